@@ -74,7 +74,23 @@ def facts(record, said):
             "source_storage": storage(header.get("source_storage"), said["source_storage"]),
             "bound": echo(plan.get("bound"), said["bound"]),
             "sustain_s": plan.get("sustain") and seconds(plan["sustain"]),
+            "campaign": campaign(record, said["campaign"]),
             "skips": [skip(one) for one in plan.get("skips", [])]}
+
+
+def campaign(record, said):
+    """What a run did with the time that it was given; None without one."""
+    plan = record.plan
+    if not plan.get("budget"):
+        return None
+    rounds = {}
+    for trial in record.trials:
+        rounds.setdefault(trial.round, set()).add(trial.case)
+    planned = [cases for round, cases in rounds.items() if round < plan["rounds"]]
+    whole = sum(len(cases) == len(plan["cases"]) for cases in planned)
+    # How much memory a record takes is ioassay's own measure.
+    return {"for_s": seconds(plan["budget"]), "planned_rounds": whole,
+            "further_rounds": len(rounds) - len(planned), "is_full": said["is_full"]}
 
 
 def echo(fact, said):

@@ -70,7 +70,7 @@ def is_apart(rounds, others, rivals):
         error = MEDIAN_BY_MEAN * np.sqrt(ratios.variance / ratios.k)
         if ratios.centre == 0 or error == 0:
             return ratios.centre != 0
-        return 2 * stats.t.sf(abs(ratios.centre) / error, ratios.k - 1) <= level
+        return 2 * stats.t.sf(abs(ratios.centre) / error, ratios.freedom) <= level
     ours, theirs = exchangeable(rounds.items()), exchangeable(others.items())
     wholly = median_test(np.arange(len(ours)) + len(theirs), np.arange(len(theirs)))
     # The same sum in a different order may differ in its last digits.

@@ -624,10 +624,11 @@ def stalled(row):
     if not may or middle is None:
         return None
     least = max(100 * middle, 10e6)
-    pairs = list(row.histogram.pairs())
+    # Stalls of further rounds count, too.
+    pairs = list(row.every_latency.pairs())
     long = [(ns, count) for ns, count in pairs if ns >= least]
     few = sum(count for _, count in long)
-    if not few or few > 0.10 * row.histogram.count:
+    if not few or few > 0.10 * row.every_latency.count:
         return None
     share = sum(ns * count for ns, count in long) / sum(ns * count for ns, count in pairs)
     return above(share, 0.01, 0.10)

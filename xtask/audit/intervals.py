@@ -39,9 +39,9 @@ def interval(values, level=LEVEL):
 
 def by_invocation(pairs):
     """The values of each invocation, in order, from pairs of position and value. A position is an
-    invocation and a round."""
+    invocation, a round, and whether that came after the planned ones."""
     groups = {}
-    for (invocation, _), value in pairs:
+    for (invocation, *_), value in pairs:
         groups.setdefault(invocation, []).append(value)
     return [groups[number] for number in sorted(groups)]
 
@@ -55,14 +55,16 @@ def exchangeable(pairs):
 
 
 class TwoLevels:
-    """Logarithms of a quantity in rounds of several invocations."""
+    """Logarithms of a quantity in rounds of several invocations, of which the planned ones decide
+    the width of the interval."""
 
-    def __init__(self, groups):
+    def __init__(self, groups, planned):
         self.middles = [float(np.median(group)) for group in groups]
         self.k = len(groups)
         self.centre = float(np.median(self.middles))
-        self.variance = float(np.var(self.middles, ddof=1))
-        half = (stats.t.ppf(1 - (1 - LEVEL) / 2, self.k - 1) * MEDIAN_BY_MEAN
+        self.freedom = len(planned) - 1
+        self.variance = float(np.var([float(np.median(group)) for group in planned], ddof=1))
+        half = (stats.t.ppf(1 - (1 - LEVEL) / 2, self.freedom) * MEDIAN_BY_MEAN
                 * np.sqrt(self.variance / self.k))
         self.told = {"median": float(np.exp(self.centre)),
                      "low": float(np.exp(self.centre - half)),
@@ -71,9 +73,10 @@ class TwoLevels:
 
     @staticmethod
     def of(pairs):
-        """From pairs of position and logarithm; None with fewer than two invocations."""
-        groups = by_invocation(pairs)
-        return TwoLevels(groups) if len(groups) > 1 else None
+        """From pairs of position and logarithm; None with fewer than two planned
+        invocations."""
+        planned = by_invocation([one for one in pairs if not one[0][2]])
+        return TwoLevels(by_invocation(pairs), planned) if len(planned) > 1 else None
 
 
 def components(groups):

@@ -349,6 +349,23 @@ def invocations(mutant):
                                             "fixtures": fixtures}})
 
 
+def campaign(mutant):
+    """Makes the last rounds further ones, in which some cases are missing."""
+    invocations(mutant)
+    plan = mutant.header["plan"]
+    rounds = plan["rounds"]
+    plan.update(budget={"secs": mutant.random.randint(1, 9_000), "nanos": 0},
+                rounds=mutant.random.randint(1, rounds))
+    missing = {mutant.random.randrange(len(plan["cases"])) for _ in plan["cases"][::2]}
+
+    def is_measured(line):
+        trial = line.get("trial")
+        return not trial or trial["round"] < plan["rounds"] or trial["case"] not in missing
+
+    mutant.lines = [line for line in mutant.lines if is_measured(line)]
+    mutant.trials = [line["trial"] for line in mutant.lines if "trial" in line]
+
+
 def seats(mutant):
     """Places threads on one of two CPUs or nodes, with the slower rounds on one of them, even
     slower. Some threads move, and some do not report their place."""
@@ -381,7 +398,7 @@ def looked_at(mutant):
     more_rounds(mutant)
 
 
-MUTATIONS = [invocations, looked_at, seats, more_rounds, fewer_rounds, slower, failed, counters_unknown, counters_of_nothing,
+MUTATIONS = [campaign, invocations, looked_at, seats, more_rounds, fewer_rounds, slower, failed, counters_unknown, counters_of_nothing,
              read_by_others, read_more, called_less, written_less, flushed_less, stolen, held_back, waited,
              computed, swapped, cached_otherwise, dirty, pages_otherwise, wrong_digest, no_sync,
              loaded_first, stalls, medium, devices, file_system, layers, limits, machine, holes,

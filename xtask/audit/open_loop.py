@@ -41,7 +41,7 @@ def of_trial(one):
 
 
 def histogram(row):
-    return Histogram([[responses(one) for one in unit] for unit in row.by_unit()])
+    return Histogram([[responses(one) for one in unit] for unit in row.planned_units()])
 
 
 def offered(one):

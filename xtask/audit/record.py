@@ -151,6 +151,9 @@ class Record:
         self.storage = self.header.get("storage")
         self.plan = self.header["plan"]
         self.cases = [Case(row["case"]) for row in self.plan["cases"]]
+        # Rounds after the planned ones have only the cases with wide intervals.
+        for trial in self.trials:
+            trial.is_further = bool(self.plan.get("budget")) and trial.round >= self.plan["rounds"]
         actors = {row["name"]: Case(row["case"]) for row in self.plan.get("actors", [])}
         for trial in self.trials:
             case = self.cases[trial.case] if trial.case < len(self.cases) else None

@@ -22,7 +22,8 @@ def repetition(record, rows):
     # If the typical case has no extra variance between invocations, there is nothing to optimize.
     advised = median(best) if betweens and median(betweens) > 0 else None
     measured = {trial.invocation for trial in record.trials}
-    return {"invocations": max(record.plan.get("invocations", 1), len(measured)),
+    planned = 1 if record.plan.get("budget") else record.plan.get("invocations", 1)
+    return {"invocations": max(planned, len(measured)),
             "has_new_files": any(one["fixtures"] for one in record.invocations),
             "is_dependence_checked": bool(units) and min(units) >= UNITS_LEAST,
             "invocation_s": invocation_s, "round_s": round_s,
@@ -41,15 +42,16 @@ def best_rounds(estimate, cost):
 
 def costs(record):
     """The median time in seconds of an invocation without its rounds, and of a round; the first
-    invocation only counts for its rounds, and none that was interrupted or resumed does. None if
-    the record lacks them."""
-    rounds = {}
+    invocation only counts for its rounds, and none that was interrupted, resumed or has further
+    rounds does. None if the record lacks them."""
+    rounds, further = {}, {trial.invocation for trial in record.trials if trial.is_further}
     for trial in record.trials:
         rounds.setdefault(trial.invocation, set()).add(trial.round)
     before, each = {"number": 0, "at_ms": 0}, []
     for one in record.invocations:
         length = one["at_ms"] - one["made_ms"] - before["at_ms"]
         is_whole = not one.get("resumed") and not before.get("resumed")
+        is_whole = is_whole and before["number"] not in further
         if is_whole and length > 0 and rounds.get(before["number"]):
             each.append(length / 1e3 / len(rounds[before["number"]]))
         before = one

@@ -37,7 +37,8 @@ def timed_of(one):
 
 def placed(figures, of):
     """The position and the value of each trial that has one."""
-    pairs = [((one.trial.invocation, one.trial.round), of(one)) for one in figures]
+    pairs = [((one.trial.invocation, one.trial.round, one.trial.is_further), of(one))
+             for one in figures]
     return [(place, value) for place, value in pairs if value is not None]
 
 
@@ -154,7 +155,7 @@ class Row:
         return [value for value in map(of, self.figures) if value is not None]
 
     def by_round(self, of):
-        """One value for each round that has one, by invocation and round number."""
+        """One value for each round that has one, by its place."""
         return dict(placed(self.figures, of))
 
     def rates(self):
@@ -261,8 +262,18 @@ class Row:
         return self.histogram_of(
             lambda trial: trial.done.get("syncs") or {"counts": [], "max_ns": 0})
 
+    @cached_property
+    def every_latency(self):
+        """The latencies of all trials, further ones included."""
+        return Histogram([[one.trial.done["latencies"] for one in self.figures]])
+
     def histogram_of(self, of):
-        return Histogram([[of(one.trial) for one in unit] for unit in self.by_unit()])
+        return Histogram([[of(one.trial) for one in unit] for unit in self.planned_units()])
+
+    def planned_units(self):
+        """The same as `by_unit`, without further rounds."""
+        units = [[one for one in unit if not one.trial.is_further] for unit in self.by_unit()]
+        return [unit for unit in units if unit]
 
     def by_unit(self):
         """The figures of each invocation, or of each round if there is only one invocation."""

@@ -154,7 +154,7 @@ class Arithmetic(unittest.TestCase):
             self.assertEqual(intervals.rank(n, intervals.LOOKED_LEVEL), rank, n)
 
     def test_invocations_are_one_value_each(self):
-        places = [(0, 0), (0, 1), (1, 2), (1, 3), (2, 4)]
+        places = [(0, 0, False), (0, 1, False), (1, 2, False), (1, 3, False), (2, 4, False)]
         found = intervals.estimate(list(zip(places, (1.0, 4.0, 8.0, 8.0, 16.0))), intervals.LEVEL)
         self.assertAlmostEqual(found["median"], 8.0)
         # t of 2 degrees of freedom is 4.303; the logarithms of 2, 8 and 16 are 1, 3 and 4 of 2's.
@@ -166,6 +166,14 @@ class Arithmetic(unittest.TestCase):
         self.assertAlmostEqual(found["between"], math.log(2) * math.sqrt(7 / 3 - 2 / 3))
         self.assertEqual((found["invocations"], found["holds"]),
                          (3, "from invocation to invocation"))
+
+    def test_only_planned_invocations_decide_the_width(self):
+        places = [(0, 0, False), (1, 1, False), (2, 2, False), (3, 3, True), (4, 4, True)]
+        found = intervals.estimate(list(zip(places, (2.0, 4.0, 8.0, 4.0, 4.0))), intervals.LEVEL)
+        # The planned logarithms are 1, 2 and 3 of 2's: their variance is 1.
+        away = 4.302653 * math.log(2) * math.sqrt(math.pi / 2) / math.sqrt(5)
+        self.assertAlmostEqual(math.log(found["high"] / 4), away, places=5)
+        self.assertEqual(found["invocations"], 5)
 
     def test_both_components_of_what_varies_are_found(self):
         random = np.random.default_rng(2)

@@ -3,6 +3,7 @@
 use crate::answer::{Answer, answer};
 use crate::builds::{Builds, builds};
 use crate::caches::Caches;
+use crate::campaign::Campaign;
 use crate::ceiling::{Bases, Bounds, CeilingShare, bounds};
 use crate::comparison::{Comparison, comparisons};
 use crate::control::{Control, control};
@@ -111,6 +112,8 @@ pub struct Assessment {
     pub touching: Vec<Touching>,
     /// The time limit of `--sustain` for each case, if used.
     pub sustain: Option<Duration>,
+    /// What it did with the time that it was given (`--for`), if any.
+    pub campaign: Option<Campaign>,
     /// The workers' memory limit in bytes, including the page cache.
     pub memory_limit: Option<u64>,
     /// The CPUs and the node that workers are bound to.
@@ -207,6 +210,7 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
         writing: writing_answer(&rows),
         touching: touchings(&rows),
         sustain: header.plan.sustain,
+        campaign: Campaign::of(record),
         memory_limit: header.plan.memory_limit,
         bound: header.plan.bound.clone(),
         source_storage: header.source_storage.clone(),

@@ -195,7 +195,7 @@ const POWER: f64 = 7.85;
 /// with 80 % power. Based on the spread of the present ones, and always larger than their number.
 fn pairs_needed(logs: &[Round], interest: f64) -> usize {
     if let Some(two) = TwoLevel::of_logs(logs) {
-        return invocations_needed(variance(&two.logs), interest).max(two.logs.len() + 1);
+        return invocations_needed(two.variance(), interest).max(two.logs.len() + 1);
     }
     let values: Vec<f64> = logs.iter().map(|round| round.value).collect();
     let by_power = (POWER * variance(&values) / interest.ln_1p().powi(2)).ceil() as usize;
@@ -265,7 +265,7 @@ mod tests {
             let mut state = normal(&mut rng);
             let mut session = Session { base: Rounds::new(), other: Rounds::new() };
             for round in 0..n {
-                let at = |value| Round { invocation: 0, round, value };
+                let at = |value| Round { round, value, ..Round::default() };
                 state = phi * state + (1.0 - phi * phi).sqrt() * normal(&mut rng);
                 let level = (drift * state).exp();
                 let mut rate = |factor: f64| {
@@ -355,7 +355,7 @@ mod tests {
     fn more_pairs_are_needed_than_there_were() {
         let rounds = |values: &[f64]| -> Rounds {
             let of_one =
-                |(round, value): (u32, &f64)| Round { invocation: 0, round, value: *value };
+                |(round, value): (u32, &f64)| Round { round, value: *value, ..Round::default() };
             (0..).zip(values).map(of_one).collect()
         };
         assert_eq!(pairs_needed(&[], 0.05), 6);

@@ -66,6 +66,8 @@ pub(crate) fn is_actor_right(beside: &Beside) -> Option<bool> {
 pub(crate) struct Counted<'a> {
     pub(crate) invocation: u32,
     pub(crate) round: u32,
+    /// Whether it was measured after the planned rounds.
+    pub(crate) is_further: bool,
     pub(crate) sample: &'a Sample,
     /// Without what the actors beside it did.
     pub(crate) evidence: Cow<'a, Evidence>,
@@ -90,6 +92,7 @@ impl<'a> Counted<'a> {
             (Outcome::Done(sample), Some(rate)) => Ok(Counted {
                 invocation: trial.invocation,
                 round: trial.round,
+                is_further: false,
                 sample,
                 evidence,
                 beside: &trial.beside,
@@ -106,7 +109,8 @@ impl<'a> Counted<'a> {
 
     /// A value for this trial's round.
     pub(crate) fn at(&self, value: f64) -> Round {
-        Round { invocation: self.invocation, round: self.round, value }
+        let Counted { invocation, round, is_further, .. } = *self;
+        Round { invocation, round, is_further, value }
     }
 
     /// Nanoseconds from the first thread's start to the last thread's end, including its last sync.

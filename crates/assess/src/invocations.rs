@@ -10,12 +10,14 @@ use crate::significance::LEVEL;
 use crate::student;
 
 /// One value of a quantity, with its invocation and round.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Round {
     /// The invocation, from 0.
     pub invocation: u32,
     /// The round, numbered over all invocations.
     pub round: u32,
+    /// Whether it was measured after the planned rounds, because the interval was wide.
+    pub is_further: bool,
     /// The value.
     pub value: f64,
 }
@@ -46,31 +48,45 @@ pub(crate) struct TwoLevel {
     pub(crate) centre: f64,
     /// The variation on both levels.
     pub(crate) spread: Spread,
+    /// The logarithms of the planned invocations: how much they vary decides which cases are
+    /// measured further, so only these say how uncertain the center is (Stein 1945, see
+    /// METHODOLOGY.md).
+    planned: Vec<f64>,
 }
 
 /// The standard error of a normal sample's median, as a multiple of that of its mean.
 pub(crate) const MEDIAN_BY_MEAN: f64 = 1.253_314_137_315_500_1;
 
 impl TwoLevel {
-    /// For `rounds` whose values are logarithms; `None` with fewer than two invocations.
+    /// For `rounds` whose values are logarithms; `None` with fewer than two planned invocations.
     pub(crate) fn of_logs(rounds: &[Round]) -> Option<TwoLevel> {
         let groups = grouped(rounds);
-        if groups.len() < 2 {
+        let medians = |groups: &[Vec<f64>]| -> Vec<f64> {
+            groups.iter().filter_map(|group| median(group)).collect()
+        };
+        let logs = medians(&groups);
+        let planned: Vec<Round> = rounds.iter().copied().filter(|it| !it.is_further).collect();
+        let planned = medians(&grouped(&planned));
+        if planned.len() < 2 {
             return None;
         }
-        let logs: Vec<f64> = groups.iter().filter_map(|group| median(group)).collect();
-        Some(TwoLevel { centre: median(&logs)?, spread: Spread::of(&groups), logs })
+        Some(TwoLevel { centre: median(&logs)?, spread: Spread::of(&groups), logs, planned })
     }
 
     /// The variance between invocations.
     pub(crate) fn variance(&self) -> f64 {
-        variance(&self.logs)
+        variance(&self.planned)
     }
 
     /// The standard error of the center.
     pub(crate) fn error(&self) -> f64 {
         let n = self.logs.len() as f64;
-        MEDIAN_BY_MEAN * (variance(&self.logs) / n).sqrt()
+        MEDIAN_BY_MEAN * (self.variance() / n).sqrt()
+    }
+
+    /// The degrees of freedom of the error.
+    fn freedom(&self) -> f64 {
+        (self.planned.len() - 1) as f64
     }
 
     /// The two-sided probability that the center is this far from 0 if it is 0.
@@ -78,13 +94,13 @@ impl TwoLevel {
         match (self.error(), self.centre) {
             (_, 0.0) => 1.0,
             (0.0, _) => 0.0,
-            (error, centre) => student::two_sided(centre / error, (self.logs.len() - 1) as f64),
+            (error, centre) => student::two_sided(centre / error, self.freedom()),
         }
     }
 
     /// Half the width of the 95 % interval, using t of the invocations' values.
     pub(crate) fn half_width(&self) -> f64 {
-        student::quantile(LEVEL, (self.logs.len() - 1) as f64) * self.error()
+        student::quantile(LEVEL, self.freedom()) * self.error()
     }
 }
 
@@ -145,6 +161,28 @@ pub const INVOCATIONS_LEAST: usize = 3;
 /// More rounds in an invocation than this are never advised.
 pub const ROUNDS_MOST: u32 = 20;
 
+/// The width of the interval of `rounds` as a difference of logarithms; `None` without one from
+/// invocation to invocation.
+pub fn width(rounds: &[Round]) -> Option<f64> {
+    if rounds.iter().any(|round| round.value <= 0.0) {
+        return None;
+    }
+    let logs: Vec<Round> = rounds.iter().map(|round| round.with(round.value.ln())).collect();
+    width_of(&logs)
+}
+
+fn width_of(logs: &[Round]) -> Option<f64> {
+    TwoLevel::of_logs(logs).map(|two| 2.0 * two.half_width())
+}
+
+/// The cases to measure further, given the widths of their intervals: those at least half as wide
+/// as the widest.
+pub fn widest(widths: &[Option<f64>]) -> Vec<usize> {
+    let most = widths.iter().flatten().copied().fold(0.0, f64::max);
+    let is_wide = |width: &Option<f64>| most > 0.0 && width.is_some_and(|it| 2.0 * it >= most);
+    widths.iter().enumerate().filter(|(_, width)| is_wide(width)).map(|(case, _)| case).collect()
+}
+
 /// Two unpaired sets of invocations, from two runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Welch {
@@ -162,7 +200,7 @@ impl Welch {
     pub(crate) fn of(ours: &TwoLevel, others: &TwoLevel, runs: Option<RunToRun>) -> Welch {
         let log_ratio = ours.centre - others.centre;
         let squares = [ours, others].map(|side| side.error().powi(2));
-        let freedoms = [ours, others].map(|side| (side.logs.len() - 1) as f64);
+        let freedoms = [ours, others].map(TwoLevel::freedom);
         let own = Welch::by(
             log_ratio,
             (squares[0] + squares[1]).sqrt(),
@@ -265,7 +303,8 @@ mod tests {
                     let is_slow = rng.unit() < noise.slow_rounds;
                     let slow = if is_slow { (1.0 - 0.4 * rng.unit()).ln() } else { 0.0 };
                     let value = level + noise.within * normal(&mut rng) + slow;
-                    made.push(Round { invocation, round: invocation * rounds + round, value });
+                    let round = invocation * rounds + round;
+                    made.push(Round { invocation, round, is_further: false, value });
                 }
             }
             TwoLevel::of_logs(&made).expect("there are two invocations or more")
@@ -307,6 +346,59 @@ mod tests {
                 assert!(wrong <= 0.055, "{noise:?} {invocations} x {rounds}: {wrong} differ");
             }
         }
+    }
+
+    /// METHODOLOGY.md: a campaign gives cases that vary more further invocations, until its time is
+    /// up. Each interval, and that of a ratio, holds as often as it says, because the planned
+    /// invocations alone decide both the further ones and its width.
+    #[test]
+    fn further_invocations_where_intervals_are_wide_cost_no_coverage() {
+        const CASES: usize = 6;
+        let mut rng = Rng::new(19);
+        let mut normal = move || (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
+        for (planned, slow, time) in [(3, 1.0, 30), (3, 1.0, 100), (5, 4.0, 30)] {
+            let (mut held, mut ratios, mut all) = (0, 0, 0);
+            for _ in 0..SESSIONS {
+                let mut cases: Vec<Vec<Round>> = vec![Vec::new(); CASES];
+                let mut add = |cases: &mut Vec<Vec<Round>>, number: u32, chosen: &[usize]| {
+                    let shared = normal();
+                    for &case in chosen {
+                        let noise = if case == 0 { slow * 0.05 } else { 0.05 };
+                        let value = 0.02 * shared + noise * normal();
+                        let is_further = number >= planned;
+                        let (invocation, round) = (number, number);
+                        cases[case].push(Round { invocation, round, is_further, value });
+                    }
+                };
+                (0..planned).for_each(|one| add(&mut cases, one, &[0, 1, 2, 3, 4, 5]));
+                let (mut spent, mut number) = (0, planned);
+                while spent < time {
+                    let widths: Vec<Option<f64>> = cases.iter().map(|it| width_of(it)).collect();
+                    let chosen = widest(&widths);
+                    add(&mut cases, number, &chosen);
+                    (spent, number) = (spent + chosen.len(), number + 1);
+                }
+                let of = |rounds: &[Round]| TwoLevel::of_logs(rounds).expect("five are planned");
+                let holds = |two: TwoLevel| usize::from(two.centre.abs() <= two.half_width());
+                held += cases.iter().map(|case| holds(of(case))).sum::<usize>();
+                let other = |round: u32| cases[1].iter().find(|other| other.round == round);
+                let pairs = cases[0]
+                    .iter()
+                    .filter_map(|round| Some(round.with(round.value - other(round.round)?.value)));
+                ratios += holds(of(&pairs.collect::<Vec<_>>()));
+                all += 1;
+            }
+            let (held, ratios) = (held as f64 / (all * CASES) as f64, ratios as f64 / all as f64);
+            // With the variance of all invocations, it would be .94 in the first.
+            assert!(held >= 0.95 && ratios >= 0.95, "{planned} {slow} {time}: {held} {ratios}");
+        }
+    }
+
+    #[test]
+    fn the_widest_are_those_above_half_of_the_widest() {
+        assert_eq!(widest(&[Some(0.1), None, Some(0.04), Some(0.05)]), [0, 3]);
+        assert_eq!(widest(&[None, None]), [0; 0]);
+        assert_eq!(widest(&[Some(0.0), None]), [0; 0]);
     }
 
     /// Only the spread between runs, not that of consecutive invocations, shows a drift between

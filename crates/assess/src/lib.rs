@@ -36,6 +36,7 @@ pub mod trials;
 pub mod summary;
 mod row;
 pub mod repetition;
+pub mod campaign;
 pub mod comparison;
 pub mod decision;
 mod ceiling;

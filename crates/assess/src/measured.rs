@@ -124,7 +124,10 @@ impl<'a> Measured<'a> {
             let evidence =
                 own_evidence(&header.plan, &planned.case, trial, header.storage.as_ref());
             match Counted::of(&planned.case, trial, evidence) {
-                Ok(counted) => trials.push(counted),
+                Ok(counted) => {
+                    let is_further = header.plan.is_further(trial.round);
+                    trials.push(Counted { is_further, ..counted });
+                }
                 Err(failure) => {
                     let Trial { invocation, round, .. } = **trial;
                     failed.push(Lost { invocation, round, failure });
@@ -220,8 +223,9 @@ impl<'a> Measured<'a> {
         exchangeable(&self.rates())
     }
 
-    /// The latencies that `of` returns for each trial, summed over independent units, as in
-    /// [`Measured::units`].
+    /// The latencies that `of` returns for each planned trial, summed over independent units, as in
+    /// [`Measured::units`]. Cases are measured further because they vary, which would make the
+    /// intervals of percentiles too narrow.
     pub(crate) fn latencies(
         &self,
         of: impl Fn(&Counted<'a>) -> Cow<'a, Latencies>,
@@ -230,7 +234,9 @@ impl<'a> Measured<'a> {
             let all: Vec<Cow<Latencies>> = unit.into_iter().map(&of).collect();
             Latencies::sum(all.iter().map(AsRef::as_ref))
         };
-        self.trials_by_unit().into_iter().map(sum).collect()
+        let mut units = self.trials_by_unit();
+        units.iter_mut().for_each(|unit| unit.retain(|trial| !trial.is_further));
+        units.into_iter().filter(|unit| !unit.is_empty()).map(sum).collect()
     }
 
     /// Whether all trials that count come from one invocation.

@@ -89,7 +89,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn rounds(values: impl IntoIterator<Item = (u32, f64)>) -> Rounds {
-        let of_one = |(round, value)| Round { invocation: 0, round, value };
+        let of_one = |(round, value)| Round { round, value, ..Round::default() };
         values.into_iter().map(of_one).collect()
     }
 

@@ -15,7 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The repetition within a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Repetition {
-    /// Number of invocations: as planned, or more if the run was resumed.
+    /// Number of invocations: as planned, or more if the run was resumed. If the run was given a
+    /// time, those it had.
     pub invocations: u32,
     /// Whether each had new test files; otherwise only new workers.
     pub has_new_files: bool,
@@ -96,7 +97,10 @@ fn usual(spreads: &[Spread]) -> Option<Spread> {
 /// The planned invocations, or the measured ones if there are more.
 fn invocations(record: &Record) -> u32 {
     let measured: BTreeSet<u32> = record.trials.iter().map(|trial| trial.invocation).collect();
-    record.header.plan.invocations.max(measured.len() as u32)
+    let measured = (measured.len() as u32).max(1);
+    // The time of a campaign may have been over before all that was planned.
+    let planned = record.header.plan.invocations;
+    if record.header.plan.budget.is_some() { measured } else { planned.max(measured) }
 }
 
 /// The costs of invocations and rounds, from when each invocation was ready and how long that took.
@@ -116,7 +120,12 @@ fn costs(record: &Record) -> Option<Costs> {
         }
         let (number, began_ms) = before.map_or((0, 0), |before| (before.number, before.at_ms));
         let ms = next.at_ms.checked_sub(next.made_ms)?.checked_sub(began_ms)?;
-        let rounds = rounds.get(&number)?.len();
+        let rounds = rounds.get(&number)?;
+        if rounds.iter().any(|round| record.header.plan.is_further(*round)) {
+            // Further rounds have fewer cases.
+            return None;
+        }
+        let rounds = rounds.len();
         (ms > 0).then(|| ms as f64 / 1e3 / rounds as f64)
     });
     let round_s = median(&round_s.collect::<Vec<f64>>())?;

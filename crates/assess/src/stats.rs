@@ -295,6 +295,7 @@ mod tests {
             let at = |value: &f64| Round {
                 invocation,
                 round: round.next().expect("it has no end"),
+                is_further: false,
                 value: *value,
             };
             values.iter().map(at).collect()

@@ -273,7 +273,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "device"])]
     pub source: Option<PathBuf>,
     /// Keep writing until the rate is steady; stop after TIME per case, such as 5min
-    #[arg(long, value_name = "TIME", conflicts_with_all = ["rounds", "invocations", "control"])]
+    #[arg(long, value_name = "TIME")]
+    #[arg(conflicts_with_all = ["rounds", "invocations", "control", "budget"])]
     pub sustain: Option<String>,
     /// Find the rates that just meet goals for response times, and just not: p99<1ms
     ///
@@ -341,6 +342,12 @@ pub struct OutputArgs {
     /// measures only what it lacks.
     #[arg(long, value_name = "RECORD", conflicts_with_all = ["record", "dry_run"])]
     pub resume: Option<PathBuf>,
+    /// Measure for this time: 30m, 8h
+    ///
+    /// After the planned rounds, or as many of them as fit, the cases with the widest intervals are
+    /// measured in further invocations, until the time is up.
+    #[arg(long = "for", value_name = "TIME")]
+    pub budget: Option<String>,
     /// Keep the test file
     #[arg(long)]
     pub keep: bool,

@@ -26,6 +26,8 @@ pub struct Progress {
     failed: u64,
     /// The findings so far, in a line; empty if none.
     found: String,
+    /// When the record was last judged, and how long that took.
+    judged: Option<(Instant, Duration)>,
 }
 
 /// The next trial.
@@ -37,16 +39,36 @@ pub struct Next<'a> {
     pub planned: u64,
     /// The round, from 0.
     pub round: u32,
-    /// Maximum number of rounds; `None` if they continue until a rate is steady.
-    pub rounds: Option<u32>,
+    /// What ends the run.
+    pub ends: Ends,
     /// The case.
     pub case: &'a Case,
     /// The rate in each round of the case so far, from [`assess::rate`].
     pub rates: &'a [f64],
 }
 
+/// What ends a run.
+#[derive(Debug, Clone, Copy)]
+pub enum Ends {
+    /// At most this many rounds.
+    Rounds(u32),
+    /// Steady rates of one case after another.
+    Steady,
+    /// The time that it is given, of which some has passed.
+    Time {
+        /// The time that has passed.
+        passed: Duration,
+        /// The time given.
+        given: Duration,
+    },
+}
+
 /// Maximum number of redraws per second: not every short trial is shown.
 const DRAWS_A_SECOND: u8 = 5;
+
+/// The record is judged again after this many times as long as it took: judging long records would
+/// delay trials.
+const JUDGED_AFTER: u32 = 20;
 
 /// Width of the bar.
 const BAR_COLUMNS: u64 = 20;
@@ -75,7 +97,7 @@ impl Progress {
         let style = ProgressStyle::with_template("{msg}")
             .expect("the template is one that the library knows");
         let bar = ProgressBar::with_draw_target(Some(1), target).with_style(style);
-        Progress { bar, began: Instant::now(), failed: 0, found: String::new() }
+        Progress { bar, began: Instant::now(), failed: 0, found: String::new(), judged: None }
     }
 
     /// A peer is being built: `done` of `all` are finished.
@@ -94,6 +116,7 @@ impl Progress {
         self.began = Instant::now();
         self.failed = 0;
         self.found.clear();
+        self.judged = None;
     }
 
     /// A trial starts.
@@ -101,7 +124,6 @@ impl Progress {
         if self.bar.is_hidden() {
             return;
         }
-        let Next { done, planned, .. } = *next;
         let mut lines = vec![next.case.id(), so_far(next)];
         if self.failed > 0 {
             lines.push(match self.failed {
@@ -110,19 +132,27 @@ impl Progress {
             });
         }
         lines.extend(Some(self.found.clone()).filter(|found| !found.is_empty()));
-        self.show(done, planned, &self.whereabouts(next), &lines);
+        let (done, all) = match next.ends {
+            Ends::Rounds(_) | Ends::Steady => (next.done, next.planned),
+            Ends::Time { passed, given } => (passed.as_secs(), given.as_secs().max(1)),
+        };
+        self.show(done, all, &self.whereabouts(next), &lines);
     }
 
     /// Judges the record so far, between trials, for the screen only.
     pub fn judge(&mut self, record: &Path) {
-        if self.bar.is_hidden() {
+        let is_soon =
+            |(at, took): (Instant, Duration)| at.elapsed() < took.saturating_mul(JUDGED_AFTER);
+        if self.bar.is_hidden() || self.judged.is_some_and(is_soon) {
             return;
         }
+        let since = Instant::now();
         match store::read(record) {
             Ok(record) => self.found = found_so_far(&assess::assess(&record)),
             // The run does not depend on this.
             Err(error) => log::warn!("the record so far cannot be read: {error:#}"),
         }
+        self.judged = Some((Instant::now(), since.elapsed()));
     }
 
     /// A trial has finished.
@@ -132,21 +162,25 @@ impl Progress {
 
     /// Formats `round 3 of 10, trial 25 of 80, about 1m 20s left`.
     fn whereabouts(&self, next: &Next) -> String {
-        let Next { done, planned, round, rounds, .. } = *next;
-        let round = match rounds {
-            Some(rounds) => {
-                format!("round {} of {rounds}, trial {} of {planned}", round + 1, done + 1)
+        let Next { done, planned, round, ends, .. } = *next;
+        let (round, trial) = (u64::from(round) + 1, done + 1);
+        // It is unknown when a rate becomes steady.
+        let (place, about) = match ends {
+            Ends::Rounds(rounds) => {
+                (format!("round {round} of {rounds}, trial {trial} of {planned}"), "about")
             }
-            None => format!("case {} of {planned}, trial {}", done + 1, round + 1),
+            Ends::Steady => (format!("case {trial} of {planned}, trial {round}"), "roughly"),
+            Ends::Time { passed, given } => {
+                let left = units::time(Duration::from_secs(given.saturating_sub(passed).as_secs()));
+                return format!("round {round}, trial {trial}, {left} left");
+            }
         };
         if done == 0 {
-            return round;
+            return place;
         }
         let each = self.began.elapsed().as_secs_f64() / done as f64;
         let left = Duration::from_secs((each * planned.saturating_sub(done) as f64) as u64);
-        // It is unknown when a rate becomes steady.
-        let about = if rounds.is_some() { "about" } else { "roughly" };
-        format!("{round}, {about} {} left", units::time(left))
+        format!("{place}, {about} {} left", units::time(left))
     }
 
     /// Draws the view: the bar's line and `lines` below it, truncated to the terminal's width.
@@ -304,7 +338,7 @@ mod tests {
     use model::zoo;
 
     fn next<'a>(case: &'a Case, rates: &'a [f64]) -> Next<'a> {
-        Next { done: 0, planned: 20, round: 2, rounds: Some(10), case, rates }
+        Next { done: 0, planned: 20, round: 2, ends: Ends::Rounds(10), case, rates }
     }
 
     #[test]
@@ -324,10 +358,13 @@ mod tests {
         let progress = Progress::hidden();
         let told = |next: &Next| progress.whereabouts(next);
         assert_eq!(told(&next(&case, &[])), "round 3 of 10, trial 1 of 20");
-        let sustained = Next { rounds: None, planned: 4, ..next(&case, &[]) };
+        let sustained = Next { ends: Ends::Steady, planned: 4, ..next(&case, &[]) };
         assert_eq!(told(&sustained), "case 1 of 4, trial 3");
         let later = Next { done: 10, ..next(&case, &[]) };
         assert!(told(&later).ends_with(", about 0s left"), "{}", told(&later));
+        let [passed, given] = [25, 90].map(Duration::from_secs);
+        let campaign = Next { done: 7, ends: Ends::Time { passed, given }, ..next(&case, &[]) };
+        assert_eq!(told(&campaign), "round 3, trial 8, 1m 5s left");
     }
 
     #[test]

@@ -46,7 +46,8 @@ impl Interrupted {
         let (path, plan) = (path.display(), &record.header.plan);
         let is_whole = || {
             let so_far = SoFar::of(&record);
-            plan.sustain.is_none() && (0..plan.rounds).all(|round| so_far.has_whole(round))
+            let is_limited = plan.sustain.is_some() || plan.budget.is_some();
+            !is_limited && (0..plan.rounds).all(|round| so_far.has_whole(round))
         };
         if record.end == End::Complete {
             bail!("nothing is left to measure: the record '{path}' is complete");
@@ -150,6 +151,7 @@ fn plans_apart(then: &Plan, now: &Plan) -> Vec<Apart> {
             ("seed", plan.seed.to_string()),
             ("rounds", plan.rounds.to_string()),
             ("invocations", plan.invocations.to_string()),
+            ("time given", plan.budget.map_or("none".to_string(), units::time)),
             ("precision", units::percent(plan.precision)),
             ("goals", listed(plan.goals.iter().map(ToString::to_string).collect())),
             ("actors", listed(actors.collect())),

@@ -2,7 +2,7 @@
 //! trial to the record immediately.
 
 use crate::files::Files;
-use crate::progress::Next;
+use crate::progress::{Ends, Next};
 use crate::resume::Before;
 use crate::run::{Left, Run, Turn};
 use crate::so_far::SoFar;
@@ -54,10 +54,8 @@ impl Run<'_> {
             self.tell_anew(&files, &so_far, *made, Some(resumed.clone()))?;
         }
         let mut is_first = true;
-        for rounds in self.plan.rounds_by_invocation() {
-            if rounds.clone().all(|round| so_far.has_whole(round)) {
-                continue;
-            }
+        while let Some(rounds) = self.next_rounds(&mut so_far) {
+            let since = Instant::now();
             if !std::mem::take(&mut is_first) {
                 files = match self.begin_anew(files, &mut so_far) {
                     Ok(files) => files,
@@ -71,7 +69,7 @@ impl Run<'_> {
             }
             // The space of unlinked files may not be free yet.
             let mut left_over = Left { unlinked: so_far.invocation > 0, ..Left::default() };
-            self.invocation(&files, rounds, &mut left_over, &mut so_far)?;
+            self.invocation(&files, rounds, (&mut left_over, since), &mut so_far)?;
             // A peer may still act when it is dismissed.
             left_over.couriers.clear();
             left_over.beside.clear();
@@ -84,6 +82,20 @@ impl Run<'_> {
             }
         }
         Ok(files)
+    }
+
+    /// The rounds of the next invocation: of those that were planned, the first with trials left.
+    /// After them, if the run is given a time, as many of the cases with the widest intervals.
+    fn next_rounds(&self, so_far: &mut SoFar) -> Option<Range<u32>> {
+        let is_left = |rounds: &Range<u32>| rounds.clone().any(|round| !so_far.has_whole(round));
+        if let Some(rounds) = self.plan.rounds_by_invocation().find(is_left) {
+            return so_far.has_time(self.plan).then_some(rounds);
+        }
+        self.plan.budget?;
+        let (cases, first) = so_far.widest(self.plan)?;
+        so_far.open = cases;
+        let last = first.saturating_add(self.plan.rounds_of(0).len() as u32);
+        so_far.has_time(self.plan).then_some(first..last)
     }
 
     /// Creates everything again for an invocation; the previous one's workers have exited.
@@ -122,23 +134,28 @@ impl Run<'_> {
         &mut self,
         files: &Files,
         rounds: Range<u32>,
-        left_over: &mut Left,
+        (left_over, mut since): (&mut Left, Instant),
         so_far: &mut SoFar,
     ) -> Result<()> {
         for round in rounds {
+            if !so_far.has_time(self.plan) {
+                return Ok(());
+            }
             let mut order = order_of_round(self.plan, &so_far.open, round);
             order.retain(|case| !so_far.has(*case, round));
-            let after = u64::from(self.plan.rounds - round - 1) * so_far.open.len() as u64;
-            let planned = so_far.done() + order.len() as u64 + after;
+            let after = self.plan.rounds.saturating_sub(round.saturating_add(1));
+            let after = u64::from(after) * so_far.open.len() as u64;
+            let trials = order.len();
+            let planned = so_far.done() + trials as u64 + after;
             for case in order {
-                if self.stop.is_asked() {
+                if self.stop.is_asked() || so_far.is_over(self.plan) {
                     return Ok(());
                 }
                 let next = Next {
                     done: so_far.done(),
                     planned,
                     round,
-                    rounds: Some(self.plan.rounds),
+                    ends: so_far.ends(self.plan),
                     case: &self.plan.cases[case].case,
                     rates: &so_far.rates[case],
                 };
@@ -151,6 +168,8 @@ impl Run<'_> {
             if so_far.invocation == 0 {
                 so_far.close_settled(self.plan);
             }
+            so_far.add_round(since.elapsed(), trials);
+            since = Instant::now();
             self.progress.judge(self.store.path());
         }
         Ok(())
@@ -212,8 +231,8 @@ impl Run<'_> {
                 if self.stop.is_asked() {
                     return Ok(());
                 }
-                let (done, planned, rounds) = (index as u64, all, None);
-                self.progress.trial(&Next { done, planned, round, rounds, case, rates: &rates });
+                let (done, planned, ends) = (index as u64, all, Ends::Steady);
+                self.progress.trial(&Next { done, planned, round, ends, case, rates: &rates });
                 let at_ms = began.elapsed().as_millis() as u64;
                 let turn = Turn { files, case: index, invocation: 0, round, at_ms };
                 let trial = self.trial(&mut left_over, turn, scratch.as_ref())?;

@@ -1,7 +1,9 @@
 //! What a run has measured so far, before and after an interruption.
 
-use model::plan::Plan;
-use model::record::Record;
+use crate::progress::Ends;
+use assess::invocations::{Round, widest, width};
+use model::plan::{Plan, Role};
+use model::record::{Record, is_full};
 use model::trial::Trial;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -17,11 +19,20 @@ pub(crate) struct SoFar {
     pub(crate) open: Vec<usize>,
     /// The rates of each case.
     pub(crate) rates: Vec<Vec<f64>>,
+    /// The same, with their rounds.
+    rounds: Vec<Vec<Round>>,
     /// Number of consecutive failures of each case since the run began or was resumed: its cause
     /// may be gone.
     pub(crate) failed: Vec<u32>,
     /// The cases and rounds of all recorded trials.
     known: HashSet<(usize, u32)>,
+    /// The number of rounds begun.
+    begun: u32,
+    /// The memory in bytes of all trials.
+    bytes: usize,
+    /// The longest time of a trial in any round of this process: that of the round, with what
+    /// preceded it, divided by its trials.
+    longest: Duration,
 }
 
 impl SoFar {
@@ -34,8 +45,12 @@ impl SoFar {
             invocation: 0,
             open: (0..cases).collect(),
             rates: vec![Vec::new(); cases],
+            rounds: vec![Vec::new(); cases],
+            longest: Duration::ZERO,
             failed: vec![0; cases],
             known: HashSet::new(),
+            begun: 0,
+            bytes: 0,
         }
     }
 
@@ -62,7 +77,52 @@ impl SoFar {
     /// Adds a trial that is recorded.
     pub(crate) fn add(&mut self, plan: &Plan, trial: &Trial) {
         self.known.insert((trial.case, trial.round));
-        self.rates[trial.case].extend(assess::rate(&plan.cases[trial.case].case, trial));
+        let Trial { case, invocation, round, .. } = *trial;
+        self.begun = self.begun.max(round.saturating_add(1));
+        self.bytes = self.bytes.saturating_add(trial.bytes());
+        if let Some(value) = assess::rate(&plan.cases[case].case, trial) {
+            let is_further = plan.is_further(round);
+            self.rates[case].push(value);
+            self.rounds[case].push(Round { invocation, round, is_further, value });
+        }
+    }
+
+    /// Whether the time that the run is given is over, or its record is full.
+    pub(crate) fn is_over(&self, plan: &Plan) -> bool {
+        let is_full = is_full(self.bytes, self.begun);
+        plan.budget.is_some_and(|budget| is_full || self.elapsed() >= budget)
+    }
+
+    /// What ends the run.
+    pub(crate) fn ends(&self, plan: &Plan) -> Ends {
+        let passed = self.elapsed();
+        plan.budget.map_or(Ends::Rounds(plan.rounds), |given| Ends::Time { passed, given })
+    }
+
+    /// Notes how long a round of so many trials took.
+    pub(crate) fn add_round(&mut self, took: Duration, trials: usize) {
+        let of_one = u32::try_from(trials).ok().and_then(|trials| took.checked_div(trials));
+        self.longest = self.longest.max(of_one.unwrap_or(took));
+    }
+
+    /// Whether another round of the open cases fits into the time that the run is given. The first
+    /// always does.
+    pub(crate) fn has_time(&self, plan: &Plan) -> bool {
+        let round = self.longest.saturating_mul(self.open.len() as u32);
+        let end = self.elapsed().saturating_add(round);
+        let fits = !self.is_over(plan) && plan.budget.is_none_or(|budget| end <= budget);
+        self.known.is_empty() || fits
+    }
+
+    /// The requested cases with the widest intervals, and the first round in which they have not
+    /// been measured; `None` if there are none.
+    pub(crate) fn widest(&self, plan: &Plan) -> Option<(Vec<usize>, u32)> {
+        let width = |case: usize| {
+            let is_asked = plan.cases[case].role == Role::Asked && self.failed[case] == 0;
+            width(&self.rounds[case]).filter(|_| is_asked)
+        };
+        let cases = widest(&(0..plan.cases.len()).map(width).collect::<Vec<_>>());
+        (!cases.is_empty()).then_some((cases, plan.rounds.max(self.begun)))
     }
 
     /// Whether a trial of this case and round is recorded.

@@ -106,6 +106,10 @@ pub struct Plan {
     /// or until this time is up. `None` means that cases take turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sustain: Option<Duration>,
+    /// The time that the run is given: after the planned rounds, the cases with the widest
+    /// intervals are measured in further invocations until it is up. `None`: the rounds decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Duration>,
     /// The control group's limit on the workers' memory in bytes, including page cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit: Option<u64>,
@@ -158,6 +162,7 @@ impl Plan {
             seed,
             content: ContentKind::Random,
             sustain: None,
+            budget: None,
             memory_limit: None,
             goals: Vec::new(),
             at_least: None,
@@ -166,6 +171,11 @@ impl Plan {
             cases: Vec::new(),
             skips: Vec::new(),
         }
+    }
+
+    /// Whether a round came after the planned ones, in a run that was given a time.
+    pub fn is_further(&self, round: u32) -> bool {
+        self.budget.is_some() && round >= self.rounds
     }
 
     /// The actors beside `case`.

@@ -183,7 +183,20 @@ pub const TRIALS_MAX: usize = 20_000;
 /// The maximum memory for all lines of a record; a survey uses a hundredth of it.
 const MEMORY_BYTES_MAX: usize = 96 << 20;
 
+/// Whether a record with trials of so many bytes in memory, in so many rounds, has no room for
+/// more. A quarter is left for all other lines.
+pub fn is_full(bytes: usize, rounds: u32) -> bool {
+    bytes > MEMORY_BYTES_MAX / 4 * 3 || rounds as usize >= TRIALS_MAX
+}
+
 impl Record {
+    /// Whether it has no room for more trials.
+    pub fn is_full(&self) -> bool {
+        let last = self.trials.iter().map(|trial| trial.round).max();
+        let rounds = last.map_or(0, |last| last.saturating_add(1));
+        is_full(self.trials.iter().map(Trial::bytes).sum(), rounds)
+    }
+
     /// Reads a record. It keeps the readable parts and reports the others in [`Record::damage`].
     /// From a newer program's record, it keeps the parts it knows.
     pub fn decode(text: &str) -> Result<Record, RecordError> {
@@ -571,6 +584,32 @@ mod tests {
         (0..TRIALS_MAX as u32).for_each(|round| take(round).unwrap());
         let error = take(TRIALS_MAX as u32).unwrap_err().to_string();
         assert!(error.ends_with("trials of a case: 20001, at most 20000"), "{error}");
+    }
+
+    #[test]
+    fn a_full_record_can_be_read() {
+        let mut record = zoo::record();
+        assert!(!record.is_full());
+        let header = text_of(&record).lines().next().unwrap().to_string();
+        let mut reader = Reader::begin(&header).unwrap();
+        let mut trial = record.trials[0].clone();
+        let Outcome::Done(sample) = &mut trial.outcome else { panic!("it has a sample") };
+        sample.spans[0].progress = vec![1; 100_000];
+        record.trials.clear();
+        for round in 0.. {
+            if record.is_full() {
+                break;
+            }
+            let trial = Trial { round, ..trial.clone() };
+            reader.line(&Line::Trial(trial.clone()).encode()).unwrap();
+            record.trials.push(trial);
+        }
+        assert!(record.trials.len() > 10);
+        assert_eq!(reader.end().trials, record.trials);
+        record.trials.truncate(1);
+        assert!(!record.is_full());
+        record.trials[0].round = TRIALS_MAX as u32 - 1;
+        assert!(record.is_full());
     }
 
     #[test]

@@ -237,7 +237,7 @@ pub struct ReadBack {
 
 impl Trial {
     /// Its approximate size in memory, in bytes.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let beside = self.beside.iter().map(|it| size_of::<Beside>() + it.outcome.bytes());
         size_of::<Trial>() + self.outcome.bytes() + beside.sum::<usize>()
     }

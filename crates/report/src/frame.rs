@@ -6,6 +6,7 @@ use crate::missed::{failures, missed, whom, without_figure};
 use crate::style::{Paint, Style};
 use crate::words::{count, listed, sentence, severity_paint};
 use crate::writes;
+use assess::campaign::Campaign;
 use assess::finding::Severity;
 use assess::invocations::Spread;
 use assess::repetition::Repetition;
@@ -15,6 +16,7 @@ use model::plan::Skip;
 use model::record::End;
 use model::setup::Node;
 use model::units;
+use std::time::Duration;
 
 /// The title of a run: `ioassay 0.1.0 · survey · 2026-11-21T10:00:00Z`.
 pub(crate) fn title(assessment: &Assessment) -> String {
@@ -278,6 +280,24 @@ fn resumed(assessment: &Assessment) -> Option<String> {
     })
 }
 
+/// What the time of a campaign was spent on.
+fn campaign(assessment: &Assessment) -> Option<String> {
+    let Campaign { for_s, planned_rounds, further_rounds, is_full } = assessment.campaign?;
+    let time = units::time(Duration::try_from_secs_f64(for_s).ok()?);
+    let planned = count(assessment.rounds as usize, "planned round");
+    let full = if is_full { "; the run ended early, because its record was full" } else { "" };
+    let said = match (planned_rounds, further_rounds) {
+        (0, 0) => format!("{time} was too short for the first of the {planned}"),
+        (_, 0) => format!("{time} was enough for {planned_rounds} of the {planned}"),
+        _ => format!(
+            "{time} was enough for the {planned}, and then for {} of the cases with the widest \
+             intervals",
+            count(further_rounds, "further round")
+        ),
+    };
+    Some(said + full)
+}
+
 /// Notes: interruptions, baselines without figures, the warm-up of runtimes, which no figure
 /// includes, and observations about the machine and the storage.
 pub(crate) fn notes(assessment: &Assessment) -> Vec<String> {
@@ -298,7 +318,10 @@ pub(crate) fn notes(assessment: &Assessment) -> Vec<String> {
     };
     let host = assessment.host.notes.iter();
     let storage = assessment.storage.iter().flat_map(|storage| &storage.notes);
-    let unasked = resumed(assessment).into_iter().chain(without_figure(assessment));
+    let unasked = resumed(assessment)
+        .into_iter()
+        .chain(campaign(assessment))
+        .chain(without_figure(assessment));
     unasked.chain(longest.iter().map(say)).chain(host.chain(storage).cloned()).collect()
 }
 

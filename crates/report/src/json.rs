@@ -12,6 +12,7 @@ mod trial;
 mod case;
 mod records;
 
+use assess::campaign::Campaign;
 use assess::comparison::Comparison;
 use assess::control::Control;
 use assess::counting::CountingAnswer;
@@ -150,6 +151,8 @@ struct Report<'a> {
     touching: &'a [Touching],
     /// The time limit in seconds of `--sustain` for each case; null if cases took turns.
     sustain_s: Option<f64>,
+    /// The time that the run was given (`--for`); null if its plan alone decided the rounds.
+    campaign: Option<Campaign>,
     /// The workers' memory limit in bytes, including the page cache; null without a limit.
     memory_limit: Option<u64>,
     /// The CPUs and the node that workers are bound to.
@@ -194,6 +197,7 @@ impl Report<'_> {
             writing: assessment.writing.as_ref(),
             touching: &assessment.touching,
             sustain_s: assessment.sustain.map(|time| time.as_secs_f64()),
+            campaign: assessment.campaign,
             memory_limit: assessment.memory_limit,
             bound: &assessment.bound,
         }

@@ -14,6 +14,10 @@ pub struct Needs {
     pub trials: Option<u64>,
     /// The duration on a typical machine; `None` if it cannot be estimated.
     pub expected: Option<Duration>,
+    /// The same for the first round.
+    pub round: Option<Duration>,
+    /// The time that the run is given; `None` if its plan decides.
+    pub budget: Option<Duration>,
     /// The maximum time of all trials, without the work between them.
     pub measuring: Duration,
     /// Whether some trials end after a number of operations, long before their time limit.
@@ -73,6 +77,10 @@ pub fn needs(needs: &Needs, style: &Style) -> String {
         }
         None => format!("{trials} of at most {most}{ends}, and set-up between them"),
     };
+    let time = match needs.budget {
+        Some(budget) => given(budget, needs, &time),
+        None => time,
+    };
     tell("  time    ", &time);
     if needs.disk.is_empty() {
         tell("  disk    ", "none: no file is made");
@@ -100,6 +108,23 @@ pub fn needs(needs: &Needs, style: &Style) -> String {
         style.wrap("", Paint::Plain, "This is a plan: nothing was run.")
     ));
     out
+}
+
+/// What a run does with the time that it is given; its planned rounds take `planned`.
+fn given(budget: Duration, needs: &Needs, planned: &str) -> String {
+    let fits = |time: Option<Duration>| time.is_none_or(|time| time <= budget);
+    let what = if fits(needs.expected) {
+        "The planned rounds come first. The rest of the time goes to the cases with the widest \
+         intervals"
+    } else if fits(needs.round) {
+        "That is too short for all planned rounds: only as many as fit are measured"
+    } else {
+        "That is too short for one round: only some cases are measured"
+    };
+    format!(
+        "{} and at most one trial more, from the first trial on. {what}. Planned: {planned}",
+        units::time(budget)
+    )
 }
 
 fn said_of(room: &Room) -> String {
@@ -133,6 +158,8 @@ mod tests {
         let all = Needs {
             trials: Some(200),
             expected: Some(Duration::from_secs(70)),
+            round: Some(Duration::from_secs(7)),
+            budget: None,
             measuring: Duration::from_secs(150),
             ends_by_operations: false,
             disk: vec![
@@ -158,6 +185,17 @@ mod tests {
             "nothing was run.",
         ] {
             assert!(text.contains(expected), "'{text}' does not say '{expected}'");
+        }
+        for (budget, expected) in [
+            (600, "10m and at most one trial more, from the first trial on"),
+            (600, "The rest of the time goes to the cases with the widest intervals"),
+            (600, "Planned: about 1m 10s in all"),
+            (60, "too short for all planned rounds"),
+            (6, "too short for one round"),
+        ] {
+            let budget = Some(Duration::from_secs(budget));
+            let text = needs(&Needs { budget, ..all.clone() }, &style);
+            assert!(text.replace("\n          ", " ").contains(expected), "{text}");
         }
         let sooner = needs(&Needs { ends_by_operations: true, ..all.clone() }, &style);
         assert!(sooner.contains("200 trials last at most 2m 30s; some end sooner"), "{sooner}");

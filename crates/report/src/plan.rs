@@ -26,6 +26,10 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
         let time = units::time(time);
         title.push_str(&format!(" · each case until it is steady, or for {time}"));
     }
+    if let Some(time) = plan.budget {
+        let time = units::time(time);
+        title.push_str(&format!(" · for {time}"));
+    }
     if let Some(bytes) = plan.memory_limit {
         title
             .push_str(&format!(" · at most {} of memory for workers", units::bytes_rounded(bytes)));

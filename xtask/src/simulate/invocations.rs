@@ -55,7 +55,7 @@ impl Noise {
                 let slow = if rng.unit() < self.slow_rounds { 1.0 - 0.4 * rng.unit() } else { 1.0 };
                 let value = level * slow * (self.within * normal(rng)).exp();
                 let (invocation, round) = (invocation as u32, made.len() as u32);
-                made.push(Round { invocation, round, value });
+                made.push(Round { invocation, round, value, ..Round::default() });
             }
         }
         made

@@ -216,13 +216,15 @@ pub(super) fn stalled(context: &Context) -> Option<Draft> {
         part.count > 0
     };
     let arrivals = Arrivals::of(&context.measured.trials, least_ns, all.ns);
+    let latencies = context.measured.trials.iter().map(|trial| &trial.sample.latencies);
+    let longest_ns = latencies.map(|all| all.max_ns).max()?;
     let message = format!(
         "{} of {} operations took {} or more, up to {}, and together {} of all operations' time \
          (in {}). {}",
         stalls.count,
         all.count,
         nanoseconds(least_ns),
-        nanoseconds(context.summary.latency.max_ns? as f64),
+        nanoseconds(longest_ns as f64),
         percent(share),
         context.how_many(is_stalled),
         arrivals.told()

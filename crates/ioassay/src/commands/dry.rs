@@ -105,6 +105,8 @@ fn needs(question: &Question, setting: &Setting, output: &OutputArgs) -> Result<
     Ok(Needs {
         trials: plan.sustain.is_none().then(|| u64::from(plan.rounds) * plan.cases.len() as u64),
         expected: expected(plan, storage.as_ref()),
+        round: first_round(plan, storage.as_ref()),
+        budget: plan.budget,
         measuring: measuring(plan),
         ends_by_operations: cases().any(is_counted),
         disk: files::room(plan, &question.target, storage.as_ref(), source.as_ref()),
@@ -129,15 +131,19 @@ fn measuring(plan: &Plan) -> Duration {
 /// The time of the run on a typical machine: trials end when their work is done, and each needs
 /// setup. `None` for a sustained run.
 fn expected(plan: &Plan, storage: Option<&Storage>) -> Option<Duration> {
+    let anew = ANEW.saturating_mul(plan.invocations);
+    Some(first_round(plan, storage)?.saturating_mul(plan.rounds).saturating_add(anew))
+}
+
+/// The same for the first round, whose files and workers are made before it.
+fn first_round(plan: &Plan, storage: Option<&Storage>) -> Option<Duration> {
     let is_slow = storage.is_some_and(|storage| {
         // A hypervisor reports its disks as rotational regardless of their type.
         let spins = |device: &Device| device.rotational == Some(true) && !device.is_virtual;
         storage.devices.iter().any(spins)
     });
     let trials = plan.cases.iter().map(|planned| trial(&planned.case, is_slow));
-    let round = trials.fold(Duration::ZERO, Duration::saturating_add);
-    let anew = ANEW.saturating_mul(plan.invocations);
-    plan.sustain.is_none().then(|| round.saturating_mul(plan.rounds).saturating_add(anew))
+    plan.sustain.is_none().then(|| trials.fold(Duration::ZERO, Duration::saturating_add))
 }
 
 /// The bytes per second of a typical device, page cache or memory, and the time per operation.

@@ -36,6 +36,8 @@ pub struct Question {
     pub source: Option<PathBuf>,
     /// The time limit of `--sustain` for each case, if given.
     pub sustain: Option<Duration>,
+    /// The time that the run is given (`--for`).
+    pub budget: Option<Duration>,
     /// Whether some cases are measured twice (`--control`).
     pub is_controlled: bool,
     /// The limit of the workers' memory in bytes, if any.
@@ -143,6 +145,7 @@ pub fn of_run(args: &RunArgs) -> Result<Question> {
         target,
         source: args.source.clone(),
         sustain: args.sustain.as_deref().map(units::parse_time).transpose()?,
+        budget: args.output.budget.as_deref().map(units::parse_time).transpose()?,
         is_controlled: args.output.control,
         memory: args.memory.as_deref().map(units::parse_bytes).transpose()?,
         pin: args.output.pin.clone(),
@@ -152,6 +155,24 @@ pub fn of_run(args: &RunArgs) -> Result<Question> {
         peers: Peers::load(args.peers.as_deref())?,
     })
 }
+
+/// Sets the time of a run. Only several invocations show which intervals are wide.
+fn give_time(plan: &mut Plan, budget: Option<Duration>) -> Result<()> {
+    if budget.is_some() && plan.invocations < INVOCATIONS_LEAST {
+        bail!("--for needs at least {INVOCATIONS_LEAST} invocations: they show what varies most");
+    }
+    if budget.is_some() && !plan.goals.is_empty() {
+        bail!(
+            "--for narrows the intervals of rates, and --hold judges response times: use --rounds \
+             instead"
+        );
+    }
+    plan.budget = budget;
+    Ok(())
+}
+
+/// The least number of invocations of a run that is given a time.
+const INVOCATIONS_LEAST: u32 = 3;
 
 /// The goals of `--hold`.
 fn goals_of(args: &RunArgs) -> Result<Vec<Goal>> {
@@ -251,6 +272,7 @@ fn plan_of(
     if let Some(budget) = *sustain {
         sustain_plan(&mut plan, budget)?;
     }
+    give_time(&mut plan, question.budget)?;
     if question.is_controlled {
         plan.add_twins();
     }
@@ -346,6 +368,7 @@ pub fn of_survey(args: &SurveyArgs) -> Result<Question> {
         target: Target::Directory(Rc::new(Directory::open(&args.directory)?)),
         source: None,
         sustain: None,
+        budget: args.output.budget.as_deref().map(units::parse_time).transpose()?,
         is_controlled: args.output.control,
         memory: None,
         pin: args.output.pin.clone(),

@@ -228,3 +228,92 @@ fn the_help_of_a_plan_has_no_option_that_it_refuses() {
         assert!(!help.contains(option), "{option}: {help}");
     }
 }
+
+/// The planned trials are followed by further ones, also after an interruption.
+#[test]
+fn a_campaign_measures_what_varies_until_its_time_is_up() {
+    let sandbox = sandbox();
+    let run = |option: &str, trials_least: usize, signal: Signal| {
+        let mut running = start(&sandbox, &[option, "--for=1h", "--seed=3"]);
+        wait_for("further trials", || (trials(&sandbox) >= trials_least).then_some(()));
+        send(&running, signal);
+        end(&mut running);
+    };
+    run("--record=record", 5, Signal::KILL);
+    run("--resume=record", 26, Signal::KILL);
+    run("--resume=record", 29, Signal::TERM);
+    let cut = record(&sandbox);
+    assert_eq!((&cut.end, cut.damage.len()), (&End::Interrupted, 0));
+    assert_eq!(cells(&cut).len(), cut.trials.len(), "nothing is measured twice");
+    let (further, planned): (Vec<&Trial>, Vec<&Trial>) =
+        cut.trials.iter().partition(|trial| trial.round >= 6);
+    assert_eq!(planned.len(), 24);
+    let last = planned.iter().map(|trial| trial.invocation).max().unwrap();
+    assert!(further.len() >= 5 && further.iter().all(|trial| trial.invocation > last));
+    let resume = |time: &str| {
+        let args = args(&sandbox, &["--resume=record", time]);
+        sandbox.start(PROGRAM).args(args).output().unwrap()
+    };
+    check_refusal(&resume("--for=2h"), &["time given: 1h in the record, 2h now"]);
+
+    // With less time, it would have ended.
+    let text = std::fs::read_to_string(sandbox.path("record")).unwrap();
+    let (long, short) = (r#""budget":{"secs":3600,"#, r#""budget":{"secs":1,"#);
+    assert!(text.contains(long));
+    std::fs::write(sandbox.path("record"), text.replace(long, short)).unwrap();
+    assert_eq!(resume("--for=1s").status.code(), Some(0));
+    let over = record(&sandbox);
+    assert_eq!((&over.end, &over.trials), (&End::Complete, &cut.trials));
+    check_refusal(&resume("--for=1s"), &["nothing is left to measure"]);
+
+    let report = sandbox.json(&["report", "--json", "record"]);
+    let rounds: BTreeSet<u32> = further.iter().map(|trial| trial.round).collect();
+    let expected = serde_json::json!(
+        {"for_s": 1.0, "planned_rounds": 6, "further_rounds": rounds.len(), "is_full": false}
+    );
+    assert_eq!(report["campaign"], expected);
+    let said = sandbox.says(&["report", "record"]);
+    assert!(said.contains("1s was enough for the 6 planned rounds, and then for"), "{said}");
+}
+
+#[test]
+fn a_campaign_whose_time_is_too_short_says_so() {
+    let sandbox = sandbox();
+    let more = ["--record=record", "--for=1ms"];
+    sandbox.start(PROGRAM).args(args(&sandbox, &more)).output().unwrap();
+    let record = record(&sandbox);
+    assert_eq!(record.end, End::Complete);
+    // The time is over after its first trial.
+    assert_eq!(record.trials.len(), 1);
+    let report = sandbox.json(&["report", "--json", "record"]);
+    assert_eq!(
+        (&report["campaign"]["planned_rounds"], &report["repetition"]["invocations"]),
+        (&0.into(), &1.into())
+    );
+    // Cases without a figure are no success.
+    let output = sandbox.start(PROGRAM).args(["report", "record"]).output().unwrap();
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("TooFew") && said.contains("not run"), "{said}");
+    assert!(said.contains("1ms was too short for the first of the 6 planned rounds"), "{said}");
+}
+
+#[test]
+fn a_time_that_is_none_is_refused() {
+    let sandbox = sandbox();
+    let refuses = |more: &[&str], expected: &str| {
+        let args = args(&sandbox, more);
+        sandbox.refuses(&args.iter().map(String::as_str).collect::<Vec<_>>(), &[expected]);
+    };
+    refuses(&["--for=0s", "--invocations=3"], "'0s' is not a time");
+    refuses(&["--for=soon", "--invocations=3"], "'soon'");
+    refuses(&["--for=1min", "--invocations=2"], "--for needs at least 3 invocations");
+    refuses(&["--for=1min", "--sustain=1min"], "cannot be used with");
+    let hold = ["run", "load", ".", "--for=1min", "--hold=p99<1ms", "--invocations=5"];
+    sandbox.refuses(&hold, &["--hold judges response times"]);
+    sandbox.refuses(&["survey", ".", "--quick", "--for=1min"], &["at least 3 invocations"]);
+    let plan = sandbox.plainly(&["plan", "read-methods", ".", "--for=30m"]);
+    let said = text(&plan.stdout);
+    assert!(said.contains(" · for 30m"), "{said}");
+    assert!(said.contains("30m and at most one trial more"), "{said}");
+}

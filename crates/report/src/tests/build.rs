@@ -396,6 +396,7 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
         source_storage: None,
         peers: Vec::new(),
         resumed: Vec::new(),
+        campaign: None,
         end: End::Complete,
         damage: Vec::new(),
     }

@@ -76,7 +76,7 @@ impl Probe<'_> {
     ) -> Result<Record> {
         let Setting { source, plan: whole, .. } = self.setting;
         let number = std::fs::read_dir(folder.path())?.count();
-        let mut plan = Plan { rounds: ROUNDS, invocations: 1, ..whole.clone() };
+        let mut plan = Plan { rounds: ROUNDS, invocations: 1, budget: None, ..whole.clone() };
         plan.seed = whole.seed.wrapping_add(number as u64);
         plan.skips.clear();
         plan.cases = cases.into_iter().map(|case| Planned { case, role: Role::Asked }).collect();
