@@ -20,7 +20,7 @@ use crate::measured::Measured;
 use crate::ratio::Ratio;
 use crate::repetition::Repetition;
 use crate::row::Row;
-use crate::rules::{self, Context, Overhead};
+use crate::rules::{self, Context, Generators, Overhead};
 use crate::saturation::{Saturation, saturations};
 use crate::strategies::{WritingAnswer, writing_answer};
 use crate::summary::{ServedBy, Summary};
@@ -288,8 +288,9 @@ pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
     let all: Vec<Bounds> = rows.iter().map(|row| bounds(row, &bases)).collect();
     let held = all.iter().flat_map(|bounds| [&bounds.ceiling, &bounds.loaded_ceiling]).flatten();
     let bases: HashSet<String> = held.map(|held| held.base.clone()).collect();
-    let found: Vec<Vec<Finding>> =
-        rows.iter().zip(&all).map(|(row, bounds)| rules::find_among(row, &rows, bounds)).collect();
+    let generators = Generators::of(&rows);
+    let among = |(row, bounds)| rules::find_among(row, &rows, &generators, bounds);
+    let found: Vec<Vec<Finding>> = rows.iter().zip(&all).map(among).collect();
     for ((row, bounds), found) in rows.iter_mut().zip(all).zip(found) {
         row.summary.is_ceiling = bases.contains(&row.summary.id);
         hold(&mut row.summary, &bounds);

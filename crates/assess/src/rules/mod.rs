@@ -18,6 +18,7 @@ mod nodes;
 
 use context::Draft;
 pub(crate) use context::{Context, Overhead};
+pub(crate) use schedule::Generators;
 
 use crate::ceiling::Bounds;
 use crate::finding::{Code, Finding, Severity};
@@ -83,10 +84,15 @@ pub(crate) fn find(context: &Context) -> Vec<Finding> {
 }
 
 /// The findings on a row compared with others, which were judged before: void ones bound nothing.
-pub(crate) fn find_among(row: &Row, rows: &[Row], bounds: &Bounds) -> Vec<Finding> {
+pub(crate) fn find_among(
+    row: &Row,
+    rows: &[Row],
+    generators: &Generators,
+    bounds: &Bounds,
+) -> Vec<Finding> {
     let above = above::above_ceiling(row, bounds).map(|fault| fault.named(Code::AboveCeiling));
     let host = host::host_cache(row, rows).map(|fault| fault.named(Code::HostCache));
-    let behind = schedule::generator_behind(row, rows);
+    let behind = schedule::generator_behind(row, generators);
     let behind = behind.map(|fault| fault.named(Code::GeneratorBehind));
     let unknown = caches::cache_size_unknown(row);
     let unknown = unknown.map(|fault| fault.named(Code::CacheSizeUnknown));

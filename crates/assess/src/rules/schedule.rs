@@ -5,8 +5,10 @@ use crate::finding::Severity;
 use crate::open_loop::OpenLoop;
 use crate::row::Row;
 use crate::summary::Latency;
+use model::arrival::Arrival;
 use model::case::Case;
 use model::units::{nanoseconds, percent};
+use std::collections::HashMap;
 
 /// With a smaller share of the due operations begun in time, the load is not held (METHODOLOGY.md).
 const HELD_LEAST: f64 = 0.99;
@@ -31,10 +33,9 @@ pub(super) fn load_not_held(context: &Context) -> Option<Draft> {
 
 /// The same schedule without any I/O takes a large part of the response time, or is not held
 /// either (METHODOLOGY.md).
-pub(super) fn generator_behind(row: &Row, rows: &[Row]) -> Option<Draft> {
+pub(super) fn generator_behind(row: &Row, generators: &Generators) -> Option<Draft> {
     let open = row.summary.open.as_ref().filter(|_| !row.measured.case.is_null())?;
-    let null = rows.iter().find(|null| is_null_of(null.measured.case, row.measured.case))?;
-    let own = null.summary.open.as_ref()?;
+    let own = generators.0.get(&schedule(row.measured.case)?).copied()??;
     let remedy = "use more threads if there are processors for them, or a lower rate";
     if own.achieved < HELD_LEAST {
         let message = format!(
@@ -53,10 +54,27 @@ pub(super) fn generator_behind(row: &Row, rows: &[Row]) -> Option<Draft> {
     Draft::new(graded(share, BEHIND)?, message, remedy)
 }
 
-/// Whether `null` follows the schedule of `case` and moves nothing.
-fn is_null_of(null: &Case, case: &Case) -> bool {
-    let schedule = |case: &Case| case.io().map(|io| (io.rate, io.arrival, io.threads));
-    null.is_null() && schedule(null) == schedule(case)
+/// What the null engine did on each schedule that it followed. Cases with a rate may be thousands.
+pub(crate) struct Generators<'a>(HashMap<Schedule, Option<&'a OpenLoop>>);
+
+/// Rate, arrivals and threads.
+type Schedule = (u64, Arrival, u32);
+
+fn schedule(case: &Case) -> Option<Schedule> {
+    case.io().map(|io| (io.rate, io.arrival, io.threads))
+}
+
+impl<'a> Generators<'a> {
+    pub(crate) fn of(rows: &'a [Row]) -> Generators<'a> {
+        let is_generator = |row: &&Row| row.measured.case.is_null() && row.measured.case.is_open();
+        let mut first = HashMap::new();
+        for row in rows.iter().filter(is_generator) {
+            if let Some(schedule) = schedule(row.measured.case) {
+                first.entry(schedule).or_insert(row.summary.open.as_ref());
+            }
+        }
+        Generators(first)
+    }
 }
 
 /// The response time of which the generator's own is the largest share: its name, the generator's,
