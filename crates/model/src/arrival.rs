@@ -71,13 +71,28 @@ impl Arrivals {
         self.due_ns as u64
     }
 
-    /// How many operations are due before `end_ns`.
-    pub fn until(mut self, end_ns: u64) -> u64 {
-        let mut due = 0;
-        while self.next_ns() < end_ns {
-            due += 1;
+    /// Counts what is due, from the next operation on.
+    pub fn due(mut self) -> Due {
+        Due { next_ns: self.next_ns(), schedule: self, count: 0 }
+    }
+}
+
+/// Counts the operations of a schedule in one pass, up to several times in turn.
+#[derive(Debug)]
+pub struct Due {
+    schedule: Arrivals,
+    next_ns: u64,
+    count: u64,
+}
+
+impl Due {
+    /// How many operations are due before `end_ns`, or before a later time that was asked for.
+    pub fn until(&mut self, end_ns: u64) -> u64 {
+        while self.next_ns < end_ns {
+            self.count += 1;
+            self.next_ns = self.schedule.next_ns();
         }
-        due
+        self.count
     }
 }
 
@@ -191,9 +206,11 @@ mod tests {
         assert_eq!(first(arrivals(0, 1)), first(arrivals(0, 1)));
         assert_ne!(first(arrivals(0, 1)), first(arrivals(1, 1)));
         assert_ne!(first(arrivals(0, 1)), first(arrivals(0, 2)));
-        let counted = arrivals(0, 3).until(1_000_000_000);
-        let mut same = arrivals(0, 3);
-        let due = std::iter::repeat_with(|| same.next_ns()).take_while(|due| *due < 1_000_000_000);
-        assert_eq!(counted, due.count() as u64);
+        let mut counted = arrivals(0, 3).due();
+        for end_ns in [0, 1_000_000, 1_000_000, 1_000_000_000] {
+            let mut same = arrivals(0, 3);
+            let due = std::iter::repeat_with(|| same.next_ns()).take_while(|due| *due < end_ns);
+            assert_eq!(counted.until(end_ns), due.count() as u64);
+        }
     }
 }

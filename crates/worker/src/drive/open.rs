@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use crate::engine::BlockIo;
 use crate::meter::Meter;
 use crate::progress::Progress;
-use model::arrival::Arrivals;
+use model::arrival::{Arrivals, Due};
 use model::io::Io;
 use model::sample::{Latencies, PROGRESS_NS, Span};
 use rustix::thread::{Timespec, nanosleep};
@@ -63,24 +63,22 @@ impl OpenLoop {
 
     /// Adds what became of the schedule to a completed `span`.
     pub(super) fn tell(&self, span: Span) -> Span {
-        let due = self.schedule.clone().until(self.time_ns);
-        let unsent = if self.is_done { 0 } else { due.saturating_sub(span.ops) };
-        Span { unsent, spin_ns: self.spin_ns, backlog: self.backlog(&span), ..span }
+        // Both are counted in one pass: a schedule may have a thousand million operations.
+        let mut due = self.schedule.clone().due();
+        let backlog = self.backlog(&span, &mut due);
+        let unsent =
+            if self.is_done { 0 } else { due.until(self.time_ns).saturating_sub(span.ops) };
+        Span { unsent, spin_ns: self.spin_ns, backlog, ..span }
     }
 
     /// Operations due but not completed at the end of each whole step.
-    fn backlog(&self, span: &Span) -> Vec<u64> {
+    fn backlog(&self, span: &Span, due: &mut Due) -> Vec<u64> {
         let mut completed = self.completed.steps(span.end_ns - span.start_ns, span.ops);
         completed.pop();
-        let mut schedule = self.schedule.clone();
-        let (mut due, mut done, mut next_ns) = (0u64, 0u64, schedule.next_ns());
+        let mut done = 0;
         let at_end = |(step, ops): (u64, u64)| {
-            while next_ns < self.time_ns.min((step + 1) * PROGRESS_NS) {
-                due += 1;
-                next_ns = schedule.next_ns();
-            }
             done += ops;
-            due.saturating_sub(done)
+            due.until(self.time_ns.min((step + 1) * PROGRESS_NS)).saturating_sub(done)
         };
         (0..).zip(completed).map(at_end).collect()
     }

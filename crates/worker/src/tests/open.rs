@@ -27,7 +27,9 @@ fn open(io: Io) -> Io {
 /// Each operation that was due in the time is completed, or known not to have begun.
 fn check_schedule(io: &Io, seed: u64, repeats: bool, sample: &Sample) {
     let due: u64 = (0..io.threads)
-        .map(|thread| io.arrivals(thread, seed).expect("it is open").until(nanoseconds(io.time)))
+        .map(|thread| {
+            io.arrivals(thread, seed).expect("it is open").due().until(nanoseconds(io.time))
+        })
         .sum();
     let told = sample.ops() + sample.unsent();
     // Threads that begin late have less time.
