@@ -44,8 +44,8 @@ def own(evidence, told, case, cases, storage):
     if not actors:
         return evidence
     own = dict(evidence)
-    devices = ("device_read_bytes", "device_reads", "device_write_bytes", "device_writes",
-               "device_flushes")
+    devices = ("device_read_bytes", "device_reads", "device_read_ns", "device_write_bytes",
+               "device_writes", "device_write_ns", "device_flushes")
     if any(actor is None for _, actor in actors):
         return own | dict.fromkeys(devices)
     often = topology.exact(topology.multiples(storage, "reads"))
@@ -54,9 +54,9 @@ def own(evidence, told, case, cases, storage):
     own["device_read_bytes"] = less(own.get("device_read_bytes"), read)
     own["device_write_bytes"] = less(own.get("device_write_bytes"), written(actors, case, storage))
     if any(actor.is_read for _, actor in actors):
-        own["device_reads"] = None
+        own["device_reads"] = own["device_read_ns"] = None
     if any(actor.is_write for _, actor in actors):
-        own["device_writes"] = None
+        own["device_writes"] = own["device_write_ns"] = None
     if any(actor.claims_durable for _, actor in actors):
         own["device_flushes"] = None
     return own

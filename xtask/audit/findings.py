@@ -671,6 +671,32 @@ def drifting(row):
     return None if courses.split(rates, row) else "doubt"
 
 
+def depth_not_reached(row):
+    """Little's law: how many operations the devices had at once, of those that were asked for."""
+    case = row.case
+    if not row.moves or case.is_memory or case.rate or row.served_by != "device":
+        return None
+    asked = int(case.axes["depth"]) * case.threads
+    if row.write:
+        is_judged = case.is_direct and case.op == "write" and case.axes["sync"] != "dsync"
+    else:
+        is_judged = case.is_direct or case.pattern == "random"
+    if asked < 2 or not is_judged:
+        return None
+    way = "write" if row.write else "read"
+
+    def in_flight(one):
+        requests, ns = one.trial[f"device_{way}s"], one.trial[f"device_{way}_ns"]
+        if not requests or ns is None or not one.elapsed_ns:
+            return None
+        return max(one.ops, requests) / one.elapsed_ns * ns / requests
+
+    seen = median(row.values(in_flight))
+    if seen is None or seen >= 0.5 * asked:
+        return None
+    return "doubt" if seen < 0.25 * asked else "note"
+
+
 RULES = {
     "CacheLeak": cache_leak, "NotWarm": not_warm, "DirectIgnored": direct_ignored,
     "CacheKept": cache_kept, "PartlyCached": partly_cached, "CacheUnseen": cache_unseen, "OverRead": over_read,
@@ -680,7 +706,7 @@ RULES = {
     "AcknowledgedOnly": acknowledged_only, "DirtyStart": dirty_start, "Compressed": compressed,
     "NearlyFull": nearly_full, "Allocating": allocating,
     "ThrottledWriteback": throttled_writeback, "PageSize": page_size, "CpuBound": cpu_bound,
-    "LoadNotHeld": open_loop.load_not_held,
+    "LoadNotHeld": open_loop.load_not_held, "DepthNotReached": depth_not_reached,
     "Throttled": throttled, "Contended": contended, "Swapped": swapped, "Foreign": foreign,
     "Steal": steal, "Excluded": excluded, "TooFew": too_few,
     "WideInterval": wide_interval,

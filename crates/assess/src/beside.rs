@@ -47,10 +47,10 @@ pub(crate) fn own_evidence<'a>(
         own.device_write_bytes.zip(written).map(|(all, written)| all.saturating_sub(written));
     let is_any = |is: fn(&Actor) -> bool| actors.iter().any(|(_, actor)| is(actor));
     if is_any(|actor| actor.case.read().is_some()) {
-        own.device_reads = None;
+        (own.device_reads, own.device_read_ns) = (None, None);
     }
     if is_any(|actor| actor.case.write().is_some()) {
-        own.device_writes = None;
+        (own.device_writes, own.device_write_ns) = (None, None);
     }
     // A flush belongs to all data that was written before it.
     if is_any(|actor| actor.case.write().is_some_and(|work| work.sync.claims_durable())) {
@@ -63,8 +63,10 @@ fn without_devices(evidence: Evidence) -> Evidence {
     Evidence {
         device_read_bytes: None,
         device_reads: None,
+        device_read_ns: None,
         device_write_bytes: None,
         device_writes: None,
+        device_write_ns: None,
         device_flushes: None,
         ..evidence
     }

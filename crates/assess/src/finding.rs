@@ -63,6 +63,8 @@ named! {
         GeneratorBehind "GeneratorBehind",
         /// Operations were due that had not begun when the time was up.
         LoadNotHeld "LoadNotHeld",
+        /// The devices had far fewer operations at once than the case asks for.
+        DepthNotReached "DepthNotReached",
         /// The CPU, not the storage, limits the figure.
         CpuBound "CpuBound",
         /// A control group's limit sets the figure.

@@ -57,11 +57,18 @@ pub struct Evidence {
     pub device_read_bytes: Option<u64>,
     /// Read requests that those devices completed, for any process.
     pub device_reads: Option<u64>,
+    /// The times of those requests, from their start to their completion, added up. `None` in older
+    /// records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_read_ns: Option<u64>,
     /// Bytes that those devices wrote, for any process.
     pub device_write_bytes: Option<u64>,
     /// Write requests that those devices completed, for any process.
     #[serde(default)]
     pub device_writes: Option<u64>,
+    /// The times of those requests, added up. `None` in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_write_ns: Option<u64>,
     /// Cache flushes that those devices completed, for any process.
     #[serde(default)]
     pub device_flushes: Option<u64>,

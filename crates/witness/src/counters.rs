@@ -22,8 +22,7 @@ use std::path::{Path, PathBuf};
 
 /// Size of a sector in `/sys/block/X/stat`, regardless of the device's own sectors.
 const SECTOR: u64 = 512;
-/// Buffer size for counter files. `/proc/vmstat` exceeds a page on some machines, but the needed
-/// counters are in its first half.
+/// For counter files. `/proc/vmstat` may exceed it, but what is needed comes first.
 const BUFFER: usize = 16 << 10;
 
 /// Collects evidence about one process. It opens and resolves everything it can once.
@@ -339,8 +338,10 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
         task_rchar_bytes: delta(|s| s.rchar).filter(|bytes| *bytes > 0),
         device_read_bytes: delta(|s| Some(s.moved?.sectors_read)).map(|n| n * SECTOR),
         device_reads: delta(|s| Some(s.moved?.reads)),
+        device_read_ns: delta(|s| Some(s.moved?.read_ns)),
         device_write_bytes: delta(|s| Some(s.moved?.sectors_written)).map(|n| n * SECTOR),
         device_writes: delta(|s| Some(s.moved?.writes)),
+        device_write_ns: delta(|s| Some(s.moved?.write_ns)),
         device_flushes: delta(|s| s.flushes),
         task_write_bytes: delta(|s| s.write_bytes),
         dirty_before: before.dirty,
@@ -490,7 +491,9 @@ mod tests {
             device_reads: Some(2),
             device_read_bytes: Some(4 * 512),
             device_write_bytes: Some(0),
+            device_read_ns: Some(0),
             device_writes: Some(0),
+            device_write_ns: Some(0),
             device_flushes: Some(5),
             task_write_bytes: Some(8192),
             dirty_before: Some(70),

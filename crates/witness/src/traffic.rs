@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+/// Devices report times in milliseconds.
+const NS_OF_MS: u64 = 1_000_000;
+
 /// The file with the counters of disk `name`.
 pub(crate) fn stat_of(name: &str) -> PathBuf {
     Path::new("/sys/block").join(name).join("stat")
@@ -22,9 +25,13 @@ pub(crate) struct Traffic {
     pub(crate) reads: u64,
     /// In units of 512 bytes, regardless of the device's own sectors.
     pub(crate) sectors_read: u64,
+    /// The times of the reads, added up.
+    pub(crate) read_ns: u64,
     pub(crate) writes: u64,
     /// In units of 512 bytes.
     pub(crate) sectors_written: u64,
+    /// The times of the writes, added up.
+    pub(crate) write_ns: u64,
     /// Needs Linux 4.18.
     pub(crate) discards: Option<u64>,
     /// Needs Linux 5.5.
@@ -38,8 +45,10 @@ impl Traffic {
         Traffic {
             reads: self.reads.saturating_add(other.reads),
             sectors_read: self.sectors_read.saturating_add(other.sectors_read),
+            read_ns: self.read_ns.saturating_add(other.read_ns),
             writes: self.writes.saturating_add(other.writes),
             sectors_written: self.sectors_written.saturating_add(other.sectors_written),
+            write_ns: self.write_ns.saturating_add(other.write_ns),
             discards: both(self.discards, other.discards),
             flushes: both(self.flushes, other.flushes),
         }
@@ -52,8 +61,8 @@ pub(crate) fn sum(mut devices: impl Iterator<Item = Option<Traffic>>) -> Option<
     devices.try_fold(first, |sum, device| Some(sum.plus(device?)))
 }
 
-/// Parses fields by number: 1 reads, 3 sectors read, 5 writes, 7 sectors written, 12 discards, 16
-/// flushes.
+/// Parses fields by number: 1 reads, 3 sectors read, 4 their milliseconds, 5 writes, 7 sectors
+/// written, 8 their milliseconds, 12 discards, 16 flushes.
 pub(crate) fn parse_stat(text: &str) -> Option<Traffic> {
     let fields: Option<Vec<u64>> =
         text.split_ascii_whitespace().map(|field| field.parse().ok()).collect();
@@ -62,8 +71,10 @@ pub(crate) fn parse_stat(text: &str) -> Option<Traffic> {
     Some(Traffic {
         reads: field(1)?,
         sectors_read: field(3)?,
+        read_ns: field(4)?.saturating_mul(NS_OF_MS),
         writes: field(5)?,
         sectors_written: field(7)?,
+        write_ns: field(8)?.saturating_mul(NS_OF_MS),
         discards: field(12),
         flushes: field(16),
     })
@@ -99,8 +110,10 @@ mod tests {
         let expected = Traffic {
             reads: 68810,
             sectors_read: 10_135_834,
+            read_ns: 90_005_000_000,
             writes: 12213,
             sectors_written: 4_687_712,
+            write_ns: 16_382_000_000,
             discards: Some(132_042),
             flushes: Some(2182),
         };

@@ -6,6 +6,7 @@ mod origin;
 mod unseen;
 mod effort;
 mod schedule;
+mod depth;
 mod pages;
 mod writing;
 mod above;
@@ -29,7 +30,7 @@ use model::host::Storage;
 type Rule = fn(&Context) -> Option<Draft>;
 
 /// The rule of each finding on a case.
-const RULES: [(Code, Rule); 42] = [
+const RULES: [(Code, Rule); 43] = [
     (Code::CacheLeak, cache::cache_leak),
     (Code::NotWarm, cache::not_warm),
     (Code::DirectIgnored, cache::direct_ignored),
@@ -54,6 +55,7 @@ const RULES: [(Code, Rule); 42] = [
     (Code::PageSize, pages::page_size),
     (Code::OverheadBound, effort::overhead_bound),
     (Code::LoadNotHeld, schedule::load_not_held),
+    (Code::DepthNotReached, depth::depth_not_reached),
     (Code::CpuBound, effort::cpu_bound),
     (Code::Throttled, environment::throttled),
     (Code::Contended, environment::contended),

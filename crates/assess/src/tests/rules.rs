@@ -139,6 +139,43 @@ fn cache_unseen() {
     check(memory(), unseen, "sound ram:");
 }
 
+/// Direct random reads, `depth` at once. In each trial of a second, the devices' reads take `ns`
+/// together.
+fn deep(depth: u32, ns: u64) -> Record {
+    let plain = work(Cache::Direct);
+    let io = Io { depth, pattern: Pattern::Random, ..plain.io };
+    let mut record = flawless(ReadWork { io, engine: Engine::Uring, ..plain });
+    evidence(&mut record, |evidence| evidence.device_read_ns = Some(ns));
+    record
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+#[test]
+fn depth_not_reached() {
+    check(deep(32, 31 * SECOND), |_| {}, "sound device:");
+    check(deep(32, 17 * SECOND), |_| {}, "sound device:");
+    check(deep(32, 15 * SECOND), |_| {}, "sound device: DepthNotReached note");
+    check(deep(32, 7 * SECOND), |_| {}, "doubtful device: DepthNotReached doubt");
+    // One at a time is not asked for more.
+    check(deep(1, SECOND / 10), |_| {}, "sound device:");
+    let unknown = |r: &mut Record| evidence(r, |evidence| evidence.device_read_ns = None);
+    check(deep(32, SECOND), unknown, "sound device:");
+    // A request of four operations is four in flight.
+    let merged = |r: &mut Record| evidence(r, |evidence| evidence.device_reads = Some(256));
+    check(deep(32, 5 * SECOND), merged, "sound device:");
+    // Threads are operations in flight, too.
+    let threads = |r: &mut Record| {
+        r.header.plan.cases[0].case.io_mut().expect("it reads a file").threads = 32;
+    };
+    check(deep(1, SECOND), threads, "doubtful device: DepthNotReached doubt");
+    // An open loop has in flight what is due.
+    let open = |r: &mut Record| {
+        r.header.plan.cases[0].case.io_mut().expect("it reads a file").rate = 1_000;
+    };
+    check(deep(32, SECOND), open, "sound device:");
+}
+
 #[test]
 fn loop_cached() {
     let through_cache = |r: &mut Record| storage(r).devices[0].loop_direct = Some(false);

@@ -55,10 +55,16 @@ pub(crate) const COUNTERS: &[Metric] = &[
         it.evidence.device_read_bytes
     }),
     counter("device_reads", Unit::Number, "read requests", |it| it.evidence.device_reads),
+    counter("device_read_ns", Unit::Nanoseconds, "the times of those requests, added up", |it| {
+        it.evidence.device_read_ns
+    }),
     counter("device_write_bytes", Unit::Bytes, "written by the devices, for any process", |it| {
         it.evidence.device_write_bytes
     }),
     counter("device_writes", Unit::Number, "write requests", |it| it.evidence.device_writes),
+    counter("device_write_ns", Unit::Nanoseconds, "the times of those requests, added up", |it| {
+        it.evidence.device_write_ns
+    }),
     counter(
         "device_flushes",
         Unit::Number,

@@ -308,6 +308,30 @@ fn direct_writes_that_are_checksummed_are_doubted() {
     });
 }
 
+/// A queue of four requests, the shortest there is, and one of 128.
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn a_short_queue_does_not_reach_the_depth() {
+    tried(|| {
+        let test = "a_short_queue_does_not_reach_the_depth";
+        let _quiet = quiet();
+        let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
+        let sandbox = &planted.sandbox;
+        let case = "[[cases]]\nengine = \"uring\"\ncache = \"direct\"\npattern = \"random\"\n\
+                    block = \"64KiB\"\ntouch = \"none\"\ndepth = 64\n";
+        for (requests, is_short) in [("4", true), ("128", false)] {
+            planted.mounted.queue("nr_requests", requests).unwrap();
+            let report = measure(sandbox, plainly(sandbox), case, &[".", "--time=1s"]);
+            check_served(only(&report), "device");
+            if is_short {
+                check_found(only(&report), "DepthNotReached", "doubt", &["of the 64"]);
+            } else {
+                check_silent(only(&report), &["DepthNotReached"]);
+            }
+        }
+    });
+}
+
 #[test]
 fn a_loop_device_without_direct_io_is_doubted() {
     tried(|| {

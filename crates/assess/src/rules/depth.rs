@@ -1,0 +1,72 @@
+//! Whether a device had as many operations at once as the case asks for.
+
+use super::context::{Context, Draft};
+use crate::counted::Counted;
+use crate::finding::Severity;
+use crate::stats::median;
+use crate::summary::ServedBy;
+use model::case::{Cache, Io, Op, Sync};
+use model::pattern::Pattern;
+use model::units::{percent, scaled};
+
+/// With a smaller share of the asked operations in flight, this is noted (METHODOLOGY.md).
+const REACHED_NOTE: f64 = 0.50;
+/// With a smaller share, the figure is not that of its depth (METHODOLOGY.md).
+const REACHED_DOUBT: f64 = 0.25;
+
+/// By Little's law, the devices had far fewer operations in flight than the case asks for
+/// (METHODOLOGY.md).
+///
+/// The program's own latencies cannot show that: in a closed loop, a completion ends one operation
+/// and begins the next, so they always add up to the depth. The devices' times can.
+pub(super) fn depth_not_reached(context: &Context) -> Option<Draft> {
+    let io = judged(context)?;
+    let asked = u64::from(io.depth) * u64::from(io.threads);
+    let is_write = context.write().is_some();
+    let mean = median(&context.measured.values(|trial| in_flight(trial, is_write)))?;
+    let share = mean / asked as f64;
+    let severity = match share {
+        share if share < REACHED_DOUBT => Severity::Doubt,
+        share if share < REACHED_NOTE => Severity::Note,
+        _ => return None,
+    };
+    let message = format!(
+        "the devices had {}operations at once on average, {} of the {asked} that the case asks \
+         for, by Little's law: operations a second times the time of a request",
+        scaled(mean),
+        percent(share)
+    );
+    let remedy = "do not read it as a figure of that depth; a busy processor, a sync that waits \
+                  for all in flight, a short queue (queue/nr_requests) or a limit may be why";
+    Draft::new(severity, message, remedy)
+}
+
+/// The case's axes, if its operations are requests to a device, and several at once are asked for.
+/// What `O_DSYNC` adds to a write is not counted with it.
+fn judged<'a>(context: &'a Context) -> Option<&'a Io> {
+    let case = context.measured.case;
+    let is_asked = |io: &&Io| !case.is_open() && (io.depth > 1 || io.threads > 1);
+    let io = case.io().filter(is_asked).filter(|_| context.is_served(&[ServedBy::Device]))?;
+    let is_direct = io.cache == Cache::Direct;
+    let is_one_to_one = match context.write() {
+        Some(work) => is_direct && work.op == Op::Write && work.sync != Sync::Dsync,
+        None => context.read().is_some() && (is_direct || io.pattern == Pattern::Random),
+    };
+    is_one_to_one.then_some(io)
+}
+
+/// Operations that the devices had at once, on average: operations a second, or requests if those
+/// are more, times the mean time of a request.
+fn in_flight(trial: &Counted, is_write: bool) -> Option<f64> {
+    let evidence = &trial.evidence;
+    let (requests, ns) = match is_write {
+        false => (evidence.device_reads?, evidence.device_read_ns?),
+        true => (evidence.device_writes?, evidence.device_write_ns?),
+    };
+    let elapsed_ns = trial.sample.elapsed_ns();
+    if requests == 0 || elapsed_ns == 0 {
+        return None;
+    }
+    let mean_ns = ns as f64 / requests as f64;
+    Some(trial.sample.ops().max(requests) as f64 / elapsed_ns as f64 * mean_ns)
+}
