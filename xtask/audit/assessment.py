@@ -7,6 +7,7 @@ import answers
 import ceilings
 import comparisons
 import findings
+import loads
 import open_loop
 from intervals import median, whole
 from record import TIMES, Case, quantity
@@ -46,6 +47,9 @@ def assess(record, said):
         "overhead_ns": ceilings.overhead(rows),
         "answer": answers.answer(rows),
         "saturations": answers.saturations(rows),
+        "loads": loads.loads(rows, record.plan),
+        "depths": loads.depths(rows),
+        "interferences": loads.interferences(rows),
         "levels": answers.all_levels(rows),
         "counting": answers.counting(rows),
         "writing": answers.writing(rows),

@@ -6,8 +6,10 @@
 import copy
 import functools
 import itertools
+import json
 import math
 import os
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -113,6 +115,69 @@ class Falsified(unittest.TestCase):
         def change(answer):
             del answer["cases"][0]["hit_share"]
         self.check(change, "cases[0].hit_share")
+
+
+class Loads(unittest.TestCase):
+    """Answers about loads, depths and interference, of a fresh record."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.record = os.path.join(folder.name, "load.jsonl")
+        recipe = str(Path(__file__).parent / "fresh" / "load.toml")
+        command = [os.environ["IOASSAY"], "run", recipe, folder.name, "--quiet",
+                   "--hold=p99<20ms,p90<5ms", "--record", cls.record]
+        subprocess.run(command, check=False, capture_output=True)
+        # What is asked for at least needs rates that are shares, which take long to measure.
+        lines = Path(cls.record).read_text(encoding="utf-8").splitlines()
+        header = json.loads(lines[0])
+        header["header"]["plan"]["at_least"] = 5000
+        Path(cls.record).write_text("\n".join([json.dumps(header), *lines[1:], ""]),
+                                    encoding="utf-8")
+        cls.said = main.said_by(os.environ["IOASSAY"], cls.record)
+
+    def check(self, path, change):
+        """Falsifies one value of the answer, which alone must be found."""
+        answer = copy.deepcopy(self.said)
+        *ways, last = path
+        place = functools.reduce(lambda part, way: part[way], ways, answer)
+        place[last] = change(place[last])
+        words = "".join(f"[{way}]" if isinstance(way, int) else f".{way}" for way in path)
+        found = [mismatch[0] for mismatch in main.audit(self.record, answer).mismatches]
+        self.assertEqual(found, [words[1:]])
+
+    def test_a_true_answer_passes(self):
+        held = main.audit(self.record, copy.deepcopy(self.said))
+        self.assertEqual(held.mismatches, [])
+        self.assertTrue(self.said["loads"] and self.said["depths"] and self.said["interferences"])
+
+    def test_a_false_load_is_found(self):
+        def other(word):
+            return "no" if word == "yes" else "yes"
+        self.check(["loads", 0, "rates", 0, "keeps_up"], other)
+        self.check(["loads", 0, "rates", 1, "meets"], other)
+        self.check(["loads", 0, "rates", 1, "of_closed"], lambda share: share * 1.001)
+        self.check(["loads", 0, "kept_up", "fails"], lambda rate: rate + 1)
+        self.check(["loads", 0, "held", "holds"], lambda rate: (rate or 0) + 1)
+        self.check(["loads", 0, "at_least", "met"], other)
+        self.check(["loads", 0, "closed_iops", "median"], lambda iops: iops * 1.001)
+
+    def test_a_false_depth_is_found(self):
+        self.check(["depths", 0, "enough"], lambda depth: 3 if depth != 3 else 5)
+        self.check(["depths", 0, "fastest"], lambda depth: depth + 1)
+        self.check(["depths", 0, "depths", 2, "iops"], lambda iops: iops * 1.001)
+        self.check(["depths", 0, "depths", 2, "p50_ns"], lambda ns: ns + 1)
+
+    def test_a_false_interference_is_found(self):
+        at = next(number for number, one in enumerate(self.said["interferences"])
+                  if one["beside"][0]["rate"])
+        self.check(["interferences", at, "timed"], lambda word: f"{word}s")
+        self.check(["interferences", at, "alone", "p50_ns"], lambda ns: ns + 1)
+        self.check(["interferences", at, "beside", 0, "iops"], lambda iops: iops * 1.001)
+        for ratio in ("p99", "rate"):
+            path = ["interferences", at, "beside", 0, ratio, "median"]
+            self.check(path, lambda value: value * 1.001)
 
 
 class Mutated(unittest.TestCase):

@@ -15,7 +15,7 @@ const PACKAGES: [&str; 2] = ["numpy==2.4.6", "scipy==1.17.1"];
 
 /// Recipes of fresh runs for the test command; each gives figures that the others lack. They are
 /// very short, because the audit checks the figures' arithmetic, not their meaning.
-const FRESH: [&str; 4] = ["reading", "writing", "memory", "beside"];
+const FRESH: [&str; 5] = ["reading", "writing", "memory", "beside", "load"];
 
 /// Audits `records`, paths relative to the caller's folder. Without any, does what the test command
 /// does.
@@ -109,6 +109,9 @@ impl Auditor {
         command.args(["--quiet", "--record"]).arg(&record);
         if recipe != "memory" {
             command.arg("--control").arg(folder);
+        }
+        if recipe == "load" {
+            command.arg("--hold=p99<20ms,p90<5ms");
         }
         // Status 1 means that a requested case has no figure, which does not matter here.
         programs::output(command, 0..=1)?;

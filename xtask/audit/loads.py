@@ -1,0 +1,202 @@
+"""How much load storage holds, how many operations in flight it needs, and what other work on it
+does to a case."""
+
+import re
+
+from scipy import stats
+
+import open_loop
+from decisions import is_faster
+from intervals import LEVEL, Histogram
+from record import TIMES, quantity
+from rows import fastest, grouped
+
+PARTS = 10_000
+# Units that decide a share, and how many operations that share must stand for.
+UNITS = 5
+LATER = 100
+NEVER = 10
+# The share of operations that may not have begun when the time is up.
+UNSENT = 100
+# The fastest depth is faster by this if it is needed.
+DEPTH_INTEREST = 1 / 0.9 - 1
+
+
+def asked(rows):
+    return [row for row in rows if row.role == "asked"]
+
+
+# Loads.
+
+
+def loads(rows, plan):
+    """For cases that differ in their rate only: which rates the storage keeps up with and holds."""
+    def alike(row):
+        return row.case.key("rate", "arrival", "time")
+
+    def key(row):
+        return (alike(row), row.case.arrival) if row.case.rate else None
+
+    goals, told = plan.get("goals") or [], []
+    for group in grouped(asked(rows), key):
+        closed = next((row for row in asked(rows) if not row.case.is_memory
+                       and not row.case.rate and alike(row) == alike(group[0])), None)
+        if len(group) >= 2 or goals:
+            told.append(load(sorted(group, key=lambda row: row.case.rate), closed, goals,
+                             plan.get("at_least")))
+    return told
+
+
+def load(group, closed, goals, least):
+    closed = closed if closed and closed.stands else None
+    rates = [rate(row, closed, goals) for row in group if row.stands]
+    met = next((one["meets"] for one in rates if one["rate"] == least), None)
+    return {
+        "closed": closed and closed.id, "closed_iops": closed and closed.iops, "rates": rates,
+        "kept_up": bounds([(one["rate"], one["keeps_up"]) for one in rates]),
+        "held": bounds([(one["rate"], one["meets"]) for one in rates]) if goals else None,
+        "goals": goals,
+        "at_least": None if least is None else {"rate": least, "met": met or "undecided"},
+    }
+
+
+def rate(row, closed, goals):
+    """What is decided about one rate."""
+    responses = open_loop.histogram(row)
+    keeps_up = is_rare(responses, open_loop.LAST_NS, UNSENT, NEVER)
+    words = [is_rare(responses, *parsed(goal), LATER) for goal in goals] + [keeps_up]
+    meets = next((word for word in ("no", "undecided") if word in words), "yes")
+    return {"case": row.id, "rate": row.case.rate, "keeps_up": keeps_up,
+            "of_closed": row.case.rate / closed.iops["median"] if closed and closed.iops else None,
+            "meets": meets if goals else None}
+
+
+def parsed(goal):
+    """The time of a goal, and how many of 10 000 operations may take as long."""
+    percentile, time = re.fullmatch(r"p([\d.]+)<(.+)", goal).groups()
+    return quantity(time, TIMES), PARTS - round(float(percentile) * PARTS / 100)
+
+
+def is_rare(histogram, ns, tail, least):
+    """Whether fewer than `tail` of 10 000 operations take `ns` or longer, by the differences between
+    rounds, or between invocations."""
+    k, share = len(histogram.units), tail / PARTS
+    if k < UNITS or histogram.count * tail < least * PARTS:
+        return "undecided"
+    surplus = [float(unit.longer(ns - 1)) - share * unit.count for unit in histogram.units]
+    mean = sum(surplus) / k
+    variance = max(sum((one - mean) ** 2 for one in surplus) * k / (k - 1),
+                   histogram.count * share * (1 - share))
+    t = stats.t.ppf((1 + LEVEL) / 2, k - 1)
+    score = sum(surplus) / variance**0.5
+    return "yes" if score <= -t else "no" if score >= t else "undecided"
+
+
+def bounds(words):
+    """Between which of the ascending rates something ceases to hold."""
+    fails = next((rate for rate, word in words if word == "no"), None)
+    below = [(rate, word) for rate, word in words if fails is None or rate < fails]
+    holds = max((rate for rate, word in below if word == "yes"), default=None)
+    return {"holds": holds, "fails": fails,
+            "undecided": [rate for rate, word in below
+                          if word == "undecided" and (holds is None or rate > holds)],
+            "holds_above": [rate for rate, word in words
+                            if word == "yes" and fails is not None and rate >= fails]}
+
+
+# Depths.
+
+
+def depths(rows):
+    """For closed loops that differ in their depth only: which depth is enough."""
+    def key(row):
+        return None if row.case.is_memory or row.case.rate else row.case.key("depth", "time")
+
+    told = []
+    for group in grouped([row for row in asked(rows) if row.stands], key):
+        by_depth = {}
+        for row in group:
+            by_depth.setdefault(row.case.depth, row)
+        if len(by_depth) >= 3:
+            told.append(of_depths([by_depth[depth] for depth in sorted(by_depth)]))
+    return told
+
+
+def of_depths(group):
+    best = fastest(group)
+    words = {row.case.depth: (is_faster(best, row, interest=DEPTH_INTEREST) or ("undecided",))[0]
+             for row in group if row is not best}
+    enough = next((depth for depth, word in words.items() if word == "no"), None)
+    if enough is None or enough > best.case.depth:
+        enough = best.case.depth if all(word == "yes" for word in words.values()) else None
+    return {"depths": [of_depth(row) for row in group], "enough": enough,
+            "fastest": best.case.depth}
+
+
+def of_depth(row):
+    service = row.histogram
+    return {"case": row.id, "depth": row.case.depth, "iops": row.iops["median"],
+            "p50_ns": service.percentile("p50"), "p99_ns": service.percentile("p99"),
+            "p99_interval": service.interval("p99")}
+
+
+# Interference.
+
+
+def interferences(rows):
+    """For cases that differ only in what runs beside them: how much longer they take than alone."""
+    told = []
+    every = [row for row in asked(rows) if row.stands and row.moves]
+    for group in grouped(every, lambda row: row.case.key("beside")):
+        alone = next((row for row in group if is_alone(row)), None)
+        others = [row for row in group if not is_alone(row)]
+        if alone and others:
+            timed = timed_of(alone)
+            told.append({"timed": timed, "alone": side(alone, timed),
+                         "beside": [disturbed(row, alone, timed) for row in others]})
+    return told
+
+
+def is_alone(row):
+    return row.case.beside in (None, "none")
+
+
+def timed_of(row):
+    if row.case.rate:
+        return "response"
+    return "sync" if row.write and row.syncs.count else "service"
+
+
+TIMED = {"response": open_loop.histogram, "sync": lambda row: row.syncs,
+         "service": lambda row: row.histogram}
+OF_TRIAL = {"response": open_loop.responses,
+            "sync": lambda one: one.trial.done.get("syncs") or {"counts": [], "max_ns": 0},
+            "service": lambda one: one.trial.done["latencies"]}
+
+
+def side(row, timed):
+    times = TIMED[timed](row)
+    return {"case": row.id, "iops": row.iops["median"],
+            "p50_ns": open_loop.said(times.percentile("p50")),
+            "p99_ns": open_loop.said(times.percentile("p99"))}
+
+
+def disturbed(row, alone, timed):
+    speeds = [by_p99(one, timed) for one in (alone, row)]
+    p99 = is_faster(alone, row, *speeds) if None not in speeds else None
+    rate = is_faster(alone, row) if timed != "response" else None
+    return {**side(row, timed), "p99": p99 and shown(p99[1]), "rate": rate and shown(rate[1])}
+
+
+def by_p99(row, timed):
+    """The reciprocal of the p99 of each round; None unless all have one."""
+    def speed(one):
+        ns = Histogram([[OF_TRIAL[timed](one)]]).percentile("p99")
+        return None if not ns or ns == open_loop.LAST_NS else 1 / ns
+
+    speeds = row.by_round(speed)
+    return speeds if len(speeds) == len(row.figures) else None
+
+
+def shown(ratio):
+    return {name: ratio[name] for name in ("median", "low", "high", "pairs", "invocations")}
