@@ -88,7 +88,7 @@ pub fn meets(trial: &Trial, goals: &[Goal]) -> bool {
     let responses = responses(sample);
     let is_few = |ns: u64, share: f64| {
         let longer = responses.counts.iter().filter(|(each, _)| *each >= ns);
-        let longer = longer.map(|(_, count)| *count).sum::<u64>();
+        let longer = longer.map(|(_, count)| *count).fold(0, u64::saturating_add);
         longer as f64 <= share * responses.count() as f64
     };
     is_few(UNSENT_NS, f64::from(UNSENT_TAIL) / 10_000.0)

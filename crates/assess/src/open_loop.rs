@@ -78,11 +78,13 @@ impl OpenLoop {
             (ns > 0.0).then(|| due(trial.sample) as f64 / ns * NS_PER_SECOND)
         };
         let samples = || measured.trials.iter().map(|trial| trial.sample);
-        let unsent: u64 = samples().map(Sample::unsent).sum();
-        let all: u64 = samples().map(due).sum();
+        // A damaged record may have any counts.
+        let unsent = samples().map(Sample::unsent).fold(0, u64::saturating_add);
+        let all = samples().map(due).fold(0, u64::saturating_add);
         let largest = |trial: &Counted| {
             let of_threads = trial.sample.spans.iter().map(|span| span.backlog.iter().max());
-            let all = of_threads.map(|most| most.copied().unwrap_or(0)).sum::<u64>();
+            let all =
+                of_threads.map(|most| most.copied().unwrap_or(0)).fold(0, u64::saturating_add);
             let is_known = trial.sample.spans.iter().any(|span| !span.backlog.is_empty());
             is_known.then_some(all as f64)
         };
