@@ -13,6 +13,7 @@ mod fixture;
 mod scene;
 mod page;
 mod clean;
+mod stop;
 
 use crate::options::at_least;
 use crate::stage::{Circumstances, Stage};
@@ -45,6 +46,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20",
           value_parser = at_least::<1>)]
     clean: Option<usize>,
+    /// Instead stop ioassay and fio in the middle of a steady load: half a minute
+    #[arg(long, conflicts_with_all = ["only", "clean"])]
+    stop: bool,
     /// The directory below which faults are planted
     #[arg(long = "dir", value_name = "DIR", default_value_os_t = crate::target())]
     directory: PathBuf,
@@ -62,7 +66,10 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
         let tallies = places.map(|place| Ok((storage(&stage, place)?, survey(&stage, place, n)?)));
         let tallies: Vec<_> = tallies.into_iter().collect::<Result<_>>()?;
         let text = clean::section(&circumstances(root, &stage, &[])?, &tallies);
-        return document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[1], text)]);
+        return document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[2], text)]);
+    }
+    if options.stop {
+        return document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[1], stop(root, &stage)?)]);
     }
     let shell = Shell::new()?;
     shell.change_dir(root);
@@ -81,7 +88,13 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
         println!("{text}");
         return Ok(());
     }
-    document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[0], text)])
+    let stop = stop(root, &stage)?;
+    document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[0], text), (SECTIONS[1], stop)])
+}
+
+/// The section on a stop under load.
+fn stop(root: &Path, stage: &Stage) -> Result<String> {
+    stop::section(stage, &circumstances(root, stage, &[("fio", "--version")])?)
 }
 
 /// Plants each fault whose name contains `part`.
@@ -159,9 +172,9 @@ mod tests {
 
     #[test]
     fn options_are_read() {
-        let usual = Options { only: None, clean: None, directory: crate::target() };
+        let usual = Options { only: None, clean: None, stop: false, directory: crate::target() };
         options::check("", &usual);
-        let clean = |n, directory| Options { only: None, clean: Some(n), directory };
+        let clean = |n, directory| Options { only: None, clean: Some(n), stop: false, directory };
         options::check("--clean", &clean(20, crate::target()));
         options::check("--clean --dir /d", &clean(20, "/d".into()));
         options::check("--dir /d --clean 3", &clean(3, "/d".into()));
