@@ -694,7 +694,7 @@ def depth_not_reached(row):
     seen = median(row.values(in_flight))
     if seen is None or seen >= 0.5 * asked:
         return None
-    return "doubt" if seen < 0.25 * asked else "note"
+    return "note"
 
 
 RULES = {

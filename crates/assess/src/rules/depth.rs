@@ -10,9 +10,7 @@ use model::pattern::Pattern;
 use model::units::{percent, scaled};
 
 /// With a smaller share of the asked operations in flight, this is noted (METHODOLOGY.md).
-const REACHED_NOTE: f64 = 0.50;
-/// With a smaller share, the figure is not that of its depth (METHODOLOGY.md).
-const REACHED_DOUBT: f64 = 0.25;
+const REACHED_LEAST: f64 = 0.50;
 
 /// By Little's law, the devices had far fewer operations in flight than the case asks for
 /// (METHODOLOGY.md).
@@ -25,11 +23,9 @@ pub(super) fn depth_not_reached(context: &Context) -> Option<Draft> {
     let is_write = context.write().is_some();
     let mean = median(&context.measured.values(|trial| in_flight(trial, is_write)))?;
     let share = mean / asked as f64;
-    let severity = match share {
-        share if share < REACHED_DOUBT => Severity::Doubt,
-        share if share < REACHED_NOTE => Severity::Note,
-        _ => return None,
-    };
+    if share >= REACHED_LEAST {
+        return None;
+    }
     let message = format!(
         "the devices had {}operations at once on average, {} of the {asked} that the case asks \
          for, by Little's law: operations a second times the time of a request",
@@ -38,7 +34,7 @@ pub(super) fn depth_not_reached(context: &Context) -> Option<Draft> {
     );
     let remedy = "do not read it as a figure of that depth; a busy processor, a sync that waits \
                   for all in flight, a short queue (queue/nr_requests) or a limit may be why";
-    Draft::new(severity, message, remedy)
+    Draft::new(Severity::Note, message, remedy)
 }
 
 /// The case's axes, if its operations are requests to a device, and several at once are asked for.

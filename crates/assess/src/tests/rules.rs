@@ -156,7 +156,6 @@ fn depth_not_reached() {
     check(deep(32, 31 * SECOND), |_| {}, "sound device:");
     check(deep(32, 17 * SECOND), |_| {}, "sound device:");
     check(deep(32, 15 * SECOND), |_| {}, "sound device: DepthNotReached note");
-    check(deep(32, 7 * SECOND), |_| {}, "doubtful device: DepthNotReached doubt");
     // One at a time is not asked for more.
     check(deep(1, SECOND / 10), |_| {}, "sound device:");
     let unknown = |r: &mut Record| evidence(r, |evidence| evidence.device_read_ns = None);
@@ -168,7 +167,7 @@ fn depth_not_reached() {
     let threads = |r: &mut Record| {
         r.header.plan.cases[0].case.io_mut().expect("it reads a file").threads = 32;
     };
-    check(deep(1, SECOND), threads, "doubtful device: DepthNotReached doubt");
+    check(deep(1, SECOND), threads, "sound device: DepthNotReached note");
     // An open loop has in flight what is due.
     let open = |r: &mut Record| {
         r.header.plan.cases[0].case.io_mut().expect("it reads a file").rate = 1_000;

@@ -324,7 +324,7 @@ fn a_short_queue_does_not_reach_the_depth() {
             let report = measure(sandbox, plainly(sandbox), case, &[".", "--time=1s"]);
             check_served(only(&report), "device");
             if is_short {
-                check_found(only(&report), "DepthNotReached", "doubt", &["of the 64"]);
+                check_found(only(&report), "DepthNotReached", "note", &["of the 64"]);
             } else {
                 check_silent(only(&report), &["DepthNotReached"]);
             }
