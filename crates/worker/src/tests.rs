@@ -199,8 +199,14 @@ fn a_file_system_without_such_calls_is_said() {
 fn a_file_is_passed_again_until_the_time_is_over() {
     for engine in engines() {
         for pattern in Pattern::ALL.iter().copied() {
+            let draws = pattern == Pattern::Zipf;
+            // A load ends with a pass, and draws have none; nor may their last block be short.
+            if draws && engine == Engine::Load {
+                continue;
+            }
+            let size = if draws { 100_352 } else { 100_003 };
             let shape = ReadWork {
-                io: Io { size: 100_003, block: 512, threads: 2, ..zoo::plain().io },
+                io: Io { size, block: 512, threads: 2, ..zoo::plain().io },
                 ..zoo::plain()
             };
             let time = Duration::from_millis(20);

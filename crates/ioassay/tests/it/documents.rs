@@ -211,11 +211,12 @@ const SMALL_ARRAYS: &str = "64KiB,1MiB";
 
 /// Options that determine how long a command takes, each with its value for a test; `None` removes
 /// the option.
-const LENGTHS: [(&str, Option<&str>); 8] = [
+const LENGTHS: [(&str, Option<&str>); 9] = [
     ("--size", None),
     ("--rounds", None),
     ("--time", None),
     ("--sustain", Some("10s")),
+    ("--for", Some("2s")),
     ("--ops", Some("100")),
     ("--every", Some("1s")),
     // An array larger than big caches takes seconds to fill.
@@ -255,7 +256,9 @@ fn small(words: &[&str]) -> Vec<String> {
         small.extend(["--peer", "rust"]);
     }
     if !is_sustained {
-        small.extend(["--rounds", "1", "--time", "5ms"]);
+        // A campaign needs three invocations.
+        let rounds = if small.contains(&"--for") { "3" } else { "1" };
+        small.extend(["--rounds", rounds, "--time", "5ms"]);
     }
     small.into_iter().map(str::to_string).collect()
 }

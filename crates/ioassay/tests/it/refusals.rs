@@ -132,7 +132,7 @@ fn a_broken_recipe_is_refused_with_line_and_column() {
     check_recipe(&format!("{head}size = \n"), &["line 3, column"]);
     check_recipe(&format!("{head}rounds = \"ten\"\n[[cases]]\n"), &["line 3, column 10"]);
     check_recipe(&format!("{head}tempo = \"1s\"\n[[cases]]\n"), &["line 3, column 1", "tempo"]);
-    check_recipe(&format!("{head}[[cases]]\nblock = 1.5\n"), &["line 4, column 9"]);
+    check_recipe(&format!("{head}[[cases]]\nblock = true\n"), &["line 4, column 9"]);
     check_recipe("", &["missing field `name`"]);
     check_recipe(head, &["missing field `cases`"]);
 }
