@@ -257,8 +257,8 @@ fn small(words: &[&str]) -> Vec<String> {
     }
     if !is_sustained {
         // A campaign needs three invocations.
-        let rounds = if small.contains(&"--for") { "3" } else { "1" };
-        small.extend(["--rounds", rounds, "--time", "5ms"]);
+        let few = if small.contains(&"--for") { &["3", "--invocations", "3"][..] } else { &["1"] };
+        small.extend(["--time", "5ms", "--rounds"].iter().chain(few));
     }
     small.into_iter().map(str::to_string).collect()
 }
