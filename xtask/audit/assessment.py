@@ -8,6 +8,8 @@ import ceilings
 import comparisons
 import findings
 import loads
+import mixed
+import shared
 import open_loop
 from intervals import median, whole
 from record import TIMES, Case, quantity
@@ -160,7 +162,7 @@ def case(row):
         "iops": row.iops, "ns_per_op": row.ns_per_op,
         "latency_ns": row.histogram.latency(),
         "latency_ns_intervals": row.histogram.intervals(),
-        "open": open_loop.told(row), "writing": row.writing, "course": row.course, "spent": row.spent(),
+        "open": open_loop.told(row), "mixed": mixed.told(row), "shared": shared.told(row), "writing": row.writing, "course": row.course, "spent": row.spent(),
         "imbalance_percent": row.imbalance,
         "setup_ns": median(trial.done["setup_ns"] for trial in row.counted),
         "warm_up_ns": row.warm_up_ns(),
@@ -214,5 +216,6 @@ def trial(row, one, is_durable):
     is_done = fate in ("counted", "excluded")
     figures = row.figures_of(one).told(is_durable) if is_done else None
     if figures:
-        figures |= open_loop.of_trial(row.figures_of(one))
+        figures |= open_loop.of_trial(row.figures_of(one)) | mixed.of_trial(row.figures_of(one))
+        figures |= shared.of_trial(one)
     return {"invocation": one.invocation, "round": one.round, "fate": fate, "reason": reason, "figures": figures}

@@ -38,9 +38,11 @@ def written(actors, case, storage):
     return sum(amounts) * most
 
 
-def own(evidence, told, case, cases, storage):
-    """The evidence of a trial of `case`; `cases` are those of the actors by name."""
+def own(evidence, told, case, cases, storage, sharing=None):
+    """The evidence of a trial of `case`; `cases` are those of the actors by name, of which those in
+    `sharing` use the file of the case."""
     actors = [(one, cases.get(one["name"])) for one in told]
+    sharing = sharing or set()
     if not actors:
         return evidence
     own = dict(evidence)
@@ -48,6 +50,8 @@ def own(evidence, told, case, cases, storage):
                "device_writes", "device_write_ns", "device_flushes")
     if any(actor is None for _, actor in actors):
         return own | dict.fromkeys(devices)
+    if any(one["name"] in sharing for one, _ in actors):
+        own["residency_after"] = None
     often = topology.exact(topology.multiples(storage, "reads"))
     read = total(one["evidence"].get("task_read_bytes") for one, _ in actors)
     read = None if often is None or read is None else read * often

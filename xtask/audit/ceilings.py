@@ -62,7 +62,7 @@ def in_flight(case):
 def flows(row):
     """Whether a row moves the bytes of a file, and has the device to itself."""
     moves = row.file or (row.write and row.case.op != "sync")
-    return bool(moves) and not row.case.beside
+    return bool(moves) and not row.case.beside and not row.case.read_share
 
 
 def fastest_direct(rows, writes):
@@ -118,7 +118,7 @@ def held(row, by, rows, rates):
         if reads_memory(row):
             return None
         is_firm = base is not None and base.verdict == "sound"
-    elif by == "device":
+    elif by == "device" and not row.case.read_share:
         kind, base = "device", fastest_direct(rows, bool(row.write))
         is_firm = (base is not None and base.verdict == "sound"
                    and has_plateau(rows, base))
@@ -204,7 +204,7 @@ def host_cache(row, rows):
 
 def faster_than_read(row, rows):
     case = row.case
-    if case.op != "write" or not case.is_direct:
+    if case.op != "write" or not case.is_direct or case.read_share:
         return False
     def is_alike(other):
         axes = ("cache", "block", "depth", "threads", "pattern")

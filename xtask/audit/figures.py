@@ -3,6 +3,7 @@
 from functools import cached_property
 
 import beside
+import shared
 from intervals import Histogram, whole
 
 NS = 1e9
@@ -43,6 +44,11 @@ class Figures:
         is_synced = synced and None not in synced
         self.bytes = sum(span["bytes"] for span in spans)
         self.ops = sum(span["ops"] for span in spans)
+        # Of a mixed case, the part that read.
+        self.read_bytes = sum(span.get("read_bytes", 0) for span in spans)
+        self.read_ops = sum(span.get("read_ops", 0) for span in spans)
+        self.written_bytes = max(0, self.bytes - self.read_bytes)
+        self.written_ops = max(0, self.ops - self.read_ops)
         digests = [span.get("digest") for span in spans]
         self.digest = None if None in digests else sum(digests) % 2**64
         self.elapsed_ns = end - self.start
@@ -75,7 +81,13 @@ class Figures:
                     and all(span.get("synced_ns") == span["end_ns"] for span in self.spans))
         if is_whole and self.case.sync not in ("none", "dsync"):
             return None
-        return a_second(self.bytes, self.elapsed_ns)
+        return a_second(self.written_bytes, self.elapsed_ns)
+
+    @property
+    def written_rate(self):
+        """The part of the throughput that wrote."""
+        return self.main and (self.main * self.written_bytes / self.bytes if self.read_bytes
+                              else self.main)
 
     @property
     def iops(self):
@@ -107,6 +119,11 @@ class Figures:
                    for span in self.spans)
 
     @property
+    def pages(self):
+        """The pages that were read of a file which was overwritten meanwhile; None without any."""
+        return shared.pages(self.trial)
+
+    @property
     def is_right(self):
         """Whether the bytes read, or read back, are correct; None if unknown."""
         told = []
@@ -115,6 +132,8 @@ class Figures:
         if self.trial.read_back is not None:
             told.append(self.trial.read_back["digest"] == self.trial.read_back["expected"])
         told.extend(beside.are_right(self.trial.beside))
+        if self.pages:
+            told.append(not self.pages["wrong"])
         return all(told) if told else None
 
     def in_span(self, told, seen):
@@ -213,7 +232,7 @@ class Figures:
             "bytes": self.bytes, "ops": self.ops, "elapsed_s": self.elapsed_ns / NS,
             "synced_s": None if self.synced_ns is None else self.synced_ns / NS,
             "throughput": self.throughput, "acknowledged": self.acknowledged,
-            "durable": self.throughput if is_durable else None,
+            "durable": self.written_rate if is_durable else None,
             "iops": self.iops, "latency_ns": latencies(self.latency),
             "sync_latency_ns": latencies(syncs),
             "spent": self.spent, "evidence": self.evidence,

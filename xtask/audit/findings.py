@@ -6,6 +6,7 @@ import courses
 import open_loop
 import placement
 import served
+import shared
 import topology
 import writing
 from intervals import median
@@ -102,10 +103,20 @@ def direct_ignored(row):
             return "void"
         if row.file and leaks(row):
             return "void"
+        if case.read_share and (row.total(unread_of(row), lambda one: one.read_bytes) or 0) > NOISE:
+            return "void"
         if row.write and not case.claims_durable and row.served_by in ("page-cache", "mixed"):
             if (served.unreached_share(row) or 0) > NOISE:
                 return "void"
     return copied_by_btrfs(row)
+
+
+def unread_of(row):
+    """The bytes that a mixed case read and no device did."""
+    def unread(one):
+        fetched = served.fetched_bytes(row, one)
+        return None if fetched is None else max(0, one.read_bytes - fetched)
+    return unread
 
 
 def grows(row):
@@ -284,9 +295,9 @@ def foreign_writes(row):
         written = one.trial["device_write_bytes"]
         if written is None:
             return None
-        calls = one.ops if case.sync == "dsync" else writing.syncs(one)
-        pages = -(-case.block // page) * page * one.ops
-        data = 0 if case.op == "sync" else max(pages, one.bytes)
+        calls = one.written_ops if case.sync == "dsync" else writing.syncs(one)
+        pages = -(-case.block // page) * page * one.written_ops
+        data = 0 if case.op == "sync" else max(pages, one.written_bytes)
         return written - most * (1.25 * data + 256 * 1024 * calls + 16 * MIB)
 
     told = row.values(beyond)
@@ -527,7 +538,7 @@ def used_share(row, one, storage, limit, what):
         amount = once("device_write_bytes")
     else:
         told = [once(f"device_{way}")]
-        if row.case.is_direct and row.case.op != "sync":
+        if row.case.is_direct and row.case.op != "sync" and not row.case.read_share:
             told.append(one.ops)
         told = [value for value in told if value is not None]
         amount = max(told) if told else None
@@ -683,13 +694,17 @@ def depth_not_reached(row):
         is_judged = case.is_direct or case.pattern == "random"
     if asked < 2 or not is_judged:
         return None
-    way = "write" if row.write else "read"
-
-    def in_flight(one):
+    def at_once(one, way, ops):
         requests, ns = one.trial[f"device_{way}s"], one.trial[f"device_{way}_ns"]
         if not requests or ns is None or not one.elapsed_ns:
             return None
-        return max(one.ops, requests) / one.elapsed_ns * ns / requests
+        return max(ops, requests) / one.elapsed_ns * ns / requests
+
+    def in_flight(one):
+        if not row.case.read_share:
+            return at_once(one, "write" if row.write else "read", one.ops)
+        both = at_once(one, "read", one.read_ops), at_once(one, "write", one.written_ops)
+        return None if None in both else sum(both)
 
     seen = median(row.values(in_flight))
     if seen is None or seen >= 0.5 * asked:
@@ -702,7 +717,9 @@ RULES = {
     "CacheKept": cache_kept, "PartlyCached": partly_cached, "CacheUnseen": cache_unseen, "OverRead": over_read,
     "NoIo": no_io, "Ram": ram, "Unverified": unverified, "CountersUnseen": counters_unseen,
     "LoopCached": loop_cached,
-    "DigestMismatch": digest_mismatch, "BytesUnchecked": bytes_unchecked, "NotDurable": not_durable,
+    "DigestMismatch": digest_mismatch, "BytesUnchecked": bytes_unchecked,
+    "TornPages": shared.torn_pages, "OverlapUnseen": shared.overlap_unseen,
+    "NotDurable": not_durable,
     "AcknowledgedOnly": acknowledged_only, "DirtyStart": dirty_start, "Compressed": compressed,
     "NearlyFull": nearly_full, "Allocating": allocating,
     "ThrottledWriteback": throttled_writeback, "PageSize": page_size, "CpuBound": cpu_bound,

@@ -59,6 +59,13 @@ def spin_share(one):
     return sum(span.get("spin_ns", 0) for span in one.spans) / ns if ns > 0 else None
 
 
+def submit_lag(one):
+    lags = [span.get("lag_ns") for span in one.spans]
+    if None in lags or not one.ops:
+        return None
+    return sum(lags) / one.ops
+
+
 def achieved(row):
     every = sum(due(one) for one in row.figures)
     return (every - sum(unsent(one) for one in row.figures)) / every if every else None
@@ -73,6 +80,7 @@ def told(row):
         "offered": row.estimate(offered), "achieved": achieved(row),
         "response_ns": said(response.latency()),
         "response_ns_intervals": said(response.intervals()),
+        "submit_lag_ns": median(submit_lag(one) for one in row.figures),
         "unsent": sum(unsent(one) for one in row.figures),
         "backlog": median(backlog(one) for one in row.figures),
         "spin_share": median(spin_share(one) for one in row.figures),

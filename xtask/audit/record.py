@@ -12,7 +12,7 @@ TIMES = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "min": 60 
 # The step in records that lack this axis.
 STEP = 4096
 SIZE_AXES = {"size", "working_set", "block", "step"}
-COUNT_AXES = {"stride", "depth", "threads", "rate", "ops", "every"}
+COUNT_AXES = {"stride", "depth", "threads", "rate", "ops", "every", "read_share"}
 CLAIMS = {"fdatasync", "fsync", "msync", "dsync"}
 
 
@@ -155,9 +155,13 @@ class Record:
         for trial in self.trials:
             trial.is_further = bool(self.plan.get("budget")) and trial.round >= self.plan["rounds"]
         actors = {row["name"]: Case(row["case"]) for row in self.plan.get("actors", [])}
+        sharing = {row["name"] for row in self.plan.get("actors", []) if row.get("file") == "case"}
         for trial in self.trials:
             case = self.cases[trial.case] if trial.case < len(self.cases) else None
-            trial.evidence = beside.own(trial.evidence, trial.beside, case, actors, self.storage)
+            trial.evidence = beside.own(trial.evidence, trial.beside, case, actors, self.storage,
+                                        sharing)
+        # What the actors do that use the file of a case.
+        self.sharing = {name: actors[name] for name in sharing}
         # The size of all last-level caches together, and of the largest; None if unknown.
         self.caches = (self.host.get("last_level_cache"), self.host.get("largest_cache"))
         # Records before 2026-11-23 call a baseline a control.

@@ -49,6 +49,8 @@ class Row:
         self.record = record
         self.number = number
         self.case = record.cases[number]
+        beside = (self.case.beside or "").split("+")
+        self.sharing = [case for name, case in record.sharing.items() if name in beside]
         self.role = record.roles[number]
         self.host = record.host
         self.storage = record.storage
@@ -174,7 +176,7 @@ class Row:
     def durable_rates(self):
         if self.durability[0] not in writing.DURABLE:
             return {}
-        return self.by_round(lambda one: one.throughput)
+        return self.by_round(lambda one: one.written_rate)
 
     def total(self, part, all_of):
         """The sum of a part over the sum of a whole, for the trials that report both."""

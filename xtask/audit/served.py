@@ -19,11 +19,15 @@ def cached_share(residency):
     return residency["cached"] / residency["pages"] if residency["pages"] else 0.0
 
 
+def fetched_bytes(row, one):
+    """What devices read for the worker or, if unknown, for anyone."""
+    fetched = one.trial["task_read_bytes"]
+    return topology.read_once(row.storage, one.trial) if fetched is None else fetched
+
+
 def hit_share_of(row, one):
     """The share of a trial's bytes that needed no device read."""
-    fetched = one.trial["task_read_bytes"]
-    if fetched is None:
-        fetched = topology.read_once(row.storage, one.trial)
+    fetched = fetched_bytes(row, one)
     if fetched is None:
         return None
     share = min(max(1 - fetched / one.bytes, 0.0), 1.0)
@@ -37,7 +41,7 @@ def hit_share_of(row, one):
 def unreached_share(row):
     """The share of the written bytes that had not reached a device at the end, over all trials that
     report it."""
-    told = [(one.bytes, topology.written_at_most(row.storage, one.trial)) for one in row.figures]
+    told = [(one.written_bytes, topology.written_at_most(row.storage, one.trial)) for one in row.figures]
     told = [(app, written) for app, written in told if written is not None]
     app = sum(app for app, _ in told)
     if not app:
@@ -76,7 +80,8 @@ def flushed(row):
 
 def taken_by(row):
     share = unreached_share(row)
-    if share is None:
+    is_mixed = bool(row.case.read_share)
+    if share is None or is_mixed and any(fetched_bytes(row, one) is None for one in row.figures):
         return "unverified"
     label = label_of(share)
     # The counters include sync_file_range, the acknowledged rate does not.

@@ -33,7 +33,7 @@ def syncs(one):
 
 
 def syncs_due(one):
-    asked = one.ops if one.case.sync == "dsync" else sync_calls(one.case, one.spans)
+    asked = one.written_ops if one.case.sync == "dsync" else sync_calls(one.case, one.spans)
     return max(told_syncs(one), asked)
 
 
@@ -50,7 +50,7 @@ def is_flushed(one, storage):
 def is_written_through(one, storage):
     times, writes = max(1, topology.multiples(storage, "writes")[0]), one.trial["device_writes"]
     # Uncounted writes may have been FUA writes.
-    return one.case.sync == "dsync" and (writes is None or writes // times >= one.ops)
+    return one.case.sync == "dsync" and (writes is None or writes // times >= one.written_ops)
 
 
 def durability(row):
@@ -112,12 +112,12 @@ def distinct_bytes(one):
         blocks = -(-case.size // case.block)
         if span["thread"] < case.threads:
             blocks = blocks_of_thread(case, span["thread"])
-        total += min(span["bytes"], blocks * case.block)
+        total += min(span["bytes"] - span.get("read_bytes", 0), blocks * case.block)
     return min(total, case.size)
 
 
 def bytes_of(one):
-    return one.bytes
+    return one.written_bytes
 
 
 def elapsed_of(one):
@@ -143,7 +143,7 @@ def told(row):
     is_call = row.case.sync not in ("none", "dsync")
     return {
         "acknowledged": row.rate_estimate(lambda one: one.acknowledged, bytes_of, elapsed_of),
-        "durable": row.rate_estimate(lambda one: one.throughput, bytes_of, timed_of)
+        "durable": row.rate_estimate(lambda one: one.written_rate, bytes_of, timed_of)
         if row.durable_rates() else None,
         "sync_latency_ns": row.syncs.latency(),
         "sync_latency_ns_intervals": row.syncs.intervals(),

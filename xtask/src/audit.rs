@@ -1,14 +1,13 @@
 //! Audits records: Python programs that share no code with ioassay (`xtask/audit`) recompute from
 //! the raw lines what `ioassay report` prints.
 
-use crate::{install, programs};
+use crate::{programs, python};
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 use tempfile::TempDir;
-use xshell::Shell;
 
 /// The audit's packages. These versions are known to agree with the records in `records/`.
 const PACKAGES: [&str; 2] = ["numpy==2.4.6", "scipy==1.17.1"];
@@ -53,7 +52,7 @@ impl Auditor {
         // A debug build is fast enough: the audit judges records and needs no meaningful timings.
         let ioassay = programs::build_with(root, &programs::IOASSAY)?;
         let target = ioassay.ancestors().nth(2).context("cargo builds into its folder")?.to_owned();
-        let python = python(&target.join("audit"))?;
+        let python = python::environment(&target.join("audit"), &PACKAGES, "numpy, scipy.stats")?;
         Ok(Auditor { root: root.to_owned(), target, python, ioassay })
     }
 
@@ -117,34 +116,4 @@ impl Auditor {
         programs::output(command, 0..=1)?;
         Ok(record)
     }
-}
-
-/// The Python of the virtual environment in `folder`, which is created if missing.
-fn python(folder: &Path) -> Result<PathBuf> {
-    let python = folder.join("bin/python");
-    let has_all = |python: &Path| {
-        let mut command = Command::new(python);
-        command.args(["-c", "import numpy, scipy.stats"]);
-        command.output().is_ok_and(|output| output.status.success())
-    };
-    if has_all(&python) {
-        return Ok(python);
-    }
-    let environment = |base: &str| {
-        let mut command = Command::new(base);
-        command.args(["-m", "venv", "--clear"]).arg(folder);
-        programs::output(command, 0..=0)
-    };
-    let shell = Shell::new()?;
-    if environment("python3").is_err() {
-        install::package(&shell, "python3-venv")?;
-        environment("/usr/bin/python3")?;
-    }
-    println!("pip install {}", PACKAGES.join(" "));
-    let mut command = Command::new(&python);
-    command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-    command.args(PACKAGES);
-    programs::output(command, 0..=0)?;
-    ensure!(has_all(&python), "{} has no numpy or scipy after all", python.display());
-    Ok(python)
 }

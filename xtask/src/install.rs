@@ -36,8 +36,8 @@ enum Sign {
     Program(String),
     /// One of its files.
     File(String),
-    /// One of its programs, extracted on its own: installing the package would start its server.
-    ProgramAlone(String),
+    /// Programs of it, extracted on their own: installing the package would start its server.
+    ProgramsAlone(Vec<String>),
 }
 
 /// Where to put programs that no package manager manages.
@@ -67,12 +67,12 @@ pub(crate) fn run(shell: &Shell) -> Result<()> {
 }
 
 fn install_missing(shell: &Shell, missing: &[&Package]) -> Result<()> {
-    let is_whole = |package: &&&Package| !matches!(package.sign, Sign::ProgramAlone(_));
+    let is_whole = |package: &&&Package| !matches!(package.sign, Sign::ProgramsAlone(_));
     let names: Vec<_> = missing.iter().filter(is_whole).map(|it| it.name.as_str()).collect();
     install(shell, &names)?;
     for package in missing {
-        if let Sign::ProgramAlone(program) = &package.sign {
-            take_out(shell, &package.name, program)?;
+        if let Sign::ProgramsAlone(programs) = &package.sign {
+            take_out(shell, &package.name, programs)?;
         }
     }
     Ok(())
@@ -111,13 +111,15 @@ fn table() -> Result<Vec<Package>> {
 impl Package {
     fn is_there(&self) -> bool {
         match &self.sign {
-            Sign::Program(program) | Sign::ProgramAlone(program) => is_there(program),
+            Sign::Program(program) => is_there(program),
+            Sign::ProgramsAlone(programs) => programs.iter().all(|program| is_there(program)),
             Sign::File(file) => Path::new(file).exists(),
         }
     }
 }
 
-fn is_there(program: &str) -> bool {
+/// Whether the `PATH` or a folder of administrators has `program`.
+pub(crate) fn is_there(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let administrators = ADMINISTRATORS_FOLDERS.iter().map(Path::new);
     let users = env::split_paths(&path);
@@ -140,16 +142,21 @@ fn install(shell: &Shell, packages: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Downloads `package` into a temporary folder and extracts only `program`: nothing else is
+/// Downloads `package` into a temporary folder and extracts only `programs`: nothing else is
 /// installed, and no server starts. Requires up-to-date package lists.
-fn take_out(shell: &Shell, package: &str, program: &str) -> Result<()> {
+fn take_out(shell: &Shell, package: &str, programs: &[String]) -> Result<()> {
     let folder = shell.create_temp_dir()?;
     let _there = shell.push_dir(folder.path());
     // Otherwise apt-get downloads as a user who cannot write to this folder.
     cmd!(shell, "apt-get download --quiet --quiet -o APT::Sandbox::User=root {package}").run()?;
     let file = shell.read_dir(".")?.into_iter().next().context("apt-get downloaded nothing")?;
     cmd!(shell, "dpkg-deb --extract {file} unpacked").run()?;
-    cmd!(shell, "install unpacked/usr/bin/{program} {LOCAL_FOLDER}").run()?;
+    for program in programs {
+        let folders = ["usr/bin", "usr/sbin"].map(|folder| format!("unpacked/{folder}/{program}"));
+        let found = folders.iter().find(|path| shell.path_exists(path));
+        let found = found.with_context(|| format!("{package} has no program {program}"))?;
+        cmd!(shell, "install {found} {LOCAL_FOLDER}").run()?;
+    }
     Ok(())
 }
 

@@ -10,14 +10,19 @@ mod install;
 mod options;
 mod tidy;
 mod programs;
+mod python;
 mod audit;
 mod document;
 mod generated;
 mod stage;
+mod fields;
 mod shown;
 mod simulate;
 mod fuzz;
+mod gates;
 mod lab;
+mod crates;
+mod dist;
 mod test;
 mod bench;
 mod honesty;
@@ -27,6 +32,7 @@ use anyhow::Result;
 use clap::Parser;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use xshell::Shell;
 
 /// ioassay's own chores
 #[derive(Parser)]
@@ -72,13 +78,28 @@ enum Chore {
     /// One small recipe shows how often consecutive records are called different, and how often
     /// the earlier one's interval holds the later one's figure. Half an hour on a quiet machine.
     Repeat(repeat::Options),
+    /// Count how often a gate fails with and without a planted loss, into docs/ci.md
+    ///
+    /// Takes half an hour on a quiet machine.
+    Gates(gates::Options),
     /// Run ioassay in emulated machines, into docs/lab.md
     ///
     /// They have other kernels, devices and file systems.
     Lab(lab::Options),
-    /// Rewrite the output and the pictures of records/ in the documents
+    /// Make the packages for crates.io, and check what is in them; publishes nothing
+    Crates {
+        /// Compile each from nothing, as publishing does; takes five minutes
+        #[arg(long)]
+        whole: bool,
+    },
+    /// Build the packages of a release into dist/, and try each as a new user would
     ///
-    /// They are made with today's `ioassay report`.
+    /// Static programs, archives, .deb, .rpm, wheels, checksums and a bill of materials, of the
+    /// commit. Needs root on Debian, and takes about 20 minutes.
+    Dist(dist::Options),
+    /// Rewrite the output and the pictures of records/ in the documents, and docs/fields.md
+    ///
+    /// They are made with today's `ioassay report`, and from its schema.
     Show,
 }
 
@@ -105,7 +126,11 @@ impl Chore {
             Chore::Honesty(options) => honesty::run(root(), options),
             Chore::Fuzz(options) => fuzz::run(root(), options),
             Chore::Lab(options) => lab::run(root(), options),
+            Chore::Crates { whole: true } => crates::try_to_publish(root()),
+            Chore::Crates { whole: false } => crates::check(&Shell::new()?, root()),
+            Chore::Dist(options) => dist::run(root(), options),
             Chore::Show => shown::run(root()),
+            Chore::Gates(options) => gates::run(root(), options),
             Chore::Repeat(options) => repeat::run(root(), options),
         }
     }

@@ -4,11 +4,13 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::env;
+use std::ffi::OsString;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use xshell::{Cmd, Shell};
 
 /// Detects an interrupt by the user. The running child receives it, too; this program then ends
 /// with an error, so everything it created is removed.
@@ -48,6 +50,15 @@ pub(crate) fn output(mut command: Command, good: RangeInclusive<i32>) -> Result<
     Ok(output)
 }
 
+/// The cargo that runs this program.
+pub(crate) fn cargo(shell: &Shell) -> Cmd<'_> {
+    shell.cmd(own_cargo()).quiet()
+}
+
+fn own_cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
 /// Cargo's options that select ioassay.
 pub(crate) const IOASSAY: [&str; 2] = ["--package=ioassay", "--bin=ioassay"];
 
@@ -77,7 +88,7 @@ pub(crate) fn build_for_arm(root: &Path, options: &[&str]) -> Result<PathBuf> {
 
 /// Builds with cargo's `options` and returns the executable's path.
 pub(crate) fn build_with(root: &Path, options: &[&str]) -> Result<PathBuf> {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = Command::new(own_cargo());
     command.envs(ARM_LINKING);
     command.args(["build", "--message-format=json-render-diagnostics"]);
     command.args(options).current_dir(root).stderr(Stdio::inherit());

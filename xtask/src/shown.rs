@@ -1,7 +1,7 @@
 //! Rewrites the output and pictures of records in the documents, using the current `ioassay
 //! report`.
 
-use crate::{document, programs};
+use crate::{document, fields, programs};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::Path;
@@ -10,16 +10,29 @@ use std::process::Command;
 /// The documents that show output from records.
 const DOCUMENTS: [&str; 3] = ["README.md", "docs/recipes/survey.md", "docs/tutorial.md"];
 
-/// A comment above each output block names its record. These are the start of the comment, and the
-/// part of the report to show.
-const MARKS: [(&str, Excerpt); 2] = [("<!-- records/", whole), ("<!-- table of records/", table)];
+/// A comment above each output block names its record.
+struct Mark {
+    /// The start of the comment.
+    start: &'static str,
+    /// The width of the report.
+    columns: u16,
+    /// The part of the report to show.
+    excerpt: fn(&str) -> Result<String>,
+}
 
-/// The part of a report that a document shows.
-type Excerpt = fn(&str) -> Result<String>;
+const MARKS: [Mark; 3] = [
+    Mark { start: "<!-- records/", columns: 120, excerpt: whole },
+    // It is too narrow for operations a second.
+    Mark { start: "<!-- table of records/", columns: 112, excerpt: table },
+    Mark { start: "<!-- conclusion of records/", columns: 100, excerpt: conclusion },
+];
+
+/// The report of the record with this name, in as many columns.
+type Report<'a> = &'a dyn Fn(&str, u16) -> Result<String>;
 
 /// The pictures and their records.
 const PICTURES: [(&str, &str); 2] =
-    [("ladder", "2026-11-22-survey.jsonl"), ("compared", "2026-11-22-slow.jsonl")];
+    [("ladder", "2026-11-24-survey.jsonl"), ("compared", "2026-11-22-slow.jsonl")];
 
 /// The folder of pictures.
 const FOLDER: &str = "docs/pictures";
@@ -32,19 +45,22 @@ const DARK: [&str; 2] = ["@media screen and (prefers-color-scheme:dark){\n", "\n
 /// # Errors
 /// If a record cannot be read, or a block is missing.
 pub(crate) fn run(root: &Path) -> Result<()> {
+    fields::write(root)?;
     let program = programs::ioassay(root)?;
-    let report = |record: &str, options: &[&str]| {
+    let report = |record: &str, columns: u16, options: &[&str]| {
         let mut command = Command::new(&program);
+        command.env("COLUMNS", columns.to_string());
         command.arg("report").arg(root.join("records").join(record)).args(options);
         programs::read(command, 0..=1)
     };
     for name in DOCUMENTS {
         let old = fs::read_to_string(root.join(name)).context(name)?;
-        let new = with_blocks(&old, &|record| report(record, &[])).context(name)?;
+        let new =
+            with_blocks(&old, &|record, columns| report(record, columns, &[])).context(name)?;
         document::write(&root.join(name), &new)?;
     }
     for (name, record) in PICTURES {
-        let [light, dark] = schemes(&report(record, &["--svg", name])?).context(name)?;
+        let [light, dark] = schemes(&report(record, 120, &["--svg", name])?).context(name)?;
         document::write(&root.join(format!("{FOLDER}/{name}-light.svg")), &light)?;
         document::write(&root.join(format!("{FOLDER}/{name}-dark.svg")), &dark)?;
     }
@@ -52,11 +68,11 @@ pub(crate) fn run(root: &Path) -> Result<()> {
 }
 
 /// `document` with the current report in each block.
-fn with_blocks(document: &str, report: &dyn Fn(&str) -> Result<String>) -> Result<String> {
-    ensure!(MARKS.iter().any(|(mark, _)| document.contains(mark)), "it shows no record");
+fn with_blocks(document: &str, report: Report) -> Result<String> {
+    ensure!(MARKS.iter().any(|mark| document.contains(mark.start)), "it shows no record");
     let mut new = document.to_owned();
-    for (mark, excerpt) in MARKS {
-        new = with_excerpts(&new, mark, &|record| excerpt(&report(record)?))?;
+    for Mark { start, columns, excerpt } in MARKS {
+        new = with_excerpts(&new, start, &|record| excerpt(&report(record, columns)?))?;
     }
     Ok(new)
 }
@@ -83,16 +99,26 @@ fn whole(report: &str) -> Result<String> {
     Ok(report.to_owned())
 }
 
-/// The first table without the columns from p50 to CPU/op, to fit a narrow page.
+/// The comparisons, if there are any, and the answer.
+fn conclusion(report: &str) -> Result<String> {
+    let parts: Vec<&str> = report.trim_end().split("\n\n").collect();
+    let (answer, above) = parts.split_last().context("it has no answer")?;
+    let compared = above.iter().filter(|part| part.starts_with("paired by round"));
+    Ok(compared.chain([answer]).copied().collect::<Vec<&str>>().join("\n\n"))
+}
+
+/// Between these columns are those of latencies, if the terminal is wide enough.
+const CEILING: &str = " of ceiling";
+const SERVED: &str = " served by";
+
+/// The first table without the columns of latencies, to fit a narrow page.
 fn table(report: &str) -> Result<String> {
-    let lines = report.lines().skip_while(|line| !line.contains("CPU/op"));
+    let lines = report.lines().skip_while(|line| !line.contains(CEILING));
     let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
-    let header = lines.first().context("it has no table with CPU/op")?;
-    let end_of = |name: &str| {
-        let end = header.find(name).map(|at| at + name.len());
-        end.with_context(|| format!("its table has no column {name}"))
-    };
-    let (from, to) = (end_of("of ceiling")?, end_of("CPU/op")?);
+    let header = lines.first().context("it has no table with shares of a ceiling")?;
+    let start_of =
+        |name: &str| header.find(name).with_context(|| format!("its table has no column '{name}'"));
+    let (from, to) = (start_of(CEILING)? + CEILING.len(), start_of(SERVED)?);
     let is_row = |line: &str| line.starts_with("  ");
     let narrow = |line: &&str| {
         if is_row(line) {
@@ -123,7 +149,7 @@ mod tests {
 
     #[test]
     fn each_block_is_what_is_said_of_its_record() {
-        let report = |record: &str| Ok(format!("of {record}\n\n"));
+        let report = |record: &str, _| Ok(format!("of {record}\n\n"));
         let document = "a\n<!-- records/x -->\n```text\nold\n```\nb\n<!-- records/y -->\n\
                         ```text\nolder\nstill\n```\nc ``` d\n";
         let new = with_blocks(document, &report).expect("it is whole");
@@ -136,15 +162,23 @@ mod tests {
     }
 
     #[test]
-    fn a_table_loses_the_columns_from_p50_to_cpu() {
-        let report = "head\n\n   of ceiling   p50  CPU/op  verdict\nmemory (a long title)\n  \
-                      µ rows 1 %  2 µs    3 µs  sound\np50: a note\n\nnote\n";
+    fn a_table_loses_the_columns_of_latencies() {
+        let report = "head\n\n   of ceiling   p50     p99 served by\nmemory (a long title)\n  \
+                      µ rows 1 %  2 µs    3 µs device\np50: a note\n\nnote\n";
         let document = "a\n<!-- table of records/x -->\n```text\nold\n```\n";
-        let new = with_blocks(document, &|_| Ok(report.to_owned())).expect("it has a table");
-        let expected = "a\n<!-- table of records/x -->\n```text\n   of ceiling  verdict\n\
-                        memory (a long title)\n  µ rows 1 %  sound\np50: a note\n```\n";
+        let new = with_blocks(document, &|_, _| Ok(report.to_owned())).expect("it has a table");
+        let expected = "a\n<!-- table of records/x -->\n```text\n   of ceiling served by\n\
+                        memory (a long title)\n  µ rows 1 % device\np50: a note\n```\n";
         assert_eq!(new, expected);
-        assert!(with_blocks(document, &|_| Ok("of ceiling  p99\n".to_owned())).is_err());
+        assert!(with_blocks(document, &|_, _| Ok(" of ceiling  p50\n".to_owned())).is_err());
+    }
+
+    #[test]
+    fn a_conclusion_is_the_comparisons_and_the_answer() {
+        let shown = |report: &str| conclusion(report).expect("it has an answer");
+        assert_eq!(shown("head\n\ntable\n\nnote\n\nanswer\nand more\n"), "answer\nand more");
+        let report = "head\n\ntable\n\npaired by round  x\na vs b\n\nnote\n\nanswer\n";
+        assert_eq!(shown(report), "paired by round  x\na vs b\n\nanswer");
     }
 
     #[test]

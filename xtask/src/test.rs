@@ -4,12 +4,13 @@
 //! want all the results. The cheap ones come first. A skipped step is never silent: its name is
 //! printed.
 
-use crate::{audit, fuzz, install, lab, simulate, tidy};
+use crate::programs::cargo;
+use crate::{audit, crates, fuzz, install, lab, simulate, tidy};
 use anyhow::{Result, ensure};
 use std::env;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use xshell::{Cmd, Shell};
+use xshell::Shell;
 
 /// What to do if a component of the toolchain is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,11 +47,12 @@ use Action::{Cargo, Component, Own};
 
 const LINTS: &str = "clippy --quiet --workspace --all-targets -- -D warnings";
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     ("packages", Own(|shell, _| install::run(shell))),
     ("format", Component("rustfmt", "fmt --all --check")),
     ("style", Own(|_, root| tidy::run(root))),
     ("lints", Component("clippy", LINTS)),
+    ("crates", Own(crates::check)),
     ("64-bit ARM", Own(|shell, _| check_arm(shell))),
     ("simulations", Own(|_, root| simulate::check(root))),
     ("tests", Cargo("test --workspace --no-fail-fast -- --include-ignored")),
@@ -78,8 +80,9 @@ fn check_arm(shell: &Shell) -> Result<()> {
         println!("skipped: the target {ARM} is not installed, the NEON loops are not compiled");
         return Ok(());
     }
-    println!("cargo check --package kernel --all-targets --target {ARM}");
-    let line = ["check", "--quiet", "--package", "kernel", "--all-targets", "--target", ARM];
+    println!("cargo check --package ioassay-kernel --all-targets --target {ARM}");
+    let line =
+        ["check", "--quiet", "--package", "ioassay-kernel", "--all-targets", "--target", ARM];
     Ok(cargo(shell).args(line).run()?)
 }
 
@@ -142,10 +145,4 @@ fn perform(action: &Action, shell: &Shell, root: &Path, demand: Demand) -> Resul
 fn has_subcommand(shell: &Shell, line: &str) -> bool {
     let subcommand = line.split(' ').next().expect("a split has a first part");
     cargo(shell).args([subcommand, "--version"]).ignore_stderr().read().is_ok()
-}
-
-/// The cargo that runs this program.
-fn cargo(shell: &Shell) -> Cmd<'_> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    shell.cmd(cargo).quiet()
 }

@@ -11,7 +11,8 @@ use crate::counting::{CountingAnswer, counting_answers};
 use crate::decision::{Contestant, Decided, Lead, lead};
 use crate::depths::{Depths, depths};
 use crate::disturbance::exclude;
-use crate::finding::{Finding, Verdict};
+use crate::engines::engines;
+use crate::finding::Finding;
 use crate::interference::{Interference, interferences};
 use crate::iterations::iterations;
 use crate::levels::{Levels, all_levels, last_cache_below};
@@ -24,6 +25,7 @@ use crate::rules::{self, Context, Generators, Overhead};
 use crate::saturation::{Saturation, saturations};
 use crate::strategies::{WritingAnswer, writing_answer};
 use crate::summary::{ServedBy, Summary};
+use crate::tally::Tally;
 use crate::touching::{Touching, touchings};
 use model::axis;
 use model::case::{Case, ReadWork, Work, WriteWork};
@@ -77,12 +79,14 @@ pub struct Assessment {
     pub twins: Vec<Summary>,
     /// The outcome of the controls, if any.
     pub control: Option<Control>,
-    /// The skipped cases, with reasons.
+    /// The skipped cases, and the pruned ones, with reasons.
     pub skips: Vec<Skip>,
     /// Comparisons of cases that differ only in engine, peer or advice.
     pub comparisons: Vec<Comparison>,
     /// The fastest requested case for each source of the bytes.
     pub fastest: Vec<(ServedBy, Lead)>,
+    /// The fastest engine, for requested reads that differ only in it.
+    pub engines: Vec<Lead>,
     /// Whether figures depend on the number of operations, from cases that differ only in that.
     pub iterations: Vec<Decided>,
     /// The differences between builds of the same loop.
@@ -138,36 +142,8 @@ impl Assessment {
 
     /// The number of measured cases by verdict.
     pub fn tally(&self) -> Tally {
-        let mut tally = Tally::default();
-        for summary in self.measured() {
-            *match (summary.n, summary.verdict) {
-                (_, Verdict::Unavailable) => &mut tally.unavailable,
-                (0, _) if summary.failures.is_empty() => &mut tally.not_run,
-                (0, _) => &mut tally.failed,
-                (_, Verdict::Sound) => &mut tally.sound,
-                (_, Verdict::Doubtful) => &mut tally.doubtful,
-                (_, Verdict::Void) => &mut tally.void,
-            } += 1;
-        }
-        tally
+        Tally::of(self.measured())
     }
-}
-
-/// The number of cases by verdict.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Sound.
-    pub sound: usize,
-    /// Doubtful.
-    pub doubtful: usize,
-    /// Void, with a figure.
-    pub void: usize,
-    /// Void, because no trial was completed.
-    pub failed: usize,
-    /// Unavailable: this machine can't run the case.
-    pub unavailable: usize,
-    /// Not reached before the run ended.
-    pub not_run: usize,
 }
 
 /// Judges a record.
@@ -192,9 +168,10 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
         rounds: header.plan.rounds,
         repetition: Repetition::of(record, &rows),
         seed: header.plan.seed,
-        skips: header.plan.skips.clone(),
+        skips: record.skips(),
         comparisons: comparisons(&rows),
         fastest: ServedBy::ALL.iter().filter_map(|by| fastest(&rows, *by)).collect(),
+        engines: engines(&rows),
         iterations: iterations(&rows),
         builds: builds(&rows),
         levels: all_levels(&rows),
@@ -229,16 +206,17 @@ fn measured(record: &Record, is_wanted: impl Fn(Role) -> bool) -> Vec<Row<'_>> {
     for trial in &record.trials {
         trials.get_mut(trial.case).into_iter().for_each(|of_case| of_case.push(trial));
     }
-    let ids = axis::ids(record.header.plan.cases.iter().map(|planned| &planned.case));
-    ids.into_iter()
-        .enumerate()
-        .filter(|(index, _)| is_wanted(record.header.plan.cases[*index].role))
-        .map(|(index, id)| {
-            let mut measured = Measured::of(record, index, &trials[index]);
-            exclude(&mut measured);
-            Row { summary: Summary::of(&measured, id), measured }
-        })
-        .collect()
+    let planned = &record.header.plan.cases;
+    let ids = axis::ids(planned.iter().map(|planned| &planned.case)).into_iter().enumerate();
+    let wanted = |index: usize| is_wanted(planned[index].role);
+    // Rows are large and may be thousands: there is room for these, and for no more.
+    let mut rows = Vec::with_capacity((0..planned.len()).filter(|index| wanted(*index)).count());
+    rows.extend(ids.filter(|(index, _)| wanted(*index)).map(|(index, id)| {
+        let mut measured = Measured::of(record, index, &trials[index]);
+        exclude(&mut measured);
+        Row { summary: Summary::of(&measured, id), measured }
+    }));
+    rows
 }
 
 /// The findings on a single row.
@@ -269,7 +247,7 @@ fn twins<'a>(record: &'a Record, rows: &[Row<'a>]) -> Vec<Row<'a>> {
 /// The judged cases of a record with their ceilings, requested ones before baseline rows; without
 /// twins.
 pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
-    let mut rows = measured(record, |role| role != Role::Twin);
+    let mut rows = measured(record, |role| !matches!(role, Role::Twin | Role::Elsewhere));
     rows.sort_by_key(|row| row.measured.role);
     let all = nulls(&rows);
     let found: Vec<Vec<Finding>> = rows.iter().map(|row| found(row, &all)).collect();
@@ -359,7 +337,7 @@ fn null_of<'a, 'r>(row: &Row, nulls: &[&'a Row<'r>]) -> Option<&'a Row<'r>> {
             }
             work.io.pattern
         }
-        Work::Memory(_) => return None,
+        Work::Memory(_) | Work::Metadata(_) => return None,
     };
     let is_measured = |row: &&'a Row<'r>| null_read(row).is_some() && row.measured.n() > 0;
     let measured = || nulls.iter().copied().filter(is_measured);

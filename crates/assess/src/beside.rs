@@ -4,7 +4,7 @@ use model::case::{Cache, Case, WriteWork};
 use model::evidence::Evidence;
 use model::host::Storage;
 use model::layer::Amplification;
-use model::plan::{Actor, Plan};
+use model::plan::{Actor, ActorFile, Plan};
 use model::trial::{Beside, Trial};
 use std::borrow::Cow;
 
@@ -45,6 +45,10 @@ pub(crate) fn own_evidence<'a>(
     };
     own.device_write_bytes =
         own.device_write_bytes.zip(written).map(|(all, written)| all.saturating_sub(written));
+    // Its pages in the page cache are those of all that use it.
+    if case_file_is_shared(&actors) {
+        own.residency_after = None;
+    }
     let is_any = |is: fn(&Actor) -> bool| actors.iter().any(|(_, actor)| is(actor));
     if is_any(|actor| actor.case.read().is_some()) {
         (own.device_reads, own.device_read_ns) = (None, None);
@@ -57,6 +61,10 @@ pub(crate) fn own_evidence<'a>(
         own.device_flushes = None;
     }
     Cow::Owned(own)
+}
+
+fn case_file_is_shared(actors: &[(&Beside, &Actor)]) -> bool {
+    actors.iter().any(|(_, actor)| actor.file == ActorFile::Case)
 }
 
 fn without_devices(evidence: Evidence) -> Evidence {
@@ -121,7 +129,7 @@ mod tests {
     /// devices read 100 MiB and wrote 60.
     fn check(case: Work, actor: Work, [read, written]: [Option<u64>; 2]) -> Evidence {
         let mut plan = Plan::new("test", 10, 0.025, 1);
-        plan.actors = vec![Actor { name: "other".to_string(), case: Case::own(actor) }];
+        plan.actors = vec![Actor::own("other", Case::own(actor))];
         let mib = |count: Option<u64>| count.map(|count| count * MIB);
         let mut trial = zoo::trial(0);
         trial.evidence.device_read_bytes = Some(100 * MIB);

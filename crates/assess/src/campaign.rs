@@ -3,14 +3,14 @@
 use model::record::Record;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What a run did with the time that it was given.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Campaign {
     /// The time in seconds.
     pub for_s: f64,
-    /// How many of the planned rounds have all cases.
+    /// How many of the planned rounds have all cases that were not pruned.
     pub planned_rounds: usize,
     /// How many rounds followed, of the cases with the widest intervals only.
     pub further_rounds: usize,
@@ -29,8 +29,13 @@ impl Campaign {
         }
         let (further, planned): (Vec<_>, Vec<_>) =
             cases.into_iter().partition(|(round, _)| plan.is_further(*round));
-        let is_whole = |cases: &HashSet<usize>| cases.len() == plan.cases.len();
-        let planned_rounds = planned.iter().filter(|(_, cases)| is_whole(cases)).count();
+        let pruned: HashMap<usize, u32> =
+            record.pruned.iter().map(|pruned| (pruned.case, pruned.round)).collect();
+        let is_whole = |(round, cases): &&(u32, HashSet<usize>)| {
+            let is_pruned = |case: usize| pruned.get(&case).is_some_and(|first| first <= round);
+            (0..plan.cases.len()).all(|case| cases.contains(&case) || is_pruned(case))
+        };
+        let planned_rounds = planned.iter().filter(is_whole).count();
         Some(Campaign {
             for_s,
             planned_rounds,

@@ -179,16 +179,21 @@ fn held(
 ) -> Option<CeilingShare> {
     let is_sound = |base: &Row| base.summary.verdict == Verdict::Sound;
     let (kind, base, is_firm) = match served_by {
+        // Calls on names move no bytes that could be held against a bandwidth.
+        _ if row.measured.case.metadata().is_some() => return None,
         ServedBy::Ram | ServedBy::PageCache => {
             let base = bases.memory.bound(row).filter(|_| !reads_memory(row))?;
             (CeilingKind::Memory, base, is_sound(base))
         }
+        ServedBy::Device if row.write().is_some_and(|work| work.read_share > 0) => return None,
         ServedBy::Device => {
             let bound = if row.write().is_some() { bases.written } else { bases.read };
             let (base, is_plateau) = bound?;
             (CeilingKind::Device, base, is_sound(base) && is_plateau)
         }
-        ServedBy::Mixed | ServedBy::NoIo | ServedBy::Unverified => return None,
+        ServedBy::NameCache | ServedBy::Mixed | ServedBy::NoIo | ServedBy::Unverified => {
+            return None;
+        }
     };
     if std::ptr::eq(row, base) {
         return None;
@@ -247,6 +252,10 @@ impl Flow {
         let bytes_in_flight = |block: u64, depth: u32, threads: u32| {
             u128::from(block) * u128::from(depth) * u128::from(threads)
         };
+        // No device gives a rate that bounds reads and writes alike.
+        if row.write().is_some_and(|work| work.read_share > 0) {
+            return None;
+        }
         if let Some(work) = row.write().filter(|work| work.op != Op::Sync) {
             let WriteWork { io: Io { cache, pattern, block, depth, threads, .. }, .. } = *work;
             let bytes_in_flight = bytes_in_flight(block, depth, threads);

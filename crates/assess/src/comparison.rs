@@ -90,7 +90,7 @@ pub(crate) fn comparisons<'a, 'r>(rows: &'a [Row<'r>]) -> Vec<Comparison> {
 }
 
 /// A row's case at the baseline of an axis; `None` for the null engine, which moves nothing.
-fn at_usual(row: &Row, axis: &str) -> Option<Case> {
+pub(crate) fn at_usual(row: &Row, axis: &str) -> Option<Case> {
     let case = Some(row.measured.case).filter(|case| !case.is_null())?;
     Axis::named(axis)?.at_baseline(case)
 }

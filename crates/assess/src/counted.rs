@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::invocations::Round;
 use model::case::{Case, Op};
 use model::evidence::Evidence;
+use model::generation::PagesRead;
 use model::sample::{Sample, Span};
 use model::trial::{Beside, Outcome, ReadBack, Trial};
 use model::units::NS_PER_SECOND;
@@ -16,14 +17,14 @@ const AT_ONCE: &str = "it ended at once or moved no bytes";
 /// (METHODOLOGY.md).
 const WINDOW_MOST: f64 = 1.05;
 
-/// The rate of a trial of `case`: bytes per second, or operations per second if it only calls a
-/// sync. `None` unless the trial succeeded, took time and moved something.
+/// The rate of a trial of `case`: bytes per second, or operations per second if it moves no
+/// data. `None` unless the trial succeeded, took time and moved something.
 ///
 /// If the case claims durability, the time ends when the last sync returned; otherwise, when the
 /// last operation returned (METHODOLOGY.md).
 pub fn rate(case: &Case, trial: &Trial) -> Option<f64> {
     let sample = trial.sample()?;
-    let amount = if only_syncs(case) { sample.ops() } else { sample.bytes() };
+    let amount = if counts_calls(case) { operations(case, sample) } else { sample.bytes() };
     a_second(amount, timed_ns(case, sample))
 }
 
@@ -35,6 +36,16 @@ pub(crate) fn a_second(amount: u64, ns: u64) -> Option<f64> {
 /// Whether it moves no data and only calls a sync.
 pub(crate) fn only_syncs(case: &Case) -> bool {
     case.write().is_some_and(|work| work.op == Op::Sync)
+}
+
+/// Whether it moves no data: only its calls count.
+pub(crate) fn counts_calls(case: &Case) -> bool {
+    only_syncs(case) || case.metadata().is_some()
+}
+
+/// The operations of a trial; of a case on names, each name is one, also in a listing.
+fn operations(case: &Case, sample: &Sample) -> u64 {
+    if case.metadata().is_some() { sample.bytes() } else { sample.ops() }
 }
 
 /// Whether it claims that written data is durable.
@@ -69,31 +80,36 @@ pub(crate) struct Counted<'a> {
     /// Whether it was measured after the planned rounds.
     pub(crate) is_further: bool,
     pub(crate) sample: &'a Sample,
+    /// Its operations: of a case on names, the names.
+    pub(crate) operations: u64,
     /// Without what the actors beside it did.
     pub(crate) evidence: Cow<'a, Evidence>,
     /// What the actors beside it did.
     pub(crate) beside: &'a [Beside],
     pub(crate) expected_digest: Option<u64>,
     pub(crate) read_back: Option<ReadBack>,
-    /// Its [`rate`]: bytes per second, or operations per second if it only calls a sync.
+    /// Its [`rate`]: bytes per second, or operations per second if it moves none.
     pub(crate) rate: f64,
     /// The time in nanoseconds that the rate is based on.
     pub(crate) timed_ns: u64,
 }
 
 impl<'a> Counted<'a> {
-    /// The trial, if it counts; otherwise the reason why not.
+    /// The trial, if it counts; otherwise the reason why not. `is_further`: it came after the
+    /// planned rounds.
     pub(crate) fn of(
         case: &Case,
         trial: &'a Trial,
+        is_further: bool,
         evidence: Cow<'a, Evidence>,
     ) -> Result<Counted<'a>, Failure> {
         match (&trial.outcome, rate(case, trial)) {
             (Outcome::Done(sample), Some(rate)) => Ok(Counted {
                 invocation: trial.invocation,
                 round: trial.round,
-                is_further: false,
+                is_further,
                 sample,
+                operations: operations(case, sample),
                 evidence,
                 beside: &trial.beside,
                 expected_digest: trial.expected_digest,
@@ -158,12 +174,40 @@ impl<'a> Counted<'a> {
         starts().max().unwrap_or(0).saturating_sub(starts().min().unwrap_or(0))
     }
 
+    /// The samples of the case and of the actors beside it that tell pages: those that read a file
+    /// which was overwritten meanwhile.
+    pub(crate) fn readers_beside_writes(&self) -> impl Iterator<Item = (&'a Sample, PagesRead)> {
+        let beside = self.beside.iter().filter_map(|beside| beside.outcome.sample());
+        let all = std::iter::once(self.sample).chain(beside);
+        all.filter_map(|sample| Some((sample, sample.pages()?)))
+    }
+
+    /// The pages that all of them read; `None` if there are none.
+    pub(crate) fn pages(&self) -> Option<PagesRead> {
+        let each = self.readers_beside_writes().map(|(_, pages)| pages);
+        each.reduce(|sum, pages| sum.plus(&pages))
+    }
+
     /// Whether the digest of what was read, or read back, is correct; `None` if nothing was summed.
+    /// Of a file that is overwritten meanwhile, each page must be what somebody wrote there.
     pub(crate) fn is_right(&self) -> Option<bool> {
         let read = self.expected_digest.map(|expected| self.sample.digest() == Some(expected));
         let read_back = self.read_back.map(|seen| seen.digest == seen.expected);
         let of_actors = self.beside.iter().filter_map(is_actor_right);
-        [read, read_back].into_iter().flatten().chain(of_actors).reduce(|all, this| all && this)
+        let pages = self.pages().map(|pages| pages.wrong == 0);
+        [read, read_back, pages]
+            .into_iter()
+            .flatten()
+            .chain(of_actors)
+            .reduce(|all, this| all && this)
+    }
+
+    /// The rate at which a write case wrote: a mixed case also read.
+    pub(crate) fn written_rate(&self) -> f64 {
+        match self.sample.read_bytes() {
+            0 => self.rate,
+            _ => self.rate * self.sample.written_bytes() as f64 / self.sample.bytes() as f64,
+        }
     }
 
     /// The amount of work, in the units of [`rate`], and the seconds that it took.

@@ -208,7 +208,7 @@ fn lump_ns(case: &Case, samples: &[&Sample]) -> Option<f64> {
         Work::Write(work) if work.every > 0 => {
             total(Sample::ops) / work.every as f64 / f64::from(work.io.threads)
         }
-        Work::Read(_) | Work::Write(_) => total(Sample::ops),
+        Work::Read(_) | Work::Write(_) | Work::Metadata(_) => total(Sample::ops),
         Work::Memory(work) => bytes / work.working_set as f64,
     };
     (told && bytes > 0.0 && lumps > 0.0).then(|| ns / lumps)

@@ -191,16 +191,16 @@ pub(crate) fn differs_by([row, base]: [&Row; 2], rates: [&Rounds; 2]) -> Option<
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lead {
     best: Rated,
+    against: Vec<Decided>,
     alike: Vec<Named>,
     decision: Decision,
-    of: usize,
     left_out: usize,
 }
 
 impl Lead {
     /// `against`: is the best faster than each other sound row? `left_out`: the number of doubtful
     /// others.
-    pub fn of(best: Rated, against: &[Decided], left_out: usize) -> Lead {
+    pub fn of(best: Rated, against: Vec<Decided>, left_out: usize) -> Lead {
         let open = against.iter().filter(|decided| decided.decision != Decision::Yes);
         let alike: Vec<Named> = open.clone().map(|decided| decided.rows[1].clone()).collect();
         let are_equal = open.clone().all(|decided| decided.decision == Decision::No);
@@ -210,12 +210,17 @@ impl Lead {
             (false, false) if are_equal => Decision::No,
             (false, false) => Decision::Undecided,
         };
-        Lead { best, alike, decision, of: against.len() + 1, left_out }
+        Lead { best, against, alike, decision, left_out }
     }
 
     /// The row with the highest median. If it is doubtful, nothing is decided.
     pub fn best(&self) -> &Rated {
         &self.best
+    }
+
+    /// Whether it is faster than each other sound row.
+    pub fn against(&self) -> &[Decided] {
+        &self.against
     }
 
     /// The other rows that the data cannot distinguish from it.
@@ -230,7 +235,7 @@ impl Lead {
 
     /// How many rows took part.
     pub fn of_rows(&self) -> usize {
-        self.of
+        self.against.len() + 1
     }
 
     /// The number of others left out as doubtful.
@@ -267,7 +272,7 @@ pub(crate) fn lead<'a, 'r>(all: &[Contestant<'a, 'r>]) -> Option<(&'a Row<'r>, L
     let against = others().filter(is_sound).filter_map(|other| told_apart(best, other, sound));
     let against: Vec<Decided> = against.collect();
     let rated = Rated::of(&best.row.summary, best.rate)?;
-    Some((best.row, Lead::of(rated, &against, others().count() - sound)))
+    Some((best.row, Lead::of(rated, against, others().count() - sound)))
 }
 
 /// Whether the best is faster than another. For one pair, their comparison decides; for many, the

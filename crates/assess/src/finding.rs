@@ -35,6 +35,10 @@ named! {
         DigestMismatch "DigestMismatch",
         /// The peer reports no digest: its bytes were not checked.
         BytesUnchecked "BytesUnchecked",
+        /// A read beside writes of the same file returned parts of several writes.
+        TornPages "TornPages",
+        /// Reads beside writes of the same file met nothing that changed.
+        OverlapUnseen "OverlapUnseen",
         /// Claimed durable, but the devices did not flush: a power cut may lose it.
         NotDurable "NotDurable",
         /// Nothing made the data durable: the figure is how fast writes were acknowledged.
@@ -49,6 +53,8 @@ named! {
         NearlyFull "NearlyFull",
         /// Each write changes metadata too.
         Allocating "Allocating",
+        /// Without a journal, ext4 does not use inodes again soon after they were freed.
+        InodesHeld "InodesHeld",
         /// The OS held the writer back until the device caught up.
         ThrottledWriteback "ThrottledWriteback",
         /// Memory was not in the requested pages.

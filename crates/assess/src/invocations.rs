@@ -183,7 +183,7 @@ pub fn widest(widths: &[Option<f64>]) -> Vec<usize> {
     widths.iter().enumerate().filter(|(_, width)| is_wide(width)).map(|(case, _)| case).collect()
 }
 
-/// Two unpaired sets of invocations, from two runs.
+/// Two sets of invocations, from two runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Welch {
     /// Half the width of the 95 % interval for the logarithm of the ratio.
@@ -192,14 +192,28 @@ pub(crate) struct Welch {
     pub(crate) is_by_runs: bool,
     /// The two-sided probability of such a difference if there is none.
     pub(crate) p: f64,
+    /// The standard error of the logarithm of the ratio, and its degrees of freedom.
+    error: f64,
+    freedom: f64,
 }
 
 impl Welch {
     /// Compares `ours` with `others`; by the spread from run to run, if it is known and larger,
     /// because no invocation shows what changes only between runs.
     pub(crate) fn of(ours: &TwoLevel, others: &TwoLevel, runs: Option<RunToRun>) -> Welch {
+        Welch::of_rounded(ours, others, runs, 0.0)
+    }
+
+    /// The same for values whose logarithms have a variance of `rounding` from rounding alone:
+    /// equal values do not show that there is none.
+    pub(crate) fn of_rounded(
+        ours: &TwoLevel,
+        others: &TwoLevel,
+        runs: Option<RunToRun>,
+        rounding: f64,
+    ) -> Welch {
         let log_ratio = ours.centre - others.centre;
-        let squares = [ours, others].map(|side| side.error().powi(2));
+        let squares = [ours, others].map(|side| side.error().powi(2) + rounding);
         let freedoms = [ours, others].map(TwoLevel::freedom);
         let own = Welch::by(
             log_ratio,
@@ -208,6 +222,13 @@ impl Welch {
         );
         let of_runs = runs.map(|runs| Welch::of_single(log_ratio, runs));
         of_runs.filter(|of_runs| of_runs.half_width > own.half_width).unwrap_or(own)
+    }
+
+    /// The same for the logarithms of the ratios of paired rounds; a value of either side has a
+    /// variance of `rounding` from rounding alone.
+    pub(crate) fn of_paired(ratios: &TwoLevel, rounding: f64) -> Welch {
+        let square = ratios.error().powi(2) + 2.0 * rounding;
+        Welch::by(ratios.centre, square.sqrt(), ratios.freedom())
     }
 
     /// Uses only the variation between runs.
@@ -223,7 +244,18 @@ impl Welch {
             (false, false) => 0.0,
             (true, false) => student::two_sided(log_ratio / error, freedom),
         };
-        Welch { half_width, p, is_by_runs: false }
+        Welch { half_width, p, is_by_runs: false, error, freedom }
+    }
+
+    /// The probability of a `loss` as large as this if the true one is `limit`; 1 if it is not
+    /// beyond. Both are logarithms.
+    pub(crate) fn p_beyond(&self, loss: f64, limit: f64) -> f64 {
+        let beyond = loss - limit;
+        match (beyond > 0.0, self.error > 0.0) {
+            (false, _) => 1.0,
+            (true, false) => 0.0,
+            (true, true) => student::two_sided(beyond / self.error, self.freedom) / 2.0,
+        }
     }
 }
 

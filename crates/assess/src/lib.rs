@@ -23,10 +23,13 @@ mod beside;
 mod counted;
 mod measured;
 pub mod ratio;
+pub mod names;
 mod served;
 pub mod disturbance;
 pub mod latency;
 pub mod open_loop;
+pub mod mixed;
+pub mod shared;
 pub mod actors;
 pub mod writing;
 mod curve;
@@ -34,7 +37,9 @@ pub mod course;
 mod rounds;
 pub mod trials;
 pub mod summary;
+mod tally;
 mod row;
+pub mod prune;
 pub mod repetition;
 pub mod campaign;
 pub mod comparison;
@@ -45,6 +50,7 @@ pub mod levels;
 pub mod saturation;
 pub mod load;
 pub mod depths;
+mod engines;
 pub mod interference;
 mod rules;
 pub mod answer;
@@ -59,6 +65,13 @@ pub mod trend;
 mod surroundings;
 mod matching;
 pub mod records;
+pub mod gate;
+mod host_round;
+mod straggler;
+mod scaling;
+pub mod together;
+pub mod odd;
+pub mod fleet;
 
 #[cfg(test)]
 mod tests;
@@ -69,9 +82,11 @@ pub mod series {
     pub use crate::rounds::drift;
 }
 
-pub use assessment::{Assessment, RunFinding, Tally, assess};
+pub use assessment::{Assessment, RunFinding, assess};
 pub use counted::rate;
 pub use course::is_steady;
 pub use ratio::Ratio;
 pub use records::compare;
 pub use stats::is_settled;
+pub use tally::Tally;
+pub use together::together;

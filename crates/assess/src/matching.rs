@@ -41,13 +41,18 @@ pub(crate) fn matches(asked_a: &[Summary], asked_b: &[Summary]) -> Vec<Match> {
     all
 }
 
+/// What makes a case of one record the same as a case of another: everything but its time.
+pub(crate) type Key = Vec<(&'static str, String)>;
+
+/// The key of a case.
+pub(crate) fn key(summary: &Summary) -> Key {
+    let axes = summary.case.axes().into_iter();
+    let axes = axes.filter(|(axis, _)| across(axis) != Across::Same);
+    axes.chain(definitions(summary)).collect()
+}
+
 /// Matches cases that are equal except for time, each with the first unmatched one.
 fn same(asked_a: &[Summary], asked_b: &[Summary]) -> Vec<Match> {
-    let key = |summary: &Summary| -> Vec<(&'static str, String)> {
-        let axes = summary.case.axes().into_iter();
-        let axes = axes.filter(|(axis, _)| across(axis) != Across::Same);
-        axes.chain(definitions(summary)).collect()
-    };
     let mut of_key: HashMap<_, VecDeque<usize>> = HashMap::new();
     for (b, summary) in asked_b.iter().enumerate() {
         of_key.entry(key(summary)).or_default().push_back(b);

@@ -10,6 +10,7 @@ use model::case::{Advice, Case, Engine, ReadWork, WriteEngine, WriteWork};
 use model::host::{Fixture, Host, Storage};
 use model::layer::Amplification;
 use model::named;
+use model::part::Part;
 use model::plan::{Actor, Role};
 use model::record::Record;
 use model::sample::Latencies;
@@ -74,6 +75,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) sustain: Option<Duration>,
     /// The file that was read, if known.
     pub(crate) fixture: Option<&'a Fixture>,
+    /// This host's part of a file that several share.
+    pub(crate) part: Part,
     /// The actors of the plan.
     pub(crate) actors: &'a [Actor],
     /// The workers' memory limit in bytes, including the page cache.
@@ -123,11 +126,9 @@ impl<'a> Measured<'a> {
         for trial in made {
             let evidence =
                 own_evidence(&header.plan, &planned.case, trial, header.storage.as_ref());
-            match Counted::of(&planned.case, trial, evidence) {
-                Ok(counted) => {
-                    let is_further = header.plan.is_further(trial.round);
-                    trials.push(Counted { is_further, ..counted });
-                }
+            let is_further = header.plan.is_further(trial.round);
+            match Counted::of(&planned.case, trial, is_further, evidence) {
+                Ok(counted) => trials.push(counted),
                 Err(failure) => {
                     let Trial { invocation, round, .. } = **trial;
                     failed.push(Lost { invocation, round, failure });
@@ -147,6 +148,7 @@ impl<'a> Measured<'a> {
             looks: Looks::of(record),
             sustain: header.plan.sustain,
             fixture: fixture_of(&planned.case, record),
+            part: header.plan.part(&planned.case),
             actors: &header.plan.actors,
             memory_limit: header.plan.memory_limit,
         }
@@ -204,7 +206,7 @@ impl<'a> Measured<'a> {
     pub(crate) fn ns_per_op(&self) -> Rounds {
         let threads = f64::from(self.case.threads());
         let ns = |trial: &Counted| {
-            let (ops, elapsed_ns) = (trial.sample.ops(), trial.sample.elapsed_ns());
+            let (ops, elapsed_ns) = (trial.operations, trial.sample.elapsed_ns());
             let ns = threads * elapsed_ns as f64 / ops as f64;
             (ops > 0 && elapsed_ns > 0).then_some(trial.at(ns))
         };

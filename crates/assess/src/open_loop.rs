@@ -24,6 +24,10 @@ pub struct OpenLoop {
     /// Percentiles of the response time.
     #[serde(flatten, with = "As::<OfResponses>")]
     pub response: Latency,
+    /// How long after it was due an operation was submitted, in nanoseconds: mean of a round,
+    /// median of the rounds. Operations that had not begun when the time was up are not in it. Null
+    /// if unknown.
+    pub submit_lag_ns: Option<f64>,
     /// Operations of all trials that were due but had not begun when the time was up.
     pub unsent: u64,
     /// Operations due but not completed: the largest number at the end of a tenth of a second,
@@ -93,10 +97,15 @@ impl OpenLoop {
             let ns = trial.sample.elapsed_ns().saturating_mul(threads);
             (ns > 0).then(|| trial.sample.spin_ns() as f64 / ns as f64)
         };
+        let lag = |trial: &Counted| {
+            let ops = trial.sample.ops();
+            (ops > 0).then_some(trial.sample.lag_ns()? as f64 / ops as f64)
+        };
         Some(OpenLoop {
             offered: measured.estimate(offered)?,
             achieved: (all > 0).then(|| (all - unsent) as f64 / all as f64)?,
             response: Latency::of(&measured.latencies(|trial| Cow::Owned(responses(trial.sample)))),
+            submit_lag_ns: median(&measured.values(lag)),
             unsent,
             backlog: median(&measured.values(largest)),
             spin_share: median(&measured.values(waits)),

@@ -2,6 +2,7 @@
 
 use crate::assessment::{Assessment, assessment, rows};
 use crate::comparison::{self, Comparison, Difference};
+use crate::finding::{Code, Finding, Verdict};
 use crate::invocations::{INVOCATIONS_LEAST, Round, RunToRun, TwoLevel, Welch};
 use crate::invocations::{exchangeable, run_to_run};
 use crate::matching::{Match, across, matches, taken};
@@ -35,12 +36,12 @@ pub struct Judged {
 
 impl Judged {
     /// Judges a record.
-    pub fn of(record: &Record) -> Judged {
-        let rows = rows(record);
+    pub fn of(record: Record) -> Judged {
+        let rows = rows(&record);
         let asked = rows.partition_point(|row| row.measured.role == Role::Asked);
         let logs = rows[..asked].iter().map(logs).collect();
-        let assessment = assessment(record, rows);
-        Judged { header: record.header.clone(), assessment, logs }
+        let assessment = assessment(&record, rows);
+        Judged { header: record.header, assessment, logs }
     }
 
     /// The header of the record.
@@ -57,6 +58,8 @@ impl Judged {
 /// A comparison of two records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordComparison {
+    /// The headers of both records, the baseline first.
+    pub headers: [Header; 2],
     /// The assessment of the first record, the baseline.
     pub a: Assessment,
     /// The assessment of the second record.
@@ -106,12 +109,20 @@ pub struct LeftOut {
     pub id: String,
     /// The reason.
     pub reason: String,
+    /// Whether it works in A, and fails or brings wrong data in B.
+    #[serde(skip)]
+    pub is_broken: bool,
 }
 
 /// Use only the latest kept runs, because they show today's spread.
 const EARLIER_MOST: usize = 40;
 
 impl RecordComparison {
+    /// The number of cases that work in A, and fail or bring wrong data in B.
+    pub fn broken(&self) -> usize {
+        self.left_out.iter().filter(|case| case.is_broken).count()
+    }
+
     /// The two summaries of a pair.
     pub fn of(&self, pair: &Pair) -> [&Summary; 2] {
         [&self.a.cases[pair.a], &self.b.cases[pair.b]]
@@ -152,11 +163,16 @@ pub fn compare(a: Judged, b: Judged, kept: &[Record]) -> RecordComparison {
                 );
                 pairs.push(pair);
             }
-            Err(reason) => left_out.push(LeftOut { id: asked_a[found.a].id.clone(), reason }),
+            Err(reason) => left_out.push(LeftOut {
+                id: asked_a[found.a].id.clone(),
+                reason,
+                is_broken: asked_a[found.a].verdict.stands() && fails(&asked_b[found.b]),
+            }),
         }
     }
     let is_same = a.header == b.header && a.assessment == b.assessment;
     RecordComparison {
+        headers: [a.header, b.header],
         a: a.assessment,
         b: b.assessment,
         is_same,
@@ -181,7 +197,12 @@ pub fn apart(a: &Header, b: &Header) -> Vec<Apart> {
 fn alone(asked_a: &[Summary], asked_b: &[Summary], matches: &[Match]) -> Vec<LeftOut> {
     let left_out = |cases: &[Summary], taken: BTreeSet<usize>, reason: &str| -> Vec<LeftOut> {
         let free = cases.iter().enumerate().filter(|(index, _)| !taken.contains(index));
-        free.map(|(_, case)| LeftOut { id: case.id.clone(), reason: reason.to_string() }).collect()
+        free.map(|(_, case)| LeftOut {
+            id: case.id.clone(),
+            reason: reason.to_string(),
+            is_broken: false,
+        })
+        .collect()
     };
     let (taken_a, taken_b) = taken(matches);
     let mut all = left_out(asked_a, taken_a, "only A has it");
@@ -309,6 +330,13 @@ fn with_needs(mut pair: Pair, both: [&[Round]; 2]) -> Pair {
     let needed = comparison::invocations_needed(variance.sum(), found.interest);
     found.needs = Some(needed.max(found.invocations + 1));
     pair
+}
+
+/// Whether each of its trials failed, or what it read was wrong: no noise does that.
+fn fails(case: &Summary) -> bool {
+    let is_wrong = |finding: &Finding| finding.code == Code::DigestMismatch;
+    let has_failed = case.n == 0 && !case.failures.is_empty();
+    (case.verdict == Verdict::Void && has_failed) || case.findings.iter().any(is_wrong)
 }
 
 /// The most severe finding of a void row, or the reason of its failed trials.

@@ -2,7 +2,9 @@
 
 use crate::counted::Counted;
 use crate::measured::Measured;
-use model::case::{Advice, Cache, Engine, Op, ReadWork, Sync, Work, WriteWork};
+use crate::names::{self, Flushed, Found};
+use model::case::WriteWork;
+use model::case::{Advice, Cache, Call, Engine, MetadataWork, NameSync, Op, ReadWork, Sync, Work};
 use model::host::{Direct, Fixture, Medium, Storage};
 use model::named;
 use model::pattern::Pattern;
@@ -12,6 +14,8 @@ named! {
     ServedBy "served_by" {
         /// Memory: a memory kernel, or an in-memory file system.
         Ram "ram",
+        /// The OS's caches of names and inodes.
+        NameCache "name-cache",
         /// The OS's page cache.
         PageCache "page-cache",
         /// The page cache and a device.
@@ -29,6 +33,10 @@ named! {
 /// (METHODOLOGY.md).
 pub(crate) const SHARE_NOISE: f64 = 0.01;
 
+/// The bytes that an inode takes on common file systems. Reads of less than a hundredth for each
+/// name are noise.
+const INODE_BYTES: f64 = 256.0;
+
 /// If holes cover at least this share of a file, they determine what its figure means.
 const HOLES_MOST: f64 = 0.5;
 
@@ -37,7 +45,12 @@ pub(crate) fn served(measured: &Measured) -> (ServedBy, Option<f64>) {
     match (&measured.case.work, measured.storage) {
         (Work::Memory(_), _) => (ServedBy::Ram, None),
         _ if measured.case.is_null() => (ServedBy::NoIo, None),
-        (Work::Read(_) | Work::Write(_), None) => (ServedBy::Unverified, None),
+        (Work::Read(_) | Work::Write(_) | Work::Metadata(_), None) => (ServedBy::Unverified, None),
+        (Work::Metadata(work), Some(storage)) => match storage.medium {
+            Medium::Ram => (ServedBy::Ram, None),
+            Medium::Unseen => (ServedBy::Unverified, None),
+            Medium::Block => (served_names(measured, work), None),
+        },
         (Work::Write(work), Some(storage)) => match storage.medium {
             Medium::Ram => (ServedBy::Ram, None),
             Medium::Unseen => (ServedBy::Unverified, None),
@@ -96,6 +109,10 @@ fn served_by_blocks(
 /// `sync_file_range` returned. So writes through the page cache need not have reached a device
 /// before.
 fn taken_by(measured: &Measured, work: &WriteWork) -> ServedBy {
+    let is_read_unseen = |trial: &Counted| fetched_bytes(measured, trial).is_none();
+    if work.read_share > 0 && measured.trials.iter().any(is_read_unseen) {
+        return ServedBy::Unverified;
+    }
     let is_later = work.sync == Sync::FileRange && work.io.cache != Cache::Direct;
     match unreached_share(measured) {
         None => ServedBy::Unverified,
@@ -114,7 +131,7 @@ fn taken_by(measured: &Measured, work: &WriteWork) -> ServedBy {
 /// higher, the result is valid only if hardly any bytes reached the devices.
 pub(crate) fn unreached_share(measured: &Measured) -> Option<f64> {
     let pairs = measured.trials.iter().filter_map(|trial| {
-        let app = trial.sample.bytes();
+        let app = trial.sample.written_bytes();
         Some((app.saturating_sub(measured.written_at_most(trial)?), app))
     });
     let (unreached, app) = pairs
@@ -122,6 +139,45 @@ pub(crate) fn unreached_share(measured: &Measured) -> Option<f64> {
     let share = (app > 0.0).then(|| unreached / app)?;
     let is_told = measured.writes().exact().is_some() || share >= 1.0 - SHARE_NOISE;
     is_told.then_some(share)
+}
+
+/// What served the calls of a case on a file system with devices.
+fn served_names(measured: &Measured, work: &MetadataWork) -> ServedBy {
+    if work.call.changes() {
+        return match work.sync {
+            NameSync::None => ServedBy::PageCache,
+            NameSync::Fsync => match names::flushed(measured) {
+                Flushed::Unseen => ServedBy::Unverified,
+                Flushed::Seldom(_) | Flushed::Off => ServedBy::PageCache,
+                Flushed::Each => ServedBy::Device,
+            },
+        };
+    }
+    let read =
+        |trial: &Counted| trial.evidence.task_read_bytes.or(trial.evidence.device_read_bytes);
+    let told: Option<Vec<(u64, u64)>> = measured
+        .trials
+        .iter()
+        .map(|trial| Some((read(trial)?, names::used(work, trial))))
+        .collect();
+    let Some(told) = told else { return ServedBy::Unverified };
+    let (read, used) = told
+        .iter()
+        .fold((0.0, 0.0), |sum, (read, used)| (sum.0 + *read as f64, sum.1 + *used as f64));
+    if read > SHARE_NOISE * INODE_BYTES * used {
+        return ServedBy::Mixed;
+    }
+    if work.call == Call::Readdir {
+        return ServedBy::PageCache;
+    }
+    let found: Vec<Found> = measured.trials.iter().map(|it| names::found(work, it)).collect();
+    if found.contains(&Found::Unseen) {
+        ServedBy::Unverified
+    } else if found.iter().all(|it| *it == Found::InCache) {
+        ServedBy::NameCache
+    } else {
+        ServedBy::PageCache
+    }
 }
 
 /// The result of a sync without a write: the device, if it received a flush.
@@ -153,6 +209,11 @@ pub(crate) fn hole_share(fixture: &Fixture) -> f64 {
     if fixture.size == 0 { 0.0 } else { unwritten as f64 / fixture.size as f64 }
 }
 
+/// The bytes that devices read for the worker or, if that was not counted, for any process.
+pub(crate) fn fetched_bytes(measured: &Measured, trial: &Counted) -> Option<u64> {
+    trial.evidence.task_read_bytes.or(measured.read_once(trial))
+}
+
 /// The share of a trial's bytes that caused no device read: `1 - task/app` (METHODOLOGY.md). Based
 /// on the worker's own counter, or else on device reads for any process, which show too few hits if
 /// others read, too. `None` if neither is known.
@@ -161,7 +222,7 @@ pub(crate) fn hole_share(fixture: &Fixture) -> f64 {
 /// it cannot, because cached pages are not fetched. In a random part of a pass it can, so there the
 /// share of the file cached beforehand is the expected hit rate.
 pub(crate) fn hit_share(measured: &Measured, work: &ReadWork, trial: &Counted) -> Option<f64> {
-    let fetched = trial.evidence.task_read_bytes.or(measured.read_once(trial))?;
+    let fetched = fetched_bytes(measured, trial)?;
     let app = trial.sample.bytes();
     let by_counter = (1.0 - fetched as f64 / app as f64).clamp(0.0, 1.0);
     let is_partial_random = work.io.pattern == Pattern::Random && app < work.io.size;

@@ -1,14 +1,17 @@
 //! The summary of a case's trials.
 
 use crate::actors::{ActorFigures, actors};
-use crate::counted::{Counted, a_second, only_syncs};
+use crate::counted::{Counted, a_second, counts_calls};
 use crate::disturbance::Excluded;
 use crate::failure::Failure;
 use crate::finding::{Finding, Severity, Verdict};
 use crate::form::{As, ByReason};
 use crate::measured::{Measured, with_mean_of};
+use crate::mixed::Mixed;
+use crate::names::NameFigures;
 use crate::open_loop::OpenLoop;
 use crate::served::{served, served_loaded};
+use crate::shared::SharedFile;
 use crate::stats::{Estimate, median};
 use crate::trials::{TrialFigures, trials};
 use crate::writing::Writing;
@@ -111,12 +114,19 @@ pub struct Summary {
     /// Latency percentiles.
     #[serde(flatten, with = "As::<OfOperations>")]
     pub latency: Latency,
+    // Those of few cases are boxed: a record may have thousands of others.
     /// The figures of a case with a rate; null for a closed loop.
-    pub open: Option<OpenLoop>,
+    pub open: Option<Box<OpenLoop>>,
+    /// The figures of each kind of operation of a mixed case; null for others.
+    pub mixed: Option<Box<Mixed>>,
+    /// What was read of a file that was overwritten meanwhile; null if nothing was.
+    pub shared: Option<SharedFile>,
     /// What the actors beside it did; empty for a case alone.
     pub beside: Vec<ActorFigures>,
+    /// The figures of a case on names of files; null for others.
+    pub names: Option<NameFigures>,
     /// The figures of a writing case; null for others.
-    pub writing: Option<Writing>,
+    pub writing: Option<Box<Writing>>,
     /// The rate over time; null if trials are too short.
     pub course: Option<TimeSeries>,
     /// How a trial spent its time; null if the OS does not report it.
@@ -136,7 +146,7 @@ pub struct Summary {
     pub cpu_ns_per_op: Option<f64>,
     /// The OS counters of a trial.
     pub counters: Counters,
-    /// Bytes moved by a trial: median of the rounds.
+    /// Bytes moved by a trial: median of the rounds. Null for calls on names.
     pub bytes_per_trial: Option<u64>,
     /// Bytes read from devices for the worker in a trial: median of the rounds.
     pub device_bytes: Option<u64>,
@@ -214,24 +224,26 @@ impl Summary {
             hit_share,
             cacheable_share: measured.cacheable_share(),
             throughput: with_mean_of(
-                estimate(&|trial| (!only_syncs(measured.case)).then_some(trial.rate)),
+                estimate(&|trial| (!counts_calls(measured.case)).then_some(trial.rate)),
                 measured.trials.iter().map(Counted::done),
             ),
             loaded: served_by.and_then(|by| Loaded::of(measured, by)),
             bus: None,
             iops: with_mean_of(
-                estimate(&|trial| a_second(trial.sample.ops(), trial.timed_ns)),
-                (measured.trials.iter()).map(|trial| {
-                    (trial.sample.ops() as f64, trial.timed_ns as f64 / NS_PER_SECOND)
-                }),
+                estimate(&|trial| a_second(trial.operations, trial.timed_ns)),
+                (measured.trials.iter())
+                    .map(|trial| (trial.operations as f64, trial.timed_ns as f64 / NS_PER_SECOND)),
             ),
             ns_per_op: ns_per_op(measured),
             latency: Latency::of(
                 &measured.latencies(|trial| Cow::Borrowed(&trial.sample.latencies)),
             ),
-            open: OpenLoop::of(measured),
+            open: OpenLoop::of(measured).map(Box::new),
+            mixed: Mixed::of(measured).map(Box::new),
+            shared: SharedFile::of(measured),
             beside: actors(measured),
-            writing: Writing::of(measured),
+            names: NameFigures::of(measured),
+            writing: Writing::of(measured).map(Box::new),
             course: TimeSeries::of(measured),
             spent: Spent::of(measured),
             imbalance_percent: median_of(&|trial| {
@@ -246,10 +258,10 @@ impl Summary {
                 .max()
                 .filter(|longest| *longest > 0),
             cpu_ns_per_op: median_of(&|trial| {
-                let (cpu_ns, ops) = (trial.working_cpu_ns()?, trial.sample.ops());
+                let (cpu_ns, ops) = (trial.working_cpu_ns()?, trial.operations);
                 (ops > 0).then(|| cpu_ns as f64 / ops as f64)
             }),
-            bytes_per_trial: median_of(&|trial| Some(trial.sample.bytes() as f64)).map(whole),
+            bytes_per_trial: bytes_per_trial(measured),
             device_bytes: median_of(&|trial| Some(trial.evidence.task_read_bytes? as f64))
                 .map(whole),
             ceiling: None,
@@ -294,11 +306,18 @@ impl Loaded {
     }
 }
 
+/// The bytes that the median trial moved; `None` for calls on names.
+fn bytes_per_trial(measured: &Measured) -> Option<u64> {
+    let moves = measured.case.metadata().is_none();
+    let bytes = measured.values(|trial| moves.then(|| trial.sample.bytes() as f64));
+    median(&bytes).map(|bytes| bytes.round() as u64)
+}
+
 /// The time of a thread per operation.
 fn ns_per_op(measured: &Measured) -> Option<Estimate> {
     let threads = f64::from(measured.case.threads());
     let spent =
-        |trial: &Counted| (threads * trial.sample.elapsed_ns() as f64, trial.sample.ops() as f64);
+        |trial: &Counted| (threads * trial.sample.elapsed_ns() as f64, trial.operations as f64);
     with_mean_of(measured.estimate_of(&measured.ns_per_op()), measured.trials.iter().map(spent))
 }
 

@@ -93,6 +93,7 @@ pub(crate) fn facts(header: &Header) -> Vec<Fact> {
         ("page", units::bytes(host.page)),
         ("hypervisor", host.hypervisor.clone().unwrap_or("none".to_string())),
         ("CPU quota", host.cpu_quota.map_or("none".to_string(), |quota| quota.to_string())),
+        ("memory quota", host.memory_quota.map_or("none".to_string(), units::bytes_rounded)),
         ("version of ioassay", header.tool.version.clone()),
         ("content", plan.content.to_string()),
         ("memory limit", plan.memory_limit.map_or("none".to_string(), units::bytes_rounded)),

@@ -18,14 +18,15 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// The unit of a case's figure: the time of an operation for a chase, the null engine and a
-    /// sync without data, which move no bytes in bulk.
+    /// The unit of a case's figure: the time of an operation for a chase, the null engine, a sync
+    /// without data and a call on names, which move no bytes in bulk.
     pub fn of(case: &Case) -> Quantity {
         let is_timed = match &case.work {
             _ if case.is_null() => true,
             Work::Read(_) => false,
             Work::Write(work) => work.op == Op::Sync,
             Work::Memory(work) => !work.kernel.is_bulk(),
+            Work::Metadata(_) => true,
         };
         if is_timed { Quantity::NsPerOp } else { Quantity::BytesPerSecond }
     }
@@ -39,7 +40,7 @@ pub fn main_estimate(summary: &Summary) -> Option<(Estimate, Quantity)> {
         (Quantity::NsPerOp, _) => summary.ns_per_op,
         (_, Work::Write(work)) if work.sync.claims_durable() => summary.writing.as_ref()?.durable,
         (_, Work::Write(_)) => summary.writing.as_ref()?.acknowledged,
-        (_, Work::Read(_) | Work::Memory(_)) => summary.throughput,
+        (_, Work::Read(_) | Work::Memory(_) | Work::Metadata(_)) => summary.throughput,
     };
     Some((estimate?, quantity))
 }

@@ -1,6 +1,6 @@
 //! The individual trials of a case, for tables and pictures.
 
-use crate::counted::{Counted, a_second, only_syncs};
+use crate::counted::{Counted, a_second, counts_calls};
 use crate::failure::Failure;
 use crate::measured::{Gate, Lost, Measured};
 use crate::open_loop;
@@ -81,6 +81,27 @@ pub struct Figures {
     pub response_max_ns: Option<u64>,
     /// Operations due that had not begun when the time was up; `None` in a closed loop.
     pub unsent: Option<u64>,
+    /// Operations that read; `None` unless the case is mixed, here and below.
+    pub read_ops: Option<u64>,
+    /// The median latency of the reads.
+    pub read_p50_ns: Option<u64>,
+    /// Their 99th percentile.
+    pub read_p99_ns: Option<u64>,
+    /// Their 99.9th percentile.
+    pub read_p99_9_ns: Option<u64>,
+    /// The median latency of the writes.
+    pub write_p50_ns: Option<u64>,
+    /// Their 99th percentile.
+    pub write_p99_ns: Option<u64>,
+    /// Their 99.9th percentile.
+    pub write_p99_9_ns: Option<u64>,
+    /// Pages of 4 KiB that were read of a file which was overwritten meanwhile, by the case or an
+    /// actor beside it; `None` if none did, here and below.
+    pub pages: Option<u64>,
+    /// Those of them that were whole and had been written in the trial.
+    pub new_pages: Option<u64>,
+    /// Those with parts of several writes.
+    pub torn_pages: Option<u64>,
     /// CPU nanoseconds of the worker from the first thread's start to the last thread's end.
     pub span_cpu_ns: Option<u64>,
     /// The part of it spent in the program itself.
@@ -100,7 +121,7 @@ pub(crate) fn trials(measured: &Measured) -> Vec<TrialFigures> {
         fate,
         figures: Some(Figures {
             acknowledged: acknowledged_of(measured, trial),
-            durable: Some(trial.rate).filter(|_| is_durable),
+            durable: Some(trial.written_rate()).filter(|_| is_durable),
             ..figures(measured, trial)
         }),
     };
@@ -123,17 +144,20 @@ fn figures(measured: &Measured, trial: &Counted) -> Figures {
     let (latencies, syncs) = (&sample.latencies, &sample.syncs);
     let is_open = measured.case.is_open();
     let responses = open_loop::responses(sample);
+    let mixes = measured.case.write().is_some_and(|work| work.read_share > 0);
+    let writes = if mixes { sample.writes() } else { Latencies::default() };
     let longest = |all: &Latencies| (all.count() > 0).then_some(all.max_ns);
     let split = split(trial);
+    let pages = trial.pages();
     Figures {
-        bytes: sample.bytes(),
-        ops: sample.ops(),
+        bytes: if counts_calls(measured.case) { 0 } else { sample.bytes() },
+        ops: trial.operations,
         elapsed_ns: sample.elapsed_ns(),
         synced_ns: sample.synced_ns(),
-        throughput: (!only_syncs(measured.case)).then_some(trial.rate),
+        throughput: (!counts_calls(measured.case)).then_some(trial.rate),
         acknowledged: None,
         durable: None,
-        iops: a_second(sample.ops(), trial.timed_ns),
+        iops: a_second(trial.operations, trial.timed_ns),
         p50_ns: percentile_ns(latencies, 5_000),
         p99_ns: percentile_ns(latencies, 100),
         p99_9_ns: percentile_ns(latencies, 10),
@@ -147,6 +171,16 @@ fn figures(measured: &Measured, trial: &Counted) -> Figures {
         response_p99_9_ns: percentile_ns(&responses, 10),
         response_max_ns: longest(&responses),
         unsent: is_open.then(|| sample.unsent()),
+        read_ops: mixes.then(|| sample.read_ops()),
+        read_p50_ns: percentile_ns(&sample.reads, 5_000),
+        read_p99_ns: percentile_ns(&sample.reads, 100),
+        read_p99_9_ns: percentile_ns(&sample.reads, 10),
+        write_p50_ns: percentile_ns(&writes, 5_000),
+        write_p99_ns: percentile_ns(&writes, 100),
+        write_p99_9_ns: percentile_ns(&writes, 10),
+        pages: pages.map(|pages| pages.count()),
+        new_pages: pages.map(|pages| pages.written()),
+        torn_pages: pages.map(|pages| pages.torn),
         span_cpu_ns: trial.cpu_ns(),
         span_user_ns: split.map(|(user_ns, _)| user_ns.round() as u64),
         span_system_ns: split.map(|(_, system_ns)| system_ns.round() as u64),

@@ -5,8 +5,9 @@ use crate::form::{As, Seconds};
 use crate::latency::{Latency, OfSyncs};
 use crate::measured::{Measured, Rounds, with_mean_of};
 use crate::stats::{Estimate, median};
-use model::case::{Allocation, Cache, Op, Sync, WriteWork};
+use model::case::{Allocation, Cache, Io, Op, Sync, WriteWork};
 use model::host::{Device, Medium, WriteCache};
+use model::part::Part;
 use model::sample::{Sample, Span};
 use model::units::NS_PER_SECOND;
 use schemars::JsonSchema;
@@ -180,7 +181,7 @@ fn is_flushed(work: &WriteWork, trial: &Counted, all: u64) -> Option<bool> {
 /// per operation, and `times` as many on the devices as in the file system.
 fn is_written_through(work: &WriteWork, trial: &Counted, times: u64) -> bool {
     // Uncounted writes may have occurred.
-    let are_seen = |writes: u64| writes / times >= trial.sample.ops();
+    let are_seen = |writes: u64| writes / times >= trial.sample.written_ops();
     work.sync == Sync::Dsync && trial.evidence.device_writes.is_none_or(are_seen)
 }
 
@@ -189,7 +190,7 @@ fn is_written_through(work: &WriteWork, trial: &Counted, times: u64) -> bool {
 pub(crate) fn syncs_due(work: &WriteWork, trial: &Counted) -> u64 {
     let Sample { spans, syncs, .. } = &trial.sample;
     let asked = match work.sync {
-        Sync::Dsync => trial.sample.ops(),
+        Sync::Dsync => trial.sample.written_ops(),
         _ => work.sync_calls(spans),
     };
     syncs.count().max(asked)
@@ -206,11 +207,12 @@ pub(crate) fn syncs(work: &WriteWork, trial: &Counted) -> u64 {
 
 /// The bytes that a device must have written once the trial's data is durable. A block written
 /// twice before a sync needs to be stored only once.
-pub(crate) fn distinct_bytes(work: &WriteWork, sample: &Sample) -> u64 {
+pub(crate) fn distinct_bytes(work: &WriteWork, part: Part, sample: &Sample) -> u64 {
+    let io = Io { part, ..work.io };
     let of_span = |span: &Span| {
-        let is_planned = span.thread < work.io.threads;
-        let steps = if is_planned { work.io.steps(span.thread).count } else { work.io.blocks() };
-        span.bytes.min(steps.saturating_mul(work.io.block))
+        let is_planned = span.thread < io.threads;
+        let steps = if is_planned { io.steps(span.thread).count } else { io.blocks() };
+        span.bytes.saturating_sub(span.read_bytes).min(steps.saturating_mul(work.io.block))
     };
     let sum = sample.spans.iter().fold(0, |sum: u64, span| sum.saturating_add(of_span(span)));
     sum.min(work.io.size)
@@ -225,7 +227,7 @@ fn accepted_rate(work: &WriteWork, trial: &Counted) -> Option<f64> {
     if work.sync.is_call() && is_whole {
         return None;
     }
-    a_second(sample.bytes(), sample.elapsed_ns())
+    a_second(sample.written_bytes(), sample.elapsed_ns())
 }
 
 /// The acknowledged rate of a trial, counted or excluded, if it has one.
@@ -247,7 +249,8 @@ pub(crate) fn acknowledged_rates(measured: &Measured) -> Rounds {
 
 /// The durable rate of each round; empty if the data was not durable.
 pub(crate) fn durable_rates(measured: &Measured) -> Rounds {
-    if is_durable(measured) { measured.rates() } else { Rounds::new() }
+    let rate = |trial: &Counted| trial.at(trial.written_rate());
+    if is_durable(measured) { measured.trials.iter().map(rate).collect() } else { Rounds::new() }
 }
 
 impl Writing {
@@ -266,12 +269,16 @@ impl Writing {
                 measured.trials.iter().filter_map(|trial| {
                     acknowledged_of(measured, trial)?;
                     let sample = trial.sample;
-                    Some((sample.bytes() as f64, sample.elapsed_ns() as f64 / NS_PER_SECOND))
+                    let written = sample.written_bytes() as f64;
+                    Some((written, sample.elapsed_ns() as f64 / NS_PER_SECOND))
                 }),
             ),
             durable: with_mean_of(
                 measured.estimate_of(&durable_rates(measured)),
-                measured.trials.iter().map(Counted::done),
+                measured.trials.iter().map(|trial| {
+                    let (_, seconds) = trial.done();
+                    (trial.written_rate() * seconds, seconds)
+                }),
             ),
             sync: Latency::of(&measured.latencies(|trial| Cow::Borrowed(&trial.sample.syncs))),
             syncs_per_trial: median_of(&|trial| Some(syncs(work, trial)))

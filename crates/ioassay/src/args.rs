@@ -1,27 +1,42 @@
 //! The command line's definition.
 
 pub mod axes;
+pub mod form;
+pub mod gate;
+pub mod kept;
+pub mod hosts;
 pub mod tools;
 
 use crate::recipe;
-use crate::recipe::repetitions::{INVOCATIONS_MAX, ROUNDS_MAX};
+use crate::recipe::repetitions::ROUNDS_MAX;
+use crate::version::FULL;
 use axes::AxisArgs;
 use clap::builder::styling::{Ansi256Color, Styles};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use form::FormArgs;
+use gate::GateArgs;
+use hosts::{HostArgs, HostsCommand};
+use kept::{CompareArgs, MergeArgs, OpenArgs, RunsArgs};
+use model::plan::INVOCATIONS_MAX;
 use std::ffi::OsStr;
+use std::net::SocketAddr;
 use std::path::PathBuf;
-use tools::{CacheCommand, DataCommand, PeersCommand};
+use tools::{CacheCommand, DataCommand, PeersCommand, SchemaOf};
 
 /// Measures memory, page cache and storage, and reports for every figure what served the bytes, how
 /// certain it is and what bounds it.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true, max_term_width = 100, styles = styles())]
+#[command(version, long_version = FULL.as_str(), propagate_version = true)]
+#[command(max_term_width = 100, styles = styles())]
 pub struct Cli {
-    /// The command.
+    /// The command; without one, ioassay says what to try first.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
+    /// With --version: what this build is and what it can do here, as JSON
+    #[arg(long, requires = "version")]
+    pub json: bool,
     /// When to use color.
     #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
     pub color: Color,
@@ -46,7 +61,7 @@ pub enum Color {
 /// The command to run.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Measure the ladder from memory to durable storage: one screen, two to three minutes
+    /// Measure the ladder from memory to durable storage: one screen, two to four minutes
     Survey(SurveyArgs),
     /// Answer a question: a built-in recipe, or one in a TOML file
     Run(RunArgs),
@@ -62,16 +77,26 @@ pub enum Command {
     },
     /// List kept records: when and where each was made, its recipe and its findings
     Runs(RunsArgs),
-    /// Print the report of a record
+    /// Print the report of a record, or that of several hosts with a record each
     Report {
-        /// The record
-        record: PathBuf,
+        /// The record. Of several, the report has a row for each host, and names the odd one out;
+        /// those of a run in lockstep give the report of that run. A file may have several records;
+        /// FILE#2 is its second
+        #[arg(required = true, value_name = "RECORD")]
+        records: Vec<PathBuf>,
         /// The form of the report.
         #[command(flatten)]
         form: FormArgs,
     },
+    /// Show a record as a page in the browser
+    Open(OpenArgs),
+    /// Put records together in one file, to carry them elsewhere
+    Merge(MergeArgs),
     /// Compare two records: the cases that both have, B relative to A
     Compare(CompareArgs),
+    /// Exit with status 1 if a recipe is slower here than there: both measured, with rounds that
+    /// alternate
+    Gate(GateArgs),
     /// Explain a finding, its cause and the fix; without one, list all findings
     Explain {
         /// The name of the finding, in upper or lower case: CacheLeak, cacheleak
@@ -94,6 +119,12 @@ pub enum Command {
         /// The subcommand.
         #[command(subcommand)]
         command: DataCommand,
+    },
+    /// Check other hosts before measuring on them
+    Hosts {
+        /// The subcommand.
+        #[command(subcommand)]
+        command: HostsCommand,
     },
     /// Print this machine and a directory's storage as JSON, as runs see them
     Host {
@@ -123,6 +154,16 @@ pub enum Command {
         #[arg(long, value_name = "DIR")]
         all: Option<PathBuf>,
     },
+    /// Carry out orders on stdin; ioassay starts this on other hosts
+    #[command(hide = true)]
+    Agent {
+        /// Connect to the coordinator at one of these addresses, and take its orders from there
+        #[arg(long, value_name = "ADDRESSES", value_delimiter = ',')]
+        connect: Vec<SocketAddr>,
+        /// The file with the token, if it is not in the variable IOASSAY_TOKEN
+        #[arg(long, value_name = "FILE", requires = "connect")]
+        token_file: Option<PathBuf>,
+    },
     /// Serve jobs on stdin and stdout; ioassay starts this to measure
     #[command(hide = true)]
     Worker {
@@ -130,15 +171,6 @@ pub enum Command {
         #[arg(long)]
         pin: bool,
     },
-}
-
-/// The command that prints the JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SchemaOf {
-    /// `survey`, `run` and `report`.
-    Run,
-    /// `compare`.
-    Compare,
 }
 
 /// Subcommands of `recipes`.
@@ -174,30 +206,12 @@ impl TypedValueParser for RecipeParser {
     }
 }
 
-/// Arguments of `runs`.
-#[derive(Debug, Args)]
-pub struct RunsArgs {
-    /// More folders to search; the state folder, with records that you did not name, is always
-    /// included
-    #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
-    pub folders: Vec<PathBuf>,
-    /// Only runs of this recipe
-    #[arg(long, value_name = "NAME")]
-    pub recipe: Option<String>,
-    /// Only runs on this machine
-    #[arg(long, value_name = "NAME")]
-    pub host: Option<String>,
-    /// Print the list as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
 /// Arguments of `watch`.
 #[derive(Debug, Args)]
 pub struct WatchArgs {
     /// Time from the start of one run to the start of the next: 30s, 10m, 1h. If a run takes
     /// longer, the next follows immediately
-    #[arg(long = "every", value_name = "TIME", conflicts_with_all = ["record", "keep", "resume"])]
+    #[arg(long = "every", value_name = "TIME", conflicts_with_all = ["keep", "resume"])]
     pub interval: String,
     /// Number of runs; without it, runs continue until you stop them
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
@@ -205,30 +219,6 @@ pub struct WatchArgs {
     /// The run to repeat.
     #[command(flatten)]
     pub run: RunArgs,
-}
-
-/// Arguments of `compare`.
-#[derive(Debug, Args)]
-pub struct CompareArgs {
-    /// The record to compare with
-    #[arg(value_name = "A")]
-    pub a: PathBuf,
-    /// The other record
-    #[arg(value_name = "B")]
-    pub b: PathBuf,
-    /// Compare even different things: pair cases that differ only in size, cache, block, depth,
-    /// threads or durability, and name the difference
-    #[arg(long)]
-    pub anyway: bool,
-    /// Print the comparison as JSON instead of a table
-    #[arg(long, group = "form")]
-    pub json: bool,
-    /// Print Markdown, to paste into an issue or a README
-    #[arg(long, group = "form")]
-    pub markdown: bool,
-    /// Also write an HTML page to this file; replaces an earlier page of ioassay, but no other file
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
 }
 
 /// Arguments of `survey`.
@@ -247,6 +237,12 @@ pub struct SurveyArgs {
     /// Seed for the data and all random orders; by default, the clock's
     #[arg(long)]
     pub seed: Option<u64>,
+    /// Other hosts on which to measure, each by itself.
+    #[command(flatten)]
+    pub hosts: HostArgs,
+    /// With --hosts: on all hosts at the same time, instead of one after another
+    #[arg(long, requires = "hosts", hide_short_help = true)]
+    pub at_once: bool,
 }
 
 /// Arguments of `run` and `plan`.
@@ -274,7 +270,7 @@ pub struct RunArgs {
     pub source: Option<PathBuf>,
     /// Keep writing until the rate is steady; stop after TIME per case, such as 5min
     #[arg(long, value_name = "TIME")]
-    #[arg(conflicts_with_all = ["rounds", "invocations", "control", "budget"])]
+    #[arg(conflicts_with_all = ["rounds", "invocations", "control", "budget", "prune"])]
     pub sustain: Option<String>,
     /// Find the rates that just meet goals for response times, and just not: p99<1ms
     ///
@@ -285,6 +281,11 @@ pub struct RunArgs {
     /// Exit with status 1 unless this rate meets the goals of --hold
     #[arg(long, value_name = "RATE", requires = "hold")]
     pub at_least: Option<String>,
+    /// Stop measuring larger threads, depths or blocks that add nothing
+    ///
+    /// That is so once two steps gave less than 2 % more throughput each.
+    #[arg(long)]
+    pub prune: bool,
     /// Limit the workers' memory, including page cache, with a control group, so that a larger file
     /// does not fit into the page cache. Needs root
     #[arg(long, value_name = "SIZE")]
@@ -299,8 +300,8 @@ pub struct RunArgs {
     /// reliable interval
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(ROUNDS_MAX)))]
     pub rounds: Option<u32>,
-    /// Number of fresh starts, each with new workers and test files, after a pause. Intervals then
-    /// include the variation between invocations; with 1, they are valid within this run only
+    /// Number of fresh starts, each with new workers and test files, after a pause. With 1,
+    /// intervals are valid within this run only
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(INVOCATIONS_MAX)))]
     pub invocations: Option<u32>,
     /// Do not measure ceilings: memory, the device, the tool itself. Saves time, but figures are
@@ -310,6 +311,15 @@ pub struct RunArgs {
     /// Seed for the data and all random orders; by default, the clock's
     #[arg(long)]
     pub seed: Option<u64>,
+    /// Other hosts on which to measure.
+    #[command(flatten)]
+    pub hosts: HostArgs,
+    /// With --hosts: measure on each host by itself, one after another, instead of in lockstep
+    #[arg(long, requires = "hosts", hide_short_help = true)]
+    pub each: bool,
+    /// With --each: on all hosts at the same time
+    #[arg(long, requires = "each", hide_short_help = true)]
+    pub at_once: bool,
     /// Axes that replace those of the recipe. They come last, because their heading applies to
     /// everything after it.
     #[command(flatten)]
@@ -317,7 +327,7 @@ pub struct RunArgs {
 }
 
 /// Options shared by all runs: pinning, controls, and where results go.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct OutputArgs {
     /// Measure the first case of each kind twice in each round; the difference shows what this
     /// machine can't resolve today
@@ -333,13 +343,16 @@ pub struct OutputArgs {
     /// The form of the report.
     #[command(flatten)]
     pub form: FormArgs,
-    /// Where to keep the record; by default a dated file in the XDG state folder
-    #[arg(long, value_name = "FILE")]
+    /// Where to keep the record: a new file, a folder, or - for stdout
+    ///
+    /// A folder gets a dated file for each run. By default, that is a folder in the XDG state
+    /// folder; if it cannot be written, a warning says so, and the run goes on.
+    #[arg(long, value_name = "PLACE")]
     pub record: Option<PathBuf>,
     /// Go on with the interrupted run of this record
     ///
     /// Repeat its command, with --resume in place of --record. The run adds to the record, and
-    /// measures only what it lacks.
+    /// measures only what it lacks. Of a run on several hosts, give the folder with their records.
     #[arg(long, value_name = "RECORD", conflicts_with_all = ["record", "dry_run"])]
     pub resume: Option<PathBuf>,
     /// Measure for this time: 30m, 8h
@@ -358,35 +371,4 @@ pub struct OutputArgs {
     /// Print only the result: no progress, and no path of the record
     #[arg(long, short)]
     pub quiet: bool,
-}
-
-/// Forms of results, which a plan does not have.
-pub const RESULT_FORMS: [&str; 6] = ["markdown", "csv", "svg", "svg_dir", "html", "openmetrics"];
-
-/// The form of a report: a table by default.
-#[derive(Debug, Clone, Args)]
-pub struct FormArgs {
-    /// Print the assessment as JSON instead of a table
-    #[arg(long, group = "form")]
-    pub json: bool,
-    /// Print Markdown, to paste into an issue or a README
-    #[arg(long, group = "form")]
-    pub markdown: bool,
-    /// Print a CSV row per trial, with units in the header
-    #[arg(long, group = "form")]
-    pub csv: bool,
-    /// Print one picture as SVG; 'list' prints the names of the pictures that the run has
-    #[arg(long, value_name = "NAME", group = "form")]
-    pub svg: Option<String>,
-    /// Also write every picture to this folder, each as NAME.svg; replaces earlier pictures of
-    /// ioassay, but no other file
-    #[arg(long, value_name = "DIR")]
-    pub svg_dir: Option<PathBuf>,
-    /// Also write an HTML page to this file; replaces an earlier page of ioassay, but no other file
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-    /// Also write metrics to this file, for the textfile collector of Prometheus's node exporter:
-    /// ioassay.prom. Replaces an earlier file of ioassay, but no other
-    #[arg(long, value_name = "FILE")]
-    pub openmetrics: Option<PathBuf>,
 }

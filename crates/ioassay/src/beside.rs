@@ -1,4 +1,4 @@
-//! Actors beside a trial, each in a worker process and with a file of its own.
+//! Actors beside a trial, each in a worker process, with a file of its own or that of the case.
 
 use crate::files::Files;
 use crate::fixture::TestFile;
@@ -6,9 +6,9 @@ use crate::scratch::Scratch;
 use crate::stop::Stop;
 use crate::validation::validate;
 use crate::worker_process::WorkerProcess;
-use model::case::{Case, Work};
+use model::case::Work;
 use model::evidence::{Evidence, Probe};
-use model::plan::Actor;
+use model::plan::{Actor, ActorFile};
 use model::random::mix;
 use model::sample::Sample;
 use model::trial::{Beside, Job, Outcome};
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use witness::counters::{Snapshot, Witness};
 
 /// How long actors run before a trial begins. Then the device's queues are as full as they get.
-const LEAD: Duration = Duration::from_millis(200);
+pub(crate) const LEAD: Duration = Duration::from_millis(200);
 
 /// How much longer than the trial's time they run, at least: reading counters takes a while, and so
 /// may a trial's last operation.
@@ -37,24 +37,33 @@ pub(crate) struct Companion<'a> {
 }
 
 impl<'a> Companion<'a> {
-    /// `actor` beside a trial of `case` with `seed`; `number` tells it from the others.
+    /// `actor` beside a trial with the job `of_case`; `number` tells it from the others. `shared`
+    /// is the case's file.
     ///
     /// # Errors
     /// If it has no file.
     pub(crate) fn of(
         (actor, number): (&'a Actor, u64),
         worker: WorkerProcess,
-        (case, seed): (&Case, u64),
-        files: &'a Files,
+        of_case: &Job,
+        (files, shared): (&'a Files, Option<&'a TestFile>),
     ) -> Result<Companion<'a>, String> {
-        let file = files
-            .of_actor(&actor.name)
-            .ok_or_else(|| format!("there is no file for the actor '{}'", actor.name))?;
+        let (file, contents) = match actor.file {
+            ActorFile::Own => (files.of_actor(&actor.name), None),
+            ActorFile::Case => (shared, of_case.shared),
+        };
+        let file =
+            file.ok_or_else(|| format!("there is no file for the actor '{}'", actor.name))?;
         let mut own = actor.case.clone();
-        let time = case.time();
+        let time = of_case.case.time();
         *own.time_mut() = LEAD.saturating_add(time).saturating_add(TAIL.max(time / 4));
-        let path = Some(file.path().to_path_buf());
-        let job = Job { case: own, seed: mix(seed ^ (number + 1)), file: path, source: None };
+        let job = Job {
+            case: own,
+            seed: mix(of_case.seed ^ (number + 1)),
+            file: Some(file.path().to_path_buf()),
+            source: None,
+            shared: contents,
+        };
         let (since, counters, evidence) = (Instant::now(), None, Evidence::default());
         Ok(Companion { actor, worker, file, job, since, counters, evidence })
     }
@@ -93,6 +102,8 @@ impl<'a> Companion<'a> {
         let mut beside = Beside { name, outcome, evidence, expected_digest: None, read_back: None };
         if let Outcome::Done(sample) = &beside.outcome {
             match &job.case.work {
+                // What it read of a shared file depends on when it did.
+                Work::Read(_) if job.shared.is_some() => {}
                 Work::Read(work) => {
                     let answers = file.answers(work.touch);
                     beside.expected_digest =
@@ -108,7 +119,7 @@ impl<'a> Companion<'a> {
                         }
                     }
                 }
-                Work::Memory(_) => {}
+                Work::Memory(_) | Work::Metadata(_) => {}
             }
         }
         (beside, worker)

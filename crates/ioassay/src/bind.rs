@@ -22,8 +22,11 @@ pub fn bind(pin: Option<&str>, node: Option<u32>) -> Result<Option<Vec<u32>>> {
         if usable.is_empty() {
             bail!("--node {node} cannot be used: this process may not run on any of its CPUs");
         }
-        placement::take_memory_of(node)
-            .with_context(|| format!("failed to bind memory to node {node}"))?;
+        placement::take_memory_of(node).with_context(|| {
+            format!(
+                "failed to bind memory to node {node} (a container needs --cap-add SYS_NICE for it)"
+            )
+        })?;
     }
     let cpus = match pin {
         None | Some("all") => usable,

@@ -202,16 +202,13 @@ impl Bench<'_> {
     /// Runs the build command with `site` as its working directory, so that its text does not
     /// depend on the cache folder's path. Returns that text.
     fn build_at(&self, program: &Program, site: &Path) -> Result<String, String> {
-        let name = match &program.source {
-            None => PathBuf::new(),
-            Some(Source { path, text }) => {
-                let name = PathBuf::from(path.file_name().unwrap_or_default());
-                std::fs::write(site.join(&name), text).map_err(|error| {
-                    format!("writing its source to '{}' failed: {error}", site.display())
-                })?;
-                name
-            }
-        };
+        let mut name = PathBuf::new();
+        for Source { path, text } in program.headers.iter().chain(&program.source) {
+            name = PathBuf::from(path.file_name().unwrap_or_default());
+            std::fs::write(site.join(&name), text).map_err(|error| {
+                format!("writing its source to '{}' failed: {error}", site.display())
+            })?;
+        }
         let words = put(&program.build, Path::new("."), &name);
         let text = words.join(" ");
         let mut command = command_of(&words).ok_or("its row has an empty build command")?;
@@ -289,7 +286,10 @@ fn cache_home() -> Result<PathBuf> {
 fn name_of_build(program: &Program, peer: &Peer, cpu: &str) -> Result<String> {
     let mut hash = DefaultHasher::new();
     match &program.source {
-        Some(source) => source.text.hash(&mut hash),
+        Some(source) => {
+            source.text.hash(&mut hash);
+            program.headers.iter().for_each(|header| header.text.hash(&mut hash));
+        }
         // A peer built from sources elsewhere is assumed to change when this program does.
         None => own_identity()?.hash(&mut hash),
     }

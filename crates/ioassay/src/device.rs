@@ -59,6 +59,9 @@ pub fn claim(path: &Path, repeated: Option<&str>) -> Result<Disk> {
 pub fn refusal(case: &Case, disk: &Disk) -> Option<String> {
     let work = match &case.work {
         Work::Memory(_) => return None,
+        Work::Metadata(_) => {
+            return Some("a device has no names: name a directory".to_string());
+        }
         Work::Read(_) => {
             return Some(
                 "this recipe reads files, and a device can only be written: name a \

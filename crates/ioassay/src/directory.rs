@@ -9,41 +9,35 @@
 //! f2fs may not flush. The folder is removed with its content at the end of the run. After a
 //! SIGKILL, the next run here removes it: the kernel has released its lock then.
 
+mod remains;
+
 use anyhow::{Context, Result, bail};
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
+use remains::{clear, machine, remove_canary, remove_directory, remove_folder};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::cell::OnceCell;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 use witness::CANARY_NAME;
 
 /// The prefix of a run's folder.
-const FOLDER: &str = "ioassay-run-";
+pub const FOLDER: &str = "ioassay-run-";
 
 /// The file in it that stays locked during the run.
 const LOCK: &str = "lock";
 
 /// The suffix of every other file in it.
-const DATA: &str = ".data";
+pub const DATA: &str = ".data";
 
 /// Maximum number of existing folders with this process's PID, left by other machines.
 const FOLDERS_MAX: u32 = 1000;
 
 /// Maximum wait for the lock: another run holds it briefly to check whether this one is alive.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
-
-/// An upper bound for the size of a lock file.
-const WRITTEN_MAX: u64 = 1 << 10;
-
-/// A folder with an empty lock is still being created, unless it is older than this.
-const YOUNG: Duration = Duration::from_secs(60);
-
-/// A canary file exists for moments. An older one was left by a killed run.
-const CANARY_AGE: Duration = Duration::from_secs(3600);
 
 /// A directory held open.
 #[derive(Debug)]
@@ -114,6 +108,42 @@ impl Directory {
     pub fn create(&self, name: &str) -> Result<(File, Name)> {
         let folder = self.folder()?;
         create_in(folder.held.as_fd(), &folder.path, &format!("{name}{DATA}"))
+    }
+
+    /// Creates directories for names in the run's folder, in place of any with the same names.
+    /// Returns the folder's path.
+    ///
+    /// # Errors
+    /// If the folder or one of them cannot be created.
+    pub fn create_directories<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n String>,
+    ) -> Result<PathBuf> {
+        let folder = self.folder()?;
+        for name in names {
+            let create = || rustix::fs::mkdirat(&folder.held, name, Mode::RWXU);
+            let made = match create() {
+                Err(Errno::EXIST) => remove_directory(folder.held.as_fd(), OsStr::new(name))
+                    .and_then(|()| Ok(create()?)),
+                made => made.map_err(io::Error::from),
+            };
+            made.with_context(|| {
+                format!("failed to create '{}'", folder.path.join(name).display())
+            })?;
+        }
+        Ok(folder.path.clone())
+    }
+
+    /// The path of the folder `name` that the run of another host has here.
+    ///
+    /// # Errors
+    /// If no run has a folder with such a name.
+    pub fn folder_of_other(&self, name: &str) -> Result<PathBuf> {
+        let rest = name.strip_prefix(FOLDER);
+        if !rest.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '-')) {
+            bail!("'{name}' is no name of a run's folder");
+        }
+        Ok(self.path.join(name))
     }
 
     /// Creates the file `name` in the directory itself, where users can find it.
@@ -237,94 +267,11 @@ fn lock(folder: &OwnedFd) -> Result<File> {
     Ok(lock)
 }
 
-/// Identifies this machine among those that share a file system, by its name and boot.
-fn machine() -> String {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    format!("{node}\n{}\n", boot.trim())
-}
-
-/// Whether a run on this machine wrote `written`.
-fn is_of_this_machine(written: &str) -> bool {
-    let own = machine();
-    let mut same = written.lines().zip(own.lines());
-    same.any(|(one, other)| one == other && !one.is_empty())
-}
-
-/// Removes the folder `name` of `parent` if its run is dead. Returns the size of its files in
-/// bytes; `None` if the folder remains.
-fn remove_folder(parent: &OwnedFd, name: &OsStr) -> io::Result<Option<u64>> {
-    let folder = open_folder(parent.as_fd(), name)?;
-    let stat = rustix::fs::fstat(&folder)?;
-    if !is_own(&stat) || Mode::from_raw_mode(stat.st_mode).intersects(Mode::RWXG | Mode::RWXO) {
-        return Ok(None);
-    }
-    // Opening something other than a regular file must not block.
-    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let mut written = String::new();
-    let _locked = match rustix::fs::openat(&folder, LOCK, flags, Mode::empty()) {
-        Ok(lock) if rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() => {
-            return Ok(None);
-        }
-        Ok(lock) => {
-            let lock = File::from(lock);
-            (&lock).take(WRITTEN_MAX).read_to_string(&mut written)?;
-            Some(lock)
-        }
-        Err(Errno::NOENT) => None,
-        Err(error) => return Err(error.into()),
-    };
-    let is_dead =
-        if written.is_empty() { is_older(&stat, YOUNG) } else { is_of_this_machine(&written) };
-    if !is_dead {
-        return Ok(None);
-    }
-    let bytes = clear(folder.as_fd())?;
-    rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?;
-    Ok(Some(bytes))
-}
-
-/// Removes the canary file `name` of `parent` if it is too old to be in use. Returns its size in
-/// bytes.
-fn remove_canary(parent: &OwnedFd, name: &OsStr) -> io::Result<Option<u64>> {
-    let stat = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-    if !is_file || !is_own(&stat) || !is_older(&stat, CANARY_AGE) {
-        return Ok(None);
-    }
-    rustix::fs::unlinkat(parent, name, AtFlags::empty())?;
-    Ok(Some(u64::try_from(stat.st_size).unwrap_or(0)))
-}
-
-fn is_own(stat: &Stat) -> bool {
-    stat.st_uid == rustix::process::geteuid().as_raw()
-}
-
-fn is_older(stat: &Stat, age: Duration) -> bool {
-    let changed = u64::try_from(stat.st_mtime).unwrap_or(0);
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    now.saturating_sub(Duration::from_secs(changed)) > age
-}
-
-/// Removes only the files that a run creates in its folder. Returns their size in bytes.
-fn clear(folder: BorrowedFd) -> io::Result<u64> {
-    let mut bytes = 0;
-    let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
-    for entry in std::fs::read_dir(path)? {
-        let name = entry?.file_name();
-        let is_ours = name == LOCK || name.as_encoded_bytes().ends_with(DATA.as_bytes());
-        let stat = rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW)?;
-        if is_ours && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
-            bytes += if name == LOCK { 0 } else { u64::try_from(stat.st_size).unwrap_or(0) };
-            rustix::fs::unlinkat(folder, &name, AtFlags::empty())?;
-        }
-    }
-    Ok(bytes)
-}
-
-fn open_folder(parent: BorrowedFd, name: &OsStr) -> io::Result<OwnedFd> {
+/// Opens the directory at `path`, below `parent` unless it is absolute. Its last part may not be a
+/// link.
+pub fn open_folder(parent: BorrowedFd, path: &OsStr) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    Ok(rustix::fs::openat(parent, name, flags, Mode::empty())?)
+    Ok(rustix::fs::openat(parent, path, flags, Mode::empty())?)
 }
 
 /// Creates a new file that only its owner can read, without following links.
@@ -400,10 +347,44 @@ impl Drop for Name {
 
 #[cfg(test)]
 mod tests {
+    use super::remains::CANARY_AGE;
     use super::*;
     use std::fs;
     use std::os::unix::fs::{DirBuilderExt, symlink};
+    use std::time::SystemTime;
     use tempfile::TempDir;
+
+    #[test]
+    fn directories_of_names_are_removed_with_the_names_in_them() {
+        let (folder, directory) = directory();
+        let own = "own-0.names".to_string();
+        let path = directory.create_directories([&own]).expect("there is room");
+        let name = format!("{:016x}.a", 7);
+        fs::write(path.join(&own).join(name), []).expect("there is room");
+        directory.create_directories([&own]).expect("it is replaced");
+        assert_eq!(names(&path.join(&own)), [""; 0]);
+        let name = format!("{:016x}.b", 7);
+        fs::write(path.join(&own).join(name), []).expect("there is room");
+        drop(directory);
+        assert_eq!(names(folder.path()), [""; 0]);
+        // What somebody else put there stays.
+        let directory = Directory::open(folder.path()).expect("it is there");
+        let path = directory.create_directories([&own]).expect("there is room");
+        fs::write(path.join(&own).join("theirs"), []).expect("there is room");
+        drop(directory);
+        assert_eq!(names(&path.join(&own)), ["theirs"]);
+    }
+
+    #[test]
+    fn folders_of_others_have_names_of_runs() {
+        let (folder, directory) = directory();
+        let path = directory.folder_of_other("ioassay-run-7-0").expect("it is such a name");
+        assert_eq!(path, folder.path().join("ioassay-run-7-0"));
+        for name in ["..", "/tmp", "ioassay-run-1/..", "src", ""] {
+            let error = directory.folder_of_other(name).expect_err(name).to_string();
+            assert!(error.contains("is no name of a run's folder"), "{error}");
+        }
+    }
 
     fn directory() -> (TempDir, Directory) {
         let folder = tempfile::tempdir_in(".").expect("the crate's folder is writable");

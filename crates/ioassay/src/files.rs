@@ -3,15 +3,18 @@
 use crate::device::Disk;
 use crate::directory::{Directory, Removed};
 use crate::fixture::{Purpose, Stay, TestFile, check_space};
+use crate::names::NameFolders;
 use crate::progress::Progress;
 use crate::scratch::Scratch;
+use crate::shared::{self, Meeting, SharedFiles};
 use crate::stop::Stop;
-use anyhow::{Result, bail};
-use model::case::{Allocation, Cache, Case, Op, Work, WriteEngine, WriteWork};
+use anyhow::{Context, Result, bail};
+use model::case::{Allocation, Case, Op, Work, WriteEngine, WriteWork};
 use model::content::Content;
 use model::environment::Environment;
 use model::host::Storage;
-use model::plan::{Actor, Plan};
+use model::part::Whose;
+use model::plan::{Actor, ActorFile, Plan};
 use report::Room;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -37,10 +40,14 @@ pub struct Files {
     read: BTreeMap<u64, TestFile>,
     /// Files that are copied, by size, if they are on a separate storage.
     sources: BTreeMap<u64, TestFile>,
-    /// Files that are overwritten, by size.
+    /// Files that cases or their actors overwrite, by size.
     kept: BTreeMap<u64, TestFile>,
     /// Files of actors, by name.
     beside: BTreeMap<String, TestFile>,
+    /// Those that several hosts use.
+    shared: SharedFiles,
+    /// The directories for names.
+    names: Option<NameFolders>,
     /// Where trials create the files they write.
     directory: Option<Rc<Directory>>,
 }
@@ -92,14 +99,18 @@ impl Maker<'_> {
             check_space(storage, environment.host, &needs.of_target())?;
         }
         let mut files = Files { directory: Some(Rc::clone(directory)), ..Files::default() };
+        files.shared = SharedFiles::create(plan, directory)?;
+        files.names = NameFolders::create(plan, directory)?;
         let content = |size| Content { seed: plan.seed, size, kind: plan.content };
         let watch = (progress, stop);
+        let is_shown = plan.rank.is_some_and(|rank| rank.is_shifted());
+        let purpose = if is_shown { Purpose::Shown } else { Purpose::Read };
         for &size in &needs.read {
-            let file = TestFile::create(directory, Purpose::Read, content(size), stay, watch)?;
+            let file = TestFile::create(directory, purpose, content(size), stay, watch)?;
             if plan.memory_limit.is_some() {
                 // What this process cached by writing does not count as the workers' memory.
                 let probe = environment.storage.and_then(|storage| storage.residency_probe);
-                file.set_cache(Cache::Direct, probe).map_err(anyhow::Error::msg)?;
+                file.evict_if_possible(probe);
             }
             files.read.insert(size, file);
         }
@@ -121,6 +132,27 @@ impl Maker<'_> {
             files.beside.insert(actor.name.clone(), file);
         }
         Ok(files)
+    }
+
+    /// Opens the files of other hosts, and writes this host's part of the shared ones.
+    ///
+    /// # Errors
+    /// If one is not the file that the other host created, or cannot be written.
+    pub fn meet(
+        &self,
+        files: &mut Files,
+        meeting: Meeting,
+        watch: (&Progress, &Stop),
+    ) -> Result<()> {
+        let rank = self.plan.rank.as_ref().context("this run has one host only")?;
+        let Target::Directory(directory) = self.target else {
+            bail!("hosts share files in a directory only");
+        };
+        if let Some(names) = &mut files.names {
+            names.meet(directory, &meeting)?;
+        }
+        let read: Vec<u64> = files.read.keys().copied().collect();
+        files.shared.meet((self.plan, rank), directory, &read, meeting, watch)
     }
 
     /// Deletes `old` to make room, and recreates all files. A user's own file and a device stay
@@ -172,15 +204,28 @@ impl Maker<'_> {
 }
 
 impl Files {
-    /// The file that `case` reads or copies.
+    /// The file that `case` reads or copies: of several hosts, one that another host wrote.
     pub fn to_read(&self, case: &Case) -> Option<&TestFile> {
         match &case.work {
-            Work::Read(work) => self.read.get(&work.io.size),
+            Work::Read(work) if work.io.files == Whose::Shared => {
+                self.shared.of(&case.work).ok().flatten()
+            }
+            Work::Read(work) => self.shared.of_next(work.io.size).or(self.read.get(&work.io.size)),
             Work::Write(work) if work.op == Op::Copy => {
                 self.sources.get(&work.io.size).or(self.read.get(&work.io.size))
             }
-            Work::Write(_) | Work::Memory(_) => None,
+            Work::Write(_) | Work::Memory(_) | Work::Metadata(_) => None,
         }
+    }
+
+    /// The file that `case` uses if it is overwritten while others read it.
+    pub fn overwritten(&self, case: &Case) -> Option<&TestFile> {
+        self.kept.get(&case.file_size()?)
+    }
+
+    /// The same, if the case is one that reads it.
+    pub fn shared(&self, case: &Case) -> Option<&TestFile> {
+        self.overwritten(case).filter(|_| case.write().is_none())
     }
 
     /// A file for a write trial, in the state that `work` requests.
@@ -188,6 +233,9 @@ impl Files {
     /// # Errors
     /// The failed step and the OS's error.
     pub fn to_write(&self, work: &WriteWork) -> Result<Scratch<'_>> {
+        if let Some(shared) = self.shared.to_write(&Work::Write(*work))? {
+            return Ok(Scratch::Kept(shared));
+        }
         match (&self.directory, self.kept.get(&work.io.size)) {
             (_, Some(kept)) if work.allocation == Allocation::Overwrite => Ok(Scratch::Kept(kept)),
             (Some(directory), _) => Scratch::new(directory, work),
@@ -200,9 +248,25 @@ impl Files {
         self.beside.get(name)
     }
 
-    /// All files of cases that stay during the run.
+    /// All files of cases that stay during the run: those of another host in place of this one's
+    /// that it reads.
     pub fn all(&self) -> impl Iterator<Item = &TestFile> {
-        self.read.values().chain(self.sources.values()).chain(self.kept.values())
+        let read = self.read.iter().filter(|(size, _)| self.shared.of_next(**size).is_none());
+        let own = read.map(|(_, file)| file).chain(self.sources.values());
+        own.chain(self.kept.values()).chain(self.shared.iter())
+    }
+
+    /// The name of this host's folder, if it has one that others are to see.
+    pub fn folder(&self) -> Option<String> {
+        let named = self.shared.iter().chain(self.read.values());
+        let mut created = named.filter(|file| file.is_created_here());
+        let of_files = created.find_map(|file| shared::folder_of(&file.fixture().path));
+        of_files.or_else(|| self.names.as_ref()?.name())
+    }
+
+    /// The directories for names, if any case uses names.
+    pub fn names(&self) -> Option<&NameFolders> {
+        self.names.as_ref()
     }
 
     /// The files for reading.
@@ -244,11 +308,12 @@ pub struct Source {
     pub storage: Storage,
 }
 
-/// The actors that a case of `plan` names, with the sizes of their files.
+/// The actors that a case of `plan` names and that have files of their own, with their sizes.
 fn needed_actors(plan: &Plan) -> impl Iterator<Item = (&Actor, u64)> {
     let is_needed =
         |actor: &&Actor| plan.cases.iter().any(|it| it.case.beside.contains(&actor.name));
-    plan.actors.iter().filter(is_needed).filter_map(|actor| Some((actor, actor.case.file_size()?)))
+    let own = plan.actors.iter().filter(|actor| actor.file == ActorFile::Own);
+    own.filter(is_needed).filter_map(|actor| Some((actor, actor.case.file_size()?)))
 }
 
 /// The sizes of the files that a plan needs.
@@ -262,16 +327,25 @@ struct Needs {
     beside: Vec<u64>,
     /// The largest file that a trial creates.
     made: u64,
+    /// Those that hosts share, if this host creates them.
+    shared: Vec<u64>,
 }
 
 impl Needs {
     fn of(plan: &Plan) -> Needs {
         let beside = needed_actors(plan).map(|(_, size)| size).collect();
-        let mut needs = Needs { beside, ..Needs::default() };
-        for planned in &plan.cases {
+        let creates = plan.rank.is_some_and(|rank| rank.number == 0);
+        let shared = shared::needed(plan).into_iter().filter(|_| creates);
+        let shared = shared.map(|(_, size)| size).collect();
+        let mut needs = Needs { beside, shared, ..Needs::default() };
+        let is_own = |case: &Case| case.io().is_none_or(|io| io.files == Whose::Own);
+        for planned in plan.cases.iter().filter(|planned| is_own(&planned.case)) {
             match &planned.case.work {
-                Work::Memory(_) => {}
+                Work::Memory(_) | Work::Metadata(_) => {}
                 Work::Write(work) if work.engine == WriteEngine::Null => {}
+                Work::Read(work) if plan.is_overwritten_beside(&planned.case) => {
+                    needs.kept.insert(work.io.size);
+                }
                 Work::Read(work) => {
                     needs.read.insert(work.io.size);
                 }
@@ -292,6 +366,7 @@ impl Needs {
 
     /// The sizes of all files in the directory at the same time.
     fn of_target(&self) -> Vec<u64> {
-        self.read.iter().chain(&self.kept).chain(&self.beside).copied().chain([self.made]).collect()
+        let all = self.read.iter().chain(&self.kept).chain(&self.beside).chain(&self.shared);
+        all.copied().chain([self.made]).collect()
     }
 }

@@ -1,8 +1,9 @@
 //! A file that lasts for the whole run: created, brought into a case's cache state, and removed.
 //!
 //! A test file that is only read has no name, if the file system supports that: however this
-//! process ends, nothing remains. Others have names in the run's folder ([`crate::directory`]), or
-//! in the directory itself if they are to be kept. Workers open them through `/proc`.
+//! process ends, nothing remains. Others, and those that another host reads, have names in the
+//! run's folder ([`crate::directory`]), or in the directory itself if they are to be kept. Workers
+//! open them through `/proc`.
 
 use crate::device::Disk;
 use crate::directory::{Directory, Name};
@@ -16,9 +17,9 @@ use model::host::{Fixture, Host, Medium, Storage};
 use model::units;
 use std::cell::OnceCell;
 use std::fs::{File, OpenOptions};
-use std::io::{Seek, Write};
+use std::ops::Range;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use witness::page_cache;
 
@@ -54,6 +55,8 @@ pub enum Stay {
 pub enum Purpose<'a> {
     /// It is read.
     Read,
+    /// Another host reads it.
+    Shown,
     /// It is the source of copies.
     Source,
     /// It is overwritten.
@@ -66,7 +69,7 @@ impl Purpose<'_> {
     /// The part of the file's name for this purpose.
     fn word(self) -> String {
         match self {
-            Purpose::Read => "read".to_string(),
+            Purpose::Read | Purpose::Shown => "read".to_string(),
             Purpose::Source => "source".to_string(),
             Purpose::Write => "overwrite".to_string(),
             Purpose::Beside(actor) => format!("beside-{actor}"),
@@ -92,7 +95,7 @@ impl TestFile {
         let visible = format!("ioassay-{own}-{pid}");
         let nameless = match (stay, purpose) {
             (Stay::Removed, Purpose::Read | Purpose::Source) => directory.create_nameless(),
-            (Stay::Removed, Purpose::Write | Purpose::Beside(_)) | (Stay::Kept, _) => None,
+            _ => None,
         };
         let (file, mut name) = match (nameless, stay) {
             (Some(file), _) => (file, None),
@@ -137,12 +140,41 @@ impl TestFile {
         (progress, stop): (&Progress, &Stop),
     ) -> Result<TestFile> {
         let failed = || format!("failed to write to '{}'", disk.path.display());
-        let mut file = disk.file.try_clone().with_context(failed)?;
-        file.rewind().with_context(failed)?;
+        let file = disk.file.try_clone().with_context(failed)?;
         write_content(&file, content, progress, stop).with_context(failed)?;
         let Content { seed, size, .. } = content;
         let fixture = Fixture { path: disk.path.clone(), size, seed: Some(seed), layout: None };
         Ok(TestFile::new(fixture, file, Some(content)))
+    }
+
+    /// A file of several hosts that has `content`, or will have it.
+    pub fn of_hosts(path: PathBuf, file: File, name: Option<Name>, content: Content) -> TestFile {
+        // The others may still write to it, so how it is stored is not known.
+        let fixture = Fixture { path, size: content.size, seed: Some(content.seed), layout: None };
+        TestFile { name, ..TestFile::new(fixture, file, Some(content)) }
+    }
+
+    /// Whether this process created it, with a name.
+    pub fn is_created_here(&self) -> bool {
+        self.name.is_some()
+    }
+
+    /// Writes its content again, after trials that overwrote it.
+    ///
+    /// # Errors
+    /// If it cannot be written, or the run is stopped meanwhile.
+    pub fn restore(&self, watch: (&Progress, &Stop)) -> Result<()> {
+        let content = self.content.context("a file of unknown content cannot be restored")?;
+        self.write_anew(content, watch)
+    }
+
+    /// Overwrites it with `content`, for a trial in which another content is written over that.
+    ///
+    /// # Errors
+    /// As for [`TestFile::restore`].
+    pub fn write_anew(&self, content: Content, (progress, stop): (&Progress, &Stop)) -> Result<()> {
+        let failed = || format!("failed to write '{}' anew", self.fixture.path.display());
+        write_content(&self.file, content, progress, stop).with_context(failed)
     }
 
     fn new(fixture: Fixture, file: File, content: Option<Content>) -> TestFile {
@@ -210,14 +242,19 @@ impl TestFile {
             Cache::Cold | Cache::DontCache => {
                 page_cache::evict(&self.file, probe).map(drop).map_err(|error| error.to_string())
             }
-            // Direct reads ignore cached pages, but the evidence is clearer without any. If they
-            // cannot be evicted, as on tmpfs, the evidence shows what served.
+            // Direct reads ignore cached pages, but the evidence is clearer without any.
             Cache::Direct => {
-                if let Err(error) = page_cache::evict(&self.file, probe) {
-                    log::debug!("before a direct trial: {error}");
-                }
+                self.evict_if_possible(Some(probe));
                 Ok(())
             }
+        }
+    }
+
+    /// Evicts the file. If that cannot be done, as on tmpfs, the evidence shows what served.
+    pub fn evict_if_possible(&self, probe: Option<Probe>) {
+        let Some(probe) = probe else { return };
+        if let Err(error) = page_cache::evict(&self.file, probe) {
+            log::debug!("a file stays in the page cache: {error}");
         }
     }
 }
@@ -267,20 +304,32 @@ pub fn create_new(path: &Path) -> Result<File> {
 /// # Errors
 /// If the OS refuses a write, or the run is stopped.
 pub fn write_content(
-    mut file: &File,
+    file: &File,
     content: Content,
     progress: &Progress,
     stop: &Stop,
 ) -> Result<()> {
+    write_range(file, content, 0..content.size, (progress, stop))
+}
+
+/// The same for a part of the content.
+///
+/// # Errors
+/// As for [`write_content`].
+pub fn write_range(
+    file: &File,
+    content: Content,
+    Range { start: mut offset, end }: Range<u64>,
+    (progress, stop): (&Progress, &Stop),
+) -> Result<()> {
     let mut chunk = vec![0; CHUNK];
-    let mut offset = 0;
-    while offset < content.size {
+    while offset < end {
         if stop.is_asked() {
             bail!("the run was stopped");
         }
-        let length = (content.size - offset).min(CHUNK as u64) as usize;
+        let length = (end - offset).min(CHUNK as u64) as usize;
         content.fill(offset, &mut chunk[..length]);
-        file.write_all(&chunk[..length])?;
+        file.write_all_at(&chunk[..length], offset)?;
         offset += length as u64;
         progress.writing(offset, content.size);
     }

@@ -49,10 +49,12 @@ impl Values {
     }
 }
 
-/// The kind of `group`: with `kernel` it is memory work, with `op` it writes.
+/// The kind of `group`: with `kernel` it is memory work, with `call` it is on names, with `op` it
+/// writes.
 pub fn kind(group: &Axes) -> Kind {
     match () {
         () if group.contains_key("kernel") => Kind::Memory,
+        () if group.contains_key("call") => Kind::Metadata,
         () if group.contains_key("op") => Kind::Write,
         () => Kind::Read,
     }

@@ -25,6 +25,13 @@ const TIME_MOST: Duration = Duration::from_secs(20);
 /// (METHODOLOGY.md).
 const EXCEED_LEAST: f64 = 100.0;
 
+/// Rounds of a closed loop before the run, and of each rate that a search tries.
+pub const ROUNDS: u32 = 3;
+
+/// The pause before a trial with a rate, in which a device can empty what the trial before has left
+/// in its own queues and caches (METHODOLOGY.md).
+pub(crate) const GAP: Duration = Duration::from_millis(100);
+
 /// What a search is for.
 #[derive(Debug, Clone, Copy)]
 pub struct Search<'a> {
@@ -68,6 +75,12 @@ impl Search<'_> {
         }
         cases.sort_by_key(rate_of);
         Ok(cases)
+    }
+
+    /// How many rates a search is likely to try, the failing half of them twice.
+    pub fn tries(&self) -> u32 {
+        let steps = ((HIGHEST / LOWEST).ln() / APART.ln()).log2().ceil();
+        if self.goals.is_empty() { 0 } else { (steps * 1.5).ceil() as u32 }
     }
 
     /// The time of a trial in which enough operations may exceed each goal.
@@ -138,6 +151,9 @@ mod tests {
         // 500/s for 2.2 s, 10 times: 110 of 11 000 operations may exceed the goal.
         assert_eq!(search.time(500), Duration::from_millis(2_200));
         assert_eq!(search.time(100_000), Duration::from_millis(100));
+        // From 1 to 110 % in steps of 5 % are 97 steps, or 7 halvings.
+        assert_eq!(search.tries(), 11);
+        assert_eq!(Search { goals: &[], ..search }.tries(), 0);
         assert_eq!(short_time(500, &goals, TIME), Duration::from_millis(800));
         assert_eq!(short_time(100_000, &goals, TIME), TIME / 2);
         assert_eq!(short_time(1, &goals, TIME), Duration::from_millis(5_500));

@@ -2,8 +2,10 @@
 
 #![forbid(unsafe_code)]
 
-use ioassay::{commands, typed};
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use clap::error::ErrorKind;
+use ioassay::{commands, typed, version};
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 /// Exit status if a command failed.
@@ -27,9 +29,23 @@ fn run() -> ExitCode {
     // Help, or a parse error: both end here.
     let cli = match typed::understand(&words) {
         Ok(cli) => cli,
+        Err(error) if is_version_as_json(&error, &words) => {
+            return end(commands::say(&version::json()).map(|()| commands::DONE));
+        }
         Err(error) => return refuse(&error),
     };
-    match commands::execute(&cli) {
+    end(commands::execute(&cli))
+}
+
+/// Whether `--version` was asked for with `--json`. clap ends at the former, whatever follows.
+fn is_version_as_json(error: &clap::Error, words: &[OsString]) -> bool {
+    let is_json = words.iter().any(|word| word == "--json");
+    error.kind() == ErrorKind::DisplayVersion && is_json
+}
+
+/// Prints the error of a command. Returns the exit status.
+fn end(result: anyhow::Result<u8>) -> ExitCode {
+    match result {
         Ok(code) => ExitCode::from(code),
         // The reader closed our output, as `head` does: that is not a failure.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
@@ -71,5 +87,5 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .root_cause()
         .downcast_ref::<io::Error>()
-        .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

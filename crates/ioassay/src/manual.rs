@@ -1,8 +1,9 @@
 //! Help with examples, manual pages and completions, all generated from the definition of the
 //! commands in [`crate::args`].
 
+use crate::args::Cli;
 use crate::args::axes::HEADING;
-use crate::args::{Cli, RESULT_FORMS};
+use crate::args::form::RESULT_FORMS;
 use crate::recipe::BUILT_IN;
 use anyhow::{Context, Result, anyhow};
 use clap::{Command, CommandFactory};
@@ -43,8 +44,31 @@ const PLANNED: &[ExitStatus] = &[
 
 /// Those of `compare`.
 const COMPARED: &[ExitStatus] = &[
-    ("0", "the records were compared, whatever the result"),
+    ("0", "the records were compared; no loss is proved to exceed a limit of --fail-if"),
+    ("1", "a loss exceeds its limit"),
+    ("3", "with --strict: no loss is proved, but the records cannot rule one out"),
     ("2", "they measure different things, have nothing in common, or cannot be read"),
+];
+
+/// Those of `gate`.
+const GATED: &[ExitStatus] = &[
+    ("0", "no loss is proved to exceed its limit"),
+    ("1", "a loss exceeds its limit"),
+    ("3", "with --strict: no loss is proved, but the rounds cannot rule one out"),
+    ("2", "a side could not be measured, or the command line is wrong"),
+    ("128+N", "stopped by signal N (130: SIGINT, 143: SIGTERM); completed trials are kept"),
+];
+
+/// Those of `open`.
+const OPENED: &[ExitStatus] = &[
+    ("0", "the page is written; it may not be opened, and a note says why"),
+    ("2", "there is no such record, or the page cannot be written"),
+];
+
+/// Those of `merge`.
+const MERGED: &[ExitStatus] = &[
+    ("0", "the records are in one file"),
+    ("2", "one is not a record, or the file cannot be written"),
 ];
 
 const HELP: &[CommandHelp] = &[
@@ -66,6 +90,7 @@ const HELP: &[CommandHelp] = &[
             ("Another disk, in half the time", "ioassay survey --quick /mnt/data"),
             ("Show the plan without measuring", "ioassay survey --dry-run"),
             ("How small a difference can this machine resolve today?", "ioassay survey --control"),
+            ("Which of these machines is the odd one out?", SURVEY_HOSTS),
         ],
         exit: Some(JUDGED),
     },
@@ -101,17 +126,53 @@ const HELP: &[CommandHelp] = &[
         command: "report",
         examples: &[
             ("Show the report of a record", "ioassay report FILE.jsonl"),
+            (
+                "Records of several hosts: which is the odd one out?",
+                "ioassay report RECORDS/*.jsonl",
+            ),
             ("The figures of one case, with jq", REPORT_JQ),
         ],
         exit: Some(JUDGED),
     },
     CommandHelp {
+        command: "open",
+        examples: &[
+            ("See the last run as a page", "ioassay open"),
+            ("Another record", "ioassay open survey.jsonl"),
+        ],
+        exit: Some(OPENED),
+    },
+    CommandHelp {
+        command: "merge",
+        examples: &[
+            ("Collect records of many hosts", "ioassay merge RECORDS/*.jsonl --record all.jsonl"),
+            ("and judge them together", "ioassay report all.jsonl"),
+        ],
+        exit: Some(MERGED),
+    },
+    CommandHelp {
         command: "compare",
         examples: &[
             ("Was it faster before?", "ioassay compare before.jsonl after.jsonl"),
+            ("A gate for CI", "ioassay compare base.jsonl new.jsonl --fail-if 'slower > 5%'"),
             ("Compare two sizes", "ioassay compare small.jsonl large.jsonl --anyway"),
         ],
         exit: Some(COMPARED),
+    },
+    CommandHelp {
+        command: "gate",
+        examples: &[
+            ("Is the new disk slower?", "ioassay gate read-methods /new --against /old"),
+            (
+                "Is a new build of a peer slower?",
+                "ioassay gate read-methods /data --peers new.toml --peer mine --against old/mine",
+            ),
+            (
+                "Against a record of another time",
+                "ioassay gate sync-latency /data --against base.jsonl --fail-if 'sync p99 > 20%'",
+            ),
+        ],
+        exit: Some(GATED),
     },
     CommandHelp {
         command: "runs",
@@ -139,6 +200,7 @@ const HELP: &[CommandHelp] = &[
     },
 ];
 
+const SURVEY_HOSTS: &str = "ioassay survey /data --hosts node1,node2,node3,node4";
 const RUN_PAGES: &str = "ioassay run page-latency /mnt/data";
 const RUN_AXES: &str = "ioassay run read-methods . --engine pread,mmap --cache cold --threads 1,2";
 const WATCH: &str = "ioassay watch page-latency /mnt/data --every 10m";
@@ -165,9 +227,9 @@ pub fn command() -> Command {
     for name in names {
         program = program.mut_subcommand(&name, |command| with_examples(command, &name));
     }
-    // Each run of a watch has its own record and keeps no file; a plan has no results. So these
-    // options are refused there.
-    let program = hide(program, "watch", &["record", "resume", "keep"]);
+    // A watch resumes no run and keeps no file; a plan has no results. So these options are refused
+    // there.
+    let program = hide(program, "watch", &["resume", "keep"]);
     hide(program, "plan", &[&["resume"][..], &RESULT_FORMS].concat())
 }
 
@@ -190,7 +252,7 @@ fn with_examples(command: Command, name: &str) -> Command {
     }
     let command = command.after_help(axes_below());
     command.mut_args(|arg| {
-        let hidden = is_axis(&arg);
+        let hidden = is_axis(&arg) || arg.is_hide_short_help_set();
         arg.hide_short_help(hidden)
     })
 }
@@ -332,15 +394,28 @@ mod tests {
         command().debug_assert();
     }
 
+    /// The words of a line, up to a pipe or a redirection. Quotes keep words together.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut is_quoted) = (vec![String::new()], false);
+        for letter in line.chars() {
+            match letter {
+                '\'' => is_quoted = !is_quoted,
+                '|' | '>' if !is_quoted => break,
+                ' ' if !is_quoted => words.push(String::new()),
+                other => words.last_mut().expect("it begins with one").push(other),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
     /// Examples are for copying: each must be valid as printed.
     #[test]
     fn every_example_is_understood() {
         for told in HELP {
             for (_, line) in told.examples {
                 let line = line.trim_start_matches("source <(").trim_end_matches(')');
-                let line = line.split(['|', '>']).next().expect("a line has a beginning");
-                let words = line.split_whitespace();
-                let matches = command().try_get_matches_from(words);
+                let matches = command().try_get_matches_from(words(line));
                 let matches = matches.unwrap_or_else(|error| panic!("{line}: {error}"));
                 Cli::from_arg_matches(&matches).unwrap_or_else(|error| panic!("{line}: {error}"));
             }

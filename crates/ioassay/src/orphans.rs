@@ -68,9 +68,11 @@ impl Worker {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{MARK}={}.{number}", std::process::id());
         command.env(MARK, &mark[MARK.len() + 1..]);
+        // While a worker starts, no other thread may take it for something that is left behind.
+        let mut workers = workers();
         let child = command.spawn()?;
         let pid = child.id();
-        workers().insert(pid, mark);
+        workers.insert(pid, mark);
         Ok((child, Worker { pid }))
     }
 }
@@ -114,10 +116,13 @@ fn end(child: Pid) {
 fn is_left(child: &Pid) -> bool {
     let id = child.as_raw_nonzero().get();
     let workers = workers();
+    if workers.contains_key(&id.unsigned_abs()) {
+        return false;
+    }
     let environment = std::fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
     let has =
         |mark: &String| environment.split(|byte| *byte == 0).any(|own| own == mark.as_bytes());
-    !workers.contains_key(&id.unsigned_abs()) && !workers.values().any(has)
+    !workers.values().any(has)
 }
 
 fn workers() -> MutexGuard<'static, BTreeMap<u32, String>> {
@@ -126,6 +131,23 @@ fn workers() -> MutexGuard<'static, BTreeMap<u32, String>> {
 
 /// The children of this process.
 fn children() -> Vec<Pid> {
+    listed_children().unwrap_or_else(found_children)
+}
+
+/// The children of this process as the OS lists them; `None` if it does not, or if a thread ended
+/// meanwhile, which passed its children to another.
+fn listed_children() -> Option<Vec<Pid>> {
+    let mut children = Vec::new();
+    for task in std::fs::read_dir("/proc/self/task").ok()? {
+        let listed = std::fs::read_to_string(task.ok()?.path().join("children")).ok()?;
+        children
+            .extend(listed.split_ascii_whitespace().flat_map(str::parse).flat_map(Pid::from_raw));
+    }
+    Some(children)
+}
+
+/// The same, found among all processes.
+fn found_children() -> Vec<Pid> {
     let own = getpid();
     let mut children = Vec::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -164,7 +186,7 @@ mod tests {
     fn a_child_is_found_and_one_of_a_living_worker_is_not_left() {
         let (mut child, worker) = Worker::start(Command::new("sleep").arg("60")).unwrap();
         let pid = Pid::from_child(&child);
-        assert!(children().contains(&pid));
+        assert!(children().contains(&pid) && found_children().contains(&pid));
         assert!(!is_left(&pid));
         // Pretend that it descends from another worker.
         let mark = workers().remove(&worker.pid).unwrap();

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 const TABLE: &str = "peers.toml";
 
 /// The folder of the table and of its sources.
-static FOLDER: Dir = include_dir!("$CARGO_MANIFEST_DIR/../../peers");
+static FOLDER: Dir = include_dir!("$CARGO_MANIFEST_DIR/peers");
 
 /// A table in its file form.
 #[derive(Debug, Deserialize)]
@@ -33,6 +33,8 @@ struct Table {
 struct Row {
     name: String,
     source: Option<String>,
+    #[serde(default)]
+    headers: Vec<String>,
     #[serde(default)]
     compilers: Vec<String>,
     #[serde(default)]
@@ -68,6 +70,8 @@ pub struct Program {
     pub peer: Peer,
     /// Its source, if any.
     pub source: Option<Source>,
+    /// Other files that the build needs beside it.
+    pub headers: Vec<Source>,
     /// The command that prints its version, or empty.
     pub version: Vec<String>,
     /// The command that builds it, or empty.
@@ -85,6 +89,13 @@ pub struct Source {
     pub path: PathBuf,
     /// Its text.
     pub text: String,
+}
+
+/// The files from which a program is built.
+#[derive(Debug, Clone, Default)]
+struct Text {
+    source: Option<Source>,
+    headers: Vec<Source>,
 }
 
 /// The maximum size of a table or a source.
@@ -136,6 +147,19 @@ impl Peers {
         self.programs.iter().map(|program| program.peer.clone()).collect()
     }
 
+    /// Lets `program`, an executable file, measure in place of what the peer `name` builds.
+    ///
+    /// # Errors
+    /// If there is no such peer.
+    pub fn replace(&mut self, name: &str, program: &Path) -> Result<()> {
+        let row = self.programs.iter_mut().find(|row| row.peer.name == name);
+        let row = row.with_context(|| format!("there is no peer '{name}'"))?;
+        row.run = vec![program.display().to_string()];
+        (row.source, row.headers) = (None, Vec::new());
+        (row.version, row.build, row.counting) = (Vec::new(), Vec::new(), None);
+        Ok(())
+    }
+
     /// The program with this name.
     pub fn find(&self, name: &str) -> Option<&Program> {
         self.programs.iter().find(|program| program.peer.name == name)
@@ -161,22 +185,27 @@ fn parse(
 ) -> Result<Vec<Program>> {
     let table: Table = toml::from_str(text)?;
     let folder = folder.map(|folder| ("{folder}", vec![folder.to_string_lossy().into_owned()]));
+    let threads = ("{threads}", vec![most_threads().to_string()]);
+    let everywhere: Vec<Choice> = folder.into_iter().chain([threads]).collect();
     let mut programs = Vec::new();
     for row in table.peer {
         row.check_axes()?;
-        let source = row.source.as_deref().map(read).transpose()?;
+        let text = Text {
+            source: row.source.as_deref().map(read).transpose()?,
+            headers: row.headers.iter().map(|name| read(name)).collect::<Result<_>>()?,
+        };
         let found = compilers_of(&row, &on_path(&row.compilers));
         if row.matrix {
             for mut choice in choices(&row, &found) {
-                choice.extend(folder.clone());
-                programs.push(row.program(source.clone(), &choice)?);
+                choice.extend(everywhere.clone());
+                programs.push(row.program(text.clone(), &choice)?);
             }
             continue;
         }
         let compiler = found.first().cloned().unwrap_or_default();
         let mut choice = vec![("{compiler}", vec![compiler])];
-        choice.extend(folder.clone());
-        let mut program = row.program(source, &choice)?;
+        choice.extend(everywhere.clone());
+        let mut program = row.program(text, &choice)?;
         if found.is_empty() && !row.compilers.is_empty() {
             let tried = row.compilers.join(", ");
             program.peer.unavailable = Some(format!("none of {tried} is on the PATH"));
@@ -225,7 +254,7 @@ impl Row {
     ///
     /// # Errors
     /// If its name is invalid.
-    fn program(&self, source: Option<Source>, choice: &[Choice]) -> Result<Program> {
+    fn program(&self, text: Text, choice: &[Choice]) -> Result<Program> {
         let put = |words: &[String]| -> Vec<String> {
             words.iter().flat_map(|word| put_in(word, choice)).collect()
         };
@@ -246,13 +275,20 @@ impl Row {
                 unavailable: None,
             },
             name,
-            source,
+            source: text.source,
+            headers: text.headers,
             version: put(&self.version),
             build: put(&self.build),
             run: put(&self.run),
             counting: self.counting.clone(),
         })
     }
+}
+
+/// The most threads that recipes use on this machine: `threads = "sweep"`. The standard library
+/// rounds a quota down, and recipes round it up.
+fn most_threads() -> u32 {
+    witness::host(Vec::new()).parallelism().saturating_mul(2)
 }
 
 /// The words that replace `word`, which may be a placeholder or contain some.
@@ -341,7 +377,7 @@ mod tests {
         let row = row(MATRIX);
         let programs: Vec<Program> = choices(&row, &["zcc".to_string(), "zcc-2".to_string()])
             .iter()
-            .map(|choice| row.program(None, choice).expect("its name is one"))
+            .map(|choice| row.program(Text::default(), choice).expect("its name is one"))
             .collect();
         let names: Vec<&str> = programs.iter().map(|p| p.peer.name.as_str()).collect();
         assert_eq!(names[..3], ["zcc-O0-loop", "zcc-O0-unrolled", "zcc-fast-loop"]);
@@ -408,7 +444,7 @@ mod tests {
     #[test]
     fn the_built_in_table_is_whole() {
         let peers = Peers::load(None).expect("it is ours");
-        for name in ["java", "c", "dd", "fio", "likwid-bench", "sysbench"] {
+        for name in ["java", "c", "mpi-io-all", "dd", "fio", "likwid-bench", "sysbench"] {
             assert!(peers.find(name).is_some(), "{name}");
         }
         // The program must not look for sources in its build directory, where anyone may have put
@@ -420,9 +456,12 @@ mod tests {
     #[test]
     fn a_table_of_ones_own_may_speak_of_its_folder() {
         let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../peers"));
-        let peers = Peers::load(Some(&folder.join("rust-dev.toml"))).expect("it is ours");
-        let build = peers.find("rust-dev").expect("it is there").build.join(" ");
         let manifest = format!("--manifest-path {}/../Cargo.toml", folder.display());
-        assert!(build.contains(&manifest), "{build}");
+        for name in ["rust-dev", "rust-musl"] {
+            let table = folder.join(name).with_extension("toml");
+            let peers = Peers::load(Some(&table)).expect("it is ours");
+            let build = peers.find(name).expect("it is there").build.join(" ");
+            assert!(build.contains(&manifest), "{build}");
+        }
     }
 }

@@ -21,11 +21,13 @@
 //! take only axes that files lack, unless the recipe has no file groups. For symbolic values, see
 //! [`crate::symbol`].
 
-mod actors;
 mod fallback;
+mod actors;
+mod effect;
 mod baselines;
 mod built_in;
 mod file;
+pub mod hosts;
 mod relative;
 pub mod repetitions;
 
@@ -156,8 +158,9 @@ pub fn parse(text: &str) -> Result<Recipe> {
     for group in &recipe.cases {
         check_axes(group, &names(group::kind(group)).collect::<Vec<_>>())?;
     }
-    // File axes may apply to reading, writing or both.
-    check_axes(&recipe.axes, &names(Kind::Read).chain(names(Kind::Write)).collect::<Vec<_>>())?;
+    // File axes may apply to reading, writing and names.
+    let of_files = names(Kind::Read).chain(names(Kind::Write)).chain(names(Kind::Metadata));
+    check_axes(&recipe.axes, &of_files.collect::<Vec<_>>())?;
     actors::check(&recipe)?;
     report::check_columns(&recipe.view)?;
     if recipe.cases.is_empty() || recipe.rounds == Some(0) || recipe.invocations == Some(0) {
@@ -205,6 +208,12 @@ impl Recipe {
 
     /// Whether any group reads or writes a file.
     pub fn uses_files(&self) -> bool {
+        let kinds = || self.cases.iter().map(group::kind);
+        kinds().any(|kind| matches!(kind, Kind::Read | Kind::Write))
+    }
+
+    /// Whether any group uses a directory: files, or names in it.
+    pub fn uses_storage(&self) -> bool {
         self.cases.iter().any(|group| group::kind(group) != Kind::Memory)
     }
 
@@ -335,8 +344,12 @@ impl Recipe {
         plan.invocations = invocations;
         plan.view = Some(self.view.clone());
         let mut cases = self.cases(changes, environment)?;
+        let loads = self.relatives(changes, environment)?;
+        let open = loads.iter().map(|load| load.at(1)).chain(changes.loads.iter().cloned());
+        effect::check(&changes.axes, &cases.iter().cloned().chain(open).collect::<Vec<Case>>())?;
         if self.falls_back(changes) {
             plan.skips = fallback::replace(&mut cases, environment.host);
+            plan.skips.extend(fallback::leave_out(&mut cases, environment.host));
         }
         cases.extend(changes.loads.iter().cloned());
         actors::add(self, &mut plan, &mut cases, changes, environment)?;
@@ -378,7 +391,8 @@ fn count_blocks(case: &mut Case) {
     };
 }
 
-fn seed_of_now() -> u64 {
+/// A seed from the clock.
+pub fn seed_of_now() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     // Short enough to type again.
     model::random::mix(now.map_or(0, |time| time.as_nanos() as u64)) % 1_000_000
@@ -530,7 +544,11 @@ mod tests {
                 assert!(plan.cases.len() > baselines, "{name}");
                 let is_null = |case: &Case| case.id().contains("null ");
                 let has_null = plan.cases.iter().any(|planned| is_null(&planned.case));
-                assert_eq!(has_null, recipe.uses_files(), "{name}");
+                // Several hosts are held against one, not against what bounds each, and nothing
+                // bounds a call on a name.
+                let has_none = ["cluster", "metadata"].contains(name);
+                assert_eq!(recipe.ceilings, !has_none, "{name}");
+                assert_eq!(has_null, recipe.ceilings && recipe.uses_files(), "{name}");
                 let changes = Changes { no_ceilings: true, ..Changes::default() };
                 let plan = recipe.plan(&changes, &environment).expect("it has a plan");
                 assert!(plan.cases.iter().all(|p| p.role == Role::Asked), "{name}");

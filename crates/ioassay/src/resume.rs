@@ -135,6 +135,11 @@ fn note(list: &mut Vec<Apart>, what: &str, a: String, b: String) {
     }
 }
 
+/// Whether hosts share the directory.
+fn shared(plan: &Plan) -> String {
+    if plan.rank.is_some_and(|rank| rank.shares) { "yes" } else { "no" }.to_string()
+}
+
 /// What differs between two plans, besides what [`apart`] knows.
 fn plans_apart(then: &Plan, now: &Plan) -> Vec<Apart> {
     let mut list = Vec::new();
@@ -151,7 +156,10 @@ fn plans_apart(then: &Plan, now: &Plan) -> Vec<Apart> {
             ("seed", plan.seed.to_string()),
             ("rounds", plan.rounds.to_string()),
             ("invocations", plan.invocations.to_string()),
+            ("hosts", plan.rank.map_or("one".to_string(), |rank| rank.of.to_string())),
+            ("directory that all hosts share", shared(plan)),
             ("time given", plan.budget.map_or("none".to_string(), units::time)),
+            ("pruning", if plan.prune { "yes" } else { "no" }.to_string()),
             ("precision", units::percent(plan.precision)),
             ("goals", listed(plan.goals.iter().map(ToString::to_string).collect())),
             ("actors", listed(actors.collect())),
@@ -177,6 +185,7 @@ fn plans_apart(then: &Plan, now: &Plan) -> Vec<Apart> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::rank::Rank;
     use model::zoo;
 
     /// An interrupted record in a folder.
@@ -217,6 +226,9 @@ mod tests {
         check(&|now| now.plan.seed += 1, "seed: ");
         check(&|now| now.plan.rounds += 1, "rounds: 10 in the record, 11 now");
         check(&|now| now.plan.invocations += 1, "invocations: ");
+        let rank = Rank { number: 0, of: 2, seed: 1, shares: true };
+        check(&|now| now.plan.rank = Some(rank), "hosts: one in the record, 2 now");
+        check(&|now| now.plan.rank = Some(rank), "hosts share: no in the record, yes now");
         check(&|now| now.plan.cases[0].case.io_mut().unwrap().size /= 2, "of 512MiB for 1m now");
         check(&|now| now.plan.cases[0].case.io_mut().unwrap().time *= 2, "for 2m now");
         check(&|now| now.plan.cases.clear(), "other cases: pread cold");

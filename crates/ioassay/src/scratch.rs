@@ -4,8 +4,8 @@ use crate::directory::{Directory, Name};
 use crate::fixture::{TestFile, through_proc};
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
-use model::case::{Allocation, Isa, WriteWork};
-use model::content::{Content, STAMP_PAGE};
+use model::case::{Allocation, Isa, Touch, WriteWork};
+use model::content::{Content, DigestTable, STAMP_PAGE};
 use model::evidence::Probe;
 use model::sample::Sample;
 use model::trial::{Job, ReadBack};
@@ -60,14 +60,22 @@ impl<'a> Scratch<'a> {
         }
     }
 
+    /// The digests of its content before the trial, if it was written anew.
+    pub fn before(&self) -> Option<&DigestTable> {
+        match self {
+            Scratch::Own(..) => None,
+            Scratch::Kept(kept) => kept.answers(Touch::Sum),
+        }
+    }
+
     /// The path through which workers open it.
     pub fn path(&self) -> PathBuf {
         through_proc(self.file())
     }
 
     /// Reads what `job` wrote, from below the page cache if `probe` can verify that, and compares
-    /// it with `content`. `None` if nothing was written, or if listing the written blocks would
-    /// take too long.
+    /// it with `content`, or with those that it wrote in turn while others read. `None` if nothing
+    /// was written, or if listing the written blocks would take too long.
     ///
     /// # Errors
     /// If it cannot be made durable or read, with what was tried: then the data does not exist.
@@ -79,16 +87,18 @@ impl<'a> Scratch<'a> {
         probe: Option<Probe>,
         stop: &Stop,
     ) -> Result<Option<ReadBack>> {
-        let Some(parts) = job.written(sample).filter(|parts| !parts.is_empty()) else {
+        let left = job.left(sample, content).unwrap_or_default();
+        if left.iter().all(|(_, parts)| parts.is_empty()) {
             return Ok(None);
-        };
+        }
         let file = self.file();
         file.sync_all().context("fsync of the written data failed")?;
         let evicted = probe.map(|probe| page_cache::evict(file, probe));
         let is_past_cache = matches!(evicted, Some(Ok(_)));
         let mut read_back = ReadBack { bytes: 0, digest: 0, expected: 0, is_past_cache };
         let mut buffer = vec![0; CHUNK as usize];
-        for run in runs(&parts) {
+        let runs = left.iter().flat_map(|(content, parts)| runs(parts).map(|run| (*content, run)));
+        for (content, run) in runs {
             let (first, last) = (run[0].start, run[run.len() - 1].end);
             let mut offset = first;
             while offset < last {
@@ -158,7 +168,13 @@ mod tests {
         let visits = work.io.visits(0, 7);
         let span = Span { ops: visits.count(), ..Span::default() };
         let sample = Sample { spans: vec![span], ..Sample::default() };
-        let job = Job { case: Case::own(Work::Write(work)), seed: 7, file: None, source: None };
+        let job = Job {
+            case: Case::own(Work::Write(work)),
+            seed: 7,
+            file: None,
+            source: None,
+            shared: None,
+        };
         let read_back = scratch.read_back(&job, &sample, content, None, &Stop::default());
         read_back.expect("it can be read").expect("all was written")
     }
@@ -206,7 +222,13 @@ mod tests {
         let sample =
             Sample { spans: vec![Span { ops: 3, ..Span::default() }], ..Sample::default() };
         let content = work.content(1);
-        let job = Job { case: Case::own(Work::Write(work)), seed: 1, file: None, source: None };
+        let job = Job {
+            case: Case::own(Work::Write(work)),
+            seed: 1,
+            file: None,
+            source: None,
+            shared: None,
+        };
         let read_back = scratch.read_back(&job, &sample, content, None, &Stop::default());
         assert!(read_back.is_err(), "{read_back:?}");
     }

@@ -2,7 +2,8 @@
 
 use crate::progress::Ends;
 use assess::invocations::{Round, widest, width};
-use model::plan::{Plan, Role};
+use assess::prune::prunable;
+use model::plan::{Plan, Pruned, Role};
 use model::record::{Record, is_full};
 use model::trial::Trial;
 use std::collections::HashSet;
@@ -17,10 +18,10 @@ pub(crate) struct SoFar {
     pub(crate) invocation: u32,
     /// Unfinished cases.
     pub(crate) open: Vec<usize>,
-    /// The rates of each case.
-    pub(crate) rates: Vec<Vec<f64>>,
-    /// The same, with their rounds.
+    /// The rate of each case in each round.
     rounds: Vec<Vec<Round>>,
+    /// Cases that need no more rounds, because throughput no longer grows with one of their axes.
+    pruned: HashSet<usize>,
     /// Number of consecutive failures of each case since the run began or was resumed: its cause
     /// may be gone.
     pub(crate) failed: Vec<u32>,
@@ -44,9 +45,9 @@ impl SoFar {
             before: Duration::ZERO,
             invocation: 0,
             open: (0..cases).collect(),
-            rates: vec![Vec::new(); cases],
             rounds: vec![Vec::new(); cases],
             longest: Duration::ZERO,
+            pruned: HashSet::new(),
             failed: vec![0; cases],
             known: HashSet::new(),
             begun: 0,
@@ -59,6 +60,7 @@ impl SoFar {
         let plan = &record.header.plan;
         let mut so_far = SoFar::new(plan);
         so_far.before = lasted(record);
+        so_far.close_pruned(&record.pruned);
         let numbers = record.trials.iter().map(|trial| trial.invocation);
         let numbers = numbers.chain(record.invocations.iter().map(|anew| anew.number));
         so_far.invocation = numbers.max().unwrap_or(0).saturating_add(1);
@@ -82,7 +84,6 @@ impl SoFar {
         self.bytes = self.bytes.saturating_add(trial.bytes());
         if let Some(value) = assess::rate(&plan.cases[case].case, trial) {
             let is_further = plan.is_further(round);
-            self.rates[case].push(value);
             self.rounds[case].push(Round { invocation, round, is_further, value });
         }
     }
@@ -119,7 +120,7 @@ impl SoFar {
     pub(crate) fn widest(&self, plan: &Plan) -> Option<(Vec<usize>, u32)> {
         let width = |case: usize| {
             let is_asked = plan.cases[case].role == Role::Asked && self.failed[case] == 0;
-            width(&self.rounds[case]).filter(|_| is_asked)
+            width(&self.rounds[case]).filter(|_| is_asked && !self.pruned.contains(&case))
         };
         let cases = widest(&(0..plan.cases.len()).map(width).collect::<Vec<_>>());
         (!cases.is_empty()).then_some((cases, plan.rounds.max(self.begun)))
@@ -133,6 +134,11 @@ impl SoFar {
     /// Whether each open case has a trial in this round.
     pub(crate) fn has_whole(&self, round: u32) -> bool {
         self.open.iter().all(|case| self.has(*case, round))
+    }
+
+    /// The rates of a case so far.
+    pub(crate) fn rates(&self, case: usize) -> Vec<f64> {
+        self.rounds[case].iter().map(|round| round.value).collect()
     }
 
     /// The number of recorded trials.
@@ -150,10 +156,26 @@ impl SoFar {
         u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
+    /// Closes cases that need no more rounds, because throughput no longer grows with one of their
+    /// axes. Returns those that were open until now.
+    pub(crate) fn prune(&mut self, plan: &Plan) -> Vec<Pruned> {
+        let mut found = prunable(plan, &self.rounds);
+        found.retain(|(case, _)| !self.pruned.contains(case));
+        let pruned = |(case, reason)| Pruned { case, round: self.begun, reason };
+        let found: Vec<Pruned> = found.into_iter().map(pruned).collect();
+        self.close_pruned(&found);
+        found
+    }
+
+    fn close_pruned(&mut self, pruned: &[Pruned]) {
+        self.pruned.extend(pruned.iter().map(|pruned| pruned.case));
+        self.open.retain(|case| !self.pruned.contains(case));
+    }
+
     /// Closes cases that are settled. A case and its twin end together, because they are compared
     /// by shared rounds.
     pub(crate) fn close_settled(&mut self, plan: &Plan) {
-        let SoFar { open, rates, .. } = self;
+        let rates: Vec<Vec<f64>> = (0..plan.cases.len()).map(|case| self.rates(case)).collect();
         let is_settled = |case: usize| assess::is_settled(&rates[case], plan.precision);
         let cases = &plan.cases;
         let is_open = |case: usize| {
@@ -161,13 +183,13 @@ impl SoFar {
             (0..cases.len()).filter(same).any(|same| !is_settled(same))
         };
         if plan.invocations <= 1 {
-            open.retain(|&case| is_open(case));
+            self.open.retain(|&case| is_open(case));
         }
     }
 }
 
 /// How long a run lasted, up to the last line of its record.
-fn lasted(record: &Record) -> Duration {
+pub(crate) fn lasted(record: &Record) -> Duration {
     let ends = record.trials.iter().map(|trial| {
         let window = Duration::from_nanos(trial.evidence.window_ns);
         Duration::from_millis(trial.at_ms).saturating_add(window)
@@ -191,7 +213,7 @@ mod tests {
             let so_far = SoFar::of(&record);
             let left: Vec<u32> = (0..6).filter(|round| !so_far.has_whole(*round)).collect();
             assert_eq!(left, (cut as u32..6).collect::<Vec<_>>(), "{cut}");
-            assert_eq!((so_far.done(), so_far.rates[0].len()), (cut as u64, cut));
+            assert_eq!((so_far.done(), so_far.rates(0).len()), (cut as u64, cut));
             assert!(so_far.invocation > record.trials.last().map_or(0, |last| last.invocation));
             let last = record.trials.last().map_or(0, |last| last.at_ms);
             assert!(so_far.at_ms() >= last, "{} {last}", so_far.at_ms());

@@ -1,33 +1,56 @@
 //! The files of a trial.
 
 use crate::fixture::TestFile;
+use crate::names::NamesInUse;
 use crate::scratch::Scratch;
 use model::case::Case;
+use model::part::Part;
 use model::trial::Job;
 use std::fs::File;
 
 /// The files of a trial.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Stage<'s> {
     /// The written file.
     pub target: Option<&'s Scratch<'s>>,
     /// The file that is read or copied.
     pub read: Option<&'s TestFile>,
+    /// The names that it uses.
+    pub names: Option<&'s NamesInUse>,
+    /// Determines the contents of the file, if it is overwritten while others read it.
+    pub shared: Option<u64>,
     /// Whether the trials of the case continue on this file without a pause.
     pub goes_on: bool,
 }
 
 impl Stage<'_> {
-    /// The job for a trial of `case` with `seed`.
-    pub fn job(&self, case: &Case, seed: u64) -> Job {
+    /// The job for a trial of `case` with `seed`, or for a host's `part` of it.
+    pub fn job(&self, case: &Case, seed: u64, part: Part) -> Job {
         let read = self.read.map(|file| file.path().to_path_buf());
         let target = self.target.map(Scratch::path);
         let (file, source) = match target {
             Some(target) => (Some(target), read),
             None => (read, None),
         };
+        let file = file.or(self.names.map(|names| names.folder().to_path_buf()));
         // What runs beside it does not concern its worker.
-        Job { case: Case { beside: Vec::new(), ..case.clone() }, seed, file, source }
+        let mut case = Case { beside: Vec::new(), ..case.clone() };
+        case.part_mut().into_iter().for_each(|own| *own = part);
+        Job { case, seed, file, source, shared: self.shared }
+    }
+
+    /// The file that the actors of the case can share: one that lasts for the run.
+    pub fn lasting(&self) -> Option<&TestFile> {
+        match self.target {
+            Some(Scratch::Kept(file)) => Some(file),
+            Some(Scratch::Own(..)) => None,
+            None => self.read,
+        }
+    }
+
+    /// What to sync so that nothing of an earlier trial is left to write.
+    pub fn to_settle(&self) -> Option<&File> {
+        self.file().or(self.names.map(NamesInUse::directory))
     }
 
     /// The file whose page cache state is inspected.

@@ -5,15 +5,21 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SI
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// The signals that stop a run. Batch systems announce the end of a job with SIGUSR1, SIGUSR2 or
 /// SIGXCPU, if you ask them to.
 const SIGNALS: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU];
 
+/// Interval between stop checks while waiting.
+const STEP: Duration = Duration::from_millis(50);
+
 /// Whether a signal asked the run to stop.
 #[derive(Debug, Clone, Default)]
 pub struct Stop {
     signal: Arc<AtomicUsize>,
+    /// That of the whole, if this stops a part of it.
+    whole: Option<Arc<AtomicUsize>>,
 }
 
 impl Stop {
@@ -34,16 +40,25 @@ impl Stop {
         Ok(stop)
     }
 
-    /// The exit status of a stopped process: 128 plus the signal's number; `None` without a signal.
-    pub fn exit_code(&self) -> Option<u8> {
-        match self.signal.load(Ordering::Relaxed) {
-            0 => None,
-            signal => Some(128 + signal as u8),
-        }
+    /// Stops a part: asked for when the whole is, or by [`Stop::ask`], which leaves the whole
+    /// alone.
+    pub(crate) fn of_part(&self) -> Stop {
+        Stop { signal: Arc::default(), whole: Some(Arc::clone(&self.signal)) }
     }
 
-    /// Acts as if a signal had arrived.
-    #[cfg(test)]
+    /// Lets the part go on, unless the whole is asked to stop.
+    pub(crate) fn go_on(&self) {
+        self.signal.store(0, Ordering::Relaxed);
+    }
+
+    /// The exit status of a stopped process: 128 plus the signal's number; `None` without a signal.
+    pub fn exit_code(&self) -> Option<u8> {
+        let all = std::iter::once(&self.signal).chain(&self.whole);
+        let asked = all.map(|signal| signal.load(Ordering::Relaxed)).find(|signal| *signal != 0);
+        asked.map(|signal| 128 + signal as u8)
+    }
+
+    /// Acts as if a signal had arrived: who asked for the run is gone.
     pub(crate) fn ask(&self) {
         self.signal.store(usize::try_from(SIGTERM).expect("it is positive"), Ordering::Relaxed);
     }
@@ -51,6 +66,17 @@ impl Stop {
     /// Whether a signal arrived.
     pub fn is_asked(&self) -> bool {
         self.exit_code().is_some()
+    }
+
+    /// Waits for `time`, or until a signal arrives.
+    pub fn wait(&self, time: Duration) {
+        let began = Instant::now();
+        while !self.is_asked() {
+            match time.saturating_sub(began.elapsed()).min(STEP) {
+                Duration::ZERO => return,
+                step => std::thread::sleep(step),
+            }
+        }
     }
 
     /// The exit status of a command with the result `done`: the signal's, if one arrived. Errors

@@ -1,15 +1,25 @@
 //! Records, written line by line and never over other files, and reports.
 
+mod reports;
+mod several;
+mod place;
+mod newest;
+
+pub use newest::newest;
+pub use place::Place;
+pub use reports::{check_report, keep_page, keep_report};
+pub use several::{expand, header, lines_of};
+
 use crate::input;
 use crate::recipe;
 use anyhow::{Context, Result, bail};
 use model::record::{Header, LINE_BYTES_MAX, Line, Reader, Record, RecordError, VERSION};
 use model::units;
-use rustix::fs::{AtFlags, CWD, FlockOperation, OFlags, RenameFlags};
-use rustix::fs::{flock, linkat, renameat_with};
+use rustix::fs::{AtFlags, CWD, FlockOperation, MemfdFlags, OFlags};
+use rustix::fs::{flock, linkat, memfd_create};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -22,6 +32,18 @@ pub struct Store {
     file: File,
     /// Whether a crash cut off its last line.
     is_cut: bool,
+    fate: Fate,
+}
+
+/// What becomes of a record that is being written.
+#[derive(Debug)]
+enum Fate {
+    /// It stays at its path.
+    Kept,
+    /// Its lines also go to stdout. The file is in memory, to judge the run.
+    Printed,
+    /// It is lost with this process, for this reason. The file is in memory, to judge the run.
+    Lost(String),
 }
 
 impl Store {
@@ -41,7 +63,32 @@ impl Store {
         if !is_alone {
             bail!("another run has begun to resume the record '{}'", path.display());
         }
-        Ok(Store { path: path.to_path_buf(), file, is_cut: false })
+        Ok(Store { path: path.to_path_buf(), file, is_cut: false, fate: Fate::Kept })
+    }
+
+    /// A record that is printed.
+    ///
+    /// # Errors
+    /// If stdout cannot be written.
+    pub fn to_stdout(header: Header) -> Result<Store> {
+        Store::in_memory(header, Fate::Printed)
+    }
+
+    /// A record that cannot be kept, for this reason, and is only judged.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn unkept(header: Header, reason: String) -> Result<Store> {
+        Store::in_memory(header, Fate::Lost(reason))
+    }
+
+    fn in_memory(header: Header, fate: Fate) -> Result<Store> {
+        let file = memfd_create("ioassay-record", MemfdFlags::CLOEXEC);
+        let file = File::from(file.context("failed to create a file in memory")?);
+        let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        let mut store = Store { path, file, is_cut: false, fate };
+        store.append(&Line::Header { version: VERSION, header })?;
+        Ok(store)
     }
 
     /// Opens an earlier record to append to it; returns what it says, too. Changes nothing yet.
@@ -64,7 +111,8 @@ impl Store {
         let record = read_lines(BufReader::new(file.try_clone().with_context(failed)?), path)?;
         let mut last = [0];
         file.read_exact_at(&mut last, size.len().saturating_sub(1)).with_context(failed)?;
-        Ok((Store { path: path.to_path_buf(), file, is_cut: last != *b"\n" }, record))
+        let (path, is_cut) = (path.to_path_buf(), last != *b"\n");
+        Ok((Store { path, file, is_cut, fate: Fate::Kept }, record))
     }
 
     /// Appends a line. It has reached the OS when this returns, so a crash of this program loses
@@ -79,12 +127,45 @@ impl Store {
             .write_all(text.as_bytes())
             .with_context(|| format!("failed to write the record '{}'", self.path.display()))?;
         self.is_cut = false;
+        if let Fate::Printed = self.fate {
+            let mut out = io::stdout().lock();
+            out.write_all(text.as_bytes())
+                .and_then(|()| out.flush())
+                .context("failed to write the record to stdout")?;
+        }
         Ok(())
     }
 
-    /// Its path.
+    /// Its path: where it can be read while this exists, and afterwards if it is kept.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether it stays at its path.
+    pub fn is_kept(&self) -> bool {
+        matches!(self.fate, Fate::Kept)
+    }
+
+    /// Whether it is printed, so that nothing else may be.
+    pub fn is_printed(&self) -> bool {
+        matches!(self.fate, Fate::Printed)
+    }
+
+    /// The reason why it is not kept.
+    pub fn why_unkept(&self) -> Option<&str> {
+        match &self.fate {
+            Fate::Lost(reason) => Some(reason),
+            Fate::Kept | Fate::Printed => None,
+        }
+    }
+
+    /// Where it is, for people.
+    pub fn whereabouts(&self) -> String {
+        match self.fate {
+            Fate::Kept => format!("in '{}'", self.path.display()),
+            Fate::Printed => "on stdout".to_string(),
+            Fate::Lost(_) => "nowhere".to_string(),
+        }
     }
 }
 
@@ -110,6 +191,14 @@ pub fn check_free(path: &Path) -> Result<()> {
     }
 }
 
+/// Writes merged records to a new file, completely or not at all.
+///
+/// # Errors
+/// If something exists at `path`, or it cannot be written.
+pub fn write_merged(path: &Path, text: &str) -> Result<()> {
+    create_whole(path, text).map(drop).with_context(|| not_created(path))
+}
+
 fn not_created(path: &Path) -> String {
     let path = path.display();
     format!("failed to create the record '{path}': name another file with --record FILE")
@@ -124,18 +213,44 @@ const RECORD_BYTES_MAX: u64 = 256 << 20;
 /// If it cannot be read, is not a record, or is larger than any run makes.
 pub fn read(path: &Path) -> Result<Record> {
     let failed = || format!("failed to read the record '{}'", path.display());
-    read_lines(input::lines(path).with_context(failed)?, path)
+    let Some((file, number)) = several::numbered(path) else {
+        return read_lines(input::lines(path).with_context(failed)?, path);
+    };
+    let mut lines = input::lines(&file).with_context(failed)?;
+    let header = several::skip_to(&mut lines, number).with_context(failed)?;
+    read_rest(&header, lines, path, Next::Ends)
 }
 
-fn read_lines(lines: impl BufRead, path: &Path) -> Result<Record> {
+/// What another header in the same file means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// The record of a number was asked for, and it ends here.
+    Ends,
+    /// The file has more records than the one that was asked for.
+    IsTooMuch,
+}
+
+fn read_lines(mut lines: impl BufRead, path: &Path) -> Result<Record> {
     let no_record = || format!("'{}' is not a record", path.display());
-    let mut lines = lines.take(RECORD_BYTES_MAX + 1);
-    let mut next = || input::line(&mut lines, LINE_BYTES_MAX).with_context(no_record);
-    let first = next()?.ok_or(RecordError::Empty).with_context(no_record)?;
-    let mut reader = Reader::begin(&first).with_context(no_record)?;
-    drop(first);
-    while let Some(line) = next()? {
-        reader.line(&line).with_context(no_record)?;
+    let first = input::line(&mut lines, LINE_BYTES_MAX).with_context(no_record)?;
+    let first = first.ok_or(RecordError::Empty).with_context(no_record)?;
+    read_rest(&first, lines, path, Next::IsTooMuch)
+}
+
+fn read_rest(header: &str, lines: impl BufRead, path: &Path, next: Next) -> Result<Record> {
+    let no_record = || format!("'{}' is not a record", path.display());
+    let mut lines = lines.take(RECORD_BYTES_MAX);
+    let mut reader = Reader::begin(header).with_context(no_record)?;
+    while let Some(line) = input::line(&mut lines, LINE_BYTES_MAX).with_context(no_record)? {
+        match (several::is_next(&line, header), next) {
+            (true, Next::Ends) => break,
+            (true, Next::IsTooMuch) => bail!(
+                "'{0}' has several records: name one of them, such as '{0}#1'. 'ioassay report' \
+                 takes them all",
+                path.display()
+            ),
+            (false, _) => reader.line(&line).with_context(no_record)?,
+        }
     }
     if lines.limit() == 0 {
         bail!(
@@ -194,85 +309,19 @@ pub fn kept(folders: &[PathBuf], recipe: &str) -> Vec<Record> {
     few.filter_map(|path| read(&path).ok()).collect()
 }
 
-/// A report has its mark ([`report::MARK`]) within this many bytes: a picture, after its names.
-const MARK_WITHIN: u64 = 1024;
-
-/// Refuses a path at which [`keep_report`] could not write a report.
-///
-/// # Errors
-/// If another file exists at `path`, or it cannot be written.
-pub fn check_report(path: &Path) -> Result<()> {
-    check_no_other(path)?;
-    let beside = beside(path);
-    create_new(&beside, "").with_context(|| not_written(path))?;
-    std::fs::remove_file(&beside).with_context(|| not_written(path))
-}
-
-/// Writes a report to a new file, or replaces an earlier report, which is recognized by its mark.
-/// Concurrent readers see either the earlier report or the new one, complete.
-///
-/// # Errors
-/// If another file exists at `path`, or it cannot be written.
-///
-/// # Panics
-/// If the report does not start with its mark: it could not be replaced later.
-pub fn keep_report(path: &Path, report: &str) -> Result<()> {
-    let is_marked = is_report(&mut report.as_bytes()).expect("memory can be read");
-    assert!(is_marked, "a report begins with its mark");
-    let is_there = check_no_other(path)?;
-    let beside = beside(path);
-    create_new(&beside, report).with_context(|| not_written(path))?;
-    let moved = match is_there {
-        true => std::fs::rename(&beside, path),
-        false => rename_to_nothing(&beside, path),
-    };
-    moved.inspect_err(|_| drop(std::fs::remove_file(&beside))).with_context(|| not_written(path))
-}
-
-/// Renames a file without overwriting one created meanwhile. Not all file systems support that in
-/// one step.
-fn rename_to_nothing(from: &Path, to: &Path) -> io::Result<()> {
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Err(Errno::INVAL | Errno::NOSYS) => std::fs::rename(from, to),
-        other => Ok(other?),
-    }
-}
-
-fn not_written(path: &Path) -> String {
-    format!(
-        "failed to write the report '{}': name a file in a folder that you can write to",
-        path.display()
-    )
-}
-
-/// A unique name in the same folder.
-fn beside(path: &Path) -> PathBuf {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}", std::process::id()));
-    PathBuf::from(beside)
-}
-
-/// Refuses a path with anything but a report of ioassay. Returns whether there is one.
-fn check_no_other(path: &Path) -> Result<bool> {
-    let found = match path.symlink_metadata() {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(error).with_context(|| not_written(path)),
-    };
-    let is_own = || is_report(&mut File::open(path)?);
-    if !found.is_file() || !is_own().with_context(|| not_written(path))? {
-        bail!(
-            "failed to write the report '{}': that file exists and is not a report of ioassay: \
-             name another file",
-            path.display()
-        );
-    }
-    Ok(true)
-}
-
 /// Creates a file with this text, or none.
 fn create_new(path: &Path, text: &str) -> io::Result<File> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    create_with(path, text, FOR_ALL)
+}
+
+/// The permissions of a file that others may read, if the umask lets them, and of one for the user
+/// alone.
+const FOR_ALL: u32 = 0o666;
+const FOR_USER: u32 = 0o600;
+
+fn create_with(path: &Path, text: &str, permissions: u32) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create_new(true).mode(permissions).open(path)?;
     file.write_all(text.as_bytes()).inspect_err(|_| drop(std::fs::remove_file(path)))?;
     Ok(file)
 }
@@ -293,13 +342,6 @@ fn create_whole(path: &Path, text: &str) -> io::Result<File> {
         // Some file systems support unnamed files but cannot name them later.
         Err(_) => create_new(path, text),
     }
-}
-
-/// Whether `read` starts like a report.
-fn is_report(read: &mut dyn Read) -> io::Result<bool> {
-    let mut start = Vec::new();
-    read.take(MARK_WITHIN).read_to_end(&mut start)?;
-    Ok(String::from_utf8_lossy(&start).contains(report::MARK))
 }
 
 /// The folder for unnamed records, below the XDG state folder. It need not exist.
@@ -323,11 +365,15 @@ const RUNS_A_SECOND: u32 = 10_000;
 /// # Errors
 /// If there is no such folder because there is no home, or the clock has no valid date.
 pub fn dated_path(recipe: &str, began: SystemTime) -> Result<PathBuf> {
+    dated_in(&folder()?, recipe, began)
+}
+
+/// A dated file in `folder` that does not exist yet.
+fn dated_in(folder: &Path, recipe: &str, began: SystemTime) -> Result<PathBuf> {
     let date = date(began)?.replace(':', "-");
     // The PID separates programs within the same second, and a number separates the runs of one
     // program.
     let stem = format!("{date}-{recipe}-{}", std::process::id());
-    let folder = folder()?;
     let first = [folder.join(format!("{stem}.jsonl"))];
     let others = (2..RUNS_A_SECOND).map(|number| folder.join(format!("{stem}-{number}.jsonl")));
     let free = first.into_iter().chain(others).find(|path| path.symlink_metadata().is_err());
@@ -355,10 +401,6 @@ pub fn date(moment: SystemTime) -> Result<String> {
 mod tests {
     use super::*;
     use std::time::Duration;
-
-    fn report(text: &str) -> String {
-        format!("<!-- {} 0.1.0 -->\n{text}", report::MARK)
-    }
 
     #[test]
     fn a_moment_without_a_date_is_refused() {
@@ -412,35 +454,5 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         std::fs::create_dir(&path).unwrap();
         check("Is a directory");
-    }
-
-    #[test]
-    fn a_report_replaces_a_report_and_nothing_else() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("report.html");
-        for text in [report("one"), report("two")] {
-            keep_report(&path, &text).unwrap();
-            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
-        }
-        let link = folder.path().join("link");
-        std::os::unix::fs::symlink(&path, &link).unwrap();
-        let other = folder.path().join("thesis.html");
-        std::fs::write(&other, "years of work").unwrap();
-        for taken in [&link, &other, &folder.path().to_path_buf()] {
-            let error = keep_report(taken, &report("three")).unwrap_err().to_string();
-            assert!(error.contains("is not a report of ioassay: name another file"), "{error}");
-        }
-        assert_eq!(std::fs::read_to_string(&other).unwrap(), "years of work");
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), report("two"));
-        let nowhere = folder.path().join("none/report.html");
-        let error = format!("{:#}", keep_report(&nowhere, &report("four")).unwrap_err());
-        assert!(error.contains("failed to write the report") && error.contains("No such file"));
-        for refused in [&link, &other, &folder.path().to_path_buf(), &nowhere] {
-            check_report(refused).unwrap_err();
-        }
-        check_report(&path).unwrap();
-        check_report(&folder.path().join("new.html")).unwrap();
-        let names = std::fs::read_dir(folder.path()).unwrap().count();
-        assert_eq!(names, 3, "nothing is left beside them");
     }
 }

@@ -16,6 +16,8 @@ pub fn resolve(axis: &str, text: &str, environment: &Environment) -> Result<Vec<
     let cores = host.parallelism();
     let one = |value: String| vec![value];
     Ok(match (axis, text) {
+        // On several hosts, this is resolved before (`recipe/hosts.rs`).
+        ("hosts", "doubling") => one("1".to_string()),
         ("threads", "cores") => one(cores.to_string()),
         ("threads", "ramp") => doublings(1, cores.into(), |threads| threads.to_string()),
         ("threads", "sweep") => doublings(1, 2 * u64::from(cores), |threads| threads.to_string()),
@@ -52,7 +54,7 @@ fn modest(host: &Host) -> u64 {
 }
 
 /// Doublings from `first` up to `last`, including both.
-fn doublings(first: u64, last: u64, text: impl Fn(u64) -> String) -> Vec<String> {
+pub fn doublings(first: u64, last: u64, text: impl Fn(u64) -> String) -> Vec<String> {
     let below = std::iter::successors(Some(first), |n| n.checked_mul(2));
     below.take_while(|n| *n < last).chain([last]).map(text).collect()
 }

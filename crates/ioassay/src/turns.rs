@@ -1,8 +1,22 @@
-//! The order in which cases take turns.
+//! The order in which cases take turns, on one host or on several.
 
 use model::case::Cache;
 use model::plan::Plan;
 use model::random::{Rng, mix};
+use std::time::Duration;
+
+/// The pause before each invocation except the first (METHODOLOGY.md).
+pub const PAUSE: Duration = Duration::from_secs(1);
+
+/// After this many consecutive failures, a case is not tried again: a full disk or a hanging peer
+/// would take the others' time. Its remaining trials are recorded as failed.
+const FAILED_MOST: u32 = 3;
+
+/// Why a case that `failed` so often in a row is not tried again, if it is not.
+pub fn refusal(failed: u32) -> Option<String> {
+    (failed >= FAILED_MOST)
+        .then(|| format!("not tried: the case failed {FAILED_MOST} times in a row"))
+}
 
 /// The open cases in the random order of a round, grouped by cache state and by whether they write.
 /// So a file is warmed and evicted at most once per round, and writes do not disturb reads. The

@@ -1,6 +1,7 @@
 //! Rejects impossible worker replies: a worker that sends one is broken or lies.
 
 use model::case::{Case, Kernel, OWN_PEER, Op, Touch, Work};
+use model::generation::{PAGE, PagesRead};
 use model::sample::{Latencies, Sample, Span};
 use model::trial::{Job, Outcome};
 use model::units;
@@ -9,7 +10,7 @@ use model::units;
 /// operations, every latency, and no more time than passed here. Otherwise the trial has failed.
 pub fn validate(job: &Job, outcome: Outcome, window_ns: u64) -> Outcome {
     let Outcome::Done(sample) = &outcome else { return outcome };
-    match doubt(job, sample, window_ns) {
+    match doubt_of_pages(job, sample).or_else(|| doubt(job, sample, window_ns)) {
         None => outcome,
         Some(reason) => Outcome::Failed { reason: format!("the worker reported {reason}") },
     }
@@ -23,6 +24,15 @@ fn runs_too_long(span: &Span, window_ns: u64) -> bool {
     span.cpu_ns.is_some_and(|ns| ns > window_ns.saturating_add(window_ns / 4))
 }
 
+/// Whether a thread reports each page that it read of a file that was overwritten meanwhile, and no
+/// page otherwise.
+fn are_pages_right(job: &Job, span: &Span) -> bool {
+    let is_read = job.case.read().is_some_and(|work| work.touch == Touch::Sum);
+    let expected = job.shared.filter(|_| is_read).map(|_| span.bytes / PAGE);
+    let is_possible = |pages: PagesRead| pages.mixed_ops <= span.ops;
+    span.pages.map(|pages| pages.count()) == expected && span.pages.is_none_or(is_possible)
+}
+
 /// Whether a worker may omit the digest: it is a peer, and the case does not ask for the digest.
 fn may_tell_no_digest(case: &Case) -> bool {
     case.peer != OWN_PEER
@@ -30,6 +40,7 @@ fn may_tell_no_digest(case: &Case) -> bool {
             Work::Read(work) => matches!(work.touch, Touch::None | Touch::Page),
             Work::Write(_) => true,
             Work::Memory(work) => work.kernel != Kernel::Count,
+            Work::Metadata(_) => false,
         }
 }
 
@@ -40,6 +51,13 @@ fn are_all_syncs(case: &Case, sample: &Sample, calls: u64) -> bool {
     let is_other = case.peer != OWN_PEER;
     timed >= calls
         || is_other && (timed == 0 || timed.saturating_add(case.threads().into()) >= calls)
+}
+
+fn doubt_of_pages(job: &Job, sample: &Sample) -> Option<String> {
+    let is_miscounted = |span: &&Span| !are_pages_right(job, span);
+    let Span { thread, pages, bytes, .. } = sample.spans.iter().find(is_miscounted)?;
+    let pages = pages.map_or(0, |pages| pages.count());
+    Some(format!("{pages} pages for {bytes} bytes of thread {thread}"))
 }
 
 fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
@@ -76,11 +94,17 @@ fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
         let (answers, ops) = (sample.responses.count(), sample.ops());
         return Some(format!("{answers} response times of {ops} operations"));
     }
+    let (reads, read_ops) = (sample.reads.count(), sample.read_ops());
+    let mixes = job.case.write().is_some_and(|work| work.read_share > 0);
+    if reads != read_ops || (!mixes && read_ops > 0) {
+        return Some(format!("{reads} latencies of {read_ops} reads among writes"));
+    }
     let counts = [&sample.latencies, &sample.syncs].map(Latencies::count);
     // A peer timed as a whole has no latencies.
     let is_whole = job.case.peer != OWN_PEER && counts[0] == 0;
     let is_right = match &job.case.work {
         Work::Memory(_) => true,
+        Work::Metadata(_) => counts[0] == sample.ops(),
         Work::Read(_) => is_whole || counts[0] == sample.ops(),
         Work::Write(_) if only_syncs => counts == [0, sample.ops()],
         Work::Write(_) if is_whole => true,
@@ -110,6 +134,29 @@ fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::case::{Io, ReadWork};
+
+    #[test]
+    fn a_thread_tells_of_each_page_of_a_shared_file_and_of_none_of_others() {
+        let span = |pages| Span { ops: 2, bytes: 4 * PAGE, pages, ..Span::default() };
+        let right = |shared, touch, pages| {
+            let work = ReadWork { io: Io::default(), touch, ..ReadWork::default() };
+            let case = Case::own(Work::Read(work));
+            let job = Job { case, seed: 1, file: None, source: None, shared };
+            are_pages_right(&job, &span(pages))
+        };
+        let pages = |first, mixed_ops| {
+            Some(PagesRead { before: 1, first, torn: 1, mixed_ops, ..PagesRead::default() })
+        };
+        assert!(right(Some(1), Touch::Sum, pages(2, 2)));
+        assert!(right(Some(1), Touch::None, None));
+        assert!(right(None, Touch::Sum, None));
+        assert!(!right(Some(1), Touch::Sum, pages(1, 0)), "a page is missing");
+        assert!(!right(Some(1), Touch::Sum, pages(u64::MAX, 0)));
+        assert!(!right(Some(1), Touch::Sum, pages(2, 3)), "more operations than there were");
+        assert!(!right(Some(1), Touch::Sum, None));
+        assert!(!right(None, Touch::Sum, pages(2, 0)), "nobody wrote the file");
+    }
 
     #[test]
     fn a_thread_may_tell_of_more_cpu_time_than_its_span_and_not_of_more_than_went_by() {

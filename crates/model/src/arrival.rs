@@ -68,7 +68,8 @@ impl Arrivals {
             }
             Gaps::Equal(gap_ns) => *gap_ns,
         };
-        self.due_ns as u64
+        // Signed, because that is what processors turn a number into with one instruction.
+        self.due_ns as i64 as u64
     }
 
     /// Counts what is due, from the next operation on.

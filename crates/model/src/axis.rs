@@ -6,8 +6,12 @@
 #[macro_use]
 mod field;
 mod say;
+mod usual;
 mod number;
 mod load;
+mod hosts;
+mod metadata;
+mod writing;
 mod table;
 mod case;
 mod form;
@@ -22,10 +26,12 @@ use std::collections::HashSet;
 pub use case::ids;
 pub use form::Axes;
 pub use table::AXES;
+pub use usual::Usual;
 
 pub use number::rate as parse_rate;
 use number::{count, rate, small};
 use say::Say;
+use usual::NEVER;
 
 /// One axis.
 #[derive(Debug)]
@@ -54,6 +60,9 @@ pub struct Axis {
     absent: Option<&'static str>,
     /// Whether a comparison of two records matches cases that differ in it.
     pub across: Across,
+    /// Whether more of it gives more throughput until something saturates; its values are whole
+    /// numbers then. Larger values may be pruned.
+    pub saturates: bool,
     /// The baseline within a run: cases that differ only in this axis are compared with it.
     pub baseline: Option<Usual>,
     /// How an id shows the value.
@@ -95,40 +104,6 @@ pub enum Quantity {
     Real(f64),
 }
 
-/// A value for each kind of work.
-#[derive(Debug, Clone, Copy)]
-pub struct Usual {
-    read: Option<&'static str>,
-    write: Option<&'static str>,
-    memory: Option<&'static str>,
-}
-
-impl Usual {
-    const fn every(value: &'static str) -> Usual {
-        Usual { read: Some(value), write: Some(value), memory: Some(value) }
-    }
-    const fn files(value: &'static str) -> Usual {
-        Usual { read: Some(value), write: Some(value), memory: None }
-    }
-    const fn read(value: &'static str) -> Usual {
-        Usual { read: Some(value), write: None, memory: None }
-    }
-    const fn write(value: &'static str) -> Usual {
-        Usual { read: None, write: Some(value), memory: None }
-    }
-    const fn memory(value: &'static str) -> Usual {
-        Usual { read: None, write: None, memory: Some(value) }
-    }
-    /// The value for this kind.
-    pub fn of(&self, kind: Kind) -> Option<&'static str> {
-        match kind {
-            Kind::Read => self.read,
-            Kind::Write => self.write,
-            Kind::Memory => self.memory,
-        }
-    }
-}
-
 /// Whether cases of two records that differ in an axis ask the same question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Across {
@@ -162,10 +137,11 @@ impl Axis {
         column: None,
         aliases: &[],
         symbols: &[],
-        usual: Usual { read: None, write: None, memory: None },
+        usual: NEVER,
         before: None,
         absent: None,
         across: Across::Apart,
+        saturates: false,
         baseline: None,
         word: Word::After("", None),
         say: Say::of("{}"),
@@ -381,6 +357,7 @@ fn put<T>(slot: Option<&mut T>, value: Result<T, ParseError>) -> Result<(), Pars
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::case::Call;
     use crate::zoo;
     use std::time::Duration;
 
@@ -444,8 +421,9 @@ mod tests {
             let kinds = Kind::ALL.iter().filter(|kind| axis.is_of(**kind));
             for kind in kinds {
                 let mut case = Case::blank(*kind);
-                // Only an open loop has arrivals.
+                // Only an open loop has arrivals, and only a change a sync.
                 case.io_mut().into_iter().for_each(|io| io.rate = 1);
+                case.metadata_mut().into_iter().for_each(|work| work.call = Call::Unlink);
                 let usual = axis.usual.of(*kind).expect("it was asked for");
                 let is_symbol = axis.symbols.iter().any(|(symbol, _)| *symbol == usual);
                 assert!(is_symbol || axis.set(&mut case, usual).is_ok(), "{name} {usual}");

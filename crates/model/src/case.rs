@@ -5,6 +5,7 @@
 
 use crate::arrival::Arrival;
 use crate::named;
+use crate::part::Part;
 use crate::pattern::Pattern;
 use crate::zipf::Theta;
 use serde::{Deserialize, Serialize};
@@ -14,8 +15,9 @@ pub use crate::axes::Axes;
 pub use crate::cache::Cache;
 pub use crate::io::Io;
 pub use crate::memory::{Isa, Kernel, MemoryWork, Pages, STEP};
+pub use crate::metadata::{Call, MetadataWork, NameSync, Place};
 pub use crate::reading::{Advice, Engine, ReadWork, Submission, Touch};
-pub use crate::writing::{Allocation, Fill, Op, Sync, WriteEngine, WriteWork};
+pub use crate::writing::{Allocation, Atomic, Fill, Op, Sync, WriteEngine, WriteWork};
 
 /// The name of this program's own worker: the default value of the axis `peer`.
 pub const OWN_PEER: &str = "rust";
@@ -29,6 +31,8 @@ named! {
         Write "write",
         /// Runs a loop over memory; has the axis `kernel`.
         Memory "memory",
+        /// Works on the names of files; has the axis `call`.
+        Metadata "metadata",
     }
 }
 
@@ -41,6 +45,8 @@ pub enum Work {
     Write(WriteWork),
     /// Runs over memory.
     Memory(MemoryWork),
+    /// Works on names.
+    Metadata(MetadataWork),
 }
 
 /// One thing to measure.
@@ -62,6 +68,7 @@ impl Case {
             Kind::Read => Work::Read(ReadWork::default()),
             Kind::Write => Work::Write(WriteWork::default()),
             Kind::Memory => Work::Memory(MemoryWork::default()),
+            Kind::Metadata => Work::Metadata(MetadataWork::default()),
         })
     }
 
@@ -80,6 +87,13 @@ impl Case {
         if let Some(work) = self.memory_mut().filter(|work| !work.kernel.touches_pages()) {
             work.step = STEP;
         }
+        // Names that do not exist yet are in no cache.
+        if let Some(work) = self.metadata_mut().filter(|work| work.call == Call::Create) {
+            work.cache = Cache::AsIs;
+        }
+        if let Some(work) = self.metadata_mut().filter(|work| !work.call.changes()) {
+            work.sync = NameSync::None;
+        }
     }
 
     /// A case for this program's own worker.
@@ -93,6 +107,7 @@ impl Case {
             Work::Read(_) => Kind::Read,
             Work::Write(_) => Kind::Write,
             Work::Memory(_) => Kind::Memory,
+            Work::Metadata(_) => Kind::Metadata,
         }
     }
 
@@ -101,6 +116,7 @@ impl Case {
         match &self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => io.threads,
             Work::Memory(work) => work.threads,
+            Work::Metadata(work) => work.threads,
         }
     }
 
@@ -109,6 +125,7 @@ impl Case {
         match &self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => io.time,
             Work::Memory(work) => work.time,
+            Work::Metadata(work) => work.time,
         }
     }
 
@@ -116,6 +133,7 @@ impl Case {
         match &mut self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => &mut io.threads,
             Work::Memory(work) => &mut work.threads,
+            Work::Metadata(work) => &mut work.threads,
         }
     }
 
@@ -124,6 +142,7 @@ impl Case {
         match &mut self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => &mut io.time,
             Work::Memory(work) => &mut work.time,
+            Work::Metadata(work) => &mut work.time,
         }
     }
 
@@ -131,7 +150,7 @@ impl Case {
     pub fn io(&self) -> Option<&Io> {
         match &self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => Some(io),
-            Work::Memory(_) => None,
+            Work::Memory(_) | Work::Metadata(_) => None,
         }
     }
 
@@ -140,7 +159,7 @@ impl Case {
         match &self.work {
             Work::Read(work) => work.engine == Engine::Null,
             Work::Write(work) => work.engine == WriteEngine::Null,
-            Work::Memory(_) => false,
+            Work::Memory(_) | Work::Metadata(_) => false,
         }
     }
 
@@ -161,7 +180,7 @@ impl Case {
     pub fn io_mut(&mut self) -> Option<&mut Io> {
         match &mut self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => Some(io),
-            Work::Memory(_) => None,
+            Work::Memory(_) | Work::Metadata(_) => None,
         }
     }
 
@@ -197,8 +216,54 @@ impl Case {
         self.io().map(|io| io.size)
     }
 
-    /// The file's cache state at the start.
+    /// The work, if it is on names.
+    pub fn metadata(&self) -> Option<&MetadataWork> {
+        if let Work::Metadata(work) = &self.work { Some(work) } else { None }
+    }
+
+    pub(crate) fn metadata_mut(&mut self) -> Option<&mut MetadataWork> {
+        if let Work::Metadata(work) = &mut self.work { Some(work) } else { None }
+    }
+
+    /// The cache state of the file, or of the names, at the start.
     pub fn cache(&self) -> Option<Cache> {
-        self.io().map(|io| io.cache)
+        self.io().map(|io| io.cache).or(self.metadata().map(|work| work.cache))
+    }
+
+    pub(crate) fn cache_mut(&mut self) -> Option<&mut Cache> {
+        match self.kind() {
+            Kind::Metadata => Some(&mut self.metadata_mut()?.cache),
+            _ => Some(&mut self.io_mut()?.cache),
+        }
+    }
+
+    /// How many of the hosts of a run measure it; 0 means all.
+    pub fn hosts(&self) -> u32 {
+        self.io().map(|io| io.hosts).or(self.metadata().map(|work| work.hosts)).unwrap_or(0)
+    }
+
+    pub(crate) fn hosts_mut(&mut self) -> Option<&mut u32> {
+        match self.kind() {
+            Kind::Metadata => Some(&mut self.metadata_mut()?.hosts),
+            _ => Some(&mut self.io_mut()?.hosts),
+        }
+    }
+
+    /// The host's part of the work, if several can divide it.
+    pub fn part(&self) -> Option<Part> {
+        self.io().map(|io| io.part).or(self.metadata().map(|work| work.part))
+    }
+
+    /// The same, to be changed.
+    pub fn part_mut(&mut self) -> Option<&mut Part> {
+        match self.kind() {
+            Kind::Metadata => Some(&mut self.metadata_mut()?.part),
+            _ => Some(&mut self.io_mut()?.part),
+        }
+    }
+
+    /// Whether it uses storage: a file, or the names of files.
+    pub fn uses_storage(&self) -> bool {
+        !matches!(self.work, Work::Memory(_)) && !self.is_null()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cache;
 use crate::case::{Advice, Cache, Case, Engine, Io, Isa, MemoryWork, OWN_PEER, ReadWork};
-use crate::case::{Op, Submission, Touch, Work, WriteEngine, WriteWork};
+use crate::case::{Atomic, Op, Submission, Touch, Work, WriteEngine, WriteWork};
 use crate::content::{STAMP_PAGE, STAMP_PERIOD};
 use crate::host::{Host, Storage};
 use crate::memory::{ARRAY_GRANULE, LINE};
@@ -29,6 +29,7 @@ impl Environment<'_> {
     /// Why `case` cannot be measured here, or would not measure what it claims.
     pub fn refusal(&self, case: &Case) -> Option<String> {
         let any = self.peer_refusal(case).or_else(|| threads_refusal(case));
+        let any = any.or_else(|| refusal::of_shared(case));
         any.or_else(|| rate_refusal(case)).or_else(|| match &case.work {
             Work::Read(work) => cut_refusal(&work.io)
                 .or_else(|| zipf_refusal(work))
@@ -45,7 +46,9 @@ impl Environment<'_> {
                 .or_else(|| work.refusal())
                 .or_else(|| self.buffer_refusal(&work.io))
                 .or_else(|| self.data_refusal(work))
-                .or_else(|| self.storage_refusal(work.io.cache, work.io.block)),
+                .or_else(|| self.storage_refusal(work.io.cache, work.io.block))
+                .or_else(|| self.atomic_refusal(work)),
+            Work::Metadata(work) => work.refusal(),
             Work::Memory(work) => {
                 self.isa_refusal(work.isa).or_else(|| kernel_refusal(work)).or_else(|| {
                     self.memory_refusal(
@@ -95,6 +98,22 @@ impl Environment<'_> {
         self.memory_refusal("a file loaded into memory", work.io.size)
     }
 
+    /// Why the file of `case` cannot be in the page cache as a whole. For files that the run
+    /// creates: pages of others may count as the memory of other control groups.
+    pub fn warm_refusal(&self, case: &Case) -> Option<String> {
+        let size = case.file_size().filter(|_| case.cache() == Some(Cache::Warm))?;
+        let available = self.host.memory_available.filter(|available| size > *available)?;
+        let whose = match self.host.memory_quota {
+            Some(_) => "this control group",
+            None => "this machine",
+        };
+        Some(format!(
+            "a file of {} cannot be warm: {whose} has {} of memory for it; choose a smaller --size",
+            units::bytes(size),
+            units::bytes_rounded(available),
+        ))
+    }
+
     fn buffer_refusal(&self, io: &Io) -> Option<String> {
         let slots = u64::from(io.threads) * u64::from(io.depth);
         let bytes = slots.saturating_mul(io.block);
@@ -122,6 +141,11 @@ impl Environment<'_> {
         let devices = self.storage.filter(|_| work.submission == Submission::Iopoll)?;
         let device = devices.devices.iter().find(|device| device.io_poll == Some(false))?;
         Some(format!("the queue of {} does not poll (its queue/io_poll is 0)", device.name))
+    }
+
+    fn atomic_refusal(&self, work: &WriteWork) -> Option<String> {
+        let storage = self.storage.filter(|_| work.atomic == Atomic::Yes)?;
+        refusal::of_atomic(work.io.block, storage)
     }
 
     fn storage_refusal(&self, cache: Cache, block: u64) -> Option<String> {
@@ -173,7 +197,7 @@ fn rate_refusal(case: &Case) -> Option<String> {
     let gathers = match &case.work {
         Work::Read(work) => [Engine::Load, Engine::Buffered].contains(&work.engine),
         Work::Write(work) => work.engine == WriteEngine::Buffered,
-        Work::Memory(_) => false,
+        Work::Memory(_) | Work::Metadata(_) => false,
     };
     if gathers {
         return Some(
@@ -316,6 +340,7 @@ fn advice_refusal(work: &ReadWork) -> Option<String> {
 mod tests {
     use super::*;
     use crate::case::{Allocation, Fill, Op, Sync, WriteEngine};
+    use crate::host::AtomicWrites;
     use crate::zoo;
 
     fn reason(work: ReadWork) -> String {
@@ -534,6 +559,32 @@ mod tests {
         assert_eq!(refusal(15 << 30), "");
         let reason = refusal(16 << 30);
         assert!(reason.contains("16GiB does not fit: 20.0 GiB of memory"), "{reason}");
+    }
+
+    #[test]
+    fn writes_are_atomic_where_the_storage_promises_it() {
+        let refusal = |atomic: Option<(u32, u32)>, block: u64| {
+            let atomic = atomic.map(|(least, most)| AtomicWrites { least, most });
+            let (host, storage) = (zoo::host(), Storage { atomic, ..zoo::storage() });
+            let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+            let io = Io { cache: Cache::Direct, block, size: 48 * block, ..zoo::plain_write().io };
+            let work = WriteWork { io, atomic: Atomic::Yes, ..zoo::plain_write() };
+            environment.refusal(&Case::own(Work::Write(work)))
+        };
+        let offers = Some((4096, 16_384));
+        for block in [4096, 8192, 16_384] {
+            assert_eq!(refusal(offers, block), None);
+        }
+        for (offers, block, reason) in [
+            (None, 4096, "the OS does not say"),
+            (Some((0, 0)), 4096, "ext4 here offers no atomic writes (statx"),
+            (offers, 2048, "atomic writes here have 4KiB to 16KiB, not 2KiB"),
+            (offers, 32_768, "atomic writes here have 4KiB to 16KiB, not 32KiB"),
+            (offers, 12_288, "a power of two"),
+        ] {
+            let refused = refusal(offers, block).expect(reason);
+            assert!(refused.contains(reason), "{refused}");
+        }
     }
 
     #[test]

@@ -48,9 +48,9 @@ pub struct Evidence {
     pub residency_after: Option<Residency>,
     /// Bytes that the worker caused to be read from block devices (`/proc/PID/io` `read_bytes`).
     pub task_read_bytes: Option<u64>,
-    /// Bytes returned by the worker's read calls, from any source (`/proc/PID/io` `rchar`). It
-    /// excludes reads by mmap and io_uring, and those of children that still exist, so it is `None`
-    /// if there are any.
+    /// Bytes returned by the read calls of the worker and its descendants, from any source
+    /// (`/proc/PID/io` `rchar`). It excludes reads by mmap and io_uring, and is `None` if the OS
+    /// does not list descendants.
     #[serde(default)]
     pub task_rchar_bytes: Option<u64>,
     /// Bytes that all devices under the file read, for any process.
@@ -121,6 +121,12 @@ pub struct Evidence {
     /// (`/proc/PID/numa_maps`). `None` with only one node, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_bytes: Option<BTreeMap<u32, u64>>,
+    /// Names in the OS's cache of the whole machine (dentries), before. Only for work on names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names_before: Option<u64>,
+    /// The same after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names_after: Option<u64>,
     /// Time for which a CPU quota throttled the worker's control group.
     pub throttled_ns: Option<u64>,
 }

@@ -52,6 +52,11 @@ pub struct Host {
     /// How many processors' time this process's control groups allow; `None` without a quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<f64>,
+    /// Bytes of memory that this process's control groups allow, page cache included; `None`
+    /// without a limit that is less than the machine's memory, and in records that are older than
+    /// this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_quota: Option<u64>,
     /// Why its OS refuses io_uring to this program; `None` if it does not, and in records that
     /// are older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -257,9 +262,27 @@ pub struct Storage {
     pub keeps_pages: Option<bool>,
     /// How `O_DIRECT` behaves.
     pub direct: Direct,
+    /// Which writes here are atomic; `None` if the OS does not say (before Linux 6.11), and in
+    /// older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub atomic: Option<AtomicWrites>,
+    /// Whether the file system has a journal; `None` if unknown, as of any but ext4, and in older
+    /// records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal: Option<bool>,
     /// Notes for the reader, such as `cachestat does not see a file that was just read: using
     /// mincore`.
     pub notes: Vec<String>,
+}
+
+/// The sizes of the writes that a storage promises not to tear, in bytes: powers of two. Both are 0
+/// if it promises nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AtomicWrites {
+    /// The smallest.
+    pub least: u32,
+    /// The largest.
+    pub most: u32,
 }
 
 /// How a file is stored.

@@ -2,6 +2,7 @@
 
 use crate::arrival::{Arrival, Arrivals};
 use crate::cache::Cache;
+use crate::part::{Part, Whose};
 use crate::pattern::{Order, Pattern, Share, Steps, Visits};
 use crate::zipf::{Theta, Zipf};
 use std::time::Duration;
@@ -32,7 +33,14 @@ pub struct Io {
     pub arrival: Arrival,
     /// How blocks are divided among the threads.
     pub share: Share,
-    /// The maximum number of operations in a trial, over all threads; 0 means no limit.
+    /// How many of the hosts of a run measure it; 0 means all.
+    pub hosts: u32,
+    /// Which files hosts use.
+    pub files: Whose,
+    /// The host's part of a shared file. It is no axis: it is set in the job of a trial.
+    pub part: Part,
+    /// The maximum number of operations in a trial, over all threads that divide the
+    /// file; 0 means no limit.
     pub ops: u64,
     /// The maximum duration of a trial. It ends sooner once every block of a cold file is read, or
     /// a file that is not overwritten is full. The final sync is not included.
@@ -54,6 +62,9 @@ impl Default for Io {
             rate: 0,
             arrival: Arrival::Poisson,
             share: Share::Contiguous,
+            hosts: 0,
+            files: Whose::Own,
+            part: Part::WHOLE,
             ops: 0,
             time: Duration::ZERO,
         }
@@ -79,7 +90,7 @@ impl Io {
     /// blocks: the most used ones. `None` if all blocks are used equally often.
     pub fn cacheable_share(&self, bytes: u64) -> Option<f64> {
         let zipf = || Zipf::new(self.blocks(), self.theta, 0);
-        (self.pattern == Pattern::Zipf).then(|| zipf().share_of(bytes / self.block.max(1)))
+        (self.pattern == Pattern::Zipf).then(|| zipf().share_of(bytes / self.block))
     }
 
     /// When `thread`'s operations are due in a trial with `seed`; `None` in a closed loop.
@@ -88,10 +99,17 @@ impl Io {
         (self.rate > 0).then(all)
     }
 
+    /// The operations of a pass, over all threads that divide the file.
+    pub fn operations(&self) -> u64 {
+        let most = if self.pattern == Pattern::Zipf { DRAWS } else { self.blocks() };
+        if self.ops > 0 { self.ops.min(most) } else { most }
+    }
+
     /// `thread`'s steps in a pass.
     pub fn steps(&self, thread: u32) -> Steps {
-        let most = if self.pattern == Pattern::Zipf { DRAWS } else { self.blocks() };
-        let steps = if self.ops > 0 { self.ops.min(most) } else { most };
-        Steps::of(self.share, steps, u64::from(thread), u64::from(self.threads))
+        let threads = u64::from(self.threads);
+        let first = u64::from(self.part.number) * threads;
+        let all = u64::from(self.part.of) * threads;
+        Steps::of(self.share, self.operations(), first + u64::from(thread), all)
     }
 }

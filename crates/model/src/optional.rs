@@ -1,5 +1,6 @@
 //! Optional counters that a worker may report.
 
+use crate::generation::PagesRead;
 use crate::line::{Fields, Line, ProtocolError};
 use crate::sample::{Seat, Span, Usage};
 
@@ -15,11 +16,19 @@ pub(crate) fn with_known(line: Line, fields: &OptionalFields) -> Line {
 }
 
 /// The optional values of a span.
-pub(crate) fn fields_of_span(span: &Span) -> [(&'static str, Option<u64>); 8] {
+pub(crate) fn fields_of_span(span: &Span) -> [(&'static str, Option<u64>); 15] {
     let [start, end] = [span.start_seat, span.end_seat];
+    let pages = span.pages;
     [
+        ("pages_before", pages.map(|pages| pages.before)),
+        ("pages_first", pages.map(|pages| pages.first)),
+        ("pages_second", pages.map(|pages| pages.second)),
+        ("pages_torn", pages.map(|pages| pages.torn)),
+        ("pages_wrong", pages.map(|pages| pages.wrong)),
+        ("mixed_ops", pages.map(|pages| pages.mixed_ops)),
         ("digest", span.digest),
         ("synced_ns", span.synced_ns),
+        ("lag_ns", span.lag_ns),
         ("cpu_ns", span.cpu_ns),
         ("run_delay_ns", span.run_delay_ns),
         ("start_cpu", start.map(|seat| seat.cpu.into())),
@@ -53,6 +62,20 @@ pub(crate) fn usage(fields: &mut Fields) -> Result<Usage, ProtocolError> {
         switches_voluntary: fields.number_if("switches_voluntary")?,
         switches_involuntary: fields.number_if("switches_involuntary")?,
     })
+}
+
+/// Parses what a thread read of a file that was overwritten meanwhile; `None` without its first
+/// number.
+pub(crate) fn pages(fields: &mut Fields) -> Result<Option<PagesRead>, ProtocolError> {
+    let Some(before) = fields.number_if("pages_before")? else { return Ok(None) };
+    Ok(Some(PagesRead {
+        before,
+        first: fields.number("pages_first")?,
+        second: fields.number("pages_second")?,
+        torn: fields.number("pages_torn")?,
+        wrong: fields.number("pages_wrong")?,
+        mixed_ops: fields.number("mixed_ops")?,
+    }))
 }
 
 /// Parses where a thread ran; `None` unless both numbers are present.

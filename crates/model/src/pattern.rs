@@ -25,7 +25,8 @@ named! {
 
 impl Pattern {
     /// The names of those in which each block comes once per pass.
-    pub const PASSES: &'static [&'static str] = &["sequential", "random", "strided"];
+    pub const PASSES: &'static [&'static str] =
+        &[Pattern::Sequential.name(), Pattern::Random.name(), Pattern::Strided.name()];
 }
 
 named! {

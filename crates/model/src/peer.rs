@@ -1,6 +1,6 @@
 //! Programs that speak the protocol: this program's own worker, and others in other languages.
 
-use crate::case::{Cache, Case, Engine, Isa, Kernel, MemoryWork, Op, Work, WriteEngine};
+use crate::case::{Atomic, Cache, Case, Engine, Isa, Kernel, MemoryWork, Op, Work, WriteEngine};
 use crate::pattern::Pattern;
 use crate::units;
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,7 @@ impl Peer {
                 let lacks = work.op != Op::Write || !self.write_engines.contains(&work.engine);
                 (Isa::Auto, lacks.then(|| format!("engine {} for op {}", work.engine, work.op)))
             }
+            Work::Metadata(work) => (Isa::Auto, Some(format!("call {}", work.call))),
             Work::Memory(work) => {
                 let lacks = !self.kernels.contains(&work.kernel);
                 (work.isa, lacks.then(|| format!("kernel {}", work.kernel)))
@@ -66,6 +67,12 @@ impl Peer {
         }
         if case.cache() == Some(Cache::DontCache) {
             return Some(format!("the peer {} has no cache dontcache", self.name));
+        }
+        if case.write().is_some_and(|work| work.atomic == Atomic::Yes) {
+            return Some(format!("the peer {} has no atomic writes", self.name));
+        }
+        if case.write().is_some_and(|work| work.read_share > 0) {
+            return Some(format!("the peer {} has no read share", self.name));
         }
         if case.io().is_some_and(|io| io.pattern == Pattern::Zipf) {
             return Some(format!("the peer {} has no pattern zipf", self.name));

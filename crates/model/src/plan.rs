@@ -6,6 +6,8 @@ use crate::environment::Environment;
 use crate::goal::Goal;
 use crate::host::Affinity;
 use crate::named;
+use crate::part::{Part, Whose};
+use crate::rank::Rank;
 use crate::view::View;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::HashSet;
@@ -23,6 +25,8 @@ named! {
         Baseline "baseline",
         /// To repeat a requested case (A/A): any difference is noise.
         Twin "twin",
+        /// Other hosts measure it, and this one waits.
+        Elsewhere "elsewhere",
     }
 }
 
@@ -35,21 +39,48 @@ pub struct Planned {
     pub role: Role,
 }
 
-/// Work on the same storage, in a file of its own, during the trials of the cases that name it.
+named! {
+    /// The file that an actor uses.
+    ActorFile "file" {
+        /// One of its own.
+        Own "own",
+        /// That of the case beside which it runs.
+        Case "case",
+    }
+}
+
+/// Work on the same storage during the trials of the cases that name it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Actor {
     /// Its name.
     pub name: String,
     /// What it does; its time limit has no effect.
     pub case: Case,
+    /// Its file.
+    #[serde(default = "own_file", skip_serializing_if = "is_own_file")]
+    pub file: ActorFile,
+}
+
+/// Actors of older records have files of their own.
+fn own_file() -> ActorFile {
+    ActorFile::Own
+}
+
+fn is_own_file(file: &ActorFile) -> bool {
+    *file == ActorFile::Own
 }
 
 impl Actor {
+    /// An actor with a file of its own.
+    pub fn own(name: &str, case: Case) -> Actor {
+        Actor { name: name.to_string(), case, file: ActorFile::Own }
+    }
+
     /// Why it cannot run during the trials of another case, if so. It must be able to go on for as
     /// long as they do, and its own file must not need a state that they would change.
     pub fn refusal(&self) -> Option<String> {
         let reason = match &self.case.work {
-            Work::Memory(_) => "an actor reads or writes a file",
+            Work::Memory(_) | Work::Metadata(_) => "an actor reads or writes a file",
             _ if self.case.is_null() => "the engine null does not use the storage",
             _ if !self.case.beside.is_empty() => "actors have no actors beside them",
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) if io.ops > 0 => {
@@ -61,7 +92,16 @@ impl Actor {
                 "only the case itself starts with a warm or cold file: use cache direct, as-is or \
                  dontcache"
             }
+            Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. })
+                if io.files == Whose::Shared =>
+            {
+                "actors have files of their own"
+            }
             Work::Write(work) if work.op == Op::Copy => "an actor does not copy",
+            Work::Write(work) if work.read_share > 0 => {
+                "its own file is not written anew before each trial: use two actors, one that \
+                 reads and one that writes"
+            }
             Work::Write(work) if work.allocation != Allocation::Overwrite => {
                 "it would end once its file is full: use allocation overwrite"
             }
@@ -77,6 +117,18 @@ pub struct Skip {
     /// The case.
     pub case: Case,
     /// Why its figure would be meaningless.
+    pub reason: String,
+}
+
+/// A measured case that needs no more rounds, because throughput no longer grows with one of its
+/// axes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pruned {
+    /// Its index in the plan.
+    pub case: usize,
+    /// The first round without it.
+    pub round: u32,
+    /// What shows that throughput no longer grows.
     pub reason: String,
 }
 
@@ -110,6 +162,9 @@ pub struct Plan {
     /// intervals are measured in further invocations until it is up. `None`: the rounds decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Duration>,
+    /// Whether the rest of an axis is pruned once it gives no more throughput (see [`Pruned`]).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub prune: bool,
     /// The control group's limit on the workers' memory in bytes, including page cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit: Option<u64>,
@@ -125,6 +180,9 @@ pub struct Plan {
     /// What runs beside the cases that name it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actors: Vec<Actor>,
+    /// The place of this host among those of the run, if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<Rank>,
     /// The cases to measure.
     pub cases: Vec<Planned>,
     /// The skipped cases.
@@ -147,6 +205,8 @@ pub const ROUNDS_MIN: u32 = 7;
 
 /// Maximum number of cases. More are a mistake: one round of these takes six hours.
 pub const CASES_MAX: usize = 20_000;
+/// Maximum number of invocations.
+pub const INVOCATIONS_MAX: u32 = 100;
 /// Maximum number of twins: one of each kind of work in each cache state.
 pub const TWINS_MAX: usize = 16;
 
@@ -163,14 +223,36 @@ impl Plan {
             content: ContentKind::Random,
             sustain: None,
             budget: None,
+            prune: false,
             memory_limit: None,
             goals: Vec::new(),
             at_least: None,
             bound: Affinity::default(),
             actors: Vec::new(),
+            rank: None,
             cases: Vec::new(),
             skips: Vec::new(),
         }
+    }
+
+    /// The cases that other hosts measure.
+    pub(crate) fn elsewhere(&self) -> impl Iterator<Item = Skip> {
+        let elsewhere = self.cases.iter().filter(|planned| planned.role == Role::Elsewhere);
+        elsewhere.map(|planned| Skip {
+            case: planned.case.clone(),
+            reason: "other hosts of the run measured it".to_string(),
+        })
+    }
+
+    /// The seed of the trials of `case`. Hosts that share a file have the same.
+    pub fn seed_of(&self, case: &Case) -> u64 {
+        let is_shared = case.io().is_some_and(|io| io.files == Whose::Shared);
+        self.rank.filter(|_| is_shared).map_or(self.seed, |rank| rank.shared_seed())
+    }
+
+    /// This host's part of the file of `case`.
+    pub fn part(&self, case: &Case) -> Part {
+        self.rank.map_or(Part::WHOLE, |rank| rank.part(case))
     }
 
     /// Whether a round came after the planned ones, in a run that was given a time.
@@ -181,6 +263,16 @@ impl Plan {
     /// The actors beside `case`.
     pub fn beside<'a>(&'a self, case: &'a Case) -> impl Iterator<Item = &'a Actor> {
         self.actors.iter().filter(|actor| case.beside.contains(&actor.name))
+    }
+
+    /// Whether one of `case` and the actors that use its file overwrites it. What the others read
+    /// of it then depends on when they read it.
+    pub fn is_overwritten_beside(&self, case: &Case) -> bool {
+        let mut sharing = self.beside(case).filter(|actor| actor.file == ActorFile::Case);
+        match case.write() {
+            Some(_) => sharing.next().is_some(),
+            None => sharing.any(|actor| actor.case.write().is_some()),
+        }
     }
 
     /// The rounds of each invocation; there is at least one invocation.

@@ -67,7 +67,7 @@ named! {
         Plain "plain",
         /// With a system call for several requests.
         Batch "batch",
-        /// The same with registered files and buffers.
+        /// The same with a registered ring, files and buffers.
         Fixed "fixed",
         /// The same, and completions are only worked on when they are asked for
         /// (`DEFER_TASKRUN`), if the OS has that.
@@ -80,9 +80,14 @@ named! {
 }
 
 impl Submission {
-    /// Whether files and buffers are registered.
+    /// Whether the ring, files and buffers are registered.
     pub fn registers(self) -> bool {
         !matches!(self, Submission::Plain | Submission::Batch)
+    }
+
+    /// Whether a processor looks for completions, or for operations, all the time.
+    pub fn polls(self) -> bool {
+        matches!(self, Submission::Iopoll | Submission::Sqpoll)
     }
 }
 

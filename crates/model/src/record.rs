@@ -5,16 +5,16 @@
 //! more trials and another end.
 
 mod head;
+mod reader;
 
 use crate::host::{Fixture, Host, Storage};
 use crate::peer::Peer;
-use crate::plan::{CASES_MAX, Plan, TWINS_MAX};
-use crate::printable::printable_json;
+use crate::plan::{Plan, Pruned, Role, Skip};
 use crate::trial::Trial;
-use head::Head;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+
+pub use reader::Reader;
 
 /// The version that this program writes, and the newest it can read.
 pub const VERSION: u32 = 1;
@@ -39,6 +39,9 @@ pub struct Header {
     pub began: String,
     /// The machine.
     pub host: Host,
+    /// What the user calls the machine, if the run was led from another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called: Option<String>,
     /// The storage; `None` if the run used no file.
     pub storage: Option<Storage>,
     /// The storage of the file that copies read, if it differs.
@@ -48,6 +51,9 @@ pub struct Header {
     pub fixtures: Vec<Fixture>,
     /// The plan.
     pub plan: Plan,
+    /// Names a pair of runs whose rounds alternate: it is the same in both records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alternates: Option<String>,
     /// Programs that measured, besides this program's own worker.
     #[serde(default)]
     pub peers: Vec<Peer>,
@@ -69,6 +75,10 @@ pub struct Invocation {
     /// What resumed the interrupted run, if this invocation began with that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Resumed>,
+    /// The cases and rounds whose earlier trials no longer count, because not all hosts of the run
+    /// have one: the run measures them again on all. Only where it is resumed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub again: Vec<(usize, u32)>,
 }
 
 /// An interrupted run that continues.
@@ -109,6 +119,8 @@ pub enum Line {
     Invocation(Invocation),
     /// A trial.
     Trial(Trial),
+    /// A case without further trials.
+    Pruned(Pruned),
     /// The last line.
     End(End),
 }
@@ -122,6 +134,8 @@ pub struct Record {
     pub invocations: Vec<Invocation>,
     /// Its trials, in order.
     pub trials: Vec<Trial>,
+    /// The cases that need no more rounds, each at most once.
+    pub pruned: Vec<Pruned>,
     /// How the run ended.
     pub end: End,
     /// The unreadable parts, one message each.
@@ -170,10 +184,7 @@ impl Line {
     }
 }
 
-/// The maximum number of unreadable lines that are reported separately.
-const TOLD_MAX: usize = 100;
-
-/// The maximum length of a line: the header of a plan of [`CASES_MAX`] cases.
+/// The maximum length of a line: the header of a plan with as many cases as there may be.
 pub const LINE_BYTES_MAX: usize = 64 << 20;
 
 /// The maximum number of trials of a case, because some checks take quadratic time. A rate
@@ -197,6 +208,17 @@ impl Record {
         is_full(self.trials.iter().map(Trial::bytes).sum(), rounds)
     }
 
+    /// The skips of the plan, and the requested cases that were pruned or are other hosts'.
+    pub fn skips(&self) -> Vec<Skip> {
+        let pruned = self.pruned.iter().filter_map(|pruned| {
+            let planned = self.header.plan.cases.get(pruned.case)?;
+            let skip = Skip { case: planned.case.clone(), reason: pruned.reason.clone() };
+            (planned.role == Role::Asked).then_some(skip)
+        });
+        let plan = &self.header.plan;
+        plan.skips.iter().cloned().chain(pruned).chain(plan.elsewhere()).collect()
+    }
+
     /// Reads a record. It keeps the readable parts and reports the others in [`Record::damage`].
     /// From a newer program's record, it keeps the parts it knows.
     pub fn decode(text: &str) -> Result<Record, RecordError> {
@@ -204,158 +226,6 @@ impl Record {
         let mut reader = Reader::begin(lines.next().ok_or(RecordError::Empty)?)?;
         lines.try_for_each(|line| reader.line(line))?;
         Ok(reader.end())
-    }
-}
-
-/// Reads a record line by line, so that only one line of text is in memory at a time. The strings
-/// of a record cannot send control sequences to a terminal (see [`crate::printable`]).
-#[derive(Debug)]
-pub struct Reader {
-    record: Record,
-    /// For each case of the recorded plan, its index among the readable cases.
-    places: Vec<Option<usize>>,
-    /// The index and line of each trial.
-    told: HashMap<(usize, u32, u32), (usize, usize)>,
-    /// The number of the last line read, from 1.
-    number: usize,
-    /// The line number of the end.
-    ended: Option<usize>,
-    /// The number of the last line that could not be parsed.
-    broken: Option<usize>,
-    /// The number of further damaged lines.
-    untold: usize,
-    /// The memory taken by the trials, in bytes.
-    bytes: usize,
-    /// The number of trials of each case, and the largest of them.
-    trials: Vec<usize>,
-    most_trials: usize,
-}
-
-impl Reader {
-    /// Starts with the first line, the header.
-    ///
-    /// # Errors
-    /// If it is not a readable header, or too large.
-    pub fn begin(line: &str) -> Result<Reader, RecordError> {
-        at_most("bytes of its first line", line.len(), LINE_BYTES_MAX)?;
-        let Head { header, places, damage } = Head::read(&printable_json(line))?;
-        let cases = places.len().saturating_add(header.plan.skips.len());
-        at_most("cases", cases, CASES_MAX + TWINS_MAX)?;
-        let (invocations, trials) = (Vec::new(), Vec::new());
-        Ok(Reader {
-            trials: vec![0; places.len()],
-            most_trials: 0,
-            record: Record { header, invocations, trials, end: End::Missing, damage },
-            places,
-            told: HashMap::new(),
-            number: 1,
-            ended: None,
-            broken: None,
-            untold: 0,
-            bytes: 0,
-        })
-    }
-
-    /// Reads the next line.
-    ///
-    /// # Errors
-    /// If the record is too large.
-    pub fn line(&mut self, line: &str) -> Result<(), RecordError> {
-        at_most("bytes of a line", line.len(), LINE_BYTES_MAX)?;
-        self.number += 1;
-        if let Err(problem) = self.take(&printable_json(line)) {
-            self.tell(format!("line {} {problem}", self.number));
-        }
-        at_most("trials of a case", self.most_trials, TRIALS_MAX)?;
-        at_most("bytes of all trials", self.bytes, MEMORY_BYTES_MAX)
-    }
-
-    /// The record as read so far.
-    pub fn end(mut self) -> Record {
-        if self.untold > 0 {
-            self.record.damage.push(format!("{} more lines cannot be read", self.untold));
-        }
-        self.record
-    }
-
-    fn tell(&mut self, damage: String) {
-        if self.record.damage.len() < TOLD_MAX {
-            self.record.damage.push(damage);
-        } else {
-            self.untold += 1;
-        }
-    }
-
-    /// Processes a line after the first. Lines after the end are ignored, because a report at the
-    /// end of the run did not include them. Only a run that was interrupted can be resumed.
-    fn take(&mut self, line: &str) -> Result<(), String> {
-        let line = serde_json::from_str(line).map_err(|error| {
-            self.broken = Some(self.number);
-            format!("is broken: {error}")
-        })?;
-        if matches!(&line, Line::Invocation(anew) if anew.resumed.is_some())
-            && self.record.end != End::Complete
-        {
-            self.resume();
-        }
-        if let Some(ended) = self.ended {
-            return Err(format!("comes after the end in line {ended} and is ignored"));
-        }
-        match line {
-            Line::Trial(trial) => return self.trial(trial),
-            Line::Invocation(invocation) => {
-                let files = size_of_val(&invocation.fixtures[..]);
-                let command = invocation.resumed.iter().flat_map(|it| &it.tool.command);
-                let command: usize = command.map(|word| word.len() + size_of::<String>()).sum();
-                self.bytes += size_of::<Invocation>() + files + command;
-                self.record.invocations.push(invocation);
-            }
-            Line::End(end) => {
-                self.record.end = end;
-                self.ended = Some(self.number);
-            }
-            Line::Header { .. } => return Err("is a second header".to_string()),
-        }
-        Ok(())
-    }
-
-    /// The run continues. The line before this one may have been cut off when it was interrupted:
-    /// what it said was measured again.
-    fn resume(&mut self) {
-        (self.record.end, self.ended) = (End::Missing, None);
-        if self.broken == Some(self.number - 1) {
-            match self.untold {
-                0 => drop(self.record.damage.pop()),
-                _ => self.untold -= 1,
-            }
-        }
-    }
-
-    /// Adds a trial: a case has one in each round.
-    fn trial(&mut self, trial: Trial) -> Result<(), String> {
-        let case = match self.places.get(trial.case) {
-            Some(Some(case)) => *case,
-            // The unknown case is already reported.
-            Some(None) => return Ok(()),
-            None => return Err(format!("is about case {}, which is not in the plan", trial.case)),
-        };
-        let trial = Trial { case, ..trial };
-        let key = (case, trial.invocation, trial.round);
-        if let Some(&(first, line)) = self.told.get(&key) {
-            return Err(match self.record.trials[first] == trial {
-                true => format!("repeats the trial of line {line}: it counts once"),
-                false => format!(
-                    "has the same case and round as line {line} but other content: only the first \
-                     counts"
-                ),
-            });
-        }
-        self.told.insert(key, (self.record.trials.len(), self.number));
-        self.bytes = self.bytes.saturating_add(trial.bytes());
-        self.trials[case] += 1;
-        self.most_trials = self.most_trials.max(self.trials[case]);
-        self.record.trials.push(trial);
-        Ok(())
     }
 }
 
@@ -368,6 +238,7 @@ fn at_most(what: &'static str, amount: usize, most: usize) -> Result<(), RecordE
 
 #[cfg(test)]
 mod tests {
+    use super::reader::TOLD_MAX;
     use super::*;
     use crate::trial::Outcome;
     use crate::zoo;
@@ -377,6 +248,7 @@ mod tests {
         let mut lines = vec![Line::Header { version: VERSION, header }];
         lines.extend(record.invocations.iter().cloned().map(Line::Invocation));
         lines.extend(record.trials.iter().cloned().map(Line::Trial));
+        lines.extend(record.pruned.iter().cloned().map(Line::Pruned));
         lines.push(Line::End(record.end.clone()));
         lines.iter().map(|line| line.encode() + "\n").collect()
     }
@@ -498,8 +370,34 @@ mod tests {
         let tool = record.header.tool.clone();
         let resumed = Some(Resumed { began: "2026-11-23T10:00:00Z".to_string(), tool });
         let (number, at_ms, made_ms, fixtures) = (1, 9_000, 800, Vec::new());
-        let anew = Invocation { number, at_ms, made_ms, fixtures, resumed };
+        let again = Vec::new();
+        let anew = Invocation { number, at_ms, made_ms, fixtures, resumed, again };
         (lines, Line::Invocation(anew).encode() + "\n")
+    }
+
+    /// What not all hosts of a run have is measured again, and counts once.
+    #[test]
+    fn a_resumed_run_withdraws_what_it_measures_again() {
+        let mut record = zoo::record();
+        record.end = End::Interrupted;
+        let (mut lines, anew) = resumed(&record);
+        let withdrawn = anew.replace("}}\n", ",\"again\":[[0,3],[0,77],[9,3]]}}\n");
+        assert_ne!(withdrawn, anew);
+        lines.push(withdrawn);
+        let (read, damage) = damage_of(&lines);
+        assert_eq!(damage, [""; 0]);
+        let kept: Vec<_> = record.trials.iter().filter(|it| it.round != 3).cloned().collect();
+        assert_eq!(read.trials, kept);
+        let again = Trial { invocation: 1, ..record.trials[3].clone() };
+        lines.push(Line::Trial(again.clone()).encode() + "\n");
+        // A trial that is repeated is still found at its place.
+        lines.push(Line::Trial(record.trials[5].clone()).encode() + "\n");
+        let (read, damage) = damage_of(&lines);
+        assert_eq!((read.trials.len(), read.trials.last()), (10, Some(&again)));
+        assert!(damage[0].contains("repeats the trial of line 7"), "{damage:?}");
+        // Nothing of a complete run is withdrawn.
+        lines[11] = Line::End(End::Complete).encode() + "\n";
+        assert_eq!(damage_of(&lines).0.trials, record.trials);
     }
 
     #[test]

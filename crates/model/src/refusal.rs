@@ -1,7 +1,8 @@
 //! Why a file on some storage cannot be in a cache state.
 
-use crate::case::Cache;
-use crate::host::{Direct, Medium, Storage};
+use crate::case::{Allocation, Cache, Case, OWN_PEER, Op, WriteEngine};
+use crate::host::{AtomicWrites, Direct, Medium, Storage};
+use crate::part::Whose;
 use crate::units;
 
 /// Why blocks of this size on `storage` cannot be read or written in a cache state.
@@ -30,6 +31,54 @@ pub(crate) fn of_storage(cache: Cache, block: u64, storage: &Storage) -> Option<
         Cache::Direct => direct_refusal(block, &storage.direct, &storage.file_system),
         _ => None,
     }
+}
+
+/// Why several hosts cannot do `case` on one file, if it is to be one.
+pub(crate) fn of_shared(case: &Case) -> Option<String> {
+    let io = case.io().filter(|io| io.files == Whose::Shared)?;
+    let reason = match case.write() {
+        _ if case.peer != OWN_PEER => "peers know no parts of a file: leave the peer out",
+        _ if io.rate > 0 => "hosts that share a file have no common schedule: leave the rate out",
+        Some(work) if work.op != Op::Write => {
+            "hosts share a file to read or to write it: use op write"
+        }
+        Some(work) if work.read_share > 0 => {
+            "reads among writes need a file that is written anew before each trial: use own files"
+        }
+        Some(work) if work.allocation == Allocation::Append => {
+            "hosts that append to one file do not know where their blocks are: use allocation none"
+        }
+        Some(work)
+            if work.engine == WriteEngine::Mmap && work.allocation != Allocation::Overwrite =>
+        {
+            "a file that one host makes anew cannot be mapped by the others meanwhile: use \
+             allocation overwrite"
+        }
+        _ => return None,
+    };
+    Some(reason.to_string())
+}
+
+/// Why blocks of this size cannot be written atomically to `storage`.
+pub(crate) fn of_atomic(block: u64, storage: &Storage) -> Option<String> {
+    let reason = match storage.atomic {
+        None => "the OS does not say whether writes can be atomic here: statx does so since Linux \
+                 6.11"
+            .to_string(),
+        Some(AtomicWrites { most: 0, .. }) => format!(
+            "{} here offers no atomic writes (statx: stx_atomic_write_unit_max is 0)",
+            storage.file_system
+        ),
+        Some(AtomicWrites { least, most }) => {
+            let (least, most) = (u64::from(least), u64::from(most));
+            if (least..=most).contains(&block) {
+                return None;
+            }
+            let [least, most, block] = [least, most, block].map(units::bytes);
+            format!("atomic writes here have {least} to {most}, not {block}")
+        }
+    };
+    Some(reason)
 }
 
 fn direct_refusal(block: u64, direct: &Direct, file_system: &str) -> Option<String> {

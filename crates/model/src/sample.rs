@@ -1,5 +1,6 @@
 //! A worker's raw measurements.
 
+use crate::generation::PagesRead;
 use serde::{Deserialize, Serialize};
 
 /// One thread's part of a trial. Times are in nanoseconds on the worker's monotonic clock.
@@ -34,12 +35,25 @@ pub struct Span {
     /// partial and ends with the span. Empty if not reported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub progress: Vec<u64>,
+    /// Those of the operations that read, in a mixed case. The digest is theirs.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub read_ops: u64,
+    /// The bytes of those operations.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub read_bytes: u64,
+    /// The pages that it read of a file that was overwritten meanwhile; `None` for other work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<PagesRead>,
     /// Operations of an open loop that were due but had not begun when its time was up.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unsent: u64,
     /// The part of its CPU time in which it only waited for an operation of an open loop to be due.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub spin_ns: u64,
+    /// The sum of its submission lags: how long after each operation of an open loop was due it
+    /// was submitted. `None` in a closed loop, and if the worker does not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag_ns: Option<u64>,
     /// Operations of an open loop that were due but not completed at the end of each step of
     /// `progress`, except for the last. Empty in a closed loop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -156,6 +170,22 @@ impl Latencies {
         sum
     }
 
+    /// These without `part`, which was rounded in the same way.
+    fn without(&self, part: &Latencies) -> Latencies {
+        let mut parts = part.counts.iter().copied().peekable();
+        let mut rest = self.counts.clone();
+        for (ns, count) in &mut rest {
+            while parts.next_if(|(other, _)| other < ns).is_some() {}
+            let (_, less) = parts.next_if(|(other, _)| other == ns).unwrap_or_default();
+            *count = count.saturating_sub(less);
+        }
+        rest.retain(|(_, count)| *count > 0);
+        let is_longest = self.max_ns > part.max_ns;
+        let known = || rest.last().map_or(0, |(ns, _)| *ns);
+        let max_ns = if is_longest { self.max_ns } else { known() };
+        Latencies { counts: rest, max_ns }
+    }
+
     /// Sorts the counts and merges equal latencies.
     fn put_in_order(&mut self) {
         self.counts.sort_unstable();
@@ -189,6 +219,9 @@ pub struct Sample {
     /// service times, from its start to its completion, are `latencies`.
     #[serde(default, skip_serializing_if = "Latencies::is_empty")]
     pub responses: Latencies,
+    /// Latencies of the reads of a mixed case, which are also among `latencies`.
+    #[serde(default, skip_serializing_if = "Latencies::is_empty")]
+    pub reads: Latencies,
     /// What the whole worker used meanwhile, according to itself.
     #[serde(default, skip_serializing_if = "Usage::is_untold")]
     pub usage: Usage,
@@ -223,6 +256,40 @@ impl Sample {
         self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.ops))
     }
 
+    /// Total reads of a mixed case, over all threads.
+    pub fn read_ops(&self) -> u64 {
+        self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.read_ops))
+    }
+
+    /// Total bytes of the operations of a write case that wrote.
+    pub fn written_bytes(&self) -> u64 {
+        self.bytes().saturating_sub(self.read_bytes())
+    }
+
+    /// Total operations of a write case that wrote.
+    pub fn written_ops(&self) -> u64 {
+        self.ops().saturating_sub(self.read_ops())
+    }
+
+    /// Latencies of the operations of a mixed case that wrote: all without those of reads. If a
+    /// read took longest, the longest write is known to within 1/256.
+    pub fn writes(&self) -> Latencies {
+        self.latencies.without(&self.reads)
+    }
+
+    /// Total bytes of the reads of a mixed case.
+    pub fn read_bytes(&self) -> u64 {
+        self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.read_bytes))
+    }
+
+    /// The pages that all threads read of a file that was overwritten meanwhile; `None` if any
+    /// thread reports none.
+    pub fn pages(&self) -> Option<PagesRead> {
+        let mut each = self.spans.iter().map(|span| span.pages);
+        let first = each.next()??;
+        each.try_fold(first, |sum, pages| Some(sum.plus(&pages?)))
+    }
+
     /// Operations of an open loop that were due and never began.
     pub fn unsent(&self) -> u64 {
         self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.unsent))
@@ -231,6 +298,12 @@ impl Sample {
     /// Time in which all threads waited, awake, for an operation of an open loop to be due.
     pub fn spin_ns(&self) -> u64 {
         self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.spin_ns))
+    }
+
+    /// The sum of the submission lags of all operations of an open loop; `None` if any thread
+    /// reports none.
+    pub fn lag_ns(&self) -> Option<u64> {
+        self.spans.iter().try_fold(0u64, |sum, span| Some(sum.saturating_add(span.lag_ns?)))
     }
 
     /// The digest of all bytes; `None` if any thread reports none.
@@ -251,6 +324,28 @@ mod tests {
         all.iter().for_each(|each| added.add(each));
         assert_eq!(added, of(&[(1, u64::MAX), (3, 4), (5, 1)], 6));
         assert_eq!(Latencies::sum(all.iter()), added);
+    }
+
+    #[test]
+    fn what_was_added_can_be_taken_away() {
+        let of = |counts: &[(u64, u64)], max_ns| Latencies { counts: counts.to_vec(), max_ns };
+        let (reads, writes) = (of(&[(1, 2), (5, 1)], 6), of(&[(1, 4), (9, 2)], 10));
+        let sample = |reads: &Latencies, writes: &Latencies| {
+            let latencies = Latencies::sum([reads, writes].into_iter());
+            Sample { latencies, reads: reads.clone(), ..Sample::default() }
+        };
+        assert_eq!(sample(&reads, &writes).writes(), writes);
+        assert_eq!(sample(&of(&[], 0), &writes).writes(), writes);
+        // The longest of them was a read, so that of the writes is known by its bucket.
+        assert_eq!(sample(&writes, &reads).writes(), of(&[(1, 2), (5, 1)], 5));
+        assert_eq!(sample(&writes, &of(&[], 0)).writes(), of(&[], 0));
+        // A damaged record may have any counts.
+        let damaged = Sample {
+            latencies: of(&[(2, 1)], 2),
+            reads: of(&[(1, 9), (2, 9)], 9),
+            ..Sample::default()
+        };
+        assert_eq!(damaged.writes(), of(&[], 0));
     }
 
     #[test]

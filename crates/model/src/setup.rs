@@ -35,7 +35,7 @@ pub struct Setup {
     pub nodes: Vec<Node>,
     /// The load average of the minute before the run.
     pub load: Option<f64>,
-    /// The C library that the program uses: `glibc 2.39`.
+    /// The C library that the program uses: `glibc 2.39` or `musl 1.2.5`.
     pub libc: Option<String>,
 }
 

@@ -1,10 +1,12 @@
 //! A request, its answer, and the evidence around it.
 
 use crate::case::{Case, Op, ReadWork, Touch, Work, WriteWork};
-use crate::content::{DigestTable, STAMP_PAGE};
+use crate::content::{Content, DigestTable, STAMP_PAGE};
 use crate::evidence::Evidence;
-use crate::pattern::{Pattern, Share};
+use crate::generation;
+use crate::pattern::{Pattern, Share, Visits};
 use crate::random::mix;
+use crate::replay::Replay;
 use crate::sample::{Sample, Span};
 use serde::{Deserialize, Serialize};
 use std::iter;
@@ -18,26 +20,39 @@ pub struct Job {
     pub case: Case,
     /// Determines a random order of blocks.
     pub seed: u64,
-    /// The file to read or write; `None` for work on memory.
+    /// The file to read or write, or the folder with the directories of names; `None` for work on
+    /// memory.
     pub file: Option<PathBuf>,
     /// The source of a copy.
     pub source: Option<PathBuf>,
+    /// Determines the contents of a file that one worker overwrites while others read it (see
+    /// [`generation`]). Only this program's own worker is given one.
+    pub shared: Option<u64>,
 }
 
 impl Job {
     /// The digest or count that `sample` must have if all its blocks were read correctly. It
-    /// depends on the file's content (`table`, for the same question) and the order of blocks, but
-    /// not on the engine. `None` if nothing was summed.
+    /// depends on the file's content before the trial (`table`, for the same question) and the
+    /// order of blocks, but not on the engine. `None` if nothing was summed.
     pub fn expected_digest(&self, table: &DigestTable, sample: &Sample) -> Option<u64> {
         match &self.case.work {
             Work::Memory(work) => work.expected_digest(self.seed, sample),
+            // Only who made the names knows their inodes.
+            Work::Metadata(_) => None,
             Work::Read(work) if matches!(work.touch, Touch::None | Touch::Page) => None,
             Work::Read(work) => {
                 let spans = sample.spans.iter();
                 let digests = spans.map(|span| self.digest_of_steps(work, table, span));
                 Some(digests.fold(0, u64::wrapping_add))
             }
-            Work::Write(_) => None,
+            Work::Write(work) => {
+                let digest =
+                    |span| Some(Replay::of(work, self.seed, span)?.digest(work, self.seed, table));
+                sample
+                    .spans
+                    .iter()
+                    .try_fold(0u64, |sum, span| Some(sum.wrapping_add(digest(span)?)))
+            }
         }
     }
 
@@ -47,7 +62,13 @@ impl Job {
     pub fn expected_bytes(&self, span: &Span) -> Option<u64> {
         match &self.case.work {
             Work::Memory(work) => work.expected_bytes(span),
+            Work::Metadata(work) => work.expected_bytes(span),
             Work::Write(work) if work.op == Op::Sync => Some(0),
+            Work::Write(work) if work.read_share > 0 => {
+                let sums = Replay::of(work, self.seed, span)?.sums();
+                let told = (span.read_ops, span.read_bytes);
+                ((sums.read_ops, sums.read_bytes) == told).then_some(sums.bytes)
+            }
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => {
                 io.visits(span.thread, self.seed).bytes(span.ops)
             }
@@ -63,30 +84,52 @@ impl Job {
             let count = span.ops.min(visits.count());
             (visits, count)
         };
+        if work.read_share > 0 {
+            let written = |span| Some(Replay::of(work, self.seed, span)?.written());
+            let parts: Option<Vec<Vec<Range<u64>>>> = sample.spans.iter().map(written).collect();
+            let parts = parts?.into_iter().flatten().collect::<Vec<_>>();
+            return (parts.len() as u64 <= WRITTEN_MAX).then(|| joined(parts));
+        }
         let is_whole = |span: &Span| {
             let (visits, count) = visits(span);
             count == visits.count()
         };
         let is_limited = work.io.ops > 0 && work.io.ops < work.io.blocks();
-        if !is_limited && sample.spans.iter().all(is_whole) {
+        if !is_limited && work.io.part.is_whole() && sample.spans.iter().all(is_whole) {
             return Some(joined(iter::once(0..work.io.size).collect()));
         }
-        let in_runs = work.io.pattern == Pattern::Sequential && work.io.share == Share::Contiguous;
         let mut parts = Vec::new();
-        for span in sample.spans.iter().filter(|span| span.ops > 0) {
+        for span in &sample.spans {
             let (visits, count) = visits(span);
-            if in_runs && count > 0 {
-                let (last, length) = visits.block(count - 1);
-                parts.push(visits.block(0).0..last + length);
-            } else {
-                if parts.len() as u64 + count > WRITTEN_MAX {
-                    return None;
-                }
-                let range = |(offset, length)| offset..offset + length;
-                parts.extend((0..count).map(|index| range(visits.block(index))));
-            }
+            list(work, &visits, 0..count, &mut parts)?;
         }
         Some(joined(parts))
+    }
+
+    /// What a trial with this `sample` left in the file: each content with the parts that have it.
+    /// `content` is that of a file which nobody reads meanwhile. `None` as for [`Job::written`].
+    pub fn left(
+        &self,
+        sample: &Sample,
+        content: Content,
+    ) -> Option<Vec<(Content, Vec<Range<u64>>)>> {
+        let Some(seed) = self.shared else {
+            return Some(vec![(content, self.written(sample)?)]);
+        };
+        let work = self.case.write()?;
+        let [_, contents @ ..] = generation::contents(seed, work.io.size);
+        let mut parts = [Vec::new(), Vec::new()];
+        for span in &sample.spans {
+            let visits = work.io.visits(span.thread, self.seed);
+            let count = visits.count().max(1);
+            let (pass, reached) = (span.ops / count, span.ops % count);
+            list(work, &visits, 0..reached, &mut parts[generation::turn(pass)])?;
+            if let Some(before) = pass.checked_sub(1) {
+                let rest = reached..visits.count();
+                list(work, &visits, rest, &mut parts[generation::turn(before)])?;
+            }
+        }
+        Some(contents.into_iter().zip(parts.map(joined)).collect())
     }
 
     /// The digest of the first `span.ops` blocks of a thread's steps, over as many passes as
@@ -112,6 +155,34 @@ impl Job {
 
 /// Maximum number of scattered blocks to list one by one; more would take over 64 MiB.
 const WRITTEN_MAX: u64 = 1 << 22;
+
+/// Adds the blocks with these `indexes` among a thread's `visits` to `parts`; `None` if that would
+/// take too long.
+fn list(
+    work: &WriteWork,
+    visits: &Visits,
+    indexes: Range<u64>,
+    parts: &mut Vec<Range<u64>>,
+) -> Option<()> {
+    let range = |index| {
+        let (offset, length) = visits.block(index);
+        offset..offset + length
+    };
+    let in_runs = work.io.pattern == Pattern::Sequential && work.io.share == Share::Contiguous;
+    if indexes.is_empty() {
+        return Some(());
+    }
+    if in_runs {
+        parts.push(range(indexes.start).start..range(indexes.end - 1).end);
+    } else {
+        let count = indexes.end - indexes.start;
+        if (parts.len() as u64).saturating_add(count) > WRITTEN_MAX {
+            return None;
+        }
+        parts.extend(indexes.map(range));
+    }
+    Some(())
+}
 
 /// Merges ranges that overlap or touch, in ascending order.
 fn joined(mut parts: Vec<Range<u64>>) -> Vec<Range<u64>> {
@@ -201,6 +272,21 @@ pub struct Trial {
     /// What the actors beside the case did meanwhile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Beside>,
+    /// The clock of its host, if it ran in lockstep with those of other hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<HostClock>,
+}
+
+/// How far a host's clock, which timed a trial, was ahead of the coordinator's. It was measured
+/// just before the trial and just after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostClock {
+    /// Nanoseconds ahead, before.
+    pub ahead_ns: i64,
+    /// How much further ahead it was after the trial, in nanoseconds.
+    pub drift_ns: i64,
+    /// The most that either may be wrong, in nanoseconds.
+    pub error_ns: u64,
 }
 
 /// What an actor did beside a trial. It began before the trial and ended after it.
@@ -236,6 +322,26 @@ pub struct ReadBack {
 }
 
 impl Trial {
+    /// A trial of a case, in an invocation and a round, with this outcome and no other data.
+    pub fn without_data(
+        (case, invocation, round): (usize, u32, u32),
+        at_ms: u64,
+        outcome: Outcome,
+    ) -> Trial {
+        Trial {
+            case,
+            invocation,
+            round,
+            at_ms,
+            outcome,
+            evidence: Evidence::default(),
+            expected_digest: None,
+            read_back: None,
+            beside: Vec::new(),
+            clock: None,
+        }
+    }
+
     /// Its approximate size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         let beside = self.beside.iter().map(|it| size_of::<Beside>() + it.outcome.bytes());
@@ -251,10 +357,14 @@ impl Trial {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::case::{Allocation, Io};
+    use crate::content::ContentKind;
+    use crate::generation::PAGE;
+    use crate::part::Part;
     use crate::zoo;
 
     fn job(work: Work) -> Job {
-        Job { case: Case::own(work), seed: 3, file: None, source: None }
+        Job { case: Case::own(work), seed: 3, file: None, source: None, shared: None }
     }
 
     #[test]
@@ -271,6 +381,49 @@ mod tests {
                 let span = Span { ops, bytes, ..Span::default() };
                 assert_eq!(job.expected_bytes(&span), Some(bytes), "{ops} of {}", job.case.id());
                 bytes += visits.block(ops % visits.count()).1;
+            }
+        }
+    }
+
+    /// Hosts divide a file as threads of one host do: each byte comes once, and what they read adds
+    /// up to the whole.
+    #[test]
+    fn parts_of_hosts_add_up_to_the_file() {
+        let content = Content { seed: 5, size: 100_001, kind: ContentKind::Random };
+        let table = DigestTable::new(content, Content::digest);
+        for pattern in [Pattern::Sequential, Pattern::Random, Pattern::Strided] {
+            for (share, of, threads) in
+                [(Share::Contiguous, 4, 1), (Share::Interleaved, 3, 2), (Share::Contiguous, 2, 3)]
+            {
+                let (mut bytes, mut digest, mut written) = (0, 0u64, Vec::new());
+                for number in 0..of {
+                    let part = Part { number, of };
+                    let stride = if pattern == Pattern::Strided { 3 } else { 1 };
+                    let io = Io { size: 100_001, block: 470, ..zoo::plain().io };
+                    let io = Io { pattern, stride, share, threads, part, ..io };
+                    let span = |thread| Span {
+                        thread,
+                        ops: io.visits(thread, 3).count(),
+                        ..Span::default()
+                    };
+                    let spans: Vec<Span> = (0..threads).map(span).collect();
+                    let sample = Sample { spans, ..Sample::default() };
+                    let read = job(Work::Read(ReadWork { io, ..zoo::plain() }));
+                    let told = sample.spans.iter().map(|span| read.expected_bytes(span));
+                    bytes += told.map(|bytes| bytes.expect("it is possible")).sum::<u64>();
+                    let own = read.expected_digest(&table, &sample).expect("it sums");
+                    digest = digest.wrapping_add(own);
+                    let write = job(Work::Write(WriteWork { io, ..zoo::plain_write() }));
+                    written.extend(write.written(&sample).expect("few blocks are told"));
+                }
+                assert_eq!((bytes, digest), (100_001, content.digest(0..100_001)), "{pattern}");
+                let each: u64 = written.iter().map(|part| part.end - part.start).sum();
+                let whole = 0..100_001u64;
+                assert_eq!(
+                    (joined(written).as_slice(), each),
+                    (&[whole][..], 100_001),
+                    "{pattern}"
+                );
             }
         }
     }
@@ -298,6 +451,40 @@ mod tests {
                 let mut told = vec![false; size];
                 written.iter().for_each(|r| told[r.start as usize..r.end as usize].fill(true));
                 assert_eq!(told, marked, "{done} of {}", job.case.id());
+            }
+        }
+    }
+
+    /// The oracle writes one pass after another into a file in memory.
+    #[test]
+    fn a_shared_file_has_what_the_last_pass_left() {
+        for work in zoo::write_shapes().into_iter().filter(|work| work.io.size % PAGE == 0) {
+            let work = WriteWork { allocation: Allocation::Overwrite, ..work };
+            let shared = Some(11);
+            let job = Job { shared, ..job(Work::Write(work)) };
+            let [before, contents @ ..] = generation::contents(11, work.io.size);
+            for done in [0, 1, 3, 40, 300] {
+                let mut file = vec![None; work.io.size as usize];
+                let mut spans = Vec::new();
+                for thread in 0..work.io.threads {
+                    let visits = work.io.visits(thread, job.seed);
+                    let ops = if visits.count() > 0 { done + u64::from(thread) } else { 0 };
+                    for number in 0..ops {
+                        let pass = number / visits.count();
+                        let (offset, length) = visits.block(number % visits.count());
+                        let place = offset as usize..(offset + length) as usize;
+                        file[place].fill(Some(contents[(pass % 2) as usize]));
+                    }
+                    spans.push(Span { thread, ops, ..Span::default() });
+                }
+                let sample = Sample { spans, ..Sample::default() };
+                let mut told = vec![None; file.len()];
+                for (content, parts) in job.left(&sample, before).expect("few blocks are told") {
+                    for part in parts {
+                        told[part.start as usize..part.end as usize].fill(Some(content));
+                    }
+                }
+                assert!(told == file, "{done} of {}", job.case.id());
             }
         }
     }

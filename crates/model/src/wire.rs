@@ -12,15 +12,16 @@
 //! worker  > done setup_ns=… max_ns=…   evidence is taken again
 //! tool    < go                         threads end, arrays are given back
 //! ```
-//! A worker may send `unavailable reason=…` or `failed reason=…` instead of `ready` or `done`. Each
-//! line is a verb with `key=value` pairs. In a value, spaces, `=`, `%` and all bytes that are not
-//! printable ASCII are written as `%` and two hexadecimal digits.
+//! A host's part of a shared file comes with the job: `part=1/4` is the second of four. Peers get
+//! none. A worker may send `unavailable reason=…` or `failed reason=…` instead of `ready` or
+//! `done`. Each line is a verb with `key=value` pairs. In a value, spaces, `=`, `%` and all bytes
+//! that are not printable ASCII are written as `%` and two hexadecimal digits.
 
 mod gather;
 
 use crate::case::Case;
 use crate::line::{Fields, Line};
-use crate::optional::{fields_of_span, fields_of_usage, seat, usage, with_known};
+use crate::optional::{fields_of_span, fields_of_usage, pages, seat, usage, with_known};
 use crate::sample::{Span, Usage};
 use crate::trial::{Job, Outcome};
 use crate::units::ParseError;
@@ -34,6 +35,7 @@ pub use gather::Gather;
 pub const PROTOCOL: u64 = 2;
 
 /// A message from the tool to a worker.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
     /// Prepare this job, then send `ready`.
@@ -79,6 +81,13 @@ pub enum Reply {
         /// How often.
         count: u64,
     },
+    /// How often a latency of a read among writes occurred.
+    Read {
+        /// Nanoseconds.
+        ns: u64,
+        /// How often.
+        count: u64,
+    },
     /// How often a response time occurred.
     Response {
         /// Nanoseconds.
@@ -105,6 +114,8 @@ pub enum Reply {
         sync_max_ns: u64,
         /// The longest response time, exact.
         response_max_ns: u64,
+        /// The longest latency of a read among writes, exact.
+        read_max_ns: u64,
         /// What the worker used while its threads were timed, as far as it reports it.
         usage: Usage,
     },
@@ -130,12 +141,16 @@ impl Request {
                 for (axis, value) in job.case.axes() {
                     line = line.with(axis, value);
                 }
+                let part = job.case.part().filter(|part| !part.is_whole());
+                if let Some(part) = part {
+                    line = line.with("part", part);
+                }
                 for (key, file) in [("file", &job.file), ("source", &job.source)] {
                     if let Some(file) = file {
                         line = line.with_bytes(key, file.as_os_str().as_bytes());
                     }
                 }
-                line.text
+                with_known(line, &[("shared", job.shared)]).text
             }
         }
     }
@@ -147,15 +162,20 @@ impl Request {
             "go" => Ok(Request::Go),
             "job" => {
                 let seed = fields.number("seed")?;
+                let part = if fields.has("part") { Some(fields.text("part")?) } else { None };
                 let mut path = |key| fields.take(key).map(|f| OsString::from_vec(f).into());
                 let (file, source) = (path("file"), path("source"));
+                let shared = fields.number_if("shared")?;
                 let axes: Result<Vec<_>, _> = std::mem::take(&mut fields.pairs)
                     .into_iter()
                     .map(|(key, value)| Ok((key, fields.utf8(value)?)))
                     .collect();
-                let case =
+                let mut case =
                     Case::from_axes(&axes?).map_err(|error: ParseError| fields.error(error))?;
-                Ok(Request::Job(Job { case, seed, file, source }))
+                if let (Some(part), Some(own)) = (part, case.part_mut()) {
+                    *own = part.parse().map_err(|error: ParseError| fields.error(error))?;
+                }
+                Ok(Request::Job(Job { case, seed, file, source, shared }))
             }
             _ => Err(fields.error("an unknown verb")),
         }
@@ -180,6 +200,8 @@ impl Reply {
                     .with("ops", span.ops)
                     .with("load_ns", span.load_ns)
                     .with("sync_ns", span.sync_ns)
+                    .with_if("read_ops", span.read_ops)
+                    .with_if("read_bytes", span.read_bytes)
                     .with_if("unsent", span.unsent)
                     .with_if("spin_ns", span.spin_ns);
                 with_known(line, &fields_of_span(span))
@@ -193,17 +215,27 @@ impl Reply {
             Reply::Response { ns, count } => {
                 Line::new("response").with("ns", ns).with("count", count)
             }
+            Reply::Read { ns, count } => Line::new("read").with("ns", ns).with("count", count),
             Reply::Sync { ns, count } => Line::new("sync").with("ns", ns).with("count", count),
             Reply::Latency { ns, count } => {
                 Line::new("latency").with("ns", ns).with("count", count)
             }
-            Reply::Done { setup_ns, warm_up_ns, max_ns, sync_max_ns, response_max_ns, usage } => {
+            Reply::Done {
+                setup_ns,
+                warm_up_ns,
+                max_ns,
+                sync_max_ns,
+                response_max_ns,
+                read_max_ns,
+                usage,
+            } => {
                 let line = Line::new("done")
                     .with("setup_ns", setup_ns)
                     .with("warm_up_ns", warm_up_ns)
                     .with("max_ns", max_ns)
                     .with("sync_max_ns", sync_max_ns)
-                    .with_if("response_max_ns", *response_max_ns);
+                    .with_if("response_max_ns", *response_max_ns)
+                    .with_if("read_max_ns", *read_max_ns);
                 with_known(line, &fields_of_usage(usage))
             }
             Reply::Unavailable { reason } => Line::new("unavailable").with("reason", reason),
@@ -233,8 +265,12 @@ impl Reply {
                 synced_ns: fields.number_if("synced_ns")?,
                 sync_ns: fields.number_or("sync_ns", 0)?,
                 progress: Vec::new(),
+                read_ops: fields.number_or("read_ops", 0)?,
+                read_bytes: fields.number_or("read_bytes", 0)?,
+                pages: pages(&mut fields)?,
                 unsent: fields.number_or("unsent", 0)?,
                 spin_ns: fields.number_or("spin_ns", 0)?,
+                lag_ns: fields.number_if("lag_ns")?,
                 backlog: Vec::new(),
                 cpu_ns: fields.number_if("cpu_ns")?,
                 run_delay_ns: fields.number_if("run_delay_ns")?,
@@ -248,6 +284,7 @@ impl Reply {
             "response" => {
                 Reply::Response { ns: fields.number("ns")?, count: fields.number("count")? }
             }
+            "read" => Reply::Read { ns: fields.number("ns")?, count: fields.number("count")? },
             "sync" => Reply::Sync { ns: fields.number("ns")?, count: fields.number("count")? },
             "latency" => {
                 Reply::Latency { ns: fields.number("ns")?, count: fields.number("count")? }
@@ -258,6 +295,7 @@ impl Reply {
                 max_ns: fields.number("max_ns")?,
                 sync_max_ns: fields.number_or("sync_max_ns", 0)?,
                 response_max_ns: fields.number_or("response_max_ns", 0)?,
+                read_max_ns: fields.number_or("read_max_ns", 0)?,
                 usage: usage(&mut fields)?,
             },
             "unavailable" => Reply::Unavailable { reason: fields.text("reason")? },
@@ -290,6 +328,8 @@ impl Reply {
         replies.extend(counts.map(|&(ns, count)| Reply::Latency { ns, count }));
         let counts = sample.responses.counts.iter();
         replies.extend(counts.map(|&(ns, count)| Reply::Response { ns, count }));
+        let counts = sample.reads.counts.iter();
+        replies.extend(counts.map(|&(ns, count)| Reply::Read { ns, count }));
         let counts = sample.syncs.counts.iter();
         replies.extend(counts.map(|&(ns, count)| Reply::Sync { ns, count }));
         replies.push(Reply::Done {
@@ -298,6 +338,7 @@ impl Reply {
             max_ns: sample.latencies.max_ns,
             sync_max_ns: sample.syncs.max_ns,
             response_max_ns: sample.responses.max_ns,
+            read_max_ns: sample.reads.max_ns,
             usage: sample.usage,
         });
         replies
@@ -314,6 +355,8 @@ fn joined(numbers: &[u64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::generation::PagesRead;
+    use crate::part::{Part, Whose};
     use crate::sample::{Latencies, Sample, Seat};
     use crate::zoo;
     use proptest::prelude::*;
@@ -323,12 +366,25 @@ mod tests {
         for case in zoo::cases() {
             let file = Some(OsString::from_vec(b"/a b=c%/\xff\n".to_vec()).into());
             let source = Some("/source".into());
-            let request = Request::Job(Job { case, seed: u64::MAX, file, source });
+            let shared = Some(u64::MAX);
+            let request = Request::Job(Job { case, seed: u64::MAX, file, source, shared });
             let line = request.encode();
             assert!(!line.contains('\n'));
             assert_eq!(Request::decode(&line), Ok(request));
         }
         assert_eq!(Request::decode(&Request::Go.encode()), Ok(Request::Go));
+    }
+
+    #[test]
+    fn a_part_of_a_shared_file_travels() {
+        let mut case = zoo::cases().remove(0);
+        let io = case.io_mut().expect("it reads");
+        (io.files, io.part) = (Whose::Shared, Part { number: 1, of: 4 });
+        let request = Request::Job(Job { case, seed: 1, file: None, source: None, shared: None });
+        let line = request.encode();
+        assert_eq!(Request::decode(&line), Ok(request));
+        let error = Request::decode(&line.replace("part=1/4", "part=4/4")).unwrap_err();
+        assert!(error.problem.contains("part"), "{error}");
     }
 
     #[test]
@@ -350,7 +406,7 @@ mod tests {
     fn outcomes() -> impl Strategy<Value = Outcome> {
         let seat =
             any::<Option<(u32, u32)>>().prop_map(|seat| seat.map(|(cpu, node)| Seat { cpu, node }));
-        let told = (any::<[Option<u64>; 4]>(), [seat.clone(), seat]);
+        let told = (any::<[Option<u64>; 5]>(), [seat.clone(), seat]);
         let usage = any::<[Option<u64>; 7]>().prop_map(|u| Usage {
             cpu_ns: u[0],
             user_ns: u[1],
@@ -367,9 +423,9 @@ mod tests {
             counts: counts.into_iter().collect(),
             max_ns,
         });
-        let three = [latencies.clone(), latencies.clone(), latencies];
-        let done = (spans, three, any::<[u64; 2]>(), usage).prop_map(
-            |(spans, [latencies, syncs, responses], [setup_ns, warm_up_ns], usage)| {
+        let four = [latencies.clone(), latencies.clone(), latencies.clone(), latencies];
+        let done = (spans, four, any::<[u64; 2]>(), usage).prop_map(
+            |(spans, [latencies, syncs, responses, reads], [setup_ns, warm_up_ns], usage)| {
                 let spans = (0..).zip(spans).map(|(thread, (s, (told, seats), steps))| Span {
                     thread,
                     start_ns: s[0],
@@ -381,8 +437,16 @@ mod tests {
                     sync_ns: s[5],
                     synced_ns: told[0],
                     progress: vec![s[0]; steps],
+                    read_ops: s[5],
+                    read_bytes: s[0],
+                    pages: told[3].map(|before| PagesRead {
+                        before,
+                        torn: s[4],
+                        ..PagesRead::default()
+                    }),
                     unsent: s[1],
                     spin_ns: s[2],
+                    lag_ns: told[4],
                     backlog: vec![s[3]; steps / 2],
                     cpu_ns: told[1],
                     run_delay_ns: told[2],
@@ -397,6 +461,7 @@ mod tests {
                     latencies,
                     syncs,
                     responses,
+                    reads,
                     usage,
                 })
             },

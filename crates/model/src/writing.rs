@@ -3,6 +3,7 @@
 use crate::cache::{Cache, dontcache_refusal};
 use crate::content::{Content, ContentKind};
 use crate::io::Io;
+use crate::mix::Mix;
 use crate::named;
 use crate::pattern::Pattern;
 use crate::sample::Span;
@@ -89,6 +90,16 @@ named! {
     }
 }
 
+named! {
+    /// What a power cut may leave of a block that was being written.
+    Atomic "atomic" {
+        /// Any part of it.
+        No "no",
+        /// All of it or nothing, as the storage promises (`RWF_ATOMIC`).
+        Yes "yes",
+    }
+}
+
 /// Writes a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct WriteWork {
@@ -108,6 +119,10 @@ pub struct WriteWork {
     pub allocation: Allocation,
     /// The content to write.
     pub fill: Fill,
+    /// How many operations in a hundred read a block in place of writing it.
+    pub read_share: u8,
+    /// What a power cut may leave of a block.
+    pub atomic: Atomic,
 }
 
 impl Sync {
@@ -150,6 +165,8 @@ impl Default for WriteWork {
             every: 0,
             allocation: Allocation::None,
             fill: Fill::Random,
+            read_share: 0,
+            atomic: Atomic::No,
         }
     }
 }
@@ -165,6 +182,11 @@ impl WriteWork {
     /// The content written in a trial with `seed`, unless it is a copy.
     pub fn content(&self, seed: u64) -> Content {
         Content { seed, size: self.io.size, kind: self.fill.kind() }
+    }
+
+    /// Which operations of `thread` read in a trial with `seed`; `None` if all write.
+    pub fn mix(&self, thread: u32, seed: u64) -> Option<Mix> {
+        (self.read_share > 0).then(|| Mix::new(self.read_share, thread, seed))
     }
 
     /// The number of sync calls for the operations in `spans`: one after every `every` blocks of a
@@ -188,6 +210,8 @@ impl WriteWork {
             .or_else(|| self.engine_refusal())
             .or_else(|| self.sync_refusal())
             .or_else(|| self.file_refusal())
+            .or_else(|| self.mix_refusal())
+            .or_else(|| self.atomic_refusal())
     }
 
     fn op_refusal(&self) -> Option<String> {
@@ -260,6 +284,66 @@ impl WriteWork {
                     "sync '{}' is not a call, so it can't come every {} blocks",
                     self.sync, self.every
                 )
+            }
+            _ => return None,
+        };
+        Some(reason)
+    }
+
+    /// Reads are judged by what the devices read, so they must go past the page cache, and what
+    /// they return is known only if the whole file is written before each trial.
+    fn mix_refusal(&self) -> Option<String> {
+        if self.read_share == 0 {
+            return None;
+        }
+        let mixes =
+            matches!(self.engine, WriteEngine::Pwrite | WriteEngine::Uring | WriteEngine::Null);
+        let reason = match self.op {
+            _ if self.op != Op::Write || !mixes => {
+                format!("{} of op {} has no reads: use pwrite or uring", self.engine, self.op)
+            }
+            _ if self.engine == WriteEngine::Null => return None,
+            _ if self.io.cache != Cache::Direct => {
+                "reads among writes must go past the page cache: use cache direct".to_string()
+            }
+            _ if self.allocation != Allocation::Overwrite => {
+                "reads among writes need a file with content: use allocation overwrite".to_string()
+            }
+            _ if self.io.rate > 0 => {
+                "reads among writes have no schedule: use a read with a rate, and an actor that \
+                 writes beside it"
+                    .to_string()
+            }
+            _ if self.every > 0 => {
+                "reads among writes would be counted by a sync every few blocks: use one sync at \
+                 the end, or dsync"
+                    .to_string()
+            }
+            _ => return None,
+        };
+        Some(reason)
+    }
+
+    fn atomic_refusal(&self) -> Option<String> {
+        if self.atomic == Atomic::No {
+            return None;
+        }
+        let has_flags = matches!(self.engine, WriteEngine::Pwrite | WriteEngine::Uring);
+        let reason = match self.op {
+            _ if self.op != Op::Write || !has_flags => {
+                format!(
+                    "{} of op {} has no atomic writes: use pwrite or uring",
+                    self.engine, self.op
+                )
+            }
+            _ if self.read_share > 0 => {
+                "a case of which some operations read has no atomic writes".to_string()
+            }
+            _ if self.io.cache != Cache::Direct => {
+                "the page cache has no atomic writes: use cache direct".to_string()
+            }
+            _ if !self.io.block.is_power_of_two() => {
+                "the size of an atomic write is a power of two: use such a block".to_string()
             }
             _ => return None,
         };

@@ -4,7 +4,10 @@ use crate::arrival::Arrival;
 use crate::case::{
     Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP,
 };
-use crate::case::{Allocation, Fill, Op, Submission, Sync, Touch, Work, WriteEngine, WriteWork};
+use crate::case::{
+    Allocation, Atomic, Fill, Op, Submission, Sync, Touch, Work, WriteEngine, WriteWork,
+};
+use crate::case::{Call, MetadataWork, NameSync, Place};
 use crate::environment::Environment;
 use crate::evidence::{Evidence, Probe, Residency};
 use crate::host::{Device, Direct, Fixture, Host, Layout, Medium, Storage, WriteCache};
@@ -130,6 +133,10 @@ pub fn cases() -> Vec<Case> {
     for sync in Sync::ALL.iter().copied().filter(|sync| *sync != Sync::Fdatasync) {
         cases.push(write(WriteWork { sync, every: 16, ..plain_write() }));
     }
+    let (allocation, read_share) = (Allocation::Overwrite, 70);
+    let direct = Io { cache: Cache::Direct, ..plain_write().io };
+    cases.push(write(WriteWork { io: direct, allocation, read_share, ..plain_write() }));
+    cases.push(write(WriteWork { io: direct, atomic: Atomic::Yes, ..plain_write() }));
     let open = Io { rate: 1000, ..plain_write().io };
     cases.push(write(WriteWork { io: open, every: 1, ..plain_write() }));
     let allocation = Allocation::Overwrite;
@@ -147,6 +154,7 @@ pub fn cases() -> Vec<Case> {
             })));
         }
     }
+    cases.extend(cases_of_names());
     cases.push(Case::own(Work::Memory(MemoryWork {
         kernel: Kernel::FirstTouch,
         isa: Isa::Auto,
@@ -157,6 +165,27 @@ pub fn cases() -> Vec<Case> {
         time: Duration::from_millis(100),
     })));
     cases
+}
+
+/// A case of each call on names, and of what they can have besides.
+fn cases_of_names() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for call in Call::ALL.iter().copied() {
+        let cache = if call == Call::Create { Cache::AsIs } else { Cache::Warm };
+        for place in Place::ALL.iter().copied() {
+            let work = MetadataWork { call, place, entries: 100, cache, ..plain_metadata() };
+            cases.push(Case::own(Work::Metadata(work)));
+        }
+    }
+    let (cache, sync) = (Cache::Cold, NameSync::Fsync);
+    let durable = MetadataWork { call: Call::Unlink, cache, sync, ..plain_metadata() };
+    cases.push(Case::own(Work::Metadata(MetadataWork { hosts: 2, threads: 3, ..durable })));
+    cases
+}
+
+/// Work on names, for 100 ms.
+pub fn plain_metadata() -> MetadataWork {
+    MetadataWork { time: Duration::from_millis(100), ..MetadataWork::default() }
 }
 
 /// A small machine.
@@ -178,6 +207,7 @@ pub fn host() -> Host {
         clock_source: Some("tsc".to_string()),
         no_io_uring: None,
         cpu_quota: None,
+        memory_quota: None,
         setup: Setup::default(),
         notes: Vec::new(),
     }
@@ -227,6 +257,8 @@ pub fn storage() -> Storage {
         read_ahead: None,
         barriers_off: Vec::new(),
         limits: Vec::new(),
+        atomic: None,
+        journal: None,
         notes: Vec::new(),
     }
 }
@@ -252,14 +284,17 @@ pub fn record_of(work: ReadWork, rounds: u32) -> Record {
         },
         began: "2026-01-01T00:00:00Z".to_string(),
         host,
+        called: None,
         storage: Some(storage),
         source_storage: None,
+        alternates: None,
         fixtures: vec![fixture],
         plan,
         peers: Vec::new(),
     };
     let trials = (0..rounds).map(trial).collect();
-    Record { header, invocations: Vec::new(), trials, end: End::Complete, damage: Vec::new() }
+    let (invocations, pruned, damage) = (Vec::new(), Vec::new(), Vec::new());
+    Record { header, invocations, trials, pruned, end: End::Complete, damage }
 }
 
 /// [`record_of`] for a cold sequential pread of 1 MiB blocks in ten rounds.
@@ -291,6 +326,7 @@ pub fn record_of_invocations(invocations: u32, rounds: u32) -> Record {
         made_ms: 100,
         fixtures: record.header.fixtures.clone(),
         resumed: None,
+        again: Vec::new(),
     };
     record.invocations = (1..invocations).map(anew).collect();
     record
@@ -351,10 +387,13 @@ pub fn trial(round: u32) -> Trial {
             swapped_bytes: Some(0),
             huge_bytes: Some(0),
             node_bytes: None,
+            names_before: None,
+            names_after: None,
             throttled_ns: Some(0),
         },
         expected_digest: Some(77),
         read_back: None,
         beside: Vec::new(),
+        clock: None,
     }
 }

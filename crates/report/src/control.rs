@@ -51,6 +51,7 @@ fn kind(case: &Case) -> String {
     };
     match &case.work {
         Work::Memory(_) => "loops over memory".to_string(),
+        Work::Metadata(work) => of(work.cache, "names"),
         Work::Read(work) => of(work.io.cache, "reads"),
         Work::Write(work) => of(work.io.cache, "writes"),
     }

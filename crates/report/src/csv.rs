@@ -130,6 +130,13 @@ fn kind(axis: &Axis) -> &'static str {
 pub fn csv(assessment: &Assessment) -> String {
     let mut table = Writer::from_writer(Vec::new());
     table.write_record(csv_columns().into_iter().map(|[name, ..]| name)).expect(TAKEN);
+    let head = table.into_inner().expect(TAKEN);
+    String::from_utf8(head).expect("only valid UTF-8 was written") + &csv_rows(assessment)
+}
+
+/// The rows alone, to follow those of another record.
+pub fn csv_rows(assessment: &Assessment) -> String {
+    let mut table = Writer::from_writer(Vec::new());
     for summary in assessment.measured() {
         let axes: Vec<Field> = AXES.iter().map(|axis| of_axis(axis, summary)).collect();
         for trial in &summary.trials {

@@ -107,7 +107,7 @@ fn split(repetition: &Repetition) -> Option<String> {
 fn machine(assessment: &Assessment) -> String {
     let host = &assessment.host;
     let mut machine = vec![host.cpu.clone(), cores(host)];
-    machine.extend(host.memory.map(|bytes| format!("{} of memory", units::bytes_rounded(bytes))));
+    machine.extend(memory(host));
     machine.push(host.os.clone());
     machine.extend(unusual(host));
     machine.extend(host.hypervisor.as_ref().map(|hypervisor| match hypervisor.as_str() {
@@ -126,6 +126,17 @@ fn cores(host: &Host) -> String {
     match usable == all {
         true => format!("{}{kinds}", count(all as usize, "core")),
         false => format!("{usable} of {}{kinds} by quota", count(all as usize, "core")),
+    }
+}
+
+/// The size of memory, or what control groups allow of it.
+fn memory(host: &Host) -> Option<String> {
+    let [all, allowed] = [host.memory, host.memory_quota].map(|it| it.map(units::bytes_rounded));
+    match (all, allowed) {
+        (None, None) => None,
+        (Some(all), None) => Some(format!("{all} of memory")),
+        (Some(all), Some(allowed)) => Some(format!("{allowed} of {all} of memory by quota")),
+        (None, Some(allowed)) => Some(format!("{allowed} of memory by quota")),
     }
 }
 
@@ -388,6 +399,18 @@ mod tests {
         let setup = Setup { core_kinds, ..Setup::default() };
         let host = Host { cores: 16, setup, ..zoo::host() };
         assert_eq!(cores(&host), "16 cores (8 cpu_core, 8 cpu_atom)");
+    }
+
+    #[test]
+    fn memory_that_a_quota_takes_away_is_told() {
+        let check = |all, memory_quota, expected: Option<&str>| {
+            let host = Host { memory: all, memory_quota, ..zoo::host() };
+            assert_eq!(memory(&host).as_deref(), expected);
+        };
+        check(Some(24 << 30), None, Some("24.0 GiB of memory"));
+        check(Some(24 << 30), Some(1 << 30), Some("1.00 GiB of 24.0 GiB of memory by quota"));
+        check(None, Some(1 << 30), Some("1.00 GiB of memory by quota"));
+        check(None, None, None);
     }
 
     #[test]

@@ -160,14 +160,14 @@ impl Grid {
         out
     }
 
-    /// The columns to show, and the gap between them. Narrows the gap before it omits a column;
+    /// The columns to show, and the gap between them. Narrows the gap before it omits any column;
     /// always omits empty columns.
     fn fit(&self, width: usize) -> (Vec<usize>, u16) {
         let mut shown = self.with_content();
-        if self.total(&shown, 2) > width && self.total(&shown, 1) <= width {
-            return (shown, 1);
-        }
         while self.total(&shown, 2) > width {
+            if self.total(&shown, 1) <= width {
+                return (shown, 1);
+            }
             let least =
                 shown.iter().copied().filter(|&c| ![0, LAST].contains(&self.columns[c].rank));
             match least.max_by_key(|&column| self.columns[column].rank) {

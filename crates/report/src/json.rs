@@ -11,12 +11,17 @@ mod storage;
 mod trial;
 mod case;
 mod records;
+mod fleet;
+mod together;
+mod gate;
 
 use assess::campaign::Campaign;
 use assess::comparison::Comparison;
 use assess::control::Control;
 use assess::counting::CountingAnswer;
 use assess::depths::Depths;
+use assess::fleet::Fleet;
+use assess::gate::Check;
 use assess::interference::Interference;
 use assess::levels::Levels;
 use assess::load::Load;
@@ -24,6 +29,7 @@ use assess::records::RecordComparison;
 use assess::repetition::Repetition;
 use assess::saturation::Saturation;
 use assess::strategies::WritingAnswer;
+use assess::together::Together;
 use assess::touching::Touching;
 use assess::{Assessment, RunFinding, answer::Answer};
 use case::{Case, Peer, Skip};
@@ -59,6 +65,29 @@ pub fn json_of_records(
     writeln!(out)
 }
 
+/// The checks of a gate as indented JSON, with a final newline; `paths` are the records' paths.
+pub fn json_of_gate(versus: &RecordComparison, checks: &[Check], paths: [&str; 2]) -> String {
+    pretty(&gate::Gate::of(versus, checks, paths))
+}
+
+/// Writes hosts as indented JSON, with a final newline.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn json_of_fleet(fleet: &Fleet, mut out: impl Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut out, &fleet::Fleet::of(fleet))?;
+    writeln!(out)
+}
+
+/// Writes what several hosts did together as indented JSON, with a final newline.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn json_of_together(run: &Together, mut out: impl Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut out, &together::Together::of(run))?;
+    writeln!(out)
+}
+
 fn pretty(contract: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(contract);
     text.expect("the contract holds plain data only") + "\n"
@@ -72,6 +101,21 @@ pub fn json_schema() -> String {
 /// The JSON schema of [`json_of_records`].
 pub fn json_schema_of_records() -> String {
     schema_of::<records::Compared<'static>>()
+}
+
+/// The JSON schema of [`json_of_fleet`].
+pub fn json_schema_of_fleet() -> String {
+    schema_of::<fleet::Fleet<'static>>()
+}
+
+/// The JSON schema of [`json_of_together`].
+pub fn json_schema_of_together() -> String {
+    schema_of::<together::Together<'static>>()
+}
+
+/// The JSON schema of [`json_of_gate`].
+pub fn json_schema_of_gate() -> String {
+    schema_of::<gate::Gate<'static>>()
 }
 
 fn schema_of<T: JsonSchema>() -> String {
@@ -121,7 +165,7 @@ struct Report<'a> {
     peers: Vec<Peer<'a>>,
     /// Each case, with baselines and then repeated cases last.
     cases: Vec<Case<'a>>,
-    /// The skipped cases, with reasons.
+    /// The skipped and the pruned cases, with reasons.
     skips: Vec<Skip<'a>>,
     /// Comparisons of cases that differ only in engine, peer or advice, by their paired rounds.
     comparisons: &'a [Comparison],
@@ -159,17 +203,22 @@ struct Report<'a> {
     bound: &'a Affinity,
 }
 
+/// The name of a run's end.
+fn end_name(end: &End) -> &'static str {
+    match end {
+        End::Complete => "complete",
+        End::Interrupted => "interrupted",
+        End::Missing => "missing",
+    }
+}
+
 impl Report<'_> {
     fn of(assessment: &Assessment) -> Report<'_> {
         Report {
             format: FORMAT,
             tool: &assessment.tool,
             began: &assessment.began,
-            end: match assessment.end {
-                End::Complete => "complete",
-                End::Interrupted => "interrupted",
-                End::Missing => "missing",
-            },
+            end: end_name(&assessment.end),
             damage: &assessment.damage,
             recipe: &assessment.recipe,
             resumed: &assessment.resumed,

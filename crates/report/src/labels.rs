@@ -196,6 +196,8 @@ impl<'a> Labels<'a> {
             Kind::Read => false,
             Kind::Write => has(Kind::Read),
             Kind::Memory => has(Kind::Read) || has(Kind::Write),
+            // Its call says what it is.
+            Kind::Metadata => false,
         };
         let said = Some(kind.name()).filter(|said| is_told && *said != group);
         said.map(|said| Phrase { axis: "kind", said: said.to_string(), short: said.to_string() })

@@ -3,6 +3,7 @@
 use crate::answer;
 use crate::command;
 use crate::control;
+use crate::fleet;
 use crate::frame;
 use crate::grid::{Cell, Grid, left};
 use crate::labels::Labels;
@@ -11,12 +12,15 @@ use crate::metric::{self, Metric, Small};
 use crate::missed;
 use crate::records;
 use crate::style::Paint;
+use crate::together;
 use crate::versus;
 use crate::words::{NONE, UNITS, sentence};
 use assess::Assessment;
 use assess::finding::Verdict;
+use assess::fleet::Fleet;
 use assess::records::RecordComparison;
 use assess::summary::Summary;
+use assess::together::Together;
 use model::plan::Role;
 
 /// A run as Markdown.
@@ -60,6 +64,39 @@ pub fn markdown_of_records(versus: &RecordComparison, paths: [&str; 2]) -> Strin
     page.table(&records::table(versus));
     page.section("Also not the same", said(&records::others(versus)));
     page.section("Left out", said(&records::left_out(&versus.left_out)));
+    page.text
+}
+
+/// Several hosts as Markdown.
+pub fn markdown_of_fleet(hosts: &Fleet) -> String {
+    let labels = fleet::labels(hosts);
+    let mut page = Page::titled(&fleet::title(hosts));
+    page.paragraph(&fleet::alike(hosts));
+    page.paragraphs(&fleet::conclusions(hosts, &labels));
+    page.common(&labels.said_once());
+    page.table(&fleet::cases(hosts, &labels));
+    page.table(&fleet::hosts(hosts, 0, hosts.cases.len()));
+    page.paragraph(fleet::LEGEND);
+    page.section("Not alike on all hosts", said(&fleet::differing(hosts)));
+    page.section("Notes", said(&fleet::notes(hosts)));
+    page.text
+}
+
+/// What several hosts did together, as Markdown.
+pub fn markdown_of_together(run: &Together) -> String {
+    let labels = Labels::of(&run.first);
+    let mut page = Page::titled(&frame::title(&run.first));
+    page.list(&together::heads(run));
+    page.table(&together::table(run, &labels));
+    page.paragraphs(&together::conclusions(run, &labels));
+    let findings = run.findings.iter().map(|found| {
+        let severity = found.found.finding.severity;
+        format!("**{severity}** {}", inline(&together::said_finding(found, &labels)))
+    });
+    page.section("Findings", findings.collect());
+    let skips = frame::said_skips(&run.first.skips, &|id| labels.name(id));
+    page.section("Not measured", said(&skips));
+    page.section("Notes", said(&together::notes(run)));
     page.text
 }
 

@@ -7,6 +7,8 @@ mod families;
 mod counters;
 mod table;
 mod open;
+mod mixed;
+mod shared;
 mod cases;
 
 use crate::grid::{Column, left, right};
@@ -315,7 +317,8 @@ pub(crate) fn interval_of(metric: &Metric) -> Option<&'static Metric> {
 
 /// All metrics.
 pub(crate) fn all() -> impl Iterator<Item = &'static Metric> {
-    table::FIGURES.iter().chain(open::OPEN).chain(cases::OF_CASES).chain(counters::COUNTERS)
+    let figures = table::FIGURES.iter().chain(open::OPEN).chain(mixed::MIXED).chain(shared::SHARED);
+    figures.chain(cases::OF_CASES).chain(counters::COUNTERS)
 }
 
 /// Explains the columns and the marks of a table of cases.

@@ -47,6 +47,11 @@ pub struct Room {
     pub free: Option<u64>,
 }
 
+/// An estimated time, such as `about 3m 20s`.
+pub fn about(time: Duration) -> String {
+    format!("about {}", units::time(rounded_up(time)))
+}
+
 /// Rounds up to minutes above an hour, and to seconds above a minute: the estimate is no finer.
 fn rounded_up(time: Duration) -> Duration {
     let unit = match time.as_secs() {
@@ -72,8 +77,8 @@ pub fn needs(needs: &Needs, style: &Style) -> String {
     let most = units::time(rounded_up(needs.measuring));
     let time = match needs.expected {
         Some(time) => {
-            let about = units::time(rounded_up(time));
-            format!("about {about} in all; its {trials} last at most {most}{ends}")
+            let about = about(time);
+            format!("{about} in all; its {trials} last at most {most}{ends}")
         }
         None => format!("{trials} of at most {most}{ends}, and set-up between them"),
     };

@@ -13,10 +13,10 @@ use assess::Assessment;
 use assess::finding::{Code, Severity};
 use assess::summary::Summary;
 use assess::trials::TrialFigures;
-use model::axis::{AXES, Quantity};
+use model::axis::{AXES, Axis, Quantity};
 use model::record::End;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::UNIX_EPOCH;
 
 /// The prefix of all names.
@@ -26,7 +26,7 @@ const PREFIX: &str = "ioassay_";
 struct Gauge {
     name: &'static str,
     help: &'static str,
-    samples: fn(&Assessment) -> Vec<(Labels, f64)>,
+    samples: fn(&Assessment, &Names) -> Vec<(Labels, f64)>,
 }
 
 /// Metrics of the run. All are gauges: the run is over, so nothing counts up.
@@ -41,17 +41,19 @@ const OF_RUN: [Gauge; 5] = [
         name: "run_complete",
         help: "Whether the run was carried out to its end: 0 if it was stopped, or its record is \
                cut off.",
-        samples: |assessment| vec![(Labels::new(), flag(assessment.end == End::Complete))],
+        samples: |assessment, _| vec![(Labels::new(), flag(assessment.end == End::Complete))],
     },
     Gauge {
         name: "run_invocations",
         help: "How often all was begun anew. With 1 the intervals hold within this run only.",
-        samples: |assessment| vec![(Labels::new(), f64::from(assessment.repetition.invocations))],
+        samples: |assessment, _| {
+            vec![(Labels::new(), f64::from(assessment.repetition.invocations))]
+        },
     },
     Gauge {
         name: "run_damage",
         help: "Problems found in the record; the trials they affect are not in these figures.",
-        samples: |assessment| vec![(Labels::new(), assessment.damage.len() as f64)],
+        samples: |assessment, _| vec![(Labels::new(), assessment.damage.len() as f64)],
     },
 ];
 
@@ -75,7 +77,7 @@ const OF_CASES: [Gauge; 4] = [
     Gauge {
         name: "skipped_cases",
         help: "Cases that were asked for and would have meant nothing here.",
-        samples: |assessment| vec![(Labels::new(), assessment.skips.len() as f64)],
+        samples: |assessment, _| vec![(Labels::new(), assessment.skips.len() as f64)],
     },
 ];
 
@@ -90,7 +92,7 @@ pub fn metric_names() -> Vec<String> {
 /// A run as metrics; each has the recipe and the directory as labels.
 pub fn openmetrics(assessment: &Assessment) -> String {
     let mut out = format!("# {MARK} {}\n", printable(&assessment.tool.version));
-    let common = common(assessment);
+    let (common, names) = (common(assessment), names(assessment));
     let mut put = |name: &str, help: &str, samples: Vec<(Labels, f64)>| {
         if samples.is_empty() {
             return;
@@ -103,24 +105,29 @@ pub fn openmetrics(assessment: &Assessment) -> String {
         }
     };
     for Gauge { name, help, samples } in OF_RUN {
-        put(name, help, samples(assessment));
+        put(name, help, samples(assessment, &names));
     }
     for family in FAMILIES {
         for (end, (name, help)) in family.iter().enumerate() {
-            put(name, help, figures(assessment, family, end));
+            put(name, help, figures(assessment, &names, family, end));
         }
     }
     for Gauge { name, help, samples } in OF_CASES {
-        put(name, help, samples(assessment));
+        put(name, help, samples(assessment, &names));
     }
     out
 }
 
 /// The samples of a family: the figures (`end` 0), or one end of their intervals.
-fn figures(assessment: &Assessment, family: Family, end: usize) -> Vec<(Labels, f64)> {
+fn figures(
+    assessment: &Assessment,
+    names: &Names,
+    family: Family,
+    end: usize,
+) -> Vec<(Labels, f64)> {
     let sample = |summary: &Summary, metric: &Metric| {
         let (_, labels) = metric.gauge.filter(|(of, _)| *of == family)?;
-        let all = of_case(summary).into_iter().chain(axes(summary)).chain(labels(summary)?);
+        let all = of_case(summary, names).into_iter().chain(axes(summary)).chain(labels(summary)?);
         Some((all.collect(), metric.based(summary)[end]?))
     };
     let standing = assessment.measured().filter(|summary| summary.verdict.stands());
@@ -150,7 +157,7 @@ fn flag(is_so: bool) -> f64 {
     f64::from(u8::from(is_so))
 }
 
-fn run_info(assessment: &Assessment) -> Vec<(Labels, f64)> {
+fn run_info(assessment: &Assessment, _: &Names) -> Vec<(Labels, f64)> {
     let host = &assessment.host;
     let mut labels = vec![
         label("version", &assessment.tool.version),
@@ -166,15 +173,53 @@ fn run_info(assessment: &Assessment) -> Vec<(Labels, f64)> {
     vec![(labels, 1.0)]
 }
 
-fn run_timestamp(assessment: &Assessment) -> Vec<(Labels, f64)> {
+fn run_timestamp(assessment: &Assessment, _: &Names) -> Vec<(Labels, f64)> {
     let began = humantime::parse_rfc3339_weak(&assessment.began).ok();
     let since = began.and_then(|began| began.duration_since(UNIX_EPOCH).ok());
     since.map(|since| (Labels::new(), since.as_secs_f64())).into_iter().collect()
 }
 
 /// The labels that identify a case.
-fn of_case(summary: &Summary) -> Labels {
-    vec![label("case", &summary.id), label("role", summary.role.name())]
+fn of_case(summary: &Summary, names: &Names) -> Labels {
+    let name = names.get(summary.id.as_str()).unwrap_or(&summary.id);
+    vec![label("case", name), label("role", summary.role.name())]
+}
+
+/// What to call each case in metrics, by its id.
+pub(crate) type Names<'a> = HashMap<&'a str, String>;
+
+/// Axes whose values a recipe leaves to the machine. With them, a case would have another name on
+/// each host, and no query could be about all of them. Each has a label of its own.
+const OF_MACHINE: [&str; 3] = ["isa", "working_set", "size"];
+
+/// The ids without the axes of the machine, or only without some of them if cases of the run would
+/// share a name.
+pub(crate) fn names(assessment: &Assessment) -> Names<'_> {
+    let without = |axes: &[&str]| -> Names<'_> {
+        let summaries = assessment.measured();
+        summaries.map(|summary| (summary.id.as_str(), stripped(summary, axes))).collect()
+    };
+    let is_unique = |names: &Names| {
+        let different: HashSet<&String> = names.values().collect();
+        different.len() == names.len()
+    };
+    let shorter = [without(&OF_MACHINE), without(&OF_MACHINE[..1])];
+    shorter.into_iter().find(is_unique).unwrap_or_default()
+}
+
+/// The id of a case without the values of `axes`.
+fn stripped(summary: &Summary, axes: &[&str]) -> String {
+    let value = |name: &&str| Axis::named(name)?.value(&summary.case);
+    let values: Vec<String> = axes.iter().filter_map(value).collect();
+    let mut words: Vec<&str> = Vec::new();
+    for word in summary.id.split(' ') {
+        if !values.iter().any(|value| value == word) {
+            words.push(word);
+        } else if words.last() == Some(&"of") {
+            words.pop();
+        }
+    }
+    words.join(" ")
 }
 
 /// The axes of a case, with the same names as in CSV.
@@ -192,10 +237,10 @@ fn axes(summary: &Summary) -> impl Iterator<Item = (Cow<'static, str>, String)> 
 /// Every verdict, and every reason for having no figure.
 const VERDICTS: [&str; 6] = ["sound", "doubtful", "void", "failed", "unavailable", "not run"];
 
-fn verdicts(assessment: &Assessment) -> Vec<(Labels, f64)> {
+fn verdicts(assessment: &Assessment, names: &Names) -> Vec<(Labels, f64)> {
     let of = |summary| {
         VERDICTS.map(|verdict| {
-            let mut labels = of_case(summary);
+            let mut labels = of_case(summary, names);
             labels.push(label("verdict", verdict));
             (labels, flag(words::verdict(summary) == verdict))
         })
@@ -203,12 +248,12 @@ fn verdicts(assessment: &Assessment) -> Vec<(Labels, f64)> {
     assessment.measured().flat_map(of).collect()
 }
 
-fn trials(assessment: &Assessment) -> Vec<(Labels, f64)> {
+fn trials(assessment: &Assessment, names: &Names) -> Vec<(Labels, f64)> {
     let mut samples = Vec::new();
     for summary in assessment.measured() {
         for fate in ["counted", "excluded", "unavailable", "failed"] {
             let is_such = |trial: &&TrialFigures| words::fate(&trial.fate).0 == fate;
-            let mut labels = of_case(summary);
+            let mut labels = of_case(summary, names);
             labels.push(label("fate", fate));
             samples.push((labels, summary.trials.iter().filter(is_such).count() as f64));
         }
@@ -216,7 +261,7 @@ fn trials(assessment: &Assessment) -> Vec<(Labels, f64)> {
     samples
 }
 
-fn findings(assessment: &Assessment) -> Vec<(Labels, f64)> {
+fn findings(assessment: &Assessment, _: &Names) -> Vec<(Labels, f64)> {
     let mut counts: BTreeMap<(Severity, Code), u32> = BTreeMap::new();
     let of_cases = assessment.measured().flat_map(|summary| &summary.findings);
     let of_run = assessment.findings.iter().filter(|found| found.cases.is_empty());

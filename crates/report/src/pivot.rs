@@ -114,7 +114,12 @@ pub(crate) fn blocks(assessment: &Assessment) -> Vec<Block<'_>> {
             all.push(Series { name: String::new(), case, cells: BTreeMap::new() });
             all.len() - 1
         });
-        all[series].cells.insert(row, content);
+        // The figure of a pruned case stands.
+        let cells = &mut all[series].cells;
+        match content {
+            Content::Measured(_) => drop(cells.insert(row, content)),
+            Content::Skipped => drop(cells.entry(row).or_insert(content)),
+        }
     }
     blocks.iter_mut().for_each(Block::keep_columns);
     // A table with only skips would repeat the list of skips.

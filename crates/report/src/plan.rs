@@ -30,6 +30,9 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
         let time = units::time(time);
         title.push_str(&format!(" · for {time}"));
     }
+    if plan.prune {
+        title.push_str(" · pruned");
+    }
     if let Some(bytes) = plan.memory_limit {
         title
             .push_str(&format!(" · at most {} of memory for workers", units::bytes_rounded(bytes)));

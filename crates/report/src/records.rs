@@ -27,6 +27,22 @@ pub fn obstacles(versus: &RecordComparison) -> Vec<String> {
 
 /// A comparison of two records; `paths` are the records' paths.
 pub fn records(versus: &RecordComparison, paths: [&str; 2], style: &Style) -> String {
+    let mut out = head(versus, paths, style);
+    out.push_str(&table(versus).render(style));
+    out.push('\n');
+    out.push_str(&left_lines(versus, style));
+    out.push_str(&style.wrap("", Paint::Plain, &closing(versus)));
+    out
+}
+
+/// The cases that are not compared, in lines.
+pub(crate) fn left_lines(versus: &RecordComparison, style: &Style) -> String {
+    let line = |text: String| style.wrap("left   ", Paint::Faint, &sentence(&text));
+    left_out(&versus.left_out).into_iter().map(line).collect()
+}
+
+/// The lines above a table: both records, and how they differ.
+pub(crate) fn head(versus: &RecordComparison, paths: [&str; 2], style: &Style) -> String {
     let [a, b] = origins(versus, paths);
     let mut out = style.wrap("A  ", Paint::Strong, &a);
     out.push_str(&style.wrap("B  ", Paint::Strong, &b));
@@ -38,12 +54,6 @@ pub fn records(versus: &RecordComparison, paths: [&str; 2], style: &Style) -> St
     }
     out.push_str(&common_line(&names(versus), style));
     out.push('\n');
-    out.push_str(&table(versus).render(style));
-    out.push('\n');
-    for text in left_out(&versus.left_out) {
-        out.push_str(&style.wrap("left   ", Paint::Faint, &sentence(&text)));
-    }
-    out.push_str(&style.wrap("", Paint::Plain, &closing(versus)));
     out
 }
 
@@ -130,7 +140,7 @@ pub(crate) fn speed(summary: &Summary) -> String {
 /// Cases that are not compared, by reason.
 pub(crate) fn left_out(all: &[LeftOut]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for LeftOut { id, reason } in all {
+    for LeftOut { id, reason, .. } in all {
         match reasons.iter_mut().find(|(known, _)| known == reason) {
             Some((_, ids)) => ids.push(id.clone()),
             None => reasons.push((reason, vec![id.clone()])),

@@ -31,6 +31,13 @@ impl Sentence {
         Sentence { text: say(&words), rows: decided.rows().to_vec() }
     }
 
+    /// One sentence of several: `start`, then their texts as clauses, which have no final period.
+    pub(crate) fn of_clauses(start: &str, clauses: &[Sentence]) -> Sentence {
+        let texts: Vec<&str> = clauses.iter().map(|clause| clause.text.as_str()).collect();
+        let rows = clauses.iter().flat_map(|clause| clause.rows.iter().cloned());
+        Sentence { text: format!("{start}{}.", texts.join("; ")), rows: rows.collect() }
+    }
+
     /// The fastest row with its rate, and the rows that cannot be told apart from it: `Fastest
     /// durable: write 1MiB at 612 MB/s (598-631).`
     pub(crate) fn fastest(does: &str, lead: &Lead, name: &dyn Fn(&str) -> String) -> Sentence {

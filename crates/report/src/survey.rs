@@ -23,9 +23,10 @@ pub(crate) enum Rung {
     DontCache,
     AsIs,
     Writing,
+    Names,
 }
 
-pub(crate) const RUNGS: [Rung; 7] = [
+pub(crate) const RUNGS: [Rung; 8] = [
     Rung::Memory,
     Rung::PageCache,
     Rung::Cold,
@@ -33,6 +34,7 @@ pub(crate) const RUNGS: [Rung; 7] = [
     Rung::DontCache,
     Rung::AsIs,
     Rung::Writing,
+    Rung::Names,
 ];
 
 impl Rung {
@@ -42,6 +44,7 @@ impl Rung {
             _ if case.is_null() => None,
             Work::Memory(_) => Some(Rung::Memory),
             Work::Write(_) => Some(Rung::Writing),
+            Work::Metadata(_) => Some(Rung::Names),
             Work::Read(work) => Some(match work.io.cache {
                 Cache::Warm => Rung::PageCache,
                 Cache::Cold => Rung::Cold,
@@ -62,6 +65,7 @@ impl Rung {
             Rung::DontCache => "dontcache",
             Rung::AsIs => "as-is",
             Rung::Writing => "write",
+            Rung::Names => "names",
         }
     }
 
@@ -75,6 +79,7 @@ impl Rung {
             Rung::DontCache => "storage, through the page cache, which keeps nothing (dontcache)",
             Rung::AsIs => "file, cached or not as it was found",
             Rung::Writing => "writing",
+            Rung::Names => "names of files (metadata)",
         }
     }
 
@@ -144,10 +149,11 @@ fn rows(assessment: &Assessment, labels: &Labels) -> Grid {
         left("", 0),
         right("throughput", 0),
         left("95 % CI", LAST),
+        right("op/s", 4),
         right(CEILING, 2),
         right("p50", 1),
         right("p99", 3),
-        right("CPU/op", 4),
+        right("CPU/op", 5),
         left("served by", 0),
         left("verdict", 0),
     ]);
@@ -193,6 +199,12 @@ fn row(
             text => Cell::new(text, metric.paint(summary)),
         }
     };
+    // The title has the unit, which leaves room for other columns.
+    let operations = || {
+        let metric = Metric::named("iops");
+        let text = metric.short_cell(summary, assessment);
+        Cell::new(text.trim_end_matches("/s"), metric.paint(summary))
+    };
     let once = |name: &str| if is_last { cell(name) } else { none() };
     // A void row shows only the throughput, because its finding refers to it.
     let beside = |cell: Cell| if summary.verdict.stands() { cell } else { none() };
@@ -201,6 +213,7 @@ fn row(
         Cell::new(label, Paint::Plain),
         cell(rate),
         cell(interval),
+        beside(if is_last { operations() } else { none() }),
         beside(once("ceiling")),
         beside(cell(p50)),
         beside(cell(p99)),

@@ -245,6 +245,26 @@ pub(crate) fn listed(names: &[String]) -> String {
     }
 }
 
+/// Names that a line shows; the others are counted.
+pub(crate) const NAMED_MAX: usize = 6;
+
+/// The first of many names.
+pub(crate) fn short(names: &[String]) -> String {
+    match names {
+        [] => NONE.to_string(),
+        names if names.len() <= NAMED_MAX => listed(names),
+        names => shorter(names, ", "),
+    }
+}
+
+/// The same with something else between them.
+pub(crate) fn shorter(names: &[String], between: &str) -> String {
+    let more = names.len().saturating_sub(NAMED_MAX);
+    let first = &names[..names.len() - more];
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    first.join(between) + &more
+}
+
 /// Whether a hypervisor emulates a device of this storage.
 pub(crate) fn is_virtual(storage: Option<&Storage>) -> bool {
     storage.is_some_and(|storage| storage.devices.iter().any(|device| device.is_virtual))

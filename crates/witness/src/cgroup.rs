@@ -4,13 +4,41 @@ use crate::mounts::{self, Mount};
 use crate::root::Root;
 use crate::sysfs;
 use model::host::{Limit, Limited};
-use procfs::{FromRead, ProcessCGroups};
-use std::path::{Path, PathBuf};
+use procfs::{FromRead, ProcessCGroup, ProcessCGroups};
+use std::path::{Component, Path, PathBuf};
 
 /// Bytes of memory that this process's control groups still allow: the tightest limit on the path.
 /// `None` if no group limits memory.
 pub(crate) fn memory_left(root: &Root) -> Option<u64> {
     directories(root, "self", "memory").iter().filter_map(|group| left_in(group)).min()
+}
+
+/// Bytes of memory, page cache included, that this process's control groups allow: the tightest
+/// limit on the path. `None` if no group has one below `all`, the machine's memory.
+pub(crate) fn memory_quota(root: &Root, all: Option<u64>) -> Option<u64> {
+    let limits = directories(root, "self", "memory").into_iter().filter_map(|it| limit_of(&it));
+    limits.min().filter(|limit| all.is_none_or(|all| *limit < all))
+}
+
+/// What control groups can limit, and the controller that does (in version 2, a group has all).
+const LIMITED: [(&str, &str); 3] = [("CPU time", "cpu"), ("memory", "memory"), ("I/O", "blkio")];
+
+/// What this process's control groups may limit unseen: it is in groups that no mount shows, as in
+/// a container without `/sys/fs/cgroup`.
+pub(crate) fn hidden(root: &Root) -> Vec<&'static str> {
+    let groups = groups(root, "self");
+    let mounts = mounts::all(root).unwrap_or_default();
+    let is_hidden = |controller: &str| {
+        let of_version_1 = groups.iter().find(|group| acts(group, controller));
+        let group = of_version_1.or_else(|| groups.iter().find(|group| group.hierarchy == 0));
+        group.is_some_and(|group| {
+            let mount = mount_of(&mounts, group, controller);
+            let own = mount.and_then(|it| Some(it.point.join(inside(it, &group.pathname)?)));
+            // Another mount may cover it.
+            own.is_none_or(|own| !root.at(own.join("cgroup.procs")).exists())
+        })
+    };
+    LIMITED.iter().filter(|(_, it)| is_hidden(it)).map(|(what, _)| *what).collect()
 }
 
 /// The `cpu.stat` files of process `pid`'s groups. [`parse_throttled`] extracts from them how long
@@ -93,23 +121,37 @@ fn limit_in(group: &Path, number: &str, what: Limited) -> Option<u64> {
 /// The directories of the groups of `process` (a PID or `self`) that `controller` acts on, from its
 /// own up to the topmost visible one. Covers both versions, because a machine may use both.
 pub(crate) fn directories(root: &Root, process: &str, controller: &str) -> Vec<PathBuf> {
-    let path = root.at(format!("/proc/{process}/cgroup"));
-    let Ok(groups) = std::fs::read(path) else {
-        return Vec::new();
-    };
-    let Ok(groups) = ProcessCGroups::from_read(&groups[..]) else { return Vec::new() };
     let mounts = mounts::all(root).unwrap_or_default();
     let mut directories = Vec::new();
-    for group in groups {
-        let found = mounts.iter().find(|mount| match mount.file_system.as_str() {
-            "cgroup2" => group.hierarchy == 0,
-            "cgroup" => mount.has(controller) && group.controllers.iter().any(|c| c == controller),
-            _ => false,
-        });
+    for group in groups(root, process) {
+        let found = mount_of(&mounts, &group, controller);
         let up = found.map(|mount| path_up(mount, &group.pathname)).unwrap_or_default();
         directories.extend(up.iter().map(|directory| root.at(directory)));
     }
     directories
+}
+
+/// The groups of `process`, one for each hierarchy; none if the OS has no control groups.
+fn groups(root: &Root, process: &str) -> Vec<ProcessCGroup> {
+    let text = std::fs::read(root.at(format!("/proc/{process}/cgroup"))).unwrap_or_default();
+    ProcessCGroups::from_read(&text[..]).map(|groups| groups.0).unwrap_or_default()
+}
+
+/// The mount that shows the hierarchy of `group`, and the group itself if any does. `None` if
+/// `controller` does not act there.
+fn mount_of<'a>(mounts: &'a [Mount], group: &ProcessCGroup, controller: &str) -> Option<&'a Mount> {
+    let mut found = mounts.iter().filter(|mount| match mount.file_system.as_str() {
+        "cgroup2" => group.hierarchy == 0,
+        "cgroup" => mount.has(controller) && acts(group, controller),
+        _ => false,
+    });
+    let shows = |mount: &&Mount| inside(mount, &group.pathname).is_some();
+    found.clone().find(shows).or_else(|| found.next())
+}
+
+/// Whether `controller` acts on the hierarchy of version 1 that `group` is in.
+fn acts(group: &ProcessCGroup, controller: &str) -> bool {
+    group.controllers.iter().any(|name| name == controller)
 }
 
 /// The directories of group `name` and its ancestors, up to the mount point.
@@ -117,9 +159,7 @@ pub(crate) fn directories(root: &Root, process: &str, controller: &str) -> Vec<P
 /// In a container, the mount may show only a part of the tree, and `name` starts with the hidden
 /// part. A name outside the visible part gives the mount point.
 fn path_up(mount: &Mount, name: &str) -> Vec<PathBuf> {
-    let inside = Path::new(name).strip_prefix(&mount.root).unwrap_or(Path::new(""));
-    let is_outside = inside.components().any(|part| part == std::path::Component::ParentDir);
-    let inside = if is_outside { Path::new("") } else { inside };
+    let inside = inside(mount, name).unwrap_or(Path::new(""));
     // `ancestors` ends with the empty path, which stands for the mount point. Joining that would
     // add a trailing slash.
     inside
@@ -131,16 +171,30 @@ fn path_up(mount: &Mount, name: &str) -> Vec<PathBuf> {
         .collect()
 }
 
+/// The path of group `name` below the mount point; `None` if the mount shows another part of the
+/// tree. In a namespace of control groups, names begin at its root, and `..` leads out of it.
+fn inside<'a>(mount: &Mount, name: &'a str) -> Option<&'a Path> {
+    let inside = Path::new(name).strip_prefix(&mount.root).ok()?;
+    let is_outside = inside.components().any(|part| part == Component::ParentDir);
+    (!is_outside).then_some(inside)
+}
+
 /// The memory that a group has left, if it has a limit. The OS counts cached pages as used, but can
 /// reclaim them.
 fn left_in(group: &Path) -> Option<u64> {
     let read = |name: &str| std::fs::read_to_string(group.join(name)).ok();
     let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
-    let limits = ["memory.max", "memory.high", "memory.limit_in_bytes"];
-    let limit = limits.iter().filter_map(|name| number(name)).min()?;
+    let limit = limit_of(group)?;
     let usage = number("memory.current").or_else(|| number("memory.usage_in_bytes"))?;
     let reclaimable = read("memory.stat").map_or(0, |text| parse_reclaimable(&text));
     Some(limit.saturating_sub(usage.saturating_sub(reclaimable)))
+}
+
+/// The memory that a group may use: version 2 has two limits, of which the lower slows the group
+/// down. Version 1 writes a huge number where there is none.
+fn limit_of(group: &Path) -> Option<u64> {
+    let names = ["memory.max", "memory.high", "memory.limit_in_bytes"];
+    names.iter().filter_map(|name| sysfs::number(&group.join(name))).min()
 }
 
 /// Bytes of cached files in a group and its descendants, from its `memory.stat`.

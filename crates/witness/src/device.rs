@@ -3,7 +3,7 @@
 use crate::host;
 use crate::mounts::{Mount, mount_of_path};
 use crate::root::Root;
-use crate::sysfs::{chosen, entries, file_name, number, text};
+use crate::sysfs::{self, chosen, entries, file_name, number, text};
 use crate::topology::{self, Node, Spread};
 use model::host::{Device, Medium, WriteCache};
 use model::layer::{Amplification, Layer};
@@ -63,7 +63,7 @@ impl Finder {
 
     /// The storage below the block device `major:minor`, without a file system.
     pub(crate) fn ground_of_number(&self, number: &str) -> Backing {
-        let block = self.root.at("/sys/dev/block").join(number);
+        let block = sysfs::block(&self.root, number);
         self.ground_of_blocks("block device", &[block], Spread::SPLIT, DEPTH)
     }
 
@@ -93,7 +93,7 @@ impl Finder {
                  cannot see what is cached elsewhere"
             )),
             _ => {
-                let mut blocks = vec![self.root.at("/sys/dev/block").join(&mount.device)];
+                let mut blocks = vec![sysfs::block(&self.root, &mount.device)];
                 // xfs may keep its log and some files' data on separate devices.
                 let others = ["logdev", "rtdev"].iter().flat_map(|name| mount.values(name));
                 blocks.extend(others.map(|node| self.block_of_node(Path::new(node))));

@@ -9,7 +9,7 @@ use crate::mounts::{self, Mount};
 use crate::page_cache;
 use crate::root::Root;
 use crate::storage;
-use crate::sysfs::{entries, file_name, text};
+use crate::sysfs::{self, entries, file_name, text};
 use model::evidence::Probe;
 use model::host::{Direct, Storage};
 use rustix::fs::{Advice, Mode, OFlags};
@@ -103,6 +103,8 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
         evictable: false,
         keeps_pages: None,
         direct: Direct::Refused,
+        atomic: storage::atomic_writes(&node.file),
+        journal: None,
         notes,
     };
     try_head(&node.file, size.min(HEAD), &mut storage);
@@ -229,7 +231,7 @@ impl Member {
 impl Family {
     /// The family of device `number`, if sysfs has it.
     fn of(root: &Root, number: &str) -> Option<Family> {
-        let itself = std::fs::canonicalize(root.at("/sys/dev/block").join(number)).ok()?;
+        let itself = std::fs::canonicalize(sysfs::block(root, number)).ok()?;
         let is_partition = |path: &Path| path.join("partition").exists();
         let relatives: Vec<PathBuf> = match itself.parent().filter(|_| is_partition(&itself)) {
             Some(disk) => vec![disk.to_path_buf()],

@@ -42,6 +42,12 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
+    /// The OS's files about processes are not there.
+    #[error(
+        "/proc is not mounted: ioassay opens files and reads counters through it: mount it, as \
+         container runtimes do"
+    )]
+    NoProc,
     /// Pages of a file could not be evicted.
     #[error(
         "{} of {} pages stayed in the page cache: {cause}",

@@ -3,7 +3,7 @@
 use crate::machine::{MEMINFO, parse_kilobytes};
 use crate::root::Root;
 use crate::setup::setup;
-use crate::{cgroup, cpus, sysfs};
+use crate::{cgroup, cpus, hidden, sysfs};
 use model::case::Isa;
 use model::host::Host;
 use procfs::{FromRead, Meminfo};
@@ -28,6 +28,7 @@ pub(crate) fn host_at(root: &Root, isas: Vec<Isa>) -> Host {
     let memory_available = [free, cgroup::memory_left(root)].into_iter().flatten().min();
     let of_memory = memory_available.is_none().then(|| MEMORY_UNTOLD.to_string());
     let (cores, of_cores) = cpus::usable(root);
+    let of_hidden = hidden::notes(root);
     let (last_level_cache, largest_cache) = last_level_caches(&root.at(CPUS)).unzip();
     let of_caches = last_level_cache.is_none().then(|| CACHES_UNTOLD.to_string());
     Host {
@@ -47,8 +48,9 @@ pub(crate) fn host_at(root: &Root, isas: Vec<Isa>) -> Host {
         clock_source: read(&root.at(CLOCK).join("current_clocksource")),
         no_io_uring: None,
         cpu_quota: cgroup::cpu_quota(root),
+        memory_quota: cgroup::memory_quota(root, memory),
         setup: setup(root, &cpuinfo),
-        notes: of_cores.into_iter().chain(of_caches).chain(of_memory).collect(),
+        notes: of_cores.into_iter().chain(of_caches).chain(of_memory).chain(of_hidden).collect(),
     }
 }
 

@@ -1,7 +1,10 @@
-//! Machine-wide counters: CPU time, pressure, dirty pages.
+//! Machine-wide counters: CPU time, pressure, dirty pages, cached names.
 
 /// The OS's memory statistics.
 pub(crate) const MEMINFO: &str = "/proc/meminfo";
+
+/// The state of the OS's cache of names (dentries).
+pub(crate) const NAMES: &str = "/proc/sys/fs/dentry-state";
 
 /// Values from the first line of `/proc/stat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +51,12 @@ pub(crate) fn parse_swapped(vmstat: &str, page: u64) -> Option<u64> {
     pages("pswpin ")?.checked_add(pages("pswpout ")?)?.checked_mul(page)
 }
 
+/// The number of names in the cache, of all file systems: the first of [`NAMES`]. The others say
+/// how many of them are unused.
+pub(crate) fn parse_names(state: &str) -> Option<u64> {
+    state.split_ascii_whitespace().next()?.parse().ok()
+}
+
 /// Bytes from a line like `Dirty:   224 kB`, in units of 1024 bytes.
 pub(crate) fn parse_kilobytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
@@ -64,6 +73,14 @@ mod tests {
         assert_eq!(parse_machine(stat), Some(Machine { steal_ticks: 22, all_ticks: 1000 }));
         assert_eq!(parse_machine("cpu  1 2 3\n"), None);
         assert_eq!(parse_machine(""), None);
+    }
+
+    #[test]
+    fn the_first_number_is_that_of_all_names() {
+        assert_eq!(parse_names("40063\t20032\t45\t0\t11\t0\n"), Some(40_063));
+        for other in ["", "\n", "-1 2", "many"] {
+            assert_eq!(parse_names(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -2,12 +2,17 @@
 
 use crate::cgroup;
 use crate::error::Error;
+use crate::processes::descendants;
 use crate::root::Root;
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// How often to reclaim: names that were used since the last time are kept once.
+const RECLAIMS: u32 = 3;
 
 /// The prefix of these groups' names, followed by the PID of their creator.
 const PREFIX: &str = "ioassay-";
@@ -79,14 +84,50 @@ impl MemoryGroup {
         self.limit
     }
 
-    /// Moves process `pid` with all its threads into the group. Memory that it already uses does
-    /// not count.
+    /// Moves process `pid`, all its threads and its descendants into the group. Memory that they
+    /// already use does not count.
     ///
     /// # Errors
     /// [`Error::NoMemoryGroup`] with the OS's answer.
     pub fn add(&self, pid: u32) -> Result<(), Error> {
         let path = self.directory.join("cgroup.procs");
-        write(&path, &pid.to_string()).map_err(refused("add a process to", &path))
+        let enter = |pid: u32| write(&path, &pid.to_string());
+        enter(pid).map_err(refused("add a process to", &path))?;
+        // Later descendants are members from their start. One that has ended needs no limit.
+        for descendant in descendants(pid).unwrap_or_default() {
+            match enter(descendant) {
+                Err(error) if error.raw_os_error() != Some(Errno::SRCH.raw_os_error()) => {
+                    return Err(refused("add a process to", &path)(error));
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the OS free what its members left in caches, as far as it can: names and inodes that
+    /// they created or looked up, and pages of files that they used.
+    ///
+    /// # Errors
+    /// [`Error::NoMemoryGroup`] with the OS's answer.
+    pub fn reclaim(&self) -> Result<(), Error> {
+        let old = self.directory.join("memory.force_empty");
+        // Names that were just used get a second chance.
+        for _ in 0..RECLAIMS {
+            if old.exists() {
+                write(&old, "0").map_err(refused("reclaim the memory of", &old))?;
+                continue;
+            }
+            let path = self.directory.join("memory.reclaim");
+            let used = std::fs::read_to_string(self.directory.join("memory.current"));
+            let used = used.map_err(refused("read the memory of", &self.directory))?;
+            match write(&path, used.trim()) {
+                // Not all of it could be freed.
+                Err(answer) if answer.raw_os_error() == Some(Errno::AGAIN.raw_os_error()) => {}
+                outcome => outcome.map_err(refused("reclaim the memory of", &path))?,
+            }
+        }
+        Ok(())
     }
 
     /// Kills all members, including processes that members started and left behind.

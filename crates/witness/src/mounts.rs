@@ -70,7 +70,12 @@ pub(crate) fn mount_of_path(root: &Root, path: &Path) -> Option<Mount> {
 /// device in mountinfo (METHODOLOGY.md).
 pub(crate) fn mount_of(file: &File) -> Result<Mount, Error> {
     let id = mount_id(file)?;
-    let unlisted = || std::io::Error::other(format!("mount {id} is not listed in {MOUNTINFO}"));
+    let unlisted = || {
+        std::io::Error::other(format!(
+            "mount {id} is not listed in {MOUNTINFO}. In a chroot whose root is not a mount point, \
+             bind-mount that root onto itself first, or measure a file system that is mounted in it"
+        ))
+    };
     let found = all(&Root::machine())?.into_iter().find(|mount| mount.id == id);
     found.ok_or_else(|| Error::refused_on("find the mount of", file)(unlisted()))
 }
@@ -78,7 +83,12 @@ pub(crate) fn mount_of(file: &File) -> Result<Mount, Error> {
 /// The mount ID from fdinfo (Linux 3.15). It equals statx's `stx_mnt_id`, which needs Linux 5.8.
 fn mount_id(file: &File) -> Result<u64, Error> {
     let path = PathBuf::from(descriptor_path(file).to_string_lossy().replace("/fd/", "/fdinfo/"));
-    let text = std::fs::read_to_string(&path).map_err(Error::refused("read", &path))?;
+    let text = std::fs::read_to_string(&path).map_err(|answer| {
+        match Path::new("/proc/self").exists() {
+            true => Error::refused("read", &path)(answer),
+            false => Error::NoProc,
+        }
+    })?;
     parse_mount_id(&text).ok_or_else(|| {
         Error::refused("find 'mnt_id' in", &path)(std::io::Error::other("no such line"))
     })

@@ -134,8 +134,21 @@ fn libc_version() -> Option<String> {
     Some(format!("glibc {}", version.to_string_lossy()))
 }
 
+/// The C library that is linked into this program. It has no function for its version, only this
+/// text, which it keeps to itself if it is a shared library.
+#[cfg(all(target_env = "musl", target_feature = "crt-static"))]
+fn libc_version() -> Option<String> {
+    unsafe extern "C" {
+        /// The first character of a zero-terminated constant.
+        static __libc_version: std::ffi::c_char;
+    }
+    // SAFETY: musl defines it as an array that ends with a zero and never changes.
+    let version = unsafe { std::ffi::CStr::from_ptr(&raw const __libc_version) };
+    Some(format!("musl {}", version.to_string_lossy()))
+}
+
 /// The C library that this program uses. This one does not report its version.
-#[cfg(not(target_env = "gnu"))]
+#[cfg(not(any(target_env = "gnu", all(target_env = "musl", target_feature = "crt-static"))))]
 fn libc_version() -> Option<String> {
     cfg!(target_env = "musl").then(|| "musl".to_string())
 }
@@ -162,8 +175,9 @@ mod tests {
     fn this_machine_is_set_up_somehow() {
         let told = setup(&Root::machine(), "");
         assert!(told.load.is_some_and(|load| load >= 0.0), "{told:?}");
-        let is_named = told.libc.as_deref().is_some_and(|name| {
-            name.strip_prefix("glibc ").map_or(name == "musl", |version| version.contains('.'))
+        let is_named = told.libc.as_deref().is_some_and(|name| match name.split_once(' ') {
+            Some((name, version)) => ["glibc", "musl"].contains(&name) && version.contains('.'),
+            None => name == "musl",
         });
         assert!(is_named, "{told:?}");
     }

@@ -9,8 +9,9 @@ use crate::mounts::{self, Mount};
 use crate::page_cache;
 use crate::root::Root;
 use crate::space::Space;
+use crate::sysfs;
 use model::evidence::{Probe, Residency};
-use model::host::{Direct, Medium, Storage};
+use model::host::{AtomicWrites, Direct, Medium, Storage};
 use rustix::fs::{Advice, AtFlags, Statx, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -82,6 +83,18 @@ pub(crate) fn read_ahead(root: &Root, number: &str) -> Option<u64> {
     std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok()?.checked_mul(1 << 10)
 }
 
+/// Whether an ext4 has a journal: then it lists a mode for it. `None` if it lists nothing, and for
+/// other file systems.
+pub(crate) fn journal(root: &Root, mount: &Mount) -> Option<bool> {
+    if mount.file_system != "ext4" {
+        return None;
+    }
+    let node = std::fs::canonicalize(sysfs::block(root, &mount.device)).ok()?;
+    let options = root.at("/proc/fs/ext4").join(node.file_name()?).join("options");
+    let options = std::fs::read_to_string(options).ok()?;
+    Some(options.lines().any(|option| option.starts_with("data=")))
+}
+
 /// Everything that is known without testing.
 fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Error> {
     let root = Root::machine();
@@ -120,6 +133,8 @@ fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Err
         evictable: false,
         keeps_pages: None,
         direct: Direct::Refused,
+        atomic: atomic_writes(file),
+        journal: journal(&root, mount),
         notes,
     })
 }
@@ -153,8 +168,18 @@ fn notes_of(mount: &Mount, file: &File) -> Vec<String> {
 }
 
 fn statx(file: &File) -> Option<Statx> {
-    let flags = StatxFlags::BASIC_STATS | StatxFlags::DIOALIGN;
+    let flags = StatxFlags::BASIC_STATS | StatxFlags::DIOALIGN | WRITE_ATOMIC;
     rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, flags).ok()
+}
+
+/// `STATX_WRITE_ATOMIC` of `<linux/stat.h>`.
+const WRITE_ATOMIC: StatxFlags = StatxFlags::from_bits_retain(libc::STATX_WRITE_ATOMIC);
+
+/// Which writes to `file` are atomic; `None` if the OS does not say.
+pub(crate) fn atomic_writes(file: &File) -> Option<AtomicWrites> {
+    let told = statx(file).filter(|told| told.stx_mask & WRITE_ATOMIC.bits() != 0)?;
+    let (least, most) = (told.stx_atomic_write_unit_min, told.stx_atomic_write_unit_max);
+    Some(AtomicWrites { least, most })
 }
 
 /// A canary in `directory`, if files there are on the same mount: a single file may be mounted.

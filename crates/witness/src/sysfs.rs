@@ -1,5 +1,6 @@
 //! Small files and directories of sysfs.
 
+use crate::root::Root;
 use std::path::{Path, PathBuf};
 
 /// The content of a file, without surrounding whitespace.
@@ -29,6 +30,17 @@ pub(crate) fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<>
     paths.into_iter()
 }
 
+/// The directory of the block device `major:minor`. Podman masks the list by number, but not the
+/// one by name.
+pub(crate) fn block(root: &Root, number: &str) -> PathBuf {
+    let listed = root.at("/sys/dev/block").join(number);
+    if listed.exists() {
+        return listed;
+    }
+    let is_it = |path: &PathBuf| text(&path.join("dev")).as_deref() == Some(number);
+    entries(&root.at("/sys/class/block")).find(is_it).unwrap_or(listed)
+}
+
 /// A device's name, from its directory.
 pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
@@ -37,7 +49,6 @@ pub(crate) fn file_name(path: &Path) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::root::Root;
     use std::fs;
     use std::os::unix::fs::symlink;
     use tempfile::TempDir;
@@ -96,6 +107,21 @@ pub(crate) mod tests {
         assert_eq!(chosen("none").as_deref(), Some("none"));
         assert_eq!(chosen("none mq-deadline"), None);
         assert_eq!(chosen(""), None);
+    }
+
+    #[test]
+    fn a_device_is_found_where_the_list_by_number_is_masked() {
+        let sys = Sys::new();
+        let (sda, sdb) = (sys.block("sda", 0, &[]), sys.block("sdb", 16, &[]));
+        let found = |number: &str| fs::canonicalize(block(&sys.root(), number)).ok();
+        let [of_sda, of_sdb] = [&sda, &sdb].map(|disk| fs::canonicalize(disk).ok());
+        for is_masked in [false, true] {
+            if is_masked {
+                fs::remove_dir_all(sys.path().join("dev/block")).unwrap();
+            }
+            assert_eq!([found("8:0"), found("8:16")], [of_sda.clone(), of_sdb.clone()]);
+            assert_eq!(found("8:1"), None);
+        }
     }
 
     #[test]

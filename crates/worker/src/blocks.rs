@@ -6,6 +6,7 @@ use crate::engine::{BlockIo, Obstacle, Range};
 use crate::gate::Start;
 use crate::reporter::{Client, JobReporter, Part};
 use crate::team::{self, Counted, Member};
+use kernel::Digest;
 use model::pattern::{Pattern, Share, Steps};
 use model::sample::Span;
 use std::io;
@@ -21,7 +22,7 @@ struct Mover<'a, E, L> {
     io: E,
     plan: ThreadPlan,
     state: LoopState,
-    consumer: &'a L,
+    consumer: L,
     clock: Clock,
 }
 
@@ -30,7 +31,8 @@ impl<E: BlockIo, L: Consume> Member for Mover<'_, E, L> {
     type Report = Part;
 
     fn perform(&mut self, start: &Start) -> io::Result<Span> {
-        drive(&mut self.io, &self.plan, self.consumer, self.clock, &mut self.state, start)
+        let (plan, consumer) = (&self.plan, &mut self.consumer);
+        drive(&mut self.io, plan, consumer, self.clock, &mut self.state, start)
     }
 
     fn let_go(&mut self) {
@@ -39,14 +41,16 @@ impl<E: BlockIo, L: Consume> Member for Mover<'_, E, L> {
 
     fn tell(&mut self, timed: io::Result<Span>, counted: Counted) -> Result<Part, Obstacle> {
         let span = timed.map_err(|error| obstacle(self.name, &error))?;
-        let span = counted.tell(self.state.tell(Span { thread: self.thread, ..span }));
+        let span = self.consumer.tell(Span { thread: self.thread, ..span });
+        let span = counted.tell(self.state.tell(span));
         let (latencies, syncs) = (self.state.latencies(), self.state.syncs());
-        Ok(Part { span, latencies, syncs, responses: self.state.responses() })
+        let (responses, reads) = (self.state.responses(), self.state.reads());
+        Ok(Part { span, latencies, syncs, responses, reads })
     }
 }
 
 /// Runs `threads` threads, each with its own result of `make`, and reports the outcome to the
-/// client. `name` is the engine's, for errors.
+/// client. Each gets its own `consumer`. `name` is the engine's, for errors.
 pub fn move_blocks<E: BlockIo, L: Consume + Sync>(
     name: &str,
     threads: u32,
@@ -57,6 +61,7 @@ pub fn move_blocks<E: BlockIo, L: Consume + Sync>(
     let clock = Clock::get();
     let prepare = |thread| {
         let (io, plan, state) = make(thread)?;
+        let consumer = consumer.clone();
         Ok(Mover { thread, name, io, plan, state, consumer, clock })
     };
     team::run(threads, prepare, &mut JobReporter::new(client));
@@ -81,12 +86,23 @@ pub fn range_of(pattern: Pattern, share: Share, steps: Steps, block: u64, size: 
 }
 
 /// Touch none: the loop ignores the bytes, which may not even be in the program's memory.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Ignore;
 
 impl Consume for Ignore {
     #[inline(always)]
-    fn consume(&self, _offset: u64, _bytes: &[u8]) -> u64 {
+    fn consume(&mut self, _offset: u64, _bytes: &[u8]) -> u64 {
         0
+    }
+}
+
+/// Touch sum: the digest of all bytes.
+#[derive(Debug, Clone)]
+pub struct DigestBlocks(pub Digest);
+
+impl Consume for DigestBlocks {
+    #[inline(always)]
+    fn consume(&mut self, offset: u64, bytes: &[u8]) -> u64 {
+        (self.0)(offset, bytes)
     }
 }

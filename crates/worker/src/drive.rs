@@ -5,6 +5,8 @@
 //! system calls are the engine's.
 
 mod open;
+mod reads;
+mod syncs;
 
 use crate::clock::{Clock, os_now_ns};
 use crate::engine::BlockIo;
@@ -12,12 +14,15 @@ use crate::gate::Start;
 use crate::meter::Meter;
 use crate::progress::Progress;
 use model::arrival::Arrivals;
-use model::case::{Io, Op, ReadWork, Sync, WriteWork};
+use model::case::{Io, MetadataWork, NameSync, Op, ReadWork, Sync, WriteWork};
+use model::mix::Mix;
 use model::pattern::Visits;
 use model::sample::{Latencies, Span};
 use open::OpenLoop;
+use reads::Reads;
 use std::io;
 use std::time::Duration;
+use syncs::{Synced, Syncs};
 
 /// One thread's part of the work.
 #[derive(Debug)]
@@ -29,6 +34,8 @@ pub struct ThreadPlan {
     syncing: Syncing,
     /// When operations are due; `None` in a closed loop.
     schedule: Option<Arrivals>,
+    /// Which operations of a mixed case read.
+    mix: Option<Mix>,
 }
 
 /// When a thread makes its writes durable.
@@ -57,7 +64,18 @@ impl ThreadPlan {
             _ if work.every == 0 => Syncing::Calls { every: u64::MAX },
             _ => Syncing::Calls { every: work.every },
         };
-        ThreadPlan::new(&work.io, thread, seed, work.repeats(), syncing)
+        let mix = work.mix(thread, seed);
+        ThreadPlan { mix, ..ThreadPlan::new(&work.io, thread, seed, work.repeats(), syncing) }
+    }
+
+    /// `thread`'s part of `work`, in the order that `seed` determines.
+    pub fn of_metadata(work: &MetadataWork, thread: u32, seed: u64) -> ThreadPlan {
+        let syncing = match work.sync {
+            NameSync::None => Syncing::Never,
+            NameSync::Fsync => Syncing::Writes,
+        };
+        let seed = MetadataWork::seed_of(thread, seed);
+        ThreadPlan::new(&work.io(), 0, seed, work.repeats(), syncing)
     }
 
     fn new(io: &Io, thread: u32, seed: u64, repeats: bool, syncing: Syncing) -> ThreadPlan {
@@ -68,6 +86,7 @@ impl ThreadPlan {
             time_ns: whole_ns(io.time),
             syncing,
             schedule: io.arrivals(thread, seed),
+            mix: None,
         }
     }
 
@@ -89,10 +108,16 @@ fn whole_ns(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Touches the bytes of a block. The loop adds up the results, which become the digest.
-pub trait Consume {
+/// Touches the bytes of a block. The loop adds up the results, which become the digest. Each thread
+/// has one of its own.
+pub trait Consume: Clone {
     /// Touches `bytes`, the file's content at `offset`.
-    fn consume(&self, offset: u64, bytes: &[u8]) -> u64;
+    fn consume(&mut self, offset: u64, bytes: &[u8]) -> u64;
+
+    /// Adds what it counted to a completed `span`.
+    fn tell(&self, span: Span) -> Span {
+        span
+    }
 }
 
 /// What the loop writes to, allocated before the clock starts.
@@ -103,6 +128,7 @@ pub struct LoopState {
     syncs: Syncs,
     slots: Box<[Slot]>,
     open: Option<Box<OpenLoop>>,
+    reads: Option<Box<Reads>>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -110,37 +136,8 @@ struct Slot {
     since_ns: u64,
     offset: u64,
     length: usize,
-}
-
-/// One thread's separate sync calls.
-#[derive(Debug, Default)]
-struct Syncs {
-    meter: Meter,
-    total_ns: u64,
-    last: Option<Synced>,
-}
-
-/// A completed sync call.
-#[derive(Debug, Clone, Copy)]
-struct Synced {
-    /// Operations completed before it.
-    ops: u64,
-    /// When the last of them was acknowledged.
-    accepted_ns: u64,
-    /// When the sync returned.
-    synced_ns: u64,
-}
-
-impl Syncs {
-    /// The operation count at which the next sync is due. If there is only one sync, at the end,
-    /// this never comes due.
-    #[inline(always)]
-    fn due(&self, plan: &ThreadPlan) -> u64 {
-        match plan.syncing {
-            Syncing::Never | Syncing::Writes => u64::MAX,
-            Syncing::Calls { every } => self.last.map_or(0, |last| last.ops).saturating_add(every),
-        }
-    }
+    /// Whether it reads, in a mixed case.
+    is_read: bool,
 }
 
 impl LoopState {
@@ -153,6 +150,7 @@ impl LoopState {
             syncs: Syncs::default(),
             slots: vec![Slot::default(); io.depth as usize].into_boxed_slice(),
             open: open.map(Box::new),
+            reads: plan.mix.map(|mix| Box::new(Reads::new(mix))),
         }
     }
 
@@ -171,8 +169,17 @@ impl LoopState {
         self.open.as_ref().map_or_else(Latencies::default, |open| open.responses())
     }
 
-    /// Adds the steps and what became of a schedule to the completed `span`.
+    /// Latencies of the reads of a mixed case.
+    pub fn reads(&self) -> Latencies {
+        self.reads.as_ref().map_or_else(Latencies::default, |reads| reads.latencies())
+    }
+
+    /// Adds the steps, the reads and what became of a schedule to the completed `span`.
     pub fn tell(&self, span: Span) -> Span {
+        let span = match &self.reads {
+            Some(reads) => reads.tell(span),
+            None => span,
+        };
         let progress = self.progress.steps(span.end_ns - span.start_ns, span.bytes);
         let span = Span { progress, ..span };
         match &self.open {
@@ -206,7 +213,7 @@ struct Done {
 pub fn drive<E: BlockIo, L: Consume>(
     io: &mut E,
     plan: &ThreadPlan,
-    consumer: &L,
+    consumer: &mut L,
     clock: Clock,
     state: &mut LoopState,
     start: &Start,
@@ -246,7 +253,7 @@ pub fn drive<E: BlockIo, L: Consume>(
 fn passes<E: BlockIo, L: Consume>(
     io: &mut E,
     plan: &ThreadPlan,
-    consumer: &L,
+    consumer: &mut L,
     clock: Clock,
     state: &mut LoopState,
     done: &mut Done,
@@ -315,23 +322,27 @@ fn submit<E: BlockIo>(
     now: u64,
 ) -> io::Result<()> {
     let (offset, length) = plan.block(index);
-    state.slots[slot] = Slot { since_ns: now, offset, length };
-    io.submit(slot, offset, length)
+    let is_read = E::MIXES && state.reads.as_mut().is_some_and(|reads| reads.is_next());
+    state.slots[slot] = Slot { since_ns: now, offset, length, is_read };
+    if is_read { io.submit_read(slot, offset, length) } else { io.submit(slot, offset, length) }
 }
 
 /// Waits for a block and records it. Returns its slot, now free, and the time.
 #[inline(always)]
 fn reap<E: BlockIo, L: Consume>(
     io: &mut E,
-    consumer: &L,
+    consumer: &mut L,
     clock: Clock,
     state: &mut LoopState,
     done: &mut Done,
 ) -> io::Result<(usize, u64)> {
     let (slot, block) = io.reap()?;
-    let Slot { since_ns, offset, length } = state.slots[slot];
+    let Slot { since_ns, offset, length, is_read } = state.slots[slot];
     done.digest = done.digest.wrapping_add(consumer.consume(offset, block));
     let now = if E::LOADS_ARE_IO { clock.now_after_loads_ns() } else { clock.now_ns() };
+    if let Some(reads) = state.reads.as_mut().filter(|_| E::MIXES && is_read) {
+        reads.record(now.saturating_sub(since_ns), length);
+    }
     if E::MOVES {
         state.meter.record(now.saturating_sub(since_ns));
         state.progress.reach(now, done.bytes);

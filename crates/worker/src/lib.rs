@@ -21,6 +21,8 @@ pub mod pins;
 pub mod team;
 pub mod reporter;
 pub mod blocks;
+pub mod page_reader;
+pub mod names;
 pub mod perform_write;
 pub mod perform;
 pub mod serve;

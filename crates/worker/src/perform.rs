@@ -1,19 +1,22 @@
 //! Performs one job: creates the engines or the arrays and has a team run them.
 
-use crate::blocks::{Ignore, Own, move_blocks, range_of};
+use crate::blocks::{DigestBlocks, Ignore, Own, move_blocks, range_of};
 use crate::drive::{Consume, LoopState, ThreadPlan};
 use crate::engine::{self, BlockIo, Obstacle};
 use crate::engine::{
     load::Load, mmap::Mapping, null::Null, pread::Pread, read::Read, uring::Uring,
 };
 use crate::gate::Start;
+use crate::names::perform_names;
+use crate::page_reader::PageReader;
 use crate::perform_write::perform_write;
 use crate::reporter::{Client, JobReporter, Part};
 use crate::stream::Arrays;
 use crate::team::{self, Counted, Member};
-use kernel::{Count, Digest};
+use kernel::Count;
 use model::case::{Cache, Engine, Io, Isa, MemoryWork, ReadWork, Touch, Work};
 use model::content::COUNTED;
+use model::generation::{self, PageDigests};
 use model::sample::Span;
 use model::trial::{Job, Outcome};
 use std::io;
@@ -25,11 +28,17 @@ pub fn perform(job: &Job, client: &mut impl Client) {
         (Work::Memory(work), _) => perform_memory(work, job.seed, client),
         (Work::Read(work), file) if work.engine == Engine::Null || file.is_some() => {
             let path = file.as_deref().unwrap_or(Path::new(""));
-            perform_touch(work, job.seed, path, client);
+            match job.shared {
+                Some(shared) if work.touch == Touch::Sum => {
+                    perform_shared(work, (job.seed, shared), path, client);
+                }
+                _ => perform_touch(work, job.seed, path, client),
+            }
         }
         (Work::Write(work), _) => perform_write(job, work, client),
-        (Work::Read(_), _) => {
-            let reason = "the job names no file to read".to_string();
+        (Work::Metadata(work), Some(folder)) => perform_names(work, job.seed, folder, client),
+        (Work::Read(_) | Work::Metadata(_), _) => {
+            let reason = "the job names no file to read, or folder to work in".to_string();
             client.outcome(Outcome::Failed { reason });
         }
     }
@@ -48,6 +57,23 @@ fn perform_touch(work: &ReadWork, seed: u64, path: &Path, client: &mut impl Clie
             Some(count) => perform_engine(work, seed, path, &CountTens(count), client),
             None => client.outcome(lacks(work.isa)),
         },
+    }
+}
+
+/// The loop for a file that another worker overwrites.
+fn perform_shared(
+    work: &ReadWork,
+    (seed, shared): (u64, u64),
+    path: &Path,
+    client: &mut impl Client,
+) {
+    let contents = generation::contents(shared, work.io.size);
+    let pages = contents.map(PageDigests::new);
+    match kernel::digest(work.isa) {
+        Some(digest) => {
+            perform_engine(work, seed, path, &PageReader::new(digest, &pages), client);
+        }
+        None => client.outcome(lacks(work.isa)),
     }
 }
 
@@ -161,11 +187,12 @@ const TOUCH_BYTES: usize = 4096;
 
 /// Touch page: loads one byte of every 4 KiB. The sum only keeps the compiler from removing the
 /// loads.
+#[derive(Clone)]
 struct ReadPages;
 
 impl Consume for ReadPages {
     #[inline(always)]
-    fn consume(&self, _offset: u64, bytes: &[u8]) -> u64 {
+    fn consume(&mut self, _offset: u64, bytes: &[u8]) -> u64 {
         let mut sum = 0;
         for page in bytes.chunks(TOUCH_BYTES) {
             sum += u64::from(std::hint::black_box(page[0]));
@@ -175,22 +202,13 @@ impl Consume for ReadPages {
     }
 }
 
-/// Touch sum: the digest of all bytes.
-struct DigestBlocks(Digest);
-
-impl Consume for DigestBlocks {
-    #[inline(always)]
-    fn consume(&self, offset: u64, bytes: &[u8]) -> u64 {
-        (self.0)(offset, bytes)
-    }
-}
-
 /// Touch count: counts the block's 4-byte integers that equal [`COUNTED`].
+#[derive(Clone)]
 struct CountTens(Count);
 
 impl Consume for CountTens {
     #[inline(always)]
-    fn consume(&self, _offset: u64, bytes: &[u8]) -> u64 {
+    fn consume(&mut self, _offset: u64, bytes: &[u8]) -> u64 {
         (self.0)(bytes, COUNTED)
     }
 }

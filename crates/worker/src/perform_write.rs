@@ -1,14 +1,16 @@
 //! Performs a job that writes a file.
 
-use crate::blocks::{Ignore, Own, move_blocks, range_of};
-use crate::drive::{LoopState, ThreadPlan};
-use crate::engine::{BlockIo, Obstacle, Range};
+use crate::blocks::{DigestBlocks, Ignore, Own, move_blocks, range_of};
+use crate::drive::{Consume, LoopState, ThreadPlan};
+use crate::engine::{BlockIo, Obstacle, Range, flags_of_write};
 use crate::reporter::Client;
 use crate::source::Source;
 use crate::writer::buffered::Buffered;
 use crate::writer::copy::Copy;
 use crate::writer::copy_file_range::CopyFileRange;
 use crate::writer::idle::Idle;
+use crate::writer::mixed_pwrite::MixedPwrite;
+use crate::writer::mixed_uring::MixedUring;
 use crate::writer::mmap::Mapping;
 use crate::writer::null::Null;
 use crate::writer::pwrite::Pwrite;
@@ -18,7 +20,8 @@ use crate::writer::uring::Uring;
 use crate::writer::uring_copy::UringCopy;
 use crate::writer::write::Write;
 use crate::writer::{Target, open_source};
-use model::case::{Cache, Io, Op, Sync, WriteEngine, WriteWork};
+use model::case::{Io, Isa, Op, Sync, WriteEngine, WriteWork};
+use model::generation;
 use model::trial::{Job, Outcome};
 use std::fs::File;
 use std::io;
@@ -34,11 +37,12 @@ pub fn perform_write(job: &Job, work: &WriteWork, client: &mut impl Client) {
         Op::Copy if copied.is_none() => "copy",
         op => {
             let (file, copied) = (file.unwrap_or(nowhere), copied.unwrap_or(nowhere));
-            let writing = Writing { work, seed: job.seed, file, copied };
+            let writing = Writing { work, seed: job.seed, shared: job.shared, file, copied };
             return match op {
                 _ if work.sync == Sync::Msync && work.engine != WriteEngine::Mmap => {
                     writing.refuse(client);
                 }
+                Op::Write if work.read_share > 0 => writing.mix(client),
                 Op::Write => writing.write(client),
                 Op::Copy => writing.copy(client),
                 Op::Sync => writing.run(|_| Ok(Idle::new(writing.target()?)), client),
@@ -52,6 +56,8 @@ pub fn perform_write(job: &Job, work: &WriteWork, client: &mut impl Client) {
 struct Writing<'a> {
     work: &'a WriteWork,
     seed: u64,
+    /// Determines the contents, if others read the file meanwhile.
+    shared: Option<u64>,
     /// The file to write.
     file: &'a Path,
     /// The file to copy.
@@ -65,17 +71,20 @@ impl Writing<'_> {
         let failed = |error| Obstacle::failed("preparing to write", file, &error);
         match work.engine {
             WriteEngine::Null => {
-                self.run(|_| Ok(Null::new(self.source()?, work.io.depth as usize)), client);
+                self.run(
+                    |_| Ok(Null::<false>::new(self.source()?, work.io.depth as usize)),
+                    client,
+                );
             }
             WriteEngine::Write => {
                 self.run(|_| Ok(Write::new(self.target()?, self.source()?)), client);
             }
-            WriteEngine::Pwrite if work.io.cache == Cache::DontCache => {
-                self.run(|_| Ok(Pwrite::<true>::new(self.target()?, self.source()?)), client);
-            }
-            WriteEngine::Pwrite => {
-                self.run(|_| Ok(Pwrite::<false>::new(self.target()?, self.source()?)), client);
-            }
+            WriteEngine::Pwrite => match flags_of_write(work) {
+                0 => self.pwrite::<0>(client),
+                libc::RWF_DONTCACHE => self.pwrite::<{ libc::RWF_DONTCACHE }>(client),
+                libc::RWF_ATOMIC => self.pwrite::<{ libc::RWF_ATOMIC }>(client),
+                _ => self.refuse(client),
+            },
             WriteEngine::Buffered => {
                 self.run(|_| Ok(Buffered::new(self.target()?, self.source()?)), client);
             }
@@ -87,12 +96,41 @@ impl Writing<'_> {
                 self.run(make, client);
             }
             WriteEngine::Uring => {
-                let make = |_| Uring::new(self.target()?, self.source()?, &work.io);
+                let make = |_| Uring::new(self.target()?, self.source()?, work);
                 self.run(make, client);
             }
             WriteEngine::CopyFileRange | WriteEngine::Sendfile | WriteEngine::Splice => {
                 self.refuse(client);
             }
+        }
+    }
+
+    fn pwrite<const FLAGS: i32>(&self, client: &mut impl Client) {
+        self.run(|_| Ok(Pwrite::<FLAGS>::new(self.target()?, self.source()?)), client);
+    }
+
+    /// Selects the engine that writes some blocks and reads the others.
+    fn mix(&self, client: &mut impl Client) {
+        let Writing { work, file, .. } = *self;
+        let (block, depth) = (work.io.block as usize, work.io.depth as usize);
+        let Some(digest) = kernel::digest(Isa::Auto).map(DigestBlocks) else {
+            return self.refuse(client);
+        };
+        let failed = |error| Obstacle::failed("preparing to read and write", file, &error);
+        match work.engine {
+            WriteEngine::Null => {
+                self.run(|_| Ok(Null::<true>::new(self.source()?, depth)), client);
+            }
+            WriteEngine::Pwrite => {
+                let make =
+                    |_| MixedPwrite::new(self.target()?, self.source()?, block).map_err(failed);
+                self.run_with(make, &digest, client);
+            }
+            WriteEngine::Uring => {
+                let make = |_| MixedUring::new(self.target()?, self.source()?, work);
+                self.run_with(make, &digest, client);
+            }
+            _ => self.refuse(client),
         }
     }
 
@@ -139,13 +177,24 @@ impl Writing<'_> {
         make: impl Fn(u32) -> Result<E, Obstacle> + marker::Sync,
         client: &mut impl Client,
     ) {
+        self.run_with(make, &Ignore, client);
+    }
+
+    /// The same with a `consumer` of what is read.
+    fn run_with<E: BlockIo, L: Consume + marker::Sync>(
+        &self,
+        make: impl Fn(u32) -> Result<E, Obstacle> + marker::Sync,
+        consumer: &L,
+        client: &mut impl Client,
+    ) {
         let work = self.work;
         let own = |thread| -> Result<Own<E>, Obstacle> {
             let plan = ThreadPlan::of_write(work, thread, self.seed);
             let state = LoopState::new(&work.io, &plan);
             Ok((make(thread)?, plan, state))
         };
-        move_blocks(&format!("{} {}", work.op, work.engine), work.io.threads, own, &Ignore, client);
+        let name = format!("{} {}", work.op, work.engine);
+        move_blocks(&name, work.io.threads, own, consumer, client);
     }
 
     fn target(&self) -> Result<Target, Obstacle> {
@@ -158,7 +207,14 @@ impl Writing<'_> {
 
     fn source(&self) -> Result<Source, Obstacle> {
         let (block, depth) = (self.work.io.block as usize, self.work.io.depth as usize);
-        Source::new(self.work.content(self.seed), block, depth).map_err(|error| {
+        let source = match self.shared {
+            None => Source::new(self.work.content(self.seed), block, depth),
+            Some(shared) => {
+                let [_, contents @ ..] = generation::contents(shared, self.work.io.size);
+                Source::in_turn(contents, block, depth)
+            }
+        };
+        source.map_err(|error| {
             Obstacle::Failed(format!("preparing the data to write failed: {error}"))
         })
     }

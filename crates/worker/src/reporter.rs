@@ -26,6 +26,8 @@ pub struct Part {
     pub syncs: Latencies,
     /// Response times of its operations, in an open loop.
     pub responses: Latencies,
+    /// Latencies of its reads, in a mixed case.
+    pub reads: Latencies,
 }
 
 /// Passes a client's decision to a team and the team's results to the client.
@@ -54,11 +56,12 @@ impl<C: Client> Conductor<Part> for JobReporter<'_, C> {
             Ok(parts) => {
                 let setup_ns = self.setup_ns;
                 let mut sample = Sample { setup_ns, usage, ..Sample::default() };
-                for Part { span, latencies, syncs, responses } in parts {
+                for Part { span, latencies, syncs, responses, reads } in parts {
                     sample.spans.push(span);
                     sample.latencies.add(&latencies);
                     sample.syncs.add(&syncs);
                     sample.responses.add(&responses);
+                    sample.reads.add(&reads);
                 }
                 Outcome::Done(sample)
             }

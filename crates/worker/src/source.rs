@@ -1,7 +1,9 @@
 //! The data to write, in memory that is filled before the clock starts.
 //!
 //! Stamped content repeats every [`STAMP_PERIOD`] except for the first word of each page. So one
-//! buffer holds everything, and preparing a block takes one store per page.
+//! buffer holds everything, and preparing a block takes one store per page. A file that others read
+//! meanwhile gets another content in each pass; then there are two such buffers, of which each pass
+//! uses one.
 
 use crate::buffer::Buffers;
 use model::content::{Content, ContentKind, STAMP_PAGE, STAMP_PERIOD, WORD_BYTES};
@@ -15,6 +17,10 @@ pub struct Source {
     pool: Pool,
     /// Where each slot's block is.
     made: Box<[BuiltSource]>,
+    /// The index within [`Source::regions`] of the pool's first region.
+    first_region: usize,
+    /// What the next pass writes, if that differs.
+    next: Option<Box<Source>>,
 }
 
 /// The memory that holds the blocks.
@@ -84,7 +90,32 @@ impl Source {
                 panic!("what is written has another kind of content")
             }
         };
-        Ok(Source { content, pool, made: vec![BuiltSource::default(); depth].into_boxed_slice() })
+        let made = vec![BuiltSource::default(); depth].into_boxed_slice();
+        Ok(Source { content, pool, made, first_region: 0, next: None })
+    }
+
+    /// A source of two contents in turn: the first pass writes the first.
+    ///
+    /// # Panics
+    /// As for [`Source::new`].
+    ///
+    /// # Errors
+    /// As for [`Source::new`].
+    pub fn in_turn(contents: [Content; 2], block: usize, depth: usize) -> io::Result<Source> {
+        let [first, second] = contents;
+        let first = Source::new(first, block, depth)?;
+        let mut source = Source::new(second, block, depth)?;
+        source.first_region = first.regions().count();
+        source.next = Some(Box::new(first));
+        Ok(source)
+    }
+
+    /// Begins a pass, with nothing in flight.
+    pub fn begin_pass(&mut self) {
+        if let Some(mut next) = self.next.take() {
+            std::mem::swap(self, &mut *next);
+            self.next = Some(next);
+        }
     }
 
     /// Prepares the `length` bytes at `offset`, a multiple of the block size, in `slot`, whose
@@ -134,16 +165,23 @@ impl Source {
     /// The index within [`Source::regions`] of the block last prepared in `slot`.
     #[inline]
     pub fn region(&self, slot: usize) -> usize {
-        self.made[slot].region
+        self.first_region + self.made[slot].region
     }
 
     /// The memory that holds the blocks. It does not move during the source's lifetime.
     pub fn regions(&self) -> impl Iterator<Item = &[u8]> {
-        let count = match &self.pool {
+        let next = self.next.as_deref();
+        let mut all: Vec<&Source> = std::iter::once(self).chain(next).collect();
+        all.sort_by_key(|source| source.first_region);
+        all.into_iter()
+            .flat_map(|source| (0..source.region_count()).map(|region| source.region_bytes(region)))
+    }
+
+    fn region_count(&self) -> usize {
+        match &self.pool {
             Pool::Plain(_) | Pool::Period(_) => 1,
             Pool::Windows { places, .. } => 1 + places.len(),
-        };
-        (0..count).map(|region| self.region_bytes(region))
+        }
     }
 
     #[inline]
@@ -258,6 +296,29 @@ mod tests {
             let offset = |index| index * step * block as u64;
             let offsets: Vec<u64> = indexes.into_iter().map(offset).collect();
             check(ContentKind::Stamped, depth, block, &offsets);
+        }
+    }
+
+    #[test]
+    fn passes_write_the_contents_in_turn() {
+        for depth in [1, 3] {
+            let [_, contents @ ..] = model::generation::contents(7, 4 << 20);
+            let mut source = Source::in_turn(contents, 8192, depth).expect("room for little");
+            let regions: Vec<_> = source.regions().map(<[u8]>::as_ptr_range).collect();
+            for pass in 0..4 {
+                source.begin_pass();
+                assert!(source.regions().map(<[u8]>::as_ptr_range).eq(regions.iter().cloned()));
+                for (slot, offset) in (0..depth).zip((0..).step_by(STAMP_PERIOD as usize)) {
+                    source.make(slot, offset, 8192);
+                }
+                for (slot, offset) in (0..depth).zip((0..).step_by(STAMP_PERIOD as usize)) {
+                    let mut expected = vec![0; 8192];
+                    contents[pass % 2].fill(offset, &mut expected);
+                    assert!(source.block(slot) == expected, "slot {slot} in pass {pass}");
+                    let block = source.block(slot).as_ptr();
+                    assert!(regions[source.region(slot)].contains(&block));
+                }
+            }
         }
     }
 

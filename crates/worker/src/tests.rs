@@ -12,11 +12,14 @@ use model::pattern::Pattern;
 use model::sample::{PROGRESS_NS, Sample};
 use model::trial::{Job, Outcome};
 use model::zoo;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 mod forbidden;
+mod mixed;
+mod names;
 mod open;
+mod shared;
 mod writing;
 
 /// Agrees to begin and keeps the outcome.
@@ -46,7 +49,16 @@ const SEED: u64 = 11;
 
 fn outcome(work: Work, file: Option<PathBuf>) -> (Job, Outcome) {
     let mut listener = Listener { file: file.clone(), outcome: None };
-    let job = Job { case: Case::own(work), seed: 5, file, source: None };
+    let job = Job { case: Case::own(work), seed: 5, file, source: None, shared: None };
+    perform(&job, &mut listener);
+    (job, listener.outcome.expect("a job that begins has an outcome"))
+}
+
+/// The same for a job on the names in `folder`, with the seed [`SEED`].
+fn outcome_in(work: Work, folder: &Path) -> (Job, Outcome) {
+    let mut listener = Listener { file: None, outcome: None };
+    let file = Some(folder.to_path_buf());
+    let job = Job { case: Case::own(work), seed: SEED, file, source: None, shared: None };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))
 }

@@ -6,7 +6,7 @@ use crate::stage::Circumstances;
 use std::fmt::Write;
 
 /// The titles of all sections, in order.
-pub(super) const SECTIONS: [&str; 4] = ["Files", "Memory", "Writing", "The program"];
+pub(super) const SECTIONS: [&str; 5] = ["Files", "Load", "Memory", "Writing", "The program"];
 
 /// Formats a section.
 pub(super) fn section(circumstances: &Circumstances, method: &str, rows: &[Row]) -> String {

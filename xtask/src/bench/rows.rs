@@ -35,6 +35,8 @@ enum Quantity {
     Iops,
     /// A thread's time per operation.
     Time,
+    /// How much longer an operation of the case to compare with takes.
+    AddedTime,
     /// CPU time per operation.
     Cpu,
 }
@@ -44,7 +46,7 @@ impl Quantity {
         match self {
             Quantity::Throughput => Unit::BytesPerSecond,
             Quantity::Iops => Unit::PerSecond,
-            Quantity::Time | Quantity::Cpu => Unit::Nanoseconds,
+            Quantity::Time | Quantity::AddedTime | Quantity::Cpu => Unit::Nanoseconds,
         }
     }
 
@@ -53,7 +55,7 @@ impl Quantity {
         match self {
             Quantity::Throughput => "throughput",
             Quantity::Iops => "iops",
-            Quantity::Time => "ns_per_op",
+            Quantity::Time | Quantity::AddedTime => "ns_per_op",
             Quantity::Cpu => "cpu_ns_per_op",
         }
     }
@@ -74,7 +76,8 @@ impl Asked {
         let answer = self.find(run);
         let goal = Goal { least: self.least, most: self.most };
         let of_quantity = self.of.unit();
-        let unit = if has_peer { Unit::Ratio } else { of_quantity };
+        let is_ratio = has_peer && self.of != Quantity::AddedTime;
+        let unit = if is_ratio { Unit::Ratio } else { of_quantity };
         let shown = |case: &Value| self.of.of(case).map(|found| of_quantity.show(found.median));
         let dash = || "–".to_owned();
         let (ours, theirs, evidence) = match &answer {
@@ -129,8 +132,8 @@ impl Asked {
         }
     }
 
-    /// The ratio of ours to theirs. For a rate it comes from ioassay's own comparison, if there is
-    /// one; otherwise from the medians, without an interval.
+    /// The ratio of ours to theirs, or the time that theirs adds. For a rate it comes from
+    /// ioassay's own comparison, if there is one; otherwise from the medians, without an interval.
     fn ratio(&self, run: &Value, ours: &Value, theirs: &Value) -> Result<Figure, String> {
         let compared = run["comparisons"].as_array().into_iter().flatten();
         let of = |found: &&Value, case: &Value, base: &Value| {
@@ -153,7 +156,11 @@ impl Asked {
         let (Some(ours), Some(theirs)) = (ours, theirs) else {
             return Err("one of the two lacks this figure".to_owned());
         };
-        Ok(Figure { median: ours.median / theirs.median, interval: None })
+        let median = match self.of {
+            Quantity::AddedTime => theirs.median - ours.median,
+            _ => ours.median / theirs.median,
+        };
+        Ok(Figure { median, interval: None })
     }
 }
 
@@ -246,6 +253,17 @@ mod tests {
         assert_eq!((row.ours.as_str(), row.theirs.as_str()), ("0.0 MB/s", "fio: 0.0 MB/s"));
         let expected = "device, device 200 % · device, device 200 %, doubtful: Foreign";
         assert_eq!(row.evidence, expected);
+    }
+
+    #[test]
+    fn what_the_other_case_adds_is_a_time() {
+        let mut run = run("sound");
+        for (case, ns) in [(0, 30.0), (1, 52.5)] {
+            run["cases"][case]["ns_per_op"] = json!({ "median": ns, "low": null, "high": null });
+        }
+        let row = row(&run, "added-time", "{ peer = 'fio' }");
+        assert_eq!(row.figure, Ok(Figure { median: 22.5, interval: None }));
+        assert_eq!((row.unit, row.show().as_str()), (Unit::Nanoseconds, "22.5 ns"));
     }
 
     #[test]

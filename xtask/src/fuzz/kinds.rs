@@ -82,7 +82,8 @@ fn wires(_: &Path) -> Vec<String> {
     let replies = record.trials.iter().flat_map(|trial| Reply::of(&trial.outcome));
     let replies = replies.take(50).map(|reply| reply.encode());
     let job = |case: Case| {
-        Request::Job(Job { case, seed: 3, file: Some("/tmp/x".into()), source: None }).encode()
+        Request::Job(Job { case, seed: 3, file: Some("/tmp/x".into()), source: None, shared: None })
+            .encode()
     };
     replies.chain(zoo::cases().into_iter().map(job)).collect()
 }
@@ -154,7 +155,7 @@ fn record(text: &str) -> Result<(), String> {
     let Ok(mut record) = Record::decode(text) else { return Ok(()) };
     record.header.plan.view = Some(ioassay::recipe::view_of(&record.header.plan));
     let assessment = assess::assess(&record);
-    let versus = assess::compare(Judged::of(&record), Judged::of(&zoo::record()), &[]);
+    let versus = assess::compare(Judged::of(record), Judged::of(zoo::record()), &[]);
     let (paths, style) = (["a", "b"], Style { colour: false, width: 100 });
     let coloured = report::text(&assessment, &Style { colour: true, width: 40 });
     ensure(report::to_terminal(&coloured) == coloured, "coloured text steers")?;

@@ -89,7 +89,9 @@ impl Group {
             }
             write(&root.join("cgroup.subtree_control"), &format!("+{second}"))?;
         }
-        let directory = parent.join(format!("ioassay-honesty-{}", std::process::id()));
+        let of_device = device.replace(':', "-");
+        let name = format!("ioassay-honesty-{}-{of_device}", std::process::id());
+        let directory = parent.join(name);
         fs::create_dir(&directory).map_err(|e| format!("'{}': {e}", directory.display()))?;
         let group = Group { directory, is_second, device: device.to_owned() };
         group.set(limit)?;

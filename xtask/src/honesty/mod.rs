@@ -14,6 +14,7 @@ mod scene;
 mod page;
 mod clean;
 mod stop;
+mod hold;
 
 use crate::options::at_least;
 use crate::stage::{Circumstances, Stage};
@@ -49,6 +50,10 @@ pub(crate) struct Options {
     /// Instead stop ioassay and fio in the middle of a steady load: half a minute
     #[arg(long, conflicts_with_all = ["only", "clean"])]
     stop: bool,
+    /// Instead find N times the load that a device with a known limit holds: 20 minutes, as root
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20",
+          value_parser = at_least::<1>, conflicts_with_all = ["only", "clean", "stop"])]
+    hold: Option<usize>,
     /// The directory below which faults are planted
     #[arg(long = "dir", value_name = "DIR", default_value_os_t = crate::target())]
     directory: PathBuf,
@@ -66,10 +71,14 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
         let tallies = places.map(|place| Ok((storage(&stage, place)?, survey(&stage, place, n)?)));
         let tallies: Vec<_> = tallies.into_iter().collect::<Result<_>>()?;
         let text = clean::section(&circumstances(root, &stage, &[])?, &tallies);
-        return document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[2], text)]);
+        return document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[3], text)]);
     }
     if options.stop {
         return document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[1], stop(root, &stage)?)]);
+    }
+    if let Some(n) = options.hold {
+        let text = hold::section(&stage, &circumstances(root, &stage, &[])?, n)?;
+        return document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[2], text)]);
     }
     let shell = Shell::new()?;
     shell.change_dir(root);
@@ -172,12 +181,29 @@ mod tests {
 
     #[test]
     fn options_are_read() {
-        let usual = Options { only: None, clean: None, stop: false, directory: crate::target() };
+        let directory = crate::target();
+        let usual = Options { only: None, clean: None, stop: false, hold: None, directory };
         options::check("", &usual);
-        let clean = |n, directory| Options { only: None, clean: Some(n), stop: false, directory };
+        let clean = |n, directory| Options {
+            only: None,
+            clean: Some(n),
+            stop: false,
+            hold: None,
+            directory,
+        };
         options::check("--clean", &clean(20, crate::target()));
         options::check("--clean --dir /d", &clean(20, "/d".into()));
         options::check("--dir /d --clean 3", &clean(3, "/d".into()));
+        options::check(
+            "--hold 3",
+            &Options {
+                hold: Some(3),
+                only: None,
+                clean: None,
+                stop: false,
+                directory: crate::target(),
+            },
+        );
         options::check("--only tmpfs", &Options { only: Some("tmpfs".to_owned()), ..usual });
         let wrong = ["--clean x", "--clean 0", "--dir", "--only --clean", "--only a --clean"];
         options::refused::<Options>(&wrong);

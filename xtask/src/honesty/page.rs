@@ -9,7 +9,8 @@ use model::units;
 use std::fmt::Write;
 
 /// The titles of all sections, in order.
-pub(super) const SECTIONS: [&str; 3] = ["Faults", "A stop under load", "Clean runs"];
+pub(super) const SECTIONS: [&str; 4] =
+    ["Faults", "A stop under load", "The load that is held", "Clean runs"];
 
 /// A fault and the tools' results, or why it could not be planted.
 pub(super) type Played<'a> = (&'a Fault, Result<Vec<Ran>, String>);

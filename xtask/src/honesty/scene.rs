@@ -304,7 +304,7 @@ fn run(mut command: Command) -> Result<Output> {
 }
 
 /// A device's `MAJOR:MINOR`.
-fn number(device: &str) -> Result<String> {
+pub(super) fn number(device: &str) -> Result<String> {
     let path = format!("/sys/block/{device}/dev");
     Ok(fs::read_to_string(&path).context(path)?.trim().to_owned())
 }

@@ -140,7 +140,7 @@ pub(super) fn alike(sessions: usize) -> Table {
             let rates: Vec<f64> = noise.run(rng, split).iter().map(|round| round.value).collect();
             record::of_invocations(&[&rates], split.0 as u32)
         };
-        let versus = assess::compare(Judged::of(&made()), Judged::of(&made()), &[]);
+        let versus = assess::compare(Judged::of(made()), Judged::of(made()), &[]);
         versus.pairs.iter().any(|pair| pair.comparison.difference == Difference::Different)
     })
 }

@@ -7,6 +7,8 @@ mod record;
 mod rounds;
 mod invocations;
 mod rules;
+mod prunes;
+mod fleets;
 mod latencies;
 
 use crate::generated;
@@ -34,7 +36,7 @@ struct Simulation {
     run: fn(usize) -> Table,
 }
 
-const ALL: [Simulation; 12] = [
+const ALL: [Simulation; 14] = [
     Simulation {
         title: "The interval of a figure holds the machine's median, by rounds:",
         part: 1,
@@ -67,6 +69,16 @@ const ALL: [Simulation; 12] = [
     Simulation { title: "Comparisons, by rounds:", part: 4, run: rules::compared },
     Simulation { title: "The fastest of equal cases, by rounds:", part: 10, run: rules::fastest },
     Simulation { title: "Steps between runs:", part: 4, run: rules::trends },
+    Simulation {
+        title: "An axis of seven values is pruned, by invocations × rounds and noise:",
+        part: 4,
+        run: prunes::pruned,
+    },
+    Simulation {
+        title: "The odd hosts of a fleet are named, and no others, or any if all are alike:",
+        part: 4,
+        run: fleets::odd_hosts,
+    },
 ];
 
 /// Runs the simulations and writes their tables into the document at `root`.

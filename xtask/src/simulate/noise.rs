@@ -79,7 +79,8 @@ pub(super) fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }
 
-fn student_of_three(rng: &mut Rng) -> f64 {
+/// A value of Student's t distribution with three degrees of freedom.
+pub(super) fn student_of_three(rng: &mut Rng) -> f64 {
     let squares: f64 = (0..3).map(|_| normal(rng).powi(2)).sum();
     normal(rng) / (squares / 3.0).sqrt()
 }

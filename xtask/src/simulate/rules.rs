@@ -94,7 +94,7 @@ pub(super) fn compared(sessions: usize) -> Table {
                 let level = level * (1.0 + off * normal(rng));
                 record::of_invocations(&[&NORMAL.rates(rng, n, |_| level)], 5)
             };
-            let versus = assess::compare(Judged::of(&of_run(1.0)), Judged::of(&of_run(after)), &[]);
+            let versus = assess::compare(Judged::of(of_run(1.0)), Judged::of(of_run(after)), &[]);
             versus.pairs.iter().any(|pair| pair.comparison.difference == Difference::Different)
         });
     }

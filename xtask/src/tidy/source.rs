@@ -11,6 +11,9 @@ pub(crate) const FILE_BYTES_MAX: u64 = 1024 * 1024;
 /// Folders without hand-written files.
 const FOREIGN_FOLDERS: [&str; 2] = [".git", "target"];
 
+/// The folder of packages, which only the root has.
+const PACKAGES: &str = "dist";
+
 /// A file of the workspace.
 #[derive(Debug)]
 pub(crate) struct Source {
@@ -67,7 +70,7 @@ pub(crate) fn read_all(root: &Path) -> Result<Vec<Source>> {
             let name = entry.file_name().to_string_lossy().into_owned();
             let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
             let kind = entry.file_type().with_context(|| format!("failed to look at {path}"))?;
-            if kind.is_dir() && !FOREIGN_FOLDERS.contains(&name.as_str()) {
+            if kind.is_dir() && path != PACKAGES && !FOREIGN_FOLDERS.contains(&name.as_str()) {
                 folders.push(path);
             } else if kind.is_file() {
                 sources.push(read(root, path)?);

@@ -35,7 +35,7 @@ fn above(row: &Row, held: &CeilingShare, part: &str) -> Option<Draft> {
         _ => "too few paired rounds for an interval".to_string(),
     };
     let seen = format!(
-        "the figure{part} is {:.3} of its ceiling, '{}' ({interval})",
+        "the figure{part} is {:.3} times its ceiling, '{}' ({interval})",
         share.median, held.base
     );
     let (severity, cause, remedy) = cause(row, held, least);
@@ -49,6 +49,9 @@ fn cause(row: &Row, held: &CeilingShare, least: f64) -> (Severity, &'static str,
     if is_loose && least <= WRITING_MOST {
         let cause = "a store need not wait for its line, so writing can be faster than reading";
         (Severity::Note, cause, "compare it with other writing rows")
+    } else if held.share.low.is_none() {
+        let cause = "without an interval, nothing tells chance from a fault";
+        (Severity::Note, cause, "measure more rounds")
     } else if least <= ABOVE_MOST {
         let cause = "the excess is within the variation of both";
         (Severity::Note, cause, "read it as 'as fast as its ceiling'")

@@ -1,14 +1,15 @@
 //! Whether the page cache was as claimed.
 
 use super::context::{Context, Draft, is_many_times};
+use super::names;
 use crate::counted::Counted;
 use crate::disturbance::WARM_LEAST;
 use crate::finding::Severity;
-use crate::served::{SHARE_NOISE, hit_share, unreached_share};
+use crate::served::{SHARE_NOISE, hit_share};
 use crate::summary::{ServedBy, Summary};
 use model::case::{Cache, Op, ReadWork, Sync, WriteEngine, WriteWork};
 use model::evidence::Residency;
-use model::host::{Direct, Medium, Storage};
+use model::host::{Medium, Storage};
 use model::pattern::Pattern;
 use model::units::{self, percent};
 
@@ -21,7 +22,7 @@ const OVER_READ_MOST: f64 = 0.05;
 /// Claimed cold, but the page cache served more than 1 % of the bytes, or readahead fetched random
 /// blocks before they were requested (METHODOLOGY.md).
 pub(super) fn cache_leak(context: &Context) -> Option<Draft> {
-    copy_leak(context).or_else(|| read_leak(context))
+    copy_leak(context).or_else(|| read_leak(context)).or_else(|| names::not_cold(context))
 }
 
 /// A copy of a cold source for which the devices read less than was copied. If they read almost
@@ -84,12 +85,12 @@ fn read_ahead(context: &Context, work: &ReadWork) -> Option<Draft> {
 }
 
 /// The hit share, if it is above the noise and the page cache served.
-fn leaked(context: &Context) -> Option<f64> {
+pub(super) fn leaked(context: &Context) -> Option<f64> {
     let by_cache = context.is_served(&[ServedBy::PageCache, ServedBy::Mixed]);
     context.summary.hit_share.filter(|hit| by_cache && *hit > SHARE_NOISE)
 }
 
-fn leaks(context: &Context, work: &ReadWork, trial: &Counted) -> bool {
+pub(super) fn leaks(context: &Context, work: &ReadWork, trial: &Counted) -> bool {
     hit_share(context.measured, work, trial).is_some_and(|hit| hit > SHARE_NOISE)
 }
 
@@ -101,6 +102,9 @@ pub(super) fn not_warm(context: &Context) -> Option<Draft> {
     if medium == Some(Medium::Ram) {
         // A file kept in memory can't be cached or evicted: rule Ram reports it.
         return None;
+    }
+    if context.measured.case.metadata().is_some() {
+        return names::not_warm(context);
     }
     if context.claims(Cache::Warm).is_none() {
         return void(&not_warm_to_write(context)?);
@@ -162,99 +166,6 @@ fn not_warm_to_write(context: &Context) -> Option<String> {
     let before = cached_share(context, |trial| trial.evidence.residency_before);
     let before = before.filter(|share| *share < WARM_LEAST)?;
     Some(format!("the page cache held {} of the file before the trials", percent(before)))
-}
-
-/// Claimed direct, but the bytes went through the page cache: the canary showed it, the cached part
-/// of the file grew, or the cache served hits or kept what was written (METHODOLOGY.md).
-pub(super) fn direct_ignored(context: &Context) -> Option<Draft> {
-    passed_by_cache(context).or_else(|| copied_through_cache(context))
-}
-
-fn passed_by_cache(context: &Context) -> Option<Draft> {
-    let reads = context.claims(Cache::Direct);
-    let writes = context.write().filter(|work| work.io.cache == Cache::Direct);
-    if reads.is_none() && writes.is_none() {
-        return None;
-    }
-    let storage = context.measured.storage.filter(|storage| storage.medium != Medium::Ram)?;
-    // The copies of btrfs sometimes leave pages behind; `copied_through_cache` reports them.
-    let grown_share = grown_share(context).filter(|_| !is_summed_up_by_btrfs(context));
-    let seen = if matches!(storage.direct, Direct::Accepted { bypasses: Some(false), .. }) {
-        format!("on {}, a canary read with O_DIRECT stayed in the page cache", storage.file_system)
-    } else if let Some(share) = grown_share {
-        format!("pages with {} of the bytes appeared in the page cache", percent(share))
-    } else if let Some(work) = reads {
-        let trials = context.how_many(|trial| leaks(context, work, trial));
-        let hit = leaked(context)?;
-        format!("{} of the bytes came without a device read (in {trials})", percent(hit))
-    } else {
-        format!("{} of the bytes had not reached a device at the end", percent(kept(context)?))
-    };
-    let message =
-        format!("claimed direct, but {seen}: this file system accepts O_DIRECT and ignores it");
-    let remedy = "use another cache state, or another file system (on btrfs, a directory with \
-                  'chattr +C' and no compression)";
-    Draft::new(Severity::Void, message, remedy)
-}
-
-/// The share of the bytes for which pages of the file appeared in the page cache, above the noise.
-fn grown_share(context: &Context) -> Option<f64> {
-    let page = context.measured.host.page;
-    let grown = |trial: &Counted| {
-        let (before, after) = (trial.evidence.residency_before?, trial.evidence.residency_after?);
-        Some((
-            after.cached.saturating_sub(before.cached).saturating_mul(page),
-            trial.sample.bytes(),
-        ))
-    };
-    context.total_share(grown).filter(|share| *share > SHARE_NOISE)
-}
-
-/// The share of direct writes that no device had at the end, above the noise. After a sync it is
-/// not in the page cache either: rule Compressed reports that.
-fn kept(context: &Context) -> Option<f64> {
-    let by_cache = context.is_served(&[ServedBy::PageCache, ServedBy::Mixed]);
-    context.write().filter(|work| by_cache && !work.sync.claims_durable())?;
-    unreached_share(context.measured).filter(|share| *share > SHARE_NOISE)
-}
-
-/// btrfs copies direct writes of checksummed data through the page cache. Probes seldom see the
-/// pages: they are gone when the write returns.
-fn copied_through_cache(context: &Context) -> Option<Draft> {
-    if !is_summed_up_by_btrfs(context) {
-        return None;
-    }
-    let seen = match (grown_share(context), release(&context.measured.host.os)) {
-        (Some(share), _) => format!("pages with {} of the bytes appeared there", percent(share)),
-        (None, Some(os)) if os < BTRFS_COPIES => return None,
-        (None, _) => "all writes, since Linux 6.14".to_string(),
-    };
-    let message = format!(
-        "claimed direct, but btrfs copies checksummed data through the page cache ({seen}): the \
-         figure includes that copy"
-    );
-    let remedy = "write to a directory with 'chattr +C' (ioassay can't see it, so this doubt \
-                  remains), or mount with 'nodatasum'";
-    Draft::new(Severity::Doubt, message, remedy)
-}
-
-/// Whether the case writes directly to a file on btrfs whose data is checksummed.
-fn is_summed_up_by_btrfs(context: &Context) -> bool {
-    let writes = |work: &&WriteWork| work.io.cache == Cache::Direct && work.op != Op::Sync;
-    let sums_up = |option: &str| !matches!(option, "nodatasum" | "nodatacow");
-    context.write().filter(writes).is_some()
-        && context.measured.storage.is_some_and(|storage| {
-            storage.file_system == "btrfs" && storage.mount_options.split(',').all(sums_up)
-        })
-}
-
-/// The first release that copies all of it.
-const BTRFS_COPIES: (u32, u32) = (6, 14);
-
-/// The first two numbers of an OS's release: `Linux 6.18.44`.
-fn release(os: &str) -> Option<(u32, u32)> {
-    let mut numbers = os.split_whitespace().nth(1)?.split('.');
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
 /// With more of the pages than this in the page cache, the calls were ordinary ones.

@@ -1,6 +1,6 @@
 //! What a rule sees, and what it returns.
 
-use crate::counted::{Counted, only_syncs};
+use crate::counted::{Counted, counts_calls};
 use crate::finding::{Code, Finding, Severity};
 use crate::measured::Measured;
 use crate::ratio::Ratio;
@@ -74,7 +74,8 @@ impl Context<'_> {
     /// Whether the case moves bytes: the null engine moves none.
     pub(crate) fn moves(&self) -> bool {
         let in_memory = self.measured.case.memory().is_some();
-        in_memory || self.read().is_some() || self.write().is_some()
+        let on_names = self.measured.case.metadata().is_some();
+        in_memory || on_names || self.read().is_some() || self.write().is_some()
     }
 
     /// The work that reads a file, if the case claims this cache state.
@@ -101,7 +102,11 @@ impl Context<'_> {
 
     /// A rate in words: bytes per second, or IOPS if the case only syncs.
     pub(crate) fn rate(&self, value: f64) -> String {
-        if only_syncs(self.measured.case) { format!("{}IOPS", scaled(value)) } else { rate(value) }
+        if counts_calls(self.measured.case) {
+            format!("{}IOPS", scaled(value))
+        } else {
+            rate(value)
+        }
     }
 
     /// `3 of 10 trials`: the number of trials that are `seen`.

@@ -10,7 +10,7 @@ use crate::summary::ServedBy;
 use model::case::{Advice, Cache, Op, ReadWork, Sync};
 use model::pattern::Pattern;
 use model::sample::Latencies;
-use model::units::{nanoseconds, percent, rate, scaled};
+use model::units::{nanoseconds, percent, scaled};
 use std::time::Duration;
 
 /// Fewer steps than this are not judged (METHODOLOGY.md).
@@ -31,7 +31,7 @@ pub(super) fn transient(context: &Context) -> Option<Draft> {
     if !is_judged || course.is_steady != Some(false) || course.change.is_some() {
         return None;
     }
-    let message = format!("the rate is not steady: {}", trend(course)?);
+    let message = format!("the rate is not steady: {}", trend(context, course)?);
     let remedy = "measure until it is steady, with --sustain; a longer or shorter trial has \
                   another figure";
     Draft::new(Severity::Doubt, message, remedy)
@@ -48,7 +48,7 @@ fn not_sustained(
         return None;
     }
     let how = match course.filter(|_| is_steady == Some(false)) {
-        Some(course) => format!("was not steady then: {}", trend(course)?),
+        Some(course) => format!("was not steady then: {}", trend(context, course)?),
         None => "has too few steps to tell".to_string(),
     };
     let most = nanoseconds(budget.as_nanos() as f64);
@@ -58,19 +58,19 @@ fn not_sustained(
 
 /// A time series in words: how it starts and ends, and between which rates it swings. Nothing about
 /// what follows.
-fn trend(course: &TimeSeries) -> Option<String> {
+fn trend(context: &Context, course: &TimeSeries) -> Option<String> {
     let rates = &course.rates;
     let (first, last) = thirds(rates)?;
     let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
     let most = rates.iter().copied().fold(0.0, f64::max);
     Some(format!(
         "{} in the first third of {}, {} in the last (steps of {}: {} to {})",
-        rate(first),
+        context.rate(first),
         nanoseconds(course.step_ns as f64 * rates.len() as f64),
-        rate(last),
+        context.rate(last),
         nanoseconds(course.step_ns as f64),
-        rate(least),
-        rate(most),
+        context.rate(least),
+        context.rate(most),
     ))
 }
 
@@ -88,8 +88,9 @@ pub(super) fn step_change(context: &Context) -> Option<Draft> {
 fn step_within(context: &Context) -> Option<Draft> {
     let course = context.summary.course.as_ref()?;
     let Change { before, after, at_bytes, at_ns } = course.change?;
-    let (before, after) = (rate(before), rate(after));
-    let place = format!("{}B, after {}", scaled(at_bytes as f64), nanoseconds(at_ns as f64));
+    let (before, after) = (context.rate(before), context.rate(after));
+    let unit = if context.measured.case.metadata().is_some() { " names" } else { "B" };
+    let place = format!("{}{unit}, after {}", scaled(at_bytes as f64), nanoseconds(at_ns as f64));
     let length_ns = course.step_ns as f64 * course.rates.len() as f64;
     if course.change?.is_rise() && at_ns as f64 <= START * length_ns {
         let share = percent(at_ns as f64 / length_ns);

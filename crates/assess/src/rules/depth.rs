@@ -20,8 +20,7 @@ const REACHED_LEAST: f64 = 0.50;
 pub(super) fn depth_not_reached(context: &Context) -> Option<Draft> {
     let io = judged(context)?;
     let asked = u64::from(io.depth) * u64::from(io.threads);
-    let is_write = context.write().is_some();
-    let mean = median(&context.measured.values(|trial| in_flight(trial, is_write)))?;
+    let mean = median(&context.measured.values(|trial| in_flight(context, trial)))?;
     let share = mean / asked as f64;
     if share >= REACHED_LEAST {
         return None;
@@ -51,18 +50,25 @@ fn judged<'a>(context: &'a Context) -> Option<&'a Io> {
     is_one_to_one.then_some(io)
 }
 
-/// Operations that the devices had at once, on average: operations a second, or requests if those
-/// are more, times the mean time of a request.
-fn in_flight(trial: &Counted, is_write: bool) -> Option<f64> {
-    let evidence = &trial.evidence;
-    let (requests, ns) = match is_write {
-        false => (evidence.device_reads?, evidence.device_read_ns?),
-        true => (evidence.device_writes?, evidence.device_write_ns?),
-    };
+/// Operations that the devices had at once, on average: for reads, for writes, or for both added.
+fn in_flight(context: &Context, trial: &Counted) -> Option<f64> {
+    let (evidence, sample) = (&trial.evidence, trial.sample);
+    let of_reads = |ops| at_once(trial, ops, evidence.device_reads?, evidence.device_read_ns?);
+    let of_writes = |ops| at_once(trial, ops, evidence.device_writes?, evidence.device_write_ns?);
+    match context.write() {
+        None => of_reads(sample.ops()),
+        Some(work) if work.read_share == 0 => of_writes(sample.ops()),
+        Some(_) => Some(of_reads(sample.read_ops())? + of_writes(sample.written_ops())?),
+    }
+}
+
+/// By Little's law: operations a second, or requests if those are more, times the mean time of a
+/// request.
+fn at_once(trial: &Counted, ops: u64, requests: u64, ns: u64) -> Option<f64> {
     let elapsed_ns = trial.sample.elapsed_ns();
     if requests == 0 || elapsed_ns == 0 {
         return None;
     }
     let mean_ns = ns as f64 / requests as f64;
-    Some(trial.sample.ops().max(requests) as f64 / elapsed_ns as f64 * mean_ns)
+    Some(ops.max(requests) as f64 / elapsed_ns as f64 * mean_ns)
 }

@@ -71,13 +71,21 @@ pub(super) fn cpu_bound(context: &Context) -> Option<Draft> {
     if busy < CPU_BUSY {
         return None;
     }
+    // Whoever polls is always busy, also while the device is slow.
+    let polls = context.read().is_some_and(|work| work.submission.polls());
     let message = format!(
-        "{threads} {} used {} of {busiest} {}: the CPU limits this figure, not the device",
+        "{threads} {} used {} of {busiest} {}: {}",
         if threads == 1 { "thread" } else { "threads" },
         percent(busy),
         if busiest == 1 { "processor" } else { "processors" },
+        match polls {
+            true => "polling keeps them busy, so it is unknown whether the CPU limits this figure",
+            false => "the CPU limits this figure, not the device",
+        },
     );
-    let remedy = if context.write().is_some() {
+    let remedy = if polls {
+        "compare it with submission 'enter', which sleeps while the device works"
+    } else if context.write().is_some() {
         "use larger blocks, or more threads if there are processors for them"
     } else {
         "use larger blocks, more threads if there are processors for them, or touch 'none' to see \
@@ -103,7 +111,8 @@ pub(super) fn too_few(context: &Context) -> Option<Draft> {
     };
     let failed: usize = context.measured.failed.len();
     let others = if failed > 0 { format!(", {failed} failed") } else { String::new() };
-    let message = format!("only {n} rounds count{others}: {interval}");
+    let rounds = if n == 1 { "1 round counts".into() } else { format!("{n} rounds count") };
+    let message = format!("only {rounds}{others}: {interval}");
     Draft::new(Severity::Doubt, message, "ask for at least 7 rounds, or 10 if time allows")
 }
 
@@ -120,11 +129,17 @@ pub(super) fn wide_interval(context: &Context) -> Option<Draft> {
         _ => ("invocations", "more invocations"),
     };
     let message = format!(
-        "the {units} differ so much that the upper end of the interval is {:.1} times the lower",
-        high / low
+        "the {units} differ so much that the upper end of the interval is {} times the lower",
+        times(high / low)
     );
     let remedy = format!("find what changes between {units}, or ask for {more}");
     Draft::new(Severity::Doubt, message, &remedy)
+}
+
+/// A ratio in words; of a few units that differ widely, it has no meaning.
+fn times(ratio: f64) -> String {
+    const MANY: f64 = 1000.0;
+    if ratio < MANY { format!("{ratio:.1}") } else { format!("more than {MANY}") }
 }
 
 /// With this share of failed trials, the others no longer represent the case.
@@ -170,7 +185,7 @@ fn too_few_invocations(invocations: usize) -> Option<Draft> {
 pub(super) fn too_short(context: &Context) -> Option<Draft> {
     let elapsed = median(&context.measured.values(|trial| Some(trial.timed_ns as f64)))?;
     let (doubt, note) = match context.measured.case.work {
-        Work::Read(_) | Work::Write(_) => (FILE_NS_DOUBT, FILE_NS_NOTE),
+        Work::Read(_) | Work::Write(_) | Work::Metadata(_) => (FILE_NS_DOUBT, FILE_NS_NOTE),
         Work::Memory(_) => (MEMORY_NS_LEAST, MEMORY_NS_LEAST),
     };
     let severity = match elapsed {

@@ -105,7 +105,8 @@ fn is_of_reads(what: Limited) -> bool {
 /// although the OS may have merged some after counting them against the limit.
 fn used_share(context: &Context, storage: &Storage, limit: &Limit) -> Option<f64> {
     let is_direct = context.measured.case.cache() == Some(Cache::Direct);
-    let is_told = is_direct && !only_syncs(context.measured.case);
+    let is_alike = context.write().is_none_or(|work| work.read_share == 0);
+    let is_told = is_direct && is_alike && !only_syncs(context.measured.case);
     let times = |layer: &Layer| match is_of_reads(limit.what) {
         true => f64::from(layer.reads.least),
         false => f64::from(layer.writes.least),

@@ -37,7 +37,7 @@ pub(super) fn host_cache(row: &Row, rows: &[Row]) -> Option<Draft> {
 
 /// Direct writes are far faster than direct reads of the same shape.
 fn faster_than_read(row: &Row, work: &WriteWork, rows: &[Row]) -> Option<String> {
-    if work.op != Op::Write || work.io.cache != Cache::Direct {
+    if work.op != Op::Write || work.io.cache != Cache::Direct || work.read_share > 0 {
         return None;
     }
     let is_same = |read: &ReadWork| {

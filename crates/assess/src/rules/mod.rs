@@ -1,7 +1,10 @@
 //! One small function for each finding on a case, and the table of them.
 
 mod context;
+mod names;
 mod cache;
+mod direct;
+mod sharing;
 mod origin;
 mod unseen;
 mod effort;
@@ -30,10 +33,10 @@ use model::host::Storage;
 type Rule = fn(&Context) -> Option<Draft>;
 
 /// The rule of each finding on a case.
-const RULES: [(Code, Rule); 43] = [
+const RULES: [(Code, Rule); 46] = [
     (Code::CacheLeak, cache::cache_leak),
     (Code::NotWarm, cache::not_warm),
-    (Code::DirectIgnored, cache::direct_ignored),
+    (Code::DirectIgnored, direct::direct_ignored),
     (Code::CacheKept, cache::cache_kept),
     (Code::PartlyCached, cache::partly_cached),
     (Code::CacheUnseen, cache::cache_unseen),
@@ -45,12 +48,15 @@ const RULES: [(Code, Rule); 43] = [
     (Code::LoopCached, origin::loop_cached),
     (Code::DigestMismatch, origin::digest_mismatch),
     (Code::BytesUnchecked, origin::bytes_unchecked),
+    (Code::TornPages, sharing::torn_pages),
+    (Code::OverlapUnseen, sharing::overlap_unseen),
     (Code::NotDurable, writing::not_durable),
     (Code::AcknowledgedOnly, writing::acknowledged_only),
     (Code::DirtyStart, writing::dirty_start),
     (Code::Compressed, writing::compressed),
     (Code::NearlyFull, writing::nearly_full),
     (Code::Allocating, writing::allocating),
+    (Code::InodesHeld, names::inodes_held),
     (Code::ThrottledWriteback, writing::throttled_writeback),
     (Code::PageSize, pages::page_size),
     (Code::OverheadBound, effort::overhead_bound),

@@ -26,7 +26,7 @@ pub(super) fn remote_pages(context: &Context) -> Option<Draft> {
     let bytes = match &measured.case.work {
         Work::Memory(work) => work.working_set,
         Work::Read(work) if work.engine == Engine::Load => work.io.size,
-        Work::Read(_) | Work::Write(_) => return None,
+        Work::Read(_) | Work::Write(_) | Work::Metadata(_) => return None,
     };
     // With several threads, it is unknown whose a page was.
     if measured.case.threads() > 1 || bytes < ARRAYS_LEAST {

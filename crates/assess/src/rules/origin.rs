@@ -1,6 +1,7 @@
 //! Where the bytes came from, whether they are right, and noisy neighbors.
 
 use super::context::{Context, Draft, is_many_times};
+use super::sharing::wrong_pages;
 use crate::counted::{Counted, is_actor_right};
 use crate::disturbance::share_of_others;
 use crate::finding::Severity;
@@ -8,7 +9,7 @@ use crate::served::{SHARE_NOISE, called_share, hole_share};
 use crate::stats::median;
 use crate::summary::ServedBy;
 use crate::writing::syncs;
-use model::case::{Cache, Case, Kernel, OWN_PEER, Op, Sync, Touch, Work};
+use model::case::{Cache, Case, Kernel, NameSync, OWN_PEER, Op, Sync, Touch, Work};
 use model::host::Device;
 use model::units::{bytes_rounded, percent};
 
@@ -84,8 +85,13 @@ pub(super) fn claim(context: &Context) -> Option<(&'static str, Severity)> {
     if let Some(sync) = sync {
         return Some((sync.name(), Severity::Doubt));
     }
+    let names = context.measured.case.metadata();
+    if let Some(work) = names.filter(|work| work.sync == NameSync::Fsync) {
+        return Some((work.sync.name(), Severity::Doubt));
+    }
     let reads = context.read().map(|work| work.io.cache);
-    let cache = reads.or(context.write().map(|work| work.io.cache))?;
+    let cache = reads.or(context.write().map(|work| work.io.cache));
+    let cache = cache.or(names.map(|work| work.cache))?;
     let severity = match cache {
         Cache::Direct | Cache::Cold | Cache::DontCache => Severity::Doubt,
         Cache::Warm | Cache::AsIs => Severity::Note,
@@ -127,7 +133,7 @@ pub(super) fn loop_cached(context: &Context) -> Option<Draft> {
 
 /// The bytes read, or read back, are not those written. One such trial is enough.
 pub(super) fn digest_mismatch(context: &Context) -> Option<Draft> {
-    if let Some(fault) = actor_mismatch(context) {
+    if let Some(fault) = wrong_pages(context).or_else(|| actor_mismatch(context)) {
         return Some(fault);
     }
     let differs = |trial: &Counted| trial.is_right() == Some(false);
@@ -146,6 +152,10 @@ pub(super) fn digest_mismatch(context: &Context) -> Option<Draft> {
             "{whose}the data read back is not the data written (in {trials}): bytes were skipped, \
              lost or changed"
         ),
+        None if case.metadata().is_some() => format!(
+            "{whose}the names found, or left in the directories, are not those that the calls make \
+             (in {trials})"
+        ),
         None => format!(
             "{whose}the digest is wrong in {trials}: bytes were skipped, read or written twice, or \
              changed"
@@ -156,6 +166,7 @@ pub(super) fn digest_mismatch(context: &Context) -> Option<Draft> {
             "verify the file with 'ioassay data verify'; if it is intact, the worker is wrong"
         }
         Work::Write(_) => "the worker is wrong, or the storage lost or changed the data",
+        Work::Metadata(_) => "the worker is wrong, or the file system lost or changed names",
         Work::Memory(_) => "the worker is wrong, or this machine's memory is",
     };
     Draft::new(Severity::Void, message, remedy)
@@ -197,7 +208,7 @@ pub(super) fn bytes_unchecked(context: &Context) -> Option<Draft> {
 fn counts(case: &Case) -> bool {
     match &case.work {
         Work::Read(work) => work.touch == Touch::Count,
-        Work::Write(_) => false,
+        Work::Write(_) | Work::Metadata(_) => false,
         Work::Memory(work) => work.kernel == Kernel::Count,
     }
 }
@@ -299,12 +310,14 @@ fn foreign_writes(context: &Context) -> Option<Draft> {
     let times = f64::from(context.measured.writes().most?);
     let own = |trial: &Counted| {
         let syncs = match work.sync {
-            Sync::Dsync => trial.sample.ops(),
+            Sync::Dsync => trial.sample.written_ops(),
             _ => syncs(work, trial),
         };
         // For a part of a page, the whole page is written.
-        let pages = work.io.block.div_ceil(page) as f64 * page as f64 * trial.sample.ops() as f64;
-        let data = if work.op == Op::Sync { 0.0 } else { pages.max(trial.sample.bytes() as f64) };
+        let whole = work.io.block.div_ceil(page) as f64 * page as f64;
+        let pages = whole * trial.sample.written_ops() as f64;
+        let written = trial.sample.written_bytes() as f64;
+        let data = if work.op == Op::Sync { 0.0 } else { pages.max(written) };
         times * (OWN_WRITES_MOST * data + METADATA_OF_SYNC * syncs as f64 + METADATA)
     };
     let beyond = |trial: &Counted| {

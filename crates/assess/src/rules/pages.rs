@@ -27,7 +27,7 @@ pub(super) fn page_size(context: &Context) -> Option<Draft> {
             let threads = u64::from(work.io.threads.max(1));
             (Pages::Huge, in_huge_pages(work.io.size / threads, threads, huge_page)?)
         }
-        Work::Read(_) | Work::Write(_) => return None,
+        Work::Read(_) | Work::Write(_) | Work::Metadata(_) => return None,
     };
     let huge = median(&context.measured.values(|t| Some(t.evidence.huge_bytes? as f64)))?;
     let share = huge / bytes as f64;

@@ -70,7 +70,7 @@ impl<'a> Generators<'a> {
         let mut first = HashMap::new();
         for row in rows.iter().filter(is_generator) {
             if let Some(schedule) = schedule(row.measured.case) {
-                first.entry(schedule).or_insert(row.summary.open.as_ref());
+                first.entry(schedule).or_insert(row.summary.open.as_deref());
             }
         }
         Generators(first)

@@ -1,6 +1,7 @@
 //! Claims that cannot be judged because no counter shows the facts.
 
 use super::context::{Context, Draft};
+use super::names;
 use super::origin::claim;
 use crate::finding::Severity;
 use crate::summary::ServedBy;
@@ -15,6 +16,14 @@ const LET_IT_COUNT: &str =
 pub(super) fn unverified(context: &Context) -> Option<Draft> {
     let (_, severity) = claim(context).filter(|_| context.is_served(&[ServedBy::Unverified]))?;
     let storage = context.measured.storage;
+    if context.measured.case.metadata().is_some() && storage?.medium == Medium::Block {
+        let message = "no counter shows what served the calls".to_string();
+        return Draft::new(
+            severity,
+            message,
+            "see what CountersUnseen says, or claim a cache state",
+        );
+    }
     let file_system = storage.map_or("unknown", |storage| storage.file_system.as_str());
     let (because, remedy) = match storage.filter(|storage| storage.medium == Medium::Block) {
         Some(storage) if !storage.counts_bytes() => {
@@ -40,7 +49,7 @@ pub(super) fn unverified(context: &Context) -> Option<Draft> {
 /// A counter does not move, or does not show enough (METHODOLOGY.md).
 pub(super) fn counters_unseen(context: &Context) -> Option<Draft> {
     let storage = context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
-    let is_on_a_file = context.read().is_some() || context.write().is_some();
+    let is_on_a_file = context.measured.case.uses_storage();
     let bytes = (is_on_a_file && !storage.counts_bytes()).then(|| {
         let message = format!(
             "the counters of {} stand still while a file is read and written: no verdict considers \
@@ -49,7 +58,8 @@ pub(super) fn counters_unseen(context: &Context) -> Option<Draft> {
         );
         (Severity::Note, message, LET_IT_COUNT)
     });
-    let found = || bytes.iter().cloned().chain(unseen_sync(context, storage));
+    let found =
+        || bytes.iter().cloned().chain(unseen_sync(context, storage)).chain(names::unseen(context));
     let severity = found().map(|(severity, ..)| severity).max()?;
     let messages: Vec<String> = found().map(|(_, message, _)| message).collect();
     let (.., remedy) = found().last()?;

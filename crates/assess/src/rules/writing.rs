@@ -1,6 +1,7 @@
 //! Whether written data is where the case claims, and what the writer waited for.
 
 use super::context::{Context, Draft};
+use super::names;
 use crate::counted::Counted;
 use crate::finding::Severity;
 use crate::served::unreached_share;
@@ -26,6 +27,10 @@ const READS_MOST: f64 = 0.01;
 
 /// Claimed durable, but a power cut may lose it (METHODOLOGY.md).
 pub(super) fn not_durable(context: &Context) -> Option<Draft> {
+    write_not_durable(context).or_else(|| names::not_durable(context))
+}
+
+fn write_not_durable(context: &Context) -> Option<Draft> {
     let (work, n) = (context.write()?, context.measured.n());
     let file_system = context.measured.storage.map_or("unknown", |s| s.file_system.as_str());
     let sync = work.sync;
@@ -105,6 +110,10 @@ fn unflushed(
 
 /// Nothing made the data durable: the figure is how fast it was acknowledged (METHODOLOGY.md).
 pub(super) fn acknowledged_only(context: &Context) -> Option<Draft> {
+    write_unsynced(context).or_else(|| names::acknowledged_only(context))
+}
+
+fn write_unsynced(context: &Context) -> Option<Draft> {
     let work = context.write().filter(|work| !work.sync.claims_durable())?;
     let what = match (work.sync, work.io.cache) {
         (Sync::FileRange, _) => {
@@ -166,7 +175,7 @@ pub(super) fn compressed(context: &Context) -> Option<Draft> {
     context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
     context.summary.writing.as_ref()?.durable?;
     let stored = context.total_share(|trial| {
-        let distinct = distinct_bytes(work, trial.sample);
+        let distinct = distinct_bytes(work, context.measured.part, trial.sample);
         Some((context.measured.written_at_most(trial)?.min(distinct), distinct))
     });
     let stored = stored.filter(|share| *share < STORED_LEAST)?;

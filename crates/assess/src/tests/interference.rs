@@ -16,8 +16,7 @@ const MIB: u64 = 1 << 20;
 fn beside(times: u64) -> Record {
     let mut record = flawless(work(Cache::Direct));
     let alone = record.header.plan.cases[0].case.clone();
-    record.header.plan.actors =
-        vec![Actor { name: "other".to_string(), case: file_case(work(Cache::Direct)) }];
+    record.header.plan.actors = vec![Actor::own("other", file_case(work(Cache::Direct)))];
     let case = Case { beside: vec!["other".to_string()], ..alone };
     add(&mut record, case, Role::Asked, FILE / times, 1.0, FILE / times);
     each(&mut record, |trial| {
@@ -137,8 +136,9 @@ fn wrong_data_of_an_actor_voids_the_case() {
 #[test]
 fn cases_beside_other_work_are_not_matched() {
     let [a, mut b] = [(), ()].map(|()| beside(3));
-    let compared =
-        |a: &Record, b: &Record| crate::compare(Judged::of(a), Judged::of(b), &[]).pairs.len();
+    let compared = |a: &Record, b: &Record| {
+        crate::compare(Judged::of(a.clone()), Judged::of(b.clone()), &[]).pairs.len()
+    };
     assert_eq!(compared(&a, &b), 2);
     let io = b.header.plan.actors[0].case.io_mut().expect("it reads a file");
     io.block *= 2;
@@ -152,7 +152,7 @@ fn a_flush_beside_an_actor_that_syncs_proves_nothing() {
         let over = Io { cache: Cache::Direct, ..super::writing::over().io };
         let work = WriteWork { io: over, ..super::writing::over() };
         let mut record = super::writing::flawless_write(work);
-        record.header.plan.actors = vec![Actor { name: "other".to_string(), case: actor }];
+        record.header.plan.actors = vec![Actor::own("other", actor)];
         record.header.plan.cases[0].case.beside = vec!["other".to_string()];
         each(&mut record, |trial| trial.beside = vec![other(0)]);
         judge(&record)

@@ -6,9 +6,14 @@ mod counting;
 mod course;
 mod decisions;
 mod depths;
+mod engines;
 mod environment;
+mod fleet;
+mod gate;
 mod interference;
 mod memory;
+mod mixed;
+mod names;
 pub(crate) mod noise;
 mod open_loop;
 mod load;
@@ -16,8 +21,10 @@ mod rounds;
 mod records;
 mod rules;
 mod run;
+mod sharing;
 mod stalls;
 mod strategies;
+mod together;
 mod writing;
 mod writing_among;
 
@@ -178,6 +185,7 @@ fn add(record: &mut Record, case: Case, role: Role, bytes: u64, slowness: f64, d
                 expected_digest,
                 read_back,
                 beside: Vec::new(),
+                clock: None,
             }
         })
         .collect();

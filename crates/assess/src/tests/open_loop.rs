@@ -97,6 +97,21 @@ fn generator_behind() {
     check(open(), other, "sound device:");
 }
 
+/// The lag is told by the worker, and unknown if it is not: a record of before has none.
+#[test]
+fn the_submission_lag_is_that_of_all_that_were_submitted() {
+    let mut record = open();
+    let lag = |record: &Record| {
+        assess(record).cases[0].open.clone().expect("it has a rate").submit_lag_ns
+    };
+    assert_eq!(lag(&record), None);
+    each(&mut record, |trial| {
+        let span = &mut sample(trial).spans[0];
+        span.lag_ns = Some(span.ops * 7_000);
+    });
+    assert_eq!(lag(&record), Some(7_000.0));
+}
+
 /// A thread that spins until an operation is due does no work.
 #[test]
 fn waiting_is_no_work() {

@@ -1,7 +1,7 @@
 //! Each rule with a planted fault, and with a flaw below its threshold.
 
 use super::*;
-use model::case::{Advice, Io};
+use model::case::{Advice, Io, Submission};
 use model::host::{Direct, Layout, Medium};
 use model::pattern::Pattern;
 
@@ -435,8 +435,8 @@ fn holes_of_a_file_that_was_made_later_count() {
     record.header.plan.invocations = 2;
     let fixtures = record.header.fixtures.clone();
     let (number, at_ms, made_ms) = (1, 9_000, 1_200);
-    let resumed = None;
-    let anew = model::record::Invocation { number, at_ms, made_ms, fixtures, resumed };
+    let (resumed, again) = (None, Vec::new());
+    let anew = model::record::Invocation { number, at_ms, made_ms, fixtures, resumed, again };
     record.invocations.push(anew);
     assert_eq!(judge(&record), "sound device:");
     let layout = record.invocations[0].fixtures[0].layout.as_mut();
@@ -661,6 +661,18 @@ fn cpu_bound() {
     let ahead = |advice| flawless(ReadWork { engine: Engine::Mmap, advice, ..work(Cache::Cold) });
     check(ahead(Advice::TouchAhead), busy(1_200), "sound device:");
     check(ahead(Advice::None), busy(1_200), "sound device: CpuBound note");
+    // A poller is busy whatever limits it.
+    for (submission, told) in [
+        (Submission::Enter, "the CPU limits this figure"),
+        (Submission::Iopoll, "polling keeps them busy"),
+        (Submission::Sqpoll, "polling keeps them busy"),
+    ] {
+        let plain = ReadWork { engine: Engine::Uring, submission, ..work(Cache::Direct) };
+        let mut record = flawless(plain);
+        busy(950)(&mut record);
+        let message = assess(&record).cases.remove(0).findings.remove(0).message;
+        assert!(message.contains(told), "{submission}: {message}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! Arguments of the commands for peers, test files and the page cache.
+//! Arguments of the commands for peers, test files, the page cache and schemas.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use model::content::ContentKind;
 use std::path::PathBuf;
 
@@ -86,4 +86,19 @@ pub enum DataCommand {
         #[arg(long, default_value_t = ContentKind::Random)]
         content: ContentKind,
     },
+}
+
+/// The command that prints the JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// `survey`, `run` and `report`.
+    Run,
+    /// `compare`.
+    Compare,
+    /// `report` of several records, and `survey --hosts`.
+    Fleet,
+    /// `run --hosts`, and `report` of its records.
+    Lockstep,
+    /// `gate`, and `compare --fail-if`.
+    Gate,
 }

@@ -1,25 +1,34 @@
-//! `ioassay compare`: compares two records.
+//! `ioassay compare`: compares two records, or more of hosts that should be alike.
 
-use super::{DONE, Terminal, say};
-use crate::args::CompareArgs;
+use super::fleet;
+use super::hosts::Form;
+use super::{DONE, Terminal, say, tell};
+use crate::args::kept::CompareArgs;
 use crate::store;
 use anyhow::{Result, bail};
+use assess::gate::{Check, Outcome, gate};
 use assess::records::{Judged, LeftOut, RecordComparison};
 use model::printable::printable;
 use report::Style;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Compares two records. The exit status is 0 whatever the result.
+/// Exit status if a loss exceeds its limit.
+const FAILED: u8 = 1;
+
+/// Exit status if the records cannot tell, with `--strict`.
+const OPEN: u8 = 3;
+
+/// Compares two records. Without a limit, the exit status is 0 whatever the result.
 ///
 /// # Errors
 /// If one is not a record, they measure different things without `--anyway`, or they have
 /// nothing to compare.
 pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
-    let a = Judged::of(&store::read(&args.a)?);
-    let b = Judged::of(&store::read(&args.b)?);
-    let kept = store::kept(&folders(args)?, &b.header().plan.recipe);
-    let versus = assess::compare(a, b, &kept);
-    let paths = [&args.a, &args.b].map(|path| printable(&path.display().to_string()).into_owned());
+    if !args.more.is_empty() {
+        return compare_many(args, style);
+    }
+    let versus = read([&args.a, &args.b])?;
+    let paths = [&args.a, &args.b].map(|path| shown(path));
     let [path_a, path_b] = paths.each_ref().map(String::as_str);
     if !args.anyway && !versus.obstacles.is_empty() {
         let obstacles = report::obstacles(&versus).join("\n  ");
@@ -28,11 +37,15 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
              use --anyway:\n  {obstacles}"
         );
     }
-    if versus.pairs.is_empty() {
-        bail!("'{path_a}' (A) and '{path_b}' (B) have nothing to compare{}", why(&versus));
+    // For a gate, that all fail in B is an answer.
+    if args.fail_if.is_empty() || versus.broken() == 0 {
+        check_pairs(&versus, [path_a, path_b])?;
     }
     if args.json {
-        report::json_of_records(&versus, [path_a, path_b], Terminal::default())?;
+        // Stdout has one document: that of the checks, if there are any.
+        if args.fail_if.is_empty() {
+            report::json_of_records(&versus, [path_a, path_b], Terminal::default())?;
+        }
     } else if args.markdown {
         say(&report::markdown_of_records(&versus, [path_a, path_b]))?;
     } else {
@@ -41,25 +54,87 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
     if let Some(path) = &args.html {
         store::keep_report(path, &report::page_of_records(&versus, [path_a, path_b]))?;
     }
+    if args.fail_if.is_empty() {
+        return Ok(DONE);
+    }
+    let checks = gate(&versus, &args.fail_if);
+    match (args.json, args.markdown) {
+        (true, _) => say(report::json_of_gate(&versus, &checks, [path_a, path_b]).trim_end())?,
+        (_, true) => say(&format!("\n{}", report::markdown_of_gate(&versus, &checks)))?,
+        _ => say(&format!("\n{}", report::gate(&versus, &checks, style)))?,
+    }
+    Ok(status_of(&versus, &checks, args.strict))
+}
+
+/// The comparison of two records.
+///
+/// # Errors
+/// If one is not a record.
+pub(super) fn read([a, b]: [&Path; 2]) -> Result<RecordComparison> {
+    // Each record is judged and dropped before the next is read.
+    let judge = |path: &Path| -> Result<Judged> {
+        let record = store::read(path)?;
+        for problem in &record.damage {
+            tell(&format!("warning: '{}': {problem}", shown(path)))?;
+        }
+        Ok(Judged::of(record))
+    };
+    let (judged_a, judged_b) = (judge(a)?, judge(b)?);
+    let kept = store::kept(&folders([a, b]), &judged_b.header().plan.recipe);
+    Ok(assess::compare(judged_a, judged_b, &kept))
+}
+
+/// Refuses two records that share no figure.
+pub(super) fn check_pairs(versus: &RecordComparison, [a, b]: [&str; 2]) -> Result<()> {
+    if versus.pairs.is_empty() {
+        bail!("'{a}' (A) and '{b}' (B) have nothing to compare{}", why(versus));
+    }
+    Ok(())
+}
+
+/// A path as it is shown.
+pub(super) fn shown(path: &Path) -> String {
+    printable(&path.display().to_string()).into_owned()
+}
+
+/// The exit status that a gate's checks come to.
+pub(super) fn status_of(versus: &RecordComparison, checks: &[Check], is_strict: bool) -> u8 {
+    match report::gate_outcome(versus, checks) {
+        Outcome::Exceeded => FAILED,
+        Outcome::Open if is_strict => OPEN,
+        Outcome::Open | Outcome::Within => DONE,
+    }
+}
+
+/// Compares more than two records: hosts that should be alike.
+fn compare_many(args: &CompareArgs, style: &Style) -> Result<u8> {
+    let form = match args {
+        CompareArgs { json: true, .. } => Form::Json,
+        CompareArgs { markdown: true, .. } => Form::Markdown,
+        _ => Form::Text,
+    };
+    let all: Vec<PathBuf> = [&args.a, &args.b].into_iter().chain(&args.more).cloned().collect();
+    fleet::show(&store::expand(&all)?, form, style)?;
     Ok(DONE)
 }
 
 /// The folders that may hold kept runs: the state folder, and those of the two records.
-fn folders(args: &CompareArgs) -> Result<Vec<PathBuf>> {
-    let beside = [&args.a, &args.b].map(|path| match path.parent() {
+fn folders(records: [&Path; 2]) -> Vec<PathBuf> {
+    let beside = records.map(|path| match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
         Some(folder) => folder.to_path_buf(),
         None => PathBuf::from("."),
     });
-    let mut folders: Vec<PathBuf> = [store::folder()?].into_iter().chain(beside).collect();
+    // Without a home, only those beside the two records are known.
+    let mut folders: Vec<PathBuf> = store::folder().into_iter().chain(beside).collect();
     folders.sort();
     folders.dedup();
-    Ok(folders)
+    folders
 }
 
 /// The reason for each left-out case, one per line.
 fn why(versus: &RecordComparison) -> String {
-    let say = |LeftOut { id, reason }: &LeftOut| format!("\n  {id}: {reason}");
+    let say = |LeftOut { id, reason, .. }: &LeftOut| format!("\n  {id}: {reason}");
     let all: String = versus.left_out.iter().map(say).collect();
     if all.is_empty() { ": they have no requested case".to_string() } else { format!(":{all}") }
 }

@@ -1,18 +1,21 @@
 //! `ioassay plan` and `--dry-run`: what a run would measure, and what it needs.
 
 use super::question::{Question, Setting};
-use super::{DONE, say};
-use crate::args::{FormArgs, OutputArgs};
+use super::{DONE, say, tell};
+use crate::args::OutputArgs;
+use crate::args::form::FormArgs;
 use crate::files;
-use crate::load::Search;
+use crate::load::{self, GAP, Search, short_time};
 use crate::recipe::Relative;
-use crate::store;
+use crate::store::{self, Place};
 use anyhow::{Result, bail};
 use model::case::{Cache, Case, Engine, Sync, Work, WriteEngine};
 use model::host::{Device, Storage};
+use model::metadata::NAME_BYTES;
 use model::pattern::Pattern;
 use model::plan::Plan;
 use report::{Needs, Style};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Prints the cases, the skips and the requirements of a run. It measures nothing and creates no
@@ -24,10 +27,15 @@ pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<u
     let mut setting = Setting::of(question)?;
     let loads = setting.loads.clone();
     let asked = setting.plan.clone();
-    // The rates are not known yet, but their number is, and so is what they need.
-    setting.add_loads(question, nominal(&setting))?;
-    output.record.as_deref().map_or(Ok(()), store::check_free)?;
-    let needs = needs(question, &setting, output)?;
+    let searching = add_nominal(question, &mut setting)?;
+    // A folder would be created to check it, and a plan writes nothing.
+    if let Place::File(path) = Place::of(output.record.as_deref()) {
+        store::check_free(&path)?;
+    }
+    let needs = Needs {
+        expected: expected(&setting).map(|run| run.saturating_add(searching)),
+        ..needs(question, &setting, output)?
+    };
     let text = if output.form.json {
         let loads: Vec<_> = loads.iter().map(shares).collect();
         let plan = serde_json::json!({"plan": asked, "loads": loads, "needs": needs});
@@ -44,13 +52,15 @@ fn shares(load: &Relative) -> serde_json::Value {
     serde_json::json!({"closed": load.closed().id(), "rates_percent": load.percents})
 }
 
+/// What a closed loop may do, in operations per second.
+const NOMINAL: u64 = 100_000;
+
 /// Cases at rates that may be those of a run: as many as it will have.
 fn nominal(setting: &Setting) -> Vec<Case> {
-    const CLOSED: f64 = 100_000.0;
     let search = Search::of(&setting.plan);
     let of = |load: &Relative| {
-        let mut half = |rate: u64| Ok(rate as f64 <= CLOSED / 2.0);
-        search.cases(load, CLOSED, &mut half).unwrap_or_default()
+        let mut half = |rate: u64| Ok(rate <= NOMINAL / 2);
+        search.cases(load, NOMINAL as f64, &mut half).unwrap_or_default()
     };
     setting.loads.iter().flat_map(of).collect()
 }
@@ -98,13 +108,19 @@ fn needs(question: &Question, setting: &Setting, output: &OutputArgs) -> Result<
     let Setting { host, storage, source, plan, .. } = setting;
     let cases = || plan.cases.iter().map(|planned| &planned.case);
     let is_warm = |case: &&Case| case.cache() == Some(Cache::Warm);
-    let record = match &output.record {
-        Some(record) => record.clone(),
-        None => store::folder()?,
+    let (record, record_is_named) = match Place::of(output.record.as_deref()) {
+        Place::File(path) => (path, true),
+        Place::Folder(folder) => (folder, false),
+        Place::Stdout => (PathBuf::from("stdout"), true),
+        // Such a run is not refused either: its record is not kept.
+        Place::Usual => match store::folder() {
+            Ok(folder) => (folder, false),
+            Err(_) => (PathBuf::from("none: there is no home folder"), true),
+        },
     };
     Ok(Needs {
         trials: plan.sustain.is_none().then(|| u64::from(plan.rounds) * plan.cases.len() as u64),
-        expected: expected(plan, storage.as_ref()),
+        expected: None,
         round: first_round(plan, storage.as_ref()),
         budget: plan.budget,
         measuring: measuring(plan),
@@ -114,7 +130,7 @@ fn needs(question: &Question, setting: &Setting, output: &OutputArgs) -> Result<
         page_cache_bytes: cases().filter(is_warm).filter_map(Case::file_size).max().unwrap_or(0),
         available_bytes: host.memory_available,
         record,
-        record_is_named: output.record.is_some(),
+        record_is_named,
     })
 }
 
@@ -128,25 +144,89 @@ fn measuring(plan: &Plan) -> Duration {
     times.fold(Duration::ZERO, Duration::saturating_add)
 }
 
+/// Adds cases at rates that may be those of the run. The rates are not known yet, but their number
+/// is, and so is what they need. Returns how long short trials take to find them.
+fn add_nominal(question: &Question, setting: &mut Setting) -> Result<Duration> {
+    let is_slow = spins(setting.storage.as_ref());
+    let search = Search::of(&setting.plan);
+    let of = |relative: &Relative| {
+        let mut short = relative.at(NOMINAL);
+        *short.time_mut() = short_time(NOMINAL, search.goals, short.time());
+        let tries = trial(&short, is_slow).saturating_mul(search.tries());
+        trial(&relative.closed(), is_slow).saturating_add(tries).saturating_mul(load::ROUNDS)
+    };
+    let time = setting.loads.iter().map(of).fold(Duration::ZERO, Duration::saturating_add);
+    setting.add_loads(question, nominal(setting))?;
+    Ok(time)
+}
+
+/// A run that takes longer says so before it begins: any survey does.
+const LONG: Duration = Duration::from_secs(20);
+
+/// Says how long a run will take, with each of its sides, if that is long or if its rates are found
+/// first.
+///
+/// # Errors
+/// If stderr cannot be written.
+pub fn tell_time(sides: &[&Setting]) -> Result<()> {
+    let times: Option<Vec<Duration>> = sides.iter().map(|setting| expected(setting)).collect();
+    let time = times.map(|times| times.into_iter().fold(Duration::ZERO, Duration::saturating_add));
+    let are_found = sides.iter().any(|setting| !setting.loads.is_empty());
+    let has_budget = sides.iter().any(|setting| setting.plan.budget.is_some());
+    match time.filter(|time| *time >= LONG || are_found) {
+        Some(time) if !has_budget => {
+            tell(&format!("time: {} on a typical machine", report::about(time)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says how long finding the rates of a run will take, and the run after it. Short trials of low
+/// rates take longer than this, and the time of the run follows when its rates are known.
+///
+/// # Errors
+/// If the plan cannot be made, or stderr cannot be written.
+pub fn tell_time_of_search(question: &Question, setting: &mut Setting) -> Result<()> {
+    let asked = setting.plan.clone();
+    let searching = add_nominal(question, setting)?;
+    let run = expected(setting);
+    setting.plan = asked;
+    let Some(run) = run else { return Ok(()) };
+    tell(&format!(
+        "time: {} to find the rates, then {} to measure them; longer if the storage does few \
+         operations a second",
+        report::about(searching),
+        report::about(run)
+    ))
+}
+
 /// The time of the run on a typical machine: trials end when their work is done, and each needs
 /// setup. `None` for a sustained run.
-fn expected(plan: &Plan, storage: Option<&Storage>) -> Option<Duration> {
+fn expected(setting: &Setting) -> Option<Duration> {
+    let plan = &setting.plan;
     let anew = ANEW.saturating_mul(plan.invocations);
-    Some(first_round(plan, storage)?.saturating_mul(plan.rounds).saturating_add(anew))
+    Some(
+        first_round(plan, setting.storage.as_ref())?
+            .saturating_mul(plan.rounds)
+            .saturating_add(anew),
+    )
 }
 
 /// The same for the first round, whose files and workers are made before it.
 fn first_round(plan: &Plan, storage: Option<&Storage>) -> Option<Duration> {
-    let is_slow = storage.is_some_and(|storage| {
-        // A hypervisor reports its disks as rotational regardless of their type.
-        let spins = |device: &Device| device.rotational == Some(true) && !device.is_virtual;
-        storage.devices.iter().any(spins)
-    });
+    let is_slow = spins(storage);
     let trials = plan.cases.iter().map(|planned| trial(&planned.case, is_slow));
     plan.sustain.is_none().then(|| trials.fold(Duration::ZERO, Duration::saturating_add))
 }
 
+fn spins(storage: Option<&Storage>) -> bool {
+    // A hypervisor reports its disks as rotational regardless of their type.
+    let spins = |device: &Device| device.rotational == Some(true) && !device.is_virtual;
+    storage.is_some_and(|storage| storage.devices.iter().any(spins))
+}
+
 /// The bytes per second of a typical device, page cache or memory, and the time per operation.
+#[derive(Clone, Copy)]
 struct Speed {
     bytes: f64,
     op_s: f64,
@@ -158,7 +238,7 @@ const DISK: Speed = Speed { bytes: 1.2e8, op_s: 8e-3 };
 /// The time before and after a file trial: warming or evicting the file, and waiting for quiet
 /// devices.
 const BESIDE: Duration = Duration::from_millis(400);
-/// The same for memory: filling the arrays.
+/// The same without a file: memory, whose arrays are filled, and the null engine.
 const FILLING: Duration = Duration::from_millis(150);
 /// The start of an invocation: new workers, new files and a pause.
 const ANEW: Duration = Duration::from_secs(3);
@@ -170,16 +250,24 @@ fn trial(case: &Case, is_slow: bool) -> Duration {
     let repeats = match &case.work {
         Work::Read(work) => work.repeats(),
         Work::Write(work) => work.repeats(),
-        Work::Memory(_) => true,
+        Work::Memory(_) | Work::Metadata(_) => true,
     };
-    let ops = if io.ops > 0 { io.ops.min(io.blocks()) } else { io.blocks() };
+    let ops = io.operations();
     let in_flight = f64::from(io.depth).max(1.0) * f64::from(io.threads).max(1.0);
     let in_order = io.pattern == Pattern::Sequential && !is_synced_often(case);
     let each = if in_order { 0.0 } else { ops as f64 * speed.op_s / in_flight };
     let moved = ops as f64 * io.block as f64 / speed.bytes;
     let done = Duration::try_from_secs_f64(each + moved).unwrap_or(Duration::MAX);
     let timed = if repeats { io.time } else { done.min(io.time) };
-    timed.saturating_add(BESIDE)
+    if case.is_null() {
+        return timed.saturating_add(FILLING);
+    }
+    // The file is written anew before each trial of a mix.
+    let mixes = case.write().is_some_and(|work| work.read_share > 0);
+    let anew = if mixes { io.size as f64 / device.bytes } else { 0.0 };
+    let anew = Duration::try_from_secs_f64(anew).unwrap_or(Duration::MAX);
+    let gap = if case.is_open() { GAP } else { Duration::ZERO };
+    timed.saturating_add(BESIDE).saturating_add(anew).saturating_add(gap)
 }
 
 fn is_synced_often(case: &Case) -> bool {
@@ -197,6 +285,10 @@ fn memory_bytes(case: &Case) -> u64 {
     };
     match &case.work {
         Work::Memory(work) => work.working_set,
+        Work::Metadata(work) => {
+            let letters = 2 * (NAME_BYTES as u64 + 1);
+            work.entries.saturating_mul(work.threads.into()).saturating_mul(letters)
+        }
         Work::Read(work) => match work.engine {
             Engine::Load => work.io.size,
             Engine::Mmap => 0,

@@ -6,7 +6,7 @@ use assess::finding::Code;
 use model::units;
 
 /// The document that defines the findings, embedded in the program.
-const METHODOLOGY: &str = include_str!("../../../../METHODOLOGY.md");
+const METHODOLOGY: &str = include_str!("../../METHODOLOGY.md");
 
 /// What a reader who has only this section lacks.
 const LEGEND: &str = "† a threshold of ioassay's own, from simulation or measurement.\n\

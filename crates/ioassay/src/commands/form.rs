@@ -1,8 +1,8 @@
 //! A report in the requested form.
 
 use super::{say, tell};
-use crate::args::FormArgs;
-use crate::store;
+use crate::args::form::FormArgs;
+use crate::store::{self, Place};
 use anyhow::{Context, Result, bail};
 use assess::Assessment;
 use model::record::End;
@@ -12,8 +12,21 @@ use std::path::Path;
 /// Refuses report files that could not be written later, before measuring anything.
 ///
 /// # Errors
-/// If such a path has another file, or cannot be written.
-pub fn check(form: &FormArgs) -> Result<()> {
+/// If such a path has another file, or cannot be written; or if both the record and a form go to
+/// stdout.
+pub fn check(form: &FormArgs, record: &Place) -> Result<()> {
+    let printed = [
+        ("--json", form.json),
+        ("--markdown", form.markdown),
+        ("--csv", form.csv),
+        ("--svg", form.svg.is_some()),
+    ];
+    if let (Place::Stdout, Some((flag, _))) = (record, printed.iter().find(|(_, is)| *is)) {
+        bail!(
+            "--record - writes the record to stdout, where {flag} goes, too: leave one of them \
+             out, or name a file for the record"
+        );
+    }
     form.svg_dir.iter().try_for_each(|folder| make_folder(folder))?;
     form.html.iter().chain(&form.openmetrics).try_for_each(|path| store::check_report(path))
 }
@@ -46,6 +59,14 @@ pub fn deliver_as(
     if form.csv {
         tell_missing(assessment)?;
     }
+    write_files(assessment, form)
+}
+
+/// Writes the requested files, and prints nothing. Returns the exit status.
+///
+/// # Errors
+/// If one cannot be written.
+pub fn write_files(assessment: &Assessment, form: &FormArgs) -> Result<u8> {
     if let Some(path) = &form.html {
         store::keep_report(path, &report::page(assessment))?;
     }

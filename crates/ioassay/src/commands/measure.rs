@@ -1,6 +1,7 @@
 //! `survey`, `run` and `plan`: from a question to its answer.
 
 mod calibrate;
+pub mod both;
 
 use super::question::{self, Question, Setting};
 use super::{DONE, dry, form, tell};
@@ -13,10 +14,11 @@ use crate::orphans;
 use crate::peers::{Peers, Program};
 use crate::progress::Progress;
 use crate::resume::{Before, Interrupted};
-use crate::run::Run;
+use crate::schedule::Run;
+use crate::site::Site;
 use crate::stop::Stop;
-use crate::store::{self, Store};
-use crate::worker_process::PATIENCE;
+use crate::store::{self, Place, Store};
+use crate::worker_process::{self, PATIENCE};
 use anyhow::{Context, Result, bail};
 use calibrate::Probe;
 use model::case::OWN_PEER;
@@ -27,7 +29,7 @@ use model::record::{Header, Record, Resumed, Tool};
 use model::units;
 use report::Style;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 use witness::MemoryGroup;
@@ -83,7 +85,7 @@ fn answer(mut question: Question, output: &OutputArgs, style: &Style) -> Result<
 #[derive(Debug)]
 pub struct Kept {
     /// Its record.
-    pub record: PathBuf,
+    pub record: Store,
     /// The test files to keep.
     pub files: Vec<PathBuf>,
 }
@@ -105,22 +107,20 @@ pub fn keep(
     let mut setting = Setting::of(question)?;
     setting.check_any_asked()?;
     let memory = question.memory.map(MemoryGroup::create).transpose()?;
-    output.record.as_deref().map_or(Ok(()), store::check_free)?;
-    form::check(&output.form)?;
+    let place = Place::of(output.record.as_deref());
+    place.check()?;
+    form::check(&output.form, &place)?;
     let mut progress = if output.quiet { Progress::hidden() } else { Progress::new() };
     let ready = ready_peers(peers, &setting.plan, &progress, stop)?;
     let is_pinned = setting.plan.bound.pin.is_some();
-    let worker = |peer: &str| {
-        let mut command = worker_command(peer, &ready)?;
-        if is_pinned && peer == OWN_PEER {
-            command.arg("--pin");
-        }
-        Ok(command)
-    };
+    let worker = |peer: &str| pinned_command(peer, &ready, is_pinned);
     if let Some(interrupted) = &interrupted {
         let loads = interrupted.loads(&setting.loads);
         setting.add_loads(question, loads)?;
     } else if !setting.loads.is_empty() {
+        if !output.quiet {
+            dry::tell_time_of_search(question, &mut setting)?;
+        }
         let found = Probe {
             question,
             setting: &setting,
@@ -134,6 +134,9 @@ pub fn keep(
             Err(_) if stop.is_asked() => return Ok(None),
             Err(error) => return Err(error),
         }
+    }
+    if interrupted.is_none() && !output.quiet {
+        dry::tell_time(&[&setting])?;
     }
     let (source, environment) = (setting.source.as_ref(), &setting.environment());
     let peers = ready.values().map(|ready| ready.peer.clone()).collect();
@@ -155,7 +158,7 @@ pub fn keep(
         other => other?,
     };
     let into = match interrupted {
-        None => Into::New { path: output.record.as_deref(), header },
+        None => Into::New { place, header },
         Some(interrupted) => Into::resumed(interrupted, header, since.elapsed()),
     };
     let made = PreparedRun { maker, files, worker: &worker, memory: memory.as_ref() };
@@ -183,8 +186,9 @@ pub fn measure_record(
     let files = maker.make((&progress, stop))?;
     let header = header_of(plan, environment, None, environment.peers.to_vec())?;
     let made = PreparedRun { maker, files, worker, memory: None };
-    let (path, _) = carry_out(made, Into::New { path: None, header }, &mut progress, stop)?;
-    store::read(&path)
+    let into = Into::New { place: Place::Usual, header };
+    let (kept, _) = carry_out(made, into, &mut progress, stop)?;
+    store::read(kept.path())
 }
 
 /// Everything needed to carry out a run.
@@ -197,14 +201,14 @@ struct PreparedRun<'a> {
 
 /// Where a run is recorded.
 #[expect(clippy::large_enum_variant, reason = "a run has one")]
-enum Into<'a> {
-    /// In a new record with this header: at `path`, or a dated one.
-    New { path: Option<&'a Path>, header: Header },
+enum Into {
+    /// In a new record with this header.
+    New { place: Place, header: Header },
     /// In that of an interrupted run.
     Resumed { store: Store, before: Before },
 }
 
-impl Into<'_> {
+impl Into {
     /// Goes on with a run as in the header `now`; creating its new files took `made`.
     fn resumed(Interrupted { store, record }: Interrupted, now: Header, made: Duration) -> Self {
         let resumed = Resumed { began: now.began, tool: now.tool };
@@ -212,45 +216,59 @@ impl Into<'_> {
     }
 }
 
-/// Runs it. Returns the path of the record and the last files.
+/// Runs it. Returns the record and the last files.
 fn carry_out(
     made: PreparedRun,
     into: Into,
     progress: &mut Progress,
     stop: &Stop,
-) -> Result<(PathBuf, Files)> {
-    let Maker { plan, environment, source, .. } = *made.maker;
+) -> Result<(Store, Files)> {
     let (mut store, before) = match into {
         Into::Resumed { store, before } => (store, Some(before)),
-        Into::New { path, mut header } => {
-            let began = SystemTime::now();
-            header.began = store::date(began)?;
-            header.fixtures = made.files.all().map(|file| file.fixture().clone()).collect();
-            let path = match path {
-                Some(path) => path.to_path_buf(),
-                None => store::dated_path(&plan.recipe, began)?,
-            };
-            (Store::create(&path, header)?, None)
-        }
+        Into::New { place, header } => (begin_record(&place, header, &made.files)?, None),
     };
-    let path = store.path().to_path_buf();
-    let run = Run {
-        plan,
-        maker: made.maker,
-        storage: environment.storage,
-        store: &mut store,
+    let site = Site { memory: made.memory, ..site(made.maker, made.worker, progress, stop) };
+    let run = Run { site, store: &mut store, before: before.as_ref() };
+    let carried_out = run.carry_out(made.files);
+    let (_, files) = carried_out.with_context(|| {
+        format!("the run ended early; completed trials are {}", store.whereabouts())
+    })?;
+    Ok((store, files))
+}
+
+/// Begins the record of a run with `files`, and warns if it will not be kept.
+fn begin_record(place: &Place, header: Header, files: &Files) -> Result<Store> {
+    let began = SystemTime::now();
+    let fixtures = files.all().map(|file| file.fixture().clone()).collect();
+    let store = place.create(Header { began: store::date(began)?, fixtures, ..header }, began)?;
+    if let Some(reason) = store.why_unkept() {
+        tell(&format!(
+            "warning: the record of this run will not be kept: {reason}. --record names a file or \
+             a folder for it, and --record - writes it to stdout"
+        ))?;
+    }
+    Ok(store)
+}
+
+/// Where the trials of a plan run, if nothing limits their memory.
+fn site<'a>(
+    maker: &'a Maker<'a>,
+    worker: &'a dyn Fn(&str) -> Result<Command, String>,
+    progress: &'a mut Progress,
+    stop: &'a Stop,
+) -> Site<'a> {
+    Site {
+        plan: maker.plan,
+        maker,
+        storage: maker.environment.storage,
         progress,
         stop,
-        worker: made.worker,
-        memory: made.memory,
-        source: source.map(|source| &source.storage),
+        worker,
+        memory: None,
+        source: maker.source.map(|source| &source.storage),
         patience: PATIENCE,
-        before: before.as_ref(),
-    };
-    let (_, files) = run.carry_out(made.files).with_context(|| {
-        format!("the run ended early; completed trials are in '{}'", path.display())
-    })?;
-    Ok((path, files))
+        barrier: None,
+    }
 }
 
 /// The user's own file, if that is measured.
@@ -272,10 +290,12 @@ fn header_of(
         tool: tool(),
         began: store::date(SystemTime::now())?,
         host: environment.host.clone(),
+        called: None,
         storage: environment.storage.cloned(),
         source_storage: source.map(|source| source.storage.clone()),
         fixtures: Vec::new(),
         plan: plan.clone(),
+        alternates: None,
         peers,
     })
 }
@@ -298,6 +318,19 @@ fn ready_peers(
     Ok(ready)
 }
 
+/// The command that starts the worker of `peer`, which may pin its threads.
+fn pinned_command(
+    peer: &str,
+    ready: &BTreeMap<String, Ready>,
+    is_pinned: bool,
+) -> Result<Command, String> {
+    let mut command = worker_command(peer, ready)?;
+    if is_pinned && peer == OWN_PEER {
+        command.arg("--pin");
+    }
+    Ok(command)
+}
+
 /// The command that starts the worker of `peer`: this program again, or the built one.
 ///
 /// # Errors
@@ -306,17 +339,16 @@ pub fn worker_command(peer: &str, ready: &BTreeMap<String, Ready>) -> Result<Com
     if let Some(ready) = ready.get(peer) {
         return ready.command();
     }
-    let program = std::env::current_exe()
-        .map_err(|error| format!("finding this program's own file failed: {error}"))?;
-    let mut command = Command::new(program);
-    command.arg("worker");
-    Ok(command)
+    worker_process::own_command()
 }
 
 /// Reads the record back, judges it and prints the report.
 fn judge(kept: &Kept, output: &OutputArgs, style: &Style) -> Result<u8> {
-    let assessment = assess::assess(&store::read(&kept.record)?);
-    let delivered = form::deliver(&assessment, &output.form, style);
+    let assessment = assess::assess(&store::read(kept.record.path())?);
+    let delivered = match kept.record.is_printed() {
+        true => form::write_files(&assessment, &output.form),
+        false => form::deliver(&assessment, &output.form, style),
+    };
     // Whatever happens to the report, the record exists.
     tell_kept(kept, output)?;
     delivered
@@ -342,11 +374,14 @@ pub fn tell_kept(kept: &Kept, output: &OutputArgs) -> Result<()> {
     if output.quiet {
         return Ok(());
     }
-    tell(&format!("record: {}", kept.record.display()))?;
+    if kept.record.is_kept() {
+        tell(&format!("record: {}", kept.record.path().display()))?;
+    }
     kept.files.iter().try_for_each(|file| tell(&format!("kept: {}", file.display())))
 }
 
-fn tool() -> Tool {
+/// This program.
+pub(super) fn tool() -> Tool {
     Tool {
         name: "ioassay".to_string(),
         version: env!("CARGO_PKG_VERSION").to_string(),

@@ -1,7 +1,6 @@
 //! One function for each command.
 
 pub mod cache;
-pub mod compare;
 pub mod data;
 pub mod explain;
 pub mod form;
@@ -9,27 +8,48 @@ pub mod manual;
 pub mod question;
 pub mod dry;
 pub mod measure;
+mod guest;
+pub mod hosts;
+pub mod lockstep;
+pub mod fleet;
+pub mod compare;
+pub mod gate;
+pub mod merge;
+pub mod open;
 pub mod peers;
 pub mod recipes;
 pub mod runs;
 pub mod watch;
 
-use crate::args::{Cli, Color, Command, FormArgs, SchemaOf};
+use crate::args::form::FormArgs;
+use crate::args::tools::SchemaOf;
+use crate::args::{Cli, Color, Command};
+use crate::hosts::join::join;
+use crate::hosts::token::Token;
+use crate::machine::this_host;
 use crate::manual::completions;
-use crate::stop::survive_file_limit;
+use crate::stop::{Stop, survive_file_limit};
 use crate::store;
 use anyhow::{Context, Result};
-use model::host::Host;
 use model::printable::printable;
 use report::{Style, to_terminal};
 use rustix::process::{
     Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit,
 };
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 /// Exit status of a successful command.
 pub const DONE: u8 = 0;
+
+/// What ioassay says if nobody asks anything: from a first look to an answer that was kept.
+const FIRST_STEPS: &str = "\
+ioassay survey              how fast are memory, the page cache and this disk? (2 to 4 minutes)
+ioassay recipes             the questions it can answer, such as: what does a sync cost?
+ioassay run sync-latency    answer one of them here; each run keeps a record
+ioassay open                show the newest record in the browser; 'ioassay runs' lists them all
+ioassay help                all commands and their options";
 
 /// Runs the command. Returns the exit status.
 ///
@@ -38,23 +58,43 @@ pub const DONE: u8 = 0;
 pub fn execute(cli: &Cli) -> Result<u8> {
     survive_file_limit().context("failed to ignore SIGXFSZ, the signal of the file size limit")?;
     let style = style(cli.color);
-    match &cli.command {
+    let Some(command) = &cli.command else {
+        return say(FIRST_STEPS).map(|()| DONE);
+    };
+    match command {
+        Command::Survey(args) if args.hosts.are_named() => fleet::survey(args, &style),
         Command::Survey(args) => measure::survey(args, &style),
+        Command::Run(args) if args.each => fleet::run(args, &style),
+        Command::Run(args) if args.hosts.are_named() => lockstep::run(args, &style),
         Command::Run(args) => measure::run(args, &style),
         Command::Plan(args) => measure::plan(args, &style),
         Command::Watch(args) => watch::execute(args, &style),
         Command::Recipes { command } => recipes::execute(command.as_ref()),
         Command::Runs(args) => runs::execute(args, &style),
-        Command::Report { record, form } => report(record, form, &style),
+        Command::Report { records, form } => report(records, form, &style),
+        Command::Open(args) => open::execute(args.record.as_deref()),
+        Command::Merge(args) => merge::execute(&args.records, args.record.as_deref()),
         Command::Compare(args) => compare::execute(args, &style),
+        Command::Gate(args) => gate::execute(args, &style),
         Command::Explain { code } => explain::execute(code.as_deref()),
         Command::Peers { command } => peers::execute(command),
         Command::Cache { command } => cache::execute(command),
         Command::Data { command } => data::execute(command),
         Command::Host { directory } => host(directory),
+        Command::Hosts { command } => hosts::execute(command, &style),
+        Command::Agent { connect, token_file } => agent(connect, token_file.as_deref()),
         Command::Schema { of: SchemaOf::Run } => say(&report::json_schema()).map(|()| DONE),
         Command::Schema { of: SchemaOf::Compare } => {
             say(&report::json_schema_of_records()).map(|()| DONE)
+        }
+        Command::Schema { of: SchemaOf::Fleet } => {
+            say(&report::json_schema_of_fleet()).map(|()| DONE)
+        }
+        Command::Schema { of: SchemaOf::Lockstep } => {
+            say(&report::json_schema_of_together()).map(|()| DONE)
+        }
+        Command::Schema { of: SchemaOf::Gate } => {
+            say(&report::json_schema_of_gate()).map(|()| DONE)
         }
         Command::Completions { shell } => say(&completions(*shell)).map(|()| DONE),
         Command::Man { command, all } => manual::execute(command, all.as_deref()),
@@ -121,8 +161,14 @@ fn style(color: Color) -> Style {
     Style { colour, width }
 }
 
-fn report(record: &Path, form: &FormArgs, style: &Style) -> Result<u8> {
-    form::deliver(&assess::assess(&store::read(record)?), form, style)
+fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<u8> {
+    match store::expand(records)?.as_slice() {
+        [record] => form::deliver(&assess::assess(&store::read(record)?), form, style),
+        several => match lockstep::of_one_run(several)? {
+            Some(of_one_run) => lockstep::report(&of_one_run, form, style),
+            None => fleet::report(several, form, style),
+        },
+    }
 }
 
 /// Each thread opens its file and its own counters, so hundreds of threads need more than the usual
@@ -154,9 +200,22 @@ fn serve(pins: bool) -> Result<u8> {
     Ok(DONE)
 }
 
-/// This machine.
-fn this_host() -> Host {
-    Host { no_io_uring: worker::io_uring_refusal(), ..witness::host(kernel::available()) }
+/// Carries out the orders on stdin, or those of the coordinator at one of these addresses.
+fn agent(addresses: &[SocketAddr], token: Option<&Path>) -> Result<u8> {
+    raise_open_files();
+    let stop = Stop::on_signals().context("failed to listen for signals")?;
+    if addresses.is_empty() {
+        crate::hosts::agent::serve(io::stdin(), io::stdout(), &stop)?;
+        return Ok(DONE);
+    }
+    let token = match token {
+        Some(path) => Token::of_file(path)?,
+        None => Token::of_environment()?,
+    };
+    let connection = join(addresses, &token, &stop)?;
+    let input = connection.try_clone().context("failed to listen to the coordinator")?;
+    crate::hosts::agent::serve(input, connection, &stop)?;
+    Ok(DONE)
 }
 
 fn host(directory: &Path) -> Result<u8> {

@@ -182,8 +182,8 @@ fn awkward_reads(engine: Engine) -> Vec<ReadWork> {
     let mut reads = Vec::new();
     for shape in zoo::shapes() {
         for touch in Touch::ALL.iter().copied() {
-            let ops = if shape.io.ops == 0 { shape.io.blocks() } else { shape.io.ops };
-            let once = ReadWork { io: Io { ops, ..shape.io }, engine, touch, ..shape };
+            let io = Io { ops: shape.io.operations(), ..shape.io };
+            let once = ReadWork { io, engine, touch, ..shape };
             reads.push(ReadWork { io: Io { cache: Cache::Direct, ..once.io }, ..once });
             reads.push(once);
         }

@@ -1,6 +1,9 @@
 //! A question from the command line: its subject, its place, and the plan that answers it.
 
-use super::this_host;
+mod options;
+
+use crate::args::axes::AxisArgs;
+use crate::args::gate::GateArgs;
 use crate::args::{RunArgs, SurveyArgs};
 use crate::bind;
 use crate::device;
@@ -8,17 +11,19 @@ use crate::directory::Directory;
 use crate::files::{Source, Target};
 use crate::fixture;
 use crate::group::{self, Values};
+use crate::machine::this_host;
 use crate::peers::Peers;
 use crate::recipe::{self, Changes, Recipe, Relative};
 use anyhow::{Context, Result, bail};
 use model::axis;
-use model::case::{Case, Op, Work, WriteWork};
+use model::case::{Case, Op};
 use model::environment::Environment;
 use model::goal::Goal;
 use model::host::{Affinity, Host, Storage};
 use model::peer::Peer;
 use model::plan::{Plan, Role, Skip};
 use model::units;
+use options::{check_goals, give_time, prune_plan, sustain_plan};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
@@ -38,6 +43,8 @@ pub struct Question {
     pub sustain: Option<Duration>,
     /// The time that the run is given (`--for`).
     pub budget: Option<Duration>,
+    /// Whether axes on which throughput no longer grows are pruned (`--prune`).
+    pub prune: bool,
     /// Whether some cases are measured twice (`--control`).
     pub is_controlled: bool,
     /// The limit of the workers' memory in bytes, if any.
@@ -71,6 +78,31 @@ pub struct Setting {
     /// Cases whose rates are shares of what a closed loop does.
     pub loads: Vec<Relative>,
 }
+
+impl Question {
+    /// The question as it is without options.
+    fn of(recipe: Recipe, changes: Changes, target: Target, peers: Peers) -> Question {
+        Question {
+            recipe,
+            changes,
+            target,
+            source: None,
+            sustain: None,
+            budget: None,
+            prune: false,
+            is_controlled: false,
+            memory: None,
+            pin: None,
+            node: None,
+            goals: Vec::new(),
+            at_least: None,
+            peers,
+        }
+    }
+}
+
+/// Fresh starts of each side of a gate: with as many, a loss of 10 % shows beside a limit of 5 %.
+const GATE_INVOCATIONS: u32 = 10;
 
 impl Setting {
     /// Inspects the place of `question` and makes its plan.
@@ -131,14 +163,12 @@ impl Setting {
 /// # Errors
 /// If the question is not understood or cannot be answered here.
 pub fn of_run(args: &RunArgs) -> Result<Question> {
-    let recipe = recipe::find(&args.recipe)?;
-    let mut axes = group::Axes::new();
-    for (axis, values) in &args.axes.0 {
-        axes.insert(axis.to_string(), Values::from_texts(values.clone()));
+    if args.hosts.are_named() {
+        bail!("only 'run' and 'survey' measure on other hosts: leave out --hosts here");
     }
-    let target = target_of(args, &recipe, &mut axes)?;
-    let RunArgs { rounds, invocations, seed, no_ceilings, .. } = *args;
-    let changes = Changes { axes, rounds, invocations, seed, no_ceilings, loads: Vec::new() };
+    let recipe = recipe::find(&args.recipe)?;
+    let mut changes = changes_of(args);
+    let target = target_of(args, &recipe, &mut changes.axes)?;
     Ok(Question {
         recipe,
         changes,
@@ -146,6 +176,7 @@ pub fn of_run(args: &RunArgs) -> Result<Question> {
         source: args.source.clone(),
         sustain: args.sustain.as_deref().map(units::parse_time).transpose()?,
         budget: args.output.budget.as_deref().map(units::parse_time).transpose()?,
+        prune: args.prune,
         is_controlled: args.output.control,
         memory: args.memory.as_deref().map(units::parse_bytes).transpose()?,
         pin: args.output.pin.clone(),
@@ -156,23 +187,39 @@ pub fn of_run(args: &RunArgs) -> Result<Question> {
     })
 }
 
-/// Sets the time of a run. Only several invocations show which intervals are wide.
-fn give_time(plan: &mut Plan, budget: Option<Duration>) -> Result<()> {
-    if budget.is_some() && plan.invocations < INVOCATIONS_LEAST {
-        bail!("--for needs at least {INVOCATIONS_LEAST} invocations: they show what varies most");
-    }
-    if budget.is_some() && !plan.goals.is_empty() {
-        bail!(
-            "--for narrows the intervals of rates, and --hold judges response times: use --rounds \
-             instead"
-        );
-    }
-    plan.budget = budget;
-    Ok(())
+/// What the command line changes in the recipe.
+pub(super) fn changes_of(args: &RunArgs) -> Changes {
+    let RunArgs { rounds, invocations, seed, no_ceilings, .. } = *args;
+    let axes = axes_of(&args.axes);
+    Changes { axes, rounds, invocations, seed, no_ceilings, loads: Vec::new() }
 }
 
-/// The least number of invocations of a run that is given a time.
-const INVOCATIONS_LEAST: u32 = 3;
+fn axes_of(args: &AxisArgs) -> group::Axes {
+    let values = args.0.iter();
+    values.map(|(axis, texts)| (axis.to_string(), Values::from_texts(texts.clone()))).collect()
+}
+
+/// The question of `gate` in `directory`, or in the current one. Its sides are held against each
+/// other, not against a ceiling.
+///
+/// # Errors
+/// If the question is not understood or cannot be answered here.
+pub fn of_gate(args: &GateArgs, directory: Option<&Path>, seed: u64) -> Result<Question> {
+    let recipe = recipe::find(&args.recipe)?;
+    let changes = Changes {
+        axes: axes_of(&args.axes),
+        rounds: args.rounds,
+        invocations: args.invocations.or(Some(GATE_INVOCATIONS).filter(|_| args.rounds.is_none())),
+        seed: Some(seed),
+        no_ceilings: true,
+        loads: Vec::new(),
+    };
+    check_place(&recipe, directory.is_some())?;
+    let target = in_directory(&recipe, directory)?;
+    let peers = Peers::load(args.peers.as_deref())?;
+    let (pin, node) = (args.pin.clone(), args.node);
+    Ok(Question { pin, node, ..Question::of(recipe, changes, target, peers) })
+}
 
 /// The goals of `--hold`.
 fn goals_of(args: &RunArgs) -> Result<Vec<Goal>> {
@@ -187,30 +234,9 @@ fn least_of(text: &str) -> Result<u64> {
     }
 }
 
-/// Refuses goals for cases without rates.
-fn check_goals(plan: &Plan, is_relative: bool) -> Result<()> {
-    let has_rates = plan.cases.iter().any(|planned| planned.case.is_open());
-    if !plan.goals.is_empty() && !has_rates && !is_relative {
-        bail!(
-            "--hold is about rates, and '{}' has none: run the recipe load, or add --rate 10%,50%",
-            plan.recipe
-        );
-    }
-    if plan.at_least.is_some() && !is_relative {
-        bail!(
-            "--at-least needs rates that are shares of what a closed loop does: run the recipe \
-             load, or add --rate 10%,50%"
-        );
-    }
-    Ok(())
-}
-
 fn target_of(args: &RunArgs, recipe: &Recipe, axes: &mut group::Axes) -> Result<Target> {
-    let uses_files = recipe.uses_files();
     let has_place = args.file.is_some() || args.directory.is_some() || args.device.is_some();
-    if has_place && !uses_files {
-        bail!("the recipe '{}' uses no files: leave out the directory", recipe.name);
-    }
+    check_place(recipe, has_place)?;
     if let Some(file) = &args.file {
         let size = units::bytes(fixture::size_of(file)?);
         axes.insert("size".to_string(), Values::from_texts(vec![size]));
@@ -222,11 +248,24 @@ fn target_of(args: &RunArgs, recipe: &Recipe, axes: &mut group::Axes) -> Result<
         axes.entry("allocation".to_string()).or_insert_with(|| one("overwrite"));
         return Ok(Target::Device(disk));
     }
-    Ok(match &args.directory {
-        Some(directory) => Target::Directory(Rc::new(Directory::open(directory)?)),
-        None if uses_files => Target::Directory(Rc::new(Directory::open(Path::new("."))?)),
-        None => Target::Memory,
-    })
+    in_directory(recipe, args.directory.as_deref())
+}
+
+/// Refuses a place for a recipe that uses none.
+fn check_place(recipe: &Recipe, has_place: bool) -> Result<()> {
+    if has_place && !recipe.uses_storage() {
+        bail!("the recipe '{}' uses no files: leave out the directory", recipe.name);
+    }
+    Ok(())
+}
+
+/// A directory, by default the current one; memory if the recipe uses no files.
+fn in_directory(recipe: &Recipe, directory: Option<&Path>) -> Result<Target> {
+    if directory.is_none() && !recipe.uses_storage() {
+        return Ok(Target::Memory);
+    }
+    let directory = directory.unwrap_or(Path::new("."));
+    Ok(Target::Directory(Rc::new(Directory::open(directory)?)))
 }
 
 /// The plan for a question at a place.
@@ -238,6 +277,7 @@ fn plan_of(
 ) -> Result<Plan> {
     let Question { recipe, target, sustain, memory, .. } = question;
     let mut plan = recipe.plan(changes, environment)?;
+    refuse(&mut plan, recipe::hosts::refusal_alone);
     plan.memory_limit = *memory;
     plan.goals = question.goals.clone();
     plan.at_least = question.at_least;
@@ -255,7 +295,8 @@ fn plan_of(
             })
         }),
         Target::Device(disk) => refuse(&mut plan, |case| device::refusal(case, disk)),
-        Target::Memory | Target::Directory(_) => {}
+        Target::Directory(_) => refuse(&mut plan, |case| environment.warm_refusal(case)),
+        Target::Memory => {}
     }
     if let Some(source) = source {
         let environment = Environment {
@@ -273,6 +314,9 @@ fn plan_of(
         sustain_plan(&mut plan, budget)?;
     }
     give_time(&mut plan, question.budget)?;
+    if question.prune {
+        prune_plan(&mut plan)?;
+    }
     if question.is_controlled {
         plan.add_twins();
     }
@@ -280,56 +324,13 @@ fn plan_of(
 }
 
 /// Turns the cases for which `reason` returns one into skips.
-fn refuse(plan: &mut Plan, reason: impl Fn(&Case) -> Option<String>) {
+pub(super) fn refuse(plan: &mut Plan, reason: impl Fn(&Case) -> Option<String>) {
     for planned in std::mem::take(&mut plan.cases) {
         match reason(&planned.case) {
             Some(reason) => plan.skips.push(Skip { case: planned.case, reason }),
             None => plan.cases.push(planned),
         }
     }
-}
-
-/// Duration of a trial if trials follow each other.
-const SUSTAINED_TRIAL: Duration = Duration::from_secs(10);
-
-/// Maximum time for a case: all its trials must be judgeable ([`model::record::TRIALS_MAX`]).
-const SUSTAINED_MOST: Duration = Duration::from_secs(48 * 60 * 60);
-
-/// Changes a plan so that trials follow each other, for all cases that support it.
-fn sustain_plan(plan: &mut Plan, budget: Duration) -> Result<()> {
-    if budget < SUSTAINED_TRIAL {
-        bail!("--sustain needs at least {}", units::time(SUSTAINED_TRIAL));
-    }
-    if budget > SUSTAINED_MOST {
-        bail!("--sustain takes at most {}", units::time(SUSTAINED_MOST));
-    }
-    let asked = plan.cases.iter().filter(|planned| planned.role == Role::Asked);
-    let skipped = plan.skips.iter().map(|skip| &skip.case);
-    if asked.map(|planned| &planned.case).chain(skipped).all(|case| case.write().is_none()) {
-        bail!("--sustain keeps writing, and '{}' writes nothing: leave it out", plan.recipe);
-    }
-    plan.sustain = Some(budget);
-    plan.invocations = 1;
-    plan.cases.retain(|planned| planned.role == Role::Asked);
-    refuse(plan, |case| {
-        if !case.beside.is_empty() {
-            return Some("--sustain measures a case alone: use --beside none".to_string());
-        }
-        let goes_on = case.write().is_some_and(WriteWork::repeats);
-        let reason = match case.write() {
-            None => "--sustain keeps writing, and this case writes nothing",
-            Some(_) => {
-                "--sustain writes the same file again and again: use --allocation overwrite --ops 0"
-            }
-        };
-        (!goes_on).then(|| reason.to_string())
-    });
-    for planned in &mut plan.cases {
-        if let Work::Write(work) = &mut planned.case.work {
-            work.io.time = SUSTAINED_TRIAL;
-        }
-    }
-    Ok(())
 }
 
 fn storage_of(target: &Target) -> Result<Option<Storage>> {
@@ -362,20 +363,14 @@ pub fn of_survey(args: &SurveyArgs) -> Result<Question> {
     if args.quick {
         recipe = recipe.quick()?;
     }
+    let changes = Changes { seed: args.seed, ..Changes::default() };
+    let target = Target::Directory(Rc::new(Directory::open(&args.directory)?));
     Ok(Question {
-        recipe,
-        changes: Changes { seed: args.seed, ..Changes::default() },
-        target: Target::Directory(Rc::new(Directory::open(&args.directory)?)),
-        source: None,
-        sustain: None,
         budget: args.output.budget.as_deref().map(units::parse_time).transpose()?,
         is_controlled: args.output.control,
-        memory: None,
         pin: args.output.pin.clone(),
         node: args.output.node,
-        goals: Vec::new(),
-        at_least: None,
-        peers: Peers::load(None)?,
+        ..Question::of(recipe, changes, target, Peers::load(None)?)
     })
 }
 

@@ -1,7 +1,7 @@
 //! `ioassay runs`: the kept records.
 
 use super::{DONE, say};
-use crate::args::RunsArgs;
+use crate::args::kept::RunsArgs;
 use crate::store;
 use anyhow::{Context, Result};
 use report::{Listed, Style};

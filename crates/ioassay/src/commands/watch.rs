@@ -4,8 +4,8 @@ use super::question::{self, Question};
 use super::{DONE, dry, form, measure};
 use crate::args::{OutputArgs, WatchArgs};
 use crate::stop::Stop;
-use crate::store;
-use anyhow::{Context, Result};
+use crate::store::{self, Place};
+use anyhow::{Context, Result, bail};
 use assess::trend::Trends;
 use model::units;
 use report::Style;
@@ -27,6 +27,9 @@ pub fn execute(args: &WatchArgs, style: &Style) -> Result<u8> {
     let interval = units::parse_time(&args.interval)?;
     let question = question::of_run(&args.run)?;
     let output = &args.run.output;
+    if let Place::File(_) | Place::Stdout = Place::of(output.record.as_deref()) {
+        bail!("--record names a folder for the records of a watch, which has a file for each run");
+    }
     if output.dry_run {
         return dry::show(&question, output, style);
     }
@@ -77,7 +80,7 @@ fn tell(
     output: &OutputArgs,
     style: &Style,
 ) -> Result<u8> {
-    let assessment = assess::assess(&store::read(&kept.record)?);
+    let assessment = assess::assess(&store::read(kept.record.path())?);
     trends.add(&assessment);
     // Separates runs with a blank line.
     let between = if number > 1 { "\n" } else { "" };

@@ -9,16 +9,18 @@
 //! [[cases]]
 //! beside = ["none", "writer"]
 //! ```
-//! An actor has one value for each axis, and a file of its own.
+//! An actor has one value for each axis, and a file of its own. With `file = "case"`, it uses that
+//! of the case beside which it runs.
 
-use super::{Changes, Recipe, check_axes};
-use crate::group;
+use super::{Changes, Recipe, check_axes, fallback};
+use crate::group::{self, Axes, Values};
 use anyhow::{Context, Result, bail};
 use model::actor;
 use model::axis::Axis;
 use model::case::Case;
 use model::environment::Environment;
-use model::plan::{Actor, Plan, Skip};
+use model::plan::{Actor, ActorFile, Plan, Skip};
+use model::sharing;
 use model::sweep::product;
 use model::units;
 
@@ -32,13 +34,27 @@ pub(super) fn check(recipe: &Recipe) -> Result<()> {
         if !actor::is_name(name) {
             bail!("{}: a name has up to 32 letters, digits and -", of_actor());
         }
-        let known: Vec<&str> = Axis::all_of(group::kind(axes))
-            .map(|axis| axis.name)
-            .filter(|n| *n != "beside")
-            .collect();
+        let names = Axis::all_of(group::kind(axes)).map(|axis| axis.name);
+        let known: Vec<&str> = names.filter(|n| *n != "beside").chain([FILE]).collect();
         check_axes(axes, &known).with_context(of_actor)?;
+        file_of(axes).with_context(of_actor)?;
     }
     Ok(())
+}
+
+/// The key of an actor that is not one of its axes: which file it uses.
+const FILE: &str = "file";
+
+/// The file of an actor with these axes.
+///
+/// # Errors
+/// If its value is unknown.
+fn file_of(axes: &Axes) -> Result<ActorFile> {
+    match axes.get(FILE).map(Values::texts).as_deref() {
+        None => Ok(ActorFile::Own),
+        Some([text]) => Ok(text.parse()?),
+        Some(_) => bail!("'{FILE}' takes one value"),
+    }
 }
 
 /// Gives `plan` the actors that `cases` name. Cases with one that cannot run here become skips.
@@ -58,19 +74,24 @@ pub(super) fn add(
         if is_known || refusals.iter().any(|(refused, _)| refused == name) {
             continue;
         }
-        let actor = define(recipe, name, changes, environment)?;
+        let mut actor = define(recipe, name, changes, environment)?;
+        if recipe.falls_back(changes) {
+            // Its work is not a row of its own, so nothing is skipped.
+            fallback::replace([&mut actor.case], environment.host);
+        }
         let there = || Some(format!("the actor '{name}': {}", environment.refusal(&actor.case)?));
         match actor.refusal().or_else(there) {
             Some(reason) => refusals.push((name.clone(), reason)),
             None => plan.actors.push(actor),
         }
     }
-    let refusal = |case: &Case| {
+    let refusal = |plan: &Plan, case: &Case| {
         let refused = refusals.iter().find(|(name, _)| case.beside.contains(name));
-        refused.map(|(_, reason)| reason.clone())
+        let refused = refused.map(|(_, reason)| reason.clone());
+        refused.or_else(|| sharing::refusal(case, plan.beside(case)))
     };
     for case in std::mem::take(cases) {
-        match refusal(&case) {
+        match refusal(plan, &case) {
             Some(reason) => plan.skips.push(Skip { case, reason }),
             None => cases.push(case),
         }
@@ -102,5 +123,5 @@ fn define(
     }
     let case = product(&sweep).with_context(|| format!("the actor '{name}'"))?.pop();
     let case = case.with_context(|| format!("the actor '{name}' does nothing"))?;
-    Ok(Actor { name: name.to_string(), case })
+    Ok(Actor { file: file_of(axes)?, ..Actor::own(name, case) })
 }

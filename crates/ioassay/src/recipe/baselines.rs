@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 /// The baselines of every recipe that reads files.
-const BASELINES: &str = include_str!("../../../../recipes/baselines.toml");
+const BASELINES: &str = include_str!("../../recipes/baselines.toml");
 
 /// The ceilings of `plan`: memory with one thread and with all, direct reads of the device, and the
 /// tool's own overhead. Empty if the plan uses no file.
@@ -31,6 +31,7 @@ pub(super) fn of(plan: &Plan, environment: &Environment) -> Result<Vec<Case>> {
     // Rates are bounded by their closed loops, which the run asks for itself.
     let has_rates = asked().any(Case::is_open);
     let is_wanted = |case: &Case| match &case.work {
+        Work::Metadata(_) => false,
         Work::Memory(_) => !has_rates,
         Work::Write(_) => writes,
         Work::Read(work) if work.io.cache == Cache::Direct => claims_device && !has_rates,

@@ -1,47 +1,75 @@
 //! What measures a device where the OS refuses io_uring, as the usual sandboxes of containers do.
 
-use model::case::{Case, Engine, Io, OWN_PEER, ReadWork, Submission, Work};
+use model::case::{Case, Engine, Io, OWN_PEER, Op, ReadWork, Submission, Work};
+use model::case::{WriteEngine, WriteWork};
 use model::host::Host;
 use model::pattern::Share;
 use model::plan::Skip;
 
-/// Replaces reads with io_uring by threads of pread, if `host` refuses io_uring. Returns the
-/// replaced cases as skips.
-pub(super) fn replace(cases: &mut [Case], host: &Host) -> Vec<Skip> {
+/// Replaces io_uring by threads of pread and pwrite, if `host` refuses it. Returns the replaced
+/// cases as skips. A case whose replacement is measured anyway is left to [`leave_out`].
+pub(super) fn replace<'a>(cases: impl IntoIterator<Item = &'a mut Case>, host: &Host) -> Vec<Skip> {
     let Some(refusal) = &host.no_io_uring else { return Vec::new() };
-    let reason = format!(
-        "io_uring is refused here ({refusal}). Instead, threads of pread measure the device, one \
-         for each read in flight, which costs more CPU time"
-    );
+    let reason = |case: &Case| {
+        let (call, operation) =
+            if case.read().is_some() { ("pread", "read") } else { ("pwrite", "operation") };
+        format!(
+            "io_uring is refused here ({refusal}). Instead, threads of {call} measure the device, \
+             one for each {operation} in flight, which costs more CPU time"
+        )
+    };
+    let mut cases: Vec<&mut Case> = cases.into_iter().collect();
     let mut skips = Vec::new();
-    for case in cases {
-        let Some(threads) = with_threads(case) else { continue };
-        let case = std::mem::replace(case, threads);
-        skips.push(Skip { case, reason: reason.clone() });
+    for index in 0..cases.len() {
+        let Some(threads) = with_threads(cases[index]) else { continue };
+        if cases.iter().any(|known| **known == threads) {
+            continue;
+        }
+        let case = std::mem::replace(cases[index], threads);
+        skips.push(Skip { reason: reason(&case), case });
     }
     skips
 }
 
-/// A case of pread with as many reads in flight as `case`, if that reads with io_uring.
-///
-/// Interleaved threads read a sequential file in order, like a queue. With one part of the file for
-/// each thread, the device would serve as many streams.
+/// Takes out what `host` refuses and whose replacement is measured anyway. Returns it as skips.
+pub(super) fn leave_out(cases: &mut Vec<Case>, host: &Host) -> Vec<Skip> {
+    let Some(refusal) = &host.no_io_uring else { return Vec::new() };
+    let all = cases.clone();
+    let is_measured = |case: &mut Case| with_threads(case).is_some_and(|it| all.contains(&it));
+    let reason = format!("io_uring is refused here ({refusal})");
+    cases.extract_if(.., is_measured).map(|case| Skip { reason: reason.clone(), case }).collect()
+}
+
+/// The same case with threads in place of a queue, if that is one of io_uring: as many operations
+/// are in flight.
 fn with_threads(case: &Case) -> Option<Case> {
-    let work = case.read().filter(|work| work.engine == Engine::Uring)?;
-    let is_own = case.peer == OWN_PEER;
-    let threads = work.io.depth.checked_mul(work.io.threads).filter(|_| is_own)?;
-    let share = if work.io.depth > 1 { Share::Interleaved } else { work.io.share };
-    let io = Io { depth: 1, threads, share, ..work.io };
-    let (engine, submission) = (Engine::Pread, Submission::Enter);
-    let work = Work::Read(ReadWork { io, engine, submission, ..*work });
-    Some(Case { work, ..case.clone() })
+    let work = match &case.work {
+        Work::Read(work) if work.engine == Engine::Uring => {
+            let (engine, submission) = (Engine::Pread, Submission::Enter);
+            Work::Read(ReadWork { io: threads(&work.io)?, engine, submission, ..*work })
+        }
+        Work::Write(work) if work.engine == WriteEngine::Uring && work.op == Op::Write => {
+            let engine = WriteEngine::Pwrite;
+            Work::Write(WriteWork { io: threads(&work.io)?, engine, ..*work })
+        }
+        _ => return None,
+    };
+    (case.peer == OWN_PEER).then(|| Case { work, ..case.clone() })
+}
+
+/// Interleaved threads move a sequential file in order, like a queue. With one part of the file for
+/// each thread, the device would serve as many streams.
+fn threads(io: &Io) -> Option<Io> {
+    let threads = io.depth.checked_mul(io.threads)?;
+    let share = if io.depth > 1 { Share::Interleaved } else { io.share };
+    Some(Io { depth: 1, threads, share, ..*io })
 }
 
 #[cfg(test)]
 mod tests {
     use crate::group::Values;
     use crate::recipe::{Changes, find};
-    use model::case::Case;
+    use model::case::{Case, WriteEngine};
     use model::environment::Environment;
     use model::host::Host;
     use model::plan::{Plan, Role};
@@ -71,14 +99,46 @@ mod tests {
             "pread direct sequential 1MiB d1 t8 sum interleaved of 1GiB",
             "pread direct sequential 1MiB d1 t32 sum interleaved of 1GiB",
             "pread direct random 4KiB d1 t1 sum of 1GiB",
+            "pread direct random 4KiB d1 t4 sum interleaved of 1GiB",
+            "pread direct random 4KiB d1 t8 sum interleaved of 1GiB",
+            "pread direct random 4KiB d1 t16 sum interleaved of 1GiB",
             "pread direct random 4KiB d1 t32 sum interleaved of 1GiB",
         ];
         assert_eq!(ids(&without, Role::Asked), expected);
         assert_eq!(ids(&without, Role::Baseline), ids(&with, Role::Baseline));
         let skipped: Vec<String> = without.skips.iter().map(|skip| skip.case.id()).collect();
-        assert_eq!(skipped, ids(&with, Role::Asked));
+        let (last, replaced) = skipped.split_last().expect("io_uring was asked for");
+        assert_eq!(replaced, ids(&with, Role::Asked));
+        // Threads of pread are measured there anyway, so nothing is measured instead.
+        assert_eq!(last, "uring warm random 4KiB d1 t1 sum of 256MiB");
+        assert!(!without.skips[replaced.len()].reason.contains("Instead"));
         let reason = &without.skips[0].reason;
         assert!(reason.contains("refused here (io_uring_setup: not permitted). Instead, threads"));
+    }
+
+    #[test]
+    fn writes_and_actors_are_done_by_threads_too() {
+        let without = plan("mixed", Some("no"));
+        let asked = without.cases.iter().filter(|planned| planned.role == Role::Asked);
+        let works: Vec<_> =
+            asked.map(|planned| *planned.case.write().expect("it writes")).collect();
+        let threads: Vec<_> = works.iter().map(|it| (it.io.depth, it.io.threads)).collect();
+        assert_eq!(threads, [(1, 1), (1, 4), (1, 16), (1, 64)]);
+        assert!(works.iter().all(|it| it.engine == WriteEngine::Pwrite && it.read_share == 70));
+        let reason = &without.skips[0].reason;
+        assert!(reason.contains("threads of pwrite measure the device, one for each operation"));
+        let actors = |recipe, refused| {
+            let ids = plan(recipe, refused).actors.into_iter().map(|actor| actor.case.id());
+            ids.collect::<Vec<String>>()
+        };
+        for recipe in ["interference", "oltp", "lsm"] {
+            let all = |refused| actors(recipe, refused);
+            assert_eq!(all(None).len(), all(Some("no")).len(), "{recipe}");
+            assert!(all(Some("no")).iter().all(|id| !id.contains("uring")), "{recipe}");
+            let skips = plan(recipe, Some("no")).skips;
+            assert!(skips.iter().all(|skip| skip.reason.contains("Instead, threads")), "{recipe}");
+        }
+        assert!(actors("interference", None).iter().any(|id| id.contains("uring")));
     }
 
     /// A recipe that compares engines must not measure one under another's name.

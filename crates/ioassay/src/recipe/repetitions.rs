@@ -1,15 +1,13 @@
 //! The number of rounds and invocations.
 
 use anyhow::{Result, bail};
+use model::plan::INVOCATIONS_MAX;
 
 /// The default rounds (over all invocations) and invocations.
 pub const USUAL: (u32, u32) = (10, 5);
 
 /// The maximum number of rounds, over all invocations.
 pub const ROUNDS_MAX: u32 = 1000;
-
-/// The maximum number of invocations.
-pub const INVOCATIONS_MAX: u32 = 100;
 
 /// Determines the rounds and invocations; if only one of them is given, the other follows from it.
 ///

@@ -5,6 +5,7 @@ use crate::sandbox::Sandbox;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -87,6 +88,10 @@ fn copy(from: &Path, to: &Path) {
         let is_source = name != "target" && name != ".git";
         match () {
             () if kind.is_dir() && is_source => copy(&entry.path(), &to.join(name)),
+            () if kind.is_symlink() => {
+                // A package reaches what it includes by links.
+                symlink(fs::read_link(entry.path()).unwrap(), to.join(name)).unwrap();
+            }
             () if kind.is_file() => drop(fs::copy(entry.path(), to.join(name)).unwrap()),
             () => {}
         }

@@ -1,12 +1,12 @@
 //! Checks the documents against the program.
 
-use crate::sandbox::{Sandbox, argument, text};
+use crate::sandbox::{PROGRAM, Sandbox, argument, text};
 use ioassay::recipe::{self, BUILT_IN};
 use model::view::{Answer, Layout, Metric};
 use std::path::{Path, PathBuf};
 
 /// The folder of the workspace.
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
@@ -118,6 +118,26 @@ fn the_readme_shows_what_its_record_says() {
     assert!(block.lines().count() > 10, "{block}");
 }
 
+/// The README shows the comparisons and the answers of records, 100 columns wide.
+#[test]
+fn the_readme_concludes_what_its_records_say() {
+    let sandbox = Sandbox::new();
+    let readme = document("README.md");
+    let marks: Vec<&str> = readme.split("<!-- conclusion of records/").skip(1).collect();
+    assert!(!marks.is_empty(), "it shows no conclusion");
+    for mark in marks {
+        let (name, after) = mark.split_once(" -->\n```text\n").expect("a block follows its record");
+        let block = after.split("\n```").next().unwrap();
+        let record = root().join("records").join(name);
+        let mut command = sandbox.start(PROGRAM);
+        let output = command.env("COLUMNS", "100").arg("report").arg(record).output().unwrap();
+        let report = text(&output.stdout);
+        let answer = report.trim_end().rsplit("\n\n").next().unwrap();
+        assert!(block.ends_with(answer), "cargo xtask show: {answer}");
+        assert!(block.split("\n\n").all(|part| report.contains(part)), "cargo xtask show: {block}");
+    }
+}
+
 /// Whether `line` contains the words of `part` in the same order.
 fn has_words(line: &str, part: &str) -> bool {
     let mut words = line.split_whitespace();
@@ -133,7 +153,7 @@ fn pictures_of_documents_are_those_of_their_records() {
         let (_, after) = rest.split_once("</style>").expect("its style ends");
         format!("{before}{after}")
     };
-    let pictures = [("ladder", "2026-11-22-survey.jsonl"), ("compared", "2026-11-22-slow.jsonl")];
+    let pictures = [("ladder", "2026-11-24-survey.jsonl"), ("compared", "2026-11-22-slow.jsonl")];
     for (name, record) in pictures {
         let record = root().join("records").join(record);
         let output = sandbox.ioassay(&["report", argument(&record), "--svg", name]);
@@ -244,9 +264,10 @@ fn small(words: &[&str]) -> Vec<String> {
         }
     }
     let is_sustained = small.contains(&"--sustain");
-    let uses_files = !["memory", "compilers"].contains(&small[1]);
-    if uses_files {
-        small.extend(["--size", "1MiB"]);
+    match small[1] {
+        "memory" | "compilers" => {}
+        "metadata" => small.extend(["--entries", "50"]),
+        _ => small.extend(["--size", "1MiB"]),
     }
     if ["memory", "survey"].contains(&small[1]) && !small.contains(&"--working-set") {
         small.extend(["--working-set", SMALL_ARRAYS]);

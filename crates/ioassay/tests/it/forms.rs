@@ -47,7 +47,7 @@ import json, sys, pandas
 table = pandas.concat([pandas.read_csv(path) for path in sys.argv[1:]])
 texts = set("recipe began host directory file_system tool_version case role verdict served_by peer "
             "op engine kernel cache pattern share touch isa pages advice submission sync "
-            "allocation fill fate reason node_bytes".split())
+            "allocation fill atomic fate reason node_bytes".split())
 numeric = pandas.api.types.is_numeric_dtype
 wrong = [name for name in table.columns
          if name not in texts and not numeric(table[name]) or name in texts

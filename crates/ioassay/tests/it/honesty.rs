@@ -3,7 +3,8 @@
 //! Nothing is simulated: a throttled device is really throttled. Each fault has a twin, the same
 //! run without it, which must not report that fault.
 
-mod plant;
+pub(crate) mod plant;
 mod storage;
 mod machine;
 mod open;
+mod fleet;

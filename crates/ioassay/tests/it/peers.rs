@@ -1,5 +1,6 @@
 //! Peers in other languages, and peers that lie.
 
+use crate::ranks::RANKS;
 use crate::sandbox::{PROGRAM, Sandbox, argument, check_refusal, skip, text, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -311,9 +312,17 @@ fn a_build_that_hangs_ends_by_a_signal_and_leaves_nothing() {
 fn every_peer_reads_and_counts_every_awkward_case_rightly() {
     let sandbox = Sandbox::new();
     let names = ["c", "java", "gcc-O0-loop", "gcc-O3-native-unrolled"];
+    let names = [&names[..], &RANKS].concat();
     let listed = sandbox.says(&["peers", "list"]);
-    let known: Vec<&str> =
-        names.into_iter().filter(|name| listed.contains(&format!("{name} "))).collect();
+    let line = |name: &&str| {
+        let lines = listed.lines().find(|line| line.starts_with(&format!("{name} ")));
+        lines.filter(|line| !line.contains("unavailable: "))
+    };
+    let (known, unknown): (Vec<&str>, Vec<&str>) =
+        names.into_iter().partition(|name| line(name).is_some());
+    for name in unknown {
+        skip("every_peer_reads_and_counts_every_awkward_case_rightly", &format!("no {name} here"));
+    }
     let output = sandbox.ioassay(&[&["peers", "verify"], &known[..]].concat());
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{said}");
@@ -321,6 +330,8 @@ fn every_peer_reads_and_counts_every_awkward_case_rightly() {
         let verdict = said.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap();
         let right: usize = verdict.split_whitespace().nth(1).unwrap().parse().unwrap();
         let is_missing = said.contains(&format!("the peer {name}: '{name}' is not installed"));
-        assert!(right > 50 || is_missing, "{said}");
+        // Ranks have one engine.
+        let least = if RANKS.contains(name) { 20 } else { 50 };
+        assert!(right > least || is_missing, "{said}");
     }
 }

@@ -211,7 +211,12 @@ fn a_file_without_a_page_cache_to_show_is_refused() {
 #[test]
 fn nothing_but_help_is_said_where_nothing_was_asked() {
     let sandbox = Sandbox::new();
-    sandbox.refuses(&[], &["Usage"]);
+    let first = sandbox.says(&[]);
+    assert_eq!(first.lines().count(), 5, "{first}");
+    for line in first.lines() {
+        assert!(line.starts_with("ioassay "), "{line}");
+        sandbox.says(&["help", line.split_whitespace().nth(1).unwrap()]);
+    }
     let help = sandbox.says(&["--help"]);
     for command in ["survey", "run", "plan", "recipes", "report", "cache", "data", "host", "schema"]
     {
@@ -219,8 +224,24 @@ fn nothing_but_help_is_said_where_nothing_was_asked() {
         assert!(sandbox.says(&[command, "--help"]).contains("Usage"));
     }
     assert!(!help.lines().any(|line| line.trim_start().starts_with("worker")), "{help}");
-    let version = sandbox.says(&["--version"]);
-    assert_eq!(version.trim(), concat!("ioassay ", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn the_version_names_its_source() {
+    let sandbox = Sandbox::new();
+    let short = concat!("ioassay ", env!("CARGO_PKG_VERSION"));
+    assert_eq!(sandbox.says(&["-V"]).trim(), short);
+    let build = sandbox.json(&["--version", "--json"]);
+    assert_eq!(build, sandbox.json(&["--json", "--version"]));
+    let source: Vec<&str> = ["commit", "date"].iter().filter_map(|it| build[it].as_str()).collect();
+    let source = if source.is_empty() { String::new() } else { format!(" ({})", source.join(" ")) };
+    assert_eq!(sandbox.says(&["--version"]).trim(), format!("{short}{source}"));
+    assert_eq!(build["version"], env!("CARGO_PKG_VERSION"));
+    assert!(build["target"].as_str().unwrap().contains("linux"), "{build}");
+    let host = &sandbox.json(&["host"])["host"];
+    assert_eq!((&build["os"], &build["isas"]), (&host["os"], &host["isas"]));
+    assert!(build["engines"].as_array().unwrap().contains(&"uring".into()), "{build}");
+    sandbox.refuses(&["--json"], &["--version"]);
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Real runs: every engine in every cache state, and their reports.
 
 use crate::sandbox::{PROGRAM, Sandbox, argument, skip};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 
 /// The requested cases of a report.
 fn asked(report: &Value) -> Vec<&Value> {
@@ -27,6 +30,64 @@ fn check_measured(report: &Value, rounds: u64) {
             assert_eq!(case["digest_verified"], true, "{case:#}");
         }
     }
+}
+
+/// The first line on stderr of a run that is then stopped.
+fn first_said(sandbox: &Sandbox, args: &[&str]) -> String {
+    let small = ["run", args[0], ".", "--size=1MiB", "--no-ceilings"];
+    first_line(sandbox, &[&small[..], &args[1..]].concat())
+}
+
+/// The same for a whole command.
+fn first_line(sandbox: &Sandbox, args: &[&str]) -> String {
+    let mut command = sandbox.start(PROGRAM);
+    command.args(args).args(["--record=record"]).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut running = command.spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(running.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    kill_process(Pid::from_child(&running), Signal::TERM).unwrap();
+    running.wait().unwrap();
+    drop(std::fs::remove_file(sandbox.path("record")));
+    said
+}
+
+#[test]
+fn a_long_run_says_before_how_long_it_takes() {
+    let sandbox = Sandbox::new();
+    let said = first_said(&sandbox, &["load", "--cache=as-is", "--depth=1", "--hold=p99<1ms"]);
+    assert!(
+        said.starts_with("time: about ") && said.contains(" to find the rates, then "),
+        "{said}"
+    );
+    let long = ["read-methods", "--engine=pread", "--block=4KiB", "--time=1h"];
+    let said = first_said(&sandbox, &long);
+    assert!(said.starts_with("time: about ") && said.contains(" on a typical machine"), "{said}");
+    let short = ["read-methods", "--engine=pread", "--block=4KiB", "--time=5ms", "--rounds=1"];
+    let said = first_said(&sandbox, &short);
+    assert!(!said.contains("time: "), "{said}");
+}
+
+/// Also where there is no disk, so that a survey is short.
+#[test]
+fn a_survey_says_before_how_long_it_takes() {
+    let places = [Some(Sandbox::new()), Sandbox::in_memory()];
+    for sandbox in places.into_iter().flatten() {
+        let said = first_line(&sandbox, &["survey", ".", "--quick"]);
+        let is_told = said.starts_with("time: about ") && said.contains(" on a typical machine");
+        assert!(is_told, "{}: {said}", sandbox.directory().display());
+    }
+}
+
+/// What one trial leaves in the device must not delay the next.
+#[test]
+fn trials_with_a_rate_have_a_gap_before_them() {
+    let sandbox = Sandbox::new();
+    let args = ["run", "read-methods", ".", "--engine=pread", "--cache=as-is", "--size=1MiB"];
+    let few = ["--block=4KiB", "--threads=1", "--time=5ms", "--rounds=4", "--rate=100k"];
+    sandbox.json(&[&args[..], &few, &["--record=record", "--json"]].concat());
+    let record = ioassay::store::read(&sandbox.path("record")).unwrap();
+    let began: Vec<u64> = record.trials.iter().map(|trial| trial.at_ms).collect();
+    assert!(began.len() == 4 && began.windows(2).all(|two| two[1] - two[0] >= 105), "{began:?}");
 }
 
 #[test]

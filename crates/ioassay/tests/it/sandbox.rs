@@ -60,6 +60,9 @@ impl Sandbox {
             .env_remove("RUST_LOG")
             .env_remove("NO_COLOR")
             .env_remove("COLUMNS")
+            // No test opens a browser.
+            .env_remove("DISPLAY")
+            .env_remove("WAYLAND_DISPLAY")
             .stdin(Stdio::null());
         command
     }

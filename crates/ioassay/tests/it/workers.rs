@@ -6,7 +6,8 @@ use ioassay::directory::Directory;
 use ioassay::files::{Maker, Target};
 use ioassay::fixture::Stay;
 use ioassay::progress::Progress;
-use ioassay::run::Run;
+use ioassay::schedule::Run;
+use ioassay::site::Site;
 use ioassay::stop::Stop;
 use ioassay::store::{self, Store};
 use model::case::{Case, Io, ReadWork, Work};
@@ -55,8 +56,10 @@ fn record_of(script: &str, plan: &Plan) -> Record {
         tool: Tool { name: "ioassay".to_string(), version: "1".to_string(), command },
         began: "2026-01-01T00:00:00Z".to_string(),
         host: zoo::host(),
+        called: None,
         storage: None,
         source_storage: None,
+        alternates: None,
         fixtures: Vec::new(),
         plan: plan.clone(),
         peers: Vec::new(),
@@ -68,19 +71,19 @@ fn record_of(script: &str, plan: &Plan) -> Record {
         command.args(["-c", &format!("{HELLO}{script}")]);
         Ok(command)
     };
-    let run = Run {
+    let site = Site {
         plan,
         maker,
         storage: None,
-        store: &mut store,
         progress: &mut progress,
         stop: &stop,
         worker: &worker,
         patience: Duration::from_millis(300),
         memory: None,
         source: None,
-        before: None,
+        barrier: None,
     };
+    let run = Run { site, store: &mut store, before: None };
     assert_eq!(run.carry_out(files).unwrap().0, End::Complete);
     let record = store::read(&path).unwrap();
     assert_eq!((&record.end, record.damage.len()), (&End::Complete, 0));

@@ -43,6 +43,37 @@ fn check_read_back(report: &Value) {
 }
 
 #[test]
+fn atomic_writes_are_measured_only_where_the_storage_promises_them() {
+    let sandbox = Sandbox::new();
+    let report = measure(
+        &sandbox,
+        r#"
+        [[cases]]
+        op = "write"
+        engine = ["pwrite", "uring"]
+        cache = "direct"
+        block = "4KiB"
+        ops = 16
+        atomic = ["no", "yes"]
+        "#,
+        &[],
+    );
+    let told = &report["storage"]["atomic"];
+    let offers = |size: &str| told[size].as_u64().unwrap_or(0);
+    let is_offered = offers("most") >= 4096 && offers("least") <= 4096;
+    let is_atomic = |case: &Value| case["case"]["atomic"] == "yes";
+    let atomic: Vec<_> = writes(&report).into_iter().filter(|case| is_atomic(case)).collect();
+    let skips: Vec<_> = report["skips"].as_array().unwrap().iter().collect();
+    assert_eq!((atomic.len(), skips.len()), if is_offered { (2, 0) } else { (0, 2) }, "{told}");
+    for skip in skips {
+        assert!(is_atomic(skip), "{skip:#}");
+        let reason = skip["reason"].as_str().unwrap();
+        assert!(reason.contains("statx"), "{reason}");
+    }
+    check_read_back(&report);
+}
+
+#[test]
 #[ignore = "slow: a part of cargo xtask test"]
 fn every_way_to_write_leaves_the_right_bytes() {
     let sandbox = Sandbox::new();

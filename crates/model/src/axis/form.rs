@@ -40,6 +40,7 @@ impl JsonSchema for Axes {
             (Kind::Read, "Reads a file."),
             (Kind::Write, "Writes a file."),
             (Kind::Memory, "Runs a loop over memory."),
+            (Kind::Metadata, "Works on the names of files."),
         ];
         json_schema!({
             "description": "The axes of a case, named as in recipes. Bytes and counts are numbers; \

@@ -1,10 +1,12 @@
 //! Rows of the table of axes that say how much is asked of the storage: a rate, and other work.
 
 use super::say::{LOADS, Say};
-use super::{Across, Axis, Domain, Usual, Word, put, rate};
+use super::{Across, Axis, Domain, Usual, Word, count, put, rate};
 use crate::actor;
 use crate::arrival::Arrival;
 use crate::case::Kind;
+use crate::mix;
+use crate::units::ParseError;
 
 pub(super) const RATE: Axis = Axis {
     name: "rate",
@@ -37,6 +39,34 @@ pub(super) const ARRIVAL: Axis = Axis {
     say: Say::of("{} arrivals").quiet("poisson"),
     get: |case| Some(case.io().filter(|io| io.rate > 0)?.arrival.to_string()),
     set: |case, text| put(case.io_mut().map(|io| &mut io.arrival), text.parse()),
+    ..Axis::PLAIN
+};
+
+pub(super) const READ_SHARE: Axis = Axis {
+    name: "read_share",
+    flag: "read-share",
+    meaning: "Percent of the operations that read a block in place of writing it, drawn anew for \
+              each",
+    elsewhere: &["rwmixread", "rwmixwrite"],
+    domain: Domain::Count(0),
+    column: Some("read_share_percent"),
+    usual: Usual::write("0"),
+    before: Some("0"),
+    absent: Some("0"),
+    across: Across::Insisted,
+    word: Word::After("reads:", None),
+    say: Say::of("{} % reads").called(&[("0", "writes alone")]).quiet("0"),
+    get: |case| {
+        let share = case.write()?.read_share;
+        (share > 0).then(|| share.to_string())
+    },
+    set: |case, text| {
+        let share = count("read_share", text, 0)?;
+        let share = u8::try_from(share).ok().filter(|share| *share <= mix::MOST);
+        let problem = "is a percentage from 0 to 99: some operations must write";
+        let share = share.ok_or(ParseError::Axis { axis: "read_share", problem });
+        put(case.write_mut().map(|work| &mut work.read_share), share)
+    },
     ..Axis::PLAIN
 };
 

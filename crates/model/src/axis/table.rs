@@ -1,10 +1,10 @@
 //! The table of axes.
 
-use super::say::{BEGINNINGS, FILLS, LOOPS, SYNCS, Say};
-use super::{Across, Axis, Domain, Usual, Word, count, load, put, small};
-use crate::case::{Advice, Allocation, Cache, Engine, Fill, Isa, Kernel, Kind, OWN_PEER, Op};
-use crate::case::{Pages, Submission, Sync, Touch, WriteEngine};
-use crate::pattern::{Pattern, Share};
+use super::say::{LOOPS, Say};
+use super::{Across, Axis, Domain, Usual, Word, count, hosts, load, metadata, put, small, writing};
+use crate::case::{Advice, Cache, Engine, Isa, Kernel, Kind, OWN_PEER, Op, Pages, Submission};
+use crate::case::{Touch, WriteEngine};
+use crate::pattern::Pattern;
 use crate::peer_name::PeerName;
 use crate::units;
 
@@ -96,6 +96,8 @@ pub const AXES: &[Axis] = &[
         },
         ..Axis::PLAIN
     },
+    metadata::CALL,
+    metadata::DIRECTORIES,
     Axis {
         name: "engine",
         flag: "engine",
@@ -103,30 +105,36 @@ pub const AXES: &[Axis] = &[
         elsewhere: &["ioengine"],
         domain: Domain::Names(&[(Kind::Read, Engine::NAMES), (Kind::Write, WriteEngine::NAMES)]),
         aliases: &[("io_uring", "uring"), ("io-uring", "uring")],
-        usual: Usual { read: Some("pread"), write: Some("pwrite"), memory: None },
-        baseline: Some(Usual { read: Some("pread"), write: Some("pwrite"), memory: None }),
+        usual: Usual::by_file("pread", "pwrite"),
+        baseline: Some(Usual::by_file("pread", "pwrite")),
         get: |case| match case.kind() {
             Kind::Read => Some(case.read()?.engine.to_string()),
             Kind::Write => Some(case.write()?.engine.to_string()),
-            Kind::Memory => None,
+            Kind::Memory | Kind::Metadata => None,
         },
         set: |case, text| match case.kind() {
             Kind::Read => put(case.read_mut().map(|work| &mut work.engine), text.parse()),
             Kind::Write => put(case.write_mut().map(|work| &mut work.engine), text.parse()),
-            Kind::Memory => Ok(()),
+            Kind::Memory | Kind::Metadata => Ok(()),
         },
         ..Axis::PLAIN
     },
     Axis {
         name: "cache",
         flag: "cache",
-        meaning: "Cache state of the file at the start of a trial",
+        meaning: "Cache state of the file, or of the names, at the start of a trial",
         elsewhere: &["direct", "buffered", "invalidate"],
-        domain: Domain::Names(&[(Kind::Read, Cache::NAMES), (Kind::Write, Cache::NAMES)]),
-        usual: Usual { read: Some("warm"), write: Some("as-is"), memory: None },
+        domain: Domain::Names(&[
+            (Kind::Read, Cache::NAMES),
+            (Kind::Write, Cache::NAMES),
+            (Kind::Metadata, metadata::CACHES),
+        ]),
+        usual: Usual::by_file("warm", "as-is").and_metadata("warm"),
         across: Across::Insisted,
         say: Say::of("{}").quiet("as-is"),
-        ..name_of!(io, io_mut, cache)
+        get: |case| Some(case.cache()?.to_string()),
+        set: |case, text| put(case.cache_mut(), text.parse()),
+        ..Axis::PLAIN
     },
     Axis {
         name: "pattern",
@@ -179,8 +187,9 @@ pub const AXES: &[Axis] = &[
         meaning: "Bytes per operation",
         elsewhere: &["bs", "blocksize", "block-size", "record-size"],
         domain: Domain::Bytes,
-        usual: Usual { read: Some("4KiB"), write: Some("1MiB"), memory: None },
+        usual: Usual::by_file("4KiB", "1MiB"),
         across: Across::Insisted,
+        saturates: true,
         say: Say::of("blocks of {}"),
         ..bytes_of!(io, io_mut, block)
     },
@@ -192,6 +201,7 @@ pub const AXES: &[Axis] = &[
         domain: Domain::Count(1),
         usual: Usual::files("1"),
         across: Across::Insisted,
+        saturates: true,
         word: Word::After("d", None),
         say: Say::of("depth {}").text("depth {}").short("d{}").quiet("1"),
         get: |case| Some(case.io()?.depth.to_string()),
@@ -211,6 +221,7 @@ pub const AXES: &[Axis] = &[
         ],
         usual: Usual::every("1"),
         across: Across::Insisted,
+        saturates: true,
         word: Word::After("t", None),
         say: Say::of("{} threads").text("{} threads").short("t{}").quiet("1"),
         get: |case| Some(case.threads().to_string()),
@@ -234,7 +245,7 @@ pub const AXES: &[Axis] = &[
         meaning: "Instruction set of sums, counts and kernels",
         domain: Domain::Names(&[(Kind::Read, Isa::NAMES), (Kind::Memory, Isa::NAMES)]),
         symbols: &[("best", "the widest of this processor"), ("each", "each one it has")],
-        usual: Usual { read: Some("auto"), write: None, memory: Some("best") },
+        usual: Usual::read("auto").and_memory("best"),
         before: Some("auto"),
         word: Word::Own(|case| {
             let isa = case.read()?.isa;
@@ -248,7 +259,7 @@ pub const AXES: &[Axis] = &[
         set: |case, text| match case.kind() {
             Kind::Read => put(case.read_mut().map(|work| &mut work.isa), text.parse()),
             Kind::Memory => put(case.memory_mut().map(|work| &mut work.isa), text.parse()),
-            Kind::Write => Ok(()),
+            Kind::Write | Kind::Metadata => Ok(()),
         },
         ..Axis::PLAIN
     },
@@ -264,68 +275,15 @@ pub const AXES: &[Axis] = &[
         say: Say::of("advice {}").text("advice {}").called(&[("none", "no advice")]).quiet("none"),
         ..name_of!(read, read_mut, advice)
     },
-    Axis {
-        name: "allocation",
-        flag: "allocation",
-        meaning: "Initial allocation of the written file",
-        domain: Domain::Names(&[(Kind::Write, Allocation::NAMES)]),
-        usual: Usual::write("none"),
-        word: Word::After("alloc:", None),
-        say: Say::of("allocation {}").called(BEGINNINGS).quiet("none"),
-        ..name_of!(write, write_mut, allocation)
-    },
-    Axis {
-        name: "sync",
-        flag: "sync",
-        meaning: "Call that makes written data durable",
-        elsewhere: &["fsync", "end_fsync", "fdatasync"],
-        domain: Domain::Names(&[(Kind::Write, Sync::NAMES)]),
-        usual: Usual::write("fdatasync"),
-        across: Across::Insisted,
-        word: Word::After("sync:", None),
-        say: Say::of("sync {}").called(SYNCS),
-        ..name_of!(write, write_mut, sync)
-    },
-    Axis {
-        name: "every",
-        flag: "sync-every",
-        meaning: "Blocks between syncs; 0 for a single sync at the end. In a recipe: every",
-        elsewhere: &["sync_every"],
-        domain: Domain::Count(0),
-        column: Some("every_blocks"),
-        usual: Usual::write("0"),
-        across: Across::Insisted,
-        word: Word::After("every:", Some("0")),
-        say: Say::of("a sync every {} blocks")
-            .text("every {}")
-            .called(&[("0", "at the end"), ("1", "each")])
-            .quiet("0"),
-        get: |case| Some(case.write()?.every.to_string()),
-        set: |case, text| {
-            put(case.write_mut().map(|work| &mut work.every), count("every", text, 0))
-        },
-        ..Axis::PLAIN
-    },
-    Axis {
-        name: "fill",
-        flag: "fill",
-        meaning: "Content of the written data",
-        domain: Domain::Names(&[(Kind::Write, Fill::NAMES)]),
-        usual: Usual::write("random"),
-        word: Word::After("fill:", Some("random")),
-        say: Say::of("fill {}").text("fill {}").called(FILLS).quiet("random"),
-        ..name_of!(write, write_mut, fill)
-    },
-    Axis {
-        name: "share",
-        flag: "share",
-        meaning: "How threads share the blocks",
-        domain: Domain::Names(&[(Kind::Read, Share::NAMES), (Kind::Write, Share::NAMES)]),
-        usual: Usual::files("contiguous"),
-        word: Word::After("", Some("contiguous")),
-        say: Say::of("share {}").quiet("contiguous"),
-        ..name_of!(io, io_mut, share)
-    },
+    writing::ALLOCATION,
+    writing::SYNC,
+    writing::EVERY,
+    writing::FILL,
+    load::READ_SHARE,
+    writing::ATOMIC,
+    hosts::SHARE,
+    hosts::HOSTS,
+    hosts::FILES,
     load::BESIDE,
     Axis {
         name: "submission",
@@ -354,6 +312,7 @@ pub const AXES: &[Axis] = &[
         set: |case, text| put(case.io_mut().map(|io| &mut io.ops), count("ops", text, 0)),
         ..Axis::PLAIN
     },
+    metadata::ENTRIES,
     Axis {
         name: "size",
         flag: "size",
@@ -373,7 +332,7 @@ pub const AXES: &[Axis] = &[
         elsewhere: &["runtime", "duration"],
         domain: Domain::Time,
         column: Some("time_limit_seconds"),
-        usual: Usual { read: Some("1s"), write: Some("1s"), memory: Some("200ms") },
+        usual: Usual::files("1s").and_metadata("1s").and_memory("200ms"),
         across: Across::Same,
         word: Word::Silent,
         say: Say::of("trials of {}").text("for {}"),

@@ -36,7 +36,7 @@ struct Known {
 }
 
 /// The prefixes of the other lines of a record.
-const OTHERS: [&str; 3] = ["{\"trial\":", "{\"invocation\":", "{\"end\":"];
+const OTHERS: [&str; 4] = ["{\"trial\":", "{\"invocation\":", "{\"pruned\":", "{\"end\":"];
 
 impl Head {
     pub(super) fn read(line: &str) -> Result<Head, RecordError> {

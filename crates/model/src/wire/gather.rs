@@ -24,7 +24,7 @@ impl Gather {
         let sample = &mut self.sample;
         let wrong =
             |problem: &str| ProtocolError { problem: problem.to_string(), line: reply.encode() };
-        let all = [&sample.latencies, &sample.syncs, &sample.responses];
+        let all = [&sample.latencies, &sample.syncs, &sample.responses, &sample.reads];
         let counts = all.map(|latencies| latencies.counts.len());
         let most = counts.into_iter().chain([sample.spans.len()]).max();
         if most >= Some(REPLIES_MAX) || self.steps >= STEPS_MAX {
@@ -43,10 +43,12 @@ impl Gather {
                 }
             }
             Reply::Response { ns, count }
+            | Reply::Read { ns, count }
             | Reply::Latency { ns, count }
             | Reply::Sync { ns, count } => {
                 let latencies = match &reply {
                     Reply::Response { .. } => &mut sample.responses,
+                    Reply::Read { .. } => &mut sample.reads,
                     Reply::Sync { .. } => &mut sample.syncs,
                     _ => &mut sample.latencies,
                 };
@@ -55,13 +57,22 @@ impl Gather {
                 }
                 latencies.counts.push((*ns, *count));
             }
-            Reply::Done { setup_ns, warm_up_ns, max_ns, sync_max_ns, response_max_ns, usage } => {
+            Reply::Done {
+                setup_ns,
+                warm_up_ns,
+                max_ns,
+                sync_max_ns,
+                response_max_ns,
+                read_max_ns,
+                usage,
+            } => {
                 let mut sample = std::mem::take(sample);
                 (sample.setup_ns, sample.warm_up_ns) = (*setup_ns, *warm_up_ns);
                 sample.usage = *usage;
                 sample.latencies.max_ns = *max_ns;
                 sample.syncs.max_ns = *sync_max_ns;
                 sample.responses.max_ns = *response_max_ns;
+                sample.reads.max_ns = *read_max_ns;
                 return Ok(Some(Outcome::Done(sample)));
             }
             Reply::Unavailable { reason } => {

@@ -1,5 +1,7 @@
 //! The conclusions of a run in sentences, and the labels of its cases, as the view requests.
 
+mod operations;
+mod engines;
 mod storage;
 mod reads;
 mod counting;
@@ -42,7 +44,7 @@ pub(crate) fn said(part: Answer, assessment: &Assessment, labels: &Labels) -> Ve
     let paragraphs = match part {
         Answer::Fastest => fastest(assessment, name),
         Answer::Differences => versus::decided(assessment, labels),
-        Answer::DiskOrMemory => storage::answer(assessment, name),
+        Answer::DiskOrMemory => storage::answer(assessment, labels),
         Answer::ReadLatency => reads::answer(assessment, labels),
         Answer::Counts => counting::answer(assessment, name),
         Answer::Levels => memory::levels(assessment),
@@ -81,6 +83,7 @@ fn fastest(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Paragraphs
 fn source(by: ServedBy) -> &'static str {
     match by {
         ServedBy::Ram => "in memory",
+        ServedBy::NameCache => "in the OS's cache of names",
         ServedBy::PageCache => "in the page cache",
         ServedBy::Device => "on the device",
         ServedBy::Mixed => "partly on the device",

@@ -1,5 +1,7 @@
 //! The answer of a survey in words: is this disk faster than memory, and what bounds it?
 
+use super::{engines, operations};
+use crate::labels::Labels;
 use crate::sentence::{Paragraphs, Sentence, beside_lead, said_ratio};
 use crate::words::{count, is_virtual};
 use assess::Assessment;
@@ -10,9 +12,11 @@ use model::case::{Op, WriteWork};
 use model::host::Medium;
 use model::units;
 
-/// The answer in a few sentences, as far as it is known.
-pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Paragraphs {
-    let mut sentences = match &assessment.answer {
+/// The answer in a few sentences, as far as it is known: first about the disk and memory, then the
+/// figures of each rung.
+pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
+    let name = &|id: &str| labels.name(id);
+    let first = match &assessment.answer {
         None => vec![Sentence::plain(
             "There is no answer: it needs a valid figure for one thread reading memory, and one \
              for a file.",
@@ -22,14 +26,15 @@ pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> 
             None => vec![no_device(assessment)],
         },
     };
-    if let Some(answer) = &assessment.answer {
-        let page_cache = answer.page_cache.as_ref();
-        sentences
-            .extend(page_cache.map(|rated| Sentence::page_cache(&rated.row, rated.rate.median)));
-        sentences.extend(latencies(answer));
-    }
-    sentences.extend(writing(assessment));
-    vec![sentences]
+    let known = assessment.answer.as_ref();
+    let page_cache = known.and_then(|answer| answer.page_cache.as_ref());
+    let page_cache = page_cache.map(|rated| Sentence::page_cache(&rated.row, rated.rate.median));
+    let mut figures: Vec<Sentence> = page_cache.into_iter().collect();
+    figures.extend(engines::answer(assessment, labels));
+    figures.extend(known.and_then(latencies));
+    figures.extend(operations::answer(assessment));
+    figures.extend(writing(assessment));
+    vec![first, figures]
 }
 
 fn no_device(assessment: &Assessment) -> Sentence {

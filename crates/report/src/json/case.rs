@@ -22,7 +22,7 @@ impl Case<'_> {
     }
 }
 
-/// A requested case that was not measured.
+/// A requested case that was not measured, or pruned: its figure is that of fewer rounds.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Skip<'a> {
     /// Its short name.
@@ -30,7 +30,7 @@ pub(super) struct Skip<'a> {
     /// Its axes by name.
     #[serde(with = "Axes")]
     case: &'a case::Case,
-    /// Why its figure would be meaningless.
+    /// Why its figure would be meaningless, or why it was pruned.
     reason: &'a str,
 }
 

@@ -41,6 +41,8 @@ pub(super) struct Host {
     clock_source: Option<String>,
     /// How many processors' time control groups allow; null without a quota.
     cpu_quota: Option<f64>,
+    /// Bytes of memory that control groups allow, page cache included; null without a limit.
+    memory_quota: Option<u64>,
     /// How many threads can run at a time: the CPUs, or what a quota leaves of them.
     #[serde(getter = "host::Host::parallelism")]
     parallelism: u32,

@@ -1,6 +1,6 @@
 //! The storage: a record has more of its devices, and direct access as one value.
 
-use model::host::{self, Direct, Limit, Medium, WriteCache};
+use model::host::{self, AtomicWrites, Direct, Limit, Medium, WriteCache};
 use model::layer::Layer;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -44,6 +44,10 @@ pub(super) struct Storage<'a> {
     direct_align: Option<u32>,
     /// Whether a direct read left nothing in the page cache.
     direct_bypasses: Option<bool>,
+    /// The sizes of atomic writes; null if the OS does not say.
+    atomic: Option<AtomicWrites>,
+    /// Whether the file system has a journal; null if unknown, as of any but ext4.
+    journal: Option<bool>,
     /// Notes for the reader.
     notes: &'a [String],
 }
@@ -73,6 +77,8 @@ impl Storage<'_> {
             direct_accepted,
             direct_align,
             direct_bypasses,
+            atomic: storage.atomic,
+            journal: storage.journal,
             notes: &storage.notes,
         }
     }

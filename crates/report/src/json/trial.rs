@@ -40,7 +40,7 @@ impl Trial<'_> {
 struct Figures<'a>(&'a trials::Figures);
 
 /// The objects in the figures, in order, each with its description.
-const PARTS: [(&str, &str); 5] = [
+const PARTS: [(&str, &str); 7] = [
     (
         "latency_ns",
         "Latency of an operation. Percentiles are null if fewer than 10 operations took \
@@ -52,6 +52,8 @@ const PARTS: [(&str, &str); 5] = [
         "Response times of a case with a rate: from when an operation was due; \
          18446744073709551615 if it had not begun when the time was up.",
     ),
+    ("read_ns", "Latencies of the operations of a mixed case that read."),
+    ("write_ns", "Latencies of the operations of a mixed case that wrote."),
     ("spent", "CPU time from the first thread's start to the last thread's end."),
     ("evidence", "The OS counters around the trial; null if not reported."),
 ];

@@ -53,7 +53,9 @@ fn timed(summary: &Summary) -> Option<f64> {
 /// Flushes and syncs of a trial: `1024/1020`.
 fn flushes(summary: &Summary) -> String {
     let or_none = |count: Option<u64>| count.map_or(NONE.to_string(), |count| count.to_string());
-    let all = writing(summary).map(|it| (it.flushes_per_trial, it.syncs_per_trial));
+    let of_names = summary.names.filter(|it| it.durable_calls_per_trial.is_some());
+    let of_names = of_names.map(|it| (it.flushes_per_trial, it.durable_calls_per_trial));
+    let all = writing(summary).map(|it| (it.flushes_per_trial, it.syncs_per_trial)).or(of_names);
     match all {
         None | Some((None, None)) => NONE.to_string(),
         Some((flushes, syncs)) => format!("{}/{}", or_none(flushes), or_none(syncs)),
@@ -132,8 +134,28 @@ pub(crate) const OF_CASES: &[Metric] = &[
                   write with O_DSYNC may go through to the medium (FUA), which is no flush",
         legend: "of a trial, the flushes that the devices completed for anyone, and the syncs; \
                  O_DSYNC may write through to the medium (FUA), which is no flush",
-        case: Case::Plain(|it| Some(writing(it)?.flushes_per_trial? as f64)),
+        case: Case::Plain(|it| {
+            let of_names = || it.names?.flushes_per_trial;
+            Some(writing(it).map_or_else(of_names, |it| it.flushes_per_trial)? as f64)
+        }),
         said: Some(flushes),
+        ..PLAIN
+    },
+    Metric {
+        name: "uncached",
+        title: "not cached",
+        unit: Unit::Percent,
+        meaning: "names that the OS's cache grew by, for each 100 that a trial used",
+        legend: "names that the OS's cache grew by, for each 100 that a trial used",
+        case: Case::Plain(|it| Some(100.0 * it.names?.brought_share?)),
+        ..PLAIN
+    },
+    Metric {
+        name: "reads",
+        title: "device reads",
+        unit: Unit::Number,
+        meaning: "requests of a trial that the devices completed, for anyone",
+        case: Case::Plain(|it| Some(it.names?.device_reads? as f64)),
         ..PLAIN
     },
     Metric {

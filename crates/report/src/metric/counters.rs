@@ -42,7 +42,8 @@ pub(crate) const COUNTERS: &[Metric] = &[
     counter(
         "task_rchar_bytes",
         Unit::Bytes,
-        "returned to the worker by its read calls, from any source; without mappings and io_uring",
+        "returned to the worker and its descendants by their read calls, from any source; without \
+         mappings and io_uring",
         |it| it.evidence.task_rchar_bytes,
     ),
     counter(
@@ -153,6 +154,13 @@ pub(crate) const COUNTERS: &[Metric] = &[
         json: ("evidence", "node_bytes"),
         ..PLAIN
     },
+    counter(
+        "names_before",
+        Unit::Number,
+        "names in the OS's cache of the whole machine (dentries) before; only of work on names",
+        |it| it.evidence.names_before,
+    ),
+    counter("names_after", Unit::Number, "the same after", |it| it.evidence.names_after),
     counter(
         "throttled_ns",
         Unit::Nanoseconds,

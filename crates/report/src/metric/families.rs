@@ -34,8 +34,14 @@ pub(super) const LATENCY: Family = &[(
      longest. No sample of a void case, and none where too few were timed.",
 )];
 
+pub(super) const PAGES: Family = &[(
+    "pages_read_beside_writes",
+    "Pages of 4 KiB that the counted rounds read of a file which was overwritten meanwhile: any of \
+     them, and those with parts of several writes. No sample of a void case.",
+)];
+
 /// The families, in order.
-pub(crate) const FAMILIES: [Family; 4] = [THROUGHPUT, OPERATIONS, OPERATION, LATENCY];
+pub(crate) const FAMILIES: [Family; 5] = [THROUGHPUT, OPERATIONS, OPERATION, LATENCY, PAGES];
 
 pub(super) fn no_labels(_: &Summary) -> Option<Labels> {
     Some(Labels::new())
@@ -48,12 +54,13 @@ pub(super) fn rate_labels(summary: &Summary, quantity: &str) -> Option<Labels> {
     (Quantity::of(&summary.case) != Quantity::NsPerOp).then_some(labels)
 }
 
-/// The labels of the throughput; `None` for writes, which have two other rates.
+/// The labels of the throughput; `None` for writes, which have two other rates, and for
+/// calls on names.
 pub(super) fn throughput_labels(summary: &Summary) -> Option<Labels> {
     match &summary.case.work {
         Work::Read(_) => rate_labels(summary, "read"),
         Work::Memory(_) => rate_labels(summary, "memory"),
-        Work::Write(_) => None,
+        Work::Write(_) | Work::Metadata(_) => None,
     }
 }
 

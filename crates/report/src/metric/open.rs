@@ -7,7 +7,7 @@ use assess::open_loop::OpenLoop;
 use assess::summary::{Latency, Summary};
 
 fn open(summary: &Summary) -> Option<&OpenLoop> {
-    summary.open.as_ref()
+    summary.open.as_deref()
 }
 
 fn response(summary: &Summary) -> Option<&Latency> {
@@ -105,6 +105,16 @@ pub(crate) const OPEN: &[Metric] = &[
         json: ("response_ns", "max"),
         gauge: Some((LATENCY, |_| percentile_labels("response", "100"))),
         said: Some(|it| words::response(response(it).and_then(|it| it.max_ns))),
+        ..PLAIN
+    },
+    Metric {
+        name: "submit_lag",
+        title: "submit lag",
+        unit: Unit::Nanoseconds,
+        meaning: "mean time from when an operation was due until it was submitted: it waited for a \
+                  thread, or for one of those in flight",
+        legend: "mean time from when an operation was due until it was submitted",
+        case: Case::Plain(|it| open(it)?.submit_lag_ns),
         ..PLAIN
     },
     Metric {

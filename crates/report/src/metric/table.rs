@@ -25,7 +25,7 @@ fn iops(summary: &Summary) -> String {
 }
 
 pub(super) fn writing(summary: &Summary) -> Option<&Writing> {
-    summary.writing.as_ref()
+    summary.writing.as_deref()
 }
 
 fn sync(summary: &Summary) -> Option<&Latency> {

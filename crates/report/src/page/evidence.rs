@@ -86,7 +86,7 @@ fn case(
 /// What is known about a case, as names and values.
 fn known(summary: &Summary, assessment: &Assessment) -> Vec<(&'static str, String)> {
     let mut known = served(summary, assessment);
-    known.extend(summary.writing.as_ref().map(written).unwrap_or_default());
+    known.extend(summary.writing.as_deref().map(written).unwrap_or_default());
     known.extend(summary.loaded.as_ref().map(loaded).unwrap_or_default());
     known.extend(latency(summary));
     known.extend(effort(summary));

@@ -64,6 +64,7 @@ fn host(host: &Host) -> Vec<(&'static str, String)> {
         ("last-level caches together", known(host.last_level_cache)),
         ("memory", rounded(host.memory)),
         ("available when it began", rounded(host.memory_available)),
+        ("memory quota", host.memory_quota.map(units::bytes_rounded).unwrap_or_default()),
         ("page", units::bytes(host.page)),
         ("huge page", known(host.huge_page_bytes())),
         ("hypervisor", host.hypervisor.clone().unwrap_or("none reported".to_string())),

@@ -8,7 +8,7 @@ use super::legend::{Key, Legend, Note};
 use super::measure::{shortened, wrapped};
 use super::palette::{FAINT, GRID, INK, SERIES, VOID};
 use crate::labels::Labels;
-use crate::words::count;
+use crate::words::{self, count};
 use assess::Assessment;
 use assess::course::{Change, TimeSeries};
 use assess::summary::Summary;
@@ -55,7 +55,9 @@ fn strip_height(strip: &Strip) -> f64 {
 
 fn draw(strips: &[Strip], common: &str) -> Drawing {
     let common = if common.is_empty() { String::new() } else { format!("; all: {common}") };
-    let note = Note::of(&format!("bytes a second over the seconds of a trial{common}"));
+    let is_of_names = |strip: &Strip| strip.summary.case.metadata().is_some();
+    let what = if strips.iter().all(is_of_names) { "names" } else { "bytes" };
+    let note = Note::of(&format!("{what} a second over the seconds of a trial{common}"));
     let has_step = strips.iter().any(|strip| strip.course.change.is_some());
     let step = has_step.then(|| {
         (Key::Line(SERIES[1], Dash::Long, None), "a step in the rate was found here".to_string())
@@ -78,7 +80,12 @@ fn draw(strips: &[Strip], common: &str) -> Drawing {
 /// An axis from 0 to the highest rate, with ticks at both.
 fn upright(strip: &Strip) -> Axis {
     let most = strip.course.rates.iter().copied().fold(0.0, f64::max);
-    Axis::of_ends((0.0, most), units::rate)
+    Axis::of_ends((0.0, most), unit(strip.summary))
+}
+
+/// How the rate of a case is written: calls on names move no bytes.
+fn unit(summary: &Summary) -> fn(f64) -> String {
+    if summary.case.metadata().is_some() { words::per_second } else { units::rate }
 }
 
 fn draw_strip(canvas: &Canvas, strip: &Strip, left: f64, top: f64) {
@@ -88,7 +95,7 @@ fn draw_strip(canvas: &Canvas, strip: &Strip, left: f64, top: f64) {
     }
     let mut top = top + LINE * strip.label.len() as f64;
     if let Some(change) = &course.change {
-        let said = shortened(&said_of(change), WIDTH - 12.0);
+        let said = shortened(&said_of(change, unit(strip.summary)), WIDTH - 12.0);
         canvas.text(&said, (8.0, top + LINE / 2.0), Anchor::Start, FAINT);
         top += LINE;
     }
@@ -117,11 +124,11 @@ fn draw_strip(canvas: &Canvas, strip: &Strip, left: f64, top: f64) {
 }
 
 /// `from 2.60 GB/s to 610 MB/s after 310 ms, when 805 MB were moved`.
-fn said_of(change: &Change) -> String {
+fn said_of(change: &Change, unit: fn(f64) -> String) -> String {
     format!(
         "from {} to {} after {}",
-        units::rate(change.before),
-        units::rate(change.after),
+        unit(change.before),
+        unit(change.after),
         units::nanoseconds(change.at_ns as f64)
     )
 }
@@ -131,7 +138,7 @@ fn alt(strips: &[Strip]) -> String {
         .iter()
         .filter_map(|strip| {
             let change = strip.course.change.as_ref()?;
-            Some(format!("{} {}", strip.label.join(" "), said_of(change)))
+            Some(format!("{} {}", strip.label.join(" "), said_of(change, unit(strip.summary))))
         })
         .collect();
     let found = if steps.is_empty() { "no step was found".to_string() } else { steps.join("; ") };

@@ -308,6 +308,7 @@ fn plane_table(plane: &Plane, names: &Labels, metric: Metric) -> Table {
         Work::Read(_) => "reading",
         Work::Write(_) => "writing",
         Work::Memory(_) => "memory",
+        Work::Metadata(_) => "names",
     };
     let (of_rows, of_columns) = (down.replace('_', " "), across.replace('_', " "));
     let title = format!("{}: {of_rows} by {of_columns}", capital(kind));

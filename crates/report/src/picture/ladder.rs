@@ -233,7 +233,7 @@ fn bounds(assessment: &Assessment) -> Vec<Bound> {
 fn colour(by: By) -> Colour {
     match by {
         By::Acknowledged | By::Served(None | Some(ServedBy::NoIo)) => SERIES[6],
-        By::Served(Some(ServedBy::Ram)) => SERIES[3],
+        By::Served(Some(ServedBy::Ram | ServedBy::NameCache)) => SERIES[3],
         By::Served(Some(ServedBy::PageCache)) => SERIES[2],
         By::Served(Some(ServedBy::Mixed)) => SERIES[4],
         By::Served(Some(ServedBy::Device)) => SERIES[0],
@@ -247,6 +247,7 @@ fn legend(bars: &[&Bar], bounds: &[Bound]) -> Legend {
         let text = match bar.by {
             By::Acknowledged => "acknowledged, not durable yet".to_string(),
             By::Served(Some(ServedBy::PageCache)) => "served by the page cache".to_string(),
+            By::Served(Some(ServedBy::NameCache)) => "served by the cache of names".to_string(),
             By::Served(Some(ServedBy::NoIo)) => "no I/O".to_string(),
             By::Served(Some(ServedBy::Unverified)) => "unverified".to_string(),
             By::Served(Some(ServedBy::Ram)) => "served by memory".to_string(),

@@ -90,8 +90,11 @@ fn latency(of: Of, summary: &Summary) -> Option<&Latency> {
     }
 }
 
-/// `read random 4KiB`, `write random 4KiB`.
+/// `read random 4KiB`, `write random 4KiB`, `calls on names`.
 fn kind(case: &Case) -> String {
+    if case.metadata().is_some() {
+        return "calls on names".to_string();
+    }
     let said = |axis| super::alike::value(case, axis);
     let op = said("op").unwrap_or_else(|| "read".to_string());
     let words = [Some(op), said("pattern"), said("block"), said("kernel")];

@@ -87,7 +87,7 @@ pub(super) fn lead(rate: Estimate, best: &Summary, others: &[(&Summary, f64)]) -
         .iter()
         .map(|(other, ratio)| is_faster([best, other], 10, [*ratio, ratio * 0.97, ratio * 1.03]))
         .collect();
-    Lead::of(Rated::of(best, rate).expect("it stands"), &against, 0)
+    Lead::of(Rated::of(best, rate).expect("it stands"), against, 0)
 }
 
 pub(super) fn percentile(ns: f64, solid: bool) -> Option<Percentile> {
@@ -161,7 +161,17 @@ fn trials(rate: f64, block: u64, p50: f64) -> Vec<TrialFigures> {
                 response_p99_ns: None,
                 response_p99_9_ns: None,
                 response_max_ns: None,
+                read_ops: None,
+                read_p50_ns: None,
+                read_p99_ns: None,
+                read_p99_9_ns: None,
+                write_p50_ns: None,
+                write_p99_ns: None,
+                write_p99_9_ns: None,
                 unsent: None,
+                pages: None,
+                new_pages: None,
+                torn_pages: None,
                 span_cpu_ns: Some(120_000_000),
                 span_user_ns: Some(20_000_000),
                 span_system_ns: Some(100_000_000),
@@ -215,7 +225,10 @@ pub(super) fn measured(work: ReadWork, served_by: ServedBy, rate: f64) -> Summar
         ns_per_op: Some(estimate(ns_per_op)),
         latency: latency(ns_per_op * in_flight * 0.96, count),
         open: None,
+        mixed: None,
+        shared: None,
         beside: Vec::new(),
+        names: None,
         writing: None,
         course: None,
         spent: None,
@@ -378,6 +391,7 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
         skips: Vec::new(),
         comparisons: Vec::new(),
         fastest: Vec::new(),
+        engines: Vec::new(),
         iterations: Vec::new(),
         builds: Vec::new(),
         overhead_ns: None,

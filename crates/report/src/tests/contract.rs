@@ -154,3 +154,68 @@ fn two_records_compared_keep_their_own_form() {
     broken["pairs"][0]["p_holm"] = value!("small");
     assert!(!validator.is_valid(&broken));
 }
+
+#[test]
+fn a_gate_keeps_its_own() {
+    let (a, b) = super::two_records(1.25);
+    let versus = super::compare(&a, &b);
+    let rules = ["slower > 5%", "p99 > 5%"].map(|rule| rule.parse().expect("it is a limit"));
+    let checks = assess::gate::gate(&versus, &rules);
+    let text = crate::json_of_gate(&versus, &checks, ["a", "b"]);
+    let json: Value = serde_json::from_str(&text).expect("the output is JSON");
+    let schema: Value = serde_json::from_str(&crate::json_schema_of_gate()).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
+    assert!(validator.is_valid(&json), "{text}");
+    assert_eq!(
+        (&json["outcome"], &json["checks"][0]["limit"]),
+        (&value!("exceeded"), &value!(0.05))
+    );
+    let mut broken = json.clone();
+    broken["checks"][0]["ratio"] = value!("small");
+    assert!(!validator.is_valid(&broken));
+}
+
+#[test]
+fn hosts_in_lockstep_keep_theirs() {
+    let read = |_| Ok::<_, std::convert::Infallible>(model::zoo::record());
+    let run = assess::together(2, read).expect("memory can be read").expect("there are hosts");
+    let mut text = Vec::new();
+    crate::json_of_together(&run, &mut text).expect("memory accepts it");
+    let json: Value = serde_json::from_slice(&text).expect("the output is JSON");
+    let schema: Value = serde_json::from_str(&crate::json_schema_of_together()).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
+    let problem = validator.validate(&json).map_err(|error| error.to_string());
+    assert_eq!(problem, Ok(()), "{json:#}");
+    assert_eq!((&json["of"], &json["cases"][0]["common"]), (&Value::Null, &Value::Null));
+    let mut broken = json.clone();
+    broken["cases"][0]["verdict"] = value!("fine");
+    assert!(!validator.is_valid(&broken));
+}
+
+#[test]
+fn hosts_keep_a_form_of_their_own() {
+    let mut hosts = assess::fleet::Gathering::default();
+    for number in 0..5u64 {
+        let mut record = model::zoo::record_of_invocations(5, 2);
+        record.header.host.name = format!("node{number}");
+        record.header.host.cores = 2 + u32::from(number == 3);
+        for trial in record.trials.iter_mut().filter(|_| number == 3) {
+            let model::trial::Outcome::Done(sample) = &mut trial.outcome else { continue };
+            sample.spans.iter_mut().for_each(|span| span.end_ns *= 5);
+        }
+        hosts.add(&record, "a.jsonl").expect("they are few");
+    }
+    let mut text = Vec::new();
+    crate::json_of_fleet(&hosts.judge(), &mut text).expect("memory accepts it");
+    let json: Value = serde_json::from_slice(&text).expect("the output is JSON");
+    let schema: Value = serde_json::from_str(&crate::json_schema_of_fleet()).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
+    let problem = validator.validate(&json).map_err(|error| error.to_string());
+    assert_eq!(problem, Ok(()), "{json:#}");
+    assert_eq!(json["hosts"][3]["odd_in"], value!([json["cases"][0]["id"]]));
+    assert_eq!(json["hosts"][3]["own"][0]["what"], "cores");
+    assert_eq!(json["cases"][0]["figures"][2]["odd"], Value::Null);
+    let mut broken = json.clone();
+    broken["cases"][0]["figures"][3]["odd"]["ratio"] = value!("a fifth");
+    assert!(!validator.is_valid(&broken));
+}

@@ -7,6 +7,7 @@ use assess::decision::Named;
 use assess::interference::{Disturbed, Interference, Side, Timed};
 use assess::latency::UNSENT_NS;
 use assess::open_loop::OpenLoop;
+use assess::shared::SharedFile;
 use assess::summary::{Latency, ServedBy, Summary};
 use model::case::{Cache, Case, Engine, Io};
 use model::pattern::Pattern;
@@ -29,15 +30,23 @@ fn reads(rate: u64, bytes_per_second: f64, actors: &[(&str, f64)]) -> Summary {
         sync_latency_ns: Latency::default(),
     };
     summary.beside = actors.iter().map(figures).collect();
+    summary.shared = actors.iter().any(|(name, _)| *name == "writer").then_some(SharedFile {
+        pages: 812_345,
+        new_share: 0.873,
+        torn_pages: 12,
+        wrong_pages: 0,
+        mixed_ops: 12,
+    });
     if rate > 0 {
-        summary.open = Some(OpenLoop {
+        summary.open = Some(Box::new(OpenLoop {
             offered: estimate(rate as f64),
             achieved: 1.0,
             response: latency(130e3, rate * 10),
+            submit_lag_ns: Some(9e3),
             unsent: 0,
             backlog: Some(3.0),
             spin_share: Some(0.4),
-        });
+        }));
     }
     summary
 }

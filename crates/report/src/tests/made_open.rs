@@ -29,14 +29,15 @@ fn at(rate: u64, p50: f64, achieved: f64) -> Summary {
         response.max_ns = Some(UNSENT_NS);
     }
     summary.latency = Latency { longer: Vec::new(), ..latency(82e3, rate * 5) };
-    summary.open = Some(OpenLoop {
+    summary.open = Some(Box::new(OpenLoop {
         offered: estimate(rate as f64),
         achieved,
         response,
+        submit_lag_ns: Some(p50 / 20.0),
         unsent,
         backlog: Some((1.0 - achieved) * rate as f64),
         spin_share: Some(0.31),
-    });
+    }));
     summary
 }
 

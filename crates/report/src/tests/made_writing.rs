@@ -63,7 +63,7 @@ fn written(work: WriteWork, acknowledged: f64, durable: Option<f64>) -> Summary 
         case,
         hit_share: None,
         cacheable_share: None,
-        writing: Some(writing),
+        writing: Some(Box::new(writing)),
         course: Some(course(acknowledged)),
         spent: Some(spent()),
         digest_verified: None,
@@ -150,8 +150,15 @@ fn ways() -> Vec<Summary> {
     ]);
     let dd = written(zeros, 2.5e9, Some(622e6));
     let case = Case { peer: "dd".to_string(), ..dd.case.clone() };
-    let timed_as_a_whole = Writing { acknowledged: None, ..dd.writing.clone().expect("it writes") };
-    all.push(Summary { id: case.id(), case, writing: Some(timed_as_a_whole), course: None, ..dd });
+    let timed_as_a_whole =
+        Writing { acknowledged: None, ..*dd.writing.clone().expect("it writes") };
+    all.push(Summary {
+        id: case.id(),
+        case,
+        writing: Some(Box::new(timed_as_a_whole)),
+        course: None,
+        ..dd
+    });
     all
 }
 
@@ -393,14 +400,19 @@ pub(super) fn syncs_of_a_disk() -> Assessment {
         let nothing = WriteWork { op: Op::Sync, engine, ..over };
         let empty = written(nothing, 1e9, None);
         let writing =
-            empty.writing.clone().map(|writing| Writing { acknowledged: None, ..writing });
+            empty.writing.clone().map(|writing| Writing { acknowledged: None, ..*writing });
         let sync_only = Writing {
             sync: latency(140e3 * slow, 9_000),
             syncs_per_trial: Some(900),
             flushes_per_trial: Some(900),
             ..writing.expect("it was written")
         };
-        cases.push(Summary { throughput: None, writing: Some(sync_only), course: None, ..empty });
+        cases.push(Summary {
+            throughput: None,
+            writing: Some(Box::new(sync_only)),
+            course: None,
+            ..empty
+        });
         let page = WriteWork {
             io: Io { block: 4096, pattern: Pattern::Random, ..over.io },
             every: 1,

@@ -155,8 +155,9 @@ fn a_void_figure_is_no_metric() {
     };
     for assessment in [made::rich(), made_writing::strategies()] {
         let text = openmetrics(&assessment);
+        let names = crate::openmetrics::names(&assessment);
         let has = |id: &str| {
-            let label = format!("case=\"{id}\"");
+            let label = format!("case=\"{}\"", names.get(id).map_or(id, String::as_str));
             text.lines()
                 .any(|line| line.starts_with("ioassay_throughput") && line.contains(label.as_str()))
         };

@@ -80,4 +80,5 @@ fn a_pod_has_the_time_of_few_of_the_cpus_that_it_sees() {
     assert_eq!(sizes(&host), ["4KiB", "2MiB", "32MiB", "16MiB"]);
     // 2 GiB, of which 512 MiB are used; half of that is reclaimable page cache.
     assert_eq!(host.memory_available, Some((2 << 30) - (256 << 20)));
+    assert_eq!((host.memory_quota, host.notes), (Some(2 << 30), Vec::new()));
 }

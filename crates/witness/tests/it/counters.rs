@@ -3,7 +3,9 @@ use crate::fixture::{self, Mounted, PLAIN};
 use model::evidence::Evidence;
 use model::host::{Medium, Storage, WriteCache};
 use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use witness::counters::{Witness, between};
 use witness::page_cache;
 
@@ -159,6 +161,57 @@ fn nothing_is_known_of_a_process_that_is_gone() {
     assert_eq!(gone.switches_voluntary, None);
     assert_eq!(gone.minor_faults, None);
     assert_eq!((gone.task_read_bytes, gone.task_write_bytes), (None, None));
+}
+
+/// A shell whose child does the work, once it is told to go: what the child does, and then the
+/// shell. The evidence is from before that until `done` was read.
+fn evidence_of_child(child: &str, then: &str) -> Evidence {
+    let script = format!("(echo ready; read go; {child}); {then}");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut shell = command.spawn().unwrap();
+    let mut output = BufReader::new(shell.stdout.take().unwrap());
+    let mut line = || output.read_line(&mut String::new()).unwrap();
+    line();
+    let mut witness = Witness::new(shell.id(), None, None);
+    let before = witness.before();
+    let mut input = shell.stdin.take().unwrap();
+    input.write_all(b"go\n").unwrap();
+    line();
+    let evidence = between(&before, &witness.after());
+    drop(input);
+    shell.wait().unwrap();
+    evidence
+}
+
+#[test]
+fn a_child_that_lives_is_counted() {
+    let directory = fixture::directory();
+    let path = directory.path().join("file");
+    fixture::file(&path, 1 << 20);
+    let read = format!("cat < {0} > /dev/null; echo done; read end", path.display());
+    let evidence = evidence_of_child(&read, "true");
+    let Some(rchar) = evidence.task_rchar_bytes else {
+        return fixture::skip("a child that lives", "the OS does not list children or count reads");
+    };
+    assert!(rchar >= 1 << 20, "{evidence:?}");
+    // The shell itself only waits.
+    assert!(evidence.cpu_ns.unwrap() > 0, "{evidence:?}");
+    assert!(evidence.minor_faults.unwrap() > 0, "{evidence:?}");
+}
+
+#[test]
+fn what_a_child_did_that_is_gone_is_unknown() {
+    let evidence = evidence_of_child("exit", "echo done; read end");
+    if lists_children() {
+        assert_eq!((evidence.cpu_ns, evidence.minor_faults), (None, None), "{evidence:?}");
+        assert_eq!((evidence.task_rchar_bytes, evidence.task_read_bytes), (None, None));
+        assert_eq!(evidence.switches_voluntary, None);
+    }
+}
+
+fn lists_children() -> bool {
+    Path::new("/proc/thread-self/children").exists()
 }
 
 #[test]

@@ -38,6 +38,8 @@ pub(super) struct OpenLoop {
     start_ns: u64,
     time_ns: u64,
     spin_ns: u64,
+    /// The sum of the times from when an operation was due until it was submitted.
+    lag_ns: u64,
 }
 
 impl OpenLoop {
@@ -54,6 +56,7 @@ impl OpenLoop {
             start_ns: 0,
             time_ns: 0,
             spin_ns: 0,
+            lag_ns: 0,
         }
     }
 
@@ -68,7 +71,7 @@ impl OpenLoop {
         let backlog = self.backlog(&span, &mut due);
         let unsent =
             if self.is_done { 0 } else { due.until(self.time_ns).saturating_sub(span.ops) };
-        Span { unsent, spin_ns: self.spin_ns, backlog, ..span }
+        Span { unsent, spin_ns: self.spin_ns, lag_ns: Some(self.lag_ns), backlog, ..span }
     }
 
     /// Operations due but not completed at the end of each whole step.
@@ -118,7 +121,7 @@ impl OpenLoop {
         &mut self,
         io: &mut E,
         plan: &ThreadPlan,
-        consumer: &L,
+        consumer: &mut L,
         clock: Clock,
         state: &mut LoopState,
         done: &mut Done,
@@ -138,6 +141,7 @@ impl OpenLoop {
                 while submitted < stop && has_room(submitted - reaped) && agenda.is_due() {
                     let slot = self.free.pop().expect("fewer are in flight than there are slots");
                     self.due[slot] = agenda.due;
+                    self.lag_ns += agenda.now - agenda.due;
                     submit(io, plan, state, slot, submitted, agenda.now)?;
                     submitted += 1;
                     agenda.next();
@@ -224,7 +228,7 @@ impl Agenda {
     /// Whether the next operation is due, in time.
     #[inline(always)]
     fn is_due(&self) -> bool {
-        self.due <= self.now && self.due < self.end && self.now < self.end
+        self.due <= self.now && self.now < self.end
     }
 
     /// Whether nothing more may begin.

@@ -12,7 +12,7 @@ pub mod load;
 pub mod ring;
 pub mod uring;
 
-use model::case::{Advice, Cache, ReadWork};
+use model::case::{Advice, Atomic, Cache, ReadWork, WriteWork};
 use rustix::io::ReadWriteFlags;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -37,6 +37,9 @@ pub trait BlockIo {
     /// records only the syncs.
     const MOVES: bool = true;
 
+    /// Whether some operations of an engine that writes may read.
+    const MIXES: bool = false;
+
     /// Called before the first block of each pass, within the timed region.
     fn begin_pass(&mut self) -> io::Result<()> {
         Ok(())
@@ -49,6 +52,13 @@ pub trait BlockIo {
 
     /// Starts moving the `length` bytes at `offset` through `slot`, which must be free.
     fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()>;
+
+    /// Starts reading the `length` bytes at `offset` through `slot`, which must be free. Only an
+    /// engine that mixes is asked to.
+    fn submit_read(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()> {
+        let _ = (slot, offset, length);
+        Err(io::Error::other("this engine only writes"))
+    }
 
     /// Waits for a submitted block. Returns its slot, now free again, and its bytes, if they
     /// reached the program. All `length` bytes have arrived: a short or failed operation is an
@@ -121,6 +131,12 @@ pub fn flags(cache: Cache) -> libc::c_int {
     if cache == Cache::DontCache { libc::RWF_DONTCACHE } else { 0 }
 }
 
+/// The flags of a call that writes a block.
+pub fn flags_of_write(work: &WriteWork) -> libc::c_int {
+    let atomic = if work.atomic == Atomic::Yes { libc::RWF_ATOMIC } else { 0 };
+    flags(work.io.cache) | atomic
+}
+
 /// For `preadv2` and `pwritev2`: the page cache keeps nothing that the call brings there.
 pub const DONT_CACHE: ReadWriteFlags =
     ReadWriteFlags::from_bits_retain(libc::RWF_DONTCACHE as libc::c_uint);
@@ -155,13 +171,13 @@ pub fn advise(file: &File, work: &ReadWork, range: Range) -> io::Result<()> {
 }
 
 /// An error that names the operation, its offset and its length.
-fn io_error(tried: &str, offset: u64, length: usize, error: io::Error) -> io::Error {
+pub fn io_error(tried: &str, offset: u64, length: usize, error: io::Error) -> io::Error {
     let text = format!("{tried} of {length} bytes at offset {offset} failed: {error}");
     io::Error::new(error.kind(), text)
 }
 
 /// The error for a file that is shorter than expected.
-fn ended_early(offset: u64, length: usize, got: usize) -> io::Error {
+pub fn ended_early(offset: u64, length: usize, got: usize) -> io::Error {
     let text = format!("the file ended: got {got} of {length} bytes at offset {offset}");
     io::Error::new(io::ErrorKind::UnexpectedEof, text)
 }

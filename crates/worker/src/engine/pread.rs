@@ -19,14 +19,39 @@ pub struct Pread<const LEAVES_NOTHING: bool> {
 }
 
 impl<const LEAVES_NOTHING: bool> Pread<LEAVES_NOTHING> {
-    /// What it calls, for errors.
-    const CALL: &str = if LEAVES_NOTHING { "preadv2 with RWF_DONTCACHE" } else { "pread" };
-
     /// An engine for `range` of `file`.
     pub fn new(file: File, work: &ReadWork, range: Range) -> io::Result<Self> {
         let buffers = Buffers::new(1, work.io.block as usize)?;
         Ok(Pread { file, buffers, work: *work, range, offset: 0, length: 0 })
     }
+}
+
+/// Reads the `length` bytes at `offset` into `buffer`, which holds a whole block.
+///
+/// # Errors
+/// The OS's error, or that the file ended.
+#[inline(always)]
+pub fn read_block<'a, const LEAVES_NOTHING: bool>(
+    file: &File,
+    buffer: &'a mut [u8],
+    offset: u64,
+    length: usize,
+) -> io::Result<&'a [u8]> {
+    let mut filled = 0;
+    while filled < length {
+        // Request a whole block even if the file ends within it: O_DIRECT requires that.
+        let rest = &mut buffer[filled..];
+        match read_at::<LEAVES_NOTHING>(file, rest, offset + filled as u64) {
+            Ok(0) => return Err(ended_early(offset, length, filled)),
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                let call = if LEAVES_NOTHING { "preadv2 with RWF_DONTCACHE" } else { "pread" };
+                return Err(io_error(call, offset, length, error));
+            }
+        }
+    }
+    Ok(&buffer[..length])
 }
 
 /// Reads a part of a block.
@@ -62,18 +87,8 @@ impl<const LEAVES_NOTHING: bool> BlockIo for Pread<LEAVES_NOTHING> {
 
     #[inline]
     fn reap(&mut self) -> io::Result<(usize, &[u8])> {
-        // Request a whole block even if the file ends within it: O_DIRECT requires that.
-        let mut filled = 0;
-        while filled < self.length {
-            let buffer = &mut self.buffers.slot_mut(0)[filled..];
-            let offset = self.offset + filled as u64;
-            match read_at::<LEAVES_NOTHING>(&self.file, buffer, offset) {
-                Ok(0) => return Err(ended_early(self.offset, self.length, filled)),
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(io_error(Self::CALL, self.offset, self.length, error)),
-            }
-        }
-        Ok((0, &self.buffers.slot(0)[..self.length]))
+        let Pread { file, buffers, offset, length, .. } = self;
+        let block = read_block::<LEAVES_NOTHING>(file, buffers.slot_mut(0), *offset, *length)?;
+        Ok((0, block))
     }
 }

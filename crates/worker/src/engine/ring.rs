@@ -7,6 +7,7 @@ use model::case::Submission;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::ptr;
 use std::time::{Duration, Instant};
 
 /// A ring and its operations in flight. Dropping it waits for them, so it must be dropped before
@@ -23,6 +24,8 @@ pub struct Ring {
     has_files: bool,
     /// Whether buffers are registered.
     has_buffers: bool,
+    /// The ring's place among the thread's registered rings. A call with it needs no descriptor.
+    place: Option<u32>,
 }
 
 /// The operation in flight in a slot.
@@ -52,8 +55,22 @@ const DRAIN_STEP: Duration = Duration::from_millis(1);
 /// The submission thread sleeps after this long without work.
 const SQPOLL_IDLE_MS: u32 = 100;
 
-/// `IORING_ENTER_GETEVENTS` of `<linux/io_uring.h>`.
-const GET_EVENTS: u32 = 1;
+// Constants of `<linux/io_uring.h>`.
+const IORING_ENTER_GETEVENTS: u32 = 1;
+const IORING_ENTER_REGISTERED_RING: u32 = 16;
+const IORING_REGISTER_RING_FDS: u32 = 20;
+const IORING_UNREGISTER_RING_FDS: u32 = 21;
+
+/// `struct io_uring_rsrc_update` of `<linux/io_uring.h>`.
+#[repr(C)]
+struct RingPlace {
+    place: u32,
+    reserved: u32,
+    descriptor: u64,
+}
+
+/// The place of a ring that the OS may put anywhere.
+const ANY_PLACE: u32 = u32::MAX;
 
 impl Ring {
     /// A ring for `depth` operations in flight on `files`, which it registers in this order if
@@ -67,11 +84,14 @@ impl Ring {
                 .register_files(&files)
                 .map_err(unavailable("registering a file with io_uring"))?;
         }
+        // With a polling thread there are few calls, and they may have to wake it.
+        let is_called = has_files && submission != Submission::Sqpoll;
+        let place = if is_called { register_ring(&ring) } else { None };
         let batch = match submission {
             Submission::Plain => 1,
             _ => (depth as usize / BATCHES_IN_DEPTH).max(BATCH_MIN),
         };
-        Ok(Ring { ring, in_flight: 0, untold: 0, batch, has_files, has_buffers: false })
+        Ok(Ring { ring, in_flight: 0, untold: 0, batch, has_files, has_buffers: false, place })
     }
 
     /// Registers `buffers` in this order. Returns whether the OS accepted them.
@@ -165,7 +185,10 @@ impl Ring {
             // With deferred task work, completions arrive only during such a call.
             // SAFETY: the call passes no memory of its own. `queue`'s caller guarantees the memory
             // of the queued operations.
-            unsafe { submitter.enter::<libc::sigset_t>(self.untold as u32, 0, GET_EVENTS, None) }
+            unsafe {
+                let flags = IORING_ENTER_GETEVENTS;
+                submitter.enter::<libc::sigset_t>(self.untold as u32, 0, flags, None)
+            }
         };
         match entered {
             Ok(_) => self.untold = 0,
@@ -180,12 +203,32 @@ impl Ring {
     /// Submits the whole queue and waits for at least `completions` completions.
     #[inline]
     fn tell(&mut self, completions: usize) -> io::Result<()> {
-        match self.ring.submit_and_wait(completions) {
-            Ok(_) => self.untold = 0,
+        let entered = match self.place {
+            Some(place) => self.enter(place, completions),
+            None => self.ring.submit_and_wait(completions).map(drop),
+        };
+        match entered {
+            Ok(()) => self.untold = 0,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+
+    /// The same for a registered ring. `IoUring` forgets that a ring is registered after each call,
+    /// so this calls the OS itself.
+    #[inline]
+    fn enter(&mut self, place: u32, completions: usize) -> io::Result<()> {
+        let queued = self.ring.submission().len();
+        let waits = completions > 0 || self.ring.params().is_setup_iopoll();
+        let flags = if waits { IORING_ENTER_GETEVENTS } else { 0 } | IORING_ENTER_REGISTERED_RING;
+        let no_signals = ptr::null::<libc::sigset_t>();
+        let call = libc::SYS_io_uring_enter;
+        // SAFETY: the call passes no memory of its own. `queue`'s caller guarantees the memory of
+        // the queued operations.
+        let entered =
+            unsafe { libc::syscall(call, place, queued, completions, flags, no_signals, 0) };
+        if entered < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
     /// Operations that the OS may be working on: submitted, but not completed.
@@ -197,16 +240,18 @@ impl Ring {
         self.in_flight.saturating_sub(if is_still { submission.len() } else { 0 })
     }
 
-    /// Unregisters buffers and files. The OS tears down a closed ring later; until then, registered
-    /// files would keep their file system from being unmounted.
+    /// Unregisters buffers, files and the ring. The OS tears down a closed ring later; until then,
+    /// registered files would keep their file system from being unmounted.
     fn unregister(&self) {
         let submitter = self.ring.submitter();
         let buffers = if self.has_buffers { submitter.unregister_buffers() } else { Ok(()) };
         let files = || if self.has_files { submitter.unregister_files() } else { Ok(()) };
-        if let Err(error) = buffers.and_then(|()| files()) {
-            log::debug!(
-                "cannot release a ring's registered buffers before the OS ends it: {error}"
-            );
+        let ring = || match self.place {
+            Some(place) => change_rings(&self.ring, IORING_UNREGISTER_RING_FDS, place, 0).map(drop),
+            None => Ok(()),
+        };
+        if let Err(error) = buffers.and_then(|()| files()).and_then(|()| ring()) {
+            log::debug!("cannot release what a ring registered before the OS ends it: {error}");
         }
     }
 }
@@ -252,6 +297,22 @@ fn build(depth: u32, submission: Submission) -> io::Result<IoUring> {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => builder().build(entries),
         other => other,
     }
+}
+
+/// Registers `ring` itself with this thread and returns its place, or `None` before Linux 5.18.
+fn register_ring(ring: &IoUring) -> Option<u32> {
+    let descriptor = ring.as_raw_fd() as u64;
+    let place = change_rings(ring, IORING_REGISTER_RING_FDS, ANY_PLACE, descriptor);
+    place.inspect_err(|error| log::debug!("registering a ring failed: {error}")).ok()
+}
+
+/// Changes this thread's registered rings at `place` and returns the place that the OS chose.
+fn change_rings(ring: &IoUring, change: u32, place: u32, descriptor: u64) -> io::Result<u32> {
+    let mut update = RingPlace { place, reserved: 0, descriptor };
+    let (call, ring) = (libc::SYS_io_uring_register, ring.as_raw_fd());
+    // SAFETY: the OS reads and writes one `RingPlace` during the call only, while it is valid.
+    let changed = unsafe { libc::syscall(call, ring, change, &raw mut update, 1) };
+    if changed < 0 { Err(io::Error::last_os_error()) } else { Ok(update.place) }
 }
 
 fn unavailable(tried: &str) -> impl Fn(io::Error) -> Obstacle + '_ {

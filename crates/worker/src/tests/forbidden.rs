@@ -51,7 +51,7 @@ fn check(
             ..zoo::plain()
         };
         let case = Case::own(Work::Read(work));
-        let job = Job { case, seed: 1, file: Some(path), source: None };
+        let job = Job { case, seed: 1, file: Some(path), source: None, shared: None };
         let mut listener = Listener { file: None, outcome: None };
         forbid(calls);
         perform(&job, &mut listener);
@@ -83,7 +83,7 @@ fn a_thread_that_cannot_be_started_is_a_failure() {
 /// Operations that were never submitted are not in flight.
 #[test]
 fn a_ring_that_can_no_longer_be_entered_is_given_back() {
-    for submission in [Submission::Enter, Submission::Sqpoll] {
+    for submission in [Submission::Plain, Submission::Enter, Submission::Sqpoll] {
         apart(move || {
             let file = File::open("/proc/self/exe").unwrap();
             let mut buffer = vec![0u8; 4096];

@@ -39,6 +39,9 @@ fn check_schedule(io: &Io, seed: u64, repeats: bool, sample: &Sample) {
     }
     assert_eq!(sample.responses.count(), sample.ops(), "{io:?}: each has a response time");
     assert!(sample.responses.max_ns + 1000 >= sample.latencies.max_ns, "it contains the service");
+    // An operation is submitted before it is done.
+    let most_ns = u128::from(sample.responses.max_ns) * u128::from(sample.ops());
+    assert!(sample.lag_ns().is_some_and(|ns| u128::from(ns) <= most_ns), "{sample:?}");
     for span in &sample.spans {
         let steps = (span.end_ns - span.start_ns) / PROGRESS_NS;
         assert_eq!(span.backlog.len() as u64, steps, "{span:?}");
@@ -153,7 +156,7 @@ fn stalled(io: Io) -> Sample {
     let mut state = LoopState::new(&io, &plan);
     let mut engine = Stalling { left: 50, stop: Duration::from_millis(300) };
     let (clock, start) = (Clock::get(), Start::default());
-    let span = drive(&mut engine, &plan, &Ignore, clock, &mut state, &start).expect("it moves");
+    let span = drive(&mut engine, &plan, &mut Ignore, clock, &mut state, &start).expect("it moves");
     let span = state.tell(span);
     Sample {
         spans: vec![span],
@@ -177,12 +180,16 @@ fn a_stall_delays_all_that_was_due_meanwhile() {
     assert!(later(&sample.responses, 199_000_000) >= 99, "{:?}", sample.responses);
     assert!(sample.responses.max_ns >= 299_000_000);
     assert!(sample.spans[0].backlog.iter().any(|due| *due >= 190), "{:?}", sample.spans[0].backlog);
+    // They were submitted that late: 299 ms, 298 ms and so on.
+    let lag_ms = sample.lag_ns().expect("it is an open loop") / 1_000_000;
+    assert!(lag_ms >= 299 * 298 / 2, "{lag_ms}");
     check_schedule(&io, JOB_SEED, true, &sample);
     // A closed loop sees one late operation, for it asks for nothing meanwhile.
     let closed = stalled(Io { rate: 0, ..io });
     assert!(closed.latencies.max_ns >= 299_000_000);
     assert_eq!(later(&closed.latencies, 250_000_000), 1);
     assert_eq!((closed.responses.count(), closed.spans[0].unsent), (0, 0));
+    assert_eq!(closed.lag_ns(), None);
 }
 
 #[test]

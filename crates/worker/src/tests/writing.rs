@@ -2,7 +2,9 @@
 
 use super::{Listener, check_progress, file_of, outcome, sample_of};
 use crate::perform::perform;
-use model::case::{Allocation, Cache, Case, Fill, Io, Op, Sync, Work, WriteEngine, WriteWork};
+use model::case::{
+    Allocation, Atomic, Cache, Case, Fill, Io, Op, Sync, Work, WriteEngine, WriteWork,
+};
 use model::content::{Content, ContentKind};
 use model::environment::Environment;
 use model::pattern::Pattern;
@@ -47,7 +49,7 @@ fn run(work: &WriteWork, target: &Path, source: Option<&Path>) -> (Job, Outcome)
     let file = Some(target.to_path_buf());
     let mut listener = Listener { file: file.clone(), outcome: None };
     let case = Case::own(Work::Write(*work));
-    let job = Job { case, seed: 5, file, source: source.map(Path::to_path_buf) };
+    let job = Job { case, seed: 5, file, source: source.map(Path::to_path_buf), shared: None };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))
 }
@@ -251,6 +253,26 @@ fn direct_writes_are_the_content() {
                     check(&work);
                 }
             }
+        }
+    }
+}
+
+/// Where no file can promise it, the OS refuses the flag, which shows that it got it.
+#[test]
+fn atomic_writes_are_the_content_or_refused() {
+    for engine in [WriteEngine::Pwrite, WriteEngine::Uring] {
+        let io = Io { cache: Cache::Direct, ops: 3, ..zoo::plain_write().io };
+        let work = WriteWork { io, engine, atomic: Atomic::Yes, ..zoo::plain_write() };
+        assert!(!is_refused(&work));
+        let target = target_of(&work);
+        let (job, outcome) = run(&work, target.path(), None);
+        match outcome {
+            Outcome::Done(sample) => check_file(&job, &work, &sample, target.path()),
+            Outcome::Unavailable { reason } => {
+                let call = if engine == WriteEngine::Pwrite { "RWF_ATOMIC" } else { "io_uring" };
+                assert!(reason.contains(call), "{reason}");
+            }
+            Outcome::Failed { reason } => panic!("{engine}: {reason}"),
         }
     }
 }

@@ -41,6 +41,7 @@ impl BlockIo for Mapping {
 
     fn begin_pass(&mut self) -> io::Result<()> {
         self.let_go();
+        self.source.begin_pass();
         // SAFETY: the file is our own test file. Only this program's threads write it, each its own
         // blocks through its own mapping, and nobody truncates it during a trial.
         let map = unsafe { MmapOptions::new().len(self.size).map_mut(&self.target.file)? };

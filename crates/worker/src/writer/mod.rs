@@ -7,9 +7,11 @@ pub mod null;
 pub mod idle;
 pub mod write;
 pub mod pwrite;
+pub mod mixed_pwrite;
 pub mod buffered;
 pub mod mmap;
 pub mod uring;
+pub mod mixed_uring;
 pub mod copy;
 pub mod uring_copy;
 pub mod copy_file_range;
@@ -36,7 +38,8 @@ impl Target {
     pub fn open(path: &Path, work: &WriteWork) -> Result<Target, Obstacle> {
         let mut options = OpenOptions::new();
         // Linux requires read access to map a file, even for writing.
-        options.write(true).read(work.engine == WriteEngine::Mmap);
+        let is_read = work.engine == WriteEngine::Mmap || work.read_share > 0;
+        options.write(true).read(is_read);
         options.append(work.allocation == Allocation::Append);
         let durable = if work.sync == Sync::Dsync { libc::O_DSYNC } else { 0 };
         let file = open(path, &mut options, durable, work.io.cache)?;

@@ -7,24 +7,31 @@ use std::io;
 
 /// The null engine. Slots come back in the order of submission.
 #[derive(Debug)]
-pub struct Null {
+pub struct Null<const MIXES: bool> {
     source: Source,
     submitted: VecDeque<usize>,
 }
 
-impl Null {
+impl<const MIXES: bool> Null<MIXES> {
     /// An engine that prepares the blocks of `source`, with up to `depth` operations in flight.
-    pub fn new(source: Source, depth: usize) -> Null {
+    pub fn new(source: Source, depth: usize) -> Self {
         Null { source, submitted: VecDeque::with_capacity(depth) }
     }
 }
 
-impl BlockIo for Null {
+impl<const MIXES: bool> BlockIo for Null<MIXES> {
     const LOADS_ARE_IO: bool = false;
+    const MIXES: bool = MIXES;
 
     #[inline]
     fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()> {
         self.source.make(slot, offset, length);
+        self.submitted.push_back(slot);
+        Ok(())
+    }
+
+    #[inline]
+    fn submit_read(&mut self, slot: usize, _offset: u64, _length: usize) -> io::Result<()> {
         self.submitted.push_back(slot);
         Ok(())
     }

@@ -1,26 +1,33 @@
 //! `pwrite(2)`: one call per block, one block in flight.
 
 use super::{Call, Target};
-use crate::engine::{BlockIo, DONT_CACHE};
+use crate::engine::BlockIo;
 use crate::source::Source;
+use rustix::io::ReadWriteFlags;
 use std::fs::File;
 use std::io::{self, IoSlice};
 use std::os::unix::fs::FileExt;
 
-const PWRITE: Call = Call::new("pwrite", &[]);
+/// The errors of a kernel or a file system that does not know a flag.
+const UNKNOWN: &[i32] = &[libc::ENOSYS, libc::EOPNOTSUPP];
+/// The same, and that of a file which does not promise to keep such a block whole.
+const NOT_ATOMIC: &[i32] = &[libc::ENOSYS, libc::EOPNOTSUPP, libc::EINVAL];
 
-const PWRITEV2: Call = Call::new("pwritev2 with RWF_DONTCACHE", &[libc::ENOSYS, libc::EOPNOTSUPP]);
-
-/// Writes at explicit offsets; with `LEAVES_NOTHING`, by `pwritev2(2)` with `RWF_DONTCACHE`.
+/// Writes at explicit offsets; with `FLAGS`, by `pwritev2(2)`.
 #[derive(Debug)]
-pub struct Pwrite<const LEAVES_NOTHING: bool> {
+pub struct Pwrite<const FLAGS: i32> {
     target: Target,
     source: Source,
     offset: u64,
 }
 
-impl<const LEAVES_NOTHING: bool> Pwrite<LEAVES_NOTHING> {
-    const CALL: Call = if LEAVES_NOTHING { PWRITEV2 } else { PWRITE };
+impl<const FLAGS: i32> Pwrite<FLAGS> {
+    const CALL: Call = match FLAGS {
+        0 => Call::new("pwrite", &[]),
+        libc::RWF_DONTCACHE => Call::new("pwritev2 with RWF_DONTCACHE", UNKNOWN),
+        libc::RWF_ATOMIC => Call::new("pwritev2 with RWF_ATOMIC", NOT_ATOMIC),
+        _ => Call::new("pwritev2", UNKNOWN),
+    };
 
     /// An engine that writes the blocks of `source` to `target`.
     pub fn new(target: Target, source: Source) -> Self {
@@ -30,20 +37,22 @@ impl<const LEAVES_NOTHING: bool> Pwrite<LEAVES_NOTHING> {
 
 /// Writes a part of a block.
 #[inline(always)]
-fn write_at<const LEAVES_NOTHING: bool>(
-    file: &File,
-    bytes: &[u8],
-    offset: u64,
-) -> io::Result<usize> {
-    if LEAVES_NOTHING {
-        return Ok(rustix::io::pwritev2(file, &[IoSlice::new(bytes)], offset, DONT_CACHE)?);
+fn write_at<const FLAGS: i32>(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    if FLAGS == 0 {
+        return file.write_at(bytes, offset);
     }
-    file.write_at(bytes, offset)
+    let flags = ReadWriteFlags::from_bits_retain(FLAGS as libc::c_uint);
+    Ok(rustix::io::pwritev2(file, &[IoSlice::new(bytes)], offset, flags)?)
 }
 
-impl<const LEAVES_NOTHING: bool> BlockIo for Pwrite<LEAVES_NOTHING> {
+impl<const FLAGS: i32> BlockIo for Pwrite<FLAGS> {
     const LOADS_ARE_IO: bool = false;
     const WRITES: bool = true;
+
+    fn begin_pass(&mut self) -> io::Result<()> {
+        self.source.begin_pass();
+        Ok(())
+    }
 
     #[inline]
     fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()> {
@@ -57,7 +66,7 @@ impl<const LEAVES_NOTHING: bool> BlockIo for Pwrite<LEAVES_NOTHING> {
         let (file, block) = (&self.target.file, self.source.block(0));
         let offset = self.offset;
         Self::CALL.whole(offset, block.len(), |moved| {
-            write_at::<LEAVES_NOTHING>(file, &block[moved..], offset + moved as u64)
+            write_at::<FLAGS>(file, &block[moved..], offset + moved as u64)
         })?;
         Ok((0, &[]))
     }

@@ -2,11 +2,11 @@
 
 use super::{Call, Target};
 use crate::engine::ring::{Flight, Ring};
-use crate::engine::{BlockIo, Obstacle, flags};
+use crate::engine::{BlockIo, Obstacle, flags_of_write};
 use crate::source::Source;
 use io_uring::{opcode, types};
-use model::case::{Io, Submission};
-use std::io;
+use model::case::{Submission, WriteWork};
+use std::{io, iter};
 
 const URING_WRITE: Call =
     Call::new("io_uring write", &[libc::ENOSYS, libc::EOPNOTSUPP, libc::EXDEV]);
@@ -14,25 +14,46 @@ const URING_WRITE: Call =
 /// Writes through a ring.
 pub struct Uring {
     // Dropped first, before the memory that the ring uses.
-    ring: Ring,
+    pub(super) ring: Ring,
     source: Source,
-    flights: Box<[Flight]>,
+    pub(super) flights: Box<[Flight]>,
     /// Whether the OS accepted the memory for registration.
-    registered: bool,
+    pub(super) registered: bool,
+    /// The source's first region among the registered memory.
+    first_region: u16,
     target: Target,
     /// The flags of each write.
     flags: libc::c_int,
 }
 
 impl Uring {
-    /// A ring for as many blocks of `source` in flight as `io` has. The thread that will use it
+    /// A ring for as many blocks of `source` in flight as `work` has. The thread that will use it
     /// must call this.
-    pub fn new(target: Target, source: Source, io: &Io) -> Result<Uring, Obstacle> {
-        let mut ring = Ring::new(io.depth, Submission::Enter, &[&target.file])?;
-        // SAFETY: a source's regions never move, and the source is dropped after the ring.
-        let registered = unsafe { ring.register(source.regions())? };
-        let flights = vec![Flight::default(); io.depth as usize].into_boxed_slice();
-        Ok(Uring { ring, source, flights, registered, target, flags: flags(io.cache) })
+    pub fn new(target: Target, source: Source, work: &WriteWork) -> Result<Uring, Obstacle> {
+        // SAFETY: there is no other memory.
+        unsafe { Uring::beside(target, source, work, iter::empty()) }
+    }
+
+    /// The same with `others` registered before the source's memory.
+    ///
+    /// # Safety
+    /// The others must stay valid until this is dropped.
+    pub(super) unsafe fn beside<'a>(
+        target: Target,
+        source: Source,
+        work: &WriteWork,
+        others: impl ExactSizeIterator<Item = &'a [u8]>,
+    ) -> Result<Uring, Obstacle> {
+        let depth = work.io.depth;
+        let mut ring = Ring::new(depth, Submission::Enter, &[&target.file])?;
+        let first_region = others.len() as u16;
+        let regions = others.map(|other| -> &[u8] { other }).chain(source.regions());
+        // SAFETY: a source's regions never move, and the source is dropped after the ring. The
+        // caller guarantees the others.
+        let registered = unsafe { ring.register(regions)? };
+        let flights = vec![Flight::default(); depth as usize].into_boxed_slice();
+        let flags = flags_of_write(work);
+        Ok(Uring { ring, source, flights, registered, first_region, target, flags })
     }
 
     /// Queues a write for the rest of the block in `slot`.
@@ -43,7 +64,7 @@ impl Uring {
         let (address, length) = (block.as_ptr(), block.len() as u32);
         let (file, offset) = (types::Fixed(0), offset + moved as u64);
         let entry = if self.registered {
-            let region = self.source.region(slot) as u16;
+            let region = self.first_region + self.source.region(slot) as u16;
             opcode::WriteFixed::new(file, address, length, region)
                 .offset(offset)
                 .rw_flags(self.flags)
@@ -55,11 +76,29 @@ impl Uring {
         // next one is made in this slot, and the loop submits only to free slots.
         unsafe { self.ring.queue(slot, entry) }
     }
+
+    /// Whether the write in `slot` is complete after this `answer`. If not, the rest is queued.
+    #[inline]
+    pub(super) fn is_whole(&mut self, slot: usize, answer: io::Result<usize>) -> io::Result<bool> {
+        let flight = &mut self.flights[slot];
+        let Flight { offset, length, moved } = *flight;
+        flight.moved += URING_WRITE.moved(offset, length, moved, answer)?;
+        if flight.moved >= length {
+            return Ok(true);
+        }
+        self.queue(slot)?;
+        Ok(false)
+    }
 }
 
 impl BlockIo for Uring {
     const LOADS_ARE_IO: bool = false;
     const WRITES: bool = true;
+
+    fn begin_pass(&mut self) -> io::Result<()> {
+        self.source.begin_pass();
+        Ok(())
+    }
 
     #[inline]
     fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()> {
@@ -78,13 +117,9 @@ impl BlockIo for Uring {
     fn reap(&mut self) -> io::Result<(usize, &[u8])> {
         loop {
             let (slot, answer) = self.ring.wait()?;
-            let flight = &mut self.flights[slot];
-            let Flight { offset, length, moved } = *flight;
-            flight.moved += URING_WRITE.moved(offset, length, moved, answer)?;
-            if flight.moved >= length {
+            if self.is_whole(slot, answer)? {
                 return Ok((slot, &[]));
             }
-            self.queue(slot)?;
         }
     }
 

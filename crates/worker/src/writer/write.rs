@@ -28,6 +28,11 @@ impl BlockIo for Write {
     const LOADS_ARE_IO: bool = false;
     const WRITES: bool = true;
 
+    fn begin_pass(&mut self) -> io::Result<()> {
+        self.source.begin_pass();
+        Ok(())
+    }
+
     #[inline]
     fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()> {
         self.source.make(slot, offset, length);

@@ -66,7 +66,7 @@ fn check(work: &WriteWork, folder: &Path, source: &Path, errno: i32) {
     std::fs::File::create(&file).expect("the folder takes an empty file");
     let case = Case::own(Work::Write(*work));
     let source = Some(source.to_path_buf());
-    let job = Job { case, seed: 3, file: Some(file.clone()), source };
+    let job = Job { case, seed: 3, file: Some(file.clone()), source, shared: None };
     let mut listener = Listener::default();
     perform(&job, &mut listener);
     let held = std::fs::metadata(&file).expect("it is there").len();
@@ -113,13 +113,30 @@ impl Drop for Small {
     }
 }
 
-/// Limits files to [`LIMIT`]; a write beyond it fails instead of raising a signal.
-fn limit_file_sizes() {
-    let limit = libc::rlimit { rlim_cur: LIMIT, rlim_max: LIMIT };
-    // SAFETY: the limit is valid during the call. The signal is ignored, so no handler runs.
-    unsafe {
-        assert_ne!(libc::signal(libc::SIGXFSZ, libc::SIG_IGN), libc::SIG_ERR);
-        assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit), 0);
+/// A limit of [`LIMIT`] for the files that this process writes. It is lifted at the end: the
+/// test's own output may go into a file that is larger.
+struct Limited(libc::rlimit);
+
+impl Limited {
+    /// From now on, a write beyond the limit fails instead of raising a signal.
+    fn new() -> Limited {
+        let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: both limits are valid during the calls. The signal is ignored, so no handler
+        // runs.
+        unsafe {
+            assert_ne!(libc::signal(libc::SIGXFSZ, libc::SIG_IGN), libc::SIG_ERR);
+            assert_eq!(libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut before), 0);
+            let limit = libc::rlimit { rlim_cur: LIMIT, ..before };
+            assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit), 0);
+        }
+        Limited(before)
+    }
+}
+
+impl Drop for Limited {
+    fn drop(&mut self) {
+        // SAFETY: the limit is valid during the call.
+        unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const self.0) };
     }
 }
 
@@ -139,7 +156,7 @@ fn a_file_that_takes_no_more_is_said_with_what_was_written() {
         }
         Err(reason) => skip("writing to a full file system", &reason),
     }
-    limit_file_sizes();
+    let _limited = Limited::new();
     for work in works() {
         check(&work, folder.path(), &source, libc::EFBIG);
     }

@@ -48,6 +48,7 @@ fn check(work: ReadWork, file: &Path) -> Outcome {
         seed: 1,
         file: Some(file.to_path_buf()),
         source: None,
+        shared: None,
     };
     let mut counter = Counter { most, heard: None };
     perform(&job, &mut counter);

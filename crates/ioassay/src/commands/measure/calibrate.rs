@@ -5,11 +5,11 @@ use super::{Into, PreparedRun, carry_out, header_of};
 use crate::commands::tell;
 use crate::files::{Files, Maker};
 use crate::fixture::Stay;
-use crate::load::{Search, short_time};
+use crate::load::{ROUNDS, Search, short_time};
 use crate::progress::Progress;
 use crate::recipe::Relative;
 use crate::stop::Stop;
-use crate::store;
+use crate::store::{self, Place};
 use anyhow::{Context, Result, bail};
 use model::case::Case;
 use model::plan::{Plan, Planned, Role};
@@ -18,9 +18,6 @@ use std::collections::HashSet;
 use std::process::Command;
 use tempfile::TempDir;
 use witness::MemoryGroup;
-
-/// Rounds of a closed loop, and of each rate that a search tries.
-const ROUNDS: u32 = 3;
 
 /// Measures cases before the run.
 pub(super) struct Probe<'a> {
@@ -95,12 +92,12 @@ impl Probe<'_> {
         let header = header_of(&plan, environment, source.as_ref(), environment.peers.to_vec())?;
         let made = PreparedRun { maker, files: made, worker: self.worker, memory: self.memory };
         let path = folder.path().join(format!("{number}.jsonl"));
-        let into = Into::New { path: Some(&path), header };
-        let (path, made) = carry_out(made, into, self.progress, self.stop)?;
+        let into = Into::New { place: Place::File(path), header };
+        let (store, made) = carry_out(made, into, self.progress, self.stop)?;
         if self.stop.is_asked() {
             bail!("stopped before the first trial of the run");
         }
         *files = Some(made);
-        store::read(&path)
+        store::read(store.path())
     }
 }

@@ -6,7 +6,7 @@ use super::plant::{
     tried,
 };
 use super::storage::ROOMY;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, skip};
 use model::arrival::{Arrival, Arrivals};
 use model::random::mix;
 use serde_json::Value;
@@ -74,6 +74,10 @@ fn queue(rate: u64, seed: u64, service_ns: f64, count: usize) -> [f64; 3] {
     of_sorted(&all)
 }
 
+/// A queue's service times are constant if nine tenths of them are at most this many medians: then
+/// the model is M/D/1.
+const CONSTANT: f64 = 1.2;
+
 /// Each read takes 4 ms, by strace. Responses are those of a queue with that service time on the
 /// trial's own schedule, at half, 8 and 9 tenths of what the server can do: M/D/1.
 #[test]
@@ -98,8 +102,13 @@ fn responses_are_those_of_a_queue() {
         assert_eq!(seen.len(), rates.len());
         for (index, (rate, trial)) in (0..).zip(rates.into_iter().zip(&seen)) {
             let sample = &trial["outcome"]["done"];
-            let [service_ns, ..] = mean_and_percentiles(&sample["latencies"]["counts"]);
+            let [service_ns, p50, p90] = mean_and_percentiles(&sample["latencies"]["counts"]);
             assert!(service_ns > 4e6, "the delay is there: {service_ns}");
+            if p90.max(service_ns) > CONSTANT * p50 {
+                // Whoever took the processor from strace changed the service, not the responses.
+                skip(test, &format!("at {rate}/s, reads took {p50} ns, and {p90} ns (p90)"));
+                continue;
+            }
             let count = sample["spans"][0]["ops"].as_u64().unwrap();
             let seen = mean_and_percentiles(&sample["responses"]["counts"]);
             let expected = queue(rate, mix(SEED ^ index), service_ns, count as usize);

@@ -18,7 +18,7 @@ const PLENTY: u64 = 4 << 30;
 
 /// Passes over a warm file for a fixed time.
 const WARM: &str = "[[cases]]\nsize = \"256MiB\"\nengine = \"pread\"\ncache = \"warm\"\n\
-                    block = \"1MiB\"\nops = 0\ntime = \"2s\"\n";
+                    block = \"1MiB\"\nops = 0\ntime = \"4s\"\n";
 
 /// A sandbox on a disk and a group with `given` bytes of memory. Returns `None`, and reports the
 /// skipped test, where they are impossible.
@@ -84,7 +84,8 @@ fn a_file_that_is_evicted_while_it_is_read_warm_is_not_warm() {
             } else {
                 check_silent(case, &["NotWarm", "CacheLeak", "Swapped"]);
                 check_served(case, "page-cache");
-                assert_eq!(hit, 1.0, "{case:#}");
+                // Other processes may read from the same device meanwhile.
+                assert!(hit > 0.99, "{hit}");
             }
         }
     });
@@ -95,12 +96,14 @@ fn a_file_that_never_fits_is_not_measured_as_warm() {
     tried(|| {
         let test = "a_file_that_never_fits_is_not_measured_as_warm";
         let Some((sandbox, group)) = desk_and_memory(test, GIVEN) else { return };
-        let report = measure(&sandbox, group.launch(&sandbox), WARM, &["."]);
-        let case = only(&report);
-        assert_eq!((&case["verdict"], &case["throughput"]), (&"void".into(), &Value::Null));
-        let said = case["failures"].to_string();
-        assert!(said.contains("of 65536 pages are in the page cache"), "{said}");
-        assert!(said.contains("memory is too small for it"), "{said}");
+        // The other case is measured all the same.
+        let groups = format!("{WARM}{LOOP}");
+        let report = measure(&sandbox, group.launch(&sandbox), &groups, &["."]);
+        let skips = report["skips"].as_array().unwrap();
+        assert_eq!(skips.len(), 1, "{skips:?}");
+        let said = skips[0]["reason"].as_str().unwrap();
+        assert!(said.contains("a file of 256MiB cannot be warm: this control group has"), "{said}");
+        assert_eq!(asked(&report).len(), 2);
     });
 }
 

@@ -1,35 +1,38 @@
 //! Runs a trial: sets the cache state, collects evidence, lets the worker run and collects evidence
 //! again.
 
+mod making;
+mod names;
+
+use crate::barrier::Barrier;
 use crate::beside::{self, Companion};
+use crate::clock;
 use crate::files::{Files, Maker};
-use crate::fixture::{self, TestFile};
+use crate::fixture::TestFile;
 use crate::guard::Guard;
+use crate::names::NamesInUse;
 use crate::progress::Progress;
-use crate::resume::Before;
 use crate::scratch::Scratch;
-use crate::stage::{Stage, has_file};
+use crate::stage::Stage;
 use crate::stop::Stop;
-use crate::store::Store;
 use crate::validation::validate;
 use crate::worker_process::WorkerProcess;
 use anyhow::{Result, bail};
-use model::case::{Allocation, Case, OWN_PEER, Op, Work, WriteWork};
+use model::case::{Case, OWN_PEER, Op, Work};
 use model::evidence::Evidence;
 use model::host::Storage;
 use model::plan::Plan;
 use model::random::mix;
+use model::sample::Sample;
 use model::trial::{Job, Outcome, Trial};
-use rustix::io::Errno;
 use std::collections::BTreeMap;
-use std::io;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use witness::MemoryGroup;
 use witness::counters::Witness;
 
-/// The state of a run that outlives a trial.
-pub struct Run<'a> {
+/// Where trials run: a machine, its storage and its workers.
+pub struct Site<'a> {
     /// The plan.
     pub plan: &'a Plan,
     /// Creates new files for another invocation.
@@ -38,8 +41,6 @@ pub struct Run<'a> {
     pub storage: Option<&'a Storage>,
     /// The storage of the source of copies, if elsewhere.
     pub source: Option<&'a Storage>,
-    /// The record.
-    pub store: &'a mut Store,
     /// The progress display.
     pub progress: &'a mut Progress,
     /// Whether to stop.
@@ -50,8 +51,8 @@ pub struct Run<'a> {
     pub patience: Duration,
     /// The control group that limits the workers' memory, if any.
     pub memory: Option<&'a MemoryGroup>,
-    /// What was measured before the run was interrupted, if it is resumed.
-    pub before: Option<&'a Before>,
+    /// Where a trial waits for those on other hosts, if there are any.
+    pub barrier: Option<&'a dyn Barrier>,
 }
 
 /// How long devices may take to become quiet after a trial that wrote (METHODOLOGY.md).
@@ -59,12 +60,6 @@ const SETTLE: Duration = Duration::from_secs(30);
 
 /// Interval between stop checks.
 const SETTLE_STEP: Duration = Duration::from_secs(1);
-
-/// How long to wait for space: file systems such as XFS may free unlinked files later.
-const ROOM_WAIT: Duration = Duration::from_secs(10);
-
-/// Interval between checks for that.
-const ROOM_STEP: Duration = Duration::from_millis(50);
 
 /// One trial of a run.
 pub(crate) struct Turn<'f> {
@@ -79,21 +74,11 @@ pub(crate) struct Turn<'f> {
 impl Turn<'_> {
     /// The trial with this outcome and no other data.
     pub(crate) fn not_done(&self, outcome: Outcome) -> Trial {
-        Trial {
-            case: self.case,
-            invocation: self.invocation,
-            round: self.round,
-            at_ms: self.at_ms,
-            outcome,
-            evidence: Evidence::default(),
-            expected_digest: None,
-            read_back: None,
-            beside: Vec::new(),
-        }
+        Trial::without_data((self.case, self.invocation, self.round), self.at_ms, outcome)
     }
 }
 
-impl Run<'_> {
+impl Site<'_> {
     /// The live worker of `peer`. If it failed earlier, a new one is started.
     #[expect(clippy::result_large_err, reason = "a trial has one outcome")]
     fn worker(&self, left: &mut Left, peer: &str) -> Result<WorkerProcess, Outcome> {
@@ -118,7 +103,8 @@ impl Run<'_> {
 
     /// The seed of a trial of case `index` in `round`.
     pub(crate) fn seed(&self, index: usize, round: u32) -> u64 {
-        mix(self.plan.seed ^ (u64::from(round) << 32 | index as u64))
+        let seed = self.plan.seed_of(&self.plan.cases[index].case);
+        mix(seed ^ (u64::from(round) << 32 | index as u64))
     }
 
     /// Runs one trial, in `scratch` if its case continues in the same file.
@@ -134,20 +120,28 @@ impl Run<'_> {
         let Turn { files, case: index, round, .. } = turn;
         let case = &self.plan.cases[index].case;
         let mut trial = turn.not_done(Outcome::Unavailable { reason: String::new() });
-        let made = match (case.write().filter(|_| has_file(case)), scratch) {
-            (Some(work), None) => match self.make(work, files, left) {
-                Ok(made) => Some(made),
-                Err(error) => return Ok(Trial { outcome: not_made(&error), ..trial }),
+        let seed = self.seed(index, round);
+        let shared = self.plan.is_overwritten_beside(case).then_some(seed);
+        let made = match scratch {
+            Some(_) => None,
+            None => match self.make_ready(case, shared, files, left) {
+                Ok(made) => made,
+                Err(outcome) => return Ok(Trial { outcome, ..trial }),
             },
-            _ => None,
         };
         let target = scratch.or(made.as_ref());
-        let stage = Stage { target, read: files.to_read(case), goes_on: scratch.is_some() };
+        let read = if shared.is_some() { files.shared(case) } else { files.to_read(case) };
+        let names = match self.make_names(files, (index, round), left) {
+            Ok(names) => names,
+            Err(outcome) => return Ok(Trial { outcome, ..trial }),
+        };
+        let names = names.as_deref();
+        let stage = Stage { target, read, names, shared, goes_on: scratch.is_some() };
         if case.peer != OWN_PEER && left.guard.is_none() {
             left.guard = stage.read.and_then(Guard::of);
         }
-        let seed = self.seed(index, round);
-        let job = stage.job(case, seed);
+        let seed = names.map_or(seed, NamesInUse::seed);
+        let job = stage.job(case, seed, self.plan.part(case));
         trial.outcome = match self.worker(left, &case.peer) {
             // Stopping a worker while it starts is not a failure: the run ends anyway.
             Err(Outcome::Failed { reason }) if case.peer == OWN_PEER && !self.stop.is_asked() => {
@@ -172,14 +166,7 @@ impl Run<'_> {
         if sample.digest().is_none() {
             return Ok(trial);
         }
-        trial.expected_digest = match &case.work {
-            Work::Memory(work) => work.expected_digest(seed, sample),
-            Work::Read(work) => {
-                let answers = stage.read.and_then(|file| file.answers(work.touch));
-                answers.and_then(|table| job.expected_digest(table, sample))
-            }
-            Work::Write(_) => None,
-        };
+        trial.expected_digest = expected_digest(&job, &stage, sample);
         if !stage.goes_on {
             self.read_back(&job, &stage, &mut trial);
         }
@@ -190,7 +177,7 @@ impl Run<'_> {
     /// and what the actors did, to `trial`.
     ///
     /// # Errors
-    /// As for [`Run::perform`].
+    /// As for [`Site::perform`].
     fn act(
         &self,
         left: &mut Left,
@@ -209,15 +196,20 @@ impl Run<'_> {
                     Err(outcome) => return Ok(outcome),
                 },
             };
-            companions.push(Companion::of((actor, number), own, (case, job.seed), files)?);
+            let files = (files, stage.lasting());
+            companions.push(Companion::of((actor, number), own, job, files)?);
         }
         let after_write = left.wrote && stage.file().is_some();
         let state = self.prove_state(case, stage, after_write || !companions.is_empty());
+        left.wrote |= stage.names.is_some();
         if stage.file().is_some() {
             let is_written = |it: &Companion| it.actor.case.write().is_some();
             left.wrote = stage.target.is_some() || companions.iter().any(is_written);
         }
         state?;
+        if case.is_open() && stage.file().is_some() {
+            self.stop.wait(crate::load::GAP);
+        }
         let outcome = self.perform(worker, job, stage, &mut companions, &mut trial.evidence)?;
         if !matches!(outcome, Outcome::Done(_)) {
             // It did not begin, or failed: the actors, which may go on, end with their workers.
@@ -228,28 +220,15 @@ impl Run<'_> {
         Ok(outcome)
     }
 
-    /// The file for `work`, if enough free space remains for other users.
-    fn make<'f>(&self, work: &WriteWork, files: &'f Files, left: &mut Left) -> Result<Scratch<'f>> {
-        let own = work.allocation != Allocation::Overwrite;
-        if let Some(storage) = self.storage.filter(|_| own) {
-            let began = Instant::now();
-            let may_wait = || began.elapsed() < ROOM_WAIT && !self.stop.is_asked();
-            // Only an unlinked file can still free space: a disk that is simply full stays full.
-            let was_unlinked = std::mem::take(&mut left.unlinked);
-            loop {
-                match fixture::check_free(storage, self.maker.free()?, work.io.size) {
-                    Err(_) if was_unlinked && may_wait() => std::thread::sleep(ROOM_STEP),
-                    answer => break answer?,
-                }
-            }
-        }
-        let made = files.to_write(work)?;
-        left.unlinked |= own;
-        Ok(made)
-    }
-
     /// Reads back what `job` wrote: data that cannot be read does not exist.
     pub(crate) fn read_back(&self, job: &Job, stage: &Stage, trial: &mut Trial) {
+        if let (Some(names), Some(sample)) = (stage.names, trial.sample()) {
+            match names.read_back(sample) {
+                Ok(read_back) => trial.read_back = Some(read_back),
+                Err(error) => trial.outcome = Outcome::Failed { reason: format!("{error:#}") },
+            }
+            return;
+        }
         let (Some(work), Some(scratch)) = (job.case.write(), stage.target) else { return };
         let Some(sample) = trial.sample() else { return };
         let content = match (work.op, stage.read.and_then(TestFile::content)) {
@@ -269,7 +248,7 @@ impl Run<'_> {
         if stage.goes_on {
             return Ok(());
         }
-        if stage.target.is_some() || after_write {
+        if stage.target.is_some() || stage.names.is_some() || after_write {
             self.settle(case, stage);
         }
         let Some(cache) = case.cache() else { return Ok(()) };
@@ -288,7 +267,7 @@ impl Run<'_> {
         let Some(storage) = self.storage else { return };
         let began = Instant::now();
         while began.elapsed() < SETTLE && !self.stop.is_asked() {
-            let settled = witness::settle(storage, stage.file(), SETTLE_STEP);
+            let settled = witness::settle(storage, stage.to_settle(), SETTLE_STEP);
             log::debug!("before {}: {settled:?}", case.id());
             if settled.quiet {
                 return;
@@ -314,26 +293,23 @@ impl Run<'_> {
         if let Some(outcome) = worker.prepare(job)? {
             return Ok(outcome);
         }
+        let begins_ns = self.barrier.map(Barrier::begin).transpose()?;
         beside::begin(companions)?;
         let mut counters = Witness::new(worker.pid(), stage.file(), self.storage);
+        if stage.names.is_some() {
+            counters = counters.with_names();
+        }
         let before = counters.before();
+        if let Some(begins_ns) = begins_ns {
+            clock::wait_until(begins_ns);
+        }
         let outcome = worker.perform(job.case.time().saturating_add(slack(&job.case)))?;
         *evidence = witness::counters::between(&before, &counters.after());
         beside::after(companions);
+        self.barrier.map_or(Ok(()), Barrier::end)?;
         // Files and memory held by one worker must not affect the next one, or a cache state.
         worker.dismiss()?;
         Ok(outcome)
-    }
-}
-
-/// The outcome if no file could be created to write to: some file systems lack `fallocate`.
-fn not_made(error: &anyhow::Error) -> Outcome {
-    let reason = format!("{error:#}");
-    let answer = error.root_cause().downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
-    if answer == Some(Errno::OPNOTSUPP.raw_os_error()) {
-        Outcome::Unavailable { reason }
-    } else {
-        Outcome::Failed { reason }
     }
 }
 
@@ -362,6 +338,25 @@ impl Left {
             peers => format!("the peer {peers}"),
         };
         files.read().find_map(|file| guard.complaint(file, &peers))
+    }
+}
+
+/// The digest that a trial with this `sample` must have; `None` if nothing says what it read.
+fn expected_digest(job: &Job, stage: &Stage, sample: &Sample) -> Option<u64> {
+    match &job.case.work {
+        Work::Memory(work) => work.expected_digest(job.seed, sample),
+        Work::Metadata(_) => stage.names.and_then(|names| names.expected_digest(sample)),
+        // What was read then depends on when.
+        Work::Read(_) if stage.shared.is_some() => None,
+        Work::Read(work) => {
+            let answers = stage.read.and_then(|file| file.answers(work.touch));
+            answers.and_then(|table| job.expected_digest(table, sample))
+        }
+        Work::Write(work) if work.read_share > 0 && !stage.goes_on => {
+            let answers = stage.target.and_then(|target| target.before());
+            answers.and_then(|table| job.expected_digest(table, sample))
+        }
+        Work::Write(_) => None,
     }
 }
 

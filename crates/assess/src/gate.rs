@@ -1,0 +1,269 @@
+//! Whether a run is worse than another one by more than a limit, for a program that must say yes or
+//! no: a gate before a change is merged.
+//!
+//! A loss counts only if it is proved to exceed the limit: one-sided tests of the logarithms of the
+//! invocations' medians, corrected after Holm over all that is watched in all cases. So the chance
+//! of a false alarm is at most 2.5 %, however many cases there are. Records made apart are two
+//! samples (Welch); of runs whose rounds alternated, each round of one has its partner in the
+//! other, so what disturbs both cancels out (t of the paired ratios).
+
+use crate::invocations::{INVOCATIONS_LEAST, Round, TwoLevel, Welch};
+use crate::records::{Basis, Pair, RecordComparison};
+use crate::significance::{LEVEL, holm};
+use crate::trials::{Fate, Figures, TrialFigures};
+use crate::{comparison, summary::Summary};
+use model::named;
+use model::plan::Plan;
+use model::record::Header;
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+named! {
+    /// What a gate watches.
+    Watched "metric" {
+        /// The main figure of a case: bytes or operations per second.
+        Throughput "throughput",
+        /// The 99th percentile of the latency of operations.
+        P99 "p99",
+        /// The 99th percentile of the latency of syncs that are a call of their own.
+        SyncP99 "sync p99",
+        /// CPU time per operation.
+        Cpu "cpu",
+    }
+}
+
+/// A limit: `slower > 5%`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rule {
+    /// What is watched.
+    pub watched: Watched,
+    /// The largest loss that passes, as a share: of throughput, what is missing; of the others,
+    /// what is added.
+    pub limit: f64,
+}
+
+/// A limit that cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' is not a limit: write WHAT > N%, where WHAT is slower (or throughput), p99, sync p99 or \
+     cpu, and N is from 0 to below 100"
+)]
+pub struct RuleError(String);
+
+impl FromStr for Rule {
+    type Err = RuleError;
+
+    fn from_str(text: &str) -> Result<Rule, RuleError> {
+        let error = || RuleError(text.to_string());
+        let (what, limit) = text.split_once('>').ok_or_else(error)?;
+        let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
+        let watched = match what.as_str() {
+            "slower" => Watched::Throughput,
+            other => other.parse().map_err(|_| error())?,
+        };
+        let percent = limit.trim().strip_suffix('%').ok_or_else(error)?;
+        let percent: f64 = percent.trim_end().parse().map_err(|_| error())?;
+        let limit = percent / 100.0;
+        if (0.0..1.0).contains(&limit) { Ok(Rule { watched, limit }) } else { Err(error()) }
+    }
+}
+
+named! {
+    /// The outcome of a check.
+    Outcome "outcome" {
+        /// The loss is proved to exceed the limit.
+        Exceeded "exceeded",
+        /// The 95 % interval lies within the limit.
+        Within "within",
+        /// Neither.
+        Open "cannot tell",
+    }
+}
+
+/// A rule applied to a case that both records have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Check {
+    /// Its index among the pairs of the comparison.
+    pub pair: usize,
+    /// The rule.
+    pub rule: Rule,
+    /// B relative to A.
+    pub ratio: f64,
+    /// The 95 % interval of the ratio; `None` if too little is known for one.
+    pub interval: Option<(f64, f64)>,
+    /// The outcome.
+    pub outcome: Outcome,
+    /// If it is open: roughly how many invocations of both runs would decide; `None` if unknown.
+    pub needs: Option<usize>,
+}
+
+/// Workers round a latency by up to 1/256: the variance of a logarithm that this alone causes.
+const ROUNDING: f64 = 1.0 / (256.0 * 256.0 * 12.0);
+
+/// Applies `rules` to all pairs of a comparison. A case that has no such figure, such as the syncs
+/// of a read, is not checked.
+pub fn gate(versus: &RecordComparison, rules: &[Rule]) -> Vec<Check> {
+    let pairs = versus.pairs.iter().enumerate();
+    let all = pairs.flat_map(|(index, pair)| rules.iter().map(move |rule| (index, pair, *rule)));
+    let mut checks: Vec<(Check, f64)> =
+        all.filter_map(|(index, pair, rule)| check(versus, (index, pair), rule)).collect();
+    let p: Vec<f64> = checks.iter().map(|(_, p)| *p).collect();
+    for ((check, _), corrected) in checks.iter_mut().zip(holm(&p)) {
+        // The other half of the level is for gains, which nobody asks about.
+        if corrected <= LEVEL / 2.0 {
+            (check.outcome, check.needs) = (Outcome::Exceeded, None);
+        }
+    }
+    checks.into_iter().map(|(check, _)| check).collect()
+}
+
+/// A check before the correction: it is open, or within the limit. With it, the probability of such
+/// a loss if the true one is at the limit.
+fn check(
+    versus: &RecordComparison,
+    (index, pair): (usize, &Pair),
+    rule: Rule,
+) -> Option<(Check, f64)> {
+    let both = versus.of(pair);
+    let logs = [0, 1].map(|side| logs(both[side], &versus.headers[side].plan, rule.watched));
+    let middle = |logs: &[Round]| {
+        crate::middle::median(&crate::invocations::exchangeable(logs)).filter(|_| !logs.is_empty())
+    };
+    let paired = alternate(&versus.headers).then(|| log_ratios(&logs));
+    let log_ratio = match &paired {
+        Some(ratios) => middle(ratios)?,
+        None => middle(&logs[1])? - middle(&logs[0])?,
+    };
+    // The loss and its limit on one scale, on which more is worse.
+    let (loss, limit) = match rule.watched {
+        Watched::Throughput => (-log_ratio, -(1.0 - rule.limit).ln()),
+        Watched::P99 | Watched::SyncP99 | Watched::Cpu => (log_ratio, rule.limit.ln_1p()),
+    };
+    let found = match &paired {
+        _ if versus.is_same => None,
+        Some(ratios) => two_level(ratios).map(|two| Welch::of_paired(&two, rounding(rule.watched))),
+        None => compared(&logs, pair, rule.watched, log_ratio),
+    };
+    let mut check = Check {
+        pair: index,
+        rule,
+        ratio: log_ratio.exp(),
+        interval: found.map(|found| {
+            ((log_ratio - found.half_width).exp(), (log_ratio + found.half_width).exp())
+        }),
+        outcome: Outcome::Open,
+        needs: None,
+    };
+    if versus.is_same {
+        (check.outcome, check.interval) = (Outcome::Within, Some((1.0, 1.0)));
+        return Some((check, 1.0));
+    }
+    match found {
+        Some(found) if loss + found.half_width <= limit => check.outcome = Outcome::Within,
+        Some(found) if !found.is_by_runs => {
+            let sides = paired.as_ref().map_or(&logs[..], std::slice::from_ref);
+            check.needs = needs(sides, rule, both[0]);
+        }
+        Some(_) => {}
+        None => check.needs = Some(INVOCATIONS_LEAST),
+    }
+    Some((check, found.map_or(1.0, |found| found.p_beyond(loss, limit))))
+}
+
+/// The two sides compared; `None` if the runs have too few invocations, and earlier ones say
+/// nothing.
+fn compared(logs: &[Vec<Round>; 2], pair: &Pair, watched: Watched, ratio: f64) -> Option<Welch> {
+    // How much runs differ is known of the main figure only.
+    let runs = match pair.basis {
+        Basis::RunToRun(runs) | Basis::Invocations(Some(runs)) => Some(runs),
+        Basis::Invocations(None) | Basis::Nothing => None,
+    };
+    let runs = runs.filter(|_| watched == Watched::Throughput);
+    match logs.each_ref().map(|logs| two_level(logs)) {
+        [Some(a), Some(b)] => Some(Welch::of_rounded(&b, &a, runs, rounding(watched))),
+        _ => runs.map(|runs| Welch::of_single(ratio, runs)),
+    }
+}
+
+/// The variance of a logarithm of what is watched that rounding alone causes.
+fn rounding(watched: Watched) -> f64 {
+    if watched == Watched::Throughput { 0.0 } else { ROUNDING }
+}
+
+/// Whether the rounds of both records alternated.
+fn alternate(headers: &[Header; 2]) -> bool {
+    headers[0].alternates.is_some() && headers[0].alternates == headers[1].alternates
+}
+
+/// The second side relative to the first in each round that both have.
+fn log_ratios(logs: &[Vec<Round>; 2]) -> Vec<Round> {
+    let place = |round: &Round| (round.invocation, round.round);
+    let first: BTreeMap<_, f64> = logs[0].iter().map(|it| (place(it), it.value)).collect();
+    let second = logs[1].iter();
+    second.filter_map(|it| Some(it.with(it.value - first.get(&place(it))?))).collect()
+}
+
+fn two_level(logs: &[Round]) -> Option<TwoLevel> {
+    TwoLevel::of_logs(logs).filter(|two| two.logs.len() >= INVOCATIONS_LEAST)
+}
+
+/// How many invocations would tell a loss at the limit from none: of two sides, or of paired ones.
+fn needs(sides: &[Vec<Round>], rule: Rule, base: &Summary) -> Option<usize> {
+    let sides: Vec<TwoLevel> = sides.iter().map(|logs| two_level(logs)).collect::<Option<_>>()?;
+    let effect = if rule.limit > 0.0 { rule.limit } else { comparison::least_of_interest(base) };
+    let variance = sides.iter().map(TwoLevel::variance).sum();
+    let least = sides.iter().map(|side| side.logs.len()).min()?;
+    Some(comparison::invocations_needed(variance, effect).max(least + 1))
+}
+
+/// The logarithms of a case's counted rounds.
+fn logs(case: &Summary, plan: &Plan, watched: Watched) -> Vec<Round> {
+    let round = |trial: &TrialFigures| {
+        let figures = trial.figures.as_ref().filter(|_| matches!(trial.fate, Fate::Counted))?;
+        let value = value(figures, watched).filter(|value| *value > 0.0)?;
+        Some(Round {
+            invocation: trial.invocation,
+            round: trial.round,
+            is_further: plan.is_further(trial.round),
+            value: value.ln(),
+        })
+    };
+    case.trials.iter().filter_map(round).collect()
+}
+
+fn value(figures: &Figures, watched: Watched) -> Option<f64> {
+    let ns = |ns: Option<u64>| ns.map(|ns| ns as f64);
+    match watched {
+        // What only syncs moves no bytes.
+        Watched::Throughput => figures.throughput.or(figures.iops),
+        Watched::P99 => ns(figures.p99_ns),
+        Watched::SyncP99 => ns(figures.sync_p99_ns),
+        Watched::Cpu => Some(ns(figures.span_cpu_ns)? / (figures.ops.max(1)) as f64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_says_what_and_how_much() {
+        let check = |text: &str, watched, limit: f64| {
+            let rule: Rule = text.parse().unwrap();
+            assert_eq!(rule.watched, watched, "{text}");
+            assert!((rule.limit - limit).abs() < 1e-12, "{text}: {}", rule.limit);
+        };
+        check("slower > 5%", Watched::Throughput, 0.05);
+        check("throughput>5%", Watched::Throughput, 0.05);
+        check(" sync  p99 > 12.5 %", Watched::SyncP99, 0.125);
+        check("p99 > 0%", Watched::P99, 0.0);
+        check("cpu > 10%", Watched::Cpu, 0.1);
+        for refused in
+            ["", "slower", "slower > 5", "faster > 5%", "p99 > 100%", "cpu > -1%", "> 5%"]
+        {
+            let error = refused.parse::<Rule>().unwrap_err().to_string();
+            assert!(error.contains("WHAT > N%"), "{refused}: {error}");
+        }
+        assert!("p99 > NaN%".parse::<Rule>().is_err());
+    }
+}

@@ -1,0 +1,146 @@
+//! The figures of a case on names of files.
+
+use crate::counted::Counted;
+use crate::measured::Measured;
+use crate::stats::median;
+use model::case::{MetadataWork, NameSync};
+use model::host::{Medium, WriteCache};
+use model::units::NS_PER_SECOND;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// With more than this share of the names missing in the OS's cache, they were not warm
+/// (METHODOLOGY.md).
+const BROUGHT_MOST: f64 = 0.05;
+
+/// With less than this share missing, they were not cold (METHODOLOGY.md).
+pub(crate) const BROUGHT_LEAST: f64 = 0.90;
+
+/// With fewer flushes per call of a thread than this, not every call was flushed.
+const FLUSHES_LEAST: f64 = 0.90;
+
+/// What a case on names brought into the OS's caches, and what its devices did.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct NameFigures {
+    /// Names that the OS's cache grew by, for each name that was used: 0 if it had all of them, 1
+    /// if it had none. Median of the rounds; null if not counted, or if the call brings none.
+    pub brought_share: Option<f64>,
+    /// Read requests that the devices completed per trial: median of the rounds.
+    pub device_reads: Option<u64>,
+    /// Cache flushes that the devices completed per trial: median of the rounds.
+    pub flushes_per_trial: Option<u64>,
+    /// Calls per trial that were each made durable: median of the rounds. Null if none were.
+    pub durable_calls_per_trial: Option<u64>,
+}
+
+impl NameFigures {
+    /// The figures of a case, if it works on names and a trial counts.
+    pub(crate) fn of(measured: &Measured) -> Option<NameFigures> {
+        let work = measured.case.metadata().filter(|_| measured.n() > 0)?;
+        let median_of = |value: &dyn Fn(&Counted) -> Option<u64>| {
+            let values = measured.values(|trial| Some(value(trial)? as f64));
+            median(&values).map(|value| value.round() as u64)
+        };
+        Some(NameFigures {
+            brought_share: median(&measured.values(|trial| brought_share(work, trial))),
+            device_reads: median_of(&|trial| trial.evidence.device_reads),
+            flushes_per_trial: median_of(&|trial| trial.evidence.device_flushes),
+            durable_calls_per_trial: median_of(&|trial| {
+                (work.sync == NameSync::Fsync).then(|| trial.sample.ops())
+            }),
+        })
+    }
+}
+
+/// The names that a trial used.
+pub(crate) fn used(work: &MetadataWork, trial: &Counted) -> u64 {
+    let of_thread = |ops: u64| ops.min(work.entries);
+    trial.sample.spans.iter().map(|span| of_thread(span.ops)).sum()
+}
+
+/// The names that the OS's cache grew by in a trial, for each that it used. `None` if not counted,
+/// or if the call creates or lists names.
+pub(crate) fn brought_share(work: &MetadataWork, trial: &Counted) -> Option<f64> {
+    if !work.call.looks_up() {
+        return None;
+    }
+    let brought = trial.evidence.names_after?.saturating_sub(trial.evidence.names_before?);
+    let used = used(work, trial);
+    (used > 0).then(|| brought as f64 / used as f64)
+}
+
+/// Names per second that other programs may use beside a trial (METHODOLOGY.md). Bringing as many
+/// into the cache takes about a fiftieth of the time.
+const OTHERS_A_SECOND: f64 = 2_000.0;
+
+/// Where the OS found the names of a trial, as far as its count of cached names shows it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Found {
+    /// It had them: the cache grew by a few of them, or by no more than other programs may add.
+    InCache,
+    /// It had not all of them.
+    Outside,
+    /// Not counted, or the cache grew by more names than the trial used: those of other programs
+    /// hide its own.
+    Unseen,
+}
+
+/// Where the OS found the names of a trial whose call looks names up.
+pub(crate) fn found(work: &MetadataWork, trial: &Counted) -> Found {
+    let Some(share) = brought_share(work, trial) else { return Found::Unseen };
+    let used = used(work, trial) as f64;
+    let brought = share * used;
+    let others = OTHERS_A_SECOND * trial.evidence.window_ns as f64 / NS_PER_SECOND;
+    let unsure = BROUGHT_MOST * used + others;
+    if brought <= unsure {
+        Found::InCache
+    } else if brought <= used + unsure {
+        Found::Outside
+    } else {
+        Found::Unseen
+    }
+}
+
+/// Whether the devices flushed their caches for each call that was to be durable.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Flushed {
+    /// As often as necessary, or they have no caches.
+    Each,
+    /// Too seldom: the flushes of a trial.
+    Seldom(f64),
+    /// The file system is mounted without barriers.
+    Off,
+    /// No counter shows it.
+    Unseen,
+}
+
+/// Whether the devices flushed for each call. Threads that sync at the same time may share a
+/// flush, so only one thread's calls count.
+pub(crate) fn flushed(measured: &Measured) -> Flushed {
+    let Some(storage) = measured.storage.filter(|storage| storage.medium == Medium::Block) else {
+        return Flushed::Unseen;
+    };
+    if storage.drops_syncs() || storage.are_barriers_off() {
+        return Flushed::Off;
+    }
+    let caches = storage.devices.iter().map(|device| device.write_cache);
+    if caches.clone().all(|cache| cache == Some(WriteCache::Through)) {
+        return Flushed::Each;
+    }
+    let threads = f64::from(measured.case.threads());
+    let all = f64::from(storage.flushes_of_a_sync().max(1));
+    let share = |trial: &Counted| {
+        let due = trial.sample.ops() as f64 / threads;
+        let flushes = trial.evidence.device_flushes? as f64 / all;
+        Some((flushes / due.max(1.0), flushes))
+    };
+    let told: Option<Vec<(f64, f64)>> = measured.trials.iter().map(share).collect();
+    let least = told.and_then(|told| told.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)));
+    match least {
+        None => Flushed::Unseen,
+        Some((share, _)) if share >= FLUSHES_LEAST => Flushed::Each,
+        // It may need none.
+        Some(_) if caches.clone().any(|cache| cache.is_none()) => Flushed::Unseen,
+        Some((_, flushes)) => Flushed::Seldom(flushes),
+    }
+}

@@ -1,0 +1,120 @@
+//! Whether `O_DIRECT` went past the page cache.
+
+use super::cache::{leaked, leaks};
+use super::context::{Context, Draft};
+use crate::counted::Counted;
+use crate::finding::Severity;
+use crate::served::{SHARE_NOISE, fetched_bytes, unreached_share};
+use crate::summary::ServedBy;
+use model::case::{Cache, Op, WriteWork};
+use model::host::{Direct, Medium};
+use model::units::percent;
+
+/// Claimed direct, but the bytes went through the page cache: inspecting the storage showed it, the
+/// cached part of the file grew, or the cache served hits or kept what was written
+/// (METHODOLOGY.md).
+pub(super) fn direct_ignored(context: &Context) -> Option<Draft> {
+    passed_by_cache(context).or_else(|| copied_through_cache(context))
+}
+
+fn passed_by_cache(context: &Context) -> Option<Draft> {
+    let reads = context.claims(Cache::Direct);
+    let writes = context.write().filter(|work| work.io.cache == Cache::Direct);
+    if reads.is_none() && writes.is_none() {
+        return None;
+    }
+    let storage = context.measured.storage.filter(|storage| storage.medium != Medium::Ram)?;
+    // The copies of btrfs sometimes leave pages behind; `copied_through_cache` reports them.
+    let grown_share = grown_share(context).filter(|_| !is_summed_up_by_btrfs(context));
+    let seen = if matches!(storage.direct, Direct::Accepted { bypasses: Some(false), .. }) {
+        // By a canary, or by what statx says of the file: a note on the storage tells which.
+        let on = &storage.file_system;
+        format!("on {on}, O_DIRECT went through the page cache when the storage was inspected")
+    } else if let Some(share) = grown_share {
+        format!("pages with {} of the bytes appeared in the page cache", percent(share))
+    } else if let Some(work) = reads {
+        let trials = context.how_many(|trial| leaks(context, work, trial));
+        let hit = leaked(context)?;
+        format!("{} of the bytes came without a device read (in {trials})", percent(hit))
+    } else if let Some(share) = cached_reads(context) {
+        format!("{} of the bytes that it read came without a device read", percent(share))
+    } else {
+        format!("{} of the bytes had not reached a device at the end", percent(kept(context)?))
+    };
+    let message =
+        format!("claimed direct, but {seen}: this file system accepts O_DIRECT and ignores it");
+    let remedy = "use another cache state, or another file system (on btrfs, a directory with \
+                  'chattr +C' and no compression)";
+    Draft::new(Severity::Void, message, remedy)
+}
+
+/// The share of the bytes for which pages of the file appeared in the page cache, above the noise.
+fn grown_share(context: &Context) -> Option<f64> {
+    let page = context.measured.host.page;
+    let grown = |trial: &Counted| {
+        let (before, after) = (trial.evidence.residency_before?, trial.evidence.residency_after?);
+        Some((
+            after.cached.saturating_sub(before.cached).saturating_mul(page),
+            trial.sample.bytes(),
+        ))
+    };
+    context.total_share(grown).filter(|share| *share > SHARE_NOISE)
+}
+
+/// The share of the bytes that a mixed case read for which no device did, above the noise.
+fn cached_reads(context: &Context) -> Option<f64> {
+    context.write().filter(|work| work.read_share > 0)?;
+    let fetched = |trial: &Counted| {
+        let fetched = fetched_bytes(context.measured, trial)?;
+        let read = trial.sample.read_bytes();
+        Some((read.saturating_sub(fetched), read))
+    };
+    context.total_share(fetched).filter(|share| *share > SHARE_NOISE)
+}
+
+/// The share of direct writes that no device had at the end, above the noise. After a sync it is
+/// not in the page cache either: rule Compressed reports that.
+fn kept(context: &Context) -> Option<f64> {
+    let by_cache = context.is_served(&[ServedBy::PageCache, ServedBy::Mixed]);
+    context.write().filter(|work| by_cache && !work.sync.claims_durable())?;
+    unreached_share(context.measured).filter(|share| *share > SHARE_NOISE)
+}
+
+/// btrfs copies direct writes of checksummed data through the page cache. Probes seldom see the
+/// pages: they are gone when the write returns.
+fn copied_through_cache(context: &Context) -> Option<Draft> {
+    if !is_summed_up_by_btrfs(context) {
+        return None;
+    }
+    let seen = match (grown_share(context), release(&context.measured.host.os)) {
+        (Some(share), _) => format!("pages with {} of the bytes appeared there", percent(share)),
+        (None, Some(os)) if os < BTRFS_COPIES => return None,
+        (None, _) => "all writes, since Linux 6.14".to_string(),
+    };
+    let message = format!(
+        "claimed direct, but btrfs copies checksummed data through the page cache ({seen}): the \
+         figure includes that copy"
+    );
+    let remedy = "write to a directory with 'chattr +C' (ioassay can't see it, so this doubt \
+                  remains), or mount with 'nodatasum'";
+    Draft::new(Severity::Doubt, message, remedy)
+}
+
+/// Whether the case writes directly to a file on btrfs whose data is checksummed.
+fn is_summed_up_by_btrfs(context: &Context) -> bool {
+    let writes = |work: &&WriteWork| work.io.cache == Cache::Direct && work.op != Op::Sync;
+    let sums_up = |option: &str| !matches!(option, "nodatasum" | "nodatacow");
+    context.write().filter(writes).is_some()
+        && context.measured.storage.is_some_and(|storage| {
+            storage.file_system == "btrfs" && storage.mount_options.split(',').all(sums_up)
+        })
+}
+
+/// The first release that copies all of it.
+const BTRFS_COPIES: (u32, u32) = (6, 14);
+
+/// The first two numbers of an OS's release: `Linux 6.18.44`.
+fn release(os: &str) -> Option<(u32, u32)> {
+    let mut numbers = os.split_whitespace().nth(1)?.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}

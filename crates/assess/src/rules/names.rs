@@ -1,0 +1,138 @@
+//! Whether names of files were where the case claims, and whether changes of them last.
+
+use super::context::{Context, Draft};
+use crate::counted::Counted;
+use crate::finding::Severity;
+use crate::names::{BROUGHT_LEAST, Flushed, Found, brought_share, flushed, found};
+use model::case::{Cache, Call, MetadataWork, NameSync};
+use model::host::Medium;
+use model::units::percent;
+
+/// The work, if the case claims that names are in this state.
+fn claims<'c>(context: &'c Context, cache: Cache) -> Option<&'c MetadataWork> {
+    context.measured.case.metadata().filter(|work| work.cache == cache)
+}
+
+/// Claimed warm, but the OS had to bring names into its cache (METHODOLOGY.md).
+pub(super) fn not_warm(context: &Context) -> Option<Draft> {
+    let work = claims(context, Cache::Warm)?;
+    let is_off = |trial: &Counted| found(work, trial) == Found::Outside;
+    let off = context.measured.trials.iter().filter(|trial| is_off(trial));
+    let share = off.filter_map(|trial| brought_share(work, trial)).reduce(f64::max)?;
+    let trials = context.how_many(is_off);
+    let message = format!(
+        "claimed warm, but the OS's cache of names grew by {} of the names used (in \
+         {trials}): \
+         memory is short, or another program used many names",
+        percent(share)
+    );
+    Draft::new(Severity::Void, message, "use fewer entries, or free memory")
+}
+
+/// Claimed cold, but the OS had names in its cache (METHODOLOGY.md).
+pub(super) fn not_cold(context: &Context) -> Option<Draft> {
+    let work = claims(context, Cache::Cold)?;
+    let share = context.summary.names?.brought_share.filter(|share| *share < BROUGHT_LEAST)?;
+    let trials = context
+        .how_many(|trial| brought_share(work, trial).is_some_and(|share| share < BROUGHT_LEAST));
+    let message = format!(
+        "claimed cold, but the OS's cache of names grew only by {} of the names used (in \
+         {trials}): it had the others already, or gave up as many meanwhile",
+        percent(share)
+    );
+    let remedy = "stop other programs that use many files, or use several hosts that share nothing \
+                  but the directory";
+    Draft::new(Severity::Void, message, remedy)
+}
+
+/// A state of names is claimed that no counter shows.
+pub(super) fn unseen(context: &Context) -> Option<(Severity, String, &'static str)> {
+    let work = context.measured.case.metadata()?;
+    let claims = matches!(work.cache, Cache::Warm | Cache::Cold) && work.call.looks_up();
+    if let Some(unseen) = claims.then(|| unseen_names(context, work)).flatten() {
+        return Some(unseen);
+    }
+    let is_synced = work.sync == NameSync::Fsync;
+    let on_devices = context.measured.storage.is_some_and(|it| it.medium == Medium::Block);
+    (is_synced && on_devices && flushed(context.measured) == Flushed::Unseen).then(|| {
+        let message = "no counter shows whether the devices flushed their caches after each call";
+        let remedy = "measure on Linux 5.5 or later, with a driver that counts flushes";
+        (Severity::Doubt, message.to_string(), remedy)
+    })
+}
+
+/// The part of a claim about the OS's cache that its count of names does not show.
+fn unseen_names(
+    context: &Context,
+    work: &MetadataWork,
+) -> Option<(Severity, String, &'static str)> {
+    let is_unseen = |trial: &Counted| found(work, trial) == Found::Unseen;
+    let trial = context.measured.trials.iter().find(|trial| is_unseen(trial))?;
+    let no_verdict = format!("no verdict says whether they were {}", work.cache);
+    if brought_share(work, trial).is_none() {
+        let message =
+            format!("this OS does not tell how many names it has in its cache: {no_verdict}");
+        return Some((Severity::Doubt, message, "read /proc/sys/fs/dentry-state: may it be read?"));
+    }
+    let message = format!(
+        "the OS's cache of names grew by more names than were used (in {}), so other programs \
+         brought names into it meanwhile: {no_verdict}",
+        context.how_many(is_unseen)
+    );
+    Some((Severity::Doubt, message, "stop other programs that use many files"))
+}
+
+/// Claimed durable, but a power cut may lose it (METHODOLOGY.md).
+pub(super) fn not_durable(context: &Context) -> Option<Draft> {
+    let work = context.measured.case.metadata().filter(|work| work.sync == NameSync::Fsync)?;
+    let medium = context.measured.storage.map(|storage| storage.medium);
+    let (severity, seen, remedy) = match (medium, flushed(context.measured)) {
+        (Some(Medium::Ram), _) => (
+            Severity::Doubt,
+            "the file system keeps its files in memory: nothing survives a power cut".to_string(),
+            "use a directory on a disk",
+        ),
+        (Some(Medium::Unseen) | None, _) => (
+            Severity::Doubt,
+            "this machine cannot see below the file system: no counter shows whether a change \
+             reached a medium"
+                .to_string(),
+            "measure on the machine with the disk",
+        ),
+        (_, Flushed::Off) => (
+            Severity::Void,
+            "the file system is mounted so that it flushes nothing".to_string(),
+            "mount it with barriers",
+        ),
+        (_, Flushed::Seldom(flushes)) => (
+            Severity::Void,
+            format!(
+                "the devices completed {flushes} flushes in a trial, fewer than a thread made \
+                 calls: a power cut loses what their caches hold"
+            ),
+            "check that nothing swallows the sync",
+        ),
+        (_, Flushed::Each | Flushed::Unseen) => return None,
+    };
+    Draft::new(severity, format!("claimed durable by '{}', but {seen}", work.sync), remedy)
+}
+
+/// Created on an ext4 without a journal, which does not use an inode again for minutes after it was
+/// freed, and looks for another one each time (METHODOLOGY.md). The run itself frees many.
+pub(super) fn inodes_held(context: &Context) -> Option<Draft> {
+    context.measured.case.metadata().filter(|work| work.call == Call::Create)?;
+    context.measured.storage.filter(|storage| storage.journal == Some(false))?;
+    let message = "this ext4 has no journal, so it does not use inodes again for minutes after \
+                   files are removed, as trials remove theirs, and each creation searches for \
+                   others: a directory where nothing was removed is faster";
+    let remedy = "measure on an ext4 with a journal, or read it as the rate after removals";
+    Draft::new(Severity::Doubt, message.to_string(), remedy)
+}
+
+/// Nothing made the changes durable (METHODOLOGY.md).
+pub(super) fn acknowledged_only(context: &Context) -> Option<Draft> {
+    let is_open = |work: &&MetadataWork| work.call.changes() && work.sync == NameSync::None;
+    context.measured.case.metadata().filter(is_open)?;
+    let message = "nothing was synced: the figure is how fast the OS acknowledged the changes";
+    Draft::new(Severity::Note, message.to_string(), "ask for sync 'fsync' as well")
+}

@@ -1,0 +1,53 @@
+//! How the rate of a case grows with the number of hosts.
+
+use crate::counted::rate;
+use crate::host_round::{Round, estimate};
+use crate::stats::Estimate;
+use model::case::Case;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The rate of each host, relative to that with fewer of them.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Scaling {
+    /// The least number of hosts with which the case was measured.
+    pub base: u32,
+    /// The number of hosts.
+    pub hosts: u32,
+    /// The rate for each host, divided by that of the base in the same round: 1 if each further
+    /// host adds as much.
+    pub efficiency: Estimate,
+}
+
+/// A case with its rounds, and how many hosts they are to have.
+pub(crate) struct Step<'a> {
+    pub(crate) case: &'a Case,
+    pub(crate) rounds: &'a [&'a Round],
+    pub(crate) hosts: u32,
+}
+
+/// The scaling of `step` among `all`, if there is a case that differs in the number of hosts only.
+pub(crate) fn scaling(step: &Step, all: &[Step]) -> Option<Scaling> {
+    let same = all.iter().filter(|other| without_hosts(other.case) == without_hosts(step.case));
+    let base = same.min_by_key(|other| other.hosts).filter(|base| base.hosts < step.hosts)?;
+    let of_each = |step: &Step, round: &Round| {
+        let is_whole = round.hosts.len() == step.hosts as usize;
+        let rate = rate(step.case, &round.whole).filter(|_| is_whole)?;
+        Some(rate / f64::from(step.hosts))
+    };
+    let ratio = |round: &&Round| {
+        let turn = |round: &Round| (round.whole.invocation, round.whole.round);
+        let paired = base.rounds.iter().find(|other| turn(other) == turn(round))?;
+        let below = of_each(base, paired).filter(|rate| *rate > 0.0)?;
+        Some(round.value(of_each(step, round)? / below))
+    };
+    let efficiency = estimate(step.rounds.iter().filter_map(ratio))?;
+    Some(Scaling { base: base.hosts, hosts: step.hosts, efficiency })
+}
+
+/// The case, however many hosts measure it.
+fn without_hosts(case: &Case) -> Case {
+    let mut case = case.clone();
+    case.io_mut().into_iter().for_each(|io| io.hosts = 0);
+    case
+}

@@ -1,0 +1,44 @@
+//! How many cases have which verdict.
+
+use crate::finding::Verdict;
+use crate::summary::Summary;
+
+/// The number of cases by verdict.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Sound.
+    pub sound: usize,
+    /// Doubtful.
+    pub doubtful: usize,
+    /// Void, with a figure.
+    pub void: usize,
+    /// Void, because no trial was completed.
+    pub failed: usize,
+    /// Unavailable: this machine can't run the case.
+    pub unavailable: usize,
+    /// Not reached before the run ended.
+    pub not_run: usize,
+}
+
+impl Tally {
+    /// Counts cases.
+    pub(crate) fn of<'a>(summaries: impl Iterator<Item = &'a Summary>) -> Tally {
+        let mut tally = Tally::default();
+        for summary in summaries {
+            *match (summary.n, summary.verdict) {
+                (_, Verdict::Unavailable) => &mut tally.unavailable,
+                (0, _) if summary.failures.is_empty() => &mut tally.not_run,
+                (0, _) => &mut tally.failed,
+                (_, Verdict::Sound) => &mut tally.sound,
+                (_, Verdict::Doubtful) => &mut tally.doubtful,
+                (_, Verdict::Void) => &mut tally.void,
+            } += 1;
+        }
+        tally
+    }
+
+    /// Whether all are sound or doubtful.
+    pub(crate) fn stand(&self) -> bool {
+        self.void + self.failed + self.unavailable + self.not_run == 0
+    }
+}

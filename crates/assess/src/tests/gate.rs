@@ -1,0 +1,63 @@
+//! A gate: of records made apart, and of runs whose rounds alternated.
+
+use super::records::record;
+use super::*;
+use crate::gate::{Check, Outcome, gate};
+use crate::records::Judged;
+
+/// A record in which everything is `slowness` times as slow, and each invocation is disturbed as
+/// the other side's is.
+fn side(slowness: f64, began: &str, alternates: Option<&str>) -> Record {
+    let mut record = record(slowness);
+    record.header.began = began.to_string();
+    record.header.alternates = alternates.map(str::to_string);
+    each(&mut record, |trial| {
+        let disturbed = [1.0, 1.6, 0.7, 1.3, 0.8][trial.invocation as usize];
+        for span in &mut sample(trial).spans {
+            let took_ns = (span.end_ns - span.start_ns) as f64;
+            span.end_ns = span.start_ns + (took_ns * disturbed) as u64;
+        }
+    });
+    record
+}
+
+/// The checks of `slower > 5%` in the first case.
+fn check(slowness: f64, names: [Option<&str>; 2]) -> Check {
+    let a = side(1.0, "2026-11-24T10:00:00Z", names[0]);
+    let b = side(slowness, "2026-11-24T10:00:01Z", names[1]);
+    let versus = crate::compare(Judged::of(a), Judged::of(b), &[]);
+    let rule = "slower > 5%".parse().expect("it is a limit");
+    let checks = gate(&versus, &[rule]);
+    assert_eq!(checks.len(), 2, "{checks:#?}");
+    checks[0].clone()
+}
+
+#[test]
+fn what_disturbs_both_sides_cancels_out_where_their_rounds_alternated() {
+    let pair = [Some("a1b2"), Some("a1b2")];
+    let found = check(1.0 / 0.9, pair);
+    assert_eq!(found.outcome, Outcome::Exceeded, "{found:#?}");
+    assert!((found.ratio - 0.9).abs() < 1e-3, "{found:#?}");
+    assert_eq!(check(1.0, pair).outcome, Outcome::Within);
+    assert_eq!(check(1.0 / 0.96, pair).outcome, Outcome::Within);
+    // Between runs of other pairs, or made apart, the same disturbance hides the same loss.
+    for names in [[None, None], [Some("a1b2"), Some("c3d4")], [Some("a1b2"), None]] {
+        let found = check(1.0 / 0.9, names);
+        assert_eq!(found.outcome, Outcome::Open, "{names:?}: {found:#?}");
+        assert!(found.needs.is_some_and(|needs| needs > 5), "{found:#?}");
+    }
+}
+
+#[test]
+fn rounds_without_a_partner_do_not_count() {
+    let pair = Some("a1b2");
+    let a = side(1.0, "2026-11-24T10:00:00Z", pair);
+    let mut b = side(1.0, "2026-11-24T10:00:01Z", pair);
+    // All that is left of it are the rounds of one invocation, which show no variation.
+    b.trials.retain(|trial| trial.invocation == 0);
+    let versus = crate::compare(Judged::of(a), Judged::of(b), &[]);
+    let rule = "slower > 5%".parse().expect("it is a limit");
+    let checks = gate(&versus, &[rule]);
+    assert!(checks.iter().all(|check| check.outcome == Outcome::Open), "{checks:#?}");
+    assert!(checks.iter().all(|check| check.interval.is_none()), "{checks:#?}");
+}

@@ -1,0 +1,131 @@
+//! Cases of which some operations read and the rest write.
+
+use super::writing::{direct, flawless_write};
+use super::*;
+use crate::summary::Summary;
+use model::case::{Sync, WriteWork};
+
+/// Operations of a trial, and those of them that read.
+const OPS: u64 = 1024;
+const READS: u64 = 700;
+
+/// Bytes of an operation.
+const BLOCK: u64 = FILE / OPS;
+
+fn mix(sync: Sync) -> WriteWork {
+    WriteWork { sync, read_share: 70, ..direct() }
+}
+
+/// Flawless rounds: what was to be read was read from the device, and the rest written.
+fn mixed(work: WriteWork) -> Record {
+    let mut record = flawless_write(work);
+    each(&mut record, |trial| {
+        let sample = sample(trial);
+        let span = &mut sample.spans[0];
+        assert_eq!((span.ops, span.bytes), (OPS, FILE));
+        (span.read_ops, span.read_bytes) = (READS, READS * BLOCK);
+        sample.reads = Latencies { counts: vec![(60_000, READS)], max_ns: 60_000 };
+        let counts = vec![(60_000, READS), (90_000, OPS - READS)];
+        sample.latencies = Latencies { counts, max_ns: 91_000 };
+        trial.expected_digest = Some(0);
+        let evidence = &mut trial.evidence;
+        let (read, written) = (READS * BLOCK, (OPS - READS) * BLOCK);
+        (evidence.task_read_bytes, evidence.device_read_bytes) = (Some(read), Some(read));
+        (evidence.task_write_bytes, evidence.device_write_bytes) = (Some(written), Some(written));
+        (evidence.device_reads, evidence.device_writes) = (Some(READS), Some(OPS - READS));
+        if work.sync == Sync::Dsync {
+            evidence.device_flushes = Some(OPS - READS);
+        }
+    });
+    record
+}
+
+fn first(record: &Record) -> Summary {
+    assess(record).cases.remove(0)
+}
+
+#[test]
+fn a_flawless_mix_is_sound() {
+    check(mixed(mix(Sync::Dsync)), |_| {}, "sound device:");
+    check(mixed(mix(Sync::None)), |_| {}, "sound device: AcknowledgedOnly note");
+}
+
+#[test]
+fn the_figures_of_each_kind_are_told_apart() {
+    let case = first(&mixed(mix(Sync::Dsync)));
+    let mixed = case.mixed.expect("it is mixed");
+    let median = |estimate: Option<crate::stats::Estimate>| estimate.expect("it has one").median;
+    let all = median(case.iops);
+    assert!((median(mixed.read_iops) / all - 0.684).abs() < 0.001);
+    assert!((median(mixed.write_iops) / all - 0.316).abs() < 0.001);
+    let p50 = |latency: &crate::latency::Latency| latency.p50.expect("enough were timed").ns;
+    assert_eq!((p50(&mixed.reads), p50(&mixed.writes)), (60_000, 90_000));
+    assert_eq!((mixed.reads.max_ns, mixed.writes.max_ns), (Some(60_000), Some(91_000)));
+    // Only what was written is durable.
+    let (durable, throughput) = (median(case.writing.unwrap().durable), median(case.throughput));
+    assert!((durable / throughput - 0.316).abs() < 0.001);
+    assert_eq!(case.digest_verified, Some(true));
+    assert_eq!(case.ceiling, None, "no rate bounds both");
+}
+
+#[test]
+fn reads_that_no_device_served_are_no_direct_reads() {
+    let fetched = |share: f64| {
+        move |record: &mut Record| {
+            evidence(record, |evidence| {
+                let bytes = (READS as f64 * BLOCK as f64 * share) as u64;
+                (evidence.task_read_bytes, evidence.device_read_bytes) = (Some(bytes), Some(bytes));
+            });
+        }
+    };
+    check(mixed(mix(Sync::Dsync)), fetched(0.9), "void device: DirectIgnored void");
+    check(mixed(mix(Sync::Dsync)), fetched(0.995), "sound device:");
+    let untold = |record: &mut Record| {
+        evidence(record, |evidence| {
+            (evidence.task_read_bytes, evidence.device_read_bytes) = (None, None);
+        });
+    };
+    check(mixed(mix(Sync::Dsync)), untold, "doubtful unverified: Unverified doubt");
+}
+
+#[test]
+fn writes_that_no_device_took_are_seen_beside_reads() {
+    let taken = |share: f64| {
+        move |record: &mut Record| {
+            evidence(record, |evidence| {
+                let bytes = ((OPS - READS) as f64 * BLOCK as f64 * share) as u64;
+                evidence.device_write_bytes = Some(bytes);
+            });
+        }
+    };
+    let seen = "void mixed: DirectIgnored void, AcknowledgedOnly note";
+    check(mixed(mix(Sync::None)), taken(0.9), seen);
+    check(mixed(mix(Sync::None)), taken(0.995), "sound device: AcknowledgedOnly note");
+}
+
+#[test]
+fn a_read_that_returned_other_bytes_is_seen() {
+    let other = |record: &mut Record| each(record, |trial| trial.expected_digest = Some(1));
+    check(mixed(mix(Sync::Dsync)), other, "void device: DigestMismatch void");
+}
+
+/// Little's law takes reads and writes together.
+#[test]
+fn the_depth_that_is_reached_is_that_of_both() {
+    let deep = |ns: u64| {
+        let work = mix(Sync::None);
+        let io = Io { depth: 8, ..work.io };
+        let mut record = mixed(WriteWork { io, engine: model::case::WriteEngine::Uring, ..work });
+        each(&mut record, |trial| {
+            let elapsed_ns = sample(trial).elapsed_ns();
+            let evidence = &mut trial.evidence;
+            let (reads, writes) = (elapsed_ns / 10 * ns, elapsed_ns / 10 * ns);
+            (evidence.device_read_ns, evidence.device_write_ns) = (Some(reads), Some(writes));
+        });
+        record
+    };
+    // 5 + 5 tenths of the time for each: 2.2 at once for 11, and 8.2 for 41.
+    let shallow = "sound device: AcknowledgedOnly note, DepthNotReached note";
+    check(deep(11), |_| {}, shallow);
+    check(deep(41), |_| {}, "sound device: AcknowledgedOnly note");
+}

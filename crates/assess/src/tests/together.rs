@@ -1,0 +1,250 @@
+//! What several hosts did together.
+
+use super::sample;
+use crate::finding::Verdict;
+use crate::together;
+use crate::together::{Clue, Doubt, Joint, Together};
+use model::plan::Role;
+use model::rank::Rank;
+use model::record::{Header, Record};
+use model::sample::PROGRESS_NS;
+use model::trial::{HostClock, Trial};
+use model::zoo;
+use std::convert::Infallible;
+
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+/// Three hosts whose clocks are seconds apart, and which do the same from the same moment.
+fn hosts() -> Vec<(String, Record)> {
+    let host = |(number, name): (i64, &str)| {
+        let mut record = zoo::record();
+        let ahead_ns = number * 1_000_000_000_000;
+        for trial in &mut record.trials {
+            trial.clock = Some(HostClock { ahead_ns, drift_ns: 0, error_ns: 20_000 });
+            for span in &mut sample(trial).spans {
+                span.start_ns += 5_000_000_000 + ahead_ns.unsigned_abs();
+                span.end_ns += 5_000_000_000 + ahead_ns.unsigned_abs();
+                let steps = (span.end_ns - span.start_ns).div_ceil(PROGRESS_NS);
+                let (each, rest) = (span.bytes / steps, span.bytes % steps);
+                span.progress = vec![each; steps as usize];
+                span.progress[0] += rest;
+            }
+        }
+        (name.to_owned(), record)
+    };
+    (0..).zip(NAMES).map(host).collect()
+}
+
+/// Judges records in memory.
+fn judge(hosts: &[(String, Record)]) -> Option<Together> {
+    let read = |host: usize| {
+        let (called, record) = hosts[host].clone();
+        let header = Header { called: Some(called), ..record.header };
+        Ok::<_, Infallible>(Record { header, ..record })
+    };
+    match together(hosts.len(), read) {
+        Ok(run) => run,
+    }
+}
+
+/// The only case of hosts with a planted flaw.
+fn check(plant: impl FnOnce(&mut [(String, Record)])) -> Joint {
+    let mut hosts = hosts();
+    plant(&mut hosts);
+    let mut run = judge(&hosts).expect("there are hosts");
+    assert_eq!((run.hosts.len(), run.cases.len()), (3, 1));
+    run.cases.remove(0)
+}
+
+fn each(record: &mut Record, change: impl Fn(&mut model::sample::Span)) {
+    for trial in &mut record.trials {
+        sample(trial).spans.iter_mut().for_each(&change);
+    }
+}
+
+#[test]
+fn equal_hosts_add_up_and_nothing_is_doubted() {
+    let joint = check(|_| ());
+    assert_eq!((joint.n, joint.left_out, joint.verdict), (10, 0, Verdict::Sound), "{joint:?}");
+    let alone = crate::assess(&zoo::record()).cases[0].throughput.expect("it was measured");
+    let all = joint.throughput.expect("all were measured");
+    assert!((all.median / alone.median - 3.0).abs() < 1e-9, "{all:?}");
+    let common = joint.common.expect("progress is told");
+    assert!((common.median / all.median - 1.0).abs() < 0.01, "{common:?}");
+    assert_eq!((joint.start_skew_ns, joint.clock_error_ns), (Some(0.0), Some(20_000)));
+    let slowest = joint.slowest.expect("there are several");
+    assert_eq!((slowest.ratio.median, slowest.is_straggler), (1.0, false));
+    assert!(joint.doubts.is_empty(), "{:?}", joint.doubts);
+    assert!(judge(&[]).is_none());
+}
+
+/// A host that takes twice the time is the straggler. What all do per second while all are active
+/// is what they can do; from the first start to the last end, the others wait for it.
+#[test]
+fn a_host_with_half_the_rate_is_the_straggler() {
+    let joint = check(|hosts| {
+        each(&mut hosts[1].1, |span| {
+            span.end_ns += span.end_ns - span.start_ns;
+            let halves = span.progress.iter().flat_map(|bytes| [bytes / 2, bytes - bytes / 2]);
+            span.progress = halves.collect();
+        });
+    });
+    let slowest = joint.slowest.expect("there are several");
+    assert_eq!((slowest.host.as_str(), slowest.is_straggler), ("b", true));
+    assert!((slowest.ratio.median - 0.5).abs() < 0.01, "{slowest:?}");
+    let (all, common) = (joint.throughput.unwrap().median, joint.common.unwrap().median);
+    assert!((common / all - 2.5 / 1.5).abs() < 0.05, "{all} {common}");
+    // Barely slower is no straggler.
+    let joint = check(|hosts| each(&mut hosts[1].1, |span| span.end_ns += 50_000_000));
+    let slowest = joint.slowest.expect("there are several");
+    assert_eq!((slowest.host.as_str(), slowest.is_straggler), ("b", false), "{slowest:?}");
+}
+
+#[test]
+fn a_host_that_begins_late_is_told() {
+    let late = |ns: u64| {
+        check(|hosts| {
+            each(&mut hosts[2].1, |span| {
+                span.start_ns += ns;
+                span.end_ns += ns;
+            });
+        })
+    };
+    let joint = late(30_000_000);
+    assert_eq!(joint.start_skew_ns, Some(30_000_000.0));
+    assert!(matches!(joint.doubts[..], [Doubt::StartSkew { share }] if share > 0.02), "{joint:?}");
+    assert_eq!(joint.verdict, Verdict::Doubtful);
+    assert!(late(5_000_000).doubts.is_empty());
+}
+
+#[test]
+fn a_clock_that_is_not_known_well_is_told() {
+    let clock = |error_ns: u64, drift_ns: i64| {
+        check(|hosts| {
+            for trial in &mut hosts[0].1.trials {
+                let known = trial.clock.expect("it has one");
+                // The mean offset stays what it was.
+                let ahead_ns = known.ahead_ns - drift_ns / 2;
+                trial.clock = Some(HostClock { ahead_ns, drift_ns, error_ns });
+            }
+        })
+    };
+    let found = |joint: &Joint| matches!(joint.doubts[..], [Doubt::ClockUncertain { .. }]);
+    assert!(found(&clock(20_000_000, 0)));
+    assert!(found(&clock(20_000, 5_000_000_000)), "a clock that was stepped");
+    assert!(clock(5_000_000, 0).doubts.is_empty());
+    assert!(clock(20_000, 1_000_000).doubts.is_empty());
+}
+
+/// The figures are those of the same hosts in every round.
+#[test]
+fn rounds_of_other_hosts_are_left_out_and_told() {
+    let joint = check(|hosts| {
+        hosts[1].1.trials.truncate(7);
+        // Without its clock, a trial cannot be placed.
+        hosts[2].1.trials[0].clock = None;
+    });
+    assert_eq!((joint.n, joint.left_out, joint.hosts.len()), (6, 4, 3));
+    assert_eq!(joint.doubts, [Doubt::HostLost { hosts: 0, rounds: 4 }]);
+    // One that is lost early leaves the others with their figures.
+    let joint = check(|hosts| hosts[1].1.trials.truncate(2));
+    assert_eq!((joint.n, joint.left_out), (8, 2));
+    assert_eq!(
+        (joint.hosts, joint.verdict),
+        (vec!["a".to_owned(), "c".to_owned()], Verdict::Doubtful)
+    );
+    assert_eq!(joint.doubts, [Doubt::HostLost { hosts: 1, rounds: 2 }]);
+    let alone = crate::assess(&zoo::record()).cases[0].throughput.expect("it was measured");
+    let ratio = joint.throughput.expect("two were measured").median / alone.median;
+    assert!((ratio - 2.0).abs() < 0.01, "{ratio}");
+    let joint = check(|hosts| hosts.iter_mut().for_each(|(_, record)| record.trials.clear()));
+    assert_eq!((joint.n, joint.throughput, joint.slowest), (0, None, None));
+}
+
+/// Two hosts that measure a case together, of which the first also measures it alone. The second
+/// one does `plant`.
+fn of_two(plant: impl FnOnce(&mut Record)) -> Vec<Joint> {
+    let mut hosts = hosts();
+    hosts.truncate(2);
+    for (number, (_, record)) in (0..).zip(&mut hosts) {
+        let plan = &mut record.header.plan;
+        plan.rank = Some(Rank { number, of: 2, seed: plan.seed, shares: true });
+        let mut alone = plan.cases[0].clone();
+        alone.case.io_mut().expect("it reads").hosts = 1;
+        if number > 0 {
+            alone.role = Role::Elsewhere;
+        }
+        plan.cases.push(alone);
+        let own = record.trials.iter().filter(|_| number == 0);
+        let own: Vec<_> = own.map(|trial| Trial { case: 1, ..trial.clone() }).collect();
+        record.trials.extend(own);
+    }
+    plant(&mut hosts[1].1);
+    judge(&hosts).expect("there are hosts").cases
+}
+
+#[test]
+fn efficiency_is_the_rate_of_each_host_in_the_same_rounds() {
+    let cases = of_two(|_| ());
+    let [both, alone] = &cases[..] else { panic!("{cases:?}") };
+    assert_eq!((both.hosts.len(), alone.hosts.len()), (2, 1));
+    for joint in [both, alone] {
+        assert_eq!((joint.n, joint.verdict), (10, Verdict::Sound), "{joint:?}");
+        assert!(joint.doubts.is_empty(), "the host that waits is not lost: {joint:?}");
+    }
+    let scaling = both.scaling.as_ref().expect("it was measured alone");
+    assert_eq!((scaling.base, scaling.hosts), (1, 2));
+    assert!((scaling.efficiency.median - 1.0).abs() < 1e-9, "{scaling:?}");
+    assert_eq!((alone.scaling.as_ref(), alone.slowest.as_ref(), alone.balance), (None, None, None));
+    assert_eq!(both.balance, Some(1.0));
+    // A host of half the speed leaves three quarters, until the last end only a half.
+    let cases = of_two(|record| {
+        each(record, |span| {
+            span.end_ns += span.end_ns - span.start_ns;
+            span.progress.clear();
+        });
+    });
+    let efficiency = cases[0].scaling.as_ref().expect("it was measured alone").efficiency;
+    assert!((efficiency.median - 0.5).abs() < 0.01, "{efficiency:?}");
+    assert!(cases[0].balance.is_some_and(|balance| (balance - 0.5).abs() < 0.01));
+    // Rounds without one of them are not of both.
+    let cases = of_two(|record| record.trials.clear());
+    assert_eq!(cases[0].scaling, None);
+}
+
+/// What a straggler's counters show more of than the other's, and nothing else.
+#[test]
+fn signs_are_what_stands_out() {
+    let signs = |throttled_ns: u64, device_read_ns: u64| {
+        let mut cases = of_two(|record| {
+            each(record, |span| span.end_ns += span.end_ns - span.start_ns);
+            for trial in &mut record.trials {
+                let evidence = &mut trial.evidence;
+                evidence.throttled_ns = Some(throttled_ns);
+                evidence.device_read_ns = Some(device_read_ns);
+                evidence.device_write_ns = Some(0);
+            }
+        });
+        let slowest = cases.remove(0).slowest.expect("there are two");
+        assert_eq!((slowest.host.as_str(), slowest.is_straggler), ("b", true));
+        slowest.signs.iter().map(|sign| sign.clue).collect::<Vec<_>>()
+    };
+    assert_eq!(signs(300_000_000, 0), [Clue::Throttled]);
+    assert_eq!(signs(1_000_000, 0), []);
+    // The other host does not tell how long its requests took.
+    assert_eq!(signs(0, u64::MAX / 4), []);
+}
+
+/// A host's own evidence decides: what is void on one is void for all.
+#[test]
+fn what_is_void_on_one_host_is_void() {
+    let joint = check(|hosts| {
+        for trial in &mut hosts[1].1.trials {
+            trial.evidence.residency_before = trial.evidence.residency_after;
+            trial.evidence.task_read_bytes = Some(0);
+            trial.evidence.device_read_bytes = Some(0);
+        }
+    });
+    assert_eq!(joint.verdict, Verdict::Void);
+    assert!(joint.throughput.is_some(), "the figure is shown in brackets");
+}

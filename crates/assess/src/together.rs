@@ -1,0 +1,177 @@
+//! What several hosts did together, in lockstep.
+//!
+//! Each host has a record of its own, judged by its own evidence. Here are the figures of all: the
+//! spans of every round are brought onto the coordinator's clock and added up. Records are read one
+//! at a time, and only what the figures need is kept: hosts are many.
+
+mod gathering;
+
+use crate::assessment::{Assessment, RunFinding};
+use crate::finding::Verdict;
+use crate::stats::Estimate;
+use gathering::Gathering;
+use model::case::Case;
+use model::host::Storage;
+use model::rank::Rank;
+use model::record::{End, Header, Record, Resumed};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use crate::scaling::Scaling;
+pub use crate::straggler::{Clue, Sign, Slowest};
+
+/// What the records of one run in lockstep have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// When it began.
+    began: String,
+    /// Its seed.
+    seed: u64,
+    /// The number of its hosts.
+    of: u32,
+}
+
+impl Run {
+    /// The run of a record with this header; `None` if it was not in lockstep.
+    pub fn of(header: &Header) -> Option<Run> {
+        let rank = header.plan.rank?;
+        Some(Run { began: header.began.clone(), seed: rank.seed, of: rank.of })
+    }
+}
+
+/// A run of several hosts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Together {
+    /// The judgement of the first host, whose plan is that of all.
+    pub first: Assessment,
+    /// The hosts, in their order.
+    pub hosts: Vec<Member>,
+    /// The requested cases, in the order of the plan.
+    pub cases: Vec<Joint>,
+    /// What the hosts' own evidence says, one entry per code, most severe first.
+    pub findings: Vec<HostsFinding>,
+    /// The place of the first host among them; `None` in records of older programs.
+    pub rank: Option<Rank>,
+}
+
+impl Together {
+    /// Whether every requested case is sound or doubtful.
+    pub fn has_all(&self) -> bool {
+        self.cases.iter().all(|joint| joint.verdict.stands())
+    }
+}
+
+/// A host of the run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member {
+    /// What the user calls it.
+    pub called: String,
+    /// The name and version of its operating system.
+    pub os: String,
+    /// Its logical processors.
+    pub cores: u32,
+    /// The storage, if the run used a file.
+    pub storage: Option<Storage>,
+    /// How its record ends.
+    pub end: End,
+    /// Each time that the run went on after an interruption.
+    pub resumed: Vec<Resumed>,
+    /// The parts of its record that could not be read.
+    pub damage: Vec<String>,
+}
+
+/// A finding of several hosts.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct HostsFinding {
+    /// That of the first of them.
+    #[serde(flatten)]
+    pub found: RunFinding,
+    /// The hosts, by what the user calls them.
+    pub hosts: Vec<String>,
+}
+
+/// A case on all hosts.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Joint {
+    /// The case's id.
+    pub id: String,
+    /// Its axes.
+    #[serde(skip)]
+    pub case: Case,
+    /// The hosts whose figures these are, by what the user calls them: all that are to measure the
+    /// case, unless one was lost.
+    pub hosts: Vec<String>,
+    /// Rounds in which exactly these hosts measured it.
+    pub n: usize,
+    /// The other rounds, which are left out.
+    pub left_out: usize,
+    /// The worst of the hosts' verdicts; at best doubtful if there are doubts.
+    pub verdict: Verdict,
+    /// Bytes per second of all hosts, from the first start to the last end, or to the last sync if
+    /// durability is claimed.
+    pub throughput: Option<Estimate>,
+    /// Bytes per second, or names per second of calls on names, while all hosts were active. Null
+    /// if a worker does not tell its progress.
+    pub common: Option<Estimate>,
+    /// Operations per second of all hosts, from the first start to the last end.
+    pub iops: Option<Estimate>,
+    /// The 99th percentile of the latencies on all hosts, in nanoseconds.
+    pub p99_ns: Option<u64>,
+    /// The slowest host, if there are several.
+    pub slowest: Option<Slowest>,
+    /// The slowest host's rate divided by the fastest one's: median of the rounds.
+    pub balance: Option<f64>,
+    /// How the rate grew with the number of hosts; null if the case was measured with no fewer.
+    pub scaling: Option<Scaling>,
+    /// The time between the first host's start and the last one's, in nanoseconds: median of the
+    /// rounds.
+    pub start_skew_ns: Option<f64>,
+    /// The most that a host's clock may have been wrong, in nanoseconds.
+    pub clock_error_ns: Option<u64>,
+    /// Reasons to doubt what is said of all hosts together.
+    pub doubts: Vec<Doubt>,
+}
+
+/// A reason to doubt what is said of several hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "code")]
+pub enum Doubt {
+    /// A clock may have been wrong by more than 1 % of a trial, so it is not known well when its
+    /// host began and ended.
+    ClockUncertain {
+        /// The share of the trial, median of the rounds.
+        share: f64,
+    },
+    /// A host began later than the first by more than 1 % of a trial.
+    StartSkew {
+        /// The share of the trial, median of the rounds.
+        share: f64,
+    },
+    /// Hosts were lost, or failed, so the figures are not those of all.
+    HostLost {
+        /// The number of hosts without figures.
+        hosts: usize,
+        /// The number of rounds that are left out.
+        rounds: usize,
+    },
+}
+
+/// Judges the records of all hosts of a run. `read` returns that of each of `hosts`, by its number;
+/// it is asked twice for each, because only the last one tells when all were active. `None` without
+/// any.
+///
+/// # Errors
+/// If a record cannot be read.
+pub fn together<E>(
+    hosts: usize,
+    mut read: impl FnMut(usize) -> Result<Record, E>,
+) -> Result<Option<Together>, E> {
+    let mut gathering = Gathering::default();
+    for host in 0..hosts {
+        gathering.add(&read(host)?);
+    }
+    for host in 0..hosts {
+        gathering.add_moved(host, &read(host)?);
+    }
+    Ok(gathering.judge())
+}

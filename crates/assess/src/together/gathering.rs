@@ -1,0 +1,228 @@
+//! Records of hosts, added one at a time, and judged together.
+
+use super::{Doubt, HostsFinding, Joint, Member, Together};
+use crate::assessment::{Assessment, RunFinding, assess};
+use crate::finding::{Severity, Verdict};
+use crate::host_round::{Round, estimate};
+use crate::middle::median;
+use crate::scaling::{Step, scaling};
+use crate::straggler::{Clues, Own, balance, clues, slowest};
+use model::plan::{Plan, Role};
+use model::rank::Rank;
+use model::record::Record;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The share of a trial that clocks may be wrong by, or hosts may begin apart, without a doubt
+/// (METHODOLOGY.md).
+const APART: f64 = 0.01;
+
+/// A case, an invocation and a round.
+type Turn = (usize, u32, u32);
+
+/// What is kept of the records.
+#[derive(Default)]
+pub(super) struct Gathering {
+    /// The first record without its trials, and its judgement.
+    first: Option<(Record, Assessment)>,
+    hosts: Vec<Member>,
+    /// What each host's own evidence says of each case of the plan.
+    own: Vec<Vec<Option<Own>>>,
+    findings: Vec<HostsFinding>,
+    rounds: BTreeMap<Turn, Round>,
+    /// Rounds that any host tried.
+    tried: BTreeSet<Turn>,
+}
+
+impl Gathering {
+    /// Adds the record of the next host.
+    pub(super) fn add(&mut self, record: &Record) {
+        let header = &record.header;
+        let assessment = assess(record);
+        let host = self.hosts.len();
+        let called = header.called.clone().unwrap_or_else(|| header.host.name.clone());
+        self.add_findings(&called, &assessment.findings);
+        self.hosts.push(Member {
+            called,
+            os: header.host.os.clone(),
+            cores: header.host.cores,
+            storage: header.storage.clone(),
+            end: record.end.clone(),
+            resumed: assessment.resumed.clone(),
+            damage: record.damage.clone(),
+        });
+        self.own.push(own(&header.plan, &assessment, record));
+        for trial in &record.trials {
+            let turn = (trial.case, trial.invocation, trial.round);
+            self.tried.insert(turn);
+            if trial.sample().is_some() && trial.clock.is_some() {
+                let round = self.rounds.entry(turn);
+                let round = round.or_insert_with(|| Round::new(turn, trial.at_ms));
+                round.add(host, &header.plan.cases[trial.case].case, trial);
+            }
+        }
+        if self.first.is_none() {
+            self.first = Some((Record { trials: Vec::new(), ..record.clone() }, assessment));
+        }
+    }
+
+    fn add_findings(&mut self, called: &str, findings: &[RunFinding]) {
+        for found in findings {
+            let code = found.finding.code;
+            match self.findings.iter_mut().find(|it| it.found.finding.code == code) {
+                Some(known) => known.hosts.push(called.to_string()),
+                None => self
+                    .findings
+                    .push(HostsFinding { found: found.clone(), hosts: vec![called.to_string()] }),
+            }
+        }
+    }
+
+    /// Adds the record of `host` again, after all were added once.
+    pub(super) fn add_moved(&mut self, host: usize, record: &Record) {
+        for trial in &record.trials {
+            let round = self.rounds.get_mut(&(trial.case, trial.invocation, trial.round));
+            // A run that goes on may have added trials meanwhile.
+            let round = round.filter(|round| round.hosts.binary_search(&host).is_ok());
+            round.into_iter().for_each(|round| round.add_moved(trial));
+        }
+    }
+
+    /// Judges all hosts.
+    pub(super) fn judge(mut self) -> Option<Together> {
+        self.keep_usual();
+        self.findings.sort_by_key(|it| std::cmp::Reverse(it.found.finding.severity));
+        let (first, judged) = self.first.take()?;
+        let plan = first.header.plan.clone();
+        let whole = self.whole(first);
+        let rank = plan.rank.map(|rank| Rank { number: 0, ..rank });
+        let of_case = |index: usize| -> Vec<&Round> {
+            let (from, to) = ((index, 0, 0), (index, u32::MAX, u32::MAX));
+            self.rounds.range(from..=to).map(|(_, round)| round).collect()
+        };
+        let rounds: Vec<Vec<&Round>> = (0..plan.cases.len()).map(of_case).collect();
+        let step = |index: usize| {
+            let case = &plan.cases[index].case;
+            let hosts = rank.map_or(self.hosts.len() as u32, |rank| rank.hosts_of(case));
+            Step { case, rounds: &rounds[index], hosts }
+        };
+        let steps: Vec<Step> = (0..plan.cases.len()).map(step).collect();
+        let asked = (0..steps.len()).filter(|index| plan.cases[*index].role == Role::Asked);
+        let joint = |index: usize| {
+            let scaling = scaling(&steps[index], &steps);
+            Joint { scaling, ..self.joint(index, &steps[index], &whole) }
+        };
+        let cases = asked.map(joint).collect();
+        Some(Together { first: judged, cases, hosts: self.hosts, findings: self.findings, rank })
+    }
+
+    /// Keeps the rounds of each case that the same hosts measured: of most rounds, and of most
+    /// hosts among equals. A host that is lost must not leave the others without figures, but
+    /// rounds of different hosts are not alike.
+    fn keep_usual(&mut self) {
+        let mut often: BTreeMap<(usize, &[usize]), usize> = BTreeMap::new();
+        for ((case, ..), round) in &self.rounds {
+            *often.entry((*case, &round.hosts)).or_default() += 1;
+        }
+        let mut usual: BTreeMap<usize, (usize, &[usize])> = BTreeMap::new();
+        for ((case, hosts), rounds) in often {
+            let (most, known) = usual.entry(case).or_insert((rounds, hosts));
+            if (rounds, hosts.len()) >= (*most, known.len()) {
+                (*most, *known) = (rounds, hosts);
+            }
+        }
+        let is_usual = |(turn, round): (&Turn, &Round)| {
+            usual.get(&turn.0).is_some_and(|(_, hosts)| *hosts == round.hosts).then_some(*turn)
+        };
+        let keep: BTreeSet<Turn> = self.rounds.iter().filter_map(is_usual).collect();
+        self.rounds.retain(|turn, _| keep.contains(turn));
+    }
+
+    /// All hosts as one. Evidence is each host's own: together they only have figures.
+    fn whole(&self, first: Record) -> Assessment {
+        let mut record = first;
+        (record.header.storage, record.header.fixtures) = (None, Vec::new());
+        record.trials = self.rounds.values().map(|round| round.whole.clone()).collect();
+        assess(&record)
+    }
+
+    /// A case on all hosts, without its scaling.
+    fn joint(&self, index: usize, step: &Step, whole: &Assessment) -> Joint {
+        let Step { case, rounds, .. } = *step;
+        let figures = whole.cases.iter().find(|summary| summary.case == *case);
+        let hosts = rounds.first().map_or(&[][..], |round| &round.hosts[..]);
+        let own: Vec<Option<&Own>> =
+            hosts.iter().map(|host| self.own[*host].get(index)?.as_ref()).collect();
+        let worst =
+            own.iter().flatten().map(|own| own.verdict).max_by_key(|verdict| severity(*verdict));
+        let tried = self.tried.range((index, 0, 0)..=(index, u32::MAX, u32::MAX)).count();
+        let left_out = tried.saturating_sub(rounds.len());
+        let missing = (step.hosts as usize).saturating_sub(hosts.len());
+        let doubts = doubts(rounds, missing, left_out);
+        let verdict = match worst.unwrap_or(Verdict::Void) {
+            Verdict::Sound if !doubts.is_empty() => Verdict::Doubtful,
+            verdict => verdict,
+        };
+        let called: Vec<String> =
+            hosts.iter().map(|host| self.hosts[*host].called.clone()).collect();
+        let skews: Vec<f64> = rounds.iter().map(|round| round.skew_ns() as f64).collect();
+        Joint {
+            id: case.id(),
+            case: case.clone(),
+            n: rounds.len(),
+            left_out,
+            verdict,
+            throughput: figures.and_then(|it| it.throughput),
+            common: estimate(rounds.iter().filter_map(|it| Some(it.value(it.common_rate()?)))),
+            iops: figures.and_then(|it| it.iops),
+            p99_ns: figures.and_then(|it| it.latency.p99).map(|p99| p99.ns),
+            slowest: slowest(rounds, &called, &own),
+            balance: balance(rounds),
+            scaling: None,
+            start_skew_ns: median(&skews),
+            clock_error_ns: rounds.iter().map(|round| round.error_ns).max(),
+            hosts: called,
+            doubts,
+        }
+    }
+}
+
+/// What a host's own evidence says of each case of its plan.
+fn own(plan: &Plan, assessment: &Assessment, record: &Record) -> Vec<Option<Own>> {
+    let mut clues = clues(plan.cases.len(), record);
+    let of = |(planned, clues): (&model::plan::Planned, Clues)| {
+        let summary = assessment.cases.iter().find(|summary| summary.case == planned.case)?;
+        let is_against = summary.findings.iter().filter(|it| it.severity != Severity::Note);
+        let doubts = is_against.map(|finding| finding.code).collect();
+        Some(Own { verdict: summary.verdict, doubts, clues })
+    };
+    plan.cases.iter().zip(clues.drain(..)).map(of).collect()
+}
+
+/// How bad a verdict is.
+fn severity(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Sound => 0,
+        Verdict::Doubtful => 1,
+        Verdict::Unavailable => 2,
+        Verdict::Void => 3,
+    }
+}
+
+/// Reasons to doubt what is said of all hosts.
+fn doubts(rounds: &[&Round], hosts: usize, left_out: usize) -> Vec<Doubt> {
+    let share = |of: fn(&Round) -> u64| {
+        let share = |round: &&Round| {
+            let ns = round.elapsed_ns();
+            (ns > 0).then(|| of(round) as f64 / ns as f64)
+        };
+        median(&rounds.iter().filter_map(share).collect::<Vec<_>>()).filter(|it| *it > APART)
+    };
+    let mut doubts = Vec::new();
+    let error_ns = |round: &Round| round.error_ns;
+    doubts.extend(share(error_ns).map(|share| Doubt::ClockUncertain { share }));
+    doubts.extend(share(Round::skew_ns).map(|share| Doubt::StartSkew { share }));
+    if hosts + left_out > 0 {
+        doubts.push(Doubt::HostLost { hosts, rounds: left_out });
+    }
+    doubts
+}

@@ -1,0 +1,265 @@
+//! Several hosts that should be alike: measured each by itself, and judged together. The same table
+//! comes from records that were made apart.
+
+use super::guest::Guest;
+use super::hosts::{
+    Form, absolute, csv, folder_of, late, refuse_given, refuse_output, refuse_run, way_of,
+};
+use super::question::changes_of;
+use super::{DONE, Terminal, say, tell};
+use crate::args::form::FormArgs;
+use crate::args::hosts::HostArgs;
+use crate::args::{OutputArgs, RunArgs, SurveyArgs};
+use crate::hosts::interrupted::Before;
+use crate::hosts::lockstep::Lockstep;
+use crate::hosts::remote::Remote;
+use crate::hosts::way::{Agents, Way};
+use crate::orphans;
+use crate::recipe::{self, Changes, Recipe};
+use crate::stop::Stop;
+use crate::store;
+use anyhow::{Context, Result, anyhow, bail};
+use assess::fleet::Gathering;
+use model::plan::Plan;
+use model::printable::printable;
+use report::Style;
+use std::path::{Path, PathBuf};
+use std::thread::{self, ScopedJoinHandle};
+use std::time::SystemTime;
+
+/// Exit status if a host was not measured, or a requested case has no valid figure on one.
+const NOT_ALL: u8 = 1;
+
+/// `ioassay survey --hosts`.
+///
+/// # Errors
+/// If the hosts are not named properly, no host can be measured, or a record cannot be written.
+pub fn survey(args: &SurveyArgs, style: &Style) -> Result<u8> {
+    let mut recipe = recipe::find("survey")?;
+    if args.quick {
+        recipe = recipe.quick()?;
+    }
+    let changes = Changes { seed: args.seed, ..Changes::default() };
+    let SurveyArgs { directory, hosts, output, at_once, .. } = args;
+    measure(&Errand { recipe, changes, directory, hosts, output, at_once: *at_once }, style)
+}
+
+/// `ioassay run --hosts --each`.
+///
+/// # Errors
+/// As for [`survey`].
+pub fn run(args: &RunArgs, style: &Style) -> Result<u8> {
+    refuse_run(args)?;
+    let (recipe, changes) = (recipe::find(&args.recipe)?, changes_of(args));
+    let directory = args.directory.as_deref().unwrap_or(Path::new("."));
+    let (hosts, output) = (&args.hosts, &args.output);
+    measure(&Errand { recipe, changes, directory, hosts, output, at_once: args.at_once }, style)
+}
+
+/// What each host is to measure.
+struct Errand<'a> {
+    recipe: Recipe,
+    changes: Changes,
+    directory: &'a Path,
+    hosts: &'a HostArgs,
+    output: &'a OutputArgs,
+    /// Whether all measure at the same time.
+    at_once: bool,
+}
+
+/// Measures on all hosts, and reports what is known of them.
+fn measure(errand: &Errand, style: &Style) -> Result<u8> {
+    refuse_output(errand.output)?;
+    refuse_given(&[("--resume", errand.output.resume.is_some())])?;
+    let form = Form::of(&errand.output.form)?;
+    let way = way_of(errand.hosts)?;
+    let folder = folder_of(errand.output, &errand.recipe.name)?;
+    let directory = absolute(errand.directory)?;
+    let stop = Stop::on_signals().context("failed to listen for signals")?;
+    orphans::adopt();
+    let tour = Tour { errand, directory: &directory, folder: &folder, stop: &stop };
+    stop.status(tour.deliver(&way, form, style))
+}
+
+/// The way through all hosts.
+struct Tour<'a> {
+    errand: &'a Errand<'a>,
+    directory: &'a Path,
+    folder: &'a Path,
+    stop: &'a Stop,
+}
+
+/// A host that was to be measured.
+struct Visited {
+    called: String,
+    /// Its record, if it has one.
+    record: Option<PathBuf>,
+    /// Why it was not measured, or not completely.
+    lost: Option<anyhow::Error>,
+}
+
+impl Tour<'_> {
+    fn deliver(&self, way: &Way, form: Form, style: &Style) -> Result<u8> {
+        // Those whose turn is later only say that they are there.
+        let Agents { each: hosts, refused, hold: _hold } = way.start(self.stop)?;
+        refused.iter().try_for_each(|refused| tell(&format!("note: {refused}")))?;
+        let visited = if self.errand.at_once { self.at_once(hosts) } else { self.in_turn(hosts)? };
+        let lost: Vec<String> = visited.iter().filter_map(Visited::said).collect();
+        lost.iter().try_for_each(|reason| tell(&format!("note: {reason}")))?;
+        let mut gathered = Gathered::default();
+        for Visited { record, .. } in &visited {
+            record.iter().try_for_each(|record| gathered.add(record))?;
+        }
+        if gathered.paths.is_empty() {
+            bail!("no host was measured: see the notes above");
+        }
+        if !self.errand.output.quiet {
+            tell(&format!("records: {}", self.folder.display()))?;
+        }
+        let code = gathered.deliver(form, style)?;
+        Ok(if lost.is_empty() { code } else { NOT_ALL })
+    }
+
+    /// One host after the other. After a signal, the others are not begun.
+    fn in_turn(&self, hosts: Vec<(String, Result<Remote>)>) -> Result<Vec<Visited>> {
+        let all = hosts.len();
+        let mut visited = Vec::with_capacity(all);
+        for (number, (called, agent)) in hosts.into_iter().enumerate() {
+            if self.stop.is_asked() {
+                break;
+            }
+            if !self.errand.output.quiet {
+                tell(&format!("host {} of {all}: {called}", number + 1))?;
+            }
+            visited.push(self.visit(number, called, agent));
+        }
+        Ok(visited)
+    }
+
+    /// All hosts at the same time, each by a thread of its own, which waits for it.
+    fn at_once(&self, hosts: Vec<(String, Result<Remote>)>) -> Vec<Visited> {
+        thread::scope(|scope| {
+            let start = |(number, (called, agent)): (usize, (String, Result<Remote>))| {
+                let name = called.clone();
+                let visit = move || self.visit(number, called, agent);
+                (name, thread::Builder::new().spawn_scoped(scope, visit))
+            };
+            let started: Vec<_> = hosts.into_iter().enumerate().map(start).collect();
+            let end =
+                |(called, started): (String, std::io::Result<ScopedJoinHandle<'_, Visited>>)| {
+                    let failed = |lost| Visited { called, record: None, lost: Some(lost) };
+                    match started.map(ScopedJoinHandle::join) {
+                        Ok(Ok(visited)) => visited,
+                        Ok(Err(_)) => failed(anyhow!("the thread that waited for it panicked")),
+                        Err(error) => failed(
+                            anyhow!(error).context("failed to start a thread that waits for it"),
+                        ),
+                    }
+                };
+            started.into_iter().map(end).collect()
+        })
+    }
+
+    /// Measures on a host. What goes wrong there ends no other host's measurement.
+    fn visit(&self, number: usize, called: String, agent: Result<Remote>) -> Visited {
+        let mut record = None;
+        let lost = self.run(number, &called, agent, &mut record).err();
+        Visited { called, record, lost }
+    }
+
+    /// A host's own plan is made for what the host is like, and its run waits for no other.
+    fn run(
+        &self,
+        number: usize,
+        called: &str,
+        agent: Result<Remote>,
+        record: &mut Option<PathBuf>,
+    ) -> Result<()> {
+        let guest = Guest::look(called.to_owned(), agent, self.directory)?;
+        let plan = self.plan(&guest)?;
+        let mut begun = [guest.begin(number as u32, &plan, self.directory)?];
+        let late = late(self.errand.output.quiet);
+        let made = Guest::all_made(&mut begun, &late)?.pop().context("it made nothing")?;
+        let [(guest, plan)] = begun;
+        let began = store::date(SystemTime::now())?;
+        let member = guest.enter(number, plan.clone(), made, (self.folder, &began))?;
+        *record = Some(member.store.path().to_path_buf());
+        Lockstep::new(&plan, vec![member], Before::default(), self.stop, &late).carry_out()?;
+        Ok(())
+    }
+
+    fn plan(&self, guest: &Guest) -> Result<Plan> {
+        let Errand { recipe, changes, .. } = self.errand;
+        if !recipe.relatives(changes, &guest.environment())?.is_empty() {
+            bail!("rates in per cent do not go with --hosts yet: use rates in operations a second");
+        }
+        let plan = recipe.plan(changes, &guest.environment())?;
+        if plan.cases.is_empty() {
+            let reason = plan.skips.first().map_or("it has no cases", |skip| skip.reason.as_str());
+            bail!("nothing to measure: all cases are skipped, the first because {reason}");
+        }
+        Ok(plan)
+    }
+}
+
+impl Visited {
+    /// What went wrong.
+    fn said(&self) -> Option<String> {
+        let (called, lost) = (&self.called, self.lost.as_ref()?);
+        Some(match self.record {
+            Some(_) => format!("the run on {called} ended early: {lost:#}"),
+            None => format!("the host {called} was not measured: {lost:#}"),
+        })
+    }
+}
+
+/// `ioassay report` of several records.
+///
+/// # Errors
+/// If one is not a record, or the form is one of a single record.
+pub fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<u8> {
+    show(records, Form::of(form)?, style)
+}
+
+/// The same in a form.
+///
+/// # Errors
+/// If one is not a record.
+pub fn show(records: &[PathBuf], form: Form, style: &Style) -> Result<u8> {
+    let mut gathered = Gathered::default();
+    records.iter().try_for_each(|record| gathered.add(record))?;
+    gathered.deliver(form, style)
+}
+
+/// Records that are read one at a time: a large one does not stay in memory.
+#[derive(Default)]
+struct Gathered {
+    gathering: Gathering,
+    /// The records, without copies.
+    paths: Vec<PathBuf>,
+}
+
+impl Gathered {
+    fn add(&mut self, path: &Path) -> Result<()> {
+        let record = store::read(path)?;
+        let shown = printable(&path.display().to_string()).into_owned();
+        if self.gathering.add(&record, &shown)? {
+            self.paths.push(path.to_path_buf());
+        }
+        Ok(())
+    }
+
+    fn deliver(self, form: Form, style: &Style) -> Result<u8> {
+        let fleet = self.gathering.judge();
+        match form {
+            Form::Text => say(report::fleet(&fleet, style).trim_end())?,
+            Form::Json => report::json_of_fleet(&fleet, Terminal::default())?,
+            Form::Markdown => say(&report::markdown_of_fleet(&fleet))?,
+            Form::Csv => {
+                let called = fleet.hosts.iter().map(|host| host.called.as_str());
+                csv(called.zip(&self.paths))?;
+            }
+        }
+        Ok(if fleet.has_all() { DONE } else { NOT_ALL })
+    }
+}

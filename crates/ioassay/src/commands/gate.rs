@@ -1,0 +1,155 @@
+//! `ioassay gate`: a recipe on two sides, and whether one is slower than the other.
+
+use super::measure::both::keep_both;
+use super::measure::{keep, tell_kept};
+use super::question::{self, Question, Setting};
+use super::{DONE, compare, say, tell};
+use crate::args::OutputArgs;
+use crate::args::gate::GateArgs;
+use crate::recipe::seed_of_now;
+use crate::stop::Stop;
+use crate::store::{self, Place, Store};
+use anyhow::{Context, Result, bail};
+use assess::gate::gate;
+use model::case::OWN_PEER;
+use model::plan::Role;
+use model::printable::printable;
+use report::Style;
+use rustix::fs::{Access, access};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// What a recipe is held against.
+enum Reference {
+    Directory(PathBuf),
+    Program(PathBuf),
+    Record(PathBuf),
+}
+
+/// Measures what is asked, and what it is held against. The exit status is that of `compare
+/// --fail-if`.
+///
+/// # Errors
+/// If the question is not understood, or a side cannot be measured.
+pub fn execute(args: &GateArgs, style: &Style) -> Result<u8> {
+    let place = Place::of(args.record.as_deref());
+    if !matches!(place, Place::Usual | Place::Folder(_)) {
+        bail!(
+            "--record names a folder here, with a / at its end if it is new: there are two records"
+        );
+    }
+    let stop = Stop::on_signals().context("failed to listen for signals")?;
+    // Both sides do the same.
+    let seed = args.seed.unwrap_or_else(seed_of_now);
+    let b = question::of_gate(args, args.directory.as_deref(), seed)?;
+    let a = match reference(&args.against)? {
+        Reference::Record(path) => {
+            return stop.status(against_record(args, &path, &b, &stop, style));
+        }
+        Reference::Directory(path) => question::of_gate(args, Some(&path), seed)?,
+        Reference::Program(path) => with_program(args, &path, seed)?,
+    };
+    stop.status((|| {
+        let Some(kept) = keep_both([&a, &b], &place, args.quiet, &stop)? else {
+            return Ok(DONE);
+        };
+        let status = judge(args, kept.each_ref().map(Store::path), style);
+        // Whatever the outcome, the records exist.
+        for (side, store) in ["A", "B"].iter().zip(&kept) {
+            if store.is_kept() && !args.quiet {
+                tell(&format!("record of {side}: {}", store.path().display()))?;
+            }
+        }
+        status
+    })())
+}
+
+/// What `path` names.
+fn reference(path: &Path) -> Result<Reference> {
+    if path.is_dir() {
+        return Ok(Reference::Directory(path.to_path_buf()));
+    }
+    if path.is_file() && access(path, Access::EXEC_OK).is_ok() {
+        let path = std::path::absolute(path)
+            .with_context(|| format!("failed to find '{}'", path.display()))?;
+        return Ok(Reference::Program(path));
+    }
+    Ok(Reference::Record(path.to_path_buf()))
+}
+
+/// The question with `program` in place of its peer's.
+fn with_program(args: &GateArgs, program: &Path, seed: u64) -> Result<Question> {
+    let mut question = question::of_gate(args, args.directory.as_deref(), seed)?;
+    let plan = Setting::of(&question)?.plan;
+    let asked = plan.cases.iter().filter(|planned| planned.role == Role::Asked);
+    let peers: BTreeSet<&str> = asked.map(|planned| planned.case.peer.as_str()).collect();
+    let mut own: Vec<&str> = peers.into_iter().filter(|peer| *peer != OWN_PEER).collect();
+    let (Some(peer), None) = (own.pop(), own.pop()) else {
+        bail!(
+            "'{}' is a program, which takes the place of a peer: name the peer with --peer, and \
+             its table with --peers if it is your own",
+            program.display()
+        );
+    };
+    question.peers.replace(peer, program)?;
+    Ok(question)
+}
+
+/// Measures what is asked now, and holds it against a record of another time.
+fn against_record(
+    args: &GateArgs,
+    base: &Path,
+    question: &Question,
+    stop: &Stop,
+    style: &Style,
+) -> Result<u8> {
+    let recipe = store::read(base)?.header.plan.recipe;
+    if recipe != question.recipe.name {
+        bail!(
+            "'{}' is a record of the recipe '{}', not of '{}'",
+            base.display(),
+            printable(&recipe),
+            question.recipe.name
+        );
+    }
+    let output = output_of(args);
+    let Some(kept) = keep(question, None, &output, stop)? else { return Ok(DONE) };
+    let status = judge(args, [base, kept.record.path()], style);
+    tell_kept(&kept, &output)?;
+    status
+}
+
+/// The options of a run with those of a gate.
+fn output_of(args: &GateArgs) -> OutputArgs {
+    OutputArgs {
+        pin: args.pin.clone(),
+        node: args.node,
+        record: args.record.clone(),
+        quiet: args.quiet,
+        ..OutputArgs::default()
+    }
+}
+
+/// Applies the limits to the records of both sides, the reference first.
+fn judge(args: &GateArgs, [a, b]: [&Path; 2], style: &Style) -> Result<u8> {
+    let versus = compare::read([a, b])?;
+    let is_paired = versus.headers[1].alternates.is_some();
+    let paths = [a, b].map(compare::shown);
+    let [path_a, path_b] = paths.each_ref().map(String::as_str);
+    // Two directories may well be on two disks: that is the question.
+    if !is_paired && !versus.obstacles.is_empty() {
+        let obstacles = report::obstacles(&versus).join("\n  ");
+        bail!("'{path_a}' (A) and this run (B) measure different things:\n  {obstacles}");
+    }
+    if versus.broken() == 0 {
+        compare::check_pairs(&versus, [path_a, path_b])?;
+    }
+    let checks = gate(&versus, &args.fail_if);
+    let text = match (args.json, args.markdown) {
+        (true, _) => report::json_of_gate(&versus, &checks, [path_a, path_b]),
+        (_, true) => report::markdown_of_gate(&versus, &checks),
+        _ => report::gate_of_run(&versus, &checks, [path_a, path_b], style),
+    };
+    say(text.trim_end())?;
+    Ok(compare::status_of(&versus, &checks, args.strict))
+}

@@ -1,0 +1,206 @@
+//! A host that can take part in a run: it is asked what it is like, writes its files for a plan of
+//! its own, and has a record.
+
+use super::measure::tool;
+use crate::hosts::late::Late;
+use crate::hosts::listening::{Waiting, hear_all};
+use crate::hosts::meeting::{MAKING, Made};
+use crate::hosts::member::Member;
+use crate::hosts::remote::Remote;
+use crate::resume::Interrupted;
+use crate::store::Store;
+use anyhow::{Context, Result, bail};
+use model::agent::{Answer, Order, encode};
+use model::environment::Environment;
+use model::host::{Fixture, Host, Storage};
+use model::plan::{Plan, Role};
+use model::rank::Rank;
+use model::record::{Header, Invocation, Line};
+use std::path::Path;
+use std::time::Duration;
+
+/// How long a host may take to say what it is like.
+const LOOKING: Duration = Duration::from_secs(30);
+
+/// A host that can take part in a run.
+pub(super) struct Guest {
+    pub(super) called: String,
+    pub(super) agent: Remote,
+    host: Host,
+    storage: Storage,
+}
+
+impl Guest {
+    /// Greets its agent, and asks what it is like.
+    ///
+    /// # Errors
+    /// If it cannot be used.
+    pub(super) fn look(called: String, agent: Result<Remote>, directory: &Path) -> Result<Guest> {
+        let (called, agent) = Guest::ask(called, agent, directory)?;
+        Guest::hear(called, agent)
+    }
+
+    /// The first half of [`Guest::look`]: does not wait for the answer.
+    ///
+    /// # Errors
+    /// As for it.
+    pub(super) fn ask(
+        called: String,
+        agent: Result<Remote>,
+        directory: &Path,
+    ) -> Result<(String, Remote)> {
+        let asked = agent.and_then(|mut agent| {
+            agent.greet()?;
+            agent.tell(&Order::Look { directory: directory.to_path_buf() })?;
+            Ok(agent)
+        });
+        let asked = asked.with_context(|| format!("the host {called} cannot take part"))?;
+        Ok((called, asked))
+    }
+
+    /// The other half.
+    ///
+    /// # Errors
+    /// As for [`Guest::look`].
+    pub(super) fn hear(called: String, mut agent: Remote) -> Result<Guest> {
+        let place = agent.hear(LOOKING);
+        match place.with_context(|| format!("the host {called} cannot take part"))? {
+            Answer::Place { host, storage } => Ok(Guest { called, agent, host, storage }),
+            other => bail!("the host {called} sent '{}' instead of its place", encode(&other)),
+        }
+    }
+
+    /// Lets it begin to write its files, for its own plan.
+    ///
+    /// # Errors
+    /// If it is lost.
+    pub(super) fn begin(
+        mut self,
+        number: u32,
+        plan: &Plan,
+        directory: &Path,
+    ) -> Result<(Guest, Plan)> {
+        let plan = own_plan(plan, number);
+        let directory = directory.to_path_buf();
+        self.tell(&Order::Begin { plan: Box::new(plan.clone()), directory })?;
+        Ok((self, plan))
+    }
+
+    /// Refuses to go on with the run of host `number` if that was another one.
+    ///
+    /// # Errors
+    /// What differs.
+    pub(super) fn check_same(
+        &self,
+        number: u32,
+        plan: &Plan,
+        interrupted: &Interrupted,
+    ) -> Result<()> {
+        let began = interrupted.record.header.began.clone();
+        interrupted.check(&self.header(own_plan(plan, number), Vec::new(), began), None)
+    }
+
+    /// Gives it an order.
+    ///
+    /// # Errors
+    /// If it is lost.
+    pub(super) fn tell(&mut self, order: &Order) -> Result<()> {
+        self.agent.tell(order).with_context(|| format!("the host {} was lost", self.called))
+    }
+
+    /// Waits for the files of all hosts.
+    ///
+    /// # Errors
+    /// If one has none.
+    pub(super) fn all_made(begun: &mut [(Guest, Plan)], late: &Late) -> Result<Vec<Made>> {
+        let called: Vec<String> = begun.iter().map(|(guest, _)| guest.called.clone()).collect();
+        let agents = begun.iter_mut().map(|(guest, _)| &mut guest.agent).enumerate().collect();
+        let late = |since: Duration, answered: usize, silent: &mut dyn Iterator<Item = usize>| {
+            let names = silent.map(|index| called[index].as_str());
+            late.tell((since, answered), names, "make its files");
+        };
+        let how = Waiting { late: &late, ..Waiting::quietly(MAKING) };
+        let mut heard = hear_all(agents, Vec::new(), &how);
+        heard.sort_by_key(|(index, _)| *index);
+        let made = |(index, answer): (usize, Result<Answer>)| {
+            let made = answer.and_then(Made::of);
+            made.with_context(|| format!("the host {} has no files", called[index]))
+        };
+        heard.into_iter().map(made).collect()
+    }
+
+    /// Begins its record, in a run that `began` then.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(super) fn enter(
+        self,
+        number: usize,
+        plan: Plan,
+        made: Made,
+        (folder, began): (&Path, &str),
+    ) -> Result<Member> {
+        let header = self.header(plan, made.fixtures, began.to_string());
+        let store = Store::create(&folder.join(file_name(number, &self.called)), header)?;
+        Ok(Member { called: self.called, agent: Some(self.agent), store })
+    }
+
+    /// Goes on with its record.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(super) fn go_on(self, mut store: Store, anew: Invocation) -> Result<Member> {
+        store.append(&Line::Invocation(anew))?;
+        Ok(Member { called: self.called, agent: Some(self.agent), store })
+    }
+
+    fn header(&self, plan: Plan, fixtures: Vec<Fixture>, began: String) -> Header {
+        Header {
+            tool: tool(),
+            began,
+            host: self.host.clone(),
+            called: Some(self.called.clone()),
+            storage: Some(self.storage.clone()),
+            source_storage: None,
+            alternates: None,
+            fixtures,
+            plan,
+            peers: Vec::new(),
+        }
+    }
+
+    /// Where its part of a plan runs.
+    pub(super) fn environment(&self) -> Environment<'_> {
+        Environment { host: &self.host, storage: Some(&self.storage), peers: &[] }
+    }
+}
+
+/// The plan of a host. It waits while others measure the cases that are not its own.
+fn own_plan(plan: &Plan, number: u32) -> Plan {
+    let mut plan = plan.clone();
+    // Each host has data and orders of its own.
+    plan.seed = Rank::seed_of(plan.seed, number);
+    if let Some(rank) = &mut plan.rank {
+        rank.number = number;
+        let elsewhere = plan.cases.iter_mut().filter(|planned| !rank.takes_part(&planned.case));
+        elsewhere.for_each(|planned| planned.role = Role::Elsewhere);
+    }
+    plan
+}
+
+/// The name of a host's record. Names of hosts may have characters that those of files should not.
+fn file_name(number: usize, called: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '_' };
+    format!("{}-{}.jsonl", number + 1, called.chars().map(plain).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_have_the_names_of_their_hosts() {
+        assert_eq!(file_name(0, "node-1.example"), "1-node-1.example.jsonl");
+        assert_eq!(file_name(9, "user@[::1]/x"), "10-user____1__x.jsonl");
+    }
+}

@@ -1,0 +1,201 @@
+//! `hosts check`, and what all commands on several hosts share.
+
+use super::{DONE, say, tell};
+use crate::args::form::FormArgs;
+use crate::args::hosts::{HostArgs, HostsCommand};
+use crate::args::{OutputArgs, RunArgs};
+use crate::hosts::check::check;
+use crate::hosts::late::Late;
+use crate::hosts::way::{Agents, Way};
+use crate::launch::{Hosts, Launcher};
+use crate::stop::Stop;
+use crate::store::{self, Place};
+use anyhow::{Context, Result, bail};
+use report::Style;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Exit status if a host cannot be used.
+const NOT_ALL: u8 = 1;
+
+/// `ioassay hosts`.
+///
+/// # Errors
+/// If the hosts are not named properly, or the report cannot be written.
+pub fn execute(command: &HostsCommand, style: &Style) -> Result<u8> {
+    let HostsCommand::Check { directory, hosts, json } = command;
+    let way = way_of(hosts)?;
+    let stop = Stop::on_signals().context("failed to listen for signals")?;
+    let directory = absolute(directory)?;
+    stop.status((|| {
+        let Agents { each, refused, hold } = way.start(&stop)?;
+        refused.iter().try_for_each(|refused| tell(&format!("note: {refused}")))?;
+        let checked = check(each, &directory)?;
+        drop(hold);
+        let text = match json {
+            true => serde_json::to_string_pretty(&checked)?,
+            false => report::hosts(&checked, style),
+        };
+        say(text.trim_end())?;
+        let is_good = checked.iter().all(|each| each.found.is_some());
+        Ok(if is_good { DONE } else { NOT_ALL })
+    })())
+}
+
+/// The hosts, and the way there. In an allocation, Slurm knows both.
+pub(super) fn way_of(args: &HostArgs) -> Result<Way> {
+    let default = match args.hosts.as_deref() {
+        Some("slurm") => "srun",
+        _ => "ssh",
+    };
+    let launcher = args.launcher.as_deref().unwrap_or(default);
+    let launcher = Launcher::load(launcher, args.launchers.as_deref())?;
+    let hosts = match args.hosts.as_deref() {
+        Some(list) => Hosts::load(list)?,
+        None if launcher.knows_hosts() => Hosts::of_allocation()?,
+        None => bail!("no host is named: use --hosts a,b"),
+    };
+    if args.listen.is_some() && !launcher.starts_all() {
+        bail!(
+            "--listen does not go with the launcher '{}': its agents do not connect back",
+            launcher.name()
+        );
+    }
+    let program = match &args.program {
+        Some(program) => program.clone().into(),
+        None if launcher.is_here() => {
+            std::env::current_exe().context("failed to find this program's own file")?.into()
+        }
+        None => OsString::from("ioassay"),
+    };
+    Ok(Way { hosts, launcher, program, listen: args.listen.clone() })
+}
+
+/// Says on stderr which hosts are waited for, unless the user wants nothing there.
+pub(super) fn late(is_quiet: bool) -> Late {
+    Late::new(move |text| {
+        if !is_quiet && let Err(error) = tell(&format!("note: {text}")) {
+            log::debug!("nobody was told: {error:#}");
+        }
+    })
+}
+
+/// A directory as all hosts find it, wherever an agent starts.
+pub(super) fn absolute(directory: &Path) -> Result<PathBuf> {
+    std::path::absolute(directory)
+        .with_context(|| format!("failed to find '{}'", directory.display()))
+}
+
+/// Refuses options that a run on several hosts does not have.
+///
+/// # Errors
+/// If one is given.
+pub(super) fn refuse_run(args: &RunArgs) -> Result<()> {
+    refuse_given(&[
+        ("--file", args.file.is_some()),
+        ("--device", args.device.is_some()),
+        ("--source", args.source.is_some()),
+        ("--sustain", args.sustain.is_some()),
+        ("--hold", !args.hold.is_empty()),
+        ("--prune", args.prune),
+        ("--memory", args.memory.is_some()),
+        ("--peers", args.peers.is_some()),
+    ])
+}
+
+/// The same for those that all runs share.
+///
+/// # Errors
+/// If one is given.
+pub(super) fn refuse_output(output: &OutputArgs) -> Result<()> {
+    refuse_given(&[
+        ("--control", output.control),
+        ("--pin", output.pin.is_some()),
+        ("--node", output.node.is_some()),
+        ("--for", output.budget.is_some()),
+        ("--keep", output.keep),
+        ("--dry-run", output.dry_run),
+        ("--record -", Place::of(output.record.as_deref()) == Place::Stdout),
+    ])
+}
+
+/// Refuses options if they are given.
+///
+/// # Errors
+/// If one is.
+pub(super) fn refuse_given(given: &[(&str, bool)]) -> Result<()> {
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => bail!("{flag} does not go with --hosts yet: leave one of them out"),
+        None => Ok(()),
+    }
+}
+
+/// The folder for the records.
+///
+/// # Errors
+/// If it exists.
+pub(super) fn folder_of(output: &OutputArgs, recipe: &str) -> Result<PathBuf> {
+    let folder = match &output.record {
+        Some(folder) => folder.clone(),
+        None => store::dated_path(recipe, SystemTime::now())?.with_extension(""),
+    };
+    if folder.symlink_metadata().is_ok() {
+        bail!("'{}' exists: name a new folder for the hosts' records", folder.display());
+    }
+    Ok(folder)
+}
+
+/// The forms of several hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Tables and sentences.
+    Text,
+    /// For programs.
+    Json,
+    /// For issues.
+    Markdown,
+    /// A row a trial.
+    Csv,
+}
+
+impl Form {
+    /// The requested one.
+    ///
+    /// # Errors
+    /// If it is one of a single record.
+    pub(super) fn of(form: &FormArgs) -> Result<Form> {
+        let of_one = [
+            ("--svg", form.svg.is_some()),
+            ("--svg-dir", form.svg_dir.is_some()),
+            ("--html", form.html.is_some()),
+            ("--openmetrics", form.openmetrics.is_some()),
+        ];
+        if let Some((flag, _)) = of_one.iter().find(|(_, is_given)| *is_given) {
+            bail!("{flag} is for one record: several have text, --json, --markdown and --csv");
+        }
+        Ok(match form {
+            FormArgs { json: true, .. } => Form::Json,
+            FormArgs { markdown: true, .. } => Form::Markdown,
+            FormArgs { csv: true, .. } => Form::Csv,
+            _ => Form::Text,
+        })
+    }
+}
+
+/// A row for each trial. The column `host` has the names of this report, which are unique.
+///
+/// # Errors
+/// If a record cannot be read.
+pub(super) fn csv<'a>(hosts: impl Iterator<Item = (&'a str, &'a PathBuf)>) -> Result<()> {
+    for (number, (called, path)) in hosts.enumerate() {
+        let mut assessment = assess::assess(&store::read(path)?);
+        called.clone_into(&mut assessment.host.name);
+        let text =
+            if number == 0 { report::csv(&assessment) } else { report::csv_rows(&assessment) };
+        if !text.is_empty() {
+            say(&text)?;
+        }
+    }
+    Ok(())
+}

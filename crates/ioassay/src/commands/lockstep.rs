@@ -1,0 +1,262 @@
+//! `run` on several hosts, in lockstep.
+
+use super::guest::Guest;
+use super::hosts::{Form, absolute, csv, folder_of, late, refuse_output, refuse_run, way_of};
+use super::measure::tool;
+use super::question::{changes_of, refuse};
+use super::{DONE, Terminal, say, tell};
+use crate::args::RunArgs;
+use crate::args::form::FormArgs;
+use crate::hosts::interrupted::{Before, InterruptedRun};
+use crate::hosts::late::Late;
+use crate::hosts::lockstep::Lockstep;
+use crate::hosts::mark::who_sees;
+use crate::hosts::meeting::{Made, orders};
+use crate::hosts::member::Member;
+use crate::hosts::remote::Remote;
+use crate::hosts::way::{Agents, Way};
+use crate::launch::Host;
+use crate::orphans;
+use crate::recipe::{self, hosts as of_hosts};
+use crate::resume::Interrupted;
+use crate::stop::Stop;
+use crate::store;
+use anyhow::{Context, Result, bail};
+use assess::together::Run;
+use model::case::Case;
+use model::plan::{Plan, Role};
+use model::rank::Rank;
+use model::record::{Invocation, Resumed};
+use report::Style;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime};
+
+/// Exit status if a host was lost, or a requested case has no valid figure.
+const NOT_ALL: u8 = 1;
+
+/// `ioassay run` on several hosts, in lockstep.
+///
+/// # Errors
+/// If a host cannot be used, the question cannot be answered there, or the run to go on with was
+/// another one.
+pub fn run(args: &RunArgs, style: &Style) -> Result<u8> {
+    refuse_run(args)?;
+    refuse_output(&args.output)?;
+    Form::of(&args.output.form)?;
+    let way = way_of(&args.hosts)?;
+    let directory = absolute(args.directory.as_deref().unwrap_or(Path::new(".")))?;
+    let (folder, resumed) = match &args.output.resume {
+        None => (folder_of(&args.output, &recipe::find(&args.recipe)?.name)?, None),
+        Some(folder) => {
+            let names: Vec<&str> = way.hosts.all().iter().map(Host::name).collect();
+            (folder.clone(), Some(InterruptedRun::open(folder, &names)?))
+        }
+    };
+    let stop = Stop::on_signals().context("failed to listen for signals")?;
+    stop.status(measure(args, (&way, &directory, &folder), resumed, &stop, style))
+}
+
+fn measure(
+    args: &RunArgs,
+    (way, directory, folder): (&Way, &Path, &Path),
+    resumed: Option<InterruptedRun>,
+    stop: &Stop,
+    style: &Style,
+) -> Result<u8> {
+    let (is_quiet, form) = (args.output.quiet, Form::of(&args.output.form)?);
+    orphans::adopt();
+    let Agents { each, refused, hold: _hold } = way.start(stop)?;
+    refused.iter().try_for_each(|refused| tell(&format!("note: {refused}")))?;
+    let mut guests = guests(each, directory)?;
+    let apart = apart(&mut guests, directory)?;
+    let mut plan = plan_of(args, &guests, &apart, resumed.as_ref())?;
+    let mut before = Before::default();
+    if let Some(run) = &resumed {
+        let numbered = (0..).zip(&guests).zip(&run.records);
+        for ((number, guest), record) in numbered {
+            guest.check_same(number, &plan, record)?;
+        }
+        // The order of its cases is that of the record.
+        (plan, before) = (run.plan().clone(), run.before.clone());
+    }
+    let late = late(is_quiet);
+    let members = members(guests, &plan, (directory, folder), resumed, &late)?;
+    let paths: Vec<PathBuf> = members.iter().map(|it| it.store.path().to_path_buf()).collect();
+    if !is_quiet {
+        let names: Vec<&str> = members.iter().map(|member| member.called.as_str()).collect();
+        tell(&format!("{} hosts in lockstep: {}", names.len(), names.join(", ")))?;
+        tell_before(&before)?;
+    }
+    let carried_out = Lockstep::new(&plan, members, before, stop, &late).carry_out();
+    if !is_quiet {
+        tell(&format!("records: {}", folder.display()))?;
+    }
+    let lost = carried_out?;
+    lost.iter().try_for_each(|reason| tell(&format!("note: {reason}")))?;
+    let has_all = show(&paths, form, style)?;
+    Ok(if lost.is_empty() && has_all { DONE } else { NOT_ALL })
+}
+
+/// Says where a run goes on.
+fn tell_before(Before { known, again, .. }: &Before) -> Result<()> {
+    if !known.is_empty() {
+        tell(&format!("resumed: trials that all hosts have: {}", known.len()))?;
+    }
+    if !again.is_empty() {
+        tell(&format!(
+            "note: trials that are measured again, because not all hosts have them: {}",
+            again.len()
+        ))?;
+    }
+    Ok(())
+}
+
+/// The records, in the order of the hosts, if they are those of one run in lockstep. They are read
+/// several times, which a pipe cannot be.
+///
+/// # Errors
+/// If one is not a record.
+pub fn of_one_run(records: &[PathBuf]) -> Result<Option<Vec<PathBuf>>> {
+    if !records.iter().all(|path| path.is_file()) {
+        return Ok(None);
+    }
+    let mut places = BTreeMap::new();
+    let mut known = None;
+    for path in records {
+        let header = store::header(path)?;
+        let (run, rank) = (Run::of(&header), header.plan.rank);
+        let is_same = known.get_or_insert_with(|| run.clone()) == &run;
+        let Some(rank) = rank.filter(|_| is_same) else { return Ok(None) };
+        // Copies are those of hosts that should be alike.
+        if places.insert(rank.number, path.clone()).is_some() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(places.into_values().collect()))
+}
+
+/// `ioassay report` of the records of a run in lockstep.
+///
+/// # Errors
+/// If one is not a record, or the form is one of a single record.
+pub fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<u8> {
+    let has_all = show(records, Form::of(form)?, style)?;
+    Ok(if has_all { DONE } else { NOT_ALL })
+}
+
+/// Prints what hosts did together. Returns whether all requested cases have valid figures.
+fn show(records: &[PathBuf], form: Form, style: &Style) -> Result<bool> {
+    let run = assess::together(records.len(), |host| store::read(&records[host]))?;
+    let run = run.context("no host took part")?;
+    match form {
+        Form::Text => say(report::together(&run, style).trim_end())?,
+        Form::Json => report::json_of_together(&run, Terminal::default())?,
+        Form::Markdown => say(&report::markdown_of_together(&run))?,
+        Form::Csv => csv(run.hosts.iter().map(|host| host.called.as_str()).zip(records))?,
+    }
+    Ok(run.has_all())
+}
+
+/// The hosts, each with its agent and what it is like.
+fn guests(started: Vec<(String, Result<Remote>)>, directory: &Path) -> Result<Vec<Guest>> {
+    // They look at their storage at the same time: it takes each of them a while.
+    let ask = |(called, agent)| Guest::ask(called, agent, directory);
+    let asked = started.into_iter().map(ask).collect::<Result<Vec<_>>>()?;
+    asked.into_iter().map(|(called, agent)| Guest::hear(called, agent)).collect()
+}
+
+/// The hosts that do not see in `directory` what the first one creates there.
+fn apart(guests: &mut [Guest], directory: &Path) -> Result<Vec<String>> {
+    let called: Vec<String> = guests.iter().map(|guest| guest.called.clone()).collect();
+    let Some((first, others)) = guests.split_first_mut() else { return Ok(Vec::new()) };
+    let lost = |called: &str| format!("the host {called} cannot take part");
+    let others = (1..).zip(others).map(|(number, guest)| (number, &mut guest.agent)).collect();
+    let mut seen =
+        who_sees(directory, &mut first.agent, others).with_context(|| lost(&called[0]))?;
+    seen.sort_by_key(|(number, _)| *number);
+    let mut apart = Vec::new();
+    for (number, sees) in seen {
+        if !sees.with_context(|| lost(&called[number]))? {
+            apart.push(called[number].clone());
+        }
+    }
+    Ok(apart)
+}
+
+/// The plan for all hosts, of which `apart` do not share the directory. Symbols such as `cores` are
+/// those of the first. What one host cannot do, none does. A run that goes on keeps its seed.
+fn plan_of(
+    args: &RunArgs,
+    guests: &[Guest],
+    apart: &[String],
+    resumed: Option<&InterruptedRun>,
+) -> Result<Plan> {
+    let hosts = guests.len() as u32;
+    let recipe = recipe::find(&args.recipe)?.on_hosts(hosts);
+    let mut changes = changes_of(args).on_hosts(hosts);
+    // By default it comes from the clock, which would give another plan.
+    let seed = resumed.and_then(|run| Some(run.plan().rank?.seed));
+    changes.seed = changes.seed.or(seed);
+    let first = guests.first().context("no host takes part")?;
+    if !recipe.relatives(&changes, &first.environment())?.is_empty() {
+        bail!("rates in per cent do not go with --hosts yet: use rates in operations a second");
+    }
+    let mut plan = recipe.plan(&changes, &first.environment())?;
+    for guest in guests {
+        let refusal = |case: &Case| {
+            let reason = guest.environment().refusal(case)?;
+            Some(format!("the host {}: {reason}", guest.called))
+        };
+        refuse(&mut plan, refusal);
+    }
+    refuse(&mut plan, |case| of_hosts::refusal(case, hosts, apart));
+    plan.rank = Some(Rank { number: 0, of: hosts, seed: plan.seed, shares: apart.is_empty() });
+    if !plan.cases.iter().any(|planned| planned.role == Role::Asked) {
+        let reason = plan.skips.first().map_or("it has no cases", |skip| skip.reason.as_str());
+        bail!("nothing to measure: all cases are skipped, the first because {reason}");
+    }
+    Ok(plan)
+}
+
+/// Lets every host write its files, and begins its record, or goes on with it.
+fn members(
+    guests: Vec<Guest>,
+    plan: &Plan,
+    (directory, folder): (&Path, &Path),
+    resumed: Option<InterruptedRun>,
+    late: &Late,
+) -> Result<Vec<Member>> {
+    let since = Instant::now();
+    // All begin before the first is waited for.
+    let begin = |(number, guest): (u32, Guest)| guest.begin(number, plan, directory);
+    let mut begun = (0..).zip(guests).map(begin).collect::<Result<Vec<_>>>()?;
+    let mut made = Guest::all_made(&mut begun, late)?;
+    if plan.rank.is_some_and(|rank| rank.shares) {
+        let there: Vec<_> = made.into_iter().map(|made| made.folder).enumerate().collect();
+        for ((_, order), (guest, _)) in orders(&there).iter().zip(&mut begun) {
+            guest.tell(order)?;
+        }
+        made = Guest::all_made(&mut begun, late)?;
+    }
+    let began = store::date(SystemTime::now())?;
+    let Some(InterruptedRun { records, before }) = resumed else {
+        let enter = |(number, ((guest, plan), made)): (usize, ((Guest, Plan), Made))| {
+            guest.enter(number, plan, made, (folder, &began))
+        };
+        return begun.into_iter().zip(made).enumerate().map(enter).collect();
+    };
+    let anew = Invocation {
+        number: before.invocation,
+        at_ms: before.lasted.as_millis() as u64,
+        made_ms: since.elapsed().as_millis() as u64,
+        fixtures: Vec::new(),
+        resumed: Some(Resumed { began, tool: tool() }),
+        again: before.again.into_iter().collect(),
+    };
+    let all = begun.into_iter().zip(made).zip(records);
+    let go_on = |(((guest, _), made), record): (((Guest, Plan), Made), Interrupted)| {
+        guest.go_on(record.store, Invocation { fixtures: made.fixtures, ..anew.clone() })
+    };
+    all.map(go_on).collect()
+}

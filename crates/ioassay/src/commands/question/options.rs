@@ -1,0 +1,114 @@
+//! What options that are no axes change in a plan, and when they are refused.
+
+use super::refuse;
+use anyhow::{Result, bail};
+use assess::prune;
+use assess::stats::LOOKS;
+use model::case::{Work, WriteWork};
+use model::plan::{Plan, Role};
+use model::units;
+use std::time::Duration;
+
+/// Sets the time of a run. Only several invocations show which intervals are wide.
+pub(super) fn give_time(plan: &mut Plan, budget: Option<Duration>) -> Result<()> {
+    if budget.is_some() && plan.invocations < INVOCATIONS_LEAST {
+        bail!("--for needs at least {INVOCATIONS_LEAST} invocations: they show what varies most");
+    }
+    if budget.is_some() && !plan.goals.is_empty() {
+        bail!(
+            "--for narrows the intervals of rates, and --hold judges response times: use --rounds \
+             instead"
+        );
+    }
+    plan.budget = budget;
+    Ok(())
+}
+
+/// The least number of invocations of a run that is given a time.
+const INVOCATIONS_LEAST: u32 = 3;
+
+/// Prunes axes on which throughput no longer grows.
+pub(super) fn prune_plan(plan: &mut Plan) -> Result<()> {
+    if !prune::is_possible(plan) {
+        bail!(
+            "--prune needs four or more values of --threads, --depth or --block, without a rate: \
+             '{}' has fewer",
+            plan.recipe
+        );
+    }
+    // An invocation after the third, or a round after the first look.
+    let has_rest = match plan.invocations {
+        0 | 1 => plan.rounds > LOOKS[0],
+        invocations => invocations > INVOCATIONS_LEAST || plan.budget.is_some(),
+    };
+    if !has_rest {
+        bail!(
+            "--prune decides after {INVOCATIONS_LEAST} invocations, or after {} rounds of one, and \
+             this run has no more: use --rounds, --invocations or --for",
+            LOOKS[0]
+        );
+    }
+    plan.prune = true;
+    Ok(())
+}
+
+/// Refuses goals for cases without rates.
+pub(super) fn check_goals(plan: &Plan, is_relative: bool) -> Result<()> {
+    let has_rates = plan.cases.iter().any(|planned| planned.case.is_open());
+    if !plan.goals.is_empty() && !has_rates && !is_relative {
+        bail!(
+            "--hold is about rates, and '{}' has none: run the recipe load, or add --rate 10%,50%",
+            plan.recipe
+        );
+    }
+    if plan.at_least.is_some() && !is_relative {
+        bail!(
+            "--at-least needs rates that are shares of what a closed loop does: run the recipe \
+             load, or add --rate 10%,50%"
+        );
+    }
+    Ok(())
+}
+
+/// Duration of a trial if trials follow each other.
+const SUSTAINED_TRIAL: Duration = Duration::from_secs(10);
+
+/// Maximum time for a case: all its trials must be judgeable ([`model::record::TRIALS_MAX`]).
+const SUSTAINED_MOST: Duration = Duration::from_secs(48 * 60 * 60);
+
+/// Changes a plan so that trials follow each other, for all cases that support it.
+pub(super) fn sustain_plan(plan: &mut Plan, budget: Duration) -> Result<()> {
+    if budget < SUSTAINED_TRIAL {
+        bail!("--sustain needs at least {}", units::time(SUSTAINED_TRIAL));
+    }
+    if budget > SUSTAINED_MOST {
+        bail!("--sustain takes at most {}", units::time(SUSTAINED_MOST));
+    }
+    let asked = plan.cases.iter().filter(|planned| planned.role == Role::Asked);
+    let skipped = plan.skips.iter().map(|skip| &skip.case);
+    if asked.map(|planned| &planned.case).chain(skipped).all(|case| case.write().is_none()) {
+        bail!("--sustain keeps writing, and '{}' writes nothing: leave it out", plan.recipe);
+    }
+    plan.sustain = Some(budget);
+    plan.invocations = 1;
+    plan.cases.retain(|planned| planned.role == Role::Asked);
+    refuse(plan, |case| {
+        if !case.beside.is_empty() {
+            return Some("--sustain measures a case alone: use --beside none".to_string());
+        }
+        let goes_on = case.write().is_some_and(WriteWork::repeats);
+        let reason = match case.write() {
+            None => "--sustain keeps writing, and this case writes nothing",
+            Some(_) => {
+                "--sustain writes the same file again and again: use --allocation overwrite --ops 0"
+            }
+        };
+        (!goes_on).then(|| reason.to_string())
+    });
+    for planned in &mut plan.cases {
+        if let Work::Write(work) = &mut planned.case.work {
+            work.io.time = SUSTAINED_TRIAL;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! `ioassay agent`: carries out orders on this host until its input ends.
+
+use super::link::{Link, beat};
+use super::part;
+use crate::clock;
+use crate::directory::{DATA, Directory, Name};
+use crate::machine::this_host;
+use crate::stop::Stop;
+use anyhow::{Context, Result, bail};
+use model::agent::{Answer, Order, PROTOCOL};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::mpsc::channel;
+use std::thread;
+
+/// The prefix of files by which hosts see whether they share a directory.
+const MARK: &str = "ioassay-mark-";
+
+/// Carries out the orders of `input`, and answers them into `output`, until the input ends or a
+/// signal arrives.
+///
+/// # Errors
+/// If either fails, or the coordinator speaks something else.
+pub fn serve(
+    input: impl Read + Send + 'static,
+    output: impl Write + Send,
+    stop: &Stop,
+) -> Result<()> {
+    let link = Link::new(input, output, stop)?;
+    link.say(&Answer::Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() })?;
+    let (goes_on, over) = channel();
+    let (output, is_at_work) = (link.output(), link.is_at_work());
+    let watched = (link.heard(), link.stop());
+    thread::scope(|scope| {
+        thread::Builder::new()
+            .spawn_scoped(scope, move || beat(output, is_at_work, watched, &over))
+            .context("failed to start the thread that says that this host is there")?;
+        let served = obey_all(&link);
+        drop(goes_on);
+        served
+    })
+}
+
+/// Carries out orders until none will follow.
+fn obey_all<W: Write>(link: &Link<W>) -> Result<()> {
+    let mut agent = Agent::default();
+    while let Some(order) = link.next()? {
+        match order {
+            Order::Begin { plan, directory } => {
+                // The others have seen them.
+                agent.marks.clear();
+                part::take(link, &plan, &directory)?;
+            }
+            order => link.answer(agent.obey(&order))?,
+        }
+    }
+    Ok(())
+}
+
+/// What an agent holds between orders.
+#[derive(Debug, Default)]
+struct Agent {
+    /// The files by which other hosts may see its directories, removed when it ends.
+    marks: Vec<Name>,
+}
+
+impl Agent {
+    /// Carries out an order.
+    ///
+    /// # Errors
+    /// Why it cannot be carried out.
+    fn obey(&mut self, order: &Order) -> Result<Answer> {
+        match order {
+            Order::Ping => Ok(Answer::Clocks(clock::now())),
+            Order::Look { directory } => look(directory),
+            Order::Mark { directory, name } => {
+                let (_, name) = Directory::open(directory)?.create_visible(&mark(name)?)?;
+                self.marks.push(name);
+                Ok(Answer::Done)
+            }
+            Order::Find { directory, name } => {
+                let directory = Directory::open(directory)?;
+                let path = directory.held().join(mark(name)? + DATA);
+                Ok(Answer::Found(path.symlink_metadata().is_ok()))
+            }
+            Order::First { directory, prefix } => first(directory, prefix).map(Answer::First),
+            Order::Alive => bail!("a sign of life is no order"),
+            Order::Begin { .. } | Order::Anew | Order::Meet { .. } => no_plan(),
+            Order::Trial { .. } => no_plan(),
+            Order::Go { .. } | Order::Close | Order::Cancel { .. } | Order::End => no_plan(),
+        }
+    }
+}
+
+fn no_plan() -> Result<Answer> {
+    bail!("there is no plan of which this could be a part")
+}
+
+/// The name of a mark. An order may only name files of this kind.
+fn mark(name: &str) -> Result<String> {
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_hexdigit()) {
+        bail!("'{name}' is no name of a mark: hexadecimal digits are");
+    }
+    Ok(format!("{MARK}{name}"))
+}
+
+/// The first mark in a directory, by name, whose name begins so.
+fn first(directory: &Path, prefix: &str) -> Result<Option<String>> {
+    let begin = mark(prefix)?;
+    let held = Directory::open(directory)?;
+    let failed = || format!("failed to read '{}'", directory.display());
+    let mut first = None;
+    for entry in std::fs::read_dir(held.held()).with_context(failed)? {
+        let name = entry.with_context(failed)?.file_name();
+        let name = name.to_str().filter(|name| name.starts_with(&begin));
+        let Some(name) = name.and_then(|name| name.strip_suffix(DATA)) else { continue };
+        if first.as_ref().is_none_or(|first: &String| name < first.as_str()) {
+            first = Some(name.to_owned());
+        }
+    }
+    Ok(first.map(|name: String| name[MARK.len()..].to_owned()))
+}
+
+/// The machine and the storage of `directory`.
+fn look(directory: &Path) -> Result<Answer> {
+    let held = Directory::open(directory)?;
+    let storage = witness::storage(directory)
+        .with_context(|| format!("failed to inspect the storage of '{}'", directory.display()))?;
+    held.check_same()?;
+    Ok(Answer::Place { host: this_host(), storage })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::agent::{decode, encode};
+
+    /// The answers to `orders`, after the greeting.
+    fn check(orders: &[Order]) -> Vec<Answer> {
+        let lines: String = orders.iter().map(|order| encode(order) + "\n").collect();
+        let mut output = Vec::new();
+        serve(std::io::Cursor::new(lines), &mut output, &Stop::default()).expect("it serves");
+        let output = String::from_utf8(output).expect("it answers in JSON");
+        let mut answers = output.lines().map(|line| decode(line).expect("it is an answer"));
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        assert_eq!(answers.next(), Some(Answer::Hello { protocol: PROTOCOL, version }));
+        // It may take longer than a second.
+        answers.filter(|answer| *answer != Answer::Alive).collect()
+    }
+
+    #[test]
+    fn marks_are_seen_and_removed_at_the_end() {
+        let folder = tempfile::tempdir_in(".").expect("the crate's folder is writable");
+        let directory = folder.path().to_path_buf();
+        let mark = |name: &str| Order::Mark { directory: directory.clone(), name: name.to_owned() };
+        let find = |name: &str| Order::Find { directory: directory.clone(), name: name.to_owned() };
+        let answers = check(&[find("a1"), mark("a1"), find("a1"), find("a2"), mark("a1")]);
+        let found = [Answer::Found(false), Answer::Done, Answer::Found(true), Answer::Found(false)];
+        assert_eq!(answers[..4], found);
+        assert!(matches!(&answers[4], Answer::Failed { .. }), "it is there: {answers:?}");
+        assert_eq!(folder.path().read_dir().expect("it is there").count(), 0);
+        let first =
+            |prefix: &str| Order::First { directory: directory.clone(), prefix: prefix.to_owned() };
+        let answers = check(&[mark("a2"), mark("a1"), mark("b0"), first("a"), first("c")]);
+        let expected = [Answer::First(Some("a1".to_owned())), Answer::First(None)];
+        assert_eq!(answers[3..], expected);
+        for name in ["", "../a1", "a/1", "x"] {
+            let answer = check(&[mark(name)]).remove(0);
+            let Answer::Failed { reason } = answer else { panic!("{answer:?}") };
+            assert!(reason.contains("is no name of a mark"), "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_inspected_and_clocks_go_on() {
+        let look = |directory: &str| Order::Look { directory: directory.into() };
+        let answers = check(&[Order::Ping, look("."), look("/nowhere/at/all"), Order::Ping]);
+        let [Answer::Clocks(first), place, nowhere, Answer::Clocks(last)] = &answers[..] else {
+            panic!("{answers:?}")
+        };
+        assert!(first.monotonic_ns < last.monotonic_ns && first.utc_ns > 0);
+        let Answer::Place { host, storage } = place else { panic!("{place:?}") };
+        assert_eq!(host.name, this_host().name);
+        assert!(!storage.file_system.is_empty());
+        let Answer::Failed { reason } = nowhere else { panic!("{nowhere:?}") };
+        assert!(reason.contains("there is no directory '/nowhere/at/all'"), "{reason}");
+    }
+
+    #[test]
+    fn a_line_that_is_no_order_ends_it() {
+        let error = serve(&b"dance\n"[..], Vec::new(), &Stop::default()).unwrap_err();
+        assert!(error.to_string().contains("'dance' is no line of the protocol"), "{error}");
+    }
+}

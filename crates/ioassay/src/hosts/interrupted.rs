@@ -1,0 +1,238 @@
+//! A run in lockstep that was interrupted and goes on: with all of its hosts, where all of them
+//! are.
+
+use crate::resume::Interrupted;
+use crate::so_far::lasted;
+use crate::store::{self, Store};
+use anyhow::{Context, Result, bail};
+use assess::together::Run;
+use model::plan::Plan;
+use model::rank::Rank;
+use model::record::{End, Line};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::Path;
+use std::time::Duration;
+
+/// A run that was interrupted.
+#[derive(Debug)]
+pub struct InterruptedRun {
+    /// The record of each host, in the order of the hosts, open and locked, without its trials.
+    pub records: Vec<Interrupted>,
+    /// Where it goes on.
+    pub before: Before,
+}
+
+/// What a run did before it was interrupted; nothing if it is new.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Before {
+    /// The cases and rounds of which each host that takes part has a trial.
+    pub known: HashSet<(usize, u32)>,
+    /// Those of which only some have one: when the run was killed, it had not written all, or it
+    /// had lost a host. They are measured again on all, because a trial of several hosts is one
+    /// measurement.
+    pub again: BTreeSet<(usize, u32)>,
+    /// The number of the first invocation from now on.
+    pub invocation: u32,
+    /// How long it had lasted.
+    pub lasted: Duration,
+}
+
+impl InterruptedRun {
+    /// Opens the records in the folder of a run on `hosts`, and locks them. If all trials are there
+    /// and only ends are missing, this adds them.
+    ///
+    /// # Errors
+    /// If these are not all records of a run on these hosts, or nothing is left to measure.
+    pub fn open(folder: &Path, hosts: &[&str]) -> Result<InterruptedRun> {
+        let shown = folder.display();
+        let paths = store::records_of(folder).with_context(|| {
+            format!("failed to read '{shown}': name the folder with the records of all hosts")
+        })?;
+        let mut opened = paths.iter().map(|path| open(path)).collect::<Result<Vec<_>>>()?;
+        opened.sort_by_key(|(rank, _)| rank.number);
+        let (ranks, records): (Vec<Rank>, Vec<Interrupted>) = opened.into_iter().unzip();
+        let of = ranks.first().map_or(0, |rank| rank.of);
+        if let Some(missing) = (0..of).find(|number| !ranks.iter().any(|it| it.number == *number)) {
+            bail!(
+                "the folder '{shown}' has no record of host {} of {of}: a run goes on only with \
+                 the records of all its hosts",
+                missing + 1
+            );
+        }
+        let run = |it: &Interrupted| Run::of(&it.record.header);
+        if records.is_empty() || records.iter().any(|it| run(it) != run(&records[0])) {
+            bail!("the records in '{shown}' are not those of one run");
+        }
+        let called: Vec<String> =
+            records.iter().map(|it| it.record.header.called.clone().unwrap_or_default()).collect();
+        if called != hosts {
+            bail!(
+                "the run in '{shown}' is on the hosts {}, and --hosts names {}: name the same, in \
+                 the same order",
+                called.join(","),
+                hosts.join(",")
+            );
+        }
+        let mut run = InterruptedRun { before: Before::of(&records, &ranks), records };
+        run.check_left(folder)?;
+        // Their trials are known by now, and those of many hosts take much memory.
+        run.records.iter_mut().for_each(|it| it.record.trials = Vec::new());
+        Ok(run)
+    }
+
+    /// The plan of the first host.
+    pub fn plan(&self) -> &Plan {
+        &self.records[0].record.header.plan
+    }
+
+    /// Refuses to go on if nothing is left to measure.
+    fn check_left(&mut self, folder: &Path) -> Result<()> {
+        let shown = folder.display();
+        let is_over = |it: &Interrupted| it.record.end == End::Complete;
+        if self.records.iter().all(is_over) {
+            bail!("nothing is left to measure: the run in '{shown}' is complete");
+        }
+        let plan = self.plan();
+        let mut turns =
+            (0..plan.rounds).flat_map(|round| (0..plan.cases.len()).map(move |case| (case, round)));
+        if turns.all(|turn| self.before.known.contains(&turn)) {
+            for record in self.records.iter_mut().filter(|it| !is_over(it)) {
+                record.store.append(&Line::End(End::Complete))?;
+            }
+            bail!("nothing is left to measure: the records in '{shown}' lacked only their end");
+        }
+        if self.records.iter().any(is_over) {
+            let lost = self.records.iter().filter(|it| !is_over(it));
+            let lost: Vec<_> = lost.flat_map(|it| it.record.header.called.clone()).collect();
+            bail!(
+                "nothing is left to measure: the run in '{shown}' is complete without {}, which it \
+                 lost; begin a new run",
+                lost.join(", ")
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Before {
+    fn of(records: &[Interrupted], ranks: &[Rank]) -> Before {
+        let mut hosts: BTreeMap<(usize, u32), u32> = BTreeMap::new();
+        let mut before = Before::default();
+        for Interrupted { record, .. } in records {
+            let own: BTreeSet<_> = record.trials.iter().map(|it| (it.case, it.round)).collect();
+            own.into_iter().for_each(|turn| *hosts.entry(turn).or_default() += 1);
+            let numbers = record.trials.iter().map(|trial| trial.invocation);
+            let numbers = numbers.chain(record.invocations.iter().map(|anew| anew.number));
+            let next = numbers.max().unwrap_or(0).saturating_add(1);
+            before.invocation = before.invocation.max(next);
+            before.lasted = before.lasted.max(lasted(record));
+        }
+        let Some((first, rank)) = records.first().zip(ranks.first()) else { return before };
+        for ((case, round), have) in hosts {
+            let all = rank.hosts_of(&first.record.header.plan.cases[case].case);
+            if have == all {
+                before.known.insert((case, round));
+            } else {
+                before.again.insert((case, round));
+            }
+        }
+        before
+    }
+}
+
+/// A host's record, and its place.
+fn open(path: &Path) -> Result<(Rank, Interrupted)> {
+    let (store, record): (Store, _) = Store::reopen(path)?;
+    let rank = record.header.plan.rank.with_context(|| {
+        format!("'{}' is not of a run on several hosts in lockstep", path.display())
+    })?;
+    Ok((rank, Interrupted { store, record }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::plan::Role;
+    use model::record::Record;
+    use model::zoo;
+
+    /// The run on two hosts, of which `plant` changes the records. The second case is only that of
+    /// the first host.
+    fn check(plant: impl FnOnce(&mut [Record; 2])) -> (tempfile::TempDir, Result<Before>) {
+        let mut records = [0, 1].map(|number| {
+            let mut record = zoo::record();
+            record.end = End::Missing;
+            record.header.called = Some(["a", "b"][number as usize].to_string());
+            let plan = &mut record.header.plan;
+            plan.rank = Some(Rank { number, of: 2, seed: 7, shares: false });
+            let mut alone = plan.cases[0].clone();
+            alone.case.io_mut().expect("it reads").hosts = 1;
+            alone.role = if number == 0 { Role::Asked } else { Role::Elsewhere };
+            plan.cases.push(alone);
+            if number == 0 {
+                let mut own = record.trials.clone();
+                own.iter_mut().for_each(|trial| trial.case = 1);
+                record.trials.extend(own);
+            }
+            record
+        });
+        plant(&mut records);
+        let folder = tempfile::tempdir().unwrap();
+        for (name, record) in ["10-a.jsonl", "2-b.jsonl"].iter().zip(records) {
+            let mut store = Store::create(&folder.path().join(name), record.header).unwrap();
+            record.trials.into_iter().for_each(|it| store.append(&Line::Trial(it)).unwrap());
+            if record.end != End::Missing {
+                store.append(&Line::End(record.end)).unwrap();
+            }
+        }
+        let opened = InterruptedRun::open(folder.path(), &["a", "b"]);
+        (folder, opened.map(|run| run.before))
+    }
+
+    #[test]
+    fn what_all_hosts_have_is_known_and_the_rest_is_measured_again() {
+        let (_folder, before) = check(|[a, b]| {
+            a.trials.pop();
+            b.trials.retain(|trial| trial.round != 4 && trial.round < 8);
+            b.end = End::Interrupted;
+        });
+        let before = before.unwrap();
+        assert_eq!(before.again, [4, 8, 9].map(|round| (0, round)).into_iter().collect());
+        let known = (0..10).filter(|round| ![4, 8, 9].contains(round)).map(|round| (0, round));
+        let alone = (0..9).map(|round| (1, round));
+        assert_eq!(before.known, known.chain(alone).collect());
+        assert_eq!(before.invocation, 1);
+        assert!(before.lasted > Duration::ZERO);
+    }
+
+    #[test]
+    fn what_cannot_go_on_is_refused_by_name() {
+        type Plant = fn(&mut [Record; 2]);
+        let of = |plant: Plant| check(plant).1.unwrap_err().to_string();
+        for (plant, expected) in [
+            ((|all| all.iter_mut().for_each(|it| it.end = End::Complete)) as Plant, "is complete"),
+            (|_| (), "lacked only their end"),
+            (
+                |[a, b]| {
+                    a.end = End::Complete;
+                    b.trials.truncate(5);
+                },
+                "complete without b, which it lost",
+            ),
+            (|[_, b]| b.header.called = Some("c".to_string()), "on the hosts a,c, and --hosts"),
+            (|[_, b]| b.header.began.push('x'), "not those of one run"),
+            (|[_, b]| b.header.plan.rank.as_mut().unwrap().number = 0, "no record of host 2 of 2"),
+            (|[_, b]| b.header.plan.rank = None, "2-b.jsonl' is not of a run on several hosts"),
+        ] {
+            let error = of(plant);
+            assert!(error.contains(expected), "{error}");
+        }
+        // The ends are there now.
+        let (folder, _) = check(|_| ());
+        let error = InterruptedRun::open(folder.path(), &["a", "b"]).unwrap_err().to_string();
+        assert!(error.contains("is complete"), "{error}");
+        let empty = tempfile::tempdir().unwrap();
+        InterruptedRun::open(empty.path(), &["a"]).unwrap_err();
+        InterruptedRun::open(&empty.path().join("no"), &["a"]).unwrap_err();
+    }
+}

@@ -1,0 +1,107 @@
+//! Says which hosts the others wait for.
+
+use super::meeting::MAKING;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+/// A host that others wait for so long is named, and again each time that this doubles.
+const LATE: Duration = Duration::from_secs(5);
+
+/// The same if no host has answered: what they do may take that long.
+const ALL_LATE: Duration = Duration::from_secs(30);
+
+/// Names that a line shows; the others are counted.
+const NAMED_MAX: usize = 6;
+
+/// What hosts are to do, and how long that takes.
+#[derive(Clone, Copy)]
+pub(super) struct Expected {
+    /// What they do.
+    pub(super) what: &'static str,
+    /// How long it takes where nothing is wrong, besides what is short.
+    pub(super) time: Duration,
+    /// After this time, a host is lost.
+    pub(super) patience: Duration,
+}
+
+/// New files of all hosts.
+pub(super) const MAKE: Expected =
+    Expected { what: "make its files", time: Duration::ZERO, patience: MAKING };
+
+/// Says which hosts the others wait for. A disk that hangs keeps a host busy that still gives signs
+/// of life, so it is not lost until its time is over (METHODOLOGY.md).
+pub struct Late {
+    say: Box<dyn Fn(&str) + Sync>,
+    /// After this time, hosts are named next.
+    after: Mutex<Duration>,
+}
+
+impl Late {
+    /// With `say` to say so.
+    pub fn new(say: impl Fn(&str) + Sync + 'static) -> Late {
+        Late { say: Box::new(say), after: Mutex::new(LATE) }
+    }
+
+    /// Another host may be the next.
+    pub(super) fn begin_anew(&self) {
+        *self.after.lock().unwrap_or_else(PoisonError::into_inner) = LATE;
+    }
+
+    /// Names those that are waited for, if that takes `since` and others have answered.
+    pub fn tell<'a>(
+        &self,
+        (since, answered): (Duration, usize),
+        names: impl Iterator<Item = &'a str>,
+        what: &str,
+    ) {
+        let mut after = self.after.lock().unwrap_or_else(PoisonError::into_inner);
+        let least = if answered > 0 { LATE } else { ALL_LATE };
+        if since < least.max(*after) {
+            return;
+        }
+        *after = since.saturating_mul(2);
+        drop(after);
+        let names: Vec<&str> = names.collect();
+        let (shown, more) = names.split_at(names.len().min(NAMED_MAX));
+        let more =
+            if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        (self.say)(&format!(
+            "waiting for {}{more} to {what}, for {} s so far",
+            shown.join(", "),
+            since.as_secs()
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn hosts_are_named_after_a_while_and_each_time_it_doubles() {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let says = said.clone();
+        let late = Late::new(move |text| says.lock().unwrap().push(text.to_owned()));
+        let tell = |seconds: u64, answered: usize| {
+            let since = Duration::from_secs(seconds);
+            late.tell((since, answered), ["b", "c"].into_iter(), "prepare");
+        };
+        [1, 4, 5, 6, 9, 10, 15].into_iter().for_each(|seconds| tell(seconds, 1));
+        let lines = ["5 s so far", "10 s so far"]
+            .map(|end| format!("waiting for b, c to prepare, for {end}"));
+        assert_eq!(*said.lock().unwrap(), lines);
+        late.begin_anew();
+        // Where all take long, there is none that the others wait for.
+        tell(20, 0);
+        assert_eq!(said.lock().unwrap().len(), 2);
+        tell(30, 0);
+        tell(30, 1);
+        assert_eq!(said.lock().unwrap().len(), 3);
+        let many: Vec<String> = (0..10).map(|number| format!("n{number}")).collect();
+        late.begin_anew();
+        late.tell((LATE, 1), many.iter().map(String::as_str), "prepare");
+        assert!(said.lock().unwrap()[3].contains("n4, n5 and 4 more to"), "{said:?}");
+    }
+}

@@ -1,0 +1,394 @@
+//! A run on several hosts in lockstep: all prepare a trial, then all begin it at the same moment.
+//!
+//! Each host has a record of its own, judged by its own evidence. What they did together comes
+//! from all records (`assess/together.rs`).
+
+use super::interrupted::Before;
+use super::late::{Expected, Late, MAKE};
+use super::listening::{Waiting, hear_all};
+use super::meeting::{Made, orders};
+use super::member::{Member, clocks};
+use super::remote::{Offsets, Remote};
+use super::turn::{Ended, Prepared, Turn, end_trial, is_failed, lead, lost};
+use crate::clock;
+use crate::stop::Stop;
+use crate::store::Store;
+use crate::turns::{PAUSE, order_of_round, refusal};
+use anyhow::{Result, bail};
+use model::agent::{Answer, Order, encode};
+use model::part::Whose;
+use model::plan::Plan;
+use model::record::{End, Invocation, Line};
+use model::trial::{Outcome, Trial};
+use std::collections::{BTreeMap, BTreeSet};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How long a host may take to prepare a trial beyond what reading its file takes, and to tell its
+/// result.
+const PREPARING: Duration = Duration::from_secs(90);
+
+/// How long an agent may take to end its trial when another is lost. A worker that the OS keeps in
+/// a call is given up before.
+const RELEASE: Duration = Duration::from_secs(15);
+
+/// A run in lockstep.
+pub struct Lockstep<'a> {
+    /// The plan of the first host; each has it with a seed of its own.
+    plan: &'a Plan,
+    members: Vec<Member>,
+    before: Before,
+    stop: &'a Stop,
+    /// Says which hosts are waited for.
+    late: &'a Late,
+    began: Instant,
+    /// Why hosts were lost so far.
+    lost: Vec<String>,
+    /// The agents of lost hosts, which are given time to end while the others go on.
+    leaving: Vec<JoinHandle<()>>,
+}
+
+impl Drop for Lockstep<'_> {
+    fn drop(&mut self) {
+        // All end at the same time.
+        self.live().for_each(|(_, agent)| agent.dismiss());
+        for leaving in self.leaving.drain(..) {
+            if leaving.join().is_err() {
+                log::warn!("the agent of a lost host may still run");
+            }
+        }
+    }
+}
+
+impl Lockstep<'_> {
+    /// Begins a run, or goes on with one.
+    pub fn new<'a>(
+        plan: &'a Plan,
+        members: Vec<Member>,
+        before: Before,
+        stop: &'a Stop,
+        late: &'a Late,
+    ) -> Lockstep<'a> {
+        let (lost, leaving, began) = (Vec::new(), Vec::new(), Instant::now());
+        Lockstep { plan, members, before, stop, late, began, lost, leaving }
+    }
+
+    /// Runs all trials that are left. A host that is lost during a trial ends it on the others,
+    /// too, which then go on without it. Returns why hosts were lost.
+    ///
+    /// # Errors
+    /// If a record cannot be written, or no host is left.
+    pub fn carry_out(mut self) -> Result<Vec<String>> {
+        let mut failed = vec![0u32; self.plan.cases.len()];
+        let mut invocation = self.before.invocation;
+        let mut is_first = true;
+        for rounds in self.plan.rounds_by_invocation() {
+            let left: Vec<(usize, u32)> = rounds.flat_map(|round| self.left(round)).collect();
+            if left.is_empty() {
+                continue;
+            }
+            if !std::mem::take(&mut is_first) && !self.stop.is_asked() {
+                invocation += 1;
+                self.begin_anew(invocation)?;
+            }
+            for (case, round) in left {
+                if self.stop.is_asked() {
+                    self.end(&End::Interrupted)?;
+                    return Ok(std::mem::take(&mut self.lost));
+                }
+                let turn = Turn { case, invocation, round, at_ms: self.at_ms() };
+                self.turn(turn, &mut failed[case])?;
+            }
+        }
+        self.end(&End::Complete)?;
+        Ok(std::mem::take(&mut self.lost))
+    }
+
+    /// The trials of a round that are left, in their order.
+    fn left(&self, round: u32) -> Vec<(usize, u32)> {
+        let open: Vec<usize> = (0..self.plan.cases.len()).collect();
+        let turns = order_of_round(self.plan, &open, round).into_iter().map(|case| (case, round));
+        turns.filter(|turn| !self.before.known.contains(turn)).collect()
+    }
+
+    /// Milliseconds since the run began, without those between an interruption and its resumption.
+    fn at_ms(&self) -> u64 {
+        let elapsed = self.before.lasted.saturating_add(self.began.elapsed());
+        u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// The hosts that are not lost.
+    fn live(&mut self) -> impl Iterator<Item = (&mut Store, &mut Remote)> {
+        self.members.iter_mut().filter_map(Member::live)
+    }
+
+    /// Ends the records of the hosts that are not lost.
+    fn end(&mut self, end: &End) -> Result<()> {
+        self.live().try_for_each(|(store, _)| store.append(&Line::End(end.clone())))
+    }
+
+    /// Gives up a host, whose record ends here.
+    fn lose(&mut self, index: usize, error: &anyhow::Error) -> Result<String> {
+        let member = &mut self.members[index];
+        if let Some(agent) = member.agent.take() {
+            // It may take seconds to end. If no thread can be started, it ends here.
+            let leaving = thread::Builder::new().spawn(move || drop(agent));
+            self.leaving.extend(leaving.ok());
+        }
+        member.store.append(&Line::End(End::Interrupted))?;
+        self.late.begin_anew();
+        let reason = lost(&member.called, error);
+        if self.members.iter().all(|member| member.agent.is_none()) && !self.stop.is_asked() {
+            match self.members.len() {
+                1 => bail!(reason),
+                _ => bail!("no host is left: {reason}"),
+            }
+        }
+        self.lost.push(reason.clone());
+        Ok(reason)
+    }
+
+    /// Gives each host its order, if any, to do `what`, and waits for the answers. Hosts that do
+    /// not answer are lost; then the others get the order of `release`, if any, which is given the
+    /// name of the lost host and the reason.
+    fn each(
+        &mut self,
+        order: impl Fn(usize) -> Option<Order>,
+        what: Expected,
+        release: impl Fn(&str, &anyhow::Error) -> Option<(Order, Duration)>,
+    ) -> Result<Answers> {
+        let called: Vec<String> = self.members.iter().map(|it| it.called.clone()).collect();
+        let release = |index: usize, error: &anyhow::Error| release(&called[index], error);
+        let mut waiting = Vec::new();
+        let mut heard = Vec::new();
+        for (index, member) in self.members.iter_mut().enumerate() {
+            let (Some(agent), Some(order)) = (&mut member.agent, order(index)) else { continue };
+            match agent.tell(&order) {
+                Ok(()) => waiting.push((index, agent)),
+                Err(error) => heard.push((index, Err(error))),
+            }
+        }
+        let Expected { what, time, patience } = what;
+        let late = |since: Duration, answered: usize, silent: &mut dyn Iterator<Item = usize>| {
+            let names = silent.map(|index| called[index].as_str());
+            self.late.tell((since.saturating_sub(time), answered), names, what);
+        };
+        let heard = hear_all(waiting, heard, &Waiting { patience, release: &release, late: &late });
+        let mut answers = Answers::default();
+        for (index, answer) in heard {
+            match answer {
+                Ok(answer) => answers.heard.push((index, answer)),
+                Err(error) => answers.lost.push(self.lose(index, &error)?),
+            }
+        }
+        answers.heard.sort_unstable_by_key(|(index, _)| *index);
+        Ok(answers)
+    }
+
+    /// New files and workers on all hosts.
+    fn begin_anew(&mut self, number: u32) -> Result<()> {
+        let since = Instant::now();
+        self.stop.wait(PAUSE);
+        let mut answers = self.each(|_| Some(Order::Anew), MAKE, |_, _| None)?;
+        if self.plan.rank.is_some_and(|rank| rank.shares) {
+            let folder = |(index, answer): (usize, Answer)| -> Result<_> {
+                Ok((index, Made::of(answer)?.folder))
+            };
+            let mut there = answers.heard.into_iter().map(folder).collect::<Result<Vec<_>>>()?;
+            loop {
+                let orders: BTreeMap<usize, Order> = orders(&there).into_iter().collect();
+                answers = self.each(|index| orders.get(&index).cloned(), MAKE, |_, _| None)?;
+                if answers.lost.is_empty() {
+                    break;
+                }
+                // What a lost host did not write of a shared file, the others write.
+                let heard: BTreeSet<usize> =
+                    answers.heard.iter().map(|(index, _)| *index).collect();
+                there.retain(|(index, _)| heard.contains(index));
+            }
+        }
+        let (at_ms, made_ms) = (self.at_ms(), since.elapsed().as_millis() as u64);
+        for (index, answer) in answers.heard {
+            let Made { fixtures, .. } = Made::of(answer)?;
+            let (resumed, again) = (None, Vec::new());
+            let anew = Invocation { number, at_ms, made_ms, fixtures, resumed, again };
+            self.members[index].store.append(&Line::Invocation(anew))?;
+        }
+        Ok(())
+    }
+
+    /// Runs and records a trial on all hosts, unless its case `failed` too often.
+    fn turn(&mut self, turn: Turn, failed: &mut u32) -> Result<()> {
+        if let Some(reason) = self.refusal(turn.case, *failed) {
+            let hosts = self.hosts_of(turn.case);
+            return self.members[..hosts].iter_mut().filter_map(Member::live).try_for_each(
+                |(store, _)| store.append(&Line::Trial(turn.failed(reason.clone()))),
+            );
+        }
+        let trials = self.trial(turn)?;
+        if self.stop.is_asked() {
+            // The trial was cut short, so it is not recorded.
+            return Ok(());
+        }
+        let is_failed =
+            |(_, trial): &(usize, Trial)| matches!(trial.outcome, Outcome::Failed { .. });
+        *failed = if trials.iter().any(is_failed) { *failed + 1 } else { 0 };
+        for (index, trial) in trials {
+            self.members[index].store.append(&Line::Trial(trial))?;
+        }
+        Ok(())
+    }
+
+    /// The number of hosts that measure a case: the first ones.
+    fn hosts_of(&self, case: usize) -> usize {
+        let case = &self.plan.cases[case].case;
+        self.plan.rank.map_or(self.members.len(), |rank| rank.hosts_of(case) as usize)
+    }
+
+    /// Why a case that failed so often in a row is not tried, if it is not.
+    fn refusal(&self, case: usize, failed: u32) -> Option<String> {
+        if let Some(reason) = refusal(failed) {
+            return Some(reason);
+        }
+        let hosts = self.hosts_of(case);
+        let case = &self.plan.cases[case].case;
+        if case.metadata().is_some() {
+            let lost = self.members[..hosts].iter().find(|it| it.agent.is_none())?;
+            return Some(format!("the host {}, whose names others use, was lost", lost.called));
+        }
+        let is_shared = case.io().is_some_and(|io| io.files == Whose::Shared);
+        let creator = self.members.first().filter(|it| is_shared && it.agent.is_none())?;
+        Some(format!("the host {}, which created the shared file, was lost", creator.called))
+    }
+
+    /// Runs a trial on all of its hosts. If it fails on one, it fails on all: those that measured
+    /// did so beside fewer than the case says.
+    fn trial(&mut self, turn: Turn) -> Result<Vec<(usize, Trial)>> {
+        let before = self.clocks()?;
+        let prepared = self.prepare(turn)?;
+        let ended = self.perform(turn.case, &before, &prepared)?;
+        let after = self.clocks()?;
+        let mut trials = prepared.early;
+        for (index, answer) in ended.told {
+            let Answer::Trial(mut trial) = answer else {
+                bail!("an agent sent '{}' instead of a trial", encode(&answer))
+            };
+            let clocks = before.get(&index).zip(after.get(&index));
+            trial.clock =
+                clocks.and_then(|(before, after)| before.monotonic.until(after.monotonic));
+            if let Some(reason) = ended.reason.as_ref().filter(|_| ended.failed != Some(index)) {
+                // It was ended because of that, or ended beside fewer hosts.
+                trial.outcome = Outcome::Failed { reason: reason.clone() };
+            }
+            trials.push((index, *trial));
+        }
+        trials.iter_mut().for_each(|(_, trial)| turn.claim(trial));
+        Ok(trials)
+    }
+
+    /// Lets all hosts of a trial prepare it.
+    fn prepare(&mut self, turn: Turn) -> Result<Prepared> {
+        let Turn { case, invocation, round, at_ms } = turn;
+        let (hosts, reading) = (self.hosts_of(case), self.reading(case));
+        let order =
+            |index| (index < hosts).then_some(Order::Trial { case, invocation, round, at_ms });
+        // What reads a whole file ends only once it is read.
+        let release = |called: &str, error: &anyhow::Error| {
+            Some((end_trial(called, error), RELEASE.saturating_add(reading)))
+        };
+        let patience = PREPARING.saturating_add(reading);
+        let prepare = Expected { what: "prepare its trial", time: Duration::ZERO, patience };
+        let answers = self.each(order, prepare, release)?;
+        let mut prepared =
+            Prepared { reason: answers.lost.first().cloned(), ..Prepared::default() };
+        for (index, answer) in answers.heard {
+            match answer {
+                Answer::Ready => drop(prepared.ready.insert(index)),
+                Answer::Trial(trial) => prepared.early.push((index, *trial)),
+                other => bail!("an agent sent '{}' instead of being ready", encode(&other)),
+            }
+        }
+        if let Some(reason) = &prepared.reason {
+            // They were ended while they prepared it.
+            let ended = || Outcome::Failed { reason: reason.clone() };
+            prepared.early.iter_mut().for_each(|(_, trial)| trial.outcome = ended());
+        } else if let Some((index, _)) = prepared.early.first() {
+            let called = &self.members[*index].called;
+            prepared.reason = Some(format!("it could not begin on the host {called}"));
+        }
+        Ok(prepared)
+    }
+
+    /// Lets the hosts that are ready begin at the same moment, and waits for the end of all.
+    fn perform(
+        &mut self,
+        case: usize,
+        before: &BTreeMap<usize, Offsets>,
+        prepared: &Prepared,
+    ) -> Result<Ended> {
+        let planned = &self.plan.cases[case].case;
+        let (time, lead) = (planned.time(), lead(planned, prepared.ready.len()));
+        let begins_ns = clock::now().monotonic_ns.saturating_add(lead.as_nanos() as u64);
+        let go = |index: usize| {
+            let offsets = before.get(&index)?;
+            prepared.ready.contains(&index).then(|| match &prepared.reason {
+                None => Order::Go { begins_ns: offsets.monotonic.theirs(begins_ns) },
+                Some(reason) => Order::Cancel { reason: reason.clone() },
+            })
+        };
+        let patience = PREPARING.saturating_add(time).saturating_add(self.reading(case));
+        let release =
+            |called: &str, error: &anyhow::Error| Some((end_trial(called, error), RELEASE));
+        let expected = time.saturating_add(lead);
+        let measure = Expected { what: "end its trial", time: expected, patience };
+        let done = self.each(go, measure, release)?;
+        let failed =
+            done.heard.iter().find(|(_, answer)| is_failed(answer)).map(|(index, _)| *index);
+        let reason =
+            prepared.reason.clone().or(done.lost.first().cloned()).or_else(|| {
+                Some(format!("it failed on the host {}", self.members[failed?].called))
+            });
+        // Reading back what was written would disturb hosts that are still at work.
+        let (over, mut told): (Vec<_>, Vec<_>) =
+            done.heard.into_iter().partition(|(_, answer)| *answer == Answer::Over);
+        let over: BTreeSet<usize> = over.into_iter().map(|(index, _)| index).collect();
+        let close = |index: usize| {
+            over.contains(&index).then(|| match &reason {
+                None => Order::Close,
+                Some(reason) => Order::Cancel { reason: reason.clone() },
+            })
+        };
+        let check = Expected { what: "check what it wrote", time: Duration::ZERO, patience };
+        let closed = self.each(close, check, |_, _| None)?;
+        let reason = reason.or(closed.lost.first().cloned());
+        told.extend(closed.heard);
+        Ok(Ended { told, reason, failed })
+    }
+
+    /// The time that reading the whole file of a case takes on a slow disk, with 16 MB/s.
+    fn reading(&self, case: usize) -> Duration {
+        let bytes = self.plan.cases[case].case.file_size().unwrap_or(0);
+        Duration::from_millis(bytes >> 14)
+    }
+
+    /// How far the clocks of all hosts are ahead. Hosts that do not answer are lost.
+    fn clocks(&mut self) -> Result<BTreeMap<usize, Offsets>> {
+        let mut all = BTreeMap::new();
+        for (index, offsets) in clocks(&mut self.members)? {
+            match offsets {
+                Ok(offsets) => drop(all.insert(index, offsets)),
+                Err(error) => drop(self.lose(index, &error)?),
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// What hosts answered.
+#[derive(Debug, Default)]
+struct Answers {
+    /// By the number of the host.
+    heard: Vec<(usize, Answer)>,
+    /// Why hosts were lost.
+    lost: Vec<String>,
+}

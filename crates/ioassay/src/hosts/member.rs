@@ -1,0 +1,58 @@
+//! A host that takes part in a run in lockstep.
+
+use super::remote::{Offsets, PINGS, Remote};
+use crate::store::Store;
+use anyhow::{Context, Result};
+use std::io;
+use std::thread;
+
+/// Hosts that are pinged at a time: more would delay each other's answers.
+const PINGERS: usize = 8;
+
+/// Pings of all hosts together. Beyond 64 hosts, each gets fewer than [`PINGS`]: its clock is known
+/// less well, which the record says, but a trial does not wait for minutes.
+const PINGS_OF_ALL: usize = 64 * PINGS;
+
+/// Pings that each host gets, however many there are: one may be delayed.
+const PINGS_LEAST: usize = 4;
+
+/// A host that takes part.
+#[derive(Debug)]
+pub struct Member {
+    /// What the user calls it.
+    pub called: String,
+    /// Its agent; `None` once it is lost.
+    pub agent: Option<Remote>,
+    /// Its record.
+    pub store: Store,
+}
+
+impl Member {
+    /// Its record and its agent, unless it is lost.
+    pub(super) fn live(&mut self) -> Option<(&mut Store, &mut Remote)> {
+        Some((&mut self.store, self.agent.as_mut()?))
+    }
+}
+
+/// How far the clocks of the hosts that are not lost are ahead, by the number of the host.
+///
+/// # Errors
+/// If the OS starts no threads.
+pub(super) fn clocks(members: &mut [Member]) -> Result<Vec<(usize, Result<Offsets>)>> {
+    let members = members.iter_mut().enumerate();
+    let mut agents: Vec<(usize, &mut Remote)> =
+        members.filter_map(|(index, member)| Some((index, member.agent.as_mut()?))).collect();
+    // A ping takes a round trip, and hosts are many.
+    let each = agents.len().div_ceil(PINGERS).max(1);
+    let count = (PINGS_OF_ALL / agents.len().max(1)).clamp(PINGS_LEAST, PINGS);
+    let ping = |agents: &mut [(usize, &mut Remote)]| -> Vec<_> {
+        agents.iter_mut().map(|(index, agent)| (*index, agent.offsets_of(count))).collect()
+    };
+    thread::scope(|scope| {
+        let start = |chunk| thread::Builder::new().spawn_scoped(scope, move || ping(chunk));
+        let threads: io::Result<Vec<_>> = agents.chunks_mut(each).map(start).collect();
+        let threads = threads.context("failed to start threads that ping hosts")?;
+        let pinged = threads.into_iter().map(|it| it.join().unwrap_or_default());
+        Ok(pinged.flatten().collect())
+    })
+}

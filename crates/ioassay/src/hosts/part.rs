@@ -1,0 +1,174 @@
+//! An agent's part in a run: it keeps the files, and does its trials when all hosts do.
+
+use super::link::Link;
+use crate::barrier::Barrier;
+use crate::clock;
+use crate::directory::Directory;
+use crate::files::{Files, Maker, Target};
+use crate::fixture::Stay;
+use crate::machine::this_host;
+use crate::orphans;
+use crate::progress::Progress;
+use crate::shared::Meeting;
+use crate::site::{Left, Site, Turn};
+use crate::worker_process::{PATIENCE, own_command};
+use anyhow::{Context, Result, bail};
+use model::agent::{Answer, Order};
+use model::case::OWN_PEER;
+use model::environment::Environment;
+use model::plan::Plan;
+use model::trial::Trial;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How far ahead a trial may begin. All hosts are ready when it is told, so it takes milliseconds.
+const AHEAD_MAX: Duration = Duration::from_secs(10);
+
+/// Takes part in `plan`, with files in `directory`, until an order ends it or the link closes.
+///
+/// # Errors
+/// If the link fails. What fails otherwise is answered.
+pub(super) fn take<W: Write>(link: &Link<W>, plan: &Plan, directory: &Path) -> Result<()> {
+    orphans::adopt();
+    match run(link, plan, directory) {
+        Ok(()) => Ok(()),
+        Err(End::Failed(error)) => link.answer(Err(error)),
+        Err(End::Unlinked(error)) => Err(error),
+    }
+}
+
+/// Why a part ends early.
+enum End {
+    /// It cannot go on; the coordinator is told.
+    Failed(anyhow::Error),
+    /// The coordinator cannot be told.
+    Unlinked(anyhow::Error),
+}
+
+impl From<anyhow::Error> for End {
+    fn from(error: anyhow::Error) -> End {
+        End::Failed(error)
+    }
+}
+
+fn run<W: Write>(link: &Link<W>, plan: &Plan, directory: &Path) -> Result<(), End> {
+    let target = Target::Directory(Rc::new(Directory::open(directory)?));
+    let host = this_host();
+    let storage = witness::storage(directory)
+        .with_context(|| format!("failed to inspect the storage of '{}'", directory.display()))?;
+    let environment = &Environment { host: &host, storage: Some(&storage), peers: &[] };
+    let maker = &Maker { plan, target: &target, source: None, environment, stay: Stay::Removed };
+    maker.remove_dead();
+    let mut progress = Progress::hidden();
+    let mut files = maker.make((&progress, link.stop()))?;
+    link.say(&made(&files)).map_err(End::Unlinked)?;
+    let mut site = Site {
+        plan,
+        maker,
+        storage: Some(&storage),
+        progress: &mut progress,
+        stop: link.trial(),
+        worker: &own_worker,
+        patience: PATIENCE,
+        memory: None,
+        source: None,
+        barrier: Some(link),
+    };
+    let mut left = Left::default();
+    while let Some(order) = link.next().map_err(End::Unlinked)? {
+        let answer = match order {
+            Order::Ping => Answer::Clocks(clock::now()),
+            Order::Anew => {
+                left = Left { unlinked: true, ..Left::default() };
+                files = maker.make_anew(files, (site.progress, link.stop()))?;
+                made(&files)
+            }
+            Order::Meet { next, folder, shared, segment } => {
+                let (folder, shared) = (folder.as_deref(), shared.as_deref());
+                let meeting = Meeting { next: (next, folder), shared, segment };
+                maker.meet(&mut files, meeting, (site.progress, link.stop()))?;
+                made(&files)
+            }
+            Order::Trial { case, invocation, round, at_ms } => {
+                let turn = Turn { files: &files, case, invocation, round, at_ms };
+                Answer::Trial(Box::new(trial(&mut site, &mut left, turn)?))
+            }
+            // Its trial is over.
+            Order::Cancel { .. } => continue,
+            Order::End => {
+                link.say(&Answer::Done).map_err(End::Unlinked)?;
+                return Ok(());
+            }
+            other => return Err(anyhow::anyhow!("it is no time for the order {other:?}").into()),
+        };
+        link.say(&answer).map_err(End::Unlinked)?;
+    }
+    Ok(())
+}
+
+/// The files that this host uses.
+fn made(files: &Files) -> Answer {
+    let fixtures = files.all().map(|file| file.fixture().clone()).collect();
+    Answer::Made { fixtures, folder: files.folder() }
+}
+
+/// Runs a trial, whose worker waits for the others.
+fn trial(site: &mut Site, left: &mut Left, turn: Turn) -> Result<Trial> {
+    if turn.case >= site.plan.cases.len() {
+        bail!("the plan has no case {}", turn.case);
+    }
+    site.trial(left, turn, None)
+}
+
+impl<W: Write> Barrier for Link<W> {
+    fn begin(&self) -> Result<u64, String> {
+        match ordered(self, &Answer::Ready)? {
+            Order::Go { begins_ns } => near(begins_ns),
+            Order::Cancel { reason } => Err(reason),
+            other => Err(format!("it is no time for the order {other:?}")),
+        }
+    }
+
+    fn end(&self) -> Result<(), String> {
+        match ordered(self, &Answer::Over)? {
+            Order::Close => Ok(()),
+            Order::Cancel { reason } => Err(reason),
+            other => Err(format!("it is no time for the order {other:?}")),
+        }
+    }
+}
+
+/// Says how far a trial is, and returns the order that follows, other than pings.
+fn ordered<W: Write>(link: &Link<W>, said: &Answer) -> Result<Order, String> {
+    let text = |error: anyhow::Error| format!("{error:#}");
+    link.say(said).map_err(text)?;
+    loop {
+        match link.next().map_err(text)? {
+            Some(Order::Ping) => link.say(&Answer::Clocks(clock::now())).map_err(text)?,
+            Some(order) => return Ok(order),
+            None => return Err("the coordinator is gone".to_owned()),
+        }
+    }
+}
+
+/// The moment at which a trial begins, unless it is so far away that clocks cannot be right.
+fn near(begins_ns: u64) -> Result<u64, String> {
+    let wait = Duration::from_nanos(begins_ns.saturating_sub(clock::now().monotonic_ns));
+    if wait > AHEAD_MAX {
+        return Err(format!(
+            "it was told to begin in {wait:.0?}: its clock, or the coordinator's, was set anew"
+        ));
+    }
+    Ok(begins_ns)
+}
+
+/// The command that starts a worker. Only this program's own is on every host.
+fn own_worker(peer: &str) -> Result<Command, String> {
+    match peer {
+        OWN_PEER => own_command(),
+        _ => Err("peers do not measure on several hosts".to_owned()),
+    }
+}

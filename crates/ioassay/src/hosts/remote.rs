@@ -1,0 +1,220 @@
+//! An agent on a host, as the coordinator sees it: a process that a launcher started, or one that
+//! connected back.
+
+use super::offset::{Offset, Ping};
+use crate::clock;
+use crate::deadline::Deadline;
+use crate::line_process::{LineProcess, Manners};
+use crate::stop::Stop;
+use anyhow::{Context, Result, bail};
+use model::agent::{Answer, Clocks, LINE_BYTES_MAX, Order, PROTOCOL, decode, encode};
+use std::fs::File;
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::process::Command;
+use std::sync::{Mutex, Weak};
+use std::time::{Duration, Instant};
+
+/// How long an agent may take to answer. Starting it may include a login.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long it may take to remove its files after its input ended.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// After this time without a sign of life, a host is lost: agents give one every second.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// Lines that are read of an agent before the next one has its turn.
+const LINES_AT_ONCE: usize = 64;
+
+/// Pings for an offset: the shortest round trip of many is close to the shortest possible.
+pub const PINGS: usize = 100;
+
+/// A live agent.
+#[derive(Debug)]
+pub struct Remote {
+    process: LineProcess,
+    /// Its last sign of life; `None` before its greeting.
+    heard: Option<Instant>,
+}
+
+/// How far a host's clocks are ahead of this one's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offsets {
+    /// The clock of all times in a trial.
+    pub monotonic: Offset,
+    /// The time of day.
+    pub utc: Offset,
+}
+
+impl Remote {
+    /// Starts `command`, which leads to the agent on `host`. [`Remote::greet`] waits for it, so
+    /// that many can start at once.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(host: &str, command: Command, stop: &Stop) -> Result<Remote> {
+        let process = LineProcess::start(command, manners(host), stop)?;
+        Ok(Remote { process, heard: None })
+    }
+
+    /// The agent on `host` that connected back.
+    ///
+    /// # Errors
+    /// If the OS refuses to listen to it.
+    pub fn joined(host: &str, connection: TcpStream, stop: &Stop) -> Result<Remote> {
+        let process = LineProcess::connected(connection, manners(host), stop)?;
+        Ok(Remote { process, heard: None })
+    }
+
+    /// Where others may write whole lines to it.
+    pub fn input(&self) -> Weak<Mutex<File>> {
+        self.process.input()
+    }
+
+    /// Tells it that no order will follow, so that it ends while others are told.
+    pub fn dismiss(&mut self) {
+        self.process.dismiss();
+    }
+
+    /// Receives its greeting.
+    ///
+    /// # Errors
+    /// If it sends none, or is of another version than this program: figures of two versions are
+    /// not measured alike.
+    pub fn greet(&mut self) -> Result<()> {
+        let own = env!("CARGO_PKG_VERSION");
+        match self.hear(PATIENCE)? {
+            Answer::Hello { protocol: PROTOCOL, version } if version == own => {
+                self.heard = Some(Instant::now());
+                Ok(())
+            }
+            Answer::Hello { protocol, version } => bail!(
+                "ioassay {version} is there (protocol {protocol}), and {own} (protocol \
+                 {PROTOCOL}) here: install the same version on both"
+            ),
+            other => bail!("it sent '{}' instead of a greeting", encode(&other)),
+        }
+    }
+
+    /// Its answer to `order`, which takes no time of its own.
+    ///
+    /// # Errors
+    /// If it cannot carry it out, or does not answer.
+    pub fn ask(&mut self, order: &Order) -> Result<Answer> {
+        self.tell(order)?;
+        self.hear(PATIENCE)
+    }
+
+    /// Gives it an order, without waiting for the answer.
+    ///
+    /// # Errors
+    /// If it is gone.
+    pub fn tell(&mut self, order: &Order) -> Result<()> {
+        self.process.say(&encode(order)).map_err(anyhow::Error::msg)
+    }
+
+    /// Its next answer, if it arrives within `patience`.
+    ///
+    /// # Errors
+    /// If it could not carry out its order, or does not answer.
+    pub fn hear(&mut self, patience: Duration) -> Result<Answer> {
+        let deadline = Deadline::after(patience);
+        self.is_listened_to();
+        loop {
+            if let Some(answer) = self.poll_answer(patience, deadline)? {
+                return Ok(answer);
+            }
+            self.process.wait_for_line(deadline);
+        }
+    }
+
+    /// Its silence begins now: what it said while nobody listened is in the pipe.
+    pub(super) fn is_listened_to(&mut self) {
+        self.heard = self.heard.map(|_| Instant::now());
+    }
+
+    /// Fails once the run was stopped.
+    ///
+    /// # Errors
+    /// Then.
+    pub(super) fn check_stop(&self) -> Result<()> {
+        self.process.check_stop().map_err(anyhow::Error::msg)
+    }
+
+    /// The pipe from which its answers come.
+    pub(super) fn output(&self) -> impl AsFd {
+        self.process.output()
+    }
+
+    /// Its next answer, if it is there already.
+    ///
+    /// # Errors
+    /// As for [`Remote::hear`], if the answer is not there at the deadline, or if the host gives no
+    /// sign of life.
+    pub(super) fn poll_answer(
+        &mut self,
+        patience: Duration,
+        deadline: Deadline,
+    ) -> Result<Option<Answer>> {
+        for _ in 0..LINES_AT_ONCE {
+            let Some(line) = self.process.poll_next().map_err(anyhow::Error::msg)? else { break };
+            self.heard = self.heard.map(|_| Instant::now());
+            match decode(&line)? {
+                Answer::Alive => {}
+                Answer::Failed { reason } => bail!(reason),
+                answer => return Ok(Some(answer)),
+            }
+        }
+        self.check_stop()?;
+        if self.heard.is_some_and(|heard| heard.elapsed() > SILENCE) {
+            bail!(self.process.silent_for(SILENCE));
+        }
+        if deadline.is_over() {
+            bail!(self.process.silent_for(patience));
+        }
+        Ok(None)
+    }
+
+    /// How far its clocks are ahead.
+    ///
+    /// # Errors
+    /// As for [`Remote::ask`].
+    pub fn offsets(&mut self) -> Result<Offsets> {
+        self.offsets_of(PINGS)
+    }
+
+    /// The same with another number of pings.
+    ///
+    /// # Errors
+    /// As for [`Remote::ask`].
+    pub fn offsets_of(&mut self, count: usize) -> Result<Offsets> {
+        let mut pings = [Vec::with_capacity(count), Vec::with_capacity(count)];
+        for _ in 0..count {
+            let sent = clock::now();
+            let theirs = match self.ask(&Order::Ping)? {
+                Answer::Clocks(clocks) => clocks,
+                other => bail!("it sent '{}' instead of its clocks", encode(&other)),
+            };
+            let received = clock::now();
+            let of: [fn(Clocks) -> u64; 2] = [|it| it.monotonic_ns, |it| it.utc_ns];
+            for (pings, of) in pings.iter_mut().zip(of) {
+                let [sent_ns, theirs_ns, received_ns] = [sent, theirs, received].map(of);
+                pings.push(Ping { sent_ns, theirs_ns, received_ns });
+            }
+        }
+        let [monotonic, utc] = pings.map(|pings| Offset::of(&pings).context("it was not pinged"));
+        Ok(Offsets { monotonic: monotonic?, utc: utc? })
+    }
+}
+
+/// What is expected of the agent on `host`.
+fn manners(host: &str) -> Manners {
+    Manners {
+        name: format!("the agent on {host}"),
+        silence: "the host may be down, or not let you in",
+        line_bytes_max: LINE_BYTES_MAX,
+        patience: PATIENCE,
+        farewell: FAREWELL,
+    }
+}

@@ -1,0 +1,89 @@
+//! One trial of a run on several hosts.
+
+use crate::beside;
+use model::agent::{Answer, Order};
+use model::case::Case;
+use model::trial::{Outcome, Trial};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// From giving the last host its order until all begin: more than the longest way takes.
+const LEAD: Duration = Duration::from_millis(50);
+
+/// What giving a host its order takes.
+const TELLING: Duration = Duration::from_micros(20);
+
+/// The longest lead: agents refuse to wait for longer than 10 s.
+const LEAD_MAX: Duration = Duration::from_secs(8);
+
+/// The trial.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn {
+    pub(super) case: usize,
+    pub(super) invocation: u32,
+    pub(super) round: u32,
+    pub(super) at_ms: u64,
+}
+
+impl Turn {
+    /// A trial that was not measured.
+    pub(super) fn failed(self, reason: String) -> Trial {
+        let Turn { case, invocation, round, at_ms } = self;
+        let outcome = Outcome::Failed { reason };
+        Trial::without_data((case, invocation, round), at_ms, outcome)
+    }
+
+    /// Makes `trial` the one that was ordered, whatever the agent called it.
+    pub(super) fn claim(self, trial: &mut Trial) {
+        let Turn { case, invocation, round, at_ms } = self;
+        (trial.case, trial.invocation, trial.round, trial.at_ms) = (case, invocation, round, at_ms);
+    }
+}
+
+/// What hosts did before they began.
+#[derive(Debug, Default)]
+pub(super) struct Prepared {
+    /// The hosts that can begin.
+    pub(super) ready: BTreeSet<usize>,
+    /// The trials of hosts that cannot.
+    pub(super) early: Vec<(usize, Trial)>,
+    /// Why none begins.
+    pub(super) reason: Option<String>,
+}
+
+/// How a trial ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    /// By the number of the host.
+    pub(super) told: Vec<(usize, Answer)>,
+    /// Why it failed on all hosts.
+    pub(super) reason: Option<String>,
+    /// The first host on which it failed by itself, which says why.
+    pub(super) failed: Option<usize>,
+}
+
+/// Whether a host answered with a trial that failed.
+pub(super) fn is_failed(answer: &Answer) -> bool {
+    let Answer::Trial(trial) = answer else { return false };
+    matches!(trial.outcome, Outcome::Failed { .. })
+}
+
+/// From the order to begin until `hosts` do: the actors beside the case begin before, and the pages
+/// of its file are counted in the page cache, which takes 8 ms for a GiB.
+pub(super) fn lead(case: &Case, hosts: usize) -> Duration {
+    let beside = if case.beside.is_empty() { Duration::ZERO } else { beside::LEAD };
+    let counting = Duration::from_millis(case.file_size().unwrap_or(0) >> 27);
+    let telling = TELLING.saturating_mul(u32::try_from(hosts).unwrap_or(u32::MAX));
+    let parts = [beside, counting, telling];
+    parts.into_iter().fold(LEAD, Duration::saturating_add).min(LEAD_MAX)
+}
+
+/// Ends a trial: what the others measure without the lost host is not what its case says.
+pub(super) fn end_trial(called: &str, error: &anyhow::Error) -> Order {
+    Order::Cancel { reason: lost(called, error) }
+}
+
+/// Why a trial failed on the other hosts.
+pub(super) fn lost(called: &str, error: &anyhow::Error) -> String {
+    format!("the host {called} was lost: {error:#}")
+}

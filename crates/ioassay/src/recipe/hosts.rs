@@ -1,0 +1,123 @@
+//! The axis `hosts`: how many of them measure a case.
+
+use super::{Changes, Recipe};
+use crate::group::{Axes, Values};
+use crate::symbol::doublings;
+use model::case::Case;
+use model::part::Whose;
+
+/// The axis.
+const HOSTS: &str = "hosts";
+
+impl Recipe {
+    /// The recipe for so many hosts: symbols of the axis stand for numbers.
+    pub fn on_hosts(mut self, hosts: u32) -> Recipe {
+        for group in self.cases.iter_mut().chain([&mut self.axes]) {
+            resolve(group, hosts);
+        }
+        self
+    }
+}
+
+impl Changes {
+    /// The same for what the command line changes.
+    pub fn on_hosts(mut self, hosts: u32) -> Changes {
+        resolve(&mut self.axes, hosts);
+        self
+    }
+}
+
+fn resolve(group: &mut Axes, hosts: u32) {
+    let Some(values) = group.get_mut(HOSTS) else { return };
+    let numbers = |text: String| match text.as_str() {
+        "doubling" => doublings(1, hosts.into(), |number| number.to_string()),
+        _ => vec![text],
+    };
+    *values = Values::from_texts(values.texts().into_iter().flat_map(numbers).collect());
+}
+
+/// Why `case` cannot be measured on this machine alone, if it needs several hosts.
+pub fn refusal_alone(case: &Case) -> Option<String> {
+    let io = case.io()?;
+    let reason = match io.files {
+        Whose::Shared => "several hosts share a file: name them with --hosts".to_owned(),
+        Whose::Own if io.hosts > 1 => {
+            format!("it needs {} hosts: name them with --hosts", io.hosts)
+        }
+        Whose::Own => return None,
+    };
+    Some(reason)
+}
+
+/// Why `case` cannot be measured on so many hosts, of which `apart` do not share the directory.
+pub fn refusal(case: &Case, hosts: u32, apart: &[String]) -> Option<String> {
+    let io = case.io()?;
+    let taking_part = if io.hosts == 0 { hosts } else { io.hosts };
+    if taking_part > hosts {
+        return Some(format!("it needs {taking_part} hosts, and there are {hosts}"));
+    }
+    if io.files == Whose::Own {
+        return None;
+    }
+    if !apart.is_empty() {
+        return Some(format!(
+            "hosts share a file only in a directory that all share, and {} did not see there what \
+             the first host created: name a directory of a file system that all have",
+            apart.join(" and ")
+        ));
+    }
+    let threads = u64::from(io.threads) * u64::from(taking_part);
+    (io.blocks() < threads).then(|| {
+        format!(
+            "the file has {} blocks, fewer than the {threads} threads of all hosts: some would \
+             have no work",
+            io.blocks()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::case::{Io, ReadWork, Work};
+
+    #[test]
+    fn doubling_ends_with_all_hosts() {
+        let check = |hosts, given: &[&str], expected: &[&str]| {
+            let given = given.iter().map(|text| (*text).to_owned()).collect();
+            let mut axes = Axes::from([(HOSTS.to_owned(), Values::from_texts(given))]);
+            resolve(&mut axes, hosts);
+            assert_eq!(axes[HOSTS].texts(), expected);
+        };
+        check(1, &["doubling"], &["1"]);
+        check(4, &["doubling"], &["1", "2", "4"]);
+        check(6, &["doubling"], &["1", "2", "4", "6"]);
+        check(4, &["all", "3"], &["all", "3"]);
+    }
+
+    #[test]
+    fn a_case_is_refused_where_its_hosts_are_not() {
+        let case = |hosts, files| {
+            let io = Io { hosts, files, size: 1 << 20, block: 512 << 10, ..Io::default() };
+            Case::own(Work::Read(ReadWork { io, ..ReadWork::default() }))
+        };
+        let (own, shared) = (Whose::Own, Whose::Shared);
+        assert_eq!(refusal_alone(&case(0, own)), None);
+        assert_eq!(refusal_alone(&case(1, own)), None);
+        for wrong in [case(2, own), case(1, shared), case(0, shared)] {
+            let reason = refusal_alone(&wrong).expect("it needs others");
+            assert!(reason.contains("--hosts"), "{reason}");
+        }
+        let apart = ["b".to_owned()];
+        assert_eq!(refusal(&case(2, own), 2, &apart), None);
+        assert_eq!(refusal(&case(0, shared), 2, &[]), None);
+        for (case, hosts, apart, expected) in [
+            (case(3, own), 2, &[][..], "it needs 3 hosts, and there are 2"),
+            (case(0, shared), 2, &apart, "and b did not see there what the first host created"),
+            (case(0, shared), 4, &[], "fewer than the 4 threads of all hosts"),
+        ] {
+            let reason = refusal(&case, hosts, apart).expect("it cannot be measured");
+            assert!(reason.contains(expected), "{reason}");
+        }
+    }
+}

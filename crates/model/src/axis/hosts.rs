@@ -1,0 +1,64 @@
+//! Rows of the table of axes that say how threads and hosts divide the work.
+
+use super::say::Say;
+use super::{Across, Axis, Domain, Usual, Word, put, small};
+use crate::case::Kind;
+use crate::part::Whose;
+use crate::pattern::Share;
+
+pub(super) const SHARE: Axis = Axis {
+    name: "share",
+    flag: "share",
+    meaning: "How threads share the blocks",
+    domain: Domain::Names(&[(Kind::Read, Share::NAMES), (Kind::Write, Share::NAMES)]),
+    usual: Usual::files("contiguous"),
+    word: Word::After("", Some("contiguous")),
+    say: Say::of("share {}").quiet("contiguous"),
+    ..name_of!(io, io_mut, share)
+};
+
+pub(super) const HOSTS: Axis = Axis {
+    name: "hosts",
+    flag: "host-count",
+    meaning: "How many of the hosts measure the case, the first ones. In a recipe: hosts",
+    elsewhere: &["num-hosts"],
+    domain: Domain::Count(1),
+    symbols: &[("all", "every host of the run"), ("doubling", "1, 2, 4 … up to all of them")],
+    usual: Usual::files("all").and_metadata("all"),
+    before: Some("all"),
+    absent: Some("all"),
+    across: Across::Insisted,
+    word: Word::After("hosts:", None),
+    say: Say::of("{} hosts").text("{} hosts").called(&[("all", "all hosts")]).quiet("all"),
+    get: |case| Some(case.hosts()).filter(|hosts| *hosts > 0).map(|hosts| hosts.to_string()),
+    set: |case, text| {
+        let hosts = if text.trim() == "all" { Ok(0) } else { small("hosts", text) };
+        put(case.hosts_mut(), hosts)
+    },
+    ..Axis::PLAIN
+};
+
+pub(super) const FILES: Axis = Axis {
+    name: "files",
+    flag: "files",
+    meaning: "Which files several hosts use",
+    elsewhere: &["file-per-process"],
+    symbols: &[
+        ("own", "each host has a file of its own (N-N)"),
+        ("shared", "all have one, and each a part of it (N-1)"),
+    ],
+    usual: Usual::files("own"),
+    before: Some("own"),
+    absent: Some("own"),
+    domain: Domain::Other,
+    word: Word::After("", None),
+    say: Say::of("{} files")
+        .called(&[("own", "own files"), ("shared", "shared file")])
+        .quiet("own"),
+    get: |case| {
+        let files = case.io()?.files;
+        (files == Whose::Shared).then(|| files.to_string())
+    },
+    set: |case, text| put(case.io_mut().map(|io| &mut io.files), text.parse()),
+    ..Axis::PLAIN
+};

@@ -1,0 +1,48 @@
+//! Rows of the table of axes that work on names has alone.
+
+use super::say::Say;
+use super::{Across, Axis, Domain, Usual, Word, count, put};
+use crate::case::{Call, Kind, Place};
+
+/// The cache states that names can have.
+pub(super) const CACHES: &[&str] = &["warm", "cold", "as-is"];
+
+pub(super) const CALL: Axis = Axis {
+    name: "call",
+    flag: "call",
+    meaning: "What is done to each name of a file",
+    domain: Domain::Names(&[(Kind::Metadata, Call::NAMES)]),
+    usual: Usual::metadata("stat"),
+    word: Word::Own(|case| Some(format!("metadata {}", case.metadata()?.call))),
+    ..name_of!(metadata, metadata_mut, call)
+};
+
+pub(super) const DIRECTORIES: Axis = Axis {
+    name: "directories",
+    flag: "directories",
+    meaning: "Where the names are",
+    domain: Domain::Names(&[(Kind::Metadata, Place::NAMES)]),
+    usual: Usual::metadata("own"),
+    word: Word::After("dir:", Some("own")),
+    say: Say::of("{} directory")
+        .called(&[("own", "own directories"), ("shared", "shared directory")])
+        .quiet("own"),
+    ..name_of!(metadata, metadata_mut, place)
+};
+
+pub(super) const ENTRIES: Axis = Axis {
+    name: "entries",
+    flag: "entries",
+    meaning: "Names of each thread",
+    elsewhere: &["nrfiles"],
+    domain: Domain::Count(1),
+    usual: Usual::metadata("10000"),
+    across: Across::Insisted,
+    word: Word::After("of ", None),
+    say: Say::of("{} names for each thread").text("{} names"),
+    get: |case| Some(case.metadata()?.entries.to_string()),
+    set: |case, text| {
+        put(case.metadata_mut().map(|work| &mut work.entries), count("entries", text, 1))
+    },
+    ..Axis::PLAIN
+};

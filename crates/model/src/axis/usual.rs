@@ -1,0 +1,57 @@
+//! The usual value of an axis, by kind of work.
+
+use crate::case::Kind;
+
+/// A value for each kind of work.
+#[derive(Debug, Clone, Copy)]
+pub struct Usual {
+    read: Option<&'static str>,
+    write: Option<&'static str>,
+    memory: Option<&'static str>,
+    metadata: Option<&'static str>,
+}
+
+/// No kind of work has the axis.
+pub(super) const NEVER: Usual = Usual { read: None, write: None, memory: None, metadata: None };
+
+impl Usual {
+    pub(super) const fn every(value: &'static str) -> Usual {
+        Usual { read: Some(value), write: Some(value), memory: Some(value), metadata: Some(value) }
+    }
+    pub(super) const fn files(value: &'static str) -> Usual {
+        Usual::by_file(value, value)
+    }
+    /// The value for reading, and that for writing.
+    pub(super) const fn by_file(read: &'static str, write: &'static str) -> Usual {
+        Usual { read: Some(read), write: Some(write), ..NEVER }
+    }
+    pub(super) const fn metadata(value: &'static str) -> Usual {
+        Usual { metadata: Some(value), ..NEVER }
+    }
+    /// The same, and this value of memory.
+    pub(super) const fn and_memory(self, value: &'static str) -> Usual {
+        Usual { memory: Some(value), ..self }
+    }
+    /// The same, and this value of names.
+    pub(super) const fn and_metadata(self, value: &'static str) -> Usual {
+        Usual { metadata: Some(value), ..self }
+    }
+    pub(super) const fn read(value: &'static str) -> Usual {
+        Usual { read: Some(value), ..NEVER }
+    }
+    pub(super) const fn write(value: &'static str) -> Usual {
+        Usual { write: Some(value), ..NEVER }
+    }
+    pub(super) const fn memory(value: &'static str) -> Usual {
+        Usual { memory: Some(value), ..NEVER }
+    }
+    /// The value for this kind.
+    pub fn of(&self, kind: Kind) -> Option<&'static str> {
+        match kind {
+            Kind::Read => self.read,
+            Kind::Write => self.write,
+            Kind::Memory => self.memory,
+            Kind::Metadata => self.metadata,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The place of a host among those of a run.
+
+use crate::case::{Cache, Case};
+use crate::part::{Part, Whose};
+use crate::random::mix;
+use serde::{Deserialize, Serialize};
+
+/// The place of a host among those of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rank {
+    /// Its number, from 0.
+    pub number: u32,
+    /// The number of hosts.
+    pub of: u32,
+    /// The seed of the run, from which each host's own comes.
+    pub seed: u64,
+    /// Whether all hosts share the directory, as a file that one made and the others saw proves.
+    pub shares: bool,
+}
+
+impl Rank {
+    /// The seed of host `number` in a run with this `seed`: each has data and orders of its own.
+    pub fn seed_of(seed: u64, number: u32) -> u64 {
+        if number == 0 { seed } else { mix(seed ^ mix(number.into())) }
+    }
+
+    /// The seed of shared files, and of the orders in which hosts share them.
+    pub fn shared_seed(&self) -> u64 {
+        mix(self.seed ^ mix(u64::MAX))
+    }
+
+    /// The number of hosts that measure `case`: the first ones.
+    pub fn hosts_of(&self, case: &Case) -> u32 {
+        match case.hosts() {
+            0 => self.of,
+            hosts => hosts.min(self.of),
+        }
+    }
+
+    /// Whether this host measures `case`.
+    pub fn takes_part(&self, case: &Case) -> bool {
+        self.number < self.hosts_of(case)
+    }
+
+    /// Whether this host reads what another one wrote.
+    pub fn is_shifted(&self) -> bool {
+        self.shares && self.of > 1
+    }
+
+    /// The number of the host that makes the names which this one uses in `case`: the next one, if
+    /// they are to be cold. A host has those that it made itself in its caches.
+    pub fn maker(&self, case: &Case) -> u32 {
+        let is_cold = case.metadata().is_some_and(|work| work.cache == Cache::Cold);
+        let is_shifted = is_cold && self.shares && self.takes_part(case);
+        if is_shifted { (self.number + 1) % self.hosts_of(case) } else { self.number }
+    }
+
+    /// This host's part of the file of `case`. A host reads the part that the next one has when
+    /// writing.
+    pub fn part(&self, case: &Case) -> Part {
+        if case.metadata().is_some() && self.shares && self.takes_part(case) {
+            return Part { number: self.number, of: self.hosts_of(case) };
+        }
+        let is_shared = case.io().is_some_and(|io| io.files == Whose::Shared);
+        if !is_shared || !self.takes_part(case) {
+            return Part::WHOLE;
+        }
+        let of = self.hosts_of(case);
+        let number = if case.read().is_some() { (self.number + 1) % of } else { self.number };
+        Part { number, of }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::{Io, ReadWork, Work, WriteWork};
+    use std::collections::HashSet;
+
+    fn rank(number: u32) -> Rank {
+        Rank { number, of: 4, seed: 7, shares: true }
+    }
+
+    #[test]
+    fn hosts_take_turns_in_reading_what_the_next_one_wrote() {
+        let io = |hosts, files| Io { hosts, files, ..Io::default() };
+        let read = |io| Case::own(Work::Read(ReadWork { io, ..ReadWork::default() }));
+        let write = |io| Case::own(Work::Write(WriteWork { io, ..WriteWork::default() }));
+        let parts = |case: &Case| -> Vec<(u32, u32)> {
+            let own = (0..4).map(rank).filter(|rank| rank.takes_part(case));
+            own.map(|rank| (rank.part(case).number, rank.part(case).of)).collect()
+        };
+        assert_eq!(parts(&read(io(0, Whose::Shared))), [(1, 4), (2, 4), (3, 4), (0, 4)]);
+        assert_eq!(parts(&write(io(0, Whose::Shared))), [(0, 4), (1, 4), (2, 4), (3, 4)]);
+        assert_eq!(parts(&read(io(3, Whose::Shared))), [(1, 3), (2, 3), (0, 3)]);
+        assert_eq!(parts(&read(io(1, Whose::Shared))), [(0, 1)]);
+        assert_eq!(parts(&read(io(2, Whose::Own))), [(0, 1), (0, 1)]);
+        assert_eq!(rank(0).hosts_of(&read(io(9, Whose::Own))), 4);
+    }
+
+    #[test]
+    fn each_host_and_the_shared_files_have_seeds_of_their_own() {
+        let all = (0..4).map(|number| Rank::seed_of(7, number)).chain([rank(0).shared_seed()]);
+        assert_eq!(all.collect::<HashSet<_>>().len(), 5);
+        assert_eq!(Rank::seed_of(7, 0), 7);
+    }
+}

@@ -1,0 +1,198 @@
+//! Reads a record line by line.
+
+use super::head::Head;
+use super::{End, Invocation, LINE_BYTES_MAX, Line, MEMORY_BYTES_MAX, Record, RecordError};
+use super::{TRIALS_MAX, at_most};
+use crate::plan::{CASES_MAX, Pruned, TWINS_MAX};
+use crate::printable::printable_json;
+use crate::trial::Trial;
+use std::collections::{HashMap, HashSet};
+
+/// The maximum number of unreadable lines that are reported separately.
+pub(super) const TOLD_MAX: usize = 100;
+
+/// Reads a record line by line, so that only one line of text is in memory at a time. The strings
+/// of a record cannot send control sequences to a terminal (see [`crate::printable`]).
+#[derive(Debug)]
+pub struct Reader {
+    record: Record,
+    /// For each case of the recorded plan, its index among the readable cases.
+    places: Vec<Option<usize>>,
+    /// The index and line of each trial.
+    told: HashMap<(usize, u32, u32), (usize, usize)>,
+    /// The number of the last line read, from 1.
+    pub(super) number: usize,
+    /// The line number of the end.
+    ended: Option<usize>,
+    /// The number of the last line that could not be parsed.
+    broken: Option<usize>,
+    /// The number of further damaged lines.
+    untold: usize,
+    /// The memory taken by the trials, in bytes.
+    bytes: usize,
+    /// The number of trials of each case, and the largest of them.
+    trials: Vec<usize>,
+    most_trials: usize,
+}
+
+impl Reader {
+    /// Starts with the first line, the header.
+    ///
+    /// # Errors
+    /// If it is not a readable header, or too large.
+    pub fn begin(line: &str) -> Result<Reader, RecordError> {
+        at_most("bytes of its first line", line.len(), LINE_BYTES_MAX)?;
+        let Head { header, places, damage } = Head::read(&printable_json(line))?;
+        let cases = places.len().saturating_add(header.plan.skips.len());
+        at_most("cases", cases, CASES_MAX + TWINS_MAX)?;
+        let (invocations, trials, pruned) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Reader {
+            trials: vec![0; places.len()],
+            most_trials: 0,
+            record: Record { header, invocations, trials, pruned, end: End::Missing, damage },
+            places,
+            told: HashMap::new(),
+            number: 1,
+            ended: None,
+            broken: None,
+            untold: 0,
+            bytes: 0,
+        })
+    }
+
+    /// Reads the next line.
+    ///
+    /// # Errors
+    /// If the record is too large.
+    pub fn line(&mut self, line: &str) -> Result<(), RecordError> {
+        at_most("bytes of a line", line.len(), LINE_BYTES_MAX)?;
+        self.number += 1;
+        if let Err(problem) = self.take(&printable_json(line)) {
+            self.tell(format!("line {} {problem}", self.number));
+        }
+        at_most("trials of a case", self.most_trials, TRIALS_MAX)?;
+        at_most("bytes of all trials", self.bytes, MEMORY_BYTES_MAX)
+    }
+
+    /// The record as read so far.
+    pub fn end(mut self) -> Record {
+        if self.untold > 0 {
+            self.record.damage.push(format!("{} more lines cannot be read", self.untold));
+        }
+        self.record
+    }
+
+    fn tell(&mut self, damage: String) {
+        if self.record.damage.len() < TOLD_MAX {
+            self.record.damage.push(damage);
+        } else {
+            self.untold += 1;
+        }
+    }
+
+    /// Processes a line after the first. Lines after the end are ignored, because a report at the
+    /// end of the run did not include them. Only a run that was interrupted can be resumed.
+    fn take(&mut self, line: &str) -> Result<(), String> {
+        let line = serde_json::from_str(line).map_err(|error| {
+            self.broken = Some(self.number);
+            format!("is broken: {error}")
+        })?;
+        if let Line::Invocation(Invocation { resumed: Some(_), again, .. }) = &line
+            && self.record.end != End::Complete
+        {
+            self.resume();
+            self.withdraw(again);
+        }
+        if let Some(ended) = self.ended {
+            return Err(format!("comes after the end in line {ended} and is ignored"));
+        }
+        match line {
+            Line::Trial(trial) => return self.trial(trial),
+            Line::Pruned(pruned) => return self.pruned(pruned),
+            Line::Invocation(invocation) => {
+                let files = size_of_val(&invocation.fixtures[..]);
+                let command = invocation.resumed.iter().flat_map(|it| &it.tool.command);
+                let command: usize = command.map(|word| word.len() + size_of::<String>()).sum();
+                let again = size_of_val(&invocation.again[..]);
+                self.bytes += size_of::<Invocation>() + files + command + again;
+                self.record.invocations.push(invocation);
+            }
+            Line::End(end) => {
+                self.record.end = end;
+                self.ended = Some(self.number);
+            }
+            Line::Header { .. } => return Err("is a second header".to_string()),
+        }
+        Ok(())
+    }
+
+    /// The run continues. The line before this one may have been cut off when it was interrupted:
+    /// what it said was measured again.
+    fn resume(&mut self) {
+        (self.record.end, self.ended) = (End::Missing, None);
+        if self.broken == Some(self.number - 1) {
+            match self.untold {
+                0 => drop(self.record.damage.pop()),
+                _ => self.untold -= 1,
+            }
+        }
+    }
+
+    /// Forgets trials that the resumed run measures again.
+    fn withdraw(&mut self, again: &[(usize, u32)]) {
+        let known = again.iter().filter_map(|(case, round)| {
+            let place = self.places.get(*case).copied().flatten()?;
+            Some((place, *round))
+        });
+        let known: HashSet<(usize, u32)> = known.collect();
+        if known.is_empty() {
+            return;
+        }
+        self.record.trials.retain(|trial| !known.contains(&(trial.case, trial.round)));
+        self.told.retain(|(case, _, round), _| !known.contains(&(*case, *round)));
+        for (index, trial) in self.record.trials.iter().enumerate() {
+            let key = (trial.case, trial.invocation, trial.round);
+            self.told.entry(key).and_modify(|(place, _)| *place = index);
+        }
+    }
+
+    /// The index of a case of the plan among the readable ones.
+    fn place(&self, case: usize) -> Result<Option<usize>, String> {
+        let place = self.places.get(case).copied();
+        place.ok_or_else(|| format!("is about case {case}, which is not in the plan"))
+    }
+
+    /// Adds a case without further trials.
+    fn pruned(&mut self, pruned: Pruned) -> Result<(), String> {
+        let Some(case) = self.place(pruned.case)? else { return Ok(()) };
+        if self.record.pruned.iter().any(|known| known.case == case) {
+            return Err(format!("prunes case {} again: only the first counts", pruned.case));
+        }
+        self.bytes = self.bytes.saturating_add(size_of::<Pruned>() + pruned.reason.len());
+        self.record.pruned.push(Pruned { case, ..pruned });
+        Ok(())
+    }
+
+    /// Adds a trial: a case has one in each round.
+    fn trial(&mut self, trial: Trial) -> Result<(), String> {
+        // An unknown case is already reported.
+        let Some(case) = self.place(trial.case)? else { return Ok(()) };
+        let trial = Trial { case, ..trial };
+        let key = (case, trial.invocation, trial.round);
+        if let Some(&(first, line)) = self.told.get(&key) {
+            return Err(match self.record.trials[first] == trial {
+                true => format!("repeats the trial of line {line}: it counts once"),
+                false => format!(
+                    "has the same case and round as line {line} but other content: only the first \
+                     counts"
+                ),
+            });
+        }
+        self.told.insert(key, (self.record.trials.len(), self.number));
+        self.bytes = self.bytes.saturating_add(trial.bytes());
+        self.trials[case] += 1;
+        self.most_trials = self.most_trials.max(self.trials[case]);
+        self.record.trials.push(trial);
+        Ok(())
+    }
+}

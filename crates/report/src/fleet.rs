@@ -1,0 +1,373 @@
+//! Several hosts that should be alike: a table of cases, a table of hosts, the odd hosts, and how
+//! the machines differ.
+
+use crate::grid::{Cell, Grid, left, right};
+use crate::labels::{Labels, common_line};
+use crate::style::{Paint, Style};
+use crate::words::{
+    NAMED_MAX, NONE, count, listed, say, short, shorter, tally, times, times_interval,
+};
+use assess::finding::Verdict;
+use assess::fleet::{Common, Differing, Figure, Fleet, Member};
+use assess::odd::{HOSTS_LEAST, Odd};
+use model::record::End;
+use model::units;
+
+/// Facts that differ, which are shown; the others are counted.
+const FACTS_MAX: usize = 16;
+
+/// The width of a host's name, and of a cell with the gap before it.
+const NAME_WIDTH: usize = 28;
+const CELL_WIDTH: usize = 9;
+
+/// The tables, the odd hosts, and what is not alike.
+pub fn fleet(fleet: &Fleet, style: &Style) -> String {
+    let labels = labels(fleet);
+    let mut out = style.paint(&title(fleet), Paint::Strong);
+    out.push('\n');
+    out.push_str(&style.wrap("", Paint::Plain, &alike(fleet)));
+    out.push_str(&common_line(&labels, style));
+    if !fleet.cases.is_empty() {
+        out.push('\n');
+        out.push_str(&cases(fleet, &labels).render(style));
+    }
+    let most = (style.width.saturating_sub(NAME_WIDTH) / CELL_WIDTH).max(1);
+    for from in (0..fleet.cases.len().max(1)).step_by(most) {
+        out.push('\n');
+        out.push_str(&hosts(fleet, from, most).render(style));
+    }
+    out.push_str(&style.wrap("", Paint::Faint, LEGEND));
+    out.push('\n');
+    let sentences = conclusions(fleet, &labels);
+    out.extend(sentences.iter().map(|line| style.wrap("", Paint::Strong, line)));
+    let differing = differing(fleet);
+    if !differing.is_empty() {
+        out.push('\n');
+        out.extend(differing.iter().map(|line| style.wrap("differ ", Paint::Faint, line)));
+    }
+    out.extend(notes(fleet).iter().map(|line| style.wrap("note   ", Paint::Faint, line)));
+    out
+}
+
+/// What the cells of hosts mean.
+pub(crate) const LEGEND: &str =
+    "× the median rate of all hosts; !: odd; ?: doubtful; void, none, n/a: not counted";
+
+/// The title: `ioassay 0.1.0 · survey · 6 hosts`.
+pub(crate) fn title(fleet: &Fleet) -> String {
+    let of = |name: fn(&Member) -> &str| {
+        let mut all: Vec<&str> = fleet.hosts.iter().map(name).collect();
+        all.dedup();
+        match all[..] {
+            [one] => one.to_string(),
+            _ => String::new(),
+        }
+    };
+    let tool = of(|host| &host.header.tool.name);
+    let version = of(|host| &host.header.tool.version);
+    let recipe = of(|host| &host.header.plan.recipe);
+    let recipe = if recipe.is_empty() { "several recipes".to_string() } else { recipe };
+    let hosts = count(fleet.hosts.len(), "host");
+    let tool = format!("{tool} {version}");
+    [tool.trim(), &recipe, &hosts].join(" · ").trim_start_matches(" · ").to_string()
+}
+
+/// What is the same on all hosts.
+pub(crate) fn alike(fleet: &Fleet) -> String {
+    let Some(first) = fleet.hosts.first() else { return "no host".to_string() };
+    let host = &first.header.host;
+    let mut facts = vec![
+        ("OS", host.os.clone()),
+        ("CPU", host.cpu.clone()),
+        ("cores", count(host.cores as usize, "core")),
+    ];
+    let memory = host.memory.map(|bytes| format!("{} of memory", units::bytes_rounded(bytes)));
+    facts.extend(memory.map(|memory| ("memory", memory)));
+    let storage = first.header.storage.as_ref();
+    facts.extend(storage.map(|storage| ("file system", storage.file_system.clone())));
+    let differs = |what: &str| fleet.differing.iter().any(|fact| fact.what == what);
+    facts.retain(|(what, _)| !differs(what));
+    if facts.is_empty() {
+        return "the hosts share neither OS nor CPU".to_string();
+    }
+    let texts: Vec<String> = facts.into_iter().map(|(_, text)| text).collect();
+    format!("all hosts: {}", texts.join(" · "))
+}
+
+/// The labels of the common cases.
+pub(crate) fn labels(fleet: &Fleet) -> Labels<'_> {
+    Labels::of_cases(fleet.cases.iter().map(|common| &common.case))
+}
+
+/// A row for each case.
+pub(crate) fn cases(fleet: &Fleet, labels: &Labels) -> Grid {
+    let mut grid = Grid::new(vec![
+        left("case", 0),
+        right("hosts", 1),
+        right("median", 0),
+        right("spread", 1),
+        right("odd below", 2),
+        left("odd hosts", 0),
+    ]);
+    for (number, common) in (1..).zip(&fleet.cases) {
+        let median = common.median.map(say(common.quantity));
+        let spread = common.spread.map(units::percent);
+        let odd: Vec<String> = common
+            .odd()
+            .map(|(host, _, odd)| format!("{} {}", fleet.hosts[host].called, times(odd.ratio)))
+            .collect();
+        let paint = if odd.is_empty() { Paint::Plain } else { Paint::Doubt };
+        let texts = [
+            format!("{number}. {}", labels.label(&common.case)),
+            common.n.to_string(),
+            median.unwrap_or(NONE.to_string()),
+            spread.unwrap_or(NONE.to_string()),
+            common.odd_below.map_or(NONE.to_string(), times),
+            short(&odd),
+        ];
+        grid.row(texts.map(|text| Cell::new(text, paint)).to_vec());
+    }
+    grid
+}
+
+/// A row for each host, with `most` of the cases, the first of them at `from`.
+pub(crate) fn hosts(fleet: &Fleet, from: usize, most: usize) -> Grid {
+    let shown = || fleet.cases.iter().skip(from).take(most);
+    let numbers = (from + 1..).zip(shown());
+    let columns = numbers.map(|(number, _)| right(&format!("{number}."), 0));
+    let mut columns: Vec<_> = std::iter::once(left("host", 0)).chain(columns).collect();
+    columns.push(left("its cases", 1));
+    let mut grid = Grid::new(columns);
+    for (place, host) in fleet.hosts.iter().enumerate() {
+        let is_odd = shown().any(|case| case.odd().any(|(odd, ..)| odd == place));
+        let name = if is_odd { Paint::Doubt } else { Paint::Plain };
+        let cells = shown().map(|common| cell(common.figures[place].as_ref()));
+        let mut row = vec![Cell::new(host.called.clone(), name)];
+        row.extend(cells);
+        row.push(Cell::new(tally(&host.tally), Paint::Faint));
+        grid.row(row);
+    }
+    grid
+}
+
+/// A host's figure: relative to the median of all, or why it does not count.
+fn cell(figure: Option<&Figure>) -> Cell {
+    let Some(figure) = figure else { return Cell::new(NONE, Paint::Faint) };
+    let Some(ratio) = figure.ratio else {
+        let (word, paint) = match (figure.verdict, figure.n) {
+            (Verdict::Unavailable, _) => ("n/a", Paint::Void),
+            (_, 0) => ("none", Paint::Void),
+            (Verdict::Void, _) => ("void", Paint::Void),
+            (Verdict::Sound | Verdict::Doubtful, _) => (NONE, Paint::Doubt),
+        };
+        return Cell::new(word, paint);
+    };
+    let odd = if figure.odd.is_some() { "!" } else { "" };
+    let (doubt, paint) = match figure.verdict {
+        Verdict::Doubtful => ("?", Paint::Doubt),
+        _ => ("", Paint::Plain),
+    };
+    let paint = if figure.odd.is_some() { Paint::Void } else { paint };
+    Cell::new(format!("{}{odd}{doubt}", times(ratio)), paint)
+}
+
+/// Which hosts are odd, in what and by how much, or why that cannot be told.
+pub(crate) fn conclusions(fleet: &Fleet, labels: &Labels) -> Vec<String> {
+    let told = fleet.cases.iter().filter(|common| common.is_told()).count();
+    if told == 0 {
+        return vec![untold(fleet)];
+    }
+    let all: Vec<usize> = (0..fleet.hosts.len()).collect();
+    let is_odd = |place: &usize| fleet.cases.iter().any(|it| it.odd().any(|(it, ..)| it == *place));
+    let odd: Vec<usize> = all.into_iter().filter(is_odd).collect();
+    if odd.is_empty() {
+        return vec![format!(
+            "Of {}, none has an odd host: what differs is within what chance makes of hosts that \
+             vary this much. A host below the shares of 'odd below' would be called odd.",
+            count(told, "case")
+        )];
+    }
+    let word = if odd.len() == 1 { "the odd one out" } else { "odd" };
+    let many = odd.len().saturating_sub(NAMED_MAX);
+    let mut said: Vec<String> =
+        odd.iter().take(NAMED_MAX).map(|place| odd_host(fleet, *place, word, labels)).collect();
+    if many > 0 {
+        said.push(format!("{} more are odd: the tables mark them.", count(many, "host")));
+    }
+    said
+}
+
+/// Why no host is called odd.
+fn untold(fleet: &Fleet) -> String {
+    let compare = match fleet.hosts.len() {
+        2 => " 'ioassay compare A B' says whether two records differ.",
+        _ => "",
+    };
+    format!(
+        "No host can be called odd: to tell it from chance, at least {HOSTS_LEAST} hosts must have \
+         a figure of the same case that is neither void nor doubtful.{compare}"
+    )
+}
+
+/// What a host is odd in, and what may be why.
+fn odd_host(fleet: &Fleet, place: usize, word: &str, labels: &Labels) -> String {
+    let member = &fleet.hosts[place];
+    let mut found: Vec<(&Common, &Figure, &Odd)> = Vec::new();
+    for common in &fleet.cases {
+        let own = common.odd().filter(|(host, ..)| *host == place);
+        found.extend(own.map(|(_, figure, odd)| (common, figure, odd)));
+    }
+    found.sort_by(|a, b| b.2.ratio.ln().abs().total_cmp(&a.2.ratio.ln().abs()));
+    let of = |(common, _, odd): &(&Common, &Figure, &Odd)| {
+        let range = times_interval(Some(odd.low), Some(odd.high)).unwrap_or_default();
+        format!("{} {} ({range})", labels.label(&common.case), times(odd.ratio))
+    };
+    let cases: Vec<String> = found.iter().map(of).collect();
+    let mut codes: Vec<String> = Vec::new();
+    for code in found.iter().flat_map(|(_, figure, _)| &figure.own_doubts) {
+        if !codes.iter().any(|known| known == code.name()) {
+            codes.push(code.name().to_string());
+        }
+    }
+    let evidence = match &codes[..] {
+        [] => String::new(),
+        codes => format!(" Its own evidence says {}.", listed(codes)),
+    };
+    format!(
+        "{} is {word} in {}, relative to the other hosts (95 % interval): {}.{evidence} {}",
+        member.called,
+        count(found.len(), "case"),
+        short(&cases),
+        own_facts(member)
+    )
+}
+
+/// What a machine has, and the others have not. Whether that is the cause, a record cannot tell.
+fn own_facts(member: &Member) -> String {
+    let of = |fact: &assess::fleet::OwnFact| {
+        format!("{}: {} (most others: {})", fact.what, shown(&fact.own), shown(&fact.most))
+    };
+    let facts: Vec<String> = member.own.iter().map(of).collect();
+    match &facts[..] {
+        [] => "Nothing that the records say of the machines is on this host alone.".to_string(),
+        facts => format!("On this host alone, which may be why: {}.", shorter(facts, "; ")),
+    }
+}
+
+/// What is not alike on all hosts, in lines.
+pub(crate) fn differing(fleet: &Fleet) -> Vec<String> {
+    let of = |Differing { what, values }: &Differing| {
+        let value = |value: &assess::fleet::Valued| {
+            let hosts: Vec<String> =
+                value.hosts.iter().map(|host| fleet.hosts[*host].called.clone()).collect();
+            format!("{} ({})", shown(&value.value), short(&hosts))
+        };
+        let values: Vec<String> = values.iter().map(value).collect();
+        format!("{what}: {}", shorter(&values, "; "))
+    };
+    let mut lines: Vec<String> = fleet.differing.iter().take(FACTS_MAX).map(of).collect();
+    let more = fleet.differing.len() - lines.len();
+    if more > 0 {
+        lines.push(format!("and {more} more: --json has all"));
+    }
+    lines
+}
+
+/// What is missing, in lines.
+pub(crate) fn notes(fleet: &Fleet) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (place, host) in fleet.hosts.iter().enumerate() {
+        let alone: Vec<String> = (fleet.alone.iter().filter(|alone| alone.host == place))
+            .map(|alone| alone.id.clone())
+            .collect();
+        if !alone.is_empty() {
+            lines.push(format!("{}: no other host has {}", host.called, short(&alone)));
+        }
+        match host.end {
+            End::Complete => {}
+            End::Interrupted => lines.push(format!("{}: its run was interrupted", host.called)),
+            End::Missing => lines.push(format!("{}: its record has no end", host.called)),
+        }
+        lines.extend(host.damage.iter().map(|problem| format!("{}: {problem}", host.called)));
+    }
+    let copy = |path: &String| format!("{path} is a copy of another record, and left out");
+    lines.extend(fleet.copies.iter().map(copy));
+    lines
+}
+
+fn shown(value: &str) -> &str {
+    if value.is_empty() { "none" } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assess::fleet::Gathering;
+    use model::record::Record;
+    use model::trial::Outcome;
+    use model::zoo;
+
+    /// A host whose trials last this many per cent of what they usually do.
+    fn host(name: &str, seed: u64, percent: u64) -> Record {
+        let mut record = zoo::record_of_invocations(5, 2);
+        record.header.host.name = name.to_string();
+        record.header.plan.seed = seed;
+        for trial in &mut record.trials {
+            let Outcome::Done(sample) = &mut trial.outcome else { continue };
+            for span in &mut sample.spans {
+                span.end_ns = span.start_ns + (span.end_ns - span.start_ns) * percent / 100;
+            }
+        }
+        record
+    }
+
+    fn check(records: &[Record], width: usize) -> String {
+        let mut gathering = Gathering::default();
+        for (number, record) in records.iter().enumerate() {
+            gathering.add(record, &format!("{number}.jsonl")).expect("they are few");
+        }
+        fleet(&gathering.judge(), &Style { colour: false, width })
+    }
+
+    fn hosts(number: u64) -> Vec<Record> {
+        (0..number).map(|at| host(&format!("node{at}"), at, 97 + at * 3 % 7)).collect()
+    }
+
+    #[test]
+    fn equal_hosts() {
+        insta::assert_snapshot!(check(&hosts(6), 100));
+    }
+
+    #[test]
+    fn one_is_odd_and_its_machine_differs() {
+        let mut records = hosts(7);
+        records[4] = host("node4", 4, 300);
+        for trial in &mut records[4].trials {
+            trial.evidence.throttled_ns = Some(900_000_000);
+        }
+        records[4].header.host.os = "Linux 5.10.0".to_string();
+        records[4].header.host.setup.governor = Some("powersave".to_string());
+        for at in [0, 1, 2, 3, 5] {
+            records[at].header.host.setup.governor = Some("performance".to_string());
+        }
+        for trial in &mut records[1].trials {
+            trial.evidence.residency_before = trial.evidence.residency_after;
+            trial.evidence.task_read_bytes = Some(0);
+            trial.evidence.device_read_bytes = Some(0);
+        }
+        records[2].trials.clear();
+        records[2].end = End::Missing;
+        insta::assert_snapshot!(check(&records, 100));
+    }
+
+    #[test]
+    fn two_hosts_of_one_name_and_a_record_of_another_recipe() {
+        let mut other = zoo::record_of(zoo::plain(), 3);
+        other.header.plan.recipe = "other".to_string();
+        other.damage.push("line 9 is not JSON".to_string());
+        let mut records = hosts(1);
+        records.extend([host("node0", 9, 100), other, host("node0", 9, 100)]);
+        insta::assert_snapshot!(check(&records, 80));
+        assert!(check(&[], 80).contains("No host can be called odd"));
+    }
+}

@@ -1,0 +1,152 @@
+//! What hosts are like, before anything is measured on them.
+
+use crate::style::{Paint, Style};
+use crate::words::{count, listed};
+use model::host::{Host, Medium, Storage};
+use model::units;
+use serde::Serialize;
+
+/// A host that was checked.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Checked {
+    /// What the user calls it.
+    pub called: String,
+    /// What it is like; `None` if it cannot be used.
+    pub found: Option<Found>,
+    /// Why it cannot be used.
+    pub reason: Option<String>,
+}
+
+/// What a host is like.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Found {
+    /// The machine.
+    pub host: Host,
+    /// The storage of the directory.
+    pub storage: Storage,
+    /// How far its time of day is ahead of that of the machine that asks, in nanoseconds.
+    pub clock_ahead_ns: i64,
+    /// The most that this may be wrong, in nanoseconds: half of the shortest round trip.
+    pub clock_error_ns: u64,
+    /// The other hosts that see a file which it created in the directory.
+    pub shares_with: Vec<String>,
+}
+
+/// The hosts in a few lines each, and what they share.
+pub fn hosts(checked: &[Checked], style: &Style) -> String {
+    let mut out = String::new();
+    for each in checked {
+        let paint = if each.found.is_some() { Paint::Strong } else { Paint::Doubt };
+        out.push_str(&style.wrap("", paint, &each.called));
+        let lines = match (&each.found, &each.reason) {
+            (Some(found), _) => vec![machine(found), directory(found)],
+            (None, reason) => {
+                let reason = reason.as_deref().unwrap_or("the reason is not known");
+                vec![format!("cannot be used: {reason}")]
+            }
+        };
+        out.extend(lines.iter().map(|line| style.wrap("  ", Paint::Plain, line)));
+    }
+    out.push('\n');
+    out.push_str(&style.wrap("", Paint::Plain, &together(checked)));
+    out
+}
+
+fn machine(found: &Found) -> String {
+    let Host { os, cores, cpu, no_io_uring, .. } = &found.host;
+    let ns = units::nanoseconds(found.clock_ahead_ns.unsigned_abs() as f64);
+    let error = units::nanoseconds(found.clock_error_ns as f64);
+    let is_ahead = if found.clock_ahead_ns < 0 { "behind" } else { "ahead" };
+    let ring = match no_io_uring {
+        None => "io_uring".to_string(),
+        Some(reason) => format!("no io_uring: {reason}"),
+    };
+    let cores = count(*cores as usize, "core");
+    format!("{os} · {cores} · {cpu} · {ring} · clock {ns} {is_ahead} (±{error})")
+}
+
+fn directory(found: &Found) -> String {
+    let Storage { directory, file_system, medium, devices, residency_probe, .. } = &found.storage;
+    let names: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
+    let below = match medium {
+        Medium::Ram => " in memory".to_string(),
+        Medium::Unseen => ", what is below cannot be seen from there".to_string(),
+        Medium::Block if names.is_empty() => String::new(),
+        Medium::Block => format!(" on {}", listed(&names)),
+    };
+    let mut parts = vec![format!("{}: {file_system}{below}", directory.display())];
+    let room = found.storage.room();
+    parts.extend(room.map(|(_, free)| format!("{} free", units::bytes_rounded(free))));
+    parts.push(match residency_probe {
+        Some(probe) => format!("its page cache is seen ({probe})"),
+        None => "its page cache cannot be seen".to_string(),
+    });
+    parts.push(match &found.shares_with[..] {
+        [] => "no other host sees it".to_string(),
+        others => format!("shared with {}", listed(others)),
+    });
+    parts.join(" · ")
+}
+
+/// Whether all hosts share the directory.
+fn together(checked: &[Checked]) -> String {
+    let found: Vec<&Found> = checked.iter().filter_map(|each| each.found.as_ref()).collect();
+    let lost = checked.len() - found.len();
+    let lost = match lost {
+        0 => String::new(),
+        lost => format!(" {} cannot be used.", count(lost, "host")),
+    };
+    let others = found.len().saturating_sub(1);
+    let share = match found.iter().map(|found| found.shares_with.len()).min() {
+        None => "No host can be used.".to_string(),
+        Some(0) if others == 0 => "One host shares nothing.".to_string(),
+        Some(least) if least == others => {
+            format!("All {} share the directory: a file of one is seen by all.", found.len())
+        }
+        Some(_) if found.iter().all(|found| found.shares_with.is_empty()) => {
+            "Each host has a directory of its own.".to_string()
+        }
+        Some(_) => "Only some of the hosts share the directory.".to_string(),
+    };
+    format!("{share}{lost}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::zoo;
+
+    fn one(called: &str, shares_with: &[&str]) -> Checked {
+        let found = Found {
+            host: zoo::host(),
+            storage: zoo::storage(),
+            clock_ahead_ns: -12_000_000,
+            clock_error_ns: 40_000,
+            shares_with: shares_with.iter().map(|name| name.to_string()).collect(),
+        };
+        Checked { called: called.to_string(), found: Some(found), reason: None }
+    }
+
+    fn lost(called: &str) -> Checked {
+        let reason = Some("it is down".to_string());
+        Checked { called: called.to_string(), found: None, reason }
+    }
+
+    #[test]
+    fn hosts_and_what_they_share() {
+        let all = [one("a", &["b"]), one("b", &["a"]), lost("c")];
+        insta::assert_snapshot!(hosts(&all, &Style { colour: false, width: 100 }));
+    }
+
+    #[test]
+    fn what_is_shared_is_said() {
+        let check = |all: &[Checked], expected: &str| {
+            assert!(together(all).starts_with(expected), "{}", together(all));
+        };
+        check(&[one("a", &["b"]), one("b", &["a"])], "All 2 share the directory");
+        check(&[one("a", &[]), one("b", &[])], "Each host has a directory of its own.");
+        check(&[one("a", &["b"]), one("b", &["a"]), one("c", &[])], "Only some");
+        check(&[one("a", &[]), lost("b")], "One host shares nothing. 1 host cannot be used.");
+        check(&[lost("a")], "No host can be used. 1 host");
+    }
+}

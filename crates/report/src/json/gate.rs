@@ -1,0 +1,77 @@
+//! The checks of a gate.
+
+use super::FORMAT;
+use crate::gate::gate_outcome;
+use assess::gate::Check;
+use assess::records::{LeftOut, RecordComparison};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a gate decided, by ioassay. Ratios are B over A.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "ioassay gate", rename = "Gate")]
+pub(super) struct Gate<'a> {
+    /// Version of this form. It increases when a field changes its meaning or goes away; new fields
+    /// may appear without.
+    format: u32,
+    /// The path of the record that it was held against.
+    a: &'a str,
+    /// The path of the other record.
+    b: &'a str,
+    /// `exceeded` if a loss is proved to exceed its limit, `within` if all are proved to be within,
+    /// else `cannot tell`.
+    outcome: &'static str,
+    /// Each limit in each case that both records have.
+    checks: Vec<OneCheck<'a>>,
+    /// Requested cases that are not compared.
+    left_out: &'a [LeftOut],
+}
+
+/// A limit in a case.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Check")]
+struct OneCheck<'a> {
+    /// The case's id in B.
+    id: &'a str,
+    /// What is watched: `throughput`, `p99`, `sync p99` or `cpu`.
+    metric: &'static str,
+    /// The largest loss that passes, as a share.
+    limit: f64,
+    /// B over A.
+    ratio: f64,
+    /// The lower end of the ratio's 95 % interval; null if too little is known for one.
+    low: Option<f64>,
+    /// Its upper end.
+    high: Option<f64>,
+    /// `exceeded`, `within` or `cannot tell`.
+    outcome: &'static str,
+    /// If it cannot tell: roughly how many invocations of both would decide; null if unknown.
+    needs_invocations: Option<usize>,
+}
+
+impl<'a> Gate<'a> {
+    pub(super) fn of(
+        versus: &'a RecordComparison,
+        checks: &[Check],
+        [a, b]: [&'a str; 2],
+    ) -> Gate<'a> {
+        let one = |check: &Check| OneCheck {
+            id: &versus.of(&versus.pairs[check.pair])[1].id,
+            metric: check.rule.watched.name(),
+            limit: check.rule.limit,
+            ratio: check.ratio,
+            low: check.interval.map(|(low, _)| low),
+            high: check.interval.map(|(_, high)| high),
+            outcome: check.outcome.name(),
+            needs_invocations: check.needs,
+        };
+        Gate {
+            format: FORMAT,
+            a,
+            b,
+            outcome: gate_outcome(versus, checks).name(),
+            checks: checks.iter().map(one).collect(),
+            left_out: &versus.left_out,
+        }
+    }
+}

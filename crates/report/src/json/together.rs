@@ -1,0 +1,111 @@
+//! What several hosts did together, in lockstep.
+
+use super::case::Skip;
+use super::storage::Storage;
+use super::{FORMAT, end_name};
+use assess::together::{self, HostsFinding, Joint};
+use model::axis::Axes;
+use model::case;
+use model::record::{Resumed, Tool};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A run of several hosts in lockstep, judged by ioassay from the records of all. Null means
+/// unknown, or that nothing can be said.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "ioassay lockstep", rename = "Lockstep")]
+pub(super) struct Together<'a> {
+    /// Version of this form. It increases when a field changes its meaning or goes away; new fields
+    /// may appear without.
+    format: u32,
+    /// The program that led the run.
+    tool: &'a Tool,
+    /// The start of the run: RFC 3339, UTC.
+    began: &'a str,
+    /// The recipe's name.
+    recipe: &'a str,
+    /// The planned rounds, over all invocations.
+    rounds: u32,
+    /// The seed of the first host, from which those of the others come.
+    seed: u64,
+    /// The number of hosts of the run; there are fewer in `hosts` if records are not given.
+    of: Option<u32>,
+    /// Whether all hosts share the directory: then each reads what the next one wrote.
+    shares_directory: Option<bool>,
+    /// The hosts, in their order.
+    hosts: Vec<Host<'a>>,
+    /// The requested cases on all hosts.
+    cases: Vec<Case<'a>>,
+    /// What the hosts' own evidence says, one entry per code, most severe first, with the message
+    /// of the first host that has it.
+    findings: &'a [HostsFinding],
+    /// The skipped cases, with reasons.
+    skips: Vec<Skip<'a>>,
+}
+
+impl Together<'_> {
+    pub(super) fn of(run: &together::Together) -> Together<'_> {
+        let first = &run.first;
+        Together {
+            format: FORMAT,
+            tool: &first.tool,
+            began: &first.began,
+            recipe: &first.recipe,
+            rounds: first.rounds,
+            seed: first.seed,
+            of: run.rank.map(|rank| rank.of),
+            shares_directory: run.rank.map(|rank| rank.shares),
+            hosts: run.hosts.iter().map(Host::of).collect(),
+            cases: run.cases.iter().map(|joint| Case { joint, case: &joint.case }).collect(),
+            findings: &run.findings,
+            skips: first.skips.iter().map(Skip::of).collect(),
+        }
+    }
+}
+
+/// A host.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LockstepHost")]
+struct Host<'a> {
+    /// What the user calls it.
+    called: &'a str,
+    /// The name and version of its operating system.
+    os: &'a str,
+    /// Its logical processors.
+    cores: u32,
+    /// How its record ends. `missing`: it is cut off, or the run continues.
+    #[schemars(extend("enum" = ["complete", "interrupted", "missing"]))]
+    end: &'static str,
+    /// Each time that the run went on after an interruption.
+    resumed: &'a [Resumed],
+    /// The parts of its record that could not be read.
+    damage: &'a [String],
+    /// The storage; null if the run used no file.
+    storage: Option<Storage<'a>>,
+}
+
+impl Host<'_> {
+    fn of(member: &together::Member) -> Host<'_> {
+        Host {
+            called: &member.called,
+            os: &member.os,
+            cores: member.cores,
+            end: end_name(&member.end),
+            resumed: &member.resumed,
+            damage: &member.damage,
+            storage: member.storage.as_ref().map(Storage::of),
+        }
+    }
+}
+
+/// A case on all hosts.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "JointCase")]
+struct Case<'a> {
+    /// The figures.
+    #[serde(flatten)]
+    joint: &'a Joint,
+    /// Its axes by name.
+    #[serde(with = "Axes")]
+    case: &'a case::Case,
+}

@@ -1,0 +1,393 @@
+//! What several hosts did together, in lockstep.
+
+use crate::frame::{said_skips, title};
+use crate::grid::{Cell, Grid, left, right};
+use crate::labels::Labels;
+use crate::missed::whom;
+use crate::style::{Paint, Style};
+use crate::words::{self, NONE, count, listed, short};
+use assess::finding::Verdict;
+use assess::stats::Estimate;
+use assess::together::{Clue, Doubt, HostsFinding, Joint, Member, Sign, Together};
+use assess::trend::Quantity;
+use model::case::Case;
+use model::record::End;
+use model::units;
+
+/// The table of all hosts together, the stragglers, the doubts, and what is wrong on each host.
+pub fn together(run: &Together, style: &Style) -> String {
+    let names = Labels::of(&run.first);
+    let mut out = style.paint(&title(&run.first), Paint::Strong);
+    out.push('\n');
+    out.extend(heads(run).iter().map(|line| style.wrap("", Paint::Plain, line)));
+    out.push('\n');
+    out.push_str(&table(run, &names).render(style));
+    out.push('\n');
+    let said = conclusions(run, &names);
+    out.extend(said.iter().map(|line| style.wrap("", Paint::Strong, line)));
+    let finding = |found: &HostsFinding| {
+        let severity = found.found.finding.severity;
+        let lead = format!("{:<7}", severity.name());
+        style.wrap(&lead, words::severity_paint(severity), &said_finding(found, &names))
+    };
+    let part = |lines: Vec<String>| {
+        let lines = lines.concat();
+        if lines.is_empty() { lines } else { format!("\n{lines}") }
+    };
+    out.push_str(&part(run.findings.iter().map(finding).collect()));
+    let line = |lead: &str, text: &String| style.wrap(lead, Paint::Faint, text);
+    let skips = said_skips(&run.first.skips, &|id| names.name(id));
+    out.push_str(&part(skips.iter().map(|text| line("skip   ", text)).collect()));
+    out.push_str(&part(notes(run).iter().map(|text| line("note   ", text)).collect()));
+    out
+}
+
+/// What the hosts' own evidence says against figures: a finding that several have is shown once,
+/// with the message of the first.
+pub(crate) fn said_finding(HostsFinding { found, hosts }: &HostsFinding, names: &Labels) -> String {
+    let cases = match &found.cases[..] {
+        [] => String::new(),
+        ids => format!(", {}", whom(ids, &|id| names.name(id))),
+    };
+    let finding = &found.finding;
+    format!("{} (on {}{cases}): {}", finding.code.name(), short(hosts), finding.message)
+}
+
+/// The hosts, those that are alike in one line, and what holds for all of them.
+pub(crate) fn heads(run: &Together) -> Vec<String> {
+    let mut kinds: Vec<(String, Vec<String>)> = Vec::new();
+    for Member { called, os, cores, storage, .. } in &run.hosts {
+        let place = storage.as_ref().map_or(String::new(), |storage| {
+            format!(" · {} · {}", storage.directory.display(), storage.file_system)
+        });
+        let kind = format!("{os} · {}{place}", count(*cores as usize, "core"));
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, hosts)) => hosts.push(called.clone()),
+            None => kinds.push((kind, vec![called.clone()])),
+        }
+    }
+    let all = format!(
+        "{} in lockstep: all begin each trial at the same moment; the figures are those of all \
+         together",
+        count(run.hosts.len(), "host")
+    );
+    let line = |(kind, hosts): &(String, Vec<String>)| format!("{}: {kind}", short(hosts));
+    let lines = std::iter::once(all).chain(kinds.iter().map(line));
+    lines.chain(shift(run)).collect()
+}
+
+/// What a reader of the records should know of the run.
+pub(crate) fn notes(run: &Together) -> Vec<String> {
+    let of = |is_it: &dyn Fn(&Member) -> bool| -> Option<String> {
+        let hosts = run.hosts.iter().filter(|member| is_it(member));
+        let hosts: Vec<String> = hosts.map(|member| member.called.clone()).collect();
+        (!hosts.is_empty()).then(|| short(&hosts))
+    };
+    let mut lines = Vec::new();
+    let times: Vec<String> = run.hosts.first().map_or(Vec::new(), |first| {
+        first.resumed.iter().map(|resumed| resumed.began.clone()).collect()
+    });
+    if !times.is_empty() {
+        lines.push(format!("the run was interrupted, and resumed at {}", listed(&times)));
+    }
+    let all = run.rank.map_or(0, |rank| rank.of as usize);
+    if run.hosts.len() < all {
+        let missing = all - run.hosts.len();
+        lines.push(format!("of {all} hosts, the records of {missing} are not given"));
+    }
+    let interrupted = of(&|member| member.end == End::Interrupted);
+    lines.extend(interrupted.map(|hosts| format!("{hosts}: the run was interrupted")));
+    let missing = of(&|member| member.end == End::Missing);
+    lines.extend(missing.map(|hosts| format!("{hosts}: the record has no end")));
+    for Member { called, damage, .. } in &run.hosts {
+        lines.extend(damage.iter().map(|problem| format!("{called}: {problem}")));
+    }
+    lines
+}
+
+/// Which files hosts read.
+fn shift(run: &Together) -> Option<String> {
+    let has = |is_of: fn(&Case) -> bool| run.first.cases.iter().any(|it| is_of(&it.case));
+    let (reads, names) = (has(|it| it.read().is_some()), has(|it| it.metadata().is_some()));
+    let rank = run.rank.filter(|rank| (reads || names) && rank.of > 1)?;
+    let said = match rank.shares {
+        true if reads => "all share the directory: each host reads what the next one wrote",
+        true => "all share the directory: each host uses cold names that the next one created",
+        false if names => {
+            "the directory is not shared: each host uses names that it created itself"
+        }
+        false => "the directory is not shared: each host reads what it wrote itself",
+    };
+    Some(said.to_string())
+}
+
+/// A row for each case.
+pub(crate) fn table(run: &Together, names: &Labels) -> Grid {
+    let mut grid = Grid::new(vec![
+        left("case", 0),
+        right("hosts", 1),
+        right("together", 0),
+        right("95 %", 3),
+        right("all active", 2),
+        right("op/s", 4),
+        right("p99", 2),
+        right("efficiency", 1),
+        left("slowest host", 1),
+        right("balance", 3),
+        right("skew", 3),
+        left("", 0),
+    ]);
+    for joint in &run.cases {
+        // Some cases move no bytes: only what they do counts.
+        let (unit, main): (fn(f64) -> String, _) = match Quantity::of(&joint.case) {
+            Quantity::BytesPerSecond => (units::rate, joint.throughput),
+            Quantity::NsPerOp => (words::per_second, joint.throughput.or(joint.iops)),
+        };
+        let rate = |estimate: Option<Estimate>| estimate.map(|estimate| unit(estimate.median));
+        let interval = main.map_or(NONE.to_string(), |estimate| {
+            words::interval(estimate.low, estimate.high, unit)
+        });
+        let per_second = joint.iops.map(|iops| words::per_second(iops.median));
+        let slowest = joint
+            .slowest
+            .as_ref()
+            .map(|slowest| format!("{} {}", slowest.host, words::times(slowest.ratio.median)));
+        let efficiency = joint.scaling.as_ref().map(|it| efficiency(&it.efficiency));
+        let plain = |text: String| Cell::new(text, Paint::Plain);
+        let or_none = |text: Option<String>| plain(text.unwrap_or_else(|| NONE.to_string()));
+        let paint = verdict_paint(joint.verdict);
+        // A void figure is not to be read alone.
+        let figure = |text: Option<String>| match (text, joint.verdict) {
+            (None, _) => NONE.to_string(),
+            (Some(text), Verdict::Void) => format!("({text})"),
+            (Some(text), _) => text,
+        };
+        grid.row(vec![
+            plain(names.name(&joint.id)),
+            plain(joint.hosts.len().to_string()),
+            Cell::new(figure(rate(main)), paint),
+            plain(interval),
+            plain(figure(rate(joint.common))),
+            plain(figure(per_second)),
+            plain(figure(joint.p99_ns.map(|ns| units::nanoseconds(ns as f64)))),
+            plain(figure(efficiency)),
+            or_none(slowest),
+            or_none(joint.balance.map(words::times)),
+            or_none(joint.start_skew_ns.map(units::nanoseconds)),
+            Cell::new(joint.verdict.name(), paint),
+        ]);
+    }
+    grid
+}
+
+/// The efficiency in per cent, with its interval.
+fn efficiency(estimate: &Estimate) -> String {
+    let whole = |share: f64| format!("{:.0}", 100.0 * share);
+    let interval = words::interval(estimate.low, estimate.high, whole);
+    format!("{} ({interval})", words::percent(100.0 * estimate.median))
+}
+
+fn verdict_paint(verdict: Verdict) -> Paint {
+    match verdict {
+        Verdict::Sound => Paint::Plain,
+        Verdict::Doubtful => Paint::Doubt,
+        Verdict::Void | Verdict::Unavailable => Paint::Void,
+    }
+}
+
+/// The stragglers, and the reasons to doubt what is said of all.
+pub(crate) fn conclusions(run: &Together, names: &Labels) -> Vec<String> {
+    stragglers(run, names).into_iter().chain(doubts(run, names)).collect()
+}
+
+/// The stragglers, with what their own evidence says.
+fn stragglers(run: &Together, names: &Labels) -> Vec<String> {
+    let straggles = |joint: &&Joint| joint.slowest.as_ref().is_some_and(|it| it.is_straggler);
+    let said = |joint: &Joint| {
+        let slowest = joint.slowest.as_ref()?;
+        let signs = slowest.signs.iter().map(sign).collect::<Vec<_>>();
+        let codes = slowest.doubts.iter().map(|code| code.name().to_string());
+        let why = match codes.chain(signs).collect::<Vec<_>>() {
+            none if none.is_empty() => "its own evidence does not say why".to_string(),
+            said => format!("its own evidence says: {}", said.join("; ")),
+        };
+        let range = words::times_interval(slowest.ratio.low, slowest.ratio.high)?;
+        Some(format!(
+            "{} is a straggler in {}: it had {} the median rate of the other hosts ({range}); \
+             {why}.",
+            slowest.host,
+            names.name(&joint.id),
+            words::times(slowest.ratio.median),
+        ))
+    };
+    run.cases.iter().filter(straggles).filter_map(said).collect()
+}
+
+/// What a straggler's counters show.
+fn sign(sign: &Sign) -> String {
+    let Sign { clue, own, others } = *sign;
+    let share = |what: &str| {
+        format!(
+            "{what} for {} of the time ({} on the others)",
+            words::percent(100.0 * own),
+            words::percent(100.0 * others)
+        )
+    };
+    match clue {
+        Clue::Throttled => share("throttled by its control group's CPU quota"),
+        Clue::Steal => share("its hypervisor gave its processors to others"),
+        Clue::Waited => share("its threads waited for a processor"),
+        Clue::Cpu => format!(
+            "it needed {} the CPU time of the others for a byte",
+            words::times(own / others)
+        ),
+        Clue::Device => format!(
+            "a request to its devices took {} ({} on the others)",
+            units::nanoseconds(own),
+            units::nanoseconds(others)
+        ),
+    }
+}
+
+/// The doubts, each kind once, with the worst case.
+fn doubts(run: &Together, names: &Labels) -> Vec<String> {
+    let all = || run.cases.iter().flat_map(|joint| joint.doubts.iter().map(move |it| (joint, it)));
+    let kind = |is_it: fn(&Doubt) -> Option<f64>, say: &dyn Fn(f64) -> String| {
+        let found: Vec<(&Joint, f64)> =
+            all().filter_map(|(joint, doubt)| Some((joint, is_it(doubt)?))).collect();
+        let worst = found.iter().map(|(_, much)| *much).max_by(f64::total_cmp)?;
+        let ids: Vec<String> = found.iter().map(|(joint, _)| joint.id.clone()).collect();
+        Some(format!("{}: {}", whom(&ids, &|id| names.name(id)), say(worst)))
+    };
+    let clock = kind(
+        |doubt| match doubt {
+            Doubt::ClockUncertain { share } => Some(*share),
+            _ => None,
+        },
+        &|share| {
+            format!(
+                "ClockUncertain: a host's clock is known to {} of a trial only, so it is not \
+                 known well when all were active; use a longer --time",
+                words::percent(100.0 * share)
+            )
+        },
+    );
+    let skew = kind(
+        |doubt| match doubt {
+            Doubt::StartSkew { share } => Some(*share),
+            _ => None,
+        },
+        &|share| {
+            format!(
+                "StartSkew: the last host began up to {} of a trial after the first; read 'all \
+                 active', or use a longer --time",
+                words::percent(100.0 * share)
+            )
+        },
+    );
+    let lost = kind(
+        |doubt| match doubt {
+            Doubt::HostLost { rounds, .. } => Some(*rounds as f64),
+            _ => None,
+        },
+        &|rounds| {
+            format!(
+                "HostLost: not all hosts measured all rounds; up to {} are left out, and the \
+                 figures are of the hosts in the column 'hosts'",
+                count(rounds as usize, "round")
+            )
+        },
+    );
+    [lost, clock, skew].into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::part::Whose;
+    use model::plan::{Role, Skip};
+    use model::rank::Rank;
+    use model::record::{Header, Record};
+    use model::trial::{HostClock, Outcome, Trial};
+    use model::zoo;
+    use std::convert::Infallible;
+
+    /// Hosts of which the second takes longer by this factor, and begins this much later.
+    fn hosts(factor: u64, later_ns: u64) -> Vec<(String, Record)> {
+        let mut hosts = Vec::new();
+        for (name, is_odd) in [("node1", false), ("node2", true), ("node3", false)] {
+            let mut record = zoo::record();
+            record.header.host.name = name.to_owned();
+            for trial in &mut record.trials {
+                trial.clock = Some(HostClock { ahead_ns: 0, drift_ns: 0, error_ns: 20_000 });
+                let Outcome::Done(sample) = &mut trial.outcome else { continue };
+                for span in sample.spans.iter_mut().filter(|_| is_odd) {
+                    span.end_ns = span.start_ns + factor * (span.end_ns - span.start_ns) + later_ns;
+                    span.start_ns += later_ns;
+                }
+            }
+            hosts.push((name.to_owned(), record));
+        }
+        hosts
+    }
+
+    fn check(records: &[(String, Record)]) -> String {
+        let read = |host: usize| {
+            let (called, record) = records[host].clone();
+            let header = Header { called: Some(called), ..record.header };
+            Ok::<_, Infallible>(Record { header, ..record })
+        };
+        let run = assess::together(records.len(), read);
+        let run = run.expect("memory can be read").expect("there are hosts");
+        together(&run, &Style { colour: false, width: 100 })
+    }
+
+    #[test]
+    fn equal_hosts() {
+        insta::assert_snapshot!(check(&hosts(1, 0)));
+    }
+
+    /// Two hosts that share a directory: both read a shared file, and the first one alone. The
+    /// second one has half the rate, and a quota that says why.
+    #[test]
+    fn one_host_and_two() {
+        let mut records = hosts(2, 0);
+        records.truncate(2);
+        for (number, (_, record)) in (0..).zip(&mut records) {
+            let plan = &mut record.header.plan;
+            plan.rank = Some(Rank { number, of: 2, seed: 1, shares: true });
+            plan.cases[0].case.io_mut().expect("it reads").files = Whose::Shared;
+            let mut alone = plan.cases[0].clone();
+            alone.case.io_mut().expect("it reads").hosts = 1;
+            let mut none = alone.case.clone();
+            none.io_mut().expect("it reads").hosts = 3;
+            let reason = "it needs 3 hosts, and there are 2".to_owned();
+            plan.skips.push(Skip { case: none, reason });
+            if number > 0 {
+                alone.role = Role::Elsewhere;
+            }
+            plan.cases.push(alone);
+            let own: Vec<Trial> = record.trials.iter().filter(|_| number == 0).cloned().collect();
+            record.trials.extend(own.into_iter().map(|trial| Trial { case: 1, ..trial }));
+            for trial in &mut record.trials {
+                trial.evidence.throttled_ns = Some(u64::from(number) * 900_000_000);
+            }
+        }
+        let said = check(&records).split_whitespace().collect::<Vec<_>>().join(" ");
+        for expected in [
+            "all share the directory: each host reads what the next one wrote",
+            "node2 is a straggler in",
+            "throttled by its control group's CPU quota for",
+            "it needs 3 hosts, and there are 2",
+        ] {
+            assert!(said.contains(expected), "no '{expected}': {said}");
+        }
+    }
+
+    #[test]
+    fn a_straggler_a_late_host_and_a_lost_one() {
+        let mut records = hosts(2, 40_000_000);
+        records[2].1.trials.truncate(7);
+        insta::assert_snapshot!(check(&records));
+    }
+}

@@ -1,0 +1,103 @@
+//! Programs that only packaging needs. The test command does not install them.
+
+use super::arch::{self, Arch};
+use crate::{install, programs, python};
+use anyhow::{Context, Result, ensure};
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use xshell::{Shell, cmd};
+
+/// Programs, each with its Debian package.
+const PROGRAMS: [(&str, &str); 5] = [
+    ("git", "git"),
+    ("lintian", "lintian"),
+    ("rpm", "rpm"),
+    ("mmdebstrap", "mmdebstrap"),
+    ("unshare", "util-linux"),
+];
+
+/// The Debian package of the programs that emulate other processors.
+const EMULATORS: &str = "qemu-user";
+
+/// Cargo's subcommands that make packages. These versions make equal packages of equal programs.
+const SUBCOMMANDS: [(&str, &str); 3] =
+    [("cargo-deb", "3.8.0"), ("cargo-generate-rpm", "0.21.1"), ("cargo-cyclonedx", "0.5.9")];
+
+/// What makes wheels.
+const MATURIN: &str = "maturin==1.16.0";
+
+/// The programs that make packages.
+#[derive(Debug)]
+pub(super) struct Tools {
+    /// The `PATH` with cargo's subcommands.
+    pub(super) path: String,
+    pub(super) maturin: PathBuf,
+}
+
+/// Finds what making packages needs, and installs in `folder` what is missing.
+///
+/// # Errors
+/// Names what is missing and cannot be installed.
+pub(super) fn tools(shell: &Shell, folder: &Path) -> Result<Tools> {
+    for arch in arch::ALL {
+        add_target(shell, arch)?;
+    }
+    let mut folders = Vec::new();
+    for (name, version) in SUBCOMMANDS {
+        let place = folder.join(format!("{name}-{version}"));
+        if !place.join("bin").join(name).is_file() {
+            println!("cargo install {name}@{version}");
+            let options = ["--quiet", "--locked", "--root"];
+            let installed = programs::cargo(shell).arg("install").args(options).arg(&place);
+            installed.arg(format!("{name}@{version}")).run()?;
+        }
+        folders.push(place.join("bin"));
+    }
+    let before = env::var_os("PATH").unwrap_or_default();
+    let path = env::join_paths(folders.into_iter().chain(env::split_paths(&before)))?;
+    let path = path.into_string().ok().context("the PATH is not text")?;
+    let python = python::environment(&folder.join("maturin"), &[MATURIN], "maturin")?;
+    Ok(Tools { path, maturin: python.with_file_name("maturin") })
+}
+
+/// Ensures that the programs that try packages are installed, as root on Debian.
+///
+/// # Errors
+/// Names one that is missing and cannot be installed.
+pub(super) fn for_trying(shell: &Shell) -> Result<()> {
+    let is_root = cmd!(shell, "id -u").quiet().read()? == "0";
+    ensure!(is_root, "trying packages needs a root of their own: run this as root");
+    for (program, package) in PROGRAMS {
+        if !install::is_there(program) {
+            install::package(shell, package)?;
+        }
+    }
+    let others = arch::ALL.into_iter().filter(|arch| !arch.is_of_this_machine());
+    if !others.map(emulator).all(|program| install::is_there(&program)) {
+        install::package(shell, EMULATORS)?;
+    }
+    Ok(())
+}
+
+/// The program that runs another processor's programs.
+pub(super) fn emulator(arch: Arch) -> String {
+    format!("qemu-{}", arch.name)
+}
+
+/// Ensures that Rust has its library for `arch`.
+fn add_target(shell: &Shell, arch: Arch) -> Result<()> {
+    let target = arch.target();
+    let is_there = || {
+        let mut rustc = Command::new("rustc");
+        rustc.args(["--print", "target-libdir", "--target", &target]);
+        programs::read(rustc, 0..=0).is_ok_and(|folder| Path::new(folder.trim()).is_dir())
+    };
+    if !is_there() {
+        println!("rustup target add {target}");
+        // This may fail without rustup or a network; the check below reports it.
+        let _ = shell.cmd("rustup").args(["target", "add", &target]).quiet().run();
+    }
+    ensure!(is_there(), "Rust's library for {target} is missing: rustup target add {target}");
+    Ok(())
+}
