@@ -7,6 +7,7 @@
 //! samples (Welch); of runs whose rounds alternated, each round of one has its partner in the
 //! other, so what disturbs both cancels out (t of the paired ratios).
 
+use crate::finding::Verdict;
 use crate::invocations::{INVOCATIONS_LEAST, Round, TwoLevel, Welch};
 use crate::records::{Basis, Pair, RecordComparison};
 use crate::significance::{LEVEL, holm};
@@ -37,16 +38,19 @@ named! {
 pub struct Rule {
     /// What is watched.
     pub watched: Watched,
-    /// The largest loss that passes, as a share: of throughput, what is missing; of the others,
-    /// what is added.
+    /// The largest loss that passes, as a share: of throughput, what is missing, which is less
+    /// than 1; of the others, what is added.
     pub limit: f64,
 }
+
+/// The largest limit of what is added: a hundred times as much is no gate.
+const MOST: f64 = 100.0;
 
 /// A limit that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is not a limit: write WHAT > N%, where WHAT is slower (or throughput), p99, sync p99 or \
-     cpu, and N is from 0 to below 100"
+     cpu, and N is from 0 to below 100, or for latency and cpu to {most}", most = MOST * 100.0
 )]
 pub struct RuleError(String);
 
@@ -64,7 +68,11 @@ impl FromStr for Rule {
         let percent = limit.trim().strip_suffix('%').ok_or_else(error)?;
         let percent: f64 = percent.trim_end().parse().map_err(|_| error())?;
         let limit = percent / 100.0;
-        if (0.0..1.0).contains(&limit) { Ok(Rule { watched, limit }) } else { Err(error()) }
+        let is_possible = match watched {
+            Watched::Throughput => (0.0..1.0).contains(&limit),
+            Watched::P99 | Watched::SyncP99 | Watched::Cpu => (0.0..=MOST).contains(&limit),
+        };
+        if is_possible { Ok(Rule { watched, limit }) } else { Err(error()) }
     }
 }
 
@@ -95,6 +103,8 @@ pub struct Check {
     pub outcome: Outcome,
     /// If it is open: roughly how many invocations of both runs would decide; `None` if unknown.
     pub needs: Option<usize>,
+    /// Whether a figure of either side is doubtful.
+    pub is_in_doubt: bool,
 }
 
 /// Workers round a latency by up to 1/256: the variance of a logarithm that this alone causes.
@@ -140,7 +150,6 @@ fn check(
         Watched::P99 | Watched::SyncP99 | Watched::Cpu => (log_ratio, rule.limit.ln_1p()),
     };
     let found = match &paired {
-        _ if versus.is_same => None,
         Some(ratios) => two_level(ratios).map(|two| Welch::of_paired(&two, rounding(rule.watched))),
         None => compared(&logs, pair, rule.watched, log_ratio),
     };
@@ -153,11 +162,8 @@ fn check(
         }),
         outcome: Outcome::Open,
         needs: None,
+        is_in_doubt: both.iter().any(|side| side.verdict == Verdict::Doubtful),
     };
-    if versus.is_same {
-        (check.outcome, check.interval) = (Outcome::Within, Some((1.0, 1.0)));
-        return Some((check, 1.0));
-    }
     match found {
         Some(found) if loss + found.half_width <= limit => check.outcome = Outcome::Within,
         Some(found) if !found.is_by_runs => {
@@ -258,9 +264,19 @@ mod tests {
         check(" sync  p99 > 12.5 %", Watched::SyncP99, 0.125);
         check("p99 > 0%", Watched::P99, 0.0);
         check("cpu > 10%", Watched::Cpu, 0.1);
-        for refused in
-            ["", "slower", "slower > 5", "faster > 5%", "p99 > 100%", "cpu > -1%", "> 5%"]
-        {
+        check("p99 > 200%", Watched::P99, 2.0);
+        check("sync p99 > 10000%", Watched::SyncP99, 100.0);
+        for refused in [
+            "",
+            "slower",
+            "slower > 5",
+            "faster > 5%",
+            "slower > 100%",
+            "p99 > 10001%",
+            "cpu > -1%",
+            "cpu > inf%",
+            "> 5%",
+        ] {
             let error = refused.parse::<Rule>().unwrap_err().to_string();
             assert!(error.contains("WHAT > N%"), "{refused}: {error}");
         }

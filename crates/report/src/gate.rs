@@ -1,7 +1,6 @@
 //! The checks of a gate: which loss exceeds its limit.
 
 use crate::grid::{Cell, Grid, left, right};
-use crate::markup::block;
 use crate::records::{head, left_lines, name, names};
 use crate::style::{Paint, Style};
 use crate::words::{NONE, count, times, times_interval};
@@ -41,20 +40,17 @@ pub fn gate_of_run(
     head(versus, paths, style) + &gate(versus, checks, style) + &left_lines(versus, style)
 }
 
-/// The same as Markdown, for a pull request.
-pub fn markdown_of_gate(versus: &RecordComparison, checks: &[Check]) -> String {
-    let title = match gate_outcome(versus, checks) {
+/// What a gate decided, as a title.
+pub(crate) fn title(versus: &RecordComparison, checks: &[Check]) -> &'static str {
+    match gate_outcome(versus, checks) {
         Outcome::Exceeded => "The gate fails",
         Outcome::Open => "The gate cannot tell",
         Outcome::Within => "The gate passes",
-    };
-    let closing = block(&closing(versus, checks));
-    let table =
-        if checks.is_empty() { String::new() } else { table(versus, checks).markdown() + "\n" };
-    format!("## {title}\n\n{closing}\n\n{table}")
+    }
 }
 
-fn table(versus: &RecordComparison, checks: &[Check]) -> Grid {
+/// A row for each check.
+pub(crate) fn table(versus: &RecordComparison, checks: &[Check]) -> Grid {
     let names = names(versus);
     let mut grid = Grid::new(vec![
         left("case", 0),
@@ -73,7 +69,7 @@ fn table(versus: &RecordComparison, checks: &[Check]) -> Grid {
         let texts = [
             name(versus.of(&versus.pairs[check.pair]), &names),
             check.rule.watched.name().to_string(),
-            times(check.ratio),
+            times(check.ratio) + if check.is_in_doubt { "?" } else { "" },
             interval.unwrap_or(NONE.to_string()),
             limit(check),
             outcome(check),
@@ -102,11 +98,26 @@ fn outcome(check: &Check) -> String {
     }
 }
 
+const NO_CHANCE: &str = "which chance does not explain";
+
 /// More than a run can have decide nothing.
 const MOST: usize = INVOCATIONS_MAX as usize;
 
 /// What all checks decide, and what to do.
-fn closing(versus: &RecordComparison, checks: &[Check]) -> String {
+pub(crate) fn closing(versus: &RecordComparison, checks: &[Check]) -> String {
+    let doubts = match checks.iter().filter(|check| check.is_in_doubt).count() {
+        0 => String::new(),
+        1 => " 1 check rests on a doubtful figure (?): the report of its record says why."
+            .to_string(),
+        some => format!(
+            " {some} checks rest on doubtful figures (?): the reports of their records say why."
+        ),
+    };
+    decision(versus, checks) + &doubts
+}
+
+/// The outcome, its reason and what to do.
+fn decision(versus: &RecordComparison, checks: &[Check]) -> String {
     let number = |outcome: Outcome| checks.iter().filter(|it| it.outcome == outcome).count();
     let all = count(checks.len(), "check");
     let lost = match versus.left_out.len() {
@@ -117,7 +128,8 @@ fn closing(versus: &RecordComparison, checks: &[Check]) -> String {
         Outcome::Exceeded => {
             let slower = match number(Outcome::Exceeded) {
                 0 => "none lose more than their limit".to_string(),
-                some => format!("{some} lose more than their limit, which chance does not explain"),
+                1 => format!("1 loses more than its limit, {NO_CHANCE}"),
+                some => format!("{some} lose more than their limit, {NO_CHANCE}"),
             };
             let broken = match versus.broken() {
                 0 => String::new(),

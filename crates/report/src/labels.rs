@@ -178,6 +178,8 @@ impl<'a> Labels<'a> {
         let is_new = |p: &Phrase| p.axis != "cache" || p.said != place.0;
         let of_kind = of_kind.filter(|phrase| !self.said.contains(&phrase.axis));
         let mut phrases: Vec<Phrase> = of_kind.into_iter().chain(said.filter(is_new)).collect();
+        // The engine `write` says that it writes.
+        phrases.dedup_by(|engine, kind| engine.said == kind.said);
         if !self.last.is_empty() {
             let more = self.last.get(&case.id()).into_iter().flatten();
             let is_missing = |axis: &&&Axis| phrases.iter().all(|known| known.axis != axis.name);
@@ -433,7 +435,7 @@ mod tests {
             with_block(4096),
             with_block(8192),
         ];
-        assert_eq!(labels_of(&cases), ["write write 4KiB", "write pwrite 8KiB", "4KiB", "8KiB"]);
+        assert_eq!(labels_of(&cases), ["write 4KiB", "write pwrite 8KiB", "4KiB", "8KiB"]);
         let said = Labels::of_cases(cases.iter()).said_once();
         assert!(said.contains("touch sum and a file of 1MiB; write: write, as-is"), "{said}");
     }

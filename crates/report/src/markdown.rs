@@ -5,6 +5,7 @@ use crate::command;
 use crate::control;
 use crate::fleet;
 use crate::frame;
+use crate::gate;
 use crate::grid::{Cell, Grid, left};
 use crate::labels::Labels;
 use crate::markup::{block, fenced, inline};
@@ -18,6 +19,7 @@ use crate::words::{NONE, UNITS, sentence};
 use assess::Assessment;
 use assess::finding::Verdict;
 use assess::fleet::Fleet;
+use assess::gate::Check;
 use assess::records::RecordComparison;
 use assess::summary::Summary;
 use assess::together::Together;
@@ -58,10 +60,37 @@ pub fn markdown_of_records(versus: &RecordComparison, paths: [&str; 2]) -> Strin
     let mut page = Page::titled(&format!("{tool} · {} · B compared with A", versus.a.recipe));
     let [a, b] = records::origins(versus, paths);
     page.list(&[format!("A: {a}"), format!("B: {b}")]);
+    page.warnings(&records::missing(versus));
     page.warnings(&records::obstacles(versus));
     page.paragraph(&records::closing(versus));
     page.common(&records::names(versus).said_once());
     page.table(&records::table(versus));
+    page.section("Also not the same", said(&records::others(versus)));
+    page.section("Left out", said(&records::left_out(&versus.left_out)));
+    page.text
+}
+
+/// A gate's checks as Markdown, beneath a comparison of the two records.
+pub fn markdown_of_gate(versus: &RecordComparison, checks: &[Check]) -> String {
+    let mut page = Page::titled(gate::title(versus, checks));
+    page.paragraph(&gate::closing(versus, checks));
+    page.checks(versus, checks);
+    page.text
+}
+
+/// A gate as Markdown, for a pull request: the answer first, then both records and the checks.
+pub fn markdown_of_gate_run(
+    versus: &RecordComparison,
+    checks: &[Check],
+    paths: [&str; 2],
+) -> String {
+    let mut page = Page::titled(gate::title(versus, checks));
+    page.paragraph(&gate::closing(versus, checks));
+    page.warnings(&records::missing(versus));
+    let [a, b] = records::origins(versus, paths);
+    page.list(&[format!("A: {a}"), format!("B: {b}")]);
+    page.common(&records::names(versus).said_once());
+    page.checks(versus, checks);
     page.section("Also not the same", said(&records::others(versus)));
     page.section("Left out", said(&records::left_out(&versus.left_out)));
     page.text
@@ -140,6 +169,13 @@ impl Page {
 
     fn table(&mut self, grid: &Grid) {
         self.part(&grid.markdown());
+    }
+
+    /// The table of a gate's checks; omitted if there are none.
+    fn checks(&mut self, versus: &RecordComparison, checks: &[Check]) {
+        if !checks.is_empty() {
+            self.table(&gate::table(versus, checks));
+        }
     }
 
     /// A titled list; omitted if it has no lines.

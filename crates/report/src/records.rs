@@ -1,6 +1,6 @@
 //! Two records compared: their differences, each case in both, and the conclusions.
 
-use crate::frame::on;
+use crate::frame::{self, on};
 use crate::grid::{Cell, Grid, left, right};
 use crate::labels::{Labels, common_line};
 use crate::sentence::said_ratio;
@@ -46,7 +46,7 @@ pub(crate) fn head(versus: &RecordComparison, paths: [&str; 2], style: &Style) -
     let [a, b] = origins(versus, paths);
     let mut out = style.wrap("A  ", Paint::Strong, &a);
     out.push_str(&style.wrap("B  ", Paint::Strong, &b));
-    for text in obstacles(versus) {
+    for text in missing(versus).into_iter().chain(obstacles(versus)) {
         out.push_str(&style.wrap("! ", Paint::Doubt, &text));
     }
     for text in others(versus) {
@@ -60,6 +60,15 @@ pub(crate) fn head(versus: &RecordComparison, paths: [&str; 2], style: &Style) -
 /// The paths and the runs of both records.
 pub(crate) fn origins(versus: &RecordComparison, paths: [&str; 2]) -> [String; 2] {
     [origin(paths[0], &versus.a), origin(paths[1], &versus.b)]
+}
+
+/// What is missing in either record, in lines: it was stopped, cut off or damaged.
+pub fn missing(versus: &RecordComparison) -> Vec<String> {
+    let of = |(side, assessment)| {
+        let texts = frame::missing(assessment).into_iter();
+        texts.map(move |text| format!("{side}: {text}")).collect::<Vec<_>>()
+    };
+    [("A", &versus.a), ("B", &versus.b)].into_iter().flat_map(of).collect()
 }
 
 /// Other differences, in lines.

@@ -8,8 +8,12 @@ use anyhow::{Context, Result};
 use std::path::Path;
 use xshell::{Shell, cmd};
 
-/// Files of the root that an archive has.
-const FILES: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
+/// Files of the root that an archive has, by their endings: the documents and the licenses. With
+/// the folders, the README's links lead somewhere without a network.
+const FILES: [&str; 3] = [".md", "-MIT", "-APACHE"];
+
+/// Folders of the root that an archive has.
+const FOLDERS: [&str; 2] = ["docs", "peers"];
 
 /// The name of an archive, without the ending, and of the folder in it.
 pub(super) fn name(version: &str, arch: Arch) -> String {
@@ -25,9 +29,10 @@ pub(super) fn make(source: &Source, arch: Arch, out: &Path) -> Result<()> {
         shell.create_dir(folder.join(inside))?;
     }
     shell.copy_file(program::path(source, arch), &folder)?;
-    for file in FILES {
+    for file in shell.read_dir(".")?.iter().filter(|path| is_document(path)) {
         shell.copy_file(file, &folder)?;
     }
+    cmd!(shell, "cp --recursive {FOLDERS...} {folder}").quiet().run()?;
     for page in shell.read_dir(source.staged().join("man"))? {
         shell.copy_file(page, folder.join("man"))?;
     }
@@ -35,6 +40,11 @@ pub(super) fn make(source: &Source, arch: Arch, out: &Path) -> Result<()> {
         shell.copy_file(source.staged().join("complete").join(name), folder.join("complete"))?;
     }
     pack(shell, &folder, out, &source.seconds)
+}
+
+/// Whether an archive has this file of the root.
+fn is_document(path: &Path) -> bool {
+    FILES.iter().any(|end| path.to_string_lossy().ends_with(end))
 }
 
 /// Packs `folder` into an archive of its name in the folder `out`. The archive depends on names,
@@ -72,6 +82,23 @@ mod tests {
         }
         pack(&shell, &folder, place.path(), "1700000000").expect("tar and gzip are there");
         fs::read(place.path().join("it.tar.gz")).expect("it was just made")
+    }
+
+    #[test]
+    fn the_links_of_the_readme_lead_to_what_an_archive_has() {
+        let readme = fs::read_to_string(crate::root().join("README.md")).expect("it is there");
+        let is_packed = |target: &str| match target.split_once('/') {
+            Some((folder, _)) => FOLDERS.contains(&folder),
+            None => is_document(Path::new(target)),
+        };
+        assert!(is_packed("README.md") && is_packed("docs/use.md") && !is_packed("xtask/src"));
+        let targets = readme.split("](").skip(1).filter_map(|after| after.split([')', '#']).next());
+        let inside: Vec<&str> =
+            targets.filter(|target| !target.is_empty() && !target.contains("://")).collect();
+        assert!(inside.len() > 20, "{inside:?}");
+        for target in inside {
+            assert!(is_packed(target), "an archive has no '{target}'");
+        }
     }
 
     #[test]

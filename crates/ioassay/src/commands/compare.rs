@@ -2,7 +2,7 @@
 
 use super::fleet;
 use super::hosts::Form;
-use super::{DONE, Terminal, say, tell};
+use super::{DONE, Terminal, say};
 use crate::args::kept::CompareArgs;
 use crate::store;
 use anyhow::{Result, bail};
@@ -37,9 +37,9 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
              use --anyway:\n  {obstacles}"
         );
     }
-    // For a gate, that all fail in B is an answer.
-    if args.fail_if.is_empty() || versus.broken() == 0 {
-        check_pairs(&versus, [path_a, path_b])?;
+    match args.fail_if.is_empty() {
+        true => check_pairs(&versus, [path_a, path_b])?,
+        false => check_gate(&versus, [path_a, path_b])?,
     }
     if args.json {
         // Stdout has one document: that of the checks, if there are any.
@@ -72,20 +72,23 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
 /// If one is not a record.
 pub(super) fn read([a, b]: [&Path; 2]) -> Result<RecordComparison> {
     // Each record is judged and dropped before the next is read.
-    let judge = |path: &Path| -> Result<Judged> {
-        let record = store::read(path)?;
-        for problem in &record.damage {
-            tell(&format!("warning: '{}': {problem}", shown(path)))?;
-        }
-        Ok(Judged::of(record))
-    };
+    let judge = |path: &Path| store::read(path).map(Judged::of);
     let (judged_a, judged_b) = (judge(a)?, judge(b)?);
     let kept = store::kept(&folders([a, b]), &judged_b.header().plan.recipe);
     Ok(assess::compare(judged_a, judged_b, &kept))
 }
 
+/// Refuses what no gate can judge: one record twice, and two that share no figure, unless because
+/// all fail in B, which is an answer.
+pub(super) fn check_gate(versus: &RecordComparison, [a, b]: [&str; 2]) -> Result<()> {
+    if versus.is_same {
+        bail!("'{a}' (A) and '{b}' (B) are one record: a gate needs two runs");
+    }
+    if versus.broken() == 0 { check_pairs(versus, [a, b]) } else { Ok(()) }
+}
+
 /// Refuses two records that share no figure.
-pub(super) fn check_pairs(versus: &RecordComparison, [a, b]: [&str; 2]) -> Result<()> {
+fn check_pairs(versus: &RecordComparison, [a, b]: [&str; 2]) -> Result<()> {
     if versus.pairs.is_empty() {
         bail!("'{a}' (A) and '{b}' (B) have nothing to compare{}", why(versus));
     }
@@ -135,6 +138,7 @@ fn folders(records: [&Path; 2]) -> Vec<PathBuf> {
 /// The reason for each left-out case, one per line.
 fn why(versus: &RecordComparison) -> String {
     let say = |LeftOut { id, reason, .. }: &LeftOut| format!("\n  {id}: {reason}");
-    let all: String = versus.left_out.iter().map(say).collect();
+    let missing = report::missing(versus).into_iter().map(|text| format!("\n  {text}"));
+    let all: String = versus.left_out.iter().map(say).chain(missing).collect();
     if all.is_empty() { ": they have no requested case".to_string() } else { format!(":{all}") }
 }

@@ -20,13 +20,13 @@ pub fn execute(code: Option<&str>) -> Result<u8> {
     match code {
         Some(given) => {
             let code = find(given)?;
-            let text = section(code).unwrap_or_default();
+            let text = plain(section(code).unwrap_or_default());
             say(&format!("{code}\n\n{text}\n\n{LEGEND}"))?;
         }
         None => {
             for code in Code::ALL {
                 let text = section(*code).unwrap_or_default();
-                say(&format!("{:<20} {}", code.name(), first_sentence(text)))?;
+                say(&format!("{:<20} {}", code.name(), plain(&first_sentence(text))))?;
             }
         }
     }
@@ -56,6 +56,11 @@ fn section(code: Code) -> Option<&'static str> {
     let text = METHODOLOGY.split_once(&heading)?.1;
     let end = text.find("\n#").unwrap_or(text.len());
     Some(text[..end].trim())
+}
+
+/// Markdown as it reads on a terminal: names in quotes, and nothing emphasized.
+fn plain(markdown: &str) -> String {
+    markdown.replace('*', "").replace('`', "'")
 }
 
 /// The first sentence of the definition, up to a colon or semicolon, without the leading severity

@@ -141,13 +141,11 @@ fn judge(args: &GateArgs, [a, b]: [&Path; 2], style: &Style) -> Result<u8> {
         let obstacles = report::obstacles(&versus).join("\n  ");
         bail!("'{path_a}' (A) and this run (B) measure different things:\n  {obstacles}");
     }
-    if versus.broken() == 0 {
-        compare::check_pairs(&versus, [path_a, path_b])?;
-    }
+    compare::check_gate(&versus, [path_a, path_b])?;
     let checks = gate(&versus, &args.fail_if);
     let text = match (args.json, args.markdown) {
         (true, _) => report::json_of_gate(&versus, &checks, [path_a, path_b]),
-        (_, true) => report::markdown_of_gate(&versus, &checks),
+        (_, true) => report::markdown_of_gate_run(&versus, &checks, [path_a, path_b]),
         _ => report::gate_of_run(&versus, &checks, [path_a, path_b], style),
     };
     say(text.trim_end())?;

@@ -26,8 +26,7 @@ pub fn execute(records: &[PathBuf], into: Option<&Path>) -> Result<u8> {
     let mut order = Vec::new();
     for path in store::expand(records)? {
         // It must be a record, but what is damaged in it is the reader's to judge.
-        let damage = store::read(&path)?.damage;
-        for problem in damage {
+        for problem in store::read(&path)?.damage {
             tell(&format!("note: '{}': {problem}", path.display()))?;
         }
         let lines = store::lines_of(&path);

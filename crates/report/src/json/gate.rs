@@ -21,6 +21,8 @@ pub(super) struct Gate<'a> {
     /// `exceeded` if a loss is proved to exceed its limit, `within` if all are proved to be within,
     /// else `cannot tell`.
     outcome: &'static str,
+    /// What is missing in a record: it was stopped, cut off or damaged.
+    missing: Vec<String>,
     /// Each limit in each case that both records have.
     checks: Vec<OneCheck<'a>>,
     /// Requested cases that are not compared.
@@ -47,6 +49,8 @@ struct OneCheck<'a> {
     outcome: &'static str,
     /// If it cannot tell: roughly how many invocations of both would decide; null if unknown.
     needs_invocations: Option<usize>,
+    /// Whether a figure of either side is doubtful; the report of its record says why.
+    is_in_doubt: bool,
 }
 
 impl<'a> Gate<'a> {
@@ -64,12 +68,14 @@ impl<'a> Gate<'a> {
             high: check.interval.map(|(_, high)| high),
             outcome: check.outcome.name(),
             needs_invocations: check.needs,
+            is_in_doubt: check.is_in_doubt,
         };
         Gate {
             format: FORMAT,
             a,
             b,
             outcome: gate_outcome(versus, checks).name(),
+            missing: crate::records::missing(versus),
             checks: checks.iter().map(one).collect(),
             left_out: &versus.left_out,
         }

@@ -22,6 +22,8 @@ pub(super) struct Compared<'a> {
     b: Origin<'a>,
     /// Whether both are the same record.
     is_same: bool,
+    /// What is missing in a record: it was stopped, cut off or damaged.
+    missing: Vec<String>,
     /// Differences that make figures incomparable; empty unless that was overruled.
     obstacles: &'a [Apart],
     /// Other differences.
@@ -39,6 +41,7 @@ impl<'a> Compared<'a> {
             a: Origin::of(&versus.a, paths[0]),
             b: Origin::of(&versus.b, paths[1]),
             is_same: versus.is_same,
+            missing: crate::records::missing(versus),
             obstacles: &versus.obstacles,
             others: &versus.others,
             pairs: versus.pairs.iter().map(|pair| Pair::of(versus, pair)).collect(),

@@ -2,7 +2,6 @@
 
 use super::sheet::{Section, Sheet, facts, list, pictures, scroll};
 use super::{CASES_MAX, answer, compared, found, origin};
-use crate::frame;
 use crate::labels::Labels;
 use crate::picture::pictures_of_records;
 use crate::records::{self, closing, left_out, name, obstacles, origin as said_origin, speed};
@@ -29,10 +28,6 @@ pub fn page_of_records(versus: &RecordComparison, paths: [&str; 2]) -> String {
         Section::new("b", "Record B", one(paths[1], &versus.b)),
     ];
     let sides = [("A", paths[0], &versus.a), ("B", paths[1], &versus.b)];
-    let missing = |(side, _, assessment): &(&str, &str, &Assessment)| {
-        let texts = frame::missing(assessment).into_iter();
-        texts.map(|text| format!("{side}: {}", sentence(&text))).collect::<Vec<_>>()
-    };
     let about = |(side, path, assessment): &(&str, &str, &Assessment)| {
         format!("{side}: {}", said_origin(path, assessment))
     };
@@ -40,7 +35,7 @@ pub fn page_of_records(versus: &RecordComparison, paths: [&str; 2]) -> String {
         title: format!("Two records of {} compared", versus.a.recipe),
         when: None,
         about: sides.iter().map(about).collect(),
-        warnings: sides.iter().flat_map(missing).collect(),
+        warnings: records::missing(versus).iter().map(|text| sentence(text)).collect(),
         sections,
     }
     .render()

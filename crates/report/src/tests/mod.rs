@@ -12,6 +12,7 @@ mod markdown;
 mod tables;
 mod damaged;
 mod engines;
+mod gate;
 mod kept;
 mod narrow;
 mod page;
