@@ -24,7 +24,7 @@ def answer(rows):
     if memory is None or not files:
         return None
     device = [row for row in files if row.is_served("device")]
-    cached = fastest(row for row in files if row.is_served("page-cache"))
+    cached = fastest(row for row in files if row.is_served("page-cache") and not row.case.rate)
     one = [row for row in device if row.case.depth == 1 and row.case.threads == 1
            and row.case.block == LATENCY_BLOCK and row.case.pattern == "random"]
     latencies = [(row.verdict != "sound", row.histogram.percentile("p50")) for row in one]
@@ -38,7 +38,7 @@ def answer(rows):
 def contest(rows):
     """Ranks rows by their main rate."""
     return lead([(row, row.throughput, row.rates()) for row in rows
-                 if row.throughput and row.stands])
+                 if row.throughput and row.stands and not row.case.rate])
 
 
 def is_limited_in_part(storage):

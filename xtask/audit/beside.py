@@ -1,6 +1,7 @@
 """The counters of a trial without what the actors beside its case did."""
 
 import topology
+from writing import sync_calls
 
 # What a file system may write for a byte, and for a sync.
 WRITES_MOST = 1.25
@@ -28,14 +29,20 @@ def written(actors, case, storage):
     if most is None:
         return None
     amounts = []
-    for one, _ in writers:
+    for one, actor in writers:
         done, told = one["outcome"].get("done"), one["evidence"].get("task_write_bytes")
         if done is None or told is None:
             return None
-        syncs = sum(count for _, count in done["syncs"]["counts"])
-        ops = sum(span["ops"] for span in done["spans"])
-        amounts.append(int(told * WRITES_MOST) + METADATA_OF_SYNC * max(syncs, ops))
+        amounts.append(int(told * WRITES_MOST) + METADATA_OF_SYNC * syncs_of(actor, done))
     return sum(amounts) * most
+
+
+def syncs_of(actor, done):
+    """How often an actor made durable what it had written."""
+    if actor.sync == "dsync":
+        return sum(span["ops"] - span.get("read_ops", 0) for span in done["spans"])
+    told = sum(count for _, count in done["syncs"]["counts"])
+    return max(told, sync_calls(actor, done["spans"]))
 
 
 def own(evidence, told, case, cases, storage, sharing=None):

@@ -60,9 +60,9 @@ def in_flight(case):
 
 
 def flows(row):
-    """Whether a row moves the bytes of a file, and has the device to itself."""
+    """Whether a row moves the bytes of a file, has the device to itself, and no schedule."""
     moves = row.file or (row.write and row.case.op != "sync")
-    return bool(moves) and not row.case.beside and not row.case.read_share
+    return bool(moves) and not row.case.beside and not row.case.read_share and not row.case.rate
 
 
 def fastest_direct(rows, writes):

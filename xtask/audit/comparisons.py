@@ -106,7 +106,8 @@ def axes_of(row):
 
 
 def comparisons(rows):
-    asked = [row for row in rows if row.stands and row.role == "asked"]
+    # Those on a schedule have its rate.
+    asked = [row for row in rows if row.stands and row.role == "asked" and not row.case.rate]
     return of_engines(asked) + of_peers(asked) + of_advice(asked) + of_submission(asked) \
         + of_loops(asked)
 

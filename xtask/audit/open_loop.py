@@ -1,5 +1,7 @@
 """The figures of a case with a rate, and what its schedule says of them."""
 
+from itertools import zip_longest
+
 from figures import NS, latencies
 from intervals import Histogram, median
 
@@ -50,8 +52,9 @@ def offered(one):
 
 
 def backlog(one):
-    most = [max(span["backlog"]) for span in one.spans if span.get("backlog")]
-    return sum(most) if most else None
+    told = [span["backlog"] for span in one.spans if span.get("backlog")]
+    # A thread that ended earlier has no backlog in later steps.
+    return max(map(sum, zip_longest(*told, fillvalue=0))) if told else None
 
 
 def spin_share(one):

@@ -23,6 +23,7 @@ mod gates;
 mod lab;
 mod crates;
 mod dist;
+mod disturbed;
 mod test;
 mod bench;
 mod honesty;

@@ -50,12 +50,13 @@ pub(crate) fn output(mut command: Command, good: RangeInclusive<i32>) -> Result<
     Ok(output)
 }
 
-/// The cargo that runs this program.
+/// The cargo that runs this program, in a shell.
 pub(crate) fn cargo(shell: &Shell) -> Cmd<'_> {
     shell.cmd(own_cargo()).quiet()
 }
 
-fn own_cargo() -> OsString {
+/// The cargo that runs this program.
+pub(crate) fn own_cargo() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 

@@ -5,7 +5,7 @@
 //! printed.
 
 use crate::programs::cargo;
-use crate::{audit, crates, fuzz, install, lab, simulate, tidy};
+use crate::{audit, crates, disturbed, fuzz, install, lab, simulate, tidy};
 use anyhow::{Result, ensure};
 use std::env;
 use std::path::Path;
@@ -37,13 +37,11 @@ type Step = (&'static str, Action);
 /// How a step is performed.
 enum Action {
     Own(fn(&Shell, &Path) -> Result<()>),
-    /// A cargo subcommand with its options.
-    Cargo(&'static str),
     /// A cargo subcommand of a component of the toolchain, by rustup's name.
     Component(&'static str, &'static str),
 }
 
-use Action::{Cargo, Component, Own};
+use Action::{Component, Own};
 
 const LINTS: &str = "clippy --quiet --workspace --all-targets -- -D warnings";
 
@@ -55,7 +53,7 @@ const STEPS: [Step; 11] = [
     ("crates", Own(crates::check)),
     ("64-bit ARM", Own(|shell, _| check_arm(shell))),
     ("simulations", Own(|_, root| simulate::check(root))),
-    ("tests", Cargo("test --workspace --no-fail-fast -- --include-ignored")),
+    ("tests", Own(|_, root| disturbed::run(root))),
     ("fuzz", Own(|_, root| fuzz::run(root, &fuzz::Options::default()))),
     ("audit", Own(|_, root| audit::test(root))),
     ("laboratory", Own(|_, root| lab::check(root))),
@@ -134,7 +132,7 @@ fn perform(action: &Action, shell: &Shell, root: &Path, demand: Demand) -> Resul
                 Demand::Everything => End::Failed,
             });
         }
-        Component(_, line) | Cargo(line) => line,
+        Component(_, line) => line,
     };
     println!("cargo {line}");
     cargo(shell).args(line.split(' ')).run()?;

@@ -1,6 +1,6 @@
 //! The evidence of a trial without what the actors beside it did.
 
-use model::case::{Cache, Case, WriteWork};
+use model::case::{Cache, Case, Sync, WriteWork};
 use model::evidence::Evidence;
 use model::host::Storage;
 use model::layer::Amplification;
@@ -89,11 +89,12 @@ fn sum(actors: &[(&Beside, &Actor)], of: impl Fn(&Beside, &Actor) -> Option<u64>
 fn written_at_most(actors: &[(&Beside, &Actor)], writes: Amplification) -> Option<u64> {
     let most = writes.most?;
     sum(actors, |beside, actor| {
-        if actor.case.write().is_none() {
-            return Some(0);
-        }
+        let Some(work) = actor.case.write() else { return Some(0) };
         let sample = beside.outcome.sample()?;
-        let syncs = sample.syncs.count().max(sample.ops());
+        let syncs = match work.sync {
+            Sync::Dsync => sample.written_ops(),
+            _ => sample.syncs.count().max(work.sync_calls(&sample.spans)),
+        };
         let data = (beside.evidence.task_write_bytes? as f64 * WRITES_MOST) as u64;
         let all = data.saturating_add(syncs.saturating_mul(METADATA_OF_SYNC));
         Some(all.saturating_mul(most.into()))
@@ -118,8 +119,8 @@ fn written_past_cache(actors: &[(&Beside, &Actor)], writes: Amplification) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::case::{Allocation, Io, ReadWork, Sync, Work};
-    use model::sample::Sample;
+    use model::case::{Allocation, Io, ReadWork, Work};
+    use model::sample::{Sample, Span};
     use model::trial::Outcome;
     use model::zoo;
 
@@ -127,7 +128,17 @@ mod tests {
 
     /// The evidence of a trial of `case` beside `actor`, which read and wrote as many MiB. The
     /// devices read 100 MiB and wrote 60.
-    fn check(case: Work, actor: Work, [read, written]: [Option<u64>; 2]) -> Evidence {
+    fn check(case: Work, actor: Work, moved: [Option<u64>; 2]) -> Evidence {
+        check_with(case, actor, moved, &Sample::default())
+    }
+
+    /// The same, where the actor has this sample.
+    fn check_with(
+        case: Work,
+        actor: Work,
+        [read, written]: [Option<u64>; 2],
+        sample: &Sample,
+    ) -> Evidence {
         let mut plan = Plan::new("test", 10, 0.025, 1);
         plan.actors = vec![Actor::own("other", Case::own(actor))];
         let mib = |count: Option<u64>| count.map(|count| count * MIB);
@@ -136,7 +147,7 @@ mod tests {
         trial.evidence.device_write_bytes = Some(60 * MIB);
         trial.beside = vec![Beside {
             name: "other".to_string(),
-            outcome: Outcome::Done(Sample::default()),
+            outcome: Outcome::Done(sample.clone()),
             evidence: Evidence {
                 task_read_bytes: mib(read),
                 task_write_bytes: mib(written),
@@ -146,6 +157,25 @@ mod tests {
             read_back: None,
         }];
         own_evidence(&plan, &Case::own(case), &trial, None).into_owned()
+    }
+
+    /// 2048 blocks of 4 KiB, and a sync after every 512: four times its metadata, not 2048 times.
+    #[test]
+    fn metadata_is_that_of_syncs_and_not_of_operations() {
+        let sample = Sample {
+            spans: vec![Span { ops: 2048, bytes: 8 * MIB, ..Span::default() }],
+            ..Sample::default()
+        };
+        let written = |sync, every| {
+            let Work::Write(work) = writer(Cache::AsIs, sync) else { panic!("it writes") };
+            let work = Work::Write(WriteWork { every, ..work });
+            let all =
+                check_with(Work::Read(ReadWork::default()), work, [Some(0), Some(8)], &sample);
+            all.device_write_bytes
+        };
+        assert_eq!(written(Sync::Fdatasync, 512), Some((60 - 10 - 1) * MIB));
+        assert_eq!(written(Sync::None, 0), Some((60 - 10) * MIB));
+        assert_eq!(written(Sync::Dsync, 0), Some(0));
     }
 
     fn writer(cache: Cache, sync: Sync) -> Work {

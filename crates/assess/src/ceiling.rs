@@ -245,8 +245,8 @@ struct Flow {
 impl Flow {
     /// `None` if a row moves no bytes of a file.
     fn of(row: &Row) -> Option<Flow> {
-        // Beside others, a case shows what they leave of a device.
-        if !row.measured.case.beside.is_empty() {
+        // Beside others, a case shows what they leave of a device; on a schedule, the schedule.
+        if !row.measured.case.beside.is_empty() || row.measured.case.is_open() {
             return None;
         }
         let bytes_in_flight = |block: u64, depth: u32, threads: u32| {

@@ -62,9 +62,11 @@ const INTEREST_MEMORY: f64 = 0.02;
 /// Compares requested cases that differ only in engine, only in peer, only in advice, or only in
 /// how they use io_uring.
 ///
-/// Void cases are excluded, and so are pairs with different sources, such as a cache and a disk.
+/// Void cases are excluded, and so are pairs with different sources, such as a cache and a disk,
+/// and open loops: if two hold one schedule, their rates are equal.
 pub(crate) fn comparisons<'a, 'r>(rows: &'a [Row<'r>]) -> Vec<Comparison> {
-    let asked = || rows.iter().filter(|row| row.stands() && row.measured.role == Role::Asked);
+    let has_own_rate = |row: &&Row| row.stands() && !row.measured.case.is_open();
+    let asked = || rows.iter().filter(has_own_rate).filter(|row| row.measured.role == Role::Asked);
     // Peers' engines are compared with ioassay's own, if it has an equivalent, and otherwise with
     // each other.
     let own: HashSet<Case> =

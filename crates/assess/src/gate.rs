@@ -13,9 +13,10 @@ use crate::records::{Basis, Pair, RecordComparison};
 use crate::significance::{LEVEL, holm};
 use crate::trials::{Fate, Figures, TrialFigures};
 use crate::{comparison, summary::Summary};
+use model::case::Case;
 use model::named;
 use model::plan::Plan;
-use model::record::Header;
+use model::writing::Sync;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
@@ -88,6 +89,17 @@ named! {
     }
 }
 
+/// What a gate decided.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gate {
+    /// Each rule in each case that it watches.
+    pub checks: Vec<Check>,
+    /// Rules that watch no case, such as the syncs of reads.
+    pub idle: Vec<Rule>,
+    /// The outcome of all.
+    pub outcome: Outcome,
+}
+
 /// A rule applied to a case that both records have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
@@ -95,12 +107,15 @@ pub struct Check {
     pub pair: usize,
     /// The rule.
     pub rule: Rule,
-    /// B relative to A.
-    pub ratio: f64,
+    /// B relative to A; `None` if a side has no such figure.
+    pub ratio: Option<f64>,
     /// The 95 % interval of the ratio; `None` if too little is known for one.
     pub interval: Option<(f64, f64)>,
     /// The outcome.
     pub outcome: Outcome,
+    /// How many counted rounds of either side have no such figure, such as a percentile of too few
+    /// operations. Those are often the slow ones, so that the others decide nothing.
+    pub unmeasured: usize,
     /// If it is open: roughly how many invocations of both runs would decide; `None` if unknown.
     pub needs: Option<usize>,
     /// Whether a figure of either side is doubtful.
@@ -110,9 +125,9 @@ pub struct Check {
 /// Workers round a latency by up to 1/256: the variance of a logarithm that this alone causes.
 const ROUNDING: f64 = 1.0 / (256.0 * 256.0 * 12.0);
 
-/// Applies `rules` to all pairs of a comparison. A case that has no such figure, such as the syncs
-/// of a read, is not checked.
-pub fn gate(versus: &RecordComparison, rules: &[Rule]) -> Vec<Check> {
+/// Applies `rules` to all pairs of a comparison. A rule that does not fit a case, such as the syncs
+/// of a read, does not watch it. What fits and was not measured is open.
+pub fn gate(versus: &RecordComparison, rules: &[Rule]) -> Gate {
     let pairs = versus.pairs.iter().enumerate();
     let all = pairs.flat_map(|(index, pair)| rules.iter().map(move |rule| (index, pair, *rule)));
     let mut checks: Vec<(Check, f64)> =
@@ -124,7 +139,18 @@ pub fn gate(versus: &RecordComparison, rules: &[Rule]) -> Vec<Check> {
             (check.outcome, check.needs) = (Outcome::Exceeded, None);
         }
     }
-    checks.into_iter().map(|(check, _)| check).collect()
+    let checks: Vec<Check> = checks.into_iter().map(|(check, _)| check).collect();
+    let watches = |rule: &&Rule| checks.iter().any(|check| check.rule == **rule);
+    let idle: Vec<Rule> = rules.iter().filter(|rule| !watches(rule)).copied().collect();
+    let has = |outcome: Outcome| checks.iter().any(|check| check.outcome == outcome);
+    let outcome = if has(Outcome::Exceeded) || versus.broken() > 0 {
+        Outcome::Exceeded
+    } else if has(Outcome::Open) || !idle.is_empty() || !versus.left_out.is_empty() {
+        Outcome::Open
+    } else {
+        Outcome::Within
+    };
+    Gate { checks, idle, outcome }
 }
 
 /// A check before the correction: it is open, or within the limit. With it, the probability of such
@@ -135,15 +161,31 @@ fn check(
     rule: Rule,
 ) -> Option<(Check, f64)> {
     let both = versus.of(pair);
-    let logs = [0, 1].map(|side| logs(both[side], &versus.headers[side].plan, rule.watched));
+    let sides = [0, 1].map(|side| logs(both[side], &versus.headers[side].plan, rule.watched));
+    let unmeasured = sides.iter().map(|(_, unmeasured)| unmeasured).sum();
+    let logs = sides.map(|(logs, _)| logs);
+    if logs.iter().all(Vec::is_empty) && !fits(rule.watched, &both[0].case) {
+        return None;
+    }
     let middle = |logs: &[Round]| {
         crate::middle::median(&crate::invocations::exchangeable(logs)).filter(|_| !logs.is_empty())
     };
-    let paired = alternate(&versus.headers).then(|| log_ratios(&logs));
+    let paired = versus.is_paired().then(|| log_ratios(&logs));
     let log_ratio = match &paired {
-        Some(ratios) => middle(ratios)?,
-        None => middle(&logs[1])? - middle(&logs[0])?,
+        Some(ratios) => middle(ratios),
+        None => middle(&logs[1]).zip(middle(&logs[0])).map(|(b, a)| b - a),
     };
+    let mut check = Check {
+        pair: index,
+        rule,
+        ratio: log_ratio.map(f64::exp),
+        interval: None,
+        outcome: Outcome::Open,
+        unmeasured,
+        needs: None,
+        is_in_doubt: both.iter().any(|side| side.verdict == Verdict::Doubtful),
+    };
+    let Some(log_ratio) = log_ratio.filter(|_| unmeasured == 0) else { return Some((check, 1.0)) };
     // The loss and its limit on one scale, on which more is worse.
     let (loss, limit) = match rule.watched {
         Watched::Throughput => (-log_ratio, -(1.0 - rule.limit).ln()),
@@ -153,17 +195,8 @@ fn check(
         Some(ratios) => two_level(ratios).map(|two| Welch::of_paired(&two, rounding(rule.watched))),
         None => compared(&logs, pair, rule.watched, log_ratio),
     };
-    let mut check = Check {
-        pair: index,
-        rule,
-        ratio: log_ratio.exp(),
-        interval: found.map(|found| {
-            ((log_ratio - found.half_width).exp(), (log_ratio + found.half_width).exp())
-        }),
-        outcome: Outcome::Open,
-        needs: None,
-        is_in_doubt: both.iter().any(|side| side.verdict == Verdict::Doubtful),
-    };
+    check.interval = found
+        .map(|found| ((log_ratio - found.half_width).exp(), (log_ratio + found.half_width).exp()));
     match found {
         Some(found) if loss + found.half_width <= limit => check.outcome = Outcome::Within,
         Some(found) if !found.is_by_runs => {
@@ -196,11 +229,6 @@ fn rounding(watched: Watched) -> f64 {
     if watched == Watched::Throughput { 0.0 } else { ROUNDING }
 }
 
-/// Whether the rounds of both records alternated.
-fn alternate(headers: &[Header; 2]) -> bool {
-    headers[0].alternates.is_some() && headers[0].alternates == headers[1].alternates
-}
-
 /// The second side relative to the first in each round that both have.
 fn log_ratios(logs: &[Vec<Round>; 2]) -> Vec<Round> {
     let place = |round: &Round| (round.invocation, round.round);
@@ -222,11 +250,22 @@ fn needs(sides: &[Vec<Round>], rule: Rule, base: &Summary) -> Option<usize> {
     Some(comparison::invocations_needed(variance, effect).max(least + 1))
 }
 
-/// The logarithms of a case's counted rounds.
-fn logs(case: &Summary, plan: &Plan, watched: Watched) -> Vec<Round> {
+/// Whether a case of this kind has such a figure, if it is measured for long enough.
+fn fits(watched: Watched, case: &Case) -> bool {
+    let is_call = |sync: Sync| !matches!(sync, Sync::None | Sync::Dsync);
+    match watched {
+        Watched::Throughput | Watched::Cpu => true,
+        Watched::P99 => case.memory().is_none(),
+        // A single sync at the end has no percentiles.
+        Watched::SyncP99 => case.write().is_some_and(|work| work.every > 0 && is_call(work.sync)),
+    }
+}
+
+/// The logarithms of a case's counted rounds, and the number of those that have no such figure.
+fn logs(case: &Summary, plan: &Plan, watched: Watched) -> (Vec<Round>, usize) {
+    let counted = || case.trials.iter().filter(|trial| matches!(trial.fate, Fate::Counted));
     let round = |trial: &TrialFigures| {
-        let figures = trial.figures.as_ref().filter(|_| matches!(trial.fate, Fate::Counted))?;
-        let value = value(figures, watched).filter(|value| *value > 0.0)?;
+        let value = value(trial.figures.as_ref()?, watched).filter(|value| *value > 0.0)?;
         Some(Round {
             invocation: trial.invocation,
             round: trial.round,
@@ -234,7 +273,9 @@ fn logs(case: &Summary, plan: &Plan, watched: Watched) -> Vec<Round> {
             value: value.ln(),
         })
     };
-    case.trials.iter().filter_map(round).collect()
+    let logs: Vec<Round> = counted().filter_map(round).collect();
+    let unmeasured = counted().count() - logs.len();
+    (logs, unmeasured)
 }
 
 fn value(figures: &Figures, watched: Watched) -> Option<f64> {

@@ -147,6 +147,10 @@ fn bytes_until(span: &Span, ns: u64) -> Option<f64> {
         let from = index.saturating_mul(PROGRESS_NS);
         // The last step is partial and ends with the span.
         let step = length_ns.saturating_sub(from).min(PROGRESS_NS);
+        if step == 0 {
+            // A damaged record may have more steps than its span lasts.
+            break;
+        }
         if ns >= from.saturating_add(step) {
             bytes += *moved as f64;
         } else {
@@ -169,4 +173,23 @@ fn on_our_clock(span: &Span, clock: HostClock) -> Span {
 /// The estimate of one value for each round.
 pub(crate) fn estimate(values: impl Iterator<Item = invocations::Round>) -> Option<Estimate> {
     Estimate::of_rounds(&values.collect::<Vec<_>>(), Looks::None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_that_lasts_longer_than_its_span_ends_with_it() {
+        let span = Span {
+            end_ns: PROGRESS_NS + PROGRESS_NS / 2,
+            bytes: 30,
+            progress: vec![10, 10, 5, 5],
+            ..Span::default()
+        };
+        let at = |steps: f64| bytes_until(&span, (steps * PROGRESS_NS as f64) as u64);
+        assert_eq!(at(0.5), Some(5.0));
+        assert_eq!(at(1.25), Some(15.0));
+        assert_eq!(at(9.0), Some(20.0));
+    }
 }

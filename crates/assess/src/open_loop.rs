@@ -7,7 +7,7 @@ use crate::latency::{Each, Latency, Percentiles, UNSENT_NS};
 use crate::measured::Measured;
 use crate::percentile::Percentile;
 use crate::stats::{Estimate, median};
-use model::sample::{Latencies, Sample};
+use model::sample::{Latencies, Sample, Span};
 use model::units::NS_PER_SECOND;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -71,6 +71,18 @@ pub(crate) fn due(sample: &Sample) -> u64 {
     sample.ops().saturating_add(sample.unsent())
 }
 
+/// The most operations due but not completed at the end of a step, over all threads; `None` if the
+/// trial is shorter than a step.
+fn largest_backlog(sample: &Sample) -> Option<u64> {
+    let of_thread = |span: &Span, step: usize| span.backlog.get(step).copied().unwrap_or(0);
+    let steps = sample.spans.iter().map(|span| span.backlog.len()).max()?;
+    let at = |step| {
+        let all = sample.spans.iter().map(|span| of_thread(span, step));
+        all.fold(0, u64::saturating_add)
+    };
+    (0..steps).map(at).max()
+}
+
 impl OpenLoop {
     /// The figures of a case; `None` for a closed loop, and without a trial.
     pub(crate) fn of(measured: &Measured) -> Option<OpenLoop> {
@@ -85,13 +97,6 @@ impl OpenLoop {
         // A damaged record may have any counts.
         let unsent = samples().map(Sample::unsent).fold(0, u64::saturating_add);
         let all = samples().map(due).fold(0, u64::saturating_add);
-        let largest = |trial: &Counted| {
-            let of_threads = trial.sample.spans.iter().map(|span| span.backlog.iter().max());
-            let all =
-                of_threads.map(|most| most.copied().unwrap_or(0)).fold(0, u64::saturating_add);
-            let is_known = trial.sample.spans.iter().any(|span| !span.backlog.is_empty());
-            is_known.then_some(all as f64)
-        };
         let waits = |trial: &Counted| {
             let threads = trial.sample.spans.len() as u64;
             let ns = trial.sample.elapsed_ns().saturating_mul(threads);
@@ -107,8 +112,26 @@ impl OpenLoop {
             response: Latency::of(&measured.latencies(|trial| Cow::Owned(responses(trial.sample)))),
             submit_lag_ns: median(&measured.values(lag)),
             unsent,
-            backlog: median(&measured.values(largest)),
+            backlog: median(&measured.values(|trial| Some(largest_backlog(trial.sample)? as f64))),
             spin_share: median(&measured.values(waits)),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backlog_is_that_of_all_threads_at_one_moment() {
+        let largest = |backlogs: &[&[u64]]| {
+            let span = |backlog: &&[u64]| Span { backlog: backlog.to_vec(), ..Span::default() };
+            let spans = backlogs.iter().map(span).collect();
+            largest_backlog(&Sample { spans, ..Sample::default() })
+        };
+        assert_eq!(largest(&[&[100, 0, 3], &[0, 90]]), Some(100));
+        assert_eq!(largest(&[&[100, 0, 3], &[7, 90, 99]]), Some(107));
+        assert_eq!(largest(&[&[], &[]]), None, "no trial is as long as a step");
+        assert_eq!(largest(&[&[u64::MAX], &[1]]), Some(u64::MAX));
     }
 }

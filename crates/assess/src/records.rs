@@ -2,7 +2,7 @@
 
 use crate::assessment::{Assessment, assessment, rows};
 use crate::comparison::{self, Comparison, Difference};
-use crate::finding::{Code, Finding, Verdict};
+use crate::finding::{Code, Finding, Severity, Verdict};
 use crate::invocations::{INVOCATIONS_LEAST, Round, RunToRun, TwoLevel, Welch};
 use crate::invocations::{exchangeable, run_to_run};
 use crate::matching::{Match, across, matches, taken};
@@ -121,6 +121,12 @@ impl RecordComparison {
     /// The number of cases that work in A, and fail or bring wrong data in B.
     pub fn broken(&self) -> usize {
         self.left_out.iter().filter(|case| case.is_broken).count()
+    }
+
+    /// Whether the rounds of both records alternated in one run.
+    pub fn is_paired(&self) -> bool {
+        let [a, b] = &self.headers;
+        a.alternates.is_some() && a.alternates == b.alternates
     }
 
     /// The two summaries of a pair.
@@ -332,9 +338,13 @@ fn with_needs(mut pair: Pair, both: [&[Round]; 2]) -> Pair {
     pair
 }
 
-/// Whether each of its trials failed, or what it read was wrong: no noise does that.
+/// Whether half of its trials or all failed, or what it read was wrong: no noise does that.
 fn fails(case: &Summary) -> bool {
-    let is_wrong = |finding: &Finding| finding.code == Code::DigestMismatch;
+    let is_wrong = |finding: &Finding| match finding.code {
+        Code::DigestMismatch => true,
+        Code::FailedTrials => finding.severity == Severity::Void,
+        _ => false,
+    };
     let has_failed = case.n == 0 && !case.failures.is_empty();
     (case.verdict == Verdict::Void && has_failed) || case.findings.iter().any(is_wrong)
 }

@@ -48,6 +48,26 @@ pub(crate) fn scaling(step: &Step, all: &[Step]) -> Option<Scaling> {
 /// The case, however many hosts measure it.
 fn without_hosts(case: &Case) -> Case {
     let mut case = case.clone();
-    case.io_mut().into_iter().for_each(|io| io.hosts = 0);
+    case.hosts_mut().into_iter().for_each(|hosts| *hosts = 0);
     case
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::case::{MetadataWork, ReadWork, Work};
+
+    #[test]
+    fn a_case_is_the_same_on_any_number_of_hosts() {
+        for work in [Work::Read(ReadWork::default()), Work::Metadata(MetadataWork::default())] {
+            let case = Case::own(work);
+            let on = |number| {
+                let mut case = case.clone();
+                *case.hosts_mut().expect("hosts can share it") = number;
+                case
+            };
+            assert_ne!(on(1), on(4));
+            assert_eq!(without_hosts(&on(1)), without_hosts(&on(4)));
+        }
+    }
 }

@@ -219,6 +219,11 @@ impl LineProcess {
         }
     }
 
+    /// Bytes of the line that is still arriving.
+    pub fn arriving(&self) -> usize {
+        self.line.len()
+    }
+
     /// Why a process that sent nothing for so long is unusable.
     pub fn silent_for(&self, patience: Duration) -> String {
         let Manners { name, silence, .. } = &self.manners;

@@ -147,14 +147,26 @@ impl Peers {
         self.programs.iter().map(|program| program.peer.clone()).collect()
     }
 
-    /// Lets `program`, an executable file, measure in place of what the peer `name` builds.
+    /// Lets `program`, an executable file, measure in place of what the peer `name` builds, with the
+    /// same arguments.
     ///
     /// # Errors
-    /// If there is no such peer.
+    /// If there is no such peer, or an interpreter starts it.
     pub fn replace(&mut self, name: &str, program: &Path) -> Result<()> {
         let row = self.programs.iter_mut().find(|row| row.peer.name == name);
         let row = row.with_context(|| format!("there is no peer '{name}'"))?;
-        row.run = vec![program.display().to_string()];
+        let (own, arguments) = row.run.split_first().context("a peer has a command")?;
+        let needs_build = |word: &String| word.contains("{build}") || word.contains("{source}");
+        if !own.contains('/') || arguments.iter().any(needs_build) {
+            bail!(
+                "'{}' cannot take the place of the peer '{name}', which is started by '{}': its \
+                 'run' must begin with the program's path, and name nothing else that is built",
+                program.display(),
+                row.run.join(" ")
+            );
+        }
+        let arguments = arguments.to_vec();
+        row.run = [vec![program.display().to_string()], arguments].concat();
         (row.source, row.headers) = (None, Vec::new());
         (row.version, row.build, row.counting) = (Vec::new(), Vec::new(), None);
         Ok(())
@@ -384,6 +396,23 @@ mod tests {
         assert_eq!(names.len(), 8);
         let build = programs[7].build.join(" ");
         assert_eq!(build, "zcc-2 -O3 -march=native -DUNROLLED -o {build}/peer");
+    }
+
+    #[test]
+    fn a_program_takes_the_place_of_another_with_its_arguments() {
+        let replaced = |run: &str| {
+            let text = format!("[[peer]]\nname = 'it'\nrun = [{run}]\nengines = ['pread']\n");
+            let programs = parse(&text, None, &no_source).expect("the table is whole");
+            let mut peers = Peers { programs };
+            peers.replace("it", Path::new("/tmp/new"))?;
+            anyhow::Ok(peers.programs[0].run.join(" "))
+        };
+        let run = replaced("'/opt/it', '--cache=1'").expect("a path starts it");
+        assert_eq!(run, "/tmp/new --cache=1");
+        for run in ["'zvm', 'it'", "'/opt/it', '{build}/library'"] {
+            let error = replaced(run).expect_err(run).to_string();
+            assert!(error.contains("which is started by"), "{error}");
+        }
     }
 
     #[test]

@@ -49,6 +49,12 @@ impl Interrupted {
             let is_limited = plan.sustain.is_some() || plan.budget.is_some();
             !is_limited && (0..plan.rounds).all(|round| so_far.has_whole(round))
         };
+        if record.header.alternates.is_some() {
+            bail!(
+                "the record '{path}' is one side of a gate, whose rounds alternated with the \
+                 other's: begin a new gate"
+            );
+        }
         if record.end == End::Complete {
             bail!("nothing is left to measure: the record '{path}' is complete");
         }

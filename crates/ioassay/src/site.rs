@@ -306,7 +306,11 @@ impl Site<'_> {
         let outcome = worker.perform(job.case.time().saturating_add(slack(&job.case)))?;
         *evidence = witness::counters::between(&before, &counters.after());
         beside::after(companions);
-        self.barrier.map_or(Ok(()), Barrier::end)?;
+        // Hosts wait for each other's end. One whose trial failed says so at once, so that it fails
+        // on all.
+        if let (Some(barrier), Outcome::Done(_)) = (self.barrier, &outcome) {
+            barrier.end()?;
+        }
         // Files and memory held by one worker must not affect the next one, or a cache state.
         worker.dismiss()?;
         Ok(outcome)
@@ -326,6 +330,8 @@ pub(crate) struct Left {
     pub(crate) unlinked: bool,
     /// Guards the user's own file, once a peer has had access to it.
     pub(crate) guard: Option<Guard>,
+    /// The names that were last made for another host, which removes them if all goes well.
+    pub(crate) made_for_another: Option<NamesInUse>,
 }
 
 impl Left {

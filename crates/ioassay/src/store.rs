@@ -8,6 +8,7 @@ mod newest;
 pub use newest::newest;
 pub use place::Place;
 pub use reports::{check_report, keep_page, keep_report};
+use several::Lines;
 pub use several::{expand, header, lines_of};
 
 use crate::input;
@@ -44,6 +45,8 @@ enum Fate {
     Printed,
     /// It is lost with this process, for this reason. The file is in memory, to judge the run.
     Lost(String),
+    /// Only this process reads it. The file is in memory.
+    Passing,
 }
 
 impl Store {
@@ -80,6 +83,14 @@ impl Store {
     /// If there is no memory for it.
     pub fn unkept(header: Header, reason: String) -> Result<Store> {
         Store::in_memory(header, Fate::Lost(reason))
+    }
+
+    /// A record that only this process reads.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn in_passing(header: Header) -> Result<Store> {
+        Store::in_memory(header, Fate::Passing)
     }
 
     fn in_memory(header: Header, fate: Fate) -> Result<Store> {
@@ -155,7 +166,7 @@ impl Store {
     pub fn why_unkept(&self) -> Option<&str> {
         match &self.fate {
             Fate::Lost(reason) => Some(reason),
-            Fate::Kept | Fate::Printed => None,
+            Fate::Kept | Fate::Printed | Fate::Passing => None,
         }
     }
 
@@ -164,7 +175,7 @@ impl Store {
         match self.fate {
             Fate::Kept => format!("in '{}'", self.path.display()),
             Fate::Printed => "on stdout".to_string(),
-            Fate::Lost(_) => "nowhere".to_string(),
+            Fate::Lost(_) | Fate::Passing => "nowhere".to_string(),
         }
     }
 }
@@ -216,7 +227,7 @@ pub fn read(path: &Path) -> Result<Record> {
     let Some((file, number)) = several::numbered(path) else {
         return read_lines(input::lines(path).with_context(failed)?, path);
     };
-    let mut lines = input::lines(&file).with_context(failed)?;
+    let mut lines = Lines::new(input::lines(&file).with_context(failed)?);
     let header = several::skip_to(&mut lines, number).with_context(failed)?;
     read_rest(&header, lines, path, Next::Ends)
 }
@@ -230,18 +241,32 @@ enum Next {
     IsTooMuch,
 }
 
-fn read_lines(mut lines: impl BufRead, path: &Path) -> Result<Record> {
+fn read_lines(lines: impl BufRead, path: &Path) -> Result<Record> {
     let no_record = || format!("'{}' is not a record", path.display());
-    let first = input::line(&mut lines, LINE_BYTES_MAX).with_context(no_record)?;
+    let mut lines = Lines::new(lines);
+    let first = lines.line().with_context(no_record)?;
     let first = first.ok_or(RecordError::Empty).with_context(no_record)?;
     read_rest(&first, lines, path, Next::IsTooMuch)
 }
 
-fn read_rest(header: &str, lines: impl BufRead, path: &Path, next: Next) -> Result<Record> {
+fn read_rest(
+    header: &str,
+    mut lines: Lines<impl BufRead>,
+    path: &Path,
+    next: Next,
+) -> Result<Record> {
     let no_record = || format!("'{}' is not a record", path.display());
-    let mut lines = lines.take(RECORD_BYTES_MAX);
     let mut reader = Reader::begin(header).with_context(no_record)?;
-    while let Some(line) = input::line(&mut lines, LINE_BYTES_MAX).with_context(no_record)? {
+    let mut bytes = 0;
+    while let Some(line) = lines.line().with_context(no_record)? {
+        bytes += line.len() as u64;
+        if bytes > RECORD_BYTES_MAX {
+            bail!(
+                "'{}' is not a record: it is larger than {}",
+                path.display(),
+                units::bytes(RECORD_BYTES_MAX)
+            );
+        }
         match (several::is_next(&line, header), next) {
             (true, Next::Ends) => break,
             (true, Next::IsTooMuch) => bail!(
@@ -251,13 +276,6 @@ fn read_rest(header: &str, lines: impl BufRead, path: &Path, next: Next) -> Resu
             ),
             (false, _) => reader.line(&line).with_context(no_record)?,
         }
-    }
-    if lines.limit() == 0 {
-        bail!(
-            "'{}' is not a record: it is larger than {}",
-            path.display(),
-            units::bytes(RECORD_BYTES_MAX)
-        );
     }
     let mut record = reader.end();
     record.header.plan.view = Some(recipe::view_of(&record.header.plan));
@@ -280,7 +298,7 @@ pub fn records_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Maximum number of kept records to read: the first by name.
+/// Maximum number of kept records to read, of all recipes: those with the last names.
 const KEPT_MOST: usize = 1_000;
 
 /// Maximum size of all kept records; each may take at most a thirtieth of it. Those with the last
@@ -291,8 +309,8 @@ const KEPT_BYTES_MAX: u64 = 60 << 20;
 pub fn kept(folders: &[PathBuf], recipe: &str) -> Vec<Record> {
     let mut paths: Vec<PathBuf> =
         folders.iter().flat_map(|folder| records_of(folder).unwrap_or_default()).collect();
-    paths.truncate(KEPT_MOST);
     paths.sort_by(|one, other| other.file_name().cmp(&one.file_name()));
+    paths.truncate(KEPT_MOST);
     let wanted = format!("\"recipe\":{}", serde_json::Value::from(recipe));
     let is_of_recipe = |path: &PathBuf| {
         let header = input::lines(path).and_then(|mut read| input::line(&mut read, LINE_BYTES_MAX));
@@ -411,6 +429,33 @@ mod tests {
         for refused in [after(DATED_SECONDS), date(epoch - Duration::from_nanos(1))] {
             assert!(refused.unwrap_err().to_string().contains("1970 to 9999: set it"));
         }
+    }
+
+    /// As `cat` joins them, the header of the second is in the last line of the first.
+    #[test]
+    fn a_record_that_was_cut_off_does_not_swallow_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("both");
+        let record = model::zoo::record();
+        let text = |name: &str| {
+            let mut header = record.header.clone();
+            header.host.name = name.to_string();
+            let lines = [
+                Line::Header { version: VERSION, header },
+                Line::Trial(record.trials[0].clone()),
+                Line::Trial(record.trials[1].clone()),
+            ];
+            lines.iter().map(|line| format!("{}\n", line.encode())).collect::<String>()
+        };
+        let (first, second) = (text("one"), text("other"));
+        std::fs::write(&path, format!("{}{second}", &first[..first.len() - 40])).unwrap();
+        let both = expand(&[path]).unwrap();
+        let read = both.iter().map(|path| read(path).unwrap()).collect::<Vec<_>>();
+        let [one, other] = &read[..] else { panic!("{both:?}") };
+        assert_eq!((one.header.host.name.as_str(), one.trials.len()), ("one", 1));
+        assert_eq!((other.header.host.name.as_str(), other.trials.len()), ("other", 2));
+        assert_eq!((one.damage.len(), other.damage.len()), (1, 0));
+        assert_eq!(lines_of(&both[1]).unwrap().len(), 3);
     }
 
     #[test]

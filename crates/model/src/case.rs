@@ -242,7 +242,8 @@ impl Case {
         self.io().map(|io| io.hosts).or(self.metadata().map(|work| work.hosts)).unwrap_or(0)
     }
 
-    pub(crate) fn hosts_mut(&mut self) -> Option<&mut u32> {
+    /// The same, to be changed; `None` if hosts cannot share such work.
+    pub fn hosts_mut(&mut self) -> Option<&mut u32> {
         match self.kind() {
             Kind::Metadata => Some(&mut self.metadata_mut()?.hosts),
             _ => Some(&mut self.io_mut()?.hosts),

@@ -204,6 +204,10 @@ fn rate_refusal(case: &Case) -> Option<String> {
             "this engine does not do each operation by itself: it has no rate".to_string(),
         );
     }
+    if case.write().is_some_and(|work| work.op == Op::Copy && work.engine == WriteEngine::Uring) {
+        // What is due would wait for the write of an earlier block.
+        return Some("a copy by uring has two steps for a block, and no schedule".to_string());
+    }
     if case.write().is_some_and(|work| work.op == Op::Sync) {
         return Some("op sync has no rate: use op write with a sync after every block".to_string());
     }

@@ -237,8 +237,13 @@ impl Outcome {
         match self {
             Outcome::Done(sample) => {
                 let spans = sample.spans.iter();
-                let of_span = |span: &Span| size_of::<Span>() + size_of_val(&span.progress[..]);
-                let latencies = [&sample.latencies, &sample.syncs];
+                let of_span = |span: &Span| {
+                    size_of::<Span>()
+                        + size_of_val(&span.progress[..])
+                        + size_of_val(&span.backlog[..])
+                };
+                let latencies =
+                    [&sample.latencies, &sample.syncs, &sample.responses, &sample.reads];
                 spans.map(of_span).sum::<usize>()
                     + latencies.map(|all| size_of_val(&all.counts[..])).iter().sum::<usize>()
             }

@@ -3,46 +3,35 @@
 use crate::grid::{Cell, Grid, left, right};
 use crate::records::{head, left_lines, name, names};
 use crate::style::{Paint, Style};
-use crate::words::{NONE, count, times, times_interval};
-use assess::gate::{Check, Outcome, Watched};
+use crate::words::{NONE, count, listed, times, times_interval};
+use assess::gate::{Check, Gate, Outcome, Watched};
 use assess::records::RecordComparison;
 use model::plan::INVOCATIONS_MAX;
 
-/// The outcome of a gate as a whole.
-pub fn gate_outcome(versus: &RecordComparison, checks: &[Check]) -> Outcome {
-    let has = |outcome: Outcome| checks.iter().any(|check| check.outcome == outcome);
-    if has(Outcome::Exceeded) || versus.broken() > 0 {
-        Outcome::Exceeded
-    } else if has(Outcome::Open) || checks.is_empty() || !versus.left_out.is_empty() {
-        Outcome::Open
-    } else {
-        Outcome::Within
-    }
-}
-
 /// The checks as a table, and what they decide.
-pub fn gate(versus: &RecordComparison, checks: &[Check], style: &Style) -> String {
-    let table = if checks.is_empty() { String::new() } else { table(versus, checks).render(style) };
-    let paint = match gate_outcome(versus, checks) {
+pub fn gate(versus: &RecordComparison, gate: &Gate, style: &Style) -> String {
+    let table =
+        if gate.checks.is_empty() { String::new() } else { table(versus, gate).render(style) };
+    let paint = match gate.outcome {
         Outcome::Exceeded | Outcome::Open => Paint::Doubt,
         Outcome::Within => Paint::Plain,
     };
-    format!("{table}\n{}", style.wrap("", paint, &closing(versus, checks)))
+    format!("{table}\n{}", style.wrap("", paint, &closing(versus, gate)))
 }
 
 /// The same beneath the two records, for a run of both sides.
 pub fn gate_of_run(
     versus: &RecordComparison,
-    checks: &[Check],
+    decided: &Gate,
     paths: [&str; 2],
     style: &Style,
 ) -> String {
-    head(versus, paths, style) + &gate(versus, checks, style) + &left_lines(versus, style)
+    head(versus, paths, style) + &gate(versus, decided, style) + &left_lines(versus, style)
 }
 
 /// What a gate decided, as a title.
-pub(crate) fn title(versus: &RecordComparison, checks: &[Check]) -> &'static str {
-    match gate_outcome(versus, checks) {
+pub(crate) fn title(gate: &Gate) -> &'static str {
+    match gate.outcome {
         Outcome::Exceeded => "The gate fails",
         Outcome::Open => "The gate cannot tell",
         Outcome::Within => "The gate passes",
@@ -50,7 +39,7 @@ pub(crate) fn title(versus: &RecordComparison, checks: &[Check]) -> &'static str
 }
 
 /// A row for each check.
-pub(crate) fn table(versus: &RecordComparison, checks: &[Check]) -> Grid {
+pub(crate) fn table(versus: &RecordComparison, gate: &Gate) -> Grid {
     let names = names(versus);
     let mut grid = Grid::new(vec![
         left("case", 0),
@@ -60,16 +49,17 @@ pub(crate) fn table(versus: &RecordComparison, checks: &[Check]) -> Grid {
         left("limit", 0),
         left("gate", 0),
     ]);
-    for check in checks {
+    for check in &gate.checks {
         let paint = match check.outcome {
             Outcome::Exceeded | Outcome::Open => Paint::Doubt,
             Outcome::Within => Paint::Plain,
         };
+        let doubt = if check.is_in_doubt { "?" } else { "" };
         let interval = check.interval.and_then(|(low, high)| times_interval(Some(low), Some(high)));
         let texts = [
             name(versus.of(&versus.pairs[check.pair]), &names),
             check.rule.watched.name().to_string(),
-            times(check.ratio) + if check.is_in_doubt { "?" } else { "" },
+            check.ratio.map_or(NONE.to_string(), |ratio| times(ratio) + doubt),
             interval.unwrap_or(NONE.to_string()),
             limit(check),
             outcome(check),
@@ -90,6 +80,9 @@ fn limit(check: &Check) -> String {
 
 fn outcome(check: &Check) -> String {
     match (check.outcome, check.needs) {
+        (Outcome::Open, _) if check.unmeasured > 0 => {
+            format!("cannot tell: {} without it", count(check.unmeasured, "round"))
+        }
         (Outcome::Open, Some(needs)) if needs > MOST => {
             format!("cannot tell: needs over {MOST} invocations")
         }
@@ -104,8 +97,8 @@ const NO_CHANCE: &str = "which chance does not explain";
 const MOST: usize = INVOCATIONS_MAX as usize;
 
 /// What all checks decide, and what to do.
-pub(crate) fn closing(versus: &RecordComparison, checks: &[Check]) -> String {
-    let doubts = match checks.iter().filter(|check| check.is_in_doubt).count() {
+pub(crate) fn closing(versus: &RecordComparison, gate: &Gate) -> String {
+    let doubts = match gate.checks.iter().filter(|check| check.is_in_doubt).count() {
         0 => String::new(),
         1 => " 1 check rests on a doubtful figure (?): the report of its record says why."
             .to_string(),
@@ -113,20 +106,20 @@ pub(crate) fn closing(versus: &RecordComparison, checks: &[Check]) -> String {
             " {some} checks rest on doubtful figures (?): the reports of their records say why."
         ),
     };
-    decision(versus, checks) + &doubts
+    decision(versus, gate) + &doubts
 }
 
 /// The outcome, its reason and what to do.
-fn decision(versus: &RecordComparison, checks: &[Check]) -> String {
-    let number = |outcome: Outcome| checks.iter().filter(|it| it.outcome == outcome).count();
+fn decision(versus: &RecordComparison, gate: &Gate) -> String {
+    let checks = &gate.checks;
     let all = count(checks.len(), "check");
     let lost = match versus.left_out.len() {
         0 => String::new(),
         lost => format!(" {} could not be compared.", count(lost, "case")),
     };
-    match gate_outcome(versus, checks) {
+    match gate.outcome {
         Outcome::Exceeded => {
-            let slower = match number(Outcome::Exceeded) {
+            let slower = match number(checks, Outcome::Exceeded) {
                 0 => "none lose more than their limit".to_string(),
                 1 => format!("1 loses more than its limit, {NO_CHANCE}"),
                 some => format!("{some} lose more than their limit, {NO_CHANCE}"),
@@ -138,23 +131,40 @@ fn decision(versus: &RecordComparison, checks: &[Check]) -> String {
             format!("The gate fails: of {all}, {slower}.{broken}{lost}")
         }
         Outcome::Within => format!("The gate passes: of {all}, none lose more than their limit."),
-        Outcome::Open if checks.is_empty() => {
-            format!("The gate cannot tell: no case has a figure that it watches.{lost}")
-        }
         Outcome::Open => {
-            let open = number(Outcome::Open);
-            let needs = checks.iter().filter_map(|check| check.needs).max();
-            let advice = match needs.filter(|_| open > 0) {
-                Some(needs) if needs > MOST => {
-                    " The figures vary too much here: use a quieter machine or longer trials."
-                        .to_string()
-                }
-                Some(needs) => format!(" Measure both with --invocations {needs}."),
-                None => String::new(),
+            let open = match number(checks, Outcome::Open) {
+                0 => String::new(),
+                open => format!(" of {all}, {open} are open."),
             };
-            let open =
-                if open == 0 { String::new() } else { format!(" of {all}, {open} are open.") };
-            format!("The gate cannot tell:{open}{lost}{advice}")
+            format!("The gate cannot tell:{open}{}{lost}{}", idle(gate), advice(checks))
         }
     }
+}
+
+fn number(checks: &[Check], outcome: Outcome) -> usize {
+    checks.iter().filter(|check| check.outcome == outcome).count()
+}
+
+/// The limits that watch nothing.
+fn idle(gate: &Gate) -> String {
+    let names: Vec<String> = gate.idle.iter().map(|rule| rule.watched.name().to_string()).collect();
+    if names.is_empty() { String::new() } else { format!(" No case has a {}.", listed(&names)) }
+}
+
+/// What would decide the open checks.
+fn advice(checks: &[Check]) -> String {
+    let mut advice = String::new();
+    if checks.iter().any(|check| check.unmeasured > 0) {
+        advice.push_str(
+            " Rounds without a figure are often the slow ones, so the others decide nothing: use \
+             a longer --time, as a p99 takes 1000 operations in each round.",
+        );
+    }
+    match checks.iter().filter_map(|check| check.needs).max() {
+        Some(needs) if needs > MOST => advice
+            .push_str(" The figures vary too much here: use a quieter machine or longer trials."),
+        Some(needs) => advice.push_str(&format!(" Measure both with --invocations {needs}.")),
+        None => {}
+    }
+    advice
 }

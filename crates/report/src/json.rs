@@ -21,7 +21,6 @@ use assess::control::Control;
 use assess::counting::CountingAnswer;
 use assess::depths::Depths;
 use assess::fleet::Fleet;
-use assess::gate::Check;
 use assess::interference::Interference;
 use assess::levels::Levels;
 use assess::load::Load;
@@ -66,8 +65,12 @@ pub fn json_of_records(
 }
 
 /// The checks of a gate as indented JSON, with a final newline; `paths` are the records' paths.
-pub fn json_of_gate(versus: &RecordComparison, checks: &[Check], paths: [&str; 2]) -> String {
-    pretty(&gate::Gate::of(versus, checks, paths))
+pub fn json_of_gate(
+    versus: &RecordComparison,
+    decided: &assess::gate::Gate,
+    paths: [&str; 2],
+) -> String {
+    pretty(&gate::Gate::of(versus, decided, paths))
 }
 
 /// Writes hosts as indented JSON, with a final newline.

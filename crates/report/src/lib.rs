@@ -46,7 +46,7 @@ mod page;
 
 pub use self::csv::{csv, csv_columns, csv_rows};
 pub use fleet::fleet;
-pub use gate::{gate, gate_of_run, gate_outcome};
+pub use gate::{gate, gate_of_run};
 pub use hosts::{Checked, Found, hosts};
 pub use json::json_schema_of_together;
 pub use json::{json, json_of_fleet, json_of_records, json_of_together};

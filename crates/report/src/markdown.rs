@@ -19,7 +19,7 @@ use crate::words::{NONE, UNITS, sentence};
 use assess::Assessment;
 use assess::finding::Verdict;
 use assess::fleet::Fleet;
-use assess::gate::Check;
+use assess::gate::Gate;
 use assess::records::RecordComparison;
 use assess::summary::Summary;
 use assess::together::Together;
@@ -71,26 +71,23 @@ pub fn markdown_of_records(versus: &RecordComparison, paths: [&str; 2]) -> Strin
 }
 
 /// A gate's checks as Markdown, beneath a comparison of the two records.
-pub fn markdown_of_gate(versus: &RecordComparison, checks: &[Check]) -> String {
-    let mut page = Page::titled(gate::title(versus, checks));
-    page.paragraph(&gate::closing(versus, checks));
-    page.checks(versus, checks);
+pub fn markdown_of_gate(versus: &RecordComparison, gate: &Gate) -> String {
+    let mut page = Page::titled(gate::title(gate));
+    page.paragraph(&gate::closing(versus, gate));
+    page.checks(versus, gate);
     page.text
 }
 
 /// A gate as Markdown, for a pull request: the answer first, then both records and the checks.
-pub fn markdown_of_gate_run(
-    versus: &RecordComparison,
-    checks: &[Check],
-    paths: [&str; 2],
-) -> String {
-    let mut page = Page::titled(gate::title(versus, checks));
-    page.paragraph(&gate::closing(versus, checks));
+pub fn markdown_of_gate_run(versus: &RecordComparison, gate: &Gate, paths: [&str; 2]) -> String {
+    let mut page = Page::titled(gate::title(gate));
+    page.paragraph(&gate::closing(versus, gate));
     page.warnings(&records::missing(versus));
+    page.warnings(&records::obstacles(versus));
     let [a, b] = records::origins(versus, paths);
     page.list(&[format!("A: {a}"), format!("B: {b}")]);
     page.common(&records::names(versus).said_once());
-    page.checks(versus, checks);
+    page.checks(versus, gate);
     page.section("Also not the same", said(&records::others(versus)));
     page.section("Left out", said(&records::left_out(&versus.left_out)));
     page.text
@@ -172,9 +169,9 @@ impl Page {
     }
 
     /// The table of a gate's checks; omitted if there are none.
-    fn checks(&mut self, versus: &RecordComparison, checks: &[Check]) {
-        if !checks.is_empty() {
-            self.table(&gate::table(versus, checks));
+    fn checks(&mut self, versus: &RecordComparison, gate: &Gate) {
+        if !gate.checks.is_empty() {
+            self.table(&gate::table(versus, gate));
         }
     }
 

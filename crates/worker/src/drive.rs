@@ -234,7 +234,8 @@ pub fn drive<E: BlockIo, L: Consume>(
     let Done { bytes, ops, digest, load_ns, .. } = done;
     let (end_ns, synced_ns) = driven.map_err(|error| match E::WRITES {
         true => {
-            let written = bytes - io.kept();
+            let read = state.reads.as_ref().map_or(0, |reads| reads.bytes());
+            let written = bytes - io.kept() - read;
             let text = format!("{error}; {written} bytes of earlier blocks were written");
             io::Error::new(error.kind(), text)
         }

@@ -9,6 +9,7 @@ use model::trial::Job;
 use model::wire::{Reply, Request};
 use model::{units, zoo};
 use report::Style;
+use std::convert::Infallible;
 use std::fs;
 use std::path::Path;
 
@@ -155,7 +156,10 @@ fn record(text: &str) -> Result<(), String> {
     let Ok(mut record) = Record::decode(text) else { return Ok(()) };
     record.header.plan.view = Some(ioassay::recipe::view_of(&record.header.plan));
     let assessment = assess::assess(&record);
+    let hosts = assess::together(2, |_| Ok::<Record, Infallible>(record.clone()));
     let versus = assess::compare(Judged::of(record), Judged::of(zoo::record()), &[]);
+    let limits = ["slower > 5%", "p99 > 200%"].map(|limit| limit.parse().expect("it is one"));
+    let gate = assess::gate::gate(&versus, &limits);
     let (paths, style) = (["a", "b"], Style { colour: false, width: 100 });
     let coloured = report::text(&assessment, &Style { colour: true, width: 40 });
     ensure(report::to_terminal(&coloured) == coloured, "coloured text steers")?;
@@ -166,11 +170,14 @@ fn record(text: &str) -> Result<(), String> {
         report::openmetrics(&assessment),
         report::records(&versus, paths, &style),
         report::markdown_of_records(&versus, paths),
+        report::gate_of_run(&versus, &gate, paths, &style),
+        report::markdown_of_gate_run(&versus, &gate, paths),
+        hosts.ok().flatten().map_or(String::new(), |hosts| report::markdown_of_together(&hosts)),
     ];
     let mut of_two = Vec::new();
     report::json_of_records(&versus, paths, &mut of_two).map_err(|error| error.to_string())?;
     let of_two = String::from_utf8(of_two).map_err(|error| error.to_string())?;
-    let json = [report::json(&assessment), of_two];
+    let json = [report::json(&assessment), of_two, report::json_of_gate(&versus, &gate, paths)];
     let is_json = |text: &String| serde_json::from_str::<serde_json::Value>(text).is_ok();
     ensure(json.iter().all(is_json), "JSON that is none")?;
     let mut pages = vec![report::page(&assessment), report::page_of_records(&versus, paths)];

@@ -37,13 +37,14 @@ pub(super) fn host_cache(row: &Row, rows: &[Row]) -> Option<Draft> {
 
 /// Direct writes are far faster than direct reads of the same shape.
 fn faster_than_read(row: &Row, work: &WriteWork, rows: &[Row]) -> Option<String> {
-    if work.op != Op::Write || work.io.cache != Cache::Direct || work.read_share > 0 {
+    let has_own_rate = work.read_share == 0 && work.io.rate == 0;
+    if work.op != Op::Write || work.io.cache != Cache::Direct || !has_own_rate {
         return None;
     }
     let is_same = |read: &ReadWork| {
         let same_shape = (read.io.block, read.io.depth, read.io.threads, read.io.pattern)
             == (work.io.block, work.io.depth, work.io.threads, work.io.pattern);
-        read.io.cache == Cache::Direct && same_shape
+        read.io.cache == Cache::Direct && read.io.rate == 0 && same_shape
     };
     let reads = rows
         .iter()

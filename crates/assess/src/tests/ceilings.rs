@@ -396,3 +396,21 @@ fn a_count_is_told_if_all_trials_agree() {
     let twice = |r: &mut Record| each(r, |trial| sample(trial).spans[0].bytes = 2 * FILE);
     assert_eq!(counted(Touch::Count, &twice), None);
 }
+
+#[test]
+fn what_a_schedule_limits_bounds_no_other() {
+    let beside = |rate| {
+        let mut record = flawless(work(Cache::Cold));
+        for depth in [8, 16] {
+            let plain = work(Cache::Direct);
+            let io = Io { rate, depth, block: 1 << 20, ..plain.io };
+            let case = file_case(ReadWork { io, engine: Engine::Uring, ..plain });
+            add(&mut record, case, Role::Asked, FILE, 10.0, FILE);
+        }
+        assess(&record).cases.swap_remove(0)
+    };
+    let found = beside(0);
+    assert!(found.ceiling.is_some_and(|ceiling| ceiling.kind == CeilingKind::Device), "{found:?}");
+    let found = beside(1_000);
+    assert_eq!(found.ceiling, None, "{found:?}");
+}

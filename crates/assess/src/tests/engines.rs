@@ -56,3 +56,23 @@ fn engines_are_compared_only_where_the_same_source_served_them() {
     add(&mut record, elsewhere, Role::Asked, FILE, 9.0, FILE);
     assert_eq!(found(&record), []);
 }
+
+/// On one schedule, all that keep up have one rate, which tells nothing of their speed.
+#[test]
+fn engines_on_a_schedule_are_not_compared() {
+    let compared = |rate| {
+        let mut record = flawless(work(Cache::Warm));
+        for engine in [Engine::Pread, Engine::Mmap] {
+            let plain = work(Cache::Warm);
+            let io = Io { rate, ..plain.io };
+            let case = file_case(ReadWork { engine, io, ..plain });
+            add(&mut record, case, Role::Asked, FILE, 1.0, 0);
+        }
+        record.trials.retain(|trial| trial.case > 0);
+        record.header.plan.cases[0].role = Role::Baseline;
+        let assessment = assess(&record);
+        (assessment.engines.len(), assessment.comparisons.len(), assessment.fastest.len())
+    };
+    assert_eq!(compared(0), (1, 1, 1));
+    assert_eq!(compared(1_000), (0, 0, 0));
+}

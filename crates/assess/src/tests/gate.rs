@@ -2,7 +2,7 @@
 
 use super::records::record;
 use super::*;
-use crate::gate::{Check, Outcome, gate};
+use crate::gate::{Check, Gate, Outcome, gate};
 use crate::records::Judged;
 
 /// A record in which everything is `slowness` times as slow, and each invocation is disturbed as
@@ -27,7 +27,7 @@ fn check(slowness: f64, names: [Option<&str>; 2]) -> Check {
     let b = side(slowness, "2026-11-24T10:00:01Z", names[1]);
     let versus = crate::compare(Judged::of(a), Judged::of(b), &[]);
     let rule = "slower > 5%".parse().expect("it is a limit");
-    let checks = gate(&versus, &[rule]);
+    let checks = gate(&versus, &[rule]).checks;
     assert_eq!(checks.len(), 2, "{checks:#?}");
     checks[0].clone()
 }
@@ -37,7 +37,7 @@ fn what_disturbs_both_sides_cancels_out_where_their_rounds_alternated() {
     let pair = [Some("a1b2"), Some("a1b2")];
     let found = check(1.0 / 0.9, pair);
     assert_eq!(found.outcome, Outcome::Exceeded, "{found:#?}");
-    assert!((found.ratio - 0.9).abs() < 1e-3, "{found:#?}");
+    assert!(found.ratio.is_some_and(|ratio| (ratio - 0.9).abs() < 1e-3), "{found:#?}");
     assert_eq!(check(1.0, pair).outcome, Outcome::Within);
     assert_eq!(check(1.0 / 0.96, pair).outcome, Outcome::Within);
     // Between runs of other pairs, or made apart, the same disturbance hides the same loss.
@@ -57,7 +57,39 @@ fn rounds_without_a_partner_do_not_count() {
     b.trials.retain(|trial| trial.invocation == 0);
     let versus = crate::compare(Judged::of(a), Judged::of(b), &[]);
     let rule = "slower > 5%".parse().expect("it is a limit");
-    let checks = gate(&versus, &[rule]);
+    let checks = gate(&versus, &[rule]).checks;
     assert!(checks.iter().all(|check| check.outcome == Outcome::Open), "{checks:#?}");
     assert!(checks.iter().all(|check| check.interval.is_none()), "{checks:#?}");
+}
+
+/// Gates of two equal runs, one of which had few operations in its first round.
+fn of_latency(few: [bool; 2], rule: &str) -> Gate {
+    let pair = Some("a1b2");
+    let [a, b] = [(0, few[0]), (1, few[1])].map(|(second, is_few)| {
+        let mut record = side(1.0, &format!("2026-11-24T10:00:0{second}Z"), pair);
+        each(&mut record, |trial| {
+            let count = if is_few && trial.round == 0 { 999 } else { 2_000 };
+            sample(trial).latencies = Latencies { counts: vec![(5_000, count)], max_ns: 5_000 };
+        });
+        Judged::of(record)
+    });
+    gate(&crate::compare(a, b, &[]), &[rule.parse().expect("it is a limit")])
+}
+
+#[test]
+fn a_round_without_the_figure_leaves_the_gate_open() {
+    let whole = of_latency([false, false], "p99 > 5%");
+    assert_eq!(whole.outcome, Outcome::Within, "{whole:#?}");
+    for few in [[true, false], [false, true]] {
+        let found = of_latency(few, "p99 > 5%");
+        assert_eq!(found.outcome, Outcome::Open, "{found:#?}");
+        assert!(found.checks.iter().all(|check| check.unmeasured == 1), "{found:#?}");
+    }
+}
+
+#[test]
+fn a_limit_that_watches_nothing_leaves_the_gate_open() {
+    let found = of_latency([false, false], "sync p99 > 5%");
+    assert_eq!((found.checks.len(), found.idle.len()), (0, 1));
+    assert_eq!(found.outcome, Outcome::Open);
 }

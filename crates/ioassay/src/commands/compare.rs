@@ -6,7 +6,7 @@ use super::{DONE, Terminal, say};
 use crate::args::kept::CompareArgs;
 use crate::store;
 use anyhow::{Result, bail};
-use assess::gate::{Check, Outcome, gate};
+use assess::gate::{Gate, Outcome, gate};
 use assess::records::{Judged, LeftOut, RecordComparison};
 use model::printable::printable;
 use report::Style;
@@ -30,7 +30,9 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
     let versus = read([&args.a, &args.b])?;
     let paths = [&args.a, &args.b].map(|path| shown(path));
     let [path_a, path_b] = paths.each_ref().map(String::as_str);
-    if !args.anyway && !versus.obstacles.is_empty() {
+    // Two directories of a gate may well be on two disks: that is the question.
+    let is_question = versus.is_paired() && !args.fail_if.is_empty();
+    if !args.anyway && !is_question && !versus.obstacles.is_empty() {
         let obstacles = report::obstacles(&versus).join("\n  ");
         bail!(
             "'{path_a}' (A) and '{path_b}' (B) measure different things; to compare them anyway, \
@@ -57,13 +59,13 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
     if args.fail_if.is_empty() {
         return Ok(DONE);
     }
-    let checks = gate(&versus, &args.fail_if);
+    let gate = gate(&versus, &args.fail_if);
     match (args.json, args.markdown) {
-        (true, _) => say(report::json_of_gate(&versus, &checks, [path_a, path_b]).trim_end())?,
-        (_, true) => say(&format!("\n{}", report::markdown_of_gate(&versus, &checks)))?,
-        _ => say(&format!("\n{}", report::gate(&versus, &checks, style)))?,
+        (true, _) => say(report::json_of_gate(&versus, &gate, [path_a, path_b]).trim_end())?,
+        (_, true) => say(&format!("\n{}", report::markdown_of_gate(&versus, &gate)))?,
+        _ => say(&format!("\n{}", report::gate(&versus, &gate, style)))?,
     }
-    Ok(status_of(&versus, &checks, args.strict))
+    Ok(status_of(&gate, args.strict))
 }
 
 /// The comparison of two records.
@@ -101,8 +103,8 @@ pub(super) fn shown(path: &Path) -> String {
 }
 
 /// The exit status that a gate's checks come to.
-pub(super) fn status_of(versus: &RecordComparison, checks: &[Check], is_strict: bool) -> u8 {
-    match report::gate_outcome(versus, checks) {
+pub(super) fn status_of(gate: &Gate, is_strict: bool) -> u8 {
+    match gate.outcome {
         Outcome::Exceeded => FAILED,
         Outcome::Open if is_strict => OPEN,
         Outcome::Open | Outcome::Within => DONE,

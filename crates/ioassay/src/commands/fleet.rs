@@ -5,7 +5,7 @@ use super::guest::Guest;
 use super::hosts::{
     Form, absolute, csv, folder_of, late, refuse_given, refuse_output, refuse_run, way_of,
 };
-use super::question::changes_of;
+use super::question::{changes_of, refuse};
 use super::{DONE, Terminal, say, tell};
 use crate::args::form::FormArgs;
 use crate::args::hosts::HostArgs;
@@ -15,12 +15,13 @@ use crate::hosts::lockstep::Lockstep;
 use crate::hosts::remote::Remote;
 use crate::hosts::way::{Agents, Way};
 use crate::orphans;
+use crate::recipe::hosts::refusal_alone;
 use crate::recipe::{self, Changes, Recipe};
 use crate::stop::Stop;
 use crate::store;
 use anyhow::{Context, Result, anyhow, bail};
 use assess::fleet::Gathering;
-use model::plan::Plan;
+use model::plan::{Plan, Role};
 use model::printable::printable;
 use report::Style;
 use std::path::{Path, PathBuf};
@@ -193,8 +194,12 @@ impl Tour<'_> {
         if !recipe.relatives(changes, &guest.environment())?.is_empty() {
             bail!("rates in per cent do not go with --hosts yet: use rates in operations a second");
         }
-        let plan = recipe.plan(changes, &guest.environment())?;
-        if plan.cases.is_empty() {
+        let mut plan = recipe.plan(changes, &guest.environment())?;
+        // Each host is measured by itself.
+        refuse(&mut plan, |case| {
+            refusal_alone(case).map(|reason| format!("{reason}, and leave out --each"))
+        });
+        if plan.cases.iter().all(|planned| planned.role != Role::Asked) {
             let reason = plan.skips.first().map_or("it has no cases", |skip| skip.reason.as_str());
             bail!("nothing to measure: all cases are skipped, the first because {reason}");
         }

@@ -133,21 +133,20 @@ fn output_of(args: &GateArgs) -> OutputArgs {
 /// Applies the limits to the records of both sides, the reference first.
 fn judge(args: &GateArgs, [a, b]: [&Path; 2], style: &Style) -> Result<u8> {
     let versus = compare::read([a, b])?;
-    let is_paired = versus.headers[1].alternates.is_some();
     let paths = [a, b].map(compare::shown);
     let [path_a, path_b] = paths.each_ref().map(String::as_str);
     // Two directories may well be on two disks: that is the question.
-    if !is_paired && !versus.obstacles.is_empty() {
+    if !versus.is_paired() && !versus.obstacles.is_empty() {
         let obstacles = report::obstacles(&versus).join("\n  ");
         bail!("'{path_a}' (A) and this run (B) measure different things:\n  {obstacles}");
     }
     compare::check_gate(&versus, [path_a, path_b])?;
-    let checks = gate(&versus, &args.fail_if);
+    let gate = gate(&versus, &args.fail_if);
     let text = match (args.json, args.markdown) {
-        (true, _) => report::json_of_gate(&versus, &checks, [path_a, path_b]),
-        (_, true) => report::markdown_of_gate_run(&versus, &checks, [path_a, path_b]),
-        _ => report::gate_of_run(&versus, &checks, [path_a, path_b], style),
+        (true, _) => report::json_of_gate(&versus, &gate, [path_a, path_b]),
+        (_, true) => report::markdown_of_gate_run(&versus, &gate, [path_a, path_b]),
+        _ => report::gate_of_run(&versus, &gate, [path_a, path_b], style),
     };
     say(text.trim_end())?;
-    Ok(compare::status_of(&versus, &checks, args.strict))
+    Ok(compare::status_of(&gate, args.strict))
 }

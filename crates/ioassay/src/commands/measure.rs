@@ -204,6 +204,8 @@ struct PreparedRun<'a> {
 enum Into {
     /// In a new record with this header.
     New { place: Place, header: Header },
+    /// In a record in memory, which only this process reads.
+    Passing { header: Header },
     /// In that of an interrupted run.
     Resumed { store: Store, before: Before },
 }
@@ -226,6 +228,7 @@ fn carry_out(
     let (mut store, before) = match into {
         Into::Resumed { store, before } => (store, Some(before)),
         Into::New { place, header } => (begin_record(&place, header, &made.files)?, None),
+        Into::Passing { header } => (Store::in_passing(begun(header, &made.files)?.0)?, None),
     };
     let site = Site { memory: made.memory, ..site(made.maker, made.worker, progress, stop) };
     let run = Run { site, store: &mut store, before: before.as_ref() };
@@ -236,11 +239,17 @@ fn carry_out(
     Ok((store, files))
 }
 
+/// The header of a run with `files` that begins now.
+fn begun(header: Header, files: &Files) -> Result<(Header, SystemTime)> {
+    let now = SystemTime::now();
+    let fixtures = files.all().map(|file| file.fixture().clone()).collect();
+    Ok((Header { began: store::date(now)?, fixtures, ..header }, now))
+}
+
 /// Begins the record of a run with `files`, and warns if it will not be kept.
 fn begin_record(place: &Place, header: Header, files: &Files) -> Result<Store> {
-    let began = SystemTime::now();
-    let fixtures = files.all().map(|file| file.fixture().clone()).collect();
-    let store = place.create(Header { began: store::date(began)?, fixtures, ..header }, began)?;
+    let (header, began) = begun(header, files)?;
+    let store = place.create(header, began)?;
     if let Some(reason) = store.why_unkept() {
         tell(&format!(
             "warning: the record of this run will not be kept: {reason}. --record names a file or \

@@ -129,8 +129,9 @@ impl Before {
         }
         let Some((first, rank)) = records.first().zip(ranks.first()) else { return before };
         for ((case, round), have) in hosts {
-            let all = rank.hosts_of(&first.record.header.plan.cases[case].case);
-            if have == all {
+            // A damaged record may have cases that the first one does not.
+            let Some(planned) = first.record.header.plan.cases.get(case) else { continue };
+            if have == rank.hosts_of(&planned.case) {
                 before.known.insert((case, round));
             } else {
                 before.again.insert((case, round));

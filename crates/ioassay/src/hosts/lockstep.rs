@@ -16,6 +16,7 @@ use crate::store::Store;
 use crate::turns::{PAUSE, order_of_round, refusal};
 use anyhow::{Result, bail};
 use model::agent::{Answer, Order, encode};
+use model::metadata::Place;
 use model::part::Whose;
 use model::plan::Plan;
 use model::record::{End, Invocation, Line};
@@ -234,7 +235,10 @@ impl Lockstep<'_> {
             |(_, trial): &(usize, Trial)| matches!(trial.outcome, Outcome::Failed { .. });
         *failed = if trials.iter().any(is_failed) { *failed + 1 } else { 0 };
         for (index, trial) in trials {
-            self.members[index].store.append(&Line::Trial(trial))?;
+            // The record of a host that was lost meanwhile has ended.
+            if let Some((store, _)) = self.members[index].live() {
+                store.append(&Line::Trial(trial))?;
+            }
         }
         Ok(())
     }
@@ -252,7 +256,9 @@ impl Lockstep<'_> {
         }
         let hosts = self.hosts_of(case);
         let case = &self.plan.cases[case].case;
-        if case.metadata().is_some() {
+        if let Some(work) = case.metadata() {
+            // What a lost host left in a directory that all share would be listed.
+            let hosts = if work.place == Place::Shared { self.members.len() } else { hosts };
             let lost = self.members[..hosts].iter().find(|it| it.agent.is_none())?;
             return Some(format!("the host {}, whose names others use, was lost", lost.called));
         }

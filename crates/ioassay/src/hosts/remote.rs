@@ -36,6 +36,8 @@ pub struct Remote {
     process: LineProcess,
     /// Its last sign of life; `None` before its greeting.
     heard: Option<Instant>,
+    /// Bytes that had arrived of its next line: it says nothing else while it sends a long one.
+    arrived: usize,
 }
 
 /// How far a host's clocks are ahead of this one's.
@@ -55,7 +57,7 @@ impl Remote {
     /// If it cannot be started.
     pub fn start(host: &str, command: Command, stop: &Stop) -> Result<Remote> {
         let process = LineProcess::start(command, manners(host), stop)?;
-        Ok(Remote { process, heard: None })
+        Ok(Remote { process, heard: None, arrived: 0 })
     }
 
     /// The agent on `host` that connected back.
@@ -64,7 +66,7 @@ impl Remote {
     /// If the OS refuses to listen to it.
     pub fn joined(host: &str, connection: TcpStream, stop: &Stop) -> Result<Remote> {
         let process = LineProcess::connected(connection, manners(host), stop)?;
-        Ok(Remote { process, heard: None })
+        Ok(Remote { process, heard: None, arrived: 0 })
     }
 
     /// Where others may write whole lines to it.
@@ -167,6 +169,10 @@ impl Remote {
             }
         }
         self.check_stop()?;
+        let arrived = std::mem::replace(&mut self.arrived, self.process.arriving());
+        if self.arrived > arrived {
+            self.is_listened_to();
+        }
         if self.heard.is_some_and(|heard| heard.elapsed() > SILENCE) {
             bail!(self.process.silent_for(SILENCE));
         }

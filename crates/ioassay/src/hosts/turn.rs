@@ -62,10 +62,10 @@ pub(super) struct Ended {
     pub(super) failed: Option<usize>,
 }
 
-/// Whether a host answered with a trial that failed.
+/// Whether a host answered with a trial that has no sample.
 pub(super) fn is_failed(answer: &Answer) -> bool {
     let Answer::Trial(trial) = answer else { return false };
-    matches!(trial.outcome, Outcome::Failed { .. })
+    trial.sample().is_none()
 }
 
 /// From the order to begin until `hosts` do: the actors beside the case begin before, and the pages

@@ -28,13 +28,12 @@ pub(super) fn of(plan: &Plan, environment: &Environment) -> Result<Vec<Case>> {
     let claims_device = asked()
         .filter_map(Case::read)
         .any(|work| matches!(work.io.cache, Cache::Direct | Cache::Cold | Cache::DontCache));
-    // Rates are bounded by their closed loops, which the run asks for itself.
-    let has_rates = asked().any(Case::is_open);
+    let bounds_rates = bounds_rates(plan);
     let is_wanted = |case: &Case| match &case.work {
         Work::Metadata(_) => false,
-        Work::Memory(_) => !has_rates,
+        Work::Memory(_) => !bounds_rates,
         Work::Write(_) => writes,
-        Work::Read(work) if work.io.cache == Cache::Direct => claims_device && !has_rates,
+        Work::Read(work) if work.io.cache == Cache::Direct => claims_device && !bounds_rates,
         Work::Read(_) => reads,
     };
     let mut cases = baselines.cases(&Changes::default(), environment)?;
@@ -47,6 +46,18 @@ pub(super) fn of(plan: &Plan, environment: &Environment) -> Result<Vec<Case>> {
     let is_asked: HashSet<Case> = asked().map(without_time).collect();
     cases.retain(|case| !is_asked.contains(&without_time(case)));
     Ok(cases)
+}
+
+/// Whether the plan has rates, and asks for the closed loop of each, which bounds it. Rates that are
+/// shares do.
+fn bounds_rates(plan: &Plan) -> bool {
+    let asked = || plan.cases.iter().map(|planned| &planned.case);
+    let closed: HashSet<Case> = asked().filter(|case| !case.is_open()).map(without_time).collect();
+    let is_bounded = |open: &Case| {
+        let alone = Case { beside: Vec::new(), ..open.at_rate(0) };
+        [open.at_rate(0), alone].iter().any(|case| closed.contains(&without_time(case)))
+    };
+    asked().any(Case::is_open) && asked().filter(|case| case.is_open()).all(is_bounded)
 }
 
 /// A case without its time limit.

@@ -38,27 +38,20 @@ fn resolve(group: &mut Axes, hosts: u32) {
 
 /// Why `case` cannot be measured on this machine alone, if it needs several hosts.
 pub fn refusal_alone(case: &Case) -> Option<String> {
-    let io = case.io()?;
-    let reason = match io.files {
-        Whose::Shared => "several hosts share a file: name them with --hosts".to_owned(),
-        Whose::Own if io.hosts > 1 => {
-            format!("it needs {} hosts: name them with --hosts", io.hosts)
-        }
-        Whose::Own => return None,
-    };
-    Some(reason)
+    if case.io().is_some_and(|io| io.files == Whose::Shared) {
+        return Some("several hosts share a file: name them with --hosts".to_owned());
+    }
+    let hosts = case.hosts();
+    (hosts > 1).then(|| format!("it needs {hosts} hosts: name them with --hosts"))
 }
 
 /// Why `case` cannot be measured on so many hosts, of which `apart` do not share the directory.
 pub fn refusal(case: &Case, hosts: u32, apart: &[String]) -> Option<String> {
-    let io = case.io()?;
-    let taking_part = if io.hosts == 0 { hosts } else { io.hosts };
+    let taking_part = if case.hosts() == 0 { hosts } else { case.hosts() };
     if taking_part > hosts {
         return Some(format!("it needs {taking_part} hosts, and there are {hosts}"));
     }
-    if io.files == Whose::Own {
-        return None;
-    }
+    let io = case.io().filter(|io| io.files == Whose::Shared)?;
     if !apart.is_empty() {
         return Some(format!(
             "hosts share a file only in a directory that all share, and {} did not see there what \
@@ -79,7 +72,7 @@ pub fn refusal(case: &Case, hosts: u32, apart: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::case::{Io, ReadWork, Work};
+    use model::case::{Io, MetadataWork, ReadWork, Work};
 
     #[test]
     fn doubling_ends_with_all_hosts() {
@@ -102,6 +95,12 @@ mod tests {
             Case::own(Work::Read(ReadWork { io, ..ReadWork::default() }))
         };
         let (own, shared) = (Whose::Own, Whose::Shared);
+        let names =
+            |hosts| Case::own(Work::Metadata(MetadataWork { hosts, ..MetadataWork::default() }));
+        assert_eq!(refusal_alone(&names(1)), None);
+        assert_eq!(refusal(&names(2), 2, &[]), None);
+        assert!(refusal_alone(&names(4)).is_some_and(|it| it.contains("it needs 4 hosts")));
+        assert!(refusal(&names(4), 2, &[]).is_some_and(|it| it.contains("it needs 4 hosts")));
         assert_eq!(refusal_alone(&case(0, own)), None);
         assert_eq!(refusal_alone(&case(1, own)), None);
         for wrong in [case(2, own), case(1, shared), case(0, shared)] {

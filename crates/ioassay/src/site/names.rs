@@ -41,10 +41,12 @@ impl Site<'_> {
             if work.call == Call::Create {
                 return Ok(used);
             }
-            // What a failed trial left must not be found by this one.
+            // What a failed trial left must not be found by this one. The host that uses names
+            // removes them, but not if it failed before.
+            left.made_for_another.take().iter().for_each(NamesInUse::clear);
             made.clear();
-            // Who uses them removes them: this host, or another one.
             self.prepare_names(case, &made).inspect_err(|_| made.clear())?;
+            left.made_for_another = self.is_for_another(case).then_some(made);
             Ok(used)
         });
         made.map(|used| Some(Lent::new(used))).map_err(|error| match error.downcast::<NotCold>() {
@@ -84,7 +86,7 @@ impl Site<'_> {
     /// and inodes in the OS's caches. Another host never had them, so a host that creates them for
     /// one goes on without such a group.
     fn make_cold(&self, case: &Case, names: &NamesInUse) -> Result<()> {
-        let is_for_another = self.plan.rank.is_some_and(|rank| rank.maker(case) != rank.number);
+        let is_for_another = self.is_for_another(case);
         let cold = |error: &dyn std::fmt::Display| {
             NotCold(format!(
                 "{error}; without such a group, only several hosts can have cold names (--hosts): \
@@ -106,7 +108,18 @@ impl Site<'_> {
         self.create_names(names, Some(group))?;
         // What is not written yet cannot be reclaimed.
         rustix::fs::syncfs(names.directory()).map_err(std::io::Error::from)?;
-        Ok(group.reclaim().map_err(|error| cold(&error))?)
+        match group.reclaim() {
+            Err(error) if is_for_another => {
+                log::debug!("names are not reclaimed here: {error}");
+                Ok(())
+            }
+            reclaimed => Ok(reclaimed.map_err(|error| cold(&error))?),
+        }
+    }
+
+    /// Whether this host makes the names of `case` for another one.
+    fn is_for_another(&self, case: &Case) -> bool {
+        self.plan.rank.is_some_and(|rank| rank.maker(case) != rank.number)
     }
 
     /// Has a worker of its own, in this control group, create `names`.

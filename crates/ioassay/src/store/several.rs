@@ -15,10 +15,39 @@ use std::path::{Path, PathBuf};
 /// Maximum number of records in a file.
 const RECORDS_MAX: usize = 10_000;
 
+/// How a header begins. Inside a line, its quotes would be escaped.
+const HEADER: &str = "{\"header\":";
+
+/// The lines of a file of records. The last line of a record that was cut off may have no end: the
+/// header that follows in it is a line of its own.
+pub(super) struct Lines<R> {
+    read: R,
+    next: Option<String>,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) fn new(read: R) -> Lines<R> {
+        Lines { read, next: None }
+    }
+
+    /// The next line; `None` after the last.
+    pub(super) fn line(&mut self) -> Result<Option<String>> {
+        let next = match self.next.take() {
+            Some(line) => Some(line),
+            None => input::line(&mut self.read, LINE_BYTES_MAX)?,
+        };
+        Ok(next.map(|mut line| {
+            let last = line.match_indices(HEADER).map(|(at, _)| at).find(|at| *at > 0);
+            self.next = last.map(|at| line.split_off(at));
+            line
+        }))
+    }
+}
+
 /// Whether a line begins another record than that of `header`: the program writes no other line
 /// like that. The same header again is damage.
 pub(super) fn is_next(line: &str, header: &str) -> bool {
-    line.starts_with("{\"header\":") && line != header
+    line.starts_with(HEADER) && line != header
 }
 
 /// A file and the number of a record in it, from 1, if `path` is written like that and is not the
@@ -39,9 +68,9 @@ pub(super) fn name(path: &Path, number: usize) -> PathBuf {
 }
 
 /// Skips the records before the one with this `number`. Returns its header.
-pub(super) fn skip_to(lines: &mut impl BufRead, number: usize) -> Result<String> {
+pub(super) fn skip_to(lines: &mut Lines<impl BufRead>, number: usize) -> Result<String> {
     let (mut found, mut header) = (0, String::new());
-    while let Some(line) = input::line(lines, LINE_BYTES_MAX)? {
+    while let Some(line) = lines.line()? {
         if is_next(&line, &header) {
             (found, header) = (found + 1, line);
         }
@@ -71,10 +100,10 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
 /// The number of records in a regular file; 0 in anything else, because it can be read only once.
 fn count(path: &Path) -> Result<usize> {
     let Ok(file) = input::regular(path) else { return Ok(0) };
-    let mut lines = std::io::BufReader::new(file);
+    let mut lines = Lines::new(std::io::BufReader::new(file));
     let (mut found, mut header) = (0, String::new());
     // A line that is too long is told where the record is read.
-    while let Ok(Some(line)) = input::line(&mut lines, LINE_BYTES_MAX) {
+    while let Ok(Some(line)) = lines.line() {
         if is_next(&line, &header) {
             (found, header) = (found + 1, line);
         }
@@ -91,10 +120,10 @@ fn count(path: &Path) -> Result<usize> {
 /// If it cannot be read, or is larger than any run makes.
 pub fn lines_of(path: &Path) -> Result<Vec<String>> {
     let (file, number) = numbered(path).unwrap_or((path.to_path_buf(), 1));
-    let mut lines = input::lines(&file)?;
+    let mut lines = Lines::new(input::lines(&file)?);
     let mut all = vec![skip_to(&mut lines, number)?];
     let mut bytes = 0;
-    while let Some(line) = input::line(&mut lines, LINE_BYTES_MAX)? {
+    while let Some(line) = lines.line()? {
         if is_next(&line, &all[0]) {
             break;
         }
@@ -116,12 +145,12 @@ pub fn header(path: &Path) -> Result<Header> {
     let no_record = || format!("'{}' is not a record", path.display());
     let first = match numbered(path) {
         Some((file, number)) => {
-            let mut lines = input::lines(&file).with_context(failed)?;
+            let mut lines = Lines::new(input::lines(&file).with_context(failed)?);
             skip_to(&mut lines, number).with_context(failed)?
         }
         None => {
-            let mut lines = input::lines(path).with_context(failed)?;
-            let first = input::line(&mut lines, LINE_BYTES_MAX).with_context(no_record)?;
+            let mut lines = Lines::new(input::lines(path).with_context(failed)?);
+            let first = lines.line().with_context(no_record)?;
             first.ok_or(RecordError::Empty).with_context(no_record)?
         }
     };

@@ -87,8 +87,8 @@ fn latency_and_cpu_are_watched_by_themselves() {
     check(busy, &["--fail-if", "cpu > 10%"], 1, &["The gate fails", "cpu"]);
     check(busy, &["--fail-if", "p99 > 10%, slower > 50%"], 0, &["p99", "throughput"]);
     // What nobody has measured cannot pass.
-    let syncs = ["--fail-if", "sync p99 > 10%"];
-    let none = ["The gate cannot tell: no case has a figure that it watches."];
+    let syncs = ["--fail-if", "slower > 5%, sync p99 > 10%"];
+    let none = ["The gate cannot tell: No case has a sync p99."];
     check(late, &syncs, 0, &none);
     check(late, &[&syncs[..], &["--strict"]].concat(), 3, &none);
 }
@@ -105,11 +105,13 @@ fn what_is_too_close_to_the_limit_is_open_and_says_what_would_decide() {
 /// A change that no longer works is not a change whose speed nobody can tell.
 #[test]
 fn what_works_on_one_side_alone_fails_and_what_has_no_partner_is_refused() {
-    let failed = |record: &str| {
+    let failed_from = |record: &str, round: u64| {
         let line = |line: &str| {
             let mut line: Value = serde_json::from_str(line).unwrap();
-            if let Some(outcome) = line.pointer_mut("/trial/outcome") {
-                *outcome = serde_json::json!({ "failed": { "reason": "it died" } });
+            let number = line.pointer("/trial/round").and_then(Value::as_u64);
+            if number.is_some_and(|number| number >= round) {
+                let failed = serde_json::json!({ "failed": { "reason": "it died" } });
+                *line.pointer_mut("/trial/outcome").unwrap() = failed;
             }
             format!("{line}\n")
         };
@@ -118,15 +120,18 @@ fn what_works_on_one_side_alone_fails_and_what_has_no_partner_is_refused() {
     let sandbox = Sandbox::new();
     let kept = copy(NOTHING);
     std::fs::write(sandbox.path("works"), &kept).unwrap();
-    std::fs::write(sandbox.path("fails"), failed(&kept)).unwrap();
+    std::fs::write(sandbox.path("fails"), failed_from(&kept, 0)).unwrap();
+    std::fs::write(sandbox.path("died"), failed_from(&kept, 2)).unwrap();
     let compare = |a, b| sandbox.ioassay(&["compare", a, b, "--fail-if", "slower > 5%"]);
-    let output = compare("works", "fails");
-    let said = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(1), "{said}{}", text(&output.stderr));
-    assert!(
-        said.contains("The gate fails") && said.contains("that A can do failed in B"),
-        "{said}"
-    );
+    for broken in ["fails", "died"] {
+        let output = compare("works", broken);
+        let said = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{said}{}", text(&output.stderr));
+        assert!(
+            said.contains("The gate fails") && said.contains("that A can do failed in B"),
+            "{said}"
+        );
+    }
     // Without a limit, there is nothing to say of it.
     sandbox.refuses(&["compare", "works", "fails"], &["nothing to compare", "it died"]);
     let other = ["compare", "fails", "works", "--fail-if", "slower > 5%"];
@@ -254,6 +259,9 @@ fn a_slower_program_of_a_peer_fails_and_the_same_one_passes() {
     assert_eq!(again["outcome"], "exceeded", "{again:#}");
     let ratio = again["checks"][0]["ratio"].as_f64().unwrap();
     assert!(said.contains(&format!("{ratio:.2}×")), "{ratio} is not in\n{said}");
+    let resumed = format!("--resume={}", paths[0]);
+    let alone = ["run", "read-methods", "here", &resumed, "--peer=reader", "--peers=fast.toml"];
+    sandbox.refuses(&alone, &["is one side of a gate"]);
     std::fs::remove_dir_all(sandbox.path("records")).unwrap();
     let (code, said) = run(&["--peers=fast.toml", "--fail-if=slower > 95%", "--strict"]);
     assert_eq!(code, Some(0), "{said}");

@@ -470,6 +470,25 @@ fn a_trial_that_fails_on_one_host_fails_on_all() {
     desk.check_empty();
 }
 
+/// A worker that reports an error has ended its trial before the others end theirs.
+#[test]
+fn a_trial_that_reports_an_error_on_one_host_fails_on_all() {
+    let recipe = "name = \"few\"\nquestion = \"?\"\nceilings = false\n".to_owned() + WRITES;
+    // Its files may have half a MiB.
+    let script = "[ \"$0\" = b ] && ulimit -f 1024; exec \"$@\"";
+    let prefix = ["sh", "-c", script, "{host}"];
+    let desk = Desk::with(&recipe.replace("TIME", "300ms"), &prefix);
+    let output = desk.run("a,b", 1);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    for (name, expected) in [("1-a.jsonl", "on the host b"), ("2-b.jsonl", "File too large")] {
+        let lines = std::fs::read_to_string(desk.record(name)).unwrap();
+        let mut trials = lines.lines().filter(|line| line.starts_with("{\"trial\""));
+        assert!(trials.all(|trial| trial.contains(expected)), "{name}: {lines}");
+        assert!(lines.contains("{\"end\":\"complete\"}"), "{lines}");
+    }
+    desk.check_empty();
+}
+
 /// A host that is stopped says nothing for longer than the others wait. Once it goes on, it finds
 /// that its coordinator is gone, and removes its files.
 #[test]

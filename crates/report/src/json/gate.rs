@@ -1,9 +1,8 @@
 //! The checks of a gate.
 
 use super::FORMAT;
-use crate::gate::gate_outcome;
-use assess::gate::Check;
-use assess::records::{LeftOut, RecordComparison};
+use assess::gate::{self, Check, Rule};
+use assess::records::{Apart, LeftOut, RecordComparison};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -23,6 +22,11 @@ pub(super) struct Gate<'a> {
     outcome: &'static str,
     /// What is missing in a record: it was stopped, cut off or damaged.
     missing: Vec<String>,
+    /// Differences that make figures incomparable. Of two directories, they may be the question.
+    obstacles: &'a [Apart],
+    /// Limits that watch no case, such as the syncs of reads: `throughput`, `p99`, `sync p99` or
+    /// `cpu`.
+    idle: Vec<&'static str>,
     /// Each limit in each case that both records have.
     checks: Vec<OneCheck<'a>>,
     /// Requested cases that are not compared.
@@ -39,8 +43,10 @@ struct OneCheck<'a> {
     metric: &'static str,
     /// The largest loss that passes, as a share.
     limit: f64,
-    /// B over A.
-    ratio: f64,
+    /// B over A; null if a side has no such figure.
+    ratio: Option<f64>,
+    /// Counted rounds of either side that have no such figure. If there are any, it cannot tell.
+    unmeasured_rounds: usize,
     /// The lower end of the ratio's 95 % interval; null if too little is known for one.
     low: Option<f64>,
     /// Its upper end.
@@ -56,7 +62,7 @@ struct OneCheck<'a> {
 impl<'a> Gate<'a> {
     pub(super) fn of(
         versus: &'a RecordComparison,
-        checks: &[Check],
+        gate: &gate::Gate,
         [a, b]: [&'a str; 2],
     ) -> Gate<'a> {
         let one = |check: &Check| OneCheck {
@@ -64,6 +70,7 @@ impl<'a> Gate<'a> {
             metric: check.rule.watched.name(),
             limit: check.rule.limit,
             ratio: check.ratio,
+            unmeasured_rounds: check.unmeasured,
             low: check.interval.map(|(low, _)| low),
             high: check.interval.map(|(_, high)| high),
             outcome: check.outcome.name(),
@@ -74,9 +81,11 @@ impl<'a> Gate<'a> {
             format: FORMAT,
             a,
             b,
-            outcome: gate_outcome(versus, checks).name(),
+            outcome: gate.outcome.name(),
             missing: crate::records::missing(versus),
-            checks: checks.iter().map(one).collect(),
+            obstacles: &versus.obstacles,
+            idle: gate.idle.iter().map(|Rule { watched, .. }| watched.name()).collect(),
+            checks: gate.checks.iter().map(one).collect(),
             left_out: &versus.left_out,
         }
     }

@@ -95,12 +95,11 @@ impl OpenLoop {
             sleep(early_ns);
             now = clock.now_ns();
         }
-        let since = now;
         while now < until_ns {
             std::hint::spin_loop();
-            now = clock.now_ns();
+            let before = std::mem::replace(&mut now, clock.now_ns());
+            self.spin_ns += spun_ns(now - before);
         }
-        self.spin_ns += now - since;
         now
     }
 
@@ -196,9 +195,19 @@ impl OpenLoop {
             return Ok(true);
         }
         let since = std::mem::replace(&mut agenda.now, clock.now_ns());
-        self.spin_ns += if early_ns == 0 { agenda.now - since } else { 0 };
+        self.spin_ns += if early_ns == 0 { spun_ns(agenda.now - since) } else { 0 };
         Ok(false)
     }
+}
+
+/// The longest time between two readings of the clock while spinning. In a longer one, the thread
+/// did not run.
+const SPUN_MOST_NS: u64 = 10_000;
+
+/// The CPU time of spinning between two readings of the clock.
+#[inline(always)]
+fn spun_ns(gap_ns: u64) -> u64 {
+    if gap_ns <= SPUN_MOST_NS { gap_ns } else { 0 }
 }
 
 /// The clock and the schedule of a running loop.

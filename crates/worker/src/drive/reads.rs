@@ -20,6 +20,11 @@ impl Reads {
         Reads { mix, meter: Meter::new(), begun: 0, ops: 0, bytes: 0 }
     }
 
+    /// The bytes read so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Whether the next operation reads.
     #[inline(always)]
     pub(super) fn is_next(&mut self) -> bool {

@@ -9,14 +9,13 @@ use crate::load::{ROUNDS, Search, short_time};
 use crate::progress::Progress;
 use crate::recipe::Relative;
 use crate::stop::Stop;
-use crate::store::{self, Place};
-use anyhow::{Context, Result, bail};
+use crate::store;
+use anyhow::{Result, bail};
 use model::case::Case;
 use model::plan::{Plan, Planned, Role};
 use model::record::Record;
 use std::collections::HashSet;
 use std::process::Command;
-use tempfile::TempDir;
 use witness::MemoryGroup;
 
 /// Measures cases before the run.
@@ -29,21 +28,27 @@ pub(super) struct Probe<'a> {
     pub(super) stop: &'a Stop,
 }
 
+/// The short runs so far: their number, and the files of the last.
+#[derive(Default)]
+struct Short {
+    runs: u64,
+    files: Option<Files>,
+}
+
 impl Probe<'_> {
     /// The cases of `loads` at the rates that were found for them.
     ///
     /// # Errors
     /// If nothing can be measured here, or the run is stopped.
     pub(super) fn cases(mut self, loads: &[Relative]) -> Result<Vec<Case>> {
-        let folder = tempfile::tempdir().context("failed to create a folder for short trials")?;
-        let mut files = None;
+        let mut short = Short::default();
         let goals = &self.setting.plan.goals;
         let search = Search::of(&self.setting.plan);
         let closed: Vec<Case> = loads.iter().map(Relative::closed).collect();
         let mut each = closed.clone();
         let mut seen = HashSet::new();
         each.retain(|case| seen.insert(case.clone()));
-        let record = self.measure(each, &folder, &mut files)?;
+        let record = self.measure(each, &mut short)?;
         let assessment = assess::assess(&record);
         let mut cases = Vec::new();
         for (load, closed) in loads.iter().zip(&closed) {
@@ -56,7 +61,7 @@ impl Probe<'_> {
             cases.extend(search.cases(load, iops.median, &mut |rate| {
                 let mut case = load.at(rate);
                 *case.time_mut() = short_time(rate, goals, case.time());
-                let record = self.measure(vec![case], &folder, &mut files)?;
+                let record = self.measure(vec![case], &mut short)?;
                 let met = record.trials.iter().filter(|trial| assess::load::meets(trial, goals));
                 Ok(met.count() * 2 > record.trials.len())
             })?);
@@ -64,17 +69,12 @@ impl Probe<'_> {
         Ok(cases)
     }
 
-    /// Measures `cases` with `files`, or with new ones.
-    fn measure(
-        &mut self,
-        cases: Vec<Case>,
-        folder: &TempDir,
-        files: &mut Option<Files>,
-    ) -> Result<Record> {
+    /// Measures `cases` with the files of earlier ones, or with new ones.
+    fn measure(&mut self, cases: Vec<Case>, short: &mut Short) -> Result<Record> {
         let Setting { source, plan: whole, .. } = self.setting;
-        let number = std::fs::read_dir(folder.path())?.count();
         let mut plan = Plan { rounds: ROUNDS, invocations: 1, budget: None, ..whole.clone() };
-        plan.seed = whole.seed.wrapping_add(number as u64);
+        plan.seed = whole.seed.wrapping_add(short.runs);
+        short.runs += 1;
         plan.skips.clear();
         plan.cases = cases.into_iter().map(|case| Planned { case, role: Role::Asked }).collect();
         let environment = &self.setting.environment();
@@ -85,19 +85,19 @@ impl Probe<'_> {
             environment,
             stay: Stay::Removed,
         };
-        let made = match files.take() {
+        let made = match short.files.take() {
             Some(made) => made,
             None => maker.make((self.progress, self.stop))?,
         };
         let header = header_of(&plan, environment, source.as_ref(), environment.peers.to_vec())?;
         let made = PreparedRun { maker, files: made, worker: self.worker, memory: self.memory };
-        let path = folder.path().join(format!("{number}.jsonl"));
-        let into = Into::New { place: Place::File(path), header };
+        // A container may have no folder for temporary files.
+        let into = Into::Passing { header };
         let (store, made) = carry_out(made, into, self.progress, self.stop)?;
         if self.stop.is_asked() {
             bail!("stopped before the first trial of the run");
         }
-        *files = Some(made);
+        short.files = Some(made);
         store::read(store.path())
     }
 }
