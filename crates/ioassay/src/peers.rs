@@ -147,8 +147,8 @@ impl Peers {
         self.programs.iter().map(|program| program.peer.clone()).collect()
     }
 
-    /// Lets `program`, an executable file, measure in place of what the peer `name` builds, with the
-    /// same arguments.
+    /// Lets `program`, an executable file, measure in place of what the peer `name` builds, with
+    /// the same arguments.
     ///
     /// # Errors
     /// If there is no such peer, or an interpreter starts it.

@@ -134,9 +134,10 @@ fn decision(versus: &RecordComparison, gate: &Gate) -> String {
         Outcome::Open => {
             let open = match number(checks, Outcome::Open) {
                 0 => String::new(),
-                open => format!(" of {all}, {open} are open."),
+                1 => format!(" Of {all}, 1 is open."),
+                open => format!(" Of {all}, {open} are open."),
             };
-            format!("The gate cannot tell:{open}{}{lost}{}", idle(gate), advice(checks))
+            format!("The gate cannot tell.{open}{}{lost}{}", idle(gate), advice(checks))
         }
     }
 }

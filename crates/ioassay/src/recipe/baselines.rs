@@ -48,8 +48,8 @@ pub(super) fn of(plan: &Plan, environment: &Environment) -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// Whether the plan has rates, and asks for the closed loop of each, which bounds it. Rates that are
-/// shares do.
+/// Whether the plan has rates, and asks for the closed loop of each, which bounds it. Rates that
+/// are shares do.
 fn bounds_rates(plan: &Plan) -> bool {
     let asked = || plan.cases.iter().map(|planned| &planned.case);
     let closed: HashSet<Case> = asked().filter(|case| !case.is_open()).map(without_time).collect();
