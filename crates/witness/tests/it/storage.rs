@@ -5,6 +5,7 @@ use model::host::{Direct, Medium, Storage};
 use model::layer::Counts;
 use std::fs::File;
 use std::path::Path;
+use std::time::{Duration, Instant};
 use witness::{Error, page_cache, storage, storage_of};
 
 /// The storage of a fixture; `None`, with a message, if it cannot be created.
@@ -107,7 +108,13 @@ fn counters_that_are_told_not_to_count_are_seen_not_to() {
     assert_eq!((of_silent.reads, of_silent.writes), (Some(false), Some(false)), "{silent:#?}");
     // A file without a canary beside it is on the same device.
     drop(fixture::file(&mounted.point.join("file"), 1 << 20));
-    fixture::run("mount", &["-o", "remount,ro", mounted.point.to_str().unwrap()]).unwrap();
+    // A process that another test is just starting may still have the file open for writing.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let remount = || fixture::run("mount", &["-o", "remount,ro", mounted.point.to_str().unwrap()]);
+    while let Err(said) = remount() {
+        assert!(said.contains("busy") && Instant::now() < deadline, "{said}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
     let untried = storage_of(&mounted.point.join("file")).unwrap();
     let expected = Counts { reads: Some(false), writes: Some(false), flushes: None };
     assert_eq!(counts(&untried), expected, "{untried:#?}");
@@ -232,7 +239,13 @@ fn a_file_on_a_read_only_mount_is_looked_at_and_not_touched() {
     let Some((mounted, _)) = made("read-only", make) else { return };
     let path = mounted.point.join("file");
     drop(fixture::file(&path, 1 << 20));
-    fixture::run("mount", &["-o", "remount,ro", mounted.point.to_str().unwrap()]).unwrap();
+    // A process that another test is just starting may still have the file open for writing.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let remount = || fixture::run("mount", &["-o", "remount,ro", mounted.point.to_str().unwrap()]);
+    while let Err(said) = remount() {
+        assert!(said.contains("busy") && Instant::now() < deadline, "{said}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
     let error = storage(&mounted.point).unwrap_err();
     assert!(matches!(error, Error::NotWritable { .. }), "{error}");
     assert!(error.to_string().contains("Read-only file system"), "{error}");
