@@ -9,6 +9,7 @@
 
 use crate::finding::Verdict;
 use crate::invocations::{INVOCATIONS_LEAST, Round, TwoLevel, Welch};
+use crate::latency::UNSENT_NS;
 use crate::records::{Basis, Pair, RecordComparison};
 use crate::significance::{LEVEL, holm};
 use crate::trials::{Fate, Figures, TrialFigures};
@@ -25,11 +26,11 @@ named! {
     Watched "metric" {
         /// The main figure of a case: bytes or operations per second.
         Throughput "throughput",
-        /// The 99th percentile of the latency of operations.
+        /// The 99th percentile of the latency of operations; with a rate, of the response time.
         P99 "p99",
         /// The 99th percentile of the latency of syncs that are a call of their own.
         SyncP99 "sync p99",
-        /// CPU time per operation.
+        /// CPU time per operation, without waiting for an operation to be due.
         Cpu "cpu",
     }
 }
@@ -265,7 +266,8 @@ fn fits(watched: Watched, case: &Case) -> bool {
 fn logs(case: &Summary, plan: &Plan, watched: Watched) -> (Vec<Round>, usize) {
     let counted = || case.trials.iter().filter(|trial| matches!(trial.fate, Fate::Counted));
     let round = |trial: &TrialFigures| {
-        let value = value(trial.figures.as_ref()?, watched).filter(|value| *value > 0.0)?;
+        let figures = trial.figures.as_ref()?;
+        let value = value(&case.case, figures, watched).filter(|value| *value > 0.0)?;
         Some(Round {
             invocation: trial.invocation,
             round: trial.round,
@@ -278,14 +280,16 @@ fn logs(case: &Summary, plan: &Plan, watched: Watched) -> (Vec<Round>, usize) {
     (logs, unmeasured)
 }
 
-fn value(figures: &Figures, watched: Watched) -> Option<f64> {
-    let ns = |ns: Option<u64>| ns.map(|ns| ns as f64);
+fn value(case: &Case, figures: &Figures, watched: Watched) -> Option<f64> {
+    // What never began has no response time.
+    let ns = |ns: Option<u64>| ns.filter(|ns| *ns != UNSENT_NS).map(|ns| ns as f64);
     match watched {
         // What only syncs moves no bytes.
         Watched::Throughput => figures.throughput.or(figures.iops),
+        Watched::P99 if case.is_open() => ns(figures.response_p99_ns),
         Watched::P99 => ns(figures.p99_ns),
         Watched::SyncP99 => ns(figures.sync_p99_ns),
-        Watched::Cpu => Some(ns(figures.span_cpu_ns)? / (figures.ops.max(1)) as f64),
+        Watched::Cpu => Some(ns(figures.working_cpu_ns)? / (figures.ops.max(1)) as f64),
     }
 }
 

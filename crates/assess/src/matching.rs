@@ -52,7 +52,7 @@ pub(crate) fn key(summary: &Summary) -> Key {
 }
 
 /// Matches cases that are equal except for time, each with the first unmatched one.
-fn same(asked_a: &[Summary], asked_b: &[Summary]) -> Vec<Match> {
+pub(crate) fn same(asked_a: &[Summary], asked_b: &[Summary]) -> Vec<Match> {
     let mut of_key: HashMap<_, VecDeque<usize>> = HashMap::new();
     for (b, summary) in asked_b.iter().enumerate() {
         of_key.entry(key(summary)).or_default().push_back(b);

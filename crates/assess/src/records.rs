@@ -5,7 +5,7 @@ use crate::comparison::{self, Comparison, Difference};
 use crate::finding::{Code, Finding, Severity, Verdict};
 use crate::invocations::{INVOCATIONS_LEAST, Round, RunToRun, TwoLevel, Welch};
 use crate::invocations::{exchangeable, run_to_run};
-use crate::matching::{Match, across, matches, taken};
+use crate::matching::{Match, across, matches, same, taken};
 use crate::row::Row;
 use crate::significance::{LEVEL, holm};
 use crate::stats::median;
@@ -22,7 +22,7 @@ use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-pub use crate::surroundings::Apart;
+pub use crate::surroundings::{Apart, storages_apart};
 
 /// A judged record, with what a comparison needs beyond its assessment. It holds no trials, so only
 /// one of two large records is in memory at a time.
@@ -109,8 +109,7 @@ pub struct LeftOut {
     pub id: String,
     /// The reason.
     pub reason: String,
-    /// Whether it works in A, and fails or brings wrong data in B.
-    #[serde(skip)]
+    /// Whether it works in A, and fails or brings wrong data in B: that fails a gate.
     pub is_broken: bool,
 }
 
@@ -126,7 +125,7 @@ impl RecordComparison {
     /// Whether the rounds of both records alternated in one run.
     pub fn is_paired(&self) -> bool {
         let [a, b] = &self.headers;
-        a.alternates.is_some() && a.alternates == b.alternates
+        alternate(a, b)
     }
 
     /// The two summaries of a pair.
@@ -141,7 +140,12 @@ impl RecordComparison {
 pub fn compare(a: Judged, b: Judged, kept: &[Record]) -> RecordComparison {
     let earlier = figures(&earlier(&a.header, &b.header, kept));
     let (asked_a, asked_b) = (a.asked(), b.asked());
-    let matches = matches(asked_a, asked_b);
+    // Both sides of a gate were asked the same: a case that only one of them could do has no other
+    // that it may be held against.
+    let matches = match alternate(&a.header, &b.header) {
+        true => same(asked_a, asked_b),
+        false => matches(asked_a, asked_b),
+    };
     let mut obstacles = Vec::new();
     if matches.iter().any(|found| asked_a[found.a].case.cache().is_some()) {
         note_facts(&mut obstacles, &storage_facts(&a.header), &storage_facts(&b.header));
@@ -197,6 +201,10 @@ pub fn apart(a: &Header, b: &Header) -> Vec<Apart> {
     note_facts(&mut list, &facts(a), &facts(b));
     note_known(&mut list, &settings(a), &settings(b));
     list
+}
+
+fn alternate(a: &Header, b: &Header) -> bool {
+    a.alternates.is_some() && a.alternates == b.alternates
 }
 
 /// The requested cases that only one record has.

@@ -58,18 +58,26 @@ pub(crate) fn note_facts(list: &mut Vec<Apart>, a: &[Fact], b: &[Fact]) {
 
 /// The facts about a storage that must agree for figures on files to be comparable.
 pub(crate) fn storage_facts(header: &Header) -> Vec<Fact> {
-    let of = |storage: &Storage, whose: &str| {
-        let kinds: BTreeSet<&str> = storage.devices.iter().map(kind).collect();
-        let kinds: Vec<&str> = kinds.into_iter().collect();
-        [
-            (format!("file system{whose}"), storage.file_system.clone()),
-            (format!("medium{whose}"), storage.medium.to_string()),
-            (format!("kind of device{whose}"), kinds.join(", ")),
-        ]
-    };
-    let target = header.storage.iter().flat_map(|storage| of(storage, ""));
-    let source = header.source_storage.iter().flat_map(|storage| of(storage, " copied from"));
-    target.chain(source).collect()
+    let target = header.storage.iter().flat_map(|storage| facts_of(storage, ""));
+    let source = header.source_storage.iter();
+    target.chain(source.flat_map(|storage| facts_of(storage, " copied from"))).collect()
+}
+
+fn facts_of(storage: &Storage, whose: &str) -> [Fact; 3] {
+    let kinds: BTreeSet<&str> = storage.devices.iter().map(kind).collect();
+    let kinds: Vec<&str> = kinds.into_iter().collect();
+    [
+        (format!("file system{whose}"), storage.file_system.clone()),
+        (format!("medium{whose}"), storage.medium.to_string()),
+        (format!("kind of device{whose}"), kinds.join(", ")),
+    ]
+}
+
+/// What makes figures on two storages incomparable; empty if nothing does.
+pub fn storages_apart(a: &Storage, b: &Storage) -> Vec<Apart> {
+    let mut list = Vec::new();
+    note_facts(&mut list, &facts_of(a, ""), &facts_of(b, ""));
+    list
 }
 
 fn kind(device: &Device) -> &'static str {

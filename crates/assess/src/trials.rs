@@ -104,7 +104,9 @@ pub struct Figures {
     pub torn_pages: Option<u64>,
     /// CPU nanoseconds of the worker from the first thread's start to the last thread's end.
     pub span_cpu_ns: Option<u64>,
-    /// The part of it spent in the program itself.
+    /// The same without the time in which threads only waited for an operation to be due.
+    pub working_cpu_ns: Option<u64>,
+    /// The part of `span_cpu_ns` spent in the program itself.
     pub span_user_ns: Option<u64>,
     /// The part of it spent in the OS.
     pub span_system_ns: Option<u64>,
@@ -182,6 +184,7 @@ fn figures(measured: &Measured, trial: &Counted) -> Figures {
         new_pages: pages.map(|pages| pages.written()),
         torn_pages: pages.map(|pages| pages.torn),
         span_cpu_ns: trial.cpu_ns(),
+        working_cpu_ns: trial.working_cpu_ns(),
         span_user_ns: split.map(|(user_ns, _)| user_ns.round() as u64),
         span_system_ns: split.map(|(_, system_ns)| system_ns.round() as u64),
         evidence: trial.evidence.clone().into_owned(),

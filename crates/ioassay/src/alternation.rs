@@ -64,7 +64,7 @@ fn begin_anew(sides: &mut [Side; 2]) -> Result<()> {
     for (side, pause) in sides.iter_mut().zip([PAUSE, Duration::ZERO]) {
         let old = std::mem::take(&mut side.files);
         side.files = side.run.begin_anew(old, pause, &mut side.so_far)?;
-        side.left_over = Left { unlinked: true, ..Left::default() };
+        side.left_over = Left::of_invocation_before();
     }
     Ok(())
 }
@@ -72,13 +72,17 @@ fn begin_anew(sides: &mut [Side; 2]) -> Result<()> {
 /// The rounds of an invocation. Each side begins every other one: what the first leaves to the
 /// second, such as a warmer processor, is divided equally.
 fn invocation(sides: &mut [Side; 2], rounds: Range<u32>) -> Result<()> {
+    let mut traces = sides[0].left_over.traces;
     for round in rounds {
         let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
         for index in order {
             let Side { run, files, so_far, left_over } = &mut sides[index];
+            // Whatever one side wrote, the other waits for.
+            left_over.traces = traces;
             if run.round(files, round, left_over, so_far)?.is_none() {
                 return Ok(());
             }
+            traces = left_over.traces;
         }
     }
     let mut all = sides.iter_mut();

@@ -83,6 +83,17 @@ impl Directory {
         PathBuf::from(format!("/proc/self/fd/{}", self.held.as_raw_fd()))
     }
 
+    /// The number of its file system.
+    ///
+    /// # Errors
+    /// The OS's error.
+    pub fn file_system(&self) -> Result<u64> {
+        let stat = rustix::fs::fstat(&self.held).with_context(|| {
+            format!("failed to find the file system of '{}'", self.path.display())
+        })?;
+        Ok(stat.st_dev)
+    }
+
     /// Checks that its path still leads to it.
     ///
     /// # Errors

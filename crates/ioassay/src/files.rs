@@ -2,17 +2,18 @@
 
 use crate::device::Disk;
 use crate::directory::{Directory, Removed};
-use crate::fixture::{Purpose, Stay, TestFile, check_space};
+use crate::fixture::{Purpose, Stay, TestFile};
 use crate::names::NameFolders;
 use crate::progress::Progress;
 use crate::scratch::Scratch;
 use crate::shared::{self, Meeting, SharedFiles};
+use crate::space::{check_memory, check_space};
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
 use model::case::{Allocation, Case, Op, Work, WriteEngine, WriteWork};
 use model::content::Content;
 use model::environment::Environment;
-use model::host::Storage;
+use model::host::{Medium, Storage};
 use model::part::Whose;
 use model::plan::{Actor, ActorFile, Plan};
 use report::Room;
@@ -91,10 +92,7 @@ impl Maker<'_> {
             }
             Target::Directory(directory) => directory,
         };
-        let mut needs = Needs::of(plan);
-        if source.is_none() {
-            needs.read.extend(&needs.copied);
-        }
+        let needs = self.needs();
         if let Some(storage) = environment.storage {
             check_space(storage, environment.host, &needs.of_target())?;
         }
@@ -181,6 +179,34 @@ impl Maker<'_> {
         };
         let all = here.into_iter().chain(self.source.map(|source| &source.directory));
         all.flat_map(Directory::remove_dead).collect()
+    }
+
+    fn needs(&self) -> Needs {
+        let mut needs = Needs::of(self.plan);
+        if self.source.is_none() {
+            needs.read.extend(&needs.copied);
+        }
+        needs
+    }
+
+    /// Checks that the files of both runs fit at the same time, if they share a file system or are
+    /// in memory.
+    ///
+    /// # Errors
+    /// If they do not.
+    pub fn check_beside(&self, other: &Maker) -> Result<()> {
+        let (Target::Directory(here), Target::Directory(there)) = (self.target, other.target)
+        else {
+            return Ok(());
+        };
+        let storages = self.environment.storage.zip(other.environment.storage);
+        let Some((storage, of_other)) = storages else { return Ok(()) };
+        let (host, is_in_memory) = (self.environment.host, of_other.medium == Medium::Ram);
+        let sizes = [self, other].map(|maker| maker.needs().of_target()).concat();
+        if here.file_system()? == there.file_system()? {
+            return check_space(storage, host, &sizes);
+        }
+        if is_in_memory { check_memory(storage, host, &sizes) } else { Ok(()) }
     }
 
     /// The free bytes where files are created. `None` if no files are created, or the file system

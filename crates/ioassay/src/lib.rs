@@ -29,6 +29,7 @@ pub mod device;
 pub mod directory;
 pub mod machine;
 pub mod version;
+pub mod space;
 pub mod fixture;
 pub mod guard;
 pub mod scratch;

@@ -70,7 +70,10 @@ impl Run<'_> {
                 };
             }
             // The space of unlinked files may not be free yet.
-            let mut left_over = Left { unlinked: so_far.invocation > 0, ..Left::default() };
+            let mut left_over = match so_far.invocation {
+                0 => Left::default(),
+                _ => Left::of_invocation_before(),
+            };
             self.invocation(&files, rounds, (&mut left_over, since), &mut so_far)?;
             self.dismiss(&files, &mut left_over)?;
             if self.site.stop.is_asked() {

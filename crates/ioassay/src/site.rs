@@ -199,12 +199,12 @@ impl Site<'_> {
             let files = (files, stage.lasting());
             companions.push(Companion::of((actor, number), own, job, files)?);
         }
-        let after_write = left.wrote && stage.file().is_some();
+        let after_write = left.traces.wrote && stage.file().is_some();
         let state = self.prove_state(case, stage, after_write || !companions.is_empty());
-        left.wrote |= stage.names.is_some();
+        left.traces.wrote |= stage.names.is_some();
         if stage.file().is_some() {
             let is_written = |it: &Companion| it.actor.case.write().is_some();
-            left.wrote = stage.target.is_some() || companions.iter().any(is_written);
+            left.traces.wrote = stage.target.is_some() || companions.iter().any(is_written);
         }
         state?;
         if case.is_open() && stage.file().is_some() {
@@ -324,17 +324,28 @@ pub(crate) struct Left {
     pub(crate) couriers: BTreeMap<String, WorkerProcess>,
     /// Live workers of actors.
     pub(crate) beside: Vec<WorkerProcess>,
-    /// Whether the last trial that used a file wrote it.
-    pub(crate) wrote: bool,
-    /// Whether a file was created and unlinked since the last wait for space.
-    pub(crate) unlinked: bool,
+    pub(crate) traces: Traces,
     /// Guards the user's own file, once a peer has had access to it.
     pub(crate) guard: Option<Guard>,
     /// The names that were last made for another host, which removes them if all goes well.
     pub(crate) made_for_another: Option<NamesInUse>,
 }
 
+/// What a trial leaves on the storage, for whichever trial is next.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Traces {
+    /// Whether the last trial that used a file wrote it.
+    pub(crate) wrote: bool,
+    /// Whether a file was created and unlinked since the last wait for space.
+    pub(crate) unlinked: bool,
+}
+
 impl Left {
+    /// Nothing but what the invocation before left on the storage.
+    pub(crate) fn of_invocation_before() -> Left {
+        Left { traces: Traces { unlinked: true, wrote: false }, ..Left::default() }
+    }
+
     /// The change of a user's own file by the peers, if any: then the run must end.
     pub(crate) fn complaint(&self, files: &Files) -> Option<String> {
         let guard = self.guard.as_ref()?;

@@ -155,10 +155,24 @@ fn idle(gate: &Gate) -> String {
 /// What would decide the open checks.
 fn advice(checks: &[Check]) -> String {
     let mut advice = String::new();
-    if checks.iter().any(|check| check.unmeasured > 0) {
+    let lacking = |watched: Watched| {
+        checks.iter().any(|check| check.rule.watched == watched && check.unmeasured > 0)
+    };
+    if Watched::ALL.iter().any(|watched| lacking(*watched)) {
         advice.push_str(
-            " Rounds without a figure are often the slow ones, so the others decide nothing: use \
-             a longer --time, as a p99 takes 1000 operations in each round.",
+            " Rounds without a figure are often the slow ones, so the others decide nothing.",
+        );
+    }
+    if lacking(Watched::P99) || lacking(Watched::SyncP99) {
+        advice.push_str(
+            " A p99 takes 1000 operations or syncs in each round: use a longer --time. With a \
+             rate, those must have begun: ask for fewer operations a second.",
+        );
+    }
+    if lacking(Watched::Cpu) {
+        advice.push_str(
+            " A peer that does not report its CPU time needs a longer --time, in which its start \
+             and end weigh less.",
         );
     }
     match checks.iter().filter_map(|check| check.needs).max() {

@@ -61,7 +61,7 @@ pub fn markdown_of_records(versus: &RecordComparison, paths: [&str; 2]) -> Strin
     let [a, b] = records::origins(versus, paths);
     page.list(&[format!("A: {a}"), format!("B: {b}")]);
     page.warnings(&records::missing(versus));
-    page.warnings(&records::obstacles(versus));
+    page.warnings(&records::obstacles(&versus.obstacles));
     page.paragraph(&records::closing(versus));
     page.common(&records::names(versus).said_once());
     page.table(&records::table(versus));
@@ -83,7 +83,7 @@ pub fn markdown_of_gate_run(versus: &RecordComparison, gate: &Gate, paths: [&str
     let mut page = Page::titled(gate::title(gate));
     page.paragraph(&gate::closing(versus, gate));
     page.warnings(&records::missing(versus));
-    page.warnings(&records::obstacles(versus));
+    page.warnings(&records::obstacles(&versus.obstacles));
     let [a, b] = records::origins(versus, paths);
     page.list(&[format!("A: {a}"), format!("B: {b}")]);
     page.common(&records::names(versus).said_once());

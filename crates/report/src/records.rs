@@ -21,8 +21,8 @@ const NAMED_MAX: usize = 3;
 
 /// Differences that make the records incomparable, in lines: `size (2 cases): 1MiB in A, 2MiB in
 /// B`.
-pub fn obstacles(versus: &RecordComparison) -> Vec<String> {
-    versus.obstacles.iter().map(apart).collect()
+pub fn obstacles(all: &[Apart]) -> Vec<String> {
+    all.iter().map(apart).collect()
 }
 
 /// A comparison of two records; `paths` are the records' paths.
@@ -46,7 +46,7 @@ pub(crate) fn head(versus: &RecordComparison, paths: [&str; 2], style: &Style) -
     let [a, b] = origins(versus, paths);
     let mut out = style.wrap("A  ", Paint::Strong, &a);
     out.push_str(&style.wrap("B  ", Paint::Strong, &b));
-    for text in missing(versus).into_iter().chain(obstacles(versus)) {
+    for text in missing(versus).into_iter().chain(obstacles(&versus.obstacles)) {
         out.push_str(&style.wrap("! ", Paint::Doubt, &text));
     }
     for text in others(versus) {

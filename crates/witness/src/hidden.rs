@@ -5,7 +5,8 @@ use crate::cgroup;
 use crate::root::Root;
 
 /// Counters that every Linux shows, and what nothing else does.
-const SHOWN: [(&str, &str); 3] = [
+const SHOWN: [(&str, &str); 4] = [
+    ("/proc/meminfo", "how much memory is left, and how much waits to be written"),
     ("/proc/stat", "the time that a hypervisor gave to others"),
     ("/proc/vmstat", "swapping, and how much may wait to be written"),
     ("/proc/self/io", "the bytes that each process moved"),

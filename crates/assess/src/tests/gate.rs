@@ -93,3 +93,62 @@ fn a_limit_that_watches_nothing_leaves_the_gate_open() {
     assert_eq!((found.checks.len(), found.idle.len()), (0, 1));
     assert_eq!(found.outcome, Outcome::Open);
 }
+
+#[test]
+fn a_case_that_one_side_of_a_gate_cannot_do_is_held_against_no_other() {
+    let compared = |pair: Option<&str>| {
+        let a = side(1.0, "2026-11-24T10:00:00Z", pair);
+        let mut b = side(1.0, "2026-11-24T10:00:01Z", pair);
+        b.header.plan.cases[0].case.io_mut().expect("it reads a file").block *= 2;
+        let versus = crate::compare(Judged::of(a), Judged::of(b), &[]);
+        let rule = "slower > 5%".parse().expect("it is a limit");
+        (versus.pairs.len(), versus.left_out.len(), gate(&versus, &[rule]).outcome)
+    };
+    assert_eq!(compared(Some("a1b2")), (1, 2, Outcome::Open));
+    // Of records made apart, the nearest are matched: whether to compare them is the user's choice.
+    let (pairs, left_out, _) = compared(None);
+    assert_eq!((pairs, left_out), (2, 0));
+}
+
+/// A gate of cases with a rate, whose second side was changed.
+fn of_open(rule: &str, change: impl Fn(&mut Sample)) -> Gate {
+    let pair = Some("a1b2");
+    let [a, b] = [false, true].map(|is_second| {
+        let began = format!("2026-11-24T10:00:0{}Z", u8::from(is_second));
+        let mut record = side(1.0, &began, pair);
+        for planned in &mut record.header.plan.cases {
+            planned.case.io_mut().into_iter().for_each(|io| io.rate = 1_000);
+        }
+        each(&mut record, |trial| {
+            let sample = sample(trial);
+            sample.latencies = Latencies { counts: vec![(5_000, 2_000)], max_ns: 5_000 };
+            sample.responses = Latencies { counts: vec![(9_000, 2_000)], max_ns: 9_000 };
+            sample.usage.cpu_ns = Some(10_000_000);
+            sample.spans[0].spin_ns = 8_000_000;
+            if is_second {
+                change(sample);
+            }
+        });
+        Judged::of(record)
+    });
+    gate(&crate::compare(a, b, &[]), &[rule.parse().expect("it is a limit")])
+}
+
+#[test]
+fn with_a_rate_a_gate_watches_response_times_and_cpu_time_without_waiting() {
+    for rule in ["p99 > 10%", "cpu > 10%"] {
+        assert_eq!(of_open(rule, |_| {}).outcome, Outcome::Within, "{rule}");
+    }
+    // Each operation takes as long as before, and waits for its turn.
+    let queues = |sample: &mut Sample| {
+        sample.responses = Latencies { counts: vec![(90_000, 2_000)], max_ns: 90_000 };
+    };
+    assert_eq!(of_open("p99 > 10%", queues).outcome, Outcome::Exceeded);
+    // Work takes the place of waiting.
+    let works = |sample: &mut Sample| sample.spans[0].spin_ns = 0;
+    assert_eq!(of_open("cpu > 10%", works).outcome, Outcome::Exceeded);
+    // What never began is slower by nobody knows how much.
+    let late = of_open("p99 > 10%", |sample| sample.spans[0].unsent = 60);
+    assert_eq!(late.outcome, Outcome::Open);
+    assert!(late.checks.iter().all(|check| check.unmeasured > 0), "{late:#?}");
+}

@@ -33,7 +33,7 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
     // Two directories of a gate may well be on two disks: that is the question.
     let is_question = versus.is_paired() && !args.fail_if.is_empty();
     if !args.anyway && !is_question && !versus.obstacles.is_empty() {
-        let obstacles = report::obstacles(&versus).join("\n  ");
+        let obstacles = report::obstacles(&versus.obstacles).join("\n  ");
         bail!(
             "'{path_a}' (A) and '{path_b}' (B) measure different things; to compare them anyway, \
              use --anyway:\n  {obstacles}"
@@ -43,29 +43,66 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
         true => check_pairs(&versus, [path_a, path_b])?,
         false => check_gate(&versus, [path_a, path_b])?,
     }
-    if args.json {
-        // Stdout has one document: that of the checks, if there are any.
-        if args.fail_if.is_empty() {
-            report::json_of_records(&versus, [path_a, path_b], Terminal::default())?;
+    let gate = (!args.fail_if.is_empty()).then(|| gate(&versus, &args.fail_if));
+    match &gate {
+        // Both were measured in one run: to show them as two runs first would be another answer.
+        Some(gate) if is_question => {
+            say_gate(&versus, gate, [path_a, path_b], (args.json, args.markdown), style)?;
         }
-    } else if args.markdown {
-        say(&report::markdown_of_records(&versus, [path_a, path_b]))?;
-    } else {
-        say(&report::records(&versus, [path_a, path_b], style))?;
+        _ => say_both(args, (&versus, gate.as_ref()), [path_a, path_b], style)?,
     }
     if let Some(path) = &args.html {
         store::keep_report(path, &report::page_of_records(&versus, [path_a, path_b]))?;
     }
-    if args.fail_if.is_empty() {
-        return Ok(DONE);
+    Ok(gate.map_or(DONE, |gate| status_of(&gate, args.strict)))
+}
+
+/// Prints the comparison of two records made apart, and below it what a gate decides.
+fn say_both(
+    args: &CompareArgs,
+    (versus, gate): (&RecordComparison, Option<&Gate>),
+    paths: [&str; 2],
+    style: &Style,
+) -> Result<()> {
+    match (args, gate) {
+        // Stdout has one document: that of the checks, if there are any.
+        (CompareArgs { json: true, .. }, None) => {
+            report::json_of_records(versus, paths, Terminal::default())?;
+        }
+        (CompareArgs { json: true, .. }, Some(gate)) => {
+            say(report::json_of_gate(versus, gate, paths).trim_end())?;
+        }
+        (CompareArgs { markdown: true, .. }, gate) => {
+            say(&report::markdown_of_records(versus, paths))?;
+            if let Some(gate) = gate {
+                say(&format!("\n{}", report::markdown_of_gate(versus, gate)))?;
+            }
+        }
+        (_, gate) => {
+            say(&report::records(versus, paths, style))?;
+            if let Some(gate) = gate {
+                say(&format!("\n{}", report::gate(versus, gate, style)))?;
+            }
+        }
     }
-    let gate = gate(&versus, &args.fail_if);
-    match (args.json, args.markdown) {
-        (true, _) => say(report::json_of_gate(&versus, &gate, [path_a, path_b]).trim_end())?,
-        (_, true) => say(&format!("\n{}", report::markdown_of_gate(&versus, &gate)))?,
-        _ => say(&format!("\n{}", report::gate(&versus, &gate, style)))?,
-    }
-    Ok(status_of(&gate, args.strict))
+    Ok(())
+}
+
+/// Prints what a gate decides of two sides that were measured for it, as JSON, as Markdown or as
+/// text.
+pub(super) fn say_gate(
+    versus: &RecordComparison,
+    gate: &Gate,
+    paths: [&str; 2],
+    (is_json, is_markdown): (bool, bool),
+    style: &Style,
+) -> Result<()> {
+    let text = match (is_json, is_markdown) {
+        (true, _) => report::json_of_gate(versus, gate, paths),
+        (_, true) => report::markdown_of_gate_run(versus, gate, paths),
+        _ => report::gate_of_run(versus, gate, paths, style),
+    };
+    say(text.trim_end())
 }
 
 /// The comparison of two records.
@@ -74,10 +111,17 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
 /// If one is not a record.
 pub(super) fn read([a, b]: [&Path; 2]) -> Result<RecordComparison> {
     // Each record is judged and dropped before the next is read.
-    let judge = |path: &Path| store::read(path).map(Judged::of);
-    let (judged_a, judged_b) = (judge(a)?, judge(b)?);
-    let kept = store::kept(&folders([a, b]), &judged_b.header().plan.recipe);
-    Ok(assess::compare(judged_a, judged_b, &kept))
+    against(Judged::of(store::read(a)?), [a, b])
+}
+
+/// The comparison of a record that was read with that at the second path.
+///
+/// # Errors
+/// If that is not a record.
+pub(super) fn against(judged: Judged, [a, b]: [&Path; 2]) -> Result<RecordComparison> {
+    let other = Judged::of(store::read(b)?);
+    let kept = store::kept(&folders([a, b]), &other.header().plan.recipe);
+    Ok(assess::compare(judged, other, &kept))
 }
 
 /// Refuses what no gate can judge: one record twice, and two that share no figure, unless because

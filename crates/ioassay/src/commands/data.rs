@@ -5,6 +5,7 @@ use crate::args::tools::DataCommand;
 use crate::fixture;
 use crate::input;
 use crate::progress::Progress;
+use crate::space;
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
 use model::content::{Content, ContentKind};
@@ -31,7 +32,7 @@ fn create(path: &Path, content: Content) -> Result<u8> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let host = witness::host(kernel::available());
     let storage = witness::storage(folder.unwrap_or(Path::new(".")))?;
-    fixture::check_space(&storage, &host, &[content.size])?;
+    space::check_space(&storage, &host, &[content.size])?;
     let file = fixture::create_new(path)?;
     let progress = Progress::new();
     let written = fixture::write_content(&file, content, &progress, &stop);

@@ -3,7 +3,7 @@
 use super::measure::both::keep_both;
 use super::measure::{keep, tell_kept};
 use super::question::{self, Question, Setting};
-use super::{DONE, compare, say, tell};
+use super::{DONE, compare, tell};
 use crate::args::OutputArgs;
 use crate::args::gate::GateArgs;
 use crate::recipe::seed_of_now;
@@ -11,9 +11,11 @@ use crate::stop::Stop;
 use crate::store::{self, Place, Store};
 use anyhow::{Context, Result, bail};
 use assess::gate::gate;
+use assess::records::{Apart, Judged, RecordComparison, storages_apart};
 use model::case::OWN_PEER;
 use model::plan::Role;
 use model::printable::printable;
+use model::record::Header;
 use report::Style;
 use rustix::fs::{Access, access};
 use std::collections::BTreeSet;
@@ -53,7 +55,8 @@ pub fn execute(args: &GateArgs, style: &Style) -> Result<u8> {
         let Some(kept) = keep_both([&a, &b], &place, args.quiet, &stop)? else {
             return Ok(DONE);
         };
-        let status = judge(args, kept.each_ref().map(Store::path), style);
+        let paths = kept.each_ref().map(Store::path);
+        let status = compare::read(paths).and_then(|versus| judge(args, &versus, paths, style));
         // Whatever the outcome, the records exist.
         for (side, store) in ["A", "B"].iter().zip(&kept) {
             if store.is_kept() && !args.quiet {
@@ -69,7 +72,9 @@ fn reference(path: &Path) -> Result<Reference> {
     if path.is_dir() {
         return Ok(Reference::Directory(path.to_path_buf()));
     }
-    if path.is_file() && access(path, Access::EXEC_OK).is_ok() {
+    // Some file systems let everybody execute everything, even a record.
+    let is_program = || access(path, Access::EXEC_OK).is_ok() && store::header(path).is_err();
+    if path.is_file() && is_program() {
         let path = std::path::absolute(path)
             .with_context(|| format!("failed to find '{}'", path.display()))?;
         return Ok(Reference::Program(path));
@@ -103,20 +108,42 @@ fn against_record(
     stop: &Stop,
     style: &Style,
 ) -> Result<u8> {
-    let recipe = store::read(base)?.header.plan.recipe;
-    if recipe != question.recipe.name {
+    // It may be a pipe, which is read once.
+    let record = store::read(base)?;
+    check_same_question(base, &record.header, question)?;
+    let judged = Judged::of(record);
+    let output = output_of(args);
+    let Some(kept) = keep(question, None, &output, stop)? else { return Ok(DONE) };
+    let paths = [base, kept.record.path()];
+    let status =
+        compare::against(judged, paths).and_then(|versus| judge(args, &versus, paths, style));
+    tell_kept(&kept, &output)?;
+    status
+}
+
+/// Refuses a record that a run of `question` could not be held against, before it is measured.
+fn check_same_question(base: &Path, header: &Header, question: &Question) -> Result<()> {
+    let recipe = &header.plan.recipe;
+    if *recipe != question.recipe.name {
         bail!(
             "'{}' is a record of the recipe '{}', not of '{}'",
             base.display(),
-            printable(&recipe),
+            printable(recipe),
             question.recipe.name
         );
     }
-    let output = output_of(args);
-    let Some(kept) = keep(question, None, &output, stop)? else { return Ok(DONE) };
-    let status = judge(args, [base, kept.record.path()], style);
-    tell_kept(&kept, &output)?;
-    status
+    let storages = (&header.storage, &Setting::of(question)?.storage);
+    let (Some(then), Some(now)) = storages else { return Ok(()) };
+    refuse_apart(&compare::shown(base), &storages_apart(then, now))
+}
+
+/// Refuses a record and a run that measure different things.
+fn refuse_apart(base: &str, obstacles: &[Apart]) -> Result<()> {
+    if obstacles.is_empty() {
+        return Ok(());
+    }
+    let obstacles = report::obstacles(obstacles).join("\n  ");
+    bail!("'{base}' (A) and this run (B) measure different things:\n  {obstacles}");
 }
 
 /// The options of a run with those of a gate.
@@ -131,22 +158,20 @@ fn output_of(args: &GateArgs) -> OutputArgs {
 }
 
 /// Applies the limits to the records of both sides, the reference first.
-fn judge(args: &GateArgs, [a, b]: [&Path; 2], style: &Style) -> Result<u8> {
-    let versus = compare::read([a, b])?;
-    let paths = [a, b].map(compare::shown);
-    let [path_a, path_b] = paths.each_ref().map(String::as_str);
+fn judge(
+    args: &GateArgs,
+    versus: &RecordComparison,
+    paths: [&Path; 2],
+    style: &Style,
+) -> Result<u8> {
+    let paths = paths.map(compare::shown);
+    let paths = paths.each_ref().map(String::as_str);
     // Two directories may well be on two disks: that is the question.
-    if !versus.is_paired() && !versus.obstacles.is_empty() {
-        let obstacles = report::obstacles(&versus).join("\n  ");
-        bail!("'{path_a}' (A) and this run (B) measure different things:\n  {obstacles}");
+    if !versus.is_paired() {
+        refuse_apart(paths[0], &versus.obstacles)?;
     }
-    compare::check_gate(&versus, [path_a, path_b])?;
-    let gate = gate(&versus, &args.fail_if);
-    let text = match (args.json, args.markdown) {
-        (true, _) => report::json_of_gate(&versus, &gate, [path_a, path_b]),
-        (_, true) => report::markdown_of_gate_run(&versus, &gate, [path_a, path_b]),
-        _ => report::gate_of_run(&versus, &gate, [path_a, path_b], style),
-    };
-    say(text.trim_end())?;
+    compare::check_gate(versus, paths)?;
+    let gate = gate(versus, &args.fail_if);
+    compare::say_gate(versus, &gate, paths, (args.json, args.markdown), style)?;
     Ok(compare::status_of(&gate, args.strict))
 }

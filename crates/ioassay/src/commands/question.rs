@@ -209,7 +209,10 @@ pub fn of_gate(args: &GateArgs, directory: Option<&Path>, seed: u64) -> Result<Q
     let changes = Changes {
         axes: axes_of(&args.axes),
         rounds: args.rounds,
-        invocations: args.invocations.or(Some(GATE_INVOCATIONS).filter(|_| args.rounds.is_none())),
+        // Each has a round or more.
+        invocations: args
+            .invocations
+            .or(Some(GATE_INVOCATIONS.min(args.rounds.unwrap_or(u32::MAX)))),
         seed: Some(seed),
         no_ceilings: true,
         loads: Vec::new(),

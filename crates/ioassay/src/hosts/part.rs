@@ -82,7 +82,7 @@ fn run<W: Write>(link: &Link<W>, plan: &Plan, directory: &Path) -> Result<(), En
         let answer = match order {
             Order::Ping => Answer::Clocks(clock::now()),
             Order::Anew => {
-                left = Left { unlinked: true, ..Left::default() };
+                left = Left::of_invocation_before();
                 files = maker.make_anew(files, (site.progress, link.stop()))?;
                 made(&files)
             }

@@ -2,8 +2,8 @@
 
 use super::{Left, Site};
 use crate::files::Files;
-use crate::fixture;
 use crate::scratch::Scratch;
+use crate::space;
 use crate::stage::has_file;
 use anyhow::{Context, Result};
 use model::case::{Allocation, Case, WriteWork};
@@ -41,7 +41,7 @@ impl Site<'_> {
         let file = files.overwritten(case).context("there is no file to share")?;
         let [before, ..] = generation::contents(seed, file.fixture().size);
         file.write_anew(before, (self.progress, self.stop))?;
-        left.wrote = true;
+        left.traces.wrote = true;
         if self.memory.is_some() {
             // What this process cached by writing does not count as the workers' memory.
             file.evict_if_possible(self.storage.and_then(|storage| storage.residency_probe));
@@ -56,9 +56,9 @@ impl Site<'_> {
             let began = Instant::now();
             let may_wait = || began.elapsed() < ROOM_WAIT && !self.stop.is_asked();
             // Only an unlinked file can still free space: a disk that is simply full stays full.
-            let was_unlinked = std::mem::take(&mut left.unlinked);
+            let was_unlinked = std::mem::take(&mut left.traces.unlinked);
             loop {
-                match fixture::check_free(storage, self.maker.free()?, work.io.size) {
+                match space::check_free(storage, self.maker.free()?, work.io.size) {
                     Err(_) if was_unlinked && may_wait() => std::thread::sleep(ROOM_STEP),
                     answer => break answer?,
                 }
@@ -71,7 +71,7 @@ impl Site<'_> {
             // What its reads return is known only then.
             kept.restore((self.progress, self.stop))?;
         }
-        left.unlinked |= own;
+        left.traces.unlinked |= own;
         Ok(made)
     }
 }

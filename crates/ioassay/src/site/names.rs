@@ -35,7 +35,7 @@ impl Site<'_> {
         };
         let folders = files.names().context("there are no directories for names");
         let made = folders.and_then(|folders| folders.of_trial(self.plan, case, of_host));
-        left.wrote = true;
+        left.traces.wrote = true;
         let made = made.and_then(|(made, used)| {
             self.check_room(&made)?;
             if work.call == Call::Create {

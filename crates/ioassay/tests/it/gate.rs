@@ -262,6 +262,10 @@ fn a_slower_program_of_a_peer_fails_and_the_same_one_passes() {
     let (printed, _) = printed.split_once('×').unwrap();
     let printed: f64 = printed.trim().parse().unwrap();
     assert!((printed / ratio - 1.0).abs() < 0.02, "{ratio} is not in\n{said}");
+    // Both are one run, and are not shown as two.
+    let again = sandbox.ioassay(&["compare", &paths[0], &paths[1], "--fail-if=slower > 5%"]);
+    let again = text(&again.stdout);
+    assert!(again.contains("The gate fails") && !again.contains("between the two runs"), "{again}");
     let resumed = format!("--resume={}", paths[0]);
     let alone = ["run", "read-methods", "here", &resumed, "--peer=reader", "--peers=fast.toml"];
     sandbox.refuses(&alone, &["is one side of a gate"]);
@@ -307,6 +311,12 @@ fn a_record_of_another_time_is_held_against_a_run_of_now() {
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
     assert!(said.contains("throughput") && said.contains("99 % less"), "{said}");
+    // Where everybody may execute everything, a record is still a record.
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(entry.path(), executable).unwrap();
+    let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let elsewhere = ["gate", "read-methods", memory.path().to_str().unwrap(), &against];
+    sandbox.refuses(&elsewhere, &["measure different things", "file system: ", "in A, tmpfs in B"]);
     let other = ["gate", "sync-latency", "here", &against];
     sandbox.refuses(&other, &["is a record of the recipe 'read-methods', not of 'sync-latency'"]);
 }

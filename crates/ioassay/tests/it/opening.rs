@@ -109,6 +109,11 @@ fn without_a_name_the_newest_record_is_opened() {
     let page = page_of(&open(&sandbox, &[], &[]), "not opened");
     let name = page.file_name().unwrap().to_string_lossy().into_owned();
     assert!(name.starts_with("a-") && name.ends_with(".html"), "{name}");
+    // Of the two records of a gate, the second is what it was asked about.
+    std::fs::copy(record("2026-11-22-slow.jsonl"), folder.join("a-2.jsonl")).unwrap();
+    let page = page_of(&open(&sandbox, &[], &[]), "not opened");
+    let name = page.file_name().unwrap().to_string_lossy().into_owned();
+    assert!(name.starts_with("a-2-"), "{name}");
 }
 
 #[test]

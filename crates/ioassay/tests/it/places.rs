@@ -147,6 +147,19 @@ fn a_directory_without_space_is_refused_before_anything_is_written() {
 }
 
 #[test]
+fn the_files_of_both_sides_of_a_gate_must_fit_at_the_same_time() {
+    let Some(small) = Small::new("the_files_of_both_sides_of_a_gate") else { return };
+    let sandbox = &small.sandbox;
+    for name in ["small/a", "small/b"] {
+        std::fs::create_dir(sandbox.path(name)).unwrap();
+    }
+    // Those of one side do.
+    sandbox.says(&["run", "page-latency", "small/a", "--size=4MiB", "--dry-run"]);
+    let both = ["gate", "page-latency", "small/b", "--against=small/a", "--size=4MiB"];
+    sandbox.refuses(&both, &["8.00 MiB do not fit into", "small/b'"]);
+}
+
+#[test]
 fn a_disk_that_fills_up_meanwhile_leaves_nothing() {
     let Some(small) = Small::new("a_disk_that_fills_up_meanwhile") else { return };
     let sandbox = &small.sandbox;

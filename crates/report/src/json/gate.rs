@@ -17,8 +17,8 @@ pub(super) struct Gate<'a> {
     a: &'a str,
     /// The path of the other record.
     b: &'a str,
-    /// `exceeded` if a loss is proved to exceed its limit, `within` if all are proved to be within,
-    /// else `cannot tell`.
+    /// `exceeded` if a loss is proved to exceed its limit or a case is broken in B, `within` if all
+    /// are proved to be within, else `cannot tell`.
     outcome: &'static str,
     /// What is missing in a record: it was stopped, cut off or damaged.
     missing: Vec<String>,

@@ -42,7 +42,7 @@ pub fn page_of_records(versus: &RecordComparison, paths: [&str; 2]) -> String {
 }
 
 fn answer(versus: &RecordComparison) -> Markup {
-    let against = obstacles(versus);
+    let against = obstacles(&versus.obstacles);
     html! {
         p.answer { (closing(versus)) }
         @if !against.is_empty() {

@@ -173,6 +173,7 @@ fn trials(rate: f64, block: u64, p50: f64) -> Vec<TrialFigures> {
                 new_pages: None,
                 torn_pages: None,
                 span_cpu_ns: Some(120_000_000),
+                working_cpu_ns: None,
                 span_user_ns: Some(20_000_000),
                 span_system_ns: Some(100_000_000),
                 evidence: zoo::record().trials[0].evidence.clone(),

@@ -87,7 +87,7 @@ fn no_field_of_a_record_steers_who_reads_it() {
         ("records as Markdown", markdown_of_records(&versus, paths)),
         ("records as JSON", super::json_of_records(&versus, paths)),
         ("page of records", page_of_records(&versus, paths)),
-        ("obstacles", crate::obstacles(&versus).join("\n")),
+        ("obstacles", crate::obstacles(&versus.obstacles).join("\n")),
     ];
     for picture in pictures(&assessment) {
         let svg = picture_alone(&assessment, &picture.name).expect("it is one of them");

@@ -60,6 +60,7 @@ pub fn keep_both(
     for removed in makers.iter().flat_map(Maker::remove_dead) {
         tell_removed(&removed, is_quiet)?;
     }
+    makers[1].check_beside(&makers[0])?;
     let made = |index: usize| makers[index].make((&progress[index], stop));
     let files = match made(0).and_then(|files| Ok([files, made(1)?])) {
         // Nothing was measured: there is no record.

@@ -1,0 +1,92 @@
+//! Whether test files may take the space that they need: of the file system, and of the memory if
+//! it keeps them there.
+
+use anyhow::{Result, bail};
+use model::host::{Host, Medium, Storage};
+use model::units;
+
+/// Checks that files of `needed` bytes fit into `free` bytes. Other users must keep 5 % of the file
+/// system or 1 GiB, whichever is less. If a file system has no fixed size, nothing is refused.
+///
+/// # Errors
+/// If they do not fit.
+pub fn check_free(storage: &Storage, free: Option<u64>, needed: u64) -> Result<()> {
+    let (Some(capacity), Some(free)) = (storage.capacity, free) else { return Ok(()) };
+    let reserve = (capacity / 20).min(1 << 30);
+    if needed.saturating_add(reserve) > free {
+        bail!(
+            "test files of {} do not fit into '{}': {} are free, and {} of that stay free for \
+             other programs: choose a smaller --size or another directory",
+            units::bytes_rounded(needed),
+            storage.directory.display(),
+            units::bytes_rounded(free),
+            units::bytes_rounded(reserve)
+        );
+    }
+    Ok(())
+}
+
+/// Checks that files of `sizes` bytes may be written: see [`check_free`] and [`check_memory`].
+///
+/// # Errors
+/// If they may not.
+pub fn check_space(storage: &Storage, host: &Host, sizes: &[u64]) -> Result<()> {
+    let needed = sum(sizes);
+    let directory = storage.directory.display();
+    if let Some(capacity) = storage.capacity.filter(|capacity| needed > *capacity) {
+        bail!(
+            "test files of {} are larger than the file system of '{directory}' ({}): choose a \
+             smaller --size",
+            units::bytes_rounded(needed),
+            units::bytes_rounded(capacity)
+        );
+    }
+    check_free(storage, storage.free, needed)?;
+    check_memory(storage, host, sizes)
+}
+
+fn sum(sizes: &[u64]) -> u64 {
+    sizes.iter().fold(0, |sum, size| sum.saturating_add(*size))
+}
+
+/// Checks that files of `sizes` bytes take at most half of the memory, if the file system keeps
+/// them there.
+///
+/// # Errors
+/// If they take more.
+pub fn check_memory(storage: &Storage, host: &Host, sizes: &[u64]) -> Result<()> {
+    let (directory, needed) = (storage.directory.display(), sum(sizes));
+    let in_memory = host.memory_available.filter(|_| storage.medium == Medium::Ram);
+    if let Some(available) = in_memory.filter(|available| needed > *available / 2) {
+        bail!(
+            "'{directory}' is in memory, and test files of {} need more than half of the {} \
+             available: choose a smaller --size",
+            units::bytes_rounded(needed),
+            units::bytes_rounded(available)
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Unknown limits are neither zero nor infinite: whatever is known is checked.
+    #[test]
+    fn limits_that_nobody_tells_refuse_nothing() {
+        use model::zoo;
+        let check = |storage: &Storage, host: &Host| check_space(storage, host, &[1 << 20]).is_ok();
+        let (storage, host) = (zoo::storage(), zoo::host());
+        assert!(check(&storage, &host));
+        let full = Storage { free: Some(0), ..storage.clone() };
+        assert!(!check(&full, &host));
+        let small = Storage { capacity: Some(4096), ..storage.clone() };
+        assert!(!check(&small, &host));
+        let sizeless = Storage { capacity: None, free: None, medium: Medium::Ram, ..storage };
+        assert!(check(&sizeless, &host));
+        let tiny = Host { memory_available: Some(1 << 20), ..host.clone() };
+        assert!(!check(&sizeless, &tiny));
+        assert!(check(&sizeless, &Host { memory_available: None, ..host }));
+    }
+}
