@@ -1,4 +1,4 @@
-//! Tells the program its commit, that commit's date and its target.
+//! Tells the program its commit, that commit's date, its target and the version of Rust.
 //!
 //! A package from crates.io has its commit in a file of cargo, and no date. A checkout has both. An
 //! archive without git has neither: then they are unknown. `SOURCE_DATE_EPOCH` replaces the date.
@@ -32,13 +32,21 @@ fn main() {
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let source = of_package(&manifest).or_else(|| of_checkout(&manifest)).unwrap_or_default();
     let date = env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| date(&text)).or(source.date);
-    for (name, value) in [("COMMIT", source.commit), ("DATE", date), ("TARGET", target())] {
+    let all = [("COMMIT", source.commit), ("DATE", date), ("TARGET", target()), ("RUST", rust())];
+    for (name, value) in all {
         println!("cargo:rustc-env=IOASSAY_{name}={}", value.unwrap_or_default());
     }
 }
 
 fn target() -> Option<String> {
     env::var("TARGET").ok()
+}
+
+/// The version of Rust that compiles this, without which nobody could build the same again.
+fn rust() -> Option<String> {
+    let output = Command::new(env::var_os("RUSTC")?).arg("--version").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    text.split_whitespace().nth(1).map(str::to_string)
 }
 
 /// The source of a package, which has a commit but no date.

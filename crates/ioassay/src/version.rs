@@ -35,6 +35,9 @@ struct Build {
     #[serde(skip_serializing_if = "str::is_empty")]
     date: &'static str,
     target: &'static str,
+    /// The version of Rust that compiled it.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    rust: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     libc: Option<String>,
     /// The OS that runs it now.
@@ -59,6 +62,7 @@ pub fn json() -> String {
         commit: COMMIT,
         date: DATE,
         target: env!("IOASSAY_TARGET"),
+        rust: env!("IOASSAY_RUST"),
         libc: host.setup.libc,
         os: host.os,
         record_version: RECORD_VERSION,

@@ -1,9 +1,9 @@
 //! Archives: one folder with the program and what belongs to it, for any Linux.
 
 use super::arch::Arch;
-use super::program;
 use super::source::Source;
 use super::staged::COMPLETIONS;
+use super::{notices, program};
 use anyhow::{Context, Result};
 use std::path::Path;
 use xshell::{Shell, cmd};
@@ -29,6 +29,7 @@ pub(super) fn make(source: &Source, arch: Arch, out: &Path) -> Result<()> {
         shell.create_dir(folder.join(inside))?;
     }
     shell.copy_file(program::path(source, arch), &folder)?;
+    shell.copy_file(notices::path(source), &folder)?;
     for file in shell.read_dir(".")?.iter().filter(|path| is_document(path)) {
         shell.copy_file(file, &folder)?;
     }

@@ -21,8 +21,12 @@ const PROGRAMS: [(&str, &str); 5] = [
 const EMULATORS: &str = "qemu-user";
 
 /// Cargo's subcommands that make packages. These versions make equal packages of equal programs.
-const SUBCOMMANDS: [(&str, &str); 3] =
-    [("cargo-deb", "3.8.0"), ("cargo-generate-rpm", "0.21.1"), ("cargo-cyclonedx", "0.5.9")];
+const SUBCOMMANDS: [(&str, &str); 4] = [
+    ("cargo-deb", "3.8.0"),
+    ("cargo-generate-rpm", "0.21.1"),
+    ("cargo-cyclonedx", "0.5.9"),
+    ("cargo-about", "0.9.3"),
+];
 
 /// What makes wheels.
 const MATURIN: &str = "maturin==1.16.0";

@@ -36,13 +36,18 @@ pub(super) fn path(source: &Source, arch: Arch) -> PathBuf {
 pub(super) fn flags(source: &Source) -> Result<String> {
     let shell = &source.shell;
     let sysroot = cmd!(shell, "rustc --print sysroot").quiet().read()?;
+    let version = cmd!(shell, "rustc --version --verbose").quiet().read()?;
+    let hash = version.lines().find_map(|line| line.strip_prefix("commit-hash: "));
+    let library = format!("/rustc/{}", hash.context("rustc has no commit hash")?);
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
     let home = home.context("cargo has no home: set CARGO_HOME")?;
     let renamed = [
         (source.folder.display().to_string(), "/ioassay"),
         (home.display().to_string(), "/cargo"),
-        (format!("{sysroot}/lib/rustlib/src/rust"), "/rust"),
+        // Where the sources of its library are installed, it names them by their path, and
+        // elsewhere in this way.
+        (format!("{sysroot}/lib/rustlib/src/rust"), &library),
     ];
     let linking =
         ["-Clinker=rust-lld", "-Clink-self-contained=yes", "-Ctarget-feature=+crt-static"];

@@ -4,7 +4,7 @@
 use super::arch::{self, Arch};
 use super::package::find;
 use super::room::{self, DATA, Room};
-use super::{emulated, needs, sums};
+use super::{emulated, notices, sums};
 use crate::python;
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -29,7 +29,6 @@ const ATTEMPTS: [(&str, Attempt); 6] = [
 /// # Errors
 /// If one of them does not do what it must.
 pub(super) fn all(shell: &Shell, dist: &Path, place: &Path) -> Result<()> {
-    needs::for_trying(shell)?;
     shell.create_dir(place)?;
     let trial = Trial { shell, dist, place, here: Arch::of_this_machine()? };
     for (name, run) in ATTEMPTS {
@@ -57,6 +56,8 @@ impl Trial<'_> {
     fn archive(&self) -> Result<()> {
         let room = Room::empty(self.shell, &self.place.join("empty"))?;
         self.unpack(self.here, &room.folder)?;
+        let has_notices = room.folder.join(notices::NAME).is_file();
+        ensure!(has_notices, "the archive has no {}", notices::NAME);
         self.survey("archive", room.command(&["/ioassay", "survey", "--quick", DATA]))
     }
 
@@ -88,7 +89,11 @@ impl Trial<'_> {
                 |what: &str| cmd!(self.shell, "rpm --query --package {what} {file}").quiet();
             self.keep(&format!("rpm-info-{}", arch.name), query("--info"), 0)?;
             let files = self.keep(&format!("rpm-files-{}", arch.name), query("--list"), 0)?;
-            for file in ["/usr/bin/ioassay", "/usr/share/man/man1/ioassay-survey.1.gz"] {
+            for file in [
+                "/usr/bin/ioassay",
+                "/usr/share/man/man1/ioassay-survey.1.gz",
+                "/usr/share/licenses/ioassay/THIRD-PARTY",
+            ] {
                 ensure!(files.lines().any(|line| line == file), "it lacks {file}");
             }
             let needed = query("--requires").read()?;

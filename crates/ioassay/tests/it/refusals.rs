@@ -238,6 +238,7 @@ fn the_version_names_its_source() {
     assert_eq!(sandbox.says(&["--version"]).trim(), format!("{short}{source}"));
     assert_eq!(build["version"], env!("CARGO_PKG_VERSION"));
     assert!(build["target"].as_str().unwrap().contains("linux"), "{build}");
+    assert!(build["rust"].as_str().is_some_and(|it| it.starts_with("1.")), "{build}");
     let host = &sandbox.json(&["host"])["host"];
     assert_eq!((&build["os"], &build["isas"]), (&host["os"], &host["isas"]));
     assert!(build["engines"].as_array().unwrap().contains(&"uring".into()), "{build}");
