@@ -20,12 +20,13 @@ const PROGRAMS: [(&str, &str); 5] = [
 /// The Debian package of the programs that emulate other processors.
 const EMULATORS: &str = "qemu-user";
 
-/// Cargo's subcommands that make packages. These versions make equal packages of equal programs.
-const SUBCOMMANDS: [(&str, &str); 4] = [
-    ("cargo-deb", "3.8.0"),
-    ("cargo-generate-rpm", "0.21.1"),
-    ("cargo-cyclonedx", "0.5.9"),
-    ("cargo-about", "0.9.3"),
+/// Cargo's subcommands that make packages, with the features that their programs need. These
+/// versions make equal packages of equal programs.
+const SUBCOMMANDS: [(&str, &str, &str); 4] = [
+    ("cargo-deb", "3.8.0", "default"),
+    ("cargo-generate-rpm", "0.21.1", "default"),
+    ("cargo-cyclonedx", "0.5.9", "default"),
+    ("cargo-about", "0.9.3", "cli"),
 ];
 
 /// What makes wheels.
@@ -48,13 +49,15 @@ pub(super) fn tools(shell: &Shell, folder: &Path) -> Result<Tools> {
         add_target(shell, arch)?;
     }
     let mut folders = Vec::new();
-    for (name, version) in SUBCOMMANDS {
+    for (name, version, features) in SUBCOMMANDS {
         let place = folder.join(format!("{name}-{version}"));
         if !place.join("bin").join(name).is_file() {
             println!("cargo install {name}@{version}");
-            let options = ["--quiet", "--locked", "--root"];
+            let options = ["--quiet", "--locked", "--features", features, "--root"];
             let installed = programs::cargo(shell).arg("install").args(options).arg(&place);
             installed.arg(format!("{name}@{version}")).run()?;
+            // Without a feature that it needs, cargo installs nothing, and calls that a success.
+            ensure!(place.join("bin").join(name).is_file(), "{name}@{version} has no program");
         }
         folders.push(place.join("bin"));
     }
