@@ -6,10 +6,10 @@ use crate::root::Root;
 
 /// Counters that every Linux shows, and what nothing else does.
 const SHOWN: [(&str, &str); 4] = [
-    ("/proc/meminfo", "how much memory is left, and how much waits to be written"),
     ("/proc/stat", "the time that a hypervisor gave to others"),
     ("/proc/vmstat", "swapping, and how much may wait to be written"),
     ("/proc/self/io", "the bytes that each process moved"),
+    ("/proc/meminfo", "how much memory is left, and how much waits to be written"),
 ];
 
 /// Notes for the reader, one sentence each.
@@ -24,7 +24,7 @@ fn of_groups(root: &Root) -> Option<String> {
         format!(
             "no control group of this process is visible that may limit its {}: ioassay assumes \
              that none does; mount /sys/fs/cgroup read-only to show them",
-            listed(&hidden)
+            listed(&hidden, "or")
         )
     })
 }
@@ -39,16 +39,17 @@ fn of_counters(root: &Root) -> Option<String> {
         .map(|(path, what)| format!("{path} ({what})"))
         .collect();
     (!hidden.is_empty()).then(|| {
-        format!("hidden here: {}; no finding that needs it can be made", hidden.join(" and "))
+        let hidden: Vec<&str> = hidden.iter().map(String::as_str).collect();
+        format!("hidden here: {}; no finding that needs it can be made", listed(&hidden, "and"))
     })
 }
 
-/// `a`, `a or b`, `a, b or c`.
-fn listed(words: &[&str]) -> String {
+/// `a`, `a or b`, `a, b or c`, with this word before the last one.
+fn listed(words: &[&str], before_last: &str) -> String {
     match words {
         [] => String::new(),
         [one] => (*one).to_string(),
-        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+        [first @ .., last] => format!("{} {before_last} {last}", first.join(", ")),
     }
 }
 

@@ -153,7 +153,7 @@ const SHAPES: [Shape; 9] = [
             "--tmpfs",
             "/proc/pressure",
         ],
-        says: &["hidden here: /proc/stat (", " and /proc/vmstat ("],
+        says: &["hidden here: /proc/stat (", ", /proc/vmstat (", " and /proc/meminfo ("],
         ..DOCKER
     },
     Shape {
