@@ -178,8 +178,7 @@ impl<'a> Labels<'a> {
         let is_new = |p: &Phrase| p.axis != "cache" || p.said != place.0;
         let of_kind = of_kind.filter(|phrase| !self.said.contains(&phrase.axis));
         let mut phrases: Vec<Phrase> = of_kind.into_iter().chain(said.filter(is_new)).collect();
-        // The engine `write` says that it writes.
-        phrases.dedup_by(|engine, kind| engine.said == kind.said);
+        say_once(&mut phrases);
         if !self.last.is_empty() {
             let more = self.last.get(&case.id()).into_iter().flatten();
             let is_missing = |axis: &&&Axis| phrases.iter().all(|known| known.axis != axis.name);
@@ -219,7 +218,9 @@ impl<'a> Labels<'a> {
         let group = (self.group)(case);
         let group = Phrase { axis: "group", said: group.clone(), short: group };
         let group = Some(group).filter(|group| !group.said.is_empty());
-        Some(group.into_iter().chain(self.phrases(case)).collect())
+        let mut phrases = group.into_iter().chain(self.phrases(case)).collect();
+        say_once(&mut phrases);
+        Some(phrases)
     }
 
     /// The same, with the id as a fallback.
@@ -279,6 +280,11 @@ impl<'a> Labels<'a> {
         let own: Values = own.map(|(axis, value)| (*axis, value.clone())).collect();
         listed(&said_of(&own))
     }
+}
+
+/// The engine `write` says that it writes, which a group or a kind may have said before it.
+fn say_once(phrases: &mut Vec<Phrase>) {
+    phrases.dedup_by(|engine, before| engine.said == before.said);
 }
 
 /// A line above the rows with what they all share; empty if they share nothing.
@@ -396,6 +402,17 @@ mod tests {
 
     fn read(io: Io, engine: Engine) -> Case {
         Case::own(Work::Read(ReadWork { io, engine, ..zoo::plain() }))
+    }
+
+    /// Its group, its kind and its engine may all have the same name.
+    #[test]
+    fn a_case_that_writes_says_so_once() {
+        let of = |engine| Case::own(Work::Write(WriteWork { engine, ..zoo::plain_write() }));
+        let cases = [of(WriteEngine::Write), of(WriteEngine::Pwrite)];
+        let known = cases.iter().map(|case| (case.id(), case)).collect();
+        let labels = Labels::new(&[&cases[0], &cases[1]], known, Box::new(|_| "write".to_string()));
+        let named = cases.each_ref().map(|case| labels.name(&case.id()));
+        assert_eq!(named, ["write", "write pwrite"]);
     }
 
     #[test]
