@@ -65,8 +65,11 @@ impl Directory {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match rustix::fs::open(path, flags, Mode::empty()) {
             Ok(held) => Ok(Directory { path: path.to_path_buf(), held, folder: OnceCell::new() }),
-            Err(Errno::NOENT | Errno::NOTDIR) => {
+            Err(Errno::NOENT) => {
                 bail!("there is no directory '{}': create it, or name another", path.display())
+            }
+            Err(Errno::NOTDIR) => {
+                bail!("'{}' is a file: name a directory", path.display())
             }
             Err(answer) => Err(io::Error::from(answer))
                 .with_context(|| format!("failed to open the directory '{}'", path.display())),
@@ -515,9 +518,11 @@ mod tests {
 
     #[test]
     fn only_a_directory_is_opened() {
-        for path in ["Cargo.toml", "nowhere"] {
+        for (path, expected) in
+            [("Cargo.toml", "'Cargo.toml' is a file"), ("nowhere", "no directory 'nowhere'")]
+        {
             let error = Directory::open(Path::new(path)).expect_err("it is none").to_string();
-            assert!(error.contains(&format!("no directory '{path}'")), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
         let directory = Directory::open(Path::new(".")).expect("it is there");
         assert!(!names(&directory.held()).is_empty());

@@ -184,8 +184,8 @@ fn basis(versus: &RecordComparison) -> String {
     if nothing > 0 {
         return format!(
             "{} cannot be decided: a record has fewer than {INVOCATIONS_LEAST} invocations, and \
-             the variation between runs of this recipe here is unknown. Run both with \
-             --invocations 5, or keep at least {RUNS_LEAST} runs.",
+             the variation between runs of this recipe here is unknown. Run both with more \
+             invocations (a survey: without --quick), or keep at least {RUNS_LEAST} runs.",
             count(nothing, "case")
         );
     }

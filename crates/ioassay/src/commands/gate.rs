@@ -109,7 +109,7 @@ fn against_record(
     style: &Style,
 ) -> Result<u8> {
     // It may be a pipe, which is read once.
-    let record = store::read(base)?;
+    let record = store::read(base).context("--against names a directory, a program or a record")?;
     check_same_question(base, &record.header, question)?;
     let judged = Judged::of(record);
     let output = output_of(args);

@@ -326,7 +326,12 @@ fn what_a_gate_cannot_hold_against_each_other_is_refused() {
     let sandbox = Sandbox::new();
     let gate = |more: &[&'static str]| [&["gate", "read-methods", "."], more].concat();
     sandbox.refuses(&gate(&["--against=/bin/true"]), &["takes the place of a peer", "--peer"]);
-    sandbox.refuses(&gate(&["--against=nowhere"]), &["nowhere"]);
+    sandbox.refuses(
+        &gate(&["--against=nowhere"]),
+        &["--against names a directory, a program or a record", "nowhere"],
+    );
+    let few = gate(&["--against=.", "--rounds=9", "--invocations=2", "--size=1MiB"]);
+    sandbox.refuses(&few, &["2 invocations of each side decide nothing", "3 or more"]);
     sandbox.refuses(&gate(&["--against=.", "--record=file"]), &["--record names a folder here"]);
     sandbox.refuses(&gate(&[]), &["--against"]);
     sandbox.refuses(&["gate", "load", ".", "--against=."], &["are found anew for each side"]);

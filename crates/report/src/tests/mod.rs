@@ -725,7 +725,7 @@ fn two_records_of_one_invocation_decide_nothing() {
     join(&mut b);
     let text = compared(&a, &b, &PLAIN);
     assert!(!text.contains("different") && !text.contains("equivalent"), "{text}");
-    assert!(text.contains("Run both with --invocations 5"), "{text}");
+    assert!(text.contains("Run both with more invocations (a survey: without --quick)"), "{text}");
 }
 
 #[test]

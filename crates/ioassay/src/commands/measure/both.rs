@@ -13,6 +13,7 @@ use crate::schedule::Run;
 use crate::stop::Stop;
 use crate::store::{Place, Store};
 use anyhow::{Context, Result, bail};
+use assess::invocations::INVOCATIONS_LEAST;
 use model::random::mix;
 use model::record::Header;
 use std::collections::BTreeMap;
@@ -43,6 +44,7 @@ pub fn keep_both(
     let mut progress = [progress(), progress()];
     let mut sides =
         [Side::of(questions[0], &progress[0], stop)?, Side::of(questions[1], &progress[1], stop)?];
+    check_invocations(sides[0].header.plan.invocations)?;
     let name = Some(name_of_pair(sides[0].header.plan.seed));
     sides.iter_mut().for_each(|side| side.header.alternates.clone_from(&name));
     if !is_quiet {
@@ -107,6 +109,17 @@ impl<'q> Side<'q> {
         let header = header_of(&setting.plan, &setting.environment(), None, peers)?;
         Ok(Side { question, setting, ready, header })
     }
+}
+
+/// Refuses so few invocations that nothing could be decided.
+fn check_invocations(invocations: u32) -> Result<()> {
+    if (invocations as usize) < INVOCATIONS_LEAST {
+        bail!(
+            "{invocations} invocations of each side decide nothing: a gate needs \
+             {INVOCATIONS_LEAST} or more, with a round each"
+        );
+    }
+    Ok(())
 }
 
 /// A name that no other pair of runs has.
