@@ -77,8 +77,9 @@ fn invocation(sides: &mut [Side; 2], rounds: Range<u32>) -> Result<()> {
         let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
         for index in order {
             let Side { run, files, so_far, left_over } = &mut sides[index];
-            // Whatever one side wrote, the other waits for.
-            left_over.traces = traces;
+            // Whatever one side wrote, the other waits for, too: both may be on one device.
+            left_over.traces.wrote |= traces.wrote;
+            left_over.traces.unlinked |= traces.unlinked;
             if run.round(files, round, left_over, so_far)?.is_none() {
                 return Ok(());
             }

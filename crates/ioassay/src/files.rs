@@ -202,7 +202,10 @@ impl Maker<'_> {
         let storages = self.environment.storage.zip(other.environment.storage);
         let Some((storage, of_other)) = storages else { return Ok(()) };
         let (host, is_in_memory) = (self.environment.host, of_other.medium == Medium::Ram);
-        let sizes = [self, other].map(|maker| maker.needs().of_target()).concat();
+        // Trials take turns, so only one of the files that they make exists at a time.
+        let (mut own, mut others) = (self.needs(), other.needs());
+        own.made = own.made.max(std::mem::take(&mut others.made));
+        let sizes = [own.of_target(), others.of_target()].concat();
         if here.file_system()? == there.file_system()? {
             return check_space(storage, host, &sizes);
         }
