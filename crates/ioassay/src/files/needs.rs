@@ -1,0 +1,73 @@
+//! The files that a plan needs, by purpose and size.
+
+use crate::shared;
+use model::case::{Allocation, Case, Op, Work, WriteEngine};
+use model::part::Whose;
+use model::plan::{Actor, ActorFile, Plan};
+use std::collections::BTreeSet;
+
+/// The actors that a case of `plan` names and that have files of their own, with their sizes.
+pub(super) fn needed_actors(plan: &Plan) -> impl Iterator<Item = (&Actor, u64)> {
+    let is_needed =
+        |actor: &&Actor| plan.cases.iter().any(|it| it.case.beside.contains(&actor.name));
+    let own = plan.actors.iter().filter(|actor| actor.file == ActorFile::Own);
+    own.filter(is_needed).filter_map(|actor| Some((actor, actor.case.file_size()?)))
+}
+
+/// The sizes of the files that a plan needs.
+#[derive(Debug, Default)]
+pub(super) struct Needs {
+    /// Files that are read.
+    pub(super) read: BTreeSet<u64>,
+    /// Files that are copied.
+    pub(super) copied: BTreeSet<u64>,
+    /// Files that cases or their actors overwrite.
+    pub(super) kept: BTreeSet<u64>,
+    /// Those of actors.
+    pub(super) beside: Vec<u64>,
+    /// The largest file that a trial creates.
+    pub(super) made: u64,
+    /// Those that hosts share, if this host creates them.
+    pub(super) shared: Vec<u64>,
+}
+
+impl Needs {
+    /// What `plan` needs.
+    pub(super) fn of(plan: &Plan) -> Needs {
+        let beside = needed_actors(plan).map(|(_, size)| size).collect();
+        let creates = plan.rank.is_some_and(|rank| rank.number == 0);
+        let shared = shared::needed(plan).into_iter().filter(|_| creates);
+        let shared = shared.map(|(_, size)| size).collect();
+        let mut needs = Needs { beside, shared, ..Needs::default() };
+        let is_own = |case: &Case| case.io().is_none_or(|io| io.files == Whose::Own);
+        for planned in plan.cases.iter().filter(|planned| is_own(&planned.case)) {
+            match &planned.case.work {
+                Work::Memory(_) | Work::Metadata(_) => {}
+                Work::Write(work) if work.engine == WriteEngine::Null => {}
+                Work::Read(work) if plan.is_overwritten_beside(&planned.case) => {
+                    needs.kept.insert(work.io.size);
+                }
+                Work::Read(work) => {
+                    needs.read.insert(work.io.size);
+                }
+                Work::Write(work) => {
+                    if work.op == Op::Copy {
+                        needs.copied.insert(work.io.size);
+                    }
+                    if work.allocation == Allocation::Overwrite {
+                        needs.kept.insert(work.io.size);
+                    } else {
+                        needs.made = needs.made.max(work.io.size);
+                    }
+                }
+            }
+        }
+        needs
+    }
+
+    /// The sizes of all files in the directory at the same time.
+    pub(super) fn of_target(&self) -> Vec<u64> {
+        let all = self.read.iter().chain(&self.kept).chain(&self.beside).chain(&self.shared);
+        all.copied().chain([self.made]).collect()
+    }
+}
