@@ -43,30 +43,15 @@ impl Interrupted {
     /// If it is no such record, or nothing is left to measure.
     pub fn open(path: &Path) -> Result<Interrupted> {
         let (mut store, record) = Store::reopen(path)?;
-        let (path, plan) = (path.display(), &record.header.plan);
-        let is_whole = || {
-            let so_far = SoFar::of(&record);
-            let is_limited = plan.sustain.is_some() || plan.budget.is_some();
-            !is_limited && (0..plan.rounds).all(|round| so_far.has_whole(round))
-        };
-        if record.header.alternates.is_some() {
-            bail!(
-                "the record '{path}' is one side of a gate, whose rounds alternated with the \
-                 other's: begin a new gate"
-            );
+        if let Some(reason) = unresumable(&record) {
+            bail!("the record '{}' {reason}", path.display());
         }
-        if record.end == End::Complete {
-            bail!("nothing is left to measure: the record '{path}' is complete");
-        }
-        if plan.sustain.is_some() {
-            bail!(
-                "the record '{path}' is of --sustain, which measures without a pause: begin a new \
-                 run"
-            );
-        }
-        if is_whole() {
+        if is_whole(&record) {
             store.append(&Line::End(End::Complete))?;
-            bail!("nothing is left to measure: the record '{path}' lacked only its end");
+            bail!(
+                "nothing is left to measure: the record '{}' lacked only its end",
+                path.display()
+            );
         }
         Ok(Interrupted { store, record })
     }
@@ -124,6 +109,32 @@ impl Interrupted {
             named.collect::<String>()
         )
     }
+}
+
+/// Whether the run of `record` was interrupted and can go on.
+pub fn can_go_on(record: &Record) -> bool {
+    unresumable(record).is_none() && !is_whole(record)
+}
+
+/// Why the run of `record` cannot go on, whatever is left of it.
+fn unresumable(record: &Record) -> Option<&'static str> {
+    if record.header.alternates.is_some() {
+        return Some(
+            "is one side of a gate, whose rounds alternated with the other's: begin a new gate",
+        );
+    }
+    if record.end == End::Complete {
+        return Some("is complete: nothing is left to measure");
+    }
+    let is_sustained = record.header.plan.sustain.is_some();
+    is_sustained.then_some("is of --sustain, which measures without a pause: begin a new run")
+}
+
+/// Whether all trials of the plan were measured.
+fn is_whole(record: &Record) -> bool {
+    let (plan, so_far) = (&record.header.plan, SoFar::of(record));
+    let is_limited = plan.sustain.is_some() || plan.budget.is_some();
+    !is_limited && (0..plan.rounds).all(|round| so_far.has_whole(round))
 }
 
 /// A hypervisor may give a machine more memory while it runs, or take some, so it remains the same

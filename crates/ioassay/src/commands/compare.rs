@@ -2,7 +2,7 @@
 
 use super::fleet;
 use super::hosts::Form;
-use super::{DONE, Terminal, say};
+use super::{DONE, Terminal, say, tell};
 use crate::args::kept::CompareArgs;
 use crate::store;
 use anyhow::{Result, bail};
@@ -53,6 +53,7 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
     }
     if let Some(path) = &args.html {
         store::keep_report(path, &report::page_of_records(&versus, [path_a, path_b]))?;
+        tell(&format!("page: {}", path.display()))?;
     }
     Ok(gate.map_or(DONE, |gate| status_of(&gate, args.strict)))
 }

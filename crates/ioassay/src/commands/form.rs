@@ -79,6 +79,20 @@ pub fn write_files(assessment: &Assessment, form: &FormArgs) -> Result<u8> {
     Ok(report::exit_code(assessment))
 }
 
+/// Says where the requested files are.
+///
+/// # Errors
+/// If stderr cannot be written.
+pub fn tell_files(form: &FormArgs) -> Result<()> {
+    let places =
+        [("page", &form.html), ("pictures", &form.svg_dir), ("metrics", &form.openmetrics)];
+    let places = places.into_iter().filter_map(|(what, place)| Some((what, place.as_ref()?)));
+    for (what, place) in places {
+        tell(&format!("{what}: {}", place.display()))?;
+    }
+    Ok(())
+}
+
 fn make_folder(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| {
         format!("failed to create the folder '{}' for the pictures", folder.display())

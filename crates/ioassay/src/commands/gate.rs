@@ -1,7 +1,8 @@
 //! `ioassay gate`: a recipe on two sides, and whether one is slower than the other.
 
+use super::kept::tell_kept;
 use super::measure::both::keep_both;
-use super::measure::{keep, tell_kept};
+use super::measure::keep;
 use super::question::{self, Question, Setting};
 use super::{DONE, compare, tell};
 use crate::args::OutputArgs;

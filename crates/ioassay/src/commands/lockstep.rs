@@ -2,6 +2,7 @@
 
 use super::guest::Guest;
 use super::hosts::{Form, absolute, csv, folder_of, late, refuse_output, refuse_run, way_of};
+use super::kept::tell_how_to_go_on;
 use super::measure::tool;
 use super::question::{changes_of, refuse};
 use super::{DONE, Terminal, say, tell};
@@ -18,7 +19,7 @@ use crate::hosts::way::{Agents, Way};
 use crate::launch::Host;
 use crate::orphans;
 use crate::recipe::{self, hosts as of_hosts};
-use crate::resume::Interrupted;
+use crate::resume::{self, Interrupted};
 use crate::stop::Stop;
 use crate::store;
 use anyhow::{Context, Result, bail};
@@ -92,10 +93,19 @@ fn measure(
     if !is_quiet {
         tell(&format!("records: {}", folder.display()))?;
     }
+    if stop.is_asked() && can_go_on(&paths) {
+        tell_how_to_go_on(folder, &args.output)?;
+    }
     let lost = carried_out?;
     lost.iter().try_for_each(|reason| tell(&format!("note: {reason}")))?;
     let has_all = show(&paths, form, style)?;
     Ok(if lost.is_empty() && has_all { DONE } else { NOT_ALL })
+}
+
+/// Whether the run with these records can be resumed.
+fn can_go_on(records: &[PathBuf]) -> bool {
+    let can = |path: &PathBuf| store::read(path).is_ok_and(|record| resume::can_go_on(&record));
+    records.iter().all(can)
 }
 
 /// Says where a run goes on.

@@ -3,17 +3,17 @@
 mod calibrate;
 pub mod both;
 
+use super::kept::{Kept, tell_how_to_go_on, tell_kept, tell_removed};
 use super::question::{self, Question, Setting};
 use super::{DONE, dry, form, tell};
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
 use crate::builder::{self, Ready};
-use crate::directory::Removed;
 use crate::files::{Files, Maker, Source, Target};
 use crate::fixture::Stay;
 use crate::orphans;
 use crate::peers::{Peers, Program};
 use crate::progress::Progress;
-use crate::resume::{Before, Interrupted};
+use crate::resume::{self, Before, Interrupted};
 use crate::schedule::Run;
 use crate::site::Site;
 use crate::stop::Stop;
@@ -26,7 +26,6 @@ use model::environment::Environment;
 use model::peer::Peer;
 use model::plan::Plan;
 use model::record::{Header, Record, Resumed, Tool};
-use model::units;
 use report::Style;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -79,15 +78,6 @@ fn answer(mut question: Question, output: &OutputArgs, style: &Style) -> Result<
         None => Ok(DONE),
         Some(kept) => judge(&kept, output, style),
     }))
-}
-
-/// The results of a run.
-#[derive(Debug)]
-pub struct Kept {
-    /// Its record.
-    pub record: Store,
-    /// The test files to keep.
-    pub files: Vec<PathBuf>,
 }
 
 /// Measures the question, or what is left of an interrupted run, and keeps the record; none if
@@ -353,40 +343,21 @@ pub fn worker_command(peer: &str, ready: &BTreeMap<String, Ready>) -> Result<Com
 
 /// Reads the record back, judges it and prints the report.
 fn judge(kept: &Kept, output: &OutputArgs, style: &Style) -> Result<u8> {
-    let assessment = assess::assess(&store::read(kept.record.path())?);
+    let record = store::read(kept.record.path())?;
+    let assessment = assess::assess(&record);
     let delivered = match kept.record.is_printed() {
         true => form::write_files(&assessment, &output.form),
         false => form::deliver(&assessment, &output.form, style),
     };
     // Whatever happens to the report, the record exists.
     tell_kept(kept, output)?;
+    if delivered.is_ok() && !output.quiet {
+        form::tell_files(&output.form)?;
+    }
+    if kept.record.is_kept() && resume::can_go_on(&record) {
+        tell_how_to_go_on(kept.record.path(), output)?;
+    }
     delivered
-}
-
-/// Reports the test files that a killed run left and that are now removed.
-fn tell_removed(Removed { path, bytes }: &Removed, is_quiet: bool) -> Result<()> {
-    if is_quiet {
-        return Ok(());
-    }
-    let bytes = units::bytes_rounded(*bytes);
-    tell(&format!(
-        "removed '{}' with {bytes} of test files, left behind by a killed run",
-        path.display()
-    ))
-}
-
-/// Prints the kept files and their paths, unless `--quiet` is set.
-///
-/// # Errors
-/// If stderr cannot be written.
-pub fn tell_kept(kept: &Kept, output: &OutputArgs) -> Result<()> {
-    if output.quiet {
-        return Ok(());
-    }
-    if kept.record.is_kept() {
-        tell(&format!("record: {}", kept.record.path().display()))?;
-    }
-    kept.files.iter().try_for_each(|file| tell(&format!("kept: {}", file.display())))
 }
 
 /// This program.

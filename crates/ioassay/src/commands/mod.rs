@@ -7,6 +7,7 @@ pub mod form;
 pub mod manual;
 pub mod question;
 pub mod dry;
+mod kept;
 pub mod measure;
 mod guest;
 pub mod hosts;
@@ -163,7 +164,11 @@ fn style(color: Color) -> Style {
 
 fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<u8> {
     match store::expand(records)?.as_slice() {
-        [record] => form::deliver(&assess::assess(&store::read(record)?), form, style),
+        [record] => {
+            let code = form::deliver(&assess::assess(&store::read(record)?), form, style)?;
+            form::tell_files(form)?;
+            Ok(code)
+        }
         several => match lockstep::of_one_run(several)? {
             Some(of_one_run) => lockstep::report(&of_one_run, form, style),
             None => fleet::report(several, form, style),

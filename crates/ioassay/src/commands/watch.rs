@@ -1,5 +1,6 @@
 //! `ioassay watch`: repeats a recipe.
 
+use super::kept::{Kept, tell_kept};
 use super::question::{self, Question};
 use super::{DONE, dry, form, measure};
 use crate::args::{OutputArgs, WatchArgs};
@@ -74,7 +75,7 @@ fn watch(
 
 /// Judges a run and prints the trend, or the report in the requested form.
 fn tell(
-    kept: &measure::Kept,
+    kept: &Kept,
     trends: &mut Trends,
     number: usize,
     output: &OutputArgs,
@@ -86,7 +87,7 @@ fn tell(
     let between = if number > 1 { "\n" } else { "" };
     let table = || between.to_string() + &report::trend(trends, &assessment, number, style);
     let code = form::deliver_as(&assessment, &output.form, table)?;
-    measure::tell_kept(kept, output)?;
+    tell_kept(kept, output)?;
     Ok(code)
 }
 

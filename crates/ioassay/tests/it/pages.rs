@@ -89,6 +89,7 @@ fn page(sandbox: &Sandbox, name: &str, args: &[&str]) -> String {
     let html = format!("{name}.html");
     let output = sandbox.ioassay(&[args, &["--html", &html]].concat());
     assert!(matches!(output.status.code(), Some(0 | 1)), "{args:?}: {output:?}");
+    assert!(text(&output.stderr).contains(&format!("page: {html}\n")), "{output:?}");
     std::fs::read_to_string(sandbox.path(&html)).unwrap()
 }
 

@@ -2,6 +2,7 @@
 
 use crate::sandbox::{PROGRAM, Sandbox, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
+use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus, Stdio};
 
@@ -16,7 +17,7 @@ impl Running {
         let mut command = sandbox.start("env");
         command.args(["--default-signal=HUP", PROGRAM]);
         command.args(args).args(["--record", "record", "--no-ceilings"]);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
         Running { child: command.spawn().unwrap() }
     }
 
@@ -35,6 +36,13 @@ impl Running {
     fn send(&self, signal: Signal) {
         let pid = Pid::from_raw(self.child.id() as i32).unwrap();
         kill_process(pid, signal).unwrap();
+    }
+
+    /// Its remaining stderr, once it ended.
+    fn said(&mut self) -> String {
+        let mut said = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        said
     }
 
     fn end(&mut self) -> ExitStatus {
@@ -71,6 +79,9 @@ fn a_run_that_is_interrupted_leaves_a_whole_record_and_no_file() {
         let status = running.end();
         assert_eq!(status.code(), Some(code), "{status:?}");
         assert_eq!(check_left(&sandbox), "interrupted");
+        let said = running.said();
+        let hint = "to go on, repeat the command with --resume 'record' in place of --record\n";
+        assert!(said.ends_with(hint), "{said}");
     }
 }
 
