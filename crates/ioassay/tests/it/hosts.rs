@@ -565,7 +565,10 @@ fn agents_end_with_their_coordinator_and_leave_nothing() {
         wait_for("a record", || record.exists().then_some(()));
         // Each agent has a worker by now, or soon.
         send(running.id(), signal);
-        assert_eq!(running.output().status.code(), code);
+        let output = running.output();
+        assert_eq!(output.status.code(), code);
+        let said = text(&output.stderr);
+        assert_eq!(said.contains("to go on, repeat the command with --resume"), code.is_some());
         for agent in agents {
             wait_for("the end of an agent", || (!is_alive(agent)).then_some(()));
         }
