@@ -52,11 +52,13 @@ pub fn about(time: Duration) -> String {
     format!("about {}", units::time(rounded_up(time)))
 }
 
-/// Rounds up to minutes above an hour, and to seconds above a minute: the estimate is no finer.
+/// Rounds up to minutes above an hour, to tens of seconds above a minute, and to seconds below: the
+/// estimate is no finer.
 fn rounded_up(time: Duration) -> Duration {
     let unit = match time.as_secs() {
         3600.. => 60_000,
-        60.. => 1_000,
+        60.. => 10_000,
+        1.. => 1_000,
         _ => 100,
     };
     let steps = time.as_millis().div_ceil(unit) * unit;
@@ -150,7 +152,8 @@ mod tests {
         for (time, rounded) in [
             (Duration::from_millis(0), "0s"),
             (Duration::from_millis(101), "200ms"),
-            (Duration::from_millis(61_200), "1m 2s"),
+            (Duration::from_millis(45_800), "46s"),
+            (Duration::from_millis(61_200), "1m 10s"),
             (Duration::from_millis(12_609_800), "3h 31m"),
         ] {
             assert_eq!(units::time(rounded_up(time)), rounded);

@@ -235,11 +235,12 @@ struct Speed {
 const MEMORY: Speed = Speed { bytes: 4e9, op_s: 1e-6 };
 const FLASH: Speed = Speed { bytes: 8e8, op_s: 1e-4 };
 const DISK: Speed = Speed { bytes: 1.2e8, op_s: 8e-3 };
-/// The time before and after a file trial: warming or evicting the file, and waiting for quiet
-/// devices.
-const BESIDE: Duration = Duration::from_millis(400);
-/// The same without a file: memory, whose arrays are filled, and the null engine.
-const FILLING: Duration = Duration::from_millis(150);
+/// The time beside a trial that writes: making the file, and waiting for quiet devices.
+const QUIETING: Duration = Duration::from_millis(300);
+/// The same of one that reads: keeping the file in the cache or out of it.
+const CACHING: Duration = Duration::from_millis(50);
+/// The same in memory: filling the arrays.
+const FILLING: Duration = Duration::from_millis(100);
 /// The start of an invocation: new workers, new files and a pause.
 const ANEW: Duration = Duration::from_secs(3);
 
@@ -260,14 +261,15 @@ fn trial(case: &Case, is_slow: bool) -> Duration {
     let done = Duration::try_from_secs_f64(each + moved).unwrap_or(Duration::MAX);
     let timed = if repeats { io.time } else { done.min(io.time) };
     if case.is_null() {
-        return timed.saturating_add(FILLING);
+        return timed;
     }
     // The file is written anew before each trial of a mix.
     let mixes = case.write().is_some_and(|work| work.read_share > 0);
     let anew = if mixes { io.size as f64 / device.bytes } else { 0.0 };
     let anew = Duration::try_from_secs_f64(anew).unwrap_or(Duration::MAX);
     let gap = if case.is_open() { GAP } else { Duration::ZERO };
-    timed.saturating_add(BESIDE).saturating_add(anew).saturating_add(gap)
+    let beside = if case.write().is_some() { QUIETING } else { CACHING };
+    timed.saturating_add(beside).saturating_add(anew).saturating_add(gap)
 }
 
 fn is_synced_often(case: &Case) -> bool {
