@@ -9,11 +9,11 @@ use std::path::Path;
 use xshell::{Shell, cmd};
 
 /// Files of the root that an archive has, by their endings: the documents and the licenses. With
-/// the folders, the README's links lead somewhere without a network.
+/// the folders, their links lead somewhere without a network.
 const FILES: [&str; 3] = [".md", "-MIT", "-APACHE"];
 
 /// Folders of the root that an archive has.
-const FOLDERS: [&str; 2] = ["docs", "peers"];
+const FOLDERS: [&str; 3] = ["docs", "peers", "records"];
 
 /// The name of an archive, without the ending, and of the folder in it.
 pub(super) fn name(version: &str, arch: Arch) -> String {
@@ -68,6 +68,7 @@ mod tests {
     use super::*;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
+    use std::path::{Component, PathBuf};
     use tempfile::TempDir;
 
     /// An archive of files with these names, contents and modes, made in this order.
@@ -85,20 +86,49 @@ mod tests {
         fs::read(place.path().join("it.tar.gz")).expect("it was just made")
     }
 
+    /// The targets of the links in `document` to other files of the workspace.
+    fn targets(document: &Path) -> Vec<PathBuf> {
+        let text = fs::read_to_string(crate::root().join(document)).expect("it is there");
+        let folder = document.parent().expect("it is a file");
+        let targets = text.split("](").skip(1).filter_map(|after| after.split([')', '#']).next());
+        let inside = targets.filter(|target| !target.is_empty() && !target.contains("://"));
+        inside.map(|target| normal(&folder.join(target))).collect()
+    }
+
+    /// The path without `.` and `..`.
+    fn normal(path: &Path) -> PathBuf {
+        path.components().fold(PathBuf::new(), |mut normal, part| {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir => drop(normal.pop()),
+                part => normal.push(part),
+            }
+            normal
+        })
+    }
+
     #[test]
-    fn the_links_of_the_readme_lead_to_what_an_archive_has() {
-        let readme = fs::read_to_string(crate::root().join("README.md")).expect("it is there");
-        let is_packed = |target: &str| match target.split_once('/') {
-            Some((folder, _)) => FOLDERS.contains(&folder),
-            None => is_document(Path::new(target)),
+    fn links_lead_to_what_an_archive_has() {
+        let is_packed = |target: &Path| match target.iter().next() {
+            Some(first) if target.iter().count() > 1 => FOLDERS.iter().any(|it| first == *it),
+            _ => is_document(target),
         };
-        assert!(is_packed("README.md") && is_packed("docs/use.md") && !is_packed("xtask/src"));
-        let targets = readme.split("](").skip(1).filter_map(|after| after.split([')', '#']).next());
-        let inside: Vec<&str> =
-            targets.filter(|target| !target.is_empty() && !target.contains("://")).collect();
-        assert!(inside.len() > 20, "{inside:?}");
-        for target in inside {
-            assert!(is_packed(target), "an archive has no '{target}'");
+        assert!(is_packed(Path::new("docs/use.md")) && !is_packed(Path::new("xtask/src")));
+        let root = crate::root();
+        let folders = [""].iter().chain(&FOLDERS);
+        let entries =
+            folders.flat_map(|folder| fs::read_dir(root.join(folder)).expect("it is there"));
+        let paths = entries.map(|entry| entry.expect("it can be read").path());
+        let packed = paths.filter(|path| path.extension() == Some("md".as_ref()));
+        let packed = packed.map(|path| path.strip_prefix(root).expect("it is in it").to_owned());
+        let packed: Vec<PathBuf> = packed.filter(|path| is_packed(path)).collect();
+        assert!(packed.len() > 20, "{packed:?}");
+        for document in packed {
+            for target in targets(&document) {
+                let is_there =
+                    is_packed(&target) || FOLDERS.iter().any(|it| target == Path::new(it));
+                assert!(is_there, "{document:?}: an archive has no {target:?}");
+            }
         }
     }
 
