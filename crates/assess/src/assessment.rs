@@ -32,7 +32,7 @@ use model::case::{Case, ReadWork, Work, WriteWork};
 use model::host::{Affinity, Fixture, Host, Storage};
 use model::peer::Peer;
 use model::plan::{Role, Skip};
-use model::record::{End, Record, Resumed, Tool};
+use model::record::{End, Record, Resumed, Side, Tool};
 use model::trial::Trial;
 use model::view::View;
 use schemars::JsonSchema;
@@ -128,6 +128,8 @@ pub struct Assessment {
     pub peers: Vec<Peer>,
     /// Each time that the run went on after an interruption.
     pub resumed: Vec<Resumed>,
+    /// Which of the two runs of a gate it was; `None` of other runs.
+    pub side: Option<Side>,
     /// How the run ended.
     pub end: End,
     /// The parts of the record that could not be read.
@@ -193,6 +195,7 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
         source_storage: header.source_storage.clone(),
         peers: header.peers.clone(),
         resumed: record.invocations.iter().filter_map(|anew| anew.resumed.clone()).collect(),
+        side: record.header.side,
         end: record.end.clone(),
         damage: record.damage.clone(),
         cases: rows.into_iter().map(|row| row.summary).collect(),

@@ -24,7 +24,7 @@ use model::plan::Role;
 use model::record::{End, Header, Record};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 pub use facts::{Differing, OwnFact, Valued};
 
@@ -163,7 +163,6 @@ pub struct Gathering {
     cases: Vec<Case>,
     /// A case's index, by what makes it the same and its number among equals of one record.
     places: HashMap<(Key, usize), usize>,
-    known: HashSet<(String, String, u64)>,
     copies: Vec<String>,
     figures: usize,
 }
@@ -185,8 +184,10 @@ impl Gathering {
     /// If there are too many.
     pub fn add(&mut self, record: &Record, path: &str) -> Result<bool, TooMany> {
         let header = &record.header;
-        let run = (header.host.name.clone(), header.began.clone(), header.plan.seed);
-        if !self.known.insert(run) {
+        let mut bare = header.clone();
+        (bare.plan.cases, bare.plan.skips) = (Vec::new(), Vec::new());
+        // Also of one run, the two sides of a gate have headers of their own.
+        if self.hosts.iter().any(|other| other.member.header == bare) {
             self.copies.push(path.to_string());
             return Ok(false);
         }
@@ -210,8 +211,6 @@ impl Gathering {
         if self.figures > FIGURES_MAX {
             return Err(TooMany);
         }
-        let mut bare = header.clone();
-        (bare.plan.cases, bare.plan.skips) = (Vec::new(), Vec::new());
         let member = Member {
             called: header.called.clone().unwrap_or_else(|| header.host.name.clone()),
             record: path.to_string(),

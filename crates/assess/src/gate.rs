@@ -7,8 +7,9 @@
 //! samples (Welch); of runs whose rounds alternated, each round of one has its partner in the
 //! other, so what disturbs both cancels out (t of the paired ratios).
 
+use crate::failure::Failure;
 use crate::finding::Verdict;
-use crate::invocations::{INVOCATIONS_LEAST, Round, TwoLevel, Welch};
+use crate::invocations::{INVOCATIONS_LEAST, Round, RunToRun, TwoLevel, Welch};
 use crate::latency::UNSENT_NS;
 use crate::records::{Basis, Pair, RecordComparison};
 use crate::significance::{LEVEL, holm};
@@ -117,6 +118,12 @@ pub struct Check {
     /// How many counted rounds of either side have no such figure, such as a percentile of too few
     /// operations. Those are often the slow ones, so that the others decide nothing.
     pub unmeasured: usize,
+    /// How many trials failed in B, if more than in A, else 0. Those may have been the slow ones,
+    /// so that the others do not show that B stays within the limit.
+    pub failed: usize,
+    /// What kept runs of this recipe say about the variation between runs, if the interval is from
+    /// them. Nothing but more kept runs makes it narrower.
+    pub runs: Option<RunToRun>,
     /// If it is open: roughly how many invocations of both runs would decide; `None` if unknown.
     pub needs: Option<usize>,
     /// Whether a figure of either side is doubtful.
@@ -183,6 +190,11 @@ fn check(
         interval: None,
         outcome: Outcome::Open,
         unmeasured,
+        failed: match both.map(failed) {
+            [a, b] if b > a => b,
+            _ => 0,
+        },
+        runs: None,
         needs: None,
         is_in_doubt: both.iter().any(|side| side.verdict == Verdict::Doubtful),
     };
@@ -198,11 +210,16 @@ fn check(
     };
     check.interval = found
         .map(|found| ((log_ratio - found.half_width).exp(), (log_ratio + found.half_width).exp()));
+    check.runs = found.filter(|found| found.is_by_runs).and_then(|_| runs(pair));
     match found {
-        Some(found) if loss + found.half_width <= limit => check.outcome = Outcome::Within,
+        Some(found) if loss + found.half_width <= limit => {
+            if check.failed == 0 {
+                check.outcome = Outcome::Within;
+            }
+        }
         Some(found) if !found.is_by_runs => {
             let sides = paired.as_ref().map_or(&logs[..], std::slice::from_ref);
-            check.needs = needs(sides, rule, both[0]);
+            check.needs = needs(sides, rule);
         }
         Some(_) => {}
         None => check.needs = Some(INVOCATIONS_LEAST),
@@ -214,14 +231,18 @@ fn check(
 /// nothing.
 fn compared(logs: &[Vec<Round>; 2], pair: &Pair, watched: Watched, ratio: f64) -> Option<Welch> {
     // How much runs differ is known of the main figure only.
-    let runs = match pair.basis {
-        Basis::RunToRun(runs) | Basis::Invocations(Some(runs)) => Some(runs),
-        Basis::Invocations(None) | Basis::Nothing => None,
-    };
-    let runs = runs.filter(|_| watched == Watched::Throughput);
+    let runs = runs(pair).filter(|_| watched == Watched::Throughput);
     match logs.each_ref().map(|logs| two_level(logs)) {
         [Some(a), Some(b)] => Some(Welch::of_rounded(&b, &a, runs, rounding(watched))),
         _ => runs.map(|runs| Welch::of_single(ratio, runs)),
+    }
+}
+
+/// What kept runs say about the variation between runs.
+fn runs(pair: &Pair) -> Option<RunToRun> {
+    match pair.basis {
+        Basis::RunToRun(runs) | Basis::Invocations(Some(runs)) => Some(runs),
+        Basis::Invocations(None) | Basis::Nothing => None,
     }
 }
 
@@ -243,9 +264,10 @@ fn two_level(logs: &[Round]) -> Option<TwoLevel> {
 }
 
 /// How many invocations would tell a loss at the limit from none: of two sides, or of paired ones.
-fn needs(sides: &[Vec<Round>], rule: Rule, base: &Summary) -> Option<usize> {
+/// No number tells nothing from none.
+fn needs(sides: &[Vec<Round>], rule: Rule) -> Option<usize> {
     let sides: Vec<TwoLevel> = sides.iter().map(|logs| two_level(logs)).collect::<Option<_>>()?;
-    let effect = if rule.limit > 0.0 { rule.limit } else { comparison::least_of_interest(base) };
+    let effect = Some(rule.limit).filter(|limit| *limit > 0.0)?;
     let variance = sides.iter().map(TwoLevel::variance).sum();
     let least = sides.iter().map(|side| side.logs.len()).min()?;
     Some(comparison::invocations_needed(variance, effect).max(least + 1))
@@ -260,6 +282,12 @@ fn fits(watched: Watched, case: &Case) -> bool {
         // A single sync at the end has no percentiles.
         Watched::SyncP99 => case.write().is_some_and(|work| work.every > 0 && is_call(work.sync)),
     }
+}
+
+/// How many trials failed.
+fn failed(case: &Summary) -> usize {
+    let has_failed = |trial: &&TrialFigures| matches!(trial.fate, Fate::Lost(Failure::Failed(_)));
+    case.trials.iter().filter(has_failed).count()
 }
 
 /// The logarithms of a case's counted rounds, and the number of those that have no such figure.

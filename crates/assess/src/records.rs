@@ -16,13 +16,13 @@ use crate::surroundings::{
 use model::axis::Across;
 use model::case::Case;
 use model::plan::Role;
-use model::record::{Header, Record};
+use model::record::{Header, Record, Side};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-pub use crate::surroundings::{Apart, storages_apart};
+pub use crate::surroundings::Apart;
 
 /// A judged record, with what a comparison needs beyond its assessment. It holds no trials, so only
 /// one of two large records is in memory at a time.
@@ -126,6 +126,11 @@ impl RecordComparison {
     pub fn is_paired(&self) -> bool {
         let [a, b] = &self.headers;
         alternate(a, b)
+    }
+
+    /// Whether both are of one gate, and the first is not what it was held against.
+    pub fn is_reversed(&self) -> bool {
+        self.is_paired() && self.headers[0].side == Some(Side::B)
     }
 
     /// The two summaries of a pair.

@@ -73,13 +73,6 @@ fn facts_of(storage: &Storage, whose: &str) -> [Fact; 3] {
     ]
 }
 
-/// What makes figures on two storages incomparable; empty if nothing does.
-pub fn storages_apart(a: &Storage, b: &Storage) -> Vec<Apart> {
-    let mut list = Vec::new();
-    note_facts(&mut list, &facts_of(a, ""), &facts_of(b, ""));
-    list
-}
-
 fn kind(device: &Device) -> &'static str {
     match (device.loop_direct, device.is_virtual) {
         (Some(true), _) => "loop device past the page cache",

@@ -31,18 +31,20 @@ pub fn alternate<'a>(runs: [Run<'a>; 2], files: [Files; 2]) -> Result<End> {
     let mut is_first = true;
     while let Some(rounds) = next_rounds(&mut sides) {
         let is_stopped = |sides: &[Side; 2]| sides[0].run.site.stop.is_asked();
-        if !std::mem::take(&mut is_first) {
-            match begin_anew(&mut sides) {
-                Ok(()) => {}
-                // Even if something stops the run, the completed trials are valid.
-                Err(_) if is_stopped(&sides) => break,
-                Err(error) => {
-                    append_end(&mut sides, &End::Interrupted)?;
-                    return Err(error);
-                }
+        let begun = match std::mem::take(&mut is_first) {
+            true => Ok(()),
+            false => begin_anew(&mut sides),
+        };
+        match begun.and_then(|()| invocation(&mut sides, rounds)) {
+            Ok(()) => {}
+            // Even if something stops the run, the completed trials are valid.
+            Err(_) if is_stopped(&sides) => break,
+            Err(error) => {
+                // The error says why, and that an end cannot be written is no more than that.
+                let _ = append_end(&mut sides, &End::Interrupted);
+                return Err(error);
             }
         }
-        invocation(&mut sides, rounds)?;
         if is_stopped(&sides) {
             break;
         }
@@ -78,8 +80,7 @@ fn invocation(sides: &mut [Side; 2], rounds: Range<u32>) -> Result<()> {
         for index in order {
             let Side { run, files, so_far, left_over } = &mut sides[index];
             // Whatever one side wrote, the other waits for, too: both may be on one device.
-            left_over.traces.wrote |= traces.wrote;
-            left_over.traces.unlinked |= traces.unlinked;
+            left_over.traces = left_over.traces.and(traces);
             if run.round(files, round, left_over, so_far)?.is_none() {
                 return Ok(());
             }
@@ -90,8 +91,10 @@ fn invocation(sides: &mut [Side; 2], rounds: Range<u32>) -> Result<()> {
     all.try_for_each(|Side { run, files, left_over, .. }| run.dismiss(files, left_over))
 }
 
+/// Ends both records, even if one of them cannot be written.
 fn append_end(sides: &mut [Side; 2], end: &End) -> Result<()> {
-    sides.iter_mut().try_for_each(|side| side.run.store.append(&Line::End(end.clone())))
+    let ends = sides.each_mut().map(|side| side.run.store.append(&Line::End(end.clone())));
+    ends.into_iter().collect()
 }
 
 impl<'a> Side<'a> {

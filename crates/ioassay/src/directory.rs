@@ -17,9 +17,10 @@ use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::cell::OnceCell;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use witness::CANARY_NAME;
@@ -68,9 +69,7 @@ impl Directory {
             Err(Errno::NOENT) => {
                 bail!("there is no directory '{}': create it, or name another", path.display())
             }
-            Err(Errno::NOTDIR) => {
-                bail!("'{}' is a file: name a directory", path.display())
-            }
+            Err(Errno::NOTDIR) => bail!("{}", other_kind(path)),
             Err(answer) => Err(io::Error::from(answer))
                 .with_context(|| format!("failed to open the directory '{}'", path.display())),
         }
@@ -306,6 +305,22 @@ fn identity(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
 }
 
+/// What is at `path`, which is no directory, and what to do.
+fn other_kind(path: &Path) -> String {
+    let shown = path.display();
+    match fs::metadata(path) {
+        Ok(at) if at.is_file() => {
+            format!("'{shown}' is a file: name a directory, or read the file with 'run --file'")
+        }
+        Ok(at) if at.file_type().is_block_device() => format!(
+            "'{shown}' is a block device: name a directory on it, or see 'run --device', which \
+             destroys what is on it"
+        ),
+        Ok(_) => format!("'{shown}' is no directory: name one"),
+        Err(_) => format!("a part of '{shown}' is a file: name a directory"),
+    }
+}
+
 /// The name of a run's own file. It is removed when this is dropped, unless it is to stay.
 #[derive(Debug)]
 pub struct Name {
@@ -518,9 +533,12 @@ mod tests {
 
     #[test]
     fn only_a_directory_is_opened() {
-        for (path, expected) in
-            [("Cargo.toml", "'Cargo.toml' is a file"), ("nowhere", "no directory 'nowhere'")]
-        {
+        for (path, expected) in [
+            ("Cargo.toml", "'Cargo.toml' is a file"),
+            ("Cargo.toml/x", "a part of 'Cargo.toml/x' is a file"),
+            ("/dev/null", "'/dev/null' is no directory"),
+            ("nowhere", "no directory 'nowhere'"),
+        ] {
             let error = Directory::open(Path::new(path)).expect_err("it is none").to_string();
             assert!(error.contains(expected), "{error}");
         }

@@ -10,7 +10,7 @@ use crate::names::NameFolders;
 use crate::progress::Progress;
 use crate::scratch::Scratch;
 use crate::shared::{self, Meeting, SharedFiles};
-use crate::space::{check_memory, check_space};
+use crate::space::{are_subvolumes, check_memory, check_space};
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
 use model::case::{Allocation, Case, Op, Work, WriteWork};
@@ -209,7 +209,8 @@ impl Maker<'_> {
         let (mut own, mut others) = (self.needs(), other.needs());
         own.made = own.made.max(std::mem::take(&mut others.made));
         let sizes = [own.of_target(), others.of_target()].concat();
-        if here.file_system()? == there.file_system()? {
+        let is_one = here.file_system()? == there.file_system()?;
+        if is_one || are_subvolumes(storage, of_other) {
             return check_space(storage, host, &sizes);
         }
         if is_in_memory { check_memory(storage, host, &sizes) } else { Ok(()) }
@@ -307,6 +308,13 @@ impl Files {
     }
 }
 
+/// The bytes of the files that an invocation of `plan` makes before its first trial.
+pub fn needed_at_start(plan: &Plan) -> u64 {
+    let Needs { read, copied, kept, beside, shared, made: _ } = Needs::of(plan);
+    let all = read.iter().chain(&copied).chain(&kept).chain(&beside).chain(&shared);
+    all.fold(0, |sum, size| sum.saturating_add(*size))
+}
+
 /// The maximum space for the files of `plan`, and where.
 pub fn room(
     plan: &Plan,
@@ -338,4 +346,48 @@ pub struct Source {
     pub directory: Directory,
     /// Its storage.
     pub storage: Storage,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::host::Host;
+    use model::plan::Role;
+    use model::zoo;
+
+    /// Whether both sides of a gate, each of which writes anew a file of 1 MiB and overwrites
+    /// another, are allowed this many free bytes.
+    fn fit(free: u64, host: &Host) -> bool {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let directory = Rc::new(Directory::open(folder.path()).expect("it is there"));
+        let storage = Storage { free: Some(free), ..zoo::storage() };
+        let environment = Environment { host, storage: Some(&storage), peers: &[] };
+        let mut plan = Plan::new("zoo", 2, 0.025, 1);
+        let write = |allocation| {
+            let io = model::case::Io { size: 1 << 20, ..zoo::plain().io };
+            Case::own(Work::Write(WriteWork { io, allocation, ..zoo::plain_write() }))
+        };
+        let cases = [Allocation::None, Allocation::Overwrite].map(write).to_vec();
+        plan.add(cases, Role::Asked, &environment);
+        assert_eq!(plan.cases.len(), 2);
+        let target = Target::Directory(directory);
+        let stay = Stay::Removed;
+        let maker = || Maker {
+            plan: &plan,
+            target: &target,
+            source: None,
+            environment: &environment,
+            stay,
+        };
+        maker().check_beside(&maker()).is_ok()
+    }
+
+    #[test]
+    fn of_the_files_that_trials_of_both_sides_make_one_exists_at_a_time() {
+        let host = zoo::host();
+        // Each side overwrites a file of its own, and 1 GiB or less stays free for others.
+        let reserve = (zoo::storage().capacity.expect("it has one") / 20).min(1 << 30);
+        assert!(fit(reserve + (3 << 20), &host));
+        assert!(!fit(reserve + (3 << 20) - 1, &host));
+    }
 }

@@ -1,4 +1,4 @@
-//! Opens files that users name, without ever blocking on one.
+//! Opens files that users name, without ever blocking on one; `-` is stdin.
 
 use anyhow::{Context, Result, bail};
 use model::units;
@@ -7,6 +7,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
+
+/// What users call stdin.
+const STDIN: &str = "-";
 
 /// Opens a regular file for reading. A pipe without a writer would block forever, and a device has
 /// no end.
@@ -49,6 +52,7 @@ pub fn lines(path: &Path) -> Result<impl BufRead> {
 }
 
 fn open(path: &Path) -> Result<File> {
+    let path = if path == Path::new(STDIN) { Path::new("/dev/stdin") } else { path };
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     Ok(OpenOptions::new().read(true).custom_flags(flags).open(path)?)
 }

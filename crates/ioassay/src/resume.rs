@@ -111,9 +111,10 @@ impl Interrupted {
     }
 }
 
-/// Whether the run of `record` was interrupted and can go on.
+/// Whether the run of `record` was interrupted and can go on. In lockstep, no case ends before the
+/// others, so what is left depends on all hosts.
 pub fn can_go_on(record: &Record) -> bool {
-    unresumable(record).is_none() && !is_whole(record)
+    unresumable(record).is_none() && (record.header.plan.rank.is_some() || !is_whole(record))
 }
 
 /// Why the run of `record` cannot go on, whatever is left of it.

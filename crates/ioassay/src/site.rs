@@ -340,6 +340,13 @@ pub(crate) struct Traces {
     pub(crate) unlinked: bool,
 }
 
+impl Traces {
+    /// These and what another one left.
+    pub(crate) fn and(self, other: Traces) -> Traces {
+        Traces { wrote: self.wrote || other.wrote, unlinked: self.unlinked || other.unlinked }
+    }
+}
+
 impl Left {
     /// Nothing but what the invocation before left on the storage.
     pub(crate) fn of_invocation_before() -> Left {

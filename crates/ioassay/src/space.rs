@@ -45,6 +45,13 @@ pub fn check_space(storage: &Storage, host: &Host, sizes: &[u64]) -> Result<()> 
     check_memory(storage, host, sizes)
 }
 
+/// Whether two directories are on one btrfs, which has a device number for each subvolume, so that
+/// those do not tell.
+pub fn are_subvolumes(one: &Storage, other: &Storage) -> bool {
+    let are_btrfs = [one, other].iter().all(|storage| storage.file_system == "btrfs");
+    are_btrfs && one.devices == other.devices && one.capacity == other.capacity
+}
+
 fn sum(sizes: &[u64]) -> u64 {
     sizes.iter().fold(0, |sum, size| sum.saturating_add(*size))
 }
@@ -71,6 +78,16 @@ pub fn check_memory(storage: &Storage, host: &Host, sizes: &[u64]) -> Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn subvolumes_share_their_space_and_other_file_systems_do_not() {
+        let one = Storage { file_system: "btrfs".to_string(), ..model::zoo::storage() };
+        assert!(are_subvolumes(&one, &one.clone()));
+        assert!(!are_subvolumes(&one, &Storage { capacity: Some(1), ..one.clone() }));
+        assert!(!are_subvolumes(&one, &Storage { devices: Vec::new(), ..one.clone() }));
+        let ext4 = Storage { file_system: "ext4".to_string(), ..one.clone() };
+        assert!(!are_subvolumes(&ext4, &ext4.clone()));
+    }
 
     /// Unknown limits are neither zero nor infinite: whatever is known is checked.
     #[test]

@@ -271,6 +271,10 @@ fn read_rest(
         }
         match (several::is_next(&line, header), next) {
             (true, Next::Ends) => break,
+            (true, Next::IsTooMuch) if input::regular(path).is_err() => bail!(
+                "'{}' is a pipe with several records, and a pipe is read once: save them in a file",
+                path.display()
+            ),
             (true, Next::IsTooMuch) => bail!(
                 "'{0}' has several records: name one of them, such as '{0}#1'. 'ioassay report' \
                  takes them all",
@@ -355,16 +359,16 @@ const RUNS_A_SECOND: u32 = 10_000;
 ///
 /// # Errors
 /// If there is no such folder because there is no home, or the clock has no valid date.
-pub fn dated_path(recipe: &str, began: SystemTime) -> Result<PathBuf> {
-    dated_in(&folder()?, recipe, began)
+pub fn dated_path(name: &str, began: SystemTime) -> Result<PathBuf> {
+    dated_in(&folder()?, name, began)
 }
 
 /// A dated file in `folder` that does not exist yet.
-fn dated_in(folder: &Path, recipe: &str, began: SystemTime) -> Result<PathBuf> {
+fn dated_in(folder: &Path, name: &str, began: SystemTime) -> Result<PathBuf> {
     let date = date(began)?.replace(':', "-");
     // The PID separates programs within the same second, and a number separates the runs of one
     // program.
-    let stem = format!("{date}-{recipe}-{}", std::process::id());
+    let stem = format!("{date}-{name}-{}", std::process::id());
     let first = [folder.join(format!("{stem}.jsonl"))];
     let others = (2..RUNS_A_SECOND).map(|number| folder.join(format!("{stem}-{number}.jsonl")));
     let free = first.into_iter().chain(others).find(|path| path.symlink_metadata().is_err());

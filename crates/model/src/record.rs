@@ -8,6 +8,7 @@ mod head;
 mod reader;
 
 use crate::host::{Fixture, Host, Storage};
+use crate::named;
 use crate::peer::Peer;
 use crate::plan::{Plan, Pruned, Role, Skip};
 use crate::trial::Trial;
@@ -54,9 +55,22 @@ pub struct Header {
     /// Names a pair of runs whose rounds alternate: it is the same in both records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alternates: Option<String>,
+    /// Which of the two it is. Records before 2026-11-25 do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<Side>,
     /// Programs that measured, besides this program's own worker.
     #[serde(default)]
     pub peers: Vec<Peer>,
+}
+
+named! {
+    /// One of two runs whose rounds alternate.
+    Side "side" {
+        /// What the other is held against.
+        A "a",
+        /// What is held against it.
+        B "b",
+    }
 }
 
 /// The start of an invocation after the first, with new workers. It also has new test files, unless

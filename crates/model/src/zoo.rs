@@ -288,6 +288,7 @@ pub fn record_of(work: ReadWork, rounds: u32) -> Record {
         storage: Some(storage),
         source_storage: None,
         alternates: None,
+        side: None,
         fixtures: vec![fixture],
         plan,
         peers: Vec::new(),

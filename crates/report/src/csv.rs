@@ -49,7 +49,15 @@ const fn column(
 const OF_RUN: &[Column] = &[
     column("recipe", "text", "name of the recipe", |row| text(&row.assessment.recipe)),
     column("began", "text", "start of the run: RFC 3339, UTC", |row| text(&row.assessment.began)),
-    column("host", "text", "name of the machine", |row| text(&row.assessment.host.name)),
+    column(
+        "host",
+        "text",
+        "name of the machine; in a table of several records, what --hosts called it",
+        |row| text(&row.assessment.host.name),
+    ),
+    column("side", "text", "of a gate: a, or what was held against it, b; else empty", |row| {
+        row.assessment.side.map_or(Field::Empty, |side| text(side.name()))
+    }),
     column("directory", "text", "the measured directory; empty if the run used no file", |row| {
         let storage = row.assessment.storage.as_ref();
         storage.map_or(Field::Empty, |storage| text(&storage.directory.display().to_string()))

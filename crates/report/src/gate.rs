@@ -7,6 +7,7 @@ use crate::words::{NONE, count, listed, times, times_interval};
 use assess::gate::{Check, Gate, Outcome, Watched};
 use assess::records::RecordComparison;
 use model::plan::INVOCATIONS_MAX;
+use model::units;
 
 /// The checks as a table, and what they decide.
 pub fn gate(versus: &RecordComparison, gate: &Gate, style: &Style) -> String {
@@ -83,10 +84,16 @@ fn outcome(check: &Check) -> String {
         (Outcome::Open, _) if check.unmeasured > 0 => {
             format!("cannot tell: {} without it", count(check.unmeasured, "round"))
         }
+        (Outcome::Open, _) if check.failed > 0 => {
+            format!("cannot tell: {} failed in B", count(check.failed, "trial"))
+        }
         (Outcome::Open, Some(needs)) if needs > MOST => {
             format!("cannot tell: needs over {MOST} invocations")
         }
         (Outcome::Open, Some(needs)) => format!("cannot tell: needs {needs} invocations"),
+        (Outcome::Open, None) if check.runs.is_some() => {
+            "cannot tell: earlier runs vary".to_string()
+        }
         (outcome, _) => outcome.to_string(),
     }
 }
@@ -120,24 +127,25 @@ fn decision(versus: &RecordComparison, gate: &Gate) -> String {
     match gate.outcome {
         Outcome::Exceeded => {
             let slower = match number(checks, Outcome::Exceeded) {
-                0 => "none lose more than their limit".to_string(),
-                1 => format!("1 loses more than its limit, {NO_CHANCE}"),
-                some => format!("{some} lose more than their limit, {NO_CHANCE}"),
+                0 => String::new(),
+                1 => format!(" Of {all}, 1 loses more than its limit, {NO_CHANCE}."),
+                some => format!(" Of {all}, {some} lose more than their limit, {NO_CHANCE}."),
             };
             let broken = match versus.broken() {
                 0 => String::new(),
-                some => format!(" {} that A can do failed in B.", count(some, "case")),
+                1 => " 1 case works in A and fails in B.".to_string(),
+                some => format!(" {some} cases work in A and fail in B."),
             };
-            format!("The gate fails: of {all}, {slower}.{broken}{lost}")
+            format!("The gate fails.{slower}{broken}{lost}")
         }
-        Outcome::Within => format!("The gate passes: of {all}, none lose more than their limit."),
+        Outcome::Within => format!("The gate passes: of {all}, none loses more than its limit."),
         Outcome::Open => {
             let open = match number(checks, Outcome::Open) {
                 0 => String::new(),
                 1 => format!(" Of {all}, 1 is open."),
                 open => format!(" Of {all}, {open} are open."),
             };
-            format!("The gate cannot tell.{open}{}{lost}{}", idle(gate), advice(checks))
+            format!("The gate cannot tell.{open}{}{lost}{}", idle(gate), advice(gate))
         }
     }
 }
@@ -153,10 +161,11 @@ fn idle(gate: &Gate) -> String {
 }
 
 /// What would decide the open checks.
-fn advice(checks: &[Check]) -> String {
+fn advice(gate: &Gate) -> String {
     let mut advice = String::new();
+    let checks = || gate.checks.iter().filter(|check| check.outcome == Outcome::Open);
     let lacking = |watched: Watched| {
-        checks.iter().any(|check| check.rule.watched == watched && check.unmeasured > 0)
+        checks().any(|check| check.rule.watched == watched && check.unmeasured > 0)
     };
     if Watched::ALL.iter().any(|watched| lacking(*watched)) {
         advice.push_str(
@@ -175,7 +184,26 @@ fn advice(checks: &[Check]) -> String {
              and end weigh less.",
         );
     }
-    match checks.iter().filter_map(|check| check.needs).max() {
+    if checks().any(|check| check.failed > 0) {
+        advice.push_str(
+            " Trials that fail are often the slow ones: see the report of B, and mend what fails.",
+        );
+    }
+    let runs = checks().filter(|check| check.needs.is_none()).filter_map(|check| check.runs);
+    if let Some(runs) = runs.max_by(|a, b| a.deviation.total_cmp(&b.deviation)) {
+        advice.push_str(&format!(
+            " {} kept runs of this recipe vary by up to {}, more than these two show: measure both \
+             sides in one run with 'ioassay gate'.",
+            runs.runs,
+            units::percent(runs.deviation)
+        ));
+    }
+    if checks().any(|check| check.rule.limit == 0.0 && check.unmeasured + check.failed == 0) {
+        advice.push_str(
+            " No number of invocations shows that nothing at all was lost: give a limit above 0 %.",
+        );
+    }
+    match checks().filter_map(|check| check.needs).max() {
         Some(needs) if needs > MOST => advice
             .push_str(" The figures vary too much here: use a quieter machine or longer trials."),
         Some(needs) => advice.push_str(&format!(" Measure both with --invocations {needs}.")),

@@ -34,7 +34,7 @@ use assess::{Assessment, RunFinding, answer::Answer};
 use case::{Case, Peer, Skip};
 use machine::Host;
 use model::host::{self, Affinity, Fixture};
-use model::record::{End, Resumed, Tool};
+use model::record::{End, Resumed, Side, Tool};
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
@@ -149,6 +149,8 @@ struct Report<'a> {
     recipe: &'a str,
     /// Each time that the run went on after an interruption.
     resumed: &'a [Resumed],
+    /// Which of the two runs of a gate it was; null for other runs.
+    side: Option<Side>,
     /// The planned rounds, over all invocations.
     rounds: u32,
     /// How the run was repeated within itself.
@@ -225,6 +227,7 @@ impl Report<'_> {
             damage: &assessment.damage,
             recipe: &assessment.recipe,
             resumed: &assessment.resumed,
+            side: assessment.side,
             rounds: assessment.rounds,
             repetition: &assessment.repetition,
             seed: assessment.seed,

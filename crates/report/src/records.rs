@@ -169,6 +169,9 @@ pub(crate) fn closing(versus: &RecordComparison) -> String {
     if versus.is_same {
         return "A and B are one record: there is nothing to compare.".to_string();
     }
+    if versus.pairs.is_empty() {
+        return "No case can be compared.".to_string();
+    }
     format!("{} {} {}", verdicts(versus, &names(versus)), basis(versus), controls(versus))
 }
 
@@ -195,9 +198,9 @@ fn basis(versus: &RecordComparison) -> String {
         None => format!(
             "The intervals are from invocation to invocation. Each ratio includes changes of the \
              machine between the two runs{}.",
-            match versus.pairs.iter().any(|pair| pair.basis == Basis::Invocations(None)) {
-                true => ", and no kept run shows how large they are",
-                false => "; kept runs of this recipe vary no more",
+            match versus.pairs.iter().all(|pair| pair.basis != Basis::Invocations(None)) {
+                true => "; kept runs of this recipe vary no more",
+                false => ", and no kept run shows how large they are",
             }
         ),
         Some(widest) => format!(
@@ -287,6 +290,6 @@ fn controls(versus: &RecordComparison) -> String {
             units::percent(a),
             units::percent(b)
         ),
-        _ => "Use --control to estimate how large that is.".to_string(),
+        _ => "Run both with --control to see how far one case can be from itself here.".to_string(),
     }
 }

@@ -20,13 +20,13 @@ const PROGRAMS: [(&str, &str); 5] = [
 /// The Debian package of the programs that emulate other processors.
 const EMULATORS: &str = "qemu-user";
 
-/// Cargo's subcommands that make packages, with the features that their programs need. These
-/// versions make equal packages of equal programs.
-const SUBCOMMANDS: [(&str, &str, &str); 4] = [
-    ("cargo-deb", "3.8.0", "default"),
-    ("cargo-generate-rpm", "0.21.1", "default"),
-    ("cargo-cyclonedx", "0.5.9", "default"),
-    ("cargo-about", "0.9.3", "cli"),
+/// Cargo's subcommands that make packages, with the features that their programs need besides the
+/// default ones. These versions make equal packages of equal programs.
+const SUBCOMMANDS: [(&str, &str, &[&str]); 4] = [
+    ("cargo-deb", "3.8.0", &[]),
+    ("cargo-generate-rpm", "0.21.1", &[]),
+    ("cargo-cyclonedx", "0.5.9", &[]),
+    ("cargo-about", "0.9.3", &["cli"]),
 ];
 
 /// What makes wheels.
@@ -53,9 +53,10 @@ pub(super) fn tools(shell: &Shell, folder: &Path) -> Result<Tools> {
         let place = folder.join(format!("{name}-{version}"));
         if !place.join("bin").join(name).is_file() {
             println!("cargo install {name}@{version}");
-            let options = ["--quiet", "--locked", "--features", features, "--root"];
-            let installed = programs::cargo(shell).arg("install").args(options).arg(&place);
-            installed.arg(format!("{name}@{version}")).run()?;
+            let features = features.iter().flat_map(|feature| ["--features", feature]);
+            let install = programs::cargo(shell).args(["install", "--quiet", "--locked"]);
+            let install = install.args(features).arg("--root").arg(&place);
+            install.arg(format!("{name}@{version}")).run()?;
             // Without a feature that it needs, cargo installs nothing, and calls that a success.
             ensure!(place.join("bin").join(name).is_file(), "{name}@{version} has no program");
         }

@@ -4,7 +4,7 @@ use super::{each, sample};
 use crate::finding::{Code, Verdict};
 use crate::fleet::{Fleet, Gathering};
 use model::host::{Limit, Limited};
-use model::record::Record;
+use model::record::{Record, Side};
 use model::zoo;
 
 /// Six hosts, whose disks differ by 1 %.
@@ -159,6 +159,17 @@ fn odd_records_do_not_end_a_report() {
     assert_eq!((0..figures.len()).filter(missing).collect::<Vec<_>>(), [0, 1, 6]);
     assert!(fleet.differing.iter().any(|fact| fact.what == "recipe"), "{:?}", fleet.differing);
     assert_eq!(judge(&[]).hosts, []);
+}
+
+/// The two sides of a gate have all but their side in common, and neither is a copy.
+#[test]
+fn the_sides_of_a_gate_are_two_runs() {
+    let fleet = check(|hosts| {
+        let mut other = hosts[0].clone();
+        (hosts[0].header.side, other.header.side) = (Some(Side::A), Some(Side::B));
+        hosts.push(other);
+    });
+    assert_eq!((fleet.copies.len(), fleet.hosts.len()), (0, check(|_| {}).hosts.len() + 1));
 }
 
 /// Machines of other sizes measure other cases, and equal ones meet.

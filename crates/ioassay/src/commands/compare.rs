@@ -125,11 +125,17 @@ pub(super) fn against(judged: Judged, [a, b]: [&Path; 2]) -> Result<RecordCompar
     Ok(assess::compare(judged, other, &kept))
 }
 
-/// Refuses what no gate can judge: one record twice, and two that share no figure, unless because
+/// Refuses what no gate can judge: one record twice, the two of a gate in reverse, and two that share no figure, unless because
 /// all fail in B, which is an answer.
 pub(super) fn check_gate(versus: &RecordComparison, [a, b]: [&str; 2]) -> Result<()> {
     if versus.is_same {
         bail!("'{a}' (A) and '{b}' (B) are one record: a gate needs two runs");
+    }
+    if versus.is_reversed() {
+        bail!(
+            "'{a}' (A) and '{b}' (B) are of one gate, in which '{b}' was what the other was held \
+             against: name it first"
+        );
     }
     if versus.broken() == 0 { check_pairs(versus, [a, b]) } else { Ok(()) }
 }
@@ -169,7 +175,7 @@ fn compare_many(args: &CompareArgs, style: &Style) -> Result<u8> {
 }
 
 /// The folders that may hold kept runs: the state folder, and those of the two records.
-fn folders(records: [&Path; 2]) -> Vec<PathBuf> {
+pub(super) fn folders(records: [&Path; 2]) -> Vec<PathBuf> {
     let beside = records.map(|path| match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
         Some(folder) => folder.to_path_buf(),

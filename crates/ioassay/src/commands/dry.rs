@@ -1,18 +1,19 @@
 //! `ioassay plan` and `--dry-run`: what a run would measure, and what it needs.
 
+mod time;
+
+use self::time::{expected, first_round, spins, trial};
 use super::question::{Question, Setting};
 use super::{DONE, say, tell};
 use crate::args::OutputArgs;
 use crate::args::form::FormArgs;
 use crate::files;
-use crate::load::{self, GAP, Search, short_time};
+use crate::load::{self, Search, short_time};
 use crate::recipe::Relative;
 use crate::store::{self, Place};
 use anyhow::{Result, bail};
-use model::case::{Cache, Case, Engine, Sync, Work, WriteEngine};
-use model::host::{Device, Storage};
+use model::case::{Cache, Case, Engine, Work, WriteEngine};
 use model::metadata::NAME_BYTES;
-use model::pattern::Pattern;
 use model::plan::Plan;
 use report::{Needs, Style};
 use std::path::PathBuf;
@@ -33,7 +34,7 @@ pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<u
         store::check_free(&path)?;
     }
     let needs = Needs {
-        expected: expected(&setting).map(|run| run.saturating_add(searching)),
+        expected: expected(&[&setting]).map(|run| run.saturating_add(searching)),
         ..needs(question, &setting, output)?
     };
     let text = if output.form.json {
@@ -169,11 +170,9 @@ const LONG: Duration = Duration::from_secs(20);
 /// # Errors
 /// If stderr cannot be written.
 pub fn tell_time(sides: &[&Setting]) -> Result<()> {
-    let times: Option<Vec<Duration>> = sides.iter().map(|setting| expected(setting)).collect();
-    let time = times.map(|times| times.into_iter().fold(Duration::ZERO, Duration::saturating_add));
     let are_found = sides.iter().any(|setting| !setting.loads.is_empty());
     let has_budget = sides.iter().any(|setting| setting.plan.budget.is_some());
-    match time.filter(|time| *time >= LONG || are_found) {
+    match expected(sides).filter(|time| *time >= LONG || are_found) {
         Some(time) if !has_budget => {
             tell(&format!("time: {} on a typical machine", report::about(time)))
         }
@@ -189,7 +188,7 @@ pub fn tell_time(sides: &[&Setting]) -> Result<()> {
 pub fn tell_time_of_search(question: &Question, setting: &mut Setting) -> Result<()> {
     let asked = setting.plan.clone();
     let searching = add_nominal(question, setting)?;
-    let run = expected(setting);
+    let run = expected(&[setting]);
     setting.plan = asked;
     let Some(run) = run else { return Ok(()) };
     tell(&format!(
@@ -198,82 +197,6 @@ pub fn tell_time_of_search(question: &Question, setting: &mut Setting) -> Result
         report::about(searching),
         report::about(run)
     ))
-}
-
-/// The time of the run on a typical machine: trials end when their work is done, and each needs
-/// setup. `None` for a sustained run.
-fn expected(setting: &Setting) -> Option<Duration> {
-    let plan = &setting.plan;
-    let anew = ANEW.saturating_mul(plan.invocations);
-    Some(
-        first_round(plan, setting.storage.as_ref())?
-            .saturating_mul(plan.rounds)
-            .saturating_add(anew),
-    )
-}
-
-/// The same for the first round, whose files and workers are made before it.
-fn first_round(plan: &Plan, storage: Option<&Storage>) -> Option<Duration> {
-    let is_slow = spins(storage);
-    let trials = plan.cases.iter().map(|planned| trial(&planned.case, is_slow));
-    plan.sustain.is_none().then(|| trials.fold(Duration::ZERO, Duration::saturating_add))
-}
-
-fn spins(storage: Option<&Storage>) -> bool {
-    // A hypervisor reports its disks as rotational regardless of their type.
-    let spins = |device: &Device| device.rotational == Some(true) && !device.is_virtual;
-    storage.is_some_and(|storage| storage.devices.iter().any(spins))
-}
-
-/// The bytes per second of a typical device, page cache or memory, and the time per operation.
-#[derive(Clone, Copy)]
-struct Speed {
-    bytes: f64,
-    op_s: f64,
-}
-
-const MEMORY: Speed = Speed { bytes: 4e9, op_s: 1e-6 };
-const FLASH: Speed = Speed { bytes: 8e8, op_s: 1e-4 };
-const DISK: Speed = Speed { bytes: 1.2e8, op_s: 8e-3 };
-/// The time beside a trial that writes: making the file, and waiting for quiet devices.
-const QUIETING: Duration = Duration::from_millis(300);
-/// The same of one that reads: keeping the file in the cache or out of it.
-const CACHING: Duration = Duration::from_millis(50);
-/// The same in memory: filling the arrays.
-const FILLING: Duration = Duration::from_millis(100);
-/// The start of an invocation: new workers, new files and a pause.
-const ANEW: Duration = Duration::from_secs(3);
-
-fn trial(case: &Case, is_slow: bool) -> Duration {
-    let Some(io) = case.io() else { return case.time().saturating_add(FILLING) };
-    let device = if is_slow { DISK } else { FLASH };
-    let speed = if io.cache == Cache::Warm && case.write().is_none() { MEMORY } else { device };
-    let repeats = match &case.work {
-        Work::Read(work) => work.repeats(),
-        Work::Write(work) => work.repeats(),
-        Work::Memory(_) | Work::Metadata(_) => true,
-    };
-    let ops = io.operations();
-    let in_flight = f64::from(io.depth).max(1.0) * f64::from(io.threads).max(1.0);
-    let in_order = io.pattern == Pattern::Sequential && !is_synced_often(case);
-    let each = if in_order { 0.0 } else { ops as f64 * speed.op_s / in_flight };
-    let moved = ops as f64 * io.block as f64 / speed.bytes;
-    let done = Duration::try_from_secs_f64(each + moved).unwrap_or(Duration::MAX);
-    let timed = if repeats { io.time } else { done.min(io.time) };
-    if case.is_null() {
-        return timed;
-    }
-    // The file is written anew before each trial of a mix.
-    let mixes = case.write().is_some_and(|work| work.read_share > 0);
-    let anew = if mixes { io.size as f64 / device.bytes } else { 0.0 };
-    let anew = Duration::try_from_secs_f64(anew).unwrap_or(Duration::MAX);
-    let gap = if case.is_open() { GAP } else { Duration::ZERO };
-    let beside = if case.write().is_some() { QUIETING } else { CACHING };
-    timed.saturating_add(beside).saturating_add(anew).saturating_add(gap)
-}
-
-fn is_synced_often(case: &Case) -> bool {
-    case.write().is_some_and(|work| work.every > 0 || work.sync == Sync::Dsync)
 }
 
 fn is_counted(case: &Case) -> bool {

@@ -261,8 +261,15 @@ impl Gathered {
             Form::Json => report::json_of_fleet(&fleet, Terminal::default())?,
             Form::Markdown => say(&report::markdown_of_fleet(&fleet))?,
             Form::Csv => {
-                let called = fleet.hosts.iter().map(|host| host.called.as_str());
+                let called = fleet
+                    .hosts
+                    .iter()
+                    .map(|host| host.header.called.as_deref().unwrap_or(&host.header.host.name));
                 csv(called.zip(&self.paths))?;
+                // The table has no place for it.
+                for copy in &fleet.copies {
+                    tell(&format!("note: {copy} is a copy of another record, and left out"))?;
+                }
             }
         }
         Ok(if fleet.has_all() { DONE } else { NOT_ALL })

@@ -2,7 +2,7 @@
 
 use super::kept::tell_kept;
 use super::measure::both::keep_both;
-use super::measure::keep;
+use super::measure::{header_of, keep};
 use super::question::{self, Question, Setting};
 use super::{DONE, compare, tell};
 use crate::args::OutputArgs;
@@ -12,11 +12,12 @@ use crate::stop::Stop;
 use crate::store::{self, Place, Store};
 use anyhow::{Context, Result, bail};
 use assess::gate::gate;
-use assess::records::{Apart, Judged, RecordComparison, storages_apart};
+use assess::invocations::{INVOCATIONS_LEAST, RUNS_LEAST};
+use assess::records::{Apart, Judged, RecordComparison};
 use model::case::OWN_PEER;
 use model::plan::Role;
 use model::printable::printable;
-use model::record::Header;
+use model::record::{End, Header, Record};
 use report::Style;
 use rustix::fs::{Access, access};
 use std::collections::BTreeSet;
@@ -111,7 +112,9 @@ fn against_record(
 ) -> Result<u8> {
     // It may be a pipe, which is read once.
     let record = store::read(base).context("--against names a directory, a program or a record")?;
-    check_same_question(base, &record.header, question)?;
+    let asked = asked_now(question)?;
+    check_same_question(base, &record.header, &asked)?;
+    check_decidable(base, &record.header, &asked)?;
     let judged = Judged::of(record);
     let output = output_of(args);
     let Some(kept) = keep(question, None, &output, stop)? else { return Ok(DONE) };
@@ -122,20 +125,47 @@ fn against_record(
     status
 }
 
-/// Refuses a record that a run of `question` could not be held against, before it is measured.
-fn check_same_question(base: &Path, header: &Header, question: &Question) -> Result<()> {
-    let recipe = &header.plan.recipe;
-    if *recipe != question.recipe.name {
+/// The header of the run that `question` asks for.
+fn asked_now(question: &Question) -> Result<Header> {
+    let setting = Setting::of(question)?;
+    header_of(&setting.plan, &setting.environment(), None, Vec::new())
+}
+
+/// Refuses a record that the run `asked` could not be held against, before it is measured.
+fn check_same_question(base: &Path, then: &Header, asked: &Header) -> Result<()> {
+    let (recipe, now) = (&then.plan.recipe, &asked.plan.recipe);
+    if recipe != now {
         bail!(
-            "'{}' is a record of the recipe '{}', not of '{}'",
+            "'{}' is a record of the recipe '{}', not of '{now}'",
             base.display(),
-            printable(recipe),
-            question.recipe.name
+            printable(recipe)
         );
     }
-    let storages = (&header.storage, &Setting::of(question)?.storage);
-    let (Some(then), Some(now)) = storages else { return Ok(()) };
-    refuse_apart(&compare::shown(base), &storages_apart(then, now))
+    // What differs between the cases is known without a trial.
+    let bare = |header: &Header| {
+        let header = header.clone();
+        let (invocations, trials, pruned, damage) = Default::default();
+        Judged::of(Record { header, invocations, trials, pruned, end: End::Missing, damage })
+    };
+    refuse_apart(&compare::shown(base), &assess::compare(bare(then), bare(asked), &[]).obstacles)
+}
+
+/// Refuses to measure what decides nothing: too few invocations, and no kept runs that could stand
+/// for them.
+fn check_decidable(base: &Path, then: &Header, asked: &Header) -> Result<()> {
+    let fewest = then.plan.invocations.min(asked.plan.invocations);
+    let kept = || store::kept(&compare::folders([base, base]), &then.plan.recipe).len();
+    if fewest as usize >= INVOCATIONS_LEAST || kept() >= RUNS_LEAST {
+        return Ok(());
+    }
+    bail!(
+        "invocations: {} in '{}', {} in this run: a gate needs {INVOCATIONS_LEAST} or more in \
+         each, or {RUNS_LEAST} kept runs of the recipe '{}'",
+        then.plan.invocations,
+        base.display(),
+        asked.plan.invocations,
+        printable(&then.plan.recipe)
+    )
 }
 
 /// Refuses a record and a run that measure different things.

@@ -163,6 +163,7 @@ impl Guest {
             storage: Some(self.storage.clone()),
             source_storage: None,
             alternates: None,
+            side: None,
             fixtures,
             plan,
             peers: Vec::new(),

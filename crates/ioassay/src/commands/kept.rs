@@ -3,7 +3,8 @@
 use super::tell;
 use crate::args::OutputArgs;
 use crate::directory::Removed;
-use crate::store::Store;
+use crate::resume;
+use crate::store::{self, Store};
 use anyhow::Result;
 use model::units;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ pub struct Kept {
     pub files: Vec<PathBuf>,
 }
 
-/// Prints the kept files and their paths, unless `--quiet` is set.
+/// Prints the paths of the record and of kept files, unless `--quiet` is set.
 ///
 /// # Errors
 /// If stderr cannot be written.
@@ -31,6 +32,11 @@ pub(super) fn tell_kept(kept: &Kept, output: &OutputArgs) -> Result<()> {
     kept.files.iter().try_for_each(|file| tell(&format!("kept: {}", file.display())))
 }
 
+/// Whether the run of this record was interrupted and can be resumed.
+pub(super) fn can_go_on(record: &Store) -> bool {
+    record.is_kept() && store::read(record.path()).is_ok_and(|record| resume::can_go_on(&record))
+}
+
 /// Says how to resume the interrupted run whose records are in `place`, unless `--quiet` is set.
 ///
 /// # Errors
@@ -40,7 +46,8 @@ pub(super) fn tell_how_to_go_on(place: &Path, output: &OutputArgs) -> Result<()>
         return Ok(());
     }
     let instead = if output.record.is_some() { " in place of --record" } else { "" };
-    tell(&format!("to go on, repeat the command with --resume '{}'{instead}", place.display()))
+    let place = quoted(&place.display().to_string());
+    tell(&format!("to go on, repeat the command with --resume {place}{instead}"))
 }
 
 /// Reports the test files that a killed run left and that are now removed.
@@ -56,4 +63,28 @@ pub(super) fn tell_removed(Removed { path, bytes }: &Removed, is_quiet: bool) ->
         "removed '{}' with {bytes} of test files, left behind by a killed run",
         path.display()
     ))
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:=@%".contains(c);
+    match word.chars().all(is_plain) {
+        true => word.to_string(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_back_what_is_quoted() {
+        for word in ["/a/2026-11-25T08-41-34Z-survey-1.jsonl", "it's", "two words", "$(a)", "\\"] {
+            let echo = format!("printf %s {}", quoted(word));
+            let output = std::process::Command::new("sh").args(["-c", &echo]).output().unwrap();
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), word);
+        }
+        assert_eq!(quoted("a/b.jsonl"), "a/b.jsonl");
+    }
 }

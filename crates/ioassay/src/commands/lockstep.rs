@@ -93,12 +93,13 @@ fn measure(
     if !is_quiet {
         tell(&format!("records: {}", folder.display()))?;
     }
+    let lost = carried_out?;
+    lost.iter().try_for_each(|reason| tell(&format!("note: {reason}")))?;
+    let shown = show(&paths, form, style);
     if stop.is_asked() && can_go_on(&paths) {
         tell_how_to_go_on(folder, &args.output)?;
     }
-    let lost = carried_out?;
-    lost.iter().try_for_each(|reason| tell(&format!("note: {reason}")))?;
-    let has_all = show(&paths, form, style)?;
+    let has_all = shown?;
     Ok(if lost.is_empty() && has_all { DONE } else { NOT_ALL })
 }
 

@@ -3,7 +3,7 @@
 mod calibrate;
 pub mod both;
 
-use super::kept::{Kept, tell_how_to_go_on, tell_kept, tell_removed};
+use super::kept::{Kept, can_go_on, tell_how_to_go_on, tell_kept, tell_removed};
 use super::question::{self, Question, Setting};
 use super::{DONE, dry, form, tell};
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
@@ -13,7 +13,7 @@ use crate::fixture::Stay;
 use crate::orphans;
 use crate::peers::{Peers, Program};
 use crate::progress::Progress;
-use crate::resume::{self, Before, Interrupted};
+use crate::resume::{Before, Interrupted};
 use crate::schedule::Run;
 use crate::site::Site;
 use crate::stop::Stop;
@@ -224,7 +224,8 @@ fn carry_out(
     let run = Run { site, store: &mut store, before: before.as_ref() };
     let carried_out = run.carry_out(made.files);
     let (_, files) = carried_out.with_context(|| {
-        format!("the run ended early; completed trials are {}", store.whereabouts())
+        let goes_on = if can_go_on(&store) { ", and --resume goes on with them" } else { "" };
+        format!("the run ended early; completed trials are {}{goes_on}", store.whereabouts())
     })?;
     Ok((store, files))
 }
@@ -279,7 +280,7 @@ fn own_file(target: &Target) -> Option<PathBuf> {
 }
 
 /// The header of a run's record, now and without its files.
-fn header_of(
+pub(super) fn header_of(
     plan: &Plan,
     environment: &Environment,
     source: Option<&Source>,
@@ -295,6 +296,7 @@ fn header_of(
         fixtures: Vec::new(),
         plan: plan.clone(),
         alternates: None,
+        side: None,
         peers,
     })
 }
@@ -343,8 +345,7 @@ pub fn worker_command(peer: &str, ready: &BTreeMap<String, Ready>) -> Result<Com
 
 /// Reads the record back, judges it and prints the report.
 fn judge(kept: &Kept, output: &OutputArgs, style: &Style) -> Result<u8> {
-    let record = store::read(kept.record.path())?;
-    let assessment = assess::assess(&record);
+    let assessment = assess::assess(&store::read(kept.record.path())?);
     let delivered = match kept.record.is_printed() {
         true => form::write_files(&assessment, &output.form),
         false => form::deliver(&assessment, &output.form, style),
@@ -354,7 +355,7 @@ fn judge(kept: &Kept, output: &OutputArgs, style: &Style) -> Result<u8> {
     if delivered.is_ok() && !output.quiet {
         form::tell_files(&output.form)?;
     }
-    if kept.record.is_kept() && resume::can_go_on(&record) {
+    if can_go_on(&kept.record) {
         tell_how_to_go_on(kept.record.path(), output)?;
     }
     delivered

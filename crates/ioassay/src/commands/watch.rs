@@ -88,6 +88,9 @@ fn tell(
     let table = || between.to_string() + &report::trend(trends, &assessment, number, style);
     let code = form::deliver_as(&assessment, &output.form, table)?;
     tell_kept(kept, output)?;
+    if !output.quiet {
+        form::tell_files(&output.form)?;
+    }
     Ok(code)
 }
 

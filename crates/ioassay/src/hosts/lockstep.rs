@@ -145,7 +145,10 @@ impl Lockstep<'_> {
                 _ => bail!("no host is left: {reason}"),
             }
         }
-        self.lost.push(reason.clone());
+        // A run that is stopped dismisses its hosts.
+        if !self.stop.is_asked() {
+            self.lost.push(reason.clone());
+        }
         Ok(reason)
     }
 

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 pub fn newest() -> Result<PathBuf> {
     let folder = folder()?;
     let paths = records_of(&folder).unwrap_or_default();
-    // The text form of dates sorts chronologically. Of two records that one run began, the second
-    // has a number at the end of its name, and is what a gate was asked about.
+    // The text form of dates sorts chronologically. Of the two records of a gate, B is what it was
+    // asked about; of others that one program began in a second, the later has a longer number.
     let dated = paths
         .into_iter()
         .filter_map(|path| Some((header(&path).ok()?.began, path.as_os_str().len(), path)));

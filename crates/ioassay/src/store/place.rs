@@ -55,13 +55,15 @@ impl Place {
     /// # Errors
     /// If a named place cannot be written.
     pub fn create(&self, header: Header, began: SystemTime) -> Result<Store> {
-        let recipe = header.plan.recipe.clone();
+        let recipe = &header.plan.recipe;
+        // The two of a gate are told apart, and in their order.
+        let name = header.side.map_or(recipe.clone(), |side| format!("{recipe}-{side}"));
         match self {
             Place::Stdout => Store::to_stdout(header),
             Place::File(path) => Store::create(path, header),
-            Place::Folder(folder) => Store::create(&dated_in(folder, &recipe, began)?, header),
+            Place::Folder(folder) => Store::create(&dated_in(folder, &name, began)?, header),
             Place::Usual => {
-                let path = folder().and_then(|folder| dated_in(&folder, &recipe, began));
+                let path = folder().and_then(|folder| dated_in(&folder, &name, began));
                 match path.and_then(|path| Store::create(&path, header.clone())) {
                     Ok(store) => Ok(store),
                     Err(reason) => Store::unkept(header, format!("{reason:#}")),

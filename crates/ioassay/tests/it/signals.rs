@@ -80,7 +80,7 @@ fn a_run_that_is_interrupted_leaves_a_whole_record_and_no_file() {
         assert_eq!(status.code(), Some(code), "{status:?}");
         assert_eq!(check_left(&sandbox), "interrupted");
         let said = running.said();
-        let hint = "to go on, repeat the command with --resume 'record' in place of --record\n";
+        let hint = "to go on, repeat the command with --resume record in place of --record\n";
         assert!(said.ends_with(hint), "{said}");
     }
 }

@@ -60,6 +60,7 @@ fn record_of(script: &str, plan: &Plan) -> Record {
         storage: None,
         source_storage: None,
         alternates: None,
+        side: None,
         fixtures: Vec::new(),
         plan: plan.clone(),
         peers: Vec::new(),

@@ -47,12 +47,17 @@ struct OneCheck<'a> {
     ratio: Option<f64>,
     /// Counted rounds of either side that have no such figure. If there are any, it cannot tell.
     unmeasured_rounds: usize,
+    /// How many trials failed in B, if more than in A, else 0. If there are any, B is not shown to
+    /// be within the limit.
+    failed_trials: usize,
     /// The lower end of the ratio's 95 % interval; null if too little is known for one.
     low: Option<f64>,
     /// Its upper end.
     high: Option<f64>,
     /// `exceeded`, `within` or `cannot tell`.
     outcome: &'static str,
+    /// How many kept runs the interval is from; null if it is from the invocations of both records.
+    kept_runs: Option<usize>,
     /// If it cannot tell: roughly how many invocations of both would decide; null if unknown.
     needs_invocations: Option<usize>,
     /// Whether a figure of either side is doubtful; the report of its record says why.
@@ -71,9 +76,11 @@ impl<'a> Gate<'a> {
             limit: check.rule.limit,
             ratio: check.ratio,
             unmeasured_rounds: check.unmeasured,
+            failed_trials: check.failed,
             low: check.interval.map(|(low, _)| low),
             high: check.interval.map(|(_, high)| high),
             outcome: check.outcome.name(),
+            kept_runs: check.runs.map(|runs| runs.runs),
             needs_invocations: check.needs,
             is_in_doubt: check.is_in_doubt,
         };

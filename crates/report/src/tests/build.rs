@@ -410,6 +410,7 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
         bound: Affinity::default(),
         source_storage: None,
         peers: Vec::new(),
+        side: None,
         resumed: Vec::new(),
         campaign: None,
         end: End::Complete,

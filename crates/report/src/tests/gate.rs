@@ -1,20 +1,28 @@
 //! What a gate says of two records.
 
 use super::{NARROW, compare, two_records};
+use assess::failure::Failure;
 use assess::finding::Verdict;
-use assess::records::RecordComparison;
+use assess::invocations::RunToRun;
+use assess::records::{Basis, LeftOut, RecordComparison};
+use assess::trials::Fate;
 use insta::assert_snapshot;
 use model::record::End;
 
 /// What a gate of `slower > 5%` says of a loss of a fifth, on a terminal and as Markdown.
 fn said(change: fn(&mut RecordComparison)) -> [String; 2] {
-    let (a, b) = two_records(1.25);
+    said_of("slower > 5%", 1.25, change)
+}
+
+/// What a gate of `rule` says if B takes `slowness` times as long.
+fn said_of(rule: &str, slowness: f64, change: fn(&mut RecordComparison)) -> [String; 2] {
+    let (a, b) = two_records(slowness);
     let mut versus = compare(&a, &b);
     for summary in versus.a.cases.iter_mut().chain(&mut versus.b.cases) {
         summary.verdict = Verdict::Sound;
     }
     change(&mut versus);
-    let checks = assess::gate::gate(&versus, &["slower > 5%".parse().expect("it is a limit")]);
+    let checks = assess::gate::gate(&versus, &[rule.parse().expect("it is a limit")]);
     let paths = ["a.jsonl", "b.jsonl"];
     [
         crate::gate_of_run(&versus, &checks, paths, &NARROW),
@@ -44,4 +52,55 @@ fn a_run_that_was_stopped_and_a_doubtful_figure_are_marked() {
         assert!(text.contains("0.80×?"), "{text}");
         assert!(text.contains("1 check rests on a doubtful figure (?)"), "{text}");
     }
+}
+
+/// Checks that a gate, on a terminal and as Markdown, says all of these.
+fn check_says(texts: [String; 2], all: &[&str]) {
+    for text in texts {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for expected in all {
+            assert!(text.contains(expected), "'{expected}' is not in\n{text}");
+        }
+    }
+}
+
+#[test]
+fn what_leaves_a_gate_open_is_said() {
+    let fails = said_of("slower > 50%", 1.0, |versus| {
+        let trial = &mut versus.b.cases[0].trials[0];
+        (trial.fate, trial.figures) = (Fate::Lost(Failure::Failed("it died".to_string())), None);
+    });
+    check_says(
+        fails,
+        &[
+            "The gate cannot tell.",
+            "cannot tell: 1 trial failed in B",
+            "Trials that fail are often the slow ones",
+        ],
+    );
+    let varies = said_of("slower > 5%", 1.25, |versus| {
+        for pair in &mut versus.pairs {
+            pair.basis = Basis::RunToRun(RunToRun { deviation: 0.2, runs: 6 });
+        }
+    });
+    check_says(
+        varies,
+        &[
+            "cannot tell: earlier runs vary",
+            "6 kept runs of this recipe vary by up to 20.0 %",
+            "'ioassay gate'",
+        ],
+    );
+    let nothing = said_of("slower > 0%", 1.0, |_| {});
+    check_says(nothing, &["give a limit above 0 %"]);
+}
+
+#[test]
+fn a_case_that_works_in_a_alone_is_no_check() {
+    let broken = said(|versus| {
+        versus.pairs.clear();
+        let (id, reason) = ("a case".to_string(), "it is void in B".to_string());
+        versus.left_out = vec![LeftOut { id, reason, is_broken: true }];
+    });
+    check_says(broken, &["The gate fails. 1 case works in A and fails in B. 1 case could not be"]);
 }

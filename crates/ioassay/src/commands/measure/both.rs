@@ -15,7 +15,7 @@ use crate::store::{Place, Store};
 use anyhow::{Context, Result, bail};
 use assess::invocations::INVOCATIONS_LEAST;
 use model::random::mix;
-use model::record::Header;
+use model::record::{self, Header};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -44,9 +44,10 @@ pub fn keep_both(
     let mut progress = [progress(), progress()];
     let mut sides =
         [Side::of(questions[0], &progress[0], stop)?, Side::of(questions[1], &progress[1], stop)?];
-    check_invocations(sides[0].header.plan.invocations)?;
     let name = Some(name_of_pair(sides[0].header.plan.seed));
-    sides.iter_mut().for_each(|side| side.header.alternates.clone_from(&name));
+    for (Side { header, .. }, which) in sides.iter_mut().zip(record::Side::ALL) {
+        (header.alternates, header.side) = (name.clone(), Some(*which));
+    }
     if !is_quiet {
         dry::tell_time(&sides.each_ref().map(|side| &side.setting))?;
     }
@@ -97,6 +98,7 @@ impl<'q> Side<'q> {
     fn of(question: &'q Question, progress: &Progress, stop: &Stop) -> Result<Side<'q>> {
         let setting = Setting::of(question)?;
         setting.check_any_asked()?;
+        check_invocations(setting.plan.invocations)?;
         if !setting.loads.is_empty() {
             bail!(
                 "the rates of the recipe '{}' are found anew for each side, which would be asked \
@@ -115,8 +117,8 @@ impl<'q> Side<'q> {
 fn check_invocations(invocations: u32) -> Result<()> {
     if (invocations as usize) < INVOCATIONS_LEAST {
         bail!(
-            "{invocations} invocations of each side decide nothing: a gate needs \
-             {INVOCATIONS_LEAST} or more, with a round each"
+            "a gate needs {INVOCATIONS_LEAST} or more invocations of each side, with a round each, \
+             not {invocations}: with fewer, it decides nothing"
         );
     }
     Ok(())

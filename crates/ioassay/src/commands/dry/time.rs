@@ -1,0 +1,167 @@
+//! How long a run takes on a typical machine. Trials end when their work is done, and each needs
+//! setup, so the times that the cases ask for say little.
+
+use crate::commands::question::Setting;
+use crate::files;
+use crate::load::GAP;
+use crate::turns::PAUSE;
+use model::case::{Cache, Case, Sync, Work};
+use model::host::{Device, Storage};
+use model::metadata::Call;
+use model::pattern::Pattern;
+use model::plan::Plan;
+use std::time::Duration;
+
+/// The time of a run, or of the two of a gate, whose rounds alternate. `None` for a sustained run.
+pub(super) fn expected(sides: &[&Setting]) -> Option<Duration> {
+    let times: Option<Vec<Duration>> = sides
+        .iter()
+        .map(|Setting { plan, storage, .. }| {
+            let rounds = first_round(plan, storage.as_ref())?.saturating_mul(plan.rounds);
+            let anew = making(plan, storage.as_ref()).saturating_mul(plan.invocations);
+            Some(rounds.saturating_add(anew))
+        })
+        .collect();
+    // They pause at the same time.
+    let pauses = sides.iter().map(|side| side.plan.invocations.saturating_sub(1)).max();
+    let pauses = PAUSE.saturating_mul(pauses.unwrap_or(0));
+    times.map(|times| times.into_iter().fold(pauses, Duration::saturating_add))
+}
+
+/// The time of the first round, whose files and workers are made before it.
+pub(super) fn first_round(plan: &Plan, storage: Option<&Storage>) -> Option<Duration> {
+    let is_slow = spins(storage);
+    let trials = plan.cases.iter().map(|planned| trial(&planned.case, is_slow));
+    plan.sustain.is_none().then(|| trials.fold(Duration::ZERO, Duration::saturating_add))
+}
+
+/// The time to make the files and the workers of an invocation.
+fn making(plan: &Plan, storage: Option<&Storage>) -> Duration {
+    let moved = files::needed_at_start(plan) as f64 / device(spins(storage)).bytes;
+    STARTING.saturating_add(Duration::try_from_secs_f64(moved).unwrap_or(Duration::MAX))
+}
+
+pub(super) fn spins(storage: Option<&Storage>) -> bool {
+    // A hypervisor reports its disks as rotational regardless of their type.
+    let spins = |device: &Device| device.rotational == Some(true) && !device.is_virtual;
+    storage.is_some_and(|storage| storage.devices.iter().any(spins))
+}
+
+/// The bytes per second of a typical device, page cache or memory, and the time per operation.
+#[derive(Clone, Copy)]
+struct Speed {
+    bytes: f64,
+    op_s: f64,
+}
+
+const MEMORY: Speed = Speed { bytes: 4e9, op_s: 1e-6 };
+const FLASH: Speed = Speed { bytes: 8e8, op_s: 1e-4 };
+const DISK: Speed = Speed { bytes: 1.2e8, op_s: 8e-3 };
+
+fn device(is_slow: bool) -> Speed {
+    if is_slow { DISK } else { FLASH }
+}
+
+/// The start of an invocation's workers.
+const STARTING: Duration = Duration::from_millis(300);
+/// The time beside a trial that writes, or beside which others work: making the file, and waiting
+/// for quiet devices.
+const QUIETING: Duration = Duration::from_millis(300);
+/// The same of one that only reads: keeping the file in the cache or out of it.
+const CACHING: Duration = Duration::from_millis(50);
+/// The same in memory: filling the arrays.
+const FILLING: Duration = Duration::from_millis(100);
+/// Making and removing a name that is to be found.
+const NAMING: Duration = Duration::from_micros(200);
+
+/// The time of a trial, and of what is done before and after it.
+pub(super) fn trial(case: &Case, is_slow: bool) -> Duration {
+    let (timed, beside) = match &case.work {
+        _ if case.is_null() => (timed(case, is_slow), Duration::ZERO),
+        Work::Memory(work) => (work.time, FILLING),
+        Work::Metadata(work) if work.call == Call::Create => (work.time, QUIETING),
+        Work::Metadata(work) => {
+            let names = work.entries.saturating_mul(work.threads.into());
+            let names = u32::try_from(names).unwrap_or(u32::MAX);
+            (work.time, QUIETING.saturating_add(NAMING.saturating_mul(names)))
+        }
+        Work::Read(_) if case.beside.is_empty() => (timed(case, is_slow), CACHING),
+        Work::Read(_) | Work::Write(_) => (timed(case, is_slow), QUIETING),
+    };
+    // The file is written anew before each trial of a mix.
+    let mixes = case.write().is_some_and(|work| work.read_share > 0);
+    let anew = if mixes { case.file_size().unwrap_or(0) } else { 0 };
+    let anew = Duration::try_from_secs_f64(anew as f64 / device(is_slow).bytes);
+    let gap = if case.is_open() && !case.is_null() { GAP } else { Duration::ZERO };
+    timed.saturating_add(beside).saturating_add(anew.unwrap_or(Duration::MAX)).saturating_add(gap)
+}
+
+/// The timed part of a trial on files.
+fn timed(case: &Case, is_slow: bool) -> Duration {
+    let Some(io) = case.io() else { return case.time() };
+    let is_cached = io.cache == Cache::Warm && case.write().is_none();
+    let speed = if is_cached { MEMORY } else { device(is_slow) };
+    let repeats = match &case.work {
+        Work::Read(work) => work.repeats(),
+        Work::Write(work) => work.repeats(),
+        Work::Memory(_) | Work::Metadata(_) => true,
+    };
+    let ops = io.operations();
+    let in_flight = f64::from(io.depth).max(1.0) * f64::from(io.threads).max(1.0);
+    let in_order = io.pattern == Pattern::Sequential && !is_synced_often(case);
+    let each = if in_order { 0.0 } else { ops as f64 * speed.op_s / in_flight };
+    let moved = ops as f64 * io.block as f64 / speed.bytes;
+    let done = Duration::try_from_secs_f64(each + moved).unwrap_or(Duration::MAX);
+    if repeats { io.time } else { done.min(io.time) }
+}
+
+fn is_synced_often(case: &Case) -> bool {
+    case.write().is_some_and(|work| work.every > 0 || work.sync == Sync::Dsync)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::case::{Io, ReadWork};
+    use model::environment::Environment;
+    use model::metadata::MetadataWork;
+    use model::plan::Role;
+    use model::zoo;
+
+    fn reading(size: u64) -> Case {
+        Case::own(Work::Read(ReadWork { io: Io { size, ..zoo::plain().io }, ..zoo::plain() }))
+    }
+
+    #[test]
+    fn larger_files_take_longer_to_make() {
+        let (host, storage) = (zoo::host(), zoo::storage());
+        let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+        let making = |size: u64| {
+            let mut plan = Plan::new("zoo", 10, 0.025, 1);
+            plan.add(vec![reading(size)], Role::Asked, &environment);
+            making(&plan, Some(&storage))
+        };
+        let second = making(FLASH.bytes as u64).saturating_sub(STARTING);
+        assert!(second.abs_diff(Duration::from_secs(1)) < Duration::from_millis(1), "{second:?}");
+        assert!(making(16 << 30) > Duration::from_secs(20));
+    }
+
+    #[test]
+    fn more_names_take_longer_to_make_unless_making_them_is_measured() {
+        let of = |call, entries| {
+            let time = Duration::from_millis(500);
+            let work = MetadataWork { call, entries, threads: 2, time, ..MetadataWork::default() };
+            trial(&Case::own(Work::Metadata(work)), false)
+        };
+        assert_eq!(of(Call::Create, 10), of(Call::Create, 10_000));
+        assert!(of(Call::Stat, 10_000) > of(Call::Stat, 10) + Duration::from_secs(3));
+    }
+
+    #[test]
+    fn the_null_engine_takes_its_time_and_no_more() {
+        let mut case = reading(1 << 20);
+        let Work::Read(work) = &mut case.work else { unreachable!("it reads") };
+        work.engine = model::case::Engine::Null;
+        assert_eq!(trial(&case, true), timed(&case, true));
+    }
+}
