@@ -81,7 +81,7 @@ pub enum Command {
     Report {
         /// The record. Of several, the report has a row for each host, and names the odd one out;
         /// those of a run in lockstep give the report of that run. A file may have several records;
-        /// FILE#2 is its second
+        /// FILE#2 is its second. - is stdin
         #[arg(required = true, value_name = "RECORD")]
         records: Vec<PathBuf>,
         /// The form of the report.
@@ -94,8 +94,8 @@ pub enum Command {
     Merge(MergeArgs),
     /// Compare two records: the cases that both have, B relative to A
     Compare(CompareArgs),
-    /// Exit with status 1 if a recipe is slower here than there: both measured, with rounds that
-    /// alternate
+    /// Measure a recipe on two sides in alternating rounds; exit with status 1 if B is slower than
+    /// A by more than a limit
     Gate(GateArgs),
     /// Explain a finding, its cause and the fix; without one, list all findings
     Explain {

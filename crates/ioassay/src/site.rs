@@ -1,9 +1,11 @@
 //! Runs a trial: sets the cache state, collects evidence, lets the worker run and collects evidence
 //! again.
 
+mod left;
 mod making;
 mod names;
 
+pub(crate) use self::left::Left;
 use crate::barrier::Barrier;
 use crate::beside::{self, Companion};
 use crate::clock;
@@ -25,7 +27,6 @@ use model::plan::Plan;
 use model::random::mix;
 use model::sample::Sample;
 use model::trial::{Job, Outcome, Trial};
-use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use witness::MemoryGroup;
@@ -314,54 +315,6 @@ impl Site<'_> {
         // Files and memory held by one worker must not affect the next one, or a cache state.
         worker.dismiss()?;
         Ok(outcome)
-    }
-}
-
-/// State from one trial to the next.
-#[derive(Default)]
-pub(crate) struct Left {
-    /// Live workers, by peer.
-    pub(crate) couriers: BTreeMap<String, WorkerProcess>,
-    /// Live workers of actors.
-    pub(crate) beside: Vec<WorkerProcess>,
-    pub(crate) traces: Traces,
-    /// Guards the user's own file, once a peer has had access to it.
-    pub(crate) guard: Option<Guard>,
-    /// The names that were last made for another host, which removes them if all goes well.
-    pub(crate) made_for_another: Option<NamesInUse>,
-}
-
-/// What a trial leaves on the storage, for whichever trial is next.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Traces {
-    /// Whether the last trial that used a file wrote it.
-    pub(crate) wrote: bool,
-    /// Whether a file was created and unlinked since the last wait for space.
-    pub(crate) unlinked: bool,
-}
-
-impl Traces {
-    /// These and what another one left.
-    pub(crate) fn and(self, other: Traces) -> Traces {
-        Traces { wrote: self.wrote || other.wrote, unlinked: self.unlinked || other.unlinked }
-    }
-}
-
-impl Left {
-    /// Nothing but what the invocation before left on the storage.
-    pub(crate) fn of_invocation_before() -> Left {
-        Left { traces: Traces { unlinked: true, wrote: false }, ..Left::default() }
-    }
-
-    /// The change of a user's own file by the peers, if any: then the run must end.
-    pub(crate) fn complaint(&self, files: &Files) -> Option<String> {
-        let guard = self.guard.as_ref()?;
-        let peers = self.couriers.keys().map(String::as_str).filter(|peer| *peer != OWN_PEER);
-        let peers = match peers.collect::<Vec<_>>().join(", ") {
-            none if none.is_empty() => "a peer that has ended".to_string(),
-            peers => format!("the peer {peers}"),
-        };
-        files.read().find_map(|file| guard.complaint(file, &peers))
     }
 }
 

@@ -45,7 +45,8 @@ const OF_RUN: [Gauge; 5] = [
     },
     Gauge {
         name: "run_invocations",
-        help: "How often all was begun anew. With 1 the intervals hold within this run only.",
+        help: "Fresh starts in the run, with new workers and files. With 1, intervals hold within \
+               this run only.",
         samples: |assessment, _| {
             vec![(Labels::new(), f64::from(assessment.repetition.invocations))]
         },
@@ -76,7 +77,8 @@ const OF_CASES: [Gauge; 4] = [
     },
     Gauge {
         name: "skipped_cases",
-        help: "Cases that were asked for and would have meant nothing here.",
+        help: "Requested cases that were not measured, because their figures would mean nothing \
+               here.",
         samples: |assessment, _| vec![(Labels::new(), assessment.skips.len() as f64)],
     },
 ];

@@ -50,7 +50,7 @@ pub struct GateArgs {
     pub rounds: Option<u32>,
     /// Number of fresh starts of each side, each with new workers and test files; 10 by default
     ///
-    /// With fewer --rounds, one for each.
+    /// Never more than --rounds, because each needs a round.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(INVOCATIONS_MAX)))]
     pub invocations: Option<u32>,
     /// Seed for the data and all random orders; by default, the clock's

@@ -125,8 +125,8 @@ pub(super) fn against(judged: Judged, [a, b]: [&Path; 2]) -> Result<RecordCompar
     Ok(assess::compare(judged, other, &kept))
 }
 
-/// Refuses what no gate can judge: one record twice, the two of a gate in reverse, and two that share no figure, unless because
-/// all fail in B, which is an answer.
+/// Refuses what no gate can judge: one record twice, the two of a gate in reverse, and two that
+/// share no figure, unless because all fail in B, which is an answer.
 pub(super) fn check_gate(versus: &RecordComparison, [a, b]: [&str; 2]) -> Result<()> {
     if versus.is_same {
         bail!("'{a}' (A) and '{b}' (B) are one record: a gate needs two runs");

@@ -257,7 +257,7 @@ fn target_of(args: &RunArgs, recipe: &Recipe, axes: &mut group::Axes) -> Result<
 /// Refuses a place for a recipe that uses none.
 fn check_place(recipe: &Recipe, has_place: bool) -> Result<()> {
     if has_place && !recipe.uses_storage() {
-        bail!("the recipe '{}' uses no files: leave out the directory", recipe.name);
+        bail!("the recipe '{}' uses no files, so no directory can be measured", recipe.name);
     }
     Ok(())
 }

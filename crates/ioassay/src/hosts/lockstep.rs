@@ -9,7 +9,7 @@ use super::listening::{Waiting, hear_all};
 use super::meeting::{Made, orders};
 use super::member::{Member, clocks};
 use super::remote::{Offsets, Remote};
-use super::turn::{Ended, Prepared, Turn, end_trial, is_failed, lead, lost};
+use super::turn::{Answers, Ended, Prepared, Turn, end_trial, is_failed, lead, lost};
 use crate::clock;
 use crate::stop::Stop;
 use crate::store::Store;
@@ -391,13 +391,4 @@ impl Lockstep<'_> {
         }
         Ok(all)
     }
-}
-
-/// What hosts answered.
-#[derive(Debug, Default)]
-struct Answers {
-    /// By the number of the host.
-    heard: Vec<(usize, Answer)>,
-    /// Why hosts were lost.
-    lost: Vec<String>,
 }

@@ -40,6 +40,15 @@ impl Turn {
     }
 }
 
+/// What hosts answered.
+#[derive(Debug, Default)]
+pub(super) struct Answers {
+    /// By the number of the host.
+    pub(super) heard: Vec<(usize, Answer)>,
+    /// Why hosts were lost.
+    pub(super) lost: Vec<String>,
+}
+
 /// What hosts did before they began.
 #[derive(Debug, Default)]
 pub(super) struct Prepared {

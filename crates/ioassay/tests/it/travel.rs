@@ -1,7 +1,7 @@
 //! Records that travel: to stdout, into folders, from a machine that cannot keep them, and several
 //! in one file.
 
-use crate::sandbox::{PROGRAM, Sandbox, argument, text};
+use crate::sandbox::{PROGRAM, Sandbox, argument, check_refusal, text};
 use std::path::{Path, PathBuf};
 
 /// A run of a few trials of a millisecond.
@@ -91,17 +91,21 @@ fn records_in_one_file_are_read_together_and_by_number() {
         let [merged, alone] = [number, path].map(|it| sandbox.json(&["report", "--json", it]));
         assert_eq!(merged, alone);
     }
-    // The names of hosts that share one are told apart by their files.
-    let table = |records: &[&str], called: [&str; 2]| {
-        let args = [&["report", "--csv"], records].concat();
-        let table = text(&sandbox.ioassay(&args).stdout);
-        assert_eq!(table.lines().filter(|line| line.starts_with("recipe,")).count(), 1);
-        let [one, other] = called.map(|it| format!(",vm ({it}),"));
-        assert!(table.contains(&one) && table.contains(&other), "{one} {other}");
-        table.replace(&one, ",1,").replace(&other, ",2,")
+    // Runs of one host are told apart by when they began, and a copy is named.
+    let table = |records: &[&str]| {
+        let output = sandbox.ioassay(&[&["report", "--csv"], records].concat());
+        (text(&output.stdout), text(&output.stderr))
     };
-    let apart = table(&[&one, &other], ["2026-11-21-survey", "2026-11-22-survey"]);
-    assert!(table(&["all"], ["all#1", "all#2"]) == apart, "the rows are the same");
+    let (apart, said) = table(&[&one, &other]);
+    assert_eq!(apart.lines().filter(|line| line.starts_with("recipe,")).count(), 1);
+    for day in ["2026-11-21T", "2026-11-22T"] {
+        let is_of_day = |line: &str| line.starts_with(&format!("survey,{day}"));
+        assert!(apart.lines().any(|line| is_of_day(line) && line.contains("Z,vm,,")), "{day}");
+    }
+    assert!(!said.contains("copy"), "{said}");
+    assert!(table(&["all"]) == (apart.clone(), said), "the rows are the same");
+    let (with_copy, said) = table(&["all", &one]);
+    assert!(with_copy == apart && said.contains("is a copy of another record"), "{said}");
     sandbox.says(&["compare", "all#1", "all#2", "--anyway"]);
 
     sandbox.refuses(&["compare", "all", &one], &["has several records", "'all#1'"]);
@@ -126,4 +130,17 @@ fn what_is_merged_is_a_record_and_is_there_once() {
     sandbox.refuses(&["merge", "a", "thesis"], &["'thesis' is not a record"]);
     sandbox.says(&["merge", "cut", &kept("2026-11-22-survey"), "--record=all"]);
     sandbox.json(&["report", "--json", "all#2"]);
+}
+
+#[test]
+fn a_record_comes_from_stdin_and_several_come_from_a_file() {
+    let sandbox = Sandbox::new();
+    let (one, other) = (kept("2026-11-21-survey"), kept("2026-11-22-survey"));
+    let pipe = |script: &str| {
+        sandbox.start("sh").args(["-c", script, PROGRAM, &one, &other]).output().unwrap()
+    };
+    let output = pipe("cat \"$1\" | \"$0\" report -");
+    assert_eq!(text(&output.stdout), sandbox.says(&["report", &one]));
+    let output = pipe("cat \"$1\" \"$2\" | \"$0\" report -");
+    check_refusal(&output, &["'-' is a pipe with several records", "save them in a file"]);
 }

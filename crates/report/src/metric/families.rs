@@ -30,8 +30,8 @@ pub(super) const OPERATION: Family = &[(
 )];
 pub(super) const LATENCY: Family = &[(
     "latency_seconds",
-    "What so many per cent of the operations, or syncs, of a case did not exceed; 100 is the \
-     longest. No sample of a void case, and none where too few were timed.",
+    "Latency of the operations or syncs of a case at a percentile; 100 is the maximum. No sample \
+     of a void case, and none where too few were timed.",
 )];
 
 pub(super) const PAGES: Family = &[(

@@ -1,0 +1,69 @@
+//! What trials leave to the next ones.
+
+use crate::files::Files;
+use crate::guard::Guard;
+use crate::names::NamesInUse;
+use crate::worker_process::WorkerProcess;
+use model::case::OWN_PEER;
+use std::collections::BTreeMap;
+
+/// State from one trial to the next.
+#[derive(Default)]
+pub(crate) struct Left {
+    /// Live workers, by peer.
+    pub(crate) couriers: BTreeMap<String, WorkerProcess>,
+    /// Live workers of actors.
+    pub(crate) beside: Vec<WorkerProcess>,
+    pub(crate) traces: Traces,
+    /// Guards the user's own file, once a peer has had access to it.
+    pub(crate) guard: Option<Guard>,
+    /// The names that were last made for another host, which removes them if all goes well.
+    pub(crate) made_for_another: Option<NamesInUse>,
+}
+
+/// What a trial leaves on the storage, for whichever trial is next.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Traces {
+    /// Whether the last trial that used a file wrote it.
+    pub(crate) wrote: bool,
+    /// Whether a file was created and unlinked since the last wait for space.
+    pub(crate) unlinked: bool,
+}
+
+impl Traces {
+    /// These and what another one left.
+    pub(crate) fn and(self, other: Traces) -> Traces {
+        Traces { wrote: self.wrote || other.wrote, unlinked: self.unlinked || other.unlinked }
+    }
+}
+
+impl Left {
+    /// Nothing but what the invocation before left on the storage.
+    pub(crate) fn of_invocation_before() -> Left {
+        Left { traces: Traces { unlinked: true, wrote: false }, ..Left::default() }
+    }
+
+    /// The change of a user's own file by the peers, if any: then the run must end.
+    pub(crate) fn complaint(&self, files: &Files) -> Option<String> {
+        let guard = self.guard.as_ref()?;
+        let peers = self.couriers.keys().map(String::as_str).filter(|peer| *peer != OWN_PEER);
+        let peers = match peers.collect::<Vec<_>>().join(", ") {
+            none if none.is_empty() => "a peer that has ended".to_string(),
+            peers => format!("the peer {peers}"),
+        };
+        files.read().find_map(|file| guard.complaint(file, &peers))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_either_of_two_left_is_left() {
+        for (a, b) in [(false, false), (false, true), (true, false), (true, true)] {
+            let wrote = Traces { wrote: a, unlinked: false }.and(Traces { wrote: b, unlinked: b });
+            assert_eq!((wrote.wrote, wrote.unlinked), (a || b, b));
+        }
+    }
+}
