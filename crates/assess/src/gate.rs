@@ -118,8 +118,8 @@ pub struct Check {
     /// How many counted rounds of either side have no such figure, such as a percentile of too few
     /// operations. Those are often the slow ones, so that the others decide nothing.
     pub unmeasured: usize,
-    /// How many trials failed in B, if more than in A, else 0. Those may have been the slow ones,
-    /// so that the others do not show that B stays within the limit.
+    /// How many trials failed in B, if a larger share than in A, else 0. Those may have been the
+    /// slow ones, so that the others do not show that B stays within the limit.
     pub failed: usize,
     /// What kept runs of this recipe say about the variation between runs, if the interval is from
     /// them. Nothing but more kept runs makes it narrower.
@@ -190,8 +190,8 @@ fn check(
         interval: None,
         outcome: Outcome::Open,
         unmeasured,
-        failed: match both.map(failed) {
-            [a, b] if b > a => b,
+        failed: match (both.map(failed), both.map(|side| side.trials.len())) {
+            ([a, b], [of_a, of_b]) if b * of_a > a * of_b => b,
             _ => 0,
         },
         runs: None,

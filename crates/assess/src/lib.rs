@@ -64,6 +64,7 @@ mod assessment;
 pub mod trend;
 mod surroundings;
 mod matching;
+pub mod earlier;
 pub mod records;
 pub mod gate;
 mod host_round;

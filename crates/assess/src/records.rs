@@ -2,6 +2,7 @@
 
 use crate::assessment::{Assessment, assessment, rows};
 use crate::comparison::{self, Comparison, Difference};
+use crate::earlier::{Earlier, earlier, figures};
 use crate::finding::{Code, Finding, Severity, Verdict};
 use crate::invocations::{INVOCATIONS_LEAST, Round, RunToRun, TwoLevel, Welch};
 use crate::invocations::{exchangeable, run_to_run};
@@ -14,13 +15,11 @@ use crate::surroundings::{
     facts, note, note_facts, note_known, note_load, settings, storage_facts,
 };
 use model::axis::Across;
-use model::case::Case;
 use model::plan::Role;
 use model::record::{Header, Record, Side};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::Path;
+use std::collections::BTreeSet;
 
 pub use crate::surroundings::Apart;
 
@@ -113,8 +112,16 @@ pub struct LeftOut {
     pub is_broken: bool,
 }
 
-/// Use only the latest kept runs, because they show today's spread.
-const EARLIER_MOST: usize = 40;
+/// Why a case is not compared that one record lacks.
+const ONLY_A: &str = "only A has it";
+const ONLY_B: &str = "only B has it";
+
+impl LeftOut {
+    /// Whether one record lacks it.
+    pub fn is_alone(&self) -> bool {
+        [ONLY_A, ONLY_B].contains(&self.reason.as_str())
+    }
+}
 
 impl RecordComparison {
     /// The number of cases that work in A, and fail or bring wrong data in B.
@@ -224,60 +231,9 @@ fn alone(asked_a: &[Summary], asked_b: &[Summary], matches: &[Match]) -> Vec<Lef
         .collect()
     };
     let (taken_a, taken_b) = taken(matches);
-    let mut all = left_out(asked_a, taken_a, "only A has it");
-    all.extend(left_out(asked_b, taken_b, "only B has it"));
+    let mut all = left_out(asked_a, taken_a, ONLY_A);
+    all.extend(left_out(asked_b, taken_b, ONLY_B));
     all
-}
-
-/// The last [`EARLIER_MOST`] records that began before the later of the two, in order of their
-/// start. They have the same recipe, machine, place and bounds, and exclude both records and
-/// copies. The date format sorts chronologically.
-fn earlier<'k>(a: &Header, b: &Header, kept: &'k [Record]) -> Vec<&'k Record> {
-    let later = a.began.as_str().max(&b.began);
-    let is_alike = |record: &Record| {
-        let (ours, other) = (b, &record.header);
-        let is_same = |header: &Header| header.began == other.began;
-        ours.plan.recipe == other.plan.recipe
-            && ours.host.name == other.host.name
-            && storage_facts(ours) == storage_facts(other)
-            && place(ours) == place(other)
-            && ours.plan.bound == other.plan.bound
-            && other.began.as_str() < later
-            && !is_same(a)
-            && !is_same(b)
-    };
-    let mut earlier: Vec<&Record> = kept.iter().filter(|record| is_alike(record)).collect();
-    earlier.sort_by(|one, other| one.header.began.cmp(&other.header.began));
-    // A copy of a record, or a folder with two names, is not a second run.
-    earlier.dedup_by(|one, other| one.header.began == other.header.began);
-    earlier.drain(..earlier.len().saturating_sub(EARLIER_MOST));
-    earlier
-}
-
-/// The location of the files: two disks of one kind are different locations.
-fn place(header: &Header) -> Option<(&Path, Vec<&str>)> {
-    let storage = header.storage.as_ref()?;
-    let devices = storage.devices.iter().map(|device| device.name.as_str()).collect();
-    Some((&storage.mount_point, devices))
-}
-
-/// The figures of each case in kept runs, without void ones.
-type Earlier<'k> = HashMap<&'k Case, Vec<f64>>;
-
-fn figures<'k>(earlier: &[&'k Record]) -> Earlier<'k> {
-    let mut figures = Earlier::new();
-    for record in earlier {
-        let rows = rows(record);
-        // A twin repeats the case of an earlier row, which is the one that counts.
-        let mut known = HashSet::new();
-        let mut is_new = |row: &&Row<'k>| row.stands() && known.insert(row.measured.case);
-        for row in rows.iter().filter(&mut is_new) {
-            if let Some(figure) = median(&exchangeable(&row.measured.rates())) {
-                figures.entry(row.measured.case).or_default().push(figure);
-            }
-        }
-    }
-    figures
 }
 
 /// Compares two matching cases, or returns why they cannot be compared.

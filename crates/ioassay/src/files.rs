@@ -308,11 +308,21 @@ impl Files {
     }
 }
 
-/// The bytes of the files that an invocation of `plan` makes before its first trial.
-pub fn needed_at_start(plan: &Plan) -> u64 {
-    let Needs { read, copied, kept, beside, shared, made: _ } = Needs::of(plan);
-    let all = read.iter().chain(&copied).chain(&kept).chain(&beside).chain(&shared);
-    all.fold(0, |sum, size| sum.saturating_add(*size))
+/// The bytes that a run of `plan` writes before trials: files that each invocation makes anew, or
+/// once what a device has. Copies have a file of their own if their source is elsewhere.
+pub fn written_before_trials(plan: &Plan, target: &Target, has_source: bool) -> u64 {
+    let Needs { mut read, mut copied, kept, beside, shared, made: _ } = Needs::of(plan);
+    let kept = kept.iter().fold(0, |sum: u64, size| sum.saturating_add(*size));
+    match target {
+        Target::Memory | Target::File(_) => return 0,
+        Target::Device(_) => return kept,
+        Target::Directory(_) => {}
+    }
+    if !has_source {
+        read.append(&mut copied);
+    }
+    let all = read.iter().chain(&copied).chain(&beside).chain(&shared);
+    all.fold(kept, |sum, size| sum.saturating_add(*size)).saturating_mul(plan.invocations.into())
 }
 
 /// The maximum space for the files of `plan`, and where.
@@ -380,6 +390,32 @@ mod tests {
             stay,
         };
         maker().check_beside(&maker()).is_ok()
+    }
+
+    #[test]
+    fn own_files_are_not_written_and_devices_once() {
+        let (host, storage) = (zoo::host(), zoo::storage());
+        let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+        let mut plan = Plan::new("zoo", 2, 0.025, 1);
+        let io = model::case::Io { size: 1 << 20, ..zoo::plain().io };
+        let read = Case::own(Work::Read(model::case::ReadWork { io, ..zoo::plain() }));
+        let copy = Case::own(Work::Write(WriteWork {
+            io,
+            op: Op::Copy,
+            engine: model::case::WriteEngine::Sendfile,
+            ..zoo::plain_write()
+        }));
+        plan.add(vec![read, copy], Role::Asked, &environment);
+        assert_eq!(plan.cases.len(), 2, "{:?}", plan.skips);
+        plan.invocations = 2;
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let directory = Rc::new(Directory::open(folder.path()).expect("it is there"));
+        let directory = Target::Directory(directory);
+        let written =
+            |target: &Target, has_source| written_before_trials(&plan, target, has_source);
+        assert_eq!(written(&directory, false), 2 << 20, "one file serves both");
+        assert_eq!(written(&directory, true), 4 << 20);
+        assert_eq!(written(&Target::File("/own".into()), false), 0);
     }
 
     #[test]

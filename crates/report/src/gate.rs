@@ -189,19 +189,19 @@ fn advice(gate: &Gate) -> String {
             " Trials that fail are often the slow ones: see the report of B, and mend what fails.",
         );
     }
-    let runs = checks().filter(|check| check.needs.is_none()).filter_map(|check| check.runs);
+    let is_measured = |check: &&Check| check.unmeasured + check.failed == 0;
+    let runs = checks().filter(is_measured).filter_map(|check| check.runs);
     if let Some(runs) = runs.max_by(|a, b| a.deviation.total_cmp(&b.deviation)) {
         advice.push_str(&format!(
-            " {} kept runs of this recipe vary by up to {}, more than these two show: measure both \
-             sides in one run with 'ioassay gate'.",
+            " {} kept runs of this recipe vary by up to {}, which is too much for this limit: \
+             measure both sides in one run, with a directory or a program as 'ioassay gate \
+             --against'.",
             runs.runs,
             units::percent(runs.deviation)
         ));
     }
-    if checks().any(|check| check.rule.limit == 0.0 && check.unmeasured + check.failed == 0) {
-        advice.push_str(
-            " No number of invocations shows that nothing at all was lost: give a limit above 0 %.",
-        );
+    if checks().filter(is_measured).any(|check| check.rule.limit == 0.0) {
+        advice.push_str(" Only a gain is within a limit of 0 %: give a larger one.");
     }
     match checks().filter_map(|check| check.needs).max() {
         Some(needs) if needs > MOST => advice

@@ -184,6 +184,30 @@ fn trials_that_fail_in_b_leave_the_gate_open_and_those_in_a_do_not() {
     }
 }
 
+/// Records made apart may have other numbers of rounds: the share of failed trials counts.
+#[test]
+fn a_larger_share_of_failed_trials_leaves_the_gate_open() {
+    let fails = |record: &mut Record, few: usize| {
+        let trials = record.trials.iter_mut().filter(|trial| trial.case == 0);
+        for trial in trials.take(few) {
+            trial.outcome = Outcome::Failed { reason: "it died".to_string() };
+        }
+    };
+    let failed = |of_a: usize, of_b: usize| {
+        let [mut a, mut b] = [0, 1].map(|second| {
+            let mut record = record(1.0);
+            record.header.began = format!("2026-11-24T10:00:0{second}Z");
+            record
+        });
+        let last = b.trials.iter().map(|trial| trial.round).max().expect("it has trials");
+        b.trials.retain(|trial| trial.round <= last / 2);
+        (fails(&mut a, of_a), fails(&mut b, of_b));
+        let versus = crate::compare(Judged::of(a), Judged::of(b), &[]);
+        gate(&versus, &["slower > 50%".parse().expect("it is a limit")]).checks[0].failed
+    };
+    assert_eq!((failed(0, 0), failed(0, 1), failed(1, 1), failed(2, 1)), (0, 1, 1, 0));
+}
+
 #[test]
 fn no_number_of_invocations_shows_that_nothing_was_lost() {
     let a = side(1.0, "2026-11-24T10:00:00Z", Some("a1b2"));

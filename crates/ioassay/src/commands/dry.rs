@@ -34,7 +34,7 @@ pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<u
         store::check_free(&path)?;
     }
     let needs = Needs {
-        expected: expected(&[&setting]).map(|run| run.saturating_add(searching)),
+        expected: expected(&[(question, &setting)]).map(|run| run.saturating_add(searching)),
         ..needs(question, &setting, output)?
     };
     let text = if output.form.json {
@@ -169,9 +169,9 @@ const LONG: Duration = Duration::from_secs(20);
 ///
 /// # Errors
 /// If stderr cannot be written.
-pub fn tell_time(sides: &[&Setting]) -> Result<()> {
-    let are_found = sides.iter().any(|setting| !setting.loads.is_empty());
-    let has_budget = sides.iter().any(|setting| setting.plan.budget.is_some());
+pub fn tell_time(sides: &[(&Question, &Setting)]) -> Result<()> {
+    let are_found = sides.iter().any(|(_, setting)| !setting.loads.is_empty());
+    let has_budget = sides.iter().any(|(_, setting)| setting.plan.budget.is_some());
     match expected(sides).filter(|time| *time >= LONG || are_found) {
         Some(time) if !has_budget => {
             tell(&format!("time: {} on a typical machine", report::about(time)))
@@ -188,7 +188,7 @@ pub fn tell_time(sides: &[&Setting]) -> Result<()> {
 pub fn tell_time_of_search(question: &Question, setting: &mut Setting) -> Result<()> {
     let asked = setting.plan.clone();
     let searching = add_nominal(question, setting)?;
-    let run = expected(&[setting]);
+    let run = expected(&[(question, setting)]);
     setting.plan = asked;
     let Some(run) = run else { return Ok(()) };
     tell(&format!(

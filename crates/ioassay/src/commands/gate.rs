@@ -1,7 +1,7 @@
 //! `ioassay gate`: a recipe on two sides, and whether one is slower than the other.
 
 use super::kept::tell_kept;
-use super::measure::both::keep_both;
+use super::measure::both::{check_rates, keep_both};
 use super::measure::{header_of, keep};
 use super::question::{self, Question, Setting};
 use super::{DONE, compare, tell};
@@ -11,9 +11,10 @@ use crate::recipe::seed_of_now;
 use crate::stop::Stop;
 use crate::store::{self, Place, Store};
 use anyhow::{Context, Result, bail};
-use assess::gate::gate;
+use assess::earlier::earlier;
+use assess::gate::{Watched, gate};
 use assess::invocations::{INVOCATIONS_LEAST, RUNS_LEAST};
-use assess::records::{Apart, Judged, RecordComparison};
+use assess::records::{Apart, Judged, LeftOut, RecordComparison};
 use model::case::OWN_PEER;
 use model::plan::Role;
 use model::printable::printable;
@@ -114,7 +115,7 @@ fn against_record(
     let record = store::read(base).context("--against names a directory, a program or a record")?;
     let asked = asked_now(question)?;
     check_same_question(base, &record.header, &asked)?;
-    check_decidable(base, &record.header, &asked)?;
+    check_decidable(args, base, &record, &asked)?;
     let judged = Judged::of(record);
     let output = output_of(args);
     let Some(kept) = keep(question, None, &output, stop)? else { return Ok(DONE) };
@@ -128,6 +129,7 @@ fn against_record(
 /// The header of the run that `question` asks for.
 fn asked_now(question: &Question) -> Result<Header> {
     let setting = Setting::of(question)?;
+    check_rates(question, &setting)?;
     header_of(&setting.plan, &setting.environment(), None, Vec::new())
 }
 
@@ -147,24 +149,37 @@ fn check_same_question(base: &Path, then: &Header, asked: &Header) -> Result<()>
         let (invocations, trials, pruned, damage) = Default::default();
         Judged::of(Record { header, invocations, trials, pruned, end: End::Missing, damage })
     };
-    refuse_apart(&compare::shown(base), &assess::compare(bare(then), bare(asked), &[]).obstacles)
+    let versus = assess::compare(bare(then), bare(asked), &[]);
+    refuse_apart(&compare::shown(base), &versus.obstacles)?;
+    if versus.left_out.iter().all(LeftOut::is_alone) {
+        bail!("'{}' has no case that this run would measure", base.display());
+    }
+    Ok(())
 }
 
-/// Refuses to measure what decides nothing: too few invocations, and no kept runs that could stand
-/// for them.
-fn check_decidable(base: &Path, then: &Header, asked: &Header) -> Result<()> {
-    let fewest = then.plan.invocations.min(asked.plan.invocations);
-    let kept = || store::kept(&compare::folders([base, base]), &then.plan.recipe).len();
-    if fewest as usize >= INVOCATIONS_LEAST || kept() >= RUNS_LEAST {
+/// Refuses to measure what decides nothing: too few invocations, and too few kept runs that could
+/// stand for them.
+fn check_decidable(args: &GateArgs, base: &Path, then: &Record, asked: &Header) -> Result<()> {
+    let measured: BTreeSet<u32> = then.trials.iter().map(|trial| trial.invocation).collect();
+    if measured.len().min(asked.plan.invocations as usize) >= INVOCATIONS_LEAST {
         return Ok(());
+    }
+    // They show how much the throughput of runs differs, and nothing else.
+    if args.fail_if.iter().any(|rule| rule.watched == Watched::Throughput) {
+        let mut folders = compare::folders([base, base]);
+        folders.extend(args.record.clone());
+        let kept = store::kept(&folders, &then.header.plan.recipe);
+        if earlier(&then.header, asked, &kept).len() >= RUNS_LEAST {
+            return Ok(());
+        }
     }
     bail!(
         "invocations: {} in '{}', {} in this run: a gate needs {INVOCATIONS_LEAST} or more in \
-         each, or {RUNS_LEAST} kept runs of the recipe '{}'",
-        then.plan.invocations,
+         each, or of the throughput {RUNS_LEAST} kept runs of the recipe '{}' in this place",
+        measured.len(),
         base.display(),
         asked.plan.invocations,
-        printable(&then.plan.recipe)
+        printable(&then.header.plan.recipe)
     )
 }
 

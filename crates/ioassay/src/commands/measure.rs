@@ -126,7 +126,7 @@ pub fn keep(
         }
     }
     if interrupted.is_none() && !output.quiet {
-        dry::tell_time(&[&setting])?;
+        dry::tell_time(&[(question, &setting)])?;
     }
     let (source, environment) = (setting.source.as_ref(), &setting.environment());
     let peers = ready.values().map(|ready| ready.peer.clone()).collect();
@@ -224,8 +224,7 @@ fn carry_out(
     let run = Run { site, store: &mut store, before: before.as_ref() };
     let carried_out = run.carry_out(made.files);
     let (_, files) = carried_out.with_context(|| {
-        let goes_on = if can_go_on(&store) { ", and --resume goes on with them" } else { "" };
-        format!("the run ended early; completed trials are {}{goes_on}", store.whereabouts())
+        format!("the run ended early; completed trials are {}", store.whereabouts())
     })?;
     Ok((store, files))
 }

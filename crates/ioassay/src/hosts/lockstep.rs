@@ -101,7 +101,7 @@ impl Lockstep<'_> {
                 self.turn(turn, &mut failed[case])?;
             }
         }
-        self.end(&End::Complete)?;
+        self.end(if self.stop.is_asked() { &End::Interrupted } else { &End::Complete })?;
         Ok(std::mem::take(&mut self.lost))
     }
 

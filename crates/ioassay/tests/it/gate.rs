@@ -330,9 +330,12 @@ fn a_record_of_another_time_is_held_against_a_run_of_now() {
     let gate = ["gate", "read-methods", "here", &against];
     let larger = [&gate[..], &["--size=2MiB"], &SMALL[1..]].concat();
     sandbox.refuses(&larger, &["measure different things", "size (1 case): 1MiB in A, 2MiB in B"]);
+    let mapped = [&gate[..], &SMALL[..4], &["--engine=mmap"], &SMALL[5..]].concat();
+    sandbox.refuses(&mapped, &["has no case that this run would measure"]);
     let few = ["--invocations=1", "--rounds=1", "--size=1MiB"];
     let few = [&gate[..], &few, &SMALL[4..]].concat();
-    sandbox.refuses(&few, &["1 in this run", "needs 3 or more in each, or 4 kept runs"]);
+    sandbox
+        .refuses(&few, &["1 in this run", "needs 3 or more in each, or of the throughput 4 kept"]);
     assert_eq!(sandbox.things().len(), before);
 }
 

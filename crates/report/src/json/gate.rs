@@ -47,8 +47,8 @@ struct OneCheck<'a> {
     ratio: Option<f64>,
     /// Counted rounds of either side that have no such figure. If there are any, it cannot tell.
     unmeasured_rounds: usize,
-    /// How many trials failed in B, if more than in A, else 0. If there are any, B is not shown to
-    /// be within the limit.
+    /// How many trials failed in B, if a larger share than in A, else 0. If there are any, B is not
+    /// shown to be within the limit.
     failed_trials: usize,
     /// The lower end of the ratio's 95 % interval; null if too little is known for one.
     low: Option<f64>,

@@ -88,11 +88,11 @@ fn what_leaves_a_gate_open_is_said() {
         &[
             "cannot tell: earlier runs vary",
             "6 kept runs of this recipe vary by up to 20.0 %",
-            "'ioassay gate'",
+            "as 'ioassay gate --against'",
         ],
     );
     let nothing = said_of("slower > 0%", 1.0, |_| {});
-    check_says(nothing, &["give a limit above 0 %"]);
+    check_says(nothing, &["Only a gain is within a limit of 0 %"]);
 }
 
 #[test]

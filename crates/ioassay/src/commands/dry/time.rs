@@ -1,7 +1,7 @@
 //! How long a run takes on a typical machine. Trials end when their work is done, and each needs
 //! setup, so the times that the cases ask for say little.
 
-use crate::commands::question::Setting;
+use crate::commands::question::{Question, Setting};
 use crate::files;
 use crate::load::GAP;
 use crate::turns::PAUSE;
@@ -13,17 +13,19 @@ use model::plan::Plan;
 use std::time::Duration;
 
 /// The time of a run, or of the two of a gate, whose rounds alternate. `None` for a sustained run.
-pub(super) fn expected(sides: &[&Setting]) -> Option<Duration> {
-    let times: Option<Vec<Duration>> = sides
-        .iter()
-        .map(|Setting { plan, storage, .. }| {
-            let rounds = first_round(plan, storage.as_ref())?.saturating_mul(plan.rounds);
-            let anew = making(plan, storage.as_ref()).saturating_mul(plan.invocations);
-            Some(rounds.saturating_add(anew))
-        })
-        .collect();
+pub(super) fn expected(sides: &[(&Question, &Setting)]) -> Option<Duration> {
+    let time = |(question, setting): &(&Question, &Setting)| {
+        let Setting { plan, storage, .. } = setting;
+        let rounds = first_round(plan, storage.as_ref())?.saturating_mul(plan.rounds);
+        let bytes = files::written_before_trials(plan, &question.target, setting.source.is_some());
+        let written = bytes as f64 / device(spins(storage.as_ref())).bytes;
+        let written = Duration::try_from_secs_f64(written).unwrap_or(Duration::MAX);
+        let started = STARTING.saturating_mul(plan.invocations);
+        Some(rounds.saturating_add(started).saturating_add(written))
+    };
+    let times: Option<Vec<Duration>> = sides.iter().map(time).collect();
     // They pause at the same time.
-    let pauses = sides.iter().map(|side| side.plan.invocations.saturating_sub(1)).max();
+    let pauses = sides.iter().map(|(_, side)| side.plan.invocations.saturating_sub(1)).max();
     let pauses = PAUSE.saturating_mul(pauses.unwrap_or(0));
     times.map(|times| times.into_iter().fold(pauses, Duration::saturating_add))
 }
@@ -33,12 +35,6 @@ pub(super) fn first_round(plan: &Plan, storage: Option<&Storage>) -> Option<Dura
     let is_slow = spins(storage);
     let trials = plan.cases.iter().map(|planned| trial(&planned.case, is_slow));
     plan.sustain.is_none().then(|| trials.fold(Duration::ZERO, Duration::saturating_add))
-}
-
-/// The time to make the files and the workers of an invocation.
-fn making(plan: &Plan, storage: Option<&Storage>) -> Duration {
-    let moved = files::needed_at_start(plan) as f64 / device(spins(storage)).bytes;
-    STARTING.saturating_add(Duration::try_from_secs_f64(moved).unwrap_or(Duration::MAX))
 }
 
 pub(super) fn spins(storage: Option<&Storage>) -> bool {
@@ -89,7 +85,7 @@ pub(super) fn trial(case: &Case, is_slow: bool) -> Duration {
         Work::Read(_) | Work::Write(_) => (timed(case, is_slow), QUIETING),
     };
     // The file is written anew before each trial of a mix.
-    let mixes = case.write().is_some_and(|work| work.read_share > 0);
+    let mixes = case.write().is_some_and(|work| work.read_share > 0) && !case.is_null();
     let anew = if mixes { case.file_size().unwrap_or(0) } else { 0 };
     let anew = Duration::try_from_secs_f64(anew as f64 / device(is_slow).bytes);
     let gap = if case.is_open() && !case.is_null() { GAP } else { Duration::ZERO };
@@ -123,27 +119,11 @@ fn is_synced_often(case: &Case) -> bool {
 mod tests {
     use super::*;
     use model::case::{Io, ReadWork};
-    use model::environment::Environment;
     use model::metadata::MetadataWork;
-    use model::plan::Role;
     use model::zoo;
 
     fn reading(size: u64) -> Case {
         Case::own(Work::Read(ReadWork { io: Io { size, ..zoo::plain().io }, ..zoo::plain() }))
-    }
-
-    #[test]
-    fn larger_files_take_longer_to_make() {
-        let (host, storage) = (zoo::host(), zoo::storage());
-        let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
-        let making = |size: u64| {
-            let mut plan = Plan::new("zoo", 10, 0.025, 1);
-            plan.add(vec![reading(size)], Role::Asked, &environment);
-            making(&plan, Some(&storage))
-        };
-        let second = making(FLASH.bytes as u64).saturating_sub(STARTING);
-        assert!(second.abs_diff(Duration::from_secs(1)) < Duration::from_millis(1), "{second:?}");
-        assert!(making(16 << 30) > Duration::from_secs(20));
     }
 
     #[test]
@@ -162,6 +142,15 @@ mod tests {
         let mut case = reading(1 << 20);
         let Work::Read(work) = &mut case.work else { unreachable!("it reads") };
         work.engine = model::case::Engine::Null;
+        assert_eq!(trial(&case, true), timed(&case, true));
+        // It mixes nothing into a file.
+        let work = model::case::WriteWork {
+            io: Io { size: 1 << 30, ..zoo::plain().io },
+            engine: model::case::WriteEngine::Null,
+            read_share: 50,
+            ..zoo::plain_write()
+        };
+        let case = Case::own(Work::Write(work));
         assert_eq!(trial(&case, true), timed(&case, true));
     }
 }

@@ -49,7 +49,7 @@ pub fn keep_both(
         (header.alternates, header.side) = (name.clone(), Some(*which));
     }
     if !is_quiet {
-        dry::tell_time(&sides.each_ref().map(|side| &side.setting))?;
+        dry::tell_time(&sides.each_ref().map(|side| (side.question, &side.setting)))?;
     }
     let environments = sides.each_ref().map(|side| side.setting.environment());
     let maker = |index: usize| Maker {
@@ -99,18 +99,27 @@ impl<'q> Side<'q> {
         let setting = Setting::of(question)?;
         setting.check_any_asked()?;
         check_invocations(setting.plan.invocations)?;
-        if !setting.loads.is_empty() {
-            bail!(
-                "the rates of the recipe '{}' are found anew for each side, which would be asked \
-                 for different ones: give --rate operations a second",
-                question.recipe.name
-            );
-        }
+        check_rates(question, &setting)?;
         let ready = ready_peers(&question.peers, &setting.plan, progress, stop)?;
         let peers = ready.values().map(|ready| ready.peer.clone()).collect();
         let header = header_of(&setting.plan, &setting.environment(), None, peers)?;
         Ok(Side { question, setting, ready, header })
     }
+}
+
+/// Refuses rates that a run finds for itself.
+///
+/// # Errors
+/// If there are any.
+pub fn check_rates(question: &Question, setting: &Setting) -> Result<()> {
+    if !setting.loads.is_empty() {
+        bail!(
+            "the rates of the recipe '{}' are found anew for each side, which would be asked for \
+             different ones: give --rate operations a second",
+            question.recipe.name
+        );
+    }
+    Ok(())
 }
 
 /// Refuses so few invocations that nothing could be decided.
