@@ -201,7 +201,8 @@ fn a_larger_share_of_failed_trials_leaves_the_gate_open() {
         });
         let last = b.trials.iter().map(|trial| trial.round).max().expect("it has trials");
         b.trials.retain(|trial| trial.round <= last / 2);
-        (fails(&mut a, of_a), fails(&mut b, of_b));
+        fails(&mut a, of_a);
+        fails(&mut b, of_b);
         let versus = crate::compare(Judged::of(a), Judged::of(b), &[]);
         gate(&versus, &["slower > 50%".parse().expect("it is a limit")]).checks[0].failed
     };
