@@ -213,9 +213,7 @@ fn check(
     check.runs = found.filter(|found| found.is_by_runs).and_then(|_| runs(pair));
     match found {
         Some(found) if loss + found.half_width <= limit => {
-            if check.failed == 0 {
-                check.outcome = Outcome::Within;
-            }
+            check.outcome = if check.failed == 0 { Outcome::Within } else { Outcome::Open };
         }
         Some(found) if !found.is_by_runs => {
             let sides = paired.as_ref().map_or(&logs[..], std::slice::from_ref);

@@ -10,7 +10,7 @@ use crate::names::NameFolders;
 use crate::progress::Progress;
 use crate::scratch::Scratch;
 use crate::shared::{self, Meeting, SharedFiles};
-use crate::space::{are_subvolumes, check_memory, check_space};
+use crate::space::{are_subvolumes, check_memory, check_space, sum};
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
 use model::case::{Allocation, Case, Op, Work, WriteWork};
@@ -87,7 +87,7 @@ impl Maker<'_> {
             }
             Target::Device(disk) => {
                 let mut kept = BTreeMap::new();
-                for size in Needs::of(plan).kept {
+                for size in self.needs().kept {
                     let content = Content { seed: plan.seed, size, kind: plan.content };
                     kept.insert(size, TestFile::on_device(disk, content, (progress, stop))?);
                 }
@@ -185,11 +185,7 @@ impl Maker<'_> {
     }
 
     fn needs(&self) -> Needs {
-        let mut needs = Needs::of(self.plan);
-        if self.source.is_none() {
-            needs.read.extend(&needs.copied);
-        }
-        needs
+        Needs::of(self.plan, self.source.is_some())
     }
 
     /// Checks that the files of both runs fit at the same time, if they share a file system or are
@@ -311,18 +307,15 @@ impl Files {
 /// The bytes that a run of `plan` writes before trials: files that each invocation makes anew, or
 /// once what a device has. Copies have a file of their own if their source is elsewhere.
 pub fn written_before_trials(plan: &Plan, target: &Target, has_source: bool) -> u64 {
-    let Needs { mut read, mut copied, kept, beside, shared, made: _ } = Needs::of(plan);
-    let kept = kept.iter().fold(0, |sum: u64, size| sum.saturating_add(*size));
+    let Needs { read, copied, kept, beside, shared, made: _ } = Needs::of(plan, has_source);
+    let kept = sum(&kept);
     match target {
         Target::Memory | Target::File(_) => return 0,
         Target::Device(_) => return kept,
         Target::Directory(_) => {}
     }
-    if !has_source {
-        read.append(&mut copied);
-    }
-    let all = read.iter().chain(&copied).chain(&beside).chain(&shared);
-    all.fold(kept, |sum, size| sum.saturating_add(*size)).saturating_mul(plan.invocations.into())
+    let others = read.iter().chain(&copied).chain(&beside).chain(&shared);
+    kept.saturating_add(sum(others)).saturating_mul(plan.invocations.into())
 }
 
 /// The maximum space for the files of `plan`, and where.
@@ -333,17 +326,13 @@ pub fn room(
     source: Option<&Source>,
 ) -> Vec<Room> {
     let Target::Directory(directory) = target else { return Vec::new() };
-    let mut needs = Needs::of(plan);
-    if source.is_none() {
-        needs.read.append(&mut needs.copied);
-    }
-    let sum = |sizes: &[u64]| sizes.iter().fold(0u64, |sum, size| sum.saturating_add(*size));
+    let needs = Needs::of(plan, source.is_some());
     let free = storage.and_then(|storage| storage.free);
     let bytes = sum(&needs.of_target());
     let here = Room { directory: directory.path().to_path_buf(), bytes, free };
     let there = source.map(|source| Room {
         directory: source.directory.path().to_path_buf(),
-        bytes: sum(&needs.copied.into_iter().collect::<Vec<_>>()),
+        bytes: sum(&needs.copied),
         free: source.storage.free,
     });
     [here].into_iter().chain(there).filter(|room| room.bytes > 0).collect()

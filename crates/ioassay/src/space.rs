@@ -52,8 +52,9 @@ pub fn are_subvolumes(one: &Storage, other: &Storage) -> bool {
     are_btrfs && one.devices == other.devices && one.capacity == other.capacity
 }
 
-fn sum(sizes: &[u64]) -> u64 {
-    sizes.iter().fold(0, |sum, size| sum.saturating_add(*size))
+/// The bytes of all `sizes`; at most what 64 bits hold.
+pub fn sum<'s>(sizes: impl IntoIterator<Item = &'s u64>) -> u64 {
+    sizes.into_iter().fold(0, |sum: u64, size| sum.saturating_add(*size))
 }
 
 /// Checks that files of `sizes` bytes take at most half of the memory, if the file system keeps

@@ -290,9 +290,13 @@ pub(crate) fn notes(fleet: &Fleet) -> Vec<String> {
         }
         lines.extend(host.damage.iter().map(|problem| format!("{}: {problem}", host.called)));
     }
-    let copy = |path: &String| format!("{path} is a copy of another record, and left out");
-    lines.extend(fleet.copies.iter().map(copy));
+    lines.extend(copies(fleet));
     lines
+}
+
+/// The records that are left out, in lines.
+pub fn copies(fleet: &Fleet) -> impl Iterator<Item = String> {
+    fleet.copies.iter().map(|path| format!("{path} is a copy of another record, and left out"))
 }
 
 fn shown(value: &str) -> &str {

@@ -45,7 +45,7 @@ mod openmetrics;
 mod page;
 
 pub use self::csv::{csv, csv_columns, csv_rows};
-pub use fleet::fleet;
+pub use fleet::{copies, fleet};
 pub use gate::{gate, gate_of_run};
 pub use hosts::{Checked, Found, hosts};
 pub use json::json_schema_of_together;

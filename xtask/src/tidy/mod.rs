@@ -66,6 +66,18 @@ fn check(sources: &[Source]) -> Vec<Violation> {
     violations
 }
 
+/// The links in those files that are there which lead to none of these, in lines.
+#[cfg(test)]
+pub(crate) fn broken_links(root: &Path, is_there: &dyn Fn(&str) -> bool) -> Result<Vec<String>> {
+    let mut sources = source::read_all(root)?;
+    sources.retain(|source| is_there(&source.path));
+    let known = with_folders(sources.iter().map(|source| source.path.as_str()));
+    let exists = |path: &str| known.contains(path);
+    let documents = sources.iter().filter(|source| source.path.ends_with(".md"));
+    let broken = documents.flat_map(|it| documents::check_links(&it.path, &it.text, &exists));
+    Ok(broken.map(|violation| violation.to_string()).collect())
+}
+
 /// The paths and all their parent folders; the root is the empty path.
 fn with_folders<'p>(paths: impl Iterator<Item = &'p str>) -> BTreeSet<&'p str> {
     let parent = |path: &&'p str| path.rsplit_once('/').map(|(folder, _)| folder);

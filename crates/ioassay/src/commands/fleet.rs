@@ -267,8 +267,8 @@ impl Gathered {
                     .map(|host| host.header.called.as_deref().unwrap_or(&host.header.host.name));
                 csv(called.zip(&self.paths))?;
                 // The table has no place for it.
-                for copy in &fleet.copies {
-                    tell(&format!("note: {copy} is a copy of another record, and left out"))?;
+                for copy in report::copies(&fleet) {
+                    tell(&format!("note: {copy}"))?;
                 }
             }
         }

@@ -3,8 +3,7 @@
 use super::tell;
 use crate::args::OutputArgs;
 use crate::directory::Removed;
-use crate::resume;
-use crate::store::{self, Store};
+use crate::store::Store;
 use anyhow::Result;
 use model::units;
 use std::path::{Path, PathBuf};
@@ -30,11 +29,6 @@ pub(super) fn tell_kept(kept: &Kept, output: &OutputArgs) -> Result<()> {
         tell(&format!("record: {}", kept.record.path().display()))?;
     }
     kept.files.iter().try_for_each(|file| tell(&format!("kept: {}", file.display())))
-}
-
-/// Whether the run of this record was interrupted and can be resumed.
-pub(super) fn can_go_on(record: &Store) -> bool {
-    record.is_kept() && store::read(record.path()).is_ok_and(|record| resume::can_go_on(&record))
 }
 
 /// Says how to resume the interrupted run whose records are in `place`, unless `--quiet` is set.

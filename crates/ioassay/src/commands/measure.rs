@@ -3,7 +3,7 @@
 mod calibrate;
 pub mod both;
 
-use super::kept::{Kept, can_go_on, tell_how_to_go_on, tell_kept, tell_removed};
+use super::kept::{Kept, tell_how_to_go_on, tell_kept, tell_removed};
 use super::question::{self, Question, Setting};
 use super::{DONE, dry, form, tell};
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
@@ -13,7 +13,7 @@ use crate::fixture::Stay;
 use crate::orphans;
 use crate::peers::{Peers, Program};
 use crate::progress::Progress;
-use crate::resume::{Before, Interrupted};
+use crate::resume::{self, Before, Interrupted};
 use crate::schedule::Run;
 use crate::site::Site;
 use crate::stop::Stop;
@@ -344,7 +344,8 @@ pub fn worker_command(peer: &str, ready: &BTreeMap<String, Ready>) -> Result<Com
 
 /// Reads the record back, judges it and prints the report.
 fn judge(kept: &Kept, output: &OutputArgs, style: &Style) -> Result<u8> {
-    let assessment = assess::assess(&store::read(kept.record.path())?);
+    let record = store::read(kept.record.path())?;
+    let assessment = assess::assess(&record);
     let delivered = match kept.record.is_printed() {
         true => form::write_files(&assessment, &output.form),
         false => form::deliver(&assessment, &output.form, style),
@@ -354,7 +355,7 @@ fn judge(kept: &Kept, output: &OutputArgs, style: &Style) -> Result<u8> {
     if delivered.is_ok() && !output.quiet {
         form::tell_files(&output.form)?;
     }
-    if can_go_on(&kept.record) {
+    if kept.record.is_kept() && resume::can_go_on(&record) {
         tell_how_to_go_on(kept.record.path(), output)?;
     }
     delivered

@@ -32,8 +32,8 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    /// What `plan` needs.
-    pub(super) fn of(plan: &Plan) -> Needs {
+    /// What `plan` needs. Without a source elsewhere, copies read the files that others read.
+    pub(super) fn of(plan: &Plan, has_source: bool) -> Needs {
         let beside = needed_actors(plan).map(|(_, size)| size).collect();
         let creates = plan.rank.is_some_and(|rank| rank.number == 0);
         let shared = shared::needed(plan).into_iter().filter(|_| creates);
@@ -61,6 +61,9 @@ impl Needs {
                     }
                 }
             }
+        }
+        if !has_source {
+            needs.read.append(&mut needs.copied);
         }
         needs
     }
