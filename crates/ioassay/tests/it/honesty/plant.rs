@@ -20,18 +20,20 @@ const FAILURES: u32 = 3;
 /// Runs a test until it succeeds or has failed three times. Planted faults are real, so other
 /// processes may cause true findings as well. A fault of the program fails every time.
 ///
-/// Failures while the OS took memory back do not count, at most nine times: what is cached is
-/// then not for the test to say.
+/// Failures while the OS took memory back, or the hypervisor took processors, do not count, at most
+/// nine times: what is cached, and what is fast, is then not for the test to say.
 pub(crate) fn tried(test: impl Fn()) {
     let mut counted = 1;
     for _ in 1..4 * FAILURES {
-        let before = reclaimed();
+        let (reclaimed_before, ticks_before) = (reclaimed(), ticks());
         if catch_unwind(AssertUnwindSafe(&test)).is_ok() {
             return;
         }
-        let is_reclaiming = reclaimed() != before;
-        eprintln!("it failed, and is tried again; the OS took memory back: {is_reclaiming}");
-        counted += u32::from(!is_reclaiming);
+        let since = |index: usize| ticks()[index].saturating_sub(ticks_before[index]);
+        let is_stolen = since(STOLEN) as f64 > STOLEN_MOST * since(ALL) as f64;
+        let is_taken = is_damon_on() || reclaimed() != reclaimed_before || is_stolen;
+        eprintln!("it failed, and is tried again; memory or processors were taken: {is_taken}");
+        counted += u32::from(!is_taken);
         if counted >= FAILURES {
             break;
         }
@@ -39,11 +41,44 @@ pub(crate) fn tried(test: impl Fn()) {
     test();
 }
 
-/// Pages that the OS has taken back because the machine, not one control group, ran short of
-/// memory.
+/// Counters of pages that the OS took back because the machine, not one control group, ran short of
+/// memory, or because the hypervisor or DAMON wanted them. DAMON counts none; they are counted when
+/// they are read again.
+const RECLAIMED: [&str; 6] = [
+    "pgsteal_kswapd",
+    "pgsteal_direct",
+    "pgsteal_proactive",
+    "workingset_refault_file",
+    "balloon_inflate",
+    "drop_pagecache",
+];
+
 fn reclaimed() -> Vec<String> {
     let counters = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
-    counters.lines().filter(|line| line.starts_with("pgsteal_kswapd")).map(str::to_owned).collect()
+    let is_one = |line: &&str| RECLAIMED.iter().any(|name| line.starts_with(name));
+    counters.lines().filter(is_one).map(str::to_owned).collect()
+}
+
+/// Whether DAMON runs now: it takes pages back that it finds cold, also with much memory free.
+fn is_damon_on() -> bool {
+    let all = std::fs::read_dir("/sys/kernel/mm/damon/admin/kdamonds").into_iter().flatten();
+    let states = all.flatten().map(|one| std::fs::read_to_string(one.path().join("state")));
+    states.flatten().any(|state| state.trim() == "on")
+}
+
+/// More of the processors' time than this given to others is what a test cannot mend.
+const STOLEN_MOST: f64 = 0.05;
+
+/// The ticks of all processors, and those of them that the hypervisor gave to others.
+const ALL: usize = 0;
+const STOLEN: usize = 1;
+
+fn ticks() -> [u64; 2] {
+    let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let words = stat.lines().next().unwrap_or_default().split_whitespace();
+    // user, nice, system, idle, iowait, irq, softirq, steal; what follows is in these.
+    let ticks: Vec<u64> = words.skip(1).take(8).flat_map(str::parse).collect();
+    [ticks.iter().sum(), ticks.get(7).copied().unwrap_or(0)]
 }
 
 /// Held by tests that others would disturb.
