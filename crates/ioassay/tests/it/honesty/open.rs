@@ -2,10 +2,9 @@
 
 use super::machine::calls::traced;
 use super::plant::{
-    Group, Io, Limit, Planted, check_found, check_near, check_silent, measure, only, quiet, trials,
-    tried,
+    CACHED, Group, Io, Limit, Planted, check_found, check_near, check_silent, measure, only, quiet,
+    trials, tried,
 };
-use super::storage::ROOMY;
 use crate::sandbox::{Sandbox, skip};
 use model::arrival::{Arrival, Arrivals};
 use model::random::mix;
@@ -33,7 +32,9 @@ fn a_stop_is_what_a_load_on_schedule_meets() {
         let _quiet = quiet();
         let Some(open) = stopped(test, "rate = 1000\narrival = \"even\"\n") else { return };
         let response = &open["open"]["response_ns"];
-        check_near(&response["p99"], 0.94e9, 0.06);
+        // What else takes the processor makes it longer, but never shorter.
+        let p99 = response["p99"].as_f64().unwrap();
+        assert!((0.88e9..1.4e9).contains(&p99), "{open:#}");
         assert!(response["p90"].as_f64().unwrap() > 0.3e9, "{open:#}");
         assert_eq!(open["open"]["unsent"], 0, "{open:#}");
         let service = open["latency_ns"]["p99"].as_f64().unwrap();
@@ -126,7 +127,7 @@ fn a_load_above_a_limit_is_not_held() {
     tried(|| {
         let test = "a_load_above_a_limit_is_not_held";
         let _quiet = quiet();
-        let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
+        let Some(planted) = Planted::on_loop(test, "ext4", &CACHED) else { return };
         let sandbox = &planted.sandbox;
         let limit = Limit::Device(Io::Reads, planted.mounted.loop_name(), 200);
         let Some(group) = Group::new(test, limit) else { return };
@@ -158,7 +159,7 @@ fn the_load_that_a_limited_device_holds_is_found() {
     tried(|| {
         let test = "the_load_that_a_limited_device_holds_is_found";
         let _quiet = quiet();
-        let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
+        let Some(planted) = Planted::on_loop(test, "ext4", &CACHED) else { return };
         let limit = Limit::Device(Io::Reads, planted.mounted.loop_name(), 500);
         let Some(group) = Group::new(test, limit) else { return };
         let case = "[[cases]]\nengine = \"uring\"\ncache = \"direct\"\ndepth = 8\n\

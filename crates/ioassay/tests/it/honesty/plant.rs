@@ -2,7 +2,7 @@
 //!
 //! Every planted fault is removed on drop, even if its test fails.
 
-use crate::mounts::{self, Mounted, Setup};
+use crate::mounts::{self, Mounted, PLAIN, Setup};
 use crate::sandbox::{PROGRAM, Sandbox, argument, skip, wait_for};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -98,6 +98,10 @@ static NAMES: Mutex<()> = Mutex::new(());
 pub(crate) fn alone_with_names() -> MutexGuard<'static, ()> {
     NAMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// An image that stays in the page cache: only a planted limit slows such a device down, however
+/// busy the disk below is.
+pub(crate) const CACHED: Setup = Setup { size: 256 << 20, losetup: &["--direct-io=off"], ..PLAIN };
 
 /// A file system created for a test, and a sandbox on it.
 pub(crate) struct Planted {
