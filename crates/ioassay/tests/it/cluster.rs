@@ -11,13 +11,15 @@ use std::time::Duration;
 
 const HEAD: &str = "name = \"few\"\nquestion = \"?\"\nceilings = false\nsize = \"4MiB\"\n";
 
-/// Every way to share a file, and to read and write one of its own.
+/// Every way to share a file, and to read and write one of its own. A cold trial ends once its file
+/// was read, which may take long where others use the disk.
 const ALL: &str = "
 [[cases]]
 files = [\"own\", \"shared\"]
 hosts = \"doubling\"
 cache = \"cold\"
 block = \"64KiB\"
+time = \"60s\"
 [[cases]]
 files = \"shared\"
 pattern = \"random\"
@@ -30,6 +32,7 @@ files = \"shared\"
 share = \"interleaved\"
 cache = \"cold\"
 block = 47008
+time = \"60s\"
 [[cases]]
 op = \"write\"
 files = [\"own\", \"shared\"]
@@ -158,7 +161,8 @@ fn hosts_divide_a_file_and_read_what_the_next_one_wrote() {
 #[test]
 fn an_invocation_shares_new_files() {
     let recipe = format!(
-        "{HEAD}[[cases]]\nfiles = [\"own\", \"shared\"]\ncache = \"cold\"\nblock = \"64KiB\"\n"
+        "{HEAD}[[cases]]\nfiles = [\"own\", \"shared\"]\ncache = \"cold\"\nblock = \"64KiB\"\n\
+         time = \"60s\"\n"
     );
     let desk = Desk::with(&recipe, &PLAIN);
     let output = desk.run_with("a,b", 2, &["--invocations=2"]);
