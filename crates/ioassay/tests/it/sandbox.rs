@@ -96,11 +96,16 @@ impl Sandbox {
         text(&output.stdout)
     }
 
+    /// The same for any verdict: a neighbor can make a case void, and the exit status 1.
+    pub(crate) fn judges(&self, args: &[&str]) -> String {
+        let output = self.ioassay(args);
+        assert!(is_judged(&output), "{args:?}: {output:?}");
+        text(&output.stdout)
+    }
+
     /// The JSON that the program prints, for any verdict.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
-        let output = self.ioassay(args);
-        assert!(matches!(output.status.code(), Some(0 | 1)), "{args:?}: {output:?}");
-        serde_json::from_slice(&output.stdout).unwrap()
+        serde_json::from_str(&self.judges(args)).unwrap()
     }
 
     /// Checks that the program rejects `args` with exit status 2 and prints only an error with each
@@ -149,6 +154,11 @@ impl Sandbox {
         }
         is_on_disk
     }
+}
+
+/// Whether a run or a report came to its end, whatever its verdict.
+pub(crate) fn is_judged(output: &Output) -> bool {
+    matches!(output.status.code(), Some(0 | 1))
 }
 
 /// Checks that `output` is a refusal with each of `expected`.
