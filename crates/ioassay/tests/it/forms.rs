@@ -221,13 +221,9 @@ fn check_forms(sandbox: &Sandbox, record: &str, [told, field, metric]: [&str; 3]
 #[test]
 fn what_is_not_whole_is_said_in_every_form() {
     let sandbox = Sandbox::new();
-    let sound = i32::from(
-        measured(&sandbox)["cases"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|case| case["verdict"] == "void"),
-    );
+    measured(&sandbox);
+    // A neighbor may have made a case void.
+    let (_, sound) = said(&sandbox, "record.jsonl", &[]);
     let whole = std::fs::read_to_string(sandbox.path("record.jsonl")).unwrap();
     let write = |name: &str, text: &str| std::fs::write(sandbox.path(name), text).unwrap();
     let lines: Vec<&str> = whole.lines().collect();
