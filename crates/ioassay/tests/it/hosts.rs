@@ -364,14 +364,15 @@ fn a_host_with_a_directory_of_its_own_is_told() {
 /// What is wrong with one host is said of it, and the others are checked all the same.
 #[test]
 fn a_host_that_cannot_be_used_is_told_with_the_reason() {
-    let other = r#"echo '{"hello":{"protocol":1,"version":"0.0.9"}}'; sleep 60"#;
+    // Most end with their input, and one has to be killed.
+    let other = r#"echo '{"hello":{"protocol":1,"version":"0.0.9"}}'; cat >/dev/null"#;
     let way = |lines: &str| format!("case {{host}} in b) {lines};; *) exec \"$0\" \"$@\";; esac");
     for (script, expected) in [
         ("echo 'no route' >&2; exit 255", "no route"),
         (other, "ioassay 0.0.9 is there"),
-        ("head -c 20000000 /dev/zero; sleep 60", "a line longer than"),
+        ("head -c 20000000 /dev/zero; cat >/dev/null", "a line longer than"),
         ("echo dance; sleep 60", "'dance' is no line of the protocol"),
-        ("printf '\\033[2J\\n'; sleep 60", "'\u{FFFD}[2J' is no line"),
+        ("printf '\\033[2J\\n'; cat >/dev/null", "'\u{FFFD}[2J' is no line"),
     ] {
         let desk = Desk::new("100ms", &["sh", "-c", &way(script)]);
         let (code, found) = desk.check("a,b,c");
@@ -531,8 +532,8 @@ fn a_host_that_the_others_wait_for_is_named() {
         stat.contains(") T ").then_some(())
     });
     let mut lines = stderr.lines().map_while(Result::ok);
-    let told = lines.find(|line| line.contains("waiting for")).unwrap();
-    assert!(told.contains("note: waiting for b to "), "{told}");
+    // Where a disk is busy, the other may be waited for before.
+    assert!(lines.any(|line| line.contains("note: waiting for b to ")));
     send(running.id(), Signal::INT);
     assert_eq!(running.output().status.code(), Some(130));
     desk.check_empty();
