@@ -39,10 +39,10 @@ fn check_limited(test: &str, groups: &str, figure: &str, (io, a_second): (Io, u6
     let device = planted.mounted.loop_name();
     let limit = |times| Limit::Device(io, device, times * a_second);
     let Some(group) = Group::new(test, limit(1)) else { return };
-    let report = measure(sandbox, group.launch(sandbox), groups, &[".", "--time=5s"]);
+    let report = measure(sandbox, group.launch(sandbox), groups, &[".", "--time=3s"]);
     let case = only(&report);
     check_served(case, "device");
-    check_near(&case[figure]["median"], a_second as f64, 0.1);
+    check_near(&case[figure]["median"], a_second as f64, 0.15);
     check_found(case, "Throttled", "doubt", &[device, group.name()]);
     check_silent(case, &["Foreign"]);
 
