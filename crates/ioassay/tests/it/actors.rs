@@ -52,8 +52,9 @@ fn crowd(sandbox: &Sandbox, args: &[&str]) -> (Option<i32>, String, Record) {
     (output.status.code(), said, ioassay::store::read(&record).expect("the run kept it"))
 }
 
-/// Runs of it until one has a good trial of each case, and the trials of all of them. A busy machine
-/// makes an actor late, or a trial longer than its company: such a trial has to fail, and says why.
+/// Runs of it until one has a good trial of each case, and the records of all of them. A busy
+/// machine makes an actor late, or a trial longer than its company: such a trial has to fail, and
+/// says why.
 fn whole_crowd() -> (String, Vec<Record>) {
     let sandbox = Sandbox::new();
     let mut records = Vec::new();

@@ -81,8 +81,8 @@ fn check_whole(sandbox: &Sandbox) -> Record {
     record
 }
 
-/// Kills a run with `signal` after each number of trials, until it is complete. On a busy machine it
-/// may end before the signal: then there is nothing to see, and another one is begun.
+/// Kills a run with `signal` after each number of trials, until it is complete. On a busy machine
+/// it may end before the signal: then there is nothing to see, and another one is begun.
 fn check_interrupted(signal: Signal, after: &[usize]) {
     wait_for("a run that each signal interrupts", || interrupted(signal, after));
 }

@@ -190,8 +190,8 @@ fn check(path: &str) {
         let words: Vec<&str> = small.iter().map(String::as_str).collect();
         let output = sandbox.ioassay(&words);
         let may_doubt = measures || words[0] == "report" || words[0] == "compare";
-        // Foreign I/O, or an OS that takes memory back, can void every case of such a small run. Then
-        // `compare` reports that the records have nothing to compare.
+        // Foreign I/O, or an OS that takes memory back, can void every case of such a small run.
+        // Then `compare` reports that the records have nothing to compare.
         let is_disturbed = |said: &str| said.contains(": Foreign") || said.contains(": NotWarm");
         if words[0] == "compare" && is_disturbed(&text(&output.stderr)) {
             continue;
