@@ -90,7 +90,7 @@ impl Interrupted {
         note(&mut list, "directory", place(then), place(now));
         let own_then = files.next().map(|file| file.path.as_path());
         note(&mut list, "your own file", text(own_then), text(own));
-        list.extend(apart(&without_memory(then), &without_memory(now)));
+        list.extend(apart(&lasting(then), &lasting(now)));
         if list.is_empty() {
             return Ok(());
         }
@@ -138,11 +138,13 @@ fn is_whole(record: &Record) -> bool {
     !is_limited && (0..plan.rounds).all(|round| so_far.has_whole(round))
 }
 
-/// A hypervisor may give a machine more memory while it runs, or take some, so it remains the same
-/// machine with another size.
-fn without_memory(header: &Header) -> Header {
+/// The header without what changes by itself: a hypervisor gives a machine more memory while it
+/// runs, or takes some, and a service turns DAMON on and off. It remains the same machine, and each
+/// trial's evidence says how much of its file was in memory.
+fn lasting(header: &Header) -> Header {
     let mut header = header.clone();
     header.host.memory = None;
+    header.host.setup.damon = None;
     header.host.setup.nodes.iter_mut().for_each(|node| node.memory = None);
     header
 }
@@ -204,6 +206,7 @@ fn plans_apart(then: &Plan, now: &Plan) -> Vec<Apart> {
 mod tests {
     use super::*;
     use model::rank::Rank;
+    use model::setup::Node;
     use model::zoo;
 
     /// An interrupted record in a folder.
@@ -250,17 +253,33 @@ mod tests {
         check(&|now| now.plan.cases[0].case.io_mut().unwrap().size /= 2, "of 512MiB for 1m now");
         check(&|now| now.plan.cases[0].case.io_mut().unwrap().time *= 2, "for 2m now");
         check(&|now| now.plan.cases.clear(), "other cases: pread cold");
-        let mut grown = header.clone();
-        grown.host.memory = grown.host.memory.map(|bytes| bytes + (1 << 30));
-        grown.host.setup.nodes.iter_mut().for_each(|node| node.memory = None);
-        assert_ne!(&grown.host, &header.host);
-        interrupted.check(&grown, None).unwrap();
         check(&|now| now.host.name.push('x'), "host: ");
         check(&|now| now.host.os.push('x'), "OS: ");
         check(&|now| now.tool.version.push('x'), "version of ioassay: ");
         check(&|now| now.storage.as_mut().unwrap().directory.push("x"), "directory: ");
         check(&|now| now.storage.as_mut().unwrap().devices.clear(), "devices: ");
         check(&|now| now.storage.as_mut().unwrap().file_system.push('x'), "file system: ");
+    }
+
+    #[test]
+    fn what_changes_by_itself_differs_in_nothing() {
+        let mut then = cut();
+        let setup = &mut then.header.host.setup;
+        setup.damon = Some(false);
+        setup.nodes = vec![Node { number: 0, cpus: "0-1".to_string(), memory: Some(8 << 30) }];
+        let header = then.header.clone();
+        let (_folder, interrupted) = interrupted(then);
+        let interrupted = interrupted.unwrap();
+        let check = |change: &dyn Fn(&mut Header)| {
+            let mut now = header.clone();
+            change(&mut now);
+            assert_ne!(&now.host, &header.host);
+            interrupted.check(&now, None).unwrap();
+        };
+        check(&|now| now.host.memory = now.host.memory.map(|bytes| bytes + (1 << 30)));
+        check(&|now| now.host.setup.nodes[0].memory = Some(7 << 30));
+        check(&|now| now.host.setup.damon = Some(true));
+        check(&|now| now.host.setup.damon = None);
     }
 
     #[test]

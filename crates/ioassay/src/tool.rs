@@ -291,10 +291,11 @@ mod tests {
 
     #[test]
     fn its_processes_have_limits() {
-        // The limits apply only after it has started.
-        let limits = told("sleep 0.1; ulimit -d; ulimit -c").stdout.last();
+        // The limits apply only after it has started, one after the other.
+        let limited = "until [ $(ulimit -d) = 65536 ] && [ $(ulimit -c) = 0 ]; do sleep 0.01; done";
+        let limits = told(&format!("{limited}; ulimit -d; ulimit -c")).stdout.last();
         assert_eq!(limits, "65536\n0");
-        let greedy = told("sleep 0.1; head -c 200000000 /dev/zero | tail -n 1 | wc -c");
+        let greedy = told(&format!("{limited}; head -c 200000000 /dev/zero | tail -n 1 | wc -c"));
         assert_eq!(greedy.stdout.last(), "0", "{greedy:?}");
         assert_eq!(Limits::half_of(None), None);
         assert_eq!(Limits::half_of(Some(8 << 30)), Some(4 << 30));

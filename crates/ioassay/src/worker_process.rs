@@ -141,11 +141,17 @@ mod tests {
 
     const HELLO: &str = "echo hello protocol=2 name=fake version=1; ";
 
+    /// The patience for scripts that never end.
+    const SHORT: Duration = Duration::from_millis(300);
+
     /// The outcome of a job given to a shell script.
     fn check(script: &str) -> Result<Outcome, String> {
+        check_with(script, Duration::from_secs(60))
+    }
+
+    fn check_with(script: &str, patience: Duration) -> Result<Outcome, String> {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("{HELLO}{script}")]);
-        let patience = Duration::from_millis(300);
         let mut worker = WorkerProcess::start(command, &Stop::default(), patience)
             .map_err(|error| format!("{error:#}"))?;
         let case = Case::own(Work::Read(zoo::plain()));
@@ -176,8 +182,6 @@ mod tests {
         for (script, expected) in [
             ("read job; echo 'on fire' >&2; exit 3", "exit status: 3); its stderr: on fire"),
             ("read job; kill -9 $$", "signal: 9"),
-            ("read job; sleep 60", "sent nothing for 300ms"),
-            ("read job; echo ready; read go; sleep 60", "sent nothing for"),
             ("read job; echo ready; read go; while :; do echo span; done", "no 'thread'"),
             ("read job; head -c 100000 /dev/zero", "a line longer than 65536 bytes"),
             ("read job; echo dance", "an unknown verb"),
@@ -185,6 +189,10 @@ mod tests {
         ] {
             let error = check(script).expect_err(script);
             assert!(error.contains(expected), "'{script}' gave '{error}'");
+        }
+        for script in ["read job; sleep 600", "read job; echo ready; read go; sleep 600"] {
+            let error = check_with(script, SHORT).expect_err(script);
+            assert!(error.contains("sent nothing for"), "'{script}' gave '{error}'");
         }
     }
 
@@ -198,23 +206,25 @@ mod tests {
         assert!(began.elapsed() < Duration::from_secs(60));
     }
 
-    /// A worker whose worker sends the handshake and then runs `script`.
-    fn worker(script: &str) -> WorkerProcess {
+    /// A worker that sends the handshake and then runs `script`.
+    fn worker(script: &str, patience: Duration) -> Result<WorkerProcess> {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("{HELLO}{script}")]);
-        WorkerProcess::start(command, &Stop::default(), Duration::from_millis(300)).unwrap()
+        WorkerProcess::start(command, &Stop::default(), patience)
     }
 
     #[test]
     fn a_worker_that_does_not_read_is_given_up() {
-        let mut worker = worker("sleep 600");
+        // On a busy machine, a handshake may come too late.
+        let mut worker = (0..20).find_map(|_| worker("sleep 600", SHORT).ok()).unwrap();
         let error = (0..1_000_000).find_map(|_| worker.dismiss().err()).unwrap();
         assert_eq!(error, "the worker did not read its stdin for 300ms");
     }
 
     #[test]
     fn a_worker_that_floods_stderr_is_heard() {
-        let mut worker = worker("yes >&2 & read job; echo unavailable reason=no; sleep 600");
+        let script = "yes >&2 & read job; echo unavailable reason=no; sleep 600";
+        let mut worker = worker(script, Duration::from_secs(60)).unwrap();
         let case = Case::own(Work::Read(zoo::plain()));
         let job = Job { case, seed: 1, file: Some("/tmp/x".into()), source: None, shared: None };
         let reason = "no".to_string();
@@ -223,15 +233,16 @@ mod tests {
 
     #[test]
     fn a_stranger_is_not_listened_to() {
-        let start = |script: &str| {
+        let start = |script: &str, patience: Duration| {
             let mut command = Command::new("sh");
             command.args(["-c", script]);
-            let worker =
-                WorkerProcess::start(command, &Stop::default(), Duration::from_millis(300));
+            let worker = WorkerProcess::start(command, &Stop::default(), patience);
             format!("{:#}", worker.expect_err("it is no worker"))
         };
-        assert!(start("echo hello protocol=1 name=x version=1").contains("unexpected handshake"));
-        assert!(start("sleep 60").contains("sent nothing"));
-        assert!(start("exit 1").contains("the worker died"));
+        let long = Duration::from_secs(60);
+        let other = "echo hello protocol=1 name=x version=1";
+        assert!(start(other, long).contains("unexpected handshake"));
+        assert!(start("sleep 600", SHORT).contains("sent nothing"));
+        assert!(start("exit 1", long).contains("the worker died"));
     }
 }

@@ -61,6 +61,14 @@ pub(crate) fn agents(desk: &Desk) -> BTreeMap<String, u32> {
     agents
 }
 
+/// The agents of a run of which `record` is one, all of which have joined: most of its time is yet
+/// to come.
+pub(crate) fn joined(desk: &Desk, record: &str) -> BTreeMap<String, u32> {
+    let record = desk.record(record);
+    wait_for("a record", || record.exists().then_some(()));
+    agents(desk)
+}
+
 /// Checks that no agent of a desk is left.
 pub(crate) fn check_ended(desk: &Desk) {
     wait_for("the end of all agents", || agents(desk).is_empty().then_some(()));
@@ -149,9 +157,8 @@ pub(crate) fn check_secret(agent: u32) {
 fn one_command_starts_all_agents_and_the_port_is_closed_then() {
     let desk = desk("200ms", START);
     let running = desk.start("a,b,c", 3);
-    desk.wait_for_trial("3-c.jsonl");
+    let agents = joined(&desk, "3-c.jsonl");
     assert!(!listens(running.id()));
-    let agents = agents(&desk);
     assert_eq!(agents.len(), 3, "{agents:?}");
     check_secret(agents["b"]);
     check_whole(&desk, &running.output(), &["1-a.jsonl", "2-b.jsonl", "3-c.jsonl"]);
@@ -249,8 +256,9 @@ fn a_launcher_that_is_missing_is_named() {
 fn an_agent_that_connected_and_is_killed_is_lost_and_the_others_go_on() {
     let desk = desk("300ms", START);
     let running = desk.start("a,b,c", 3);
+    let started = joined(&desk, "2-b.jsonl");
     desk.wait_for_trial("2-b.jsonl");
-    send(agents(&desk)["b"], Signal::KILL);
+    send(started["b"], Signal::KILL);
     check_lost(&desk, running, "b", "the agent on b closed its connection");
 }
 
@@ -281,8 +289,7 @@ fn agents_that_connected_end_with_their_coordinator() {
         let desk = desk("60s", START);
         let running = desk.start("a,b", 5);
         let record = desk.record("2-b.jsonl");
-        wait_for("a record", || record.exists().then_some(()));
-        let started = agents(&desk);
+        let started = joined(&desk, "2-b.jsonl");
         assert_eq!(started.len(), 2);
         send(running.id(), signal);
         assert_eq!(running.output().status.code(), code);
@@ -302,9 +309,7 @@ fn agents_end_when_their_coordinator_is_silent() {
         let mut desk = desk;
         mark(&mut desk);
         let running = desk.start("a,b", 5);
-        let record = desk.record("2-b.jsonl");
-        wait_for("a record", || record.exists().then_some(()));
-        assert_eq!(agents(&desk).len(), 2);
+        assert_eq!(joined(&desk, "2-b.jsonl").len(), 2);
         send(running.id(), Signal::STOP);
         check_ended(&desk);
         send(running.id(), Signal::CONT);

@@ -8,7 +8,7 @@ question = "What do reads among writes cost?"
 size = "1MiB"
 rounds = 2
 invocations = 2
-time = "50ms"
+time = "10min"
 ceilings = false
 
 [view]
@@ -21,6 +21,8 @@ engine = ["pwrite", "uring"]
 cache = "direct"
 pattern = "random"
 block = "4KiB"
+# Enough of both kinds, however slow the disk is.
+ops = 100
 allocation = "overwrite"
 sync = ["none", "dsync"]
 read_share = 70
@@ -55,6 +57,7 @@ fn a_mix_is_verified_and_each_kind_has_its_figures() {
         let figure = |of: &str| case["mixed"][of]["median"].as_f64().expect("it has one");
         let all = case["iops"]["median"].as_f64().unwrap();
         let sum = figure("read_iops") + figure("write_iops");
+        // Of 100 operations, as good as always 55 to 85 read in each round, whatever the rates are.
         assert!((sum / all - 1.0).abs() < 0.2, "{sum} of {all}: medians of two rounds");
     }
 }

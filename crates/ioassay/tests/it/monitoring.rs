@@ -1,14 +1,13 @@
 //! Metrics, alerts, a dashboard and a timer, with the programs that they are for.
 
 use crate::documents::root;
-use crate::sandbox::{HANGS, PROGRAM, Sandbox, argument, skip, text, wait_for};
+use crate::sandbox::{PROGRAM, Sandbox, argument, skip, text, wait_for};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Instant;
 
 /// Where the files are.
 fn folder() -> PathBuf {
@@ -166,10 +165,11 @@ impl Drop for Server {
     }
 }
 
-/// The configuration of a Prometheus that collects often, with the alerts.
+/// The configuration of a Prometheus that collects often, with the alerts. It waits for an answer
+/// for no longer than the interval, so that is not as short as it could be.
 fn configuration(exporter: u16) -> String {
     format!(
-        "global: {{ scrape_interval: 200ms, evaluation_interval: 200ms }}\n\
+        "global: {{ scrape_interval: 1s, evaluation_interval: 200ms }}\n\
          rule_files: ['{}']\n\
          scrape_configs: [ {{ job_name: node, static_configs: \
          [ {{ targets: ['127.0.0.1:{exporter}'] }} ] }} ]\n",
@@ -198,14 +198,11 @@ fn prometheus_collects_a_run_by_node_exporter_and_loads_the_alerts() {
     let Some(prometheus) = Server::start(&sandbox, "prometheus", &data) else {
         return skip("Prometheus collects a run", "prometheus is missing");
     };
-    let begun = Instant::now();
     wait_for("a run in Prometheus", || prometheus.query("ioassay_run_info"));
-    assert!(begun.elapsed() < HANGS);
-    for query in queries() {
-        let found = prometheus.query(&query).unwrap_or_default();
-        // No figure of this run is about a case that is not valid.
-        let is_of_none = query.contains("void|failed");
-        assert!(!found.is_empty() || is_of_none, "{query} finds nothing");
+    // No figure of this run is about a case that is not valid.
+    for query in queries().iter().filter(|query| !query.contains("void|failed")) {
+        // An exporter that once answers too late has no metrics until the next time.
+        wait_for(query, || prometheus.query(query));
     }
     let rules = wait_for("the alerts", || {
         let rules: Value = serde_json::from_str(&prometheus.get("/api/v1/rules")?).ok()?;

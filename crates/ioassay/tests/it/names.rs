@@ -9,6 +9,8 @@ use crate::hosts::{Desk, is_possible};
 use crate::mounts::{PLAIN, Setup, is_root};
 use crate::sandbox::{Sandbox, text, wait_for};
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 /// Every call, in both kinds of directories.
@@ -27,6 +29,36 @@ sync = "fsync"
 
 /// What is wrong with names or the files of a run, whatever the machine does.
 const FAULTS: &[&str] = &["DigestMismatch", "BytesUnchecked", "FailedTrials"];
+
+/// The OS counts all names together, so a program that uses many disturbs single cases.
+const ATTEMPTS: u32 = 10;
+
+/// Measures until each requested case, which never has [`FAULTS`], has passed `check` once. A fault
+/// fails it each time.
+fn each_once(measure: impl Fn() -> Value, check: impl Fn(&Value)) {
+    let mut passed = BTreeSet::new();
+    for attempt in 1..=ATTEMPTS {
+        let report = measure();
+        let cases = asked(&report);
+        for case in &cases {
+            check_silent(case, FAULTS);
+            let id = case["id"].to_string();
+            if passed.contains(&id) {
+                continue;
+            }
+            if attempt == ATTEMPTS {
+                check(case);
+            }
+            if catch_unwind(AssertUnwindSafe(|| check(case))).is_ok() {
+                passed.insert(id);
+            }
+        }
+        if passed.len() == cases.len() {
+            return;
+        }
+        eprintln!("{} of {} cases passed, and are not tried again", passed.len(), cases.len());
+    }
+}
 
 /// The folders of runs, with what is in them.
 fn folders(sandbox: &Sandbox) -> Vec<String> {
@@ -65,21 +97,21 @@ fn what_served_names_on_a_disk() {
     let test = "what_served_names_on_a_disk";
     let Some(planted) = Planted::on_loop(test, "ext4", &PLAIN) else { return };
     let sandbox = &planted.sandbox;
-    tried(|| {
+    let measured = || {
         let _quiet = quiet();
         let _alone = alone_with_names();
         let report = measure(sandbox, plainly(sandbox), CALLS, &["."]);
         assert_eq!(report["storage"]["journal"], true, "{:#}", report["storage"]);
-        for case in asked(&report) {
-            check_silent(case, FAULTS);
-            check_silent(case, &["InodesHeld", "NotDurable", "NotWarm"]);
-            let changes = !["stat", "open", "readdir"].iter().any(|it| is_of(case, "call", it));
-            match (changes, is_of(case, "sync", "fsync")) {
-                (true, true) => check_served(case, "device"),
-                (true, false) => check_served(case, "page-cache"),
-                (false, _) if is_of(case, "call", "readdir") => check_served(case, "page-cache"),
-                (false, _) => check_served(case, "name-cache"),
-            }
+        report
+    };
+    each_once(measured, |case| {
+        check_silent(case, &["InodesHeld", "NotDurable", "NotWarm"]);
+        let changes = !["stat", "open", "readdir"].iter().any(|it| is_of(case, "call", it));
+        match (changes, is_of(case, "sync", "fsync")) {
+            (true, true) => check_served(case, "device"),
+            (true, false) => check_served(case, "page-cache"),
+            (false, _) if is_of(case, "call", "readdir") => check_served(case, "page-cache"),
+            (false, _) => check_served(case, "name-cache"),
         }
     });
     let off = Setup { mount: "nobarrier", ..PLAIN };
@@ -100,17 +132,17 @@ fn cold_names_were_in_no_cache() {
     let groups = "[[cases]]\ncall = [\"stat\", \"open\", \"rename\", \"unlink\"]\n\
                   cache = \"cold\"\n\
                   entries = 2000\n";
-    tried(|| {
+    let measured = || {
         let _alone = alone_with_names();
         let sandbox = Sandbox::new();
         let report = measure(&sandbox, plainly(&sandbox), groups, &["."]);
-        for case in asked(&report) {
-            check_silent(case, FAULTS);
-            check_silent(case, &["CacheLeak", "CountersUnseen"]);
-            assert!(case["names"]["brought_share"].as_f64().unwrap() > 0.9, "{case:#}");
-            assert_ne!(case["served_by"], "name-cache", "{case:#}");
-        }
         check_empty(&sandbox);
+        report
+    };
+    each_once(measured, |case| {
+        check_silent(case, &["CacheLeak", "CountersUnseen"]);
+        assert!(case["names"]["brought_share"].as_f64().unwrap() > 0.9, "{case:#}");
+        assert_ne!(case["served_by"], "name-cache", "{case:#}");
     });
 }
 

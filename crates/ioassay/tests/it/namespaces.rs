@@ -3,7 +3,7 @@
 //! `mpiexec.hydra` reaches hosts that have only names of their own.
 
 use crate::hosts::{Desk, is_possible, send};
-use crate::launchers::{agents, check_lost, check_questions, check_secret, check_whole, mark};
+use crate::launchers::{check_lost, check_questions, check_secret, check_whole, joined, mark};
 use crate::sandbox::{argument, skip, wait_for};
 use rustix::process::Signal;
 use std::net::TcpStream;
@@ -44,7 +44,7 @@ impl Net {
         for name in names {
             // Addresses for benchmarks (RFC 2544), four for each link.
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            let number = (std::process::id() % 4096) * 8 + count % 8;
+            let number = (std::process::id() % 512) * 64 + count % 64;
             let (high, low) = (number * 4 / 256, number * 4 % 256);
             let address =
                 |last: u32| format!("198.{}.{}.{}", 18 + high / 256, high % 256, low + last);
@@ -153,9 +153,9 @@ fn mpi(net: &Net, time: &str) -> Desk {
 /// Kills the agent of the second host: only that host is lost.
 fn check_one_killed(desk: &Desk) {
     let running = desk.start("h1,h2", 3);
-    desk.wait_for_trial("2-h2.jsonl");
-    let started = agents(desk);
+    let started = joined(desk, "2-h2.jsonl");
     check_secret(started["h2"]);
+    desk.wait_for_trial("2-h2.jsonl");
     send(started["h2"], Signal::KILL);
     check_lost(desk, running, "h2", "the agent on h2 closed its connection");
 }

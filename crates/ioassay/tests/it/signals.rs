@@ -127,7 +127,7 @@ fn holds_a_file(running: &Running, sandbox: &Sandbox) -> Option<()> {
 fn a_run_that_is_stopped_while_its_file_is_written_leaves_nothing_of_it() {
     for keep in [&["--keep"][..], &[]] {
         let sandbox = Sandbox::new();
-        let args = ["run", "page-latency", ".", "--size=256MiB", "--rounds=100", "--time=1h"];
+        let args = ["run", "page-latency", ".", "--size=256MiB", "--ops=0", "--time=1h"];
         let mut running = Running::start(&sandbox, &[&args[..], &["--cache=as-is"], keep].concat());
         wait_for("the test file", || holds_a_file(&running, &sandbox));
         running.send(Signal::INT);

@@ -74,7 +74,7 @@ impl Cluster {
              ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nMpiDefault=none\n\
              SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nReturnToService=2\n\
              SchedulerType=sched/builtin\nSlurmdParameters=config_overrides\nKillWait=10\n\
-             JobAcctGatherType=jobacct_gather/none\n\
+             JobAcctGatherType=jobacct_gather/none\nMessageTimeout=100\n\
              PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n",
             ports[0]
         );

@@ -1,5 +1,6 @@
 //! External tools as peers, through the adapter.
 
+use crate::honesty::plant::tried;
 use crate::sandbox::{PROGRAM, Sandbox, skip, text, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -41,19 +42,25 @@ fn evidence_stands_beside_the_figures_of_fio() {
     }
     let args = [&READS[..], &BOTH, &["--peer=fio", "--cache=warm,direct", "--size=64MiB", "."]];
     let args = args.concat();
-    let cases = cases_of(&sandbox, "fio", &args);
-    assert_eq!(cases.len(), 8, "two engines, caches and numbers of threads");
-    for case in &cases {
-        assert_eq!(case["n"], 2, "{case}");
-        let is_direct = case["case"]["cache"] == "direct";
-        let served = if is_direct { "device" } else { "page-cache" };
-        assert_eq!(case["served_by"], served, "{case}");
-        assert!(case["latency_ns"]["p50"].as_f64().unwrap() > 0.0, "{case}");
-        assert!(has(case, "BytesUnchecked") && case["digest_verified"].is_null(), "{case}");
-        let [bytes, read] =
-            ["bytes_per_trial", "device_bytes"].map(|key| case[key].as_f64().unwrap_or(0.0));
-        assert_eq!(read >= 0.99 * bytes, is_direct, "{case}");
-    }
+    // The OS may take a part of a warm file back.
+    tried(|| {
+        let cases = cases_of(&sandbox, "fio", &args);
+        assert_eq!(cases.len(), 8, "two engines, caches and numbers of threads");
+        cases.iter().for_each(check_evidence);
+    });
+}
+
+fn check_evidence(case: &Value) {
+    assert_eq!(case["n"], 2, "{case}");
+    let is_direct = case["case"]["cache"] == "direct";
+    let served = if is_direct { "device" } else { "page-cache" };
+    assert_eq!(case["served_by"], served, "{case}");
+    assert!(case["latency_ns"]["p50"].as_f64().unwrap() > 0.0, "{case}");
+    assert!(has(case, "BytesUnchecked") && case["digest_verified"].is_null(), "{case}");
+    // The device reads for others, too, also while a warm file is read.
+    let [bytes, read] =
+        ["bytes_per_trial", "device_bytes"].map(|key| case[key].as_f64().unwrap_or(0.0));
+    assert!(!is_direct || read >= 0.99 * bytes, "{case}");
 }
 
 #[test]
@@ -63,7 +70,7 @@ fn what_fio_writes_is_read_back_where_it_can_be_known() {
     if !is_there(test, "fio") {
         return;
     }
-    let recipe = "name = 'w'\nquestion = '?'\nsize = '64MiB'\ntime = '150ms'\nceilings = false\n\
+    let recipe = "name = 'w'\nquestion = '?'\nsize = '8MiB'\ntime = '150ms'\nceilings = false\n\
                   [[cases]]\nop = 'write'\npeer = 'fio'\nengine = 'pwrite'\nblock = '64KiB'\n\
                   allocation = 'overwrite'\nfill = ['zero', 'constant', 'random']\n\
                   sync = ['fsync', 'fdatasync']\nevery = 1\n";
@@ -197,8 +204,11 @@ fn dd_reads_and_tells_no_latency() {
     let sandbox = Sandbox::new();
     let mut args = vec!["read-methods", "--peer=dd", "--touch=none", "--engine=read"];
     args.extend(["--block=64KiB", "--threads=1", "--cache=warm", "--size=64MiB", "--time=50ms"]);
-    let cases = cases_of(&sandbox, "dd", &[&args[..], &["."]].concat());
-    let [case] = &cases[..] else { panic!("{cases:?}") };
-    assert_eq!((&case["n"], &case["served_by"]), (&2.into(), &"page-cache".into()), "{case}");
-    assert!(has(case, "BytesUnchecked") && case["latency_ns"]["p50"].is_null(), "{case}");
+    // The OS may take a part of a warm file back.
+    tried(|| {
+        let cases = cases_of(&sandbox, "dd", &[&args[..], &["."]].concat());
+        let [case] = &cases[..] else { panic!("{cases:?}") };
+        assert_eq!((&case["n"], &case["served_by"]), (&2.into(), &"page-cache".into()), "{case}");
+        assert!(has(case, "BytesUnchecked") && case["latency_ns"]["p50"].is_null(), "{case}");
+    });
 }

@@ -136,7 +136,10 @@ fn perform(act: &str, path: &Path) -> String {
         }
         "thread" => {
             #[expect(clippy::disallowed_methods, reason = "a test may panic")]
-            std::thread::spawn(|| burn(10)).join().unwrap();
+            let other = std::thread::spawn(|| burn(10));
+            // On a busy machine, it may end before it is waited for.
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            other.join().unwrap();
             "joined".to_string()
         }
         "memory" => witness::host(Vec::new()).memory_available.expect("it is told").to_string(),

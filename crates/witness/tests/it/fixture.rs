@@ -4,6 +4,7 @@ use model::content::{Content, ContentKind};
 use std::cell::RefCell;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -36,6 +37,15 @@ pub(crate) fn content(size: u64) -> Vec<u8> {
 /// Reports by name which test is skipped, and why.
 pub(crate) fn skip(test: &str, reason: &str) {
     eprintln!("skipped {test}: {reason}");
+}
+
+/// Runs a test of what is cached. If it fails, it runs again, at most twice: the OS may have taken
+/// memory back meanwhile. A fault fails it each time.
+pub(crate) fn tried(test: impl Fn()) {
+    let passes = || catch_unwind(AssertUnwindSafe(&test)).is_ok();
+    if !passes() && !passes() {
+        test();
+    }
 }
 
 /// Whether this is root; if not, reports that `test` needs it.

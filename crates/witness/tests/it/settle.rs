@@ -4,8 +4,8 @@ use std::fs::File;
 use std::time::Duration;
 use witness::{page_cache, settle, storage};
 
-/// Longer than any wait that ends by itself.
-const LIMIT: Duration = Duration::from_secs(30);
+/// Longer than any wait that ends by itself, also on a disk that others write to.
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// A file system on a device that nobody else writes to.
 fn mounted(test: &str) -> Option<(Mounted, Storage)> {
@@ -52,11 +52,13 @@ fn at_the_limit_it_is_told_that_nothing_is_proved() {
         return fixture::skip("a short limit", "temporary files are not on a block device");
     }
     let file = fixture::file(&directory.path().join("file"), 1 << 20);
-    // Proving calm takes 100 ms.
+    // Proving calm takes 100 ms, in which a busy machine may not let this run.
     for limit in [Duration::ZERO, Duration::from_millis(50)] {
         for file in [None, Some(&file)] {
             let settled = settle(&storage, file, limit);
-            assert!(!settled.quiet && settled.waited >= limit, "{limit:?}: {settled:?}");
+            let is_late = !limit.is_zero() && settled.waited >= Duration::from_millis(100);
+            assert!(settled.waited >= limit, "{limit:?}: {settled:?}");
+            assert!(!settled.quiet || is_late, "{limit:?}: {settled:?}");
             assert!(settled.in_flight.is_some() && settled.dirty.is_some(), "{settled:?}");
         }
     }

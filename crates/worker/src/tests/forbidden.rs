@@ -9,7 +9,9 @@ use model::case::{Cache, Case, Engine, Io, ReadWork, Submission, Work};
 use model::trial::{Job, Outcome};
 use model::zoo;
 use std::fs::File;
+use std::path::Path;
 use std::thread;
+use std::time::Duration;
 
 /// Makes the OS fail `calls` with EPERM, in this thread and those it starts.
 fn forbid(calls: &[c_long]) {
@@ -80,6 +82,25 @@ fn a_thread_that_cannot_be_started_is_a_failure() {
     );
 }
 
+/// Waits until the OS's polling thread for the ring of this thread has fallen asleep.
+fn until_asleep() {
+    let name = format!("iou-sqp-{}", rustix::thread::gettid().as_raw_nonzero());
+    let is_asleep = |task: &Path| {
+        let stat = std::fs::read_to_string(task.join("stat")).ok()?;
+        let (_, state) = stat.split_once(&format!("({name}) "))?;
+        Some(state.starts_with('S'))
+    };
+    for _ in 0..1_000 {
+        thread::sleep(Duration::from_millis(150));
+        let mut tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+        // Before Linux 5.12, it is no thread of this process.
+        if tasks.find_map(|task| is_asleep(&task.path())).unwrap_or(true) {
+            return;
+        }
+    }
+    panic!("{name} does not sleep");
+}
+
 /// Operations that were never submitted are not in flight.
 #[test]
 fn a_ring_that_can_no_longer_be_entered_is_given_back() {
@@ -88,8 +109,9 @@ fn a_ring_that_can_no_longer_be_entered_is_given_back() {
             let file = File::open("/proc/self/exe").unwrap();
             let mut buffer = vec![0u8; 4096];
             let Ok(mut ring) = Ring::new(8, submission, &[&file]) else { return };
-            // Give the OS's polling thread time to fall asleep.
-            thread::sleep(std::time::Duration::from_millis(150));
+            if submission == Submission::Sqpoll {
+                until_asleep();
+            }
             forbid(&[SYS_io_uring_enter]);
             for slot in 0..4 {
                 let entry = opcode::Read::new(types::Fixed(0), buffer.as_mut_ptr(), 4096).build();
