@@ -11,7 +11,7 @@ mod page;
 use crate::options::at_least;
 use crate::stage::{Circumstances, Stage};
 use crate::{document, install, programs};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use figure::Row;
 use model::random::Rng;
@@ -98,8 +98,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let shell = Shell::new()?;
     shell.change_dir(root);
     let stage = Stage::new(root, &options.directory, "bench")?;
-    // A peer that its recipe starts with `cargo run`.
-    programs::build(root, &["--package=worker", "--example=bare_pread"])?;
+    put_peers(root, &stage)?;
     let sections: Sections = toml::from_str(&fs::read_to_string(root.join(FOLDER).join(TABLE))?)?;
     let mut written = Vec::new();
     let is_asked = |title: &&str| options.only.is_none_or(|only| only == *title);
@@ -112,6 +111,24 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
         written.push((title, page::section(&circumstances, &method, &rows)));
     }
     document::rewrite(&root.join(DOCUMENT), &written)
+}
+
+/// The table of the benchmark's own peers and what it names, in [`FOLDER`].
+const PEERS: [&str; 2] = ["peers.toml", "chase.c"];
+
+/// The example that is a peer, and its package.
+const EXAMPLE: &str = "bare_pread";
+const PACKAGE: &str = "ioassay-worker";
+
+/// Puts the benchmark's own peers into the stage's folder.
+fn put_peers(root: &Path, stage: &Stage) -> Result<()> {
+    let target = [format!("--package={PACKAGE}"), format!("--example={EXAMPLE}")];
+    let built = programs::build(root, &target.each_ref().map(String::as_str))?;
+    let files = PEERS.map(|name| (root.join(FOLDER).join(name), name));
+    for (from, name) in files.into_iter().chain([(built, EXAMPLE)]) {
+        fs::copy(&from, stage.path(name)).with_context(|| from.display().to_string())?;
+    }
+    Ok(())
 }
 
 /// The table of sections, in [`FOLDER`].
@@ -137,7 +154,7 @@ fn measure(
     for Run { recipe, row } in &section.run {
         let recipe = folder.join(recipe).display().to_string();
         let is_of_files = fs::read_to_string(&recipe)?.contains("\nsize = ");
-        let judged = run_recipe(stage, options, &recipe, &folder.join("peers.toml"), is_of_files)?;
+        let judged = run_recipe(stage, options, &recipe, &stage.path(PEERS[0]), is_of_files)?;
         let peers = judged["peers"].as_array().into_iter().flatten();
         for version in peers.filter_map(|peer| peer["version"].as_str()) {
             if !circumstances.versions.iter().any(|known| known == version) {
