@@ -8,7 +8,9 @@ mod rows;
 mod solos;
 mod page;
 
+use crate::document::Purpose;
 use crate::options::at_least;
+use crate::programs::Build;
 use crate::stage::{Circumstances, Stage};
 use crate::{document, install, programs};
 use anyhow::{Context, Result};
@@ -97,7 +99,7 @@ fn size(text: &str) -> Result<String, ParseError> {
 pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let shell = Shell::new()?;
     shell.change_dir(root);
-    let stage = Stage::new(root, &options.directory, "bench")?;
+    let stage = Stage::new(root, &options.directory, "bench", Build::Release)?;
     put_peers(root, &stage)?;
     let sections: Sections = toml::from_str(&fs::read_to_string(root.join(FOLDER).join(TABLE))?)?;
     let mut written = Vec::new();
@@ -110,7 +112,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
         };
         written.push((title, page::section(&circumstances, &method, &rows)));
     }
-    document::rewrite(&root.join(DOCUMENT), &written)
+    document::rewrite(&root.join(DOCUMENT), &written, Purpose::Write)
 }
 
 /// The table of the benchmark's own peers and what it names, in [`FOLDER`].
@@ -123,7 +125,7 @@ const PACKAGE: &str = "ioassay-worker";
 /// Puts the benchmark's own peers into the stage's folder.
 fn put_peers(root: &Path, stage: &Stage) -> Result<()> {
     let target = [format!("--package={PACKAGE}"), format!("--example={EXAMPLE}")];
-    let built = programs::build(root, &target.each_ref().map(String::as_str))?;
+    let built = programs::build(root, Build::Release, &target.each_ref().map(String::as_str))?;
     let files = PEERS.map(|name| (root.join(FOLDER).join(name), name));
     for (from, name) in files.into_iter().chain([(built, EXAMPLE)]) {
         fs::copy(&from, stage.path(name)).with_context(|| from.display().to_string())?;

@@ -16,7 +16,9 @@ mod clean;
 mod stop;
 mod hold;
 
+use crate::document::Purpose;
 use crate::options::at_least;
+use crate::programs::Build;
 use crate::stage::{Circumstances, Stage};
 use crate::{document, install, programs};
 use anyhow::{Context, Result, ensure};
@@ -65,20 +67,24 @@ pub(crate) struct Options {
 /// If a program that all need is missing, or the user interrupted this. A fault that cannot be
 /// planted is not an error: the document reports it.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
-    let stage = Stage::new(root, &options.directory, "honesty")?;
+    let stage = Stage::new(root, &options.directory, "honesty", Build::Release)?;
     if let Some(n) = options.clean {
         let places = [Path::new(MEMORY), &options.directory];
         let tallies = places.map(|place| Ok((storage(&stage, place)?, survey(&stage, place, n)?)));
         let tallies: Vec<_> = tallies.into_iter().collect::<Result<_>>()?;
         let text = clean::section(&circumstances(root, &stage, &[])?, &tallies);
-        return document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[3], text)]);
+        return document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[3], text)], Purpose::Write);
     }
     if options.stop {
-        return document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[1], stop(root, &stage)?)]);
+        return document::rewrite(
+            &root.join(DOCUMENT),
+            &[(SECTIONS[1], stop(root, &stage)?)],
+            Purpose::Write,
+        );
     }
     if let Some(n) = options.hold {
         let text = hold::section(&stage, &circumstances(root, &stage, &[])?, n)?;
-        return document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[2], text)]);
+        return document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[2], text)], Purpose::Write);
     }
     let shell = Shell::new()?;
     shell.change_dir(root);
@@ -98,7 +104,11 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
         return Ok(());
     }
     let stop = stop(root, &stage)?;
-    document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[0], text), (SECTIONS[1], stop)])
+    document::rewrite(
+        &root.join(DOCUMENT),
+        &[(SECTIONS[0], text), (SECTIONS[1], stop)],
+        Purpose::Write,
+    )
 }
 
 /// The section on a stop under load.

@@ -9,9 +9,10 @@ mod image;
 mod guest;
 mod page;
 
+use crate::document::Purpose;
 use crate::generated;
 use crate::options::at_least;
-use crate::programs::{self, Interrupt};
+use crate::programs::{self, Build, Interrupt};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use guest::Booted;
@@ -61,10 +62,10 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let images = options.images(&chosen)?;
     let done = options.boot(root, &chosen, &images)?;
     if options.is_whole() {
-        let built = programs::build(root, &programs::IOASSAY)?;
+        let built = programs::build(root, Build::Release, &programs::IOASSAY)?;
         let version = programs::own_version(root, &built)?;
         let text = page::rows(&chosen, &done, &programs::date(root)?, &version);
-        generated::write(&root.join(DOCUMENT), "rows", &text)?;
+        generated::put(&root.join(DOCUMENT), "rows", &text, Purpose::Write)?;
     }
     judge(&chosen, &done)
 }
@@ -145,8 +146,8 @@ impl Options {
             kernel::named(&machine.kernel).is_some_and(|kernel| kernel.arch == Arch::Arm64)
         };
         // The tests' debug build already exists, and an emulated machine runs it in the same time.
-        let release = if self.is_whole() { &["--release"][..] } else { &[] };
-        let target = [release, &programs::IOASSAY].concat();
+        let build = if self.is_whole() { Build::Release } else { Build::Tests };
+        let target = [build.options(), &programs::IOASSAY].concat();
         let arm64 = machines.iter().any(is_arm).then(|| programs::build_for_arm(root, &target));
         let built = programs::build_with(root, &target)?;
         let amd64 = self.folder.join("ioassay");
