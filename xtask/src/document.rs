@@ -123,7 +123,7 @@ pub(crate) fn describe(facts: &Value) -> String {
 }
 
 #[cfg(test)]
-pub(crate) use tests::{check_sections, rows};
+pub(crate) use tests::{check_sections, rows, section};
 
 #[cfg(test)]
 mod tests {
@@ -136,6 +136,14 @@ mod tests {
         for title in titles {
             assert!(with_section(&document, title, "").is_ok(), "{path}: {title}");
         }
+    }
+
+    /// The text of a section of the document at `path`, relative to the workspace.
+    #[track_caller]
+    pub(crate) fn section(path: &str, title: &str) -> String {
+        let document = fs::read_to_string(crate::root().join(path)).expect("it is ours");
+        let [_, text, _] = split(&document, title).expect("it has the section");
+        text.to_owned()
     }
 
     /// The first cell of each row of the tables in `text`.

@@ -16,6 +16,10 @@ impl Extent {
     /// The least that still fails if the command would. Its figures mean nothing.
     pub(crate) const SMOKE: Extent = Extent { is_smoke: true };
 
+    pub(crate) fn is_smoke(self) -> bool {
+        self.is_smoke
+    }
+
     /// The first for the whole, the second for the least.
     pub(crate) fn pick<T>(self, whole: T, least: T) -> T {
         if self.is_smoke { least } else { whole }
