@@ -1,6 +1,6 @@
 //! Everything that writes documents, in its smoke form: so it cannot stop working unseen.
 
-use crate::{gates, honesty, repeat, shown};
+use crate::{bench, gates, honesty, repeat, shown};
 use anyhow::{Result, ensure};
 use std::path::Path;
 use std::time::Instant;
@@ -8,11 +8,12 @@ use std::time::Instant;
 /// A command, and its smoke form.
 type Form = (&'static str, fn(&Path) -> Result<()>);
 
-const FORMS: [Form; 4] = [
+const FORMS: [Form; 5] = [
     ("show", shown::smoke),
     ("gates", gates::smoke),
     ("repeat", repeat::smoke),
     ("honesty", honesty::smoke),
+    ("bench", bench::smoke),
 ];
 
 /// Runs all forms in the workspace at `root`, also after one that fails.
