@@ -148,14 +148,13 @@ fn fault(row: &Row) -> Option<String> {
 /// The table of the benchmark's own peers and what it names, in [`FOLDER`].
 const PEERS: [&str; 2] = ["peers.toml", "chase.c"];
 
-/// The example that is a peer, and its package.
+/// The example that is a peer.
 const EXAMPLE: &str = "bare_pread";
-const PACKAGE: &str = "ioassay-worker";
 
 /// Puts the benchmark's own peers into the stage's folder.
 fn put_peers(root: &Path, stage: &Stage, extent: Extent) -> Result<()> {
-    let target = [format!("--package={PACKAGE}"), format!("--example={EXAMPLE}")];
-    let built = programs::build(root, extent.build(), &target.each_ref().map(String::as_str))?;
+    // Of the whole workspace: it is then built like all examples are for the tests.
+    let built = programs::build(root, extent.build(), &["--workspace", "--example", EXAMPLE])?;
     let files = PEERS.map(|name| (root.join(FOLDER).join(name), name));
     for (from, name) in files.into_iter().chain([(built, EXAMPLE)]) {
         fs::copy(&from, stage.path(name)).with_context(|| from.display().to_string())?;

@@ -223,11 +223,10 @@ fn storage(stage: &Stage, directory: &Path) -> Result<String> {
 }
 
 /// A survey without a fault, and the same with less work, for which `survey` has no options.
-const SURVEY: [&str; 3] = ["survey", "--quick", "--json"];
-const SMALL_SURVEY: [&str; 8] = [
+const SURVEY: [&str; 2] = ["survey", "--quick"];
+const SMALL_SURVEY: [&str; 7] = [
     "run",
     "survey",
-    "--json",
     "--rounds=1",
     "--no-ceilings",
     "--time=5ms",
@@ -244,7 +243,7 @@ fn survey(stage: &Stage, directory: &Path, n: usize, extent: Extent) -> Result<T
     if extent.is_smoke() {
         stage.ioassay(&[&SURVEY[..], &["--dry-run", &place]].concat())?;
     }
-    let words = [extent.pick(&SURVEY[..], &SMALL_SURVEY), &[&place]].concat();
+    let words = [extent.pick(&SURVEY[..], &SMALL_SURVEY), &["--json", &place]].concat();
     let mut surveys = Vec::new();
     for i in 0..n {
         println!("survey {} of {n} in '{place}'", i + 1);
