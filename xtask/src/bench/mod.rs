@@ -84,8 +84,8 @@ pub(crate) struct Options {
     extent: Extent,
 }
 
-/// Of the smoke form: the time of a trial, and the sizes of files and arrays. fio needs as much time,
-/// and also where it reads or writes a whole file.
+/// Of the smoke form: the time of a trial, and the sizes of files and arrays. fio needs as much
+/// time, and also where it reads or writes a whole file.
 const TIME: &str = "100ms";
 const FILE: &str = "128MiB";
 const ARRAYS: &str = "32MiB";

@@ -157,7 +157,7 @@ impl Asked {
         if is_missing || is_own { Absent::Here(reason) } else { Absent::Anywhere(reason) }
     }
 
-    /// Why two cases have no such figure, in words: unless it is null, the report has no such field.
+    /// Why two cases have no such figure: it is null, or the report has no such field.
     fn lacks(&self, cases: [&Value; 2], reason: &str) -> Absent {
         let reason = format!("{reason}: {}", self.of.key());
         match cases.iter().all(|case| case.get(self.of.key()).is_some()) {
@@ -275,7 +275,10 @@ mod tests {
     fn run(verdict: &str) -> Value {
         let cases = [case("a", "rust", 20.0, "sound"), case("b", "fio", 10.0, verdict)];
         let compared = json!({ "case": "b", "base": "a", "ratio": 0.5, "low": 0.4, "high": 0.8 });
-        let skip = |peer: &str, reason: &str| json!({ "case": { "peer": peer, "engine": "uring" }, "reason": reason });
+        let skip = |peer: &str, reason: &str| {
+            let case = json!({ "peer": peer, "engine": "uring" });
+            json!({ "case": case, "reason": reason })
+        };
         let skips = [
             skip("dd", "the peer dd has no engine uring"),
             skip("sysbench", "the peer sysbench: sysbench is not on the PATH: install sysbench"),

@@ -180,8 +180,8 @@ fn faults(root: &Path, stage: &Stage, options: &Options) -> Result<String> {
     Ok(page::faults(&circumstances(root, stage, &versions)?, &all))
 }
 
-/// Plants each of `faults`. In the smoke form, all that goes wrong is an error, except for what this
-/// machine cannot have.
+/// Plants each of `faults`. In the smoke form, all that goes wrong is an error, except for what
+/// this machine cannot have.
 fn play_all<'a>(stage: &Stage, faults: &[&'a Fault], extent: Extent) -> Result<Vec<Played<'a>>> {
     fs::write(stage.path("write.toml"), scene::WRITE_RECIPE)?;
     let (mut all, mut wrong) = (Vec::new(), Vec::new());

@@ -11,7 +11,7 @@ use std::process::Output;
 pub(super) struct Said {
     /// Its figure.
     pub(super) headline: String,
-    /// Whether it measured: of ioassay, whether there is a report on the case, also without a figure.
+    /// Whether it measured: of ioassay, whether it reports on the case, also without a figure.
     pub(super) is_answer: bool,
     /// Other output that bears on the fault but is not a warning.
     pub(super) beside: Option<String>,
