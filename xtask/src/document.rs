@@ -1,6 +1,6 @@
 //! Documents that commands write: a section at a time, in Markdown.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
@@ -9,31 +9,63 @@ use std::path::Path;
 /// Line width of paragraphs.
 const COLUMNS: usize = 100;
 
-/// Rewrites the sections of these titles, with their new texts, in the document at `path`.
+/// What to do with the new text of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Write it.
+    Write,
+    /// Nothing: that it can be made is all that matters.
+    Try,
+    /// Fail if the document has another one.
+    Compare,
+}
+
+/// Replaces the sections of these titles by their new texts in the document at `path`.
 ///
 /// # Errors
 /// If the document lacks one of them.
-pub(crate) fn rewrite(path: &Path, sections: &[(&str, String)]) -> Result<()> {
+pub(crate) fn rewrite(path: &Path, sections: &[(&str, String)], purpose: Purpose) -> Result<()> {
     let mut document = fs::read_to_string(path).with_context(|| path.display().to_string())?;
     for (title, text) in sections {
         document = with_section(&document, title, text)?;
     }
-    write(path, &document)
+    put(path, &document, purpose)
 }
 
 /// `document` with `text` in the section of this title.
 fn with_section(document: &str, title: &str, text: &str) -> Result<String> {
-    let heading = format!("\n## {title}\n");
-    let found = document.split_once(&heading);
-    let (before, after) = found.with_context(|| format!("the document has no '## {title}'"))?;
-    let rest = after.find("\n## ").map_or("", |next| &after[next..]);
-    Ok(format!("{before}{heading}\n{}\n{rest}", text.trim()))
+    let [before, _, rest] = split(document, title)?;
+    Ok(format!("{before}\n{}\n{rest}", text.trim()))
 }
 
-/// Writes a file and reports its path.
-pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).with_context(|| path.display().to_string())?;
-    println!("wrote {}", path.display());
+/// What precedes the text of a section, that text, and what follows it.
+fn split<'a>(document: &'a str, title: &str) -> Result<[&'a str; 3]> {
+    let heading = format!("\n## {title}\n");
+    let found = document.find(&heading);
+    let found = found.with_context(|| format!("the document has no '## {title}'"))?;
+    let (before, after) = document.split_at(found + heading.len());
+    let (text, rest) = after.split_at(after.find("\n## ").unwrap_or(after.len()));
+    Ok([before, text, rest])
+}
+
+/// Does with the new text of the file at `path` what it is for, and reports what that was.
+///
+/// # Errors
+/// If it cannot be written, or is to be compared and differs.
+pub(crate) fn put(path: &Path, text: &str, purpose: Purpose) -> Result<()> {
+    let shown = path.display();
+    match purpose {
+        Purpose::Write => {
+            fs::write(path, text).with_context(|| shown.to_string())?;
+            println!("wrote {shown}");
+        }
+        Purpose::Try => println!("did not write {shown}"),
+        Purpose::Compare => {
+            let old = fs::read_to_string(path).with_context(|| shown.to_string())?;
+            ensure!(old == text, "{shown} differs from what its command writes today");
+            println!("{shown} is up to date");
+        }
+    }
     Ok(())
 }
 
@@ -91,7 +123,7 @@ pub(crate) fn describe(facts: &Value) -> String {
 }
 
 #[cfg(test)]
-pub(crate) use tests::check_sections;
+pub(crate) use tests::{check_sections, rows, section};
 
 #[cfg(test)]
 mod tests {
@@ -104,6 +136,41 @@ mod tests {
         for title in titles {
             assert!(with_section(&document, title, "").is_ok(), "{path}: {title}");
         }
+    }
+
+    /// The text of a section of the document at `path`, relative to the workspace.
+    #[track_caller]
+    pub(crate) fn section(path: &str, title: &str) -> String {
+        let document = fs::read_to_string(crate::root().join(path)).expect("it is ours");
+        let [_, text, _] = split(&document, title).expect("it has the section");
+        text.to_owned()
+    }
+
+    /// The first cell of each row of the tables in `text`.
+    pub(crate) fn rows(text: &str) -> Vec<&str> {
+        let lines: Vec<&str> = text.lines().collect();
+        let is_rule = |line: &str| line.starts_with("|---");
+        let is_head = |at: usize| lines.get(at + 1).is_some_and(|next| is_rule(next));
+        let rows = lines.iter().enumerate().filter(|(at, line)| !is_head(*at) && !is_rule(line));
+        rows.filter_map(|(_, line)| line.strip_prefix("| ")?.split(" | ").next()).collect()
+    }
+
+    #[test]
+    fn a_row_is_known_by_its_first_cell() {
+        let table = "text\n\n| a | b |\n|---|---|\n| c d | e |\n| f | |\n\n| g |\n";
+        assert_eq!(rows(table), ["c d", "f", "g |"]);
+    }
+
+    #[test]
+    fn a_text_is_written_or_compared_or_only_made() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.md");
+        fs::write(&path, "old").expect("it is a new file");
+        put(&path, "new", Purpose::Try).expect("nothing can go wrong");
+        put(&path, "old", Purpose::Compare).expect("it is the same");
+        assert!(put(&path, "new", Purpose::Compare).is_err());
+        put(&path, "new", Purpose::Write).expect("it can be written");
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "new");
     }
 
     #[test]

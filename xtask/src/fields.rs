@@ -1,8 +1,8 @@
 //! docs/fields.md: every field of the JSON, from its schema.
 
+use crate::document::{self, Purpose};
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
-use std::fs;
 use std::path::Path;
 
 /// The page.
@@ -16,9 +16,9 @@ Every field that `--json` of `run`, `survey` and `report` prints, from the schem
 null, empty or absent if its value is unknown. `cargo xtask show` writes this page.
 ";
 
-/// Writes the page in the workspace at `root`.
-pub(crate) fn write(root: &Path) -> Result<()> {
-    fs::write(root.join(PAGE), page()?).with_context(|| format!("failed to write {PAGE}"))
+/// Makes the page of the workspace at `root`.
+pub(crate) fn put(root: &Path, purpose: Purpose) -> Result<()> {
+    document::put(&root.join(PAGE), &page()?, purpose)
 }
 
 /// The page: the whole, then each kind of object by name.
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn every_field_is_documented() {
         let page = page().expect("the schema is whole");
-        let kept = fs::read_to_string(crate::root().join(PAGE)).expect("it is there");
+        let kept = std::fs::read_to_string(crate::root().join(PAGE)).expect("it is there");
         assert!(kept == page, "{PAGE} is not that of the schema: cargo xtask show");
     }
 

@@ -1,17 +1,17 @@
 //! Generated parts of a document: the text between `<!-- NAME -->` and `<!-- end NAME -->`.
 
-use crate::document;
+use crate::document::{self, Purpose};
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
 
-/// Replaces the part `name` of the document at `path` by `text`.
+/// Replaces the part `name` by `text` in the document at `path`.
 ///
 /// # Errors
 /// If either marker is missing.
-pub(crate) fn write(path: &Path, name: &str, text: &str) -> Result<()> {
+pub(crate) fn put(path: &Path, name: &str, text: &str, purpose: Purpose) -> Result<()> {
     let old = fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    document::write(path, &replace(&old, name, text)?)
+    document::put(path, &replace(&old, name, text)?, purpose)
 }
 
 fn replace(document: &str, name: &str, text: &str) -> Result<String> {

@@ -13,6 +13,7 @@ mod programs;
 mod python;
 mod audit;
 mod document;
+mod extent;
 mod generated;
 mod stage;
 mod fields;
@@ -24,10 +25,11 @@ mod lab;
 mod crates;
 mod dist;
 mod disturbed;
-mod test;
 mod bench;
 mod honesty;
 mod repeat;
+mod smoke;
+mod test;
 
 use anyhow::Result;
 use clap::Parser;
@@ -100,8 +102,9 @@ enum Chore {
     Dist(dist::Options),
     /// Rewrite the output and the pictures of records/ in the documents, and docs/fields.md
     ///
-    /// They are made with today's `ioassay report`, and from its schema.
-    Show,
+    /// They are made with today's `ioassay report`, and from its schema. With --smoke, it only
+    /// compares them.
+    Show(extent::Extent),
 }
 
 fn main() -> ExitCode {
@@ -130,7 +133,7 @@ impl Chore {
             Chore::Crates { whole: true } => crates::try_to_publish(root()),
             Chore::Crates { whole: false } => crates::check(&Shell::new()?, root()),
             Chore::Dist(options) => dist::run(root(), options),
-            Chore::Show => shown::run(root()),
+            Chore::Show(extent) => shown::run(root(), *extent),
             Chore::Gates(options) => gates::run(root(), options),
             Chore::Repeat(options) => repeat::run(root(), options),
         }

@@ -63,15 +63,34 @@ pub(crate) fn own_cargo() -> OsString {
 /// Cargo's options that select ioassay.
 pub(crate) const IOASSAY: [&str; 2] = ["--package=ioassay", "--bin=ioassay"];
 
-/// Builds ioassay in release mode and returns its path.
-pub(crate) fn ioassay(root: &Path) -> Result<PathBuf> {
-    println!("building");
-    build(root, &IOASSAY)
+/// Which build of a program to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Build {
+    /// The one that users get, and that is measured.
+    Release,
+    /// The one that the tests have made.
+    Tests,
 }
 
-/// Builds `target` in release mode and returns the executable's path.
-pub(crate) fn build(root: &Path, target: &[&str]) -> Result<PathBuf> {
-    build_with(root, &[&["--release"], target].concat())
+impl Build {
+    /// Cargo's options that select it.
+    pub(crate) fn options(self) -> &'static [&'static str] {
+        match self {
+            Build::Release => &["--release"],
+            Build::Tests => &[],
+        }
+    }
+}
+
+/// Builds ioassay and returns its path.
+pub(crate) fn ioassay(root: &Path, build: Build) -> Result<PathBuf> {
+    println!("building");
+    self::build(root, build, &IOASSAY)
+}
+
+/// Builds `target` and returns the executable's path.
+pub(crate) fn build(root: &Path, build: Build, target: &[&str]) -> Result<PathBuf> {
+    build_with(root, &[build.options(), target].concat())
 }
 
 /// The target of [`build_for_arm`].

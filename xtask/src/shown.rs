@@ -1,6 +1,8 @@
 //! Rewrites the output and pictures of records in the documents, using the current `ioassay
 //! report`.
 
+use crate::document::Purpose;
+use crate::extent::Extent;
 use crate::{document, fields, programs};
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -40,13 +42,15 @@ const FOLDER: &str = "docs/pictures";
 /// What surrounds a picture's rules for dark pages.
 const DARK: [&str; 2] = ["@media screen and (prefers-color-scheme:dark){\n", "\n}\n"];
 
-/// Rewrites the output and pictures in the documents at `root`.
+/// Rewrites the output and pictures in the documents at `root`. The smoke form compares them: they
+/// are the same whenever they are made.
 ///
 /// # Errors
-/// If a record cannot be read, or a block is missing.
-pub(crate) fn run(root: &Path) -> Result<()> {
-    fields::write(root)?;
-    let program = programs::ioassay(root)?;
+/// If a record cannot be read, a block is missing, or a document that is compared differs.
+pub(crate) fn run(root: &Path, extent: Extent) -> Result<()> {
+    let purpose = extent.pick(Purpose::Write, Purpose::Compare);
+    fields::put(root, purpose)?;
+    let program = programs::ioassay(root, extent.build())?;
     let report = |record: &str, columns: u16, options: &[&str]| {
         let mut command = Command::new(&program);
         command.env("COLUMNS", columns.to_string());
@@ -57,14 +61,22 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         let old = fs::read_to_string(root.join(name)).context(name)?;
         let new =
             with_blocks(&old, &|record, columns| report(record, columns, &[])).context(name)?;
-        document::write(&root.join(name), &new)?;
+        document::put(&root.join(name), &new, purpose)?;
     }
     for (name, record) in PICTURES {
         let [light, dark] = schemes(&report(record, 120, &["--svg", name])?).context(name)?;
-        document::write(&root.join(format!("{FOLDER}/{name}-light.svg")), &light)?;
-        document::write(&root.join(format!("{FOLDER}/{name}-dark.svg")), &dark)?;
+        document::put(&root.join(format!("{FOLDER}/{name}-light.svg")), &light, purpose)?;
+        document::put(&root.join(format!("{FOLDER}/{name}-dark.svg")), &dark, purpose)?;
     }
     Ok(())
+}
+
+/// Compares all documents.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn smoke(root: &Path) -> Result<()> {
+    run(root, Extent::SMOKE)
 }
 
 /// `document` with the current report in each block.

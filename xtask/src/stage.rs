@@ -1,7 +1,7 @@
-//! The release build of ioassay, a folder for what it writes, and where and when it ran.
+//! A build of ioassay, a folder for what it writes, and where and when it ran.
 
 use crate::document::describe;
-use crate::programs::{self, Interrupt};
+use crate::programs::{self, Build, Interrupt};
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::fs;
@@ -19,10 +19,10 @@ pub(crate) struct Stage {
 
 impl Stage {
     /// Builds ioassay and creates a folder for `chore` below `directory`.
-    pub(crate) fn new(root: &Path, directory: &Path, chore: &str) -> Result<Stage> {
+    pub(crate) fn new(root: &Path, directory: &Path, chore: &str, build: Build) -> Result<Stage> {
         let interrupt = Interrupt::watch()?;
         fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
-        let ioassay = programs::ioassay(root)?;
+        let ioassay = programs::ioassay(root, build)?;
         let prefix = format!("ioassay-{chore}-");
         let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(directory);
         let folder = folder.with_context(|| format!("a folder in '{}'", directory.display()))?;

@@ -5,7 +5,7 @@
 //! printed.
 
 use crate::programs::cargo;
-use crate::{audit, crates, disturbed, fuzz, install, lab, simulate, tidy};
+use crate::{audit, crates, disturbed, fuzz, install, lab, simulate, smoke, tidy};
 use anyhow::{Result, ensure};
 use std::env;
 use std::path::Path;
@@ -45,7 +45,7 @@ use Action::{Component, Own};
 
 const LINTS: &str = "clippy --quiet --workspace --all-targets -- -D warnings";
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     ("packages", Own(|shell, _| install::run(shell))),
     ("format", Component("rustfmt", "fmt --all --check")),
     ("style", Own(|_, root| tidy::run(root))),
@@ -56,6 +56,7 @@ const STEPS: [Step; 11] = [
     ("tests", Own(|_, root| disturbed::run(root))),
     ("fuzz", Own(|_, root| fuzz::run(root, &fuzz::Options::default()))),
     ("audit", Own(|_, root| audit::test(root))),
+    ("documents", Own(|_, root| smoke::run(root))),
     ("laboratory", Own(|_, root| lab::check(root))),
 ];
 

@@ -76,6 +76,23 @@ pub(super) struct Figure {
     pub(super) interval: Option<(f64, f64)>,
 }
 
+/// Why a row has no figure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Absent {
+    /// This machine lacks something, or was disturbed.
+    Here(String),
+    /// The row, its recipe or its peer is wrong, so it has no figure anywhere.
+    Anywhere(String),
+}
+
+impl Absent {
+    pub(super) fn reason(&self) -> &str {
+        match self {
+            Absent::Here(reason) | Absent::Anywhere(reason) => reason,
+        }
+    }
+}
+
 /// A row.
 #[derive(Debug)]
 pub(super) struct Row {
@@ -84,9 +101,8 @@ pub(super) struct Row {
     pub(super) ours: String,
     /// The peer and its figure; a dash without a peer.
     pub(super) theirs: String,
-    /// The value that the target applies to: the ratio, or ioassay's figure. Otherwise the reason
-    /// why it is missing.
-    pub(super) figure: Result<Figure, String>,
+    /// The value that the target applies to: the ratio, or ioassay's figure.
+    pub(super) figure: Result<Figure, Absent>,
     pub(super) unit: Unit,
     pub(super) goal: Goal,
     /// Why the target is hard to meet.
@@ -124,7 +140,7 @@ impl Row {
             Ok(Figure { median, interval: Some((low, high)) }) => {
                 format!("{} [{}, {}]", show(*median), show(*low), show(*high))
             }
-            Err(reason) => reason.clone(),
+            Err(absent) => absent.reason().to_owned(),
         }
     }
 
@@ -167,7 +183,8 @@ mod tests {
         assert_eq!(row(Some(2.4), None).goal.distance(1.2), 0.5);
         assert_eq!(row(None, Some(1.0)).target(), "≤ 1.00");
         assert_eq!(row(None, None).show(), "1.20 [0.90, 1.40]");
-        let absent = Row { figure: Err("fio is missing".to_owned()), ..row(None, None) };
+        let absent =
+            Row { figure: Err(Absent::Here("fio is missing".to_owned())), ..row(None, None) };
         assert!(!absent.is_met() && absent.show() == "fio is missing");
     }
 

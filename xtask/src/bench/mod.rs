@@ -8,12 +8,13 @@ mod rows;
 mod solos;
 mod page;
 
+use crate::extent::Extent;
 use crate::options::at_least;
 use crate::stage::{Circumstances, Stage};
 use crate::{document, install, programs};
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use clap::Args;
-use figure::Row;
+use figure::{Absent, Row};
 use model::random::Rng;
 use model::units::{self, ParseError};
 use rows::Asked;
@@ -71,14 +72,23 @@ pub(crate) struct Options {
     only: Option<&'static str>,
     /// Number of rounds; with fewer than 6, there is no interval
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = at_least::<ROUNDS_MIN>)]
+    #[arg(conflicts_with = "is_smoke")]
     rounds: usize,
     /// The directory for test files
     #[arg(long = "dir", value_name = "DIR", default_value_os_t = crate::target())]
     directory: PathBuf,
     /// Size of all files, instead of 1 or 2 GiB as the recipes say
-    #[arg(long, value_parser = size)]
+    #[arg(long, value_parser = size, conflicts_with = "is_smoke")]
     size: Option<String>,
+    #[command(flatten)]
+    extent: Extent,
 }
+
+/// Of the smoke form: the time of a trial, and the sizes of files and arrays. fio needs as much
+/// time, and also where it reads or writes a whole file.
+const TIME: &str = "100ms";
+const FILE: &str = "128MiB";
+const ARRAYS: &str = "32MiB";
 
 /// The title of the section with this name.
 fn title(name: &str) -> Result<&'static str, &'static str> {
@@ -93,15 +103,16 @@ fn size(text: &str) -> Result<String, ParseError> {
 /// Runs the benchmarks from the workspace at `root` and writes the document.
 ///
 /// # Errors
-/// If something could not be measured. A missed target is not an error: the document reports it.
+/// If something could not be measured, or a row is wrong, so that no run has a figure for it. A
+/// missed target is not an error: the document reports it.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let shell = Shell::new()?;
     shell.change_dir(root);
-    let stage = Stage::new(root, &options.directory, "bench")?;
-    // A peer that its recipe starts with `cargo run`.
-    programs::build(root, &["--package=worker", "--example=bare_pread"])?;
+    let extent = options.extent;
+    let stage = Stage::new(root, &options.directory, "bench", extent.build())?;
+    put_peers(root, &stage, extent)?;
     let sections: Sections = toml::from_str(&fs::read_to_string(root.join(FOLDER).join(TABLE))?)?;
-    let mut written = Vec::new();
+    let (mut written, mut wrong) = (Vec::new(), Vec::new());
     let is_asked = |title: &&str| options.only.is_none_or(|only| only == *title);
     for title in page::SECTIONS.into_iter().filter(is_asked) {
         let mut circumstances = stage.circumstances(root)?;
@@ -109,9 +120,46 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
             Some(section) => measure(section, options, &shell, &stage, &mut circumstances)?,
             None => program(&stage, options)?,
         };
+        wrong.extend(rows.iter().filter_map(fault));
         written.push((title, page::section(&circumstances, &method, &rows)));
     }
-    document::rewrite(&root.join(DOCUMENT), &written)
+    document::rewrite(&root.join(DOCUMENT), &written, extent.purpose())?;
+    ensure!(wrong.is_empty(), "rows that no run can have:\n{}", wrong.join("\n"));
+    Ok(())
+}
+
+/// Tries each recipe, with one round of short trials of small files.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn smoke(root: &Path) -> Result<()> {
+    let (rounds, directory, extent) = (ROUNDS_MIN, crate::target(), Extent::SMOKE);
+    run(root, &Options { only: None, rounds, directory, size: None, extent })
+}
+
+/// What is wrong with a row.
+fn fault(row: &Row) -> Option<String> {
+    match &row.figure {
+        Err(Absent::Anywhere(reason)) => Some(format!("{}: {reason}", row.name)),
+        Ok(_) | Err(Absent::Here(_)) => None,
+    }
+}
+
+/// The table of the benchmark's own peers and what it names, in [`FOLDER`].
+const PEERS: [&str; 2] = ["peers.toml", "chase.c"];
+
+/// The example that is a peer.
+const EXAMPLE: &str = "bare_pread";
+
+/// Puts the benchmark's own peers into the stage's folder.
+fn put_peers(root: &Path, stage: &Stage, extent: Extent) -> Result<()> {
+    // Of the whole workspace: it is then built like all examples are for the tests.
+    let built = programs::build(root, extent.build(), &["--workspace", "--example", EXAMPLE])?;
+    let files = PEERS.map(|name| (root.join(FOLDER).join(name), name));
+    for (from, name) in files.into_iter().chain([(built, EXAMPLE)]) {
+        fs::copy(&from, stage.path(name)).with_context(|| from.display().to_string())?;
+    }
+    Ok(())
 }
 
 /// The table of sections, in [`FOLDER`].
@@ -135,9 +183,7 @@ fn measure(
     let method = format!("{} {} rounds.", section.method.trim(), options.rounds);
     let mut rows = Vec::new();
     for Run { recipe, row } in &section.run {
-        let recipe = folder.join(recipe).display().to_string();
-        let is_of_files = fs::read_to_string(&recipe)?.contains("\nsize = ");
-        let judged = run_recipe(stage, options, &recipe, &folder.join("peers.toml"), is_of_files)?;
+        let judged = run_recipe(stage, options, &folder.join(recipe))?;
         let peers = judged["peers"].as_array().into_iter().flatten();
         for version in peers.filter_map(|peer| peer["version"].as_str()) {
             if !circumstances.versions.iter().any(|known| known == version) {
@@ -153,25 +199,26 @@ fn measure(
 }
 
 /// The report on a run of `recipe`.
-fn run_recipe(
-    stage: &Stage,
-    options: &Options,
-    recipe: &str,
-    peers: &Path,
-    is_of_files: bool,
-) -> Result<Value> {
+fn run_recipe(stage: &Stage, options: &Options, recipe: &Path) -> Result<Value> {
+    let is_of_files = fs::read_to_string(recipe)?.contains("\nsize = ");
+    let (recipe, directory) =
+        (recipe.display().to_string(), options.directory.display().to_string());
     println!("running {recipe}");
-    let (record, directory) = (stage.path("record.jsonl"), options.directory.display().to_string());
+    let (record, peers) = (stage.path("record.jsonl"), stage.path(PEERS[0]).display().to_string());
     if record.exists() {
         fs::remove_file(&record)?;
     }
-    let (record, rounds) = (record.display().to_string(), options.rounds.to_string());
-    let peers = peers.display().to_string();
-    let mut words = vec!["run", recipe, "--rounds", &rounds, "--record", &record];
+    let record = record.display().to_string();
+    let rounds = options.extent.pick(options.rounds, 1).to_string();
+    let mut words = vec!["run", &recipe, "--rounds", &rounds, "--record", &record];
     words.extend(["--peers", &peers, "--quiet"]);
     if is_of_files {
         words.push(&directory);
         options.size.iter().for_each(|size| words.extend(["--size", size]));
+    }
+    if options.extent.is_smoke() {
+        let [size, least] = if is_of_files { ["--size", FILE] } else { ["--working-set", ARRAYS] };
+        words.extend(["--time", TIME, size, least]);
     }
     stage.ioassay(&words)?;
     Ok(serde_json::from_str(&stage.ioassay(&["report", &record, "--json"])?)?)
@@ -179,19 +226,21 @@ fn run_recipe(
 
 /// The method and rows of the section about the program itself.
 fn program(stage: &Stage, options: &Options) -> Result<(String, Vec<Row>)> {
-    let (times, mut rng) = (options.rounds, Rng::new(SEED));
+    let extent = options.extent;
+    let (times, starts, mut rng) =
+        (extent.pick(options.rounds, 1), extent.pick(100, 1), Rng::new(SEED));
     let method = format!(
         "The size of the program as `cargo build --release` makes it, with its recipes and peers. \
-         The time to start it ({} times, in turn with `true`), to plan and to report ({times} \
-         times each). Memory is the greatest resident size (`VmHWM`), read every millisecond.",
-        solos::STARTS
+         The time to start it ({starts} times, in turn with `true`), to plan and to report \
+         ({times} times each). Memory is the greatest resident size (`VmHWM`), read every \
+         millisecond."
     );
-    let mut rows = vec![solos::size(stage)?, solos::start(stage, &mut rng)?];
+    let mut rows = vec![solos::size(stage)?, solos::start(stage, &mut rng, starts)?];
     rows.push(solos::plan(stage, times)?);
     for form in solos::FORMS {
-        rows.extend(solos::report(stage, form, times)?);
+        rows.extend(solos::report(stage, form, times, extent.pick(solos::RECORD_MIB, 1))?);
     }
-    rows.push(solos::memory(stage)?);
+    rows.push(solos::memory(stage, extent.pick(solos::TRIALS_MS, [100, 200]))?);
     rows.iter().for_each(|row| print!("{}", page::line(row)));
     Ok((method, rows))
 }
@@ -203,17 +252,26 @@ mod tests {
 
     #[test]
     fn options_are_read() {
-        let usual = Options { only: None, rounds: 7, directory: crate::target(), size: None };
-        options::check("", &usual);
+        let usual = |extent| Options {
+            only: None,
+            rounds: 7,
+            directory: crate::target(),
+            size: None,
+            extent,
+        };
+        options::check("", &usual(Extent::default()));
+        options::check("--smoke", &usual(Extent::SMOKE));
         let given = Options {
             only: Some("The program"),
             rounds: 9,
             directory: "/d".into(),
             size: Some("64MiB".into()),
+            extent: Extent::default(),
         };
         options::check("--dir /d --rounds 9 --only program --size 65536KiB", &given);
         let wrong = ["--rounds", "--rounds 5", "--rounds x", "--only disk", "--size x", "--fast 9"];
         options::refused::<Options>(&wrong);
+        options::refused::<Options>(&["--smoke --rounds 9", "--smoke --size 1GiB"]);
     }
 
     #[test]
@@ -228,6 +286,19 @@ mod tests {
         install::check_known(needs.map(String::as_str));
         for run in sections.section.iter().flat_map(|section| &section.run) {
             assert!(folder.join(&run.recipe).is_file() && !run.row.is_empty(), "{}", run.recipe);
+        }
+    }
+
+    #[test]
+    fn the_document_has_all_rows() {
+        let table = fs::read_to_string(crate::root().join(FOLDER).join(TABLE)).expect("it is ours");
+        let sections: Sections = toml::from_str(&table).expect("it is whole");
+        for title in page::SECTIONS {
+            let section = sections.section.iter().find(|section| section.title == title);
+            let rows = section.map(|section| section.run.iter().flat_map(|run| &run.row));
+            let names = rows.map(|rows| rows.map(|row| row.name().to_owned()).collect());
+            let text = document::section(DOCUMENT, title);
+            assert_eq!(document::rows(&text), names.unwrap_or_else(solos::names), "{title}");
         }
     }
 }

@@ -61,7 +61,7 @@ fn missed(rows: &[Row]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figure::{Figure, Goal, Unit};
+    use super::super::figure::{Absent, Figure, Goal, Unit};
     use super::*;
 
     fn row(median: f64, least: f64) -> Row {
@@ -77,7 +77,7 @@ mod tests {
             "| warm pread | 1.20 | fio: 9 | 1.20 [0.90, 1.30] | ≥ 1.00 | met | device |\n";
         assert_eq!(line(&row(1.2, 1.0)), expected);
         assert!(line(&row(1.2, 1.3)).contains("| **missed** |"));
-        let absent = Row { figure: Err("a|b\nc".to_owned()), ..row(1.2, 1.0) };
+        let absent = Row { figure: Err(Absent::Here("a|b\nc".to_owned())), ..row(1.2, 1.0) };
         assert!(line(&absent).contains("| a\\|b c | ≥ 1.00 | **not measured** |"));
     }
 

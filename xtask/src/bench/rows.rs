@@ -1,12 +1,15 @@
 //! Rows from the report on a run, as printed by `ioassay report --json`.
 
-use super::figure::{Figure, Goal, Row, Unit};
+use super::figure::{Absent, Figure, Goal, Row, Unit};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The peer name of ioassay's own worker.
 const OWN: &str = "rust";
+
+/// What the reason of a skipped case contains if a program of its peer is not installed.
+const NOT_INSTALLED: [&str; 2] = ["on the PATH", "is not installed"];
 
 /// A row's definition in `sections.toml`.
 #[derive(Debug, Deserialize)]
@@ -70,6 +73,11 @@ impl Quantity {
 }
 
 impl Asked {
+    #[cfg(test)]
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Fills the row from the report on a run.
     pub(super) fn answer(&self, run: &Value) -> Row {
         let has_peer = !self.with.is_empty();
@@ -92,7 +100,10 @@ impl Asked {
         };
         let figure = answer.and_then(|(ours, theirs)| match has_peer {
             true => self.ratio(run, ours, theirs),
-            false => self.of.of(ours).ok_or_else(|| "the case lacks this figure".to_owned()),
+            false => self
+                .of
+                .of(ours)
+                .ok_or_else(|| self.lacks([ours, ours], "the case lacks this figure")),
         });
         let (name, why) = (self.name.clone(), self.why.clone());
         Row { name, ours, theirs, figure, unit, goal, why, evidence }
@@ -100,15 +111,9 @@ impl Asked {
 
     /// ioassay's case, and the one that differs from it only in the axes of `with`; the fastest, if
     /// there are several. Without such axes, both are the same.
-    fn find<'a>(&self, run: &'a Value) -> Result<(&'a Value, &'a Value), String> {
-        let asked = || {
-            let cases = run["cases"].as_array().into_iter().flatten();
-            cases.filter(|case| case["role"] == "asked")
-        };
-        let is_ours = |case: &&Value| {
-            let is_it = |(axis, value): (&String, &Value)| has(run, case, axis, value);
-            peer(case) == OWN && self.case.iter().all(is_it)
-        };
+    fn find<'a>(&self, run: &'a Value) -> Result<(&'a Value, &'a Value), Absent> {
+        let asked = || list(&run["cases"]).iter().filter(|case| case["role"] == "asked");
+        let is_ours = |case: &&Value| self.is_ours(run, case);
         let rate = |case: &&Value| case["throughput"]["median"].as_f64().unwrap_or(0.0);
         let theirs_of = |ours: &'a Value| {
             let is_theirs = |case: &&Value| {
@@ -120,22 +125,51 @@ impl Asked {
             found.max_by(|one, other| rate(one).total_cmp(&rate(other)))
         };
         let mut pairs = asked().filter(is_ours).filter_map(|ours| Some((ours, theirs_of(ours)?)));
-        let Some((ours, theirs)) = pairs.next() else {
-            let mut skips = run["skips"].as_array().into_iter().flatten();
-            let skip = skips.find(|skip| Some(&skip["case"]["peer"]) == self.with.get("peer"));
-            let reason = skip.and_then(|skip| skip["reason"].as_str());
-            return Err(reason.unwrap_or("the run has no such case").to_owned());
-        };
+        let Some((ours, theirs)) = pairs.next() else { return Err(self.skipped(run)) };
         match lack(ours).or_else(|| lack(theirs)) {
-            Some(reason) => Err(reason),
+            Some(absent) => Err(absent),
             None => Ok((ours, theirs)),
+        }
+    }
+
+    /// Whether `case` is ioassay's.
+    fn is_ours(&self, run: &Value, case: &Value) -> bool {
+        peer(case) == OWN && self.case.iter().all(|(axis, value)| has(run, case, axis, value))
+    }
+
+    /// Why the run has no pair of cases for this row: one of the two was skipped.
+    fn skipped(&self, run: &Value) -> Absent {
+        let is_theirs = |case: &Value| {
+            let own = self.case.iter().filter(|(axis, _)| !self.with.contains_key(*axis));
+            self.with.iter().chain(own).all(|(axis, value)| has(run, case, axis, value))
+        };
+        let skips = list(&run["skips"]);
+        let find = |is_it: &dyn Fn(&Value) -> bool| {
+            skips.iter().find(|skip| is_it(skip)).and_then(|skip| skip["reason"].as_str())
+        };
+        // ioassay cannot do some cases on some machines. A peer that is there can do all of them.
+        if let Some(reason) = find(&|skip| self.is_ours(run, skip)) {
+            return Absent::Here(reason.to_owned());
+        }
+        let reason = find(&is_theirs).unwrap_or("the run has no such case").to_owned();
+        let is_missing = NOT_INSTALLED.iter().any(|text| reason.contains(text));
+        let is_own = !self.with.contains_key("peer") && find(&is_theirs).is_some();
+        if is_missing || is_own { Absent::Here(reason) } else { Absent::Anywhere(reason) }
+    }
+
+    /// Why two cases have no such figure: it is null, or the report has no such field.
+    fn lacks(&self, cases: [&Value; 2], reason: &str) -> Absent {
+        let reason = format!("{reason}: {}", self.of.key());
+        match cases.iter().all(|case| case.get(self.of.key()).is_some()) {
+            true => Absent::Here(reason),
+            false => Absent::Anywhere(reason),
         }
     }
 
     /// The ratio of ours to theirs, or the time that theirs adds. For a rate it comes from
     /// ioassay's own comparison, if there is one; otherwise from the medians, without an interval.
-    fn ratio(&self, run: &Value, ours: &Value, theirs: &Value) -> Result<Figure, String> {
-        let compared = run["comparisons"].as_array().into_iter().flatten();
+    fn ratio(&self, run: &Value, ours: &Value, theirs: &Value) -> Result<Figure, Absent> {
+        let compared = list(&run["comparisons"]).iter();
         let of = |found: &&Value, case: &Value, base: &Value| {
             found["case"] == case["id"] && found["base"] == base["id"]
         };
@@ -152,9 +186,8 @@ impl Asked {
                 return Ok(Figure { median: 1.0 / median, interval });
             }
         }
-        let [ours, theirs] = [ours, theirs].map(|case| self.of.of(case));
-        let (Some(ours), Some(theirs)) = (ours, theirs) else {
-            return Err("one of the two lacks this figure".to_owned());
+        let (Some(ours), Some(theirs)) = (self.of.of(ours), self.of.of(theirs)) else {
+            return Err(self.lacks([ours, theirs], "one of the two lacks this figure"));
         };
         let median = match self.of {
             Quantity::AddedTime => theirs.median - ours.median,
@@ -179,15 +212,21 @@ fn has(run: &Value, case: &Value, axis: &str, value: &Value) -> bool {
     }
 }
 
-/// Why a case has no figure to compare, if it has none.
-fn lack(case: &Value) -> Option<String> {
-    let has_none = case["n"].as_u64() == Some(0) || case["verdict"] == "void";
-    has_none.then(|| {
+/// Why a case has no figure to compare, if it has none. One whose trials all fail is wrong.
+fn lack(case: &Value) -> Option<Absent> {
+    let has_none = case["n"].as_u64() == Some(0);
+    (has_none || case["verdict"] == "void").then(|| {
         let failure = case["failures"][0]["reason"].as_str();
         let finding = case["findings"][0]["message"].as_str();
         let reason = failure.or(finding).unwrap_or("no trial completed");
-        format!("{} is {}: {reason}", peer(case), text(&case["verdict"]))
+        let reason = format!("{} is {}: {reason}", peer(case), text(&case["verdict"]));
+        let fails = has_none && case["verdict"] != "unavailable";
+        if fails { Absent::Anywhere(reason) } else { Absent::Here(reason) }
     })
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 fn text(value: &Value) -> &str {
@@ -208,7 +247,7 @@ fn evidence(case: &Value) -> String {
         None => String::new(),
     });
     if case["verdict"] != "sound" {
-        let codes = case["findings"].as_array().into_iter().flatten();
+        let codes = list(&case["findings"]).iter();
         let codes = codes.filter(|found| found["severity"] != "note");
         let codes: Vec<&str> = codes.map(|found| text(&found["code"])).collect();
         words.push(format!("{}: {}", text(&case["verdict"]), codes.join(" ")));
@@ -236,8 +275,15 @@ mod tests {
     fn run(verdict: &str) -> Value {
         let cases = [case("a", "rust", 20.0, "sound"), case("b", "fio", 10.0, verdict)];
         let compared = json!({ "case": "b", "base": "a", "ratio": 0.5, "low": 0.4, "high": 0.8 });
-        let skip = json!({ "case": { "peer": "dd" }, "reason": "the peer dd has no engine uring" });
-        json!({ "cases": cases, "comparisons": [compared], "skips": [skip] })
+        let skip = |peer: &str, reason: &str| {
+            let case = json!({ "peer": peer, "engine": "uring" });
+            json!({ "case": case, "reason": reason })
+        };
+        let skips = [
+            skip("dd", "the peer dd has no engine uring"),
+            skip("sysbench", "the peer sysbench: sysbench is not on the PATH: install sysbench"),
+        ];
+        json!({ "cases": cases, "comparisons": [compared], "skips": skips })
     }
 
     fn row(run: &Value, of: &str, with: &str) -> Row {
@@ -277,9 +323,29 @@ mod tests {
 
     #[test]
     fn what_is_missing_gives_its_reason() {
-        let reason = |with: &str| row(&run("void"), "throughput", with).show();
-        assert_eq!(reason("{ peer = 'fio' }"), "fio is void: others read");
-        assert_eq!(reason("{ peer = 'dd' }"), "the peer dd has no engine uring");
-        assert_eq!(reason("{ peer = 'zebra' }"), "the run has no such case");
+        let check = |run: &Value, with: &str, expected: &Absent| {
+            let row = row(run, "throughput", with);
+            assert_eq!(row.figure.as_ref(), Err(expected));
+            assert_eq!(row.show(), expected.reason());
+        };
+        let [here, anywhere] = [
+            |text: &str| Absent::Here(text.to_owned()),
+            |text: &str| Absent::Anywhere(text.to_owned()),
+        ];
+        check(&run("void"), "{ peer = 'fio' }", &here("fio is void: others read"));
+        let missing = "the peer sysbench: sysbench is not on the PATH: install sysbench";
+        check(&run("void"), "{ peer = 'sysbench' }", &here(missing));
+        check(&run("void"), "{ peer = 'dd' }", &anywhere("the peer dd has no engine uring"));
+        check(&run("void"), "{ peer = 'zebra' }", &anywhere("the run has no such case"));
+        let mut failed = run("void");
+        failed["cases"][1]["n"] = json!(0);
+        failed["cases"][1]["failures"] = json!([{ "reason": "it crashed" }]);
+        check(&failed, "{ peer = 'fio' }", &anywhere("fio is void: it crashed"));
+        let mut unknown = run("sound");
+        unknown["cases"][0]["throughput"] = Value::Null;
+        let expected = here("the case lacks this figure: throughput");
+        check(&unknown, "{}", &expected);
+        unknown["cases"][0].as_object_mut().expect("it is a case").remove("throughput");
+        check(&unknown, "{}", &anywhere(expected.reason()));
     }
 }

@@ -11,16 +11,20 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Size of the record to report, in bytes.
-const RECORD_BYTES: u64 = 100 << 20;
+/// Size of the record to report, in MiB.
+pub(super) const RECORD_MIB: u64 = 100;
 
-/// Trial lengths, short and long, whose peak memory is compared.
-const SHORT: &str = "1s";
-const LONG: &str = "10s";
+/// Times of the short and the long trial whose peak memory is compared, in milliseconds.
+pub(super) const TRIALS_MS: [u32; 2] = [1000, 10_000];
 
 /// A recipe of 10 000 cases, and one that makes a small record of real trials.
 const MANY: &str = include_str!("many.toml");
 const SMALL: &str = include_str!("small.toml");
+
+/// The names of rows.
+const PLANNING: &str = "planning 10 000 cases: wall time";
+const SIZE: &str = "the program's file";
+const STARTING: &str = "starting it, to print its version: wall time";
 
 /// Measures `times` times how long planning many cases takes.
 pub(super) fn plan(stage: &Stage, times: usize) -> Result<Row> {
@@ -34,23 +38,20 @@ pub(super) fn plan(stage: &Stage, times: usize) -> Result<Row> {
         seconds.push(took);
     }
     let why = "Each case is parsed, compared with those before it, checked and printed.";
-    let name = "planning 10 000 cases: wall time";
-    Ok(Row::alone(name, Unit::Seconds, Goal::at_most(1.0), why, &seconds))
+    Ok(Row::alone(PLANNING, Unit::Seconds, Goal::at_most(1.0), why, &seconds))
 }
-
-/// Number of times the program is started.
-pub(super) const STARTS: usize = 100;
 
 /// Measures the size of the program.
 pub(super) fn size(stage: &Stage) -> Result<Row> {
     let why = "It has all libraries in it but the C library, and the recipes and peers.";
     let bytes = fs::metadata(stage.program())?.len() as f64;
     let most = Goal::at_most(10.0 * f64::from(1 << 20));
-    Ok(Row::alone("the program's file", Unit::Bytes, most, why, &[bytes]))
+    Ok(Row::alone(SIZE, Unit::Bytes, most, why, &[bytes]))
 }
 
-/// Measures how long printing the version takes, compared with a program that does nothing.
-pub(super) fn start(stage: &Stage, rng: &mut Rng) -> Result<Row> {
+/// Measures `times` times how long printing the version takes, compared with a program that does
+/// nothing.
+pub(super) fn start(stage: &Stage, rng: &mut Rng, times: usize) -> Result<Row> {
     let seconds = |program: &Path, arguments: &[&str]| {
         let start = Instant::now();
         let output = Command::new(program).args(arguments).output()?;
@@ -58,7 +59,7 @@ pub(super) fn start(stage: &Stage, rng: &mut Rng) -> Result<Row> {
         Ok(start.elapsed().as_secs_f64())
     };
     let (mut ours, mut nothing) = (Vec::new(), Vec::new());
-    for _ in 0..STARTS {
+    for _ in 0..times {
         stage.go_on()?;
         let own = || seconds(stage.program(), &["--version"]);
         let idle = || seconds(Path::new("true"), &[]);
@@ -75,8 +76,7 @@ pub(super) fn start(stage: &Stage, rng: &mut Rng) -> Result<Row> {
     let idle = Estimate::of(&nothing).expect("it was started");
     println!("starting `true` takes {}", Unit::Seconds.show(idle.median));
     let why = "Most of it is what it takes to start any program: the loader maps and relocates it.";
-    let name = "starting it, to print its version: wall time";
-    Ok(Row::alone(name, Unit::Seconds, Goal::at_most(0.005), why, &ours))
+    Ok(Row::alone(STARTING, Unit::Seconds, Goal::at_most(0.005), why, &ours))
 }
 
 /// The formats for reporting a large record, with the maximum time in seconds.
@@ -85,11 +85,13 @@ pub(super) const FORMS: [(&str, f64); 3] = [("text", 2.0), ("csv", 5.0), ("html"
 /// The maximum memory for reporting.
 const REPORT_BYTES_MOST: f64 = 500.0 * (1 << 20) as f64;
 
-/// Measures `times` times how long reporting a large record in a format takes, and how much memory.
+/// Measures `times` times how long reporting a record of this size takes in a format, and how much
+/// memory.
 pub(super) fn report(
     stage: &Stage,
     (form, seconds_most): (&'static str, f64),
     times: usize,
+    mib: u64,
 ) -> Result<Vec<Row>> {
     let (recipe, small) = (stage.path("small.toml"), stage.path("small.jsonl"));
     let (large, page) = (stage.path("large.jsonl"), stage.path("page.html"));
@@ -98,7 +100,7 @@ pub(super) fn report(
         let [recipe, record] = [&recipe, &small].map(|path| path.display().to_string());
         stage.ioassay(&["run", &recipe, &folder(&small), "--record", &record])?;
         let mut whole = BufWriter::new(fs::File::create(&large)?);
-        enlarge(&fs::read_to_string(&small)?, RECORD_BYTES, &mut whole)?;
+        enlarge(&fs::read_to_string(&small)?, mib << 20, &mut whole)?;
     }
     let (large, page) = (large.display().to_string(), page.display().to_string());
     let mut arguments = vec!["report", &large];
@@ -115,12 +117,16 @@ pub(super) fn report(
         bytes.push(peak as f64);
     }
     let row = |quantity, unit, most, figures: &[f64]| {
-        let name = format!("reporting a record of 100 MiB as {form}: {quantity}");
         let why = "Nearly all of it is reading 100 MiB of JSON and building the trials from it.";
-        Row::alone(&name, unit, Goal::at_most(most), why, figures)
+        Row::alone(&reporting(mib, form, quantity), unit, Goal::at_most(most), why, figures)
     };
     let time = row("wall time", Unit::Seconds, seconds_most, &seconds);
     Ok(vec![time, row("memory", Unit::Bytes, REPORT_BYTES_MOST, &bytes)])
+}
+
+/// The name of a row about a report.
+fn reporting(mib: u64, form: &str, quantity: &str) -> String {
+    format!("reporting a record of {mib} MiB as {form}: {quantity}")
 }
 
 /// Runs a command. Returns its duration in seconds and its peak resident memory in bytes.
@@ -169,23 +175,34 @@ const NULL_JOB: &str = "job seed=1 peer=rust engine=null cache=as-is pattern=ran
     size=1GiB block=4KiB depth=1 threads=1 share=contiguous touch=none isa=auto advice=none \
     submission=enter ops=0 time=";
 
-/// Compares a worker's peak memory in a long trial with that in a short one.
-pub(super) fn memory(stage: &Stage) -> Result<Row> {
-    let peak = |time: &str| {
+/// Compares a worker's peak memory in a long trial with that in a short one, of as many
+/// milliseconds.
+pub(super) fn memory(stage: &Stage, [short_ms, long_ms]: [u32; 2]) -> Result<Row> {
+    let peak = |time_ms: u32| {
         stage.go_on()?;
         let job = stage.path("job");
-        fs::write(&job, format!("{NULL_JOB}{time}\ngo\n"))?;
+        fs::write(&job, format!("{NULL_JOB}{time_ms}ms\ngo\n"))?;
         let mut command = Command::new(stage.program());
         let (_, bytes) = watched(command.arg("worker").stdin(fs::File::open(job)?))?;
         Ok::<f64, anyhow::Error>(bytes as f64)
     };
-    let (short, long) = (peak(SHORT)?, peak(LONG)?);
+    let (short, long) = (peak(short_ms)?, peak(long_ms)?);
     let why = "The histogram has a fixed size; the list of latencies told at the end has one line \
                for each that occurred, and a longer trial sees more different ones.";
-    let name = "peak memory of a worker in 10 s of null, beside that in 1 s";
-    let row = Row::alone(name, Unit::Ratio, Goal::at_most(1.05), why, &[long / short]);
-    let theirs = format!("in 1 s: {}", Unit::Bytes.show(short));
+    let name = remembering([short_ms, long_ms]);
+    let row = Row::alone(&name, Unit::Ratio, Goal::at_most(1.05), why, &[long / short]);
+    let theirs = format!("in {} s: {}", seconds(short_ms), Unit::Bytes.show(short));
     Ok(Row { ours: Unit::Bytes.show(long), theirs, ..row })
+}
+
+/// The name of the row about memory.
+fn remembering(times_ms: [u32; 2]) -> String {
+    let [short, long] = times_ms.map(seconds);
+    format!("peak memory of a worker in {long} s of null, beside that in {short} s")
+}
+
+fn seconds(ms: u32) -> f64 {
+    f64::from(ms) / 1000.0
 }
 
 fn timed(stage: &Stage, arguments: &[&str]) -> Result<(String, f64)> {
@@ -201,8 +218,21 @@ fn folder(path: &Path) -> String {
 }
 
 #[cfg(test)]
+pub(super) use tests::names;
+
+#[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The names of all rows, in order.
+    pub(in crate::bench) fn names() -> Vec<String> {
+        let mut names = [SIZE, STARTING, PLANNING].map(str::to_owned).to_vec();
+        for (form, _) in FORMS {
+            names.extend(["wall time", "memory"].map(|of| reporting(RECORD_MIB, form, of)));
+        }
+        names.push(remembering(TRIALS_MS));
+        names
+    }
 
     #[test]
     fn a_record_grows_by_its_trials() {

@@ -3,9 +3,10 @@
 //! The two sides are programs of one peer: twice the same one, or one whose reads are made slower
 //! by a ninth of the time that each took.
 
+use crate::extent::Extent;
 use crate::options::at_least;
 use crate::stage::Stage;
-use crate::{generated, programs};
+use crate::{generated, install, programs};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::Value;
@@ -21,6 +22,9 @@ const RECIPE: &str = include_str!("recipe.toml");
 /// What makes reads slower.
 const SLOW: &str = include_str!("slow.c");
 
+/// What builds the peer.
+const COMPILER: &str = "gcc";
+
 /// The document with the table, relative to the workspace.
 const DOCUMENT: &str = "docs/ci.md";
 
@@ -29,8 +33,14 @@ const DOCUMENT: &str = "docs/ci.md";
 pub(crate) struct Options {
     /// Number of gates of each kind
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = at_least::<1>)]
+    #[arg(conflicts_with = "is_smoke")]
     runs: usize,
+    #[command(flatten)]
+    extent: Extent,
 }
+
+/// The options of the smoke form's gates: a gate needs three invocations.
+const SMALL: [&str; 4] = ["--rounds=3", "--invocations=3", "--time=10ms", "--size=4MiB"];
 
 /// What gates of one kind came to.
 #[derive(Debug, Default)]
@@ -47,18 +57,31 @@ struct Counts {
 /// # Errors
 /// If a gate cannot be run, or the user interrupts it.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
-    let stage = Stage::new(root, &crate::target(), "gates")?;
+    let extent = options.extent;
+    let stage = Stage::new(root, &crate::target(), "gates", extent.build())?;
     prepare(root, &stage)?;
     let mut counts = [Counts::default(), Counts::default()];
-    for number in 1..=options.runs {
+    for number in 1..=extent.pick(options.runs, 1) {
         for (side, counts) in ["same", "slow"].iter().zip(&mut counts) {
-            let outcome = counts.add(&gate(&stage, side)?)?;
+            let outcome = counts.add(&gate(&stage, side, extent.pick(&[], &SMALL))?)?;
             println!("{number} {side}: {outcome}");
         }
     }
     let text = stage.circumstances(root)?.text() + &table(&counts);
     println!("{text}");
-    generated::write(&root.join(DOCUMENT), "gates", &text)
+    generated::put(&root.join(DOCUMENT), "gates", &text, extent.purpose())
+}
+
+/// Tries one gate of each kind. Without a compiler, it says that it does not.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn smoke(root: &Path) -> Result<()> {
+    if !install::is_there(COMPILER) {
+        println!("skipped: gates ({COMPILER} is missing)");
+        return Ok(());
+    }
+    run(root, &Options { runs: 1, extent: Extent::SMOKE })
 }
 
 /// Builds the peer, what slows it down, and the two tables that name it.
@@ -83,20 +106,20 @@ fn prepare(root: &Path, stage: &Stage) -> Result<()> {
 }
 
 fn compile(arguments: &[&str]) -> Result<()> {
-    let mut command = Command::new("gcc");
+    let mut command = Command::new(COMPILER);
     command.args(arguments);
     programs::read(command, 0..=0).map(drop)
 }
 
-/// The JSON of a gate whose other side is `side`.
-fn gate(stage: &Stage, side: &str) -> Result<Value> {
+/// The JSON of a gate whose other side is `side`, with the options `more`.
+fn gate(stage: &Stage, side: &str, more: &[&str]) -> Result<Value> {
     let path = |name: &str| stage.path(name).display().to_string();
     let peers = format!("--peers={}", path(&format!("{side}.toml")));
     let (against, record) =
         (format!("--against={}", path("reader")), format!("--record={}/", path("records")));
     let (recipe, folder) = (path("gates.toml"), path(""));
-    let printed = stage
-        .ioassay(&["gate", &recipe, &folder, &against, &peers, &record, "--quiet", "--json"])?;
+    let words = ["gate", &recipe, &folder, &against, &peers, &record, "--quiet", "--json"];
+    let printed = stage.ioassay(&[&words, more].concat())?;
     Ok(serde_json::from_str(&printed)?)
 }
 
@@ -125,12 +148,15 @@ impl Counts {
     }
 }
 
+/// The kinds of gates, as the table calls them.
+const KINDS: [&str; 2] = ["the same program", "reads 10 % slower"];
+
 fn table(counts: &[Counts; 2]) -> String {
     let mut out = String::from(
         "| the other side | gates | fails | passes | cannot tell | B/A, nine of ten |\n\
          |---|---|---|---|---|---|\n",
     );
-    for (side, counts) in ["the same program", "reads 10 % slower"].iter().zip(counts) {
+    for (side, counts) in KINDS.iter().zip(counts) {
         let Counts { exceeded, within, open, .. } = counts;
         let (gates, (low, high)) = (counts.ratios.len(), counts.range());
         let _ = writeln!(
@@ -144,14 +170,22 @@ fn table(counts: &[Counts; 2]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options;
+    use crate::{document, options};
     use serde_json::json;
 
     #[test]
     fn options_are_read() {
-        options::check("", &Options { runs: 100 });
-        options::check("--runs 3", &Options { runs: 3 });
-        options::refused::<Options>(&["--runs 0", "--runs x"]);
+        options::check("", &Options { runs: 100, extent: Extent::default() });
+        options::check("--runs 3", &Options { runs: 3, extent: Extent::default() });
+        options::check("--smoke", &Options { runs: 100, extent: Extent::SMOKE });
+        options::refused::<Options>(&["--runs 0", "--runs x", "--smoke --runs 3"]);
+    }
+
+    #[test]
+    fn the_document_has_a_row_for_each_kind_of_gate() {
+        let document = fs::read_to_string(crate::root().join(DOCUMENT)).expect("it is ours");
+        let part = generated::part(&document, "gates").expect("it has both lines");
+        assert_eq!(document::rows(part), KINDS);
     }
 
     #[test]

@@ -18,6 +18,9 @@ const USUAL: &str = "direct";
 #[serde(deny_unknown_fields)]
 pub(super) struct Fault {
     pub(super) name: String,
+    /// Whether the smoke form plants it, because it has something that the others there lack.
+    #[serde(default)]
+    pub(super) smoke: bool,
     /// What is planted, as text.
     pub(super) planted: String,
     /// The true figure, or what really serves the bytes.
@@ -160,6 +163,22 @@ fn read(text: &str) -> Result<Vec<Fault>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_smoke_form_has_all_that_a_scene_may_have() {
+        let faults = all().expect("it is whole");
+        let check = |has: fn(&Fault) -> bool, what: &str| {
+            assert!(faults.iter().any(|fault| fault.smoke && has(fault)), "{what}");
+        };
+        check(|fault| matches!(fault.place, Place::Loop { .. }), "a loop device");
+        check(|fault| matches!(fault.place, Place::Memory), "a file in memory");
+        check(|fault| matches!(fault.above, Some(Above::Overlay)), "an overlay");
+        check(|fault| matches!(fault.above, Some(Above::Bindfs)), "a FUSE file system");
+        check(|fault| fault.limit.is_some(), "a control group");
+        check(|fault| fault.meanwhile.is_some(), "a neighbor");
+        check(|fault| fault.inject.is_some(), "strace");
+        check(|fault| matches!(fault.content, Content::Absent), "a file that is written");
+    }
 
     #[test]
     fn a_fault_has_the_fields_of_its_kind_and_its_own() {

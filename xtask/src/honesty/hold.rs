@@ -3,7 +3,10 @@
 use super::fixture::{Mounted, PLAIN, Setup};
 use super::limit::{Group, Limit};
 use super::scene;
+use super::small;
+use super::unable::Unable;
 use crate::document::{commands, paragraph};
+use crate::extent::Extent;
 use crate::programs;
 use crate::stage::{Circumstances, Stage};
 use anyhow::{Context, Result, anyhow};
@@ -33,9 +36,10 @@ struct Found {
 }
 
 impl Found {
-    fn of(report: &Value) -> Found {
-        let held = &report["loads"][0]["held"];
-        Found { holds: held["holds"].as_f64(), fails: held["fails"].as_f64() }
+    fn of(report: &Value) -> Result<Found> {
+        let held = report.pointer("/loads/0/held").filter(|held| held.is_object());
+        let held = held.context("the report does not say which load is held")?;
+        Ok(Found { holds: held["holds"].as_f64(), fails: held["fails"].as_f64() })
     }
 
     /// Whether the limit is between the bounds, or less than 5 % below the lower one.
@@ -51,9 +55,14 @@ impl Found {
 ///
 /// # Errors
 /// If a device cannot be limited here, or a run fails.
-pub(super) fn section(stage: &Stage, circumstances: &Circumstances, n: usize) -> Result<String> {
+pub(super) fn section(
+    stage: &Stage,
+    circumstances: &Circumstances,
+    n: usize,
+    extent: Extent,
+) -> Result<String> {
     let all: Result<Vec<Vec<Found>>> = std::thread::scope(|scope| {
-        let start = |limit| scope.spawn(move || runs(stage, limit, n));
+        let start = |limit| scope.spawn(move || runs(stage, limit, n, extent));
         let started = LIMITS.map(start);
         let join = |one: std::thread::ScopedJoinHandle<'_, Result<Vec<Found>>>| {
             one.join().map_err(|_| anyhow!("a thread of the runs panicked"))?
@@ -64,23 +73,23 @@ pub(super) fn section(stage: &Stage, circumstances: &Circumstances, n: usize) ->
     Ok(text(circumstances, &all))
 }
 
-fn runs(stage: &Stage, limit: u64, n: usize) -> Result<Vec<Found>> {
+fn runs(stage: &Stage, limit: u64, n: usize, extent: Extent) -> Result<Vec<Found>> {
     let folder = TempDir::new_in(stage.folder())?;
     let setup = Setup { size: IMAGE_BYTES, ..PLAIN };
-    let mounted = Mounted::on_loop(folder, "ext4", &setup).map_err(anyhow::Error::msg)?;
+    let mounted = Mounted::on_loop(folder, "ext4", &setup).map_err(Unable::error)?;
     let number = scene::number(mounted.loop_name())?;
-    let group = Group::new(Limit::ReadOps(limit), &number).map_err(anyhow::Error::msg)?;
+    let group = Group::new(Limit::ReadOps(limit), &number).map_err(Unable::error)?;
     let directory = mounted.point.display().to_string();
     let mut all = Vec::new();
     for run in 0..n {
         stage.go_on()?;
-        let words = RUN.replace("DIR", &directory);
+        let words = extent.pick(RUN.to_owned(), small::command(RUN)).replace("DIR", &directory);
         let words = words.strip_prefix("ioassay ").context("it runs ioassay")?;
         let enter = group.enter();
         let (program, before) = enter.split_first().context("entering a group is a command")?;
         let mut command = stage.command(program);
         command.args(before).arg(stage.program()).args(words.split(' '));
-        let found = Found::of(&serde_json::from_str(&programs::read(command, 0..=1)?)?);
+        let found = Found::of(&serde_json::from_str(&programs::read(command, 0..=1)?)?)?;
         println!("{limit}/s, run {} of {n}: {found:?}", run + 1);
         all.push(found);
     }
@@ -125,15 +134,17 @@ mod tests {
 
     #[test]
     fn a_run_is_right_if_the_limit_is_between_its_bounds() {
+        let of = |held: Value| Found::of(&json!({ "loads": [{ "held": held }] }));
         let found = |holds: u32, fails: u32| {
-            Found::of(&json!({ "loads": [{ "held": { "holds": holds, "fails": fails } }] }))
+            of(json!({ "holds": holds, "fails": fails })).expect("it has bounds")
         };
         for (holds, fails, expected) in
             [(490, 510, true), (524, 550, true), (526, 550, false), (470, 499, false)]
         {
             assert_eq!(found(holds, fails).is_around(500), expected, "{holds} {fails}");
         }
-        let none = Found::of(&json!({ "loads": [{ "held": { "holds": null, "fails": 510 } }] }));
+        let none = of(json!({ "holds": null, "fails": 510 })).expect("it has bounds");
+        assert!(of(Value::Null).is_err() && Found::of(&json!({})).is_err());
         assert!(!none.is_around(500));
         let values = [none, found(490, 520)].map(|it| it.holds).into_iter();
         assert_eq!(range(values), "490–490/s, 1 unknown");

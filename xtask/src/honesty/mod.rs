@@ -3,6 +3,8 @@
 //!
 //! The modules are listed from lowest to highest; a module uses only those listed above it.
 
+mod unable;
+mod small;
 mod guards;
 mod limit;
 mod said;
@@ -16,6 +18,7 @@ mod clean;
 mod stop;
 mod hold;
 
+use crate::extent::Extent;
 use crate::options::at_least;
 use crate::stage::{Circumstances, Stage};
 use crate::{document, install, programs};
@@ -24,8 +27,10 @@ use clap::Args;
 use clean::{Survey, Tally};
 use fault::Fault;
 use page::{Played, SECTIONS};
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use unable::Unable;
 use xshell::Shell;
 
 /// The document, relative to the workspace.
@@ -34,29 +39,71 @@ const DOCUMENT: &str = "HONESTY.md";
 /// An in-memory file system.
 const MEMORY: &str = "/dev/shm";
 
+/// Its package and its program.
+const FIO: &str = "fio";
+
 /// Debian packages that faults need. Faults that lack theirs report it.
-const NEEDS: [&str; 5] = ["fio", "strace", "bindfs", "btrfs-progs", "e2fsprogs"];
+const NEEDS: [&str; 5] = [FIO, "strace", "bindfs", "btrfs-progs", "e2fsprogs"];
 
 /// The command's options.
 #[derive(Debug, PartialEq, Args)]
 pub(crate) struct Options {
     /// Print the faults with TEXT in their names, and write nothing
-    #[arg(long, value_name = "TEXT", conflicts_with = "clean")]
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["clean", "is_smoke"])]
     only: Option<String>,
     /// Instead run N quick surveys of /dev/shm and of DIR without a fault: half an hour
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20",
-          value_parser = at_least::<1>)]
+          value_parser = at_least::<1>, conflicts_with = "is_smoke")]
     clean: Option<usize>,
     /// Instead stop ioassay and fio in the middle of a steady load: half a minute
-    #[arg(long, conflicts_with_all = ["only", "clean"])]
+    #[arg(long, conflicts_with_all = ["only", "clean", "is_smoke"])]
     stop: bool,
     /// Instead find N times the load that a device with a known limit holds: 20 minutes, as root
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20",
-          value_parser = at_least::<1>, conflicts_with_all = ["only", "clean", "stop"])]
+          value_parser = at_least::<1>,
+          conflicts_with_all = ["only", "clean", "stop", "is_smoke"])]
     hold: Option<usize>,
     /// The directory below which faults are planted
     #[arg(long = "dir", value_name = "DIR", default_value_os_t = crate::target())]
     directory: PathBuf,
+    #[command(flatten)]
+    extent: Extent,
+}
+
+/// A section of the document, and how often its measurement is repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Faults,
+    Stop,
+    Hold(usize),
+    Clean(usize),
+}
+
+impl Part {
+    fn title(self) -> &'static str {
+        let place = match self {
+            Part::Faults => 0,
+            Part::Stop => 1,
+            Part::Hold(_) => 2,
+            Part::Clean(_) => 3,
+        };
+        SECTIONS[place]
+    }
+}
+
+impl Options {
+    fn parts(&self) -> Vec<Part> {
+        match self {
+            _ if self.extent.is_smoke() => {
+                vec![Part::Faults, Part::Stop, Part::Hold(1), Part::Clean(1)]
+            }
+            Options { clean: Some(n), .. } => vec![Part::Clean(*n)],
+            Options { stop: true, .. } => vec![Part::Stop],
+            Options { hold: Some(n), .. } => vec![Part::Hold(*n)],
+            Options { only: Some(_), .. } => vec![Part::Faults],
+            _ => vec![Part::Faults, Part::Stop],
+        }
+    }
 }
 
 /// Plants faults, or runs surveys without, from the workspace at `root`, and writes the document.
@@ -65,21 +112,55 @@ pub(crate) struct Options {
 /// If a program that all need is missing, or the user interrupted this. A fault that cannot be
 /// planted is not an error: the document reports it.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
-    let stage = Stage::new(root, &options.directory, "honesty")?;
-    if let Some(n) = options.clean {
-        let places = [Path::new(MEMORY), &options.directory];
-        let tallies = places.map(|place| Ok((storage(&stage, place)?, survey(&stage, place, n)?)));
-        let tallies: Vec<_> = tallies.into_iter().collect::<Result<_>>()?;
-        let text = clean::section(&circumstances(root, &stage, &[])?, &tallies);
-        return document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[3], text)]);
+    let stage = Stage::new(root, &options.directory, "honesty", options.extent.build())?;
+    let mut sections = Vec::new();
+    for part in options.parts() {
+        match section(part, root, &stage, options) {
+            Ok(text) => sections.push((part.title(), text)),
+            Err(error) if options.extent.is_smoke() && error.is::<Unable>() => {
+                println!("skipped: {} ({error:#})", part.title());
+            }
+            Err(error) => return Err(error),
+        }
     }
-    if options.stop {
-        return document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[1], stop(root, &stage)?)]);
+    if options.only.is_some() {
+        sections.iter().for_each(|(_, text)| println!("{text}"));
+        return Ok(());
     }
-    if let Some(n) = options.hold {
-        let text = hold::section(&stage, &circumstances(root, &stage, &[])?, n)?;
-        return document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[2], text)]);
+    document::rewrite(&root.join(DOCUMENT), &sections, options.extent.purpose())
+}
+
+/// Tries a fault of each kind, a stop, a load that is held and a survey.
+///
+/// # Errors
+/// As [`run`], or if a tool refuses what it is to do.
+pub(crate) fn smoke(root: &Path) -> Result<()> {
+    let (directory, extent) = (crate::target(), Extent::SMOKE);
+    run(root, &Options { only: None, clean: None, stop: false, hold: None, directory, extent })
+}
+
+/// The text of a section.
+fn section(part: Part, root: &Path, stage: &Stage, options: &Options) -> Result<String> {
+    let extent = options.extent;
+    let circumstances = |others: &[(&str, &str)]| self::circumstances(root, stage, others);
+    match part {
+        Part::Faults => faults(root, stage, options),
+        Part::Stop if extent.is_smoke() && !install::is_there(FIO) => {
+            Err(Unable::error("fio is missing"))
+        }
+        Part::Stop => stop::section(stage, &circumstances(&[(FIO, "--version")])?, extent),
+        Part::Hold(n) => hold::section(stage, &circumstances(&[])?, n, extent),
+        Part::Clean(n) => {
+            let tally = |place| Ok((storage(stage, place)?, survey(stage, place, n, extent)?));
+            let places = [Path::new(MEMORY), &options.directory];
+            let tallies = places.into_iter().map(tally).collect::<Result<Vec<_>>>()?;
+            Ok(clean::section(&circumstances(&[])?, &tallies))
+        }
     }
+}
+
+/// The section on faults.
+fn faults(root: &Path, stage: &Stage, options: &Options) -> Result<String> {
     let shell = Shell::new()?;
     shell.change_dir(root);
     for package in NEEDS {
@@ -87,46 +168,50 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
             println!("{error:#}");
         }
     }
+    let extent = options.extent;
     let part = options.only.as_deref().unwrap_or_default();
+    let is_chosen =
+        |fault: &&Fault| fault.name.contains(part) && (fault.smoke || !extent.is_smoke());
     let faults = fault::all()?;
-    let all = play_all(&stage, &faults, part)?;
-    ensure!(!all.is_empty(), "no fault has `{part}` in its name");
-    let versions = [("fio", "--version"), ("dd", "--version"), ("strace", "--version")];
-    let text = page::faults(&circumstances(root, &stage, &versions)?, &all);
-    if options.only.is_some() {
-        println!("{text}");
-        return Ok(());
-    }
-    let stop = stop(root, &stage)?;
-    document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[0], text), (SECTIONS[1], stop)])
+    let chosen: Vec<&Fault> = faults.iter().filter(is_chosen).collect();
+    ensure!(!chosen.is_empty(), "no fault has `{part}` in its name");
+    let all = play_all(stage, &chosen, extent)?;
+    let versions = [(FIO, "--version"), ("dd", "--version"), ("strace", "--version")];
+    Ok(page::faults(&circumstances(root, stage, &versions)?, &all))
 }
 
-/// The section on a stop under load.
-fn stop(root: &Path, stage: &Stage) -> Result<String> {
-    stop::section(stage, &circumstances(root, stage, &[("fio", "--version")])?)
-}
-
-/// Plants each fault whose name contains `part`.
-fn play_all<'a>(stage: &Stage, faults: &'a [Fault], part: &str) -> Result<Vec<Played<'a>>> {
+/// Plants each of `faults`. In the smoke form, all that goes wrong is an error, except for what
+/// this machine cannot have.
+fn play_all<'a>(stage: &Stage, faults: &[&'a Fault], extent: Extent) -> Result<Vec<Played<'a>>> {
     fs::write(stage.path("write.toml"), scene::WRITE_RECIPE)?;
-    let mut all = Vec::new();
-    for fault in faults.iter().filter(|fault| fault.name.contains(part)) {
+    let (mut all, mut wrong) = (Vec::new(), Vec::new());
+    for fault in faults {
         println!("{}", fault.name);
-        let played = play(fault, stage);
+        let played = play(fault, stage, extent);
         stage.go_on()?;
+        let told = |error: &anyhow::Error| format!("{}: {error:#}", fault.name);
+        match &played {
+            Ok(ran) => {
+                wrong.extend(ran.iter().filter_map(|ran| Some(told(&ran.check(fault).err()?))))
+            }
+            Err(error) if error.is::<Unable>() => {}
+            Err(error) => wrong.push(told(error)),
+        }
+        let played = played.map_err(|error| format!("{error:#}"));
         if let Err(reason) = &played {
             println!("  not planted: {reason}");
         }
-        all.push((fault, played));
+        all.push((*fault, played));
     }
+    ensure!(wrong.is_empty() || !extent.is_smoke(), "{}", wrong.join("\n"));
     Ok(all)
 }
 
-fn play(fault: &Fault, stage: &Stage) -> Result<Vec<scene::Ran>, String> {
+fn play(fault: &Fault, stage: &Stage, extent: Extent) -> Result<Vec<scene::Ran>> {
     if !rustix::process::geteuid().is_root() {
-        return Err("it needs root".to_owned());
+        return Err(Unable::error("it needs root"));
     }
-    scene::play(fault, stage).map_err(|error| format!("{error:#}"))
+    scene::play(fault, stage, extent)
 }
 
 /// A storage's name for readers.
@@ -137,20 +222,38 @@ fn storage(stage: &Stage, directory: &Path) -> Result<String> {
     Ok(storage.to_owned())
 }
 
+/// A survey without a fault, and the same with less work, for which `survey` has no options.
+const SURVEY: [&str; 2] = ["survey", "--quick"];
+const SMALL_SURVEY: [&str; 7] = [
+    "run",
+    "survey",
+    "--rounds=1",
+    "--no-ceilings",
+    "--time=5ms",
+    "--size=1MiB",
+    "--working-set=1MiB",
+];
+
 /// Counts the findings of `n` quick surveys of `directory`.
-fn survey(stage: &Stage, directory: &Path, n: usize) -> Result<Tally> {
+fn survey(stage: &Stage, directory: &Path, n: usize, extent: Extent) -> Result<Tally> {
     let ticks = || -> Result<(u64, u64)> {
         clean::cpu_ticks(&fs::read_to_string("/proc/stat")?).context("/proc/stat reports no time")
     };
     let place = directory.display().to_string();
+    if extent.is_smoke() {
+        stage.ioassay(&[&SURVEY[..], &["--dry-run", &place]].concat())?;
+    }
+    let words = [extent.pick(&SURVEY[..], &SMALL_SURVEY), &["--json", &place]].concat();
     let mut surveys = Vec::new();
     for i in 0..n {
         println!("survey {} of {n} in '{place}'", i + 1);
         let (all, stolen) = ticks()?;
-        let text = stage.ioassay(&["survey", "--quick", "--json", &place])?;
+        let text = stage.ioassay(&words)?;
         let (all_after, stolen_after) = ticks()?;
         let steal_share = (stolen_after - stolen) as f64 / (all_after - all).max(1) as f64;
-        surveys.push(Survey { report: serde_json::from_str(&text)?, steal_share });
+        let report: Value = serde_json::from_str(&text)?;
+        ensure!(report["cases"].is_array(), "the survey reports no cases");
+        surveys.push(Survey { report, steal_share });
     }
     Ok(Tally::of(&surveys))
 }
@@ -181,31 +284,40 @@ mod tests {
 
     #[test]
     fn options_are_read() {
-        let directory = crate::target();
-        let usual = Options { only: None, clean: None, stop: false, hold: None, directory };
-        options::check("", &usual);
-        let clean = |n, directory| Options {
+        let usual = |extent| Options {
             only: None,
-            clean: Some(n),
+            clean: None,
             stop: false,
             hold: None,
-            directory,
+            directory: crate::target(),
+            extent,
         };
-        options::check("--clean", &clean(20, crate::target()));
-        options::check("--clean --dir /d", &clean(20, "/d".into()));
-        options::check("--dir /d --clean 3", &clean(3, "/d".into()));
-        options::check(
-            "--hold 3",
-            &Options {
-                hold: Some(3),
-                only: None,
-                clean: None,
-                stop: false,
-                directory: crate::target(),
-            },
-        );
-        options::check("--only tmpfs", &Options { only: Some("tmpfs".to_owned()), ..usual });
+        let whole = || usual(Extent::default());
+        options::check("", &whole());
+        options::check("--smoke", &usual(Extent::SMOKE));
+        options::check("--clean", &Options { clean: Some(20), ..whole() });
+        let elsewhere = Options { directory: "/d".into(), clean: Some(3), ..whole() };
+        options::check("--dir /d --clean 3", &elsewhere);
+        options::check("--hold 3", &Options { hold: Some(3), ..whole() });
+        options::check("--stop", &Options { stop: true, ..whole() });
+        options::check("--only tmpfs", &Options { only: Some("tmpfs".to_owned()), ..whole() });
         let wrong = ["--clean x", "--clean 0", "--dir", "--only --clean", "--only a --clean"];
         options::refused::<Options>(&wrong);
+        let wrong = ["--smoke --only a", "--smoke --clean", "--smoke --stop", "--smoke --hold"];
+        options::refused::<Options>(&wrong);
+    }
+
+    #[test]
+    fn the_smoke_form_has_all_sections() {
+        let options = Options {
+            only: None,
+            clean: None,
+            stop: false,
+            hold: None,
+            directory: crate::target(),
+            extent: Extent::SMOKE,
+        };
+        let titles: Vec<&str> = options.parts().into_iter().map(Part::title).collect();
+        assert_eq!(titles, SECTIONS);
     }
 }

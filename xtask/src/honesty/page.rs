@@ -122,9 +122,10 @@ fn circumstance(fault: &Fault) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::fault;
     use super::super::said::Said;
+    use super::super::{DOCUMENT, fault};
     use super::*;
+    use crate::document;
     use serde_json::json;
 
     pub(in crate::honesty) fn circumstances() -> Circumstances {
@@ -143,6 +144,7 @@ pub(super) mod tests {
     fn ran(tool: &'static str, warning: Option<&str>) -> Ran {
         let said = Said {
             headline: "read: IOPS=604".to_owned(),
+            is_answer: true,
             beside: Some("vda: ios=557/0".to_owned()),
             warning: warning.map(str::to_owned),
         };
@@ -165,6 +167,18 @@ pub(super) mod tests {
         ] {
             assert!(text.contains(expected), "'{expected}' is not in {text}");
         }
+    }
+
+    #[test]
+    fn the_document_has_each_fault_and_a_row_of_it() {
+        let table = table();
+        let names: Vec<&str> = table.iter().map(|fault| fault.name.as_str()).collect();
+        let text = document::section(DOCUMENT, SECTIONS[0]);
+        let (overview, parts) = text.split_once("\n### ").expect("it has parts");
+        assert_eq!(document::rows(overview), names);
+        let titles = parts.split("\n### ").map(|part| part.lines().next().unwrap_or_default());
+        let titles: Vec<&str> = titles.filter(|title| *title != "Commands").collect();
+        assert_eq!(titles, names);
     }
 
     #[test]

@@ -11,10 +11,19 @@ use std::process::Output;
 pub(super) struct Said {
     /// Its figure.
     pub(super) headline: String,
+    /// Whether it measured: of ioassay, whether it reports on the case, also without a figure.
+    pub(super) is_answer: bool,
     /// Other output that bears on the fault but is not a warning.
     pub(super) beside: Option<String>,
     /// Its warning.
     pub(super) warning: Option<String>,
+}
+
+impl Said {
+    fn new(figure: Option<&str>, beside: Option<String>, warning: Option<String>) -> Said {
+        let headline = figure.unwrap_or("no figure").to_owned();
+        Said { headline, is_answer: figure.is_some(), beside, warning }
+    }
 }
 
 /// What counts as a warning by ioassay.
@@ -35,7 +44,7 @@ pub(super) fn of_fio(output: &Output) -> Said {
     let text = text(output);
     let lines = || text.lines().map(str::trim);
     let is_figure = |line: &&str| line.starts_with("read: IOPS") || line.starts_with("write: IOPS");
-    let headline = lines().find(is_figure).unwrap_or("no figure").to_owned();
+    let figure = lines().find(is_figure);
     let disk = lines().skip_while(|line| !line.starts_with("Disk stats")).nth(1);
     let beside = disk.and_then(|line| line.split(", merge=").next()).map(str::to_owned);
     let complaint = lines().find(|line| {
@@ -47,21 +56,20 @@ pub(super) fn of_fio(output: &Output) -> Said {
         let short = line.split_once("short=")?.1.split(' ').next()?;
         short.split(',').any(|n| n != "0").then(|| format!("short={short}"))
     });
-    Said { headline, beside, warning: complaint.map(str::to_owned).or(short) }
+    Said::new(figure, beside, complaint.map(str::to_owned).or(short))
 }
 
 /// Parses dd's output: the line with bytes and time. Complaints and partial blocks count as
 /// warnings.
 pub(super) fn of_dd(output: &Output) -> Said {
     let text = text(output);
-    let headline = text.lines().find(|line| line.contains(" copied, ")).unwrap_or("no figure");
+    let figure = text.lines().find(|line| line.contains(" copied, "));
     let complaint = text.lines().find(|line| line.starts_with("dd: "));
     let short = text.lines().find(|line| {
         let records = line.split_once('+').and_then(|(_, after)| after.split_once(" records in"));
         records.is_some_and(|(short, _)| short != "0")
     });
-    let warning = complaint.or(short).map(str::to_owned);
-    Said { headline: headline.to_owned(), beside: None, warning }
+    Said::new(figure, None, complaint.or(short).map(str::to_owned))
 }
 
 /// Parses ioassay's `--json` output for the requested case. Any of `signs` counts as a warning.
@@ -71,7 +79,7 @@ pub(super) fn of_ioassay(output: &Output, signs: &[Sign]) -> Said {
     let Some(case) = cases.iter().find(|case| case["role"] == "asked") else {
         let text = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         let warning = Some(text).filter(|text| !text.is_empty());
-        return Said { headline: "no figure".to_owned(), beside: None, warning };
+        return Said::new(None, None, warning);
     };
     let verdict = case["verdict"].as_str().unwrap_or("unknown");
     let served_by = case["served_by"].as_str();
@@ -94,7 +102,8 @@ pub(super) fn of_ioassay(output: &Output, signs: &[Sign]) -> Said {
         Sign::Served(by) => (served_by == Some(by.name())).then(|| format!("served by {by}")),
         Sign::Failure => case["failures"][0]["reason"].as_str().map(str::to_owned),
     });
-    Said { headline, beside: Some(codes.join(", ")).filter(|codes| !codes.is_empty()), warning }
+    let beside = Some(codes.join(", ")).filter(|codes| !codes.is_empty());
+    Said::new(Some(&headline), beside, warning)
 }
 
 /// A case's figure as shown to readers: bytes per second, and IOPS for small blocks.
@@ -157,7 +166,9 @@ Disk stats (read/write):
         assert_eq!(short.warning.as_deref(), Some("short=7,0,0,0"));
         let error = "fio: io_u error on file f: Input/output error: read offset=1";
         assert_eq!(of_fio(&output(FIO, error)).warning.as_deref(), Some(error));
-        assert_eq!(of_fio(&output("", "")).headline, "no figure");
+        let nothing = of_fio(&output("", ""));
+        assert_eq!((nothing.headline.as_str(), nothing.is_answer), ("no figure", false));
+        assert!(said.is_answer);
     }
 
     #[test]
@@ -213,7 +224,7 @@ Disk stats (read/write):
     #[test]
     fn a_refusal_of_ioassay_is_its_warning() {
         let said = of_ioassay(&output("", "ioassay: it cannot\n"), &[]);
-        assert_eq!(said.headline, "no figure");
+        assert_eq!((said.headline.as_str(), said.is_answer), ("no figure", false));
         assert_eq!(said.warning.as_deref(), Some("ioassay: it cannot"));
     }
 }

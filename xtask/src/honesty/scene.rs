@@ -4,10 +4,13 @@ use super::fault::{Above, Before, Content, Fault, Meanwhile, Place};
 use super::fixture::{self, Mounted, Setup, Zram};
 use super::guards::Neighbours;
 use super::limit::Group;
-use super::said::{self, Said};
-use crate::programs;
+use super::said::{self, Said, Sign};
+use super::small;
+use super::unable::Unable;
+use crate::extent::Extent;
 use crate::stage::Stage;
-use anyhow::{Context, Result};
+use crate::{install, programs};
+use anyhow::{Context, Result, ensure};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -39,12 +42,29 @@ pub(super) struct Ran {
     pub(super) said: Said,
 }
 
-/// Plants `fault` and runs all tools on it.
+impl Ran {
+    /// Fails if the tool refused its command: then what it said is no answer. A fault that makes
+    /// reads fail leaves fio and dd without a figure, but not ioassay.
+    pub(super) fn check(&self, fault: &Fault) -> Result<()> {
+        let may_fail = fault.signs.contains(&Sign::Failure);
+        let answered = self.said.is_answer
+            || (self.tool != TOOLS[0] && (may_fail || !install::is_there(self.tool)));
+        let Ran { tool, said, .. } = self;
+        ensure!(
+            answered,
+            "{tool} gave no figure: {}",
+            said.warning.as_deref().unwrap_or("nothing")
+        );
+        Ok(())
+    }
+}
+
+/// Plants `fault` and runs all tools on it, as briefly as `extent` says.
 ///
 /// # Errors
-/// Why it cannot be planted here.
-pub(super) fn play(fault: &Fault, stage: &Stage) -> Result<Vec<Ran>> {
-    let scene = Scene::plant(fault, stage)?;
+/// Why it cannot be planted here, or what went wrong.
+pub(super) fn play(fault: &Fault, stage: &Stage, extent: Extent) -> Result<Vec<Ran>> {
+    let scene = Scene::plant(fault, stage, extent)?;
     let mut all = Vec::new();
     for (place, tool) in TOOLS.into_iter().enumerate() {
         stage.go_on()?;
@@ -59,6 +79,7 @@ pub(super) fn play(fault: &Fault, stage: &Stage) -> Result<Vec<Ran>> {
 struct Scene<'a> {
     fault: &'a Fault,
     stage: &'a Stage,
+    extent: Extent,
     file: PathBuf,
     /// Its name in `/sys/block`.
     device: Option<String>,
@@ -70,10 +91,11 @@ struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    fn plant(fault: &'a Fault, stage: &'a Stage) -> Result<Scene<'a>> {
+    fn plant(fault: &'a Fault, stage: &'a Stage, extent: Extent) -> Result<Scene<'a>> {
         let mut scene = Scene {
             fault,
             stage,
+            extent,
             file: PathBuf::new(),
             device: None,
             group: None,
@@ -81,12 +103,12 @@ impl<'a> Scene<'a> {
             _zram: None,
             _folder: None,
         };
-        let directory = scene.mount().map_err(anyhow::Error::msg)?;
+        let directory = scene.mount().map_err(Unable::error)?;
         scene.file = directory.join("data");
         scene.fill()?;
         if let Some(limit) = fault.limit {
             let number = scene.device.as_deref().map(number).transpose()?.unwrap_or_default();
-            let group = Group::new(limit, &number).map_err(anyhow::Error::msg)?;
+            let group = Group::new(limit, &number).map_err(Unable::error)?;
             scene.group = Some(Arc::new(group));
         }
         Ok(scene)
@@ -249,6 +271,7 @@ impl<'a> Scene<'a> {
     fn command(&self, place: usize) -> Command {
         let fault = self.fault;
         let line = [&fault.ioassay, &fault.fio, &fault.dd][place];
+        let line = &self.extent.pick(line.clone(), small::command(line));
         let directory = self.file.parent().expect("the file is in a directory");
         let recipe = self.stage.path("write.toml");
         let mut words: Vec<String> = vec!["timeout".to_owned(), PATIENCE.to_owned()];

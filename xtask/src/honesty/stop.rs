@@ -1,6 +1,7 @@
 //! A stop in the middle of a steady load, as ioassay and fio see it.
 
 use crate::document::{commands, paragraph};
+use crate::extent::Extent;
 use crate::stage::{Circumstances, Stage};
 use anyhow::{Context, Result, bail};
 use model::units::nanoseconds;
@@ -13,19 +14,56 @@ use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Reads of a process before it is stopped, of about 6000.
-const READS: u64 = 2500;
-const STOP: Duration = Duration::from_secs(1);
+/// Reads a second that are asked for, and how long.
+#[derive(Debug, Clone, Copy)]
+struct Load {
+    seconds: u32,
+    stop_ms: u32,
+}
+
+const WHOLE: Load = Load { seconds: 6, stop_ms: 1000 };
+const SMALL: Load = Load { seconds: 1, stop_ms: 100 };
+
+/// Reads asked for per second.
+const RATE: u32 = 1000;
+
+impl Load {
+    /// The reads of a process before it is stopped: it is then in the middle.
+    fn reads(self) -> u64 {
+        u64::from(self.seconds * RATE) * 5 / 12
+    }
+
+    /// The command of ioassay.
+    fn open(self) -> String {
+        let Load { seconds, .. } = self;
+        format!(
+            "ioassay run read-methods --file FILE --engine pread --cache as-is --pattern random \
+             --block 4KiB --threads 1 --rounds 1 --invocations 1 --time {seconds}s --no-ceilings \
+             --rate {RATE} --arrival even --record RECORD"
+        )
+    }
+
+    /// The command of fio.
+    fn fio(self) -> String {
+        let Load { seconds, .. } = self;
+        format!(
+            "fio --name=read --filename=FILE --rw=randread --bs=4k --invalidate=0 --time_based \
+             --runtime={seconds} --rate_iops={RATE} --percentile_list=50:95:99 \
+             --output-format=json"
+        )
+    }
+
+    /// The operations that fall due in the stop wait for its end, the first of them for all of it.
+    fn truth(self) -> Row {
+        let stop_ns = f64::from(self.stop_ms) * 1e6;
+        let operations_each = f64::from(self.seconds) * 1000.0 / f64::from(self.stop_ms);
+        let above = |share: f64| (1.0 - operations_each * share).max(0.0) * stop_ns;
+        [above(0.5), above(0.05), above(0.01), above(0.0)]
+    }
+}
+
 /// Looks for the process that reads, 10 ms apart.
 const LOOKS: u32 = 6000;
-
-const OPEN: &str = "\
-ioassay run read-methods --file FILE --engine pread --cache as-is --pattern random --block 4KiB \
---threads 1 --rounds 1 --invocations 1 --time 6s --no-ceilings --rate 1000 --arrival even \
---record RECORD";
-const FIO: &str = "\
-fio --name=read --filename=FILE --rw=randread --bs=4k --invalidate=0 --time_based --runtime=6 \
---rate_iops=1000 --percentile_list=50:95:99 --output-format=json";
 
 /// Latencies in nanoseconds: p50, p95, p99 and the longest.
 type Row = [f64; 4];
@@ -34,23 +72,29 @@ type Row = [f64; 4];
 ///
 /// # Errors
 /// If a program is missing or fails, or the one that reads is not found.
-pub(super) fn section(stage: &Stage, circumstances: &Circumstances) -> Result<String> {
+pub(super) fn section(
+    stage: &Stage,
+    circumstances: &Circumstances,
+    extent: Extent,
+) -> Result<String> {
+    let load = extent.pick(WHOLE, SMALL);
     let (file, record) = (stage.path("file"), stage.path("record.jsonl"));
     let file = file.display().to_string();
     stage.ioassay(&["data", "create", &file, "--size", "4MiB"])?;
     stage.ioassay(&["cache", "warm", &file])?;
-    let words = OPEN.replace("FILE", &file).replace("RECORD", &record.display().to_string());
+    let words = load.open().replace("FILE", &file).replace("RECORD", &record.display().to_string());
     let words = words.strip_prefix("ioassay ").context("it runs ioassay")?.to_owned();
-    stopped(stage, stage.program(), &words)?;
+    stopped(stage, stage.program(), &words, load)?;
     let sample = sample(&fs::read_to_string(&record)?).context("the record has no trial")?;
-    let words = FIO.replace("FILE", &file);
+    let words = load.fio().replace("FILE", &file);
     let words = words.strip_prefix("fio ").context("it runs fio")?;
-    let printed: Value = serde_json::from_str(&stopped(stage, Path::new("fio"), words)?)?;
+    let printed: Value = serde_json::from_str(&stopped(stage, Path::new("fio"), words, load)?)?;
     fs::remove_file(&file)?;
     Ok(text(
         circumstances,
+        load,
         &[
-            ("what the schedule meets", truth()),
+            ("what the schedule meets", load.truth()),
             ("ioassay, response time", of_counts(&sample["responses"]).context("no responses")?),
             ("ioassay, service time", of_counts(&sample["latencies"]).context("no latencies")?),
             ("fio, completion latency", of_fio(&printed).context("fio prints no latencies")?),
@@ -58,39 +102,34 @@ pub(super) fn section(stage: &Stage, circumstances: &Circumstances) -> Result<St
     ))
 }
 
-/// Of 6000 operations, the 1000 that fall due in the stop wait for its end, the first of them for
-/// all of it.
-fn truth() -> Row {
-    let above = |share: f64| (1.0 - 6.0 * share).max(0.0) * STOP.as_nanos() as f64;
-    [above(0.5), above(0.05), above(0.01), above(0.0)]
-}
-
-fn text(circumstances: &Circumstances, rows: &[(&str, Row)]) -> String {
+fn text(circumstances: &Circumstances, load: Load, rows: &[(&str, Row)]) -> String {
+    let Load { seconds, stop_ms } = load;
+    let (stop, due, all) = (f64::from(stop_ms) / 1000.0, stop_ms * RATE / 1000, seconds * RATE);
     let mut text = circumstances.text()
-        + &paragraph(
-            "1000 reads a second are asked for, for 6 s, of a file in the page cache. In the \
-             middle, SIGSTOP stops the process that reads for 1 s. So 1000 of 6000 reads fall due \
-             while it is stopped, and wait for its end. ioassay's response times begin when a \
-             read is due. Its service times, and fio's latencies, begin when a read is submitted: \
-             they see the stop in at most one read, or in none.",
-        )
+        + &paragraph(&format!(
+            "{RATE} reads a second are asked for, for {seconds} s, of a file in the page cache. In \
+             the middle, SIGSTOP stops the process that reads for {stop} s. So {due} of {all} \
+             reads fall due while it is stopped, and wait for its end. ioassay's response times \
+             begin when a read is due. Its service times, and fio's latencies, begin when a read \
+             is submitted: they see the stop in at most one read, or in none.",
+        ))
         + "| | p50 | p95 | p99 | longest |\n|---|---|---|---|---|\n";
     for (name, row) in rows {
         let cells = row.map(|ns| if ns > 0.0 { nanoseconds(ns) } else { "–".to_owned() });
         let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
     }
-    text + "\n" + &commands(&[OPEN.to_owned(), FIO.to_owned()])
+    text + "\n" + &commands(&[load.open(), load.fio()])
 }
 
 /// Runs a program with `words`, stops the process of it that reads, and returns what it prints.
-fn stopped(stage: &Stage, program: &Path, words: &str) -> Result<String> {
+fn stopped(stage: &Stage, program: &Path, words: &str, load: Load) -> Result<String> {
     let mut command = stage.command(program);
     command.args(words.split(' ')).stdout(Stdio::piped()).stderr(Stdio::null());
     let child = command.spawn().with_context(|| format!("starting {command:?}"))?;
-    let found = reader(stage, &child);
+    let found = reader(stage, &child, load.reads());
     if let Ok(reader) = &found {
         kill_process(*reader, Signal::STOP)?;
-        sleep(STOP);
+        sleep(Duration::from_millis(load.stop_ms.into()));
         kill_process(*reader, Signal::CONT)?;
     }
     let output = child.wait_with_output()?;
@@ -99,12 +138,12 @@ fn stopped(stage: &Stage, program: &Path, words: &str) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Waits for a process of `child`, or itself, to have called read [`READS`] times.
-fn reader(stage: &Stage, child: &Child) -> Result<Pid> {
+/// Waits for a process of `child`, or itself, to have called read more than `least` times.
+fn reader(stage: &Stage, child: &Child, least: u64) -> Result<Pid> {
     let first = i32::try_from(child.id())?;
     for _ in 0..LOOKS {
         stage.go_on()?;
-        let has_read = |pid: &i32| reads(*pid).is_some_and(|reads| reads > READS);
+        let has_read = |pid: &i32| reads(*pid).is_some_and(|reads| reads > least);
         let found = family(first).into_iter().find(has_read).and_then(Pid::from_raw);
         if let Some(found) = found {
             return Ok(found);
@@ -178,7 +217,7 @@ mod tests {
 
     #[test]
     fn one_read_in_six_waits_for_the_end_of_the_stop() {
-        let [p50, p95, p99, longest] = truth();
+        let [p50, p95, p99, longest] = WHOLE.truth();
         assert_eq!(p50, 0.0);
         assert!((p95 / 0.70e9 - 1.0).abs() < 0.001 && (p99 / 0.94e9 - 1.0).abs() < 0.001);
         assert_eq!(longest, 1e9);

@@ -9,15 +9,17 @@ mod image;
 mod guest;
 mod page;
 
+use crate::document::Purpose;
 use crate::generated;
 use crate::options::at_least;
-use crate::programs::{self, Interrupt};
+use crate::programs::{self, Build, Interrupt};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use guest::Booted;
 use image::Images;
 use kernel::Arch;
 use scenario::Machine;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -26,12 +28,18 @@ use xshell::{Shell, cmd};
 /// The document, relative to the workspace.
 const DOCUMENT: &str = "docs/lab.md";
 
+/// The part of the document with the rows.
+const PART: &str = "rows";
+
 /// The command's options.
 #[derive(Debug, PartialEq, Args)]
 pub(crate) struct Options {
     /// Run only scenarios with TEXT in their names, and write nothing
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// With --only: write the rows of these scenarios, and keep the others
+    #[arg(long = "write", requires = "only", conflicts_with = "is_quick")]
+    is_written: bool,
     /// Run only the scenarios of the test command, and write nothing
     #[arg(long = "quick")]
     is_quick: bool,
@@ -56,15 +64,23 @@ fn folder() -> PathBuf {
 /// # Errors
 /// If a machine cannot be built, or a scenario fails.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
-    let chosen = options.choose(&scenario::machines()?);
+    let machines = scenario::machines()?;
+    let chosen = options.choose(&machines);
     ensure!(!chosen.is_empty(), "no such scenario");
     let images = options.images(&chosen)?;
     let done = options.boot(root, &chosen, &images)?;
-    if options.is_whole() {
-        let built = programs::build(root, &programs::IOASSAY)?;
+    if options.writes() {
+        let built = programs::build(root, Build::Release, &programs::IOASSAY)?;
         let version = programs::own_version(root, &built)?;
-        let text = page::rows(&chosen, &done, &programs::date(root)?, &version);
-        generated::write(&root.join(DOCUMENT), "rows", &text)?;
+        let fresh = page::Fresh::new(&chosen, &done, &programs::date(root)?, &version);
+        let document = root.join(DOCUMENT);
+        let text = if options.is_written {
+            let old = fs::read_to_string(&document).with_context(|| DOCUMENT)?;
+            fresh.among(generated::part(&old, PART)?, &scenario::names(&machines))?
+        } else {
+            fresh.alone()
+        };
+        generated::put(&document, PART, &text, Purpose::Write)?;
     }
     judge(&chosen, &done)
 }
@@ -75,7 +91,8 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
 /// # Errors
 /// If a scenario fails.
 pub(crate) fn check(root: &Path) -> Result<()> {
-    let options = Options { only: None, is_quick: true, jobs: JOBS, folder: folder() };
+    let options =
+        Options { only: None, is_written: false, is_quick: true, jobs: JOBS, folder: folder() };
     let chosen = options.choose(&scenario::machines()?);
     let images = match options.images(&chosen) {
         Ok(images) => images,
@@ -121,9 +138,9 @@ impl Program {
 }
 
 impl Options {
-    /// Whether all scenarios run, so that the document is written.
-    fn is_whole(&self) -> bool {
-        self.only.is_none() && !self.is_quick
+    /// Whether the document is written: all of it, or the rows of some scenarios.
+    fn writes(&self) -> bool {
+        self.is_written || (self.only.is_none() && !self.is_quick)
     }
 
     fn choose(&self, machines: &[Machine]) -> Vec<Machine> {
@@ -145,8 +162,8 @@ impl Options {
             kernel::named(&machine.kernel).is_some_and(|kernel| kernel.arch == Arch::Arm64)
         };
         // The tests' debug build already exists, and an emulated machine runs it in the same time.
-        let release = if self.is_whole() { &["--release"][..] } else { &[] };
-        let target = [release, &programs::IOASSAY].concat();
+        let build = if self.writes() { Build::Release } else { Build::Tests };
+        let target = [build.options(), &programs::IOASSAY].concat();
         let arm64 = machines.iter().any(is_arm).then(|| programs::build_for_arm(root, &target));
         let built = programs::build_with(root, &target)?;
         let amd64 = self.folder.join("ioassay");
@@ -211,12 +228,20 @@ fn tell(machine: &Machine, booted: &Result<Booted>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{install, options};
+    use crate::{document, install, options};
+
+    /// The scenarios that the document lacks: newer than the run that it shows.
+    const NEWER: [&str; 1] = ["io_uring-polls"];
 
     #[test]
-    fn the_document_has_a_place_for_the_rows() {
-        let document = std::fs::read_to_string(crate::root().join(DOCUMENT)).expect("it is ours");
-        assert!(generated::part(&document, "rows").is_ok());
+    fn the_document_has_a_row_for_each_scenario() {
+        let text = fs::read_to_string(crate::root().join(DOCUMENT)).expect("it is ours");
+        let rows = document::rows(generated::part(&text, PART).expect("it has both lines"));
+        let machines = scenario::machines().expect("it can be read");
+        let (newer, shown): (Vec<&str>, Vec<&str>) =
+            scenario::names(&machines).into_iter().partition(|name| NEWER.contains(name));
+        assert_eq!(rows, shown, "cargo xtask lab --only NAME --write");
+        assert_eq!(newer, NEWER, "no scenario has this name");
     }
 
     #[test]
@@ -227,10 +252,19 @@ mod tests {
 
     #[test]
     fn options_are_read() {
-        let usual = Options { only: None, is_quick: false, jobs: 2, folder: folder() };
-        options::check("", &usual);
-        let expected = Options { only: Some("md".into()), is_quick: true, jobs: 1, ..usual };
+        let usual = || Options {
+            only: None,
+            is_written: false,
+            is_quick: false,
+            jobs: 2,
+            folder: folder(),
+        };
+        options::check("", &usual());
+        let expected = Options { only: Some("md".into()), is_quick: true, jobs: 1, ..usual() };
         options::check("--jobs 1 --quick --only md", &expected);
-        options::refused::<Options>(&["--jobs 0", "--jobs x", "--only", "--fast 3"]);
+        let expected = Options { only: Some("md".into()), is_written: true, ..usual() };
+        options::check("--only md --write", &expected);
+        let wrong = ["--jobs 0", "--jobs x", "--only", "--fast 3", "--quick --write --only md"];
+        options::refused::<Options>(&wrong);
     }
 }

@@ -6,6 +6,7 @@
 
 mod tally;
 
+use crate::extent::Extent;
 use crate::options::at_least;
 use crate::stage::Stage;
 use crate::{document, generated, programs};
@@ -27,14 +28,31 @@ const DOCUMENT: &str = "METHODOLOGY.md";
 pub(crate) struct Options {
     /// Number of consecutive pairs; needs one more record than that
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = at_least::<1>)]
+    #[arg(conflicts_with = "is_smoke")]
     pairs: usize,
     /// The directory for test files
     #[arg(long = "dir", value_name = "DIR", default_value_os_t = crate::target())]
     directory: PathBuf,
     /// The folder for records; existing records are reused
     #[arg(long, default_value_os_t = crate::target().join("repetitions"))]
+    #[arg(conflicts_with = "is_smoke")]
     records: PathBuf,
+    #[command(flatten)]
+    extent: Extent,
 }
+
+/// The part of the document with the table.
+const PART: &str = "repetitions";
+
+/// The options of the smoke form's runs.
+const SMALL: [&str; 6] = [
+    "--rounds=1",
+    "--invocations=1",
+    "--no-ceilings",
+    "--time=10ms",
+    "--size=4MiB",
+    "--working-set=4MiB",
+];
 
 /// Repeats the recipe from the workspace at `root` and writes the table into the document.
 ///
@@ -42,21 +60,33 @@ pub(crate) struct Options {
 /// If a run fails, or the user interrupts it. Finished records are kept, and the next call
 /// continues after them.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
-    fs::create_dir_all(&options.records).context(options.records.display().to_string())?;
-    let stage = Stage::new(root, &crate::target(), "repeat")?;
+    let extent = options.extent;
+    let stage = Stage::new(root, &crate::target(), "repeat", extent.build())?;
+    let records = extent.pick(options.records.clone(), stage.path("records"));
+    fs::create_dir_all(&records).context(records.display().to_string())?;
     let recipe = text(&stage.path("repetitions.toml"));
     fs::write(&recipe, RECIPE)?;
-    let paths: Vec<PathBuf> = (0..=options.pairs)
-        .map(|index| options.records.join(format!("{index:03}.jsonl")))
+    let paths: Vec<PathBuf> = (0..=extent.pick(options.pairs, 2))
+        .map(|index| records.join(format!("{index:03}.jsonl")))
         .collect();
     for record in paths.iter().filter(|path| !path.exists()).map(|path| text(path)) {
         println!("{record}");
         let directory = text(&options.directory);
-        stage.ioassay(&["run", "--quiet", "--json", "--record", &record, &recipe, &directory])?;
+        let words = ["run", "--quiet", "--json", "--record", &record, &recipe, &directory];
+        stage.ioassay(&[&words[..], extent.pick(&[], &SMALL)].concat())?;
     }
     let text = circumstances(root, &stage, &paths[0])? + &tally(&stage, &paths)?.text();
     println!("{text}");
-    generated::write(&root.join(DOCUMENT), "repetitions", &text)
+    generated::put(&root.join(DOCUMENT), PART, &text, extent.purpose())
+}
+
+/// Tries two pairs of records.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn smoke(root: &Path) -> Result<()> {
+    let [directory, records] = [crate::target(), crate::target().join("repetitions")];
+    run(root, &Options { pairs: 2, directory, records, extent: Extent::SMOKE })
 }
 
 /// Compares consecutive records twice: for a user who has only these two, and for a user who has
@@ -106,13 +136,68 @@ fn text(path: &Path) -> String {
 mod tests {
     use super::*;
     use crate::options;
+    use toml::{Table, Value};
 
     #[test]
     fn options_are_read() {
-        let [directory, records] = [crate::target(), crate::target().join("repetitions")];
-        options::check("", &Options { pairs: 40, directory, records: records.clone() });
-        let expected = Options { pairs: 3, directory: "/d".into(), records };
-        options::check("--dir /d --pairs 3", &expected);
-        options::refused::<Options>(&["--pairs x", "--pairs 0", "--dir", "--fast 3"]);
+        let usual = || Options {
+            pairs: 40,
+            directory: crate::target(),
+            records: crate::target().join("repetitions"),
+            extent: Extent::default(),
+        };
+        options::check("", &usual());
+        options::check(
+            "--dir /d --pairs 3",
+            &Options { pairs: 3, directory: "/d".into(), ..usual() },
+        );
+        options::check("--smoke", &Options { extent: Extent::SMOKE, ..usual() });
+        let wrong = [
+            "--pairs x",
+            "--pairs 0",
+            "--dir",
+            "--fast 3",
+            "--smoke --pairs 3",
+            "--smoke --records r",
+        ];
+        options::refused::<Options>(&wrong);
+    }
+
+    /// What the ids of a group's cases contain, of each case that its lists stand for.
+    fn cases(group: &Table) -> Vec<Vec<String>> {
+        let mut cases = vec![Vec::new()];
+        for (axis, value) in group {
+            let values = value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+            let word = |value: &Value| {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                match axis.as_str() {
+                    "depth" => format!("d{text}"),
+                    "threads" => format!("t{text}"),
+                    "every" => format!("every:{text}"),
+                    "allocation" => format!("alloc:{text}"),
+                    _ => text,
+                }
+            };
+            let with = |case: &Vec<String>| {
+                values.iter().map(|value| [&case[..], &[word(value)]].concat()).collect::<Vec<_>>()
+            };
+            cases = cases.iter().flat_map(with).collect();
+        }
+        cases
+    }
+
+    #[test]
+    fn the_document_has_a_row_for_each_case_of_the_recipe() {
+        let document = fs::read_to_string(crate::root().join(DOCUMENT)).expect("it is ours");
+        let rows = document::rows(generated::part(&document, PART).expect("it has both lines"));
+        let recipe: Table = toml::from_str(RECIPE).expect("it is whole");
+        let groups = recipe["cases"].as_array().expect("it has cases").iter();
+        let cases: Vec<Vec<String>> =
+            groups.flat_map(|group| cases(group.as_table().expect("it is a table"))).collect();
+        assert_eq!(rows.len(), cases.len(), "{rows:?}");
+        for (row, case) in rows.iter().zip(&cases) {
+            let has = |word: &String| row.split(' ').any(|other| other == word);
+            assert!(case.iter().all(has), "'{row}' is not the case {case:?}");
+        }
     }
 }

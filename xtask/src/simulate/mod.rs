@@ -11,6 +11,7 @@ mod prunes;
 mod fleets;
 mod latencies;
 
+use crate::document::Purpose;
 use crate::generated;
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -83,7 +84,7 @@ const ALL: [Simulation; 14] = [
 
 /// Runs the simulations and writes their tables into the document at `root`.
 pub(crate) fn run(root: &Path) -> Result<()> {
-    generated::write(&root.join(DOCUMENT), PART, &tables(SESSIONS))
+    generated::put(&root.join(DOCUMENT), PART, &tables(SESSIONS), Purpose::Write)
 }
 
 /// Checks that the document's tables agree with a smaller simulation, apart from chance.
@@ -123,4 +124,17 @@ impl Simulation {
 
 fn tables(sessions: usize) -> String {
     ALL.iter().map(|simulation| simulation.section(sessions)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_has_a_table_for_each_simulation() {
+        let document = fs::read_to_string(crate::root().join(DOCUMENT)).expect("it is ours");
+        let part = generated::part(&document, PART).expect("it has both lines");
+        let texts = part.lines().filter(|line| !line.is_empty() && !line.starts_with('|'));
+        assert_eq!(texts.collect::<Vec<_>>(), ALL.map(|simulation| simulation.title));
+    }
 }

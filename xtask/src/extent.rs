@@ -1,0 +1,37 @@
+//! How much of its work a command that writes documents does.
+
+use crate::document::Purpose;
+use crate::programs::Build;
+use clap::Args;
+
+/// The option of these commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Args)]
+pub(crate) struct Extent {
+    /// Try everything in seconds with the tests' build, and write nothing
+    #[arg(long = "smoke")]
+    is_smoke: bool,
+}
+
+impl Extent {
+    /// The least that still fails if the command would. Its figures mean nothing.
+    pub(crate) const SMOKE: Extent = Extent { is_smoke: true };
+
+    pub(crate) fn is_smoke(self) -> bool {
+        self.is_smoke
+    }
+
+    /// The first for the whole, the second for the least.
+    pub(crate) fn pick<T>(self, whole: T, least: T) -> T {
+        if self.is_smoke { least } else { whole }
+    }
+
+    /// The build to run.
+    pub(crate) fn build(self) -> Build {
+        self.pick(Build::Release, Build::Tests)
+    }
+
+    /// What to do with a document whose text depends on the measurement.
+    pub(crate) fn purpose(self) -> Purpose {
+        self.pick(Purpose::Write, Purpose::Try)
+    }
+}
