@@ -61,7 +61,7 @@ pub(crate) fn own_cargo() -> OsString {
 }
 
 /// Cargo's options that select ioassay.
-pub(crate) const IOASSAY: [&str; 2] = ["--package=ioassay", "--bin=ioassay"];
+pub(crate) const IOASSAY: [&str; 1] = ["--bin=ioassay"];
 
 /// Which build of a program to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +77,8 @@ impl Build {
     pub(crate) fn options(self) -> &'static [&'static str] {
         match self {
             Build::Release => &["--release"],
-            Build::Tests => &[],
+            // Its features are those of the whole workspace.
+            Build::Tests => &["--workspace"],
         }
     }
 }
@@ -149,6 +150,7 @@ pub(crate) fn date(root: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn cargo_says_where_the_executable_is() {
@@ -157,6 +159,28 @@ mod tests {
                         {\"reason\":\"build-finished\",\"success\":true}\n";
         assert_eq!(executable(messages), Some("/t/release/a".into()));
         assert_eq!(executable("{}\n"), None);
+    }
+
+    /// Each package and its features, of those that cargo's `options` select.
+    fn features(options: &[&str]) -> BTreeSet<String> {
+        let mut command = Command::new(own_cargo());
+        command.args(["tree", "--prefix=none", "--format={p};{f}"]).args(options);
+        command.current_dir(crate::root());
+        let tree = read(command, 0..=0).expect("cargo shows it");
+        tree.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+    }
+
+    /// Otherwise, the test command compiles the program and what it depends on twice.
+    #[test]
+    fn tests_add_no_feature_to_what_this_program_is_built_with() {
+        let own = features(&["--package=xtask", "--edges=normal,build"]);
+        let all = features(&["--workspace", "--edges=normal,build,dev"]);
+        assert!(own.len() > 50, "{own:?}");
+        let missing: Vec<&String> = own.difference(&all).collect();
+        assert!(
+            missing.is_empty(),
+            "with tests, these have more: see xtask/Cargo.toml: {missing:?}"
+        );
     }
 
     #[test]

@@ -99,7 +99,6 @@ impl Grid {
 
         let mut table = Table::new();
         table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-        table.force_no_tty();
         table.set_header(shown.iter().map(|&column| self.columns[column].title.as_str()));
         for line in &rows {
             if let Line::Cells(cells) = line {
