@@ -19,12 +19,13 @@ mod stage;
 mod fields;
 mod shown;
 mod simulate;
+mod suite;
+mod neighbor;
 mod fuzz;
 mod gates;
 mod lab;
 mod crates;
 mod dist;
-mod disturbed;
 mod bench;
 mod honesty;
 mod repeat;
@@ -45,7 +46,11 @@ enum Chore {
     ///
     /// Installs the programs that tests need (as root on Debian; elsewhere it names what is
     /// missing).
-    Test,
+    Test(suite::Scope),
+    /// Run the tests that measure ten times beside a compiler and a disk writer that never pause
+    ///
+    /// They must pass: what a neighbor does is no fault of the code. Takes an hour.
+    Neighbor(neighbor::Options),
     /// Check only style: every rule of STYLE.md that a program can check
     Tidy,
     /// Write the tables of simulations in METHODOLOGY.md
@@ -55,7 +60,7 @@ enum Chore {
         check: bool,
     },
     /// Do what test does, but fail if rustfmt or clippy is missing (as with CI=true)
-    Ci,
+    Ci(suite::Scope),
     /// Recompute reports from the raw lines of records, and print each value that differs
     ///
     /// A second implementation in Python does this, which shares no code.
@@ -120,8 +125,9 @@ fn main() -> ExitCode {
 impl Chore {
     fn run(&self) -> Result<()> {
         match self {
-            Chore::Test => test::run(root(), test::Demand::of_environment()),
-            Chore::Ci => test::run(root(), test::Demand::Everything),
+            Chore::Test(scope) => test::run(root(), test::Demand::of_environment(), *scope),
+            Chore::Ci(scope) => test::run(root(), test::Demand::Everything, *scope),
+            Chore::Neighbor(options) => neighbor::run(root(), options),
             Chore::Tidy => tidy::run(root()),
             Chore::Simulate { check: true } => simulate::check(root()),
             Chore::Simulate { check: false } => simulate::run(root()),
@@ -133,7 +139,7 @@ impl Chore {
             Chore::Crates { whole: true } => crates::try_to_publish(root()),
             Chore::Crates { whole: false } => crates::check(&Shell::new()?, root()),
             Chore::Dist(options) => dist::run(root(), options),
-            Chore::Show(extent) => shown::run(root(), *extent),
+            Chore::Show(scope) => shown::run(root(), *scope),
             Chore::Gates(options) => gates::run(root(), options),
             Chore::Repeat(options) => repeat::run(root(), options),
         }

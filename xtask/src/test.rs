@@ -5,7 +5,8 @@
 //! printed.
 
 use crate::programs::cargo;
-use crate::{audit, crates, disturbed, fuzz, install, lab, simulate, smoke, tidy};
+use crate::suite::{self, Scope};
+use crate::{audit, crates, fuzz, install, lab, simulate, smoke, tidy};
 use anyhow::{Result, ensure};
 use std::env;
 use std::path::Path;
@@ -36,7 +37,7 @@ type Step = (&'static str, Action);
 
 /// How a step is performed.
 enum Action {
-    Own(fn(&Shell, &Path) -> Result<()>),
+    Own(fn(&Shell, &Path, Scope) -> Result<()>),
     /// A cargo subcommand of a component of the toolchain, by rustup's name.
     Component(&'static str, &'static str),
 }
@@ -46,18 +47,18 @@ use Action::{Component, Own};
 const LINTS: &str = "clippy --quiet --workspace --all-targets -- -D warnings";
 
 const STEPS: [Step; 12] = [
-    ("packages", Own(|shell, _| install::run(shell))),
+    ("packages", Own(|shell, _, _| install::run(shell))),
     ("format", Component("rustfmt", "fmt --all --check")),
-    ("style", Own(|_, root| tidy::run(root))),
+    ("style", Own(|_, root, _| tidy::run(root))),
     ("lints", Component("clippy", LINTS)),
-    ("crates", Own(crates::check)),
-    ("64-bit ARM", Own(|shell, _| check_arm(shell))),
-    ("simulations", Own(|_, root| simulate::check(root))),
-    ("tests", Own(|_, root| disturbed::run(root))),
-    ("fuzz", Own(|_, root| fuzz::run(root, &fuzz::Options::default()))),
-    ("audit", Own(|_, root| audit::test(root))),
-    ("documents", Own(|_, root| smoke::run(root))),
-    ("laboratory", Own(|_, root| lab::check(root))),
+    ("crates", Own(|shell, root, _| crates::check(shell, root))),
+    ("64-bit ARM", Own(|shell, _, _| check_arm(shell))),
+    ("simulations", Own(|_, root, _| simulate::check(root))),
+    ("tests", Own(|_, root, scope| suite::run(root, scope))),
+    ("fuzz", Own(|_, root, scope| fuzz::run(root, &fuzz::Options::of(scope)))),
+    ("audit", Own(|_, root, _| audit::test(root))),
+    ("documents", Own(|_, root, _| smoke::run(root))),
+    ("laboratory", Own(|_, root, _| lab::check(root))),
 ];
 
 /// The target for which to compile the other architecture's loops.
@@ -93,13 +94,13 @@ enum End {
 }
 
 /// Runs all steps in the workspace at `root`.
-pub(crate) fn run(root: &Path, demand: Demand) -> Result<()> {
+pub(crate) fn run(root: &Path, demand: Demand, scope: Scope) -> Result<()> {
     let shell = Shell::new()?;
     shell.change_dir(root);
     let run_one = |(name, action): &Step| {
         println!("\n== {name}");
         let start = Instant::now();
-        let end = perform(action, &shell, root, demand).unwrap_or_else(|error| {
+        let end = perform(action, &shell, root, demand, scope).unwrap_or_else(|error| {
             println!("{error:#}");
             End::Failed
         });
@@ -123,9 +124,15 @@ pub(crate) fn run(root: &Path, demand: Demand) -> Result<()> {
 }
 
 /// Performs a step, or prints why it is skipped.
-fn perform(action: &Action, shell: &Shell, root: &Path, demand: Demand) -> Result<End> {
+fn perform(
+    action: &Action,
+    shell: &Shell,
+    root: &Path,
+    demand: Demand,
+    scope: Scope,
+) -> Result<End> {
     let line = match action {
-        Own(run) => return run(shell, root).map(|()| End::Passed),
+        Own(run) => return run(shell, root, scope).map(|()| End::Passed),
         Component(component, line) if !has_subcommand(shell, line) => {
             println!("{component} is not installed: rustup component add {component}");
             return Ok(match demand {

@@ -7,6 +7,7 @@
 mod input;
 mod kinds;
 
+use crate::suite::Scope;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use kinds::{InputKind, KINDS};
@@ -27,6 +28,10 @@ const INPUT_MOST: Duration = Duration::from_secs(10);
 /// The default duration in seconds.
 const SECONDS: u64 = 60;
 
+/// The duration as a step of the test command. The inputs are the same each time, so a longer run
+/// finds what a change broke in more of them, and nothing else.
+const SECONDS_USUAL: u64 = 20;
+
 /// The command's options.
 #[derive(Args)]
 pub(crate) struct Options {
@@ -44,9 +49,11 @@ pub(crate) struct Options {
     only: String,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { seed: 1, seconds: SECONDS, inputs: None, only: String::new() }
+impl Options {
+    /// Those of the test command.
+    pub(crate) fn of(scope: Scope) -> Options {
+        let seconds = if scope.is_all { SECONDS } else { SECONDS_USUAL };
+        Options { seed: 1, seconds, inputs: None, only: String::new() }
     }
 }
 
@@ -185,7 +192,7 @@ mod tests {
 
     #[test]
     fn inputs_can_be_made_again() {
-        let options = Options { seed: 7, ..Options::default() };
+        let options = Options { seed: 7, ..Options::of(Scope::default()) };
         for kind in &KINDS {
             let seeds = (kind.seeds)(root());
             assert!(!seeds.is_empty(), "{}", kind.name);

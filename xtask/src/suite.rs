@@ -1,0 +1,91 @@
+//! All tests of the workspace, in two processes at the same time: tests that measure, which wait
+//! for devices and for each other, and all others.
+//!
+//! A test belongs to a part by its name, so each runs in exactly one of them.
+
+use crate::programs::own_cargo;
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::thread;
+
+/// Which tests run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
+pub(crate) struct Scope {
+    /// Run also what takes minutes, as before a release
+    #[arg(long = "all")]
+    pub(crate) is_all: bool,
+}
+
+/// Parts of the names of tests that measure: most of them plant a fault in a device, a control
+/// group or a worker, and hold a figure or a finding against it.
+const MEASURING: [&str; 2] = ["honesty::", "names::"];
+
+/// A part of the names of tests that only `--all` runs.
+const LONG: &str = "long::";
+
+/// How many tests of a part run at a time. Most of a test is waiting, for a device, a time limit or
+/// a worker. Those that would disturb each other wait for each other, too.
+const MEASURING_THREADS: &str = "--test-threads=4";
+const OTHER_THREADS: &str = "--test-threads=4";
+
+/// Builds all tests of the workspace at `root`.
+///
+/// # Errors
+/// If they do not compile.
+pub(crate) fn build(root: &Path) -> Result<()> {
+    ensure!(tests(root, &["--no-run"]).status()?.success(), "the tests do not compile");
+    Ok(())
+}
+
+/// The command for the tests that measure, or for those of them with `only` in their names.
+pub(crate) fn measuring(root: &Path, only: Option<&str>) -> Command {
+    // Of several names, one is enough.
+    let names = only.map_or(MEASURING.to_vec(), |only| vec![only]);
+    tests(
+        root,
+        &[&["--", "--include-ignored", MEASURING_THREADS, "--skip", LONG], &names[..]].concat(),
+    )
+}
+
+/// The command for all others.
+fn others(root: &Path, scope: Scope) -> Command {
+    let skipped = MEASURING.iter().chain((!scope.is_all).then_some(&LONG));
+    let skipped: Vec<&str> = skipped.flat_map(|name| ["--skip", name]).collect();
+    tests(root, &[&["--", "--include-ignored", OTHER_THREADS], &skipped[..]].concat())
+}
+
+/// Runs the tests of the workspace at `root`.
+///
+/// # Errors
+/// If they do not compile, or one fails.
+pub(crate) fn run(root: &Path, scope: Scope) -> Result<()> {
+    build(root)?;
+    // Both parts are the same programs. If two printed at the same time, nobody could read it.
+    let (measured, other) = thread::scope(|scope_of_threads| {
+        let measured = scope_of_threads.spawn(|| measuring(root, None).output());
+        let other = others(root, scope).status();
+        (measured.join().expect("no thread panics"), other)
+    });
+    let measured: Output = measured.context("starting cargo")?;
+    println!("\nthe tests that measure:");
+    print!("{}{}", text(&measured.stderr), text(&measured.stdout));
+    let ends =
+        [("tests that measure", measured.status), ("others", other.context("starting cargo")?)];
+    let failed = ends.iter().filter(|(_, status)| !status.success());
+    let failed: Vec<&str> = failed.map(|(part, _)| *part).collect();
+    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
+    Ok(())
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Cargo's command for tests of the whole workspace.
+fn tests(root: &Path, options: &[&str]) -> Command {
+    let mut command = Command::new(own_cargo());
+    command.args(["test", "--workspace", "--no-fail-fast"]).args(options).current_dir(root);
+    command
+}
