@@ -5,6 +5,6 @@
 
 pub(crate) mod plant;
 mod storage;
-mod machine;
+pub(crate) mod machine;
 mod open;
 mod fleet;

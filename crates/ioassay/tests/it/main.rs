@@ -56,3 +56,4 @@ mod pipes;
 mod documents;
 mod opening;
 mod monitoring;
+mod long;

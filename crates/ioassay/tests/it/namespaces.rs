@@ -177,20 +177,26 @@ fn mpirun_starts_agents_that_survive_one_of_them() {
 
 #[test]
 fn four_hosts_answer_over_mpirun() {
-    let test = "four_hosts_answer_over_mpirun";
+    check_mpirun("four_hosts_answer_over_mpirun", &["metadata"]);
+}
+
+pub(crate) fn check_mpirun(test: &str, asked: &[&str]) {
     let Some(net) = Net::new(test, &["h1", "h2", "h3", "h4"], "mpirun") else { return };
     let desk = mpi(&net, "100ms");
     let run = |args: &[String]| desk.command(args).output().unwrap();
-    check_questions(&desk, "h1,h2,h3,h4", "mpirun", run);
+    check_questions(&desk, "h1,h2,h3,h4", ("mpirun", asked), run);
 }
 
 #[test]
 fn four_hosts_answer_over_ssh() {
-    let test = "four_hosts_answer_over_ssh";
+    check_ssh("four_hosts_answer_over_ssh", &["survey"]);
+}
+
+pub(crate) fn check_ssh(test: &str, asked: &[&str]) {
     let Some(net) = Net::new(test, &["s1", "s2", "s3", "s4"], "sshd") else { return };
     let (desk, _servers) = ssh(&net, "100ms");
     let run = |args: &[String]| desk.command(args).output().unwrap();
-    check_questions(&desk, "s1,s2,s3,s4", "ssh", run);
+    check_questions(&desk, "s1,s2,s3,s4", ("ssh", asked), run);
 }
 
 /// Hydra starts agents by a remote shell, too; here, its hosts differ in their names only.

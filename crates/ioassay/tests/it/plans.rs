@@ -243,9 +243,19 @@ fn a_dry_run_shows_the_plan_and_what_it_needs_and_leaves_nothing() {
     sandbox.refuses(&["survey", "--dry-run", "--record", "taken"], &["'taken'", "File exists"]);
 }
 
-/// The part of a plan before the free disk space, which changes from moment to moment.
-fn lasting(plan: &str) -> &str {
-    plan.split_once("  disk ").map_or(plan, |(lasting, _)| lasting)
+/// The part of a plan before the free disk space, without how much memory is available: both change
+/// from moment to moment.
+fn lasting(plan: &str) -> String {
+    let (lasting, _) = plan.split_once("  disk ").unwrap_or((plan, ""));
+    let is_available = |rest: &[&str]| {
+        matches!(rest, [_, _, "is", "available", ..] | [_, _, "of", "memory", "for", ..])
+    };
+    let line = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let kept = (0..words.len()).filter(|&at| !is_available(&words[at..])).map(|at| words[at]);
+        kept.collect::<Vec<&str>>().join(" ")
+    };
+    lasting.lines().map(line).collect::<Vec<String>>().join("\n")
 }
 
 /// A plan states the maximum number of trials, and a run never exceeds it.

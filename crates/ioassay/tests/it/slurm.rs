@@ -195,10 +195,19 @@ fn slurm_knows_the_hosts_and_starts_the_agents() {
     let test = "slurm_knows_the_hosts_and_starts_the_agents";
     let Some(cluster) = Cluster::new(test) else { return };
     check_allocation(&cluster);
+    check_answers(&cluster, &["cluster"]);
+    check_jobs_that_are_ended(&cluster);
+}
+
+fn check_answers(cluster: &Cluster, asked: &[&str]) {
     let desk = desk("100ms");
     let run = |args: &[String]| cluster.allocated(&desk, 4, args);
-    check_questions(&desk, "slurm", "slurm", run);
-    check_jobs_that_are_ended(&cluster);
+    check_questions(&desk, "slurm", ("slurm", asked), run);
+}
+
+pub(crate) fn check_slurm(test: &str, asked: &[&str]) {
+    let Some(cluster) = Cluster::new(test) else { return };
+    check_answers(&cluster, asked);
 }
 
 fn check_allocation(cluster: &Cluster) {

@@ -4,4 +4,4 @@
 mod resources;
 pub(super) mod calls;
 mod liars;
-mod comparing;
+pub(crate) mod comparing;

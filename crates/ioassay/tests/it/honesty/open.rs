@@ -126,7 +126,6 @@ fn responses_are_those_of_a_queue() {
 fn a_load_above_a_limit_is_not_held() {
     tried(|| {
         let test = "a_load_above_a_limit_is_not_held";
-        let _quiet = quiet();
         let Some(planted) = Planted::on_loop(test, "ext4", &CACHED) else { return };
         let sandbox = &planted.sandbox;
         let limit = Limit::Device(Io::Reads, planted.mounted.loop_name(), 200);
@@ -158,7 +157,6 @@ fn a_load_above_a_limit_is_not_held() {
 fn the_load_that_a_limited_device_holds_is_found() {
     tried(|| {
         let test = "the_load_that_a_limited_device_holds_is_found";
-        let _quiet = quiet();
         let Some(planted) = Planted::on_loop(test, "ext4", &CACHED) else { return };
         let limit = Limit::Device(Io::Reads, planted.mounted.loop_name(), 500);
         let Some(group) = Group::new(test, limit) else { return };

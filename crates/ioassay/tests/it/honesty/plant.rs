@@ -5,11 +5,12 @@
 use crate::mounts::{self, Mounted, PLAIN, Setup};
 use crate::sandbox::{PROGRAM, Sandbox, argument, skip, wait_for};
 use serde_json::Value;
+use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -81,22 +82,28 @@ fn ticks() -> [u64; 2] {
     [ticks.iter().sum(), ticks.get(7).copied().unwrap_or(0)]
 }
 
-/// Held by tests that others would disturb.
-static QUIET: Mutex<()> = Mutex::new(());
+/// Holds a lock of all processes that run tests of this build, until it is dropped.
+pub(crate) struct Held(#[expect(dead_code, reason = "closing it ends the lock")] File);
 
-/// Waits until no other quiet test runs, and blocks them while the guard is held.
-pub(crate) fn quiet() -> MutexGuard<'static, ()> {
-    // A failed test has already removed its fault.
-    QUIET.lock().unwrap_or_else(PoisonError::into_inner)
+fn hold(name: &str) -> Held {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name).with_extension("lock");
+    let file = File::options().create(true).append(true).open(path).unwrap();
+    file.lock().unwrap();
+    Held(file)
 }
 
-/// Held by tests that use many names of files: the OS counts all names that it has together.
-static NAMES: Mutex<()> = Mutex::new(());
+/// For tests that others would disturb, and not for those whose planted limit alone decides: waits
+/// until no other quiet test runs, and blocks them while
+/// the guard is held.
+pub(crate) fn quiet() -> Held {
+    hold("quiet")
+}
 
-/// Waits until no other test uses many names, and blocks them while the guard is held. A test that
-/// also waits for `quiet` does that first.
-pub(crate) fn alone_with_names() -> MutexGuard<'static, ()> {
-    NAMES.lock().unwrap_or_else(PoisonError::into_inner)
+/// For tests that use many names of files, because the OS counts all names that it has together:
+/// waits until no other test uses many, and blocks them while the guard is held. A test that also
+/// waits for `quiet` does that first.
+pub(crate) fn alone_with_names() -> Held {
+    hold("names")
 }
 
 /// An image that stays in the page cache: only a planted limit slows such a device down, however

@@ -33,7 +33,6 @@ const ONCE: &str = "[[cases]]\nengine = \"pread\"\ncache = \"as-is\"\nops = \"al
 /// Checks that `groups` reaches the rate of the limit in `figure`, and that the limit is reported.
 /// A distant limit must not be reported.
 fn check_limited(test: &str, groups: &str, figure: &str, (io, a_second): (Io, u64)) {
-    let _quiet = quiet();
     let Some(planted) = Planted::on_loop(test, "ext4", &CACHED) else { return };
     let sandbox = &planted.sandbox;
     let device = planted.mounted.loop_name();
@@ -95,7 +94,6 @@ fn read_of(device: &str) -> u64 {
 fn a_limit_that_changes_is_a_step_between_two_levels() {
     tried(|| {
         let test = "a_limit_that_changes_is_a_step_between_two_levels";
-        let _quiet = quiet();
         let Some(planted) = Planted::on_loop(test, "ext4", &CACHED) else { return };
         let sandbox = &planted.sandbox;
         let device = planted.mounted.loop_name();
