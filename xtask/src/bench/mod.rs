@@ -148,13 +148,13 @@ fn fault(row: &Row) -> Option<String> {
 /// The table of the benchmark's own peers and what it names, in [`FOLDER`].
 const PEERS: [&str; 2] = ["peers.toml", "chase.c"];
 
-/// The example that is a peer.
+/// The example that is a peer, and the package that has it.
 const EXAMPLE: &str = "bare_pread";
+const PACKAGE: &str = "--package=ioassay-worker";
 
 /// Puts the benchmark's own peers into the stage's folder.
 fn put_peers(root: &Path, stage: &Stage, extent: Extent) -> Result<()> {
-    // Of the whole workspace: it is then built like all examples are for the tests.
-    let built = programs::build(root, extent.build(), &["--workspace", "--example", EXAMPLE])?;
+    let built = programs::build(root, extent.build(), &[PACKAGE, "--example", EXAMPLE])?;
     let files = PEERS.map(|name| (root.join(FOLDER).join(name), name));
     for (from, name) in files.into_iter().chain([(built, EXAMPLE)]) {
         fs::copy(&from, stage.path(name)).with_context(|| from.display().to_string())?;
