@@ -69,21 +69,25 @@ impl Auditor {
     }
 
     /// Runs the audit's own tests, and audits the kept records and fresh ones. Most of a fresh run
-    /// is waiting, so they and the tests run side by side: only arithmetic is checked here.
+    /// is waiting, so all are made meanwhile: only arithmetic is checked here.
     fn test(&self) -> Result<()> {
         let kept = fs::read_dir(self.root.join("records"))?;
         let kept = kept.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
         let is_record = |path: &PathBuf| path.extension() == Some(OsStr::new("jsonl"));
-        let mut records: Vec<PathBuf> = kept.into_iter().filter(is_record).collect();
-        records.sort();
+        let mut kept: Vec<PathBuf> = kept.into_iter().filter(is_record).collect();
+        kept.sort();
         let folder = TempDir::new_in(&self.target)?;
-        let fresh: Result<Vec<PathBuf>> = thread::scope(|scope| {
+        thread::scope(|scope| {
             let fresh = FRESH.map(|recipe| scope.spawn(|| self.measure(folder.path(), recipe)));
-            self.test_itself()?;
-            fresh.into_iter().map(|fresh| fresh.join().expect("no thread panics")).collect()
-        });
-        records.extend(fresh?);
-        self.audit(&records)
+            let itself = scope.spawn(|| self.test_itself());
+            let kept = self.audit(&kept);
+            let end = "no thread panics";
+            let fresh: Result<Vec<PathBuf>> =
+                fresh.into_iter().map(|fresh| fresh.join().expect(end)).collect();
+            itself.join().expect(end)?;
+            kept?;
+            self.audit(&fresh?)
+        })
     }
 
     fn audit(&self, records: &[impl AsRef<OsStr>]) -> Result<()> {

@@ -16,6 +16,7 @@ use crate::generated;
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::Path;
+use std::thread;
 use table::Table;
 
 const DOCUMENT: &str = "METHODOLOGY.md";
@@ -37,7 +38,7 @@ struct Simulation {
     run: fn(usize) -> Table,
 }
 
-const ALL: [Simulation; 14] = [
+static ALL: [Simulation; 14] = [
     Simulation {
         title: "The interval of a figure holds the machine's median, by rounds:",
         part: 1,
@@ -92,12 +93,12 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     let document = fs::read_to_string(root.join(DOCUMENT)).context(DOCUMENT)?;
     let mut kept = generated::part(&document, PART)?;
     let mut found = Vec::new();
-    for (simulation, next) in ALL.iter().zip(ALL.iter().skip(1).map(Some).chain([None])) {
+    let nexts = ALL.iter().skip(1).map(Some).chain([None]);
+    for ((simulation, next), fresh) in ALL.iter().zip(nexts).zip(sections(SESSIONS_CHECKED)) {
         let (own, rest) = match next.and_then(|next| kept.find(&format!("\n{}", next.title))) {
             Some(at) => kept.split_at(at),
             None => (kept.trim_end_matches('\n'), ""),
         };
-        let fresh = simulation.section(SESSIONS_CHECKED);
         let sessions = [SESSIONS, SESSIONS_CHECKED].map(|sessions| simulation.sessions(sessions));
         found.extend(table::differences(own, &fresh, sessions));
         kept = rest;
@@ -123,7 +124,16 @@ impl Simulation {
 }
 
 fn tables(sessions: usize) -> String {
-    ALL.iter().map(|simulation| simulation.section(sessions)).collect()
+    sections(sessions).concat()
+}
+
+/// The text of each simulation, all of which run at the same time.
+fn sections(sessions: usize) -> Vec<String> {
+    thread::scope(|scope| {
+        let start = |simulation: &'static Simulation| scope.spawn(|| simulation.section(sessions));
+        let started: Vec<_> = ALL.iter().map(start).collect();
+        started.into_iter().map(|section| section.join().expect("no simulation panics")).collect()
+    })
 }
 
 #[cfg(test)]
@@ -135,6 +145,6 @@ mod tests {
         let document = fs::read_to_string(crate::root().join(DOCUMENT)).expect("it is ours");
         let part = generated::part(&document, PART).expect("it has both lines");
         let texts = part.lines().filter(|line| !line.is_empty() && !line.starts_with('|'));
-        assert_eq!(texts.collect::<Vec<_>>(), ALL.map(|simulation| simulation.title));
+        assert_eq!(texts.collect::<Vec<_>>(), ALL.each_ref().map(|simulation| simulation.title));
     }
 }

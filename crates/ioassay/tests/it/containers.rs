@@ -376,10 +376,8 @@ fn a_survey_answers_in_containers_and_says_what_they_hide() {
 }
 
 /// Half of a minute, as a user would start it.
-#[test]
-#[ignore = "slow: a part of cargo xtask test"]
-fn a_quick_survey_answers_in_a_container() {
-    let Some(container) = Container::new("a_quick_survey_answers", &DOCKER) else { return };
+pub(crate) fn check_quick_survey(test: &str) {
+    let Some(container) = Container::new(test, &DOCKER) else { return };
     let output = container.command().args(["survey", "--quick", ".", "--json"]).output().unwrap();
     let report = report(&container, &output, DOCKER.name);
     assert_ne!(report["answer"], Value::Null, "{report:#}");

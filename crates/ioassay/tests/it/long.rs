@@ -3,8 +3,11 @@
 
 use crate::axes::check_everywhere;
 use crate::comparing::check_large;
+use crate::containers::check_quick_survey;
 use crate::honesty::machine::comparing::check_twins;
 use crate::launchers::ALL_QUESTIONS;
+use crate::pages::check_all_windows;
+use crate::peers::check_peers;
 use crate::{namespaces, slurm};
 
 #[test]
@@ -43,4 +46,23 @@ fn hosts_answer_every_question_over_ssh() {
 #[ignore = "slow: a part of cargo xtask test --all"]
 fn hosts_answer_every_question_under_slurm() {
     slurm::check_slurm("hosts_answer_every_question_under_slurm", &ALL_QUESTIONS);
+}
+
+#[test]
+#[ignore = "slow: a part of cargo xtask test --all"]
+fn a_quick_survey_answers_in_a_container() {
+    check_quick_survey("a_quick_survey_answers_in_a_container");
+}
+
+#[test]
+#[ignore = "slow: a part of cargo xtask test --all"]
+fn pages_are_whole_in_all_windows() {
+    check_all_windows("pages_are_whole_in_all_windows");
+}
+
+#[test]
+#[ignore = "slow: a part of cargo xtask test --all"]
+fn what_compilers_made_of_a_peer_counts_every_awkward_case_rightly() {
+    let test = "what_compilers_made_of_a_peer_counts_every_awkward_case_rightly";
+    check_peers(test, &["gcc-O0-loop", "gcc-O3-native-unrolled"]);
 }

@@ -128,24 +128,34 @@ fn failed(record: &str) -> String {
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
 fn pages_are_whole_in_a_browser() {
-    let Some(browser) = browser("pages_are_whole_in_a_browser") else { return };
+    let windows = [(WIDTHS[0], SCHEMES[0]), (WIDTHS[1], SCHEMES[1])];
+    check_pages("pages_are_whole_in_a_browser", &windows);
+}
+
+/// Checks pages in all windows: a desktop's and a phone's, light and dark.
+pub(crate) fn check_all_windows(test: &str) {
+    let windows = WIDTHS.map(|width| SCHEMES.map(|scheme| (width, scheme)));
+    check_pages(test, windows.as_flattened());
+}
+
+/// Checks pages in windows of these widths, with these color schemes.
+fn check_pages(test: &str, windows: &[(u32, (&str, bool))]) {
+    let Some(browser) = browser(test) else { return };
     let sandbox = Sandbox::new();
     let pages = pages(&sandbox);
     let survey = &pages[0].1;
     assert!(survey.len() < 500_000, "a survey has {} bytes", survey.len());
     let texts: Vec<&str> = pages.iter().map(|(_, page)| page.as_str()).collect();
-    for width in WIDTHS {
-        for (scheme, is_dark) in SCHEMES {
-            let (seen, said) = look(&browser, &texts, width, scheme);
-            assert_eq!(said, [""; 0], "{width} {scheme}");
-            assert_eq!(seen.len(), pages.len());
-            for (seen, (name, _)) in seen.iter().zip(&pages) {
-                let what = format!("{name} at {width}, {scheme}: {seen:#?}");
-                assert_eq!(seen.faults, [""; 0], "{what}");
-                assert_eq!((seen.is_dark, seen.ground < 0.2), (is_dark, is_dark), "{what}");
-                assert!(seen.texts > 40, "{what}");
-                assert!(seen.pictures > 0 || *name == "failed", "{what}");
-            }
+    for &(width, (scheme, is_dark)) in windows {
+        let (seen, said) = look(&browser, &texts, width, scheme);
+        assert_eq!(said, [""; 0], "{width} {scheme}");
+        assert_eq!(seen.len(), pages.len());
+        for (seen, (name, _)) in seen.iter().zip(&pages) {
+            let what = format!("{name} at {width}, {scheme}: {seen:#?}");
+            assert_eq!(seen.faults, [""; 0], "{what}");
+            assert_eq!((seen.is_dark, seen.ground < 0.2), (is_dark, is_dark), "{what}");
+            assert!(seen.texts > 40, "{what}");
+            assert!(seen.pictures > 0 || *name == "failed", "{what}");
         }
     }
 }
