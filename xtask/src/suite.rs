@@ -27,8 +27,8 @@ const LONG: &str = "long::";
 
 /// How many tests of a part run at a time. Most of a test is waiting, for a device, a time limit or
 /// a worker. Those that would disturb each other wait for each other, too.
-const MEASURING_THREADS: &str = "--test-threads=4";
-const OTHER_THREADS: &str = "--test-threads=4";
+const MEASURING_THREADS: &str = "--test-threads=3";
+const OTHER_THREADS: &str = "--test-threads=6";
 
 /// Builds all tests of the workspace at `root`.
 ///
