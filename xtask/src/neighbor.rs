@@ -6,10 +6,13 @@ use crate::programs::Interrupt;
 use crate::suite;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 use tempfile::TempDir;
 
 /// The command's options.
@@ -28,6 +31,9 @@ const WORK: [&str; 2] = [
     "${CC:-cc} -std=gnu11 -O3 -march=native -pthread -o '{}/peer' peers/c/peer.c",
     "dd if=/dev/zero of='{}/written' bs=1M count=256 conv=fsync status=none",
 ];
+
+/// How long the neighbor's files may be in use after its end.
+const REMOVED_MOST: Duration = Duration::from_secs(60);
 
 /// Runs the tests beside the neighbor, and counts what fails.
 ///
@@ -71,7 +77,7 @@ fn test(line: &str, end: &str) -> Option<String> {
 /// Processes that keep a processor and the disk busy until this is dropped.
 struct Neighbor {
     loops: Vec<Child>,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Neighbor {
@@ -85,10 +91,11 @@ impl Neighbor {
             // When this process dies, the pipe closes, and the loop ends with the command.
             let forever = format!("exec 3<&0; (read end <&3; kill $$) & while :; do {work}; done");
             let mut shell = Command::new("sh");
-            shell.args(["-c", &forever]).current_dir(root).stdin(Stdio::piped());
+            // What the shell has started ends with it: they are one group.
+            shell.args(["-c", &forever]).current_dir(root).stdin(Stdio::piped()).process_group(0);
             loops.push(shell.spawn().context("starting the neighbor")?);
         }
-        Ok(Neighbor { loops, _folder: folder })
+        Ok(Neighbor { loops, folder })
     }
 }
 
@@ -96,8 +103,13 @@ impl Drop for Neighbor {
     fn drop(&mut self) {
         for child in &mut self.loops {
             // It has ended only if it failed, and then there is nothing to kill.
-            let _ = child.kill();
+            let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
             let _ = child.wait();
+        }
+        // What waits for the disk ends a moment later.
+        let began = Instant::now();
+        while fs::remove_dir_all(self.folder.path()).is_err() && began.elapsed() < REMOVED_MOST {
+            thread::sleep(Duration::from_millis(20));
         }
     }
 }
@@ -126,7 +138,7 @@ mod tests {
     #[test]
     fn a_neighbor_works_until_it_is_dropped() {
         let neighbor = Neighbor::new(crate::root()).expect("there are a compiler and a disk");
-        let folder = neighbor._folder.path().to_owned();
+        let folder = neighbor.folder.path().to_owned();
         assert!(folder.join("peer").is_file() && folder.join("written").is_file());
         drop(neighbor);
         assert!(!folder.exists());
