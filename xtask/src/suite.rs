@@ -25,8 +25,8 @@ const MEASURING: [&str; 2] = ["honesty::", "names::"];
 /// A part of the names of tests that only `--all` runs.
 const LONG: &str = "long::";
 
-/// How many tests of a part run at a time. Most of a test is waiting, for a device, a time limit or
-/// a worker. Those that would disturb each other wait for each other, too.
+/// How many tests of a part run at a time: many wait, for a device, a time limit, a worker or a
+/// test that they would disturb. With so many, two cores are busy.
 const MEASURING_THREADS: &str = "--test-threads=3";
 const OTHER_THREADS: &str = "--test-threads=6";
 
@@ -43,10 +43,7 @@ pub(crate) fn build(root: &Path) -> Result<()> {
 pub(crate) fn measuring(root: &Path, only: Option<&str>) -> Command {
     // Of several names, one is enough.
     let names = only.map_or(MEASURING.to_vec(), |only| vec![only]);
-    tests(
-        root,
-        &[&["--", "--include-ignored", MEASURING_THREADS, "--skip", LONG], &names[..]].concat(),
-    )
+    tests(root, &[&["--", "--include-ignored", MEASURING_THREADS], &names[..]].concat())
 }
 
 /// The command for all others.
