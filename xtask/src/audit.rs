@@ -17,21 +17,16 @@ const PACKAGES: [&str; 2] = ["numpy==2.4.6", "scipy==1.17.1"];
 /// very short, because the audit checks the figures' arithmetic, not their meaning.
 const FRESH: [&str; 5] = ["reading", "writing", "memory", "beside", "load"];
 
-/// Audits `records`, paths relative to the caller's folder. Without any, does what the test command
-/// does.
-pub(crate) fn run(root: &Path, records: &[PathBuf]) -> Result<()> {
-    let auditor = Auditor::new(root)?;
-    if records.is_empty() { auditor.test() } else { auditor.audit(records) }
-}
-
-/// The audit as a step of the test command.
+/// Audits `records`, paths relative to the caller's folder. Without any, it tests itself, and audits
+/// the kept records and fresh ones.
 ///
 /// # Errors
-/// If ioassay and the audit differ; in CI, also if there is no Python.
-pub(crate) fn test(root: &Path) -> Result<()> {
+/// If ioassay and the audit differ. If there is no Python, it only says so, except in CI.
+pub(crate) fn run(root: &Path, records: &[PathBuf]) -> Result<()> {
     match Auditor::new(root) {
-        Ok(auditor) => auditor.test(),
-        Err(error) if env::var("CI").as_deref() == Ok("true") => Err(error),
+        Ok(auditor) if records.is_empty() => auditor.test(),
+        Ok(auditor) => auditor.audit(records),
+        Err(error) if !records.is_empty() || env::var("CI").as_deref() == Ok("true") => Err(error),
         Err(error) => {
             println!("skipped: records are not audited: {error:#}");
             Ok(())

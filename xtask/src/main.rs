@@ -29,7 +29,6 @@ mod dist;
 mod bench;
 mod honesty;
 mod repeat;
-mod smoke;
 mod test;
 
 use anyhow::Result;

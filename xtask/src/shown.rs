@@ -71,14 +71,6 @@ pub(crate) fn run(root: &Path, extent: Extent) -> Result<()> {
     Ok(())
 }
 
-/// Compares all documents.
-///
-/// # Errors
-/// As [`run`].
-pub(crate) fn smoke(root: &Path) -> Result<()> {
-    run(root, Extent::SMOKE)
-}
-
 /// `document` with the current report in each block.
 fn with_blocks(document: &str, report: Report) -> Result<String> {
     ensure!(MARKS.iter().any(|mark| document.contains(mark.start)), "it shows no record");

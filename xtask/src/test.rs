@@ -1,16 +1,18 @@
 //! The test command: everything that must pass.
 //!
 //! All steps run even if one fails: they check different things, and after waiting for minutes you
-//! want all the results. The cheap ones come first. A skipped step is never silent: its name is
-//! printed.
+//! want all the results. The cheap ones come first, and the last ones run at the same time. A
+//! skipped step is never silent: its name is printed.
 
 use crate::programs::cargo;
 use crate::suite::{self, Scope};
-use crate::{audit, crates, fuzz, install, lab, simulate, smoke, tidy};
-use anyhow::{Result, ensure};
-use std::env;
+use crate::{crates, fuzz, install, tidy};
+use anyhow::{Context, Result, ensure};
 use std::path::Path;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use std::{env, thread};
 use xshell::Shell;
 
 /// What to do if a component of the toolchain is missing.
@@ -46,19 +48,29 @@ use Action::{Component, Own};
 
 const LINTS: &str = "clippy --quiet --workspace --all-targets -- -D warnings";
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 8] = [
     ("packages", Own(|shell, _, _| install::run(shell))),
     ("format", Component("rustfmt", "fmt --all --check")),
     ("style", Own(|_, root, _| tidy::run(root))),
     ("lints", Component("clippy", LINTS)),
     ("crates", Own(|shell, root, _| crates::check(shell, root))),
     ("64-bit ARM", Own(|shell, _, _| check_arm(shell))),
-    ("simulations", Own(|_, root, _| simulate::check(root))),
     ("tests", Own(|_, root, scope| suite::run(root, scope))),
     ("fuzz", Own(|_, root, scope| fuzz::run(root, &fuzz::Options::of(scope)))),
-    ("audit", Own(|_, root, _| audit::test(root))),
-    ("documents", Own(|_, root, _| smoke::run(root))),
-    ("laboratory", Own(|_, root, _| lab::check(root))),
+];
+
+/// Commands of xtask that run at the same time after the steps: each mostly waits, or keeps one
+/// core busy. None judges a speed. Those with `--smoke` write documents, and could stop working
+/// unseen.
+const TOGETHER: [&str; 8] = [
+    "lab --quick",
+    "audit",
+    "bench --smoke",
+    "honesty --smoke",
+    "simulate --check",
+    "gates --smoke",
+    "repeat --smoke",
+    "show --smoke",
 ];
 
 /// The target for which to compile the other architecture's loops.
@@ -106,7 +118,8 @@ pub(crate) fn run(root: &Path, demand: Demand, scope: Scope) -> Result<()> {
         });
         (*name, end, start.elapsed())
     };
-    let ends: Vec<(&str, End, Duration)> = STEPS.iter().map(run_one).collect();
+    let mut ends: Vec<(&str, End, Duration)> = STEPS.iter().map(run_one).collect();
+    ends.extend(run_together(root)?);
 
     println!();
     for (name, end, took) in &ends {
@@ -115,12 +128,42 @@ pub(crate) fn run(root: &Path, demand: Demand, scope: Scope) -> Result<()> {
             End::Failed => "FAILED",
             End::Skipped => "skipped",
         };
-        println!("{name:<12}{end:<10}{:>7.1} s", took.as_secs_f64());
+        println!("{name:<18}{end:<10}{:>7.1} s", took.as_secs_f64());
     }
     let failed = ends.iter().filter(|(_, end, _)| matches!(end, End::Failed));
     let failed: Vec<&str> = failed.map(|(name, ..)| *name).collect();
     ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
     Ok(())
+}
+
+/// Runs each of [`TOGETHER`] as a process of its own, and prints what it said when it has ended.
+fn run_together(root: &Path) -> Result<Vec<(&'static str, End, Duration)>> {
+    let own = env::current_exe().context("finding xtask's own program")?;
+    let printing = Mutex::new(());
+    let run_one = &|line: &'static str| {
+        let start = Instant::now();
+        let output = Command::new(&own).args(line.split(' ')).current_dir(root).output();
+        let took = start.elapsed();
+        let _one_at_a_time = printing.lock().unwrap_or_else(PoisonError::into_inner);
+        println!("\n== {line}");
+        let is_passed = match output {
+            Ok(output) => {
+                print!("{}", String::from_utf8_lossy(&output.stdout));
+                print!("{}", String::from_utf8_lossy(&output.stderr));
+                output.status.success()
+            }
+            Err(error) => {
+                println!("{error}");
+                false
+            }
+        };
+        (line, if is_passed { End::Passed } else { End::Failed }, took)
+    };
+    let all = thread::scope(|scope| {
+        let started = TOGETHER.map(|line| scope.spawn(move || run_one(line)));
+        started.map(|one| one.join().expect("no thread panics"))
+    });
+    Ok(all.into())
 }
 
 /// Performs a step, or prints why it is skipped.

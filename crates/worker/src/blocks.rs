@@ -56,7 +56,7 @@ pub fn move_blocks<E: BlockIo, L: Consume + Sync>(
     threads: u32,
     make: impl Fn(u32) -> Result<Own<E>, Obstacle> + Sync,
     consumer: &L,
-    client: &mut impl Client,
+    client: &mut dyn Client,
 ) {
     let clock = Clock::get();
     let prepare = |thread| {

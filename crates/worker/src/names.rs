@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 /// Performs `work` in the directories of `folder`.
-pub fn perform_names(work: &MetadataWork, seed: u64, folder: &Path, client: &mut impl Client) {
+pub fn perform_names(work: &MetadataWork, seed: u64, folder: &Path, client: &mut dyn Client) {
     let own = |thread| -> Result<Own<Names>, Obstacle> {
         let plan = ThreadPlan::of_metadata(work, thread, seed);
         let state = LoopState::new(&work.io(), &plan);

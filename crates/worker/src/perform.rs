@@ -23,7 +23,7 @@ use std::io;
 use std::path::Path;
 
 /// Performs `job`. The client receives an outcome unless it refuses to begin.
-pub fn perform(job: &Job, client: &mut impl Client) {
+pub fn perform(job: &Job, client: &mut dyn Client) {
     match (&job.case.work, &job.file) {
         (Work::Memory(work), _) => perform_memory(work, job.seed, client),
         (Work::Read(work), file) if work.engine == Engine::Null || file.is_some() => {
@@ -45,7 +45,7 @@ pub fn perform(job: &Job, client: &mut impl Client) {
 }
 
 /// Selects the loop for the touch.
-fn perform_touch(work: &ReadWork, seed: u64, path: &Path, client: &mut impl Client) {
+fn perform_touch(work: &ReadWork, seed: u64, path: &Path, client: &mut dyn Client) {
     match work.touch {
         Touch::None => perform_engine(work, seed, path, &Ignore, client),
         Touch::Page => perform_engine(work, seed, path, &ReadPages, client),
@@ -65,7 +65,7 @@ fn perform_shared(
     work: &ReadWork,
     (seed, shared): (u64, u64),
     path: &Path,
-    client: &mut impl Client,
+    client: &mut dyn Client,
 ) {
     let contents = generation::contents(shared, work.io.size);
     let pages = contents.map(PageDigests::new);
@@ -88,7 +88,7 @@ fn perform_engine(
     seed: u64,
     path: &Path,
     consumer: &(impl Consume + Sync),
-    client: &mut impl Client,
+    client: &mut dyn Client,
 ) {
     let failed = |error: io::Error| Obstacle::failed("preparing to read", path, &error);
     let open = || engine::open(path, work);
@@ -134,7 +134,7 @@ fn perform_file<E: BlockIo, L: Consume + Sync>(
     seed: u64,
     make: impl Fn(u32) -> Result<E, Obstacle> + Sync,
     consumer: &L,
-    client: &mut impl Client,
+    client: &mut dyn Client,
 ) {
     let own = |thread| -> Result<Own<E>, Obstacle> {
         let plan = ThreadPlan::of_read(work, thread, seed);
@@ -144,7 +144,7 @@ fn perform_file<E: BlockIo, L: Consume + Sync>(
     move_blocks(&work.engine.to_string(), work.io.threads, own, consumer, client);
 }
 
-fn perform_memory(work: &MemoryWork, seed: u64, client: &mut impl Client) {
+fn perform_memory(work: &MemoryWork, seed: u64, client: &mut dyn Client) {
     let Some(variant) = kernel::variant(work.kernel, work.isa) else {
         let reason = format!("this processor cannot run the kernel {} {}", work.kernel, work.isa);
         client.outcome(Outcome::Unavailable { reason });

@@ -29,7 +29,7 @@ use std::marker;
 use std::path::Path;
 
 /// Performs `job`, whose work is `work`.
-pub fn perform_write(job: &Job, work: &WriteWork, client: &mut impl Client) {
+pub fn perform_write(job: &Job, work: &WriteWork, client: &mut dyn Client) {
     let (file, copied) = (job.file.as_deref(), job.source.as_deref());
     let nowhere = Path::new("");
     let missing = match work.op {
@@ -66,7 +66,7 @@ struct Writing<'a> {
 
 impl Writing<'_> {
     /// Selects the engine that writes.
-    fn write(&self, client: &mut impl Client) {
+    fn write(&self, client: &mut dyn Client) {
         let Writing { work, file, .. } = *self;
         let failed = |error| Obstacle::failed("preparing to write", file, &error);
         match work.engine {
@@ -105,12 +105,12 @@ impl Writing<'_> {
         }
     }
 
-    fn pwrite<const FLAGS: i32>(&self, client: &mut impl Client) {
+    fn pwrite<const FLAGS: i32>(&self, client: &mut dyn Client) {
         self.run(|_| Ok(Pwrite::<FLAGS>::new(self.target()?, self.source()?)), client);
     }
 
     /// Selects the engine that writes some blocks and reads the others.
-    fn mix(&self, client: &mut impl Client) {
+    fn mix(&self, client: &mut dyn Client) {
         let Writing { work, file, .. } = *self;
         let (block, depth) = (work.io.block as usize, work.io.depth as usize);
         let Some(digest) = kernel::digest(Isa::Auto).map(DigestBlocks) else {
@@ -135,7 +135,7 @@ impl Writing<'_> {
     }
 
     /// Selects the engine that copies.
-    fn copy(&self, client: &mut impl Client) {
+    fn copy(&self, client: &mut dyn Client) {
         let Writing { work, copied, .. } = *self;
         let block = work.io.block as usize;
         let failed = |error: io::Error| Obstacle::failed("preparing to copy", copied, &error);
@@ -165,7 +165,7 @@ impl Writing<'_> {
         }
     }
 
-    fn refuse(&self, client: &mut impl Client) {
+    fn refuse(&self, client: &mut dyn Client) {
         let WriteWork { op, engine, sync, .. } = self.work;
         let reason = format!("engine {engine} cannot do op {op} with sync {sync}");
         client.outcome(Outcome::Failed { reason });
@@ -175,7 +175,7 @@ impl Writing<'_> {
     fn run<E: BlockIo>(
         &self,
         make: impl Fn(u32) -> Result<E, Obstacle> + marker::Sync,
-        client: &mut impl Client,
+        client: &mut dyn Client,
     ) {
         self.run_with(make, &Ignore, client);
     }
@@ -185,7 +185,7 @@ impl Writing<'_> {
         &self,
         make: impl Fn(u32) -> Result<E, Obstacle> + marker::Sync,
         consumer: &L,
-        client: &mut impl Client,
+        client: &mut dyn Client,
     ) {
         let work = self.work;
         let own = |thread| -> Result<Own<E>, Obstacle> {

@@ -31,21 +31,24 @@ pub struct Part {
 }
 
 /// Passes a client's decision to a team and the team's results to the client.
-#[derive(Debug)]
-pub struct JobReporter<'a, C> {
-    client: &'a mut C,
+///
+/// The client's type is not a parameter: each program with a client of its own would compile all
+/// timed loops again.
+#[expect(missing_debug_implementations, reason = "a client need not be printed")]
+pub struct JobReporter<'a> {
+    client: &'a mut dyn Client,
     began_ns: u64,
     setup_ns: u64,
 }
 
-impl<'a, C: Client> JobReporter<'a, C> {
+impl<'a> JobReporter<'a> {
     /// A relay for `client`. The job's setup time starts now.
-    pub fn new(client: &'a mut C) -> JobReporter<'a, C> {
+    pub fn new(client: &'a mut dyn Client) -> JobReporter<'a> {
         JobReporter { client, began_ns: os_now_ns(), setup_ns: 0 }
     }
 }
 
-impl<C: Client> Conductor<Part> for JobReporter<'_, C> {
+impl Conductor<Part> for JobReporter<'_> {
     fn begin(&mut self) -> bool {
         self.setup_ns = os_now_ns() - self.began_ns;
         self.client.ready()

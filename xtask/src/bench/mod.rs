@@ -128,15 +128,6 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Tries each recipe, with one round of short trials of small files.
-///
-/// # Errors
-/// As [`run`].
-pub(crate) fn smoke(root: &Path) -> Result<()> {
-    let (rounds, directory, extent) = (ROUNDS_MIN, crate::target(), Extent::SMOKE);
-    run(root, &Options { only: None, rounds, directory, size: None, extent })
-}
-
 /// What is wrong with a row.
 fn fault(row: &Row) -> Option<String> {
     match &row.figure {

@@ -58,6 +58,10 @@ struct Counts {
 /// If a gate cannot be run, or the user interrupts it.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let extent = options.extent;
+    if extent.is_smoke() && !install::is_there(COMPILER) {
+        println!("skipped: gates ({COMPILER} is missing)");
+        return Ok(());
+    }
     let stage = Stage::new(root, &crate::target(), "gates", extent.build())?;
     prepare(root, &stage)?;
     let mut counts = [Counts::default(), Counts::default()];
@@ -70,18 +74,6 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let text = stage.circumstances(root)?.text() + &table(&counts);
     println!("{text}");
     generated::put(&root.join(DOCUMENT), "gates", &text, extent.purpose())
-}
-
-/// Tries one gate of each kind. Without a compiler, it says that it does not.
-///
-/// # Errors
-/// As [`run`].
-pub(crate) fn smoke(root: &Path) -> Result<()> {
-    if !install::is_there(COMPILER) {
-        println!("skipped: gates ({COMPILER} is missing)");
-        return Ok(());
-    }
-    run(root, &Options { runs: 1, extent: Extent::SMOKE })
 }
 
 /// Builds the peer, what slows it down, and the two tables that name it.

@@ -130,15 +130,6 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     document::rewrite(&root.join(DOCUMENT), &sections, options.extent.purpose())
 }
 
-/// Tries a fault of each kind, a stop, a load that is held and a survey.
-///
-/// # Errors
-/// As [`run`], or if a tool refuses what it is to do.
-pub(crate) fn smoke(root: &Path) -> Result<()> {
-    let (directory, extent) = (crate::target(), Extent::SMOKE);
-    run(root, &Options { only: None, clean: None, stop: false, hold: None, directory, extent })
-}
-
 /// The text of a section.
 fn section(part: Part, root: &Path, stage: &Stage, options: &Options) -> Result<String> {
     let extent = options.extent;

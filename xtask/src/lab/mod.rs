@@ -59,7 +59,8 @@ fn folder() -> PathBuf {
     crate::target().join("lab")
 }
 
-/// Runs the scenarios from the workspace at `root` and writes the results.
+/// Runs the scenarios from the workspace at `root` and writes the results. Without QEMU or a
+/// package source for images, it skips the quick ones by name.
 ///
 /// # Errors
 /// If a machine cannot be built, or a scenario fails.
@@ -67,7 +68,13 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let machines = scenario::machines()?;
     let chosen = options.choose(&machines);
     ensure!(!chosen.is_empty(), "no such scenario");
-    let images = options.images(&chosen)?;
+    let images = match options.images(&chosen) {
+        Err(error) if options.is_quick => {
+            println!("skipped: {} ({error:#})", scenario::names(&chosen).join(", "));
+            return Ok(());
+        }
+        images => images?,
+    };
     let done = options.boot(root, &chosen, &images)?;
     if options.writes() {
         let built = programs::build(root, Build::Release, &programs::IOASSAY)?;
@@ -83,27 +90,6 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
         generated::put(&document, PART, &text, Purpose::Write)?;
     }
     judge(&chosen, &done)
-}
-
-/// Runs the quick scenarios for the test command. Without QEMU or a package source for images, it
-/// skips them by name.
-///
-/// # Errors
-/// If a scenario fails.
-pub(crate) fn check(root: &Path) -> Result<()> {
-    let options =
-        Options { only: None, is_written: false, is_quick: true, jobs: JOBS, folder: folder() };
-    let chosen = options.choose(&scenario::machines()?);
-    let images = match options.images(&chosen) {
-        Ok(images) => images,
-        Err(error) => {
-            let all = chosen.iter().flat_map(|machine| &machine.scenario);
-            let names: Vec<&str> = all.map(|scenario| scenario.name.as_str()).collect();
-            println!("skipped: {} ({error:#})", names.join(", "));
-            return Ok(());
-        }
-    };
-    judge(&chosen, &options.boot(root, &chosen, &images)?)
 }
 
 /// Prints how many scenarios passed.
