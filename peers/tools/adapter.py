@@ -191,7 +191,7 @@ class Fio:
         if job.text("engine") == "uring":
             # The behavior of ioassay's engine with this name.
             words += ["--registerfiles", "--fixedbufs"]
-        stays = not self.writes or job.text("allocation") == "overwrite"
+        stays = not self.writes or self.is_rewritten()
         if stays and job.text("cache") != "cold" and not self.ops:
             words.append("--time_based")
         if self.ops and self.ops != self.blocks:
@@ -251,6 +251,12 @@ class Fio:
                               bytes=data["io_bytes"], ops=ops, **more))
         return dict(spans=spans, latencies=latencies, longest=longest, syncs=syncs,
                     longest_sync=longest_sync, usage=usage)
+
+    def is_rewritten(self):
+        """Whether a trial may write the file more than once. What one sync at the end makes durable
+        is written once."""
+        has_one_sync = self.job.text("sync") not in ("none", "dsync") and not self.job.number("every")
+        return self.job.text("allocation") == "overwrite" and not has_one_sync
 
     def is_known(self, ops):
         """Whether the file now has the content that ioassay expects, in known blocks. The random

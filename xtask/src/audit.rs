@@ -17,8 +17,8 @@ const PACKAGES: [&str; 2] = ["numpy==2.4.6", "scipy==1.17.1"];
 /// very short, because the audit checks the figures' arithmetic, not their meaning.
 const FRESH: [&str; 5] = ["reading", "writing", "memory", "beside", "load"];
 
-/// Audits `records`, paths relative to the caller's folder. Without any, it tests itself, and audits
-/// the kept records and fresh ones.
+/// Audits `records`, paths relative to the caller's folder. Without any, it tests itself, and
+/// audits the kept records and fresh ones.
 ///
 /// # Errors
 /// If ioassay and the audit differ. If there is no Python, it only says so, except in CI.

@@ -66,8 +66,12 @@ pub struct Spent {
 /// With fewer flushes per sync of a thread than this, not every sync was flushed (METHODOLOGY.md).
 pub(crate) const FLUSHES_LEAST: f64 = 0.90;
 
+/// With a smaller share of bytes that had to become durable, a rate is not that of durable data
+/// (METHODOLOGY.md).
+pub(crate) const DURABLE_LEAST: f64 = 0.99;
+
 /// The evidence about a claim of durability (METHODOLOGY.md).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Durability {
     /// Nothing is claimed.
     NotClaimed,
@@ -95,6 +99,9 @@ pub(crate) enum Durability {
     InMemory,
     /// In this many trials, the worker reported no sync that returned.
     Untold(usize),
+    /// The trials wrote each block so often between two syncs that most versions never had to
+    /// become durable.
+    Rewritten(f64),
     /// In this many trials, the devices completed fewer flushes than there were syncs.
     Unflushed(usize),
 }
@@ -110,13 +117,17 @@ impl Durability {
         };
         let is_untold = |trial: &Counted| work.sync.is_call() && trial.sample.synced_ns().is_none();
         let untold = count(&is_untold);
-        let medium = measured.storage.map(|storage| storage.medium);
-        let storage = match (medium, measured.storage) {
-            (Some(Medium::Ram), _) => return Durability::InMemory,
-            _ if untold > 0 && work.op != Op::Sync => return Durability::Untold(untold),
-            (Some(Medium::Unseen), _) | (_, None) => return Durability::Unseen,
-            (_, Some(storage)) => storage,
-        };
+        if measured.storage.is_some_and(|storage| storage.medium == Medium::Ram) {
+            return Durability::InMemory;
+        }
+        if untold > 0 && work.op != Op::Sync {
+            return Durability::Untold(untold);
+        }
+        if let Some(times) = rewrites(work, measured) {
+            return Durability::Rewritten(times);
+        }
+        let seen = measured.storage.filter(|storage| storage.medium != Medium::Unseen);
+        let Some(storage) = seen else { return Durability::Unseen };
         let may_cache = |device: &&Device| device.write_cache != Some(WriteCache::Through);
         let cached = || storage.devices.iter().filter(may_cache);
         if cached().next().is_none() && !storage.drops_syncs() {
@@ -158,6 +169,7 @@ impl Durability {
             Durability::NotClaimed
                 | Durability::InMemory
                 | Durability::Untold(_)
+                | Durability::Rewritten(_)
                 | Durability::Unflushed(_)
                 | Durability::BarriersOff { is_through: false }
         );
@@ -205,17 +217,42 @@ pub(crate) fn syncs(work: &WriteWork, trial: &Counted) -> u64 {
     }
 }
 
-/// The bytes that a device must have written once the trial's data is durable. A block written
-/// twice before a sync needs to be stored only once.
-pub(crate) fn distinct_bytes(work: &WriteWork, part: Part, sample: &Sample) -> u64 {
+/// The bytes of a trial that had to become durable: a block that is written twice between two syncs
+/// of a thread has to be stored only once.
+pub(crate) fn durable_bytes(work: &WriteWork, part: Part, sample: &Sample) -> u64 {
+    let written = sample.written_bytes();
+    if work.sync == Sync::Dsync || work.op != Op::Write {
+        return written;
+    }
     let io = Io { part, ..work.io };
-    let of_span = |span: &Span| {
-        let is_planned = span.thread < io.threads;
-        let steps = if is_planned { io.steps(span.thread).count } else { io.blocks() };
-        span.bytes.saturating_sub(span.read_bytes).min(steps.saturating_mul(work.io.block))
+    let write_share = 1.0 - f64::from(work.read_share) / 100.0;
+    let different = |thread: u32, operations: u64| match operations {
+        0 => 0.0,
+        _ if thread < io.threads => io.different_blocks(thread, operations, write_share),
+        // A peer may divide the file in its own way.
+        _ => (operations as f64 * write_share).min(io.blocks() as f64),
     };
-    let sum = sample.spans.iter().fold(0, |sum: u64, span| sum.saturating_add(of_span(span)));
-    sum.min(work.io.size)
+    let of_span = |span: &Span| match work.every {
+        0 => different(span.thread, span.ops),
+        every => {
+            let syncs = (span.ops / every) as f64;
+            syncs * different(span.thread, every) + different(span.thread, span.ops % every)
+        }
+    };
+    let blocks: f64 = sample.spans.iter().map(of_span).sum();
+    // With one sync, what several threads drew has to be stored only once.
+    let blocks = if work.every == 0 { blocks.min(io.blocks() as f64) } else { blocks };
+    written.min((blocks * io.block as f64).ceil() as u64)
+}
+
+/// How often the trials wrote each block between two syncs, if that was more than once.
+fn rewrites(work: &WriteWork, measured: &Measured) -> Option<f64> {
+    let sum = |of: &dyn Fn(&Sample) -> u64| -> f64 {
+        measured.trials.iter().map(|trial| of(trial.sample) as f64).sum()
+    };
+    let written = sum(&Sample::written_bytes);
+    let durable = sum(&|sample| durable_bytes(work, measured.part, sample));
+    (durable < DURABLE_LEAST * written).then(|| written / durable)
 }
 
 /// Bytes per second until the last write returned. `None` if that took no time, or if a program was

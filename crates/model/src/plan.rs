@@ -105,6 +105,10 @@ impl Actor {
             Work::Write(work) if work.allocation != Allocation::Overwrite => {
                 "it would end once its file is full: use allocation overwrite"
             }
+            Work::Write(work) if !work.repeats() => {
+                "with one sync at the end, it would end once its file was written: sync every so \
+                 many blocks ('every')"
+            }
             Work::Read(_) | Work::Write(_) => return None,
         };
         Some(format!("the actor '{}': {reason}", self.name))

@@ -172,9 +172,16 @@ impl Default for WriteWork {
 }
 
 impl WriteWork {
-    /// Whether the file is written more than once if time allows. Only existing data can be
-    /// overwritten repeatedly without changing the case.
+    /// Whether a trial writes the file more than once if time allows. What becomes durable by one
+    /// sync at the end is written once: of several versions, only the last would.
     pub fn repeats(&self) -> bool {
+        let has_one_sync = self.op != Op::Sync && self.sync.is_call() && self.every == 0;
+        self.is_rewritable() && !has_one_sync
+    }
+
+    /// Whether the file can be written again without changing the case: only existing data can be
+    /// overwritten repeatedly.
+    pub fn is_rewritable(&self) -> bool {
         let stays = self.allocation == Allocation::Overwrite && self.io.cache != Cache::Cold;
         self.op != Op::Copy && stays && self.io.ops == 0
     }

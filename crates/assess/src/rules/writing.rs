@@ -7,7 +7,7 @@ use crate::finding::Severity;
 use crate::served::unreached_share;
 use crate::stats::median;
 use crate::summary::ServedBy;
-use crate::writing::{Durability, distinct_bytes, syncs_due};
+use crate::writing::{Durability, durable_bytes, syncs_due};
 use model::case::{Allocation, Cache, Fill, Op, Sync, WriteEngine, WriteWork};
 use model::host::Medium;
 use model::units::{bytes_rounded, percent};
@@ -75,9 +75,24 @@ fn write_not_durable(context: &Context) -> Option<Draft> {
             format!("the worker reported no sync that returned (in {trials} of {n} trials)"),
             "the worker is wrong: trust neither of its rates",
         ),
+        Durability::Rewritten(times) => rewritten(work, times),
         Durability::Unflushed(trials) => unflushed(context, work, trials)?,
     };
     Draft::new(severity, format!("claimed durable by '{sync}', but {seen}"), remedy)
+}
+
+/// Most of what was written never had to become durable.
+fn rewritten(work: &WriteWork, times: f64) -> (Severity, String, &'static str) {
+    let seen = format!(
+        "blocks were written {times:.3} times between syncs, and only their last version had to \
+         become durable: {} of the bytes",
+        percent(1.0 / times)
+    );
+    let remedy = match work.every {
+        0 => "let each trial write a block once; until then use only the acknowledged rate",
+        _ => "sync more often: choose a smaller --sync-every",
+    };
+    (Severity::Doubt, seen, remedy)
 }
 
 /// The devices have caches and did not flush them. A sync with nothing dirty claims nothing, and
@@ -175,8 +190,8 @@ pub(super) fn compressed(context: &Context) -> Option<Draft> {
     context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
     context.summary.writing.as_ref()?.durable?;
     let stored = context.total_share(|trial| {
-        let distinct = distinct_bytes(work, context.measured.part, trial.sample);
-        Some((context.measured.written_at_most(trial)?.min(distinct), distinct))
+        let owed = durable_bytes(work, context.measured.part, trial.sample);
+        Some((context.measured.written_at_most(trial)?.min(owed), owed))
     });
     let stored = stored.filter(|share| *share < STORED_LEAST)?;
     let cause = if work.engine == WriteEngine::CopyFileRange {

@@ -174,9 +174,10 @@ fn actors_that_cannot_be_are_refused() {
     // Of these, only the cases with the actor are skipped.
     for (old, new, expected) in [
         ("allocation = \"overwrite\"\nevery", "every", "it would end once its file is full"),
+        ("every = 1", "every = 0", "it would end once its file was written"),
         ("every = 1", "ops = 5", "a number of operations would end it too early"),
         ("every = 1", "cache = \"cold\"", "only the case itself starts with a warm or cold file"),
-        ("every = 1", "depth = 9", "the actor 'log': pwrite waits for each block"),
+        ("every = 1", "every = 1\ndepth = 9", "the actor 'log': pwrite waits for each block"),
     ] {
         let (code, said) = plan(&CROWD.replacen(old, new, 1), &[]);
         assert!(code == Some(0) && said.contains(expected), "{new}: {said}");

@@ -237,6 +237,23 @@ fn a_sync_that_flushes_nothing_is_not_durable() {
     }
 }
 
+/// What one sync at the end makes durable is written once.
+#[test]
+fn what_is_overwritten_before_its_sync_is_not_durable() {
+    let sandbox = Sandbox::new();
+    let groups = format!(
+        "{SYNCED}allocation = \"overwrite\"\nblock = \"64KiB\"\nevery = [0, 16, 1000000]\n"
+    );
+    let report = measure(&sandbox, &groups, &[".", "--time", "1s", "--invocations", "1"]);
+    check_read_back(&report);
+    for case in writes(&report) {
+        let is_durable = case["case"]["every"] != 1_000_000;
+        assert_eq!(codes(case).contains(&"NotDurable"), !is_durable, "{case:#}");
+        assert_eq!(case["writing"]["durable"].is_null(), !is_durable, "{case:#}");
+        assert!(!case["writing"]["acknowledged"].is_null(), "{case:#}");
+    }
+}
+
 /// Consecutive trials in one file, with a read-back of the last one.
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]

@@ -96,7 +96,7 @@ pub(super) fn sustain_plan(plan: &mut Plan, budget: Duration) -> Result<()> {
         if !case.beside.is_empty() {
             return Some("--sustain measures a case alone: use --beside none".to_string());
         }
-        let goes_on = case.write().is_some_and(WriteWork::repeats);
+        let goes_on = case.write().is_some_and(WriteWork::is_rewritable);
         let reason = match case.write() {
             None => "--sustain keeps writing, and this case writes nothing",
             Some(_) => {
