@@ -10,7 +10,7 @@ use crate::summary::ServedBy;
 use crate::writing::{Durability, durable_bytes, syncs_due};
 use model::case::{Allocation, Cache, Fill, Op, Sync, WriteEngine, WriteWork};
 use model::host::Medium;
-use model::units::{bytes_rounded, percent};
+use model::units::{bytes_rounded, percent, scaled};
 
 /// This many bytes may be dirty at the start: the OS always writes something itself.
 const DIRTY_MOST: f64 = (16 << 20) as f64;
@@ -84,8 +84,9 @@ fn write_not_durable(context: &Context) -> Option<Draft> {
 /// Most of what was written never had to become durable.
 fn rewritten(work: &WriteWork, times: f64) -> (Severity, String, &'static str) {
     let seen = format!(
-        "blocks were written {times:.3} times between syncs, and only their last version had to \
-         become durable: {} of the bytes",
+        "blocks were written {} times between syncs, and only their last version had to become \
+         durable: {} of the bytes",
+        scaled(times).trim_end(),
         percent(1.0 / times)
     );
     let remedy = match work.every {

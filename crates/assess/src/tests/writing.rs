@@ -554,7 +554,7 @@ fn what_is_overwritten_before_its_sync_is_not_durable() {
     let mut record = flawless_write(over());
     passes(200)(&mut record);
     let expected = "claimed durable by 'fdatasync', but blocks were written 200 times between \
-                    syncs, and only their last version had to become durable: 0.5 % of the bytes";
+                    syncs, and only their last version had to become durable: 0.50 % of the bytes";
     assert_eq!(message(&record), expected);
     // Nothing is said of a case that claims nothing.
     check(flawless_write(unsynced()), passes(200), "sound page-cache: AcknowledgedOnly note");
