@@ -117,11 +117,23 @@ class Falsified(unittest.TestCase):
         self.check(change, "cases[0].hit_share")
 
 
+# The answers that only a fresh record has.
+ANSWERS = ["loads", "depths", "interferences"]
+
+
 class Loads(unittest.TestCase):
     """Answers about loads, depths and interference, of a fresh record."""
 
     @classmethod
     def setUpClass(cls):
+        # Beside others, a row may be void, and has no part in an answer: then it is measured again.
+        for _ in range(3):
+            cls.measure()
+            if all(cls.said[answer] for answer in ANSWERS):
+                break
+
+    @classmethod
+    def measure(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.record = os.path.join(folder.name, "load.jsonl")
@@ -150,7 +162,8 @@ class Loads(unittest.TestCase):
     def test_a_true_answer_passes(self):
         held = main.audit(self.record, copy.deepcopy(self.said))
         self.assertEqual(held.mismatches, [])
-        self.assertTrue(self.said["loads"] and self.said["depths"] and self.said["interferences"])
+        for answer in ANSWERS:
+            self.assertTrue(self.said[answer], answer)
 
     def test_a_false_load_is_found(self):
         def other(word):
