@@ -255,7 +255,8 @@ class Fio:
     def is_rewritten(self):
         """Whether a trial may write the file more than once. What one sync at the end makes durable
         is written once."""
-        has_one_sync = self.job.text("sync") not in ("none", "dsync") and not self.job.number("every")
+        is_call = self.job.text("sync") in ("fdatasync", "fsync", "msync")
+        has_one_sync = is_call and not self.job.number("every")
         return self.job.text("allocation") == "overwrite" and not has_one_sync
 
     def is_known(self, ops):

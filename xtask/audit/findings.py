@@ -385,9 +385,9 @@ def compressed(row):
 
     def stored(one):
         written = topology.written_at_most(row.storage, one.trial)
-        return None if written is None else min(written, writing.distinct_bytes(one))
+        return None if written is None else min(written, writing.durable_bytes(one))
 
-    share = row.total(stored, writing.distinct_bytes)
+    share = row.total(stored, writing.durable_bytes)
     if share is None or share >= 0.90:
         return None
     return "doubt" if row.case.fill == "random" else "note"

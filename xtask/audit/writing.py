@@ -55,6 +55,14 @@ def is_written_through(one, storage):
 
 def durability(row):
     """The evidence on the claim: a word, and the number of trials."""
+    word, count = of_syncs(row)
+    is_rewritten = word in DURABLE and row.write and not row.case.op == "sync" and (
+        sum(map(durable_bytes, row.figures)) < 0.99 * sum(one.written_bytes for one in row.figures))
+    return ("rewritten", 0) if is_rewritten else (word, count)
+
+
+def of_syncs(row):
+    """The evidence that syncs did what they claim."""
     case = row.write
     if not case or not case.claims_durable:
         return "not claimed", 0
@@ -104,16 +112,26 @@ def blocks_of_thread(case, thread):
     return blocks * (thread + 1) // case.threads - blocks * thread // case.threads
 
 
-def distinct_bytes(one):
-    """The bytes a trial wrote, with each block of a pass counted once."""
+def durable_bytes(one):
+    """The bytes that had to be stored: of what a thread writes to a block between two of its syncs,
+    the last. In a mix, a block is left unwritten by a visit with the share of the reads."""
     case = one.case
+    if case.sync == "dsync" or case.op != "write":
+        return one.written_bytes
     total = 0
     for span in one.spans:
         blocks = -(-case.size // case.block)
         if span["thread"] < case.threads:
             blocks = blocks_of_thread(case, span["thread"])
-        total += min(span["bytes"] - span.get("read_bytes", 0), blocks * case.block)
-    return min(total, case.size)
+        visits = min(case.every or span["ops"], span["ops"])
+        share = 1
+        if visits > blocks > 0:
+            reads = (case.read_share or 0) / 100
+            whole, more = divmod(visits, blocks)
+            stored = sum(1 - reads ** (whole + (block < more)) for block in range(blocks))
+            share = stored / visits / (1 - reads)
+        total += (span["bytes"] - span.get("read_bytes", 0)) * share
+    return total if case.every else min(total, case.size)
 
 
 def bytes_of(one):

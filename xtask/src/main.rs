@@ -64,7 +64,7 @@ enum Chore {
     ///
     /// A second implementation in Python does this, which shares no code.
     Audit {
-        /// Records; otherwise the kept ones and three fresh ones
+        /// Records; otherwise the kept ones and fresh ones
         records: Vec<PathBuf>,
     },
     /// Mutate valid inputs, and keep those that fail in xtask/fuzz/corpus

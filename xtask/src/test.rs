@@ -109,6 +109,7 @@ enum End {
 pub(crate) fn run(root: &Path, demand: Demand, scope: Scope) -> Result<()> {
     let shell = Shell::new()?;
     shell.change_dir(root);
+    let own = env::current_exe().context("finding xtask's own program")?;
     let run_one = |(name, action): &Step| {
         println!("\n== {name}");
         let start = Instant::now();
@@ -119,7 +120,7 @@ pub(crate) fn run(root: &Path, demand: Demand, scope: Scope) -> Result<()> {
         (*name, end, start.elapsed())
     };
     let mut ends: Vec<(&str, End, Duration)> = STEPS.iter().map(run_one).collect();
-    ends.extend(run_together(root)?);
+    ends.extend(run_together(root, &own));
 
     println!();
     for (name, end, took) in &ends {
@@ -137,12 +138,11 @@ pub(crate) fn run(root: &Path, demand: Demand, scope: Scope) -> Result<()> {
 }
 
 /// Runs each of [`TOGETHER`] as a process of its own, and prints what it said when it has ended.
-fn run_together(root: &Path) -> Result<Vec<(&'static str, End, Duration)>> {
-    let own = env::current_exe().context("finding xtask's own program")?;
+fn run_together(root: &Path, own: &Path) -> Vec<(&'static str, End, Duration)> {
     let printing = Mutex::new(());
     let run_one = &|line: &'static str| {
         let start = Instant::now();
-        let output = Command::new(&own).args(line.split(' ')).current_dir(root).output();
+        let output = Command::new(own).args(line.split(' ')).current_dir(root).output();
         let took = start.elapsed();
         let _one_at_a_time = printing.lock().unwrap_or_else(PoisonError::into_inner);
         println!("\n== {line}");
@@ -163,7 +163,7 @@ fn run_together(root: &Path) -> Result<Vec<(&'static str, End, Duration)>> {
         let started = TOGETHER.map(|line| scope.spawn(move || run_one(line)));
         started.map(|one| one.join().expect("no thread panics"))
     });
-    Ok(all.into())
+    all.into()
 }
 
 /// Performs a step, or prints why it is skipped.

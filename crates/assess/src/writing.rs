@@ -99,8 +99,8 @@ pub(crate) enum Durability {
     InMemory,
     /// In this many trials, the worker reported no sync that returned.
     Untold(usize),
-    /// The trials wrote each block so often between two syncs that most versions never had to
-    /// become durable.
+    /// The trials wrote a block so often between two syncs, on average: all but the last version
+    /// never had to become durable.
     Rewritten(f64),
     /// In this many trials, the devices completed fewer flushes than there were syncs.
     Unflushed(usize),
@@ -109,6 +109,16 @@ pub(crate) enum Durability {
 impl Durability {
     /// The result from the evidence of all trials.
     pub(crate) fn of(measured: &Measured) -> Durability {
+        let synced = Durability::of_syncs(measured);
+        let work = measured.write().filter(|_| synced.is_durable());
+        match work.and_then(|work| rewrites(work, measured)) {
+            Some(times) => Durability::Rewritten(times),
+            None => synced,
+        }
+    }
+
+    /// The evidence that syncs did what they claim.
+    fn of_syncs(measured: &Measured) -> Durability {
         let Some(work) = measured.write().filter(|work| work.sync.claims_durable()) else {
             return Durability::NotClaimed;
         };
@@ -122,9 +132,6 @@ impl Durability {
         }
         if untold > 0 && work.op != Op::Sync {
             return Durability::Untold(untold);
-        }
-        if let Some(times) = rewrites(work, measured) {
-            return Durability::Rewritten(times);
         }
         let seen = measured.storage.filter(|storage| storage.medium != Medium::Unseen);
         let Some(storage) = seen else { return Durability::Unseen };
@@ -217,42 +224,47 @@ pub(crate) fn syncs(work: &WriteWork, trial: &Counted) -> u64 {
     }
 }
 
-/// The bytes of a trial that had to become durable: a block that is written twice between two syncs
-/// of a thread has to be stored only once.
+/// The bytes of a trial that had to become durable: a block that is written again before the next
+/// sync of its thread has to be stored only once.
 pub(crate) fn durable_bytes(work: &WriteWork, part: Part, sample: &Sample) -> u64 {
-    let written = sample.written_bytes();
     if work.sync == Sync::Dsync || work.op != Op::Write {
-        return written;
+        return sample.written_bytes();
     }
     let io = Io { part, ..work.io };
     let write_share = 1.0 - f64::from(work.read_share) / 100.0;
-    let different = |thread: u32, operations: u64| match operations {
-        0 => 0.0,
-        _ if thread < io.threads => io.different_blocks(thread, operations, write_share),
-        // A peer may divide the file in its own way.
-        _ => (operations as f64 * write_share).min(io.blocks() as f64),
+    let of_span = |span: &Span| {
+        let is_planned = span.thread < io.threads;
+        let steps = if is_planned { io.steps(span.thread).count } else { io.blocks() };
+        let between = if work.every == 0 { span.ops } else { work.every.min(span.ops) };
+        let share = different_share(steps, between, write_share);
+        span.bytes.saturating_sub(span.read_bytes) as f64 * share
     };
-    let of_span = |span: &Span| match work.every {
-        0 => different(span.thread, span.ops),
-        every => {
-            let syncs = (span.ops / every) as f64;
-            syncs * different(span.thread, every) + different(span.thread, span.ops % every)
-        }
-    };
-    let blocks: f64 = sample.spans.iter().map(of_span).sum();
-    // With one sync, what several threads drew has to be stored only once.
-    let blocks = if work.every == 0 { blocks.min(io.blocks() as f64) } else { blocks };
-    written.min((blocks * io.block as f64).ceil() as u64)
+    let sum = sample.spans.iter().map(of_span).sum::<f64>().round() as u64;
+    if work.every == 0 { sum.min(work.io.size) } else { sum }
 }
 
-/// How often the trials wrote each block between two syncs, if that was more than once.
+/// The expected share of different blocks among those written by so many operations, which go
+/// through `steps` blocks again and again. This share of the operations writes, by chance.
+fn different_share(steps: u64, operations: u64, write_share: f64) -> f64 {
+    let steps = steps.max(1);
+    if operations <= steps {
+        return 1.0;
+    }
+    let (passes, rest) = (operations / steps, operations % steps);
+    let written = |passes: u64| 1.0 - (1.0 - write_share).powf(passes as f64);
+    let blocks = rest as f64 * written(passes + 1) + (steps - rest) as f64 * written(passes);
+    blocks / (operations as f64 * write_share)
+}
+
+/// How often the trials wrote a block between two syncs on average, if that was more than once for
+/// more than 1 % of the bytes.
 fn rewrites(work: &WriteWork, measured: &Measured) -> Option<f64> {
     let sum = |of: &dyn Fn(&Sample) -> u64| -> f64 {
         measured.trials.iter().map(|trial| of(trial.sample) as f64).sum()
     };
     let written = sum(&Sample::written_bytes);
     let durable = sum(&|sample| durable_bytes(work, measured.part, sample));
-    (durable < DURABLE_LEAST * written).then(|| written / durable)
+    (durable > 0.0 && durable < DURABLE_LEAST * written).then(|| written / durable)
 }
 
 /// Bytes per second until the last write returned. `None` if that took no time, or if a program was

@@ -42,8 +42,9 @@ pub struct Io {
     /// The maximum number of operations in a trial, over all threads that divide the
     /// file; 0 means no limit.
     pub ops: u64,
-    /// The maximum duration of a trial. It ends sooner once every block of a cold file is read, or
-    /// a file that is not overwritten is full. The final sync is not included.
+    /// The maximum duration of a trial. It ends sooner once every block of a cold file is read, a
+    /// file that is not overwritten is full, or one that is synced only at the end was written.
+    /// The final sync is not included.
     pub time: Duration,
 }
 
@@ -93,20 +94,6 @@ impl Io {
         (self.pattern == Pattern::Zipf).then(|| zipf().share_of(bytes / self.block))
     }
 
-    /// How many different blocks `thread` can be expected to write by its next `operations`, of
-    /// which this share writes. It begins anywhere.
-    pub fn different_blocks(&self, thread: u32, operations: u64, write_share: f64) -> f64 {
-        if self.pattern == Pattern::Zipf {
-            let zipf = Zipf::new(self.blocks(), self.theta, 0);
-            return zipf.different(operations as f64 * write_share);
-        }
-        let steps = self.steps(thread).count.max(1);
-        let (passes, rest) = (operations / steps, operations % steps);
-        // Of the blocks that so many passes visit.
-        let written = |passes: u64| 1.0 - (1.0 - write_share).powf(passes as f64);
-        rest as f64 * written(passes + 1) + (steps - rest) as f64 * written(passes)
-    }
-
     /// When `thread`'s operations are due in a trial with `seed`; `None` in a closed loop.
     pub fn arrivals(&self, thread: u32, seed: u64) -> Option<Arrivals> {
         let all = || Arrivals::new(self.rate, self.arrival, thread, self.threads, seed);
@@ -125,40 +112,5 @@ impl Io {
         let first = u64::from(self.part.number) * threads;
         let all = u64::from(self.part.of) * threads;
         Steps::of(self.share, self.operations(), first + u64::from(thread), all)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::mix::Mix;
-    use std::collections::BTreeSet;
-
-    /// As many blocks are different as one counts by visiting them.
-    #[test]
-    fn as_many_blocks_are_different_as_are_visited() {
-        for pattern in Pattern::ALL.iter().copied() {
-            for (threads, operations, reads) in
-                [(1, 7, 0), (1, 1000, 0), (1, 12_345, 0), (3, 900, 0), (1, 2500, 30), (2, 700, 90)]
-            {
-                let io = Io { pattern, threads, stride: 8, size: 1000, ..Io::default() };
-                let visits = io.visits(0, 5);
-                let mix = Mix::new(reads, 0, 5);
-                let mut written = BTreeSet::new();
-                for step in 0..operations {
-                    let index = if pattern == Pattern::Zipf { step } else { step % visits.count() };
-                    if !mix.is_read(step) {
-                        written.insert(visits.block(index).0);
-                    }
-                }
-                let share = 1.0 - f64::from(reads) / 100.0;
-                let (expected, counted) =
-                    (io.different_blocks(0, operations, share), written.len() as f64);
-                let is_drawn = reads > 0 || pattern == Pattern::Zipf;
-                let most = if is_drawn { 5.0 * expected.sqrt() } else { 1e-6 };
-                let apart = (expected - counted).abs();
-                assert!(apart <= most, "{pattern} {threads} {operations}: {expected} {counted}");
-            }
-        }
     }
 }

@@ -107,7 +107,7 @@ impl Actor {
             }
             Work::Write(work) if !work.repeats() => {
                 "with one sync at the end, it would end once its file was written: sync every so \
-                 many blocks ('every')"
+                 many blocks ('every'), or use sync none or dsync"
             }
             Work::Read(_) | Work::Write(_) => return None,
         };

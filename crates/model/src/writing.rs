@@ -172,18 +172,16 @@ impl Default for WriteWork {
 }
 
 impl WriteWork {
-    /// Whether a trial writes the file more than once if time allows. What becomes durable by one
-    /// sync at the end is written once: of several versions, only the last would.
+    /// Whether a trial writes the file more than once if time allows. Only existing data can be
+    /// overwritten repeatedly without changing the case. What one sync at the end makes durable is
+    /// written once: of several versions, only the last would be. A rate asks for its operations
+    /// whatever they overwrite.
     pub fn repeats(&self) -> bool {
-        let has_one_sync = self.op != Op::Sync && self.sync.is_call() && self.every == 0;
-        self.is_rewritable() && !has_one_sync
-    }
-
-    /// Whether the file can be written again without changing the case: only existing data can be
-    /// overwritten repeatedly.
-    pub fn is_rewritable(&self) -> bool {
         let stays = self.allocation == Allocation::Overwrite && self.io.cache != Cache::Cold;
-        self.op != Op::Copy && stays && self.io.ops == 0
+        let is_claimed = self.sync.claims_durable() && self.sync.is_call();
+        let has_one_sync = self.op != Op::Sync && is_claimed && self.every == 0;
+        let ends_with_pass = has_one_sync && self.io.rate == 0;
+        self.op != Op::Copy && stays && self.io.ops == 0 && !ends_with_pass
     }
 
     /// The content written in a trial with `seed`, unless it is a copy.

@@ -103,26 +103,6 @@ impl Zipf {
         if most == 0 { 0.0 } else { self.sum(most) / self.sum(self.count) }
     }
 
-    /// How many different ranks to expect in so many draws.
-    pub fn different(&self, draws: f64) -> f64 {
-        let all = self.sum(self.count);
-        let expected = |ranks: f64, density: f64| {
-            let share = (density / all / ranks).min(1.0);
-            if share < 1.0 { -ranks * libm::expm1(draws * libm::log1p(-share)) } else { ranks }
-        };
-        let single = self.count.min(SUMMED);
-        let mut sum: f64 = (1..=single).map(|rank| expected(1.0, self.density(rank as f64))).sum();
-        let mut low = single;
-        while low < self.count {
-            // The ranks of a range are drawn nearly equally often, if the last is 1 % higher.
-            let high = (low + low / 100).min(self.count);
-            let density = self.integral(high as f64 + 0.5) - self.integral(low as f64 + 0.5);
-            sum += expected((high - low) as f64, density);
-            low = high;
-        }
-        sum
-    }
-
     /// The sum of the densities of the first `count` ranks. Beyond [`SUMMED`], by the formula of
     /// Euler and Maclaurin, with an error below 1e-9.
     fn sum(&self, count: u64) -> f64 {
@@ -163,27 +143,11 @@ const SUMMED: u64 = 1 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
 
     const THETAS: [&str; 6] = ["0.001", "0.5", "0.99", "1", "1.2", "3"];
 
     fn theta(text: &str) -> Theta {
         text.parse().expect("it is a theta")
-    }
-
-    /// As many ranks are different as one finds by drawing.
-    #[test]
-    fn as_many_ranks_are_different_as_are_drawn() {
-        for (count, draws) in [(1, 5u64), (50, 20), (50, 400), (100_000, 1000), (100_000, 300_000)]
-        {
-            for text in THETAS {
-                let zipf = Zipf::new(count, theta(text), 7);
-                let drawn: BTreeSet<u64> = (0..draws).map(|step| zipf.rank(step)).collect();
-                let (expected, drawn) = (zipf.different(draws as f64), drawn.len() as f64);
-                let apart = (expected - drawn).abs();
-                assert!(apart <= 5.0 * expected.sqrt(), "{text} {count}: {expected} {drawn}");
-            }
-        }
     }
 
     /// The draws' counts of each rank are those of the naive definition, by a test of χ².

@@ -81,16 +81,19 @@ fn write_not_durable(context: &Context) -> Option<Draft> {
     Draft::new(severity, format!("claimed durable by '{sync}', but {seen}"), remedy)
 }
 
-/// Most of what was written never had to become durable.
+/// Some of what was written never had to become durable.
 fn rewritten(work: &WriteWork, times: f64) -> (Severity, String, &'static str) {
     let seen = format!(
-        "blocks were written {} times between syncs, and only their last version had to become \
-         durable: {} of the bytes",
+        "blocks were written {} times between syncs on average, and only their last version had to \
+         become durable: {} of the bytes",
         scaled(times).trim_end(),
         percent(1.0 / times)
     );
     let remedy = match work.every {
-        0 => "let each trial write a block once; until then use only the acknowledged rate",
+        0 => {
+            "measure without a rate, or mend the peer: what one sync at the end makes durable is \
+              to be written once"
+        }
         _ => "sync more often: choose a smaller --sync-every",
     };
     (Severity::Doubt, seen, remedy)

@@ -96,11 +96,12 @@ pub(super) fn sustain_plan(plan: &mut Plan, budget: Duration) -> Result<()> {
         if !case.beside.is_empty() {
             return Some("--sustain measures a case alone: use --beside none".to_string());
         }
-        let goes_on = case.write().is_some_and(WriteWork::is_rewritable);
+        let goes_on = case.write().is_some_and(WriteWork::repeats);
         let reason = match case.write() {
             None => "--sustain keeps writing, and this case writes nothing",
             Some(_) => {
-                "--sustain writes the same file again and again: use --allocation overwrite --ops 0"
+                "--sustain writes the same file again and again: use --allocation overwrite --ops \
+                 0, and a sync every so many blocks (such as --sync-every 8), or none"
             }
         };
         (!goes_on).then(|| reason.to_string())
