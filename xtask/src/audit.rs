@@ -21,9 +21,12 @@ const FRESH: [&str; 5] = ["reading", "writing", "memory", "beside", "load"];
 /// audits the kept records and fresh ones.
 ///
 /// # Errors
-/// If ioassay and the audit differ. If there is no Python, it only says so, except in CI.
+/// If ioassay cannot be built, or it and the audit differ. If there is no Python, it only says so,
+/// except in CI and with records.
 pub(crate) fn run(root: &Path, records: &[PathBuf]) -> Result<()> {
-    match Auditor::new(root) {
+    // A debug build is fast enough: the audit judges records and needs no meaningful timings.
+    let ioassay = programs::build(root, Build::Tests, &programs::IOASSAY)?;
+    match Auditor::new(root, ioassay) {
         Ok(auditor) if records.is_empty() => auditor.test(),
         Ok(auditor) => auditor.audit(records),
         Err(error) if !records.is_empty() || env::var("CI").as_deref() == Ok("true") => Err(error),
@@ -44,9 +47,7 @@ struct Auditor {
 }
 
 impl Auditor {
-    fn new(root: &Path) -> Result<Auditor> {
-        // A debug build is fast enough: the audit judges records and needs no meaningful timings.
-        let ioassay = programs::build(root, Build::Tests, &programs::IOASSAY)?;
+    fn new(root: &Path, ioassay: PathBuf) -> Result<Auditor> {
         let target = ioassay.ancestors().nth(2).context("cargo builds into its folder")?.to_owned();
         let python = python::environment(&target.join("audit"), &PACKAGES, "numpy, scipy.stats")?;
         Ok(Auditor { root: root.to_owned(), target, python, ioassay })

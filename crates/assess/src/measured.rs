@@ -269,6 +269,19 @@ impl<'a> Measured<'a> {
         self.estimate_of(&self.trials.iter().filter_map(at).collect::<Rounds>())
     }
 
+    /// The sum of a part divided by the sum of a whole, over the trials that report both. Sums, not
+    /// medians: one bad trial counts by its weight, and one page in a hundred trials does not.
+    pub(crate) fn total_share(
+        &self,
+        part_and_whole: impl Fn(&Counted) -> Option<(u64, u64)>,
+    ) -> Option<f64> {
+        let pairs = self.trials.iter().filter_map(part_and_whole);
+        let (part, whole) = pairs.fold((0u128, 0u128), |sum, (part, whole)| {
+            (sum.0 + u128::from(part), sum.1 + u128::from(whole))
+        });
+        (whole > 0).then(|| part as f64 / whole as f64)
+    }
+
     /// The value of each trial for which `value` returns one.
     pub(crate) fn values(&self, value: impl Fn(&Counted) -> Option<f64>) -> Vec<f64> {
         self.trials.iter().filter_map(value).collect()

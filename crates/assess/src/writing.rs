@@ -68,7 +68,7 @@ pub(crate) const FLUSHES_LEAST: f64 = 0.90;
 
 /// With a smaller share of bytes that had to become durable, a rate is not that of durable data
 /// (METHODOLOGY.md).
-pub(crate) const DURABLE_LEAST: f64 = 0.99;
+const DURABLE_LEAST: f64 = 0.99;
 
 /// The evidence about a claim of durability (METHODOLOGY.md).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -259,12 +259,11 @@ fn different_share(steps: u64, operations: u64, write_share: f64) -> f64 {
 /// How often the trials wrote a block between two syncs on average, if that was more than once for
 /// more than 1 % of the bytes.
 fn rewrites(work: &WriteWork, measured: &Measured) -> Option<f64> {
-    let sum = |of: &dyn Fn(&Sample) -> u64| -> f64 {
-        measured.trials.iter().map(|trial| of(trial.sample) as f64).sum()
-    };
-    let written = sum(&Sample::written_bytes);
-    let durable = sum(&|sample| durable_bytes(work, measured.part, sample));
-    (durable > 0.0 && durable < DURABLE_LEAST * written).then(|| written / durable)
+    let share = measured.total_share(|trial| {
+        let sample = trial.sample;
+        Some((durable_bytes(work, measured.part, sample), sample.written_bytes()))
+    })?;
+    (share > 0.0 && share < DURABLE_LEAST).then(|| 1.0 / share)
 }
 
 /// Bytes per second until the last write returned. `None` if that took no time, or if a program was

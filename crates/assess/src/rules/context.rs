@@ -87,17 +87,12 @@ impl Context<'_> {
         self.summary.served_by.is_some_and(|served_by| by.contains(&served_by))
     }
 
-    /// The sum of a part divided by the sum of a whole, over the trials that report both. Sums, not
-    /// medians: one bad trial counts by its weight, and one page in a hundred trials does not.
+    /// As [`Measured::total_share`].
     pub(crate) fn total_share(
         &self,
         part_and_whole: impl Fn(&Counted) -> Option<(u64, u64)>,
     ) -> Option<f64> {
-        let pairs = self.measured.trials.iter().filter_map(part_and_whole);
-        let (part, whole) = pairs.fold((0u128, 0u128), |sum, (part, whole)| {
-            (sum.0 + u128::from(part), sum.1 + u128::from(whole))
-        });
-        (whole > 0).then(|| part as f64 / whole as f64)
+        self.measured.total_share(part_and_whole)
     }
 
     /// A rate in words: bytes per second, or IOPS if the case only syncs.
