@@ -38,7 +38,7 @@ def answer(rows):
 def contest(rows):
     """Ranks rows by their main rate."""
     return lead([(row, row.throughput, row.rates()) for row in rows
-                 if row.throughput and row.stands and not row.case.rate])
+                 if row.throughput and row.has_own_rate])
 
 
 def is_limited_in_part(storage):
@@ -306,7 +306,7 @@ class Count:
 
 
 def counts(row):
-    return row.file and row.case.touch == "count" and row.is_own and row.stands
+    return row.file and row.case.touch == "count" and row.is_own and row.has_own_rate
 
 
 def counting(rows):
@@ -339,7 +339,7 @@ def writing(rows):
              and row.case.op == "write" and not writes_pages(row)]
     if not asked:
         return None
-    standing = [row for row in asked if row.stands and row.writing]
+    standing = [row for row in asked if row.has_own_rate and row.writing]
     led = {name: fastest_writer(standing, name) for name in ("acknowledged", "durable")}
     best = {name: one and one[0] for name, one in led.items()}
     cost = None
@@ -364,7 +364,7 @@ def fastest_writer(rows, name):
 def touching(rows):
     told = []
     for row in rows:
-        if not (row.is_own and row.stands and (reads_pages(row) or writes_pages(row))):
+        if not (row.is_own and row.has_own_rate and (reads_pages(row) or writes_pages(row))):
             continue
         phase = "read" if row.file else "write"
         memory = nearest_memory(rows, row, phase)

@@ -99,7 +99,7 @@ class Figures:
 
     @property
     def ns_per_op(self):
-        if not self.ops or self.elapsed_ns <= 0:
+        if not self.ops or self.elapsed_ns <= 0 or self.case.rate:
             return None
         return self.elapsed_ns * self.case.threads / self.ops
 
@@ -183,7 +183,7 @@ class Figures:
 
     def imbalance(self):
         """The mean idle share of the threads, in per cent."""
-        if len(self.spans) < 2:
+        if len(self.spans) < 2 or self.case.rate:
             return None
         parts = [span["end_ns"] - span["start_ns"] for span in self.spans]
         ends = [span["end_ns"] - self.start for span in self.spans]
@@ -193,13 +193,29 @@ class Figures:
         idle = sum(longest - part for part in parts)
         return 100 * idle / (len(parts) * longest) if longest else None
 
+    def without_pauses(self, ns):
+        """The part of `ns` in which the threads did not wait for an operation to be due."""
+        if not self.case.rate or ns is None:
+            return ns
+        paused = [span.get("paused_ns") for span in self.spans]
+        lengths = sum(max(0, span["end_ns"] - span["start_ns"]) for span in self.spans)
+        if None in paused or lengths <= 0:
+            return None
+        return int(ns * (1 - min(1, sum(paused) / lengths)))
+
+    @property
+    def overslept_ns(self):
+        return sum(span.get("overslept_ns", 0) for span in self.spans)
+
     def blocked_share(self):
         """The share of the threads' time in which they neither ran nor were ready to run."""
         ready = self.run_delay_ns
         ran = self.in_span(self.told_by_threads("cpu_ns"), self.trial["cpu_ns"])
-        if ready is None or ran is None or self.wall_ns <= 0:
+        time = self.without_pauses(self.case.threads * self.wall_ns)
+        if ready is None or ran is None or not time:
             return None
-        share = 1 - (ran + ready) / (self.case.threads * self.wall_ns)
+        idle = self.overslept_ns + sum(span.get("spin_ns", 0) for span in self.spans)
+        share = 1 - max(0, ran + ready - idle) / time
         return min(max(share, 0.0), 1.0)
 
     @cached_property

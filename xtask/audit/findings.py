@@ -427,7 +427,8 @@ def throttled_writeback(row):
         ready = one.trial["run_delay_ns"]
         wrote = sum(span["end_ns"] - span["start_ns"] for span in one.spans)
         stolen = one.trial["steal_ns"]
-        if ran is None or ready is None or stolen is None or wrote <= 0:
+        wrote = one.without_pauses(wrote)
+        if ran is None or ready is None or stolen is None or wrote is None or wrote <= 0:
             return None
         # The last sync comes after the last write.
         synced = 0
@@ -490,7 +491,7 @@ def cpu_bound(row):
     if row.served_by != "device":
         return None
     busiest = min(row.threads_at_work, row.parallelism)
-    share = row.total(open_loop.working_cpu_ns, lambda one: one.timed_ns * busiest)
+    share = row.total(open_loop.working_cpu_ns, lambda one: one.without_pauses(one.timed_ns * busiest))
     return "note" if share is not None and share >= 0.90 else None
 
 
@@ -501,8 +502,8 @@ def throttled(row):
 def held_back(row):
     if not row.moves:
         return None
-    share = row.total(lambda one: quota_parts(row, one.trial)[0],
-                      lambda one: quota_parts(row, one.trial)[1])
+    share = row.total(lambda one: quota_parts(row, one)[0],
+                      lambda one: quota_parts(row, one)[1])
     return above(share, 0.01, 0.05)
 
 
@@ -518,7 +519,7 @@ def limited(row):
             if what.startswith(way):
                 used = median(row.values(lambda one: used_share(row, one, storage, limit, what)))
                 if used is not None and 0.8 <= used <= 2.0:
-                    return "doubt"
+                    return "note" if open_loop.is_held(row) else "doubt"
     return None
 
 
@@ -561,9 +562,13 @@ def contended(row):
 
     def waited(one):
         ready = one.run_delay_ns
-        return None if ready is None else max(0, ready - (one.trial["throttled_ns"] or 0))
+        apart = (one.trial["throttled_ns"] or 0) + one.overslept_ns
+        return None if ready is None else max(0, ready - apart)
 
-    return above(row.total(waited, lambda one: one.wall_ns * threads), 0.10, 0.20)
+    def all_time(one):
+        return one.without_pauses(one.wall_ns * threads)
+
+    return above(row.total(waited, all_time), 0.10, 0.20)
 
 
 def steal(row):

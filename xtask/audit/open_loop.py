@@ -90,6 +90,11 @@ def told(row):
     }
 
 
+def is_held(row):
+    share = achieved(row) if row.case.rate and row.figures else None
+    return share is not None and share >= HELD_LEAST
+
+
 def working_cpu_ns(one):
     """The CPU time without what was spent on waiting."""
     spun = sum(span.get("spin_ns", 0) for span in one.spans)

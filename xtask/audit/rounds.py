@@ -15,11 +15,12 @@ WARM_LEAST = 0.999
 FETCHED_MOST = 0.01
 
 
-def quota_parts(row, trial):
+def quota_parts(row, one):
     """The time a quota throttled the worker, and the time of the quota's processors."""
     processors = min(row.threads_at_work, row.host["cores"])
-    window = trial["window_ns"]
-    return trial["throttled_ns"], None if window is None else window * processors
+    window = one.trial["window_ns"]
+    window = None if window is None else one.without_pauses(window * processors)
+    return one.trial["throttled_ns"], window
 
 
 def share_of_others(row, trial):
@@ -80,7 +81,7 @@ def gate(trial, row, usual):
     """The first gate that rejects a trial; None if it passes all."""
     if is_stolen(trial, usual):
         return "steal"
-    held, window = quota_parts(row, trial)
+    held, window = quota_parts(row, row.figures_of(trial))
     if held is not None and window is not None and held > QUOTA_MOST * window:
         return "throttled"
     if is_foreign(trial, row, usual):

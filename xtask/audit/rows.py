@@ -379,6 +379,11 @@ class Row:
     def stands(self):
         return self.verdict in ("sound", "doubtful")
 
+    @property
+    def has_own_rate(self):
+        """Whether no schedule set its rate."""
+        return self.stands and not self.case.rate
+
     def is_served(self, by):
         return self.stands and self.served_by == by
 

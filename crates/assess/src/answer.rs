@@ -168,12 +168,12 @@ pub(crate) fn answer(rows: &[Row]) -> Option<Answer> {
     let memory = reads.with(1)?;
     rows.iter().find(|row| row.read().is_some())?;
     let served = |by| rows.iter().filter(move |row| row.read().is_some() && row.is_served(by));
-    let has_own_rate = |row: &&Row| !row.measured.case.is_open();
     let rated = |row: &Row| Rated::of(&row.summary, row.summary.throughput?);
     let devices: Vec<Contestant> = served(ServedBy::Device).filter_map(Contestant::of).collect();
     Some(Answer {
         memory: rated(memory)?,
-        page_cache: row::fastest(served(ServedBy::PageCache).filter(has_own_rate)).and_then(rated),
+        page_cache: row::fastest(served(ServedBy::PageCache).filter(|row| row.has_own_rate()))
+            .and_then(rated),
         device: lead(&devices).and_then(|(row, lead)| fastest(row, lead, &reads, rows)),
         device_latency: device_latency(served(ServedBy::Device)),
         memory_latency: memory_latency(rows),

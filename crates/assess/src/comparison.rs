@@ -65,8 +65,7 @@ const INTEREST_MEMORY: f64 = 0.02;
 /// Void cases are excluded, and so are pairs with different sources, such as a cache and a disk,
 /// and open loops: if two hold one schedule, their rates are equal.
 pub(crate) fn comparisons<'a, 'r>(rows: &'a [Row<'r>]) -> Vec<Comparison> {
-    let has_own_rate = |row: &&Row| row.stands() && !row.measured.case.is_open();
-    let asked = || rows.iter().filter(has_own_rate).filter(|row| row.measured.role == Role::Asked);
+    let asked = || rows.iter().filter(|row| row.has_own_rate() && row.measured.role == Role::Asked);
     // Peers' engines are compared with ioassay's own, if it has an equivalent, and otherwise with
     // each other.
     let own: HashSet<Case> =

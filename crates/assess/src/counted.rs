@@ -64,6 +64,18 @@ fn wall_ns(sample: &Sample) -> u64 {
     sample.elapsed_ns().max(sample.synced_ns().unwrap_or(0))
 }
 
+/// The share of the threads' time in which they paused until an operation was due; `None` unless
+/// all tell it.
+fn paused_share(sample: &Sample) -> Option<f64> {
+    let (mut paused_ns, mut all_ns) = (0.0, 0.0);
+    for span in &sample.spans {
+        paused_ns += span.paused_ns? as f64;
+        all_ns += span.end_ns.saturating_sub(span.start_ns) as f64;
+    }
+    // A damaged record may have any times.
+    (all_ns > 0.0).then(|| (paused_ns / all_ns).min(1.0))
+}
+
 /// Whether what an actor read or wrote is correct; `None` if nothing was summed.
 pub(crate) fn is_actor_right(beside: &Beside) -> Option<bool> {
     let digest = beside.outcome.sample().and_then(Sample::digest);
@@ -92,6 +104,9 @@ pub(crate) struct Counted<'a> {
     pub(crate) rate: f64,
     /// The time in nanoseconds that the rate is based on.
     pub(crate) timed_ns: u64,
+    /// The share of its threads' time in which an open loop paused because nothing was due; 0 in a
+    /// closed loop, and `None` if the worker does not tell it.
+    paused: Option<f64>,
 }
 
 impl<'a> Counted<'a> {
@@ -116,6 +131,7 @@ impl<'a> Counted<'a> {
                 read_back: trial.read_back,
                 rate,
                 timed_ns: timed_ns(case, sample),
+                paused: if case.is_open() { paused_share(sample) } else { Some(0.0) },
             }),
             (Outcome::Done(_), None) => Err(Failure::Failed(AT_ONCE.to_string())),
             (Outcome::Unavailable { reason }, _) => Err(Failure::Unavailable(reason.clone())),
@@ -156,6 +172,12 @@ impl<'a> Counted<'a> {
     pub(crate) fn sum_of_spans(&self, of: fn(&Span) -> Option<u64>) -> Option<u64> {
         let spans = self.sample.spans.iter();
         spans.map(of).try_fold(0, |sum: u64, told| Some(sum.saturating_add(told?)))
+    }
+
+    /// The part of `ns` in which its threads had something to do, or waited for what they had
+    /// begun: not the pauses of an open loop. `None` if these are unknown.
+    pub(crate) fn without_pauses(&self, ns: u64) -> Option<u64> {
+        Some((ns as f64 * (1.0 - self.paused?)) as u64)
     }
 
     /// How long its threads were ready to run but had no processor.

@@ -112,7 +112,7 @@ pub(crate) fn counting_answers(rows: &[Row]) -> Vec<CountingAnswer> {
 
 /// The work of a valid row that counts a file.
 fn count_of<'a>(row: &'a Row) -> Option<&'a ReadWork> {
-    row.read().filter(|work| work.touch == Touch::Count && row.is_own() && row.stands())
+    row.read().filter(|work| work.touch == Touch::Count && row.is_own() && row.has_own_rate())
 }
 
 /// The rows that count data of one size, and their comparisons.

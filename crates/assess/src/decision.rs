@@ -255,8 +255,7 @@ pub(crate) struct Contestant<'a, 'r> {
 impl<'a, 'r> Contestant<'a, 'r> {
     /// By its main rate; none for a row without one, and for one whose rate is that of a schedule.
     pub(crate) fn of(row: &'a Row<'r>) -> Option<Contestant<'a, 'r>> {
-        let has_own_rate = row.stands() && !row.measured.case.is_open();
-        let rate = row.summary.throughput.filter(|_| has_own_rate)?;
+        let rate = row.summary.throughput.filter(|_| row.has_own_rate())?;
         Some(Contestant { row, rate, rounds: row.measured.rates() })
     }
 }

@@ -48,12 +48,13 @@ const EXCLUDED_MOST: f64 = 0.20;
 /// With less than this share of a file in the page cache, it is not warm (METHODOLOGY.md).
 pub(crate) const WARM_LEAST: f64 = 0.999;
 
-/// The share of the threads' time for which a CPU quota throttled them. The OS counts that time for
-/// each processor.
+/// The share of the threads' time for which a CPU quota throttled them, without the pauses of an
+/// open loop. The OS counts that time for each processor.
 pub(crate) fn throttled_parts(measured: &Measured, trial: &Counted) -> Option<(u64, u64)> {
     let processors = measured.threads_at_work().min(measured.host.cores);
     let evidence = &trial.evidence;
-    Some((evidence.throttled_ns?, evidence.window_ns.saturating_mul(processors.into())))
+    let all_ns = evidence.window_ns.saturating_mul(processors.into());
+    Some((evidence.throttled_ns?, trial.without_pauses(all_ns)?))
 }
 
 /// Foreign device reads, relative to the worker's own.

@@ -83,7 +83,15 @@ fn largest_backlog(sample: &Sample) -> Option<u64> {
     (0..steps).map(at).max()
 }
 
+/// With a smaller share of the due operations begun in time, the load is not held (METHODOLOGY.md).
+const HELD_LEAST: f64 = 0.99;
+
 impl OpenLoop {
+    /// Whether nearly all operations that were due began in time, so that the schedule set the rate.
+    pub(crate) fn is_held(&self) -> bool {
+        self.achieved >= HELD_LEAST
+    }
+
     /// The figures of a case; `None` for a closed loop, and without a trial.
     pub(crate) fn of(measured: &Measured) -> Option<OpenLoop> {
         let io = measured.case.io().filter(|_| measured.case.is_open())?;

@@ -19,6 +19,11 @@ impl Row<'_> {
         self.summary.verdict.stands()
     }
 
+    /// Whether its rate shows how fast it was: it is valid, and no schedule set it.
+    pub(crate) fn has_own_rate(&self) -> bool {
+        self.stands() && !self.measured.case.is_open()
+    }
+
     /// The work on a file that is read; `None` for the null engine, which reads none.
     pub(crate) fn read(&self) -> Option<&ReadWork> {
         self.measured.read()

@@ -69,7 +69,7 @@ pub(crate) fn writing_answer(rows: &[Row]) -> Option<WritingAnswer> {
     if asked.is_empty() {
         return None;
     }
-    let standing: Vec<&Row> = asked.into_iter().filter(|row| row.stands()).collect();
+    let standing: Vec<&Row> = asked.into_iter().filter(|row| row.has_own_rate()).collect();
     let acknowledged = fastest(&standing, |writing| writing.acknowledged, acknowledged_rates);
     let durable = fastest(&standing, |writing| writing.durable, durable_rates);
     let cost = acknowledged.as_ref().zip(durable.as_ref()).and_then(|(acknowledged, durable)| {

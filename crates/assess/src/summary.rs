@@ -109,7 +109,7 @@ pub struct Summary {
     pub iops: Option<Estimate>,
     /// Nanoseconds per operation of a thread, over all its slots: elapsed · threads / operations,
     /// until the last operation returned. With `depth` operations in flight, each one has about
-    /// `depth` times this latency.
+    /// `depth` times this latency. Null with a rate: a schedule says then when each begins.
     pub ns_per_op: Option<Estimate>,
     /// Latency percentiles.
     #[serde(flatten, with = "As::<OfOperations>")]
@@ -131,7 +131,7 @@ pub struct Summary {
     pub course: Option<TimeSeries>,
     /// How a trial spent its time; null if the OS does not report it.
     pub spent: Option<Spent>,
-    /// Mean idle share of the threads in per cent; null for one thread.
+    /// Mean idle share of the threads in per cent; null for one thread, and with a rate.
     pub imbalance_percent: Option<f64>,
     /// Nanoseconds from the first thread's start to the last thread's: median of the rounds. Null
     /// for one thread.
@@ -246,8 +246,10 @@ impl Summary {
             writing: Writing::of(measured).map(Box::new),
             course: TimeSeries::of(measured),
             spent: Spent::of(measured),
+            // What a schedule asks of each thread differs by chance.
             imbalance_percent: median_of(&|trial| {
-                imbalance_percent(&trial.sample.spans, measured.case.time())
+                let is_closed = !measured.case.is_open();
+                is_closed.then(|| imbalance_percent(&trial.sample.spans, measured.case.time()))?
             }),
             start_skew_ns: median_of(&|trial| {
                 (trial.sample.spans.len() > 1).then(|| trial.start_skew_ns() as f64)
@@ -313,8 +315,11 @@ fn bytes_per_trial(measured: &Measured) -> Option<u64> {
     median(&bytes).map(|bytes| bytes.round() as u64)
 }
 
-/// The time of a thread per operation.
+/// The time of a thread per operation; none if a schedule says when each begins.
 fn ns_per_op(measured: &Measured) -> Option<Estimate> {
+    if measured.case.is_open() {
+        return None;
+    }
     let threads = f64::from(measured.case.threads());
     let spent =
         |trial: &Counted| (threads * trial.sample.elapsed_ns() as f64, trial.operations as f64);

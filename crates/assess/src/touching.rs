@@ -52,7 +52,7 @@ pub(crate) fn touchings(rows: &[Row]) -> Vec<Touching> {
 }
 
 fn is_held(row: &Row) -> bool {
-    row.is_own() && row.stands()
+    row.is_own() && row.has_own_rate()
 }
 
 /// How a file's pages are touched, and its size; `None` if they are not just touched.

@@ -372,8 +372,11 @@ impl Spent {
             system_ns: median_of(&|trial| Some(split(trial)?.1)),
             processors: median_of(&|trial| Some(cpu_ns(trial)? / wall_ns(trial)?))?,
             blocked_share: median_of(&|trial| {
-                let ran_ns = trial.own_cpu_ns()? as f64 + trial.run_delay_ns()? as f64;
-                Some((1.0 - ran_ns / (threads * wall_ns(trial)?)).clamp(0.0, 1.0))
+                let idle_ns = trial.sample.spin_ns().saturating_add(trial.sample.overslept_ns());
+                let ran_ns = trial.own_cpu_ns()?.saturating_add(trial.run_delay_ns()?);
+                let all_ns = trial.without_pauses((threads * wall_ns(trial)?) as u64)?;
+                let ran = ran_ns.saturating_sub(idle_ns) as f64 / all_ns as f64;
+                (all_ns > 0).then(|| (1.0 - ran).clamp(0.0, 1.0))
             }),
         })
     }

@@ -16,7 +16,7 @@ pub(crate) fn with_known(line: Line, fields: &OptionalFields) -> Line {
 }
 
 /// The optional values of a span.
-pub(crate) fn fields_of_span(span: &Span) -> [(&'static str, Option<u64>); 15] {
+pub(crate) fn fields_of_span(span: &Span) -> [(&'static str, Option<u64>); 16] {
     let [start, end] = [span.start_seat, span.end_seat];
     let pages = span.pages;
     [
@@ -28,6 +28,7 @@ pub(crate) fn fields_of_span(span: &Span) -> [(&'static str, Option<u64>); 15] {
         ("mixed_ops", pages.map(|pages| pages.mixed_ops)),
         ("digest", span.digest),
         ("synced_ns", span.synced_ns),
+        ("paused_ns", span.paused_ns),
         ("lag_ns", span.lag_ns),
         ("cpu_ns", span.cpu_ns),
         ("run_delay_ns", span.run_delay_ns),

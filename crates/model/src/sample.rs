@@ -50,6 +50,15 @@ pub struct Span {
     /// The part of its CPU time in which it only waited for an operation of an open loop to be due.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub spin_ns: u64,
+    /// The part of its time in which it waited, asleep or awake, with nothing in flight, because no
+    /// operation of an open loop was due. `None` in a closed loop, and if the worker does not
+    /// report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_ns: Option<u64>,
+    /// The part of `paused_ns` by which its sleeps were too long. It may have waited for a
+    /// processor then, but no operation was late for it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub overslept_ns: u64,
     /// The sum of its submission lags: how long after each operation of an open loop was due it
     /// was submitted. `None` in a closed loop, and if the worker does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -298,6 +307,12 @@ impl Sample {
     /// Time in which all threads waited, awake, for an operation of an open loop to be due.
     pub fn spin_ns(&self) -> u64 {
         self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.spin_ns))
+    }
+
+    /// The time by which all threads' sleeps were too long, until an operation of an open loop was
+    /// due.
+    pub fn overslept_ns(&self) -> u64 {
+        self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.overslept_ns))
     }
 
     /// The sum of the submission lags of all operations of an open loop; `None` if any thread

@@ -203,7 +203,8 @@ impl Reply {
                     .with_if("read_ops", span.read_ops)
                     .with_if("read_bytes", span.read_bytes)
                     .with_if("unsent", span.unsent)
-                    .with_if("spin_ns", span.spin_ns);
+                    .with_if("spin_ns", span.spin_ns)
+                    .with_if("overslept_ns", span.overslept_ns);
                 with_known(line, &fields_of_span(span))
             }
             Reply::Progress { thread, bytes } => {
@@ -270,6 +271,8 @@ impl Reply {
                 pages: pages(&mut fields)?,
                 unsent: fields.number_or("unsent", 0)?,
                 spin_ns: fields.number_or("spin_ns", 0)?,
+                paused_ns: fields.number_if("paused_ns")?,
+                overslept_ns: fields.number_or("overslept_ns", 0)?,
                 lag_ns: fields.number_if("lag_ns")?,
                 backlog: Vec::new(),
                 cpu_ns: fields.number_if("cpu_ns")?,
@@ -446,6 +449,8 @@ mod tests {
                     }),
                     unsent: s[1],
                     spin_ns: s[2],
+                    paused_ns: told[1],
+                    overslept_ns: s[4],
                     lag_ns: told[4],
                     backlog: vec![s[3]; steps / 2],
                     cpu_ns: told[1],

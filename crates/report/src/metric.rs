@@ -27,6 +27,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub(crate) use families::FAMILIES;
+pub(crate) use table::until_durable;
 
 /// A metric.
 pub(crate) struct Metric {

@@ -228,7 +228,12 @@ pub(super) fn stalled(context: &Context) -> Option<Draft> {
         nanoseconds(longest_ns as f64),
         percent(share),
         context.how_many(is_stalled),
-        arrivals.told()
+        match context.measured.case.is_open() {
+            true => "Its response times contain what these did to operations that fell due \
+                     meanwhile"
+                .to_string(),
+            false => arrivals.told(),
+        }
     );
     let remedy = "read the percentiles beside the throughput; the cause may be a device that \
                   cleans up, a journal, a throttle or a noisy neighbor";

@@ -73,10 +73,19 @@ fn limited(context: &Context) -> Option<Draft> {
     };
     let message = format!(
         "the control group '{group}' limits {what} of {device} to {allowed}, and the worker used \
-         {} of that: the figure shows the limit, and an open load above it queues without bound",
+         {} of that",
         percent(share)
     );
     let remedy = "lift the limit to measure the device, or read the figure as one under it";
+    if context.summary.open.as_ref().is_some_and(|open| open.is_held()) {
+        let message = format!(
+            "{message}: the schedule sets the rate, but operations may have waited for the limit"
+        );
+        return Draft::new(Severity::Note, message, remedy);
+    }
+    let message = format!(
+        "{message}: the figure shows the limit, and an open load above it queues without bound"
+    );
     Draft::new(Severity::Doubt, message, remedy)
 }
 
@@ -151,11 +160,14 @@ pub(super) fn contended(context: &Context) -> Option<Draft> {
         return None;
     }
     let threads = if is_of_spans { measured.case.threads() } else { threads };
-    // A throttled thread is ready to run all the time.
+    // A throttled thread is ready to run all the time. In an open loop, a thread that wakes up late
+    // has waited, but not for longer than its pause, and no operation was due.
     let waited = |trial: &Counted| {
         let held_back_ns = trial.evidence.throttled_ns.unwrap_or(0);
-        let waited_ns = trial.run_delay_ns()?.saturating_sub(held_back_ns);
-        Some((waited_ns, trial.wall_ns().saturating_mul(threads.into())))
+        let apart_ns = trial.sample.overslept_ns().saturating_add(held_back_ns);
+        let waited_ns = trial.run_delay_ns()?.saturating_sub(apart_ns);
+        let all_ns = trial.wall_ns().saturating_mul(threads.into());
+        Some((waited_ns, trial.without_pauses(all_ns)?))
     };
     let share = context.total_share(waited)?;
     let severity = graded(share, [WAIT_NOTE, WAIT_DOUBT])?;

@@ -10,8 +10,6 @@ use model::case::Case;
 use model::units::{nanoseconds, percent};
 use std::collections::HashMap;
 
-/// With a smaller share of the due operations begun in time, the load is not held (METHODOLOGY.md).
-const HELD_LEAST: f64 = 0.99;
 /// From these shares of a response time on, the generator's own is noted, or makes it doubtful
 /// (METHODOLOGY.md).
 const BEHIND: [f64; 2] = [0.05, 0.10];
@@ -19,7 +17,7 @@ const BEHIND: [f64; 2] = [0.05, 0.10];
 /// Operations were due that had not begun when the time was up (METHODOLOGY.md).
 pub(super) fn load_not_held(context: &Context) -> Option<Draft> {
     let open = context.summary.open.as_ref().filter(|_| context.moves())?;
-    if open.achieved >= HELD_LEAST {
+    if open.is_held() {
         return None;
     }
     let message = format!(
@@ -37,7 +35,7 @@ pub(super) fn generator_behind(row: &Row, generators: &Generators) -> Option<Dra
     let open = row.summary.open.as_ref().filter(|_| !row.measured.case.is_null())?;
     let own = generators.0.get(&schedule(row.measured.case)?).copied()??;
     let remedy = "use more threads if there are processors for them, or a lower rate";
-    if own.achieved < HELD_LEAST {
+    if !own.is_held() {
         let message = format!(
             "without any I/O, ioassay itself begins only {} of these operations in time",
             percent(own.achieved)

@@ -291,14 +291,15 @@ fn goes_through_cache(work: &WriteWork) -> bool {
 }
 
 /// The share of the threads' time until their last writes returned in which they neither ran, nor
-/// waited for a processor, nor synced. It is a lower bound: the CPU time of the syncs is subtracted
+/// waited for a processor, nor synced, nor paused because nothing was due. It is a lower bound: the CPU time of the syncs is subtracted
 /// too, and so are the OS's own threads and, if the worker does not report its spans, the whole
 /// window.
 fn waiting_share(trial: &Counted) -> Option<f64> {
     let evidence = &trial.evidence;
-    let (mut writing_ns, mut syncing_ns) = (0.0, 0.0);
+    let (mut writing_ns, mut syncing_ns) = (0u64, 0.0);
     for span in &trial.sample.spans {
-        writing_ns += span.end_ns.saturating_sub(span.start_ns) as f64;
+        let length_ns = span.end_ns.saturating_sub(span.start_ns);
+        writing_ns = writing_ns.saturating_add(length_ns);
         // The last sync comes after the last write.
         let after_ns = span.synced_ns.map_or(0, |synced| synced.saturating_sub(span.end_ns));
         syncing_ns += span.sync_ns.saturating_sub(after_ns) as f64;
@@ -306,5 +307,6 @@ fn waiting_share(trial: &Counted) -> Option<f64> {
     let stolen_ns = evidence.steal_ns?;
     let cpu_ns = trial.sample.usage.cpu_ns.or(evidence.cpu_ns)?;
     let running_ns = cpu_ns as f64 + evidence.run_delay_ns? as f64 + stolen_ns as f64;
+    let writing_ns = trial.without_pauses(writing_ns)? as f64;
     (writing_ns > 0.0).then(|| 1.0 - (running_ns + syncing_ns) / writing_ns)
 }

@@ -1,7 +1,10 @@
 //! Cases with a rate: response times, and what speaks against them.
 
+use super::writing::{flawless_write, over};
 use super::*;
 use crate::latency::UNSENT_NS;
+use model::case::WriteWork;
+use model::host::{Limit, Limited};
 
 const RATE: u64 = 1_024;
 
@@ -123,4 +126,170 @@ fn waiting_is_no_work() {
     assert_eq!(busy(&record).round(), (1e8 / RATE as f64).round());
     let open = assess(&record).cases[0].open.clone().expect("it has a rate");
     assert!((0.8..0.95).contains(&open.spin_share.expect("spans are known")), "{open:?}");
+}
+
+/// Sets by how much of a second each thread paused until operations were due.
+fn paused(ms: u64) -> impl Fn(&mut Record) {
+    move |record| {
+        each(record, |trial| {
+            sample(trial).spans.iter_mut().for_each(|span| span.paused_ns = Some(ms * MS));
+        });
+    }
+}
+
+const MS: u64 = 1_000_000;
+
+/// A record of a write with a rate, each of whose trials lasts a second and ran for `ran_ms`.
+fn writes(ran_ms: u64) -> Record {
+    let plain = over();
+    let io = Io { rate: RATE, time: Duration::from_secs(1), ..plain.io };
+    let mut record = flawless_write(WriteWork { io, ..plain });
+    answer(&mut record, 0, &[(MS, RATE)], 0);
+    last_ns(&mut record, 1_000 * MS);
+    each(&mut record, |trial| trial.evidence.cpu_ns = Some(ran_ms * MS));
+    record
+}
+
+/// A writer that sleeps until its next write is due is held back by nobody. If it does not tell how
+/// long it slept, nothing is known.
+#[test]
+fn a_pause_is_no_throttle() {
+    check(writes(20), paused(979), "sound device:");
+    check(writes(20), paused(0), "doubtful device: ThrottledWriteback doubt");
+    check(writes(20), paused(900), "doubtful device: ThrottledWriteback doubt");
+    check(writes(20), |_| {}, "sound device:");
+    let blocked = |paused_ms: Option<u64>| {
+        let mut record = writes(20);
+        paused_ms.into_iter().for_each(|ms| paused(ms)(&mut record));
+        assess(&record).cases[0].spent.clone().expect("CPU time is known").blocked_share
+    };
+    assert_eq!(blocked(Some(0)).map(percent), Some(98));
+    assert_eq!(blocked(Some(960)).map(percent), Some(50));
+    assert_eq!(blocked(None), None);
+}
+
+fn percent(share: f64) -> u64 {
+    (share * 100.0).round() as u64
+}
+
+/// Lets the threads run for a hundredth of each second.
+fn idle(record: &mut Record) {
+    last_ns(record, 1_000 * MS);
+    each(record, |trial| sample(trial).usage.cpu_ns = Some(10 * MS));
+}
+
+/// What threads waited for is a share of the time in which they had something to do.
+#[test]
+fn pauses_are_no_part_of_the_time() {
+    let waited = |ms: u64| {
+        move |record: &mut Record| {
+            each(record, |trial| {
+                sample(trial).spans[0].run_delay_ns = Some(ms * MS);
+            });
+        }
+    };
+    let both = |paused_ms, ms| {
+        move |record: &mut Record| {
+            idle(record);
+            paused(paused_ms)(record);
+            waited(ms)(record);
+        }
+    };
+    check(open(), both(0, 50), "sound device:");
+    check(open(), both(900, 50), "doubtful device: Contended doubt");
+    check(open(), waited(300), "sound device:");
+    // It woke up late, but before anything was due.
+    let overslept = |record: &mut Record| {
+        both(900, 50)(record);
+        each(record, |trial| sample(trial).spans[0].overslept_ns = 45 * MS);
+    };
+    check(open(), overslept, "sound device:");
+    let quota = |paused_ms| {
+        move |record: &mut Record| {
+            idle(record);
+            paused(paused_ms)(record);
+            each(record, |trial| trial.evidence.throttled_ns = Some(30 * MS));
+        }
+    };
+    check(open(), quota(0), "sound device: Throttled note");
+    check(open(), quota(900), "doubtful device: Throttled doubt");
+    let busy = |paused_ms| {
+        move |record: &mut Record| {
+            idle(record);
+            paused(paused_ms)(record);
+            each(record, |trial| sample(trial).usage.cpu_ns = Some(95 * MS));
+        }
+    };
+    check(open(), busy(0), "sound device:");
+    check(open(), busy(900), "sound device: CpuBound note");
+}
+
+/// A schedule that stays below a limit sets the rate; one that cannot be held shows the limit.
+#[test]
+fn a_schedule_below_a_limit_is_not_the_limit() {
+    let limit = |record: &mut Record| {
+        let storage = record.header.storage.as_mut().expect("the zoo has a storage");
+        let (device, group) = ("vda".to_owned(), "/slow".to_owned());
+        storage.limits = vec![Limit { device, what: Limited::Reads, a_second: RATE, group }];
+        evidence(record, |evidence| evidence.device_reads = Some(RATE));
+    };
+    check(open(), limit, "sound device: Throttled note");
+    let not_held = |record: &mut Record| {
+        limit(record);
+        answer(record, 0, &[(MS, RATE - 20)], 20);
+    };
+    check(open(), not_held, "doubtful device: LoadNotHeld doubt, Throttled doubt");
+}
+
+/// What a schedule asks of threads differs by chance, and so do their bytes.
+#[test]
+fn a_schedule_is_no_imbalance() {
+    let plain = work(Cache::Direct);
+    let io = |rate| Io { rate, threads: 2, time: Duration::from_millis(100), ..plain.io };
+    let apart = |record: &mut Record| {
+        each(record, |trial| {
+            let spans = &mut sample(trial).spans;
+            let other = Span { thread: 1, bytes: spans[0].bytes / 3, ..spans[0].clone() };
+            spans.push(other);
+        });
+    };
+    let imbalance = |rate| {
+        let mut record = flawless(ReadWork { io: io(rate), ..plain });
+        apart(&mut record);
+        assess(&record).cases[0].imbalance_percent
+    };
+    assert!(imbalance(0).is_some_and(|percent| percent > 25.0), "the planted one is seen");
+    assert_eq!(imbalance(RATE), None);
+}
+
+/// The time between operations is the schedule's, and so is what they move.
+#[test]
+fn a_rate_is_no_duration_and_no_speed() {
+    let case = |record: &Record| assess(record).cases[0].clone();
+    assert!(case(&zoo::record()).ns_per_op.is_some());
+    assert!(case(&open()).ns_per_op.is_none());
+    let plain = over();
+    let io = Io { rate: RATE, time: Duration::from_secs(1), ..plain.io };
+    let mut record = flawless_write(plain);
+    let answer_of = |record: &Record| assess(record).writing.expect("it was asked to write");
+    assert!(answer_of(&record).durable.is_some());
+    record.header.plan.cases[0].case.io_mut().expect("it writes").clone_from(&io);
+    answer(&mut record, 0, &[(MS, RATE)], 0);
+    let of_schedule = answer_of(&record);
+    assert!(of_schedule.durable.is_none() && of_schedule.acknowledged.is_none());
+}
+
+/// A closed loop tells what a load would have waited; an open one has the load.
+#[test]
+fn stalls_of_an_open_loop_are_in_its_response_times() {
+    let stall = |record: &mut Record| {
+        each(record, |trial| {
+            let counts = vec![(MS, 1_000), (200 * MS, 1)];
+            sample(trial).latencies = Latencies { counts, max_ns: 200 * MS };
+        });
+        assess(record).cases[0].findings[0].message.clone()
+    };
+    let (closed, open) = (stall(&mut flawless(work(Cache::Direct))), stall(&mut open()));
+    assert!(closed.contains("If requests arrived steadily"), "{closed}");
+    assert!(open.ends_with("what these did to operations that fell due meanwhile"), "{open}");
 }

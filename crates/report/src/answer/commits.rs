@@ -1,11 +1,12 @@
 //! The cost of a commit, and whether the devices flushed.
 
+use crate::metric::until_durable;
 use crate::sentence::{Paragraphs, Sentence, missing};
 use crate::words::{self, count};
 use crate::writes::{self, sync_name};
 use assess::Assessment;
 use assess::finding::Code;
-use assess::stats::Estimate;
+use assess::latency::{Latency, UNSENT_NS};
 use assess::summary::Summary;
 use model::case::{Allocation, Cache, Op, Sync, WriteEngine, WriteWork};
 use model::pattern::Pattern;
@@ -26,8 +27,9 @@ pub(super) fn answer(assessment: &Assessment) -> Paragraphs {
         return missing("No sync has a valid figure.");
     }
     let cache = writes::said_cache(assessment.storage.as_ref()).map(Sentence::plain);
-    let below = [said_commits(&standing), said_flushes(&standing), cache, host_cache(assessment)];
-    vec![below.into_iter().flatten().collect()]
+    let mut said = said_commits(&standing);
+    said.extend([said_flushes(&standing), cache, host_cache(assessment)].into_iter().flatten());
+    vec![said]
 }
 
 /// A commit writes a few pages; anything larger is a copy.
@@ -43,10 +45,9 @@ fn placed(allocation: Allocation) -> &'static str {
     }
 }
 
-/// Writes that each wait for their sync.
+/// A row of one thread whose small writes each wait for their sync.
 struct Commit<'a> {
     what: String,
-    each: Estimate,
     summary: &'a Summary,
 }
 
@@ -56,34 +57,69 @@ fn commit<'a>((work, summary): &(&'a WriteWork, &'a Summary)) -> Option<Commit<'
     if !is_each || !is_one || work.io.block > COMMIT_MOST || words::is_not_durable(summary) {
         return None;
     }
-    let each = summary.ns_per_op?;
     let mut what = vec![format!("{} {}", units::bytes(work.io.block), placed(work.allocation))];
     what.extend((work.io.pattern == Pattern::Random).then(|| "at random".to_string()));
     what.extend((work.io.cache == Cache::Direct).then(|| "direct".to_string()));
+    what.extend((work.io.rate > 0).then(|| format!("{}/s due", work.io.rate)));
     what.push(sync_name(work.sync));
-    Some(Commit { what: what.join(", "), each, summary })
+    Some(Commit { what: what.join(", "), summary })
 }
 
-impl Commit<'_> {
-    /// `240 µs (4KiB written over, fdatasync)`.
-    fn said(&self) -> String {
-        format!("{} ({})", units::nanoseconds(self.each.median), self.what)
-    }
+/// `83.2 µs at the median and 196 µs at p99`; `None` without a median.
+fn quantiles(latency: &Latency) -> Option<(u64, String)> {
+    let median = latency.p50?.ns;
+    let said = |ns: u64| units::nanoseconds(ns as f64);
+    let p99 = match latency.p99 {
+        Some(p99) if p99.ns == UNSENT_NS => "more than 1 % not begun in time".to_string(),
+        Some(p99) => format!("{} at p99", said(p99.ns)),
+        None => "too few for p99".to_string(),
+    };
+    let median_said = if median == UNSENT_NS { "not begun in time".into() } else { said(median) };
+    Some((median, format!("{median_said} at the median and {p99}")))
 }
 
-/// The cost of a commit: the lowest and the highest median of all ways.
-fn said_commits(standing: &[(&WriteWork, &Summary)]) -> Option<Sentence> {
-    let mut commits: Vec<Commit> = standing.iter().filter_map(commit).collect();
-    commits.sort_by(|a, b| a.each.median.total_cmp(&b.each.median));
-    let (text, rows) = match commits.as_slice() {
+/// How long a duration of commits is, for the row where it is shortest and for that where it is
+/// longest. `subject` takes one of the durations that `of` returns, as a number to sort by and in
+/// words.
+fn range<'a>(
+    commits: &[Commit<'a>],
+    subject: &str,
+    of: impl Fn(&Summary) -> Option<(u64, String)>,
+) -> Option<Sentence> {
+    let told = |commit: &Commit<'a>| {
+        let (ns, text) = of(commit.summary)?;
+        Some((ns, format!("{text} ({})", commit.what), commit.summary))
+    };
+    let mut all: Vec<(u64, String, &Summary)> = commits.iter().filter_map(told).collect();
+    all.sort_by_key(|(ns, ..)| *ns);
+    let (text, rows) = match all.as_slice() {
         [] => return None,
-        [one] => (format!("A commit takes {} at the median.", one.said()), vec![one.summary]),
-        [first, .., last] => (
-            format!("The medians of a commit go from {} to {}.", first.said(), last.said()),
-            vec![first.summary, last.summary],
-        ),
+        [(_, one, row)] => (format!("{subject} {one}."), vec![*row]),
+        [(_, first, row), .., (_, last, other)] => {
+            (format!("{subject} from {first} to {last}."), vec![*row, *other])
+        }
     };
     Some(Sentence::of_summaries(text, rows))
+}
+
+/// How long a sync and a commit take: a commit is a write and its sync. With a rate, its duration
+/// is the response time.
+fn said_commits(standing: &[(&WriteWork, &Summary)]) -> Vec<Sentence> {
+    let commits: Vec<Commit> = standing.iter().filter_map(commit).collect();
+    let sync = |summary: &Summary| quantiles(until_durable(summary)?);
+    let mean = |summary: &Summary| {
+        let ns = summary.ns_per_op?.median;
+        Some((ns as u64, units::nanoseconds(ns)))
+    };
+    let response = |summary: &Summary| quantiles(&summary.open.as_ref()?.response);
+    [
+        range(&commits, "A sync takes", sync),
+        range(&commits, "A commit, which is a write and its sync, takes on average", mean),
+        range(&commits, "From when it was due until it was durable, a commit took", response),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Whether the devices flushed their caches as often as a sync was called.

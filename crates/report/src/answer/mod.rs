@@ -17,10 +17,12 @@ mod interference;
 use crate::labels::Labels;
 use crate::sentence::{Paragraphs, Sentence, paragraph};
 use crate::style::{Paint, Style};
+use crate::words::count;
 use crate::{survey, versus};
 use assess::Assessment;
 use assess::decision::Lead;
-use assess::summary::ServedBy;
+use assess::summary::{ServedBy, Summary};
+use model::plan::Role;
 use model::view::{Answer, Layout};
 
 /// The labels of the cases of an assessment.
@@ -35,7 +37,32 @@ pub(crate) fn labels(assessment: &Assessment) -> Labels<'_> {
 pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
     let labels = labels(assessment);
     let parts = assessment.view.answer.iter();
-    parts.flat_map(|part| said(*part, assessment, &labels)).collect()
+    let said = parts.flat_map(|part| said(*part, assessment, &labels));
+    said.chain(with_rate(assessment)).collect()
+}
+
+/// Says which rows take no part in what the answer says of speed.
+fn with_rate(assessment: &Assessment) -> Option<String> {
+    let is_of_speed = |part: &Answer| {
+        use Answer::{Builds, Counts, Differences, DiskOrMemory, Durability, Fastest, Touches};
+        matches!(
+            part,
+            Fastest | Differences | DiskOrMemory | Counts | Durability | Touches | Builds
+        )
+    };
+    let is_left_out = |summary: &&Summary| {
+        summary.role == Role::Asked && summary.case.is_open() && summary.verdict.stands()
+    };
+    let rows = assessment.cases.iter().filter(is_left_out).count();
+    (rows > 0 && assessment.view.answer.iter().any(is_of_speed)).then(|| {
+        let (has, asks) = if rows == 1 { ("has", "its") } else { ("have", "their") };
+        format!(
+            "{} {has} a rate: {asks} schedule sets the throughput, so no statement about speed \
+             counts {}.",
+            count(rows, "row"),
+            if rows == 1 { "it" } else { "them" }
+        )
+    })
 }
 
 /// A part of the answer; `labels` names the cases.

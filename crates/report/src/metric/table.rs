@@ -33,7 +33,7 @@ fn sync(summary: &Summary) -> Option<&Latency> {
 }
 
 /// The latency until data is durable: of separate syncs, or of writes that sync themselves.
-pub(super) fn until_durable(summary: &Summary) -> Option<&Latency> {
+pub(crate) fn until_durable(summary: &Summary) -> Option<&Latency> {
     match summary.case.write()?.sync {
         Sync::Dsync => Some(&summary.latency),
         _ => sync(summary),

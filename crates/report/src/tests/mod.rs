@@ -38,7 +38,7 @@ use model::host::{Medium, WriteCache};
 use model::plan::{Plan, Role, Skip};
 use model::record::Record;
 use model::trial::{Outcome, Trial};
-use model::view::{Heading, View};
+use model::view::{Answer, Heading, View};
 use model::zoo;
 use pulldown_cmark::Options;
 use std::time::Duration;
@@ -238,6 +238,38 @@ fn sync_latency() {
 #[test]
 fn sync_latency_in_80_columns() {
     assert_snapshot!(text(&made_writing::syncs_of_a_disk(), &NARROW));
+}
+
+/// Of writes on a schedule, the time between them is the schedule's: a commit takes as long as its
+/// response.
+#[test]
+fn a_commit_with_a_rate_takes_its_response_time() {
+    let mut assessment = made_writing::syncs_of_a_disk();
+    assessment.cases.truncate(2);
+    assessment.cases.iter_mut().skip(1).for_each(made_open::give_rate);
+    assessment.view.answer = vec![Answer::Commits];
+    let said = crate::answer::answer(&assessment).join("\n");
+    let expected = "A sync takes 1.20 ms at the median and 3.12 ms at p99 (4KiB written over, at \
+                    random, 100/s due, fdatasync). From when it was due until it was durable, a \
+                    commit took 210 µs at the median and";
+    assert!(said.starts_with(expected), "{said}");
+    assert!(!said.contains("on average"), "{said}");
+}
+
+/// An answer of speed says which rows it leaves out.
+#[test]
+fn rows_with_a_rate_are_left_out_with_a_word() {
+    let left_out = "rate: ";
+    let mut assessment = made_writing::strategies();
+    let said = |assessment: &Assessment| crate::answer::answer(assessment).join("\n");
+    assert!(!said(&assessment).contains(left_out));
+    let asked = assessment.cases.iter_mut().filter(|summary| summary.role == Role::Asked);
+    asked.take(2).for_each(made_open::give_rate);
+    let expected = "\n2 rows have a rate: their schedule sets the throughput, so no statement about \
+                    speed counts them.";
+    assert!(said(&assessment).ends_with(expected), "{}", said(&assessment));
+    assessment.view.answer = vec![Answer::Load];
+    assert!(!said(&assessment).contains(left_out));
 }
 
 #[test]

@@ -38,6 +38,10 @@ pub(super) struct OpenLoop {
     start_ns: u64,
     time_ns: u64,
     spin_ns: u64,
+    /// The time in which nothing was in flight, and no operation was due.
+    paused_ns: u64,
+    /// The part of it by which sleeps were too long.
+    overslept_ns: u64,
     /// The sum of the times from when an operation was due until it was submitted.
     lag_ns: u64,
 }
@@ -56,6 +60,8 @@ impl OpenLoop {
             start_ns: 0,
             time_ns: 0,
             spin_ns: 0,
+            paused_ns: 0,
+            overslept_ns: 0,
             lag_ns: 0,
         }
     }
@@ -71,7 +77,15 @@ impl OpenLoop {
         let backlog = self.backlog(&span, &mut due);
         let unsent =
             if self.is_done { 0 } else { due.until(self.time_ns).saturating_sub(span.ops) };
-        Span { unsent, spin_ns: self.spin_ns, lag_ns: Some(self.lag_ns), backlog, ..span }
+        Span {
+            unsent,
+            spin_ns: self.spin_ns,
+            paused_ns: Some(self.paused_ns),
+            overslept_ns: self.overslept_ns,
+            lag_ns: Some(self.lag_ns),
+            backlog,
+            ..span
+        }
     }
 
     /// Operations due but not completed at the end of each whole step.
@@ -91,9 +105,12 @@ impl OpenLoop {
     fn wait(&mut self, clock: Clock, until_ns: u64) -> u64 {
         let mut now = clock.now_ns();
         let early_ns = until_ns.saturating_sub(now).saturating_sub(SPIN_NS);
+        self.paused_ns += until_ns.saturating_sub(now);
         if early_ns > 0 {
+            let awake_ns = now + early_ns;
             sleep(early_ns);
             now = clock.now_ns();
+            self.overslept_ns += now.min(until_ns).saturating_sub(awake_ns);
         }
         while now < until_ns {
             std::hint::spin_loop();

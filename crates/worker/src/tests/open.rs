@@ -45,7 +45,9 @@ fn check_schedule(io: &Io, seed: u64, repeats: bool, sample: &Sample) {
     for span in &sample.spans {
         let steps = (span.end_ns - span.start_ns) / PROGRESS_NS;
         assert_eq!(span.backlog.len() as u64, steps, "{span:?}");
-        assert!(span.spin_ns <= span.end_ns - span.start_ns, "{span:?}");
+        let paused_ns = span.paused_ns.expect("an open loop tells it");
+        assert!(paused_ns <= span.end_ns - span.start_ns, "{span:?}");
+        assert!(span.overslept_ns <= paused_ns, "{span:?}");
     }
 }
 
