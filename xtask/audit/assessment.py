@@ -157,6 +157,7 @@ def case(row):
         "id": row.id, "role": row.role, "n": len(row.counted), "case": axes(row.case),
         "failures": row.failures(), "excluded": row.excluded(),
         "verdict": row.verdict, "served_by": row.served_by, "hit_share": row.hit_share,
+        "hit_share_most": row.hit_share_most,
         "throughput": row.throughput, "loaded": loaded(row),
         "bus": row.bus() if getattr(row, "is_bus_told", False) else None,
         "iops": row.iops, "ns_per_op": row.ns_per_op,

@@ -64,7 +64,7 @@ def read_leak(row):
 
 def leaks(row):
     by_cache = row.served_by in ("page-cache", "mixed")
-    return by_cache and row.hit_share is not None and row.hit_share > NOISE
+    return by_cache and row.hit_share_most is not None and row.hit_share_most > NOISE
 
 
 def cached(row, name):

@@ -41,11 +41,11 @@ class Held:
             self.hold_leaf(said, found, path)
 
     def hold_findings(self, said, found, path):
-        """Compares findings by their code."""
-        said = {one["code"]: one for one in said}
-        found = {one["code"]: one for one in found}
+        """Compares findings by their code and severity."""
+        said = {(one["code"], one["severity"]): one for one in said}
+        found = {(one["code"], one["severity"]): one for one in found}
         for code in sorted(said.keys() | found.keys()):
-            below = f"{path}.{code}"
+            below = f"{path}.{code[0]}"
             if code not in said:
                 self.differ(below, "nothing", found[code]["severity"])
             elif code not in found:

@@ -241,7 +241,13 @@ class Row:
 
     @cached_property
     def hit_share(self):
-        return served.served_by(self)[1]
+        hits = served.served_by(self)[1]
+        return hits and hits[0]
+
+    @cached_property
+    def hit_share_most(self):
+        hits = served.served_by(self)[1]
+        return hits and hits[1]
 
     @cached_property
     def durability(self):

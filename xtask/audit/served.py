@@ -26,16 +26,25 @@ def fetched_bytes(row, one):
 
 
 def hit_share_of(row, one):
-    """The share of a trial's bytes that needed no device read."""
+    """The share of a trial's bytes that needed no device read: at least and at most."""
     fetched = fetched_bytes(row, one)
     if fetched is None:
         return None
-    share = min(max(1 - fetched / one.bytes, 0.0), 1.0)
-    is_part = row.case.pattern == "random" and one.bytes < row.case.size
-    if row.case.is_direct or not is_part:
-        return share
-    # Random readahead can hide hits; the pages cached before reveal them.
-    return max(share, cached_share(one.trial["residency_before"]) or 0.0)
+    least = min(max(1 - fetched / one.bytes, 0.0), 1.0)
+    before = cached_share(one.trial["residency_before"])
+    if row.case.is_direct or row.case.pattern != "random" or before is None:
+        return least, least
+    # Random readahead can hide hits; what was not cached before had to be read once.
+    most = 1 - (1 - before) * touched_bytes(row.case, one) / one.bytes
+    return least, min(max(most, least), 1.0)
+
+
+def touched_bytes(case, one):
+    """The bytes of different blocks: a thread reads each of its part before it reads one again."""
+    blocks = -(-case.size // case.block)
+    operations = min(case.ops, blocks) if case.ops else blocks
+    part = min(operations * case.block, case.size) / case.threads
+    return sum(min(part, span["bytes"]) for span in one.spans)
 
 
 def unreached_share(row):
@@ -115,9 +124,11 @@ def read_from(row):
     names = ("task_read_bytes", "device_read_bytes")
     if not any(one.trial[name] for one in row.figures for name in names):
         label = without_reads(row)
-        return label, 1.0 if label == "page-cache" else None
-    share = sum(share * count for share, count in shares) / app
-    return label_of(share), share
+        return label, (1.0, 1.0) if label == "page-cache" else None
+    least, most = (sum(share[end] * count for share, count in shares) / app for end in (0, 1))
+    if most <= NOISE:
+        return "device", (least, most)
+    return "page-cache" if least >= 1 - NOISE else "mixed", (least, most)
 
 
 def without_reads(row):

@@ -4,14 +4,15 @@ from rows import SEVERITIES
 
 
 def run_findings(rows, storage):
-    """Each code once, with its highest severity and its cases."""
+    """Each code and severity once, with its cases and its baselines."""
     told = {}
     for row in rows:
         for code, severity in row.findings.items():
-            one = told.setdefault(code, {"code": code, "severity": severity, "cases": []})
-            one["cases"].append(row.id)
-            one["severity"] = max(one["severity"], severity, key=SEVERITIES.index)
+            one = told.setdefault((code, severity), {
+                "code": code, "severity": severity, "cases": [], "baselines": []})
+            one["cases" if row.role == "asked" else "baselines"].append(row.id)
     virtual = storage and any(device["is_virtual"] for device in storage["devices"])
     if virtual and any(row.served_by in ("device", "mixed") for row in rows):
-        told["VirtualDevice"] = {"code": "VirtualDevice", "severity": "note", "cases": []}
+        told["VirtualDevice"] = {
+            "code": "VirtualDevice", "severity": "note", "cases": [], "baselines": []}
     return list(told.values())

@@ -43,11 +43,21 @@ use std::time::Duration;
 /// A finding and its cases.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RunFinding {
-    /// The most severe finding with this code, with its message.
+    /// The finding on the first of its cases.
     #[serde(flatten)]
     pub finding: Finding,
-    /// Ids of the cases; empty if the finding concerns the whole run.
+    /// Ids of the requested cases that have a finding of this code and severity.
     pub cases: Vec<String>,
+    /// Ids of the other measured ones: baselines, and cases measured again. If both lists are
+    /// empty, the finding concerns the whole run.
+    pub baselines: Vec<String>,
+}
+
+impl RunFinding {
+    /// Whether it concerns the whole run.
+    pub fn is_of_run(&self) -> bool {
+        self.cases.is_empty() && self.baselines.is_empty()
+    }
 }
 
 /// The judgement of a whole record.
@@ -102,7 +112,7 @@ pub struct Assessment {
     pub depths: Vec<Depths>,
     /// What other work on the same storage does to a case, for those measured with and without.
     pub interferences: Vec<Interference>,
-    /// All findings, one entry per code, most severe first.
+    /// All findings, one entry for each code and severity, most severe first.
     pub findings: Vec<RunFinding>,
     /// The tool's own overhead in nanoseconds per operation, from the null engine.
     pub overhead_ns: Option<f64>,
@@ -348,7 +358,8 @@ fn null_of<'a, 'r>(row: &Row, nulls: &[&'a Row<'r>]) -> Option<&'a Row<'r>> {
     measured().find(same_order).or_else(|| measured().next())
 }
 
-/// The findings of all rows, one entry per code, most severe first.
+/// The findings of all rows, one entry for each code and severity, most severe first. A message is
+/// about one case: a requested one, if any has this finding.
 fn findings<'a, 'r: 'a>(
     rows: impl Iterator<Item = &'a Row<'r>> + Clone,
     storage: Option<&Storage>,
@@ -356,21 +367,33 @@ fn findings<'a, 'r: 'a>(
     let mut all: Vec<RunFinding> = Vec::new();
     for row in rows.clone() {
         for finding in &row.summary.findings {
-            let id = row.summary.id.clone();
-            match all.iter_mut().find(|known| known.finding.code == finding.code) {
-                Some(known) => {
-                    known.cases.push(id);
-                    if finding.severity > known.finding.severity {
-                        known.finding = finding.clone();
-                    }
-                }
-                None => all.push(RunFinding { finding: finding.clone(), cases: vec![id] }),
+            let is_same = |known: &RunFinding| {
+                let known = &known.finding;
+                (known.code, known.severity) == (finding.code, finding.severity)
+            };
+            let index = all.iter().position(is_same);
+            let index = index.unwrap_or_else(|| {
+                let (cases, baselines) = (Vec::new(), Vec::new());
+                all.push(RunFinding { finding: finding.clone(), cases, baselines });
+                all.len() - 1
+            });
+            let (known, id) = (&mut all[index], row.summary.id.clone());
+            if row.measured.role != Role::Asked {
+                known.baselines.push(id);
+                continue;
             }
+            if known.cases.is_empty() {
+                known.finding = finding.clone();
+            }
+            known.cases.push(id);
         }
     }
     let served = rows.filter_map(|row| row.summary.served_by);
     let virtual_device = rules::virtual_device(storage, served);
-    all.extend(virtual_device.map(|finding| RunFinding { finding, cases: Vec::new() }));
+    all.extend(virtual_device.map(|finding| {
+        let (cases, baselines) = (Vec::new(), Vec::new());
+        RunFinding { finding, cases, baselines }
+    }));
     all.sort_by_key(|found| (std::cmp::Reverse(found.finding.severity), found.finding.code));
     all
 }

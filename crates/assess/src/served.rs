@@ -41,7 +41,7 @@ const INODE_BYTES: f64 = 256.0;
 const HOLES_MOST: f64 = 0.5;
 
 /// What served or took the bytes, and the share of reads that caused no device read, if known.
-pub(crate) fn served(measured: &Measured) -> (ServedBy, Option<f64>) {
+pub(crate) fn served(measured: &Measured) -> (ServedBy, Option<Hits>) {
     match (&measured.case.work, measured.storage) {
         (Work::Memory(_), _) => (ServedBy::Ram, None),
         _ if measured.case.is_null() => (ServedBy::NoIo, None),
@@ -69,7 +69,7 @@ fn served_by_blocks(
     measured: &Measured,
     work: &ReadWork,
     storage: &Storage,
-) -> (ServedBy, Option<f64>) {
+) -> (ServedBy, Option<Hits>) {
     if called_share(measured, work).is_some_and(|share| share <= SHARE_NOISE) {
         return (ServedBy::NoIo, None);
     }
@@ -78,7 +78,7 @@ fn served_by_blocks(
     {
         return (ServedBy::NoIo, None);
     }
-    let hits: Vec<(f64, u64)> = measured
+    let hits: Vec<(Hits, u64)> = measured
         .trials
         .iter()
         .filter_map(|trial| Some((hit_share(measured, work, trial)?, trial.sample.bytes())))
@@ -89,17 +89,20 @@ fn served_by_blocks(
     }
     if measured.trials.iter().all(read_nothing) {
         return match served_without_reads(measured, work, storage) {
-            ServedBy::PageCache => (ServedBy::PageCache, Some(1.0)),
+            ServedBy::PageCache => (ServedBy::PageCache, Some(Hits { least: 1.0, most: 1.0 })),
             other => (other, None),
         };
     }
-    let hit = hits.iter().map(|(hit, bytes)| hit * *bytes as f64).sum::<f64>() / app;
-    let served_by = match hit {
-        hit if hit <= SHARE_NOISE => ServedBy::Device,
-        hit if hit >= 1.0 - SHARE_NOISE => ServedBy::PageCache,
+    let mean = |of: fn(&Hits) -> f64| {
+        hits.iter().map(|(hits, bytes)| of(hits) * *bytes as f64).sum::<f64>() / app
+    };
+    let hits = Hits { least: mean(|hits| hits.least), most: mean(|hits| hits.most) };
+    let served_by = match hits {
+        Hits { most, .. } if most <= SHARE_NOISE => ServedBy::Device,
+        Hits { least, .. } if least >= 1.0 - SHARE_NOISE => ServedBy::PageCache,
         _ => ServedBy::Mixed,
     };
-    (served_by, Some(hit))
+    (served_by, Some(hits))
 }
 
 /// What took the writes: only the page cache, if hardly any bytes had reached a device when the
@@ -214,23 +217,41 @@ pub(crate) fn fetched_bytes(measured: &Measured, trial: &Counted) -> Option<u64>
     trial.evidence.task_read_bytes.or(measured.read_once(trial))
 }
 
-/// The share of a trial's bytes that caused no device read: `1 - task/app` (METHODOLOGY.md). Based
-/// on the worker's own counter, or else on device reads for any process, which show too few hits if
-/// others read, too. `None` if neither is known.
+/// A share of bytes that no device read: at least and at most, 0 to 1. Where the counters tell all,
+/// both are the same.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Hits {
+    pub(crate) least: f64,
+    pub(crate) most: f64,
+}
+
+/// The share of a trial's bytes that caused no device read. It is at least `1 - task/app`
+/// (METHODOLOGY.md), by the worker's own counter, or else by device reads for any process. `None`
+/// if neither is known.
 ///
-/// Readahead fetches more than was requested, which hides hits from the counter. Over a whole pass
-/// it cannot, because cached pages are not fetched. In a random part of a pass it can, so there the
-/// share of the file cached beforehand is the expected hit rate.
-pub(crate) fn hit_share(measured: &Measured, work: &ReadWork, trial: &Counted) -> Option<f64> {
+/// Over a sequential pass, and past the page cache, it is exactly that. In random order, devices may
+/// read what nobody asked for, or what was evicted and had to be read again, which hides hits. What
+/// was not in the page cache before the trial had to be read at least once, so the share is at most
+/// what remains.
+pub(crate) fn hit_share(measured: &Measured, work: &ReadWork, trial: &Counted) -> Option<Hits> {
     let fetched = fetched_bytes(measured, trial)?;
-    let app = trial.sample.bytes();
-    let by_counter = (1.0 - fetched as f64 / app as f64).clamp(0.0, 1.0);
-    let is_partial_random = work.io.pattern == Pattern::Random && app < work.io.size;
-    if work.io.cache == Cache::Direct || !is_partial_random {
-        return Some(by_counter);
-    }
-    let by_residency = trial.evidence.residency_before.map_or(0.0, |before| before.share());
-    Some(by_counter.max(by_residency))
+    let app = trial.sample.bytes() as f64;
+    let least = (1.0 - fetched as f64 / app).clamp(0.0, 1.0);
+    let may_hide = work.io.pattern == Pattern::Random && work.io.cache != Cache::Direct;
+    let before = trial.evidence.residency_before.filter(|_| may_hide);
+    let most = before.map_or(least, |before| {
+        1.0 - (1.0 - before.share()) * touched_bytes(measured, work, trial) / app
+    });
+    Some(Hits { least, most: most.clamp(least, 1.0) })
+}
+
+/// The bytes of different blocks that a random case read: each thread reads every block of its part
+/// once before it reads one again.
+fn touched_bytes(measured: &Measured, work: &ReadWork, trial: &Counted) -> f64 {
+    let io = &work.io;
+    let pass = io.operations().saturating_mul(io.block).min(io.size) as f64;
+    let part = pass / f64::from(io.threads.max(1)) / f64::from(measured.part.of.max(1));
+    trial.sample.spans.iter().map(|span| part.min(span.bytes as f64)).sum()
 }
 
 /// The maximum share of all trials' bytes that the worker's read calls returned, for engines that

@@ -92,8 +92,10 @@ pub struct Summary {
     /// The source that served the bytes, by the evidence. For writes: where they were when the
     /// clock stopped.
     pub served_by: Option<ServedBy>,
-    /// The share of bytes that caused no device read, 0 to 1.
+    /// The share of bytes that caused no device read, 0 to 1: at least.
     pub hit_share: Option<f64>,
+    /// The same: at most. It is larger if devices read more than the trial had to ask for.
+    pub hit_share_most: Option<f64>,
     /// The largest share of operations that a cache as large as the memory limit can serve, 0 to 1,
     /// if it always holds the blocks that a zipf pattern uses most; null without either.
     pub cacheable_share: Option<f64>,
@@ -207,7 +209,7 @@ impl Summary {
     /// Summarizes the trials of a case, without findings and ceilings.
     pub(crate) fn of(measured: &Measured, id: String) -> Summary {
         let of_done = (measured.n() > 0).then(|| served(measured));
-        let (served_by, hit_share) = of_done.map_or((None, None), |(by, hit)| (Some(by), hit));
+        let (served_by, hits) = of_done.map_or((None, None), |(by, hits)| (Some(by), hits));
         let estimate = |value: &dyn Fn(&Counted) -> Option<f64>| measured.estimate(value);
         let median_of = |value: &dyn Fn(&Counted) -> Option<f64>| median(&measured.values(value));
         let whole = |value: f64| value.round() as u64;
@@ -221,7 +223,8 @@ impl Summary {
             failures,
             excluded: Excluded::of(measured),
             served_by,
-            hit_share,
+            hit_share: hits.map(|hits| hits.least),
+            hit_share_most: hits.map(|hits| hits.most),
             cacheable_share: measured.cacheable_share(),
             throughput: with_mean_of(
                 estimate(&|trial| (!counts_calls(measured.case)).then_some(trial.rate)),

@@ -233,7 +233,7 @@ fn found_so_far(assessment: &Assessment) -> String {
     let is_told = |found: &&RunFinding| {
         found.finding.severity > Severity::Note && found.finding.code != Code::TooFew
     };
-    let say = |found: &RunFinding| match found.cases.len() {
+    let say = |found: &RunFinding| match found.cases.len() + found.baselines.len() {
         0 => found.finding.code.to_string(),
         1 => format!("{} (1 case)", found.finding.code),
         cases => format!("{} ({cases} cases)", found.finding.code),
@@ -373,6 +373,7 @@ mod tests {
         let found = |code, severity, cases: &[&str]| RunFinding {
             finding: Finding { code, severity, message: String::new(), remedy: String::new() },
             cases: cases.iter().map(|case| case.to_string()).collect(),
+            baselines: Vec::new(),
         };
         assessment.findings = vec![
             found(Code::VirtualDevice, Severity::Note, &[]),

@@ -1,8 +1,9 @@
 //! The lines above and below the figures, the same in every view: where the run was made, and its
 //! findings, failures and skips.
 
+use crate::concerned::{concerned, whom};
 use crate::control;
-use crate::missed::{failures, missed, whom, without_figure};
+use crate::missed::{failures, missed, without_figure};
 use crate::style::{Paint, Style};
 use crate::words::{count, listed, sentence, severity_paint};
 use crate::writes;
@@ -266,7 +267,9 @@ pub(crate) fn below(
     let mut out: String =
         failures(assessment).iter().map(|without| missed(without, style, name)).collect();
     for found in &assessment.findings {
-        out.push_str(&finding(found, style, name));
+        let said = said_finding(found, &concerned(found, assessment, name));
+        let lead = format!("{:7}", found.finding.severity);
+        out.push_str(&style.wrap(&lead, severity_paint(found.finding.severity), &said));
     }
     out.push_str(&skips(&assessment.skips, style, name));
     let notes = notes(assessment);
@@ -336,18 +339,10 @@ pub(crate) fn notes(assessment: &Assessment) -> Vec<String> {
     unasked.chain(longest.iter().map(say)).chain(host.chain(storage).cloned()).collect()
 }
 
-fn finding(found: &RunFinding, style: &Style, name: &dyn Fn(&str) -> String) -> String {
-    let lead = format!("{:7}", found.finding.severity);
-    style.wrap(&lead, severity_paint(found.finding.severity), &said_finding(found, name))
-}
-
-/// A finding in its worst case, with its remedy; notes need none.
-pub(crate) fn said_finding(found: &RunFinding, name: &dyn Fn(&str) -> String) -> String {
+/// A finding in words, with the rows that it concerns and its remedy; notes need none.
+pub(crate) fn said_finding(found: &RunFinding, rows: &str) -> String {
     let finding = &found.finding;
-    let whom = match found.cases.as_slice() {
-        [] => String::new(),
-        ids => format!(" ({})", whom(ids, name)),
-    };
+    let whom = if rows.is_empty() { String::new() } else { format!(" ({rows})") };
     let mut text = format!("{}{whom}: {}", finding.code, sentence(&finding.message));
     if finding.severity != Severity::Note && !finding.remedy.is_empty() {
         text.push_str(&format!(" Remedy: {}", sentence(&finding.remedy)));

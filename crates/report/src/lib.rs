@@ -18,6 +18,7 @@ mod writes;
 mod sentence;
 mod sparkline;
 mod grid;
+mod concerned;
 mod metric;
 mod control;
 mod missed;

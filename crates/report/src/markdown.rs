@@ -2,6 +2,7 @@
 
 use crate::answer;
 use crate::command;
+use crate::concerned::concerned;
 use crate::control;
 use crate::fleet;
 use crate::frame;
@@ -43,7 +44,8 @@ pub fn markdown(assessment: &Assessment) -> String {
     }
     let findings = assessment.findings.iter().map(|found| {
         let severity = found.finding.severity;
-        format!("**{severity}** {}", inline(&frame::said_finding(found, &name)))
+        let rows = concerned(found, assessment, &name);
+        format!("**{severity}** {}", inline(&frame::said_finding(found, &rows)))
     });
     page.section("Findings", findings.collect());
     page.section("Failed or unavailable", said(&missed::said_failures(assessment, &name)));

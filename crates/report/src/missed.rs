@@ -1,5 +1,6 @@
 //! Missing figures: trials that failed or were unavailable, and baselines without a valid figure.
 
+use crate::concerned::whom;
 use crate::style::{Paint, Style};
 use crate::words::{self, count, sentence};
 use assess::Assessment;
@@ -66,12 +67,4 @@ pub(crate) fn missed(missed: &Missed, style: &Style, name: &dyn Fn(&str) -> Stri
     let (failure, ids, trials) = missed;
     let said = said_failure(failure.reason(), ids, *trials, name);
     style.wrap(&format!("{} ", failure.name()), Paint::Void, &sentence(&said))
-}
-
-/// The name of a single case, or the number of cases.
-pub(crate) fn whom(ids: &[String], name: &dyn Fn(&str) -> String) -> String {
-    match ids {
-        [id] => name(id),
-        ids => count(ids.len(), "case"),
-    }
 }

@@ -266,7 +266,7 @@ fn trials(assessment: &Assessment, names: &Names) -> Vec<(Labels, f64)> {
 fn findings(assessment: &Assessment, _: &Names) -> Vec<(Labels, f64)> {
     let mut counts: BTreeMap<(Severity, Code), u32> = BTreeMap::new();
     let of_cases = assessment.measured().flat_map(|summary| &summary.findings);
-    let of_run = assessment.findings.iter().filter(|found| found.cases.is_empty());
+    let of_run = assessment.findings.iter().filter(|found| found.is_of_run());
     for finding in of_cases.chain(of_run.map(|found| &found.finding)) {
         *counts.entry((finding.severity, finding.code)).or_default() += 1;
     }

@@ -47,7 +47,9 @@ impl Listed {
         let own = own.map(|fixture| fixture.path.display().to_string());
         let storage = assessment.storage.as_ref();
         let directory = storage.map(|storage| storage.directory.display().to_string());
-        let codes = assessment.findings.iter();
+        let mut codes: Vec<&str> =
+            assessment.findings.iter().map(|found| found.finding.code.name()).collect();
+        codes.dedup();
         Listed {
             path,
             began: assessment.began.clone(),
@@ -56,7 +58,7 @@ impl Listed {
             place: own.or(directory),
             end: assessment.end.clone(),
             cases: assessment.tally(),
-            findings: codes.map(|found| found.finding.code.name().to_string()).collect(),
+            findings: codes.into_iter().map(str::to_string).collect(),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What several hosts did together, in lockstep.
 
+use crate::concerned::{rows_of, whom};
 use crate::frame::{said_skips, title};
 use crate::grid::{Cell, Grid, left, right};
 use crate::labels::Labels;
-use crate::missed::whom;
 use crate::style::{Paint, Style};
 use crate::words::{self, NONE, count, listed, short};
 use assess::finding::Verdict;
@@ -45,10 +45,8 @@ pub fn together(run: &Together, style: &Style) -> String {
 /// What the hosts' own evidence says against figures: a finding that several have is shown once,
 /// with the message of the first.
 pub(crate) fn said_finding(HostsFinding { found, hosts }: &HostsFinding, names: &Labels) -> String {
-    let cases = match &found.cases[..] {
-        [] => String::new(),
-        ids => format!(", {}", whom(ids, &|id| names.name(id))),
-    };
+    let cases = rows_of(found, false, None, &|id| names.name(id));
+    let cases = if cases.is_empty() { cases } else { format!(": {cases}") };
     let finding = &found.finding;
     format!("{} (on {}{cases}): {}", finding.code.name(), short(hosts), finding.message)
 }

@@ -281,10 +281,21 @@ pub(crate) fn server(summary: &Summary, storage: Option<&Storage>) -> String {
 
 /// What served the bytes; if mixed, with the page cache's share: `mixed (37.2 %)`.
 pub(crate) fn served_by(summary: &Summary, storage: Option<&Storage>) -> String {
-    match (summary.served_by, summary.hit_share) {
-        (Some(ServedBy::Mixed), Some(share)) => format!("mixed ({})", units::percent(share)),
+    match (summary.served_by, hits(summary)) {
+        (Some(ServedBy::Mixed), Some(hits)) => format!("mixed ({hits})"),
         _ => server(summary, storage),
     }
+}
+
+/// The share of bytes that no device read: `37.2 %`, or `0-42.0 %` if it is known to lie between.
+pub(crate) fn hits(summary: &Summary) -> Option<String> {
+    let (least, most) = (summary.hit_share?, summary.hit_share_most?);
+    let most_said = units::percent(most);
+    Some(match most - least {
+        apart if apart < 0.005 => most_said,
+        _ if least < 0.005 => format!("0-{most_said}"),
+        _ => format!("{}-{most_said}", units::percent(least).trim_end_matches(" %")),
+    })
 }
 
 /// The verdict on a case, or why it has no figure.

@@ -60,7 +60,7 @@ fn read_leak(context: &Context) -> Option<Draft> {
     };
     let message = format!(
         "claimed cold, but {} of the bytes came without a device read (in {trials}): {cause}",
-        percent(hit)
+        said_between(context.summary.hit_share.unwrap_or(0.0), hit)
     );
     let remedy = "use a file of incompressible data that no other program reads, or cache 'direct'";
     Draft::new(Severity::Void, message, remedy)
@@ -84,14 +84,25 @@ fn read_ahead(context: &Context, work: &ReadWork) -> Option<Draft> {
     Draft::new(Severity::Doubt, message, "use advice 'random', which turns readahead off")
 }
 
-/// The hit share, if it is above the noise and the page cache served.
+/// The hit share at most, if it is above the noise and the page cache served.
 pub(super) fn leaked(context: &Context) -> Option<f64> {
     let by_cache = context.is_served(&[ServedBy::PageCache, ServedBy::Mixed]);
-    context.summary.hit_share.filter(|hit| by_cache && *hit > SHARE_NOISE)
+    context.summary.hit_share_most.filter(|hit| by_cache && *hit > SHARE_NOISE)
+}
+
+/// A share that is known to lie between two, in words.
+pub(super) fn said_between(least: f64, most: f64) -> String {
+    if most - least < 0.005 {
+        percent(most)
+    } else if least < 0.005 {
+        format!("at most {}", percent(most))
+    } else {
+        format!("{} to {}", percent(least), percent(most))
+    }
 }
 
 pub(super) fn leaks(context: &Context, work: &ReadWork, trial: &Counted) -> bool {
-    hit_share(context.measured, work, trial).is_some_and(|hit| hit > SHARE_NOISE)
+    hit_share(context.measured, work, trial).is_some_and(|hits| hits.most > SHARE_NOISE)
 }
 
 /// Claimed warm, but the worker caused device reads of more than 1 % of the bytes; or not all of
@@ -220,22 +231,19 @@ pub(super) fn cache_kept(context: &Context) -> Option<Draft> {
 /// The case claims nothing about the page cache, and it served a part (METHODOLOGY.md).
 pub(super) fn partly_cached(context: &Context) -> Option<Draft> {
     context.claims(Cache::AsIs).filter(|_| context.is_served(&[ServedBy::Mixed]))?;
-    let Summary { hit_share: Some(hit), cacheable_share: most, .. } = context.summary else {
-        return None;
-    };
-    if let Some(most) = most {
+    let Summary { hit_share, hit_share_most, cacheable_share, .. } = context.summary;
+    let hits = said_between((*hit_share)?, (*hit_share_most)?);
+    if let Some(most) = cacheable_share {
         let message = format!(
-            "the page cache served {} of the bytes; within the memory limit, it could serve at \
+            "the page cache served {hits} of the bytes; within the memory limit, it could serve at \
              most {} of this pattern",
-            percent(*hit),
             percent(*most)
         );
         return Draft::new(Severity::Note, message, "none: that is what the case asks");
     }
     let message = format!(
-        "the page cache served {:.0} % of the bytes and a device the rest: the figure describes \
-         neither",
-        100.0 * hit
+        "the page cache served {hits} of the bytes and a device the rest: the figure describes \
+         neither"
     );
     let remedy = "ask for cache 'warm' or 'cold', which are proved";
     Draft::new(Severity::Doubt, message, remedy)

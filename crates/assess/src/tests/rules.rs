@@ -254,7 +254,23 @@ fn hits_that_overread_hides_are_found() {
     set_reads(&mut record, 0.2);
     evidence(&mut record, |evidence| evidence.residency_before = residency(PAGES / 2));
     assert_eq!(judge(&record), "doubtful mixed: PartlyCached doubt");
-    assert_eq!(assess(&record).cases[0].hit_share, Some(0.5));
+    // The devices read more than was asked for, and half of it may have been in the page cache.
+    let hits = |record: &Record| {
+        let case = assess(record).cases[0].clone();
+        case.hit_share.zip(case.hit_share_most)
+    };
+    assert_eq!(hits(&record), Some((0.0, 0.5)));
+    let message = assess(&record).cases[0].findings[0].message.clone();
+    assert!(message.starts_with("the page cache served at most 50.0 % of the bytes"), "{message}");
+    // They read three tenths of what was asked for: what is cached may have been evicted.
+    set_reads(&mut record, 0.03);
+    let tenths = |record: &Record| {
+        hits(record).map(|(least, most)| [least, most].map(|share| (share * 10.0).round()))
+    };
+    assert_eq!(tenths(&record), Some([7.0, 7.0]));
+    set_reads(&mut record, 0.08);
+    assert_eq!(tenths(&record), Some([2.0, 5.0]));
+    set_reads(&mut record, 0.2);
     evidence(&mut record, |evidence| evidence.residency_before = residency(0));
     assert_eq!(judge(&record), "sound device:");
     // Direct I/O bypasses the page cache, so its contents do not matter.
@@ -826,4 +842,30 @@ fn a_virtual_device_is_noted_once_for_the_run() {
     let mut warm = flawless(work(Cache::Warm));
     storage(&mut warm).devices[0].is_virtual = true;
     assert_eq!(assess(&warm).findings, []);
+}
+
+/// What a void row and a doubtful one share is told twice, and what a baseline has is told apart.
+#[test]
+fn severities_and_baselines_are_told_apart() {
+    let mut record = zoo::record();
+    add(&mut record, file_case(work(Cache::Cold)), Role::Asked, FILE, 1.0, FILE);
+    let other = work(Cache::Direct);
+    add(&mut record, file_case(other), Role::Baseline, FILE, 1.0, FILE);
+    for (case, held_back_ms) in [(0, 15), (1, 60), (2, 60)] {
+        for trial in record.trials.iter_mut().filter(|trial| trial.case == case) {
+            trial.evidence.throttled_ns = Some(held_back_ms * 1_000_000);
+        }
+    }
+    let assessment = assess(&record);
+    let found = |severity| {
+        let mut all = assessment.findings.iter();
+        let is_it = |found: &&RunFinding| {
+            found.finding.code == Code::Throttled && found.finding.severity == severity
+        };
+        let found = all.find(is_it).expect("both severities are told");
+        (found.cases.clone(), found.baselines.clone())
+    };
+    let id = |index: usize| assessment.measured().nth(index).expect("there are three").id.clone();
+    assert_eq!(found(Severity::Note), (vec![id(0)], vec![]));
+    assert_eq!(found(Severity::Doubt), (vec![id(1)], vec![id(2)]));
 }

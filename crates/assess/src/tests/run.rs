@@ -571,6 +571,8 @@ proptest! {
         let case = &assess(&record).cases[0];
         prop_assert!(case.n == 9 || case.n == 10);
         prop_assert!(case.hit_share.is_none_or(|hit| (0.0..=1.0).contains(&hit)));
+        let most = case.hit_share_most.unwrap_or(1.0);
+        prop_assert!(most <= 1.0 && case.hit_share.is_none_or(|least| least <= most));
         let gravest = case.findings.iter().map(|finding| finding.severity).max();
         prop_assert_eq!(case.verdict == Verdict::Void, gravest == Some(Severity::Void));
     }

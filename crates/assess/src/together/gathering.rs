@@ -67,9 +67,17 @@ impl Gathering {
 
     fn add_findings(&mut self, called: &str, findings: &[RunFinding]) {
         for found in findings {
-            let code = found.finding.code;
-            match self.findings.iter_mut().find(|it| it.found.finding.code == code) {
-                Some(known) => known.hosts.push(called.to_string()),
+            let is_same = |known: &&mut HostsFinding| {
+                let known = &known.found.finding;
+                (known.code, known.severity) == (found.finding.code, found.finding.severity)
+            };
+            match self.findings.iter_mut().find(is_same) {
+                Some(known) => {
+                    known.hosts.push(called.to_string());
+                    let both = &mut known.found;
+                    add_new(&mut both.cases, &found.cases);
+                    add_new(&mut both.baselines, &found.baselines);
+                }
                 None => self
                     .findings
                     .push(HostsFinding { found: found.clone(), hosts: vec![called.to_string()] }),
@@ -225,4 +233,13 @@ fn doubts(rounds: &[&Round], hosts: usize, left_out: usize) -> Vec<Doubt> {
         doubts.push(Doubt::HostLost { hosts, rounds: left_out });
     }
     doubts
+}
+
+/// Adds the ids that are not in `all` yet.
+fn add_new(all: &mut Vec<String>, ids: &[String]) {
+    for id in ids {
+        if !all.contains(id) {
+            all.push(id.clone());
+        }
+    }
 }

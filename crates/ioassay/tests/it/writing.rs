@@ -254,6 +254,25 @@ fn what_is_overwritten_before_its_sync_is_not_durable() {
     }
 }
 
+/// A writer that sleeps until its next write is due is held back by nobody, and a commit takes its
+/// response time, not the time between two.
+#[test]
+fn a_pause_is_no_throttle_and_a_rate_no_duration() {
+    let sandbox = Sandbox::new();
+    let line = "run sync-latency . --op write --engine pwrite --allocation overwrite --cache as-is \
+                --pattern sequential --block 4KiB --sync fdatasync --sync-every 1 --rate 100 \
+                --time 500ms --size 4MiB --invocations 1 --rounds 7 --no-ceilings";
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let report = sandbox.json(&[&words[..], &["--json"]].concat());
+    let case = writes(&report)[0];
+    assert!(!codes(case).contains(&"ThrottledWriteback"), "{case:#}");
+    assert!(case["ns_per_op"].is_null() && !case["open"]["response_ns"]["p50"].is_null());
+    let said = sandbox.judges(&words);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("From when it was due until it was durable, a commit took"), "{said}");
+    assert!(!said.contains("on average"), "{said}");
+}
+
 /// Consecutive trials in one file, with a read-back of the last one.
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]

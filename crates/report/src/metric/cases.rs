@@ -3,6 +3,7 @@
 use super::families::{OPERATION, no_labels};
 use super::table::{operations, until_durable, writing};
 use super::{Case, Metric, PLAIN, Unit};
+use crate::concerned::marks;
 use crate::sentence::said_ratio;
 use crate::sparkline::sparkline;
 use crate::words::{self, NONE, times, times_interval};
@@ -215,6 +216,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         meaning: "share of the bytes that no device read",
         legend: "share of the bytes that no device read",
         case: Case::Plain(|it| Some(it.hit_share? * 100.0)),
+        said: Some(|it| words::hits(it).unwrap_or_else(|| NONE.to_string())),
         ..PLAIN
     },
     Metric {
@@ -231,7 +233,11 @@ pub(crate) const OF_CASES: &[Metric] = &[
         title: "verdict",
         unit: Unit::Text,
         meaning: "whether the figures are sound, doubtful or void",
-        case: Case::Words(|it, _| words::verdict(it).to_string()),
+        case: Case::Words(|it, all| {
+            let marks = marks(it, all);
+            let apart = if marks.is_empty() { "" } else { " " };
+            format!("{}{apart}{marks}", words::verdict(it))
+        }),
         ..PLAIN
     },
     spent(

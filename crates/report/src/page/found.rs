@@ -42,6 +42,7 @@ pub(super) fn finding(found: &RunFinding, link: &dyn Fn(&str) -> Markup) -> Mark
                 p { strong { "What to do: " } (sentence(&finding.remedy)) }
             }
             (cases(&found.cases, link))
+            (baselines(&found.baselines, link))
             p.hint {
                 "Meaning, cause and fix: " code { "ioassay explain " (finding.code) }
             }
@@ -65,6 +66,18 @@ pub(super) fn cases(ids: &[String], link: &dyn Fn(&str) -> Markup) -> Markup {
                 summary { (count(number, "case")) }
                 (list(ids, &|id| link(id)))
             },
+        }
+    }
+}
+
+/// The baselines concerned.
+fn baselines(ids: &[String], link: &dyn Fn(&str) -> Markup) -> Markup {
+    html! {
+        @if !ids.is_empty() {
+            details {
+                summary { (count(ids.len(), "baseline")) }
+                (list(ids, &|id| link(id)))
+            }
         }
     }
 }

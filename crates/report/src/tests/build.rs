@@ -218,6 +218,7 @@ pub(super) fn measured(work: ReadWork, served_by: ServedBy, rate: f64) -> Summar
         verdict: Verdict::Sound,
         served_by: Some(served_by),
         hit_share: Some(if served_by == ServedBy::Device { 0.0 } else { 1.0 }),
+        hit_share_most: Some(if served_by == ServedBy::Device { 0.0 } else { 1.0 }),
         cacheable_share: None,
         throughput: Some(estimate(rate)),
         loaded: None,
@@ -276,6 +277,7 @@ pub(super) fn memory(kernel: Kernel, threads: u32, rate: f64) -> Summary {
         ceiling: None,
         device_bytes: Some(0),
         hit_share: None,
+        hit_share_most: None,
         cacheable_share: None,
         ..measured(zoo::plain(), ServedBy::Ram, rate)
     }
@@ -327,18 +329,22 @@ pub(super) fn leak() -> Finding {
     )
 }
 
-/// The findings of all cases, one entry a code, gravest first.
+/// The findings of all cases, one entry for each code and severity, gravest first.
 pub(super) fn gathered(cases: &[Summary]) -> Vec<RunFinding> {
     let mut all: Vec<RunFinding> = Vec::new();
     for summary in cases {
         for finding in &summary.findings {
-            match all.iter_mut().find(|known| known.finding.code == finding.code) {
-                Some(known) => known.cases.push(summary.id.clone()),
-                None => {
-                    let cases = vec![summary.id.clone()];
-                    all.push(RunFinding { finding: finding.clone(), cases });
-                }
-            }
+            let is_same = |known: &RunFinding| {
+                (known.finding.code, known.finding.severity) == (finding.code, finding.severity)
+            };
+            let index = all.iter().position(is_same).unwrap_or_else(|| {
+                all.push(of_run(finding.clone()));
+                all.len() - 1
+            });
+            let known = &mut all[index];
+            let is_asked = summary.role == Role::Asked;
+            let ids = if is_asked { &mut known.cases } else { &mut known.baselines };
+            ids.push(summary.id.clone());
         }
     }
     all.sort_by_key(|found| std::cmp::Reverse(found.finding.severity));
@@ -433,6 +439,7 @@ pub(super) fn without_figures(summary: &Summary) -> Summary {
         verdict: Verdict::Void,
         served_by: None,
         hit_share: None,
+        hit_share_most: None,
         cacheable_share: None,
         throughput: None,
         loaded: None,
@@ -460,4 +467,9 @@ pub(super) fn without_figures(summary: &Summary) -> Summary {
         trials: Vec::new(),
         ..summary.clone()
     }
+}
+
+/// A finding of a whole run.
+pub(super) fn of_run(finding: Finding) -> RunFinding {
+    RunFinding { finding, cases: Vec::new(), baselines: Vec::new() }
 }

@@ -2,13 +2,13 @@
 //! where all failed, and sweeps for the views of the two other recipes.
 
 use super::build::*;
+use assess::Assessment;
 use assess::answer::{Answer, Bottleneck, Fastest, RowLatency};
 use assess::decision::{Named, Rated};
 use assess::disturbance::{Excluded, Gate};
 use assess::failure::Failure;
 use assess::finding::{Code, Severity};
 use assess::summary::{ServedBy, Summary};
-use assess::{Assessment, RunFinding};
 use model::case::{Cache, Case, Engine, Io, Kernel, ReadWork, Work};
 use model::host::{Device, Medium};
 use model::pattern::Pattern;
@@ -43,7 +43,7 @@ fn ladder(disk: impl Fn(ReadWork, f64) -> Summary) -> Vec<Summary> {
 pub(crate) fn rich() -> Assessment {
     let mut cases = ladder(|work, rate| measured(work, ServedBy::Device, rate));
     cases[8].served_by = Some(ServedBy::Mixed);
-    cases[8].hit_share = Some(0.372);
+    (cases[8].hit_share, cases[8].hit_share_most) = (Some(0.372), Some(0.372));
     cases[8] = found(cases[8].clone(), &leak());
     for row in [8, 11] {
         cases[row] = found(cases[row].clone(), &steal());
@@ -73,16 +73,13 @@ pub(crate) fn rich() -> Assessment {
         read_ahead: Some(4096),
         ..Device::default()
     }];
-    assessment.findings.push(RunFinding {
-        finding: finding(
-            Code::VirtualDevice,
-            Severity::Note,
-            "vda is presented by a hypervisor: caches of the host may serve what crossed the \
-             block layer here",
-            "read 'device' as 'this virtual device'; measure on the host to know the disk",
-        ),
-        cases: Vec::new(),
-    });
+    assessment.findings.push(of_run(finding(
+        Code::VirtualDevice,
+        Severity::Note,
+        "vda is presented by a hypervisor: caches of the host may serve what crossed the block \
+         layer here",
+        "read 'device' as 'this virtual device'; measure on the host to know the disk",
+    )));
     assessment.overhead_ns = Some(16.4);
     assessment.answer = Some(answer(&assessment.cases));
     assessment
@@ -255,7 +252,7 @@ pub(super) fn methods() -> Assessment {
     cases[14] = without_figures(&cases[14]);
     cases[14].failures = vec![(Failure::Failed("the worker died: signal 9".to_string()), 10)];
     cases[19].served_by = Some(ServedBy::Mixed);
-    cases[19].hit_share = Some(0.372);
+    (cases[19].hit_share, cases[19].hit_share_most) = (Some(0.0), Some(0.372));
     cases[19] = found(cases[19].clone(), &leak());
     cases[16] = found(cases[16].clone(), &steal());
     let compared = |case: usize, base: usize, ratio: f64, spread: f64| {

@@ -62,6 +62,7 @@ fn written(work: WriteWork, acknowledged: f64, durable: Option<f64>) -> Summary 
         id: case.id(),
         case,
         hit_share: None,
+        hit_share_most: None,
         cacheable_share: None,
         writing: Some(Box::new(writing)),
         course: Some(course(acknowledged)),
@@ -363,7 +364,11 @@ pub(super) fn touching() -> Assessment {
         of_read(Engine::Pread, Cache::Cold, ServedBy::Device, 21e3),
         of_read(Engine::Buffered, Cache::Cold, ServedBy::Mixed, 20e3),
     ];
-    cases[8] = Summary { hit_share: Some(0.372), ..found(cases[8].clone(), &leak()) };
+    cases[8] = Summary {
+        hit_share: Some(0.372),
+        hit_share_most: Some(0.372),
+        ..found(cases[8].clone(), &leak())
+    };
     cases[5] = found(cases[5].clone(), &steal());
     cases[4].spent = Some(Spent { user_ns: None, blocked_share: None, ..spent() });
     let held = |phase, file: usize, memory: usize, median: f64, pairs| {

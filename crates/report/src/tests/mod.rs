@@ -27,7 +27,7 @@ use crate::table::table;
 use crate::{Style, exit_code, plan, records, text};
 use assess::Assessment;
 use assess::answer::{Bottleneck, Fastest};
-use assess::finding::Verdict;
+use assess::finding::{Code, Severity, Verdict};
 use assess::records::{Judged, RecordComparison};
 use assess::strategies::WritingAnswer;
 use insta::assert_snapshot;
@@ -153,7 +153,7 @@ fn survey_where_all_failed() {
 #[test]
 fn a_survey_is_one_screen() {
     let lines = text(&made::rich(), &PLAIN).lines().count();
-    assert!(lines <= 46, "{lines} lines");
+    assert!(lines <= 48, "{lines} lines");
 }
 
 #[test]
@@ -256,10 +256,35 @@ fn a_commit_with_a_rate_takes_its_response_time() {
     assert!(!said.contains("on average"), "{said}");
 }
 
+/// Each row with a finding of many rows has its mark in the table, and no other row has one.
+#[test]
+fn rows_of_a_finding_of_many_are_marked() {
+    let mut assessment = made_writing::strategies();
+    let asked = assessment.cases.iter_mut().filter(|summary| summary.role == Role::Asked);
+    let (mut ids, mut others) = (Vec::new(), Vec::new());
+    for (index, summary) in asked.enumerate() {
+        if index < 5 { ids.push(summary.id.clone()) } else { others.push(summary.id.clone()) }
+    }
+    assert!(!others.is_empty(), "not all rows have it");
+    let mut found = build::of_run(build::finding(Code::Excluded, Severity::Note, "it is", ""));
+    found.cases = ids.clone();
+    assessment.findings = vec![found];
+    let metric = crate::metric::Metric::named("verdict");
+    let cell = |id: &String| {
+        let summary = assessment.cases.iter().find(|summary| summary.id == *id);
+        metric.cell(summary.expect("it was there"), &assessment)
+    };
+    assert!(ids.iter().all(|id| cell(id).ends_with(" a")), "{}", cell(&ids[0]));
+    assert!(others.iter().all(|id| !cell(id).contains(' ')), "{}", cell(&others[0]));
+    let said: Vec<String> =
+        text(&assessment, &PLAIN).split_whitespace().map(str::to_string).collect();
+    assert!(said.join(" ").contains("; also 4 other rows marked a): it is."), "{said:?}");
+}
+
 /// An answer of speed says which rows it leaves out.
 #[test]
 fn rows_with_a_rate_are_left_out_with_a_word() {
-    let left_out = "rate: ";
+    let left_out = "a rate: their schedule";
     let mut assessment = made_writing::strategies();
     let said = |assessment: &Assessment| crate::answer::answer(assessment).join("\n");
     assert!(!said(&assessment).contains(left_out));

@@ -1,0 +1,140 @@
+//! Which rows a finding concerns: by name where they are few, else by a mark in their table.
+
+use crate::words::{count, listed};
+use assess::summary::Summary;
+use assess::{Assessment, RunFinding};
+use model::plan::Role;
+
+/// At most so many rows of a list are named.
+const NAMED_MOST: usize = 3;
+
+/// The marks of findings, in their order. Further findings have none.
+const MARKS: &str = "abcdefghijklmnopqrstuvwxyz";
+
+/// Findings with a mark: those of more rows than are named, but not of all.
+fn marked(assessment: &Assessment) -> impl Iterator<Item = (char, &RunFinding)> {
+    let all = asked(assessment);
+    let needs_mark = move |found: &&RunFinding| (NAMED_MOST + 1..all).contains(&found.cases.len());
+    MARKS.chars().zip(assessment.findings.iter().filter(needs_mark))
+}
+
+/// The number of requested rows.
+fn asked(assessment: &Assessment) -> usize {
+    assessment.cases.iter().filter(|summary| summary.role == Role::Asked).count()
+}
+
+/// The marks of a row, `ab`, for its place in a table.
+pub(crate) fn marks(summary: &Summary, assessment: &Assessment) -> String {
+    let is_own = |(_, found): &(char, &RunFinding)| found.cases.contains(&summary.id);
+    marked(assessment).filter(is_own).map(|(mark, _)| mark).collect()
+}
+
+/// The rows of a finding of one run. Its message is about the first.
+pub(crate) fn concerned(
+    found: &RunFinding,
+    assessment: &Assessment,
+    name: &dyn Fn(&str) -> String,
+) -> String {
+    let mark = marked(assessment).find(|(_, known)| std::ptr::eq(*known, found));
+    let all = found.cases.len() == asked(assessment);
+    rows_of(found, all, mark.map(|(mark, _)| mark), name)
+}
+
+/// The rows of a finding. `are_all`: these are all requested ones. `mark`: that of them in a table.
+pub(crate) fn rows_of(
+    found: &RunFinding,
+    are_all: bool,
+    mark: Option<char>,
+    name: &dyn Fn(&str) -> String,
+) -> String {
+    let which = if are_all { "all " } else { "" };
+    let mark = mark.map_or(String::new(), |mark| format!(" marked {mark}"));
+    let cases = first_and_others(&found.cases, which, "other row", &mark, name);
+    let alone = found.cases.is_empty();
+    let baselines = match (alone, found.baselines.as_slice()) {
+        (_, []) => String::new(),
+        (true, ids) => {
+            format!("baseline {}", first_and_others(ids, "", "other baseline", "", name))
+        }
+        (false, [id]) => format!("; baseline {}", name(id)),
+        (false, ids) => format!("; {}", count(ids.len(), "baseline")),
+    };
+    cases + &baselines
+}
+
+/// `A`, `A; also B and C`, `A; also 9 other rows marked a`.
+fn first_and_others(
+    ids: &[String],
+    which: &str,
+    noun: &str,
+    mark: &str,
+    name: &dyn Fn(&str) -> String,
+) -> String {
+    let Some((first, others)) = ids.split_first() else { return String::new() };
+    let first = name(first);
+    match others.len() {
+        0 => first,
+        few if few < NAMED_MOST => format!("{first}; also {}", named(others, name)),
+        many => format!("{first}; also {which}{}{mark}", count(many, noun)),
+    }
+}
+
+/// The names of a few cases, or the first and the number of the others.
+pub(crate) fn whom(ids: &[String], name: &dyn Fn(&str) -> String) -> String {
+    match ids {
+        [first, others @ ..] if ids.len() > NAMED_MOST => {
+            format!("{} and {}", name(first), count(others.len(), "other case"))
+        }
+        few => named(few, name),
+    }
+}
+
+fn named(ids: &[String], name: &dyn Fn(&str) -> String) -> String {
+    let names: Vec<String> = ids.iter().map(|id| name(id)).collect();
+    // A name may have commas itself.
+    if names.iter().any(|name| name.contains(',')) { names.join("; ") } else { listed(&names) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assess::finding::{Code, Finding, Severity};
+
+    fn found(cases: &[&str], baselines: &[&str]) -> RunFinding {
+        let owned = |ids: &[&str]| ids.iter().map(|id| id.to_string()).collect();
+        let (message, remedy) = ("it is so".to_string(), String::new());
+        let finding = Finding { code: Code::Foreign, severity: Severity::Note, message, remedy };
+        RunFinding { finding, cases: owned(cases), baselines: owned(baselines) }
+    }
+
+    #[test]
+    fn a_finding_says_which_rows_it_concerns() {
+        let said = |cases: &[&str], baselines: &[&str], are_all, mark| {
+            let name = |id: &str| format!("<{id}>");
+            rows_of(&found(cases, baselines), are_all, mark, &name)
+        };
+        assert_eq!(said(&[], &[], false, None), "");
+        assert_eq!(said(&["a"], &[], false, None), "<a>");
+        assert_eq!(said(&["a", "b"], &[], false, None), "<a>; also <b>");
+        assert_eq!(
+            said(&["a", "b", "c"], &["x"], false, None),
+            "<a>; also <b> and <c>; baseline <x>"
+        );
+        let four = ["a", "b", "c", "d"];
+        assert_eq!(said(&four, &[], false, Some('b')), "<a>; also 3 other rows marked b");
+        assert_eq!(said(&four, &["x", "y"], true, None), "<a>; also all 3 other rows; 2 baselines");
+        assert_eq!(said(&[], &["x", "y"], false, None), "baseline <x>; also <y>");
+    }
+
+    #[test]
+    fn a_list_names_a_few_and_counts_the_others() {
+        let said = |ids: &[&str]| {
+            let ids: Vec<String> = ids.iter().map(|id| id.to_string()).collect();
+            whom(&ids, &|id| id.to_uppercase())
+        };
+        assert_eq!(said(&["a"]), "A");
+        assert_eq!(said(&["a", "b", "c"]), "A, B and C");
+        assert_eq!(said(&["a, 1 thread", "b"]), "A, 1 THREAD; B");
+        assert_eq!(said(&["a", "b", "c", "d"]), "A and 3 other cases");
+    }
+}
