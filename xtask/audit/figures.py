@@ -194,14 +194,13 @@ class Figures:
         return 100 * idle / (len(parts) * longest) if longest else None
 
     def without_pauses(self, ns):
-        """The part of `ns` in which the threads did not wait for an operation to be due."""
+        """The part of a thread's time in which it did not wait for an operation to be due."""
         if not self.case.rate or ns is None:
             return ns
         paused = [span.get("paused_ns") for span in self.spans]
-        lengths = sum(max(0, span["end_ns"] - span["start_ns"]) for span in self.spans)
-        if None in paused or lengths <= 0:
+        if None in paused or not paused:
             return None
-        return int(ns * (1 - min(1, sum(paused) / lengths)))
+        return max(0, ns - sum(paused) // len(paused))
 
     @property
     def overslept_ns(self):
@@ -211,9 +210,10 @@ class Figures:
         """The share of the threads' time in which they neither ran nor were ready to run."""
         ready = self.run_delay_ns
         ran = self.in_span(self.told_by_threads("cpu_ns"), self.trial["cpu_ns"])
-        time = self.without_pauses(self.case.threads * self.wall_ns)
+        time = self.without_pauses(self.wall_ns)
         if ready is None or ran is None or not time:
             return None
+        time *= self.case.threads
         idle = self.overslept_ns + sum(span.get("spin_ns", 0) for span in self.spans)
         share = 1 - max(0, ran + ready - idle) / time
         return min(max(share, 0.0), 1.0)

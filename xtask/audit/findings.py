@@ -425,9 +425,9 @@ def throttled_writeback(row):
         ran = (one.trial.done.get("usage") or {}).get("cpu_ns")
         ran = one.trial["cpu_ns"] if ran is None else ran
         ready = one.trial["run_delay_ns"]
-        wrote = sum(span["end_ns"] - span["start_ns"] for span in one.spans)
+        wrote = [one.without_pauses(span["end_ns"] - span["start_ns"]) for span in one.spans]
+        wrote = None if None in wrote else sum(wrote)
         stolen = one.trial["steal_ns"]
-        wrote = one.without_pauses(wrote)
         if ran is None or ready is None or stolen is None or wrote is None or wrote <= 0:
             return None
         # The last sync comes after the last write.
@@ -491,7 +491,11 @@ def cpu_bound(row):
     if row.served_by != "device":
         return None
     busiest = min(row.threads_at_work, row.parallelism)
-    share = row.total(open_loop.working_cpu_ns, lambda one: one.without_pauses(one.timed_ns * busiest))
+    def all_time(one):
+        time = one.without_pauses(one.timed_ns)
+        return None if time is None else time * busiest
+
+    share = row.total(open_loop.working_cpu_ns, all_time)
     return "note" if share is not None and share >= 0.90 else None
 
 
@@ -566,7 +570,8 @@ def contended(row):
         return None if ready is None else max(0, ready - apart)
 
     def all_time(one):
-        return one.without_pauses(one.wall_ns * threads)
+        time = one.without_pauses(one.wall_ns)
+        return None if time is None else time * threads
 
     return above(row.total(waited, all_time), 0.10, 0.20)
 

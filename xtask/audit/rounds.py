@@ -19,8 +19,8 @@ def quota_parts(row, one):
     """The time a quota throttled the worker, and the time of the quota's processors."""
     processors = min(row.threads_at_work, row.host["cores"])
     window = one.trial["window_ns"]
-    window = None if window is None else one.without_pauses(window * processors)
-    return one.trial["throttled_ns"], window
+    window = one.without_pauses(window)
+    return one.trial["throttled_ns"], None if window is None else window * processors
 
 
 def share_of_others(row, trial):

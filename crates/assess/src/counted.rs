@@ -64,16 +64,11 @@ fn wall_ns(sample: &Sample) -> u64 {
     sample.elapsed_ns().max(sample.synced_ns().unwrap_or(0))
 }
 
-/// The share of the threads' time in which they paused until an operation was due; `None` unless
-/// all tell it.
-fn paused_share(sample: &Sample) -> Option<f64> {
-    let (mut paused_ns, mut all_ns) = (0.0, 0.0);
-    for span in &sample.spans {
-        paused_ns += span.paused_ns? as f64;
-        all_ns += span.end_ns.saturating_sub(span.start_ns) as f64;
-    }
-    // A damaged record may have any times.
-    (all_ns > 0.0).then(|| (paused_ns / all_ns).min(1.0))
+/// How long a thread paused until an operation was due, on average; `None` unless all tell it.
+fn mean_pause_ns(sample: &Sample) -> Option<u64> {
+    let mut each = sample.spans.iter().map(|span| span.paused_ns);
+    let all_ns = each.try_fold(0u64, |sum, paused_ns| Some(sum.saturating_add(paused_ns?)))?;
+    all_ns.checked_div(sample.spans.len() as u64)
 }
 
 /// Whether what an actor read or wrote is correct; `None` if nothing was summed.
@@ -104,9 +99,9 @@ pub(crate) struct Counted<'a> {
     pub(crate) rate: f64,
     /// The time in nanoseconds that the rate is based on.
     pub(crate) timed_ns: u64,
-    /// The share of its threads' time in which an open loop paused because nothing was due; 0 in a
-    /// closed loop, and `None` if the worker does not tell it.
-    paused: Option<f64>,
+    /// How long a thread of an open loop paused because nothing was due, on average; 0 in a closed
+    /// loop, and `None` if the worker does not tell it.
+    pause_ns: Option<u64>,
 }
 
 impl<'a> Counted<'a> {
@@ -131,7 +126,7 @@ impl<'a> Counted<'a> {
                 read_back: trial.read_back,
                 rate,
                 timed_ns: timed_ns(case, sample),
-                paused: if case.is_open() { paused_share(sample) } else { Some(0.0) },
+                pause_ns: if case.is_open() { mean_pause_ns(sample) } else { Some(0) },
             }),
             (Outcome::Done(_), None) => Err(Failure::Failed(AT_ONCE.to_string())),
             (Outcome::Unavailable { reason }, _) => Err(Failure::Unavailable(reason.clone())),
@@ -174,10 +169,10 @@ impl<'a> Counted<'a> {
         spans.map(of).try_fold(0, |sum: u64, told| Some(sum.saturating_add(told?)))
     }
 
-    /// The part of `ns` in which its threads had something to do, or waited for what they had
+    /// The part of a thread's time `ns` in which it had something to do, or waited for what it had
     /// begun: not the pauses of an open loop. `None` if these are unknown.
     pub(crate) fn without_pauses(&self, ns: u64) -> Option<u64> {
-        Some((ns as f64 * (1.0 - self.paused?)) as u64)
+        Some(ns.saturating_sub(self.pause_ns?))
     }
 
     /// How long its threads were ready to run but had no processor.

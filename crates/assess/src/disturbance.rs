@@ -53,8 +53,8 @@ pub(crate) const WARM_LEAST: f64 = 0.999;
 pub(crate) fn throttled_parts(measured: &Measured, trial: &Counted) -> Option<(u64, u64)> {
     let processors = measured.threads_at_work().min(measured.host.cores);
     let evidence = &trial.evidence;
-    let all_ns = evidence.window_ns.saturating_mul(processors.into());
-    Some((evidence.throttled_ns?, trial.without_pauses(all_ns)?))
+    let each_ns = trial.without_pauses(evidence.window_ns)?;
+    Some((evidence.throttled_ns?, each_ns.saturating_mul(processors.into())))
 }
 
 /// Foreign device reads, relative to the worker's own.

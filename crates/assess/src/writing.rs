@@ -374,9 +374,9 @@ impl Spent {
             blocked_share: median_of(&|trial| {
                 let idle_ns = trial.sample.spin_ns().saturating_add(trial.sample.overslept_ns());
                 let ran_ns = trial.own_cpu_ns()?.saturating_add(trial.run_delay_ns()?);
-                let all_ns = trial.without_pauses((threads * wall_ns(trial)?) as u64)?;
-                let ran = ran_ns.saturating_sub(idle_ns) as f64 / all_ns as f64;
-                (all_ns > 0).then(|| (1.0 - ran).clamp(0.0, 1.0))
+                let all_ns = threads * trial.without_pauses(trial.wall_ns())? as f64;
+                let ran = ran_ns.saturating_sub(idle_ns) as f64 / all_ns;
+                (all_ns > 0.0).then(|| (1.0 - ran).clamp(0.0, 1.0))
             }),
         })
     }

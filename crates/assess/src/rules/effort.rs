@@ -66,8 +66,8 @@ pub(super) fn cpu_bound(context: &Context) -> Option<Draft> {
     let threads = context.measured.threads_at_work();
     let busiest = threads.min(context.measured.host.parallelism());
     let busy = context.total_share(|trial| {
-        let all_ns = trial.timed_ns.saturating_mul(busiest.into());
-        Some((trial.working_cpu_ns()?, trial.without_pauses(all_ns)?))
+        let each_ns = trial.without_pauses(trial.timed_ns)?;
+        Some((trial.working_cpu_ns()?, each_ns.saturating_mul(busiest.into())))
     })?;
     if busy < CPU_BUSY {
         return None;

@@ -166,8 +166,8 @@ pub(super) fn contended(context: &Context) -> Option<Draft> {
         let held_back_ns = trial.evidence.throttled_ns.unwrap_or(0);
         let apart_ns = trial.sample.overslept_ns().saturating_add(held_back_ns);
         let waited_ns = trial.run_delay_ns()?.saturating_sub(apart_ns);
-        let all_ns = trial.wall_ns().saturating_mul(threads.into());
-        Some((waited_ns, trial.without_pauses(all_ns)?))
+        let each_ns = trial.without_pauses(trial.wall_ns())?;
+        Some((waited_ns, each_ns.saturating_mul(threads.into())))
     };
     let share = context.total_share(waited)?;
     let severity = graded(share, [WAIT_NOTE, WAIT_DOUBT])?;

@@ -296,10 +296,9 @@ fn goes_through_cache(work: &WriteWork) -> bool {
 /// window.
 fn waiting_share(trial: &Counted) -> Option<f64> {
     let evidence = &trial.evidence;
-    let (mut writing_ns, mut syncing_ns) = (0u64, 0.0);
+    let (mut writing_ns, mut syncing_ns) = (0.0, 0.0);
     for span in &trial.sample.spans {
-        let length_ns = span.end_ns.saturating_sub(span.start_ns);
-        writing_ns = writing_ns.saturating_add(length_ns);
+        writing_ns += trial.without_pauses(span.end_ns.saturating_sub(span.start_ns))? as f64;
         // The last sync comes after the last write.
         let after_ns = span.synced_ns.map_or(0, |synced| synced.saturating_sub(span.end_ns));
         syncing_ns += span.sync_ns.saturating_sub(after_ns) as f64;
@@ -307,6 +306,5 @@ fn waiting_share(trial: &Counted) -> Option<f64> {
     let stolen_ns = evidence.steal_ns?;
     let cpu_ns = trial.sample.usage.cpu_ns.or(evidence.cpu_ns)?;
     let running_ns = cpu_ns as f64 + evidence.run_delay_ns? as f64 + stolen_ns as f64;
-    let writing_ns = trial.without_pauses(writing_ns)? as f64;
     (writing_ns > 0.0).then(|| 1.0 - (running_ns + syncing_ns) / writing_ns)
 }
