@@ -88,8 +88,16 @@ def compare(row, base):
 
 
 def compare_with(rows, base):
-    alike = (row for row in rows if row is not base and row.served_by == base.served_by)
-    return [found for found in (compare(row, base) for row in alike) if found]
+    alike = [row for row in rows if row is not base and row.served_by == base.served_by]
+    told = [judged(compare(row, base), row, base) for row in alike]
+    return [found for found in told if found]
+
+
+def judged(found, row, base):
+    """A doubtful figure leaves open what an interval says."""
+    if found is None or row.verdict == base.verdict == "sound":
+        return found
+    return {**found, "difference": "in doubt", "needs": None}
 
 
 def usual(row):

@@ -1,5 +1,6 @@
 //! Whether two cases differ, from their paired rounds.
 
+use crate::finding::Verdict;
 use crate::invocations::{MEDIAN_BY_MEAN, Round, TwoLevel};
 use crate::measured::Rounds;
 use crate::middle::variance;
@@ -24,6 +25,8 @@ named! {
         Equivalent "equivalent",
         /// Neither.
         Inconclusive "inconclusive",
+        /// A figure of either case is doubtful, so that no interval decides.
+        InDoubt "in doubt",
     }
 }
 
@@ -52,6 +55,16 @@ pub struct Comparison {
     /// If inconclusive: roughly how many pairs (or invocations, if there are several) would detect
     /// the smallest effect of interest with 80 % power (METHODOLOGY.md). Otherwise null.
     pub needs: Option<usize>,
+}
+
+impl Comparison {
+    /// The same for rows with these verdicts: a doubtful one leaves open what an interval says.
+    pub(crate) fn judged(self, rows: [&Summary; 2]) -> Comparison {
+        if rows.iter().all(|row| row.verdict == Verdict::Sound) {
+            return self;
+        }
+        Comparison { difference: Difference::InDoubt, needs: None, ..self }
+    }
 }
 
 /// The smallest effect of interest for data from a device (METHODOLOGY.md).
@@ -122,10 +135,11 @@ fn loops<'a, 'r: 'a>(asked: impl Iterator<Item = &'a Row<'r>>) -> Vec<Comparison
 fn compare_with(members: &[&Row], base: &Row) -> Vec<Comparison> {
     let others = members.iter().filter(|row| !std::ptr::eq(**row, base));
     let alike = others.filter(|row| row.summary.served_by == base.summary.served_by);
-    alike.filter_map(|row| compare(row, base)).collect()
+    let judged = |row: &&Row| Some(compare(row, base)?.judged([&row.summary, &base.summary]));
+    alike.filter_map(judged).collect()
 }
 
-/// Compares one row with another; `None` without common rounds.
+/// Compares one row with another, whatever their verdicts; `None` without common rounds.
 pub(crate) fn compare(row: &Row, base: &Row) -> Option<Comparison> {
     let rates = [row, base].map(|row| row.measured.rates());
     compare_rounds([row, base], [&rates[0], &rates[1]], None).filter(|found| found.pairs > 0)

@@ -87,42 +87,76 @@ pub struct Decided {
     decision: Decision,
     comparison: Comparison,
     rows: [Named; 2],
+    rivals: Option<Rivals>,
+}
+
+/// The many rows among which one comparison would have to find a difference, and cannot.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Rivals {
+    rows: usize,
+    needs: Option<usize>,
+}
+
+/// Why a question is undecided, which says what would decide it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Open {
+    /// A figure is doubtful.
+    InDoubt,
+    /// No round measured both rows.
+    Apart,
+    /// The interval is missing or too wide; the number of rounds or invocations that would do, if
+    /// known.
+    Wide(Repeats, Option<usize>),
+    /// The interval is narrow enough for one question, but not for the best of many rows.
+    Rivals {
+        /// What there was.
+        repeats: Repeats,
+        /// The number of rows that the best is compared with.
+        rows: usize,
+        /// About how many invocations would do, if known.
+        needs: Option<usize>,
+    },
+}
+
+/// How often two rows were measured together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeats {
+    /// In this many rounds of one invocation.
+    Rounds(usize),
+    /// In this many invocations.
+    Invocations(usize),
 }
 
 impl Decided {
     /// Whether the case is faster than its base. *No*: not by the smallest effect of interest. None
     /// if a row is void.
     pub fn is_faster(comparison: Comparison, rows: [&Summary; 2]) -> Option<Decided> {
-        let is_more = comparison.difference == Difference::Different && comparison.ratio > 1.0;
-        let is_no_more = comparison.low.is_some()
-            && comparison.high.is_some_and(|high| high <= 1.0 + comparison.interest);
-        Decided::of(comparison, rows, is_more, is_no_more)
+        Decided::of(comparison, rows, |found| match found.difference {
+            Difference::InDoubt => Decision::Undecided,
+            Difference::Different if found.ratio > 1.0 => Decision::Yes,
+            _ if found.high.is_some_and(|high| high <= 1.0 + found.interest) => Decision::No,
+            _ => Decision::Undecided,
+        })
     }
 
     /// Whether the two differ. *No*: they are equivalent. None if a row is void.
     pub fn differs(comparison: Comparison, rows: [&Summary; 2]) -> Option<Decided> {
-        let (is_different, is_same) = match comparison.difference {
-            Difference::Different => (true, false),
-            Difference::Equivalent => (false, true),
-            Difference::Inconclusive => (false, false),
-        };
-        Decided::of(comparison, rows, is_different, is_same)
+        Decided::of(comparison, rows, |found| match found.difference {
+            Difference::Different => Decision::Yes,
+            Difference::Equivalent => Decision::No,
+            Difference::Inconclusive | Difference::InDoubt => Decision::Undecided,
+        })
     }
 
     fn of(
         comparison: Comparison,
         [case, base]: [&Summary; 2],
-        is_so: bool,
-        is_not_so: bool,
+        decide: impl FnOnce(&Comparison) -> Decision,
     ) -> Option<Decided> {
         let rows = [Named::of(case)?, Named::of(base)?];
-        let decision = match (is_so, is_not_so) {
-            _ if rows.iter().any(Named::is_doubtful) => Decision::Undecided,
-            (true, false) => Decision::Yes,
-            (false, true) => Decision::No,
-            _ => Decision::Undecided,
-        };
-        Some(Decided { decision, comparison, rows })
+        let comparison = comparison.judged([case, base]);
+        let decision = decide(&comparison);
+        Some(Decided { decision, comparison, rows, rivals: None })
     }
 
     /// The outcome.
@@ -146,9 +180,20 @@ impl Decided {
         &self.rows
     }
 
-    /// Whether a doubtful row leaves it undecided.
-    pub fn is_in_doubt(&self) -> bool {
-        self.rows.iter().any(Named::is_doubtful)
+    /// Why it is undecided; `None` if it is decided.
+    pub fn open(&self) -> Option<Open> {
+        let Comparison { difference, pairs, invocations, needs, .. } = self.comparison;
+        let repeats = match invocations {
+            0 | 1 => Repeats::Rounds(pairs),
+            several => Repeats::Invocations(several),
+        };
+        match (self.decision, difference, self.rivals) {
+            (Decision::Yes | Decision::No, ..) => None,
+            (_, Difference::InDoubt, _) => Some(Open::InDoubt),
+            (.., Some(Rivals { rows, needs })) => Some(Open::Rivals { repeats, rows, needs }),
+            _ if pairs == 0 => Some(Open::Apart),
+            _ => Some(Open::Wide(repeats, needs)),
+        }
     }
 }
 
@@ -280,9 +325,12 @@ pub(crate) fn lead<'a, 'r>(all: &[Contestant<'a, 'r>]) -> Option<(&'a Row<'r>, L
 fn told_apart(best: &Contestant, other: &Contestant, rivals: usize) -> Option<Decided> {
     let rounds = [&best.rounds, &other.rounds];
     let mut decided = is_faster_by([best.row, other.row], rounds, None)?;
-    let is_apart = rivals == 1 || is_apart(rounds, LEVEL / rivals as f64);
-    if decided.decision == Decision::Yes && !is_apart {
+    let level = LEVEL / rivals as f64;
+    if decided.decision == Decision::Yes && rivals > 1 && !is_apart(rounds, level) {
+        let of_invocations = TwoLevel::of_logs(&log_ratios(rounds[0], rounds[1]));
+        let needs = of_invocations.and_then(|ratios| ratios.needed(level));
         decided.decision = Decision::Undecided;
+        decided.rivals = Some(Rivals { rows: rivals, needs });
     }
     Some(decided)
 }

@@ -1,6 +1,6 @@
 //! How many operations in flight a device needs.
 
-use crate::decision::{Decision, Named, is_faster_by};
+use crate::decision::{Decision, Named, Open, is_faster_by};
 use crate::percentile::Percentile;
 use crate::row::{Row, fastest, grouped};
 use model::case::Case;
@@ -22,6 +22,9 @@ pub struct Depths {
     pub enough: Option<u32>,
     /// The depth with the highest rate.
     pub fastest: u32,
+    /// What the first comparison that leaves it undecided would take.
+    #[serde(skip)]
+    pub open: Option<Open>,
 }
 
 /// One depth.
@@ -76,18 +79,19 @@ fn of(rows: &[&Row]) -> Option<Depths> {
         return None;
     }
     let best = fastest(rows.iter().copied())?;
-    let is_more = |row: &Row| {
+    let asked = |row: &Row| {
         let rates = [best, row].map(|row| row.measured.rates());
-        let faster = is_faster_by([best, row], [&rates[0], &rates[1]], Some(INTEREST));
-        faster.map_or(Decision::Undecided, |faster| faster.decision())
+        is_faster_by([best, row], [&rates[0], &rates[1]], Some(INTEREST))
     };
+    let is_more = |row: &Row| asked(row).map_or(Decision::Undecided, |faster| faster.decision());
     let others = || rows.iter().filter(|row| !std::ptr::eq(**row, best));
     let enough = others().find(|row| is_more(row) == Decision::No).map(|row| depth_of(row));
     let is_needed = others().all(|row| is_more(row) == Decision::Yes);
     let fastest = depth_of(best);
     let depths: Vec<Depth> = rows.iter().filter_map(|row| depth(row)).collect();
     let enough = enough.filter(|depth| *depth < fastest).or(is_needed.then_some(fastest));
-    Some(Depths { depths, enough, fastest })
+    let open = others().find_map(|row| asked(row)?.open()).filter(|_| enough.is_none());
+    Some(Depths { depths, enough, fastest, open })
 }
 
 fn depth(row: &Row) -> Option<Depth> {

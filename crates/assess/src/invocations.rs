@@ -98,6 +98,17 @@ impl TwoLevel {
         }
     }
 
+    /// The least number of invocations with which a center this far from 0 has at most the
+    /// probability `level`, if further ones vary as these do. `None` if even [`NEEDED_MOST`] have
+    /// more.
+    pub(crate) fn needed(&self, level: f64) -> Option<usize> {
+        let of_one = MEDIAN_BY_MEAN * self.variance().sqrt();
+        (self.logs.len() + 1..=NEEDED_MOST).find(|n| {
+            let t = self.centre * (*n as f64).sqrt() / of_one;
+            student::two_sided(t, (n - 1) as f64) <= level
+        })
+    }
+
     /// Half the width of the 95 % interval, using t of the invocations' values.
     pub(crate) fn half_width(&self) -> f64 {
         student::quantile(LEVEL, self.freedom()) * self.error()
@@ -158,6 +169,8 @@ impl Spread {
 
 /// Fewer invocations than this do not show how much they vary (METHODOLOGY.md).
 pub const INVOCATIONS_LEAST: usize = 3;
+/// Nobody runs more invocations than this for an answer.
+const NEEDED_MOST: usize = 1_000;
 /// More rounds in an invocation than this are never advised.
 pub const ROUNDS_MOST: u32 = 20;
 

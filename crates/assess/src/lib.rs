@@ -87,7 +87,7 @@ pub use assessment::{Assessment, RunFinding, assess};
 pub use counted::rate;
 pub use course::is_steady;
 pub use ratio::Ratio;
-pub use records::compare;
+pub use records::{compare, compare_anyway};
 pub use stats::is_settled;
 pub use tally::Tally;
 pub use together::together;

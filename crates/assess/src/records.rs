@@ -115,11 +115,18 @@ pub struct LeftOut {
 /// Why a case is not compared that one record lacks.
 const ONLY_A: &str = "only A has it";
 const ONLY_B: &str = "only B has it";
+/// Why a case is not compared that measures different things in both.
+const APART: &str = "A and B differ (";
 
 impl LeftOut {
     /// Whether one record lacks it.
     pub fn is_alone(&self) -> bool {
         [ONLY_A, ONLY_B].contains(&self.reason.as_str())
+    }
+
+    /// Whether it measures different things in both: it can be compared anyway.
+    pub fn is_apart(&self) -> bool {
+        self.reason.starts_with(APART)
     }
 }
 
@@ -146,10 +153,21 @@ impl RecordComparison {
     }
 }
 
-/// Compares two records and lists the obstacles; the caller decides whether to compare anyway. The
-/// spread from run to run comes from `kept` records that began before the later of the two. They
-/// must have the same recipe, machine and storage.
+/// Compares two records. A case that measures different things in both is left out, and so named;
+/// in the two runs of a gate, it is what was asked about. The spread from run to run comes from
+/// `kept` records that began before the later of the two. They must have the same recipe, machine
+/// and storage.
 pub fn compare(a: Judged, b: Judged, kept: &[Record]) -> RecordComparison {
+    let is_asked_about = alternate(&a.header, &b.header);
+    compared(a, b, kept, is_asked_about)
+}
+
+/// The same, with the cases that measure different things.
+pub fn compare_anyway(a: Judged, b: Judged, kept: &[Record]) -> RecordComparison {
+    compared(a, b, kept, true)
+}
+
+fn compared(a: Judged, b: Judged, kept: &[Record], is_anyway: bool) -> RecordComparison {
     let earlier = figures(&earlier(&a.header, &b.header, kept));
     let (asked_a, asked_b) = (a.asked(), b.asked());
     // Both sides of a gate were asked the same: a case that only one of them could do has no other
@@ -158,9 +176,12 @@ pub fn compare(a: Judged, b: Judged, kept: &[Record]) -> RecordComparison {
         true => same(asked_a, asked_b),
         false => matches(asked_a, asked_b),
     };
+    let mut storages = Vec::new();
+    note_facts(&mut storages, &storage_facts(&a.header), &storage_facts(&b.header));
+    let uses_storage = |found: &Match| asked_a[found.a].case.cache().is_some();
     let mut obstacles = Vec::new();
-    if matches.iter().any(|found| asked_a[found.a].case.cache().is_some()) {
-        note_facts(&mut obstacles, &storage_facts(&a.header), &storage_facts(&b.header));
+    if matches.iter().any(uses_storage) {
+        obstacles.clone_from(&storages);
     }
     let mut others = Vec::new();
     note_facts(&mut others, &facts(&a.header), &facts(&b.header));
@@ -169,30 +190,38 @@ pub fn compare(a: Judged, b: Judged, kept: &[Record]) -> RecordComparison {
     let mut left_out = alone(asked_a, asked_b, &matches);
     let mut pairs = Vec::new();
     for found in &matches {
+        let (case_a, case_b) = (&asked_a[found.a], &asked_b[found.b]);
+        let mut against = if uses_storage(found) { storages.clone() } else { Vec::new() };
         for (axis, in_a, in_b) in &found.apart {
-            let may_be_asked = across(axis) == Across::Same;
-            let list = if may_be_asked { &mut others } else { &mut obstacles };
-            note(list, axis, in_a, in_b);
-        }
-        match pair(&a, &b, found, &earlier) {
-            Ok(pair) => {
-                let served = |case: &Summary| case.served_by.map_or("nothing", |by| by.name());
-                note(
-                    &mut obstacles,
-                    "served by",
-                    served(&asked_a[found.a]),
-                    served(&asked_b[found.b]),
-                );
-                pairs.push(pair);
+            if across(axis) == Across::Same {
+                note(&mut others, axis, in_a, in_b);
+            } else {
+                note(&mut obstacles, axis, in_a, in_b);
+                note(&mut against, axis, in_a, in_b);
             }
+        }
+        let pair = pair(&a, &b, found, &earlier);
+        if pair.is_ok() {
+            let [in_a, in_b] =
+                [case_a, case_b].map(|case| case.served_by.map_or("nothing", |by| by.name()));
+            note(&mut obstacles, "served by", in_a, in_b);
+            note(&mut against, "served by", in_a, in_b);
+        }
+        let pair = if is_anyway || against.is_empty() { pair } else { Err(apart_by(&against)) };
+        match pair {
+            Ok(pair) => pairs.push(pair),
             Err(reason) => left_out.push(LeftOut {
-                id: asked_a[found.a].id.clone(),
+                id: case_a.id.clone(),
                 reason,
-                is_broken: asked_a[found.a].verdict.stands() && fails(&asked_b[found.b]),
+                is_broken: case_a.verdict.stands() && fails(case_b),
             }),
         }
     }
     let is_same = a.header == b.header && a.assessment == b.assessment;
+    let pairs = match is_same {
+        true => pairs.into_iter().map(itself).collect(),
+        false => judged(corrected(pairs), [asked_a, asked_b]),
+    };
     RecordComparison {
         headers: [a.header, b.header],
         a: a.assessment,
@@ -200,9 +229,24 @@ pub fn compare(a: Judged, b: Judged, kept: &[Record]) -> RecordComparison {
         is_same,
         obstacles,
         others,
-        pairs: if is_same { pairs.into_iter().map(itself).collect() } else { corrected(pairs) },
+        pairs,
         left_out,
     }
+}
+
+/// Why a case is left out for these differences: `A and B differ (block 4KiB in A, 8KiB in B)`.
+fn apart_by(against: &[Apart]) -> String {
+    let each = against.iter().map(|Apart { what, a, b, .. }| format!("{what} {a} in A, {b} in B"));
+    format!("{APART}{})", each.collect::<Vec<_>>().join("; "))
+}
+
+/// Doubtful figures decide nothing, whatever their interval says.
+fn judged(pairs: Vec<Pair>, [asked_a, asked_b]: [&[Summary]; 2]) -> Vec<Pair> {
+    let judged = |pair: Pair| {
+        let comparison = pair.comparison.judged([&asked_b[pair.b], &asked_a[pair.a]]);
+        Pair { comparison, ..pair }
+    };
+    pairs.into_iter().map(judged).collect()
 }
 
 /// What differs between the surroundings of two runs: the machine, its setup, the storage, the

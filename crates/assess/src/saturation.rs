@@ -1,7 +1,7 @@
 //! The number of threads that saturate memory.
 
 use crate::ceiling::is_beyond_caches;
-use crate::decision::{Decision, Named, is_faster_by};
+use crate::decision::{Decided, Decision, Named, Open, is_faster_by};
 use crate::row::{Row, grouped};
 use model::case::{Isa, Kernel, MemoryWork, Pages};
 use schemars::JsonSchema;
@@ -32,6 +32,9 @@ pub struct Saturation {
     /// The compared rows.
     #[serde(skip)]
     pub rows: Vec<Named>,
+    /// What a comparison that leaves it undecided would take.
+    #[serde(skip)]
+    pub open: Option<Open>,
 }
 
 /// The smallest gain of more threads that counts (METHODOLOGY.md).
@@ -75,15 +78,14 @@ fn saturation(rows: &[&Row]) -> Option<Saturation> {
         most_threads: most.measured.case.threads(),
         highest: rows.iter().map(|row| row.throughput()).fold(0.0, f64::max),
         rows: rows.iter().filter_map(|row| Named::of(&row.summary)).collect(),
+        open: is_faster_than(fewer.last()?, most).and_then(|decided| decided.open()),
     })
 }
 
 /// Whether any row of `more`, with more threads, is faster than `row`; *no* if none is.
 fn give_more(row: &Row, more: &[&Row]) -> Decision {
-    let rates = row.measured.rates();
     let gives_more = |other: &&Row| {
-        let others = other.measured.rates();
-        let decided = is_faster_by([other, row], [&others, &rates], Some(INTEREST));
+        let decided = is_faster_than(row, other);
         decided.map_or(Decision::Undecided, |decided| decided.decision())
     };
     let all: Vec<Decision> = more.iter().map(gives_more).collect();
@@ -94,4 +96,10 @@ fn give_more(row: &Row, more: &[&Row]) -> Decision {
     } else {
         Decision::No
     }
+}
+
+/// Whether `other` is faster than `row`.
+fn is_faster_than(row: &Row, other: &Row) -> Option<Decided> {
+    let [rates, others] = [row, other].map(|row| row.measured.rates());
+    is_faster_by([other, row], [&others, &rates], Some(INTEREST))
 }

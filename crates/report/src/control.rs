@@ -39,7 +39,7 @@ fn outcome(found: &Comparison) -> String {
     match found.difference {
         Difference::Equivalent => format!("{ratio}, the same"),
         Difference::Different => format!("{ratio}, different where nothing is{may}"),
-        Difference::Inconclusive => format!("{ratio}, inconclusive{may}"),
+        Difference::Inconclusive | Difference::InDoubt => format!("{ratio}, inconclusive{may}"),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::style::{Paint, Style};
 use crate::words::{NONE, count, difference, difference_paint, listed, per_second, times};
 use crate::words::{sentence, times_interval};
 use assess::Assessment;
-use assess::decision::{Decided, Decision};
+use assess::decision::{Decided, Decision, Open};
 use assess::finding::Verdict;
 use assess::invocations::{INVOCATIONS_LEAST, RUNS_LEAST};
 use assess::records::{Apart, Basis, LeftOut, Pair, RecordComparison};
@@ -172,7 +172,19 @@ pub(crate) fn closing(versus: &RecordComparison) -> String {
     if versus.pairs.is_empty() {
         return "No case can be compared.".to_string();
     }
-    format!("{} {} {}", verdicts(versus, &names(versus)), basis(versus), controls(versus))
+    let said = [verdicts(versus, &names(versus)), basis(versus), controls(versus)];
+    said.into_iter().chain(apart_too(versus)).collect::<Vec<_>>().join(" ")
+}
+
+/// How to compare the cases that measure different things too.
+fn apart_too(versus: &RecordComparison) -> Option<String> {
+    let apart = versus.left_out.iter().filter(|case| case.is_apart()).count();
+    let what = match apart {
+        0 => return None,
+        1 => "a case that measures",
+        _ => "cases that measure",
+    };
+    Some(format!("With --anyway, it also compares {what} different things in A and B."))
 }
 
 /// The basis of the comparison, and its blind spots.
@@ -263,7 +275,7 @@ fn verdicts(versus: &RecordComparison, names: &Labels) -> String {
 /// Why cases are undecided: `: 2 have a doubtful figure (?), 1 takes up to 24 invocations`.
 fn reasons(open: &[&Asked]) -> String {
     let (doubtful, wide): (Vec<&Asked>, Vec<&Asked>) =
-        open.iter().partition(|one| one.decided.is_in_doubt());
+        open.iter().partition(|one| one.decided.open() == Some(Open::InDoubt));
     let verb = |number: usize, one: &'static str, many| if number == 1 { one } else { many };
     let doubts = (!doubtful.is_empty()).then(|| {
         let has = verb(doubtful.len(), "has", "have");

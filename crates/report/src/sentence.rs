@@ -1,9 +1,9 @@
 //! The sentences of a conclusion. Each knows the rows it names, so that a paragraph can add the
 //! doubts about them. Conclusions need a decision from [`assess::decision`].
 
-use crate::words::{count, listed, times, times_interval};
+use crate::words::{NEEDS_MOST, count, listed, times, times_interval};
 use crate::writes::said_rate;
-use assess::decision::{Decided, Decision, Lead, Named, Rated};
+use assess::decision::{Decided, Decision, Lead, Named, Open, Rated, Repeats};
 use assess::ratio::Ratio;
 use assess::summary::Summary;
 use model::units;
@@ -11,31 +11,65 @@ use model::units;
 /// A sentence, with the rows it names.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sentence {
-    text: String,
+    said: Said,
     rows: Vec<Named>,
 }
 
+#[derive(Debug, Clone, PartialEq)]
+enum Said {
+    Text(String),
+    /// A question that is undecided, and what it takes to decide it.
+    Open(Question),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Question {
+    asks: String,
+    takes: String,
+}
+
 impl Sentence {
-    /// A conclusion: `say` puts the words for the decision into a sentence. There are words for
-    /// yes, for no, and for an open question, which the reason follows.
+    /// A conclusion: `say` puts yes or no into a sentence. If it is undecided, only the question
+    /// that it `asks` is named, such as `whether its p99 is longer`, with what would decide it.
     pub(crate) fn decided(
         decided: &Decided,
-        [yes, no, open]: [&str; 3],
-        say: impl FnOnce(&str) -> String,
+        asks: &str,
+        say: impl FnOnce(bool) -> String,
     ) -> Sentence {
-        let words = match decided.decision() {
-            Decision::Yes => yes.to_string(),
-            Decision::No => no.to_string(),
-            Decision::Undecided => format!("{open} ({})", why_open(decided)),
-        };
-        Sentence { text: say(&words), rows: decided.rows().to_vec() }
+        let rows = decided.rows().to_vec();
+        match decided.decision() {
+            Decision::Undecided => Sentence::open(asks, takes(decided.open()), &rows),
+            decision => Sentence { said: Said::Text(say(decision == Decision::Yes)), rows },
+        }
+    }
+
+    /// An undecided question, and what it takes to decide it.
+    pub(crate) fn open<'a>(
+        asks: &str,
+        takes: impl Into<String>,
+        rows: impl IntoIterator<Item = &'a Named>,
+    ) -> Sentence {
+        let question = Question { asks: asks.to_string(), takes: takes.into() };
+        Sentence { said: Said::Open(question), rows: rows.into_iter().cloned().collect() }
+    }
+
+    /// Whether it only names an undecided question.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.said, Said::Open(_))
     }
 
     /// One sentence of several: `start`, then their texts as clauses, which have no final period.
     pub(crate) fn of_clauses(start: &str, clauses: &[Sentence]) -> Sentence {
-        let texts: Vec<&str> = clauses.iter().map(|clause| clause.text.as_str()).collect();
-        let rows = clauses.iter().flat_map(|clause| clause.rows.iter().cloned());
-        Sentence { text: format!("{start}{}.", texts.join("; ")), rows: rows.collect() }
+        let texts: Vec<&str> = clauses.iter().filter_map(Sentence::text).collect();
+        let rows = clauses.iter().flat_map(|clause| clause.rows.iter());
+        Sentence::figures(format!("{start}{}.", texts.join("; ")), rows)
+    }
+
+    fn text(&self) -> Option<&str> {
+        match &self.said {
+            Said::Text(text) => Some(text),
+            Said::Open(_) => None,
+        }
     }
 
     /// The fastest row with its rate, and the rows that cannot be told apart from it: `Fastest
@@ -55,12 +89,12 @@ impl Sentence {
     /// A conclusion about which row is the fastest, in the words of `text`.
     pub(crate) fn led(lead: &Lead, text: String) -> Sentence {
         let best = std::iter::once(&lead.best().row);
-        Sentence { text, rows: best.chain(lead.alike()).cloned().collect() }
+        Sentence::figures(text, best.chain(lead.alike()))
     }
 
     /// Figures of rows, without a conclusion.
     pub(crate) fn figures<'a>(text: String, rows: impl IntoIterator<Item = &'a Named>) -> Sentence {
-        Sentence { text, rows: rows.into_iter().cloned().collect() }
+        Sentence { said: Said::Text(text), rows: rows.into_iter().cloned().collect() }
     }
 
     /// Figures of the rows with these summaries, none of which may be void.
@@ -68,12 +102,13 @@ impl Sentence {
         text: String,
         rows: impl IntoIterator<Item = &'a Summary>,
     ) -> Sentence {
-        Sentence { text, rows: rows.into_iter().filter_map(Named::of).collect() }
+        let rows: Vec<Named> = rows.into_iter().filter_map(Named::of).collect();
+        Sentence::figures(text, &rows)
     }
 
     /// A sentence that names no row.
     pub(crate) fn plain(text: impl Into<String>) -> Sentence {
-        Sentence { text: text.into(), rows: Vec::new() }
+        Sentence::figures(text.into(), [])
     }
 }
 
@@ -85,7 +120,8 @@ pub(crate) fn missing(text: &str) -> Paragraphs {
     vec![vec![Sentence::plain(text)]]
 }
 
-/// A paragraph of sentences, followed by the doubts about the rows they name.
+/// A paragraph of sentences, followed by the doubts about the rows they name. All that is undecided
+/// is one sentence, in the place of the first such question.
 pub(crate) fn paragraph(sentences: &[Sentence], name: &dyn Fn(&str) -> String) -> String {
     let mut doubtful: Vec<&Named> = Vec::new();
     for row in sentences.iter().flat_map(|sentence| &sentence.rows) {
@@ -93,7 +129,11 @@ pub(crate) fn paragraph(sentences: &[Sentence], name: &dyn Fn(&str) -> String) -
             doubtful.push(row);
         }
     }
-    let texts = sentences.iter().map(|sentence| sentence.text.clone());
+    let first_open = sentences.iter().find(|sentence| sentence.is_open());
+    let texts = sentences.iter().filter_map(|sentence| match sentence.text() {
+        Some(text) => Some(text.to_string()),
+        None => first_open.filter(|first| std::ptr::eq(*first, sentence)).map(|_| open(sentences)),
+    });
     let doubts = (!doubtful.is_empty()).then(|| {
         let each: Vec<String> = doubtful.iter().map(|row| doubt(row, name)).collect();
         format!("Doubtful: {}.", each.join("; "))
@@ -110,15 +150,55 @@ fn doubt(row: &Named, name: &dyn Fn(&str) -> String) -> String {
     format!("{} ({})", name(&row.id), codes.join(", "))
 }
 
-/// Why a question is open.
-fn why_open(decided: &Decided) -> &'static str {
-    if decided.is_in_doubt() {
-        "a figure is doubtful"
-    } else if decided.comparison().low.is_none() {
-        "too few rounds for an interval"
-    } else {
-        "the interval is too wide"
+/// What is undecided: `Undecided: whether it is faster; whether its p99 is longer (takes about 12
+/// invocations).` Questions that take the same are named together.
+fn open(sentences: &[Sentence]) -> String {
+    let questions: Vec<&Question> = sentences
+        .iter()
+        .filter_map(|sentence| match &sentence.said {
+            Said::Open(question) => Some(question),
+            Said::Text(_) => None,
+        })
+        .collect();
+    let of_same = questions.chunk_by(|one, next| one.takes == next.takes);
+    let said = of_same.map(|chunk| {
+        let asks: Vec<&str> = chunk.iter().map(|question| question.asks.as_str()).collect();
+        format!("{} ({})", asks.join("; "), chunk[0].takes)
+    });
+    format!("Undecided: {}.", said.collect::<Vec<_>>().join("; "))
+}
+
+/// What an open question takes: `takes about 12 invocations`.
+pub(crate) fn takes(open: Option<Open>) -> String {
+    match open {
+        None | Some(Open::Wide(Repeats::Rounds(_), None)) => "takes more rounds".to_string(),
+        Some(Open::InDoubt) => "takes sound figures".to_string(),
+        Some(Open::Apart) => "no round measured both".to_string(),
+        Some(Open::Wide(Repeats::Invocations(_), None)) => "takes more invocations".to_string(),
+        Some(Open::Wide(_, Some(needs))) if needs > NEEDS_MOST => {
+            "takes a quieter machine".to_string()
+        }
+        Some(Open::Wide(Repeats::Rounds(_), Some(needs))) => format!("takes about {needs} rounds"),
+        Some(Open::Wide(Repeats::Invocations(_), Some(needs))) => {
+            format!("takes about {needs} invocations")
+        }
+        Some(Open::Rivals { repeats, rows, needs }) => {
+            format!("{} too few to compare {} rows{}", are(repeats), rows + 1, would_do(needs))
+        }
     }
+}
+
+/// `3 invocations are`.
+fn are(repeats: Repeats) -> String {
+    let (number, said) = match repeats {
+        Repeats::Rounds(rounds) => (rounds, count(rounds, "round")),
+        Repeats::Invocations(invocations) => (invocations, count(invocations, "invocation")),
+    };
+    format!("{said} {}", if number == 1 { "is" } else { "are" })
+}
+
+fn would_do(needs: Option<usize>) -> String {
+    needs.map_or(String::new(), |needs| format!(", about {needs} would do"))
 }
 
 /// A ratio with its interval: `1.31× (1.25-1.38)`.
@@ -141,12 +221,76 @@ pub(crate) fn beside_lead(lead: &Lead, name: &dyn Fn(&str) -> String) -> String 
     if lead.best().row.is_doubtful() {
         return format!(", the highest but doubtful, so the fastest is undecided{left_out}");
     }
-    let alike: Vec<String> = lead.alike().iter().map(|row| name(&row.id)).collect();
-    let alike = match (lead.decision(), alike.len()) {
+    let others = lead.against().iter().filter(|decided| decided.decision() != Decision::Yes);
+    let (of_many, alike): (Vec<&Decided>, Vec<&Decided>) =
+        others.partition(|decided| matches!(decided.open(), Some(Open::Rivals { .. })));
+    let names: Vec<String> = alike.iter().map(|decided| name(&decided.rows()[1].id)).collect();
+    let alike = match (lead.decision(), names.len()) {
         (Decision::Yes, _) | (_, 0) => String::new(),
-        (Decision::No, 1..=NAMED_MOST) => format!(", no faster than {}", listed(&alike)),
-        (_, 1..=NAMED_MOST) => format!(", not told apart from {}", listed(&alike)),
+        (Decision::No, 1..=NAMED_MOST) => format!(", no faster than {}", listed(&names)),
+        (_, 1..=NAMED_MOST) => format!(", not told apart from {}", listed(&names)),
         (_, many) => format!(", not told apart from {many} of the {} others", lead.of_rows() - 1),
     };
-    format!("{alike}{left_out}")
+    let of_many: Vec<Open> = of_many.iter().filter_map(|decided| decided.open()).collect();
+    format!("{alike}{}{left_out}", too_few(&of_many))
+}
+
+/// `, and 3 invocations are too few to tell it from 15 others, about 4 would do`: they tell two
+/// such rows apart, but not the best of many from each.
+fn too_few(of_many: &[Open]) -> String {
+    let all = of_many.iter().filter_map(|open| match open {
+        Open::Rivals { repeats, needs, .. } => Some((*repeats, *needs)),
+        Open::InDoubt | Open::Apart | Open::Wide(..) => None,
+    });
+    let all: Vec<(Repeats, Option<usize>)> = all.collect();
+    let Some((repeats, _)) = all.first() else { return String::new() };
+    // A single one whose number is unknown leaves it unknown.
+    let most = all.iter().map(|(_, needs)| *needs).collect::<Option<Vec<usize>>>();
+    let most = most.and_then(|needs| needs.into_iter().max());
+    let others = count(all.len(), "other");
+    format!(", and {} too few to tell it from {others}{}", are(*repeats), would_do(most))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_open_says_what_it_takes() {
+        let (rounds, three) = (Repeats::Rounds(10), Repeats::Invocations(3));
+        let of_many = |repeats, needs| Open::Rivals { repeats, rows: 15, needs };
+        for (open, expected) in [
+            (Open::InDoubt, "takes sound figures"),
+            (Open::Wide(rounds, Some(21)), "takes about 21 rounds"),
+            (Open::Wide(three, Some(12)), "takes about 12 invocations"),
+            (Open::Wide(three, Some(20_000)), "takes a quieter machine"),
+            (
+                of_many(three, Some(4)),
+                "3 invocations are too few to compare 16 rows, about 4 would do",
+            ),
+            (of_many(rounds, None), "10 rounds are too few to compare 16 rows"),
+        ] {
+            assert_eq!(takes(Some(open)), expected);
+        }
+        let said = too_few(&[of_many(three, Some(4)), of_many(three, Some(6))]);
+        let expected = ", and 3 invocations are too few to tell it from 2 others, about 6 would do";
+        assert_eq!(said, expected);
+        assert_eq!(too_few(&[]), "");
+    }
+
+    /// Questions that take the same are one clause, in the place of the first.
+    #[test]
+    fn all_that_is_undecided_is_one_line() {
+        let open = |asks: &str, takes: &str| Sentence::open(asks, takes, []);
+        let all = [
+            Sentence::plain("First."),
+            open("whether a", "takes sound figures"),
+            Sentence::plain("Then."),
+            open("whether b", "takes sound figures"),
+            open("whether c", "takes about 12 rounds"),
+        ];
+        let expected = "First. Undecided: whether a; whether b (takes sound figures); whether c \
+                        (takes about 12 rounds). Then.";
+        assert_eq!(paragraph(&all, &str::to_string), expected);
+    }
 }

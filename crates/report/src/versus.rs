@@ -8,8 +8,7 @@ use crate::style::{Paint, Style};
 use crate::words::{NONE, count, difference, difference_paint, listed, times, times_interval};
 use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
-use assess::decision::{Decided, Decision};
-use assess::finding::Verdict;
+use assess::decision::{Decided, Decision, Open};
 use assess::ratio::Ratio;
 use assess::summary::Summary;
 use model::case::Engine;
@@ -32,7 +31,7 @@ pub(crate) fn list(assessment: &Assessment, labels: &Labels, style: &Style) -> S
 
 /// The listed comparisons.
 pub(crate) fn grid(assessment: &Assessment, labels: &Labels) -> Grid {
-    let (comparisons, label) = (&assessment.comparisons, self::labels(assessment, labels));
+    let (comparisons, label) = (&assessment.comparisons, self::label(labels));
     let is_listed = |found: &&Comparison| {
         comparisons.len() <= LISTED_MAX || found.difference == Difference::Different
     };
@@ -60,10 +59,8 @@ pub(crate) fn unlisted(comparisons: &[Comparison]) -> Option<String> {
         let count = comparisons.iter().filter(|found| found.difference == difference).count();
         (count > 0).then(|| format!("{count} {difference}"))
     };
-    let others: Vec<String> = [Difference::Equivalent, Difference::Inconclusive]
-        .into_iter()
-        .filter_map(counted)
-        .collect();
+    let unlisted = [Difference::Equivalent, Difference::Inconclusive, Difference::InDoubt];
+    let others: Vec<String> = unlisted.into_iter().filter_map(counted).collect();
     (!others.is_empty()).then(|| format!("and {}", listed(&others)))
 }
 
@@ -72,19 +69,9 @@ fn apart(found: &Comparison, labels: &Labels) -> Apart {
     Apart::of(&labels.words(&found.case), &labels.words(&found.base))
 }
 
-/// The label of a comparison: `mmap vs pread, cold (in doubt)` if a row is doubtful.
-pub(crate) fn labels<'a>(
-    assessment: &'a Assessment,
-    labels: &'a Labels,
-) -> impl Fn(&Comparison) -> String + 'a {
-    let cases = by_id(assessment);
-    move |found| format!("{}{}", apart(found, labels), doubt(found, &cases))
-}
-
-/// ` (in doubt)` if a row of a comparison is doubtful.
-fn doubt(found: &Comparison, cases: &HashMap<&str, &Summary>) -> &'static str {
-    let mut rows = [&found.case, &found.base].into_iter().filter_map(|id| cases.get(id.as_str()));
-    if rows.any(|row| row.verdict != Verdict::Sound) { " (in doubt)" } else { "" }
+/// The label of a comparison: `mmap vs pread, cold`.
+pub(crate) fn label(labels: &Labels) -> impl Fn(&Comparison) -> String {
+    move |found| apart(found, labels).to_string()
 }
 
 /// An index of the cases, because there can be thousands of lookups.
@@ -144,7 +131,8 @@ fn asked(assessment: &Assessment) -> Vec<Decided> {
 /// figures.`
 fn counted(all: &[Decided]) -> String {
     let number = |decision: Decision| all.iter().filter(|d| d.decision() == decision).count();
-    let in_doubt = all.iter().filter(|decided| decided.is_in_doubt()).count();
+    let is_in_doubt = |decided: &&Decided| decided.open() == Some(Open::InDoubt);
+    let in_doubt = all.iter().filter(is_in_doubt).count();
     let doubts = match in_doubt {
         0 => String::new(),
         doubts => format!(", {doubts} of them for doubtful figures"),

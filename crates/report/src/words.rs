@@ -159,7 +159,7 @@ pub(crate) fn difference(found: &Comparison) -> String {
 }
 
 /// Nobody runs more rounds or invocations than this, so the exact number is useless.
-const NEEDS_MOST: usize = 1_000;
+pub(crate) const NEEDS_MOST: usize = 1_000;
 
 fn about(needs: usize) -> String {
     if needs > NEEDS_MOST { format!("> {NEEDS_MOST}") } else { format!("≈ {needs}") }
@@ -169,6 +169,7 @@ fn about(needs: usize) -> String {
 pub(crate) fn difference_paint(difference: Difference) -> Paint {
     match difference {
         Difference::Different => Paint::Plain,
+        Difference::InDoubt => Paint::Doubt,
         Difference::Equivalent | Difference::Inconclusive => Paint::Faint,
     }
 }

@@ -75,14 +75,14 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
         let words = ["run", "--quiet", "--json", "--record", &record, &recipe, &directory];
         stage.ioassay(&[&words[..], extent.pick(&[], &SMALL)].concat())?;
     }
-    let text = circumstances(root, &stage, &paths[0])? + &tally(&stage, &paths, extent)?.text();
+    let text = circumstances(root, &stage, &paths[0])? + &tally(&stage, &paths)?.text();
     println!("{text}");
     generated::put(&root.join(DOCUMENT), PART, &text, extent.purpose())
 }
 
 /// Compares consecutive records twice: for a user who has only these two, and for a user who has
 /// also kept all earlier ones. A comparison finds the other records in the folder of its two.
-fn tally(stage: &Stage, paths: &[PathBuf], extent: Extent) -> Result<Tally> {
+fn tally(stage: &Stage, paths: &[PathBuf]) -> Result<Tally> {
     let mut tally = Tally::default();
     let [alone, among] = ["alone", "among"].map(|name| stage.path(name));
     fs::create_dir(&alone)?;
@@ -92,9 +92,7 @@ fn tally(stage: &Stage, paths: &[PathBuf], extent: Extent) -> Result<Tally> {
             fs::copy(from, to).with_context(|| format!("copying {}", from.display()))?;
         }
         let [one, other] = copies.each_ref().map(|path| text(path));
-        // Beside the other smoke forms, caches may serve more of one record than of the other.
-        let options = extent.pick(&[][..], &["--anyway"]);
-        let printed = stage.ioassay(&[&["compare", "--json", &one, &other], options].concat())?;
+        let printed = stage.ioassay(&["compare", "--json", &one, &other])?;
         Ok::<Value, anyhow::Error>(serde_json::from_str(&printed)?)
     };
     for (index, pair) in paths.windows(2).enumerate() {

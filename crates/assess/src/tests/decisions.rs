@@ -3,7 +3,7 @@
 use super::noise::normal;
 use super::*;
 use crate::comparison::{Comparison, Difference};
-use crate::decision::{Decided, Decision, Lead, Named};
+use crate::decision::{Decided, Decision, Lead, Named, Open, Repeats};
 use crate::finding::{Code, Verdict};
 use crate::summary::{ServedBy, Summary};
 use model::random::Rng;
@@ -74,11 +74,42 @@ fn a_doubt_on_either_row_decides_nothing_and_a_void_row_is_not_named() {
         rows[doubtful].verdict = Verdict::Doubtful;
         let decided = Decided::is_faster(found.clone(), [&rows[0], &rows[1]]).expect("both stand");
         assert_eq!(decided.decision(), Decision::Undecided);
-        assert!(decided.rows()[doubtful].is_doubtful() && decided.is_in_doubt());
+        assert!(decided.rows()[doubtful].is_doubtful());
+        assert_eq!(decided.open(), Some(Open::InDoubt));
+        assert_eq!(decided.comparison().difference, Difference::InDoubt);
         rows[doubtful].verdict = Verdict::Void;
         assert_eq!(Decided::is_faster(found.clone(), [&rows[0], &rows[1]]), None);
         assert_eq!(Named::of(&rows[doubtful]), None);
     }
+}
+
+/// A record of the same reads by pread and by mmap, which takes a third longer.
+fn two_engines() -> Record {
+    let mut record = flawless(work(Cache::Warm));
+    let mmap = ReadWork { engine: Engine::Mmap, ..work(Cache::Warm) };
+    add(&mut record, file_case(mmap), Role::Asked, FILE, 1.33, 0);
+    record
+}
+
+/// The table of comparisons and the sentences about them ask one question once.
+#[test]
+fn a_doubtful_figure_leaves_the_comparison_of_the_table_in_doubt_too() {
+    let check = |record: &Record, expected: Difference| {
+        let assessment = assess(record);
+        let [found] = &assessment.comparisons[..] else { panic!("{:#?}", assessment.comparisons) };
+        assert_eq!((found.difference, found.needs), (expected, None));
+        let of = |id: &String| assessment.cases.iter().find(|case| case.id == *id);
+        let rows = [&found.case, &found.base].map(|id| of(id).expect("it is a row"));
+        let decided = Decided::differs(found.clone(), rows).expect("both stand");
+        let is_decided = decided.decision() != Decision::Undecided;
+        assert_eq!(is_decided, expected == Difference::Different);
+    };
+    let mut record = two_engines();
+    check(&record, Difference::Different);
+    for trial in record.trials.iter_mut().filter(|trial| trial.case == 1) {
+        trial.evidence.throttled_ns = Some(300_000_000);
+    }
+    check(&record, Difference::InDoubt);
 }
 
 /// Ten rounds of warm reads, with one case per entry of `factors`, that many times as fast. Every
@@ -135,6 +166,41 @@ fn the_fastest_is_told_apart_from_what_is_slower() {
     assert_eq!((two.decision(), two.alike().len()), (Decision::No, 1));
     let open = contest(&mut rng, &[1.0, 1.5, 1.52], 0.05);
     assert_eq!((open.decision(), open.alike().len()), (Decision::Undecided, 1));
+}
+
+/// Three invocations whose medians of the ratio differ by a few percent show that one row is faster
+/// than another, but not that it is the fastest of many.
+#[test]
+fn too_few_invocations_for_many_rows_are_named() {
+    let of = |rivals: u32| {
+        let mut record = flawless(work(Cache::Warm));
+        record.trials.clear();
+        record.header.plan.cases.clear();
+        for depth in 1..=rivals + 1 {
+            let io = Io { depth, ..work(Cache::Warm).io };
+            let case = file_case(ReadWork { io, engine: Engine::Uring, ..work(Cache::Warm) });
+            add(&mut record, case, Role::Asked, FILE, if depth == 1 { 1.0 } else { 1.8 }, 0);
+        }
+        records::deal(&mut record, 3);
+        for trial in record.trials.iter_mut().filter(|trial| trial.case > 0) {
+            let slow = [0.95, 1.0, 1.06][trial.invocation as usize];
+            for span in &mut sample(trial).spans {
+                let ns = (span.end_ns - span.start_ns) as f64 * slow;
+                span.end_ns = span.start_ns + ns as u64;
+            }
+        }
+        assess(&record).fastest.remove(0).1
+    };
+    assert_eq!(of(1).decision(), Decision::Yes);
+    let many = of(15);
+    assert_eq!((many.decision(), many.alike().len()), (Decision::Undecided, 15));
+    for decided in many.against() {
+        let Some(Open::Rivals { repeats, rows, needs }) = decided.open() else {
+            panic!("{decided:#?}")
+        };
+        assert_eq!((repeats, rows), (Repeats::Invocations(3), 15));
+        assert!(needs.is_some_and(|needs| (4..10).contains(&needs)), "{needs:?}");
+    }
 }
 
 #[test]

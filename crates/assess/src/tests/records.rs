@@ -30,7 +30,7 @@ pub(super) fn record(slowness: f64) -> Record {
 }
 
 /// Splits the rounds into `invocations`.
-fn deal(record: &mut Record, invocations: u32) {
+pub(super) fn deal(record: &mut Record, invocations: u32) {
     record.header.plan.invocations = invocations;
     let dealt = record.header.plan.rounds_by_invocation().collect::<Vec<_>>();
     let of = |round: u32| dealt.iter().position(|rounds| rounds.contains(&round));
@@ -150,6 +150,54 @@ fn what_decides_a_figure_stands_against_comparing() {
     let versus = compare(&one, &other, &[]);
     let found: Vec<&str> = versus.obstacles.iter().map(|apart| apart.what.as_str()).collect();
     assert_eq!(found, ["served by"], "{:#?}", versus.obstacles);
+    // What can be compared is, and what cannot is named.
+    assert_eq!(differences(&versus), [Difference::Equivalent]);
+    let [left] = &versus.left_out[..] else { panic!("{:#?}", versus.left_out) };
+    let expected = "A and B differ (served by device in A, page-cache in B)";
+    assert_eq!((left.reason.as_str(), &left.id), (expected, &versus.a.cases[1].id));
+    assert!(left.is_apart() && !left.is_alone() && !left.is_broken);
+    let [one, other] = [one, other].map(Judged::of);
+    assert_eq!(crate::compare_anyway(one, other, &[]).pairs.len(), 2);
+}
+
+/// A case of another block, and all files of another file system, are left out; the rest is
+/// compared.
+#[test]
+fn what_differs_leaves_out_only_the_cases_that_it_concerns() {
+    let with_memory = |change: &dyn Fn(&mut Record)| {
+        let mut record = record(1.0);
+        record.header.plan.cases[2].role = Role::Asked;
+        change(&mut record);
+        record
+    };
+    let check = |change: &dyn Fn(&mut Record), pairs: usize, reasons: &[&str]| {
+        let versus = compare(&with_memory(&|_| {}), &with_memory(change), &[]);
+        assert_eq!(versus.pairs.len(), pairs, "{:#?}", versus.left_out);
+        let found: Vec<&str> = versus.left_out.iter().map(|left| left.reason.as_str()).collect();
+        assert_eq!(found, reasons);
+    };
+    check(
+        &|other| file(other, 0).io.block = 4096,
+        2,
+        &["A and B differ (block 1MiB in A, 4KiB in B)"],
+    );
+    check(
+        &|other| other.header.storage.as_mut().expect("it has one").file_system = "xfs".into(),
+        1,
+        &["A and B differ (file system ext4 in A, xfs in B)"; 2],
+    );
+}
+
+/// A doubtful figure decides nothing, in the table as in the sentence.
+#[test]
+fn a_doubtful_figure_of_either_record_leaves_the_pair_in_doubt() {
+    let mut other = record(1.25);
+    for trial in other.trials.iter_mut().filter(|trial| trial.case == 0) {
+        trial.evidence.throttled_ns = Some(300_000_000);
+    }
+    let versus = compare(&record(1.0), &other, &[]);
+    assert_eq!(differences(&versus), [Difference::InDoubt, Difference::Different]);
+    assert!(versus.pairs[0].p.is_some_and(|p| p < 1e-4));
 }
 
 #[test]
@@ -319,7 +367,10 @@ fn many_comparisons_keep_one_level() {
     for record in [&mut a, &mut b] {
         record.trials.retain(|trial| trial.invocation < 2);
     }
-    assert_eq!(differences(&compare(&a, &b, &[])), [Difference::Inconclusive; 16]);
+    // Two invocations make a figure doubtful, and give no interval.
+    let versus = compare(&a, &b, &[]);
+    assert_eq!(differences(&versus), [Difference::InDoubt; 16]);
+    assert!(versus.pairs.iter().all(|pair| pair.comparison.low.is_none()));
 }
 
 /// The other differences between a record and a changed one: the property and both values.

@@ -9,6 +9,7 @@ use anyhow::{Result, bail};
 use assess::gate::{Gate, Outcome, gate};
 use assess::records::{Judged, LeftOut, RecordComparison};
 use model::printable::printable;
+use model::record::Record;
 use report::Style;
 use std::path::{Path, PathBuf};
 
@@ -21,18 +22,18 @@ const OPEN: u8 = 3;
 /// Compares two records. Without a limit, the exit status is 0 whatever the result.
 ///
 /// # Errors
-/// If one is not a record, they measure different things without `--anyway`, or they have
-/// nothing to compare.
+/// If one is not a record, or they have nothing to compare; without `--anyway`, because each case
+/// measures different things.
 pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
     if !args.more.is_empty() {
         return compare_many(args, style);
     }
-    let versus = read([&args.a, &args.b])?;
+    let how = if args.anyway { assess::compare_anyway } else { assess::compare };
+    let versus = read([&args.a, &args.b], how)?;
     let paths = [&args.a, &args.b].map(|path| shown(path));
     let [path_a, path_b] = paths.each_ref().map(String::as_str);
-    // Two directories of a gate may well be on two disks: that is the question.
     let is_question = versus.is_paired() && !args.fail_if.is_empty();
-    if !args.anyway && !is_question && !versus.obstacles.is_empty() {
+    if versus.pairs.is_empty() && versus.left_out.iter().any(LeftOut::is_apart) {
         let obstacles = report::obstacles(&versus.obstacles).join("\n  ");
         bail!(
             "'{path_a}' (A) and '{path_b}' (B) measure different things; to compare them anyway, \
@@ -106,23 +107,30 @@ pub(super) fn say_gate(
     say(text.trim_end())
 }
 
+/// How two judged records are compared, with the kept ones.
+pub(super) type Compare = fn(Judged, Judged, &[Record]) -> RecordComparison;
+
 /// The comparison of two records.
 ///
 /// # Errors
 /// If one is not a record.
-pub(super) fn read([a, b]: [&Path; 2]) -> Result<RecordComparison> {
+pub(super) fn read([a, b]: [&Path; 2], how: Compare) -> Result<RecordComparison> {
     // Each record is judged and dropped before the next is read.
-    against(Judged::of(store::read(a)?), [a, b])
+    against(Judged::of(store::read(a)?), [a, b], how)
 }
 
 /// The comparison of a record that was read with that at the second path.
 ///
 /// # Errors
 /// If that is not a record.
-pub(super) fn against(judged: Judged, [a, b]: [&Path; 2]) -> Result<RecordComparison> {
+pub(super) fn against(
+    judged: Judged,
+    [a, b]: [&Path; 2],
+    how: Compare,
+) -> Result<RecordComparison> {
     let other = Judged::of(store::read(b)?);
     let kept = store::kept(&folders([a, b]), &other.header().plan.recipe);
-    Ok(assess::compare(judged, other, &kept))
+    Ok(how(judged, other, &kept))
 }
 
 /// Refuses what no gate can judge: one record twice, the two of a gate in reverse, and two that

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use assess::earlier::earlier;
 use assess::gate::{Watched, gate};
 use assess::invocations::{INVOCATIONS_LEAST, RUNS_LEAST};
-use assess::records::{Apart, Judged, LeftOut, RecordComparison};
+use assess::records::{Judged, LeftOut, RecordComparison};
 use model::case::OWN_PEER;
 use model::plan::Role;
 use model::printable::printable;
@@ -59,7 +59,8 @@ pub fn execute(args: &GateArgs, style: &Style) -> Result<u8> {
             return Ok(DONE);
         };
         let paths = kept.each_ref().map(Store::path);
-        let status = compare::read(paths).and_then(|versus| judge(args, &versus, paths, style));
+        let status = compare::read(paths, assess::compare)
+            .and_then(|versus| judge(args, &versus, paths, style));
         // Whatever the outcome, the records exist.
         for (side, store) in ["A", "B"].iter().zip(&kept) {
             if store.is_kept() && !args.quiet {
@@ -120,8 +121,8 @@ fn against_record(
     let output = output_of(args);
     let Some(kept) = keep(question, None, &output, stop)? else { return Ok(DONE) };
     let paths = [base, kept.record.path()];
-    let status =
-        compare::against(judged, paths).and_then(|versus| judge(args, &versus, paths, style));
+    let status = compare::against(judged, paths, assess::compare)
+        .and_then(|versus| judge(args, &versus, paths, style));
     tell_kept(&kept, &output)?;
     status
 }
@@ -150,11 +151,18 @@ fn check_same_question(base: &Path, then: &Header, asked: &Header) -> Result<()>
         Judged::of(Record { header, invocations, trials, pruned, end: End::Missing, damage })
     };
     let versus = assess::compare(bare(then), bare(asked), &[]);
-    refuse_apart(&compare::shown(base), &versus.obstacles)?;
-    if versus.left_out.iter().all(LeftOut::is_alone) {
-        bail!("'{}' has no case that this run would measure", base.display());
+    // Without trials, every case is left out.
+    let of = |is: fn(&LeftOut) -> bool| versus.left_out.iter().filter(move |case| is(case)).count();
+    let (alone, apart) = (of(LeftOut::is_alone), of(LeftOut::is_apart));
+    match (alone + apart == versus.left_out.len(), apart) {
+        (false, _) => Ok(()),
+        (true, 0) => bail!("'{}' has no case that this run would measure", base.display()),
+        (true, _) => {
+            let obstacles = report::obstacles(&versus.obstacles).join("\n  ");
+            let base = compare::shown(base);
+            bail!("'{base}' (A) and this run (B) measure different things:\n  {obstacles}")
+        }
     }
-    Ok(())
 }
 
 /// Refuses to measure what decides nothing: too few invocations, and too few kept runs that could
@@ -183,15 +191,6 @@ fn check_decidable(args: &GateArgs, base: &Path, then: &Record, asked: &Header) 
     )
 }
 
-/// Refuses a record and a run that measure different things.
-fn refuse_apart(base: &str, obstacles: &[Apart]) -> Result<()> {
-    if obstacles.is_empty() {
-        return Ok(());
-    }
-    let obstacles = report::obstacles(obstacles).join("\n  ");
-    bail!("'{base}' (A) and this run (B) measure different things:\n  {obstacles}");
-}
-
 /// The options of a run with those of a gate.
 fn output_of(args: &GateArgs) -> OutputArgs {
     OutputArgs {
@@ -212,10 +211,6 @@ fn judge(
 ) -> Result<u8> {
     let paths = paths.map(compare::shown);
     let paths = paths.each_ref().map(String::as_str);
-    // Two directories may well be on two disks: that is the question.
-    if !versus.is_paired() {
-        refuse_apart(paths[0], &versus.obstacles)?;
-    }
     compare::check_gate(versus, paths)?;
     let gate = gate(versus, &args.fail_if);
     compare::say_gate(versus, &gate, paths, (args.json, args.markdown), style)?;

@@ -149,6 +149,23 @@ fn what_does_not_measure_the_same_is_refused_and_compared_anyway() {
     assert!(table.contains("→"), "{said}");
 }
 
+/// One case of two measures something else: the other is compared, and it is named.
+#[test]
+fn a_case_that_measures_something_else_is_named_and_the_others_are_compared() {
+    let sandbox = Sandbox::new();
+    run(&sandbox, "a", &["--block=4KiB,16KiB"]);
+    run(&sandbox, "b", &["--block=4KiB,64KiB"]);
+    let said = unfolded(&sandbox.says(&["compare", "a", "b"]));
+    assert!(said.contains("Not compared, because A and B differ (block 16KiB in A, 64KiB in B"));
+    assert!(said.contains("With --anyway, it also compares a case that measures"), "{said}");
+    let found = sandbox.json(&["compare", "a", "b", "--json"]);
+    check_form(&sandbox, "compare", &found);
+    assert_eq!(found["pairs"].as_array().unwrap().len(), 1, "{found:#}");
+    assert_eq!(found["left_out"].as_array().unwrap().len(), 1, "{found:#}");
+    let found = sandbox.json(&["compare", "a", "b", "--anyway", "--json"]);
+    assert_eq!(found["pairs"].as_array().unwrap().len(), 2, "{found:#}");
+}
+
 #[test]
 fn another_file_system_is_refused() {
     let sandbox = Sandbox::new();

@@ -8,14 +8,14 @@ use assess::builds::Builds;
 /// How much builds of the same loop differ, if several were measured.
 pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Paragraphs {
     let all = assessment.builds.iter().filter_map(|builds| said(assessment, builds, name));
-    vec![all.collect()]
+    vec![all.flatten().collect()]
 }
 
 fn said(
     assessment: &Assessment,
     builds: &Builds,
     name: &dyn Fn(&str) -> String,
-) -> Option<Sentence> {
+) -> Option<[Sentence; 2]> {
     let figure = |id: &str| {
         let summary = assessment.cases.iter().find(|case| case.id == id)?;
         Some(format!("{} ({})", words::main_figure(summary).0, name(id)))
@@ -28,10 +28,9 @@ fn said(
         figure(&fastest.id)?
     );
     let ratio = said_ratio(&builds.apart.ratio());
-    let words = [
-        "the compiler and its options make that difference here",
-        "that difference does not matter",
-        "it is undecided whether they differ",
-    ];
-    Some(Sentence::decided(&builds.apart, words, |says| format!("{figures}, {ratio}: {says}.")))
+    let does = Sentence::decided(&builds.apart, "whether they differ", |differ| match differ {
+        true => format!("That is {ratio}: the compiler and its options make the difference here."),
+        false => format!("That is {ratio}, a difference that does not matter."),
+    });
+    Some([Sentence::figures(format!("{figures}."), builds.apart.rows()), does])
 }

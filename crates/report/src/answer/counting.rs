@@ -16,7 +16,7 @@ pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> 
         );
     }
     let of_size = |answer: &CountingAnswer| -> Paragraphs {
-        let mut sentences = vec![verdict(assessment, answer, name)];
+        let mut sentences = verdict(assessment, answer, name);
         sentences.extend(ceilings(answer));
         let claims = answer.claims.iter().map(|claim| said_claim(claim, name));
         [sentences].into_iter().chain(claims).collect()
@@ -47,37 +47,43 @@ fn verdict(
     assessment: &Assessment,
     answer: &CountingAnswer,
     name: &dyn Fn(&str) -> String,
-) -> Sentence {
+) -> Vec<Sentence> {
     let size = units::bytes(answer.size);
     let disk = if is_virtual(assessment.storage.as_ref()) { "virtual disk" } else { "disk" };
     let Some(device) = &answer.device else {
-        return Sentence::plain(format!(
+        return vec![Sentence::plain(format!(
             "{size}: no valid row was served by a device, so no disk is judged."
-        ));
+        ))];
     };
     let figures = format!(
         "the fastest count from it ({}) moves {}",
         name(&device.row.id),
         units::rate(device.throughput.median)
     );
-    let Some(decided) = &answer.disk_is_faster else {
-        let text = format!(
-            "{size}: is this {disk} faster than memory? Undecided, because memory was not read \
-             with as many threads: {figures}."
-        );
-        return Sentence::figures(text, [&device.row]);
+    let asks = format!("whether this {disk} is faster than memory");
+    let first = match &answer.disk_is_faster {
+        None => {
+            let takes = "takes reads of memory with as many threads";
+            Sentence::open(&asks, takes, [&device.row])
+        }
+        Some(decided) => {
+            let of = match device.of_count {
+                Some(_) => "count in memory",
+                None => "read from memory",
+            };
+            Sentence::decided(decided, &asks, |is_faster| {
+                format!(
+                    "{size}: is this {disk} faster than memory? {}: {figures}, {} of what as many \
+                     threads {of}.",
+                    if is_faster { "Yes" } else { "No" },
+                    said_ratio(&decided.ratio())
+                )
+            })
+        }
     };
-    let of = match device.of_count {
-        Some(_) => "count in memory",
-        None => "read from memory",
-    };
-    let ratio = said_ratio(&decided.ratio());
-    Sentence::decided(decided, ["Yes", "No", "Undecided"], |says| {
-        format!(
-            "{size}: is this {disk} faster than memory? {says}: {figures}, {ratio} of what as many \
-             threads {of}."
-        )
-    })
+    let beside =
+        first.is_open().then(|| Sentence::figures(format!("{size}: {figures}."), [&device.row]));
+    beside.into_iter().chain([first]).collect()
 }
 
 fn ceilings(answer: &CountingAnswer) -> Vec<Sentence> {
@@ -108,18 +114,22 @@ fn ceilings(answer: &CountingAnswer) -> Vec<Sentence> {
 }
 
 /// Whether a claim holds.
-const HOLDS: [&str; 3] = ["that holds here", "that does not hold here", "that is undecided here"];
+fn holds(is_so: bool) -> &'static str {
+    if is_so { "that holds here" } else { "that does not hold here" }
+}
 
 /// The claim that started the question, and a fairer comparison.
 fn said_claim(claim: &Claim, name: &dyn Fn(&str) -> String) -> Vec<Sentence> {
-    let first = Sentence::decided(&claim.holds, HOLDS, |says| {
+    let asks = format!("whether \"io_uring is faster than mmap\" holds here, mmap {}", claim.cache);
+    let first = Sentence::decided(&claim.holds, &asks, |is_so| {
         format!(
             "The claim \"io_uring is faster than mmap\", mmap {}: io_uring direct at {} against \
-             one thread that maps the file and faults at {}, {}: {says}.",
+             one thread that maps the file and faults at {}, {}: {}.",
             claim.cache,
             units::rate(claim.uring.throughput.median),
             units::rate(claim.mmap.throughput.median),
             said_ratio(&claim.holds.ratio()),
+            holds(is_so)
         )
     });
     let fairest = claim
@@ -127,13 +137,15 @@ fn said_claim(claim: &Claim, name: &dyn Fn(&str) -> String) -> Vec<Sentence> {
         .iter()
         .max_by(|a, b| a.figure.throughput.median.total_cmp(&b.figure.throughput.median));
     let beside = fairest.map(|fair| {
-        Sentence::decided(&fair.holds, HOLDS, |says| {
+        let other = name(&fair.figure.row.id);
+        let asks = format!("whether it is faster than {other}, another way to the same file");
+        Sentence::decided(&fair.holds, &asks, |is_so| {
             format!(
-                "Against the other way to the same file with the highest median ({}, {}) it is {}: \
-                 {says}.",
-                name(&fair.figure.row.id),
+                "Against the other way to the same file with the highest median ({other}, {}), \
+                 io_uring is {}: {}.",
                 units::rate(fair.figure.throughput.median),
                 said_ratio(&fair.holds.ratio()),
+                holds(is_so)
             )
         })
     });

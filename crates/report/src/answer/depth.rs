@@ -1,7 +1,7 @@
 //! How many operations in flight a device needs.
 
 use crate::labels::Labels;
-use crate::sentence::{Paragraphs, Sentence};
+use crate::sentence::{Paragraphs, Sentence, takes};
 use crate::words::per_second;
 use assess::Assessment;
 use assess::depths::{Depth, Depths};
@@ -18,8 +18,8 @@ pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
         let title = depths.depths.first().filter(|_| !is_only);
         let title = title
             .map(|first| Sentence::plain(format!("{} and deeper:", labels.name(&first.case.id))));
-        let said = [title, said_enough(depths), said_latency(depths), Some(said_limit(depths))];
-        said.into_iter().flatten().collect()
+        let said = [title, said_enough(depths), said_open(depths), said_latency(depths)];
+        said.into_iter().flatten().chain([said_limit(depths)]).collect()
     };
     assessment.depths.iter().map(of).collect()
 }
@@ -44,13 +44,14 @@ fn said_enough(depths: &Depths) -> Option<Sentence> {
             );
             Sentence::figures(text, [&enough.case, &fastest.case])
         }
-        None => {
-            let text = format!(
-                "The highest rate is {highest}; it is undecided which depth reaches 90 % of it."
-            );
-            Sentence::figures(text, [&fastest.case])
-        }
+        None => Sentence::figures(format!("The highest rate is {highest}."), [&fastest.case]),
     })
+}
+
+/// That no depth is known to be enough.
+pub(super) fn said_open(depths: &Depths) -> Option<Sentence> {
+    let asks = "which depth reaches 90 % of the highest rate";
+    depths.enough.is_none().then(|| Sentence::open(asks, takes(depths.open), []))
 }
 
 fn said_latency(depths: &Depths) -> Option<Sentence> {

@@ -42,10 +42,12 @@ fn cost(assessment: &Assessment, answer: &WritingAnswer) -> Option<(bool, Senten
     } else {
         format!("That is {ratio} of the fastest acknowledged rate")
     };
-    let words = [
-        "this is what durability costs",
-        "durability costs nothing that matters here",
-        "the cost of durability is undecided",
-    ];
-    Some((has_both, Sentence::decided(cost, words, |says| format!("{figures}: {says}."))))
+    let said = Sentence::decided(cost, "what durability costs", |is_less| {
+        let says = match is_less {
+            true => "this is what durability costs",
+            false => "durability costs nothing that matters here",
+        };
+        format!("{figures}: {says}.")
+    });
+    Some((has_both, said))
 }

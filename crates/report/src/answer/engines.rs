@@ -14,43 +14,47 @@ use model::plan::Role;
 /// If there are more, the table of comparisons is the place for them.
 const MOST: usize = 4;
 
-/// A sentence for each kind of read that several engines did.
+/// The sentences for each kind of read that several engines did.
 pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Vec<Sentence> {
     let said = assessment.engines.iter().filter_map(|lead| said(assessment, lead, labels));
-    said.take(MOST).collect()
+    said.take(MOST).flatten().collect()
 }
 
 /// `In warm 4KiB random reads, mmap is faster than pread, 1.35× (1.20-1.51); it is no faster than
-/// uring, 1.01× (0.99-1.02).`
-fn said(assessment: &Assessment, lead: &Lead, labels: &Labels) -> Option<Sentence> {
+/// uring, 1.01× (0.99-1.02).` Those that are undecided are asked about.
+fn said(assessment: &Assessment, lead: &Lead, labels: &Labels) -> Option<Vec<Sentence>> {
     let find = |id: &str| assessment.cases.iter().find(|summary| summary.id == id);
     let best = find(&lead.best().row.id)?;
     let name = engine(&best.case)?;
-    let mut clauses = Vec::new();
-    for (index, decided) in lead.against().iter().enumerate() {
-        let other = engine(&find(&decided.rows()[1].id)?.case)?;
-        clauses.push(clause(decided, if index == 0 { name } else { "it" }, other));
-    }
-    if clauses.is_empty() {
+    if lead.against().is_empty() {
         return None;
     }
-    clauses.extend(left_out(assessment, best, lead).into_iter().map(Sentence::plain));
     let words = labels.words(&best.id).into_iter().filter(|word| word.axis != "engine");
-    let start = match joined(words.map(|word| word.short)) {
-        title if title.is_empty() => "Of the engines, ".to_string(),
+    let title = joined(words.map(|word| word.short));
+    let start = match title.as_str() {
+        "" => "Of the engines, ".to_string(),
         title => format!("In {title} reads, "),
     };
-    Some(Sentence::of_clauses(&start, &clauses))
+    let (mut clauses, mut open) = (Vec::new(), Vec::new());
+    for decided in lead.against() {
+        let other = engine(&find(&decided.rows()[1].id)?.case)?;
+        let clause =
+            clause(decided, [if clauses.is_empty() { name } else { "it" }, name, other], &title);
+        if clause.is_open() { open.push(clause) } else { clauses.push(clause) }
+    }
+    clauses.extend(left_out(assessment, best, lead).into_iter().map(Sentence::plain));
+    let closed = (!clauses.is_empty()).then(|| Sentence::of_clauses(&start, &clauses));
+    Some(closed.into_iter().chain(open).collect())
 }
 
-fn clause(decided: &Decided, name: &str, other: &str) -> Sentence {
+fn clause(decided: &Decided, [subject, name, other]: [&str; 3], title: &str) -> Sentence {
     let ratio = said_ratio(&decided.ratio());
-    let words = [
-        &format!("{name} is faster than {other}"),
-        &format!("{name} is no faster than {other}"),
-        &format!("it is undecided whether {name} is faster than {other}"),
-    ];
-    Sentence::decided(decided, words.map(String::as_str), |says| format!("{says}, {ratio}"))
+    let place = if title.is_empty() { String::new() } else { format!(" in {title} reads") };
+    let asks = format!("whether {name} is faster than {other}{place}");
+    Sentence::decided(decided, &asks, |is_faster| match is_faster {
+        true => format!("{subject} is faster than {other}, {ratio}"),
+        false => format!("{subject} is no faster than {other}, {ratio}"),
+    })
 }
 
 /// The engines that were to be compared too, each with the reason why it is not.

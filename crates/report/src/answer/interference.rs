@@ -47,6 +47,9 @@ fn said_times(side: &Side) -> String {
     format!("{p50} and {p99}")
 }
 
+/// The question about its p99.
+const IS_LONGER: &str = "whether its p99 is longer";
+
 /// `beside writer (412 MB/s, 393/s): 31.0 k/s, 0.9 ms and 4.1 ms. Alone it does 2.7× as many …`
 fn said_beside(found: &Interference, it: &Disturbed, labels: &Labels) -> Vec<Sentence> {
     let is_open = found.timed == Timed::Response;
@@ -54,32 +57,27 @@ fn said_beside(found: &Interference, it: &Disturbed, labels: &Labels) -> Vec<Sen
     let name = labels.name(&it.side.case.id);
     let figures = format!("{name} ({}): {rate}{}.", said_actors(&it.actors), said_times(&it.side));
     let slower = it.rate.as_ref().map(|slower| {
-        let ratio = said_ratio(&slower.ratio());
-        let yes = format!("{ratio} as many operations");
-        let open = format!("more or fewer operations: undecided at {ratio}");
-        Sentence::decided(slower, [&yes, "no more operations", &open], |words| {
-            format!("Alone it does {words}.")
+        let asks = "whether alone it does more operations";
+        Sentence::decided(slower, asks, |is_more| match is_more {
+            true => format!("Alone it does {} as many operations.", said_ratio(&slower.ratio())),
+            false => "Alone it does no more operations.".to_string(),
         })
     });
     let longer = it.p99.as_ref().map(|longer| {
-        let ratio = said_ratio(&longer.ratio());
-        let yes = format!("{ratio} as long");
-        let open = format!("longer or not: undecided at {ratio}");
-        Sentence::decided(longer, [&yes, "no longer", &open], |words| {
-            format!("Its p99 is {words}.")
+        Sentence::decided(longer, IS_LONGER, |is_longer| match is_longer {
+            true => format!("Its p99 is {} as long.", said_ratio(&longer.ratio())),
+            false => "Its p99 is no longer.".to_string(),
         })
     });
-    let none = it.p99.is_none().then(|| {
-        let text = match it.side.p99_ns {
-            Some(UNSENT_NS) => {
-                "More than 1 % of its operations had not begun when the time was up."
-            }
-            _ => {
-                "Whether its p99 is longer is undecided: in some rounds, it has too few \
-                 operations, or some never began."
-            }
-        };
-        Sentence::figures(text.to_string(), [&it.side.case])
+    let none = it.p99.is_none().then(|| match it.side.p99_ns {
+        Some(UNSENT_NS) => {
+            let text = "More than 1 % of its operations had not begun when the time was up.";
+            Sentence::figures(text.to_string(), [&it.side.case])
+        }
+        _ => {
+            let takes = "takes longer trials: in some, too few operations ended";
+            Sentence::open(IS_LONGER, takes, [&it.side.case])
+        }
     });
     let figures = Sentence::figures(figures, [&it.side.case]);
     std::iter::once(figures).chain(slower).chain(longer).chain(none).collect()

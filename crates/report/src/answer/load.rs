@@ -59,10 +59,14 @@ fn said_kept_up(load: &Load) -> Sentence {
         }
         (Some(holds), None) => format!("It keeps up with {}.", rate(holds)),
         (None, Some(fails)) => format!("It does not keep up with {}.", rate(fails)),
-        (None, None) => "It is undecided which rates it keeps up with.".to_string(),
+        (None, None) => return Sentence::open("which rates it keeps up with", TAKES, []),
     };
     Sentence::figures(first + &said_between(all) + &said_above(all), holding(load, all))
 }
+
+/// What decides whether a rate is kept up with, or a goal is met: the share of all trials'
+/// operations that exceed a limit has an interval.
+const TAKES: &str = "takes more or longer trials";
 
 /// The rates about which nothing can be said.
 fn said_between(bounds: &Bounds) -> String {
@@ -74,9 +78,9 @@ fn said_between(bounds: &Bounds) -> String {
     }
     match between.as_slice() {
         [first, _, _, .., last] => {
-            format!(" Undecided: {} rates from {first} to {last}.", between.len())
+            format!(" Undecided: {} rates from {first} to {last} ({TAKES}).", between.len())
         }
-        few => format!(" Undecided: {}.", listed(few)),
+        few => format!(" Undecided: {} ({TAKES}).", listed(few)),
     }
 }
 
@@ -120,7 +124,10 @@ fn said_goals(load: &Load) -> Option<Sentence> {
         (Some(holds), Some(fails)) => format!("holds {}, fails {}", rate(holds), rate(fails)),
         (Some(holds), None) => format!("holds {}", rate(holds)),
         (None, Some(fails)) => format!("fails {}", rate(fails)),
-        (None, None) => "undecided at every rate".to_string(),
+        (None, None) => {
+            let asks = format!("at which rates {} holds", said_all(load));
+            return Some(Sentence::open(&asks, TAKES, []));
+        }
     };
     let beside = said_between(held) + &said_above(held);
     let text = format!("{}: {said}.{beside}", said_all(load));
@@ -134,12 +141,14 @@ fn said_all(load: &Load) -> String {
 fn said_at_least(load: &Load) -> Option<Sentence> {
     let at_least = load.at_least.as_ref()?;
     let (goals, rate) = (said_all(load), per_second(at_least.rate as f64));
+    let rows = of_rate(load, at_least.rate).map(|it| &it.case);
     let text = match at_least.met {
         Decision::Yes => format!("At {rate}, as asked, {goals} is met."),
         Decision::No => format!("At {rate}, as asked, {goals} is not met."),
         Decision::Undecided => {
-            format!("At {rate}, as asked, it is undecided whether {goals} is met.")
+            let asks = format!("whether {goals} is met at {rate}, as asked");
+            return Some(Sentence::open(&asks, TAKES, rows));
         }
     };
-    Some(Sentence::figures(text, of_rate(load, at_least.rate).map(|it| &it.case)))
+    Some(Sentence::figures(text, rows))
 }

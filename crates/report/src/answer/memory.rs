@@ -1,6 +1,6 @@
 //! The memory levels that latencies show, and the threads that saturate memory.
 
-use crate::sentence::{Paragraphs, Sentence};
+use crate::sentence::{Paragraphs, Sentence, takes};
 use crate::words::{count, listed};
 use assess::Assessment;
 use assess::decision::Decision;
@@ -63,9 +63,11 @@ fn said_threads(saturation: &Saturation) -> String {
         (Decision::Yes, Some(1)) => format!("one thread already gets what {most} get"),
         (Decision::Yes, Some(threads)) => format!("{threads} threads get what {most} get"),
         (Decision::No, _) => format!("not saturated by {most}"),
-        _ => format!("it is undecided whether fewer threads than {} do as well", {
-            saturation.most_threads
-        }),
+        _ => format!(
+            "undecided whether fewer threads than {} do as well ({})",
+            saturation.most_threads,
+            takes(saturation.open)
+        ),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The conclusions of a run in sentences, and the labels of its cases, as the view requests.
 
+mod depth;
 mod operations;
 mod engines;
 mod storage;
@@ -11,7 +12,6 @@ mod touches;
 mod commits;
 mod builds;
 mod load;
-mod depth;
 mod interference;
 
 use crate::labels::Labels;

@@ -1,5 +1,6 @@
 //! How many small reads a second a device does, and how that grows with those in flight.
 
+use super::depth;
 use crate::sentence::Sentence;
 use crate::words::{listed, per_second};
 use assess::Assessment;
@@ -15,7 +16,7 @@ const BLOCK: u64 = 4096;
 
 /// The rates of random reads past the page cache, for the kind with the most rows: `Random 4 KiB
 /// reads past the page cache: 8.10 k/s at depth 1 and 41.0 k/s at 32.`
-pub(super) fn answer(assessment: &Assessment) -> Option<Sentence> {
+pub(super) fn answer(assessment: &Assessment) -> Vec<Sentence> {
     let mut kinds: Vec<(Case, Vec<&Summary>)> = Vec::new();
     for summary in assessment.cases.iter().filter(|summary| is_small_read(summary)) {
         let Some(kind) = but_for_flight(&summary.case) else { continue };
@@ -26,7 +27,7 @@ pub(super) fn answer(assessment: &Assessment) -> Option<Sentence> {
     }
     // Of equal ones, the first.
     let most = kinds.into_iter().rev().max_by_key(|(_, rows)| rows.len());
-    let (_, mut rows) = most?;
+    let Some((_, mut rows)) = most else { return Vec::new() };
     rows.sort_by_key(|summary| in_flight(summary));
     let has_threads = rows.iter().any(|summary| summary.case.threads() > 1);
     let rates: Vec<String> = rows
@@ -46,7 +47,11 @@ pub(super) fn answer(assessment: &Assessment) -> Option<Sentence> {
     let depths = assessment.depths.iter().find(|depths| is_of(depths, &rows));
     let enough = depths.map_or(String::new(), said_enough);
     let text = format!("Random 4 KiB reads past the page cache: {}{enough}.", listed(&rates));
-    (!rates.is_empty()).then(|| Sentence::of_summaries(text, rows))
+    if rates.is_empty() {
+        return Vec::new();
+    }
+    let open = depths.and_then(depth::said_open);
+    [Sentence::of_summaries(text, rows)].into_iter().chain(open).collect()
 }
 
 fn is_small_read(summary: &Summary) -> bool {
@@ -85,6 +90,6 @@ fn said_enough(depths: &Depths) -> String {
             format!("; no depth below {enough} reaches 90 % of that")
         }
         Some(enough) => format!("; depth {enough} reaches at least 90 % of the highest"),
-        None => "; it is undecided which depth reaches 90 % of the highest".to_string(),
+        None => String::new(),
     }
 }

@@ -119,12 +119,14 @@ fn change(group: &Group, questions: &[Decided]) -> Vec<Sentence> {
 /// Whether the throughput depends on the duration.
 fn differs(decided: &Decided) -> Sentence {
     let ratio = said_ratio(&decided.ratio());
-    let words = [
-        "The throughput depends on the number of reads",
-        "The throughput stays the same",
-        "It is undecided whether the throughput changes",
-    ];
-    Sentence::decided(decided, words, |says| format!("{says}: {ratio}."))
+    Sentence::decided(
+        decided,
+        "whether the throughput changes with the number of reads",
+        |changes| match changes {
+            true => format!("The throughput depends on the number of reads: {ratio}."),
+            false => format!("The throughput stays the same: {ratio}."),
+        },
+    )
 }
 
 fn stands(summary: &Summary) -> bool {

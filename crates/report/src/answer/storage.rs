@@ -59,24 +59,29 @@ fn device(
 ) -> Vec<Sentence> {
     let disk = disk(assessment);
     let best = fastest.lead.best();
-    let figures = format!(
-        "its fastest row, {}{}, moves {}, {} of the {} at which one thread reads memory",
+    let moves = format!(
+        "{}{}, moves {}",
         name(&best.row.id),
-        match beside_lead(&fastest.lead, name).strip_prefix(", ") {
-            Some(beside) => format!(" ({beside})"),
-            None => String::new(),
-        },
-        units::rate(best.rate.median),
-        said_ratio(&fastest.of_memory.ratio()),
-        units::rate(answer.memory.rate.median),
+        beside_lead(&fastest.lead, name),
+        units::rate(best.rate.median)
     );
-    let words = [
-        &format!("This {disk} is faster than one thread reading memory"),
-        &format!("This {disk} is not faster than memory"),
-        &format!("It is undecided whether this {disk} is faster than memory"),
-    ];
-    let words = words.map(String::as_str);
-    let first = Sentence::decided(&fastest.of_memory, words, |says| format!("{says}: {figures}."));
+    let memory = units::rate(answer.memory.rate.median);
+    let asks = format!("whether this {disk} is faster than memory");
+    let first = Sentence::decided(&fastest.of_memory, &asks, |is_faster| {
+        let says = match is_faster {
+            true => format!("This {disk} is faster than one thread reading memory"),
+            false => format!("This {disk} is not faster than memory"),
+        };
+        format!(
+            "{says}: its fastest row, {moves}, {} of the {memory} at which one thread reads \
+             memory.",
+            said_ratio(&fastest.of_memory.ratio())
+        )
+    });
+    let figures = first.is_open().then(|| {
+        let text = format!("Its fastest row, {moves}; one thread reads memory at {memory}.");
+        Sentence::figures(text, fastest.of_memory.rows())
+    });
     let all = fastest.of_most.as_ref().filter(|_| fastest.of_memory.decision() != Decision::No);
     let all = all.map(|all| of_most(all, fastest.most_threads));
     let bound = bound(assessment, fastest, disk);
@@ -84,7 +89,7 @@ fn device(
         Bottleneck::Device(shown) => Sentence::figures(bound, shown.rows()),
         _ => Sentence::led(&fastest.lead, bound),
     };
-    [Some(first), all, Some(bound)].into_iter().flatten().collect()
+    [Some(first), figures, all, Some(bound)].into_iter().flatten().collect()
 }
 
 fn disk(assessment: &Assessment) -> &'static str {
@@ -95,12 +100,11 @@ fn disk(assessment: &Assessment) -> &'static str {
 fn of_most(all: &Decided, threads: u32) -> Sentence {
     let threads = count(threads as usize, "thread");
     let ratio = said_ratio(&all.ratio());
-    let words = [
-        &format!("It is faster than {threads} reading memory too"),
-        &format!("It is not faster than {threads} reading memory"),
-        &format!("It is undecided whether it is faster than {threads} reading memory"),
-    ];
-    Sentence::decided(all, words.map(String::as_str), |says| format!("{says}: {ratio}."))
+    let asks = format!("whether it is faster than {threads} reading memory");
+    Sentence::decided(all, &asks, |is_faster| match is_faster {
+        true => format!("It is faster than {threads} reading memory too: {ratio}."),
+        false => format!("It is not faster than {threads} reading memory: {ratio}."),
+    })
 }
 
 fn bound(assessment: &Assessment, fastest: &Fastest, disk: &str) -> String {

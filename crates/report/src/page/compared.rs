@@ -14,8 +14,9 @@ const SHOWN_MAX: usize = 100;
 
 const LEGEND: &str = "ratio: median of the rates of the same rounds, the first case over the \
                       second; different: the 95 % interval excludes 1 and the effect is at least \
-                      the least of interest; equivalent: the interval lies within that; n: about \
-                      how many rounds it would take to decide";
+                      the least of interest; equivalent: the interval lies within that; in doubt: \
+                      a figure of either is doubtful; n: about how many rounds it would take to \
+                      decide";
 
 /// The comparisons of a record.
 pub(super) fn table(assessment: &Assessment, labels: &Labels) -> Markup {
@@ -28,7 +29,7 @@ pub(super) fn table(assessment: &Assessment, labels: &Labels) -> Markup {
         shown.sort_by_key(|found| found.difference != Difference::Different);
         shown.truncate(SHOWN_MAX);
     }
-    let label = versus::labels(assessment, labels);
+    let label = versus::label(labels);
     html! {
         @if all.len() > SHOWN_MAX {
             p.hint { (SHOWN_MAX) " of " (all.len()) " comparisons, those that differ first." }
@@ -75,7 +76,7 @@ pub(super) fn interval(found: &Comparison) -> String {
 pub(super) fn class_of(difference: Difference) -> &'static str {
     match difference {
         Difference::Different => "different",
-        Difference::Equivalent | Difference::Inconclusive => "faint",
+        Difference::Equivalent | Difference::Inconclusive | Difference::InDoubt => "faint",
     }
 }
 

@@ -26,10 +26,16 @@ struct Row<'a> {
     found: &'a Comparison,
 }
 
+impl Row<'_> {
+    fn is(&self, difference: Difference) -> bool {
+        self.found.difference == difference
+    }
+}
+
 /// The comparisons within a record; `None` if there are none.
 pub(super) fn compared(assessment: &Assessment) -> Option<Drawing> {
     let labels = Labels::of(assessment);
-    let label = versus::labels(assessment, &labels);
+    let label = versus::label(&labels);
     let rows = assessment.comparisons.iter().map(|found| (label(found), found));
     draw("Compared, round by round", "the first by the second", rows.collect())
 }
@@ -69,7 +75,10 @@ fn draw(title: &str, which: &str, mut all: Vec<(String, &Comparison)>) -> Option
     let least = values.iter().copied().filter(|end| *end > 0.0).fold(1.0, f64::min);
     let most = values.iter().copied().fold(1.0, f64::max);
     let axis = Axis::of_ratios(least / 1.03, most * 1.03, times).between(LEFT, WIDTH - LEFT);
-    let legend = Legend::of(Difference::ALL.iter().map(|difference| {
+    let is_there = |difference: &&Difference| {
+        **difference != Difference::InDoubt || rows.iter().any(|row| row.is(**difference))
+    };
+    let legend = Legend::of(Difference::ALL.iter().filter(is_there).map(|difference| {
         let (mark, colour) = shape(*difference);
         (Key::Point(colour, mark), difference.to_string())
     }));
@@ -98,6 +107,7 @@ fn shape(difference: Difference) -> (Mark, Colour) {
         Difference::Different => (Mark::Diamond, SERIES[1]),
         Difference::Equivalent => (Mark::Ring, SERIES[0]),
         Difference::Inconclusive => (Mark::Cross, SERIES[6]),
+        Difference::InDoubt => (Mark::Triangle, SERIES[6]),
     }
 }
 
@@ -128,7 +138,7 @@ fn draw_row(canvas: &Canvas, row: &Row, axis: &Axis, top: f64) {
 
 fn alt(rows: &[Row]) -> String {
     let counted = |difference: Difference| {
-        let count = rows.iter().filter(|row| row.found.difference == difference).count();
+        let count = rows.iter().filter(|row| row.is(difference)).count();
         (count > 0).then(|| format!("{count} {difference}"))
     };
     let all: Vec<String> = Difference::ALL.iter().filter_map(|each| counted(*each)).collect();

@@ -47,7 +47,10 @@ pub(super) fn comparison(
     let interest = if base.served_by == Some(ServedBy::Device) { 0.05 } else { 0.02 };
     let has_interval = pairs >= 6;
     let effect = |ratio: f64| ratio.max(1.0 / ratio) - 1.0;
-    let difference = if !has_interval {
+    let is_in_doubt = [case, base].iter().any(|row| row.verdict != Verdict::Sound);
+    let difference = if is_in_doubt {
+        Difference::InDoubt
+    } else if !has_interval {
         Difference::Inconclusive
     } else if (low > 1.0 || high < 1.0) && effect(ratio) >= interest {
         Difference::Different

@@ -70,6 +70,7 @@ pub(super) fn memory() -> Assessment {
     }];
     let rows: Vec<Named> = assessment.cases[6..7].iter().filter_map(Named::of).collect();
     let saturation = |decision, kernel, threads| Saturation {
+        open: None,
         decision,
         rows: rows.clone(),
         peer: "rust".to_string(),

@@ -125,7 +125,8 @@ pub(super) fn depths(enough: Option<u32>) -> Assessment {
         p99_ns: summary.latency.p99.map(|p99| p99.ns),
         p99_interval: summary.latency.p99,
     };
-    let of = Depths { depths: cases.iter().map(depth).collect(), enough, fastest: 64 };
+    let depths = cases.iter().map(depth).collect();
+    let of = Depths { depths, enough, fastest: 64, open: None };
     let mut assessment = assessment("depth", cases);
     assessment.view.answer = vec![Answer::Depth];
     assessment.depths = vec![of];

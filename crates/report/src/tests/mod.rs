@@ -572,7 +572,7 @@ fn what_durability_costs_is_said_of_the_writes_that_pay_it() {
     assessment.cases[1] = build::found(assessment.cases[1].clone(), &build::steal());
     fastest(&mut assessment, 1, [0.257, 0.251, 0.263]);
     let text = crate::text(&assessment, &wide);
-    let open = "the cost of durability is undecided (a figure is doubtful). \
+    let open = "Undecided: what durability costs (takes sound figures). \
                 Doubtful: write 64MiB fdatasync (Steal).";
     assert!(text.contains(open), "{text}");
 }
@@ -644,10 +644,11 @@ fn the_closing_answer_says_no_more_than_the_interval() {
         (
             [1.0, 0.9, 1.1],
             10,
-            "It is undecided whether this virtual disk is faster than memory (the interval",
+            "Undecided: whether this virtual disk is faster than memory (takes about 24 rounds). \
+             Its fastest row, ",
         ),
         ([0.15, 0.1, 0.2], 10, "This virtual disk is not faster than memory"),
-        ([0.15, 0.1, 0.2], 3, "is faster than memory (too few rounds for an interval)"),
+        ([0.15, 0.1, 0.2], 3, "is faster than memory (takes about 17 rounds)"),
     ] {
         check_closing(of(ratio, pairs), expected);
     }
@@ -655,7 +656,7 @@ fn the_closing_answer_says_no_more_than_the_interval() {
         assessment.cases[9] = build::found(assessment.cases[9].clone(), &build::steal());
         assessment.answer = Some(made::answer(&assessment.cases));
     };
-    check_closing(doubtful, "is faster than memory (a figure is doubtful)");
+    check_closing(doubtful, "is faster than 2 threads reading memory (takes sound figures)");
     check_closing(doubtful, "the highest but doubtful, so the fastest is undecided");
     check_closing(doubtful, "Doubtful: direct 1MiB sequential depth 8 (Steal)");
 }
@@ -802,9 +803,13 @@ fn two_records_compared_anyway() {
             _ => continue,
         };
     }
-    let text = compared(&a, &b, &NARROW);
+    let versus = assess::compare_anyway(Judged::of(a.clone()), Judged::of(b.clone()), &[]);
+    let text = records(&versus, ["a.jsonl", "b.jsonl"], &NARROW);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert_snapshot!(text);
+    // Without that, those that differ are named.
+    let text = compared(&a, &b, &NARROW);
+    assert!(text.contains("not compared, because A and B differ (file system ext4 in A"), "{text}");
 }
 
 #[test]

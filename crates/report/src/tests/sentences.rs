@@ -143,8 +143,8 @@ proptest! {
         let device = assessment.answer.as_ref().and_then(|answer| answer.device.as_ref());
         if let Some(device) = device.filter(|device| device.lead.best().row.is_doubtful()) {
             let said = said(Answer::DiskOrMemory).join(" ");
-            let is_told = said.contains("It is undecided whether")
-                && said.contains("(a figure is doubtful)");
+            let is_told = said.contains("Undecided: whether this")
+                && said.contains("(takes sound figures)");
             prop_assert!(is_told, "{}", said);
             prop_assert_eq!(device.bound.name() == "device", false);
         }
