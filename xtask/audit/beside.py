@@ -19,7 +19,8 @@ def less(counter, part):
 
 def written(actors, case, storage):
     """What devices wrote for actors: at most, beside a case that reads; surely, beside another."""
-    least, most = topology.multiples(storage, "writes")
+    least, _ = topology.multiples(storage, "writes")
+    most = topology.own_writes_most(storage)
     writers = [(one, actor) for one, actor in actors if actor.is_write]
     if case.is_write:
         if any(not actor.is_direct for _, actor in writers):

@@ -189,7 +189,9 @@ def cache_kept(row):
 
 def partly_cached(row):
     is_so = row.file and row.case.cache == "as-is" and row.served_by == "mixed"
-    return "doubt" if is_so and row.hit_share is not None else None
+    # Holes are not cached.
+    is_cached = row.hit_share is not None and row.hit_share > NOISE
+    return "doubt" if is_so and is_cached else None
 
 
 def cache_unseen(row):
@@ -287,7 +289,7 @@ def foreign_writes(row):
     if not case or row.served_by not in ("device", "mixed"):
         return None
     page = max(1, row.host["page"])
-    most = topology.multiples(row.storage, "writes")[1]
+    most = topology.own_writes_most(row.storage)
     if most is None:
         return None
 
@@ -311,7 +313,7 @@ def crossing(row):
         return None
     if not row.file and (not row.write or row.case.op == "copy"):
         return None
-    most = topology.multiples(row.storage, "writes")[1]
+    most = topology.own_writes_most(row.storage)
 
     def share(one):
         if row.file:
@@ -417,9 +419,34 @@ def throttled_writeback(row):
         return None
     if case.cache == "direct" or case.sync == "dsync" or row.served_by == "ram":
         return None
+    if topology.has_option(row.storage, "sync"):
+        return None
     reads = row.total(counter("task_read_bytes"), moved)
     if row.writing["acknowledged"] is None or reads is None or reads >= 0.01:
         return None
+
+    def is_near_limit(one):
+        """Whether enough was dirty for the OS to make the writer wait; None if unknown."""
+        if case.sync == "none":
+            most = one.trial["dirty_after"]
+        else:
+            once = one.written_bytes
+            if case.op == "write":
+                once = min(once, case.size)
+            if case.every:
+                once = min(once, case.every * case.block * case.threads)
+            before = one.trial["dirty_before"]
+            most = None if before is None else before + once
+        limit = one.trial["dirty_limit"]
+        if most is None or limit is None:
+            return None
+        groups = (row.memory_limit, row.host.get("memory_quota"))
+        limit = min([limit, *(group for group in groups if group is not None)])
+        return most >= limit // 2
+
+    def held_back(one):
+        is_near = is_near_limit(one)
+        return None if is_near is None else waiting(one) if is_near else 0.0
 
     def waiting(one):
         ran = (one.trial.done.get("usage") or {}).get("cpu_ns")
@@ -438,7 +465,7 @@ def throttled_writeback(row):
             synced += max(0, (span.get("sync_ns") or 0) - after)
         return 1 - (ran + ready + stolen + synced) / wrote
 
-    share = median(row.values(waiting))
+    share = median(row.values(held_back))
     return "doubt" if share is not None and share >= 0.10 else None
 
 

@@ -9,6 +9,16 @@ def times(layer, way):
     return told["least"], told.get("most")
 
 
+def own_writes_most(storage):
+    """How often the devices write a byte at most: with data=journal, it is in the journal first."""
+    most = multiples(storage, "writes")[1]
+    return None if most is None else most * (2 if has_option(storage, "data=journal") else 1)
+
+
+def has_option(storage, option):
+    return bool(storage) and option in storage["mount_options"].split(",")
+
+
 def exact(least_and_most):
     least, most = least_and_most
     return most if most is not None and most == least else None

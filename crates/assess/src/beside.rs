@@ -40,7 +40,7 @@ pub(crate) fn own_evidence<'a>(
         Some(all.saturating_sub(read.saturating_mul(reads.exact()?.into())))
     });
     let written = match case.write() {
-        None => written_at_most(&actors, writes),
+        None => written_at_most(&actors, storage.map_or(Some(1), Storage::own_writes_most)),
         Some(_) => written_past_cache(&actors, writes),
     };
     own.device_write_bytes =
@@ -86,8 +86,8 @@ fn sum(actors: &[(&Beside, &Actor)], of: impl Fn(&Beside, &Actor) -> Option<u64>
 }
 
 /// The most that devices wrote for actors, with metadata: what a reading case need not explain.
-fn written_at_most(actors: &[(&Beside, &Actor)], writes: Amplification) -> Option<u64> {
-    let most = writes.most?;
+fn written_at_most(actors: &[(&Beside, &Actor)], most: Option<u32>) -> Option<u64> {
+    let most = most?;
     sum(actors, |beside, actor| {
         let Some(work) = actor.case.write() else { return Some(0) };
         let sample = beside.outcome.sample()?;

@@ -103,6 +103,12 @@ impl Measured<'_> {
         self.storage.map_or(Amplification::ONE, Storage::writes)
     }
 
+    /// How often the watched devices write a byte at most, the file system's journal included;
+    /// `None` if nothing bounds it.
+    pub(crate) fn own_writes_most(&self) -> Option<u32> {
+        self.storage.map_or(Some(1), Storage::own_writes_most)
+    }
+
     /// Bytes that devices read for any process, each byte counted once even if several devices read
     /// it. `None` if unknown.
     pub(crate) fn read_once(&self, trial: &Counted) -> Option<u64> {

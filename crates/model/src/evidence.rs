@@ -81,7 +81,8 @@ pub struct Evidence {
     /// The same after.
     #[serde(default)]
     pub dirty_after: Option<u64>,
-    /// The number of dirty bytes at which the OS makes writers wait.
+    /// The number of dirty bytes at which the OS makes the worker wait: the machine's limit or, if
+    /// less, that of its control groups. In older records, always the machine's.
     #[serde(default)]
     pub dirty_limit: Option<u64>,
     /// CPU time of all the worker's threads.

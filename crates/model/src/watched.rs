@@ -70,7 +70,7 @@ impl Storage {
 
     /// Whether a sync does not even write dirty data, as on an overlay mounted `volatile`.
     pub fn drops_syncs(&self) -> bool {
-        self.file_system == "overlay" && self.mount_options.split(',').any(|o| o == "volatile")
+        self.file_system == "overlay" && self.has_option("volatile")
     }
 
     /// What the watched devices read for each byte read.
@@ -81,6 +81,22 @@ impl Storage {
     /// What the watched devices write for each byte written.
     pub fn writes(&self) -> Amplification {
         self.watched().map_or(self.of_devices(), |layer| layer.writes)
+    }
+
+    /// How often the watched devices write a byte at most, if the file system's own copies count as
+    /// well; `None` if nothing bounds it. With `data=journal`, data is in the journal first.
+    pub fn own_writes_most(&self) -> Option<u32> {
+        let copies = if self.has_option("data=journal") { 2 } else { 1 };
+        self.writes().most?.checked_mul(copies)
+    }
+
+    /// Whether each write waits until it is stored, as on a mount with `sync`.
+    pub fn syncs_each_write(&self) -> bool {
+        self.has_option("sync")
+    }
+
+    fn has_option(&self, option: &str) -> bool {
+        self.mount_options.split(',').any(|known| known == option)
     }
 
     /// The amplification for older records, which list only the bottom devices.

@@ -20,6 +20,24 @@ pub(crate) fn memory_quota(root: &Root, all: Option<u64>) -> Option<u64> {
     limits.min().filter(|limit| all.is_none_or(|all| *limit < all))
 }
 
+/// Dirty bytes at which the control groups of process `pid`, its own and all above, make it wait:
+/// the least on the path. `None` if no group limits memory.
+///
+/// Version 2 gives each group its part of the machine's `vm.dirty_ratio`. Version 1 does not: a
+/// writer waits when its group is full of pages that are not written yet.
+pub(crate) fn dirty_quota(root: &Root, pid: u32) -> Option<u64> {
+    let ratio = sysfs::number(&root.at("/proc/sys/vm/dirty_ratio"));
+    // 0 means that `vm.dirty_bytes` is used instead; then the group's limit is an upper bound.
+    let ratio = ratio.filter(|percent| (1..=100).contains(percent)).unwrap_or(100);
+    let groups = directories(root, &pid.to_string(), "memory");
+    let of_group = |group: PathBuf| {
+        let limit = limit_of(&group)?;
+        let is_whole = group.join("memory.limit_in_bytes").exists();
+        Some(if is_whole { limit } else { (u128::from(limit) * u128::from(ratio) / 100) as u64 })
+    };
+    groups.into_iter().filter_map(of_group).min()
+}
+
 /// What control groups can limit, and the controller that does (in version 2, a group has all).
 const LIMITED: [(&str, &str); 3] = [("CPU time", "cpu"), ("memory", "memory"), ("I/O", "blkio")];
 

@@ -8,6 +8,7 @@ use crate::machine::{self, Machine};
 use crate::numa;
 use crate::page_cache;
 use crate::processes::{self, Counts, Process, Thread, open, over_all, read, read_file};
+use crate::root::Root;
 use crate::traffic::{self, Traffic};
 use model::evidence::{Evidence, Probe, Residency};
 use model::host::Storage;
@@ -38,6 +39,8 @@ pub struct Witness<'a> {
     vmstat: Option<File>,
     pressure: Pressure<Option<File>>,
     throttled: Vec<File>,
+    /// Dirty bytes that the process's control groups allow, if they limit memory.
+    dirty_quota: Option<u64>,
     /// The state of the cache of names, if that is asked for.
     names: Option<File>,
     buffer: Vec<u8>,
@@ -117,6 +120,7 @@ impl<'a> Witness<'a> {
                 memory: pressure("memory"),
             },
             throttled: cgroup::cpu_stats(pid).iter().filter_map(|path| open(path)).collect(),
+            dirty_quota: cgroup::dirty_quota(&Root::machine(), pid),
             names: None,
             buffer: vec![0; BUFFER],
         }
@@ -214,7 +218,9 @@ impl<'a> Witness<'a> {
         snapshot.dirty = read(&self.meminfo, buffer).and_then(machine::parse_dirty);
         let page = rustix::param::page_size() as u64;
         if let Some(vmstat) = read(&self.vmstat, buffer) {
-            snapshot.dirty_limit = machine::parse_dirty_limit(vmstat, page);
+            let of_machine = machine::parse_dirty_limit(vmstat, page);
+            let of_groups = self.dirty_quota.unwrap_or(u64::MAX);
+            snapshot.dirty_limit = of_machine.map(|limit| limit.min(of_groups));
             snapshot.swapped = machine::parse_swapped(vmstat, page);
         }
         snapshot.names = read(&self.names, buffer).and_then(machine::parse_names);

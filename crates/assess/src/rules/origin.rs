@@ -101,12 +101,14 @@ pub(super) fn claim(context: &Context) -> Option<(&'static str, Severity)> {
 
 /// The file system keeps its files in memory (METHODOLOGY.md).
 pub(super) fn ram(context: &Context) -> Option<Draft> {
-    let (claim, severity) = claim(context).filter(|_| context.is_served(&[ServedBy::Ram]))?;
+    let (_, severity) = claim(context).filter(|_| context.is_served(&[ServedBy::Ram]))?;
     let file_system = context.measured.storage.map_or("it", |s| s.file_system.as_str());
-    let message = format!(
-        "the file is in memory ({file_system}): no device took part, so '{claim}' means nothing \
-         here"
-    );
+    // What claims nothing of a device is what it says.
+    let so = match severity {
+        Severity::Note => "",
+        _ => ", so a claim of direct, cold or durable means nothing here",
+    };
+    let message = format!("the file is in memory ({file_system}): no device took part{so}");
     Draft::new(severity, message, "to measure a disk, use a directory on one")
 }
 
@@ -233,7 +235,8 @@ fn crossing(context: &Context) -> Option<Draft> {
         let evidence = &trial.evidence;
         let others = match reads {
             true => {
-                let own = evidence.task_write_bytes?.saturating_mul(measured.writes().most?.into());
+                let most = measured.own_writes_most()?;
+                let own = evidence.task_write_bytes?.saturating_mul(most.into());
                 evidence.device_write_bytes?.saturating_sub(own)
             }
             false => measured.read_once(trial)?.saturating_sub(evidence.task_read_bytes?),
@@ -307,7 +310,7 @@ fn foreign_writes(context: &Context) -> Option<Draft> {
     }
     let page = context.measured.host.page.max(1);
     // If nothing bounds how often devices write a byte, everything they wrote may be the case's.
-    let times = f64::from(context.measured.writes().most?);
+    let times = f64::from(context.measured.own_writes_most()?);
     let own = |trial: &Counted| {
         let syncs = match work.sync {
             Sync::Dsync => trial.sample.written_ops(),

@@ -687,6 +687,8 @@ fn throttled_writeback() {
                 let span = &sample(trial).spans[0];
                 let cpu_ns = (span.end_ns - span.start_ns) / 100 * percent;
                 trial.evidence.cpu_ns = Some(cpu_ns);
+                trial.evidence.dirty_limit = Some(FILE);
+                trial.evidence.dirty_after = Some(FILE / 8 * 7);
             });
         }
     };
@@ -700,7 +702,8 @@ fn throttled_writeback() {
         each(r, |trial| sample(trial).spans[0].sync_ns += 500 * MS);
     };
     check(flawless_write(synced_often()), syncing, "sound device:");
-    check(flawless_write(synced_often()), busy(45), "doubtful device: ThrottledWriteback doubt");
+    // 4 MiB before each sync are far below the limit: it waited for something else.
+    check(flawless_write(synced_often()), busy(45), "sound device:");
     // The worker waited for a processor, or the time was stolen.
     let delayed = |r: &mut Record| {
         busy(45)(r);
@@ -726,6 +729,88 @@ fn throttled_writeback() {
         evidence(r, |evidence| evidence.run_delay_ns = None);
     };
     check(flawless_write(over()), unknown, "sound device:");
+}
+
+/// A writer that waits for another reason than the limit of dirty pages, such as a journal, is not
+/// told that the limit held it. The limit is that which binds.
+#[test]
+fn a_writer_is_held_back_only_near_the_limit_that_binds() {
+    let waits = |after: u64, limit: u64| {
+        move |r: &mut Record| {
+            each(r, |trial| {
+                let span = &sample(trial).spans[0];
+                trial.evidence.cpu_ns = Some((span.end_ns - span.start_ns) / 10);
+                (trial.evidence.dirty_after, trial.evidence.dirty_limit) =
+                    (Some(after), Some(limit));
+            });
+        }
+    };
+    let throttled = "doubtful page-cache: ThrottledWriteback doubt, AcknowledgedOnly note";
+    let silent = "sound page-cache: AcknowledgedOnly note";
+    check(flawless_write(unsynced()), waits(728 << 10, 4 << 30), silent);
+    check(flawless_write(unsynced()), waits(2 << 30, 4 << 30), throttled);
+    check(flawless_write(unsynced()), waits((2 << 30) - 1, 4 << 30), silent);
+    // What was synced at the end is dirty before.
+    check(flawless_write(over()), waits(0, 4 << 30), "sound device:");
+    check(flawless_write(over()), waits(0, 1 << 30), "doubtful device: ThrottledWriteback doubt");
+    // Older records have the machine's limit, but the control group's is less.
+    let quota = |r: &mut Record| {
+        waits(700 << 20, 4 << 30)(r);
+        r.header.host.memory_quota = Some(256 << 20);
+    };
+    check(flawless_write(unsynced()), quota, throttled);
+    let workers = |r: &mut Record| {
+        quota(r);
+        r.header.plan.memory_limit = Some(128 << 20);
+    };
+    check(flawless_write(unsynced()), workers, throttled);
+    let said = |plant: &dyn Fn(&mut Record)| {
+        let mut record = flawless_write(unsynced());
+        plant(&mut record);
+        message(&record)
+    };
+    let allows = "it allows 256 MiB of dirty pages, and 700 MiB were dirty at the end";
+    assert!(said(&quota).ends_with(allows), "{}", said(&quota));
+    assert!(said(&workers).contains("allows 128 MiB"), "{}", said(&workers));
+    // Without the limit, nothing says whether it held the writer.
+    let unknown = |r: &mut Record| {
+        waits(2 << 30, 4 << 30)(r);
+        evidence(r, |evidence| evidence.dirty_limit = None);
+    };
+    check(flawless_write(unsynced()), unknown, silent);
+}
+
+/// On a mount with `sync`, each write waits until it is stored, as with `O_DSYNC`.
+#[test]
+fn writes_to_a_mount_that_syncs_are_not_held_back_and_not_only_acknowledged() {
+    let mut record = flawless_write(unsynced());
+    set_writes(&mut record, 1.0);
+    each(&mut record, |trial| {
+        let span = &sample(trial).spans[0];
+        trial.evidence.cpu_ns = Some((span.end_ns - span.start_ns) / 100);
+        (trial.evidence.dirty_after, trial.evidence.dirty_limit) = (Some(FILE), Some(FILE));
+    });
+    let held = "doubtful device: ThrottledWriteback doubt, AcknowledgedOnly note";
+    assert_eq!(judge(&record), held);
+    storage(&mut record).mount_options = "rw,sync,relatime".to_string();
+    assert_eq!(judge(&record), "sound device: AcknowledgedOnly note");
+    assert!(message(&record).contains("mounted with 'sync'"), "{}", message(&record));
+    assert!(!message(&record).contains("nothing was synced"), "{}", message(&record));
+}
+
+/// With `data=journal`, ext4 writes each byte to the journal, and then to its place.
+#[test]
+fn what_a_journal_of_data_writes_twice_is_nobody_elses() {
+    let with = |options: &'static str, share: f64| {
+        move |r: &mut Record| {
+            storage(r).mount_options = options.to_string();
+            set_writes(r, share);
+        }
+    };
+    let doubt = "doubtful device: Foreign doubt";
+    check(flawless_write(over()), with("rw,relatime,data=journal", 2.005), "sound device:");
+    check(flawless_write(over()), with("rw,relatime,data=journal", 2.6), doubt);
+    check(flawless_write(over()), with("rw,relatime,data=ordered", 2.005), doubt);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::sentence::{Paragraphs, Sentence, said_ratio};
 use crate::writes;
 use assess::Assessment;
 use assess::strategies::WritingAnswer;
+use model::host::Storage;
 
 /// The answer in sentences.
 pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Paragraphs {
@@ -12,7 +13,11 @@ pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> 
     let mut acknowledged = match &answer.acknowledged {
         Some(lead) => {
             let own = "Of this program's own writes, fastest acknowledged:";
-            let says = "This is how fast the OS took the data: a power cut could still lose it.";
+            let is_synced = assessment.storage.as_ref().is_some_and(Storage::syncs_each_write);
+            let says = match is_synced {
+                true => "The file system is mounted with 'sync': each write waited to be stored.",
+                false => "This is how fast the OS took the data: a power cut could still lose it.",
+            };
             vec![Sentence::fastest(own, lead, name), Sentence::plain(says)]
         }
         None => vec![Sentence::plain("No acknowledged rate is valid.")],

@@ -84,7 +84,7 @@ pub(crate) const COUNTERS: &[Metric] = &[
     counter(
         "dirty_limit_bytes",
         Unit::Bytes,
-        "dirty data at which the OS makes writers wait",
+        "dirty data at which the OS makes the worker wait",
         |it| it.evidence.dirty_limit,
     ),
     counter("cpu_ns", Unit::Nanoseconds, "CPU time of the worker's threads in that window", |it| {

@@ -73,6 +73,33 @@ fn cores_of_two_kinds() {
     assert_eq!(kinds.collect::<Vec<_>>(), [("cpu_core", 8), ("cpu_atom", 8)]);
 }
 
+/// The tightest of a process's groups and all above binds. Version 2 gives each group its part of
+/// `vm.dirty_ratio`; in version 1 only its whole limit makes a writer wait.
+#[test]
+fn the_control_group_that_binds_limits_dirty_pages() {
+    let check = |mounts: &str, ratio: u32, expected: Option<u64>| {
+        let tree = Tree::unpack(&format!(
+            "/proc/7/cgroup:\n  | 4:memory:/job/part\n  | 0::/job/part\n\
+             /proc/self/mountinfo:\n{mounts}/proc/sys/vm/\n  dirty_ratio = {ratio}\n\
+             /v1/memory/\n  memory.limit_in_bytes = 9223372036854771712\n\
+             /v1/memory/job/\n  memory.limit_in_bytes = 268435456\n\
+             /v1/memory/job/part/\n  memory.limit_in_bytes = 536870912\n\
+             /v2/\n  cgroup.procs =\n\
+             /v2/job/\n  memory.max = 1073741824\n  memory.high = 536870912\n\
+             /v2/job/part/\n  memory.max = max\n  memory.high = max\n"
+        ));
+        assert_eq!(crate::cgroup::dirty_quota(&tree.root(), 7), expected, "{mounts} {ratio}");
+    };
+    let old = "  | 30 20 0:26 / /v1/memory rw - cgroup cgroup rw,memory\n";
+    let new = "  | 31 20 0:27 / /v2 rw - cgroup2 cgroup2 rw\n";
+    check(old, 20, Some(256 << 20));
+    check(new, 20, Some((512 << 20) / 5));
+    // With `vm.dirty_bytes`, the ratio is 0, and the group's limit is an upper bound.
+    check(new, 0, Some(512 << 20));
+    check(&format!("{old}{new}"), 20, Some((512 << 20) / 5));
+    check("  | 20 1 8:1 / / rw - ext4 /dev/sda1 rw\n", 20, None);
+}
+
 #[test]
 fn a_pod_has_the_time_of_few_of_the_cpus_that_it_sees() {
     let (host, _) = told("kubernetes-pod", &[Isa::Scalar, Isa::Avx2]);
