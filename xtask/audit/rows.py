@@ -56,6 +56,7 @@ class Row:
         self.storage = record.storage
         self.source = record.header.get("source_storage") or record.storage
         self.sustain = record.plan.get("sustain")
+        self.memory_limit = record.plan.get("memory_limit")
         self.trials = [trial for trial in record.trials if trial.case == number]
         self._figures = {}
         self.done = [trial for trial in self.trials
@@ -85,6 +86,12 @@ class Row:
     @property
     def moves(self):
         return not self.case.is_null
+
+    @property
+    def parts(self):
+        """Into how many parts hosts divide the file."""
+        rank = self.record.plan.get("rank") or {}
+        return rank.get("of", 1) if self.case.files == "shared" else 1
 
     @property
     def is_own(self):

@@ -3,7 +3,7 @@
 import topology
 
 NOISE = 0.01
-HOLES_MOST = 0.5
+WARM_LEAST = 0.999
 
 
 def label_of(share):
@@ -26,24 +26,26 @@ def fetched_bytes(row, one):
 
 
 def hit_share_of(row, one):
-    """The share of a trial's bytes that needed no device read: at least and at most."""
+    """The share of a trial's bytes that the page cache served, at least and at most: what no device
+    read and no hole explains."""
     fetched = fetched_bytes(row, one)
     if fetched is None:
         return None
-    least = min(max(1 - fetched / one.bytes, 0.0), 1.0)
+    least = min(max(1 - fetched / one.bytes - holes_at_most(row, one), 0.0), 1.0)
     before = cached_share(one.trial["residency_before"])
     if row.case.is_direct or row.case.pattern != "random" or before is None:
         return least, least
     # Random readahead can hide hits; what was not cached before had to be read once.
-    most = 1 - (1 - before) * touched_bytes(row.case, one) / one.bytes
+    most = 1 - (1 - before) * touched_bytes(row, one) / one.bytes
     return least, min(max(most, least), 1.0)
 
 
-def touched_bytes(case, one):
+def touched_bytes(row, one):
     """The bytes of different blocks: a thread reads each of its part before it reads one again."""
+    case = row.case
     blocks = -(-case.size // case.block)
     operations = min(case.ops, blocks) if case.ops else blocks
-    part = min(operations * case.block, case.size) / case.threads
+    part = min(operations * case.block, case.size) / case.threads / row.parts
     return sum(min(part, span["bytes"]) for span in one.spans)
 
 
@@ -72,7 +74,7 @@ def served_by(row):
     if row.medium == "ram":
         return "ram", None
     if row.medium != "block":
-        return "unverified", None
+        return unless_cached(row) if row.file else ("unverified", None)
     if case.op == "sync":
         return flushed(row), None
     if case.is_write:
@@ -114,21 +116,62 @@ def read_from(row):
     called = called_share(row)
     if called is not None and called <= NOISE:
         return "no-io", None
-    if row.case.cache != "warm" and hole_share(row.fixture) >= HOLES_MOST:
-        return "no-io", None
     shares = [(hit_share_of(row, one), one.bytes) for one in row.figures]
     shares = [(share, count) for share, count in shares if share is not None]
     app = sum(count for _, count in shares)
     if not app:
-        return "unverified", None
+        return unless_cached(row)
     names = ("task_read_bytes", "device_read_bytes")
     if not any(one.trial[name] for one in row.figures for name in names):
         label = without_reads(row)
         return label, (1.0, 1.0) if label == "page-cache" else None
     least, most = (sum(share[end] * count for share, count in shares) / app for end in (0, 1))
-    if most <= NOISE:
-        return "device", (least, most)
-    return "page-cache" if least >= 1 - NOISE else "mixed", (least, most)
+    holes = 0.0
+    if is_partly_holes(row):
+        fetched = row.total(lambda one: fetched_most(row, one), lambda one: one.bytes)
+        holes = 1 - least - fetched if fetched is not None else 0.0
+    if least >= 1 - NOISE:
+        return "page-cache", (least, most)
+    if holes >= 1 - NOISE:
+        return "no-io", (least, most)
+    return ("device" if most + holes <= NOISE else "mixed"), (least, most)
+
+
+def fetched_most(row, one):
+    fetched = fetched_bytes(row, one)
+    return None if fetched is None else min(fetched, one.bytes)
+
+
+def is_partly_holes(row):
+    """Whether holes may have served some of the bytes. Warm ones are pages like others."""
+    return row.case.cache != "warm" and hole_share(row.fixture) > NOISE
+
+
+def holes_at_most(row, one):
+    """The share of a trial's bytes that holes explain at most."""
+    if not is_partly_holes(row):
+        return 0.0
+    before = None if row.case.is_direct else cached_share(one.trial["residency_before"])
+    uncached = 1.0 - (before or 0.0)
+    if row.case.pattern == "zipf":
+        return uncached
+    part = max(1, row.case.size // max(1, row.case.threads * row.parts))
+    holes = min(hole_share(row.fixture) * row.case.size, part)
+    most = 0
+    for span in one.spans:
+        passes, rest = divmod(span["bytes"], part)
+        most += passes * holes + min(rest, holes)
+    return min(uncached, most / one.bytes)
+
+
+def unless_cached(row):
+    """The page cache, if it held the file before and after each trial."""
+    told = [cached_share(one.trial[name]) for one in row.figures
+            for name in ("residency_before", "residency_after")]
+    is_whole = all(share is not None and share >= WARM_LEAST for share in told)
+    if row.case.cache in ("warm", "as-is") and told and is_whole:
+        return "page-cache", (1.0, 1.0)
+    return "unverified", None
 
 
 def without_reads(row):

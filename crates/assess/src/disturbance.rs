@@ -7,7 +7,7 @@ use crate::counted::{Counted, a_second};
 use crate::form::{As, ByReason};
 use crate::invocations::Round;
 use crate::measured::{Measured, with_mean_of};
-use crate::served::SHARE_NOISE;
+use crate::served::{SHARE_NOISE, WARM_LEAST};
 use crate::stats::{Estimate, median};
 use model::case::{Cache, Op, WriteWork};
 use model::evidence::Residency;
@@ -45,8 +45,6 @@ const THROTTLED_MOST: f64 = 0.05;
 const FOREIGN_MOST: f64 = 0.20;
 /// If more than this share of the rounds would be excluded, none is (METHODOLOGY.md).
 const EXCLUDED_MOST: f64 = 0.20;
-/// With less than this share of a file in the page cache, it is not warm (METHODOLOGY.md).
-pub(crate) const WARM_LEAST: f64 = 0.999;
 
 /// The share of the threads' time for which a CPU quota throttled them, without the pauses of an
 /// open loop. The OS counts that time for each processor.

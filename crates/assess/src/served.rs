@@ -5,6 +5,7 @@ use crate::measured::Measured;
 use crate::names::{self, Flushed, Found};
 use model::case::WriteWork;
 use model::case::{Advice, Cache, Call, Engine, MetadataWork, NameSync, Op, ReadWork, Sync, Work};
+use model::evidence::Residency;
 use model::host::{Direct, Fixture, Medium, Storage};
 use model::named;
 use model::pattern::Pattern;
@@ -18,7 +19,7 @@ named! {
         NameCache "name-cache",
         /// The OS's page cache.
         PageCache "page-cache",
-        /// The page cache and a device.
+        /// Several of the page cache, a device and holes.
         Mixed "mixed",
         /// The bytes crossed the block layer; caches below it are unknown.
         Device "device",
@@ -37,8 +38,8 @@ pub(crate) const SHARE_NOISE: f64 = 0.01;
 /// name are noise.
 const INODE_BYTES: f64 = 256.0;
 
-/// If holes cover at least this share of a file, they determine what its figure means.
-const HOLES_MOST: f64 = 0.5;
+/// With less than this share of a file in the page cache, it is not warm (METHODOLOGY.md).
+pub(crate) const WARM_LEAST: f64 = 0.999;
 
 /// What served or took the bytes, and the share of reads that caused no device read, if known.
 pub(crate) fn served(measured: &Measured) -> (ServedBy, Option<Hits>) {
@@ -48,6 +49,9 @@ pub(crate) fn served(measured: &Measured) -> (ServedBy, Option<Hits>) {
         (Work::Read(_) | Work::Write(_) | Work::Metadata(_), None) => (ServedBy::Unverified, None),
         (Work::Metadata(work), Some(storage)) => match storage.medium {
             Medium::Ram => (ServedBy::Ram, None),
+            Medium::Unseen if measured.trials.iter().all(|it| is_answered_here(work, it)) => {
+                (ServedBy::NameCache, None)
+            }
             Medium::Unseen => (ServedBy::Unverified, None),
             Medium::Block => (served_names(measured, work), None),
         },
@@ -59,10 +63,35 @@ pub(crate) fn served(measured: &Measured) -> (ServedBy, Option<Hits>) {
         },
         (Work::Read(work), Some(storage)) => match storage.medium {
             Medium::Ram => (ServedBy::Ram, None),
-            Medium::Unseen => (ServedBy::Unverified, None),
+            Medium::Unseen => unless_cached(measured, work),
             Medium::Block => served_by_blocks(measured, work, storage),
         },
     }
+}
+
+/// What served reads that no counter shows: the page cache, if it held the file before and after
+/// every trial. Otherwise something unseen may have.
+fn unless_cached(measured: &Measured, work: &ReadWork) -> (ServedBy, Option<Hits>) {
+    let is_through_cache = matches!(work.io.cache, Cache::Warm | Cache::AsIs);
+    let is_whole = |seen: Option<Residency>| seen.is_some_and(|seen| seen.share() >= WARM_LEAST);
+    let is_cached = |trial: &Counted| {
+        is_whole(trial.evidence.residency_before) && is_whole(trial.evidence.residency_after)
+    };
+    match is_through_cache && measured.n() > 0 && measured.trials.iter().all(is_cached) {
+        true => (ServedBy::PageCache, Some(Hits { least: 1.0, most: 1.0 })),
+        false => (ServedBy::Unverified, None),
+    }
+}
+
+/// Whether the OS answered the calls of a trial from its own caches, though another program or
+/// machine serves the file system: it had the names, and the threads waited for nobody. A server's
+/// answer makes a thread wait.
+fn is_answered_here(work: &MetadataWork, trial: &Counted) -> bool {
+    let told = trial.sample.usage.switches_voluntary;
+    let waits = trial.in_span(told, trial.evidence.switches_voluntary);
+    let most = SHARE_NOISE * trial.sample.ops() as f64;
+    let waits_for_nobody = waits.is_some_and(|waits| waits as f64 <= most);
+    !work.call.changes() && names::found(work, trial) == Found::InCache && waits_for_nobody
 }
 
 fn served_by_blocks(
@@ -73,11 +102,6 @@ fn served_by_blocks(
     if called_share(measured, work).is_some_and(|share| share <= SHARE_NOISE) {
         return (ServedBy::NoIo, None);
     }
-    // Warm holes are pages of zeros, which the page cache serves like any others.
-    if work.io.cache != Cache::Warm && measured.fixture.is_some_and(|f| hole_share(f) >= HOLES_MOST)
-    {
-        return (ServedBy::NoIo, None);
-    }
     let hits: Vec<(Hits, u64)> = measured
         .trials
         .iter()
@@ -85,7 +109,7 @@ fn served_by_blocks(
         .collect();
     let app: f64 = hits.iter().map(|(_, bytes)| *bytes as f64).sum();
     if app == 0.0 {
-        return (ServedBy::Unverified, None);
+        return unless_cached(measured, work);
     }
     if measured.trials.iter().all(read_nothing) {
         return match served_without_reads(measured, work, storage) {
@@ -97,9 +121,11 @@ fn served_by_blocks(
         hits.iter().map(|(hits, bytes)| of(hits) * *bytes as f64).sum::<f64>() / app
     };
     let hits = Hits { least: mean(|hits| hits.least), most: mean(|hits| hits.most) };
-    let served_by = match hits {
-        Hits { most, .. } if most <= SHARE_NOISE => ServedBy::Device,
-        Hits { least, .. } if least >= 1.0 - SHARE_NOISE => ServedBy::PageCache,
+    let enough = 1.0 - SHARE_NOISE;
+    let served_by = match (hits, hole_reads_share(measured, work, hits.least)) {
+        (Hits { least, .. }, _) if least >= enough => ServedBy::PageCache,
+        (_, holes) if holes >= enough => ServedBy::NoIo,
+        (Hits { most, .. }, holes) if most + holes <= SHARE_NOISE => ServedBy::Device,
         _ => ServedBy::Mixed,
     };
     (served_by, Some(hits))
@@ -212,22 +238,63 @@ pub(crate) fn hole_share(fixture: &Fixture) -> f64 {
     if fixture.size == 0 { 0.0 } else { unwritten as f64 / fixture.size as f64 }
 }
 
+/// The share of all trials' bytes that came from holes: what neither the page cache, with the share
+/// `hit`, nor a device served.
+fn hole_reads_share(measured: &Measured, work: &ReadWork, hit: f64) -> f64 {
+    let fetched = measured.total_share(|trial| {
+        let app = trial.sample.bytes();
+        Some((fetched_bytes(measured, trial)?.min(app), app))
+    });
+    let rest = fetched.filter(|_| is_partly_holes(measured, work)).map(|share| 1.0 - hit - share);
+    rest.unwrap_or(0.0)
+}
+
+/// Whether holes may have served some of the bytes. Warm holes are pages of zeros, which the page
+/// cache serves like any others.
+fn is_partly_holes(measured: &Measured, work: &ReadWork) -> bool {
+    work.io.cache != Cache::Warm && measured.fixture.is_some_and(|it| hole_share(it) > SHARE_NOISE)
+}
+
+/// The share of a trial's bytes that holes explain at most: those of whole passes over the file,
+/// and as much of the last pass as there are holes.
+///
+/// Each thread reads its part of the file, which may be all holes. With a skewed pattern, holes may
+/// be what it prefers. A hole that was cached before is a page like any other.
+fn holes_at_most(measured: &Measured, work: &ReadWork, trial: &Counted) -> f64 {
+    let Some(fixture) = measured.fixture.filter(|_| is_partly_holes(measured, work)) else {
+        return 0.0;
+    };
+    let before = trial.evidence.residency_before.filter(|_| work.io.cache != Cache::Direct);
+    let uncached = 1.0 - before.map_or(0.0, |before| before.share());
+    if work.io.pattern == Pattern::Zipf {
+        return uncached;
+    }
+    let parts = u64::from(work.io.threads) * u64::from(measured.part.of);
+    let part = (work.io.size / parts.max(1)).max(1) as f64;
+    let holes = (hole_share(fixture) * work.io.size as f64).min(part);
+    let of_thread = |bytes: u64| {
+        let passes = (bytes as f64 / part).floor();
+        passes * holes + (bytes as f64 - passes * part).min(holes)
+    };
+    let most: f64 = trial.sample.spans.iter().map(|span| of_thread(span.bytes)).sum();
+    (most / trial.sample.bytes() as f64).min(uncached)
+}
+
 /// The bytes that devices read for the worker or, if that was not counted, for any process.
 pub(crate) fn fetched_bytes(measured: &Measured, trial: &Counted) -> Option<u64> {
     trial.evidence.task_read_bytes.or(measured.read_once(trial))
 }
 
-/// A share of bytes that no device read: at least and at most, 0 to 1. Where the counters tell all,
-/// both are the same.
+/// A share of bytes: at least and at most, 0 to 1. Where the counters tell all, both are the same.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Hits {
     pub(crate) least: f64,
     pub(crate) most: f64,
 }
 
-/// The share of a trial's bytes that caused no device read. It is at least `1 - task/app`
-/// (METHODOLOGY.md), by the worker's own counter, or else by device reads for any process. `None`
-/// if neither is known.
+/// The share of a trial's bytes that the page cache served. It is at least `1 - task/app`, less what
+/// holes explain (METHODOLOGY.md), by the worker's own counter, or else by device reads for any
+/// process. `None` if neither is known.
 ///
 /// Over a sequential pass, and past the page cache, it is exactly that. In random order, devices may
 /// read what nobody asked for, or what was evicted and had to be read again, which hides hits. What
@@ -236,7 +303,8 @@ pub(crate) struct Hits {
 pub(crate) fn hit_share(measured: &Measured, work: &ReadWork, trial: &Counted) -> Option<Hits> {
     let fetched = fetched_bytes(measured, trial)?;
     let app = trial.sample.bytes() as f64;
-    let least = (1.0 - fetched as f64 / app).clamp(0.0, 1.0);
+    let without_read = 1.0 - fetched as f64 / app;
+    let least = (without_read - holes_at_most(measured, work, trial)).clamp(0.0, 1.0);
     let may_hide = work.io.pattern == Pattern::Random && work.io.cache != Cache::Direct;
     let before = trial.evidence.residency_before.filter(|_| may_hide);
     let most = before.map_or(least, |before| {

@@ -92,7 +92,8 @@ pub struct Summary {
     /// The source that served the bytes, by the evidence. For writes: where they were when the
     /// clock stopped.
     pub served_by: Option<ServedBy>,
-    /// The share of bytes that caused no device read, 0 to 1: at least.
+    /// The share of bytes that the page cache served, 0 to 1: they caused no device read, and no
+    /// hole explains that. At least.
     pub hit_share: Option<f64>,
     /// The same: at most. It is larger if devices read more than the trial had to ask for.
     pub hit_share_most: Option<f64>,

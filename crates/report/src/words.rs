@@ -280,15 +280,17 @@ pub(crate) fn server(summary: &Summary, storage: Option<&Storage>) -> String {
     }
 }
 
-/// What served the bytes; if mixed, with the page cache's share: `mixed (37.2 %)`.
+/// What served the bytes; if mixed, with the page cache's share, if it has one: `mixed (37.2 %)`.
 pub(crate) fn served_by(summary: &Summary, storage: Option<&Storage>) -> String {
     match (summary.served_by, hits(summary)) {
-        (Some(ServedBy::Mixed), Some(hits)) => format!("mixed ({hits})"),
+        (Some(ServedBy::Mixed), Some(hits)) if summary.hit_share_most > Some(0.0) => {
+            format!("mixed ({hits})")
+        }
         _ => server(summary, storage),
     }
 }
 
-/// The share of bytes that no device read: `37.2 %`, or `0-42.0 %` if it is known to lie between.
+/// The share of bytes that the page cache served: `37.2 %`, or `0-42.0 %` if it is known to lie between.
 pub(crate) fn hits(summary: &Summary) -> Option<String> {
     let (least, most) = (summary.hit_share?, summary.hit_share_most?);
     let most_said = units::percent(most);

@@ -3,9 +3,8 @@
 use super::context::{Context, Draft, is_many_times};
 use super::names;
 use crate::counted::Counted;
-use crate::disturbance::WARM_LEAST;
 use crate::finding::Severity;
-use crate::served::{SHARE_NOISE, hit_share};
+use crate::served::{SHARE_NOISE, WARM_LEAST, hit_share, hole_share};
 use crate::summary::{ServedBy, Summary};
 use model::case::{Cache, Op, ReadWork, Sync, WriteEngine, WriteWork};
 use model::evidence::Residency;
@@ -241,8 +240,16 @@ pub(super) fn partly_cached(context: &Context) -> Option<Draft> {
         );
         return Draft::new(Severity::Note, message, "none: that is what the case asks");
     }
+    // Holes are not this rule's: NoIo reports them.
+    if *hit <= SHARE_NOISE {
+        return None;
+    }
+    let others = match context.measured.fixture.is_some_and(|it| hole_share(it) > SHARE_NOISE) {
+        true => "a device or holes",
+        false => "a device",
+    };
     let message = format!(
-        "the page cache served {hits} of the bytes and a device the rest: the figure describes \
+        "the page cache served {hits} of the bytes and {others} the rest: the figure describes \
          neither"
     );
     let remedy = "ask for cache 'warm' or 'cold', which are proved";

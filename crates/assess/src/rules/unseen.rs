@@ -14,6 +14,24 @@ const LET_IT_COUNT: &str =
 
 /// This machine's counters cannot see what served the bytes (METHODOLOGY.md).
 pub(super) fn unverified(context: &Context) -> Option<Draft> {
+    answered_here(context).or_else(|| served_unseen(context))
+}
+
+/// Calls on names that the OS answered from its own caches: whatever serves the file system never
+/// saw them.
+fn answered_here(context: &Context) -> Option<Draft> {
+    let storage = context.measured.storage.filter(|storage| storage.medium == Medium::Unseen)?;
+    context.measured.case.metadata().filter(|_| context.is_served(&[ServedBy::NameCache]))?;
+    let message = format!(
+        "the OS answered from its own caches of names and attributes: the server of {} never saw \
+         these calls, so nothing here says how fast it is",
+        storage.file_system
+    );
+    let remedy = "measure cold, or mount it so that the OS caches no attributes, to see the server";
+    Draft::new(Severity::Note, message, remedy)
+}
+
+fn served_unseen(context: &Context) -> Option<Draft> {
     let (_, severity) = claim(context).filter(|_| context.is_served(&[ServedBy::Unverified]))?;
     let storage = context.measured.storage;
     if context.measured.case.metadata().is_some() && storage?.medium == Medium::Block {

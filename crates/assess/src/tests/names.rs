@@ -85,6 +85,27 @@ fn what_served_names_is_what_the_counters_show() {
     check(names(Call::Stat), as_is, "sound unverified: Unverified note");
 }
 
+/// A call that a server answers makes the thread wait. Without that, and without new names, the OS
+/// answered from its caches.
+#[test]
+fn a_server_that_nobody_waited_for_never_saw_the_calls() {
+    let unseen = |waits: Option<u64>| {
+        move |r: &mut Record| {
+            storage(r).medium = Medium::Unseen;
+            evidence(r, |it| it.switches_voluntary = waits);
+        }
+    };
+    check(names(Call::Stat), unseen(Some(20)), "sound name-cache: Unverified note");
+    let mut record = names(Call::Stat);
+    unseen(Some(20))(&mut record);
+    let message = &assess(&record).cases[0].findings[0].message;
+    assert!(message.contains("never saw these calls"), "{message}");
+    let unverified = "sound unverified: Unverified note";
+    check(names(Call::Stat), unseen(Some(NAMES)), unverified);
+    check(names(Call::Stat), unseen(None), unverified);
+    check(cold(Call::Stat), unseen(Some(20)), "doubtful unverified: Unverified doubt");
+}
+
 #[test]
 fn names_that_were_not_warm() {
     for call in [Call::Stat, Call::Open] {

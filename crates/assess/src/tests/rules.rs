@@ -400,15 +400,73 @@ fn direct_ignored() {
 
 #[test]
 fn no_io() {
-    let holes = |bytes| move |r: &mut Record| layout(r).unwritten = bytes;
+    // Devices read what is not a hole.
+    let holes = |bytes| {
+        move |r: &mut Record| {
+            layout(r).unwritten = bytes;
+            set_reads(r, 1.0 - bytes as f64 / FILE as f64);
+        }
+    };
     let cold = || flawless(work(Cache::Cold));
     check(cold(), holes(FILE), "void no-io: NoIo void");
-    check(cold(), holes(FILE / 10), "void device: NoIo void");
+    check(cold(), holes(FILE / 10), "void mixed: NoIo void");
     check(cold(), holes(4096), "sound device: NoIo note");
     check(flawless(work(Cache::Warm)), holes(FILE), "sound page-cache: NoIo note");
+    let all = |r: &mut Record| layout(r).unwritten = FILE / 10;
+    check(cold(), all, "void device: NoIo void");
     let nothing = |r: &mut Record| set_reads(r, 0.0);
     check(cold(), nothing, "void no-io: NoIo void");
     check(flawless(work(Cache::Direct)), nothing, "void no-io: NoIo void");
+}
+
+/// What holes explain is neither a leak nor `O_DIRECT` that was ignored.
+#[test]
+fn holes_are_not_told_as_another_fault() {
+    let holes = |share: f64, read: f64| {
+        move |r: &mut Record| {
+            layout(r).unwritten = (share * FILE as f64) as u64;
+            set_reads(r, read);
+        }
+    };
+    let random = |cache| {
+        flawless(ReadWork { io: Io { pattern: Pattern::Random, ..work(cache).io }, ..work(cache) })
+    };
+    for share in [0.4, 0.6] {
+        for cache in [Cache::Cold, Cache::Direct] {
+            check(flawless(work(cache)), holes(share, 1.0 - share), "void mixed: NoIo void");
+            check(random(cache), holes(share, 1.0 - share), "void mixed: NoIo void");
+        }
+        check(random(Cache::AsIs), evicted(holes(share, 1.0 - share)), "void mixed: NoIo void");
+    }
+    // More than they explain.
+    let leak = "void mixed: CacheLeak void, NoIo void";
+    check(flawless(work(Cache::Cold)), holes(0.4, 0.3), leak);
+    let ignored = "void mixed: DirectIgnored void, NoIo void";
+    check(flawless(work(Cache::Direct)), holes(0.4, 0.3), ignored);
+    let partly = "void mixed: NoIo void, PartlyCached doubt";
+    check(flawless(work(Cache::AsIs)), evicted(holes(0.4, 0.3)), partly);
+    // Holes that were cached before are pages like others.
+    let cached = "void page-cache: NoIo void";
+    check(flawless(work(Cache::AsIs)), holes(0.4, 0.005), cached);
+    // A part of a pass may have met nothing but holes.
+    let part = |r: &mut Record| {
+        holes(0.4, 0.0)(r);
+        each(r, |trial| {
+            for span in &mut sample(trial).spans {
+                (span.bytes, span.ops) = (FILE / 4, FILE / 4 >> 20);
+            }
+            trial.evidence.task_read_bytes = Some(4096);
+        });
+    };
+    check(flawless(work(Cache::Direct)), part, "void no-io: NoIo void");
+}
+
+/// The same, with nothing in the page cache before a trial.
+fn evicted(plant: impl Fn(&mut Record)) -> impl Fn(&mut Record) {
+    move |r| {
+        plant(r);
+        evidence(r, |evidence| evidence.residency_before = residency(0));
+    }
 }
 
 #[test]
@@ -437,14 +495,21 @@ fn holes_are_those_of_the_file_that_was_read() {
     let mut record = flawless(work(Cache::Cold));
     record.header.fixtures[0].size = 2 * FILE;
     layout(&mut record).unwritten = 2 * FILE;
+    set_reads(&mut record, 0.0);
     // There is only one file: the trial read it, whatever size the case states.
     assert_eq!(judge(&record), "void no-io: NoIo void");
     let mut whole = record.header.fixtures[0].clone();
     whole.size = 3 * FILE;
     record.header.fixtures.push(whole.clone());
-    assert_eq!(judge(&record), "sound device:");
+    assert_eq!(judge(&record), "void no-io: NoIo void");
+    assert!(!holes_are_said(&record));
     record.header.fixtures.push(model::host::Fixture { size: FILE, ..whole });
     assert_eq!(judge(&record), "void no-io: NoIo void");
+    assert!(holes_are_said(&record));
+}
+
+fn holes_are_said(record: &Record) -> bool {
+    assess(record).cases[0].findings[0].message.contains("is holes")
 }
 
 #[test]
@@ -477,8 +542,24 @@ fn unverified() {
     let unseen = |r: &mut Record| storage(r).medium = Medium::Unseen;
     check(flawless(work(Cache::Cold)), unseen, "doubtful unverified: Unverified doubt");
     check(flawless(work(Cache::Direct)), unseen, "doubtful unverified: Unverified doubt");
-    check(flawless(work(Cache::Warm)), unseen, "sound unverified: Unverified note");
-    check(flawless(work(Cache::AsIs)), unseen, "sound unverified: Unverified note");
+    // The page cache held all of it, so nothing below was asked.
+    check(flawless(work(Cache::Warm)), unseen, "sound page-cache:");
+    check(flawless(work(Cache::AsIs)), unseen, "sound page-cache:");
+    let one = |r: &mut Record| {
+        unseen(r);
+        r.trials[4].evidence.residency_after = residency(PAGES / 2);
+    };
+    check(flawless(work(Cache::AsIs)), one, "sound unverified: Unverified note");
+    let unprobed = |r: &mut Record| {
+        unseen(r);
+        evidence(r, |evidence| evidence.residency_after = None);
+    };
+    check(flawless(work(Cache::Warm)), unprobed, "sound unverified: Unverified note");
+    // On block devices whose counters stand still, too.
+    let still = |r: &mut Record| {
+        evidence(r, |it| (it.task_read_bytes, it.device_read_bytes) = (None, None));
+    };
+    check(flawless(work(Cache::Warm)), still, "sound page-cache:");
 }
 
 #[test]

@@ -213,8 +213,8 @@ pub(crate) const OF_CASES: &[Metric] = &[
         name: "hits",
         title: "hits",
         unit: Unit::Percent,
-        meaning: "share of the bytes that no device read",
-        legend: "share of the bytes that no device read",
+        meaning: "share of the bytes that the page cache served",
+        legend: "share of the bytes that the page cache served",
         case: Case::Plain(|it| Some(it.hit_share? * 100.0)),
         said: Some(|it| words::hits(it).unwrap_or_else(|| NONE.to_string())),
         ..PLAIN
