@@ -61,6 +61,10 @@ pub struct Spent {
     /// The share of the threads' time in which they neither ran nor waited for a processor, 0 to 1.
     /// They waited for I/O, or for each other.
     pub blocked_share: Option<f64>,
+    /// The share of its CPU time that other threads than the case's own spent, 0 to 1: those of the
+    /// kernel that work for it. Only for a sentence, so not in the JSON.
+    #[serde(skip)]
+    pub helped_share: Option<f64>,
 }
 
 /// With fewer flushes per sync of a thread than this, not every sync was flushed (METHODOLOGY.md).
@@ -377,6 +381,12 @@ impl Spent {
                 let all_ns = threads * trial.without_pauses(trial.wall_ns())? as f64;
                 let ran = ran_ns.saturating_sub(idle_ns) as f64 / all_ns;
                 (all_ns > 0.0).then(|| (1.0 - ran).clamp(0.0, 1.0))
+            }),
+            helped_share: median_of(&|trial| {
+                // What the threads themselves report, or else nothing tells them from the others.
+                let own_ns = trial.sum_of_spans(|span| span.cpu_ns)? as f64;
+                let all_ns = cpu_ns(trial).filter(|all_ns| *all_ns > 0.0)?;
+                Some((1.0 - own_ns / all_ns).clamp(0.0, 1.0))
             }),
         })
     }

@@ -11,8 +11,10 @@ use assess::comparison::{Comparison, Difference};
 use assess::decision::{Decided, Decision, Open};
 use assess::ratio::Ratio;
 use assess::summary::Summary;
-use model::case::Engine;
+use model::case::{Engine, ReadWork, Submission};
+use model::host::Medium;
 use model::plan::Role;
+use model::units;
 use std::collections::HashMap;
 
 /// If there are more, only those that found a difference are listed, and the others are counted.
@@ -113,7 +115,7 @@ pub(crate) fn decided(assessment: &Assessment, labels: &Labels) -> Paragraphs {
     let named = groups.iter().flat_map(|(_, members)| members).flat_map(|one| one.rows());
     let clearest = format!("The clearest: {}.", clauses.join("; "));
     let clearest = (!clauses.is_empty()).then(|| Sentence::figures(clearest, named));
-    let sentences = [Some(Sentence::plain(counted(&all))), clearest, depth_of_uring(assessment)];
+    let sentences = [Some(Sentence::plain(counted(&all))), clearest, limit_of_uring(assessment)];
     vec![sentences.into_iter().flatten().collect()]
 }
 
@@ -171,16 +173,43 @@ fn clause((apart, members): &(Apart, Vec<&Decided>)) -> String {
     format!("{fast} is {said} as fast as {slow}{}", apart.beside())
 }
 
-/// A warning if io_uring had only one read in flight in every row, which defeats its purpose.
-fn depth_of_uring(assessment: &Assessment) -> Option<Sentence> {
-    let depth = |summary: &Summary| {
-        let work = summary.case.read().filter(|work| work.engine == Engine::Uring)?;
-        (summary.role == Role::Asked).then_some(work.io.depth)
+/// With more of io_uring's CPU time than this, the kernel's own threads did the reads.
+const HELPED_LEAST: f64 = 0.10;
+
+/// Why io_uring is no faster, if that is known: the kernel's threads did its reads, or it had only
+/// one read in flight in every row, which defeats its purpose.
+fn limit_of_uring(assessment: &Assessment) -> Option<Sentence> {
+    let is_asked = |summary: &&Summary| summary.role == Role::Asked;
+    let of_uring = assessment.cases.iter().filter(is_asked).filter_map(|summary| {
+        // With SQPOLL, a thread of the kernel works for it on purpose.
+        let is_usual = |work: &&ReadWork| {
+            work.engine == Engine::Uring && work.submission != Submission::Sqpoll
+        };
+        let work = summary.case.read().filter(is_usual)?;
+        Some((work.io.depth, summary.spent.as_ref().and_then(|spent| spent.helped_share)))
+    });
+    let deepest = of_uring.clone().map(|(depth, _)| depth).max()?;
+    let helped = of_uring.clone().filter_map(|(_, share)| share).reduce(f64::max);
+    if let Some(share) = helped.filter(|share| *share >= HELPED_LEAST) {
+        return Some(Sentence::plain(format!(
+            "Up to {} of uring's CPU time was that of the kernel's worker threads: each read goes \
+             to one if the file system cannot do it without waiting (nowait).",
+            units::percent(share)
+        )));
+    }
+    let is_in_memory = assessment.storage.as_ref().is_some_and(|it| it.medium == Medium::Ram);
+    let text = match is_in_memory && helped.is_none() {
+        true => {
+            "Whether the kernel's worker threads did uring's reads, as file systems without nowait \
+             have it, is unknown."
+        }
+        false if deepest > 1 => return None,
+        false => {
+            "uring had one read in flight, so it waits for each as pread does; --depth 32 shows \
+             what it gives with more."
+        }
     };
-    let deepest = assessment.cases.iter().filter_map(depth).max()?;
-    let text = "uring had one read in flight, so it waits for each as pread does; --depth 32 shows \
-                what it gives with more.";
-    (deepest == 1).then(|| Sentence::plain(text))
+    Some(Sentence::plain(text))
 }
 
 #[cfg(test)]
@@ -266,6 +295,41 @@ mod tests {
         assert!(apart.ends_with("2 found a difference and 0 none."), "{apart}");
         let slower = said(vec![less(1), less(2)]).unwrap();
         assert!(slower.ends_with("pread is 1.25× to 1.25× as fast as mmap."), "{slower}");
+    }
+
+    /// On a file system without reads that do not wait, the kernel's threads do io_uring's reads.
+    #[test]
+    fn why_io_uring_is_no_faster_is_what_was_counted() {
+        let said = |depth: u32, medium: Medium, helped_share: Option<f64>| {
+            let mut assessment = run_of(vec![found(1, Difference::Different)], Verdict::Sound);
+            let uring = case(Engine::Uring, 1);
+            let Work::Read(mut work) = uring.work else { panic!("it reads") };
+            work.io.depth = depth;
+            let (user_ns, system_ns, blocked_share) = (None, None, None);
+            let wall_ns = 1e9;
+            let processors = 0.5;
+            assessment.cases[0].spent = Some(assess::writing::Spent {
+                wall_ns,
+                user_ns,
+                system_ns,
+                processors,
+                blocked_share,
+                helped_share,
+            });
+            assessment.cases[0].case = Case::own(Work::Read(work));
+            assessment.storage = Some(model::host::Storage { medium, ..zoo::storage() });
+            limit_of_uring(&assessment).map(|it| paragraph(&[it], &|id| id.to_string()))
+        };
+        let counted = said(1, Medium::Ram, Some(0.55)).unwrap();
+        assert!(counted.starts_with("Up to 55.0 % of uring's CPU time was"), "{counted}");
+        assert!(said(32, Medium::Block, Some(0.3)).unwrap().contains("worker threads"));
+        let unknown = said(1, Medium::Ram, None).unwrap();
+        assert!(unknown.ends_with("is unknown."), "{unknown}");
+        for (medium, share) in [(Medium::Block, None), (Medium::Ram, Some(0.02))] {
+            let alone = said(1, medium, share).unwrap();
+            assert!(alone.starts_with("uring had one read in flight"), "{alone}");
+        }
+        assert_eq!(said(32, Medium::Block, Some(0.02)), None);
     }
 
     #[test]

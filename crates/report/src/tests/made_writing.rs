@@ -93,6 +93,7 @@ fn spent() -> Spent {
         system_ns: Some(1.31e9),
         processors: 0.753,
         blocked_share: Some(0.229),
+        helped_share: None,
     }
 }
 
