@@ -241,7 +241,7 @@ pub(super) fn partly_cached(context: &Context) -> Option<Draft> {
         return Draft::new(Severity::Note, message, "none: that is what the case asks");
     }
     // Holes are not this rule's: NoIo reports them.
-    if *hit <= SHARE_NOISE {
+    if hit_share_most.is_some_and(|most| most <= SHARE_NOISE) {
         return None;
     }
     let others = match context.measured.fixture.is_some_and(|it| hole_share(it) > SHARE_NOISE) {

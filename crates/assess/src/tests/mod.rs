@@ -5,6 +5,7 @@ mod control;
 mod counting;
 mod course;
 mod decisions;
+mod denied;
 mod depths;
 mod engines;
 mod environment;

@@ -392,6 +392,46 @@ fn files_that_were_never_written_are_read_from_nothing() {
             check_served(case, "device");
             check_silent(case, &["NoIo"]);
         }
+        // Every third chunk was written: the holes explain what no device read.
+        let chunks = sandbox.path("chunks");
+        let file = File::create_new(&chunks).unwrap();
+        file.set_len(12 * MIB).unwrap();
+        for chunk in (0..192).step_by(3) {
+            file.write_all_at(&[7; 64 << 10], chunk * (64 << 10)).unwrap();
+        }
+        file.sync_all().unwrap();
+        for case in asked(&read_own(sandbox, &chunks)) {
+            check_served(case, "mixed");
+            check_found(case, "NoIo", "void", &["66.7 %", "never written"]);
+            check_silent(case, &["DirectIgnored", "CacheLeak"]);
+        }
+    });
+}
+
+/// A writer that waits for the journal, or on a mount with `sync`, is far below the limit of dirty
+/// pages, and what the file system writes twice is its own.
+#[test]
+fn writers_that_wait_for_something_else_are_not_held_back_by_the_limit_of_dirty_pages() {
+    tried(|| {
+        let test =
+            "writers_that_wait_for_something_else_are_not_held_back_by_the_limit_of_dirty_pages";
+        let groups = "[[cases]]\nop = \"write\"\ncache = \"as-is\"\nallocation = \"overwrite\"\n\
+                      size = \"16MiB\"\nblock = \"64KiB\"\nsync = [\"none\", \"fdatasync\"]\n\
+                      ops = \"all\"\n";
+        for mount in ["data=journal", "sync"] {
+            let setup = Setup { mount, ..ROOMY };
+            let Some(planted) = Planted::on_loop(test, "ext4", &setup) else { return };
+            let sandbox = &planted.sandbox;
+            let report = measure(sandbox, plainly(sandbox), groups, &["."]);
+            let cases = asked(&report);
+            assert_eq!(cases.len(), 2, "{report:#}");
+            for case in &cases {
+                check_silent(case, &["ThrottledWriteback", "Foreign"]);
+            }
+            let unsynced = cases.iter().find(|case| case["case"]["sync"] == "none").unwrap();
+            let said = if mount == "sync" { "mounted with 'sync'" } else { "nothing was synced" };
+            check_found(unsynced, "AcknowledgedOnly", "note", &[said]);
+        }
     });
 }
 
@@ -482,6 +522,21 @@ fn what_another_process_serves_is_unverified() {
             check_served(case, "device");
             check_silent(case, &["Unverified"]);
         }
+    });
+}
+
+/// The page cache holds the file, so the server is not asked, and the row is proved.
+#[test]
+fn what_the_page_cache_holds_is_proved_whoever_serves_it() {
+    tried(|| {
+        let test = "what_the_page_cache_holds_is_proved_whoever_serves_it";
+        let groups = "[[cases]]\nengine = \"pread\"\ncache = \"warm\"\ntime = \"100ms\"\n";
+        let below = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let make = || Mounted::pass_through(below, &["-o", "kernel_cache"]);
+        let Some(fuse) = Planted::new(test, make) else { return };
+        let report = measure(&fuse.sandbox, plainly(&fuse.sandbox), groups, &["."]);
+        check_served(only(&report), "page-cache");
+        check_silent(only(&report), &["Unverified"]);
     });
 }
 
