@@ -27,7 +27,6 @@ use crate::strategies::{WritingAnswer, writing_answer};
 use crate::summary::{ServedBy, Summary};
 use crate::tally::Tally;
 use crate::touching::{Touching, touchings};
-use model::axis;
 use model::case::{Case, ReadWork, Work, WriteWork};
 use model::host::{Affinity, Fixture, Host, Storage};
 use model::peer::Peer;
@@ -35,6 +34,7 @@ use model::plan::{Role, Skip};
 use model::record::{End, Record, Resumed, Side, Tool};
 use model::trial::Trial;
 use model::view::View;
+use model::{advice, axis};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::HashSet;
@@ -169,7 +169,7 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
     let control = control(&mut rows, &mut twins);
     let header = &record.header;
     let overhead_ns = nulls(&rows).into_iter().find_map(overhead_ns);
-    Assessment {
+    let mut assessment = Assessment {
         tool: header.tool.clone(),
         began: header.began.clone(),
         host: header.host.clone(),
@@ -210,7 +210,21 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
         damage: record.damage.clone(),
         cases: rows.into_iter().map(|row| row.summary).collect(),
         twins: twins.into_iter().map(|twin| twin.summary).collect(),
+    };
+    fit_advice(&mut assessment);
+    assessment
+}
+
+/// Makes advice follow the command that made the record, which may lack the flags that it names.
+fn fit_advice(assessment: &mut Assessment) {
+    let Some(command) = advice::command_of(&assessment.tool.command) else { return };
+    let fit = |text: &mut String| *text = advice::fitted(text, command);
+    for summary in assessment.cases.iter_mut().chain(&mut assessment.twins) {
+        summary.findings.iter_mut().for_each(|finding| fit(&mut finding.remedy));
+        summary.failures.iter_mut().for_each(|(failure, _)| fit(failure.reason_mut()));
     }
+    assessment.findings.iter_mut().for_each(|found| fit(&mut found.finding.remedy));
+    assessment.skips.iter_mut().for_each(|skip| fit(&mut skip.reason));
 }
 
 /// The cases of a record whose role `is_wanted`, in the order of the plan, without a verdict.

@@ -27,6 +27,12 @@ impl Failure {
             Failure::Unavailable(reason) | Failure::Failed(reason) => reason,
         }
     }
+
+    pub(crate) fn reason_mut(&mut self) -> &mut String {
+        match self {
+            Failure::Unavailable(reason) | Failure::Failed(reason) => reason,
+        }
+    }
 }
 
 /// `failed: it hung`.

@@ -46,13 +46,6 @@ pub struct Fleet {
     pub copies: Vec<String>,
 }
 
-impl Fleet {
-    /// Whether every requested case is sound or doubtful on every host.
-    pub fn has_all(&self) -> bool {
-        self.hosts.iter().all(|host| host.tally.stand())
-    }
-}
-
 /// A host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Member {

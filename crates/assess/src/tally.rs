@@ -38,7 +38,7 @@ impl Tally {
     }
 
     /// Whether all are sound or doubtful.
-    pub(crate) fn stand(&self) -> bool {
+    pub fn stand(&self) -> bool {
         self.void + self.failed + self.unavailable + self.not_run == 0
     }
 }

@@ -54,13 +54,6 @@ pub struct Together {
     pub rank: Option<Rank>,
 }
 
-impl Together {
-    /// Whether every requested case is sound or doubtful.
-    pub fn has_all(&self) -> bool {
-        self.cases.iter().all(|joint| joint.verdict.stands())
-    }
-}
-
 /// A host of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Member {

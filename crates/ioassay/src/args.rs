@@ -372,3 +372,83 @@ pub struct OutputArgs {
     #[arg(long, short)]
     pub quiet: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use model::advice;
+    use std::collections::BTreeSet;
+
+    /// The long flags of a command.
+    fn flags(command: &str) -> BTreeSet<String> {
+        let cli = Cli::command();
+        let found = cli.find_subcommand(command).expect("it is a command");
+        found.get_arguments().filter_map(|arg| Some(arg.get_long()?.to_string())).collect()
+    }
+
+    #[test]
+    fn what_advice_takes_for_missing_is_missing() {
+        let all = flags("run");
+        for command in ["run", "plan", "survey", "watch", "gate"] {
+            let own = flags(command);
+            let missing: Vec<&String> = all.difference(&own).collect();
+            let lacking: Vec<&String> =
+                all.iter().filter(|flag| advice::lacks(command, flag)).collect();
+            assert_eq!(missing, lacking, "{command}");
+        }
+    }
+
+    /// The lines of the source files below `folder` that can print, without tests and comments.
+    fn lines(folder: &std::path::Path, into: &mut Vec<(String, String)>) {
+        let mut entries: Vec<_> = std::fs::read_dir(folder).unwrap().flatten().collect();
+        entries.sort_by_key(|entry| entry.path());
+        for entry in entries {
+            let path = entry.path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() && name != "tests" {
+                lines(&path, into);
+            } else if name.ends_with(".rs") && name != "tests.rs" {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+                let said = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+                into.extend(said.map(|line| (path.display().to_string(), line.to_string())));
+            }
+        }
+    }
+
+    /// Flags of other programs, and those of every command.
+    const OF_OTHERS: [&str; 5] = ["cap-add", "color", "direct-io", "help", "no-show-raw-insn"];
+
+    /// Every remedy and error can be printed by some command, and each flag that one names is a
+    /// flag of `run`, whose commands [`advice::fitted`] knows, or of the command in whose source it
+    /// is.
+    #[test]
+    fn every_flag_that_a_sentence_names_exists() {
+        let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let mut all = Vec::new();
+        for name in ["model", "assess", "report", "worker", "witness", "ioassay"] {
+            lines(&crates.join(name).join("src"), &mut all);
+        }
+        let of_run = flags("run");
+        let everywhere: BTreeSet<String> = Cli::command()
+            .get_subcommands()
+            .flat_map(|it| it.get_subcommands().chain([it]))
+            .flat_map(|it| it.get_arguments().filter_map(|arg| arg.get_long()))
+            .map(str::to_string)
+            .collect();
+        let unknown: Vec<String> = all
+            .iter()
+            .flat_map(|(path, line)| advice::flags(line).map(move |flag| (path, flag)))
+            .filter(|(path, flag)| {
+                let is_of_command = path.contains("ioassay/src/") || path.contains("report/src/");
+                let is_known = of_run.contains(*flag)
+                    || is_of_command && everywhere.contains(*flag)
+                    || OF_OTHERS.contains(flag);
+                !is_known
+            })
+            .map(|(path, flag)| format!("{path}: --{flag}"))
+            .collect();
+        assert!(unknown.is_empty(), "flags of no command: {unknown:#?}");
+    }
+}

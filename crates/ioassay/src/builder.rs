@@ -67,12 +67,17 @@ impl Ready {
     }
 }
 
-/// Builds `program`, unless that was done before. [`Peer::unavailable`] reports problems with it or
-/// its compiler.
+/// Builds `program`, unless that was done before: a build may take minutes, so `building` says so
+/// first. [`Peer::unavailable`] reports problems with it or its compiler.
 ///
 /// # Errors
-/// If there is no cache folder, it cannot be written, or other users can write to it.
-pub fn ready(program: &Program, stop: &Stop) -> Result<Ready> {
+/// If there is no cache folder, it cannot be written, or other users can write to it; or that of
+/// `building`.
+pub fn ready(
+    program: &Program,
+    stop: &Stop,
+    building: impl FnOnce(&str) -> Result<()>,
+) -> Result<Ready> {
     let mut peer = program.peer.clone();
     let run = program.run.clone();
     if peer.unavailable.is_some() {
@@ -100,6 +105,7 @@ pub fn ready(program: &Program, stop: &Stop) -> Result<Ready> {
         peer = Peer { build: known.build, vector_bits: known.vector_bits, ..peer };
     } else {
         remove_older(&folder)?;
+        building(&peer.name)?;
         peer = bench.build(program, peer, &folder)?;
     }
     let run = put(&run, &folder, Path::new(""));

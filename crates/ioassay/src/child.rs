@@ -5,6 +5,7 @@
 use crate::deadline::Deadline;
 use crate::orphans::Worker;
 use anyhow::{Context, Result};
+use model::printable::printable;
 use rustix::io::{Errno, ioctl_fionbio};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io::{ErrorKind, Read};
@@ -124,9 +125,12 @@ impl ChildProcess {
         }
     }
 
-    /// The end of its stderr; `None` if it wrote nothing.
+    /// The end of its stderr, without control characters: even our own colors would be misleading
+    /// in it. `None` if it wrote nothing.
     pub fn last_words(&self) -> Option<String> {
-        let words = String::from_utf8_lossy(&self.last_words).trim().to_owned();
+        let words = String::from_utf8_lossy(&self.last_words);
+        let lines: Vec<_> = words.trim().lines().map(printable).collect();
+        let words = lines.join("\n");
         Some(words).filter(|words| !words.is_empty())
     }
 

@@ -10,7 +10,7 @@ use crate::names::NameFolders;
 use crate::progress::Progress;
 use crate::scratch::Scratch;
 use crate::shared::{self, Meeting, SharedFiles};
-use crate::space::{are_subvolumes, check_memory, check_space, sum};
+use crate::space::{are_subvolumes, check_inodes, check_memory, check_space, sum};
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
 use model::case::{Allocation, Case, Op, Work, WriteWork};
@@ -99,6 +99,7 @@ impl Maker<'_> {
         if let Some(storage) = environment.storage {
             check_space(storage, environment.host, &needs.of_target())?;
         }
+        check_inodes(free_inodes(directory)?, needs.names)?;
         let mut files = Files { directory: Some(Rc::clone(directory)), ..Files::default() };
         files.shared = SharedFiles::create(plan, directory)?;
         files.names = NameFolders::create(plan, directory)?;
@@ -174,8 +175,10 @@ impl Maker<'_> {
         self.make(watch)
     }
 
-    /// Deletes the remains of killed runs from the directories for files.
+    /// Deletes the remains of killed runs: from the directories for files, and the control groups
+    /// of runs anywhere.
     pub fn remove_dead(&self) -> Vec<Removed> {
+        witness::remove_left_groups();
         let here = match self.target {
             Target::Directory(directory) => Some(&**directory),
             Target::Memory | Target::File(_) | Target::Device(_) => None,
@@ -307,7 +310,8 @@ impl Files {
 /// The bytes that a run of `plan` writes before trials: files that each invocation makes anew, or
 /// once what a device has. Copies have a file of their own if their source is elsewhere.
 pub fn written_before_trials(plan: &Plan, target: &Target, has_source: bool) -> u64 {
-    let Needs { read, copied, kept, beside, shared, made: _ } = Needs::of(plan, has_source);
+    let Needs { read, copied, kept, beside, shared, made: _, names: _ } =
+        Needs::of(plan, has_source);
     let kept = sum(&kept);
     match target {
         Target::Memory | Target::File(_) => return 0,
@@ -318,24 +322,41 @@ pub fn written_before_trials(plan: &Plan, target: &Target, has_source: bool) -> 
     kept.saturating_add(sum(others)).saturating_mul(plan.invocations.into())
 }
 
+/// How many files can be created in `directory`; `None` if nothing limits that.
+fn free_inodes(directory: &Directory) -> Result<Option<u64>> {
+    Ok(witness::space(&directory.held())?.and_then(|space| space.free_inodes))
+}
+
 /// The maximum space for the files of `plan`, and where.
+///
+/// # Errors
+/// The OS's error.
 pub fn room(
     plan: &Plan,
     target: &Target,
     storage: Option<&Storage>,
     source: Option<&Source>,
-) -> Vec<Room> {
-    let Target::Directory(directory) = target else { return Vec::new() };
+) -> Result<Vec<Room>> {
+    let Target::Directory(directory) = target else { return Ok(Vec::new()) };
     let needs = Needs::of(plan, source.is_some());
     let free = storage.and_then(|storage| storage.free);
     let bytes = sum(&needs.of_target());
-    let here = Room { directory: directory.path().to_path_buf(), bytes, free };
+    let here = Room {
+        directory: directory.path().to_path_buf(),
+        bytes,
+        free,
+        names: needs.names,
+        free_inodes: free_inodes(directory)?,
+    };
     let there = source.map(|source| Room {
         directory: source.directory.path().to_path_buf(),
         bytes: sum(&needs.copied),
         free: source.storage.free,
+        names: 0,
+        free_inodes: None,
     });
-    [here].into_iter().chain(there).filter(|room| room.bytes > 0).collect()
+    let rooms = [here].into_iter().chain(there);
+    Ok(rooms.filter(|room| room.bytes > 0 || room.names > 0).collect())
 }
 
 /// The location of the source of copies.

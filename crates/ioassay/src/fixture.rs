@@ -99,8 +99,8 @@ impl TestFile {
         };
         let (file, mut name) = match (nameless, stay) {
             (Some(file), _) => (file, None),
-            (None, Stay::Removed) => with_name(directory.create(&own)?),
-            (None, Stay::Kept) => with_name(directory.create_visible(&visible)?),
+            (None, Stay::Removed) => and_its_name(directory.create(&own)?),
+            (None, Stay::Kept) => and_its_name(directory.create_visible(&visible)?),
         };
         let there = name.as_ref().map(|name| name.path().to_path_buf());
         let there = there.unwrap_or_else(|| directory.path().join(visible));
@@ -191,6 +191,11 @@ impl TestFile {
         self.name.map_or(Ok(()), Name::remove)
     }
 
+    /// `words` with its name in place of the path through which workers open it.
+    pub fn named(&self, words: &str) -> String {
+        with_name(words, &self.path, &self.fixture.path)
+    }
+
     /// Its entry in the record.
     pub fn fixture(&self) -> &Fixture {
         &self.fixture
@@ -259,13 +264,27 @@ impl TestFile {
     }
 }
 
-fn with_name((file, name): (File, Name)) -> (File, Option<Name>) {
+fn and_its_name((file, name): (File, Name)) -> (File, Option<Name>) {
     (file, Some(name))
 }
 
 /// A path through which another process opens exactly this file, wherever its name leads.
 pub fn through_proc(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()))
+}
+
+/// `words` with `name` in place of `path`.
+pub fn with_name(words: &str, path: &Path, name: &Path) -> String {
+    let (path, name) = (path.to_string_lossy(), name.to_string_lossy());
+    let mut parts = words.split(&*path);
+    let mut named = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        // That of another descriptor may begin alike.
+        let is_longer = part.starts_with(|c: char| c.is_ascii_digit());
+        named.push_str(if is_longer { &path } else { &name });
+        named.push_str(part);
+    }
+    named
 }
 
 /// The size of the file at `path`.
@@ -361,6 +380,14 @@ mod tests {
         let name = std::fs::read_link(file.path()).expect("it is open");
         let entries = std::fs::read_dir(folder.path()).expect("it is there").count();
         (name.to_string_lossy().into_owned(), entries)
+    }
+
+    #[test]
+    fn a_failure_names_the_file_and_no_descriptor() {
+        let (path, name) = (Path::new("/proc/7/fd/3"), Path::new("/data/file"));
+        let words = "opening '/proc/7/fd/3' failed, '/proc/7/fd/31' did not";
+        let expected = "opening '/data/file' failed, '/proc/7/fd/31' did not";
+        assert_eq!(with_name(words, path, name), expected);
     }
 
     #[test]

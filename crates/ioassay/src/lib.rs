@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod status;
 pub mod stop;
 pub mod deadline;
 pub mod clock;

@@ -3,7 +3,9 @@
 #![forbid(unsafe_code)]
 
 use clap::error::ErrorKind;
+use ioassay::status::Status;
 use ioassay::{commands, typed, version};
+use model::advice;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -30,7 +32,7 @@ fn run() -> ExitCode {
     let cli = match typed::understand(&words) {
         Ok(cli) => cli,
         Err(error) if is_version_as_json(&error, &words) => {
-            return end(commands::say(&version::json()).map(|()| commands::DONE));
+            return end(commands::say(&version::json()).map(|()| Status::DONE));
         }
         Err(error) => return refuse(&error),
     };
@@ -44,13 +46,21 @@ fn is_version_as_json(error: &clap::Error, words: &[OsString]) -> bool {
 }
 
 /// Prints the error of a command. Returns the exit status.
-fn end(result: anyhow::Result<u8>) -> ExitCode {
+fn end(result: anyhow::Result<Status>) -> ExitCode {
     match result {
-        Ok(code) => ExitCode::from(code),
+        Ok(status) => {
+            if let Some(why) = status.why() {
+                // If stderr is closed, there is nowhere to print.
+                let _ = commands::tell(&format!("exit status {}: {why}", status.code()));
+            }
+            ExitCode::from(status.code())
+        }
         // The reader closed our output, as `head` does: that is not a failure.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&format!("{error:#}"));
+            let words = commands::command_line();
+            let command = advice::command_of(&words).unwrap_or_default();
+            complain(&advice::fitted(&format!("{error:#}"), command));
             ExitCode::from(COULD_NOT)
         }
     }

@@ -100,6 +100,11 @@ impl Progress {
         Progress { bar, began: Instant::now(), failed: 0, found: String::new(), judged: None }
     }
 
+    /// Whether nobody sees it.
+    pub fn is_hidden(&self) -> bool {
+        self.bar.is_hidden()
+    }
+
     /// A peer is being built: `done` of `all` are finished.
     pub fn building(&self, done: usize, all: usize, peer: &str) {
         self.show(done as u64, all as u64, &format!("building the peer {peer}"), &[]);

@@ -1,7 +1,7 @@
 //! A file to write: created in a case's initial state for a trial, read back, and removed.
 
 use crate::directory::{Directory, Name};
-use crate::fixture::{TestFile, through_proc};
+use crate::fixture::{TestFile, through_proc, with_name};
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
 use model::case::{Allocation, Isa, Touch, WriteWork};
@@ -71,6 +71,17 @@ impl<'a> Scratch<'a> {
     /// The path through which workers open it.
     pub fn path(&self) -> PathBuf {
         through_proc(self.file())
+    }
+
+    /// `words` with its name in place of that path.
+    pub fn named(&self, words: &str) -> String {
+        match self {
+            Scratch::Kept(kept) => kept.named(words),
+            Scratch::Own(..) => {
+                let name = std::fs::read_link(self.path()).unwrap_or_else(|_| self.path());
+                with_name(words, &self.path(), &name)
+            }
+        }
     }
 
     /// Reads what `job` wrote, from below the page cache if `probe` can verify that, and compares

@@ -161,7 +161,7 @@ impl Site<'_> {
                 }
             }
         };
-        trial.outcome = name_peer(case, trial.outcome);
+        trial.outcome = name_peer(case, name_files(&stage, trial.outcome));
         // Without a digest, there is nothing to compare with the content.
         let Outcome::Done(sample) = &trial.outcome else { return Ok(trial) };
         if sample.digest().is_none() {
@@ -334,6 +334,15 @@ fn expected_digest(job: &Job, stage: &Stage, sample: &Sample) -> Option<u64> {
             answers.and_then(|table| job.expected_digest(table, sample))
         }
         Work::Write(_) => None,
+    }
+}
+
+/// Names the files of a trial in its failure.
+fn name_files(stage: &Stage, outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Failed { reason } => Outcome::Failed { reason: stage.named(&reason) },
+        Outcome::Unavailable { reason } => Outcome::Unavailable { reason: stage.named(&reason) },
+        outcome @ Outcome::Done(_) => outcome,
     }
 }
 

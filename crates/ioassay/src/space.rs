@@ -15,8 +15,8 @@ pub fn check_free(storage: &Storage, free: Option<u64>, needed: u64) -> Result<(
     let reserve = (capacity / 20).min(1 << 30);
     if needed.saturating_add(reserve) > free {
         bail!(
-            "test files of {} do not fit into '{}': {} are free, and {} of that stay free for \
-             other programs: choose a smaller --size or another directory",
+            "test files of {} do not fit into '{}': {} are free, and {} must stay free for other \
+             programs: choose a smaller --size or another directory",
             units::bytes_rounded(needed),
             storage.directory.display(),
             units::bytes_rounded(free),
@@ -43,6 +43,21 @@ pub fn check_space(storage: &Storage, host: &Host, sizes: &[u64]) -> Result<()> 
     }
     check_free(storage, storage.free, needed)?;
     check_memory(storage, host, sizes)
+}
+
+/// Checks that a file system with `free` inodes has enough for `names` new files, and as many for
+/// other programs. If it creates inodes as needed, nothing is refused.
+///
+/// # Errors
+/// If it has not.
+pub fn check_inodes(free: Option<u64>, names: u64) -> Result<()> {
+    if let Some(free) = free.filter(|free| free / 2 < names) {
+        bail!(
+            "{names} names need as many inodes, but only {free} are free, of which half are left \
+             to other programs: use fewer --entries or another directory"
+        );
+    }
+    Ok(())
 }
 
 /// Whether two directories are on one btrfs, which has a device number for each subvolume, so that
@@ -88,6 +103,14 @@ mod tests {
         assert!(!are_subvolumes(&one, &Storage { devices: Vec::new(), ..one.clone() }));
         let ext4 = Storage { file_system: "ext4".to_string(), ..one.clone() };
         assert!(!are_subvolumes(&ext4, &ext4.clone()));
+    }
+
+    #[test]
+    fn half_of_the_inodes_are_left_to_others() {
+        assert!(check_inodes(None, u64::MAX).is_ok());
+        assert!(check_inodes(Some(200), 100).is_ok());
+        let error = check_inodes(Some(199), 100).unwrap_err().to_string();
+        assert!(error.contains("100 names") && error.contains("only 199 are free"), "{error}");
     }
 
     /// Unknown limits are neither zero nor infinite: whatever is known is checked.

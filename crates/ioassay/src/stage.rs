@@ -39,6 +39,14 @@ impl Stage<'_> {
         Job { case, seed, file, source, shared: self.shared }
     }
 
+    /// A worker's words, with the names of the files in place of the paths through which it opened
+    /// them: those lead nowhere once the run has ended.
+    pub fn named(&self, words: &str) -> String {
+        let target = self.target.map(|target| target.named(words));
+        let words = target.as_deref().unwrap_or(words);
+        self.read.map_or_else(|| words.to_string(), |read| read.named(words))
+    }
+
     /// The file that the actors of the case can share: one that lasts for the run.
     pub fn lasting(&self) -> Option<&TestFile> {
         match self.target {

@@ -1,5 +1,6 @@
 //! Signals that stop a run: it ends properly, removes its files and leaves a valid record.
 
+use crate::status::Status;
 use anyhow::Result;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
 use std::io;
@@ -51,11 +52,11 @@ impl Stop {
         self.signal.store(0, Ordering::Relaxed);
     }
 
-    /// The exit status of a stopped process: 128 plus the signal's number; `None` without a signal.
-    pub fn exit_code(&self) -> Option<u8> {
+    /// The exit status of a stopped process; `None` without a signal.
+    pub fn exit_status(&self) -> Option<Status> {
         let all = std::iter::once(&self.signal).chain(&self.whole);
         let asked = all.map(|signal| signal.load(Ordering::Relaxed)).find(|signal| *signal != 0);
-        asked.map(|signal| 128 + signal as u8)
+        asked.map(|signal| Status::of_signal(signal as u8))
     }
 
     /// Acts as if a signal had arrived: who asked for the run is gone.
@@ -65,7 +66,7 @@ impl Stop {
 
     /// Whether a signal arrived.
     pub fn is_asked(&self) -> bool {
-        self.exit_code().is_some()
+        self.exit_status().is_some()
     }
 
     /// Waits for `time`, or until a signal arrives.
@@ -84,12 +85,12 @@ impl Stop {
     ///
     /// # Errors
     /// The error in `done`, if no signal arrived.
-    pub fn status(&self, done: Result<u8>) -> Result<u8> {
-        let Some(code) = self.exit_code() else { return done };
+    pub fn status(&self, done: Result<Status>) -> Result<Status> {
+        let Some(status) = self.exit_status() else { return done };
         if let Err(error) = done {
             log::info!("stopped: {error:#}");
         }
-        Ok(code)
+        Ok(status)
     }
 }
 

@@ -181,6 +181,7 @@ mod tests {
     fn what_is_wrong_with_a_worker_is_said() {
         for (script, expected) in [
             ("read job; echo 'on fire' >&2; exit 3", "exit status: 3); its stderr: on fire"),
+            (r"read job; printf '\033[31mred' >&2; exit 3", "its stderr: \u{FFFD}[31mred"),
             ("read job; kill -9 $$", "signal: 9"),
             ("read job; echo ready; read go; while :; do echo span; done", "no 'thread'"),
             ("read job; head -c 100000 /dev/zero", "a line longer than 65536 bytes"),

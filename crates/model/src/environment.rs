@@ -82,8 +82,8 @@ impl Environment<'_> {
         let reserve = available / MEMORY_RESERVE_PARTS;
         (bytes > available - reserve).then(|| {
             format!(
-                "{what} of {} does not fit: {} of memory are available, and {} of that stay free \
-                 for other programs",
+                "{what} of {} does not fit: {} of memory are available, and {} must stay free for \
+                 other programs",
                 units::bytes(bytes),
                 units::bytes_rounded(available),
                 units::bytes_rounded(reserve),

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod printable;
+pub mod shell;
 pub mod units;
 pub mod peer_name;
 pub mod random;
@@ -31,6 +32,7 @@ pub mod writing;
 pub mod case;
 pub mod rank;
 pub mod axis;
+pub mod advice;
 pub mod view;
 pub mod sweep;
 pub mod peer;

@@ -38,6 +38,7 @@ mod fleet;
 mod trend;
 mod records;
 mod gate;
+mod shortfall;
 mod markdown;
 mod picture;
 mod json;
@@ -63,15 +64,12 @@ pub use picture::{Picture, picture_alone, pictures, pictures_of_records};
 pub use plan::plan;
 pub use records::{missing, obstacles, records};
 pub use runs::{Listed, runs};
+pub use shortfall::{shortfall, shortfall_of_fleet, shortfall_of_gate, shortfall_of_together};
 pub use style::{Style, to_terminal};
 pub use together::together;
 pub use trend::trend;
 
 use assess::Assessment;
-use assess::decision::Decision;
-use assess::load::Load;
-use assess::summary::Summary;
-use model::plan::Role;
 use model::view::Layout;
 
 /// Every report that is kept in a file has this near its beginning, which tells it from other
@@ -86,15 +84,6 @@ pub fn text(assessment: &Assessment, style: &Style) -> String {
         _ => table::table,
     };
     view(assessment, style) + &answer::below(assessment, style)
-}
-
-/// The exit status: 0 if every requested case is sound or doubtful, 1 if one is void or
-/// unavailable. Baselines are reported, but do not change it.
-pub fn exit_code(assessment: &Assessment) -> u8 {
-    let is_missing = |summary: &Summary| summary.role == Role::Asked && !summary.verdict.stands();
-    let is_met = |load: &Load| load.at_least.as_ref().is_none_or(|it| it.met == Decision::Yes);
-    let are_met = assessment.loads.iter().all(is_met);
-    u8::from(!are_met || assessment.cases.iter().any(is_missing))
 }
 
 #[cfg(test)]

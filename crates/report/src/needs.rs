@@ -45,6 +45,10 @@ pub struct Room {
     pub bytes: u64,
     /// Free bytes; `None` if the file system has no fixed size.
     pub free: Option<u64>,
+    /// The maximum number of names that exist there at a time, each of which takes an inode.
+    pub names: u64,
+    /// Free inodes; `None` if the file system creates them as needed.
+    pub free_inodes: Option<u64>,
 }
 
 /// An estimated time, such as `about 3m 20s`.
@@ -78,9 +82,13 @@ pub fn needs(needs: &Needs, style: &Style) -> String {
     };
     let most = units::time(rounded_up(needs.measuring));
     let time = match needs.expected {
+        Some(time) if time < needs.measuring => format!(
+            "{} in all; most of its {trials} should end long before their time limits, which add \
+             up to {most}",
+            about(time)
+        ),
         Some(time) => {
-            let about = about(time);
-            format!("{about} in all; its {trials} last at most {most}{ends}")
+            format!("{} in all; its {trials} take at most {most} of that{ends}", about(time))
         }
         None => format!("{trials} of at most {most}{ends}, and set-up between them"),
     };
@@ -135,6 +143,30 @@ fn given(budget: Duration, needs: &Needs, planned: &str) -> String {
 }
 
 fn said_of(room: &Room) -> String {
+    let names = said_names(room);
+    match room.bytes {
+        0 => names,
+        _ if room.names == 0 => said_bytes(room),
+        _ => format!("{}; {names}", said_bytes(room)),
+    }
+}
+
+fn said_names(room: &Room) -> String {
+    let (names, directory) = (room.names, room.directory.display());
+    match room.free_inodes {
+        None => format!("{names} empty files in {directory}, which creates inodes as needed"),
+        Some(free) => {
+            let fits = if names > free / 2 {
+                ": that does not fit, for half are left to other programs"
+            } else {
+                ""
+            };
+            format!("{names} empty files in {directory}, where {free} inodes are free{fits}")
+        }
+    }
+}
+
+fn said_bytes(room: &Room) -> String {
     let (bytes, directory) = (units::bytes_rounded(room.bytes), room.directory.display());
     let Some(free) = room.free else {
         return format!("{bytes} in {directory}, whose free space is unknown");
@@ -161,8 +193,24 @@ mod tests {
     }
 
     #[test]
+    fn names_need_inodes() {
+        let said = |bytes, free_inodes| {
+            let free = Some(5 << 30);
+            said_of(&Room { directory: "/data".into(), bytes, free, names: 2000, free_inodes })
+        };
+        assert_eq!(said(0, Some(4000)), "2000 empty files in /data, where 4000 inodes are free");
+        assert!(said(0, Some(3999)).contains("free: that does not fit"));
+        assert!(said(0, None).ends_with("which creates inodes as needed"));
+        assert!(
+            said(1 << 30, None).starts_with("1.00 GiB in /data, where 5.00 GiB are free; 2000")
+        );
+    }
+
+    #[test]
     fn what_is_needed_is_told() {
-        let room = Room { directory: "/data".into(), bytes: 1 << 30, free: Some(5 << 30) };
+        let (names, free_inodes) = (0, None);
+        let (directory, free) = ("/data".into(), Some(5 << 30));
+        let room = Room { directory, bytes: 1 << 30, free, names, free_inodes };
         let all = Needs {
             trials: Some(200),
             expected: Some(Duration::from_secs(70)),
@@ -184,7 +232,7 @@ mod tests {
         let style = Style { colour: false, width: 200 };
         let text = needs(&all, &style);
         for expected in [
-            "  time    about 1m 10s in all; its 200 trials last at most 2m 30s\n",
+            "  time    about 1m 10s in all; most of its 200 trials should end long before their",
             "  disk    1.00 GiB in /data, where 5.00 GiB are free\n",
             "where 1.00 MiB are free: that does not fit\n",
             "whose free space is unknown\n",
@@ -206,7 +254,7 @@ mod tests {
             assert!(text.replace("\n          ", " ").contains(expected), "{text}");
         }
         let sooner = needs(&Needs { ends_by_operations: true, ..all.clone() }, &style);
-        assert!(sooner.contains("200 trials last at most 2m 30s; some end sooner"), "{sooner}");
+        assert!(sooner.contains("200 trials should end long before"), "{sooner}");
         let record = "x.jsonl".into();
         let least = Needs {
             trials: None,

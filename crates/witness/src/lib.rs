@@ -37,7 +37,7 @@ pub use disk::{Disk, disk, storage_of_disk};
 pub use error::Error;
 pub use host::host;
 pub use layout::layout;
-pub use memory_group::MemoryGroup;
+pub use memory_group::{MemoryGroup, remove_left_groups};
 pub use settle::{Settled, settle};
 pub use space::{Space, space};
 pub use storage::{storage, storage_of};

@@ -4,9 +4,10 @@ use crate::cgroup;
 use crate::error::Error;
 use crate::processes::descendants;
 use crate::root::Root;
+use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process};
-use std::fs::OpenOptions;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,6 +19,8 @@ const RECLAIMS: u32 = 3;
 const PREFIX: &str = "ioassay-";
 /// Attempts to remove a group that still has members.
 const REMOVALS: u32 = 50;
+/// Groups to search for those that were left; a large machine has thousands.
+const GROUPS_MAX: u32 = 100_000;
 /// Pause between attempts; all of them together take a second.
 const REMOVAL_PAUSE: Duration = Duration::from_millis(20);
 
@@ -30,6 +33,8 @@ const REMOVAL_PAUSE: Duration = Duration::from_millis(20);
 pub struct MemoryGroup {
     directory: PathBuf,
     limit: u64,
+    /// Locked as long as its creator lives, also for processes that do not see its PID.
+    _held: File,
 }
 
 /// The names of the limits in a version of control groups.
@@ -52,8 +57,7 @@ const V1: Version = Version {
 const V2: Version = Version { limit: "memory.max", swap: "memory.swap.max", swap_limit: |_| 0 };
 
 impl MemoryGroup {
-    /// Creates a group whose members together may use `limit_bytes` of memory and no swap. Removes
-    /// groups left by processes that no longer exist.
+    /// Creates a group whose members together may use `limit_bytes` of memory and no swap.
     ///
     /// In version 1, the group is a child of this process's group. In version 2, a group with
     /// members cannot have children that limit memory. The new group is then a sibling, or as close
@@ -70,7 +74,6 @@ impl MemoryGroup {
             let path = Path::new("/proc/self/cgroup");
             return Err(refused("find a group to make one below in", path)(answer));
         };
-        remove_left(parent);
         create_below(parent, version, limit_bytes)
     }
 
@@ -206,20 +209,59 @@ fn create_below(parent: &Path, version: Version, limit: u64) -> Result<MemoryGro
         made = std::fs::create_dir(&directory);
     }
     made.map_err(refused("make the control group", &directory))?;
-    let mut group = MemoryGroup { directory, limit: 0 };
+    let held = lock(&directory).map_err(refused("lock the control group", &directory))?;
+    let mut group = MemoryGroup { directory, limit: 0, _held: held };
     group.set(version, limit)?;
     Ok(group)
 }
 
-/// Removes empty groups below `parent` whose creators have ended.
-fn remove_left(parent: &Path) {
-    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
-        let maker = entry.file_name().to_str().and_then(maker_of);
-        let is_left = maker.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists());
-        if is_left && let Err(error) = std::fs::remove_dir(entry.path()) {
-            log::warn!("the old control group '{}' stays: {error}", entry.path().display());
+/// Removes groups that killed processes left, anywhere in the visible hierarchies: the next run may
+/// be in another group. Only an empty group can be removed, and only one whose creator is no more
+/// is.
+pub fn remove_left_groups() {
+    let directories = cgroup::directories(&Root::machine(), "self", "memory");
+    let is_top = |group: &&PathBuf| {
+        !directories.iter().any(|other| other != *group && group.starts_with(other))
+    };
+    directories.iter().filter(is_top).for_each(|top| remove_left(top));
+}
+
+/// The same below the group `top`.
+fn remove_left(top: &Path) {
+    let mut groups = vec![top.to_path_buf()];
+    for _ in 0..GROUPS_MAX {
+        let Some(group) = groups.pop() else { return };
+        for entry in std::fs::read_dir(&group).into_iter().flatten().flatten() {
+            // Not through links.
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            let path = entry.path();
+            match entry.file_name().to_str().and_then(maker_of) {
+                None => groups.push(path),
+                Some(maker) if is_alive(maker) => {}
+                Some(_) => match lock(&path).and_then(|_| std::fs::remove_dir(&path)) {
+                    Ok(()) => log::info!("removed the old control group '{}'", path.display()),
+                    Err(error) => {
+                        log::info!("the old control group '{}' stays: {error}", path.display());
+                    }
+                },
+            }
         }
     }
+}
+
+/// Whether a process exists, of any user. In another namespace of PIDs, it may seem not to.
+fn is_alive(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+}
+
+/// Locks a group, unless its creator still holds it.
+fn lock(directory: &Path) -> io::Result<File> {
+    let held = File::open(directory)?;
+    flock(&held, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(held)
 }
 
 /// The PID in a group's name; `None` if the name has another form.
@@ -302,8 +344,23 @@ mod tests {
         for name in ["ioassay-4194305", "other-4194305", living.as_str()] {
             std::fs::create_dir(parent.path().join(name)).unwrap();
         }
+        // Its creator is in another namespace, where it has this PID.
+        let hidden = parent.path().join("ioassay-4194306");
+        std::fs::create_dir(&hidden).unwrap();
+        let held = lock(&hidden).unwrap();
+        // A run in another group finds what was left in this one. A group with members cannot be
+        // removed, as a directory with a file cannot.
+        let deep = parent.path().join("other-4194305/ioassay-4194307");
+        std::fs::create_dir(&deep).unwrap();
+        let used = parent.path().join("ioassay-4194308");
+        std::fs::create_dir(&used).unwrap();
+        std::fs::write(used.join("member"), "").unwrap();
         remove_left(parent.path());
         let exists = |name: &str| parent.path().join(name).exists();
         assert!(!exists("ioassay-4194305") && exists("other-4194305") && exists(&living));
+        assert!(hidden.exists() && !deep.exists() && used.exists());
+        drop(held);
+        remove_left(parent.path());
+        assert!(!hidden.exists());
     }
 }

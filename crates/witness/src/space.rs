@@ -11,6 +11,8 @@ pub struct Space {
     pub capacity: u64,
     /// What this user can still write (`f_bavail`), which excludes the space reserved for root.
     pub free: u64,
+    /// How many files can still be created (`f_favail`); `None` if it creates inodes as needed.
+    pub free_inodes: Option<u64>,
 }
 
 /// The current space of the file system of `directory`; `None` if it reports no size. Tests nothing
@@ -29,6 +31,7 @@ impl Space {
         (answer.f_blocks > 0).then(|| Space {
             capacity: answer.f_blocks.saturating_mul(answer.f_frsize),
             free: answer.f_bavail.saturating_mul(answer.f_frsize),
+            free_inodes: (answer.f_files > 0).then_some(answer.f_favail),
         })
     }
 }
@@ -49,7 +52,8 @@ mod tests {
             f_bavail: 250,
             ..answer
         };
-        let expected = Space { capacity: 1_024_000, free: 256_000 };
+        let free_inodes = Some(answer.f_favail);
+        let expected = Space { capacity: 1_024_000, free: 256_000, free_inodes };
         assert_eq!(Space::from_statvfs(made), Some(expected));
         let endless = StatVfs { f_blocks: u64::MAX, f_frsize: 4096, ..answer };
         assert_eq!(Space::from_statvfs(endless).map(|space| space.capacity), Some(u64::MAX));

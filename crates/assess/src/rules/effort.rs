@@ -108,7 +108,7 @@ pub(super) fn too_few(context: &Context) -> Option<Draft> {
     }
     let interval = match estimate.low {
         Some(_) => "its 95 % interval is the whole range",
-        None => "fewer than 6 give no 95 % interval",
+        None => "too few for a 95 % interval",
     };
     let failed: usize = context.measured.failed.len();
     let others = if failed > 0 { format!(", {failed} failed") } else { String::new() };

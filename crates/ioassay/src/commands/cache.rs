@@ -1,8 +1,9 @@
 //! `ioassay cache`: how much of a file is in the page cache, and how to change that.
 
-use super::{DONE, say};
+use super::say;
 use crate::args::tools::CacheCommand;
 use crate::input;
+use crate::status::Status;
 use anyhow::{Context, Result, anyhow};
 use model::evidence::{Probe, Residency};
 use model::printable::printable;
@@ -15,7 +16,7 @@ use witness::page_cache;
 ///
 /// # Errors
 /// If a file cannot be opened, or its residency cannot be read or changed.
-pub fn execute(command: &CacheCommand) -> Result<u8> {
+pub fn execute(command: &CacheCommand) -> Result<Status> {
     match command {
         CacheCommand::Show { files } => each(files, "show", |file, probe| {
             page_cache::residency(file, probe).map_err(anyhow::Error::from)
@@ -29,7 +30,7 @@ pub fn execute(command: &CacheCommand) -> Result<u8> {
         CacheCommand::Drop => {
             page_cache::drop_all()?;
             say("emptied this machine's page cache; every program must read its files again")?;
-            Ok(DONE)
+            Ok(Status::DONE)
         }
     }
 }
@@ -38,13 +39,13 @@ fn each(
     files: &[PathBuf],
     verb: &str,
     act: impl Fn(&File, Probe) -> Result<Residency>,
-) -> Result<u8> {
+) -> Result<Status> {
     for path in files {
         let residency =
             one(path, &act).with_context(|| format!("failed to {verb} '{}'", path.display()))?;
         say(&describe(path, &residency))?;
     }
-    Ok(DONE)
+    Ok(Status::DONE)
 }
 
 fn one(path: &Path, act: impl Fn(&File, Probe) -> Result<Residency>) -> Result<Residency> {

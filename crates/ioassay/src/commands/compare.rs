@@ -2,8 +2,9 @@
 
 use super::fleet;
 use super::hosts::Form;
-use super::{DONE, Terminal, say, tell};
+use super::{Terminal, say, tell};
 use crate::args::kept::CompareArgs;
+use crate::status::Status;
 use crate::store;
 use anyhow::{Result, bail};
 use assess::gate::{Gate, Outcome, gate};
@@ -13,18 +14,12 @@ use model::record::Record;
 use report::Style;
 use std::path::{Path, PathBuf};
 
-/// Exit status if a loss exceeds its limit.
-const FAILED: u8 = 1;
-
-/// Exit status if the records cannot tell, with `--strict`.
-const OPEN: u8 = 3;
-
 /// Compares two records. Without a limit, the exit status is 0 whatever the result.
 ///
 /// # Errors
 /// If one is not a record, or they have nothing to compare; without `--anyway`, because each case
 /// measures different things.
-pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
+pub fn execute(args: &CompareArgs, style: &Style) -> Result<Status> {
     if !args.more.is_empty() {
         return compare_many(args, style);
     }
@@ -56,7 +51,7 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
         store::keep_report(path, &report::page_of_records(&versus, [path_a, path_b]))?;
         tell(&format!("page: {}", path.display()))?;
     }
-    Ok(gate.map_or(DONE, |gate| status_of(&gate, args.strict)))
+    Ok(gate.map_or(Status::DONE, |gate| status_of(&versus, &gate, args.strict)))
 }
 
 /// Prints the comparison of two records made apart, and below it what a gate decides.
@@ -162,24 +157,26 @@ pub(super) fn shown(path: &Path) -> String {
 }
 
 /// The exit status that a gate's checks come to.
-pub(super) fn status_of(gate: &Gate, is_strict: bool) -> u8 {
+pub(super) fn status_of(versus: &RecordComparison, gate: &Gate, is_strict: bool) -> Status {
+    let why = || report::shortfall_of_gate(versus, gate);
     match gate.outcome {
-        Outcome::Exceeded => FAILED,
-        Outcome::Open if is_strict => OPEN,
-        Outcome::Open | Outcome::Within => DONE,
+        Outcome::Exceeded => Status::not_all(why()),
+        Outcome::Open if is_strict => Status::open(why()),
+        Outcome::Open | Outcome::Within => Status::DONE,
     }
 }
 
 /// Compares more than two records: hosts that should be alike.
-fn compare_many(args: &CompareArgs, style: &Style) -> Result<u8> {
+fn compare_many(args: &CompareArgs, style: &Style) -> Result<Status> {
     let form = match args {
         CompareArgs { json: true, .. } => Form::Json,
         CompareArgs { markdown: true, .. } => Form::Markdown,
         _ => Form::Text,
     };
     let all: Vec<PathBuf> = [&args.a, &args.b].into_iter().chain(&args.more).cloned().collect();
-    fleet::show(&store::expand(&all)?, form, style)?;
-    Ok(DONE)
+    // Nothing is asked of them: a case without a figure is a result.
+    let _ = fleet::show(&store::expand(&all)?, form, style)?;
+    Ok(Status::DONE)
 }
 
 /// The folders that may hold kept runs: the state folder, and those of the two records.

@@ -1,11 +1,12 @@
 //! `ioassay data`: files with known content.
 
-use super::{DONE, say};
+use super::say;
 use crate::args::tools::DataCommand;
 use crate::fixture;
 use crate::input;
 use crate::progress::Progress;
 use crate::space;
+use crate::status::Status;
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
 use model::content::{Content, ContentKind};
@@ -17,7 +18,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// If the file cannot be written or read, or has wrong content.
-pub fn execute(command: &DataCommand) -> Result<u8> {
+pub fn execute(command: &DataCommand) -> Result<Status> {
     match command {
         DataCommand::Create { file, size, seed, content } => {
             let (seed, size, kind) = (*seed, units::parse_bytes(size)?, *content);
@@ -27,7 +28,7 @@ pub fn execute(command: &DataCommand) -> Result<u8> {
     }
 }
 
-fn create(path: &Path, content: Content) -> Result<u8> {
+fn create(path: &Path, content: Content) -> Result<Status> {
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let host = witness::host(kernel::available());
@@ -41,18 +42,18 @@ fn create(path: &Path, content: Content) -> Result<u8> {
         // Removing it is safe: this command just created it.
         std::fs::remove_file(path)
             .with_context(|| format!("failed to remove the unfinished '{}'", path.display()))?;
-        if let Some(code) = stop.exit_code() {
-            return Ok(code);
+        if let Some(status) = stop.exit_status() {
+            return Ok(status);
         }
         return Err(error.context(format!("failed to write '{}'", path.display())));
     }
     let Content { seed, kind, size } = content;
     let size = units::bytes(size);
     say(&format!("{}: {size} written, content {kind}, seed {seed}", path.display()))?;
-    Ok(DONE)
+    Ok(Status::DONE)
 }
 
-fn verify(path: &Path, seed: u64, kind: ContentKind) -> Result<u8> {
+fn verify(path: &Path, seed: u64, kind: ContentKind) -> Result<Status> {
     let size = fixture::size_of(path)?;
     let content = Content { seed, size, kind };
     let mut file =
@@ -82,5 +83,5 @@ fn verify(path: &Path, seed: u64, kind: ContentKind) -> Result<u8> {
         path.display(),
         units::bytes(size)
     ))?;
-    Ok(DONE)
+    Ok(Status::DONE)
 }

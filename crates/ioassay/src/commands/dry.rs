@@ -4,14 +4,16 @@ mod time;
 
 use self::time::{expected, first_round, spins, trial};
 use super::question::{Question, Setting};
-use super::{DONE, say, tell};
+use super::{command_line, say, tell};
 use crate::args::OutputArgs;
 use crate::args::form::FormArgs;
 use crate::files;
 use crate::load::{self, Search, short_time};
 use crate::recipe::Relative;
+use crate::status::Status;
 use crate::store::{self, Place};
 use anyhow::{Result, bail};
+use model::advice;
 use model::case::{Cache, Case, Engine, Work, WriteEngine};
 use model::metadata::NAME_BYTES;
 use model::plan::Plan;
@@ -24,10 +26,13 @@ use std::time::Duration;
 ///
 /// # Errors
 /// If the place does not exist, the plan is impossible, or the name of the record is taken.
-pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<u8> {
+pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<Status> {
     let mut setting = Setting::of(question)?;
     let loads = setting.loads.clone();
-    let asked = setting.plan.clone();
+    let mut asked = setting.plan.clone();
+    let typed = command_line();
+    let command = advice::command_of(&typed).unwrap_or_default();
+    asked.skips.iter_mut().for_each(|skip| skip.reason = advice::fitted(&skip.reason, command));
     let searching = add_nominal(question, &mut setting)?;
     // A folder would be created to check it, and a plan writes nothing.
     if let Place::File(path) = Place::of(output.record.as_deref()) {
@@ -45,7 +50,7 @@ pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<u
         report::plan(&asked, style) + &said_loads(&loads, &asked) + &report::needs(&needs, style)
     };
     say(&text)?;
-    Ok(DONE)
+    Ok(Status::DONE)
 }
 
 /// The shares of a closed loop, for programs.
@@ -126,7 +131,7 @@ fn needs(question: &Question, setting: &Setting, output: &OutputArgs) -> Result<
         budget: plan.budget,
         measuring: measuring(plan),
         ends_by_operations: cases().any(is_counted),
-        disk: files::room(plan, &question.target, storage.as_ref(), source.as_ref()),
+        disk: files::room(plan, &question.target, storage.as_ref(), source.as_ref())?,
         memory_bytes: cases().map(memory_bytes).max().unwrap_or(0),
         page_cache_bytes: cases().filter(is_warm).filter_map(Case::file_size).max().unwrap_or(0),
         available_bytes: host.memory_available,

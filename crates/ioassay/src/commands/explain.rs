@@ -1,6 +1,7 @@
 //! `ioassay explain`: what a finding means, quoted from METHODOLOGY.md.
 
-use super::{DONE, say};
+use super::say;
+use crate::status::Status;
 use anyhow::Result;
 use assess::finding::Code;
 use model::units;
@@ -16,7 +17,7 @@ const LEGEND: &str = "† a threshold of ioassay's own, from simulation or measu
 ///
 /// # Errors
 /// If there is no such finding.
-pub fn execute(code: Option<&str>) -> Result<u8> {
+pub fn execute(code: Option<&str>) -> Result<Status> {
     match code {
         Some(given) => {
             let code = find(given)?;
@@ -30,7 +31,7 @@ pub fn execute(code: Option<&str>) -> Result<u8> {
             }
         }
     }
-    Ok(DONE)
+    Ok(Status::DONE)
 }
 
 /// Finds a finding by name, ignoring case.

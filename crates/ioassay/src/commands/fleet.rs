@@ -5,8 +5,9 @@ use super::guest::Guest;
 use super::hosts::{
     Form, absolute, csv, folder_of, late, refuse_given, refuse_output, refuse_run, way_of,
 };
+use super::lockstep::status_of_lost;
 use super::question::{changes_of, refuse};
-use super::{DONE, Terminal, say, tell};
+use super::{Terminal, say, tell};
 use crate::args::form::FormArgs;
 use crate::args::hosts::HostArgs;
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
@@ -17,6 +18,7 @@ use crate::hosts::way::{Agents, Way};
 use crate::orphans;
 use crate::recipe::hosts::refusal_alone;
 use crate::recipe::{self, Changes, Recipe};
+use crate::status::Status;
 use crate::stop::Stop;
 use crate::store;
 use anyhow::{Context, Result, anyhow, bail};
@@ -28,14 +30,11 @@ use std::path::{Path, PathBuf};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::SystemTime;
 
-/// Exit status if a host was not measured, or a requested case has no valid figure on one.
-const NOT_ALL: u8 = 1;
-
 /// `ioassay survey --hosts`.
 ///
 /// # Errors
 /// If the hosts are not named properly, no host can be measured, or a record cannot be written.
-pub fn survey(args: &SurveyArgs, style: &Style) -> Result<u8> {
+pub fn survey(args: &SurveyArgs, style: &Style) -> Result<Status> {
     let mut recipe = recipe::find("survey")?;
     if args.quick {
         recipe = recipe.quick()?;
@@ -49,7 +48,7 @@ pub fn survey(args: &SurveyArgs, style: &Style) -> Result<u8> {
 ///
 /// # Errors
 /// As for [`survey`].
-pub fn run(args: &RunArgs, style: &Style) -> Result<u8> {
+pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
     refuse_run(args)?;
     let (recipe, changes) = (recipe::find(&args.recipe)?, changes_of(args));
     let directory = args.directory.as_deref().unwrap_or(Path::new("."));
@@ -69,7 +68,7 @@ struct Errand<'a> {
 }
 
 /// Measures on all hosts, and reports what is known of them.
-fn measure(errand: &Errand, style: &Style) -> Result<u8> {
+fn measure(errand: &Errand, style: &Style) -> Result<Status> {
     refuse_output(errand.output)?;
     refuse_given(&[("--resume", errand.output.resume.is_some())])?;
     let form = Form::of(&errand.output.form)?;
@@ -100,7 +99,7 @@ struct Visited {
 }
 
 impl Tour<'_> {
-    fn deliver(&self, way: &Way, form: Form, style: &Style) -> Result<u8> {
+    fn deliver(&self, way: &Way, form: Form, style: &Style) -> Result<Status> {
         // Those whose turn is later only say that they are there.
         let Agents { each: hosts, refused, hold: _hold } = way.start(self.stop)?;
         refused.iter().try_for_each(|refused| tell(&format!("note: {refused}")))?;
@@ -117,8 +116,7 @@ impl Tour<'_> {
         if !self.errand.output.quiet {
             tell(&format!("records: {}", self.folder.display()))?;
         }
-        let code = gathered.deliver(form, style)?;
-        Ok(if lost.is_empty() { code } else { NOT_ALL })
+        Ok(status_of_lost(&lost).or_worse(gathered.deliver(form, style)?))
     }
 
     /// One host after the other. After a signal, the others are not begun.
@@ -222,7 +220,7 @@ impl Visited {
 ///
 /// # Errors
 /// If one is not a record, or the form is one of a single record.
-pub fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<u8> {
+pub fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status> {
     show(records, Form::of(form)?, style)
 }
 
@@ -230,7 +228,7 @@ pub fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<u8>
 ///
 /// # Errors
 /// If one is not a record.
-pub fn show(records: &[PathBuf], form: Form, style: &Style) -> Result<u8> {
+pub fn show(records: &[PathBuf], form: Form, style: &Style) -> Result<Status> {
     let mut gathered = Gathered::default();
     records.iter().try_for_each(|record| gathered.add(record))?;
     gathered.deliver(form, style)
@@ -254,7 +252,7 @@ impl Gathered {
         Ok(())
     }
 
-    fn deliver(self, form: Form, style: &Style) -> Result<u8> {
+    fn deliver(self, form: Form, style: &Style) -> Result<Status> {
         let fleet = self.gathering.judge();
         match form {
             Form::Text => say(report::fleet(&fleet, style).trim_end())?,
@@ -272,6 +270,6 @@ impl Gathered {
                 }
             }
         }
-        Ok(if fleet.has_all() { DONE } else { NOT_ALL })
+        Ok(report::shortfall_of_fleet(&fleet).map_or(Status::DONE, Status::not_all))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{say, tell};
 use crate::args::form::FormArgs;
+use crate::status::Status;
 use crate::store::{self, Place};
 use anyhow::{Context, Result, bail};
 use assess::Assessment;
@@ -35,7 +36,7 @@ pub fn check(form: &FormArgs, record: &Place) -> Result<()> {
 ///
 /// # Errors
 /// If stdout or a file cannot be written.
-pub fn deliver(assessment: &Assessment, form: &FormArgs, style: &Style) -> Result<u8> {
+pub fn deliver(assessment: &Assessment, form: &FormArgs, style: &Style) -> Result<Status> {
     deliver_as(assessment, form, || report::text(assessment, style))
 }
 
@@ -47,7 +48,7 @@ pub fn deliver_as(
     assessment: &Assessment,
     form: &FormArgs,
     table: impl FnOnce() -> String,
-) -> Result<u8> {
+) -> Result<Status> {
     let text = match form {
         FormArgs { json: true, .. } => report::json(assessment),
         FormArgs { markdown: true, .. } => report::markdown(assessment),
@@ -66,7 +67,7 @@ pub fn deliver_as(
 ///
 /// # Errors
 /// If one cannot be written.
-pub fn write_files(assessment: &Assessment, form: &FormArgs) -> Result<u8> {
+pub fn write_files(assessment: &Assessment, form: &FormArgs) -> Result<Status> {
     if let Some(path) = &form.html {
         store::keep_report(path, &report::page(assessment))?;
     }
@@ -76,7 +77,7 @@ pub fn write_files(assessment: &Assessment, form: &FormArgs) -> Result<u8> {
     if let Some(path) = &form.openmetrics {
         store::keep_report(path, &report::openmetrics(assessment))?;
     }
-    Ok(report::exit_code(assessment))
+    Ok(Status::of(assessment))
 }
 
 /// Says where the requested files are.

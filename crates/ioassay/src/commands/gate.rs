@@ -4,10 +4,11 @@ use super::kept::tell_kept;
 use super::measure::both::{check_rates, keep_both};
 use super::measure::{header_of, keep};
 use super::question::{self, Question, Setting};
-use super::{DONE, compare, tell};
+use super::{compare, tell};
 use crate::args::OutputArgs;
 use crate::args::gate::GateArgs;
 use crate::recipe::seed_of_now;
+use crate::status::Status;
 use crate::stop::Stop;
 use crate::store::{self, Place, Store};
 use anyhow::{Context, Result, bail};
@@ -36,7 +37,7 @@ enum Reference {
 ///
 /// # Errors
 /// If the question is not understood, or a side cannot be measured.
-pub fn execute(args: &GateArgs, style: &Style) -> Result<u8> {
+pub fn execute(args: &GateArgs, style: &Style) -> Result<Status> {
     let place = Place::of(args.record.as_deref());
     if !matches!(place, Place::Usual | Place::Folder(_)) {
         bail!(
@@ -56,7 +57,7 @@ pub fn execute(args: &GateArgs, style: &Style) -> Result<u8> {
     };
     stop.status((|| {
         let Some(kept) = keep_both([&a, &b], &place, args.quiet, &stop)? else {
-            return Ok(DONE);
+            return Ok(Status::DONE);
         };
         let paths = kept.each_ref().map(Store::path);
         let status = compare::read(paths, assess::compare)
@@ -111,7 +112,7 @@ fn against_record(
     question: &Question,
     stop: &Stop,
     style: &Style,
-) -> Result<u8> {
+) -> Result<Status> {
     // It may be a pipe, which is read once.
     let record = store::read(base).context("--against names a directory, a program or a record")?;
     let asked = asked_now(question)?;
@@ -119,7 +120,7 @@ fn against_record(
     check_decidable(args, base, &record, &asked)?;
     let judged = Judged::of(record);
     let output = output_of(args);
-    let Some(kept) = keep(question, None, &output, stop)? else { return Ok(DONE) };
+    let Some(kept) = keep(question, None, &output, stop)? else { return Ok(Status::DONE) };
     let paths = [base, kept.record.path()];
     let status = compare::against(judged, paths, assess::compare)
         .and_then(|versus| judge(args, &versus, paths, style));
@@ -208,11 +209,11 @@ fn judge(
     versus: &RecordComparison,
     paths: [&Path; 2],
     style: &Style,
-) -> Result<u8> {
+) -> Result<Status> {
     let paths = paths.map(compare::shown);
     let paths = paths.each_ref().map(String::as_str);
     compare::check_gate(versus, paths)?;
     let gate = gate(versus, &args.fail_if);
     compare::say_gate(versus, &gate, paths, (args.json, args.markdown), style)?;
-    Ok(compare::status_of(&gate, args.strict))
+    Ok(compare::status_of(versus, &gate, args.strict))
 }

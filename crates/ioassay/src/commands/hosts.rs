@@ -1,6 +1,6 @@
 //! `hosts check`, and what all commands on several hosts share.
 
-use super::{DONE, say, tell};
+use super::{say, tell};
 use crate::args::form::FormArgs;
 use crate::args::hosts::{HostArgs, HostsCommand};
 use crate::args::{OutputArgs, RunArgs};
@@ -8,6 +8,7 @@ use crate::hosts::check::check;
 use crate::hosts::late::Late;
 use crate::hosts::way::{Agents, Way};
 use crate::launch::{Hosts, Launcher};
+use crate::status::Status;
 use crate::stop::Stop;
 use crate::store::{self, Place};
 use anyhow::{Context, Result, bail};
@@ -16,14 +17,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Exit status if a host cannot be used.
-const NOT_ALL: u8 = 1;
-
 /// `ioassay hosts`.
 ///
 /// # Errors
 /// If the hosts are not named properly, or the report cannot be written.
-pub fn execute(command: &HostsCommand, style: &Style) -> Result<u8> {
+pub fn execute(command: &HostsCommand, style: &Style) -> Result<Status> {
     let HostsCommand::Check { directory, hosts, json } = command;
     let way = way_of(hosts)?;
     let stop = Stop::on_signals().context("failed to listen for signals")?;
@@ -38,8 +36,12 @@ pub fn execute(command: &HostsCommand, style: &Style) -> Result<u8> {
             false => report::hosts(&checked, style),
         };
         say(text.trim_end())?;
-        let is_good = checked.iter().all(|each| each.found.is_some());
-        Ok(if is_good { DONE } else { NOT_ALL })
+        let lost = checked.iter().filter(|each| each.found.is_none());
+        let lost: Vec<&str> = lost.map(|each| each.called.as_str()).collect();
+        Ok(match lost.as_slice() {
+            [] => Status::DONE,
+            lost => Status::not_all(format!("cannot be used: {}", lost.join(", "))),
+        })
     })())
 }
 

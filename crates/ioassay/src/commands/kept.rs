@@ -5,6 +5,7 @@ use crate::args::OutputArgs;
 use crate::directory::Removed;
 use crate::store::Store;
 use anyhow::Result;
+use model::shell::{quoted, recorded};
 use model::units;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +41,7 @@ pub(super) fn tell_how_to_go_on(place: &Path, output: &OutputArgs) -> Result<()>
         return Ok(());
     }
     let instead = if output.record.is_some() { " in place of --record" } else { "" };
-    let place = quoted(&place.display().to_string());
+    let place = quoted(&recorded(place.as_os_str()));
     tell(&format!("to go on, repeat the command with --resume {place}{instead}"))
 }
 
@@ -59,26 +60,10 @@ pub(super) fn tell_removed(Removed { path, bytes }: &Removed, is_quiet: bool) ->
     ))
 }
 
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:=@%".contains(c);
-    match word.chars().all(is_plain) {
-        true => word.to_string(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shell_reads_back_what_is_quoted() {
-        for word in ["/a/2026-11-25T08-41-34Z-survey-1.jsonl", "it's", "two words", "$(a)", "\\"] {
-            let echo = format!("printf %s {}", quoted(word));
-            let output = std::process::Command::new("sh").args(["-c", &echo]).output().unwrap();
-            assert_eq!(String::from_utf8(output.stdout).unwrap(), word);
-        }
-        assert_eq!(quoted("a/b.jsonl"), "a/b.jsonl");
-    }
+/// Says that a peer is being built. Even a quiet run does: it would be silent for minutes.
+///
+/// # Errors
+/// If stderr cannot be written.
+pub(super) fn tell_building(peer: &str) -> Result<()> {
+    tell(&format!("building the peer {peer}, which may take minutes; later runs use it again"))
 }

@@ -5,7 +5,7 @@ use super::hosts::{Form, absolute, csv, folder_of, late, refuse_output, refuse_r
 use super::kept::tell_how_to_go_on;
 use super::measure::tool;
 use super::question::{changes_of, refuse};
-use super::{DONE, Terminal, say, tell};
+use super::{Terminal, say, tell};
 use crate::args::RunArgs;
 use crate::args::form::FormArgs;
 use crate::hosts::interrupted::{Before, InterruptedRun};
@@ -20,6 +20,7 @@ use crate::launch::Host;
 use crate::orphans;
 use crate::recipe::{self, hosts as of_hosts};
 use crate::resume::{self, Interrupted};
+use crate::status::Status;
 use crate::stop::Stop;
 use crate::store;
 use anyhow::{Context, Result, bail};
@@ -33,15 +34,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
-/// Exit status if a host was lost, or a requested case has no valid figure.
-const NOT_ALL: u8 = 1;
-
 /// `ioassay run` on several hosts, in lockstep.
 ///
 /// # Errors
 /// If a host cannot be used, the question cannot be answered there, or the run to go on with was
 /// another one.
-pub fn run(args: &RunArgs, style: &Style) -> Result<u8> {
+pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
     refuse_run(args)?;
     refuse_output(&args.output)?;
     Form::of(&args.output.form)?;
@@ -64,7 +62,7 @@ fn measure(
     resumed: Option<InterruptedRun>,
     stop: &Stop,
     style: &Style,
-) -> Result<u8> {
+) -> Result<Status> {
     let (is_quiet, form) = (args.output.quiet, Form::of(&args.output.form)?);
     orphans::adopt();
     let Agents { each, refused, hold: _hold } = way.start(stop)?;
@@ -99,8 +97,7 @@ fn measure(
     if stop.is_asked() && can_go_on(&paths) {
         tell_how_to_go_on(folder, &args.output)?;
     }
-    let has_all = shown?;
-    Ok(if lost.is_empty() && has_all { DONE } else { NOT_ALL })
+    Ok(status_of_lost(&lost).or_worse(shown?))
 }
 
 /// Whether the run with these records can be resumed.
@@ -151,13 +148,21 @@ pub fn of_one_run(records: &[PathBuf]) -> Result<Option<Vec<PathBuf>>> {
 ///
 /// # Errors
 /// If one is not a record, or the form is one of a single record.
-pub fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<u8> {
-    let has_all = show(records, Form::of(form)?, style)?;
-    Ok(if has_all { DONE } else { NOT_ALL })
+pub fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status> {
+    show(records, Form::of(form)?, style)
 }
 
-/// Prints what hosts did together. Returns whether all requested cases have valid figures.
-fn show(records: &[PathBuf], form: Form, style: &Style) -> Result<bool> {
+/// The status of a run that lost hosts for these reasons.
+pub(super) fn status_of_lost(lost: &[String]) -> Status {
+    match lost {
+        [] => Status::DONE,
+        [reason] => Status::not_all(reason.as_str()),
+        [first, ..] => Status::not_all(format!("{} hosts were lost; {first}", lost.len())),
+    }
+}
+
+/// Prints what hosts did together.
+fn show(records: &[PathBuf], form: Form, style: &Style) -> Result<Status> {
     let run = assess::together(records.len(), |host| store::read(&records[host]))?;
     let run = run.context("no host took part")?;
     match form {
@@ -166,7 +171,7 @@ fn show(records: &[PathBuf], form: Form, style: &Style) -> Result<bool> {
         Form::Markdown => say(&report::markdown_of_together(&run))?,
         Form::Csv => csv(run.hosts.iter().map(|host| host.called.as_str()).zip(records))?,
     }
-    Ok(run.has_all())
+    Ok(report::shortfall_of_together(&run).map_or(Status::DONE, Status::not_all))
 }
 
 /// The hosts, each with its agent and what it is like.

@@ -1,7 +1,8 @@
 //! `ioassay man`: manual pages.
 
-use super::{DONE, say};
+use super::say;
 use crate::manual;
+use crate::status::Status;
 use anyhow::{Context, Result};
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -11,7 +12,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// If there is no such command, or a page cannot be written or already exists.
-pub fn execute(words: &[String], all: Option<&Path>) -> Result<u8> {
+pub fn execute(words: &[String], all: Option<&Path>) -> Result<Status> {
     match all {
         None => say(&manual::page(words)?)?,
         Some(folder) => {
@@ -24,5 +25,5 @@ pub fn execute(words: &[String], all: Option<&Path>) -> Result<u8> {
             }
         }
     }
-    Ok(DONE)
+    Ok(Status::DONE)
 }

@@ -3,9 +3,9 @@
 mod calibrate;
 pub mod both;
 
-use super::kept::{Kept, tell_how_to_go_on, tell_kept, tell_removed};
+use super::kept::{Kept, tell_building, tell_how_to_go_on, tell_kept, tell_removed};
 use super::question::{self, Question, Setting};
-use super::{DONE, dry, form, tell};
+use super::{command_line, dry, form, tell};
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
 use crate::builder::{self, Ready};
 use crate::files::{Files, Maker, Source, Target};
@@ -16,6 +16,7 @@ use crate::progress::Progress;
 use crate::resume::{self, Before, Interrupted};
 use crate::schedule::Run;
 use crate::site::Site;
+use crate::status::Status;
 use crate::stop::Stop;
 use crate::store::{self, Place, Store};
 use crate::worker_process::{self, PATIENCE};
@@ -37,7 +38,7 @@ use witness::MemoryGroup;
 ///
 /// # Errors
 /// If the question is not understood or cannot be answered here.
-pub fn run(args: &RunArgs, style: &Style) -> Result<u8> {
+pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
     answer(question::of_run(args)?, &args.output, style)
 }
 
@@ -45,7 +46,7 @@ pub fn run(args: &RunArgs, style: &Style) -> Result<u8> {
 ///
 /// # Errors
 /// As for [`run`].
-pub fn survey(args: &SurveyArgs, style: &Style) -> Result<u8> {
+pub fn survey(args: &SurveyArgs, style: &Style) -> Result<Status> {
     answer(question::of_survey(args)?, &args.output, style)
 }
 
@@ -53,7 +54,7 @@ pub fn survey(args: &SurveyArgs, style: &Style) -> Result<u8> {
 ///
 /// # Errors
 /// As for [`run`].
-pub fn plan(args: &RunArgs, style: &Style) -> Result<u8> {
+pub fn plan(args: &RunArgs, style: &Style) -> Result<Status> {
     dry::check_form(&args.output.form)?;
     if args.output.resume.is_some() {
         bail!("--resume measures, and a plan does not: leave it out");
@@ -63,7 +64,7 @@ pub fn plan(args: &RunArgs, style: &Style) -> Result<u8> {
 
 /// Measures the question, keeps the record and prints the report; a dry run prints the plan.
 /// Returns the exit status.
-fn answer(mut question: Question, output: &OutputArgs, style: &Style) -> Result<u8> {
+fn answer(mut question: Question, output: &OutputArgs, style: &Style) -> Result<Status> {
     if output.dry_run {
         return dry::show(&question, output, style);
     }
@@ -75,7 +76,7 @@ fn answer(mut question: Question, output: &OutputArgs, style: &Style) -> Result<
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     stop.status(keep(&question, interrupted, output, &stop).and_then(|kept| match kept {
         // Nothing was measured: there is no record to judge.
-        None => Ok(DONE),
+        None => Ok(Status::DONE),
         Some(kept) => judge(&kept, output, style),
     }))
 }
@@ -311,9 +312,12 @@ fn ready_peers(
     let asked: Vec<&Program> = peers.programs().iter().filter(is_asked).collect();
     let mut ready = BTreeMap::new();
     for (done, program) in asked.iter().enumerate().take_while(|_| !stop.is_asked()) {
-        let name = &program.peer.name;
-        progress.building(done, asked.len(), name);
-        ready.insert(name.clone(), builder::ready(program, stop)?);
+        let building = |name: &str| {
+            progress.building(done, asked.len(), name);
+            if progress.is_hidden() { tell_building(name) } else { Ok(()) }
+        };
+        let name = program.peer.name.clone();
+        ready.insert(name, builder::ready(program, stop, building)?);
     }
     Ok(ready)
 }
@@ -343,7 +347,7 @@ pub fn worker_command(peer: &str, ready: &BTreeMap<String, Ready>) -> Result<Com
 }
 
 /// Reads the record back, judges it and prints the report.
-fn judge(kept: &Kept, output: &OutputArgs, style: &Style) -> Result<u8> {
+fn judge(kept: &Kept, output: &OutputArgs, style: &Style) -> Result<Status> {
     let record = store::read(kept.record.path())?;
     let assessment = assess::assess(&record);
     let delivered = match kept.record.is_printed() {
@@ -366,6 +370,6 @@ pub(super) fn tool() -> Tool {
     Tool {
         name: "ioassay".to_string(),
         version: env!("CARGO_PKG_VERSION").to_string(),
-        command: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        command: command_line(),
     }
 }

@@ -1,6 +1,7 @@
 //! `ioassay merge`: several records in one file, to carry them elsewhere.
 
-use super::{DONE, tell};
+use super::tell;
+use crate::status::Status;
 use crate::store;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ struct Merged {
 ///
 /// # Errors
 /// If one is not a record, two are different states of one run, or the file cannot be written.
-pub fn execute(records: &[PathBuf], into: Option<&Path>) -> Result<u8> {
+pub fn execute(records: &[PathBuf], into: Option<&Path>) -> Result<Status> {
     let into = into.filter(|path| *path != OsStr::new("-"));
     into.map_or(Ok(()), store::check_free)?;
     let mut merged: BTreeMap<String, Merged> = BTreeMap::new();
@@ -61,5 +62,5 @@ pub fn execute(records: &[PathBuf], into: Option<&Path>) -> Result<u8> {
         Some(path) => store::write_merged(path, &text)?,
         None => io::stdout().write_all(text.as_bytes())?,
     }
-    Ok(DONE)
+    Ok(Status::DONE)
 }

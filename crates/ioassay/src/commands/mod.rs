@@ -29,10 +29,12 @@ use crate::hosts::join::join;
 use crate::hosts::token::Token;
 use crate::machine::this_host;
 use crate::manual::completions;
+use crate::status::Status;
 use crate::stop::{Stop, survive_file_limit};
 use crate::store;
 use anyhow::{Context, Result};
 use model::printable::printable;
+use model::shell::recorded;
 use report::{Style, to_terminal};
 use rustix::process::{
     Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit,
@@ -40,9 +42,6 @@ use rustix::process::{
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-
-/// Exit status of a successful command.
-pub const DONE: u8 = 0;
 
 /// What ioassay says if nobody asks anything: from a first look to an answer that was kept.
 const FIRST_STEPS: &str = "\
@@ -52,15 +51,15 @@ ioassay run sync-latency    answer one of them here; each run keeps a record
 ioassay open                show the newest record in the browser; 'ioassay runs' lists them all
 ioassay help                all commands and their options";
 
-/// Runs the command. Returns the exit status.
+/// Runs the command.
 ///
 /// # Errors
 /// If it could not be done.
-pub fn execute(cli: &Cli) -> Result<u8> {
+pub fn execute(cli: &Cli) -> Result<Status> {
     survive_file_limit().context("failed to ignore SIGXFSZ, the signal of the file size limit")?;
     let style = style(cli.color);
     let Some(command) = &cli.command else {
-        return say(FIRST_STEPS).map(|()| DONE);
+        return say(FIRST_STEPS).map(|()| Status::DONE);
     };
     match command {
         Command::Survey(args) if args.hosts.are_named() => fleet::survey(args, &style),
@@ -84,23 +83,28 @@ pub fn execute(cli: &Cli) -> Result<u8> {
         Command::Host { directory } => host(directory),
         Command::Hosts { command } => hosts::execute(command, &style),
         Command::Agent { connect, token_file } => agent(connect, token_file.as_deref()),
-        Command::Schema { of: SchemaOf::Run } => say(&report::json_schema()).map(|()| DONE),
+        Command::Schema { of: SchemaOf::Run } => say(&report::json_schema()).map(|()| Status::DONE),
         Command::Schema { of: SchemaOf::Compare } => {
-            say(&report::json_schema_of_records()).map(|()| DONE)
+            say(&report::json_schema_of_records()).map(|()| Status::DONE)
         }
         Command::Schema { of: SchemaOf::Fleet } => {
-            say(&report::json_schema_of_fleet()).map(|()| DONE)
+            say(&report::json_schema_of_fleet()).map(|()| Status::DONE)
         }
         Command::Schema { of: SchemaOf::Lockstep } => {
-            say(&report::json_schema_of_together()).map(|()| DONE)
+            say(&report::json_schema_of_together()).map(|()| Status::DONE)
         }
         Command::Schema { of: SchemaOf::Gate } => {
-            say(&report::json_schema_of_gate()).map(|()| DONE)
+            say(&report::json_schema_of_gate()).map(|()| Status::DONE)
         }
-        Command::Completions { shell } => say(&completions(*shell)).map(|()| DONE),
+        Command::Completions { shell } => say(&completions(*shell)).map(|()| Status::DONE),
         Command::Man { command, all } => manual::execute(command, all.as_deref()),
         Command::Worker { pin } => serve(*pin),
     }
+}
+
+/// The words that were typed, as a record has them.
+pub fn command_line() -> Vec<String> {
+    std::env::args_os().map(|word| recorded(&word)).collect()
 }
 
 /// Writes `text` and a line end to stdout.
@@ -162,7 +166,7 @@ fn style(color: Color) -> Style {
     Style { colour, width }
 }
 
-fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<u8> {
+fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status> {
     match store::expand(records)?.as_slice() {
         [record] => {
             let code = form::deliver(&assess::assess(&store::read(record)?), form, style)?;
@@ -189,7 +193,7 @@ fn raise_open_files() {
 /// A panicking thread would leave the others waiting, so the worker exits and the coordinator reads
 /// its stderr. The worker also exits when its coordinator is killed: a trial may last for hours,
 /// with nobody left to receive its result.
-fn serve(pins: bool) -> Result<u8> {
+fn serve(pins: bool) -> Result<Status> {
     raise_open_files();
     if pins {
         worker::pin_threads().context("failed to read which CPUs are allowed")?;
@@ -202,16 +206,16 @@ fn serve(pins: bool) -> Result<u8> {
         std::process::abort();
     }));
     worker::serve(io::stdin().lock(), io::stdout().lock())?;
-    Ok(DONE)
+    Ok(Status::DONE)
 }
 
 /// Carries out the orders on stdin, or those of the coordinator at one of these addresses.
-fn agent(addresses: &[SocketAddr], token: Option<&Path>) -> Result<u8> {
+fn agent(addresses: &[SocketAddr], token: Option<&Path>) -> Result<Status> {
     raise_open_files();
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     if addresses.is_empty() {
         crate::hosts::agent::serve(io::stdin(), io::stdout(), &stop)?;
-        return Ok(DONE);
+        return Ok(Status::DONE);
     }
     let token = match token {
         Some(path) => Token::of_file(path)?,
@@ -220,14 +224,14 @@ fn agent(addresses: &[SocketAddr], token: Option<&Path>) -> Result<u8> {
     let connection = join(addresses, &token, &stop)?;
     let input = connection.try_clone().context("failed to listen to the coordinator")?;
     crate::hosts::agent::serve(input, connection, &stop)?;
-    Ok(DONE)
+    Ok(Status::DONE)
 }
 
-fn host(directory: &Path) -> Result<u8> {
+fn host(directory: &Path) -> Result<Status> {
     let host = this_host();
     let storage = witness::storage(directory)
         .with_context(|| format!("failed to inspect the storage of '{}'", directory.display()))?;
     let facts = serde_json::json!({ "host": host, "storage": storage });
     say(&serde_json::to_string_pretty(&facts)?)?;
-    Ok(DONE)
+    Ok(Status::DONE)
 }

@@ -1,6 +1,7 @@
 //! `ioassay open`: the page of a record in the browser.
 
-use super::{DONE, say, tell};
+use super::{say, tell};
+use crate::status::Status;
 use crate::store;
 use anyhow::Result;
 use std::os::unix::process::CommandExt;
@@ -17,7 +18,7 @@ const OPENER: &str = "xdg-open";
 ///
 /// # Errors
 /// If there is no such record, or the page cannot be written.
-pub fn execute(record: Option<&Path>) -> Result<u8> {
+pub fn execute(record: Option<&Path>) -> Result<Status> {
     let record: PathBuf = match record {
         Some(record) => record.to_path_buf(),
         None => store::newest()?,
@@ -29,7 +30,7 @@ pub fn execute(record: Option<&Path>) -> Result<u8> {
         Ok(()) => tell("opened in the browser")?,
         Err(reason) => tell(&format!("not opened, because {reason}: open it in a browser"))?,
     }
-    Ok(DONE)
+    Ok(Status::DONE)
 }
 
 /// Opens the page. Returns the reason if it is not opened.

@@ -1,13 +1,15 @@
 //! `ioassay peers`: programs in other languages that can measure.
 
+use super::kept::tell_building;
 use super::measure::{measure_record, worker_command};
-use super::{DONE, say};
+use super::say;
 use crate::args::tools::{PeersArgs, PeersCommand};
 use crate::builder::{self, Ready};
 use crate::directory::Directory;
 use crate::files::Target;
 use crate::orphans;
 use crate::peers::{Peers, Program};
+use crate::status::Status;
 use crate::stop::Stop;
 use anyhow::{Context, Result};
 use model::case::{Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, OWN_PEER, ReadWork};
@@ -24,14 +26,11 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Exit status if a peer is wrong, or a named one cannot be built.
-const WRONG: u8 = 1;
-
 /// Runs the command. Returns the exit status.
 ///
 /// # Errors
 /// If a table is broken, a name is unknown or the cache folder cannot be written.
-pub fn execute(command: &PeersCommand) -> Result<u8> {
+pub fn execute(command: &PeersCommand) -> Result<Status> {
     match command {
         PeersCommand::List(args) => list(args),
         PeersCommand::Build(args) => build(args),
@@ -54,7 +53,7 @@ fn chosen<'a>(args: &PeersArgs, peers: &'a Peers) -> Result<Vec<&'a Program>> {
     args.names.iter().filter(|name| *name != OWN_PEER).map(find).collect()
 }
 
-fn list(args: &PeersArgs) -> Result<u8> {
+fn list(args: &PeersArgs) -> Result<Status> {
     let peers = Peers::load(args.peers.as_deref())?;
     say(&format!("{OWN_PEER:<26} this program's own worker"))?;
     for program in chosen(args, &peers)? {
@@ -71,7 +70,7 @@ fn list(args: &PeersArgs) -> Result<u8> {
         };
         say(&format!("{:<26} {can:<40}  {state}", peer.name))?;
     }
-    Ok(DONE)
+    Ok(Status::DONE)
 }
 
 /// The names after their `title`; nothing without names.
@@ -80,12 +79,12 @@ fn all<'a>(title: &str, names: impl Iterator<Item = &'a str>) -> Option<String> 
     (!names.is_empty()).then(|| format!("{title} {}", names.join(", ")))
 }
 
-fn build(args: &PeersArgs) -> Result<u8> {
+fn build(args: &PeersArgs) -> Result<Status> {
     let peers = Peers::load(args.peers.as_deref())?;
     let stop = Stop::on_signals().context("failed to listen for signals")?;
-    let mut code = DONE;
+    let mut status = Status::DONE;
     for program in chosen(args, &peers)? {
-        let Ready { peer, .. } = builder::ready(program, &stop)?;
+        let Ready { peer, .. } = builder::ready(program, &stop, tell_building)?;
         if stop.is_asked() {
             break;
         }
@@ -97,21 +96,23 @@ fn build(args: &PeersArgs) -> Result<u8> {
         };
         say(&format!("{:<26} {said}", peer.name))?;
         // A missing peer that you did not name is not a failure.
-        if peer.unavailable.is_some() && !args.names.is_empty() {
-            code = WRONG;
+        if let Some(reason) = peer.unavailable.filter(|_| !args.names.is_empty()) {
+            let why = format!("the peer '{}' cannot be built: {reason}", peer.name);
+            status = status.or_worse(Status::not_all(why));
         }
     }
-    Ok(stop.exit_code().unwrap_or(code))
+    Ok(stop.exit_status().unwrap_or(status))
 }
 
-fn verify(args: &PeersArgs, directory: &Path, stop: &Stop) -> Result<u8> {
+fn verify(args: &PeersArgs, directory: &Path, stop: &Stop) -> Result<Status> {
     orphans::adopt();
     let peers = Peers::load(args.peers.as_deref())?;
     let mut ready = BTreeMap::new();
     for program in chosen(args, &peers)? {
-        ready.insert(program.peer.name.clone(), builder::ready(program, stop)?);
-        if let Some(code) = stop.exit_code() {
-            return Ok(code);
+        let name = program.peer.name.clone();
+        ready.insert(name, builder::ready(program, stop, tell_building)?);
+        if let Some(status) = stop.exit_status() {
+            return Ok(status);
         }
     }
     let facts: Vec<Peer> = ready.values().map(|ready| ready.peer.clone()).collect();
@@ -127,16 +128,21 @@ fn verify(args: &PeersArgs, directory: &Path, stop: &Stop) -> Result<u8> {
     let record = measure_record(&plan, &target, &environment, &worker, stop)?;
     // An incomplete run does not judge a peer.
     if stop.is_asked() {
-        return Ok(DONE);
+        return Ok(Status::DONE);
     }
-    let mut code = DONE;
+    let mut status = Status::DONE;
     for name in [OWN_PEER].into_iter().chain(ready.keys().map(String::as_str)) {
         let verdict = Verdict::of(name, &record);
         say(&verdict.text(name))?;
         let is_named = args.names.iter().any(|named| named == name);
-        if !verdict.wrong.is_empty() || is_named && verdict.right + verdict.unchecked == 0 {
-            code = WRONG;
-        }
+        let why = match verdict.wrong.first() {
+            Some(wrong) => format!("the peer '{name}' is wrong: {wrong}"),
+            None if is_named && verdict.right + verdict.unchecked == 0 => {
+                format!("the peer '{name}' measured nothing here")
+            }
+            None => continue,
+        };
+        status = status.or_worse(Status::not_all(why));
     }
     if !plan.skips.is_empty() {
         say(&format!(
@@ -144,7 +150,7 @@ fn verify(args: &PeersArgs, directory: &Path, stop: &Stop) -> Result<u8> {
             plan.skips.len()
         ))?;
     }
-    Ok(code)
+    Ok(status)
 }
 
 /// Boundary cases of every engine and kernel that a peer has, for the peers and ioassay's own

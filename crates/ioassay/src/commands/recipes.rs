@@ -1,15 +1,16 @@
 //! `ioassay recipes`: the built-in questions.
 
-use super::{DONE, say};
+use super::say;
 use crate::args::RecipesCommand;
 use crate::recipe::{self, BUILT_IN};
+use crate::status::Status;
 use anyhow::Result;
 
 /// Lists the recipes, or prints one.
 ///
 /// # Errors
 /// If there is no recipe with that name.
-pub fn execute(command: Option<&RecipesCommand>) -> Result<u8> {
+pub fn execute(command: Option<&RecipesCommand>) -> Result<Status> {
     match command {
         Some(RecipesCommand::Show { name }) => say(recipe::text(name)?)?,
         None => {
@@ -19,5 +20,5 @@ pub fn execute(command: Option<&RecipesCommand>) -> Result<u8> {
             }
         }
     }
-    Ok(DONE)
+    Ok(Status::DONE)
 }

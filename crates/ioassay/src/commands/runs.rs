@@ -1,7 +1,8 @@
 //! `ioassay runs`: the kept records.
 
-use super::{DONE, say};
+use super::say;
 use crate::args::kept::RunsArgs;
+use crate::status::Status;
 use crate::store;
 use anyhow::{Context, Result};
 use report::{Listed, Style};
@@ -12,7 +13,7 @@ use std::io::ErrorKind;
 ///
 /// # Errors
 /// If a folder cannot be read.
-pub fn execute(args: &RunsArgs, style: &Style) -> Result<u8> {
+pub fn execute(args: &RunsArgs, style: &Style) -> Result<Status> {
     let state = store::folder()?;
     let mut paths = store::records_of(&state).or_else(|error| match error.kind() {
         // The first record creates the folder.
@@ -48,7 +49,7 @@ pub fn execute(args: &RunsArgs, style: &Style) -> Result<u8> {
         report::runs(&listed, &unreadable, style)
     };
     say(&text)?;
-    Ok(DONE)
+    Ok(Status::DONE)
 }
 
 fn is_wanted(record: &Listed, args: &RunsArgs) -> bool {

@@ -2,8 +2,9 @@
 
 use super::kept::{Kept, tell_kept};
 use super::question::{self, Question};
-use super::{DONE, dry, form, measure};
+use super::{dry, form, measure};
 use crate::args::{OutputArgs, WatchArgs};
+use crate::status::Status;
 use crate::stop::Stop;
 use crate::store::{self, Place};
 use anyhow::{Context, Result, bail};
@@ -11,9 +12,6 @@ use assess::trend::Trends;
 use model::units;
 use report::Style;
 use std::time::{Duration, Instant};
-
-/// Exit status if some runs failed and others succeeded.
-const NOT_ALL: u8 = 1;
 
 /// Interval between stop checks.
 const WAIT_STEP: Duration = Duration::from_millis(100);
@@ -24,7 +22,7 @@ const WAIT_STEP: Duration = Duration::from_millis(100);
 /// # Errors
 /// If the question is not understood, or the first run fails. If a later run fails, that is
 /// printed, and the next one follows.
-pub fn execute(args: &WatchArgs, style: &Style) -> Result<u8> {
+pub fn execute(args: &WatchArgs, style: &Style) -> Result<Status> {
     let interval = units::parse_time(&args.interval)?;
     let question = question::of_run(&args.run)?;
     let output = &args.run.output;
@@ -44,22 +42,23 @@ fn watch(
     interval: Duration,
     stop: &Stop,
     style: &Style,
-) -> Result<u8> {
+) -> Result<Status> {
     let output = &args.run.output;
     let mut trends = Trends::default();
-    let mut code = DONE;
+    let mut status = Status::DONE;
     for number in 1.. {
         let began = Instant::now();
         match measure::keep(question, None, output, stop) {
             Ok(None) => break,
             Ok(Some(kept)) => {
-                code = code.max(tell(&kept, &mut trends, number, output, style)?);
+                status = status.or_worse(tell(&kept, &mut trends, number, output, style)?);
             }
             Err(error) if number == 1 || stop.is_asked() => return Err(error),
             Err(error) => {
-                super::tell(&format!("run {number} failed: {error:#}"))?;
+                let why = format!("run {number} failed: {error:#}");
+                super::tell(&why)?;
                 trends.add_failed();
-                code = code.max(NOT_ALL);
+                status = status.or_worse(Status::not_all(why));
             }
         }
         if stop.is_asked() || args.count.is_some_and(|count| number >= count as usize) {
@@ -70,7 +69,7 @@ fn watch(
             break;
         }
     }
-    Ok(code)
+    Ok(status)
 }
 
 /// Judges a run and prints the trend, or the report in the requested form.
@@ -80,18 +79,18 @@ fn tell(
     number: usize,
     output: &OutputArgs,
     style: &Style,
-) -> Result<u8> {
+) -> Result<Status> {
     let assessment = assess::assess(&store::read(kept.record.path())?);
     trends.add(&assessment);
     // Separates runs with a blank line.
     let between = if number > 1 { "\n" } else { "" };
     let table = || between.to_string() + &report::trend(trends, &assessment, number, style);
-    let code = form::deliver_as(&assessment, &output.form, table)?;
+    let status = form::deliver_as(&assessment, &output.form, table)?;
     tell_kept(kept, output)?;
     if !output.quiet {
         form::tell_files(&output.form)?;
     }
-    Ok(code)
+    Ok(status)
 }
 
 /// Waits until `interval` has passed since `began`, or until a signal.

@@ -27,6 +27,8 @@ pub(super) struct Needs {
     pub(super) beside: Vec<u64>,
     /// The largest file that a trial creates.
     pub(super) made: u64,
+    /// The number of names that exist at a time: those of the largest trial.
+    pub(super) names: u64,
     /// Those that hosts share, if this host creates them.
     pub(super) shared: Vec<u64>,
 }
@@ -42,7 +44,11 @@ impl Needs {
         let is_own = |case: &Case| case.io().is_none_or(|io| io.files == Whose::Own);
         for planned in plan.cases.iter().filter(|planned| is_own(&planned.case)) {
             match &planned.case.work {
-                Work::Memory(_) | Work::Metadata(_) => {}
+                Work::Memory(_) => {}
+                Work::Metadata(work) => {
+                    let names = work.entries.saturating_mul(work.threads.into());
+                    needs.names = needs.names.max(names);
+                }
                 Work::Write(work) if work.engine == WriteEngine::Null => {}
                 Work::Read(work) if plan.is_overwritten_beside(&planned.case) => {
                     needs.kept.insert(work.io.size);

@@ -3,6 +3,7 @@
 use super::{Left, Site};
 use crate::files::Files;
 use crate::names::{Lent, NamesInUse};
+use crate::space::check_inodes;
 use anyhow::{Context, Result, anyhow, bail};
 use model::case::{Cache, Call, Case, MetadataWork, NameSync, OWN_PEER, Work};
 use model::random::mix;
@@ -55,19 +56,10 @@ impl Site<'_> {
         })
     }
 
-    /// Checks that the file system has inodes for the names, and as many for others.
+    /// Checks that the file system still has inodes for the names, and as many for others.
     fn check_room(&self, names: &NamesInUse) -> Result<()> {
-        let free = rustix::fs::fstatvfs(names.directory()).map_err(std::io::Error::from)?;
-        // File systems that make inodes when they need them report none.
-        if free.f_files > 0 && free.f_favail / 2 < names.count() {
-            bail!(
-                "{} names need as many inodes, but only {} are free, of which half are left to \
-                 others: use fewer entries",
-                names.count(),
-                free.f_favail
-            );
-        }
-        Ok(())
+        let space = witness::space(&names.folder().join("."))?;
+        check_inodes(space.and_then(|space| space.free_inodes), names.count())
     }
 
     /// Creates `names`, and brings them into the state that `case` claims.

@@ -1,7 +1,7 @@
 //! Runs with hostile peers, limits and disks end in time, with the right exit status, and leave
 //! nothing behind.
 
-use crate::sandbox::{PROGRAM, Sandbox, argument, skip, text, wait_for};
+use crate::sandbox::{PROGRAM, Sandbox, argument, check_reason, skip, text, wait_for};
 use rustix::process::{Pid, Signal, getuid, kill_process};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -130,4 +130,56 @@ fn threads_that_the_os_does_not_give_fail_the_trials() {
         assert!(matches!(output.status.code(), Some(1 | 2)), "{output:?}");
         assert!(!said.contains("panicked"), "{said}");
     }
+}
+
+/// Every run of a test is checked for a reason; here is each way that a command can end with
+/// status 1, with its reason. Those of gates are in their tests.
+#[test]
+fn each_way_to_end_with_status_1_says_why() {
+    let (sandbox, table) = sandbox_with(&format!("{HELLO}read job; exit 3\n"));
+    let recipe = sandbox.state().join("ends.toml");
+    let check = |args: &[&str], expected: &str| {
+        check_reason(&sandbox.plainly(args), 1, expected);
+    };
+    let failed = "1 of 1 requested case has no valid figure; it is ";
+    check(&[&args(&table, &recipe)[..], &["-q"]].concat(), failed);
+    check(&["report", "record"], failed);
+    check(&["report", "record", "--json"], failed);
+    std::fs::copy(sandbox.path("record"), sandbox.path("other")).unwrap();
+    let mut watch = args(&table, &recipe);
+    watch[0] = "watch";
+    let record = watch.iter().position(|arg| *arg == "record").unwrap();
+    watch[record] = "records/";
+    check(&[&watch[..], &["--every=10ms", "--count=1"]].concat(), failed);
+    let peers = ["--peers", argument(&table)];
+    check(&[&["peers", "verify", "fake"], &peers[..]].concat(), "the peer 'fake' is wrong: ");
+    let row = "[[peer]]\nname = 'broken'\nsource = 'fake.sh'\nbuild = ['false']\nrun = ['x']\n\
+               kernels = ['count']\n";
+    std::fs::write(&table, row).unwrap();
+    let broken = "the peer 'broken' cannot be built: ";
+    check(&[&["peers", "build", "broken"], &peers[..]].concat(), broken);
+    let launchers = sandbox.state().join("launchers.toml");
+    let row = "[[launcher]]\nname = 'none'\nprefix = ['false']\n";
+    std::fs::write(&launchers, row).unwrap();
+    let none = ["--launcher=none", "--launchers", argument(&launchers)];
+    check(&[&["hosts", "check", "--hosts=a,b"], &none[..]].concat(), "cannot be used: a, b");
+    // A goal that nothing meets, in a recipe whose answer is about something else.
+    let mut run =
+        vec!["run", "read-methods", ".", "--engine=pread", "--cache=as-is", "--size=1MiB"];
+    run.extend(["--block=4KiB", "--threads=1", "--rate=50%,100%", "--time=5ms", "--rounds=2"]);
+    run.extend(["--invocations=1", "--no-ceilings", "--hold=p99<1ns", "--at-least=100"]);
+    let output = sandbox.plainly(&run);
+    check_reason(&output, 1, "(--at-least)");
+    assert!(text(&output.stdout).contains("At 100/s, as asked, "), "{output:?}");
+}
+
+#[test]
+fn a_quiet_run_says_that_it_builds_a_peer() {
+    let (sandbox, table) = sandbox_with("");
+    let recipe = sandbox.state().join("ends.toml");
+    let row = "[[peer]]\nname = 'fake'\nsource = 'fake.sh'\nbuild = ['false']\nrun = ['x']\n\
+               kernels = ['count']\n";
+    std::fs::write(&table, row).unwrap();
+    let output = sandbox.plainly(&[&args(&table, &recipe)[..], &["-q"]].concat());
+    assert!(text(&output.stderr).contains("building the peer fake"), "{output:?}");
 }

@@ -83,10 +83,14 @@ impl Sandbox {
         self.plainly(&[&[command], more, &args[1..]].concat())
     }
 
-    /// Runs the program with exactly `args`.
+    /// Runs the program with exactly `args`. However it ends with status 1 or 3, it must say why.
     pub(crate) fn plainly(&self, args: &[&str]) -> Output {
         let mut command = assert_cmd::Command::from_std(self.start(PROGRAM));
-        command.args(args).timeout(HANGS).output().unwrap()
+        let output = command.args(args).timeout(HANGS).output().unwrap();
+        if let Some(code @ (1 | 3)) = output.status.code() {
+            check_reason(&output, code, "");
+        }
+        output
     }
 
     /// The program's stdout; the command must succeed.
@@ -197,4 +201,14 @@ pub(crate) fn wait_for<T>(what: &str, mut seen: impl FnMut() -> Option<T>) -> T 
         assert!(began.elapsed() < HANGS, "{what} did not come");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Checks that the last line on stderr says why the program ended with status `code`, in words that
+/// contain `expected`.
+pub(crate) fn check_reason(output: &Output, code: i32, expected: &str) {
+    assert_eq!(output.status.code(), Some(code), "{output:?}");
+    let said = text(&output.stderr);
+    let last = said.lines().last().unwrap_or_default();
+    let why = last.strip_prefix(&format!("exit status {code}: "));
+    assert!(why.is_some_and(|why| !why.is_empty() && why.contains(expected)), "{output:?}");
 }

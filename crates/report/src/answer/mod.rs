@@ -36,9 +36,16 @@ pub(crate) fn labels(assessment: &Assessment) -> Labels<'_> {
 /// The answer: a paragraph for each part that the view requests, or several.
 pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
     let labels = labels(assessment);
-    let parts = assessment.view.answer.iter();
-    let said = parts.flat_map(|part| said(*part, assessment, &labels));
+    let said = parts(assessment).flat_map(|part| said(part, assessment, &labels));
     said.chain(with_rate(assessment)).collect()
+}
+
+/// The parts that the view requests, and the goals of a run of any recipe: they were asked for.
+fn parts(assessment: &Assessment) -> impl Iterator<Item = Answer> {
+    let requested = &assessment.view.answer;
+    let has_goals = assessment.loads.iter().any(|load| !load.goals.is_empty());
+    let goals = (has_goals && !requested.contains(&Answer::Load)).then_some(Answer::Load);
+    requested.iter().copied().chain(goals)
 }
 
 /// Says which rows take no part in what the answer says of speed.

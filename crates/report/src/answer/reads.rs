@@ -82,13 +82,18 @@ fn typical(groups: &[Group]) -> Option<Sentence> {
 fn change(group: &Group, questions: &[Decided]) -> Vec<Sentence> {
     let title = &group.title;
     let with_figure: Vec<_> = group.rows.iter().filter(|(_, summary)| stands(summary)).collect();
+    // Without a figure, or with only one number of iterations, there is nothing to compare.
     let (Some((few, first)), Some((many, last))) = (with_figure.first(), with_figure.last()) else {
-        return vec![Sentence::plain(format!("{title}: no valid figure."))];
+        return Vec::new();
     };
+    if group.rows.len() == 1 {
+        return Vec::new();
+    }
     if with_figure.len() == 1 {
         return vec![Sentence::plain(format!(
-            "{title}: only one number of iterations has a valid figure, so a change cannot be \
-             shown."
+            "{title}: only one of {} numbers of iterations has a valid figure, so a change cannot \
+             be shown.",
+            group.rows.len()
         ))];
     }
     let (few, many) = (iterations(few), iterations(many));

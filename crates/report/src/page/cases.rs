@@ -83,7 +83,10 @@ pub(super) fn table(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> M
     let all = assessment.measured().count();
     html! {
         @if all > CASES_MAX {
-            p.hint { "The first " (CASES_MAX) " of " (all) " cases: --csv and --json have all." }
+            p.hint {
+                "The first " (CASES_MAX) " of " (all) " cases: 'ioassay report' with --csv or "
+                "--json has all."
+            }
         }
         @if !common.is_empty() { p.hint { "Common to all rows: " (common) "." } }
         (scroll("Cases with their figures and verdicts", rows))

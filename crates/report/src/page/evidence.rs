@@ -43,7 +43,8 @@ pub(super) fn all(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Mar
         p.hint {
             "Each case with what the OS counted around its trials, medians of the rounds. "
             @if number > SHOWN_MAX {
-                "The first " (SHOWN_MAX) " of " (number) " cases: --csv and --json have all."
+                "The first " (SHOWN_MAX) " of " (number) " cases: 'ioassay report' with --csv or "
+                "--json has all."
             }
         }
         @for (index, summary) in assessment.measured().take(SHOWN_MAX).enumerate() {

@@ -74,7 +74,10 @@ fn table(versus: &RecordComparison, names: &Labels) -> Markup {
     };
     html! {
         @if pairs.len() > CASES_MAX {
-            p.hint { "The first " (CASES_MAX) " of " (pairs.len()) " cases: --json has all." }
+            p.hint {
+                "The first " (CASES_MAX) " of " (pairs.len()) " cases: 'ioassay compare' with "
+                "--json has all."
+            }
         }
         @if !common.is_empty() { p.hint { "Common to all rows: " (common) "." } }
         (scroll("Cases of both records, compared", rows))

@@ -131,6 +131,10 @@ impl Axis {
         (self.values.0..=self.values.1).contains(&value)
     }
 
+    fn is_log(&self) -> bool {
+        self.scale == Scale::Log
+    }
+
     /// The pixels of the ends.
     pub(super) fn ends(&self) -> (f64, f64) {
         self.pixels
@@ -152,6 +156,19 @@ impl Axis {
         }
         fitting
     }
+}
+
+/// The `note` of a chart, and which of its axes are logarithmic: equal steps along them are equal
+/// ratios, which nobody sees who takes them for differences.
+pub(super) fn with_scales(note: &str, x: &Axis, y: Option<&Axis>) -> String {
+    let said = match (x.is_log(), y.map(Axis::is_log)) {
+        (true, Some(true)) => "both axes are logarithmic",
+        (true, Some(false)) => "the horizontal axis is logarithmic",
+        (true, None) => "the axis is logarithmic",
+        (false, Some(true)) => "the vertical axis is logarithmic",
+        (false, _) => return note.to_string(),
+    };
+    if note.is_empty() { said.to_string() } else { format!("{note}; {said}") }
 }
 
 /// Draws the labels of a horizontal axis, vertically centered on `y`.

@@ -1,7 +1,7 @@
 //! Compared cases: the ratio of each pair with its interval, on a logarithmic axis around 1.
 
 use super::Drawing;
-use super::axis::{Axis, labels_along};
+use super::axis::{Axis, labels_along, with_scales};
 use super::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH};
 use super::legend::{Key, Legend, Note};
 use super::measure::wrapped;
@@ -64,9 +64,6 @@ fn draw(title: &str, which: &str, mut all: Vec<(String, &Comparison)>) -> Option
         total if total > rows.len() => format!("{title}: {} of {total}", rows.len()),
         _ => title.to_string(),
     };
-    let note = Note::of(&format!(
-        "ratio of the rates, {which}, with its 95 % interval; grey: too small to be of interest"
-    ));
     let ends = |found: &Comparison| {
         let ends = [found.low, found.high].into_iter().flatten();
         ends.chain([found.ratio, 1.0 + found.interest, 1.0 / (1.0 + found.interest)]).collect()
@@ -75,6 +72,10 @@ fn draw(title: &str, which: &str, mut all: Vec<(String, &Comparison)>) -> Option
     let least = values.iter().copied().filter(|end| *end > 0.0).fold(1.0, f64::min);
     let most = values.iter().copied().fold(1.0, f64::max);
     let axis = Axis::of_ratios(least / 1.03, most * 1.03, times).between(LEFT, WIDTH - LEFT);
+    let note = format!(
+        "ratio of the rates, {which}, with its 95 % interval; grey: too small to be of interest"
+    );
+    let note = Note::of(&with_scales(&note, &axis, None));
     let is_there = |difference: &&Difference| {
         **difference != Difference::InDoubt || rows.iter().any(|row| row.is(**difference))
     };

@@ -5,7 +5,7 @@ use super::Drawing;
 use super::alike::{
     PARTED_BY, Part, axes_but, grouped, is_rate, labels, own_first, parted, standing,
 };
-use super::axis::{Axis, frame, labels_width};
+use super::axis::{Axis, frame, labels_width, with_scales};
 use super::canvas::{Anchor, Dash, LINE, MARKS, WIDTH};
 use super::legend::{Key, Legend, Note};
 use super::palette::{FAINT, SERIES};
@@ -164,7 +164,7 @@ fn draw(part: &Part<Line>, along: &Along, is_of_rates: bool, names: &Labels) -> 
     });
     let legend = Legend::of(entries);
     let what = if is_of_rates { "throughput" } else { "time of an operation" };
-    let note = Note::of(&note(what, &common));
+    let note = Note::of(&with_scales(&note(what, &common), &x, Some(&y)));
     let top = note.height() + 10.0;
     let y = y.between(top + PLOT, top);
     let height = top + PLOT + LINE * 2.2 + 8.0 + legend.height;

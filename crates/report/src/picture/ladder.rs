@@ -3,7 +3,7 @@
 
 use super::Drawing;
 use super::alike::{asked, is_rate, label_words};
-use super::axis::{Axis, labels_along};
+use super::axis::{Axis, labels_along, with_scales};
 use super::canvas::{Anchor, Canvas, Dash, LINE, WIDTH, Weight};
 use super::legend::{Key, Legend, Note, void_key};
 use super::measure::{width, wrapped};
@@ -103,7 +103,7 @@ pub(super) fn ladder(assessment: &Assessment) -> Option<Drawing> {
     let said = bars().filter(|bar| bar.rate.is_some()).map(|bar| width(&bar.said));
     let beside = said.fold(0.0, f64::max) + GAP;
     let axis = Axis::log(least, most * 1.02, units::rate).between(LEFT, WIDTH - beside - 2.0);
-    let note = Note::of(&common);
+    let note = Note::of(&with_scales(&common, &axis, None));
     let height =
         note.height() + LINE * 2.0 + rows.iter().map(row_height).sum::<f64>() + 8.0 + legend.height;
     let title = if is_survey { "From memory to storage" } else { "Throughput of each case" };

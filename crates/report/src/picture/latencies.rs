@@ -3,7 +3,7 @@
 
 use super::Drawing;
 use super::alike::{Part, asked, fewest, grouped, labels, parted};
-use super::axis::{Axis, frame};
+use super::axis::{Axis, frame, with_scales};
 use super::canvas::{Anchor, Dash, LINE, MARKS, WIDTH};
 use super::curves::capital;
 use super::legend::{Key, Legend, Note};
@@ -133,12 +133,13 @@ fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labels) -> Option<Dra
     });
     let legend = Legend::of(entries);
     let what = if of == Of::Syncs { "syncs" } else { "operations" };
-    let note = Note::of(&said_above(what, &common, void));
-    let top = note.height() + 8.0;
     let x =
         Axis::log(least_ns * 0.9, most_ns * 1.1, units::nanoseconds).between(LEFT, WIDTH - RIGHT);
     let marks = SHARES.map(|(share, label, _)| (share, label));
-    let y = Axis::of_marks((floor, 1.0), &marks).between(top + PLOT, top);
+    let y = Axis::of_marks((floor, 1.0), &marks);
+    let note = Note::of(&with_scales(&said_above(what, &common, void), &x, Some(&y)));
+    let top = note.height() + 8.0;
+    let y = y.between(top + PLOT, top);
     let height = top + PLOT + LINE * 2.2 + 8.0 + legend.height;
     let shared = part.shared.iter().map(|word| match (of, word.as_str()) {
         (Of::Syncs, "write") => "after writes",

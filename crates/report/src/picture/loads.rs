@@ -2,7 +2,7 @@
 //! longer does.
 
 use super::Drawing;
-use super::axis::{Axis, frame, labels_width};
+use super::axis::{Axis, frame, labels_width, with_scales};
 use super::canvas::{Anchor, Canvas, Dash, LINE, MARKS, Mark, WIDTH};
 use super::legend::{Key, Legend, Note};
 use super::palette::{Colour, FAINT, SERIES};
@@ -93,12 +93,12 @@ fn draw(title: &str, lines: &[Line], marked: &[&Load]) -> Option<Drawing> {
     let widest = closed.fold(widest, f64::max);
     let y = Axis::log(least * 0.8, most * 1.6, units::nanoseconds);
     let left = labels_width(&y);
-    let note = Note::of(
-        "percentiles with their 95 % intervals; at the upper edge: operations that never began",
-    );
+    let x = Axis::from_zero(widest * 1.04, per_second).between(left, WIDTH - RIGHT);
+    let note = "percentiles with their 95 % intervals; at the upper edge: operations that never \
+                began";
+    let note = Note::of(&with_scales(note, &x, Some(&y)));
     let top = note.height() + 10.0;
     let y = y.between(top + PLOT, top);
-    let x = Axis::from_zero(widest * 1.04, per_second).between(left, WIDTH - RIGHT);
     let key = |index: usize| (SERIES[index % SERIES.len()], MARKS[index % MARKS.len()]);
     let entries = lines.iter().enumerate().map(|(index, line)| {
         let (colour, mark) = key(index);
