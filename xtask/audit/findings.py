@@ -297,7 +297,8 @@ def foreign_writes(row):
         written = one.trial["device_write_bytes"]
         if written is None:
             return None
-        calls = one.written_ops if case.sync == "dsync" else writing.syncs(one)
+        is_each = case.sync == "dsync" or topology.has_option(row.storage, "sync")
+        calls = one.written_ops if is_each else writing.syncs(one)
         pages = -(-case.block // page) * page * one.written_ops
         data = 0 if case.op == "sync" else max(pages, one.written_bytes)
         return written - most * (1.25 * data + 256 * 1024 * calls + 16 * MIB)

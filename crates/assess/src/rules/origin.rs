@@ -10,7 +10,7 @@ use crate::stats::median;
 use crate::summary::ServedBy;
 use crate::writing::syncs;
 use model::case::{Cache, Case, Kernel, NameSync, OWN_PEER, Op, Sync, Touch, Work};
-use model::host::Device;
+use model::host::{Device, Storage};
 use model::units::{bytes_rounded, percent};
 
 /// Foreign reads of this share of the worker's bytes are a disturbance (METHODOLOGY.md).
@@ -311,11 +311,10 @@ fn foreign_writes(context: &Context) -> Option<Draft> {
     let page = context.measured.host.page.max(1);
     // If nothing bounds how often devices write a byte, everything they wrote may be the case's.
     let times = f64::from(context.measured.own_writes_most()?);
+    let is_mounted_so = context.measured.storage.is_some_and(Storage::syncs_each_write);
+    let is_each = is_mounted_so || work.sync == Sync::Dsync;
     let own = |trial: &Counted| {
-        let syncs = match work.sync {
-            Sync::Dsync => trial.sample.written_ops(),
-            _ => syncs(work, trial),
-        };
+        let syncs = if is_each { trial.sample.written_ops() } else { syncs(work, trial) };
         // For a part of a page, the whole page is written.
         let whole = work.io.block.div_ceil(page) as f64 * page as f64;
         let pages = whole * trial.sample.written_ops() as f64;
