@@ -340,9 +340,9 @@ def not_durable(row):
     word, _ = row.durability
     if word in ("not claimed", "holds", "uncounted", "cache unknown", "through", "may be through"):
         return None
-    if word == "untold":
+    if word in ("untold", "dirty"):
         return "void"
-    if word == "barriers off":
+    if word in ("barriers off", "dropped"):
         return "doubt" if row.case.op == "sync" else "void"
     if word == "unflushed":
         return "doubt" if row.case.op == "sync" else "void"

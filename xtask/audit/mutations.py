@@ -269,7 +269,8 @@ def layers(mutant):
             {"nodes": nodes, "reads": times(), "writes": times(),
              "counts": {"reads": truth(), "writes": truth(), "flushes": truth()}}
             for nodes in (["sda", "sdb"], ["vda"])[:mutant.random.randint(1, 2)]]
-        storage["barriers_off"] = mutant.random.choice(([], [], ["ext4 at '/' (nobarrier)"]))
+        storage["barriers_off"] = mutant.random.choice(
+            ([], [], ["ext4 at '/' (nobarrier)"], ["overlay at '/' (fsync=volatile)"]))
 
 
 def limits(mutant):

@@ -53,6 +53,12 @@ def is_written_through(one, storage):
     return one.case.sync == "dsync" and (writes is None or writes // times >= one.written_ops)
 
 
+def still_dirty(row, one):
+    """The bytes of a file whose pages were dirty after the last sync, of those that it owes."""
+    dirty = (one.trial["residency_after"] or {}).get("dirty")
+    return None if dirty is None else min(dirty * row.host["page"], durable_bytes(one))
+
+
 def durability(row):
     """The evidence on the claim: a word, and the number of trials."""
     word, count = of_syncs(row)
@@ -72,17 +78,21 @@ def of_syncs(row):
         untold = sum(one.synced_ns is None for one in row.figures)
         if untold:
             return "untold", untold
+    if topology.drops_syncs(row.storage):
+        return "dropped", 0
+    dirty = row.total(lambda one: still_dirty(row, one), durable_bytes)
+    if dirty is not None and dirty > 0.01:
+        return "dirty", 0
     if row.medium != "block":
         return "unseen", 0
     cached = [one for one in row.storage["devices"] if one.get("write_cache") != "write through"]
     is_known = any(one.get("write_cache") == "write back" for one in cached)
-    drops = topology.drops_syncs(row.storage)
-    if not cached and not drops:
+    if not cached:
         return "holds", 0
     may_be_through = all(one.get("fua") is not False for one in cached)
-    if drops or (topology.barriers_are_off(row.storage) and is_known):
+    if topology.barriers_are_off(row.storage) and is_known:
         is_plain = case.allocation == "overwrite" and case.is_direct and case.sync == "dsync"
-        is_through = may_be_through and is_plain and not drops
+        is_through = may_be_through and is_plain
         return "barriers off, through" if is_through else "barriers off", 0
     unflushed = uncounted = through = 0
     for one in row.figures:

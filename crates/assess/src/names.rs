@@ -4,7 +4,7 @@ use crate::counted::Counted;
 use crate::measured::Measured;
 use crate::stats::median;
 use model::case::{MetadataWork, NameSync};
-use model::host::{Medium, WriteCache};
+use model::host::{Medium, Storage, WriteCache};
 use model::units::NS_PER_SECOND;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -117,10 +117,13 @@ pub(crate) enum Flushed {
 /// Whether the devices flushed for each call. Threads that sync at the same time may share a
 /// flush, so only one thread's calls count.
 pub(crate) fn flushed(measured: &Measured) -> Flushed {
+    if measured.storage.is_some_and(Storage::drops_syncs) {
+        return Flushed::Off;
+    }
     let Some(storage) = measured.storage.filter(|storage| storage.medium == Medium::Block) else {
         return Flushed::Unseen;
     };
-    if storage.drops_syncs() || storage.are_barriers_off() {
+    if storage.are_barriers_off() {
         return Flushed::Off;
     }
     let caches = storage.devices.iter().map(|device| device.write_cache);

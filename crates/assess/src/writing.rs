@@ -4,9 +4,10 @@ use crate::counted::{Counted, a_second, only_syncs};
 use crate::form::{As, Seconds};
 use crate::latency::{Latency, OfSyncs};
 use crate::measured::{Measured, Rounds, with_mean_of};
+use crate::served::SHARE_NOISE;
 use crate::stats::{Estimate, median};
 use model::case::{Allocation, Cache, Io, Op, Sync, WriteWork};
-use model::host::{Device, Medium, WriteCache};
+use model::host::{Device, Medium, Storage, WriteCache};
 use model::part::Part;
 use model::sample::{Sample, Span};
 use model::units::NS_PER_SECOND;
@@ -94,6 +95,10 @@ pub(crate) enum Durability {
         /// Whether enough writes were counted.
         is_counted: bool,
     },
+    /// Syncs do nothing, not even write: a mount drops them.
+    Dropped,
+    /// This share of the bytes was still dirty in the page cache after the last sync.
+    Dirty(f64),
     /// The mount prevents flushes.
     BarriersOff {
         /// Whether FUA writes may have reached the medium anyway.
@@ -137,21 +142,28 @@ impl Durability {
         if untold > 0 && work.op != Op::Sync {
             return Durability::Untold(untold);
         }
+        // Also where what is below cannot be seen, as in a container on such an overlay.
+        if measured.storage.is_some_and(Storage::drops_syncs) {
+            return Durability::Dropped;
+        }
+        if let Some(share) = dirty_share(work, measured).filter(|share| *share > SHARE_NOISE) {
+            return Durability::Dirty(share);
+        }
         let seen = measured.storage.filter(|storage| storage.medium != Medium::Unseen);
         let Some(storage) = seen else { return Durability::Unseen };
         let may_cache = |device: &&Device| device.write_cache != Some(WriteCache::Through);
         let cached = || storage.devices.iter().filter(may_cache);
-        if cached().next().is_none() && !storage.drops_syncs() {
+        if cached().next().is_none() {
             return Durability::Holds;
         }
         let caches = cached().any(|device| device.write_cache == Some(WriteCache::Back));
         let may_write_through = cached().all(|device| device.fua != Some(false));
-        if storage.drops_syncs() || (storage.are_barriers_off() && caches) {
+        if storage.are_barriers_off() && caches {
             // A direct write that changes no metadata can be sent as FUA.
             let is_plain =
                 work.allocation == Allocation::Overwrite && work.io.cache == Cache::Direct;
             let is_through = may_write_through && is_plain && work.sync == Sync::Dsync;
-            return Durability::BarriersOff { is_through: is_through && !storage.drops_syncs() };
+            return Durability::BarriersOff { is_through };
         }
         let once = storage.writes().least.max(1);
         let through =
@@ -181,11 +193,23 @@ impl Durability {
                 | Durability::InMemory
                 | Durability::Untold(_)
                 | Durability::Rewritten(_)
+                | Durability::Dropped
+                | Durability::Dirty(_)
                 | Durability::Unflushed(_)
                 | Durability::BarriersOff { is_through: false }
         );
         !is_denied
     }
+}
+
+/// The share of the bytes that had to become durable whose pages were still dirty in the page cache
+/// after the last sync, over all trials that report it.
+fn dirty_share(work: &WriteWork, measured: &Measured) -> Option<f64> {
+    measured.total_share(|trial| {
+        let dirty = trial.evidence.residency_after?.dirty?;
+        let owed = durable_bytes(work, measured.part, trial.sample);
+        Some((dirty.saturating_mul(measured.host.page).min(owed), owed))
+    })
 }
 
 /// Whether the devices flushed their caches as often as the syncs require, if they count flushes.

@@ -37,6 +37,10 @@ pub struct Setup {
     pub load: Option<f64>,
     /// The C library that the program uses: `glibc 2.39` or `musl 1.2.5`.
     pub libc: Option<String>,
+    /// The libraries that are loaded into every program first, and may replace its calls, such as
+    /// `libeatmydata.so`: from `LD_PRELOAD` and `/etc/ld.so.preload`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preloaded: Option<String>,
 }
 
 /// A kind of core.
@@ -94,6 +98,7 @@ impl Setup {
             ("huge page defrag", self.huge_pages_defrag.clone()),
             ("DAMON", self.damon.map(yes)),
             ("libc", self.libc.clone()),
+            ("preloaded libraries", self.preloaded.clone()),
         ];
         facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }

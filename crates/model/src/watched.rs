@@ -53,14 +53,13 @@ impl Storage {
         self.layers.first().is_none_or(|layer| layer.counts.flushes != Some(false))
     }
 
-    /// Mounts whose syncs do not flush. For older records, this comes from the mount options, which
-    /// were all they kept.
+    /// Mounts whose syncs do not flush. In older records, that of the file system itself may be
+    /// known only from its mount options.
     pub fn barriers_off(&self) -> Vec<String> {
-        let of_mount = barrier_option(self.mount_options.split(','));
-        match of_mount.filter(|_| self.barriers_off.is_empty()) {
-            Some(option) => vec![unflushed(&self.file_system, &self.mount_point, option)],
-            None => self.barriers_off.clone(),
-        }
+        let own = barrier_option(self.mount_options.split(','))
+            .map(|option| unflushed(&self.file_system, &self.mount_point, option));
+        let own = own.filter(|own| !self.barriers_off.contains(own));
+        self.barriers_off.iter().cloned().chain(own).collect()
     }
 
     /// Whether a mount option prevents syncs from flushing.
@@ -68,9 +67,16 @@ impl Storage {
         !self.barriers_off().is_empty()
     }
 
-    /// Whether a sync does not even write dirty data, as on an overlay mounted `volatile`.
+    /// The mounts where a sync does nothing at all, as on an overlay mounted `volatile`: the data
+    /// stays in the page cache, so not even counters of writes move.
+    pub fn dropping(&self) -> Vec<String> {
+        let drops = |mount: &String| DROPS.iter().any(|why| mount.ends_with(&format!("({why})")));
+        self.barriers_off().into_iter().filter(drops).collect()
+    }
+
+    /// Whether there is such a mount.
     pub fn drops_syncs(&self) -> bool {
-        self.file_system == "overlay" && self.has_option("volatile")
+        !self.dropping().is_empty()
     }
 
     /// What the watched devices read for each byte read.
@@ -105,10 +111,21 @@ impl Storage {
     }
 }
 
+/// What a canary file shows where no mount option says it: a sync moved no counter, and a direct
+/// write did. A filter of system calls may do that, such as `systemd-nspawn --suppress-sync`.
+pub const WRITES_NOTHING: &str = "a sync there writes nothing";
+
+/// Why a sync does nothing at all. Linux 6.18 shows an overlay's `volatile` as `fsync=volatile`;
+/// `nostrictsync` is of SMB, where the server is not asked to sync.
+const DROPS: [&str; 4] = ["volatile", "fsync=volatile", "nostrictsync", WRITES_NOTHING];
+
+/// Mount options that leave a sync without a flush of the devices' caches.
+const UNFLUSHED: [&str; 5] =
+    ["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier", "journal_flush_disabled"];
+
 /// The mount option, if any, that prevents syncs from flushing the devices' caches.
 pub fn barrier_option<'a>(mut options: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let off = ["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier", "volatile"];
-    options.find(|option| off.contains(option))
+    options.find(|option| UNFLUSHED.contains(option) || DROPS.contains(option))
 }
 
 /// Describes a mount whose syncs do not flush: `ext4 at '/data' (nobarrier)`.

@@ -35,9 +35,8 @@ impl Canary {
     }
 
     fn written(self, directory: &Path) -> Result<Canary, Error> {
-        let seed = u64::from(std::process::id());
         let mut data = vec![0; CANARY as usize];
-        Content { seed, size: CANARY, kind: ContentKind::Random }.fill(0, &mut data);
+        content().fill(0, &mut data);
         let written = self.file.write_all_at(&data, 0).and_then(|()| self.sync());
         written.map_err(Error::refused("write a canary file in", directory))?;
         Ok(self)
@@ -46,6 +45,20 @@ impl Canary {
     /// Syncs with the raw system call, which a preloaded library cannot intercept.
     pub(crate) fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fsync(&self.file)?)
+    }
+
+    /// Writes the same data again with O_DIRECT, which reaches the devices without a sync.
+    pub(crate) fn write_directly(&self) -> io::Result<()> {
+        let writer = OpenOptions::new()
+            .write(true)
+            .custom_flags(OFlags::DIRECT.bits() as i32)
+            .open(descriptor_path(&self.file))?;
+        let mut block = Box::new(Aligned([0; DIRECT_BLOCK]));
+        for offset in (0..CANARY).step_by(DIRECT_BLOCK) {
+            content().fill(offset, &mut block.0);
+            writer.write_all_at(&block.0, offset)?;
+        }
+        Ok(())
     }
 
     fn open(directory: &Path) -> Result<Canary, Error> {
@@ -85,6 +98,12 @@ impl Drop for Canary {
             log::warn!("failed to remove the canary file '{}': {error}", name.display());
         }
     }
+}
+
+/// Incompressible data, of which no two files at a time have the same.
+fn content() -> Content {
+    let seed = u64::from(std::process::id());
+    Content { seed, size: CANARY, kind: ContentKind::Random }
 }
 
 fn is_forbidden(answer: &io::Error) -> bool {

@@ -9,6 +9,7 @@ use crate::sysfs::number;
 use crate::traffic::{self, Traffic};
 use model::host::{Direct, Medium, Storage, WriteCache};
 use model::layer::{Amplification, Counts, Layer};
+use model::watched::{WRITES_NOTHING, unflushed};
 use procfs::FromRead;
 use procfs::process::Io;
 use rustix::fs::Advice;
@@ -41,12 +42,10 @@ fn write_and_read(directory: &Path, storage: &mut Storage) -> Result<(), Error> 
     let canary = Canary::create_named(directory)?;
     canary.sync().map_err(Error::refused("sync a canary file in", directory))?;
     let after = look(&storage.layers);
-    let may_flush = storage.barriers_off.is_empty()
+    test_writes(&canary, (&before, &after), storage);
+    let may_flush = !storage.are_barriers_off()
         && storage.devices.iter().any(|device| device.write_cache == Some(WriteCache::Back));
     for ((layer, before), after) in storage.layers.iter_mut().zip(before).zip(after) {
-        let delta = |of: fn(Traffic) -> u64| Some(of(after?).saturating_sub(of(before?)));
-        let sectors = delta(|traffic| traffic.sectors_written);
-        layer.counts.writes = counted(sectors, CANARY, layer.writes.least);
         let flushes = after.and_then(|t| t.flushes).zip(before.and_then(|t| t.flushes));
         let has_counted = flushes.is_some_and(|(after, _)| after > 0);
         layer.counts.flushes = match flushes.map(|(after, before)| after > before) {
@@ -57,6 +56,62 @@ fn write_and_read(directory: &Path, storage: &mut Storage) -> Result<(), Error> 
         };
     }
     try_reads(&canary.file, CANARY, storage)
+}
+
+/// Tests the write counters: `before` and `after` the canary was written and synced.
+///
+/// A sync that does nothing leaves the data in the page cache, which says nothing about a counter.
+/// So if one did not move, the canary is written again past the page cache.
+fn test_writes(
+    canary: &Canary,
+    (before, after): (&[Option<Traffic>], &[Option<Traffic>]),
+    storage: &mut Storage,
+) {
+    let synced = written(before, after);
+    let counts = |layers: &[Layer], sectors: &[Option<u64>]| -> Vec<Option<bool>> {
+        let each = layers.iter().zip(sectors);
+        each.map(|(layer, sectors)| counted(*sectors, CANARY, layer.writes.least)).collect()
+    };
+    let by_sync = counts(&storage.layers, &synced);
+    let mut by_write = vec![None; by_sync.len()];
+    if by_sync.contains(&Some(false)) && accepts_direct(storage) {
+        let before = look(&storage.layers);
+        match canary.write_directly() {
+            Ok(()) => by_write = counts(&storage.layers, &written(&before, &look(&storage.layers))),
+            Err(error) => log::debug!("cannot write a canary file directly: {error}"),
+        }
+    }
+    let bytes = |sectors: Option<u64>| Some(sectors?.saturating_mul(SECTOR) as f64);
+    let is_idle = |sectors| bytes(sectors).is_some_and(|b| b < (1.0 - SEEN_LEAST) * CANARY as f64);
+    let did_nothing = |(sectors, by_write): (&Option<u64>, &Option<bool>)| {
+        is_idle(*sectors) && *by_write == Some(true)
+    };
+    if !storage.drops_syncs() && synced.iter().zip(&by_write).any(did_nothing) {
+        let mount = unflushed(&storage.file_system, &storage.mount_point, WRITES_NOTHING);
+        storage.barriers_off.push(mount);
+    }
+    let is_dropped = storage.drops_syncs();
+    let told = by_sync.into_iter().zip(by_write);
+    for (layer, (by_sync, by_write)) in storage.layers.iter_mut().zip(told) {
+        layer.counts.writes = match (by_sync, by_write) {
+            (Some(false), Some(true)) => Some(true),
+            (Some(false), _) if is_dropped => None,
+            (by_sync, _) => by_sync,
+        };
+    }
+}
+
+/// The sectors that each layer's devices wrote meanwhile.
+fn written(before: &[Option<Traffic>], after: &[Option<Traffic>]) -> Vec<Option<u64>> {
+    let each = before.iter().zip(after);
+    each.map(|(before, after)| {
+        Some((*after)?.sectors_written.saturating_sub((*before)?.sectors_written))
+    })
+    .collect()
+}
+
+fn accepts_direct(storage: &Storage) -> bool {
+    matches!(storage.direct, Direct::Accepted { .. })
 }
 
 /// Tests the read counters with the first `length` bytes of a file.
@@ -92,8 +147,7 @@ fn read_counted(
     rustix::fs::fadvise(file, 0, NonZeroU64::new(length), Advice::DontNeed)
         .map_err(Error::refused_on("evict", file))?;
     let (read_before, before) = (own_reads(), look(&storage.layers));
-    let is_past_cache = matches!(storage.direct, Direct::Accepted { .. });
-    let past_cache = open_direct(file).ok().filter(|_| is_past_cache);
+    let past_cache = open_direct(file).ok().filter(|_| accepts_direct(storage));
     let reader = past_cache.as_ref().unwrap_or(file);
     let mut block = Box::new(Aligned([0; DIRECT_BLOCK]));
     for offset in (0..length).step_by(DIRECT_BLOCK) {

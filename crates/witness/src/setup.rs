@@ -29,7 +29,22 @@ pub(crate) fn setup(root: &Root, cpuinfo: &str) -> Setup {
         nodes: nodes(root),
         load: text(&root.at("/proc/loadavg")).and_then(|line| load(&line)),
         libc: libc_version(),
+        preloaded: preloaded(root),
     }
+}
+
+/// The names of the libraries that the dynamic linker loads into every program first. Workers
+/// inherit the environment of this process.
+fn preloaded(root: &Root) -> Option<String> {
+    let environment = std::fs::read(root.at("/proc/self/environ")).unwrap_or_default();
+    let environment = String::from_utf8_lossy(&environment).into_owned();
+    let of_environment = environment.split('\0').find_map(|it| it.strip_prefix("LD_PRELOAD="));
+    let of_all = text(&root.at("/etc/ld.so.preload")).unwrap_or_default();
+    let is_between = |c: char| c == ':' || c.is_whitespace();
+    let paths = of_environment.unwrap_or_default().split(is_between).chain(of_all.split(is_between));
+    let names = paths.filter_map(|path| path.rsplit('/').next()).filter(|name| !name.is_empty());
+    let names: BTreeSet<&str> = names.collect();
+    (!names.is_empty()).then(|| names.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 /// The distinct values of a cpufreq setting over all CPUs.
@@ -162,6 +177,24 @@ mod tests {
         assert_eq!(mitigations("ro quiet"), None);
         assert_eq!(mitigations("mitigations=auto ro").as_deref(), Some("auto"));
         assert_eq!(mitigations("mitigations=auto mitigations=off").as_deref(), Some("off"));
+    }
+
+    #[test]
+    fn libraries_that_are_preloaded_are_named() {
+        let machine = tempfile::tempdir().unwrap();
+        let place = |path: &str, text: &str| {
+            let path = machine.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let told = || preloaded(&Root::of(machine.path()));
+        assert_eq!(told(), None);
+        place("proc/self/environ", "HOME=/root\0MY_LD_PRELOAD=/a.so\0");
+        assert_eq!(told(), None);
+        place("proc/self/environ", "A=b\0LD_PRELOAD=/usr/lib/libeatmydata.so:libz.so\0C=d\0");
+        assert_eq!(told().as_deref(), Some("libeatmydata.so, libz.so"));
+        place("etc/ld.so.preload", "/lib/libz.so\n/lib/liba.so\n");
+        assert_eq!(told().as_deref(), Some("liba.so, libeatmydata.so, libz.so"));
     }
 
     #[test]

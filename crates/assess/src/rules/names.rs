@@ -92,17 +92,20 @@ pub(super) fn not_durable(context: &Context) -> Option<Draft> {
             "the file system keeps its files in memory: nothing survives a power cut".to_string(),
             "use a directory on a disk",
         ),
+        (_, Flushed::Off) => (
+            Severity::Void,
+            format!(
+                "{} flushes nothing",
+                context.measured.storage?.barriers_off().join(" and ")
+            ),
+            "measure on a mount that syncs, with barriers",
+        ),
         (Some(Medium::Unseen) | None, _) => (
             Severity::Doubt,
             "this machine cannot see below the file system: no counter shows whether a change \
              reached a medium"
                 .to_string(),
             "measure on the machine with the disk",
-        ),
-        (_, Flushed::Off) => (
-            Severity::Void,
-            "the file system is mounted so that it flushes nothing".to_string(),
-            "mount it with barriers",
         ),
         (_, Flushed::Seldom(flushes)) => (
             Severity::Void,

@@ -57,6 +57,16 @@ fn write_not_durable(context: &Context) -> Option<Draft> {
             );
             (severity, seen, "mount it with barriers; until then use only the acknowledged rate")
         }
+        Durability::Dropped => dropped(context, work)?,
+        Durability::Dirty(share) => {
+            let seen = format!(
+                "{} of the bytes were still dirty in the page cache after the last sync: it wrote \
+                 nothing{}",
+                percent(share),
+                preloaded(context)
+            );
+            (Severity::Void, seen, SWALLOWED)
+        }
         Durability::Unseen => (
             Severity::Doubt,
             format!(
@@ -79,6 +89,32 @@ fn write_not_durable(context: &Context) -> Option<Draft> {
         Durability::Unflushed(trials) => unflushed(context, work, trials)?,
     };
     Draft::new(severity, format!("claimed durable by '{sync}', but {seen}"), remedy)
+}
+
+/// The remedy if something other than the file system makes syncs do nothing.
+const SWALLOWED: &str = "find what swallows the sync, such as a preloaded library (eatmydata), a \
+                         filter of system calls (systemd-nspawn --suppress-sync) or the mount \
+                         option 'nobarrier'; until then use only the acknowledged rate";
+
+/// A mount drops syncs. If nothing was written, the figure is the cost of a call that does nothing.
+fn dropped(context: &Context, work: &WriteWork) -> Option<(Severity, String, &'static str)> {
+    let mounts = context.measured.storage?.dropping().join(" and ");
+    let seen = format!(
+        "{mounts} ignores every sync: the data stays in the page cache, and a crash of the OS or a \
+         power cut loses it"
+    );
+    let severity = if work.op == Op::Sync { Severity::Doubt } else { Severity::Void };
+    let remedy = "measure on a mount that syncs, such as a volume of the container instead of its \
+                  own overlay; here use only the acknowledged rate";
+    Some((severity, seen, remedy))
+}
+
+/// Names the libraries that are preloaded into workers, if any.
+fn preloaded(context: &Context) -> String {
+    let preloaded = context.measured.host.setup.preloaded.as_ref();
+    preloaded.map_or_else(String::new, |names| {
+        format!(" ({names} is preloaded into programs, and may replace their syncs)")
+    })
 }
 
 /// Some of what was written never had to become durable.
@@ -121,10 +157,8 @@ fn unflushed(
         let remedy = "read the figure as the cost of the call, not of a flush";
         return Some((Severity::Doubt, seen, remedy));
     }
-    let seen = format!("{seen}: a power cut loses what their caches hold");
-    let remedy = "check that the file system is not mounted with 'nobarrier' and that nothing else \
-                  swallows the sync; until then use only the acknowledged rate";
-    Some((Severity::Void, seen, remedy))
+    let seen = format!("{seen}: a power cut loses what their caches hold{}", preloaded(context));
+    Some((Severity::Void, seen, SWALLOWED))
 }
 
 /// Nothing made the data durable: the figure is how fast it was acknowledged (METHODOLOGY.md).

@@ -1225,3 +1225,61 @@ fn what_is_mounted_without_barriers_is_not_durable() {
     let expected = "claimed durable by 'fdatasync', but xfs at '/' (nobarrier) flushes nothing";
     assert!(message(&record).starts_with(expected), "{}", message(&record));
 }
+
+/// A mount that drops syncs needs no counter to be seen, nor a device.
+#[test]
+fn where_syncs_are_ignored_nothing_is_durable() {
+    let on = |option: &'static str, medium| {
+        move |r: &mut Record| {
+            let storage = storage(r);
+            storage.file_system = "overlay".to_string();
+            storage.mount_options = format!("rw,{option}");
+            storage.medium = medium;
+            storage.devices[0].write_cache = None;
+        }
+    };
+    for option in ["volatile", "fsync=volatile"] {
+        let block = on(option, Medium::Block);
+        check(flawless_write(over()), block, "void device: NotDurable void");
+        check(flawless_write(direct()), block, "void device: NotDurable void");
+        let unseen = on(option, Medium::Unseen);
+        let expected = "void unverified: Unverified doubt, NotDurable void";
+        check(flawless_write(over()), unseen, expected);
+        let mut record = flawless_write(over());
+        block(&mut record);
+        let expected = format!(
+            "claimed durable by 'fdatasync', but overlay at '/' ({option}) ignores every sync"
+        );
+        assert!(message(&record).starts_with(&expected), "{}", message(&record));
+    }
+    check(flawless_write(over()), on("fsync=strict", Medium::Block), "sound device:");
+    // The image of a loop device is on such a mount.
+    let below = |r: &mut Record| {
+        storage(r).barriers_off = vec!["overlay at '/' (fsync=volatile)".to_string()];
+    };
+    check(flawless_write(over()), below, "void device: NotDurable void");
+}
+
+/// Whatever swallowed the sync, its pages are still dirty, also on a device without a cache.
+#[test]
+fn what_a_sync_left_dirty_is_not_durable() {
+    let left = |dirty: Option<u64>| {
+        move |r: &mut Record| {
+            storage(r).devices[0].write_cache = Some(WriteCache::Through);
+            let probe = Probe::Cachestat;
+            evidence(r, |evidence| {
+                evidence.residency_after = Some(Residency { probe, pages: PAGES, cached: 0, dirty });
+            });
+        }
+    };
+    check(flawless_write(over()), left(Some(PAGES)), "void device: NotDurable void");
+    check(flawless_write(over()), left(Some(PAGES / 50)), "void device: NotDurable void");
+    check(flawless_write(over()), left(Some(PAGES / 200)), "sound device:");
+    check(flawless_write(over()), left(None), "sound device:");
+    let mut record = flawless_write(over());
+    left(Some(PAGES))(&mut record);
+    record.header.host.setup.preloaded = Some("libeatmydata.so".to_string());
+    let expected = "100 % of the bytes were still dirty in the page cache after the last sync: it \
+                    wrote nothing (libeatmydata.so is preloaded";
+    assert!(message(&record).contains(expected), "{}", message(&record));
+}

@@ -252,7 +252,7 @@ impl Container {
             Data::Layer => {
                 let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
                 let is_root = mounts::is_root(test);
-                let mounted = is_root.then(|| Mounted::overlay(directory))?;
+                let mounted = is_root.then(|| Mounted::overlay(directory, "rw"))?;
                 let mounted = mounted.inspect_err(|reason| skip(test, reason)).ok()?;
                 vec!["--bind", argument(&layer.insert(mounted).point), "/data"]
             }

@@ -114,13 +114,13 @@ impl Mounted {
         Ok(Mounted { point, loop_device, changed: RefCell::default(), _directory: directory })
     }
 
-    /// An overlay with its layers in `directory`.
-    pub(crate) fn overlay(directory: TempDir) -> Result<Mounted, String> {
+    /// An overlay with its layers in `directory`, mounted with `options`.
+    pub(crate) fn overlay(directory: TempDir, options: &str) -> Result<Mounted, String> {
         let layer = |name| make(directory.path(), name);
         let (lower, upper, work) = (layer("lower"), layer("upper"), layer("work"));
         let point = layer("mount");
         let options = format!(
-            "lowerdir={},upperdir={},workdir={}",
+            "{options},lowerdir={},upperdir={},workdir={}",
             lower.display(),
             upper.display(),
             work.display()

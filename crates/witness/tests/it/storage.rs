@@ -154,7 +154,7 @@ fn a_loop_device_on_memory_is_memory() {
 
 #[test]
 fn mincore_is_used_on_overlayfs_where_cachestat_sees_nothing() {
-    let make = || Mounted::overlay(fixture::directory());
+    let make = || Mounted::overlay(fixture::directory(), "rw");
     let Some((mounted, on_overlay)) = made("overlayfs", make) else { return };
     assert_eq!(on_overlay.residency_probe, Some(Probe::Mincore), "{on_overlay:#?}");
     assert!(on_overlay.evictable, "{on_overlay:#?}");
@@ -162,6 +162,20 @@ fn mincore_is_used_on_overlayfs_where_cachestat_sees_nothing() {
     let below = storage(mounted.point.parent().unwrap()).unwrap();
     assert_eq!(on_overlay.devices, below.devices);
     assert_eq!(on_overlay.medium, below.medium);
+}
+
+/// Its syncs write nothing, so they show nothing of the counters; a direct write shows them.
+#[test]
+fn an_overlay_that_ignores_syncs_says_so_and_its_device_counts() {
+    let make = || Mounted::overlay(fixture::directory(), "volatile");
+    let Some((mounted, storage)) = made("volatile", make) else { return };
+    let dropping = storage.dropping().join("; ");
+    let expected = format!("overlay at '{}' (", mounted.point.display());
+    assert!(dropping.starts_with(&expected) && dropping.ends_with("volatile)"), "{storage:#?}");
+    for layer in &storage.layers {
+        assert_ne!(layer.counts.writes, Some(false), "{storage:#?}");
+        assert_ne!(layer.counts.flushes, Some(false), "{storage:#?}");
+    }
 }
 
 #[test]

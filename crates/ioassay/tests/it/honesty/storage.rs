@@ -479,7 +479,7 @@ fn a_cached_file_of_an_overlay_is_seen_though_cachestat_does_not() {
         let test = "a_cached_file_of_an_overlay_is_seen_though_cachestat_does_not";
         let groups = "[[cases]]\nengine = \"pread\"\ncache = \"warm\"\ntime = \"100ms\"\n";
         let layers = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let Some(overlay) = Planted::new(test, || Mounted::overlay(layers)) else { return };
+        let Some(overlay) = Planted::new(test, || Mounted::overlay(layers, "rw")) else { return };
         let Some(plain) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
         let blind = "cachestat does not see a file that was just read";
         for (planted, is_blind) in [(overlay, true), (plain, false)] {

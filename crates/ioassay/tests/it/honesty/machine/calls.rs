@@ -162,6 +162,42 @@ fn a_short_read_goes_on_where_it_ended() {
     });
 }
 
+/// What eatmydata does to the library's calls.
+const NO_SYNCS: &str = r"
+int fsync(int file) { return 0; }
+int fdatasync(int file) { return 0; }
+";
+
+/// Writes once through the page cache, and syncs.
+const SYNCED: &str = "[[cases]]\nop = \"write\"\nallocation = \"overwrite\"\nops = \"all\"\n\
+                      sync = \"fdatasync\"\n";
+
+#[test]
+fn a_library_that_swallows_syncs_voids_what_claims_them_and_is_named() {
+    tried(|| {
+        let test = "a_library_that_swallows_syncs_voids_what_claims_them_and_is_named";
+        let sandbox = Sandbox::new();
+        if !sandbox.is_on_disk(test) {
+            return;
+        }
+        let Some(library) = Built::new(test, NO_SYNCS, &["-shared", "-fPIC"]) else { return };
+        for is_swallowed in [true, false] {
+            let Some(mut launch) = ahead(&sandbox, test, &[]) else { return };
+            if is_swallowed {
+                launch.env("LD_PRELOAD", library.path());
+            }
+            let report = measure(&sandbox, launch, SYNCED, &["."]);
+            let case = only(&report);
+            if is_swallowed {
+                check_found(case, "NotDurable", "void", &["built is preloaded"]);
+                assert_eq!(case["writing"]["durable"], Value::Null, "{case:#}");
+            } else {
+                check_silent(case, &["NotDurable"]);
+            }
+        }
+    });
+}
+
 /// Forbids calls to a program with a system call filter. The arguments are pairs of call number and
 /// error, then `--` and the command.
 const REFUSE: &str = r#"
@@ -204,6 +240,37 @@ const NO_URING: [&str; 2] = ["425", "1"];
 
 /// mincore(2) on this architecture, and "not permitted".
 const NO_MINCORE: [&str; 2] = [if cfg!(target_arch = "x86_64") { "27" } else { "232" }, "1"];
+
+/// fsync(2) and fdatasync(2) on this architecture, which seem to succeed, as with
+/// `systemd-nspawn --suppress-sync`.
+const SUPPRESSED: [[&str; 2]; 2] = match cfg!(target_arch = "x86_64") {
+    true => [["74", "0"], ["75", "0"]],
+    false => [["82", "0"], ["83", "0"]],
+};
+
+/// Nothing but the counters shows it: a direct write moves them, and a sync does not.
+#[test]
+fn a_filter_that_suppresses_syncs_is_seen_and_counters_are_believed() {
+    tried(|| {
+        let test = "a_filter_that_suppresses_syncs_is_seen_and_counters_are_believed";
+        let sandbox = Sandbox::new();
+        if !sandbox.is_on_disk(test) {
+            return;
+        }
+        let Some(refuse) = Built::new(test, REFUSE, &[]) else { return };
+        for suppressed in [&SUPPRESSED[..], &[]] {
+            let launch = refused(&sandbox, &refuse, suppressed);
+            let report = measure(&sandbox, launch, SYNCED, &["."]);
+            let case = only(&report);
+            check_silent(case, &["CountersUnseen", "Unverified"]);
+            if suppressed.is_empty() {
+                check_silent(case, &["NotDurable"]);
+            } else {
+                check_found(case, "NotDurable", "void", &["(a sync there writes nothing) ignores"]);
+            }
+        }
+    });
+}
 
 /// The program, with some calls forbidden.
 fn refused(sandbox: &Sandbox, refuse: &Built, calls: &[[&str; 2]]) -> Command {
