@@ -335,8 +335,11 @@ def reads_pages(row):
 
 
 def writing(rows):
-    asked = [row for row in rows if row.is_own and row.role == "asked" and row.write
-             and row.case.op == "write" and not writes_pages(row)]
+    def of(op):
+        return [row for row in rows if row.is_own and row.role == "asked" and row.write
+                and row.case.op == op and not writes_pages(row)]
+
+    asked = of("write") or of("copy")
     if not asked:
         return None
     standing = [row for row in asked if row.has_own_rate and row.writing]

@@ -135,6 +135,10 @@ def storage(one, said):
     direct = one["direct"]
     accepted = direct["accepted"] if isinstance(direct, dict) else None
     told = echo(one, said)
+    for device, shown in zip(one["devices"], told["devices"]):
+        if device.get("file"):
+            names = [below["name"] for below in device["file"]["devices"]]
+            shown["file"] = dict(device["file"], devices=names)
     told["limits"] = [dict(limit, what=spaced(limit["what"])) for limit in one.get("limits") or []]
     told["direct_accepted"] = accepted is not None
     told["direct_align"] = accepted and accepted["offset_align"]

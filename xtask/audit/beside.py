@@ -54,6 +54,7 @@ def own(evidence, told, case, cases, storage, sharing=None):
     if not actors:
         return evidence
     own = dict(evidence)
+    own["disk_read_bytes"] = own["disk_write_bytes"] = None
     devices = ("device_read_bytes", "device_reads", "device_read_ns", "device_write_bytes",
                "device_writes", "device_write_ns", "device_flushes")
     if any(actor is None for _, actor in actors):

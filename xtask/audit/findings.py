@@ -63,8 +63,29 @@ def read_leak(row):
 
 
 def leaks(row):
-    by_cache = row.served_by in ("page-cache", "mixed")
-    return by_cache and row.hit_share_most is not None and row.hit_share_most > NOISE
+    if row.served_by not in ("page-cache", "mixed") or row.hit_share is None:
+        return False
+    # What a loop device served from the page cache outside is no leak of the file system's.
+    shares = [(served.hit_share_of(row, one), one.bytes) for one in row.figures]
+    shares = [(share[1], count) for share, count in shares if share is not None]
+    app = sum(count for _, count in shares)
+    return app > 0 and sum(most * count for most, count in shares) / app > NOISE
+
+
+def crosses_devices(row):
+    """Whether bytes crossed the block layer below the file system."""
+    if row.served_by in ("device", "mixed"):
+        return True
+    if row.served_by != "page-cache" or not topology.is_cached_loop(row.storage):
+        return False
+    way = "write" if row.write else "read"
+
+    def moved_by_loop(one):
+        below = one.trial[f"disk_{way}_bytes"]
+        return None if below is None else one.trial[f"device_{way}_bytes"]
+
+    share = row.total(moved_by_loop, moved)
+    return share is not None and share > NOISE
 
 
 def cached(row, name):
@@ -105,7 +126,8 @@ def direct_ignored(row):
             return "void"
         if case.read_share and (row.total(unread_of(row), lambda one: one.read_bytes) or 0) > NOISE:
             return "void"
-        if row.write and not case.claims_durable and row.served_by in ("page-cache", "mixed"):
+        may_keep = not case.claims_durable and not topology.is_cached_loop(row.storage)
+        if row.write and may_keep and row.served_by in ("page-cache", "mixed"):
             if (served.unreached_share(row) or 0) > NOISE:
                 return "void"
     return copied_by_btrfs(row)
@@ -217,6 +239,9 @@ def over_read(row):
 
 
 def no_io(row):
+    shared = served.shared_share(row)
+    if shared is not None and shared > NOISE:
+        return "void"
     if not row.file:
         return None
     called = served.called_share(row)
@@ -246,13 +271,28 @@ def unverified(row):
 
 
 def loop_cached(row):
-    if claim(row) != "doubt" or row.served_by not in ("device", "mixed"):
+    if claim(row) != "doubt" or not crosses_devices(row):
         return None
     storages = [row.storage]
     if row.write and row.case.op == "copy":
         storages.append(row.source)
-    devices = [device for storage in storages if storage for device in storage["devices"]]
-    return "doubt" if any(one.get("loop_direct") is False for one in devices) else None
+    if not any(map(topology.is_cached_loop, storages)):
+        return None
+    outside = taken_outside(row)
+    return "void" if outside is not None and outside > NOISE else "doubt"
+
+
+def taken_outside(row):
+    """The share of the bytes that went no further than the page cache outside a loop device."""
+    if row.write and (row.case.op != "write" or row.case.claims_durable):
+        return None
+    way, amount = ("write", lambda one: one.written_bytes) if row.write else ("read", moved)
+
+    def cached(one):
+        below = one.trial[f"disk_{way}_bytes"]
+        return None if below is None else max(0, amount(one) - below)
+
+    return row.total(cached, amount)
 
 
 def digest_mismatch(row):
@@ -384,6 +424,10 @@ def compressed(row):
     if not row.write or row.case.op == "sync" or row.medium != "block":
         return None
     if row.writing["durable"] is None:
+        return None
+
+    shared = served.shared_share(row)
+    if shared is not None and shared > NOISE:
         return None
 
     def stored(one):
@@ -541,7 +585,7 @@ def held_back(row):
 
 def limited(row):
     """Whether the median trial used about as much as a device limit allows."""
-    if row.served_by not in ("device", "mixed"):
+    if not crosses_devices(row):
         return None
     read_from = row.source if row.write and row.case.op == "copy" else row.file and row.storage
     written_to = row.write and row.storage

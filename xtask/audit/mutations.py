@@ -242,6 +242,10 @@ def devices(mutant):
         device["write_cache"] = mutant.random.choice(("write back", "write through", None))
         device["fua"] = mutant.random.choice((True, False, None))
         device["loop_direct"] = mutant.random.choice((True, False, None))
+        way = mutant.random.choice(("disk_read_bytes", "disk_write_bytes", "shared_bytes"))
+        share = mutant.random.choice((0.0, 0.3, 1.0))
+        for trial in mutant.done():
+            trial["evidence"][way] = int(share * moved(trial))
         device["is_virtual"] = mutant.random.choice((True, False))
 
 

@@ -49,6 +49,30 @@ def touched_bytes(row, one):
     return sum(min(part, span["bytes"]) for span in one.spans)
 
 
+def hit_with_loops(row, one):
+    """The same, where the page cache outside a loop device is one as well."""
+    shares, below = hit_share_of(row, one), one.trial["disk_read_bytes"]
+    if shares is None or below is None:
+        return shares
+    below = min(max(1 - below / one.bytes, 0.0), 1.0)
+    return max(shares[0], below), max(shares[1], below)
+
+
+def shared_share(row):
+    """The share of the copied bytes that the target only shares with its source."""
+    if not row.write or row.case.op != "copy":
+        return None
+
+    def target(one):
+        return min(one.written_bytes, row.case.size)
+
+    def shared(one):
+        told = one.trial["shared_bytes"]
+        return None if told is None else min(told, target(one))
+
+    return row.total(shared, target)
+
+
 def unreached_share(row):
     """The share of the written bytes that had not reached a device at the end, over all trials that
     report it."""
@@ -94,6 +118,9 @@ def taken_by(row):
     is_mixed = bool(row.case.read_share)
     if share is None or is_mixed and any(fetched_bytes(row, one) is None for one in row.figures):
         return "unverified"
+    shared = shared_share(row)
+    if shared is not None and shared >= 1 - NOISE:
+        return "no-io"
     label = label_of(share)
     # The counters include sync_file_range, the acknowledged rate does not.
     is_later = row.case.sync == "sync-file-range" and not row.case.is_direct
@@ -116,7 +143,7 @@ def read_from(row):
     called = called_share(row)
     if called is not None and called <= NOISE:
         return "no-io", None
-    shares = [(hit_share_of(row, one), one.bytes) for one in row.figures]
+    shares = [(hit_with_loops(row, one), one.bytes) for one in row.figures]
     shares = [(share, count) for share, count in shares if share is not None]
     app = sum(count for _, count in shares)
     if not app:

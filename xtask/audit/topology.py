@@ -87,4 +87,18 @@ def read_once(storage, trial):
 def written_at_most(storage, trial):
     """The devices' writes for anyone, divided by the minimum number of writes per byte."""
     least, told = multiples(storage, "writes")[0], trial["device_write_bytes"]
-    return told // least if least and told is not None else None
+    if not least or told is None:
+        return None
+    below = trial["disk_write_bytes"]
+    return told // least if below is None else min(told // least, below)
+
+
+def disks(devices):
+    """The devices at the bottom, below loop devices as well."""
+    for device in devices:
+        below = device.get("file")
+        yield from disks(below["devices"]) if below else [device]
+
+
+def is_cached_loop(storage):
+    return any(one.get("loop_direct") is False for one in (storage or {}).get("devices") or [])

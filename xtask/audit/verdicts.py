@@ -1,5 +1,6 @@
 """The findings of a whole run."""
 
+import topology
 from rows import SEVERITIES
 
 
@@ -11,7 +12,7 @@ def run_findings(rows, storage):
             one = told.setdefault((code, severity), {
                 "code": code, "severity": severity, "cases": [], "baselines": []})
             one["cases" if row.role == "asked" else "baselines"].append(row.id)
-    virtual = storage and any(device["is_virtual"] for device in storage["devices"])
+    virtual = storage and any(one["is_virtual"] for one in topology.disks(storage["devices"]))
     if virtual and any(row.served_by in ("device", "mixed") for row in rows):
         told["VirtualDevice"] = {
             "code": "VirtualDevice", "severity": "note", "cases": [], "baselines": []}

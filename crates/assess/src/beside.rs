@@ -45,6 +45,8 @@ pub(crate) fn own_evidence<'a>(
     };
     own.device_write_bytes =
         own.device_write_bytes.zip(written).map(|(all, written)| all.saturating_sub(written));
+    // Whose bytes the disks below a loop device's page cache moved cannot be told.
+    (own.disk_read_bytes, own.disk_write_bytes) = (None, None);
     // Its pages in the page cache are those of all that use it.
     if case_file_is_shared(&actors) {
         own.residency_after = None;
@@ -76,6 +78,8 @@ fn without_devices(evidence: Evidence) -> Evidence {
         device_writes: None,
         device_write_ns: None,
         device_flushes: None,
+        disk_read_bytes: None,
+        disk_write_bytes: None,
         ..evidence
     }
 }

@@ -116,10 +116,11 @@ impl Measured<'_> {
         trial.evidence.device_read_bytes?.checked_div(times.into())
     }
 
-    /// An upper bound for the file's bytes on the devices, from what they wrote. There are fewer if
-    /// a byte was written more often than necessary.
+    /// An upper bound for the file's bytes on the devices, from what they wrote, or the disks below
+    /// loop devices. There are fewer if a byte was written more often than necessary.
     pub(crate) fn written_at_most(&self, trial: &Counted) -> Option<u64> {
-        trial.evidence.device_write_bytes?.checked_div(self.writes().least.into())
+        let written = trial.evidence.device_write_bytes?.checked_div(self.writes().least.into())?;
+        Some(written.min(trial.evidence.disk_write_bytes.unwrap_or(u64::MAX)))
     }
 }
 

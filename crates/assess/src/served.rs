@@ -102,25 +102,18 @@ fn served_by_blocks(
     if called_share(measured, work).is_some_and(|share| share <= SHARE_NOISE) {
         return (ServedBy::NoIo, None);
     }
-    let hits: Vec<(Hits, u64)> = measured
-        .trials
-        .iter()
-        .filter_map(|trial| Some((hit_share(measured, work, trial)?, trial.sample.bytes())))
-        .collect();
-    let app: f64 = hits.iter().map(|(_, bytes)| *bytes as f64).sum();
-    if app == 0.0 {
-        return unless_cached(measured, work);
-    }
+    let hits = mean_hits(measured, |trial| {
+        let Hits { least, most } = hit_share(measured, work, trial)?;
+        let below = cached_below(trial).unwrap_or(0.0);
+        Some(Hits { least: least.max(below), most: most.max(below) })
+    });
+    let Some(hits) = hits else { return unless_cached(measured, work) };
     if measured.trials.iter().all(read_nothing) {
         return match served_without_reads(measured, work, storage) {
             ServedBy::PageCache => (ServedBy::PageCache, Some(Hits { least: 1.0, most: 1.0 })),
             other => (other, None),
         };
     }
-    let mean = |of: fn(&Hits) -> f64| {
-        hits.iter().map(|(hits, bytes)| of(hits) * *bytes as f64).sum::<f64>() / app
-    };
-    let hits = Hits { least: mean(|hits| hits.least), most: mean(|hits| hits.most) };
     let enough = 1.0 - SHARE_NOISE;
     let served_by = match (hits, hole_reads_share(measured, work, hits.least)) {
         (Hits { least, .. }, _) if least >= enough => ServedBy::PageCache,
@@ -129,6 +122,32 @@ fn served_by_blocks(
         _ => ServedBy::Mixed,
     };
     (served_by, Some(hits))
+}
+
+/// The mean of the hits of each trial, by its bytes; `None` if no trial reports them.
+fn mean_hits(measured: &Measured, hits: impl Fn(&Counted) -> Option<Hits>) -> Option<Hits> {
+    let (mut least, mut most, mut app) = (0.0, 0.0, 0.0);
+    for trial in &measured.trials {
+        let Some(hits) = hits(trial) else { continue };
+        let bytes = trial.sample.bytes() as f64;
+        least += hits.least * bytes;
+        most += hits.most * bytes;
+        app += bytes;
+    }
+    (app > 0.0).then(|| Hits { least: least / app, most: most / app })
+}
+
+/// The hit share of the file system's own page cache, over all trials: without what a loop device
+/// served from the page cache outside.
+pub(crate) fn hit_above_loops(measured: &Measured, work: &ReadWork) -> Option<Hits> {
+    mean_hits(measured, |trial| hit_share(measured, work, trial))
+}
+
+/// The share of a trial's bytes that the disks below loop devices did not read: the page cache
+/// outside served at least that. `None` without loop devices that can be followed.
+pub(crate) fn cached_below(trial: &Counted) -> Option<f64> {
+    let (read, app) = (trial.evidence.disk_read_bytes? as f64, trial.sample.bytes() as f64);
+    (app > 0.0).then(|| (1.0 - read / app).clamp(0.0, 1.0))
 }
 
 /// What took the writes: only the page cache, if hardly any bytes had reached a device when the
@@ -141,6 +160,10 @@ fn taken_by(measured: &Measured, work: &WriteWork) -> ServedBy {
     let is_read_unseen = |trial: &Counted| fetched_bytes(measured, trial).is_none();
     if work.read_share > 0 && measured.trials.iter().any(is_read_unseen) {
         return ServedBy::Unverified;
+    }
+    // Nobody took them: the target refers to the blocks of its source.
+    if shared_share(measured).is_some_and(|share| share >= 1.0 - SHARE_NOISE) {
+        return ServedBy::NoIo;
     }
     let is_later = work.sync == Sync::FileRange && work.io.cache != Cache::Direct;
     match unreached_share(measured) {
@@ -168,6 +191,16 @@ pub(crate) fn unreached_share(measured: &Measured) -> Option<f64> {
     let share = (app > 0.0).then(|| unreached / app)?;
     let is_told = measured.writes().exact().is_some() || share >= 1.0 - SHARE_NOISE;
     is_told.then_some(share)
+}
+
+/// The share of the copied bytes that the target only shares with its source, over all trials that
+/// report it. A copy that goes over its file again shares each byte of the file once.
+pub(crate) fn shared_share(measured: &Measured) -> Option<f64> {
+    let work = measured.write().filter(|work| work.op == Op::Copy)?;
+    measured.total_share(|trial| {
+        let target = trial.sample.written_bytes().min(work.io.size);
+        Some((trial.evidence.shared_bytes?.min(target), target))
+    })
 }
 
 /// What served the calls of a case on a file system with devices.

@@ -59,13 +59,15 @@ impl FormOf<Lead> for Fastest {
     }
 }
 
-/// The answer, if our own worker was asked to write data. Excludes copies, and cases that only
-/// touch pages.
+/// The answer, if our own worker was asked to write data. Excludes cases that only touch pages, and
+/// copies, unless it was only asked to copy.
 ///
 /// Data filled with one byte may have been compressed, so it takes part only if no other case has
 /// such a rate.
 pub(crate) fn writing_answer(rows: &[Row]) -> Option<WritingAnswer> {
-    let asked: Vec<&Row> = rows.iter().filter(|row| is_asked(row)).collect();
+    let asked = |op| rows.iter().filter(|row| is_asked(row, op)).collect::<Vec<&Row>>();
+    let writes = asked(Op::Write);
+    let asked = if writes.is_empty() { asked(Op::Copy) } else { writes };
     if asked.is_empty() {
         return None;
     }
@@ -85,10 +87,10 @@ pub(crate) fn writing_answer(rows: &[Row]) -> Option<WritingAnswer> {
     })
 }
 
-fn is_asked(row: &Row) -> bool {
+fn is_asked(row: &Row, op: Op) -> bool {
     let page = row.measured.host.page;
     let writes = |work: &WriteWork| {
-        work.op == Op::Write && work.engine != WriteEngine::Null && !writes_pages(work, page)
+        work.op == op && work.engine != WriteEngine::Null && !writes_pages(work, page)
     };
     row.is_own()
         && row.measured.role == Role::Asked

@@ -120,10 +120,7 @@ impl Durability {
     pub(crate) fn of(measured: &Measured) -> Durability {
         let synced = Durability::of_syncs(measured);
         let work = measured.write().filter(|_| synced.is_durable());
-        match work.and_then(|work| rewrites(work, measured)) {
-            Some(times) => Durability::Rewritten(times),
-            None => synced,
-        }
+        work.and_then(|work| rewrites(work, measured)).map_or(synced, Durability::Rewritten)
     }
 
     /// The evidence that syncs did what they claim.
@@ -146,7 +143,7 @@ impl Durability {
         if measured.storage.is_some_and(Storage::drops_syncs) {
             return Durability::Dropped;
         }
-        if let Some(share) = dirty_share(work, measured).filter(|share| *share > SHARE_NOISE) {
+        if let Some(share) = dirty_share(work, measured) {
             return Durability::Dirty(share);
         }
         let seen = measured.storage.filter(|storage| storage.medium != Medium::Unseen);
@@ -187,7 +184,7 @@ impl Durability {
 
     /// Whether the rate up to the last sync is that of durable data, as far as the evidence shows.
     fn is_durable(self) -> bool {
-        let is_denied = matches!(
+        !matches!(
             self,
             Durability::NotClaimed
                 | Durability::InMemory
@@ -197,19 +194,18 @@ impl Durability {
                 | Durability::Dirty(_)
                 | Durability::Unflushed(_)
                 | Durability::BarriersOff { is_through: false }
-        );
-        !is_denied
+        )
     }
 }
 
-/// The share of the bytes that had to become durable whose pages were still dirty in the page cache
-/// after the last sync, over all trials that report it.
+/// The share of the owed bytes that was still dirty after the last sync, above the noise.
 fn dirty_share(work: &WriteWork, measured: &Measured) -> Option<f64> {
-    measured.total_share(|trial| {
-        let dirty = trial.evidence.residency_after?.dirty?;
+    let share = measured.total_share(|trial| {
+        let dirty = trial.evidence.residency_after?.dirty?.saturating_mul(measured.host.page);
         let owed = durable_bytes(work, measured.part, trial.sample);
-        Some((dirty.saturating_mul(measured.host.page).min(owed), owed))
-    })
+        Some((dirty.min(owed), owed))
+    });
+    share.filter(|share| *share > SHARE_NOISE)
 }
 
 /// Whether the devices flushed their caches as often as the syncs require, if they count flushes.

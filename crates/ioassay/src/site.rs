@@ -306,6 +306,9 @@ impl Site<'_> {
         }
         let outcome = worker.perform(job.case.time().saturating_add(slack(&job.case)))?;
         *evidence = witness::counters::between(&before, &counters.after());
+        if job.case.write().is_some_and(|work| work.op == Op::Copy) {
+            evidence.shared_bytes = stage.file().and_then(witness::shared_bytes);
+        }
         beside::after(companions);
         // Hosts wait for each other's end. One whose trial failed says so at once, so that it fails
         // on all.

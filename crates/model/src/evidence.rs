@@ -72,6 +72,17 @@ pub struct Evidence {
     /// Cache flushes that those devices completed, for any process.
     #[serde(default)]
     pub device_flushes: Option<u64>,
+    /// Bytes that the disks below loop devices read, for any process. `None` without a loop device,
+    /// if it cannot be followed, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_read_bytes: Option<u64>,
+    /// Bytes that those disks wrote, for any process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_write_bytes: Option<u64>,
+    /// For a copy, the bytes of the target that it shares with another file at the end: no data was
+    /// copied. `None` if the file system does not report it, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_bytes: Option<u64>,
     /// Bytes that the worker dirtied or wrote directly (`/proc/PID/io` `write_bytes`).
     #[serde(default)]
     pub task_write_bytes: Option<u64>,

@@ -145,7 +145,8 @@ pub struct Device {
     /// Capacity of its request queue; further submitters must wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nr_requests: Option<u64>,
-    /// Whether a hypervisor emulates it, so that what is below is unknown.
+    /// Whether a hypervisor presents it, so that what is below is unknown. A device that this OS
+    /// makes, such as a loop device, is a layer: what is below it decides.
     pub is_virtual: bool,
     /// Readahead in bytes.
     pub read_ahead: Option<u64>,
@@ -162,9 +163,42 @@ pub struct Device {
     /// devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loop_direct: Option<bool>,
+    /// For a loop device, the file that it is; `None` for other devices, if the file cannot be
+    /// reached, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<LoopFile>,
+}
+
+/// The file that a loop device is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoopFile {
+    /// The file system that it is on, or `block device`.
+    pub file_system: String,
+    /// The devices below.
+    pub devices: Vec<Device>,
+    /// The names of the disks that move each byte which its content moves, unless a cache above
+    /// them serves or takes it. Empty if that is unknown, or if they do not count.
+    pub disks: Vec<String>,
 }
 
 impl Device {
+    /// The disks below: of a loop device, those below its file, if known; otherwise itself.
+    pub fn disks(&self) -> Vec<&Device> {
+        match &self.file {
+            Some(file) => file.devices.iter().flat_map(Device::disks).collect(),
+            None => vec![self],
+        }
+    }
+
+    /// The names of the disks that count what it moves: below its file, if it is a loop device.
+    pub(crate) fn followed(&self) -> Vec<&str> {
+        match self {
+            Device { file: Some(file), .. } => file.disks.iter().map(String::as_str).collect(),
+            Device { loop_direct: Some(_), .. } => Vec::new(),
+            Device { name, .. } => vec![name.as_str()],
+        }
+    }
+
     /// Its known settings, by name.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let yes = |is: bool| if is { "yes" } else { "no" }.to_string();

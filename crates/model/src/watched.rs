@@ -1,7 +1,8 @@
 //! Which of a storage's devices are watched, and what a sync does there.
 
-use crate::host::{Storage, WriteCache};
+use crate::host::{Device, Storage, WriteCache};
 use crate::layer::{Amplification, Layer};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 impl Storage {
@@ -28,6 +29,29 @@ impl Storage {
             Some(layer) => layer.nodes.iter().map(String::as_str).collect(),
             None => self.devices.iter().map(|device| device.name.as_str()).collect(),
         }
+    }
+
+    /// The disks at the bottom, below loop devices as well.
+    pub fn disks(&self) -> Vec<&Device> {
+        self.devices.iter().flat_map(Device::disks).collect()
+    }
+
+    /// The names of the disks below loop devices, whose counters show what the page cache outside
+    /// served or took. Empty without a loop device, or if one cannot be followed.
+    pub fn followed_nodes(&self) -> Vec<&str> {
+        if self.devices.iter().all(|device| device.loop_direct.is_none()) {
+            return Vec::new();
+        }
+        let each: Vec<Vec<&str>> = self.devices.iter().map(Device::followed).collect();
+        if each.iter().any(Vec::is_empty) {
+            return Vec::new();
+        }
+        each.into_iter().flatten().collect::<BTreeSet<&str>>().into_iter().collect()
+    }
+
+    /// The first loop device that reads and writes its file through the page cache.
+    pub fn cached_loop(&self) -> Option<&Device> {
+        self.devices.iter().find(|device| device.loop_direct == Some(false))
     }
 
     /// How many flushes the bottom devices count in total for one by the file system, as far as

@@ -223,15 +223,31 @@ fn place(storage: &Storage, assessment: &Assessment) -> String {
 /// The directory, and the file system with its devices.
 pub(crate) fn on(storage: &Storage, assessment: &Assessment) -> Vec<String> {
     let is_written = writes::any(assessment);
-    let devices: Vec<String> =
-        storage.devices.iter().map(|each| device(each, is_written)).collect();
     let bottom = match storage.medium {
-        Medium::Ram => ", which is kept in memory".to_string(),
-        Medium::Unseen => ", what is below cannot be seen from here".to_string(),
-        Medium::Block if devices.is_empty() => String::new(),
-        Medium::Block => format!(" on {}", listed(&devices)),
+        Medium::Ram => ", which is kept in memory",
+        Medium::Unseen => ", what is below cannot be seen from here",
+        Medium::Block => "",
     };
-    vec![storage.directory.display().to_string(), format!("{}{bottom}", storage.file_system)]
+    let below = format!("{}{}{bottom}", layers(storage), on_devices(&storage.devices, is_written));
+    vec![storage.directory.display().to_string(), format!("{}{below}", storage.file_system)]
+}
+
+/// What a loop device's file system is called if its file is a block device.
+const BLOCK_DEVICE: &str = "block device";
+
+/// The devices that are made of the bottom ones, the top first: ` on dm-0 on md127`.
+fn layers(storage: &Storage) -> String {
+    let above = storage.layers.iter().skip(1).rev();
+    above.map(|layer| format!(" on {}", listed(&layer.nodes))).collect()
+}
+
+/// The devices at the bottom, if any, and what is below those that are files.
+fn on_devices(devices: &[Device], is_written: bool) -> String {
+    if devices.is_empty() {
+        return String::new();
+    }
+    let each: Vec<String> = devices.iter().map(|each| device(each, is_written)).collect();
+    format!(" on {}", listed(&each))
 }
 
 /// A device and what is known about it; its write cache only if something is written.
@@ -240,10 +256,12 @@ fn device(device: &Device, is_written: bool) -> String {
     let cache = device.write_cache.filter(|_| is_written).map(|cache| cache.to_string());
     let about: Vec<String> =
         is_virtual.into_iter().chain(device.model.clone()).chain(cache).collect();
-    if about.is_empty() {
-        return device.name.clone();
-    }
-    format!("{} ({})", device.name, about.join(", "))
+    let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(", ")) };
+    let file = device.file.as_ref().map(|file| match file.file_system.as_str() {
+        BLOCK_DEVICE => on_devices(&file.devices, is_written),
+        on => format!(", a file on {on}{}", on_devices(&file.devices, is_written)),
+    });
+    format!("{}{about}{}", device.name, file.unwrap_or_default())
 }
 
 /// Warnings about an incomplete record, in lines; none if it is complete.

@@ -266,9 +266,9 @@ pub(crate) fn shorter(names: &[String], between: &str) -> String {
     first.join(between) + &more
 }
 
-/// Whether a hypervisor emulates a device of this storage.
+/// Whether a hypervisor presents a disk of this storage.
 pub(crate) fn is_virtual(storage: Option<&Storage>) -> bool {
-    storage.is_some_and(|storage| storage.devices.iter().any(|device| device.is_virtual))
+    storage.is_some_and(|storage| storage.disks().iter().any(|disk| disk.is_virtual))
 }
 
 /// What served the bytes: `device (virtual)`, `mixed`.

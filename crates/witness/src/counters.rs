@@ -53,6 +53,8 @@ struct Devices {
     moved: Option<Vec<File>>,
     /// Devices that count flushes.
     flushed: Option<Vec<File>>,
+    /// The disks below loop devices.
+    disks: Option<Vec<File>>,
 }
 
 impl Devices {
@@ -66,6 +68,7 @@ impl Devices {
         Devices {
             moved: open_all(storage.watched_nodes()).filter(|_| storage.counts_bytes()),
             flushed: open_all(storage.flushed_nodes()).filter(|_| storage.counts_flushes()),
+            disks: open_all(storage.followed_nodes()),
         }
     }
 }
@@ -87,6 +90,7 @@ pub struct Snapshot {
     /// Whether the OS lists descendants, so that none is missing.
     lists_all: bool,
     moved: Option<Traffic>,
+    of_disks: Option<Traffic>,
     flushes: Option<u64>,
     machine: Option<Machine>,
     dirty: Option<u64>,
@@ -213,6 +217,7 @@ impl<'a> Witness<'a> {
             traffic::sum(devices.as_ref()?.iter().map(stat))
         };
         snapshot.moved = sum(&self.devices.moved);
+        snapshot.of_disks = sum(&self.devices.disks);
         snapshot.flushes = sum(&self.devices.flushed).and_then(|traffic| traffic.flushes);
         snapshot.machine = read(&self.machine, buffer).and_then(machine::parse_machine);
         snapshot.dirty = read(&self.meminfo, buffer).and_then(machine::parse_dirty);
@@ -278,6 +283,9 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
         device_writes: delta(|s| Some(s.moved?.writes)),
         device_write_ns: delta(|s| Some(s.moved?.write_ns)),
         device_flushes: delta(|s| s.flushes),
+        disk_read_bytes: delta(|s| Some(s.of_disks?.sectors_read)).map(|n| n * SECTOR),
+        disk_write_bytes: delta(|s| Some(s.of_disks?.sectors_written)).map(|n| n * SECTOR),
+        shared_bytes: None,
         task_write_bytes: counts(|it| Some(it.moved?.write_bytes)),
         dirty_before: before.dirty,
         dirty_after: after.dirty,

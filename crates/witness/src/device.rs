@@ -1,11 +1,13 @@
 //! Resolves a mount to the block devices below it, whose counters see its bytes.
 
 use crate::host;
+use crate::loops::Identity;
 use crate::mounts::{Mount, mount_of_path};
 use crate::root::Root;
 use crate::sysfs::{self, chosen, entries, file_name, number, text};
 use crate::topology::{self, Node, Spread};
-use model::host::{Device, Medium, WriteCache};
+use crate::traffic;
+use model::host::{Device, LoopFile, Medium, WriteCache};
 use model::layer::{Amplification, Layer};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -214,17 +216,19 @@ impl Finder {
             fua,
             io_poll,
             loop_direct,
+            file: None,
         };
         if path.join("loop").is_dir() {
             return self.ground_of_loop(path, device, depth);
         }
         let is_memory = is_numbered(&device.name, "zram") || is_numbered(&device.name, "ram");
         let driver = std::fs::read_link(path.join("device/driver")).unwrap_or_default();
-        device.is_virtual = !is_memory
-            && (self.is_guest
-                || device.name.starts_with("vd")
-                || device.name.starts_with("xvd")
-                || driver.file_name().is_some_and(|driver| driver == "virtio_blk"));
+        // What this OS makes itself, such as zram0 or nbd0, belongs to no device in /sys.
+        let is_presented = path.join("device").exists() && transport_of_network(path).is_none();
+        device.is_virtual = (self.is_guest && is_presented)
+            || device.name.starts_with("vd")
+            || device.name.starts_with("xvd")
+            || driver.file_name().is_some_and(|driver| driver == "virtio_blk");
         let medium = if is_memory { Medium::Ram } else { Medium::Block };
         let notes = note_of_disk(path, &device.name).into_iter().collect();
         Backing { devices: vec![device], ..Backing::of(medium, notes) }
@@ -243,18 +247,54 @@ impl Finder {
                  outside"
             ));
         }
-        let backing = text(&path.join("loop/backing_file"));
-        let below = backing.and_then(|file| mount_of_path(&self.root, Path::new(&file)));
-        let Some(below) = below.map(|mount| self.ground_at(&mount, depth - 1)) else {
+        let file = text(&path.join("loop/backing_file"));
+        let below = file.and_then(|file| self.ground_of_file(Path::new(&file), depth));
+        let Some((file_system, below)) = below else {
             notes.push(format!("{name}: ioassay cannot reach the file behind this loop device"));
-            device.is_virtual = self.is_guest;
             let devices = vec![device];
             return Backing { devices, ..Backing::of(Medium::Unseen, notes) };
         };
-        device.is_virtual = below.devices.iter().any(|device| device.is_virtual);
+        let disks = self.disks_that_count(&below);
         notes.extend(below.notes);
-        let Backing { medium, barriers_off, .. } = below;
+        let Backing { medium, barriers_off, devices, .. } = below;
+        device.file = Some(LoopFile { file_system, devices, disks });
         Backing { devices: vec![device], barriers_off, ..Backing::of(medium, notes) }
+    }
+
+    /// What is below a loop device's file, which may be a block device, and its file system.
+    fn ground_of_file(&self, file: &Path, depth: u32) -> Option<(String, Backing)> {
+        let depth = depth.checked_sub(1)?;
+        let kind = "block device";
+        let node = Identity::at(&self.root.at(file)).and_then(|file| file.number());
+        if let Some(number) = node {
+            let block = sysfs::block(&self.root, &number);
+            let below = self.ground_of_blocks(kind, &[block], Spread::SPLIT, depth);
+            return Some((kind.to_string(), below));
+        }
+        let mount = mount_of_path(&self.root, file)?;
+        Some((mount.file_system.clone(), self.ground_at(&mount, depth)))
+    }
+
+    /// The disks of a loop device's file whose counters show each byte that reaches them; none if
+    /// one of them may move fewer bytes, or does not count.
+    fn disks_that_count(&self, below: &Backing) -> Vec<String> {
+        let moves_all = |layer: &Layer| layer.reads.least > 0 && layer.writes.least > 0;
+        let counts = |device: &Device| {
+            let path = self.root.at("/sys/class/block").join(&device.name);
+            let has_counted = text(&path.join("stat")).and_then(|stat| traffic::parse_stat(&stat));
+            let has_counted = has_counted.is_some_and(|it| it.reads > 0 && it.writes > 0);
+            has_counted && number(&path.join("queue/iostats")) != Some(0)
+        };
+        let of_device = |device: &Device| match &device.file {
+            Some(file) => file.disks.clone(),
+            None if counts(device) => vec![device.name.clone()],
+            None => Vec::new(),
+        };
+        let disks: Vec<Vec<String>> = below.devices.iter().map(of_device).collect();
+        let is_told = below.medium == Medium::Block
+            && below.layers.iter().all(moves_all)
+            && disks.iter().all(|names| !names.is_empty());
+        if is_told { disks.concat() } else { Vec::new() }
     }
 }
 
@@ -292,12 +332,17 @@ fn note_of_disk(path: &Path, name: &str) -> Option<String> {
     if is("pmem") {
         return Some(format!("{name}: this device is persistent memory"));
     }
+    let transport = transport_of_network(path)?;
+    Some(format!("{name}: this device is across a network ({transport})"))
+}
+
+/// How an NVMe disk is reached across a network; `None` for other disks.
+fn transport_of_network(path: &Path) -> Option<String> {
     // A multipath NVMe disk has no transport of its own, but each of its controllers does.
     let controllers = entries(&path.join("device")).map(|path| path.join("transport"));
     let transport = text(&path.join("device/transport"));
     let transport = transport.or_else(|| controllers.filter_map(|path| text(&path)).next())?;
-    let is_remote = ["tcp", "rdma", "fc"].contains(&transport.as_str());
-    is_remote.then(|| format!("{name}: this device is across a network ({transport})"))
+    ["tcp", "rdma", "fc"].contains(&transport.as_str()).then_some(transport)
 }
 
 /// The OS's view of a write cache, from `/sys/block/X/queue/write_cache`, which root may change.
@@ -381,6 +426,7 @@ mod tests {
             fua: None,
             io_poll: None,
             loop_direct: None,
+            file: None,
         };
         assert_eq!(backing.devices, [disk]);
         assert_eq!(backing.notes, [] as [String; 0]);
@@ -454,11 +500,26 @@ mod tests {
         fs::create_dir(by_driver.join("device")).unwrap();
         symlink("../../bus/virtio/drivers/virtio_blk", by_driver.join("device/driver")).unwrap();
         sys.block("pci/xvda", 1, &[]);
-        sys.block("pci/nvme0n1", 2, &[]);
+        sys.block("pci/nvme0n1", 2, &[("device/model", "X")]);
         let is_virtual = |minor| sys.backing(&ext4(minor)).devices[0].is_virtual;
         assert_eq!([0, 1, 2].map(is_virtual), [true, true, false]);
         let guest = Finder { root: sys.root(), is_guest: true };
         assert!(guest.backing(&ext4(2)).devices[0].is_virtual);
+    }
+
+    /// The OS makes these, and a server across a network presents the others.
+    #[test]
+    fn a_device_that_no_hypervisor_presents_is_not_virtual() {
+        let sys = Sys::new();
+        for (minor, name) in (0..).zip(["loop0", "nbd0", "zram0", "drbd0", "nullb0"]) {
+            sys.block(&format!("virtual/block/{name}"), minor, &[("size", "1")]);
+        }
+        sys.block("virtual/nvme9n1", 5, &[("device/transport", "tcp")]);
+        let guest = Finder { root: sys.root(), is_guest: true };
+        for minor in 0..6 {
+            let backing = guest.backing(&ext4(minor));
+            assert!(!backing.devices[0].is_virtual, "{backing:#?}");
+        }
     }
 
     #[test]

@@ -52,6 +52,7 @@ const EXTENT_ENCRYPTED: u32 = 0x80;
 const EXTENT_INLINE: u32 = 0x200;
 const EXTENT_TAIL: u32 = 0x400;
 const EXTENT_UNWRITTEN: u32 = 0x800;
+const EXTENT_SHARED: u32 = 0x2000;
 
 /// The layout of `file` on its storage. Writes its dirty pages back first.
 ///
@@ -61,8 +62,8 @@ const EXTENT_UNWRITTEN: u32 = 0x800;
 /// Any error of the OS except for missing support.
 pub fn layout(file: &File) -> io::Result<Option<Layout>> {
     let size = file.metadata()?.len();
-    match by_extents(file, size) {
-        Ok(layout) => Ok(Some(layout)),
+    match by_extents(file, size, FLAG_SYNC) {
+        Ok(tally) => Ok(Some(tally.layout())),
         Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL | Errno::BADR | Errno::NOSYS) => {
             by_seeking(file, size)
         }
@@ -70,7 +71,15 @@ pub fn layout(file: &File) -> io::Result<Option<Layout>> {
     }
 }
 
-fn by_extents(file: &File, size: u64) -> Result<Layout, Errno> {
+/// The bytes of `file` that it shares with other files: a copy of them moved nothing. Leaves dirty
+/// pages alone, which are shared with nobody. `None` if the file system does not report it.
+pub fn shared_bytes(file: &File) -> Option<u64> {
+    let size = file.metadata().ok()?.len();
+    by_extents(file, size, 0).ok().map(|tally| tally.shared)
+}
+
+/// The extents of `file`, asked for with these flags.
+fn by_extents(file: &File, size: u64, flags: u32) -> Result<Tally, Errno> {
     let mut request =
         Box::new(Request { header: Header::default(), extents: [Extent::default(); EXTENTS] });
     let mut tally = Tally::new(size);
@@ -78,7 +87,7 @@ fn by_extents(file: &File, size: u64) -> Result<Layout, Errno> {
         request.header = Header {
             start: tally.end,
             length: u64::MAX - tally.end,
-            flags: FLAG_SYNC,
+            flags,
             capacity: EXTENTS as u32,
             ..Header::default()
         };
@@ -94,7 +103,7 @@ fn by_extents(file: &File, size: u64) -> Result<Layout, Errno> {
         let is_last = request.extents[..mapped].last().is_none_or(|e| e.flags & EXTENT_LAST != 0);
         // An answer without progress would repeat forever.
         if is_last || tally.end == request.header.start {
-            return Ok(tally.layout());
+            return Ok(tally);
         }
     }
 }
@@ -106,12 +115,13 @@ struct Tally {
     end: u64,
     unwritten: u64,
     encoded: u64,
+    shared: u64,
     extents: u64,
 }
 
 impl Tally {
     fn new(size: u64) -> Tally {
-        Tally { size, end: 0, unwritten: 0, encoded: 0, extents: 0 }
+        Tally { size, end: 0, unwritten: 0, encoded: 0, shared: 0, extents: 0 }
     }
 
     fn add(&mut self, extent: &Extent) {
@@ -127,6 +137,9 @@ impl Tally {
         self.extents += 1;
         if extent.flags & EXTENT_UNWRITTEN != 0 {
             self.unwritten += length;
+        }
+        if extent.flags & EXTENT_SHARED != 0 {
+            self.shared += length;
         }
         // Encrypted extents count as encoded, too, but are stored byte for byte.
         let is_encoded = extent.flags & EXTENT_ENCODED != 0 && extent.flags & EXTENT_ENCRYPTED == 0;
@@ -216,6 +229,20 @@ mod tests {
         check(100, &[(0, 100, EXTENT_ENCODED | EXTENT_ENCRYPTED)], (0, 0));
     }
 
+    #[test]
+    fn what_is_shared_is_counted_up_to_the_end_of_the_file() {
+        let shared = |size, extents: &[(u64, u64, u32)]| {
+            let mut tally = Tally::new(size);
+            for &(logical, length, flags) in extents {
+                tally.add(&Extent { logical, length, flags, ..Extent::default() });
+            }
+            tally.shared
+        };
+        assert_eq!(shared(100, &[(0, 100, 0)]), 0);
+        assert_eq!(shared(100, &[(0, 128, EXTENT_SHARED)]), 100);
+        assert_eq!(shared(100, &[(0, 40, EXTENT_SHARED), (40, 60, 0)]), 40);
+    }
+
     /// Both ways of asking give the same answer.
     #[test]
     fn extents_and_holes_agree() {
@@ -228,7 +255,8 @@ mod tests {
             let block = rng.next_u64() % 600;
             file.write_all_at(&[1; 4096], block * 4096).unwrap();
         }
-        if let Ok(layout) = by_extents(&file, size) {
+        if let Ok(tally) = by_extents(&file, size, FLAG_SYNC) {
+            let layout = tally.layout();
             assert_eq!(layout.unwritten, holes(&file, size).unwrap());
             assert!(layout.unwritten > 0 && layout.unwritten < size, "{layout:?}");
         }

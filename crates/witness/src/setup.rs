@@ -41,7 +41,8 @@ fn preloaded(root: &Root) -> Option<String> {
     let of_environment = environment.split('\0').find_map(|it| it.strip_prefix("LD_PRELOAD="));
     let of_all = text(&root.at("/etc/ld.so.preload")).unwrap_or_default();
     let is_between = |c: char| c == ':' || c.is_whitespace();
-    let paths = of_environment.unwrap_or_default().split(is_between).chain(of_all.split(is_between));
+    let paths =
+        of_environment.unwrap_or_default().split(is_between).chain(of_all.split(is_between));
     let names = paths.filter_map(|path| path.rsplit('/').next()).filter(|name| !name.is_empty());
     let names: BTreeSet<&str> = names.collect();
     (!names.is_empty()).then(|| names.into_iter().collect::<Vec<_>>().join(", "))

@@ -10,8 +10,10 @@ use crate::page_cache;
 use crate::root::Root;
 use crate::space::Space;
 use crate::sysfs;
+use crate::zfs;
 use model::evidence::{Probe, Residency};
 use model::host::{AtomicWrites, Direct, Medium, Storage};
+use model::watched::{WRITES_NOTHING, unflushed};
 use rustix::fs::{Advice, AtFlags, Statx, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -31,8 +33,18 @@ pub fn storage(directory: &Path) -> Result<Storage, Error> {
     let mount = mounts::mount_of(&canary.file)?;
     let mut storage = describe(&directory, &mount, &canary.file)?;
     try_canary(&canary.file, &mut storage);
+    try_syncs(&canary, &mount, &mut storage);
     counting::try_files(&directory, &mut storage);
     Ok(storage)
+}
+
+/// Tests whether syncs do anything, where no mount option and no device's counter shows it.
+fn try_syncs(canary: &Canary, mount: &Mount, storage: &mut Storage) {
+    let is_zfs = mount.file_system == "zfs";
+    let is_ignored = || zfs::ignores_syncs(&Root::machine(), &mount.source, || canary.sync());
+    if is_zfs && is_ignored() == Some(true) {
+        storage.barriers_off.push(unflushed("zfs", &mount.point, WRITES_NOTHING));
+    }
 }
 
 /// Inspects the storage of a user's own file. Never opens it for writing or evicts it.

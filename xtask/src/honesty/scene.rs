@@ -143,7 +143,7 @@ impl<'a> Scene<'a> {
         let Some(above) = self.fault.above else { return Ok(directory) };
         let layers = TempDir::new_in(directory).map_err(|error| error.to_string())?;
         let mounted = match above {
-            Above::Overlay => Mounted::overlay(layers)?,
+            Above::Overlay => Mounted::overlay(layers, "rw")?,
             Above::Bindfs => Mounted::pass_through(layers, &[])?,
         };
         Ok(self.keep(mounted))

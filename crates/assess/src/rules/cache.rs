@@ -4,7 +4,7 @@ use super::context::{Context, Draft, is_many_times};
 use super::names;
 use crate::counted::Counted;
 use crate::finding::Severity;
-use crate::served::{SHARE_NOISE, WARM_LEAST, hit_share, hole_share};
+use crate::served::{Hits, SHARE_NOISE, WARM_LEAST, hit_above_loops, hit_share, hole_share};
 use crate::summary::{ServedBy, Summary};
 use model::case::{Cache, Op, ReadWork, Sync, WriteEngine, WriteWork};
 use model::evidence::Residency;
@@ -49,7 +49,7 @@ fn copy_leak(context: &Context) -> Option<Draft> {
 
 fn read_leak(context: &Context) -> Option<Draft> {
     let work = context.claims(Cache::Cold)?;
-    let Some(hit) = leaked(context) else { return read_ahead(context, work) };
+    let Some(hits) = leaked(context) else { return read_ahead(context, work) };
     let trials = context.how_many(|trial| leaks(context, work, trial));
     let encoded = context.measured.fixture.and_then(|fixture| fixture.layout.as_ref());
     let cause = if encoded.is_some_and(|layout| layout.encoded > 0) {
@@ -59,7 +59,7 @@ fn read_leak(context: &Context) -> Option<Draft> {
     };
     let message = format!(
         "claimed cold, but {} of the bytes came without a device read (in {trials}): {cause}",
-        said_between(context.summary.hit_share.unwrap_or(0.0), hit)
+        said_between(hits)
     );
     let remedy = "use a file of incompressible data that no other program reads, or cache 'direct'";
     Draft::new(Severity::Void, message, remedy)
@@ -83,14 +83,15 @@ fn read_ahead(context: &Context, work: &ReadWork) -> Option<Draft> {
     Draft::new(Severity::Doubt, message, "use advice 'random', which turns readahead off")
 }
 
-/// The hit share at most, if it is above the noise and the page cache served.
-pub(super) fn leaked(context: &Context) -> Option<f64> {
+/// The hits of the file system's page cache, if they may be above the noise and it served.
+pub(super) fn leaked(context: &Context) -> Option<Hits> {
     let by_cache = context.is_served(&[ServedBy::PageCache, ServedBy::Mixed]);
-    context.summary.hit_share_most.filter(|hit| by_cache && *hit > SHARE_NOISE)
+    let work = context.read().filter(|_| by_cache && context.summary.hit_share.is_some())?;
+    hit_above_loops(context.measured, work).filter(|hits| hits.most > SHARE_NOISE)
 }
 
 /// A share that is known to lie between two, in words.
-pub(super) fn said_between(least: f64, most: f64) -> String {
+pub(super) fn said_between(Hits { least, most }: Hits) -> String {
     if most - least < 0.005 {
         percent(most)
     } else if least < 0.005 {
@@ -231,7 +232,7 @@ pub(super) fn cache_kept(context: &Context) -> Option<Draft> {
 pub(super) fn partly_cached(context: &Context) -> Option<Draft> {
     context.claims(Cache::AsIs).filter(|_| context.is_served(&[ServedBy::Mixed]))?;
     let Summary { hit_share, hit_share_most, cacheable_share, .. } = context.summary;
-    let hits = said_between((*hit_share)?, (*hit_share_most)?);
+    let hits = said_between(Hits { least: (*hit_share)?, most: (*hit_share_most)? });
     if let Some(most) = cacheable_share {
         let message = format!(
             "the page cache served {hits} of the bytes; within the memory limit, it could serve at \

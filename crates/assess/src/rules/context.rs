@@ -4,6 +4,7 @@ use crate::counted::{Counted, counts_calls};
 use crate::finding::{Code, Finding, Severity};
 use crate::measured::Measured;
 use crate::ratio::Ratio;
+use crate::served::SHARE_NOISE;
 use crate::summary::{ServedBy, Summary};
 use model::case::{Cache, ReadWork, WriteWork};
 use model::units::{rate, scaled};
@@ -85,6 +86,28 @@ impl Context<'_> {
 
     pub(crate) fn is_served(&self, by: &[ServedBy]) -> bool {
         self.summary.served_by.is_some_and(|served_by| by.contains(&served_by))
+    }
+
+    /// Whether bytes crossed the block layer below the file system. Below a loop device, the page
+    /// cache outside may have served or taken them.
+    pub(crate) fn crosses_devices(&self) -> bool {
+        let on_loop = || self.measured.storage.is_some_and(|it| it.cached_loop().is_some());
+        self.is_served(&[ServedBy::Device, ServedBy::Mixed])
+            || (self.is_served(&[ServedBy::PageCache]) && on_loop() && self.reaches_loop())
+    }
+
+    /// Whether a loop device moved more than noise of the bytes.
+    fn reaches_loop(&self) -> bool {
+        let moved = self.total_share(|trial| {
+            let evidence = &trial.evidence;
+            let moved = if self.write().is_some() {
+                evidence.disk_write_bytes.and(evidence.device_write_bytes)
+            } else {
+                evidence.disk_read_bytes.and(evidence.device_read_bytes)
+            };
+            Some((moved?, trial.sample.bytes()))
+        });
+        moved.is_some_and(|share| share > SHARE_NOISE)
     }
 
     /// As [`Measured::total_share`].

@@ -77,6 +77,10 @@ fn cached_reads(context: &Context) -> Option<f64> {
 fn kept(context: &Context) -> Option<f64> {
     let by_cache = context.is_served(&[ServedBy::PageCache, ServedBy::Mixed]);
     context.write().filter(|work| by_cache && !work.sync.claims_durable())?;
+    if context.measured.storage?.cached_loop().is_some() {
+        // The page cache outside took them: rule LoopCached reports that.
+        return None;
+    }
     unreached_share(context.measured).filter(|share| *share > SHARE_NOISE)
 }
 

@@ -5,7 +5,6 @@ use crate::counted::{Counted, only_syncs};
 use crate::disturbance::{Gate, throttled_parts};
 use crate::finding::Severity;
 use crate::stats::{Estimate, median};
-use crate::summary::ServedBy;
 use model::case::{Cache, Engine, Op, WriteEngine};
 use model::host::{Limit, Limited, Storage};
 use model::layer::Layer;
@@ -55,7 +54,7 @@ fn held_back(context: &Context) -> Option<Draft> {
 
 /// A limit on a device sets the rate.
 fn limited(context: &Context) -> Option<Draft> {
-    if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
+    if !context.crosses_devices() {
         return None;
     }
     let used = |(storage, limit): (&Storage, &Limit)| {

@@ -29,6 +29,7 @@ use crate::finding::{Code, Finding, Severity};
 use crate::row::Row;
 use crate::summary::ServedBy;
 use model::host::Storage;
+use std::collections::BTreeSet;
 
 type Rule = fn(&Context) -> Option<Draft>;
 
@@ -113,12 +114,9 @@ pub(crate) fn virtual_device(
     storage: Option<&Storage>,
     mut served: impl Iterator<Item = ServedBy>,
 ) -> Option<Finding> {
-    let devices: Vec<&str> = storage?
-        .devices
-        .iter()
-        .filter(|device| device.is_virtual)
-        .map(|device| device.name.as_str())
-        .collect();
+    let disks = storage?.disks().into_iter();
+    let devices: BTreeSet<&str> =
+        disks.filter(|disk| disk.is_virtual).map(|disk| disk.name.as_str()).collect();
     let matters = served.any(|by| matches!(by, ServedBy::Device | ServedBy::Mixed));
     (matters && !devices.is_empty()).then(|| Finding {
         code: Code::VirtualDevice,
@@ -126,7 +124,7 @@ pub(crate) fn virtual_device(
         message: format!(
             "a hypervisor presents {}: this machine cannot see what is below, such as the host's \
              caches",
-            devices.join(", ")
+            Vec::from_iter(devices).join(", ")
         ),
         remedy: "read 'device' as 'this virtual device'; to know the disk, measure on the host"
             .to_string(),

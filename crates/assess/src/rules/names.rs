@@ -94,10 +94,7 @@ pub(super) fn not_durable(context: &Context) -> Option<Draft> {
         ),
         (_, Flushed::Off) => (
             Severity::Void,
-            format!(
-                "{} flushes nothing",
-                context.measured.storage?.barriers_off().join(" and ")
-            ),
+            format!("{} flushes nothing", context.measured.storage?.barriers_off().join(" and ")),
             "measure on a mount that syncs, with barriers",
         ),
         (Some(Medium::Unseen) | None, _) => (

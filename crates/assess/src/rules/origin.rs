@@ -5,7 +5,7 @@ use super::sharing::wrong_pages;
 use crate::counted::{Counted, is_actor_right};
 use crate::disturbance::share_of_others;
 use crate::finding::Severity;
-use crate::served::{SHARE_NOISE, called_share, hole_share};
+use crate::served::{SHARE_NOISE, called_share, hole_share, shared_share};
 use crate::stats::median;
 use crate::summary::ServedBy;
 use crate::writing::syncs;
@@ -39,6 +39,19 @@ fn not_called(context: &Context) -> Option<Draft> {
     Draft::new(Severity::Void, message, remedy)
 }
 
+/// The target of a copy shares blocks of its source: that part of it is a change of metadata.
+fn not_copied(context: &Context) -> Option<Draft> {
+    let share = shared_share(context.measured).filter(|share| *share > SHARE_NOISE)?;
+    let message = format!(
+        "the target shares {} of the bytes with its source: nothing copied them, so the figure is \
+         that of changing metadata",
+        percent(share)
+    );
+    let remedy = "copy by another engine or to another file system, or read the figure as the rate \
+                  of sharing";
+    Draft::new(Severity::Void, message, remedy)
+}
+
 /// Names the worker, if it is another program than this one's own.
 fn whose(case: &Case) -> String {
     match case.peer.as_str() {
@@ -53,6 +66,9 @@ fn whose(case: &Case) -> String {
 /// Holes of up to 1 % move no figure by more than that, and a warm hole is a page like any other:
 /// both are only noted.
 pub(super) fn no_io(context: &Context) -> Option<Draft> {
+    if let Some(fault) = not_copied(context) {
+        return Some(fault);
+    }
     let work = context.read()?;
     if let Some(fault) = not_called(context) {
         return Some(fault);
@@ -112,25 +128,53 @@ pub(super) fn ram(context: &Context) -> Option<Draft> {
     Draft::new(severity, message, "to measure a disk, use a directory on one")
 }
 
-/// A loop device that uses the page cache served or took the bytes (METHODOLOGY.md).
+/// A loop device that uses the page cache served or took the bytes (METHODOLOGY.md). What the disks
+/// below it moved may prove that it was this cache; nothing proves that it was not, because others
+/// use the disks as well.
 pub(super) fn loop_cached(context: &Context) -> Option<Draft> {
     let (claim, severity) = claim(context).filter(|(_, severity)| *severity == Severity::Doubt)?;
-    if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
+    if !context.crosses_devices() {
         return None;
     }
     // A copy's claim is about its source.
     let measured = context.measured;
     let copies = context.write().is_some_and(|work| work.op == Op::Copy);
     let storages = measured.storage.into_iter().chain(measured.source.filter(|_| copies));
-    let cached = |device: &&Device| device.loop_direct == Some(false);
-    let device = storages.flat_map(|storage| &storage.devices).find(cached)?;
+    let device = storages.filter_map(Storage::cached_loop).next()?;
+    let (severity, seen) = match taken_outside(context) {
+        Some(share) => (
+            Severity::Void,
+            format!("page cache: the disks below moved only {} of the bytes", percent(1.0 - share)),
+        ),
+        None => (severity, "page cache, which may have served or taken the bytes".to_string()),
+    };
     let message = format!(
         "claimed '{claim}', but {} is a file on another file system, read and written through this \
-         machine's page cache, which may have served or taken the bytes",
+         machine's {seen}",
         device.name
     );
     let remedy = "attach it with 'losetup --direct-io=on', or measure the file system below";
     Draft::new(severity, message, remedy)
+}
+
+/// The share of the bytes that certainly went no further than the page cache outside a loop device,
+/// above the noise, if the case claims that a disk served or took them. Where syncs are claimed,
+/// rule NotDurable judges what they reached.
+fn taken_outside(context: &Context) -> Option<f64> {
+    let share = match context.write() {
+        None => context.total_share(|trial| {
+            let app = trial.sample.bytes();
+            Some((app.saturating_sub(trial.evidence.disk_read_bytes?), app))
+        }),
+        Some(work) if work.op == Op::Write && !work.sync.claims_durable() => {
+            context.total_share(|trial| {
+                let app = trial.sample.written_bytes();
+                Some((app.saturating_sub(trial.evidence.disk_write_bytes?), app))
+            })
+        }
+        Some(_) => None,
+    };
+    share.filter(|share| *share > SHARE_NOISE)
 }
 
 /// The bytes read, or read back, are not those written. One such trial is enough.

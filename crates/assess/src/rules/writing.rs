@@ -4,7 +4,7 @@ use super::context::{Context, Draft};
 use super::names;
 use crate::counted::Counted;
 use crate::finding::Severity;
-use crate::served::unreached_share;
+use crate::served::{SHARE_NOISE, shared_share, unreached_share};
 use crate::stats::median;
 use crate::summary::ServedBy;
 use crate::writing::{Durability, durable_bytes, syncs_due};
@@ -232,6 +232,10 @@ pub(super) fn compressed(context: &Context) -> Option<Draft> {
     let work = context.write().filter(|work| work.op != Op::Sync)?;
     context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
     context.summary.writing.as_ref()?.durable?;
+    if shared_share(context.measured).is_some_and(|share| share > SHARE_NOISE) {
+        // Rule NoIo reports what a copy only shares with its source.
+        return None;
+    }
     let stored = context.total_share(|trial| {
         let owed = durable_bytes(work, context.measured.part, trial.sample);
         Some((context.measured.written_at_most(trial)?.min(owed), owed))

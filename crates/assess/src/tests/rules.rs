@@ -4,7 +4,7 @@ use super::*;
 use crate::RunFinding;
 use crate::finding::{Code, Severity};
 use model::case::{Advice, Io, Submission};
-use model::host::{Direct, Layout, Medium};
+use model::host::{Device, Direct, Layout, LoopFile, Medium};
 use model::pattern::Pattern;
 
 fn set_reads(record: &mut Record, share: f64) {
@@ -192,6 +192,35 @@ fn loop_cached() {
         set_reads(r, 1.0);
     };
     check(flawless(work(Cache::AsIs)), read, "sound device:");
+}
+
+/// The loop device read all bytes, and the disk below it fewer.
+#[test]
+fn what_the_disk_below_a_loop_device_did_not_read_came_from_the_page_cache_outside() {
+    let disk = |direct, share: f64| {
+        move |r: &mut Record| {
+            storage(r).devices[0].loop_direct = Some(direct);
+            let read = (FILE as f64 * share) as u64;
+            evidence(r, |evidence| evidence.disk_read_bytes = Some(read));
+        }
+    };
+    for cache in [Cache::Cold, Cache::Direct] {
+        let of = |share| (flawless(work(cache)), disk(false, share));
+        let (record, none) = of(0.0);
+        check(record, none, "void page-cache: LoopCached void");
+        let (record, some) = of(0.4);
+        check(record, some, "void mixed: LoopCached void");
+        // Others may have read that much.
+        let (record, all) = of(1.0);
+        check(record, all, "doubtful device: LoopCached doubt");
+        check(flawless(work(cache)), disk(true, 1.0), "sound device:");
+    }
+    let mut record = flawless(work(Cache::Direct));
+    disk(false, 0.25)(&mut record);
+    let case = &assess(&record).cases[0];
+    assert_eq!(case.hit_share, Some(0.75));
+    let text = &case.findings[0].message;
+    assert!(text.ends_with("the disks below moved only 25.0 % of the bytes"), "{text}");
 }
 
 #[test]
@@ -921,6 +950,18 @@ fn a_virtual_device_is_noted_once_for_the_run() {
     assert_eq!(findings[0].finding.code, crate::finding::Code::VirtualDevice);
     assert!(findings[0].finding.message.contains("sda"));
     assert!(findings[0].cases.is_empty());
+    // A loop device is presented by this machine, but what is below it may not be.
+    let disk = storage(&mut record).devices[0].clone();
+    let file = LoopFile {
+        file_system: "ext4".to_string(),
+        devices: vec![Device { name: "vda".to_string(), ..disk.clone() }],
+        disks: vec!["vda".to_string()],
+    };
+    let on_file = Device { file: Some(file), loop_direct: Some(true), is_virtual: false, ..disk };
+    storage(&mut record).devices = vec![on_file];
+    let findings = assess(&record).findings;
+    let text = &findings[0].finding.message;
+    assert!(text.starts_with("a hypervisor presents vda: "), "{text}");
     // It does not matter for page cache hits.
     let mut warm = flawless(work(Cache::Warm));
     storage(&mut warm).devices[0].is_virtual = true;

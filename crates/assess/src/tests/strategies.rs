@@ -207,6 +207,18 @@ fn some_rows_do_not_compete() {
     check(&record, Some((&end, 4.0)), Some((&end, 1.0)), Some(0.25));
 }
 
+/// Copies compete with each other, and not with writes.
+#[test]
+fn what_only_copies_has_an_answer() {
+    let mut record = empty();
+    let copy = WriteWork { op: Op::Copy, ..whole(Sync::Fdatasync) };
+    write(&mut record, copy, SECOND / 4, Some(SECOND));
+    check(&record, Some((&copy, 4.0)), Some((&copy, 1.0)), Some(0.25));
+    let end = whole(Sync::Fdatasync);
+    write(&mut record, end, SECOND, Some(2 * SECOND));
+    check(&record, Some((&end, 1.0)), Some((&end, 0.5)), Some(0.5));
+}
+
 #[test]
 fn what_writes_nothing_has_no_answer() {
     assert_eq!(answer(&flawless(work(Cache::Direct))), None);

@@ -1075,6 +1075,55 @@ fn loop_devices_under_what_is_written() {
     check(flawless_write(over()), past_cache, "sound device:");
 }
 
+/// What is not synced stays in the page cache outside, and what is synced must not.
+#[test]
+fn what_the_disk_below_a_loop_device_did_not_write_is_in_the_page_cache_outside() {
+    let disk = |share: f64| {
+        move |r: &mut Record| {
+            storage(r).devices[0].loop_direct = Some(false);
+            let written = (FILE as f64 * share) as u64;
+            evidence(r, |evidence| evidence.disk_write_bytes = Some(written));
+        }
+    };
+    let bare = WriteWork { io: Io { cache: Cache::Direct, ..unsynced().io }, ..unsynced() };
+    let expected = "void page-cache: LoopCached void, AcknowledgedOnly note";
+    check(flawless_write(bare), disk(0.0), expected);
+    check(flawless_write(over()), disk(1.0), "doubtful device: LoopCached doubt");
+    let mut record = flawless_write(bare);
+    disk(0.0)(&mut record);
+    let case = first(&record);
+    let text = &case.findings[1].message;
+    assert!(text.ends_with("; 0 % of them had reached a device at the end"), "{text}");
+}
+
+/// The target refers to the blocks of its source.
+#[test]
+fn a_copy_that_shares_its_blocks_copied_nothing() {
+    let copy = |sync| WriteWork {
+        op: Op::Copy,
+        engine: WriteEngine::CopyFileRange,
+        allocation: Allocation::None,
+        sync,
+        ..over()
+    };
+    let shares = |share: f64| {
+        move |r: &mut Record| {
+            set_writes(r, 1.0 - share);
+            let bytes = (FILE as f64 * share) as u64;
+            evidence(r, |evidence| evidence.shared_bytes = Some(bytes));
+        }
+    };
+    let expected = "void no-io: NoIo void, AcknowledgedOnly note";
+    check(flawless_write(copy(Sync::None)), shares(1.0), expected);
+    check(flawless_write(copy(Sync::Fdatasync)), shares(1.0), "void no-io: NoIo void");
+    check(flawless_write(copy(Sync::Fdatasync)), shares(0.5), "void mixed: NoIo void");
+    check(flawless_write(copy(Sync::Fdatasync)), shares(0.0), "sound device:");
+    let mut record = flawless_write(copy(Sync::None));
+    shares(1.0)(&mut record);
+    let text = message(&record);
+    assert!(text.starts_with("the target shares 100 % of the bytes with its source"), "{text}");
+}
+
 /// A mirror, or a stripe of mirrors, writes everything twice: to `sda` and `sdb`.
 fn mirrored(record: &mut Record) {
     storage(record).layers = vec![layer("sda sdb", 2), layer("md0", 1)];
@@ -1243,7 +1292,7 @@ fn where_syncs_are_ignored_nothing_is_durable() {
         check(flawless_write(over()), block, "void device: NotDurable void");
         check(flawless_write(direct()), block, "void device: NotDurable void");
         let unseen = on(option, Medium::Unseen);
-        let expected = "void unverified: Unverified doubt, NotDurable void";
+        let expected = "void unverified: NotDurable void, Unverified doubt";
         check(flawless_write(over()), unseen, expected);
         let mut record = flawless_write(over());
         block(&mut record);
@@ -1268,7 +1317,8 @@ fn what_a_sync_left_dirty_is_not_durable() {
             storage(r).devices[0].write_cache = Some(WriteCache::Through);
             let probe = Probe::Cachestat;
             evidence(r, |evidence| {
-                evidence.residency_after = Some(Residency { probe, pages: PAGES, cached: 0, dirty });
+                evidence.residency_after =
+                    Some(Residency { probe, pages: PAGES, cached: 0, dirty });
             });
         }
     };

@@ -4,27 +4,34 @@ use crate::sentence::{Paragraphs, Sentence, said_ratio};
 use crate::writes;
 use assess::Assessment;
 use assess::strategies::WritingAnswer;
+use assess::summary::Summary;
+use model::case::Op;
 use model::host::Storage;
 
 /// The answer in sentences.
 pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Paragraphs {
-    let none = WritingAnswer { acknowledged: None, durable: None, cost: None };
-    let answer = assessment.writing.as_ref().unwrap_or(&none);
+    let Some(answer) = &assessment.writing else { return Vec::new() };
+    let writes = |op| assessment.cases.iter().any(|it| it.case.write().is_some_and(|w| w.op == op));
     let mut acknowledged = match &answer.acknowledged {
         Some(lead) => {
-            let own = "Of this program's own writes, fastest acknowledged:";
+            let what = if writes(Op::Write) { "writes" } else { "copies" };
+            let own = format!("Of this program's own {what}, fastest acknowledged:");
             let is_synced = assessment.storage.as_ref().is_some_and(Storage::syncs_each_write);
             let says = match is_synced {
                 true => "The file system is mounted with 'sync': each write waited to be stored.",
                 false => "This is how fast the OS took the data: a power cut could still lose it.",
             };
-            vec![Sentence::fastest(own, lead, name), Sentence::plain(says)]
+            vec![Sentence::fastest(&own, lead, name), Sentence::plain(says)]
         }
         None => vec![Sentence::plain("No acknowledged rate is valid.")],
     };
+    let claims = |it: &Summary| it.case.write().is_some_and(|work| work.sync.claims_durable());
     let mut durable = match &answer.durable {
         Some(lead) => vec![Sentence::fastest("Fastest durable:", lead, name)],
-        None => vec![Sentence::plain("No durable rate is valid.")],
+        None if assessment.cases.iter().any(claims) => {
+            vec![Sentence::plain("No durable rate is valid.")]
+        }
+        None => Vec::new(),
     };
     if let Some((is_of_same, cost)) = cost(assessment, answer) {
         if is_of_same { acknowledged.push(cost) } else { durable.push(cost) }

@@ -99,7 +99,7 @@ struct Device<'a> {
     scheduler: Option<&'a str>,
     /// Capacity of its request queue; further submitters must wait.
     nr_requests: Option<u64>,
-    /// Whether a hypervisor emulates it, so that what is below is unknown.
+    /// Whether a hypervisor presents it, so that what is below is unknown.
     is_virtual: bool,
     /// Readahead in bytes.
     read_ahead: Option<u64>,
@@ -107,6 +107,20 @@ struct Device<'a> {
     write_cache: Option<WriteCache>,
     /// For a loop device, whether it accesses its backing file with direct I/O; null for others.
     loop_direct: Option<bool>,
+    /// For a loop device, the file that it is; null for others, or if it cannot be reached.
+    file: Option<LoopFile<'a>>,
+}
+
+/// The file that a loop device is.
+#[derive(Serialize, JsonSchema)]
+struct LoopFile<'a> {
+    /// The file system that it is on, or `block device`.
+    file_system: &'a str,
+    /// The names of the devices below.
+    devices: Vec<&'a str>,
+    /// Those of them whose counters show what the page cache outside served or took; empty if none
+    /// do.
+    disks: &'a [String],
 }
 
 impl Device<'_> {
@@ -122,6 +136,11 @@ impl Device<'_> {
             read_ahead: device.read_ahead,
             write_cache: device.write_cache,
             loop_direct: device.loop_direct,
+            file: device.file.as_ref().map(|file| LoopFile {
+                file_system: &file.file_system,
+                devices: file.devices.iter().map(|device| device.name.as_str()).collect(),
+                disks: &file.disks,
+            }),
         }
     }
 }

@@ -73,6 +73,24 @@ pub(crate) const COUNTERS: &[Metric] = &[
         |it| it.evidence.device_flushes,
     ),
     counter(
+        "disk_read_bytes",
+        Unit::Bytes,
+        "read by the disks below loop devices, for any process",
+        |it| it.evidence.disk_read_bytes,
+    ),
+    counter(
+        "disk_write_bytes",
+        Unit::Bytes,
+        "written by the disks below loop devices, for any process",
+        |it| it.evidence.disk_write_bytes,
+    ),
+    counter(
+        "shared_bytes",
+        Unit::Bytes,
+        "of a copy that it shares with another file, so that no data was copied",
+        |it| it.evidence.shared_bytes,
+    ),
+    counter(
         "dirty_before_bytes",
         Unit::Bytes,
         "dirty data of the whole machine before the trial",

@@ -32,9 +32,10 @@ use assess::records::{Judged, RecordComparison};
 use assess::strategies::WritingAnswer;
 use insta::assert_snapshot;
 use model::axis::Axis;
-use model::case::{Engine, Work, WriteWork};
+use model::case::{Engine, Op, Sync, Work, WriteWork};
 use model::environment::Environment;
-use model::host::{Medium, WriteCache};
+use model::host::{Device, LoopFile, Medium, WriteCache};
+use model::layer::{Amplification, Counts, Layer};
 use model::plan::{Plan, Role, Skip};
 use model::record::Record;
 use model::trial::{Outcome, Trial};
@@ -545,6 +546,66 @@ fn the_answer_of_writing_says_what_is_missing() {
     let text = crate::text(&assessment, &PLAIN);
     assert!(text.contains("No durable rate is valid."), "{text}");
     assert!(!text.contains("what durability costs"), "{text}");
+}
+
+/// Nothing claims durability, so nothing is said of it; without own writes or copies, nothing is.
+#[test]
+fn rates_that_no_case_has_are_not_missed() {
+    let mut assessment = made_writing::strategies();
+    let answer = assessment.writing.as_mut().expect("it has an answer");
+    (answer.durable, answer.cost) = (None, None);
+    for summary in &mut assessment.cases {
+        if let Work::Write(work) = &mut summary.case.work {
+            (work.op, work.sync) = (Op::Copy, Sync::None);
+        }
+    }
+    let text = crate::text(&assessment, &PLAIN);
+    assert!(!text.contains("No durable rate"), "{text}");
+    assert!(text.contains("own copies, fastest acknowledged"), "{text}");
+    assessment.writing = None;
+    let text = crate::text(&assessment, &PLAIN);
+    assert!(!text.contains("rate is valid"), "{text}");
+}
+
+/// Each layer is said with what is below it.
+#[test]
+fn the_header_says_what_is_below_each_layer() {
+    let said = |medium, devices: Vec<Device>, layers: &[&str]| {
+        let mut assessment = made_writing::syncs_of_a_disk();
+        let storage = assessment.storage.as_mut().expect("it has storage");
+        storage.medium = medium;
+        storage.devices = devices;
+        storage.layers = layers.iter().map(|nodes| layer(nodes)).collect();
+        text(&assessment, &Style { colour: false, width: 1000 })
+    };
+    let device = |name: &str| Device { name: name.to_string(), ..Device::default() };
+    let vda = Device { is_virtual: true, write_cache: Some(WriteCache::Back), ..device("vda") };
+    let file = |file_system: &str, devices| LoopFile {
+        file_system: file_system.to_string(),
+        devices,
+        disks: Vec::new(),
+    };
+    let on = |file| Device { loop_direct: Some(true), file: Some(file), ..device("loop4") };
+    let text = said(Medium::Block, vec![on(file("ext4", vec![vda.clone()]))], &["loop4"]);
+    assert!(text.contains("ext4 on loop4, a file on ext4 on vda (virtual, write back)"), "{text}");
+    let text = said(Medium::Block, vec![on(file("block device", vec![vda]))], &["loop4"]);
+    assert!(text.contains("ext4 on loop4 on vda (virtual, write back)"), "{text}");
+    let text = said(Medium::Ram, vec![on(file("tmpfs", Vec::new()))], &["loop4"]);
+    assert!(text.contains("ext4 on loop4, a file on tmpfs, which is kept in memory"), "{text}");
+    let text = said(Medium::Ram, vec![device("zram0")], &["zram0"]);
+    assert!(text.contains("ext4 on zram0, which is kept in memory"), "{text}");
+    let disks = vec![device("sda"), device("sdb")];
+    let text = said(Medium::Block, disks, &["sda sdb", "md0", "dm-3"]);
+    assert!(text.contains("ext4 on dm-3 on md0 on sda and sdb"), "{text}");
+}
+
+fn layer(nodes: &str) -> Layer {
+    Layer {
+        nodes: nodes.split(' ').map(str::to_string).collect(),
+        reads: Amplification::ONE,
+        writes: Amplification::ONE,
+        counts: Counts::default(),
+    }
 }
 
 #[test]

@@ -132,3 +132,26 @@ fn what_is_mounted_without_barriers_is_told_at_any_depth() {
     assert_eq!(backing.barriers_off, expected, "{backing:#?}");
     assert_eq!(backing.devices[0].name, "loop0");
 }
+
+/// A loop device is a layer: its file is followed to the disks, and to counters that count.
+#[test]
+fn a_loop_device_is_what_its_file_is_on() {
+    let mounts = "8:0 / /mnt rw - ext4 /dev/sda rw\n  | 25 24 7:0 / /mnt/x rw - xfs /dev/loop0 rw";
+    let on = |file: &str, stat: &str| {
+        let image = format!(
+            "/sys/devices/virtual/block/loop0/\n  dev = 7:0\n  loop/dio = 0\n  \
+             loop/backing_file = {file}\n/mnt/\n  i =\n/sys/devices/pci/sda/\n  stat = {stat}\n"
+        );
+        let backing = grounded(mounts, &image);
+        assert_eq!(backing.devices.len(), 1, "{backing:#?}");
+        assert_eq!((backing.devices[0].name.as_str(), backing.medium), ("loop0", Medium::Block));
+        backing.devices[0].file.clone().expect("it is a file")
+    };
+    let busy = "9 0 72 1 9 0 72 1 0 1 1 0 0 0 0 0 0";
+    let file = on("/mnt/i", busy);
+    assert_eq!((file.file_system.as_str(), &file.devices[0].name[..]), ("ext4", "sda"));
+    assert_eq!(file.disks, ["sda"]);
+    // A counter that never moved proves nothing.
+    let idle = "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0";
+    assert_eq!(on("/mnt/i", idle).disks, [""; 0]);
+}

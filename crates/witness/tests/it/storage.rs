@@ -86,6 +86,11 @@ fn ext4_on_a_loop_device_with_direct_io_is_what_it_seems() {
     assert_eq!(storage.mount_point, mounted.point);
     assert_eq!(storage.devices.len(), 1, "{storage:#?}");
     assert_eq!(storage.devices[0].name, mounted.loop_name());
+    // Not a hypervisor but this machine presents it, as a file on another file system.
+    assert!(!storage.devices[0].is_virtual, "{storage:#?}");
+    let below = self::storage(mounted.point.parent().unwrap()).unwrap();
+    let file = storage.devices[0].file.as_ref().expect("it is a file");
+    assert_eq!((&file.file_system, &file.devices), (&below.file_system, &below.devices));
     assert!(storage.evictable, "{storage:#?}");
     assert_eq!(bypasses(&storage), Some(true), "{storage:#?}");
     assert!(!storage.notes.iter().any(|note| note.contains("without direct I/O")), "{storage:#?}");

@@ -40,7 +40,7 @@ pub(super) fn first_round(plan: &Plan, storage: Option<&Storage>) -> Option<Dura
 pub(super) fn spins(storage: Option<&Storage>) -> bool {
     // A hypervisor reports its disks as rotational regardless of their type.
     let spins = |device: &Device| device.rotational == Some(true) && !device.is_virtual;
-    storage.is_some_and(|storage| storage.devices.iter().any(spins))
+    storage.is_some_and(|storage| storage.disks().into_iter().any(spins))
 }
 
 /// The bytes per second of a typical device, page cache or memory, and the time per operation.

@@ -40,14 +40,12 @@ fn check_limited(test: &str, groups: &str, figure: &str, (io, a_second): (Io, u6
     let Some(group) = Group::new(test, limit(1)) else { return };
     let report = measure(sandbox, group.launch(sandbox), groups, &[".", "--time=3s"]);
     let case = only(&report);
-    check_served(case, "device");
     check_near(&case[figure]["median"], a_second as f64, 0.15);
     check_found(case, "Throttled", "doubt", &[device, group.name()]);
     check_silent(case, &["Foreign"]);
 
     group.set(limit(10_000));
     let report = measure(sandbox, group.launch(sandbox), groups, &[".", "--time=300ms"]);
-    check_served(only(&report), "device");
     check_silent(only(&report), &["Throttled"]);
 }
 
@@ -108,7 +106,6 @@ fn a_limit_that_changes_is_a_step_between_two_levels() {
         group.set(limit(after));
         let report = finish(running);
         let case = only(&report);
-        check_served(case, "device");
         check_found(case, "StepChange", "doubt", &[]);
         check_near(&case["course"]["change"]["before"], before as f64, 0.2);
         check_near(&case["course"]["change"]["after"], after as f64, 0.2);
@@ -334,9 +331,9 @@ fn a_short_queue_does_not_reach_the_depth() {
 }
 
 #[test]
-fn a_loop_device_without_direct_io_is_doubted() {
+fn a_loop_device_without_direct_io_is_the_page_cache_outside() {
     tried(|| {
-        let test = "a_loop_device_without_direct_io_is_doubted";
+        let test = "a_loop_device_without_direct_io_is_the_page_cache_outside";
         let groups = "[[cases]]\nengine = \"pread\"\ncache = [\"direct\", \"cold\"]\n\
                       time = \"100ms\"\n\
                   [[cases]]\nop = \"write\"\nsync = \"fdatasync\"\n";
@@ -347,12 +344,61 @@ fn a_loop_device_without_direct_io_is_doubted() {
             let report = measure(sandbox, plainly(sandbox), groups, &["."]);
             assert_eq!(asked(&report).len(), 3, "{report:#}");
             for case in asked(&report) {
-                check_served(case, "device");
+                let is_read = case["writing"].is_null();
+                if is_cached && is_read {
+                    // The image was just written. Others may read from the disk meanwhile.
+                    assert_ne!(case["served_by"], "device", "{case:#}");
+                } else {
+                    check_served(case, "device");
+                }
                 if is_cached {
-                    check_found(case, "LoopCached", "doubt", &[planted.mounted.loop_name()]);
+                    let severity = if is_read { "void" } else { "doubt" };
+                    check_found(case, "LoopCached", severity, &[planted.mounted.loop_name()]);
                 } else {
                     check_silent(case, &["LoopCached"]);
                 }
+                check_silent(case, &["DirectIgnored", "CacheLeak", "NotDurable"]);
+            }
+            let file = &report["storage"]["devices"][0]["file"];
+            assert!(file["file_system"].is_string(), "{file:#}");
+        }
+    });
+}
+
+/// Many passes, and one sync at the end: only the last version of each block had to last.
+#[test]
+fn what_a_rate_writes_again_before_its_sync_is_not_durable_on_a_loop_device() {
+    tried(|| {
+        let test = "what_a_rate_writes_again_before_its_sync_is_not_durable_on_a_loop_device";
+        let groups = "[[cases]]\nop = \"write\"\nallocation = \"overwrite\"\nsize = \"4MiB\"\n\
+                      block = \"64KiB\"\nsync = \"fdatasync\"\nrate = 2000\ntime = \"500ms\"\n";
+        let setup = Setup { losetup: &["--direct-io=off"], ..ROOMY };
+        let Some(planted) = Planted::on_loop(test, "ext4", &setup) else { return };
+        let sandbox = &planted.sandbox;
+        let report = measure(sandbox, plainly(sandbox), groups, &["."]);
+        let case = only(&report);
+        check_found(case, "NotDurable", "doubt", &["times between syncs"]);
+        assert_eq!(case["writing"]["durable"], Value::Null, "{case:#}");
+    });
+}
+
+/// xfs can share blocks between files, and says which it does.
+#[test]
+fn a_copy_that_shares_blocks_copies_nothing() {
+    tried(|| {
+        let test = "a_copy_that_shares_blocks_copies_nothing";
+        let groups = "[[cases]]\nop = \"copy\"\nengine = [\"copy-file-range\", \"write\"]\n\
+                      sync = \"none\"\ncache = \"warm\"\ntime = \"200ms\"\n";
+        let setup = Setup { size: 512 << 20, ..PLAIN };
+        let Some(planted) = Planted::on_loop(test, "xfs", &setup) else { return };
+        let sandbox = &planted.sandbox;
+        let report = measure(sandbox, plainly(sandbox), groups, &["."]);
+        for case in asked(&report) {
+            if case["case"]["engine"] == "copy-file-range" {
+                check_served(case, "no-io");
+                check_found(case, "NoIo", "void", &["shares 100 % of the bytes"]);
+            } else {
+                check_silent(case, &["NoIo"]);
             }
         }
     });
@@ -498,6 +544,36 @@ fn a_cached_file_of_an_overlay_is_seen_though_cachestat_does_not() {
             check_near(&case["hit_share"], 1.0, 0.01);
             assert_ne!(case["verdict"], "void", "{case:#}");
             check_silent(case, &["NotWarm", "NoIo", "Unverified"]);
+        }
+    });
+}
+
+/// An overlay that is mounted `volatile` ignores syncs, as containers' own often do.
+#[test]
+fn what_a_volatile_overlay_syncs_is_not_durable() {
+    tried(|| {
+        let test = "what_a_volatile_overlay_syncs_is_not_durable";
+        let groups = "[[cases]]\nop = \"write\"\nallocation = \"overwrite\"\nops = \"all\"\n\
+                      sync = \"fdatasync\"\n\
+                      [[cases]]\nengine = \"pread\"\ncache = \"direct\"\ntime = \"100ms\"\n";
+        for (options, is_ignored) in [("volatile", true), ("rw", false)] {
+            let layers = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+            let mount = || Mounted::overlay(layers, options);
+            let Some(planted) = Planted::new(test, mount) else { return };
+            let sandbox = &planted.sandbox;
+            if !sandbox.is_on_disk(test) {
+                return;
+            }
+            let report = measure(sandbox, plainly(sandbox), groups, &["."]);
+            for case in asked(&report) {
+                check_silent(case, &["CountersUnseen", "Unverified"]);
+                if is_ignored && !case["writing"].is_null() {
+                    check_found(case, "NotDurable", "void", &["volatile) ignores every sync"]);
+                    assert_eq!(case["writing"]["durable"], Value::Null, "{case:#}");
+                } else {
+                    check_silent(case, &["NotDurable"]);
+                }
+            }
         }
     });
 }
