@@ -1,6 +1,6 @@
 //! Hosts that should be alike, one of which has a slower disk.
 
-use super::plant::{CACHED, Group, Io, Limit, Planted, tried};
+use super::plant::{Group, Io, Limit, PAST_CACHE, Planted, tried};
 use crate::sandbox::argument;
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ const USUAL: u64 = 32 * MIB;
 
 /// The report of six hosts, of which `d` may read so many bytes a second, and each other [`USUAL`].
 fn six_hosts(test: &str, of_d: u64) -> Option<Value> {
-    let planted = Planted::on_loop(test, "ext4", &CACHED)?;
+    let planted = Planted::on_loop(test, "ext4", &PAST_CACHE)?;
     let (sandbox, device) = (&planted.sandbox, planted.mounted.loop_name());
     let limit = |a_second| Limit::Device(Io::ReadBytes, device, a_second);
     let (usual, own) = (Group::new(test, limit(USUAL))?, Group::new(test, limit(of_d))?);

@@ -110,6 +110,10 @@ pub(crate) fn alone_with_names() -> Held {
 /// busy the disk below is.
 pub(crate) const CACHED: Setup = Setup { size: 256 << 20, losetup: &["--direct-io=off"], ..PLAIN };
 
+/// The same past the page cache, for tests whose figures must stand: what is read directly through
+/// the cache outside is void.
+pub(crate) const PAST_CACHE: Setup = Setup { losetup: &["--direct-io=on"], ..CACHED };
+
 /// A file system created for a test, and a sandbox on it.
 pub(crate) struct Planted {
     // Dropped first, because its directory is on the mount.

@@ -1,7 +1,7 @@
 //! Equal cases, which seldom differ, and a difference of a tenth, which is found.
 
 use super::super::plant::{
-    CACHED, Group, Io, Limit, Planted, check_near, check_served, measure, only, plainly, quiet,
+    Group, Io, Limit, PAST_CACHE, Planted, check_near, check_served, measure, only, plainly, quiet,
     tried,
 };
 use crate::sandbox::{Sandbox, argument, skip};
@@ -68,7 +68,7 @@ const MIB: u64 = 1 << 20;
 fn a_tenth_less_is_found() {
     tried(|| {
         let test = "a_tenth_less_is_found";
-        let Some(planted) = Planted::on_loop(test, "ext4", &CACHED) else { return };
+        let Some(planted) = Planted::on_loop(test, "ext4", &PAST_CACHE) else { return };
         let (sandbox, device) = (&planted.sandbox, planted.mounted.loop_name());
         let limit = |mib: u64| Limit::Device(Io::ReadBytes, device, mib * MIB);
         let Some(group) = Group::new(test, limit(20)) else { return };
