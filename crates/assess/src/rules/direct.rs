@@ -1,6 +1,6 @@
 //! Whether `O_DIRECT` went past the page cache.
 
-use super::cache::{leaked, leaks};
+use super::cache::{leaked, leaks, said_between};
 use super::context::{Context, Draft};
 use crate::counted::Counted;
 use crate::finding::Severity;
@@ -34,8 +34,8 @@ fn passed_by_cache(context: &Context) -> Option<Draft> {
         format!("pages with {} of the bytes appeared in the page cache", percent(share))
     } else if let Some(work) = reads {
         let trials = context.how_many(|trial| leaks(context, work, trial));
-        let hit = leaked(context)?;
-        format!("{} of the bytes came without a device read (in {trials})", percent(hit))
+        let hits = leaked(context)?;
+        format!("{} of the bytes came without a device read (in {trials})", said_between(hits))
     } else if let Some(share) = cached_reads(context) {
         format!("{} of the bytes that it read came without a device read", percent(share))
     } else {

@@ -10,7 +10,7 @@ use crate::stats::median;
 use crate::summary::ServedBy;
 use crate::writing::syncs;
 use model::case::{Cache, Case, Kernel, NameSync, OWN_PEER, Op, Sync, Touch, Work};
-use model::host::{Device, Storage};
+use model::host::Storage;
 use model::units::{bytes_rounded, percent};
 
 /// Foreign reads of this share of the worker's bytes are a disturbance (METHODOLOGY.md).
