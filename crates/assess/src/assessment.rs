@@ -13,6 +13,7 @@ use crate::depths::{Depths, depths};
 use crate::disturbance::exclude;
 use crate::engines::engines;
 use crate::finding::Finding;
+use crate::found::{RunFinding, findings};
 use crate::interference::{Interference, interferences};
 use crate::iterations::iterations;
 use crate::levels::{Levels, all_levels, last_cache_below};
@@ -35,30 +36,8 @@ use model::record::{End, Record, Resumed, Side, Tool};
 use model::trial::Trial;
 use model::view::View;
 use model::{advice, axis};
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::collections::HashSet;
 use std::time::Duration;
-
-/// A finding and its cases.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct RunFinding {
-    /// The finding on the first of its cases.
-    #[serde(flatten)]
-    pub finding: Finding,
-    /// Ids of the requested cases that have a finding of this code and severity.
-    pub cases: Vec<String>,
-    /// Ids of the other measured ones: baselines, and cases measured again. If both lists are
-    /// empty, the finding concerns the whole run.
-    pub baselines: Vec<String>,
-}
-
-impl RunFinding {
-    /// Whether it concerns the whole run.
-    pub fn is_of_run(&self) -> bool {
-        self.cases.is_empty() && self.baselines.is_empty()
-    }
-}
 
 /// The judgement of a whole record.
 #[derive(Debug, Clone, PartialEq)]
@@ -370,44 +349,4 @@ fn null_of<'a, 'r>(row: &Row, nulls: &[&'a Row<'r>]) -> Option<&'a Row<'r>> {
     let measured = || nulls.iter().copied().filter(is_measured);
     let same_order = |row: &&Row| null_read(row).is_some_and(|null| null.io.pattern == pattern);
     measured().find(same_order).or_else(|| measured().next())
-}
-
-/// The findings of all rows, one entry for each code and severity, most severe first. A message is
-/// about one case: a requested one, if any has this finding.
-fn findings<'a, 'r: 'a>(
-    rows: impl Iterator<Item = &'a Row<'r>> + Clone,
-    storage: Option<&Storage>,
-) -> Vec<RunFinding> {
-    let mut all: Vec<RunFinding> = Vec::new();
-    for row in rows.clone() {
-        for finding in &row.summary.findings {
-            let is_same = |known: &RunFinding| {
-                let known = &known.finding;
-                (known.code, known.severity) == (finding.code, finding.severity)
-            };
-            let index = all.iter().position(is_same);
-            let index = index.unwrap_or_else(|| {
-                let (cases, baselines) = (Vec::new(), Vec::new());
-                all.push(RunFinding { finding: finding.clone(), cases, baselines });
-                all.len() - 1
-            });
-            let (known, id) = (&mut all[index], row.summary.id.clone());
-            if row.measured.role != Role::Asked {
-                known.baselines.push(id);
-                continue;
-            }
-            if known.cases.is_empty() {
-                known.finding = finding.clone();
-            }
-            known.cases.push(id);
-        }
-    }
-    let served = rows.filter_map(|row| row.summary.served_by);
-    let virtual_device = rules::virtual_device(storage, served);
-    all.extend(virtual_device.map(|finding| {
-        let (cases, baselines) = (Vec::new(), Vec::new());
-        RunFinding { finding, cases, baselines }
-    }));
-    all.sort_by_key(|found| (std::cmp::Reverse(found.finding.severity), found.finding.code));
-    all
 }

@@ -31,6 +31,7 @@ pub mod open_loop;
 pub mod mixed;
 pub mod shared;
 pub mod actors;
+mod spent;
 pub mod writing;
 mod curve;
 pub mod course;
@@ -53,6 +54,7 @@ pub mod depths;
 mod engines;
 pub mod interference;
 mod rules;
+mod found;
 pub mod answer;
 pub mod counting;
 pub mod touching;
@@ -83,9 +85,10 @@ pub mod series {
     pub use crate::rounds::drift;
 }
 
-pub use assessment::{Assessment, RunFinding, assess};
+pub use assessment::{Assessment, assess};
 pub use counted::rate;
 pub use course::is_steady;
+pub use found::RunFinding;
 pub use ratio::Ratio;
 pub use records::{compare, compare_anyway};
 pub use stats::is_settled;

@@ -87,7 +87,7 @@ fn largest_backlog(sample: &Sample) -> Option<u64> {
 const HELD_LEAST: f64 = 0.99;
 
 impl OpenLoop {
-    /// Whether nearly all operations that were due began in time, so that the schedule set the rate.
+    /// Whether nearly all operations that were due began in time: the schedule set the rate.
     pub(crate) fn is_held(&self) -> bool {
         self.achieved >= HELD_LEAST
     }

@@ -325,14 +325,14 @@ pub(crate) struct Hits {
     pub(crate) most: f64,
 }
 
-/// The share of a trial's bytes that the page cache served. It is at least `1 - task/app`, less what
-/// holes explain (METHODOLOGY.md), by the worker's own counter, or else by device reads for any
-/// process. `None` if neither is known.
+/// The share of a trial's bytes that the page cache served. It is at least `1 - task/app`, less
+/// what holes explain (METHODOLOGY.md), by the worker's own counter, or else by device reads for
+/// any process. `None` if neither is known.
 ///
-/// Over a sequential pass, and past the page cache, it is exactly that. In random order, devices may
-/// read what nobody asked for, or what was evicted and had to be read again, which hides hits. What
-/// was not in the page cache before the trial had to be read at least once, so the share is at most
-/// what remains.
+/// Over a sequential pass, and past the page cache, it is exactly that. In random order, devices
+/// may read what nobody asked for, or what was evicted and had to be read again, which hides hits.
+/// What was not in the page cache before the trial had to be read at least once, so the share is at
+/// most what remains.
 pub(crate) fn hit_share(measured: &Measured, work: &ReadWork, trial: &Counted) -> Option<Hits> {
     let fetched = fetched_bytes(measured, trial)?;
     let app = trial.sample.bytes() as f64;

@@ -32,7 +32,7 @@ pub use crate::course::{Change, TimeSeries};
 pub use crate::latency::Latency;
 use crate::latency::OfOperations;
 pub use crate::served::ServedBy;
-pub use crate::writing::Spent;
+pub use crate::spent::Spent;
 
 named! {
     /// The kind of ceiling of a figure.
@@ -213,7 +213,6 @@ impl Summary {
         let (served_by, hits) = of_done.map_or((None, None), |(by, hits)| (Some(by), hits));
         let estimate = |value: &dyn Fn(&Counted) -> Option<f64>| measured.estimate(value);
         let median_of = |value: &dyn Fn(&Counted) -> Option<f64>| median(&measured.values(value));
-        let whole = |value: f64| value.round() as u64;
         let failures = measured.failures();
         Summary {
             id,
@@ -269,7 +268,7 @@ impl Summary {
             }),
             bytes_per_trial: bytes_per_trial(measured),
             device_bytes: median_of(&|trial| Some(trial.evidence.task_read_bytes? as f64))
-                .map(whole),
+                .map(|bytes| bytes.round() as u64),
             ceiling: None,
             is_ceiling: false,
             of_memory: None,

@@ -6,8 +6,9 @@
 
 mod gathering;
 
-use crate::assessment::{Assessment, RunFinding};
+use crate::assessment::Assessment;
 use crate::finding::Verdict;
+use crate::found::RunFinding;
 use crate::stats::Estimate;
 use gathering::Gathering;
 use model::case::Case;

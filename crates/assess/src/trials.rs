@@ -5,7 +5,8 @@ use crate::failure::Failure;
 use crate::measured::{Gate, Lost, Measured};
 use crate::open_loop;
 use crate::percentile::percentile_ns;
-use crate::writing::{acknowledged_of, is_durable, split};
+use crate::spent::split;
+use crate::writing::{acknowledged_of, is_durable};
 use model::evidence::Evidence;
 use model::sample::Latencies;
 

@@ -418,7 +418,8 @@ mod tests {
     }
 
     /// Flags of other programs, and those of every command.
-    const OF_OTHERS: [&str; 5] = ["cap-add", "color", "direct-io", "help", "no-show-raw-insn"];
+    const OF_OTHERS: [&str; 6] =
+        ["cap-add", "color", "direct-io", "help", "no-show-raw-insn", "suppress-sync"];
 
     /// Every remedy and error can be printed by some command, and each flag that one names is a
     /// flag of `run`, whose commands [`advice::fitted`] knows, or of the command in whose source it

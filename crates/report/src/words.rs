@@ -290,7 +290,7 @@ pub(crate) fn served_by(summary: &Summary, storage: Option<&Storage>) -> String 
     }
 }
 
-/// The share of bytes that the page cache served: `37.2 %`, or `0-42.0 %` if it is known to lie between.
+/// The share of bytes that the page cache served: `37.2 %`, or `0-42.0 %` if it lies between.
 pub(crate) fn hits(summary: &Summary) -> Option<String> {
     let (least, most) = (summary.hit_share?, summary.hit_share_most?);
     let most_said = units::percent(most);

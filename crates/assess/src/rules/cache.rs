@@ -92,7 +92,9 @@ pub(super) fn leaked(context: &Context) -> Option<Hits> {
 
 /// A share that is known to lie between two, in words.
 pub(super) fn said_between(Hits { least, most }: Hits) -> String {
-    if most - least < 0.005 {
+    if least < 0.005 && most > 0.995 {
+        "anything from none to all".to_owned()
+    } else if most - least < 0.005 {
         percent(most)
     } else if least < 0.005 {
         format!("at most {}", percent(most))

@@ -12,6 +12,7 @@ mod schedule;
 mod depth;
 mod pages;
 mod writing;
+mod throttled;
 mod above;
 mod caches;
 mod host;
@@ -58,7 +59,7 @@ const RULES: [(Code, Rule); 46] = [
     (Code::NearlyFull, writing::nearly_full),
     (Code::Allocating, writing::allocating),
     (Code::InodesHeld, names::inodes_held),
-    (Code::ThrottledWriteback, writing::throttled_writeback),
+    (Code::ThrottledWriteback, throttled::throttled_writeback),
     (Code::PageSize, pages::page_size),
     (Code::OverheadBound, effort::overhead_bound),
     (Code::LoadNotHeld, schedule::load_not_held),

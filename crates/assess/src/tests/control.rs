@@ -31,7 +31,7 @@ fn a_twin_that_differs_is_told_on_both() {
     let found = assessment.findings.iter().find(|f| f.finding.code == Code::ControlDiffers);
     let found = found.expect("it is told of the run too");
     let id = &assessment.cases[0].id;
-    assert_eq!(found.cases, [id.clone()]);
+    assert_eq!(found.cases, std::slice::from_ref(id));
     assert_eq!(found.baselines, [format!("{id} again")]);
     assert!(
         found.finding.message.contains("up to 10.0 % may be the machine"),

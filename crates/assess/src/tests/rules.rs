@@ -482,7 +482,7 @@ fn holes_are_not_told_as_another_fault() {
         holes(0.4, 0.0)(r);
         each(r, |trial| {
             for span in &mut sample(trial).spans {
-                (span.bytes, span.ops) = (FILE / 4, FILE / 4 >> 20);
+                (span.bytes, span.ops) = (FILE / 4, (FILE / 4) >> 20);
             }
             trial.evidence.task_read_bytes = Some(4096);
         });

@@ -1,8 +1,9 @@
 //! Records of hosts, added one at a time, and judged together.
 
 use super::{Doubt, HostsFinding, Joint, Member, Together};
-use crate::assessment::{Assessment, RunFinding, assess};
+use crate::assessment::{Assessment, assess};
 use crate::finding::{Severity, Verdict};
+use crate::found::RunFinding;
 use crate::host_round::{Round, estimate};
 use crate::middle::median;
 use crate::scaling::{Step, scaling};

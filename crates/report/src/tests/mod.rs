@@ -291,8 +291,8 @@ fn rows_with_a_rate_are_left_out_with_a_word() {
     assert!(!said(&assessment).contains(left_out));
     let asked = assessment.cases.iter_mut().filter(|summary| summary.role == Role::Asked);
     asked.take(2).for_each(made_open::give_rate);
-    let expected = "\n2 rows have a rate: their schedule sets the throughput, so no statement about \
-                    speed counts them.";
+    let expected = "\n2 rows have a rate: their schedule sets the throughput, so no statement \
+                    about speed counts them.";
     assert!(said(&assessment).ends_with(expected), "{}", said(&assessment));
     assessment.view.answer = vec![Answer::Load];
     assert!(!said(&assessment).contains(left_out));

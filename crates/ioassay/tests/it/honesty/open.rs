@@ -2,8 +2,8 @@
 
 use super::machine::calls::traced;
 use super::plant::{
-    CACHED, Group, Io, Limit, Planted, check_found, check_near, check_silent, measure, only, quiet,
-    trials, tried,
+    CACHED, Group, Io, Limit, PAST_CACHE, Planted, check_found, check_near, check_silent, measure,
+    only, quiet, trials, tried,
 };
 use crate::sandbox::{Sandbox, skip};
 use model::arrival::{Arrival, Arrivals};
@@ -157,7 +157,7 @@ fn a_load_above_a_limit_is_not_held() {
 fn the_load_that_a_limited_device_holds_is_found() {
     tried(|| {
         let test = "the_load_that_a_limited_device_holds_is_found";
-        let Some(planted) = Planted::on_loop(test, "ext4", &CACHED) else { return };
+        let Some(planted) = Planted::on_loop(test, "ext4", &PAST_CACHE) else { return };
         let limit = Limit::Device(Io::Reads, planted.mounted.loop_name(), 500);
         let Some(group) = Group::new(test, limit) else { return };
         let case = "[[cases]]\nengine = \"uring\"\ncache = \"direct\"\ndepth = 8\n\
