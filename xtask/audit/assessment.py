@@ -177,6 +177,7 @@ def case(row):
             "minor_faults", "major_faults", "switches_voluntary", "switches_involuntary")},
         "bytes_per_trial": whole(median(one.bytes for one in row.figures)),
         "device_bytes": row.whole("task_read_bytes"),
+        "folio_bytes": row.whole("folio_bytes"),
         "ceiling": row.ceiling and row.ceiling.told(), "is_ceiling": row.is_ceiling,
         "of_memory": row.of_memory, "findings": found(row),
         "digest_verified": row.digest_verified(), "counted": row.counted_tens(),

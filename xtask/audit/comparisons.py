@@ -117,7 +117,7 @@ def comparisons(rows):
     # Those on a schedule have its rate.
     asked = [row for row in rows if row.stands and row.role == "asked" and not row.case.rate]
     return of_engines(asked) + of_peers(asked) + of_advice(asked) + of_submission(asked) \
-        + of_loops(asked)
+        + of_populated(asked) + of_loops(asked)
 
 
 def of_engines(asked):
@@ -155,6 +155,18 @@ def of_submission(asked):
     told = []
     for group in grouped(asked, lambda row: row.case.key("submission") if row.file else None):
         base = next((row for row in group if row.case.submission == "plain"), None)
+        told += compare_with(group, base) if base else []
+    return told
+
+
+def of_populated(asked):
+    told = []
+
+    def key(row):
+        return row.case.key("populated") if row.case.populated else None
+
+    for group in grouped(asked, key):
+        base = next((row for row in group if row.case.populated == "readahead"), None)
         told += compare_with(group, base) if base else []
     return told
 

@@ -72,8 +72,8 @@ const INTEREST_DEVICE: f64 = 0.05;
 /// The smallest effect of interest for data from memory or the page cache (METHODOLOGY.md).
 const INTEREST_MEMORY: f64 = 0.02;
 
-/// Compares requested cases that differ only in engine, only in peer, only in advice, or only in
-/// how they use io_uring.
+/// Compares requested cases that differ only in engine, only in peer, only in advice, only in how
+/// they use io_uring, or only in how their warm file was cached.
 ///
 /// Void cases are excluded, and so are pairs with different sources, such as a cache and a disk,
 /// and open loops: if two hold one schedule, their rates are equal.
@@ -94,8 +94,8 @@ pub(crate) fn comparisons<'a, 'r>(rows: &'a [Row<'r>]) -> Vec<Comparison> {
         groups.retain(|group| usual_of(group, axis).is_some());
         (axis, groups)
     };
-    let (advice, submission) = (with_usual("advice"), with_usual("submission"));
-    let groups = [("engine", engines), ("peer", peers), advice, submission];
+    let [advice, submission, populated] = ["advice", "submission", "populated"].map(with_usual);
+    let groups = [("engine", engines), ("peer", peers), advice, submission, populated];
     let of_axes = groups.iter().flat_map(|(axis, groups)| {
         let base = |group: &[&'a Row<'r>]| usual_of(group, axis).unwrap_or(group[0]);
         groups.iter().flat_map(move |group| compare_with(group, base(group)))

@@ -21,6 +21,9 @@ impl Match {
     }
 }
 
+/// The axis that only some cache states have.
+const POPULATED: &str = "populated";
+
 /// Above this many pairs of different cases, skip the nearest-match search, which would take
 /// seconds. `--anyway` is for changes of one or two axes.
 const NEAR_MOST: usize = 1_000_000;
@@ -103,18 +106,20 @@ fn definitions(summary: &Summary) -> impl Iterator<Item = (&'static str, String)
 
 /// The differing axes of two cases; `None` if one of them makes the cases incomparable.
 fn apart(a: &Summary, b: &Summary) -> Option<Vec<(&'static str, String, String)>> {
-    let (axes_a, axes_b) = (a.case.axes(), b.case.axes());
-    let mut apart = Vec::new();
-    if axes_a.len() != axes_b.len() || !definitions(a).eq(definitions(b)) {
+    if a.case.kind() != b.case.kind() || !definitions(a).eq(definitions(b)) {
         return None;
     }
-    for ((axis, in_a), (other, in_b)) in axes_a.into_iter().zip(axes_b) {
-        if axis != other {
-            return None;
-        }
-        if in_a != in_b {
-            (across(axis) != Across::Apart).then_some(())?;
-            apart.push((axis, in_a, in_b));
+    let mut apart = Vec::new();
+    for axis in Axis::all_of(a.case.kind()) {
+        match (axis.value(&a.case), axis.value(&b.case)) {
+            (in_a, in_b) if in_a == in_b => {}
+            (Some(in_a), Some(in_b)) if axis.across != Across::Apart => {
+                apart.push((axis.name, in_a, in_b));
+            }
+            // Only a warm file was cached in some way, so one that differs in that differs in its
+            // cache state, which is told.
+            _ if axis.name == POPULATED => {}
+            _ => return None,
         }
     }
     Some(apart)

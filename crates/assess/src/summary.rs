@@ -153,6 +153,9 @@ pub struct Summary {
     pub bytes_per_trial: Option<u64>,
     /// Bytes read from devices for the worker in a trial: median of the rounds.
     pub device_bytes: Option<u64>,
+    /// Mean size in bytes of the OS's units of memory (folios) in which a warm file was cached:
+    /// median of the rounds. Null if they are not seen.
+    pub folio_bytes: Option<u64>,
     /// Its ceiling, and how close it comes.
     pub ceiling: Option<Ceiling>,
     /// Whether it is a ceiling of other cases.
@@ -268,6 +271,8 @@ impl Summary {
             }),
             bytes_per_trial: bytes_per_trial(measured),
             device_bytes: median_of(&|trial| Some(trial.evidence.task_read_bytes? as f64))
+                .map(|bytes| bytes.round() as u64),
+            folio_bytes: median_of(&|trial| Some(trial.evidence.folio_bytes? as f64))
                 .map(|bytes| bytes.round() as u64),
             ceiling: None,
             is_ceiling: false,

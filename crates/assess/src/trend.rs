@@ -5,6 +5,7 @@ use crate::course::split_by;
 use crate::permutation::{RARE, RAREST};
 use crate::stats::{Estimate, median};
 use crate::summary::Summary;
+use model::axis::ids;
 use model::case::{Case, Op, Work};
 use model::plan::Role;
 
@@ -134,12 +135,12 @@ impl Trends {
         let of_run = |case: &Case, run: &[Figure]| {
             run.iter().find(|figure| figure.case == *case).map(|figure| figure.estimate)
         };
-        let trend = |(case, quantity): &(&Case, Quantity)| {
+        let trend = |(id, (case, quantity)): (String, &(&Case, Quantity))| {
             let runs: Vec<_> = self.runs.iter().map(|run| of_run(case, run)).collect();
             let step = step(&runs, cases.len());
-            Trend { id: case.id(), case: (*case).clone(), quantity: *quantity, runs, step }
+            Trend { id, case: (*case).clone(), quantity: *quantity, runs, step }
         };
-        cases.iter().map(trend).collect()
+        ids(cases.iter().map(|(case, _)| *case)).into_iter().zip(&cases).map(trend).collect()
     }
 }
 

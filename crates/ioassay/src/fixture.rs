@@ -5,14 +5,16 @@
 //! run's folder ([`crate::directory`]), or in the directory itself if they are to be kept. Workers
 //! open them through `/proc`.
 
+mod caching;
+
+use self::caching::Cached;
 use crate::device::Disk;
 use crate::directory::{Directory, Name};
 use crate::progress::Progress;
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
-use model::case::{Cache, Touch};
+use model::case::Touch;
 use model::content::{Content, DigestTable, PartFunction};
-use model::evidence::Probe;
 use model::host::Fixture;
 use model::units;
 use std::cell::OnceCell;
@@ -21,7 +23,6 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use witness::page_cache;
 
 /// Size of a write in bytes.
 const CHUNK: usize = 4 << 20;
@@ -39,6 +40,7 @@ pub struct TestFile {
     content: Option<Content>,
     digests: OnceCell<DigestTable>,
     counts: OnceCell<DigestTable>,
+    cached: Cached,
 }
 
 /// Whether a test file stays after the run.
@@ -180,7 +182,8 @@ impl TestFile {
     fn new(fixture: Fixture, file: File, content: Option<Content>) -> TestFile {
         let (digests, counts) = (OnceCell::new(), OnceCell::new());
         let path = through_proc(&file);
-        TestFile { fixture, file, name: None, path, content, digests, counts }
+        let cached = Cached::default();
+        TestFile { fixture, file, name: None, path, content, digests, counts, cached }
     }
 
     /// Removes it, even if it is to be kept.
@@ -226,41 +229,6 @@ impl TestFile {
             Touch::Count => (&self.counts, Content::count),
         };
         Some(cell.get_or_init(|| DigestTable::new(content, function)))
-    }
-
-    /// Brings it into the state that a case claims, and verifies that.
-    ///
-    /// # Errors
-    /// If that fails, with what was tried: the trial must not run.
-    pub fn set_cache(&self, cache: Cache, probe: Option<Probe>) -> Result<(), String> {
-        let Some(probe) = probe else { return Ok(()) };
-        let is_warm = || {
-            page_cache::residency(&self.file, probe)
-                .is_ok_and(|residency| residency.cached == residency.pages)
-        };
-        match cache {
-            Cache::AsIs => Ok(()),
-            Cache::Warm if is_warm() => Ok(()),
-            Cache::Warm => {
-                page_cache::warm(&self.file, probe).map(drop).map_err(|error| error.to_string())
-            }
-            Cache::Cold | Cache::DontCache => {
-                page_cache::evict(&self.file, probe).map(drop).map_err(|error| error.to_string())
-            }
-            // Direct reads ignore cached pages, but the evidence is clearer without any.
-            Cache::Direct => {
-                self.evict_if_possible(Some(probe));
-                Ok(())
-            }
-        }
-    }
-
-    /// Evicts the file. If that cannot be done, as on tmpfs, the evidence shows what served.
-    pub fn evict_if_possible(&self, probe: Option<Probe>) {
-        let Some(probe) = probe else { return };
-        if let Err(error) = page_cache::evict(&self.file, probe) {
-            log::debug!("a file stays in the page cache: {error}");
-        }
     }
 }
 

@@ -16,6 +16,8 @@
 //!                         # makes it run over memory
 //! engine = ["pread", "mmap"]
 //! cache = ["warm", "cold"]
+//!
+//! [[aside]]               # a group that is left out once the command line changes its axes
 //! ```
 //! An axis on the command line replaces that axis in every file group that has it. Memory groups
 //! take only axes that files lack, unless the recipe has no file groups. For symbolic values, see
@@ -28,14 +30,14 @@ mod baselines;
 mod built_in;
 mod file;
 pub mod hosts;
+mod populated;
 mod relative;
 pub mod repetitions;
 
 use crate::group::{self, Axes, Values};
 use crate::symbol::{OPS_ALL, OPS_LANE, resolve};
-use anyhow::{Context, Result, bail};
-use built_in::unknown;
-pub use built_in::{BUILT_IN, text};
+use anyhow::{Result, bail};
+pub use built_in::{BUILT_IN, find, text};
 use model::axis::Axis;
 use model::case::{Case, Kind, Touch};
 use model::content;
@@ -49,7 +51,6 @@ use relative::take_percents;
 use repetitions::USUAL;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// A question with its cases, as written in the file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -92,6 +93,10 @@ pub struct Recipe {
     pub actors: BTreeMap<String, Axes>,
     /// Groups of cases.
     pub cases: Vec<Axes>,
+    /// Groups of the same kinds that are left out if the command line changes an axis that they
+    /// name: then it asks another question.
+    #[serde(default)]
+    pub aside: Vec<Axes>,
 }
 
 fn default_size() -> String {
@@ -123,22 +128,10 @@ pub struct Changes {
     pub seed: Option<u64>,
     /// Whether ceilings are skipped.
     pub no_ceilings: bool,
+    /// Whether the file is a user's own.
+    pub is_own_file: bool,
     /// The cases of [`Recipe::relatives`], at rates that were found for them.
     pub loads: Vec<Case>,
-}
-
-/// The built-in recipe with this name, or the recipe in the file at this path.
-///
-/// # Errors
-/// If there is none, or it is invalid. The error names the place in the TOML.
-pub fn find(name: &str) -> Result<Recipe> {
-    if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
-        return parse(text).with_context(|| format!("built-in recipe '{name}'"));
-    }
-    if !name.ends_with(".toml") && !Path::new(name).exists() {
-        bail!("{} (a path to a TOML file works too)", unknown(name));
-    }
-    parse(&file::read(name)?).with_context(|| format!("the recipe '{name}' is broken"))
 }
 
 /// The view of a plan, or that of the built-in recipe with its name if an older program wrote the
@@ -155,7 +148,7 @@ pub fn view_of(plan: &Plan) -> View {
 pub fn parse(text: &str) -> Result<Recipe> {
     let recipe: Recipe = toml::from_str(text)?;
     let names = |kind: Kind| Axis::all_of(kind).map(|axis| axis.name);
-    for group in &recipe.cases {
+    for group in recipe.cases.iter().chain(&recipe.aside) {
         check_axes(group, &names(group::kind(group)).collect::<Vec<_>>())?;
     }
     // File axes may apply to reading, writing and names.
@@ -188,7 +181,7 @@ impl Recipe {
             |text: &str| -> Result<String> { Ok(units::time(units::parse_time(text)? / 2)) };
         self.size = halve_size(&self.size)?;
         self.time = halve_time(&self.time)?;
-        let groups = self.cases.iter_mut().chain(self.actors.values_mut());
+        let groups = self.cases.iter_mut().chain(&mut self.aside).chain(self.actors.values_mut());
         for group in groups.chain([&mut self.axes]) {
             for (axis, values) in group.iter_mut() {
                 let list = values.texts();
@@ -270,8 +263,12 @@ impl Recipe {
     }
 
     fn sweeps(&self, changes: &Changes, environment: &Environment) -> Result<Vec<Sweep>> {
-        let sweeps = self.cases.iter().map(|group| self.sweep(group, changes, environment));
-        let sweeps = sweeps.collect::<Result<Vec<Sweep>>>()?;
+        let is_changed = |group: &&Axes| group.keys().any(|axis| changes.axes.contains_key(axis));
+        let aside = self.aside.iter().filter(|group| !is_changed(group));
+        let groups = self.cases.iter().chain(aside);
+        let sweeps = groups.map(|group| self.sweep(group, changes, environment));
+        let mut sweeps = sweeps.collect::<Result<Vec<Sweep>>>()?;
+        populated::settle(&mut sweeps, changes, environment);
         let count = sweeps.iter().map(sweep::count).fold(0, u128::saturating_add);
         self.check_count(count)?;
         Ok(sweeps)
@@ -452,6 +449,19 @@ mod tests {
         assert_eq!(ids.expect("the recipe is whole"), ["memory read scalar 128MiB t2"]);
         let error = check(text, &[("engine", "pread")]).expect_err("it reads no file");
         assert_eq!(error.to_string(), "the recipe 'test' has no axis 'engine' to change");
+    }
+
+    #[test]
+    fn what_is_aside_is_left_out_once_its_axes_change() {
+        let text = "size = '1MiB'\n[[cases]]\n[[aside]]\nengine = 'mmap'\nthreads = 2";
+        let (read, map) = ("pread warm sequential", "mmap warm sequential");
+        let case = |way: &str, block| format!("{way} {block} d1 t1 sum of 1MiB");
+        let aside = |block| case(map, block).replace("t1", "t2");
+        let check = |changes: &[(&str, &str)]| check(text, changes).expect("it is whole");
+        assert_eq!(check(&[]), [case(read, "4KiB"), aside("4KiB")]);
+        assert_eq!(check(&[("block", "8k")]), [case(read, "8KiB"), aside("8KiB")]);
+        assert_eq!(check(&[("engine", "mmap")]), [case(map, "4KiB")]);
+        assert_eq!(check(&[("threads", "1"), ("block", "8k")]), [case(read, "8KiB")]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::so_far::SoFar;
 use crate::store::Store;
 use anyhow::{Result, bail};
 use assess::records::{Apart, apart};
-use model::case::Case;
+use model::case::{Case, Populated};
 use model::plan::Plan;
 use model::record::{End, Header, Line, Record, Resumed};
 use model::units;
@@ -163,7 +163,14 @@ fn shared(plan: &Plan) -> String {
 /// What differs between two plans, besides what [`apart`] knows.
 fn plans_apart(then: &Plan, now: &Plan) -> Vec<Apart> {
     let mut list = Vec::new();
-    let text = |case: &Case| format!("{} for {}", case.id(), units::time(case.time()));
+    let text = |case: &Case| {
+        // Ids do not tell this, and records of older programs differ in it.
+        let cached = match case.populated() {
+            Some(Populated::Others) => " cached by others",
+            _ => "",
+        };
+        format!("{}{cached} for {}", case.id(), units::time(case.time()))
+    };
     let listed = |texts: Vec<String>| match &texts[..] {
         [] => "none".to_string(),
         texts => texts.join(", "),

@@ -104,6 +104,9 @@ impl<'a> Scratch<'a> {
         }
         let file = self.file();
         file.sync_all().context("fsync of the written data failed")?;
+        if let Scratch::Kept(kept) = self {
+            kept.disturbed();
+        }
         let evicted = probe.map(|probe| page_cache::evict(file, probe));
         let is_past_cache = matches!(evicted, Some(Ok(_)));
         let mut read_back = ReadBack { bytes: 0, digest: 0, expected: 0, is_past_cache };

@@ -20,7 +20,7 @@ use crate::stop::Stop;
 use crate::validation::validate;
 use crate::worker_process::WorkerProcess;
 use anyhow::{Result, bail};
-use model::case::{Case, OWN_PEER, Op, Work};
+use model::case::{Advice, Cache, Case, OWN_PEER, Op, Work};
 use model::evidence::Evidence;
 use model::host::Storage;
 use model::plan::Plan;
@@ -211,7 +211,10 @@ impl Site<'_> {
         if case.is_open() && stage.file().is_some() {
             self.stop.wait(crate::load::GAP);
         }
-        let outcome = self.perform(worker, job, stage, &mut companions, &mut trial.evidence)?;
+        trial.evidence.folio_bytes = stage.cached().and_then(TestFile::folio_bytes);
+        let outcome = self.perform(worker, job, stage, &mut companions, &mut trial.evidence);
+        note_disturbed(case, stage, &trial.evidence);
+        let outcome = outcome?;
         if !matches!(outcome, Outcome::Done(_)) {
             // It did not begin, or failed: the actors, which may go on, end with their workers.
             return Ok(outcome);
@@ -252,15 +255,15 @@ impl Site<'_> {
         if stage.target.is_some() || stage.names.is_some() || after_write {
             self.settle(case, stage);
         }
-        let Some(cache) = case.cache() else { return Ok(()) };
-        let probe = |storage: Option<&Storage>| storage.and_then(|storage| storage.residency_probe);
-        match (stage.read, stage.target) {
-            // For a copy, the cache state applies to the source, which may be elsewhere.
-            (Some(file), Some(_)) => file.set_cache(cache, probe(self.source.or(self.storage))),
-            (Some(file), None) => file.set_cache(cache, probe(self.storage)),
-            (None, Some(Scratch::Kept(file))) => file.set_cache(cache, probe(self.storage)),
-            (None, Some(Scratch::Own(..)) | None) => Ok(()),
+        let file = stage.cached().filter(|_| !case.is_null());
+        let (Some(io), Some(file)) = (case.io(), file) else { return Ok(()) };
+        // The source of a copy may be elsewhere.
+        let source = self.source.filter(|_| stage.read.is_some() && stage.target.is_some());
+        let probe = source.or(self.storage).and_then(|storage| storage.residency_probe);
+        if file.set_cache(io, probe, (self.progress, self.stop))? {
+            self.settle(case, stage);
         }
+        Ok(())
     }
 
     /// Waits until an earlier trial's data is written: otherwise that would disturb this trial.
@@ -305,10 +308,12 @@ impl Site<'_> {
             clock::wait_until(begins_ns);
         }
         let outcome = worker.perform(job.case.time().saturating_add(slack(&job.case)))?;
+        let folio_bytes = evidence.folio_bytes;
         *evidence = witness::counters::between(&before, &counters.after());
         if job.case.write().is_some_and(|work| work.op == Op::Copy) {
             evidence.shared_bytes = stage.file().and_then(witness::shared_bytes);
         }
+        evidence.folio_bytes = folio_bytes;
         beside::after(companions);
         // Hosts wait for each other's end. One whose trial failed says so at once, so that it fails
         // on all.
@@ -318,6 +323,19 @@ impl Site<'_> {
         // Files and memory held by one worker must not affect the next one, or a cache state.
         worker.dismiss()?;
         Ok(outcome)
+    }
+}
+
+/// Notes if a trial may have changed how its file is cached: any but one that only used a warm
+/// file, alone, and read nothing again.
+fn note_disturbed(case: &Case, stage: &Stage, evidence: &Evidence) {
+    let Some(file) = stage.cached().filter(|_| !case.is_null()) else { return };
+    let is_as_before = case.cache() == Some(Cache::Warm)
+        && case.beside.is_empty()
+        && case.read().is_none_or(|work| work.advice != Advice::HugePage)
+        && evidence.task_read_bytes.is_none_or(|bytes| bytes == 0);
+    if !is_as_before {
+        file.disturbed();
     }
 }
 

@@ -56,6 +56,11 @@ impl Stage<'_> {
         }
     }
 
+    /// The file to which the cache state of the case applies: of a copy, its source.
+    pub fn cached(&self) -> Option<&TestFile> {
+        self.read.or_else(|| self.lasting())
+    }
+
     /// What to sync so that nothing of an earlier trial is left to write.
     pub fn to_settle(&self) -> Option<&File> {
         self.file().or(self.names.map(NamesInUse::directory))

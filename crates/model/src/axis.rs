@@ -357,7 +357,7 @@ fn put<T>(slot: Option<&mut T>, value: Result<T, ParseError>) -> Result<(), Pars
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::Call;
+    use crate::case::{Cache, Call, Io, Populated};
     use crate::zoo;
     use std::time::Duration;
 
@@ -411,6 +411,32 @@ mod tests {
     }
 
     #[test]
+    fn warm_cases_keep_their_ids_and_older_ones_were_cached_by_others() {
+        let work = crate::reading::ReadWork {
+            io: Io { cache: Cache::Warm, ..zoo::plain().io },
+            ..zoo::plain()
+        };
+        let case = Case::own(crate::case::Work::Read(work));
+        let mut axes = case.axes();
+        axes.retain(|(axis, _)| *axis != "populated");
+        let old = Case::from_axes(&axes).expect("records of older programs are read");
+        assert_eq!(old.populated(), Some(Populated::Others));
+        assert_eq!(case.populated(), Some(Populated::ReadAhead));
+        assert_eq!(old.id(), case.id());
+        let both = ids([&old, &case].into_iter());
+        assert_eq!(both, [format!("{} populated:others", case.id()), case.id()]);
+        let mut random = case.clone();
+        random.io_mut().expect("it reads a file").populated = Populated::Random;
+        assert!(random.id().contains(" populated:random "), "{}", random.id());
+        // Only a warm file was cached.
+        let mut cold = random.clone();
+        cold.io_mut().expect("it reads a file").cache = Cache::Cold;
+        cold.clear_meaningless();
+        assert_eq!((cold.populated(), cold.id().contains("populated")), (None, false));
+        assert!(cold.axes().iter().all(|(axis, _)| *axis != "populated"));
+    }
+
+    #[test]
     fn every_row_of_the_table_is_whole() {
         let mut names = HashSet::new();
         for axis in AXES {
@@ -421,8 +447,10 @@ mod tests {
             let kinds = Kind::ALL.iter().filter(|kind| axis.is_of(**kind));
             for kind in kinds {
                 let mut case = Case::blank(*kind);
-                // Only an open loop has arrivals, and only a change a sync.
-                case.io_mut().into_iter().for_each(|io| io.rate = 1);
+                // Only an open loop has arrivals, only a warm file was cached, and only a change
+                // has a sync.
+                let has_all = |io: &mut Io| (io.rate, io.cache) = (1, Cache::Warm);
+                case.io_mut().into_iter().for_each(has_all);
                 case.metadata_mut().into_iter().for_each(|work| work.call = Call::Unlink);
                 let usual = axis.usual.of(*kind).expect("it was asked for");
                 let is_symbol = axis.symbols.iter().any(|(symbol, _)| *symbol == usual);

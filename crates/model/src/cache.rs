@@ -18,6 +18,21 @@ named! {
     }
 }
 
+named! {
+    /// How the pages of a warm file came into the page cache. It decides the size of the OS's units
+    /// of memory there (folios), and so the speed of a mapping.
+    Populated "populated" {
+        /// Evicted, then read in order, with readahead.
+        ReadAhead "readahead",
+        /// Evicted, then read one page at a time in random order, without readahead.
+        Random "random",
+        /// Evicted, then written and synced.
+        Written "written",
+        /// By others: pages that were cached stay, and missing ones are read in order.
+        Others "others",
+    }
+}
+
 /// Why an engine cannot leave the page cache empty.
 pub(crate) fn dontcache_refusal(engine: &str, others: &str) -> String {
     format!("'dontcache' is a flag of each call, and {engine} has none: use {others}")

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 pub use crate::axes::Axes;
-pub use crate::cache::Cache;
+pub use crate::cache::{Cache, Populated};
 pub use crate::io::Io;
 pub use crate::memory::{Isa, Kernel, MemoryWork, Pages, STEP};
 pub use crate::metadata::{Call, MetadataWork, NameSync, Place};
@@ -80,6 +80,9 @@ impl Case {
         }
         if let Some(io) = self.io_mut().filter(|io| io.pattern != Pattern::Zipf) {
             io.theta = Theta::USUAL;
+        }
+        if let Some(io) = self.io_mut().filter(|io| io.cache != Cache::Warm) {
+            io.populated = Populated::ReadAhead;
         }
         if let Some(io) = self.io_mut().filter(|io| io.rate == 0) {
             io.arrival = Arrival::Poisson;
@@ -235,6 +238,11 @@ impl Case {
             Kind::Metadata => Some(&mut self.metadata_mut()?.cache),
             _ => Some(&mut self.io_mut()?.cache),
         }
+    }
+
+    /// How its file came into the page cache, if that is where it must be.
+    pub fn populated(&self) -> Option<Populated> {
+        Some(self.io().filter(|io| io.cache == Cache::Warm)?.populated)
     }
 
     /// How many of the hosts of a run measure it; 0 means all.

@@ -40,13 +40,13 @@ impl Environment<'_> {
                     let has_buffers = !matches!(work.engine, Engine::Mmap | Engine::Load);
                     self.buffer_refusal(&work.io).filter(|_| has_buffers)
                 })
-                .or_else(|| self.storage_refusal(work.io.cache, work.io.block))
+                .or_else(|| self.storage_refusal(&work.io))
                 .or_else(|| self.poll_refusal(work)),
             Work::Write(work) => cut_refusal(&work.io)
                 .or_else(|| work.refusal())
                 .or_else(|| self.buffer_refusal(&work.io))
                 .or_else(|| self.data_refusal(work))
-                .or_else(|| self.storage_refusal(work.io.cache, work.io.block))
+                .or_else(|| self.storage_refusal(&work.io))
                 .or_else(|| self.atomic_refusal(work)),
             Work::Metadata(work) => work.refusal(),
             Work::Memory(work) => {
@@ -148,8 +148,8 @@ impl Environment<'_> {
         refusal::of_atomic(work.io.block, storage)
     }
 
-    fn storage_refusal(&self, cache: Cache, block: u64) -> Option<String> {
-        self.storage.and_then(|storage| refusal::of_storage(cache, block, storage))
+    fn storage_refusal(&self, io: &Io) -> Option<String> {
+        self.storage.and_then(|storage| refusal::of_storage(io, storage))
     }
 }
 

@@ -46,6 +46,10 @@ pub struct Evidence {
     pub residency_before: Option<Residency>,
     /// Residency of the file, after.
     pub residency_after: Option<Residency>,
+    /// Mean size in bytes of the OS's units of memory in which the file of a warm case was cached
+    /// (folios). `None` without root, which alone sees them, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folio_bytes: Option<u64>,
     /// Bytes that the worker caused to be read from block devices (`/proc/PID/io` `read_bytes`).
     pub task_read_bytes: Option<u64>,
     /// Bytes returned by the read calls of the worker and its descendants, from any source

@@ -1,6 +1,6 @@
 //! The machine and the storage that a run used.
 
-use crate::case::Isa;
+use crate::case::{Isa, Populated};
 use crate::evidence::Probe;
 use crate::layer::Layer;
 use crate::named;
@@ -92,6 +92,13 @@ fn if_positive<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Err
 }
 
 impl Storage {
+    /// How warm files are cached where none can be evicted, so that nothing else is possible;
+    /// `None` where files can be evicted.
+    pub fn kept(&self) -> Option<Populated> {
+        let kept = if self.medium == Medium::Ram { Populated::Written } else { Populated::Others };
+        (!self.evictable).then_some(kept)
+    }
+
     /// The file system's total and free bytes, if both are known.
     pub fn room(&self) -> Option<(u64, u64)> {
         self.capacity.zip(self.free)

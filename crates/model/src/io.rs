@@ -1,7 +1,7 @@
 //! The axes that reading and writing a file share.
 
 use crate::arrival::{Arrival, Arrivals};
-use crate::cache::Cache;
+use crate::cache::{Cache, Populated};
 use crate::part::{Part, Whose};
 use crate::pattern::{Order, Pattern, Share, Steps, Visits};
 use crate::zipf::{Theta, Zipf};
@@ -12,6 +12,8 @@ use std::time::Duration;
 pub struct Io {
     /// The file's cache state at the start. `direct` means `O_DIRECT`, for both files of a copy.
     pub cache: Cache,
+    /// How a warm file came into the page cache.
+    pub populated: Populated,
     /// The order of blocks.
     pub pattern: Pattern,
     /// The step of a strided pattern, in blocks.
@@ -53,6 +55,7 @@ impl Default for Io {
     fn default() -> Io {
         Io {
             cache: Cache::AsIs,
+            populated: Populated::ReadAhead,
             pattern: Pattern::Sequential,
             stride: 1,
             theta: Theta::USUAL,

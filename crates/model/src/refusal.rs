@@ -1,12 +1,13 @@
 //! Why a file on some storage cannot be in a cache state.
 
-use crate::case::{Allocation, Cache, Case, OWN_PEER, Op, WriteEngine};
+use crate::case::{Allocation, Cache, Case, Io, OWN_PEER, Op, Populated, WriteEngine};
 use crate::host::{AtomicWrites, Direct, Medium, Storage};
 use crate::part::Whose;
 use crate::units;
 
-/// Why blocks of this size on `storage` cannot be read or written in a cache state.
-pub(crate) fn of_storage(cache: Cache, block: u64, storage: &Storage) -> Option<String> {
+/// Why the blocks of `io` on `storage` cannot be read or written in its cache state.
+pub(crate) fn of_storage(io: &Io, storage: &Storage) -> Option<String> {
+    let Io { cache, block, .. } = *io;
     match cache {
         Cache::Cold if storage.medium == Medium::Ram && !storage.evictable => Some(format!(
             "{} keeps its files in memory and can't evict them, so nothing is cold here",
@@ -28,6 +29,17 @@ pub(crate) fn of_storage(cache: Cache, block: u64, storage: &Storage) -> Option<
             "a test file on {} could not be evicted from the page cache",
             storage.file_system
         )),
+        Cache::Warm => {
+            let kept =
+                storage.kept().filter(|kept| ![*kept, Populated::Others].contains(&io.populated));
+            kept.map(|kept| {
+                format!(
+                    "a test file on {} can't be evicted, so it can't be cached anew: use populated \
+                     '{kept}'",
+                    storage.file_system
+                )
+            })
+        }
         Cache::Direct => direct_refusal(block, &storage.direct, &storage.file_system),
         _ => None,
     }
@@ -37,6 +49,9 @@ pub(crate) fn of_storage(cache: Cache, block: u64, storage: &Storage) -> Option<
 pub(crate) fn of_shared(case: &Case) -> Option<String> {
     let io = case.io().filter(|io| io.files == Whose::Shared)?;
     let reason = match case.write() {
+        _ if case.populated() == Some(Populated::Written) => {
+            "one host would write what others read: use populated readahead or random"
+        }
         _ if case.peer != OWN_PEER => "peers know no parts of a file: leave the peer out",
         _ if io.rate > 0 => "hosts that share a file have no common schedule: leave the rate out",
         Some(work) if work.op != Op::Write => {

@@ -359,6 +359,7 @@ pub fn trial(round: u32) -> Trial {
             window_ns: elapsed_ns + 200_000,
             residency_before: residency(0),
             residency_after: residency(pages),
+            folio_bytes: None,
             task_read_bytes: Some(bytes),
             device_read_bytes: Some(bytes),
             device_reads: Some(1024),

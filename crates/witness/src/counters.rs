@@ -269,6 +269,8 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
         over_all(before.threads.as_ref()?, after.threads.as_ref()?, of)
     };
     Evidence {
+        // They are seen when the file is cached.
+        folio_bytes: None,
         window_ns: after.at_ns.saturating_sub(before.at_ns),
         residency_before: before.residency,
         residency_after: after.residency,

@@ -4,6 +4,7 @@
 
 pub mod error;
 pub mod page_cache;
+mod folios;
 mod layout;
 mod space;
 mod root;
@@ -36,6 +37,7 @@ mod tests;
 pub use canary::CANARY_NAME;
 pub use disk::{Disk, disk, storage_of_disk};
 pub use error::Error;
+pub use folios::folio_bytes;
 pub use host::host;
 pub use layout::{layout, shared_bytes};
 pub use memory_group::{MemoryGroup, remove_left_groups};

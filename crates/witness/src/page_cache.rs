@@ -6,6 +6,8 @@
 
 use crate::error::Error;
 use model::evidence::{Probe, Residency};
+use model::pattern::{Order, Pattern};
+use model::zipf::Theta;
 use rustix::fs::Advice;
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, opcode};
@@ -26,6 +28,8 @@ const EVICT_PAUSE: Duration = Duration::from_millis(50);
 const WARM_PASSES: u32 = 3;
 /// Bytes read at once while warming.
 const WARM_BLOCK: usize = 1 << 20;
+/// Threads that read pages in random order.
+pub const READERS: u64 = 16;
 /// Bytes that mincore checks per call; the answer takes 256 KiB.
 const WINDOW: u64 = 1 << 30;
 /// The number of cachestat(2) on every architecture with the common system call table.
@@ -115,35 +119,44 @@ fn mincore(file: &File, range: Range<u64>) -> io::Result<u64> {
     let mut start = range.start;
     while start < range.end {
         let length = WINDOW.min(range.end - start);
-        let window = Window::map(file, start, length as usize)?;
+        let window = Window::map(file, start, length as usize, ProtFlags::empty())?;
         cached += window.cached_pages(&mut answer[..(length / page) as usize])?;
         start += length;
     }
     Ok(cached)
 }
 
-/// A part of a file that is mapped only for queries: it cannot be read or written.
-struct Window {
+/// A part of a file that is mapped only for queries.
+pub(crate) struct Window {
     address: *mut c_void,
     length: usize,
 }
 
 impl Window {
-    fn map(file: &File, offset: u64, length: usize) -> io::Result<Window> {
+    pub(crate) fn map(
+        file: &File,
+        offset: u64,
+        length: usize,
+        rights: ProtFlags,
+    ) -> io::Result<Window> {
         // SAFETY: this creates a new private mapping at an address that the OS chooses, so it
-        // touches no memory of this program. It has no access rights, so nothing can be accessed
-        // through it.
+        // touches no memory of this program. Nothing here accesses memory through it.
         let address = unsafe {
-            rustix::mm::mmap(
-                std::ptr::null_mut(),
-                length,
-                ProtFlags::empty(),
-                MapFlags::PRIVATE,
-                file,
-                offset,
-            )
+            rustix::mm::mmap(std::ptr::null_mut(), length, rights, MapFlags::PRIVATE, file, offset)
         }?;
         Ok(Window { address, length })
+    }
+
+    /// Where it is in this process.
+    pub(crate) fn address(&self) -> u64 {
+        self.address as u64
+    }
+
+    /// Advises the OS about it.
+    pub(crate) fn advise(&self, advice: rustix::mm::Advice) -> io::Result<()> {
+        // SAFETY: `map` mapped the range, and it stays mapped while `self` lives. The advice that
+        // this crate gives fills the mapping, and changes no content.
+        Ok(unsafe { rustix::mm::madvise(self.address, self.length, advice) }?)
     }
 
     /// `answer` must have one byte per page of the window.
@@ -215,7 +228,7 @@ pub(crate) fn write_back(file: &File) -> Result<(), Errno> {
 }
 
 /// Whether `file` exists only in the page cache.
-pub(crate) fn is_kept_in_memory(file: &File) -> bool {
+pub fn is_kept_in_memory(file: &File) -> bool {
     // From linux/magic.h: tmpfs, ramfs, hugetlbfs.
     const IN_MEMORY: [u64; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
     // A device's node is on such a file system, but the device is not.
@@ -225,19 +238,47 @@ pub(crate) fn is_kept_in_memory(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|fs| IN_MEMORY.contains(&(fs.f_type as u64 & 0xffff_ffff)))
 }
 
-/// Reads all of `file` into the page cache and verifies that with `probe`. For a large file, one
-/// page in a thousand may be missing (METHODOLOGY.md).
+/// Reads all of `file` into the page cache, unless all of it is there, and verifies that with
+/// `probe`. For a large file, one page in a thousand may be missing (METHODOLOGY.md).
 ///
 /// # Errors
 /// [`Error::NotWarm`] if it is not cached after 3 passes; otherwise the OS's error for the failed
 /// step.
 pub fn warm(file: &File, probe: Probe) -> Result<Residency, Error> {
+    read_until_warm(file, probe, read_whole)
+}
+
+/// The same, one page at a time in random order and without readahead, as an index or a database
+/// reads it: the OS then caches each page by itself.
+///
+/// # Errors
+/// As for [`warm`].
+pub fn warm_at_random(file: &File, probe: Probe) -> Result<Residency, Error> {
+    read_until_warm(file, probe, |file| {
+        rustix::fs::fadvise(file, 0, None, Advice::Random)?;
+        let read = read_pages(file);
+        // The advice holds for as long as the file is open.
+        rustix::fs::fadvise(file, 0, None, Advice::Normal)?;
+        read
+    })
+}
+
+fn read_until_warm(
+    file: &File,
+    probe: Probe,
+    read: impl Fn(&File) -> io::Result<()>,
+) -> Result<Residency, Error> {
+    let look =
+        || residency(file, probe).map_err(Error::refused_on("look for cached pages of", file));
+    let found = look()?;
+    if found.cached == found.pages {
+        return Ok(found);
+    }
     let mut passes = 0;
     loop {
-        read_whole(file).map_err(Error::refused_on("read", file))?;
+        read(file).map_err(Error::refused_on("read", file))?;
         passes += 1;
-        let residency =
-            residency(file, probe).map_err(Error::refused_on("look for cached pages of", file))?;
+        let residency = look()?;
         if is_warm(&residency) {
             return Ok(residency);
         }
@@ -248,7 +289,7 @@ pub fn warm(file: &File, probe: Probe) -> Result<Residency, Error> {
 }
 
 /// Whether at least 99.9 % of the pages are cached.
-fn is_warm(residency: &Residency) -> bool {
+pub fn is_warm(residency: &Residency) -> bool {
     residency.cached.saturating_mul(1000) >= residency.pages.saturating_mul(999)
 }
 
@@ -263,6 +304,33 @@ fn read_whole(file: &File) -> io::Result<()> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Reads each page of `file` once, in random order, by several threads: one read in flight would
+/// take a network's disk minutes.
+fn read_pages(file: &File) -> io::Result<()> {
+    let page = rustix::param::page_size();
+    let pages = length(file)?.div_ceil(page as u64);
+    let order = Order::new(Pattern::Random, pages, 1, Theta::USUAL, 0);
+    let read = |thread: u64| -> io::Result<()> {
+        let mut buffer = vec![0; page];
+        for step in (thread..pages).step_by(READERS as usize) {
+            let offset = order.block(step) * page as u64;
+            while let Err(error) = file.read_at(&mut buffer, offset) {
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..READERS).map(|thread| scope.spawn(move || read(thread))).collect();
+        let ends =
+            threads.into_iter().map(|thread| thread.join().expect("a reader does not panic"));
+        ends.collect()
+    })
 }
 
 /// Drops the whole machine's page cache, so every process has to read from storage again.

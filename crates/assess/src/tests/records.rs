@@ -3,6 +3,7 @@
 use super::*;
 use crate::comparison::Difference;
 use crate::records::{Apart, Basis, Judged, RecordComparison};
+use model::case::Populated;
 use model::random::Rng;
 
 /// Compares two records.
@@ -229,6 +230,20 @@ fn cases_of_one_record_alone_are_left_out() {
     assert_eq!(versus.pairs.len(), 1);
     let reasons: Vec<&str> = versus.left_out.iter().map(|out| out.reason.as_str()).collect();
     assert_eq!(reasons, ["only A has it", "only B has it", "only B has it"]);
+}
+
+#[test]
+fn a_file_that_was_cached_in_another_way_is_compared_only_if_one_insists() {
+    let by = |populated| move |other: &mut Record| file(other, 0).io.populated = populated;
+    check(by(Populated::ReadAhead), &[]);
+    for way in [Populated::Others, Populated::Random, Populated::Written] {
+        let versus = check(by(way), &[("populated", "readahead", way.name(), 1)]);
+        assert_eq!(versus.pairs.len(), 2);
+    }
+    // A file that is not warm was cached in no way, which is no further difference.
+    let versus =
+        check(|other| file(other, 0).io.cache = Cache::AsIs, &[("cache", "warm", "as-is", 1)]);
+    assert_eq!(versus.pairs.len(), 2);
 }
 
 #[test]

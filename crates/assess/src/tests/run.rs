@@ -7,7 +7,7 @@ use crate::decision::Decision;
 use crate::failure::Failure;
 use crate::finding::{Code, Severity, Verdict};
 use crate::summary::CeilingKind;
-use model::case::{Advice, Io};
+use model::case::{Advice, Io, Populated};
 use model::host::{Limit, Limited};
 use model::pattern::Pattern;
 use proptest::prelude::*;
@@ -621,4 +621,29 @@ fn a_mean_rate_is_all_work_by_all_time() {
     let ops = sample(&mut record.trials[0]).ops() as f64;
     assert!((mean(case.iops) / ops - 10.0 / 15.0).abs() < 1e-9);
     assert!((mean(case.ns_per_op) * ops / 1e9 - 1.5).abs() < 1e-9);
+}
+
+#[test]
+fn how_a_warm_file_was_cached_is_compared_with_readahead() {
+    let cached = |populated| {
+        let io = Io { populated, ..work(Cache::Warm).io };
+        file_case(ReadWork { io, ..work(Cache::Warm) })
+    };
+    let check = |usual: Populated| {
+        let mut record = flawless(work(Cache::Warm));
+        record.trials.clear();
+        record.header.plan.cases.clear();
+        add(&mut record, cached(usual), Role::Asked, FILE, 1.0, 0);
+        add(&mut record, cached(Populated::Random), Role::Asked, FILE, 2.0, 0);
+        evidence(&mut record, |evidence| evidence.folio_bytes = Some(4096));
+        assess(&record)
+    };
+    let assessment = check(Populated::ReadAhead);
+    let [found] = &assessment.comparisons[..] else { panic!("{:?}", assessment.comparisons) };
+    assert_eq!(found.case, cached(Populated::Random).id());
+    assert_eq!(found.base, cached(Populated::ReadAhead).id());
+    near(found.ratio, 0.5);
+    assert!(assessment.cases.iter().all(|case| case.folio_bytes == Some(4096)));
+    // Nobody knows how others cached it.
+    assert_eq!(check(Populated::Others).comparisons, []);
 }

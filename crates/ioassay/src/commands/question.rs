@@ -16,7 +16,7 @@ use crate::peers::Peers;
 use crate::recipe::{self, Changes, Recipe, Relative};
 use anyhow::{Context, Result, bail};
 use model::axis;
-use model::case::{Case, Op};
+use model::case::{Case, Op, Populated};
 use model::environment::Environment;
 use model::goal::Goal;
 use model::host::{Affinity, Host, Storage};
@@ -168,7 +168,7 @@ pub fn of_run(args: &RunArgs) -> Result<Question> {
     }
     let recipe = recipe::find(&args.recipe)?;
     let mut changes = changes_of(args);
-    let target = target_of(args, &recipe, &mut changes.axes)?;
+    let target = target_of(args, &recipe, &mut changes)?;
     Ok(Question {
         recipe,
         changes,
@@ -191,7 +191,7 @@ pub fn of_run(args: &RunArgs) -> Result<Question> {
 pub(super) fn changes_of(args: &RunArgs) -> Changes {
     let RunArgs { rounds, invocations, seed, no_ceilings, .. } = *args;
     let axes = axes_of(&args.axes);
-    Changes { axes, rounds, invocations, seed, no_ceilings, loads: Vec::new() }
+    Changes { axes, rounds, invocations, seed, no_ceilings, ..Changes::default() }
 }
 
 fn axes_of(args: &AxisArgs) -> group::Axes {
@@ -215,7 +215,7 @@ pub fn of_gate(args: &GateArgs, directory: Option<&Path>, seed: u64) -> Result<Q
             .or(Some(GATE_INVOCATIONS.min(args.rounds.unwrap_or(u32::MAX)))),
         seed: Some(seed),
         no_ceilings: true,
-        loads: Vec::new(),
+        ..Changes::default()
     };
     check_place(&recipe, directory.is_some())?;
     let target = in_directory(&recipe, directory)?;
@@ -237,18 +237,19 @@ fn least_of(text: &str) -> Result<u64> {
     }
 }
 
-fn target_of(args: &RunArgs, recipe: &Recipe, axes: &mut group::Axes) -> Result<Target> {
+fn target_of(args: &RunArgs, recipe: &Recipe, changes: &mut Changes) -> Result<Target> {
     let has_place = args.file.is_some() || args.directory.is_some() || args.device.is_some();
     check_place(recipe, has_place)?;
     if let Some(file) = &args.file {
         let size = units::bytes(fixture::size_of(file)?);
-        axes.insert("size".to_string(), Values::from_texts(vec![size]));
+        changes.axes.insert("size".to_string(), Values::from_texts(vec![size]));
+        changes.is_own_file = true;
         return Ok(Target::File(file.clone()));
     }
     if let Some(device) = &args.device {
         let disk = device::claim(device, args.destroy.as_deref())?;
         let one = |text: &str| Values::from_texts(vec![text.to_string()]);
-        axes.entry("allocation".to_string()).or_insert_with(|| one("overwrite"));
+        changes.axes.entry("allocation".to_string()).or_insert_with(|| one("overwrite"));
         return Ok(Target::Device(disk));
     }
     in_directory(recipe, args.directory.as_deref())
@@ -291,9 +292,9 @@ fn plan_of(
     match target {
         // A user's own file is never written, and a file to read has only one size.
         Target::File(_) => refuse(&mut plan, |case| {
-            case.write().map(|_| {
-                "your own file is only read, never written: name a directory for \
-                                  the test files"
+            let is_written = case.populated() == Some(Populated::Written);
+            (is_written || case.write().is_some()).then(|| {
+                "your own file is only read, never written: name a directory for the test files"
                     .to_string()
             })
         }),

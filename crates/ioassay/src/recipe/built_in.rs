@@ -1,7 +1,9 @@
-//! The recipes of the program.
+//! The recipes of the program, and those in files.
 
-use anyhow::Result;
+use super::{Recipe, file, parse};
+use anyhow::{Context, Result, bail};
 use model::units;
+use std::path::Path;
 
 /// The built-in recipes.
 pub const BUILT_IN: &[(&str, &str)] = &[
@@ -25,6 +27,20 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("metadata", include_str!("../../recipes/metadata.toml")),
 ];
 
+/// The built-in recipe with this name, or the recipe in the file at this path.
+///
+/// # Errors
+/// If there is none, or it is invalid. The error names the place in the TOML.
+pub fn find(name: &str) -> Result<Recipe> {
+    if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+        return parse(text).with_context(|| format!("built-in recipe '{name}'"));
+    }
+    if !name.ends_with(".toml") && !Path::new(name).exists() {
+        bail!("{} (a path to a TOML file works too)", unknown(name));
+    }
+    parse(&file::read(name)?).with_context(|| format!("the recipe '{name}' is broken"))
+}
+
 /// The text of a built-in recipe.
 ///
 /// # Errors
@@ -35,7 +51,7 @@ pub fn text(name: &str) -> Result<&'static str> {
 }
 
 /// The error for a name that no recipe has.
-pub(super) fn unknown(name: &str) -> units::ParseError {
+fn unknown(name: &str) -> units::ParseError {
     let known: Vec<&str> = BUILT_IN.iter().map(|(known, _)| *known).collect();
     units::unknown_name("recipe", name, &known)
 }

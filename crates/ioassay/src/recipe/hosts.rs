@@ -3,7 +3,7 @@
 use super::{Changes, Recipe};
 use crate::group::{Axes, Values};
 use crate::symbol::doublings;
-use model::case::Case;
+use model::case::{Case, Populated};
 use model::part::Whose;
 
 /// The axis.
@@ -12,7 +12,7 @@ const HOSTS: &str = "hosts";
 impl Recipe {
     /// The recipe for so many hosts: symbols of the axis stand for numbers.
     pub fn on_hosts(mut self, hosts: u32) -> Recipe {
-        for group in self.cases.iter_mut().chain([&mut self.axes]) {
+        for group in self.cases.iter_mut().chain(&mut self.aside).chain([&mut self.axes]) {
             resolve(group, hosts);
         }
         self
@@ -50,6 +50,11 @@ pub fn refusal(case: &Case, hosts: u32, apart: &[String]) -> Option<String> {
     let taking_part = if case.hosts() == 0 { hosts } else { case.hosts() };
     if taking_part > hosts {
         return Some(format!("it needs {taking_part} hosts, and there are {hosts}"));
+    }
+    if hosts > 1 && case.read().is_some() && case.populated() == Some(Populated::Written) {
+        return Some(
+            "a host reads what another one wrote: use populated readahead or random".to_owned(),
+        );
     }
     let io = case.io().filter(|io| io.files == Whose::Shared)?;
     if !apart.is_empty() {

@@ -21,6 +21,7 @@ mod tools;
 mod plans;
 mod actors;
 mod axes;
+mod caching;
 mod campaigns;
 mod pruning;
 mod runs;

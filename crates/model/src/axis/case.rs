@@ -2,10 +2,9 @@
 
 use super::{AXES, Axis};
 use crate::axes::{Axes, Given};
-use crate::case::{Case, Kind};
+use crate::case::{Case, Kind, Populated};
 use crate::units::{self, ParseError};
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
 
 impl Case {
     /// The case's axes by name. [`Case::from_axes`] reads them back.
@@ -41,16 +40,27 @@ impl Case {
     }
 }
 
-/// The ids of a set of cases, with the time where some differ only in that.
+/// The ids of a set of cases, with the time where some differ only in that, and with how others
+/// cached their files where some differ only in that.
 pub fn ids<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> Vec<String> {
-    let mut of_id: HashMap<String, HashSet<Duration>> = HashMap::new();
+    let (mut times, mut cached) = (HashMap::new(), HashMap::new());
     for case in cases.clone() {
-        of_id.entry(case.id()).or_default().insert(case.time());
+        times.entry(case.id()).or_insert_with(HashSet::new).insert(case.time());
+        cached.entry(case.id()).or_insert_with(HashSet::new).insert(case.populated());
     }
     let id = |case: &Case| {
         let id = case.id();
-        let is_alone = of_id.get(&id).is_none_or(|times| times.len() == 1);
-        if is_alone { id } else { format!("{id} for {}", units::time(case.time())) }
+        let by_others = match case.populated() {
+            Some(Populated::Others) if cached.get(&id).is_some_and(|ways| ways.len() > 1) => {
+                " populated:others"
+            }
+            _ => "",
+        };
+        let time = match times.get(&id) {
+            Some(times) if times.len() > 1 => format!(" for {}", units::time(case.time())),
+            _ => String::new(),
+        };
+        format!("{id}{by_others}{time}")
     };
     cases.map(id).collect()
 }

@@ -63,6 +63,10 @@ pub(super) const LOOPS: &[(&str, &str)] = &[
     ("read-pages", "page reads"),
 ];
 
+/// The labels of how a warm file came into the page cache.
+pub(super) const POPULATED: &[(&str, &str)] =
+    &[("random", "cached by random reads"), ("written", "cached by writing")];
+
 /// The labels of the initial states of a written file.
 pub(super) const BEGINNINGS: &[(&str, &str)] = &[
     ("none", "new file"),

@@ -1,9 +1,9 @@
 //! The table of axes.
 
-use super::say::{LOOPS, Say};
+use super::say::{LOOPS, POPULATED, Say};
 use super::{Across, Axis, Domain, Usual, Word, count, hosts, load, metadata, put, small, writing};
-use crate::case::{Advice, Cache, Engine, Isa, Kernel, Kind, OWN_PEER, Op, Pages, Submission};
-use crate::case::{Touch, WriteEngine};
+use crate::case::{Advice, Cache, Engine, Isa, Kernel, Kind, OWN_PEER, Op, Pages, Populated};
+use crate::case::{Submission, Touch, WriteEngine};
 use crate::pattern::Pattern;
 use crate::peer_name::PeerName;
 use crate::units;
@@ -134,6 +134,25 @@ pub const AXES: &[Axis] = &[
         say: Say::of("{}").quiet("as-is"),
         get: |case| Some(case.cache()?.to_string()),
         set: |case, text| put(case.cache_mut(), text.parse()),
+        ..Axis::PLAIN
+    },
+    Axis {
+        name: "populated",
+        flag: "populated",
+        meaning: "How a warm file came into the page cache; 'others' leaves what is cached there",
+        domain: Domain::Names(&[(Kind::Read, Populated::NAMES), (Kind::Write, Populated::NAMES)]),
+        usual: Usual::files("readahead"),
+        before: Some("others"),
+        baseline: Some(Usual::files("readahead")),
+        across: Across::Insisted,
+        word: Word::Own(|case| match case.populated()? {
+            // So cases have the ids that they had before there was a choice (see `ids`).
+            Populated::ReadAhead | Populated::Others => None,
+            populated => Some(format!("populated:{populated}")),
+        }),
+        say: Say::of("cached by {}").text("cached by {}").called(POPULATED).quiet("readahead"),
+        get: |case| Some(case.populated()?.to_string()),
+        set: |case, text| put(case.io_mut().map(|io| &mut io.populated), text.parse()),
         ..Axis::PLAIN
     },
     Axis {

@@ -1,6 +1,6 @@
 //! What the OS counted around a trial.
 
-use super::{Metric, PLAIN, Trial, Unit};
+use super::{Case, Metric, PLAIN, Trial, Unit};
 use assess::trials::Figures;
 
 const fn counter(
@@ -36,6 +36,17 @@ pub(crate) const COUNTERS: &[Metric] = &[
     counter("cached_pages_after", Unit::Pages, "the same after the trial", |it| {
         Some(it.evidence.residency_after?.cached)
     }),
+    Metric {
+        title: "folio",
+        legend: "mean size of the OS's units of memory in which the file is cached",
+        case: Case::Plain(|it| it.folio_bytes.map(|bytes| bytes as f64)),
+        ..counter(
+            "folio_bytes",
+            Unit::Bytes,
+            "mean size of the OS's units of memory (folios) in which a warm file was cached",
+            |it| it.evidence.folio_bytes,
+        )
+    },
     counter("task_read_bytes", Unit::Bytes, "read from devices on behalf of the worker", |it| {
         it.evidence.task_read_bytes
     }),

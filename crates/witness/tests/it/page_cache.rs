@@ -4,7 +4,7 @@ use rustix::mm::{MapFlags, ProtFlags};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use witness::Error;
-use witness::page_cache::{evict, residency, residency_of_range, warm};
+use witness::page_cache::{evict, residency, residency_of_range, warm, warm_at_random};
 
 const PAGE: u64 = 4096;
 
@@ -21,6 +21,35 @@ fn probe(test: &str, directory: &std::path::Path) -> Option<Probe> {
 #[track_caller]
 fn check(residency: Residency, cached: u64, pages: u64) {
     assert_eq!((residency.cached, residency.pages), (cached, pages), "{residency:?}");
+}
+
+#[test]
+fn pages_that_are_read_one_by_one_are_folios_of_their_own() {
+    let test = "pages_that_are_read_one_by_one_are_folios_of_their_own";
+    if fixture::is_root(test) {
+        fixture::tried(|| check_folios(test));
+    }
+}
+
+fn check_folios(test: &str) {
+    let directory = fixture::directory();
+    let Some(probe) = probe(test, directory.path()) else { return };
+    // The last page is partial.
+    let file = fixture::file(&directory.path().join("file"), 1024 * PAGE - 1);
+    let after = |warm: fn(&File, Probe) -> Result<Residency, Error>| {
+        evict(&file, probe).unwrap();
+        check(warm(&file, probe).unwrap(), 1024, 1024);
+        witness::folio_bytes(&file)
+    };
+    let Some(singles) = after(warm_at_random) else {
+        return fixture::skip(test, "this kernel does not show its folios");
+    };
+    assert_eq!(singles, PAGE);
+    let read_ahead = after(warm).expect("they were seen before");
+    // File systems without large folios hold pages one by one in any case.
+    assert!((PAGE..=1024 * PAGE).contains(&read_ahead), "{read_ahead}");
+    // The advice against readahead does not stay.
+    assert_eq!(after(warm), Some(read_ahead));
 }
 
 #[test]

@@ -5,22 +5,25 @@ use crate::commands::question::{Question, Setting};
 use crate::files;
 use crate::load::GAP;
 use crate::turns::PAUSE;
-use model::case::{Cache, Case, Sync, Work};
+use model::case::{Cache, Case, Op, Populated, Sync, Work};
 use model::host::{Device, Storage};
 use model::metadata::Call;
 use model::pattern::Pattern;
 use model::plan::Plan;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
+use witness::page_cache;
 
 /// The time of a run, or of the two of a gate, whose rounds alternate. `None` for a sustained run.
 pub(super) fn expected(sides: &[(&Question, &Setting)]) -> Option<Duration> {
     let time = |(question, setting): &(&Question, &Setting)| {
         let Setting { plan, storage, .. } = setting;
-        let rounds = first_round(plan, storage.as_ref())?.saturating_mul(plan.rounds);
+        let rounds = round(plan, storage.as_ref())?.saturating_mul(plan.rounds);
         let bytes = files::written_before_trials(plan, &question.target, setting.source.is_some());
         let written = bytes as f64 / device(spins(storage.as_ref())).bytes;
         let written = Duration::try_from_secs_f64(written).unwrap_or(Duration::MAX);
-        let started = STARTING.saturating_mul(plan.invocations);
+        let once = caching(plan, spins(storage.as_ref())).once;
+        let started = STARTING.saturating_add(once).saturating_mul(plan.invocations);
         Some(rounds.saturating_add(started).saturating_add(written))
     };
     let times: Option<Vec<Duration>> = sides.iter().map(time).collect();
@@ -32,10 +35,63 @@ pub(super) fn expected(sides: &[(&Question, &Setting)]) -> Option<Duration> {
 
 /// The time of the first round, whose files and workers are made before it.
 pub(super) fn first_round(plan: &Plan, storage: Option<&Storage>) -> Option<Duration> {
+    Some(round(plan, storage)?.saturating_add(caching(plan, spins(storage)).once))
+}
+
+/// The time of a round.
+fn round(plan: &Plan, storage: Option<&Storage>) -> Option<Duration> {
     let is_slow = spins(storage);
     let trials = plan.cases.iter().map(|planned| trial(&planned.case, is_slow));
-    plan.sustain.is_none().then(|| trials.fold(Duration::ZERO, Duration::saturating_add))
+    let anew = caching(plan, is_slow).each_round;
+    plan.sustain.is_none().then(|| trials.fold(anew, Duration::saturating_add))
 }
+
+/// How long it takes to cache warm files before trials.
+#[derive(Debug, Default, PartialEq)]
+struct Caching {
+    /// In each round: of files that other cases evict, or cache in another way.
+    each_round: Duration,
+    /// In each invocation: of the others.
+    once: Duration,
+}
+
+fn caching(plan: &Plan, is_slow: bool) -> Caching {
+    let mut states: BTreeMap<u64, HashSet<(Cache, Option<Populated>)>> = BTreeMap::new();
+    for planned in plan.cases.iter().filter(|planned| planned.case.uses_storage()) {
+        let case = &planned.case;
+        let is_written = case.write().is_some_and(|work| work.op != Op::Copy);
+        if let Some(io) = case.io().filter(|_| !is_written) {
+            states.entry(io.size).or_default().insert((io.cache, case.populated()));
+        }
+    }
+    let mut caching = Caching::default();
+    for (size, states) in states {
+        let ways = states.iter().filter_map(|(_, populated)| *populated);
+        let time = ways
+            .map(|populated| populating(size, populated, is_slow))
+            .fold(Duration::ZERO, Duration::saturating_add);
+        let of = if states.len() > 1 { &mut caching.each_round } else { &mut caching.once };
+        *of = of.saturating_add(time);
+    }
+    caching
+}
+
+/// The time to evict a file of `size` bytes and to cache it in this way.
+fn populating(size: u64, populated: Populated, is_slow: bool) -> Duration {
+    let Speed { bytes, op_s } = device(is_slow);
+    let seconds = match populated {
+        Populated::Others => 0.0,
+        Populated::ReadAhead | Populated::Written => size as f64 / bytes,
+        // Several pages are read at once.
+        Populated::Random => (size / PAGE) as f64 * op_s / READERS,
+    };
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
+/// Bytes of a page, on most machines.
+const PAGE: u64 = 4096;
+/// The reads in flight that make random ones this much faster.
+const READERS: f64 = page_cache::READERS as f64;
 
 pub(super) fn spins(storage: Option<&Storage>) -> bool {
     // A hypervisor reports its disks as rotational regardless of their type.
@@ -88,8 +144,14 @@ pub(super) fn trial(case: &Case, is_slow: bool) -> Duration {
     let mixes = case.write().is_some_and(|work| work.read_share > 0) && !case.is_null();
     let anew = if mixes { case.file_size().unwrap_or(0) } else { 0 };
     let anew = Duration::try_from_secs_f64(anew as f64 / device(is_slow).bytes);
+    // A file that was written is read back from below the page cache.
+    let is_overwritten = case.write().is_some_and(|work| work.op != Op::Copy);
+    let cached = case.populated().filter(|_| is_overwritten);
+    let cached =
+        cached.zip(case.file_size()).map(|(populated, size)| populating(size, populated, is_slow));
     let gap = if case.is_open() && !case.is_null() { GAP } else { Duration::ZERO };
-    timed.saturating_add(beside).saturating_add(anew.unwrap_or(Duration::MAX)).saturating_add(gap)
+    let parts = [beside, anew.unwrap_or(Duration::MAX), cached.unwrap_or_default(), gap];
+    parts.into_iter().fold(timed, Duration::saturating_add)
 }
 
 /// The timed part of a trial on files.
@@ -120,6 +182,7 @@ mod tests {
     use super::*;
     use model::case::{Io, ReadWork};
     use model::metadata::MetadataWork;
+    use model::plan::{Planned, Role};
     use model::zoo;
 
     fn reading(size: u64) -> Case {
@@ -135,6 +198,30 @@ mod tests {
         };
         assert_eq!(of(Call::Create, 10), of(Call::Create, 10_000));
         assert!(of(Call::Stat, 10_000) > of(Call::Stat, 10) + Duration::from_secs(3));
+    }
+
+    #[test]
+    fn a_warm_file_is_cached_once_unless_another_case_disturbs_it() {
+        let caching_of = |states: &[(Cache, Populated)]| {
+            let mut plan = Plan::new("test", 10, 0.025, 1);
+            plan.cases = states
+                .iter()
+                .map(|(cache, populated)| {
+                    let mut case = reading(800_000_000);
+                    let io = case.io_mut().expect("it reads");
+                    (io.cache, io.populated) = (*cache, *populated);
+                    Planned { case, role: Role::Asked }
+                })
+                .collect();
+            let Caching { each_round, once } = caching(&plan, false);
+            (each_round.as_millis(), once.as_millis())
+        };
+        let (ahead, random) = (Populated::ReadAhead, Populated::Random);
+        assert_eq!(caching_of(&[(Cache::Warm, ahead)]), (0, 1000));
+        assert_eq!(caching_of(&[(Cache::Warm, ahead), (Cache::Direct, ahead)]), (1000, 0));
+        assert_eq!(caching_of(&[(Cache::Warm, ahead), (Cache::Warm, random)]), (2220, 0));
+        assert_eq!(caching_of(&[(Cache::Warm, Populated::Others)]), (0, 0));
+        assert_eq!(caching_of(&[(Cache::Cold, ahead)]), (0, 0));
     }
 
     #[test]

@@ -1,0 +1,98 @@
+//! The axis `populated`: how warm files came into the page cache, where the command line leaves it
+//! open.
+
+use super::Changes;
+use model::case::{Cache, Populated};
+use model::environment::Environment;
+use model::sweep::Sweep;
+
+/// The axis.
+const POPULATED: &str = "populated";
+
+/// Sets the axis where files cannot be cached anew, or must not be: a user's own file is evicted
+/// only if the run asks for that, by this axis or by a cache state.
+pub(super) fn settle(sweeps: &mut [Sweep], changes: &Changes, environment: &Environment) {
+    if changes.axes.contains_key(POPULATED) {
+        return;
+    }
+    let kept = environment.storage.and_then(|storage| storage.kept());
+    let only = match changes.is_own_file {
+        true if kept.is_some() || !sweeps.iter().any(evicts) => Populated::Others,
+        true => return,
+        false => match kept {
+            Some(kept) => kept,
+            None => return,
+        },
+    };
+    let values = sweeps.iter_mut().flatten().filter(|(axis, _)| axis == POPULATED);
+    values.for_each(|(_, values)| *values = vec![only.to_string()]);
+}
+
+/// Whether a case of the sweep evicts the file.
+fn evicts(sweep: &Sweep) -> bool {
+    let evicting = [Cache::Cold, Cache::Direct, Cache::DontCache].map(Cache::name);
+    let states = sweep.iter().filter(|(axis, _)| axis == "cache").flat_map(|(_, values)| values);
+    states.into_iter().any(|state| evicting.contains(&state.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse;
+    use super::*;
+    use crate::group::Values;
+    use model::host::{Medium, Storage};
+    use model::zoo;
+    use std::collections::BTreeSet;
+
+    /// How the files of warm cases are cached.
+    fn check(states: &str, given: Option<&str>, is_own_file: bool, storage: &Storage) -> String {
+        let text = format!(
+            "name = 'x'\nquestion = '?'\n[[cases]]\ncache = {states}\n\
+             populated = ['readahead', 'random']"
+        );
+        let recipe = parse(&text).expect("it is whole");
+        let value = |text: &str| Values::from_texts(vec![text.to_string()]);
+        let axes = given.map(|given| (POPULATED.to_string(), value(given))).into_iter().collect();
+        let changes = Changes { axes, is_own_file, ..Changes::default() };
+        let host = zoo::host();
+        let environment = Environment { host: &host, storage: Some(storage), peers: &[] };
+        let cases = recipe.cases(&changes, &environment).expect("it is whole");
+        let ways: BTreeSet<&str> =
+            cases.iter().filter_map(|case| Some(case.populated()?.name())).collect();
+        ways.into_iter().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_users_file_is_cached_anew_only_if_the_run_asks_for_that() {
+        let disk = zoo::storage();
+        assert_eq!(check("['warm']", None, false, &disk), "random readahead");
+        assert_eq!(check("['warm', 'as-is']", None, true, &disk), "others");
+        assert_eq!(check("['warm']", Some("random"), true, &disk), "random");
+        for evicting in ["['warm', 'cold']", "['direct', 'warm']", "['warm', 'dontcache']"] {
+            assert_eq!(check(evicting, None, true, &disk), "random readahead");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_evicted_is_cached_in_the_only_way() {
+        let memory = Storage { medium: Medium::Ram, evictable: false, ..zoo::storage() };
+        assert_eq!(check("['warm']", None, false, &memory), "written");
+        assert_eq!(check("['warm']", None, true, &memory), "others");
+        let odd = Storage { evictable: false, ..zoo::storage() };
+        assert_eq!(check("['warm']", None, false, &odd), "others");
+        // What is asked for in spite of that is a skip.
+        let host = zoo::host();
+        for (storage, expected) in [(&memory, "use populated 'written'"), (&odd, "'others'")] {
+            let environment = Environment { host: &host, storage: Some(storage), peers: &[] };
+            let plain = zoo::plain().io;
+            let reason = |populated| {
+                let io = model::case::Io { cache: Cache::Warm, populated, ..plain };
+                let work = model::case::ReadWork { io, ..zoo::plain() };
+                environment.refusal(&model::case::Case::own(model::case::Work::Read(work)))
+            };
+            let said = reason(Populated::ReadAhead).expect("nothing is evicted there");
+            assert!(said.contains(expected), "{said}");
+            assert_eq!(reason(Populated::Others), None);
+        }
+    }
+}
