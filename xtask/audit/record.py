@@ -43,7 +43,7 @@ class Case:
             self.axes.setdefault("step", STEP if steps else None)
         elif "call" not in self.axes:
             # Older records do not say how a warm file was cached.
-            cached = self.axes.get("populated", "others")
+            cached = self.axes.get("populated", "unknown")
             self.axes["populated"] = cached if self.axes["cache"] == "warm" else None
 
     def __getattr__(self, name):

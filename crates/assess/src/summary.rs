@@ -270,10 +270,8 @@ impl Summary {
                 (ops > 0).then(|| cpu_ns as f64 / ops as f64)
             }),
             bytes_per_trial: bytes_per_trial(measured),
-            device_bytes: median_of(&|trial| Some(trial.evidence.task_read_bytes? as f64))
-                .map(|bytes| bytes.round() as u64),
-            folio_bytes: median_of(&|trial| Some(trial.evidence.folio_bytes? as f64))
-                .map(|bytes| bytes.round() as u64),
+            device_bytes: median_seen(measured, |seen| seen.task_read_bytes),
+            folio_bytes: median_seen(measured, |seen| seen.folio_bytes),
             ceiling: None,
             is_ceiling: false,
             of_memory: None,
@@ -314,6 +312,12 @@ impl Loaded {
             ceiling: None,
         })
     }
+}
+
+/// A counter of the OS: median of the rounds.
+fn median_seen(measured: &Measured, counter: fn(&Evidence) -> Option<u64>) -> Option<u64> {
+    let seen = measured.values(|trial| Some(counter(&trial.evidence)? as f64));
+    median(&seen).map(|value| value.round() as u64)
 }
 
 /// The bytes that the median trial moved; `None` for calls on names.

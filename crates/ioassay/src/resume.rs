@@ -166,7 +166,7 @@ fn plans_apart(then: &Plan, now: &Plan) -> Vec<Apart> {
     let text = |case: &Case| {
         // Ids do not tell this, and records of older programs differ in it.
         let cached = match case.populated() {
-            Some(Populated::Others) => " cached by others",
+            Some(Populated::Unknown) => " cached in an unknown way",
             _ => "",
         };
         format!("{}{cached} for {}", case.id(), units::time(case.time()))

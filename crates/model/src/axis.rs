@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn warm_cases_keep_their_ids_and_older_ones_were_cached_by_others() {
+    fn warm_cases_keep_their_ids_and_older_ones_do_not_say_how_they_were_cached() {
         let work = crate::reading::ReadWork {
             io: Io { cache: Cache::Warm, ..zoo::plain().io },
             ..zoo::plain()
@@ -420,11 +420,11 @@ mod tests {
         let mut axes = case.axes();
         axes.retain(|(axis, _)| *axis != "populated");
         let old = Case::from_axes(&axes).expect("records of older programs are read");
-        assert_eq!(old.populated(), Some(Populated::Others));
+        assert_eq!(old.populated(), Some(Populated::Unknown));
         assert_eq!(case.populated(), Some(Populated::ReadAhead));
         assert_eq!(old.id(), case.id());
         let both = ids([&old, &case].into_iter());
-        assert_eq!(both, [format!("{} populated:others", case.id()), case.id()]);
+        assert_eq!(both, [format!("{} populated:unknown", case.id()), case.id()]);
         let mut random = case.clone();
         random.io_mut().expect("it reads a file").populated = Populated::Random;
         assert!(random.id().contains(" populated:random "), "{}", random.id());

@@ -30,7 +30,19 @@ named! {
         Written "written",
         /// By others: pages that were cached stay, and missing ones are read in order.
         Others "others",
+        /// Unknown: in records made before this was told. Nothing can ask for it.
+        Unknown "unknown",
     }
+}
+
+impl Populated {
+    /// The names of those that a case can ask for.
+    pub const ASKED: &'static [&'static str] = &[
+        Populated::ReadAhead.name(),
+        Populated::Random.name(),
+        Populated::Written.name(),
+        Populated::Others.name(),
+    ];
 }
 
 /// Why an engine cannot leave the page cache empty.

@@ -29,6 +29,9 @@ pub(crate) fn of_storage(io: &Io, storage: &Storage) -> Option<String> {
             "a test file on {} could not be evicted from the page cache",
             storage.file_system
         )),
+        Cache::Warm if io.populated == Populated::Unknown => {
+            Some("only older records have populated 'unknown': use 'others'".to_string())
+        }
         Cache::Warm => {
             let kept =
                 storage.kept().filter(|kept| ![*kept, Populated::Others].contains(&io.populated));

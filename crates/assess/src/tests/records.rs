@@ -236,7 +236,7 @@ fn cases_of_one_record_alone_are_left_out() {
 fn a_file_that_was_cached_in_another_way_is_compared_only_if_one_insists() {
     let by = |populated| move |other: &mut Record| file(other, 0).io.populated = populated;
     check(by(Populated::ReadAhead), &[]);
-    for way in [Populated::Others, Populated::Random, Populated::Written] {
+    for way in [Populated::Unknown, Populated::Others, Populated::Written] {
         let versus = check(by(way), &[("populated", "readahead", way.name(), 1)]);
         assert_eq!(versus.pairs.len(), 2);
     }

@@ -94,8 +94,8 @@ fn check_own_file() {
     let file = own_file(&sandbox);
     let path = sandbox.path("own");
     let named = ["--file", argument(&path)];
-    let written = [&["run", "read-methods", "--cache=warm", "--populated=written"][..], &named];
-    sandbox.refuses(&written.concat(), &["your own file is only read, never written"]);
+    let written = [&RUN[..], &named, &["--cache=warm", "--populated=written"]].concat();
+    sandbox.refuses(&written, &["your own file is only read, never written"]);
     let Some(expected) = read_ahead(&sandbox, &file, test) else { return };
     let probe = sandbox.storage().residency_probe.unwrap();
     page_cache::evict(&file, probe).unwrap();

@@ -40,8 +40,8 @@ impl Case {
     }
 }
 
-/// The ids of a set of cases, with the time where some differ only in that, and with how others
-/// cached their files where some differ only in that.
+/// The ids of a set of cases, with the time where some differ only in that. In those of several
+/// records, it is told where one does not know how the file was cached, if some differ only in that.
 pub fn ids<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> Vec<String> {
     let (mut times, mut cached) = (HashMap::new(), HashMap::new());
     for case in cases.clone() {
@@ -50,9 +50,9 @@ pub fn ids<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> Vec<String> {
     }
     let id = |case: &Case| {
         let id = case.id();
-        let by_others = match case.populated() {
-            Some(Populated::Others) if cached.get(&id).is_some_and(|ways| ways.len() > 1) => {
-                " populated:others"
+        let unknown = match case.populated() {
+            Some(Populated::Unknown) if cached.get(&id).is_some_and(|ways| ways.len() > 1) => {
+                " populated:unknown"
             }
             _ => "",
         };
@@ -60,7 +60,7 @@ pub fn ids<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> Vec<String> {
             Some(times) if times.len() > 1 => format!(" for {}", units::time(case.time())),
             _ => String::new(),
         };
-        format!("{id}{by_others}{time}")
+        format!("{id}{unknown}{time}")
     };
     cases.map(id).collect()
 }

@@ -79,7 +79,10 @@ fn property(axis: &Axis, kind: Kind) -> Value {
     }
     if let Domain::Names(_) = axis.domain {
         let none = axis.is_optional(kind).then_some(Value::Null);
-        let names = axis.names(kind).iter().map(|name| Value::from(*name));
+        let names = axis.names(kind);
+        // Older records may have a value that nothing can ask for any more.
+        let before = axis.before.filter(|before| !names.contains(before));
+        let names = names.iter().copied().chain(before).map(Value::from);
         property["enum"] = names.chain(none).collect();
     }
     property

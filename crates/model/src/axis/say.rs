@@ -11,13 +11,13 @@ pub(super) struct Say {
     short: &'static str,
     /// Values with special names.
     called: &'static [(&'static str, &'static str)],
-    /// The value that labels omit.
-    quiet: Option<&'static str>,
+    /// The values that labels omit.
+    quiet: [Option<&'static str>; 2],
 }
 
 impl Say {
     pub(super) const fn of(phrase: &'static str) -> Say {
-        Say { phrase, text: "{}", short: "{}", called: &[], quiet: None }
+        Say { phrase, text: "{}", short: "{}", called: &[], quiet: [None; 2] }
     }
     pub(super) const fn text(self, text: &'static str) -> Say {
         Say { text, short: text, ..self }
@@ -29,7 +29,10 @@ impl Say {
         Say { called, ..self }
     }
     pub(super) const fn quiet(self, value: &'static str) -> Say {
-        Say { quiet: Some(value), ..self }
+        Say { quiet: [Some(value), None], ..self }
+    }
+    pub(super) const fn and_quiet(self, value: &'static str) -> Say {
+        Say { quiet: [self.quiet[0], Some(value)], ..self }
     }
     pub(super) fn phrase(&self, value: &str) -> String {
         singular(self.phrase, value).replace("{}", value)
@@ -41,7 +44,7 @@ impl Say {
         self.own(self.short, value)
     }
     pub(super) fn is_quiet(&self, value: &str) -> bool {
-        self.quiet == Some(value)
+        self.quiet.contains(&Some(value))
     }
     fn own(&self, text: &'static str, value: &str) -> String {
         let own = self.called.iter().find(|(known, _)| *known == value);
@@ -64,8 +67,11 @@ pub(super) const LOOPS: &[(&str, &str)] = &[
 ];
 
 /// The labels of how a warm file came into the page cache.
-pub(super) const POPULATED: &[(&str, &str)] =
-    &[("random", "cached by random reads"), ("written", "cached by writing")];
+pub(super) const POPULATED: &[(&str, &str)] = &[
+    ("random", "cached by random reads"),
+    ("written", "cached by writing"),
+    ("unknown", "cached"),
+];
 
 /// The labels of the initial states of a written file.
 pub(super) const BEGINNINGS: &[(&str, &str)] = &[

@@ -140,17 +140,21 @@ pub const AXES: &[Axis] = &[
         name: "populated",
         flag: "populated",
         meaning: "How a warm file came into the page cache; 'others' leaves what is cached there",
-        domain: Domain::Names(&[(Kind::Read, Populated::NAMES), (Kind::Write, Populated::NAMES)]),
+        domain: Domain::Names(&[(Kind::Read, Populated::ASKED), (Kind::Write, Populated::ASKED)]),
         usual: Usual::files("readahead"),
-        before: Some("others"),
+        before: Some("unknown"),
         baseline: Some(Usual::files("readahead")),
         across: Across::Insisted,
         word: Word::Own(|case| match case.populated()? {
             // So cases have the ids that they had before there was a choice (see `ids`).
-            Populated::ReadAhead | Populated::Others => None,
+            Populated::ReadAhead | Populated::Unknown => None,
             populated => Some(format!("populated:{populated}")),
         }),
-        say: Say::of("cached by {}").text("cached by {}").called(POPULATED).quiet("readahead"),
+        say: Say::of("cached by {}")
+            .text("cached by {}")
+            .called(POPULATED)
+            .quiet("readahead")
+            .and_quiet("unknown"),
         get: |case| Some(case.populated()?.to_string()),
         set: |case, text| put(case.io_mut().map(|io| &mut io.populated), text.parse()),
         ..Axis::PLAIN

@@ -80,7 +80,7 @@ fn caching(plan: &Plan, is_slow: bool) -> Caching {
 fn populating(size: u64, populated: Populated, is_slow: bool) -> Duration {
     let Speed { bytes, op_s } = device(is_slow);
     let seconds = match populated {
-        Populated::Others => 0.0,
+        Populated::Others | Populated::Unknown => 0.0,
         Populated::ReadAhead | Populated::Written => size as f64 / bytes,
         // Several pages are read at once.
         Populated::Random => (size / PAGE) as f64 * op_s / READERS,
