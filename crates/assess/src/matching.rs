@@ -1,6 +1,6 @@
 //! Matches the cases of two records.
 
-use crate::summary::Summary;
+use crate::summary::{ServedBy, Summary};
 use model::axis::{Across, Axis};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -64,7 +64,25 @@ pub(crate) fn same(asked_a: &[Summary], asked_b: &[Summary]) -> Vec<Match> {
         let b = of_key.get_mut(&key(summary))?.pop_front()?;
         Some(Match { a, b, apart: apart(summary, &asked_b[b])? })
     });
-    found.collect()
+    let mut found: Vec<Match> = found.collect();
+    // A file in memory is there in one way, whatever the other record's can be cached in.
+    let but_cached = |summary: &Summary| {
+        let mut key = key(summary);
+        key.retain(|(axis, _)| *axis != POPULATED);
+        key
+    };
+    let (taken_a, mut taken_b) = taken(&found);
+    for (a, one) in asked_a.iter().enumerate().filter(|(a, _)| !taken_a.contains(a)) {
+        let is_match = |(b, other): &(usize, &Summary)| {
+            let in_memory = is_in_memory(one) || is_in_memory(other);
+            in_memory && !taken_b.contains(b) && but_cached(one) == but_cached(other)
+        };
+        if let Some((b, _)) = asked_b.iter().enumerate().find(is_match) {
+            taken_b.insert(b);
+            found.push(Match { a, b, apart: Vec::new() });
+        }
+    }
+    found
 }
 
 /// Matches the nearest of the remaining cases.
@@ -104,6 +122,10 @@ fn definitions(summary: &Summary) -> impl Iterator<Item = (&'static str, String)
     summary.beside.iter().map(|actor| ("beside", actor.does.clone()))
 }
 
+fn is_in_memory(summary: &Summary) -> bool {
+    summary.served_by == Some(ServedBy::Ram)
+}
+
 /// The differing axes of two cases; `None` if one of them makes the cases incomparable.
 fn apart(a: &Summary, b: &Summary) -> Option<Vec<(&'static str, String, String)>> {
     if a.case.kind() != b.case.kind() || !definitions(a).eq(definitions(b)) {
@@ -113,6 +135,8 @@ fn apart(a: &Summary, b: &Summary) -> Option<Vec<(&'static str, String, String)>
     for axis in Axis::all_of(a.case.kind()) {
         match (axis.value(&a.case), axis.value(&b.case)) {
             (in_a, in_b) if in_a == in_b => {}
+            // What is kept in memory can be there in one way only.
+            _ if axis.name == POPULATED && [a, b].into_iter().any(is_in_memory) => {}
             (Some(in_a), Some(in_b)) if axis.across != Across::Apart => {
                 apart.push((axis.name, in_a, in_b));
             }

@@ -18,6 +18,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt};
+use std::thread::Builder;
 use std::time::Duration;
 
 /// Attempts to evict a file: writeback of dirty pages is a race (METHODOLOGY.md).
@@ -325,8 +326,8 @@ fn read_pages(file: &File) -> io::Result<()> {
         Ok(())
     };
     std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            (0..READERS).map(|thread| scope.spawn(move || read(thread))).collect();
+        let start = |thread| Builder::new().spawn_scoped(scope, move || read(thread));
+        let threads = (0..READERS).map(start).collect::<io::Result<Vec<_>>>()?;
         let ends =
             threads.into_iter().map(|thread| thread.join().expect("a reader does not panic"));
         ends.collect()
