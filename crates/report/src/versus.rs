@@ -308,7 +308,7 @@ mod tests {
             let (user_ns, system_ns, blocked_share) = (None, None, None);
             let wall_ns = 1e9;
             let processors = 0.5;
-            assessment.cases[0].spent = Some(assess::writing::Spent {
+            assessment.cases[0].spent = Some(assess::summary::Spent {
                 wall_ns,
                 user_ns,
                 system_ns,

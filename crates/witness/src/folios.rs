@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Bytes of a part that is looked at: no folio of a page cache is larger than this on most machines.
+/// Bytes of a part that is looked at: on most machines, no folio of a page cache is larger.
 const PART: u64 = 2 << 20;
 /// The most parts of a file that are looked at, which takes about 10 ms.
 const PARTS_MOST: u64 = 32;

@@ -40,8 +40,8 @@ impl Case {
     }
 }
 
-/// The ids of a set of cases, with the time where some differ only in that. In those of several
-/// records, it is told where one does not know how the file was cached, if some differ only in that.
+/// The ids of a set of cases, with the time where some differ only in that. Where cases of several
+/// records differ only in whether it is known how the file was cached, that is told as well.
 pub fn ids<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> Vec<String> {
     let (mut times, mut cached) = (HashMap::new(), HashMap::new());
     for case in cases.clone() {
