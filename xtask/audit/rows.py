@@ -168,7 +168,21 @@ class Row:
         return dict(placed(self.figures, of))
 
     def rates(self):
-        return self.by_round(lambda one: one.main)
+        return self.at_the_end(self.by_round(lambda one: one.main))
+
+    @cached_property
+    def end_to_mean(self):
+        """With --sustain: the rate at the end over the mean of the trials; None if unknown."""
+        course = self.course if self.sustain is not None else None
+        end = course and (course["sustained"] or (course["change"] or {}).get("after"))
+        rates = self.values(lambda one: one.main)
+        return end / (sum(rates) / len(rates)) if end and rates else None
+
+    def at_the_end(self, rates):
+        """Of rates by round, that at the end, if it is known."""
+        if self.end_to_mean is None or not rates:
+            return rates
+        return {max(rates): sum(rates.values()) / len(rates) * self.end_to_mean}
 
     def units(self):
         """The exchangeable values: the rates of rounds, or of invocations."""
@@ -178,12 +192,12 @@ class Row:
         return self.by_round(lambda one: one.loaded)
 
     def acknowledged_rates(self):
-        return self.by_round(lambda one: one.acknowledged)
+        return self.at_the_end(self.by_round(lambda one: one.acknowledged))
 
     def durable_rates(self):
         if self.durability[0] not in writing.DURABLE:
             return {}
-        return self.by_round(lambda one: one.written_rate)
+        return self.at_the_end(self.by_round(lambda one: one.written_rate))
 
     def total(self, part, all_of):
         """The sum of a part over the sum of a whole, for the trials that report both."""
@@ -218,6 +232,9 @@ class Row:
     def rate_estimate(self, rate, amount, ns, figures=None):
         """A rate over rounds, whose mean is total work over total time."""
         there = [one for one in figures or self.figures if rate(one) is not None]
+        if figures is None and there and self.end_to_mean is not None:
+            pairs = list(self.at_the_end(self.by_round(rate)).items())
+            return estimate(pairs, self.level, pairs[0][1])
         time = sum(ns(one) for one in there)
         mean = sum(amount(one) for one in there) * NS / time if time else None
         return self.estimate(rate, mean, there)
@@ -234,6 +251,10 @@ class Row:
     @cached_property
     def ns_per_op(self):
         there = [one for one in self.figures if one.ns_per_op is not None]
+        if there and self.end_to_mean is not None:
+            inverse = {place: 1 / ns for place, ns in placed(there, lambda one: one.ns_per_op)}
+            pairs = [(place, 1 / rate) for place, rate in self.at_the_end(inverse).items()]
+            return estimate(pairs, self.level, pairs[0][1])
         ops = sum(one.ops for one in there)
         time = sum(one.elapsed_ns for one in there) * self.case.threads
         return self.estimate(lambda one: one.ns_per_op, time / ops if ops else None)

@@ -8,6 +8,7 @@ use crate::ceiling::{Bases, Bounds, CeilingShare, bounds};
 use crate::comparison::{Comparison, comparisons};
 use crate::control::{Control, control};
 use crate::counting::{CountingAnswer, counting_answers};
+use crate::course::end_to_mean;
 use crate::decision::{Contestant, Decided, Lead, lead};
 use crate::depths::{Depths, depths};
 use crate::disturbance::exclude;
@@ -220,6 +221,7 @@ fn measured(record: &Record, is_wanted: impl Fn(Role) -> bool) -> Vec<Row<'_>> {
     rows.extend(ids.filter(|(index, _)| wanted(*index)).map(|(index, id)| {
         let mut measured = Measured::of(record, index, &trials[index]);
         exclude(&mut measured);
+        measured.end_to_mean = end_to_mean(&measured);
         Row { summary: Summary::of(&measured, id), measured }
     }));
     rows

@@ -115,6 +115,23 @@ impl TimeSeries {
     }
 }
 
+impl TimeSeries {
+    /// The rate at the end of trials that follow each other: of the last steady window, or after
+    /// the step. `None` if neither is there.
+    fn end(&self) -> Option<f64> {
+        self.sustained.or(self.change.map(|change| change.after))
+    }
+}
+
+/// The rate at the end of the trials of `--sustain`, divided by their mean; `None` without, and if
+/// it is not known.
+pub(crate) fn end_to_mean(measured: &Measured) -> Option<f64> {
+    measured.sustain?;
+    let end = TimeSeries::of(measured)?.end()?;
+    let rates: Vec<f64> = measured.trials.iter().map(|trial| trial.rate).collect();
+    Some(end / mean(&rates)).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+}
+
 impl Change {
     /// Whether the rate is higher after the step.
     pub fn is_rise(&self) -> bool {

@@ -5,6 +5,7 @@ use crate::caches::Caches;
 use crate::counted::Counted;
 use crate::failure::Failure;
 use crate::invocations::{Round, exchangeable};
+use crate::middle::mean;
 use crate::stats::{Estimate, Looks};
 use model::case::{Advice, Case, Engine, ReadWork, WriteEngine, WriteWork};
 use model::host::{Fixture, Host, Storage};
@@ -73,6 +74,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) looks: Looks,
     /// The time limit of `--sustain`, if used.
     pub(crate) sustain: Option<Duration>,
+    /// With it: the rate at the end, divided by the mean of the trials, if it is known.
+    pub(crate) end_to_mean: Option<f64>,
     /// The file that was read, if known.
     pub(crate) fixture: Option<&'a Fixture>,
     /// This host's part of a file that several share.
@@ -154,6 +157,7 @@ impl<'a> Measured<'a> {
             source: header.source_storage.as_ref().or(header.storage.as_ref()),
             looks: Looks::of(record),
             sustain: header.plan.sustain,
+            end_to_mean: None,
             fixture: fixture_of(&planned.case, record),
             part: header.plan.part(&planned.case),
             actors: &header.plan.actors,
@@ -205,7 +209,18 @@ impl<'a> Measured<'a> {
 
     /// The rate of each round.
     pub(crate) fn rates(&self) -> Rounds {
-        self.trials.iter().map(|trial| trial.at(trial.rate)).collect()
+        self.at_the_end(self.trials.iter().map(|trial| trial.at(trial.rate)).collect())
+    }
+
+    /// The same for rates of trials of `--sustain`, which are pieces of one: the rate at the end, if
+    /// it is known. What was before, such as the burst of a cache that filled up, is in the time
+    /// series.
+    pub(crate) fn at_the_end(&self, rates: Rounds) -> Rounds {
+        let (Some(end_to_mean), Some(last)) = (self.end_to_mean, rates.last()) else {
+            return rates;
+        };
+        let values: Vec<f64> = rates.iter().map(|round| round.value).collect();
+        vec![last.with(mean(&values) * end_to_mean)]
     }
 
     /// A thread's nanoseconds per operation in each round: elapsed · threads / operations. With
@@ -217,7 +232,12 @@ impl<'a> Measured<'a> {
             let ns = threads * elapsed_ns as f64 / ops as f64;
             (ops > 0 && elapsed_ns > 0).then_some(trial.at(ns))
         };
-        self.trials.iter().filter_map(ns).collect()
+        let rounds: Rounds = self.trials.iter().filter_map(ns).collect();
+        // A time is the inverse of a rate.
+        let inverse = |rounds: Rounds| -> Rounds {
+            rounds.iter().map(|round| round.with(1.0 / round.value)).collect()
+        };
+        if self.end_to_mean.is_some() { inverse(self.at_the_end(inverse(rounds))) } else { rounds }
     }
 
     /// Bytes per second of each round, without loading; only rounds that loaded anything.

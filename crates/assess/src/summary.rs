@@ -6,7 +6,7 @@ use crate::disturbance::Excluded;
 use crate::failure::Failure;
 use crate::finding::{Finding, Severity, Verdict};
 use crate::form::{As, ByReason};
-use crate::measured::{Measured, with_mean_of};
+use crate::measured::{Measured, Rounds, with_mean_of};
 use crate::mixed::Mixed;
 use crate::names::NameFigures;
 use crate::open_loop::OpenLoop;
@@ -214,7 +214,6 @@ impl Summary {
     pub(crate) fn of(measured: &Measured, id: String) -> Summary {
         let of_done = (measured.n() > 0).then(|| served(measured));
         let (served_by, hits) = of_done.map_or((None, None), |(by, hits)| (Some(by), hits));
-        let estimate = |value: &dyn Fn(&Counted) -> Option<f64>| measured.estimate(value);
         let median_of = |value: &dyn Fn(&Counted) -> Option<f64>| median(&measured.values(value));
         let failures = measured.failures();
         Summary {
@@ -230,13 +229,13 @@ impl Summary {
             hit_share_most: hits.map(|hits| hits.most),
             cacheable_share: measured.cacheable_share(),
             throughput: with_mean_of(
-                estimate(&|trial| (!counts_calls(measured.case)).then_some(trial.rate)),
+                measured.estimate_of(&measured.rates()).filter(|_| !counts_calls(measured.case)),
                 measured.trials.iter().map(Counted::done),
             ),
             loaded: served_by.and_then(|by| Loaded::of(measured, by)),
             bus: None,
             iops: with_mean_of(
-                estimate(&|trial| a_second(trial.operations, trial.timed_ns)),
+                measured.estimate_of(&iops(measured)),
                 (measured.trials.iter())
                     .map(|trial| (trial.operations as f64, trial.timed_ns as f64 / NS_PER_SECOND)),
             ),
@@ -325,6 +324,12 @@ fn bytes_per_trial(measured: &Measured) -> Option<u64> {
     let moves = measured.case.metadata().is_none();
     let bytes = measured.values(|trial| moves.then(|| trial.sample.bytes() as f64));
     median(&bytes).map(|bytes| bytes.round() as u64)
+}
+
+/// Operations per second of each round.
+fn iops(measured: &Measured) -> Rounds {
+    let rate = |trial: &Counted| Some(trial.at(a_second(trial.operations, trial.timed_ns)?));
+    measured.at_the_end(measured.trials.iter().filter_map(rate).collect())
 }
 
 /// The time of a thread per operation; none if a schedule says when each begins.

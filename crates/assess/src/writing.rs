@@ -293,13 +293,15 @@ pub(crate) fn is_durable(measured: &Measured) -> bool {
 /// The acknowledged rate of each round that has one.
 pub(crate) fn acknowledged_rates(measured: &Measured) -> Rounds {
     let rate = |trial: &Counted| Some(trial.at(acknowledged_of(measured, trial)?));
-    measured.trials.iter().filter_map(rate).collect()
+    measured.at_the_end(measured.trials.iter().filter_map(rate).collect())
 }
 
 /// The durable rate of each round; empty if the data was not durable.
 pub(crate) fn durable_rates(measured: &Measured) -> Rounds {
     let rate = |trial: &Counted| trial.at(trial.written_rate());
-    if is_durable(measured) { measured.trials.iter().map(rate).collect() } else { Rounds::new() }
+    let rates =
+        if is_durable(measured) { measured.trials.iter().map(rate).collect() } else { vec![] };
+    measured.at_the_end(rates)
 }
 
 impl Writing {

@@ -116,9 +116,11 @@ fn step_within(context: &Context) -> Option<Draft> {
         }
     };
     let message = format!("{what}{before} until {place}, then {after}: {likely}");
-    if course.sustained.is_some() {
-        let remedy = "use the sustained rate; the throughput mixes both";
-        return Draft::new(Severity::Note, message, remedy);
+    if context.measured.end_to_mean.is_some() {
+        let message = format!("{message}; the figures are those of the end");
+        let is_steady = course.sustained.is_some();
+        let severity = if is_steady { Severity::Note } else { Severity::Doubt };
+        return Draft::new(severity, message, "give --sustain more time, to see how it goes on");
     }
     let message = format!("{message}; the throughput mixes both");
     let remedy = if writes {

@@ -144,6 +144,21 @@ fn what_is_sustained_until_steady_has_a_figure_that_lasts() {
     within(course.sustained.expect("it is steady"), 100e6, 0.01);
     let change = course.change.expect("there is a step");
     within(change.at_bytes as f64, 15e9, 0.06);
+    // The row is the end, not the mean of the burst and the end.
+    let case = assess(&record).cases.remove(0);
+    let rate = case.throughput.expect("it has one");
+    within(rate.median, 100e6, 0.01);
+    assert_eq!((rate.low, rate.high, rate.mean), (None, None, rate.median));
+    within(case.iops.expect("it has one").median, 100e6 / f64::from(1 << 20), 0.02);
+    within(case.ns_per_op.expect("it has one").median, 1e9 / 100e6 * f64::from(1 << 20), 0.02);
+    // A device that slows down after two seconds of a single trial of ten.
+    let mut record = sustained(100, |step| if step < 20 { 500e6 } else { 100e6 });
+    record.trials.truncate(1);
+    within(assess(&record).cases[0].throughput.expect("it has one").median, 100e6, 0.02);
+    // Without a plateau, the row is the mean of all.
+    let falling = sustained(100, |step| 500e6 * 0.8f64.powf(step as f64 / 100.0));
+    let rate = assess(&falling).cases[0].throughput.expect("it has one");
+    assert!(rate.mean > 150e6, "{rate:?}");
 }
 
 #[test]
