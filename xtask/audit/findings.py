@@ -212,7 +212,10 @@ def cache_kept(row):
 def partly_cached(row):
     is_so = row.file and row.case.cache == "as-is" and row.served_by == "mixed"
     # Holes are not cached.
-    is_cached = row.hit_share is not None and row.hit_share > NOISE
+    is_cached = row.hit_share_most is not None and row.hit_share_most > NOISE
+    is_asked = row.case.pattern == "zipf" and row.memory_limit is not None
+    if is_so and row.hit_share is not None and is_asked:
+        return "note"
     return "doubt" if is_so and is_cached else None
 
 

@@ -33,8 +33,14 @@ def hit_share_of(row, one):
         return None
     least = min(max(1 - fetched / one.bytes - holes_at_most(row, one), 0.0), 1.0)
     before = cached_share(one.trial["residency_before"])
-    if row.case.is_direct or row.case.pattern != "random" or before is None:
+    if row.case.is_direct or before is None:
         return least, least
+    if row.case.pattern != "random":
+        if not is_partly_holes(row):
+            return least, least
+        # Fewer holes may have been read than there can have been.
+        most = min(1 - fetched / one.bytes, before * row.case.size / one.bytes)
+        return least, min(max(most, least), 1.0)
     # Random readahead can hide hits; what was not cached before had to be read once.
     most = 1 - (1 - before) * touched_bytes(row, one) / one.bytes
     return least, min(max(most, least), 1.0)

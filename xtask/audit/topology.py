@@ -2,9 +2,9 @@
 
 ONE = (1, 1)
 # Why a sync does nothing at all: a mount option, or what a canary file showed.
-DROPS = ("volatile", "fsync=volatile", "nostrictsync", "a sync there writes nothing")
+DROPS = ("volatile", "fsync=volatile", "a sync there writes nothing")
 BARRIERS_OFF = DROPS + ("nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier",
-                        "journal_flush_disabled")
+                        "journal_flush_disabled", "nostrictsync")
 
 
 def times(layer, way):

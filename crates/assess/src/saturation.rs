@@ -78,7 +78,7 @@ fn saturation(rows: &[&Row]) -> Option<Saturation> {
         most_threads: most.measured.case.threads(),
         highest: rows.iter().map(|row| row.throughput()).fold(0.0, f64::max),
         rows: rows.iter().filter_map(|row| Named::of(&row.summary)).collect(),
-        open: is_faster_than(fewer.last()?, most).and_then(|decided| decided.open()),
+        open: fewer.iter().find_map(|row| is_faster_than(row, most)?.open()),
     })
 }
 

@@ -338,11 +338,18 @@ pub(crate) fn hit_share(measured: &Measured, work: &ReadWork, trial: &Counted) -
     let app = trial.sample.bytes() as f64;
     let without_read = 1.0 - fetched as f64 / app;
     let least = (without_read - holes_at_most(measured, work, trial)).clamp(0.0, 1.0);
-    let may_hide = work.io.pattern == Pattern::Random && work.io.cache != Cache::Direct;
-    let before = trial.evidence.residency_before.filter(|_| may_hide);
-    let most = before.map_or(least, |before| {
-        1.0 - (1.0 - before.share()) * touched_bytes(measured, work, trial) / app
-    });
+    let is_through_cache = work.io.cache != Cache::Direct;
+    let before = trial.evidence.residency_before.filter(|_| is_through_cache);
+    let most = match before.map(|before| before.share()) {
+        Some(before) if work.io.pattern == Pattern::Random => {
+            1.0 - (1.0 - before) * touched_bytes(measured, work, trial) / app
+        }
+        // Fewer holes may have been read than there can have been.
+        Some(before) if is_partly_holes(measured, work) => {
+            without_read.min(before * work.io.size as f64 / app)
+        }
+        _ => least,
+    };
     Some(Hits { least, most: most.clamp(least, 1.0) })
 }
 

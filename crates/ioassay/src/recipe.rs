@@ -39,7 +39,7 @@ use crate::symbol::{OPS_ALL, OPS_LANE, resolve};
 use anyhow::{Result, bail};
 pub use built_in::{BUILT_IN, find, text};
 use model::axis::Axis;
-use model::case::{Case, Kind, Touch};
+use model::case::{Case, Kind, Populated, Touch};
 use model::content;
 use model::environment::Environment;
 use model::plan::{CASES_MAX, Plan, ROUNDS_MIN, Role};
@@ -130,6 +130,8 @@ pub struct Changes {
     pub no_ceilings: bool,
     /// Whether the file is a user's own.
     pub is_own_file: bool,
+    /// How the source of copies is cached, if it is elsewhere: as `Storage::kept` says.
+    pub source_kept: Option<Option<Populated>>,
     /// The cases of [`Recipe::relatives`], at rates that were found for them.
     pub loads: Vec<Case>,
 }

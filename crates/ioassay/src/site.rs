@@ -333,7 +333,8 @@ fn note_disturbed(case: &Case, stage: &Stage, evidence: &Evidence) {
     let is_as_before = case.cache() == Some(Cache::Warm)
         && case.beside.is_empty()
         && case.read().is_none_or(|work| work.advice != Advice::HugePage)
-        && evidence.task_read_bytes.is_none_or(|bytes| bytes == 0);
+        // If it is unknown what was read, it may have been read again in another way.
+        && evidence.task_read_bytes == Some(0);
     if !is_as_before {
         file.disturbed();
     }

@@ -139,17 +139,25 @@ impl Storage {
 /// write did. A filter of system calls may do that, such as `systemd-nspawn --suppress-sync`.
 pub const WRITES_NOTHING: &str = "a sync there writes nothing";
 
-/// Why a sync does nothing at all. Linux 6.18 shows an overlay's `volatile` as `fsync=volatile`;
-/// `nostrictsync` is of SMB, where the server is not asked to sync.
-const DROPS: [&str; 4] = ["volatile", "fsync=volatile", "nostrictsync", WRITES_NOTHING];
+/// Why a sync does nothing at all. Linux 6.18 shows an overlay's `volatile` as `fsync=volatile`.
+const DROPS: [&str; 3] = ["volatile", "fsync=volatile", WRITES_NOTHING];
 
-/// Mount options that leave a sync without a flush of the devices' caches.
-const UNFLUSHED: [&str; 5] =
-    ["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier", "journal_flush_disabled"];
+/// Mount options that leave a sync without a flush of the devices' caches. `nostrictsync` is of SMB:
+/// a sync writes to the server, which is not asked to flush.
+const UNFLUSHED: [&str; 6] = [
+    "nobarrier",
+    "barrier=0",
+    "barrier=none",
+    "fsync_mode=nobarrier",
+    "journal_flush_disabled",
+    "nostrictsync",
+];
 
-/// The mount option, if any, that prevents syncs from flushing the devices' caches.
-pub fn barrier_option<'a>(mut options: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    options.find(|option| UNFLUSHED.contains(option) || DROPS.contains(option))
+/// The mount option, if any, that prevents syncs from flushing the devices' caches. One that makes
+/// them do nothing at all counts for more.
+pub fn barrier_option<'a>(options: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let first = |known: &[&str]| options.clone().find(|option| known.contains(option));
+    first(&DROPS).or_else(|| first(&UNFLUSHED))
 }
 
 /// Describes a mount whose syncs do not flush: `ext4 at '/data' (nobarrier)`.

@@ -9,7 +9,7 @@ use model::plan::Role;
 const NAMED_MOST: usize = 3;
 
 /// The marks of findings, in their order. Further findings have none.
-const MARKS: &str = "abcdefghijklmnopqrstuvwxyz";
+const MARKS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /// Findings with a mark: those of more rows than are named, but not of all.
 fn marked(assessment: &Assessment) -> impl Iterator<Item = (char, &RunFinding)> {

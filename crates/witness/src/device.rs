@@ -254,7 +254,8 @@ impl Finder {
             let devices = vec![device];
             return Backing { devices, ..Backing::of(Medium::Unseen, notes) };
         };
-        let disks = self.disks_that_count(&below);
+        let stores_all = STORES_EACH_BYTE.contains(&file_system.as_str());
+        let disks = if stores_all { self.disks_that_count(&below) } else { Vec::new() };
         notes.extend(below.notes);
         let Backing { medium, barriers_off, devices, .. } = below;
         device.file = Some(LoopFile { file_system, devices, disks });
@@ -297,6 +298,9 @@ impl Finder {
         if is_told { disks.concat() } else { Vec::new() }
     }
 }
+
+/// File systems that store each byte of a file as it is, so that the disks below move as much.
+const STORES_EACH_BYTE: [&str; 4] = ["ext2", "ext3", "ext4", "xfs"];
 
 fn unseen(note: String) -> Backing {
     Backing::of(Medium::Unseen, vec![note])

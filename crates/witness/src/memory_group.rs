@@ -223,11 +223,11 @@ pub fn remove_left_groups() {
     let is_top = |group: &&PathBuf| {
         !directories.iter().any(|other| other != *group && group.starts_with(other))
     };
-    directories.iter().filter(is_top).for_each(|top| remove_left(top));
+    directories.iter().filter(is_top).for_each(|top| remove_left(top, &has_our_limits));
 }
 
 /// The same below the group `top`.
-fn remove_left(top: &Path) {
+fn remove_left(top: &Path, is_ours: &dyn Fn(&Path) -> bool) {
     let mut groups = vec![top.to_path_buf()];
     for _ in 0..GROUPS_MAX {
         let Some(group) = groups.pop() else { return };
@@ -239,7 +239,7 @@ fn remove_left(top: &Path) {
             let path = entry.path();
             match entry.file_name().to_str().and_then(maker_of) {
                 None => groups.push(path),
-                Some(maker) if is_alive(maker) => {}
+                Some(maker) if is_alive(maker) || !is_ours(&path) => {}
                 Some(_) => match lock(&path).and_then(|_| std::fs::remove_dir(&path)) {
                     Ok(()) => log::info!("removed the old control group '{}'", path.display()),
                     Err(error) => {
@@ -249,6 +249,23 @@ fn remove_left(top: &Path) {
             }
         }
     }
+}
+
+/// Whether a group limits memory and swap as groups of this program do. Somebody else may give one
+/// such a name.
+fn has_our_limits(group: &Path) -> bool {
+    let number = |file: &str| -> Option<u64> {
+        std::fs::read_to_string(group.join(file)).ok()?.trim().parse().ok()
+    };
+    // Version 1 has a number for no limit, too: the largest multiple of a page.
+    let is_limit = |limit: &u64| *limit < (i64::MAX as u64) >> 1;
+    [V1, V2].iter().any(|version| {
+        let limit = number(version.limit).filter(is_limit);
+        let has_swap = group.join(version.swap).exists();
+        limit.is_some_and(|limit| {
+            !has_swap || number(version.swap) == Some((version.swap_limit)(limit))
+        })
+    })
 }
 
 /// Whether a process exists, of any user. In another namespace of PIDs, it may seem not to.
@@ -355,12 +372,32 @@ mod tests {
         let used = parent.path().join("ioassay-4194308");
         std::fs::create_dir(&used).unwrap();
         std::fs::write(used.join("member"), "").unwrap();
-        remove_left(parent.path());
+        remove_left(parent.path(), &|_| true);
         let exists = |name: &str| parent.path().join(name).exists();
         assert!(!exists("ioassay-4194305") && exists("other-4194305") && exists(&living));
         assert!(hidden.exists() && !deep.exists() && used.exists());
         drop(held);
-        remove_left(parent.path());
+        remove_left(parent.path(), &|_| true);
         assert!(!hidden.exists());
+    }
+
+    #[test]
+    fn a_group_with_other_limits_is_somebody_elses() {
+        let group = tempfile::tempdir().unwrap();
+        let has = |files: &[(&str, &str)]| {
+            for (name, text) in files {
+                std::fs::write(group.path().join(name), text).unwrap();
+            }
+            has_our_limits(group.path())
+        };
+        assert!(!has(&[]), "no limit can be read");
+        assert!(!has(&[("memory.limit_in_bytes", "9223372036854771712\n")]), "no limit is set");
+        assert!(has(&[("memory.limit_in_bytes", "67108864\n")]), "swap is not accounted for");
+        let memsw = "memory.memsw.limit_in_bytes";
+        assert!(!has(&[(memsw, "134217728\n")]) && has(&[(memsw, "67108864\n")]));
+        std::fs::remove_file(group.path().join("memory.limit_in_bytes")).unwrap();
+        assert!(!has(&[("memory.max", "max\n"), ("memory.swap.max", "0\n")]));
+        assert!(has(&[("memory.max", "67108864\n")]));
+        assert!(!has(&[("memory.swap.max", "max\n")]));
     }
 }

@@ -57,7 +57,9 @@ fn is_so(record: &Record, case: &Summary, code: Code) -> bool {
             }
         }
         Code::NoIo => sums.holes > 0.0 || sums.task_read + sums.device_read == 0.0,
-        Code::PartlyCached => case.hit_share < Some(0.99) && case.hit_share_most > Some(0.01),
+        Code::PartlyCached => {
+            case.hit_share.is_some_and(|least| least < 0.99) && case.hit_share_most > Some(0.01)
+        }
         Code::OverRead => sums.task_read > sums.moved,
         Code::NotWarm => {
             let is_part = |seen: Option<Residency>| seen.is_some_and(|seen| seen.cached < PAGES);
@@ -87,7 +89,7 @@ fn is_so(record: &Record, case: &Summary, code: Code) -> bool {
             sums.device_read > sums.task_read || any(&|it| it.device_write_bytes > Some(0))
         }
         Code::DirtyStart => any(&|it| it.dirty_before > Some(0)),
-        Code::Compressed => any(&|it| it.device_write_bytes < Some(FILE)),
+        Code::Compressed => any(&|it| it.device_write_bytes.is_some_and(|bytes| bytes < FILE)),
         _ => true,
     }
 }

@@ -280,6 +280,8 @@ fn plan_of(
     environment: &Environment,
 ) -> Result<Plan> {
     let Question { recipe, target, sustain, memory, .. } = question;
+    let source_kept = source.map(|source| source.storage.kept());
+    let changes = &Changes { source_kept, ..changes.clone() };
     let mut plan = recipe.plan(changes, environment)?;
     refuse(&mut plan, recipe::hosts::refusal_alone);
     plan.memory_limit = *memory;

@@ -2,7 +2,7 @@
 //! open.
 
 use super::Changes;
-use model::case::{Cache, Populated};
+use model::case::{Cache, Op, Populated};
 use model::environment::Environment;
 use model::sweep::Sweep;
 
@@ -16,16 +16,26 @@ pub(super) fn settle(sweeps: &mut [Sweep], changes: &Changes, environment: &Envi
         return;
     }
     let kept = environment.storage.and_then(|storage| storage.kept());
-    let only = match changes.is_own_file {
-        true if kept.is_some() || !sweeps.iter().any(evicts) => Populated::Others,
-        true => return,
-        false => match kept {
-            Some(kept) => kept,
-            None => return,
-        },
-    };
-    let values = sweeps.iter_mut().flatten().filter(|(axis, _)| axis == POPULATED);
-    values.for_each(|(_, values)| *values = vec![only.to_string()]);
+    let is_evicted = sweeps.iter().any(evicts);
+    for sweep in sweeps {
+        // The source of a copy is cached, and its target is not.
+        let kept = changes.source_kept.filter(|_| copies(sweep)).unwrap_or(kept);
+        let only = match changes.is_own_file {
+            true => (kept.is_some() || !is_evicted).then_some(Populated::Others),
+            false => kept,
+        };
+        let values = sweep.iter_mut().filter(|(axis, _)| axis == POPULATED);
+        for ((_, values), only) in values.zip(only) {
+            *values = vec![only.to_string()];
+        }
+    }
+}
+
+/// Whether all cases of the sweep copy a file.
+fn copies(sweep: &Sweep) -> bool {
+    let ops = sweep.iter().filter(|(axis, _)| axis == "op").flat_map(|(_, values)| values);
+    let is_copy = |op: &String| op == Op::Copy.name();
+    ops.clone().count() > 0 && ops.into_iter().all(is_copy)
 }
 
 /// Whether a case of the sweep evicts the file.

@@ -183,7 +183,7 @@ fn a_directory_that_is_not_shared_is_told() {
     if !is_possible(test, &["-m", "true"]) {
         return;
     }
-    let warm = "[[cases]]\ncache = \"warm\"\ntime = \"100ms\"\n";
+    let warm = "[[cases]]\ncache = \"warm\"\npopulated = \"others\"\ntime = \"100ms\"\n";
     let desk = Desk::with(&format!("{HEAD}{ALL}{warm}"), &["sh", "-c", &on_b(APART)]);
     let output = desk.run("a,b", 1);
     let said = text(&output.stdout);

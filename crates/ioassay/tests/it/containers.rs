@@ -130,7 +130,7 @@ const SHAPES: [Shape; 9] = [
     Shape {
         name: "no devices",
         options: &["--tmpfs", "/sys"],
-        served: &[("warm", "unverified"), ("cold", "unverified"), ("direct", "unverified")],
+        served: &[("warm", "page-cache"), ("cold", "unverified"), ("direct", "unverified")],
         says: &[
             "its devices cannot be found in /sys",
             "the OS reports no cache size",
@@ -159,7 +159,7 @@ const SHAPES: [Shape; 9] = [
     Shape {
         name: "the container's own layer",
         data: Data::Layer,
-        served: &[("warm", "unverified"), ("cold", "unverified"), ("direct", "unverified")],
+        served: &[("warm", "page-cache"), ("cold", "unverified"), ("direct", "unverified")],
         says: &["overlay: ioassay cannot reach its layers"],
         ..DOCKER
     },

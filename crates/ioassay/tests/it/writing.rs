@@ -261,7 +261,7 @@ fn a_pause_is_no_throttle_and_a_rate_no_duration() {
     let sandbox = Sandbox::new();
     let line = "run sync-latency . --op write --engine pwrite --allocation overwrite --cache as-is \
                 --pattern sequential --block 4KiB --sync fdatasync --sync-every 1 --rate 100 \
-                --time 500ms --size 4MiB --invocations 1 --rounds 7 --no-ceilings";
+                --time 500ms --size 4MiB --invocations 1 --rounds 7";
     let words: Vec<&str> = line.split_whitespace().collect();
     let report = sandbox.json(&[&words[..], &["--json"]].concat());
     let case = writes(&report)[0];
