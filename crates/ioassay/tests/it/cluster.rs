@@ -191,7 +191,7 @@ fn a_directory_that_is_not_shared_is_told() {
     let unfolded = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(unfolded.contains("and b did not see there what the first host created"), "{said}");
     desk.check_empty();
-    let only = "[[cases]]\nfiles = \"shared\"\n";
+    let only = "[[cases]]\nfiles = \"shared\"\npopulated = \"others\"\n";
     let desk = Desk::with(&format!("{HEAD}{only}"), &["sh", "-c", &on_b(APART)]);
     check_refusal(&desk.run("a,b", 1), &["nothing to measure", "b did not see there"]);
     desk.check_empty();
