@@ -2,7 +2,7 @@
 
 use crate::beside::own_evidence;
 use crate::caches::Caches;
-use crate::counted::Counted;
+use crate::counted::{self, Counted};
 use crate::failure::Failure;
 use crate::invocations::{Round, exchangeable};
 use crate::middle::mean;
@@ -212,8 +212,15 @@ impl<'a> Measured<'a> {
         self.at_the_end(self.trials.iter().map(|trial| trial.at(trial.rate)).collect())
     }
 
-    /// The same for rates of trials of `--sustain`, which are pieces of one: the rate at the end, if
-    /// it is known. What was before, such as the burst of a cache that filled up, is in the time
+    /// Operations per second of each round.
+    pub(crate) fn iops(&self) -> Rounds {
+        let rate =
+            |trial: &Counted| Some(trial.at(counted::a_second(trial.operations, trial.timed_ns)?));
+        self.at_the_end(self.trials.iter().filter_map(rate).collect())
+    }
+
+    /// The same for rates of trials of `--sustain`, which are pieces of one: the rate at the end,
+    /// if it is known. What was before, such as the burst of a cache that filled up, is in the time
     /// series.
     pub(crate) fn at_the_end(&self, rates: Rounds) -> Rounds {
         let (Some(end_to_mean), Some(last)) = (self.end_to_mean, rates.last()) else {

@@ -6,7 +6,7 @@ use crate::disturbance::Excluded;
 use crate::failure::Failure;
 use crate::finding::{Finding, Severity, Verdict};
 use crate::form::{As, ByReason};
-use crate::measured::{Measured, Rounds, with_mean_of};
+use crate::measured::{Measured, with_mean_of};
 use crate::mixed::Mixed;
 use crate::names::NameFigures;
 use crate::open_loop::OpenLoop;
@@ -235,7 +235,7 @@ impl Summary {
             loaded: served_by.and_then(|by| Loaded::of(measured, by)),
             bus: None,
             iops: with_mean_of(
-                measured.estimate_of(&iops(measured)),
+                measured.estimate_of(&measured.iops()),
                 (measured.trials.iter())
                     .map(|trial| (trial.operations as f64, trial.timed_ns as f64 / NS_PER_SECOND)),
             ),
@@ -324,12 +324,6 @@ fn bytes_per_trial(measured: &Measured) -> Option<u64> {
     let moves = measured.case.metadata().is_none();
     let bytes = measured.values(|trial| moves.then(|| trial.sample.bytes() as f64));
     median(&bytes).map(|bytes| bytes.round() as u64)
-}
-
-/// Operations per second of each round.
-fn iops(measured: &Measured) -> Rounds {
-    let rate = |trial: &Counted| Some(trial.at(a_second(trial.operations, trial.timed_ns)?));
-    measured.at_the_end(measured.trials.iter().filter_map(rate).collect())
 }
 
 /// The time of a thread per operation; none if a schedule says when each begins.

@@ -142,8 +142,8 @@ pub const WRITES_NOTHING: &str = "a sync there writes nothing";
 /// Why a sync does nothing at all. Linux 6.18 shows an overlay's `volatile` as `fsync=volatile`.
 const DROPS: [&str; 3] = ["volatile", "fsync=volatile", WRITES_NOTHING];
 
-/// Mount options that leave a sync without a flush of the devices' caches. `nostrictsync` is of SMB:
-/// a sync writes to the server, which is not asked to flush.
+/// Mount options that leave a sync without a flush of the devices' caches. `nostrictsync` is of
+/// SMB: a sync writes to the server, which is not asked to flush.
 const UNFLUSHED: [&str; 6] = [
     "nobarrier",
     "barrier=0",
