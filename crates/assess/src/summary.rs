@@ -1,7 +1,7 @@
 //! The summary of a case's trials.
 
 use crate::actors::{ActorFigures, actors};
-use crate::counted::{Counted, a_second, counts_calls};
+use crate::counted::{Counted, counts_calls};
 use crate::disturbance::Excluded;
 use crate::failure::Failure;
 use crate::finding::{Finding, Severity, Verdict};
