@@ -253,11 +253,15 @@ pub fn warm(file: &File, probe: Probe) -> Result<Residency, Error> {
 /// reads it: the OS then caches each page by itself.
 ///
 /// # Errors
-/// As for [`warm`].
-pub fn warm_at_random(file: &File, probe: Probe) -> Result<Residency, Error> {
+/// As for [`warm`], and if `is_stopped`: of a large file on a slow disk, this takes hours.
+pub fn warm_at_random(
+    file: &File,
+    probe: Probe,
+    is_stopped: &(dyn Fn() -> bool + Sync),
+) -> Result<Residency, Error> {
     read_until_warm(file, probe, |file| {
         rustix::fs::fadvise(file, 0, None, Advice::Random)?;
-        let read = read_pages(file);
+        let read = read_pages(file, is_stopped);
         // The advice holds for as long as the file is open.
         rustix::fs::fadvise(file, 0, None, Advice::Normal)?;
         read
@@ -309,13 +313,16 @@ fn read_whole(file: &File) -> io::Result<()> {
 
 /// Reads each page of `file` once, in random order, by several threads: one read in flight would
 /// take a network's disk minutes.
-fn read_pages(file: &File) -> io::Result<()> {
+fn read_pages(file: &File, is_stopped: &(dyn Fn() -> bool + Sync)) -> io::Result<()> {
     let page = rustix::param::page_size();
     let pages = length(file)?.div_ceil(page as u64);
     let order = Order::new(Pattern::Random, pages, 1, Theta::USUAL, 0);
     let read = |thread: u64| -> io::Result<()> {
         let mut buffer = vec![0; page];
         for step in (thread..pages).step_by(READERS as usize) {
+            if is_stopped() {
+                return Err(io::Error::other("the run was stopped"));
+            }
             let offset = order.block(step) * page as u64;
             while let Err(error) = file.read_at(&mut buffer, offset) {
                 if error.kind() != io::ErrorKind::Interrupted {

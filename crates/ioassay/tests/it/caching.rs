@@ -99,7 +99,7 @@ fn check_own_file() {
     let Some(expected) = read_ahead(&sandbox, &file, test) else { return };
     let probe = sandbox.storage().residency_probe.unwrap();
     page_cache::evict(&file, probe).unwrap();
-    page_cache::warm_at_random(&file, probe).unwrap();
+    page_cache::warm_at_random(&file, probe, &|| false).unwrap();
     let run = |more: &[&str], way: Populated, size: u64| {
         let report = sandbox.json(&[&RUN[..], &named, more].concat());
         let record = ioassay::store::read(&sandbox.path("record")).unwrap();

@@ -65,17 +65,19 @@ fn commit<'a>((work, summary): &(&'a WriteWork, &'a Summary)) -> Option<Commit<'
     Some(Commit { what: what.join(", "), summary })
 }
 
-/// `83.2 µs at the median and 196 µs at p99`; `None` without a median.
+/// `83.2 µs at the median and 196 µs at p99`, the latter if it is known; `None` without a median.
 fn quantiles(latency: &Latency) -> Option<(u64, String)> {
     let median = latency.p50?.ns;
     let said = |ns: u64| units::nanoseconds(ns as f64);
+    if median == UNSENT_NS {
+        return Some((median, "longer than the run for more than half of them".to_string()));
+    }
     let p99 = match latency.p99 {
-        Some(p99) if p99.ns == UNSENT_NS => "more than 1 % not begun in time".to_string(),
-        Some(p99) => format!("{} at p99", said(p99.ns)),
-        None => "too few for p99".to_string(),
+        Some(p99) if p99.ns == UNSENT_NS => ", and longer than the run for 1 % of them".to_string(),
+        Some(p99) => format!(" and {} at p99", said(p99.ns)),
+        None => String::new(),
     };
-    let median_said = if median == UNSENT_NS { "not begun in time".into() } else { said(median) };
-    Some((median, format!("{median_said} at the median and {p99}")))
+    Some((median, format!("{} at the median{p99}", said(median))))
 }
 
 /// How long a duration of commits is, for the row where it is shortest and for that where it is

@@ -41,7 +41,9 @@ fn check_folios(test: &str) {
         check(warm(&file, probe).unwrap(), 1024, 1024);
         witness::folio_bytes(&file)
     };
-    let Some(singles) = after(warm_at_random) else {
+    let at_random = |file: &File, probe| warm_at_random(file, probe, &|| false);
+    assert!(warm_at_random(&file, probe, &|| true).is_err(), "it can be stopped");
+    let Some(singles) = after(at_random) else {
         return fixture::skip(test, "this kernel does not show its folios");
     };
     assert_eq!(singles, PAGE);
