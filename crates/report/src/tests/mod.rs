@@ -252,7 +252,7 @@ fn a_commit_with_a_rate_takes_its_response_time() {
     let said = crate::answer::answer(&assessment).join("\n");
     let expected = "A sync takes 1.20 ms at the median and 3.12 ms at p99 (4KiB written over, at \
                     random, 100/s due, fdatasync). From when it was due until it was durable, a \
-                    commit took 210 µs at the median and";
+                    commit took 210 µs at the median (4KiB";
     assert!(said.starts_with(expected), "{said}");
     assert!(!said.contains("on average"), "{said}");
 }

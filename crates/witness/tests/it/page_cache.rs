@@ -42,6 +42,7 @@ fn check_folios(test: &str) {
         witness::folio_bytes(&file)
     };
     let at_random = |file: &File, probe| warm_at_random(file, probe, &|| false);
+    evict(&file, probe).unwrap();
     assert!(warm_at_random(&file, probe, &|| true).is_err(), "it can be stopped");
     let Some(singles) = after(at_random) else {
         return fixture::skip(test, "this kernel does not show its folios");
