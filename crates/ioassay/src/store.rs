@@ -26,7 +26,8 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 /// A record being written. It is locked, so that no other run resumes it.
 #[derive(Debug)]
@@ -182,14 +183,17 @@ impl Store {
     }
 }
 
-/// Locks a record until this process ends. Returns whether no other process has locked it. Some
-/// network file systems have no locks.
+/// Locks a record until this process ends. Returns whether no other process has locked it for 200
+/// ms: one that is just being started shares its parent's. Some network file systems have no locks.
 fn lock(file: &File) -> io::Result<bool> {
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) | Err(Errno::NOSYS | Errno::NOTSUP | Errno::NOLCK) => Ok(true),
-        Err(Errno::WOULDBLOCK) => Ok(false),
-        Err(error) => Err(error.into()),
+    for _ in 0..20 {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) | Err(Errno::NOSYS | Errno::NOTSUP | Errno::NOLCK) => return Ok(true),
+            Err(Errno::WOULDBLOCK) => thread::sleep(Duration::from_millis(10)),
+            Err(error) => return Err(error.into()),
+        }
     }
+    Ok(false)
 }
 
 /// Refuses a path for a record if something exists there. [`Store::create`] does too, but only

@@ -83,6 +83,7 @@ fn names(trial: &Trial) -> Vec<&str> {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn actors_are_at_work_for_the_whole_of_a_trial() {
     let (said, records) = whole_crowd();
     assert!(said.contains("beside writer") && said.contains("beside log+reader"), "{said}");
@@ -101,6 +102,7 @@ fn actors_are_at_work_for_the_whole_of_a_trial() {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn what_actors_read_and_write_is_verified() {
     let (_, records) = whole_crowd();
     let mut verified = Vec::new();
@@ -123,6 +125,7 @@ fn what_actors_read_and_write_is_verified() {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn the_command_line_chooses_the_actors() {
     let sandbox = Sandbox::new();
     let (_, _, record) = crowd(&sandbox, &["--beside", "writer+log+reader", "--size", "256KiB"]);
@@ -133,6 +136,7 @@ fn the_command_line_chooses_the_actors() {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_run_with_actors_leaves_nothing() {
     let sandbox = Sandbox::new();
     crowd(&sandbox, &[]);

@@ -50,6 +50,7 @@ fn own_file(sandbox: &Sandbox) -> File {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_warm_file_is_in_one_state_whatever_ran_before() {
     tried(check_one_state);
 }

@@ -129,6 +129,7 @@ fn a_run_that_is_killed_again_and_again_measures_everything_once() {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_run_that_is_stopped_again_and_again_measures_everything_once() {
     check_interrupted(Signal::TERM, &[3, 13]);
     // Batch systems send this before the end of a job.
@@ -157,6 +158,7 @@ fn a_run_that_is_killed_at_any_moment_goes_on() {
 
 /// The record is cut at each of many bytes, as by a crash in the middle of a line.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_record_that_is_cut_anywhere_is_resumed() {
     let sandbox = sandbox();
     let output = sandbox.start(PROGRAM).args(args(&sandbox, &["--record=record"])).output();
@@ -248,6 +250,7 @@ fn the_help_of_a_plan_has_no_option_that_it_refuses() {
 
 /// The planned trials are followed by further ones, also after an interruption.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_campaign_measures_what_varies_until_its_time_is_up() {
     let sandbox = sandbox();
     let run = |option: &str, trials_least: usize, signal: Signal| {

@@ -370,6 +370,7 @@ fn check_report(report: &Value, shape: &Shape) {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_survey_answers_in_containers_and_says_what_they_hide() {
     // What is beside it on the disk may serve bytes, too.
     SHAPES.iter().for_each(|shape| tried(|| check(shape)));
@@ -384,6 +385,7 @@ pub(crate) fn check_quick_survey(test: &str) {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn other_recipes_go_to_their_end_in_a_container() {
     let Some(container) = Container::new("other_recipes_go_to_their_end", &DOCKER) else { return };
     for args in [
@@ -400,6 +402,7 @@ fn other_recipes_go_to_their_end_in_a_container() {
 
 /// A pod's limits of one processor and 160 MiB, which count if they can be seen.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn the_limits_of_a_pod_count_and_hidden_ones_are_told() {
     let test = "the_limits_of_a_pod_count";
     const GIVEN: u64 = 160 << 20;
@@ -452,6 +455,7 @@ fn what_a_container_forbids_is_refused_with_what_to_do() {
 
 /// Podman itself, with limits. Its file system is empty: the program and its libraries are mounted.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_survey_answers_under_podman() {
     let test = "a_survey_answers_under_podman";
     if !mounts::is_root(test) {

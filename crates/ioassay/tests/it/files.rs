@@ -96,6 +96,7 @@ fn a_users_own_file_is_never_opened_for_writing() {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_users_own_file_stays_through_all_invocations() {
     let sandbox = Sandbox::new();
     let path = own_file(&sandbox);

@@ -229,6 +229,7 @@ pub(crate) fn is_alive(id: u32) -> bool {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn hosts_measure_in_lockstep_and_each_has_its_record() {
     let desk = Desk::new("100ms", &["env", "IOASSAY_TEST_HOST={host}"]);
     let output = desk.run("a,b,c", 3);
@@ -301,6 +302,7 @@ fn check_again(desk: &Desk, run: &Output) {
 
 /// A clock that is far ahead is told apart from one that is wrong.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_clock_that_is_a_thousand_seconds_ahead_changes_nothing() {
     let test = "a_clock_that_is_a_thousand_seconds_ahead_changes_nothing";
     if !is_possible(test, &["-T", "--monotonic", "1000", "--fork", "true"]) {
@@ -363,6 +365,7 @@ fn a_host_with_a_directory_of_its_own_is_told() {
 
 /// What is wrong with one host is said of it, and the others are checked all the same.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_host_that_cannot_be_used_is_told_with_the_reason() {
     // Most end with their input, and one has to be killed.
     let other = r#"echo '{"hello":{"protocol":1,"version":"0.0.9"}}'; cat >/dev/null"#;
@@ -388,6 +391,7 @@ fn a_host_that_cannot_be_used_is_told_with_the_reason() {
 
 /// A host that is lost fails the trial by name. The others go on, and their records are complete.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_host_that_is_killed_is_lost_and_the_others_go_on() {
     let desk = Desk::new("300ms", &["env", "IOASSAY_TEST_HOST={host}"]);
     let running = desk.start("a,b,c", 5);
@@ -445,6 +449,7 @@ fn a_trial_ends_when_a_host_is_lost() {
 /// A worker that dies is no lost host. The others measured beside fewer than the case says, and the
 /// host itself goes on.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_trial_that_fails_on_one_host_fails_on_all() {
     let desk = Desk::new("2s", &["env", "IOASSAY_TEST_HOST={host}"]);
     let running = desk.start("a,b", 1);
@@ -493,6 +498,7 @@ fn a_trial_that_reports_an_error_on_one_host_fails_on_all() {
 /// A host that is stopped says nothing for longer than the others wait. Once it goes on, it finds
 /// that its coordinator is gone, and removes its files.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_host_that_is_stopped_is_lost_and_leaves_nothing_once_it_goes_on() {
     let desk = Desk::new("300ms", &["env", "IOASSAY_TEST_HOST={host}"]);
     let running = desk.start("a,b,c", 4);
@@ -518,6 +524,7 @@ fn a_host_that_is_stopped_is_lost_and_leaves_nothing_once_it_goes_on() {
 /// A worker whose disk hangs keeps its agent waiting, which is alive. The user is told who it is,
 /// and need not wait.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_host_that_the_others_wait_for_is_named() {
     let desk = Desk::new("300ms", &["env", "IOASSAY_TEST_HOST={host}"]);
     let mut running = desk.start("a,b", 500);

@@ -76,6 +76,7 @@ fn is_of(case: &Value, axis: &str, value: &str) -> bool {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn each_call_is_proved_and_leaves_nothing() {
     let _alone = alone_with_names();
     let sandbox = Sandbox::new();
@@ -93,6 +94,7 @@ fn each_call_is_proved_and_leaves_nothing() {
 
 /// A file system of the test's own has a journal, so it uses inodes again; its devices are seen.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn what_served_names_on_a_disk() {
     let test = "what_served_names_on_a_disk";
     let Some(planted) = Planted::on_loop(test, "ext4", &PLAIN) else { return };
@@ -124,6 +126,7 @@ fn what_served_names_on_a_disk() {
 
 /// Cold names need a control group of this machine, or other hosts.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn cold_names_were_in_no_cache() {
     let test = "cold_names_were_in_no_cache";
     if !is_root(test) {
@@ -163,6 +166,7 @@ fn looking_up(folder: &Path) -> Neighbour {
 
 /// Another program that looks the same names up warms them.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn names_that_another_program_warms_are_not_cold() {
     let test = "names_that_another_program_warms_are_not_cold";
     if !is_root(test) {
@@ -213,6 +217,7 @@ cache = \"cold\"
 ";
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn hosts_work_on_names_together() {
     let _alone = alone_with_names();
     let desk = Desk::with(TOGETHER, &cluster::PLAIN);
@@ -230,6 +235,7 @@ fn hosts_work_on_names_together() {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn hosts_that_share_no_directory_use_their_own_names() {
     let test = "hosts_that_share_no_directory_use_their_own_names";
     if !is_possible(test, &["-m", "true"]) {

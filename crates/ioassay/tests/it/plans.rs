@@ -77,6 +77,7 @@ sync = ["fdatasync", "fsync"]
 "#;
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_question_of_a_strangers_has_its_table_and_its_answer() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path("mine.toml"), STRANGERS).unwrap();

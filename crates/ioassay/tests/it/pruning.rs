@@ -101,6 +101,7 @@ fn what_gives_no_more_throughput_is_pruned_and_said() {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn what_gives_more_throughput_and_what_is_not_asked_for_is_not_pruned() {
     for (times, more) in [(RISING, &["--prune"][..]), (SATURATED, &[])] {
         let sandbox = sandbox(times);

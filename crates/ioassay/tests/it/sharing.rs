@@ -89,6 +89,7 @@ fn did_much(trial: &Trial) -> bool {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn what_reads_meet_of_writes_to_their_file_is_told_in_both_directions() {
     let sandbox = Sandbox::new();
     if !sandbox.is_on_disk("what_reads_meet_of_writes_to_their_file_is_told_in_both_directions") {
@@ -135,6 +136,7 @@ fn what_reads_meet_of_writes_to_their_file_is_told_in_both_directions() {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_shared_file_leaves_nothing_and_is_never_your_own() {
     let sandbox = Sandbox::new();
     let groups: Vec<&str> = SHARED.split("[[cases]]").collect();

@@ -34,6 +34,7 @@ const READS: [&str; 3] = ["read-methods", "--touch=none", "--block=64KiB"];
 const BOTH: [&str; 3] = ["--engine=pread,uring", "--threads=1,2", "--time=150ms"];
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn evidence_stands_beside_the_figures_of_fio() {
     let test = "evidence_stands_beside_the_figures_of_fio";
     let sandbox = Sandbox::new();
@@ -64,6 +65,7 @@ fn check_evidence(case: &Value) {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn what_fio_writes_is_read_back_where_it_can_be_known() {
     let test = "what_fio_writes_is_read_back_where_it_can_be_known";
     let sandbox = Sandbox::new();
@@ -114,6 +116,7 @@ fn a_tool_that_is_not_installed_is_a_skip_that_says_what_to_install() {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_name_that_means_something_to_fio_means_nothing() {
     let test = "a_name_that_means_something_to_fio_means_nothing";
     let sandbox = Sandbox::new();
@@ -180,6 +183,7 @@ fn a_fio_that_is_killed_fails_its_trial_by_name_and_the_run_goes_on() {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn tools_of_memory_have_bytes_a_second_and_no_digest() {
     let test = "tools_of_memory_have_bytes_a_second_and_no_digest";
     let sandbox = Sandbox::new();

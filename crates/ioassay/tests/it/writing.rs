@@ -43,6 +43,7 @@ fn check_read_back(report: &Value) {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn atomic_writes_are_measured_only_where_the_storage_promises_them() {
     let sandbox = Sandbox::new();
     let report = measure(
@@ -459,6 +460,7 @@ fn a_write_that_is_lost_is_found() {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn dd_writes_beside_it() {
     let sandbox = Sandbox::new();
     let report = measure(
@@ -477,6 +479,7 @@ fn dd_writes_beside_it() {
 
 /// The number of operations decides, not the time, so a slow disk has the same share.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_cache_serves_of_a_skewed_load_what_fits() {
     let test = "a_cache_serves_of_a_skewed_load_what_fits";
     let sandbox = Sandbox::new();

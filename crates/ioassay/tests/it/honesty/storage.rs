@@ -218,6 +218,7 @@ fn is_kept(sandbox: &Sandbox) -> Option<bool> {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn what_stays_in_the_page_cache_is_no_dontcache() {
     tried(|| {
         let test = "what_stays_in_the_page_cache_is_no_dontcache";
@@ -550,6 +551,7 @@ fn a_cached_file_of_an_overlay_is_seen_though_cachestat_does_not() {
 
 /// An overlay that is mounted `volatile` ignores syncs, as containers' own often do.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn what_a_volatile_overlay_syncs_is_not_durable() {
     tried(|| {
         let test = "what_a_volatile_overlay_syncs_is_not_durable";
@@ -733,6 +735,7 @@ fn dirty_at_start(sandbox: &Sandbox) -> u64 {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn pages_that_others_leave_dirty_are_seen() {
     tried(|| {
         let test = "pages_that_others_leave_dirty_are_seen";

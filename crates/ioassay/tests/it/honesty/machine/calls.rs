@@ -250,6 +250,7 @@ const SUPPRESSED: [[&str; 2]; 2] = match cfg!(target_arch = "x86_64") {
 
 /// Nothing but the counters shows it: a direct write moves them, and a sync does not.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_filter_that_suppresses_syncs_is_seen_and_counters_are_believed() {
     tried(|| {
         let test = "a_filter_that_suppresses_syncs_is_seen_and_counters_are_believed";
