@@ -92,7 +92,9 @@ fn a_tenth_less_is_found() {
             versus["pairs"][0]["comparison"].clone()
         };
         let less = compared(&b);
-        assert_eq!(less["difference"], "different", "{less:#}");
+        // The limit is a doubt about both figures, which decides nothing; but it is seen.
+        assert_eq!(less["difference"], "in doubt", "{less:#}");
+        assert!(less["high"].as_f64().unwrap() < 1.0, "{less:#}");
         let ratio = less["ratio"].as_f64().unwrap();
         assert!((0.85..0.95).contains(&ratio), "{less:#}");
         let same = compared(&again);
