@@ -66,6 +66,13 @@ impl Quantity {
     /// The case's figure. CPU time has no interval.
     fn of(self, case: &Value) -> Option<Figure> {
         let found = &case[self.key()];
+        // A case with a rate has no time per operation. One whose rate is out of reach takes as
+        // long as its operations per second say.
+        if self == Quantity::AddedTime && found.is_null() {
+            let threads = case["case"]["threads"].as_f64()?;
+            let median = threads * 1e9 / case["iops"]["median"].as_f64()?;
+            return Some(Figure { median, interval: None });
+        }
         let median = found.as_f64().or(found["median"].as_f64())?;
         let interval = found["low"].as_f64().zip(found["high"].as_f64());
         Some(Figure { median, interval })
@@ -310,6 +317,12 @@ mod tests {
         let row = row(&run, "added-time", "{ peer = 'fio' }");
         assert_eq!(row.figure, Ok(Figure { median: 22.5, interval: None }));
         assert_eq!((row.unit, row.show().as_str()), (Unit::Nanoseconds, "22.5 ns"));
+        // A case with a rate has operations per second, and no time of one.
+        let open = &mut run["cases"][1];
+        (open["ns_per_op"], open["case"]["threads"]) = (Value::Null, json!(2));
+        open["iops"] = json!({ "median": 2.0 * 1e9 / 50.0 });
+        let row = self::row(&run, "added-time", "{ peer = 'fio' }");
+        assert_eq!(row.figure, Ok(Figure { median: 20.0, interval: None }));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::summary::ServedBy;
 use model::case::{Cache, Op, Sync, WriteWork};
 use model::host::Storage;
 use model::units::{bytes_rounded, percent};
+
 /// A writer that waits this share of its time waits for the device (METHODOLOGY.md).
 const WAITING_MOST: f64 = 0.10;
 /// Reads of up to this share of the written bytes are metadata.
