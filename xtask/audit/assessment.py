@@ -37,12 +37,13 @@ def assess(record, said):
     if not any(record.caches):
         record.caches = (None, answers.last_cache_below(rows))
     ceilings.bound(rows)
-    control = comparisons.control(rows, twins, len(twins))
+    control = comparisons.control(rows, twins, len(twins), said["control"])
     return {
         **facts(record, said),
         "format": FORMAT,
         "cases": [case(row) for row in rows + twins],
-        "comparisons": comparisons.comparisons(rows),
+        "comparisons": [comparisons.adopt(one, said["comparisons"])
+                        for one in comparisons.comparisons(rows)],
         "control": control,
         "repetition": repetition(record, rows),
         "findings": run_findings(rows + twins, record.storage),

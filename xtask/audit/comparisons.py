@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+import courses
 from intervals import MEDIAN_BY_MEAN, TwoLevels, exchangeable, interval
 from rows import fastest, grouped
 
@@ -59,6 +60,26 @@ def difference(found, interest):
     return "inconclusive"
 
 
+def paired(rates, base):
+    """`ratio_of_any`, without an interval if the pairs depend on each other: it would be too narrow.
+    `maybe` if random orders may decide either way."""
+    found = ratio_of_any(rates, base)
+    if not found:
+        return None
+    by_chance = Chance()
+    ratios = [math.exp(log) for log in exchangeable(logs_of(rates, base))]
+    if courses.drift(ratios, by_chance) is not None:
+        found = {**found, "low": None, "high": None}
+    return {**found, "maybe": bool(by_chance.maybe)}
+
+
+class Chance:
+    """What random orders may decide either way."""
+
+    def __init__(self):
+        self.maybe = set()
+
+
 def needs(logs, interest):
     """Roughly how many pairs (or invocations, if there are several) detect the smallest effect of
     interest with 80 % power."""
@@ -74,8 +95,8 @@ def needs(logs, interest):
 
 def compare(row, base):
     """The comparison in JSON form; None without common rounds."""
-    found = ratio_of(row.rates(), base.rates())
-    if not found:
+    found = paired(row.rates(), base.rates())
+    if not found or not found["pairs"]:
         return None
     interest = DEVICE_INTEREST if base.served_by == "device" else MEMORY_INTEREST
     word = difference(found, interest)
@@ -83,7 +104,7 @@ def compare(row, base):
     return {"case": row.id, "base": base.id, "pairs": found["pairs"],
             "invocations": found["invocations"], "ratio": found["median"],
             "low": found["low"], "high": found["high"], "difference": word,
-            "interest": interest,
+            "interest": interest, "maybe": found["maybe"],
             "needs": needs(logs, interest) if word == "inconclusive" else None}
 
 
@@ -94,10 +115,22 @@ def compare_with(rows, base):
 
 
 def judged(found, row, base):
-    """A doubtful figure leaves open what an interval says."""
-    if found is None or row.verdict == base.verdict == "sound":
+    """A doubtful figure leaves open what an interval says, but pairs of rounds compare figures that
+    are doubtful only because they vary from round to round."""
+    if found is None or (compares(row, found) and compares(base, found)):
         return found
     return {**found, "difference": "in doubt", "needs": None}
+
+
+def compares(row, found):
+    return row.verdict == "sound" or (found["pairs"] > 0 and row.pairs)
+
+
+def adopt(found, said):
+    """ioassay's interval, where random orders may decide either way whether there is one."""
+    same = [one for one in said if (one["case"], one["base"]) == (found["case"], found["base"])]
+    alike = ("low", "high", "difference", "needs") if found.pop("maybe") and same else ()
+    return {**found, **{name: same[0][name] for name in alike}}
 
 
 def usual(row):
@@ -184,7 +217,7 @@ def of_loops(asked):
     return told
 
 
-def control(rows, twins, planned):
+def control(rows, twins, planned, said):
     """The result of rows measured twice; None without any. Adds findings to both rows of a pair
     that differs."""
     if not planned:
@@ -197,6 +230,7 @@ def control(rows, twins, planned):
         found = compare(twin, row)
         if not found:
             continue
+        found = adopt(found, said["comparisons"])
         if found["difference"] == "different":
             row.find("ControlDiffers", "doubt")
             twin.find("ControlDiffers", "doubt")

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from comparisons import DEVICE_INTEREST, MEMORY_INTEREST, difference, logs_of, ratio_of_any
+from comparisons import DEVICE_INTEREST, MEMORY_INTEREST, compares, difference, logs_of, paired
 from intervals import MEDIAN_BY_MEAN, TwoLevels, exchangeable
 
 LEVEL = 0.05
@@ -14,12 +14,12 @@ def is_faster(row, base, rates=None, others=None, interest=None):
     rate."""
     rates = row.rates() if rates is None else rates
     others = base.rates() if others is None else others
-    found = ratio_of_any(rates, others)
+    found = paired(rates, others)
     if not found or not (row.stands and base.stands):
         return None
     if interest is None:
         interest = DEVICE_INTEREST if base.served_by == "device" else MEMORY_INTEREST
-    if "doubtful" in (row.verdict, base.verdict):
+    if not (compares(row, found) and compares(base, found)):
         return "undecided", found
     if difference(found, interest) == "different" and found["median"] > 1:
         return "yes", found

@@ -410,6 +410,15 @@ class Row:
         return ("sound", "doubtful", "void")[worst]
 
     @property
+    def pairs(self):
+        """Whether all that makes it doubtful is how its figure varies from round to round."""
+        doubts = {code for code, severity in self.findings.items() if severity != "note"}
+        of_rounds = {"Drifting", "WideInterval", "TooFew"}
+        if not (self.course and self.course["change"]):
+            of_rounds.add("StepChange")
+        return doubts <= of_rounds
+
+    @property
     def stands(self):
         return self.verdict in ("sound", "doubtful")
 

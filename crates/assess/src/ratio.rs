@@ -64,6 +64,11 @@ impl Ratio {
         }
     }
 
+    /// The same where nothing is known of how sure it is.
+    pub(crate) fn without_interval(self) -> Ratio {
+        Ratio { low: None, high: None, ..self }
+    }
+
     /// The same, or the ratio of the two medians, without an interval, if they share no round.
     /// `None` if one of them has no rounds at all.
     pub(crate) fn of_any(values: &Rounds, base: &Rounds) -> Option<Ratio> {

@@ -4,7 +4,7 @@ use super::noise::normal;
 use super::*;
 use crate::comparison::{Comparison, Difference};
 use crate::decision::{Decided, Decision, Lead, Named, Open, Repeats};
-use crate::finding::{Code, Verdict};
+use crate::finding::{Code, Finding, Severity, Verdict};
 use crate::summary::{ServedBy, Summary};
 use model::random::Rng;
 use proptest::prelude::*;
@@ -41,6 +41,13 @@ fn summaries() -> [Summary; 2] {
     [summary.clone(), summary]
 }
 
+/// A doubt of this kind on a row.
+fn doubt(row: &mut Summary, code: Code) {
+    let (message, remedy) = (String::new(), String::new());
+    row.findings.push(Finding { code, severity: Severity::Doubt, message, remedy });
+    row.verdict = Verdict::Doubtful;
+}
+
 #[test]
 fn a_question_has_three_outcomes() {
     use Decision::{No, Undecided, Yes};
@@ -71,7 +78,7 @@ fn a_doubt_on_either_row_decides_nothing_and_a_void_row_is_not_named() {
     let found = comparison(9.0, Some(8.0), Some(10.0));
     for doubtful in [0, 1] {
         let mut rows = summaries();
-        rows[doubtful].verdict = Verdict::Doubtful;
+        doubt(&mut rows[doubtful], Code::Foreign);
         let decided = Decided::is_faster(found.clone(), [&rows[0], &rows[1]]).expect("both stand");
         assert_eq!(decided.decision(), Decision::Undecided);
         assert!(decided.rows()[doubtful].is_doubtful());
@@ -274,18 +281,23 @@ fn a_wide_fall_to_a_quarter_is_open() {
 }
 
 proptest! {
-    /// For any interval and verdicts: a decision names sound rows only and has an interval. It
-    /// never contradicts that interval.
+    /// For any interval and verdicts: a decision names rows that are sound, or doubtful because
+    /// they vary from round to round, and has an interval. It never contradicts that interval.
     #[test]
     fn what_is_decided_is_sound_and_has_an_interval(
         ratio in 0.01f64..100.0, below in 0.0f64..2.0, above in 0.0f64..2.0,
-        has_interval: bool, verdicts in proptest::collection::vec(0usize..3, 2),
+        has_interval: bool, verdicts in proptest::collection::vec(0usize..4, 2),
     ) {
         let (low, high) = (ratio * (-below).exp(), ratio * above.exp());
         let [low, high] = [low, high].map(|end| has_interval.then_some(end));
         let mut rows = summaries();
         for (row, verdict) in rows.iter_mut().zip(&verdicts) {
-            row.verdict = Verdict::ALL[*verdict];
+            match verdict {
+                0 => {}
+                1 => doubt(row, Code::Drifting),
+                2 => doubt(row, Code::Foreign),
+                _ => row.verdict = Verdict::Void,
+            }
         }
         let found = comparison(ratio, low, high);
         let both = [&rows[0], &rows[1]];
@@ -295,7 +307,7 @@ proptest! {
             prop_assert_eq!(decided.is_none(), has_void);
             let Some(decided) = decided else { continue };
             if decided.decision() != Decision::Undecided {
-                prop_assert!(rows.iter().all(|row| row.verdict == Verdict::Sound));
+                prop_assert!(verdicts.iter().all(|verdict| *verdict < 2));
                 prop_assert!(has_interval);
             }
         }

@@ -2,6 +2,7 @@
 
 use super::noise::{noisy, normal};
 use super::*;
+use crate::comparison::Difference;
 use crate::rounds::{Levels, drift};
 use model::random::Rng;
 
@@ -96,6 +97,41 @@ fn a_drift_over_the_rounds() {
     let mut null = record(&ramp(10, -0.3));
     null.header.plan.cases[0].case = null_case();
     assert!(!judge(&null).contains("Drifting"));
+}
+
+/// Cold reads by pread and by mmap, whose rounds have these rates.
+fn two_engines(pread: &[f64], mmap: &[f64]) -> Record {
+    let (mut both, other) = (record(pread), record(mmap));
+    let mut case = both.header.plan.cases[0].clone();
+    case.case = file_case(ReadWork { engine: Engine::Mmap, ..work(Cache::Cold) });
+    both.header.plan.cases.push(case);
+    both.trials.extend(other.trials.into_iter().map(|trial| Trial { case: 1, ..trial }));
+    both
+}
+
+/// What the rows share is not in their ratio. What only one does makes the interval too narrow.
+#[test]
+fn rows_that_drift_together_are_compared_and_one_that_drifts_alone_is_not() {
+    let check = |[pread, mmap]: [&[f64]; 2], expected: (Difference, bool), verdicts: [&str; 2]| {
+        let assessment = assess(&two_engines(pread, mmap));
+        let judged: Vec<&str> = assessment.cases.iter().map(|row| row.verdict.name()).collect();
+        assert_eq!(judged, verdicts);
+        let [found] = &assessment.comparisons[..] else { panic!("{:#?}", assessment.comparisons) };
+        assert_eq!((found.difference, found.low.is_some()), expected);
+    };
+    let faster = |rates: &[f64]| rates.iter().map(|rate| 1.2 * rate).collect::<Vec<f64>>();
+    let (rising, flat, step) = (ramp(10, 0.3), vec![1.0; 10], levels((5, 1.0), (5, 0.6)));
+    let both = ["doubtful"; 2];
+    check([&rising, &faster(&rising)], (Difference::Different, true), both);
+    check([&step, &faster(&step)], (Difference::Different, true), both);
+    check([&rising, &rising], (Difference::Equivalent, true), both);
+    check([&flat, &faster(&rising)], (Difference::Inconclusive, false), ["sound", "doubtful"]);
+    // A doubt of another kind reaches the comparison.
+    let mut leaking = two_engines(&rising, &faster(&rising));
+    for trial in leaking.trials.iter_mut().filter(|trial| trial.case == 1) {
+        trial.evidence.throttled_ns = Some(300_000_000);
+    }
+    assert_eq!(assess(&leaking).comparisons[0].difference, Difference::InDoubt);
 }
 
 const SERIES: usize = 3_000;
