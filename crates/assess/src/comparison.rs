@@ -1,6 +1,6 @@
 //! Whether two cases differ, from their paired rounds.
 
-use crate::finding::Verdict;
+use crate::finding::{Code, Finding, Severity, Verdict};
 use crate::invocations::{MEDIAN_BY_MEAN, Round, TwoLevel, exchangeable};
 use crate::measured::Rounds;
 use crate::middle::variance;
@@ -65,12 +65,25 @@ impl Comparison {
     /// only because it varies from round to round, pairs of rounds still compare.
     pub(crate) fn judged(self, rows: [&Summary; 2]) -> Comparison {
         let is_paired = self.pairs > 0;
-        let compares = |row: &&Summary| row.verdict == Verdict::Sound || is_paired && row.pairs();
+        let compares =
+            |row: &&Summary| row.verdict == Verdict::Sound || is_paired && varies_only(row);
         if rows.iter().all(compares) {
             return self;
         }
         Comparison { difference: Difference::InDoubt, needs: None, ..self }
     }
+}
+
+/// Whether all that makes a row doubtful is that its figure varies from round to round. Pairs of
+/// rounds share that, or their interval shows it.
+fn varies_only(row: &Summary) -> bool {
+    let changes_within = row.course.as_ref().is_some_and(|course| course.change.is_some());
+    let is_doubt = |finding: &&Finding| finding.severity > Severity::Note;
+    row.findings.iter().filter(is_doubt).all(|finding| match finding.code {
+        Code::Drifting | Code::WideInterval | Code::TooFew => true,
+        Code::StepChange => !changes_within,
+        _ => false,
+    })
 }
 
 /// The smallest effect of interest for data from a device (METHODOLOGY.md).

@@ -4,7 +4,7 @@ use crate::actors::{ActorFigures, actors};
 use crate::counted::{Counted, counts_calls};
 use crate::disturbance::Excluded;
 use crate::failure::Failure;
-use crate::finding::{Code, Finding, Severity, Verdict};
+use crate::finding::{Finding, Severity, Verdict};
 use crate::form::{As, ByReason};
 use crate::measured::{Measured, with_mean_of};
 use crate::mixed::Mixed;
@@ -210,19 +210,6 @@ impl Counters {
 }
 
 impl Summary {
-    /// Whether its rounds can be paired with another row's: all that makes it doubtful is that its
-    /// figure varies from round to round. Pairs share that, or their interval shows it.
-    pub(crate) fn pairs(&self) -> bool {
-        let has_step_within = self.course.as_ref().is_some_and(|course| course.change.is_some());
-        self.findings.iter().filter(|finding| finding.severity > Severity::Note).all(|finding| {
-            match finding.code {
-                Code::Drifting | Code::WideInterval | Code::TooFew => true,
-                Code::StepChange => !has_step_within,
-                _ => false,
-            }
-        })
-    }
-
     /// Summarizes the trials of a case, without findings and ceilings.
     pub(crate) fn of(measured: &Measured, id: String) -> Summary {
         let of_done = (measured.n() > 0).then(|| served(measured));
