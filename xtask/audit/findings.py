@@ -120,7 +120,7 @@ def direct_ignored(row):
     if row.storage and row.medium != "ram":
         if served.bypasses(row.storage) is False:
             return "void"
-        if grows(row) and not is_summed_up_by_btrfs(row):
+        if grows(row) and not is_summed_up_by_btrfs(row) and not is_known_to_be_direct(row):
             return "void"
         if row.file and leaks(row):
             return "void"
@@ -131,6 +131,21 @@ def direct_ignored(row):
             if (served.unreached_share(row) or 0) > NOISE:
                 return "void"
     return copied_by_btrfs(row)
+
+
+def file_in_use(row):
+    return "note" if is_known_to_be_direct(row) and grows(row) else None
+
+
+def is_known_to_be_direct(row):
+    """Whether direct reads of a user's own file, which others may use, went past the page cache."""
+    if not row.file or row.case.cache != "direct" or not row.fixture or not row.storage:
+        return False
+    layout = row.fixture.get("layout")
+    return (row.fixture["seed"] is None and layout is not None and layout["encoded"] == 0
+            and served.bypasses(row.storage) is True
+            and all(one.trial["task_read_bytes"] is not None for one in row.figures)
+            and row.hit_share is not None and row.hit_share <= NOISE)
 
 
 def unread_of(row):
@@ -799,7 +814,7 @@ def depth_not_reached(row):
 
 RULES = {
     "CacheLeak": cache_leak, "NotWarm": not_warm, "DirectIgnored": direct_ignored,
-    "CacheKept": cache_kept, "PartlyCached": partly_cached, "CacheUnseen": cache_unseen, "OverRead": over_read,
+    "CacheKept": cache_kept, "FileInUse": file_in_use, "PartlyCached": partly_cached, "CacheUnseen": cache_unseen, "OverRead": over_read,
     "NoIo": no_io, "Ram": ram, "Unverified": unverified, "CountersUnseen": counters_unseen,
     "LoopCached": loop_cached,
     "DigestMismatch": digest_mismatch, "BytesUnchecked": bytes_unchecked,

@@ -15,6 +15,8 @@ named! {
         DirectIgnored "DirectIgnored",
         /// Claimed to leave nothing in the page cache, but pages stayed.
         CacheKept "CacheKept",
+        /// Claimed direct, and it was; but another program uses the file through the page cache.
+        FileInUse "FileInUse",
         /// The page cache served a part and a device the rest: the figure describes neither.
         PartlyCached "PartlyCached",
         /// No probe can see how much of the file is cached.

@@ -5,7 +5,7 @@ mod needs;
 use self::needs::{Needs, needed_actors};
 use crate::device::Disk;
 use crate::directory::{Directory, Removed};
-use crate::fixture::{Purpose, Stay, TestFile};
+use crate::fixture::{OwnFile, Purpose, Stay, TestFile};
 use crate::names::NameFolders;
 use crate::progress::Progress;
 use crate::scratch::Scratch;
@@ -21,7 +21,6 @@ use model::part::Whose;
 use model::plan::Plan;
 use report::Room;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::rc::Rc;
 
 /// The target of the measurement.
@@ -32,7 +31,7 @@ pub enum Target {
     /// Test files in this directory.
     Directory(Rc<Directory>),
     /// A user's own file, which is never written.
-    File(PathBuf),
+    File(OwnFile),
     /// A block device, whose entire content may be lost.
     Device(Disk),
 }
@@ -80,8 +79,8 @@ impl Maker<'_> {
         let Maker { plan, source, environment, stay, .. } = *self;
         let directory = match self.target {
             Target::Memory => return Ok(Files::default()),
-            Target::File(path) => {
-                let file = TestFile::open(path)?;
+            Target::File(own) => {
+                let file = TestFile::open(own)?;
                 let read = [(file.fixture().size, file)].into();
                 return Ok(Files { read, ..Files::default() });
             }
@@ -425,7 +424,8 @@ mod tests {
             |target: &Target, has_source| written_before_trials(&plan, target, has_source);
         assert_eq!(written(&directory, false), 2 << 20, "one file serves both");
         assert_eq!(written(&directory, true), 4 << 20);
-        assert_eq!(written(&Target::File("/own".into()), false), 0);
+        let own = OwnFile { path: "/own".into(), size: 1 << 20, inode: 1 };
+        assert_eq!(written(&Target::File(own), false), 0);
     }
 
     #[test]

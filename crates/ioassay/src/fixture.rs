@@ -18,10 +18,10 @@ use model::content::{Content, DigestTable, PartFunction};
 use model::host::Fixture;
 use model::units;
 use std::cell::OnceCell;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::ops::Range;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Size of a write in bytes.
@@ -41,6 +41,30 @@ pub struct TestFile {
     digests: OnceCell<DigestTable>,
     counts: OnceCell<DigestTable>,
     cached: Cached,
+}
+
+/// A user's own file as it was when it was named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnFile {
+    /// Its absolute path.
+    pub path: PathBuf,
+    /// Its size in bytes. What others add to it later is not read.
+    pub size: u64,
+    /// Its inode number, which another file under its name does not have.
+    pub inode: u64,
+}
+
+impl OwnFile {
+    /// The file at `path`.
+    ///
+    /// # Errors
+    /// If there is none, or it is not a regular file with content.
+    pub fn of(path: &Path) -> Result<OwnFile> {
+        let path = std::path::absolute(path)
+            .with_context(|| format!("cannot find '{}'", path.display()))?;
+        let metadata = metadata_of(&path)?;
+        Ok(OwnFile { size: metadata.len(), inode: metadata.ino(), path })
+    }
 }
 
 /// Whether a test file stays after the run.
@@ -112,22 +136,36 @@ impl TestFile {
             name.keep();
         }
         let layout = layout_of(&file, &there)?;
-        let fixture = Fixture { path: there, size, seed: Some(seed), layout };
+        let fixture = Fixture { path: there, size, seed: Some(seed), inode: None, layout };
         Ok(TestFile { name, ..TestFile::new(fixture, file, Some(content)) })
     }
 
     /// Opens a user's own file. It is never opened for writing.
     ///
     /// # Errors
-    /// If it cannot be read or is not a file with content.
-    pub fn open(path: &Path) -> Result<TestFile> {
-        let path = std::path::absolute(path)
-            .with_context(|| format!("cannot find '{}'", path.display()))?;
-        let size = size_of(&path)?;
-        let file =
-            File::open(&path).with_context(|| format!("failed to open '{}'", path.display()))?;
+    /// If it cannot be read, or is not the file that was named, with as many bytes.
+    pub fn open(own: &OwnFile) -> Result<TestFile> {
+        let OwnFile { path, size, inode } = own.clone();
+        // Opening something else, such as a pipe, could block forever.
+        metadata_of(&path)?;
+        let failed = || format!("failed to open '{}'", path.display());
+        let file = File::open(&path).with_context(failed)?;
+        let now = file.metadata().with_context(failed)?;
+        let changed = match () {
+            () if now.ino() != inode => "was replaced by another file".to_string(),
+            () if now.len() < size => {
+                format!("shrank from {} to {}", units::bytes(size), units::bytes(now.len()))
+            }
+            () => String::new(),
+        };
+        if !changed.is_empty() {
+            bail!(
+                "'{}' {changed} since this run began: name a file that stays, and run again",
+                path.display()
+            );
+        }
         let layout = layout_of(&file, &path)?;
-        let fixture = Fixture { path, size, seed: None, layout };
+        let fixture = Fixture { path, size, seed: None, inode: Some(inode), layout };
         // Workers use `/proc`, not its name, which a peer could replace.
         Ok(TestFile::new(fixture, file, None))
     }
@@ -145,14 +183,16 @@ impl TestFile {
         let file = disk.file.try_clone().with_context(failed)?;
         write_content(&file, content, progress, stop).with_context(failed)?;
         let Content { seed, size, .. } = content;
-        let fixture = Fixture { path: disk.path.clone(), size, seed: Some(seed), layout: None };
+        let fixture =
+            Fixture { path: disk.path.clone(), size, seed: Some(seed), inode: None, layout: None };
         Ok(TestFile::new(fixture, file, Some(content)))
     }
 
     /// A file of several hosts that has `content`, or will have it.
     pub fn of_hosts(path: PathBuf, file: File, name: Option<Name>, content: Content) -> TestFile {
         // The others may still write to it, so how it is stored is not known.
-        let fixture = Fixture { path, size: content.size, seed: Some(content.seed), layout: None };
+        let Content { seed, size, .. } = content;
+        let fixture = Fixture { path, size, seed: Some(seed), inode: None, layout: None };
         TestFile { name, ..TestFile::new(fixture, file, Some(content)) }
     }
 
@@ -255,11 +295,11 @@ pub fn with_name(words: &str, path: &Path, name: &Path) -> String {
     named
 }
 
-/// The size of the file at `path`.
+/// The metadata of the file at `path`.
 ///
 /// # Errors
 /// If there is none, or it is not a regular file with content.
-pub fn size_of(path: &Path) -> Result<u64> {
+pub fn metadata_of(path: &Path) -> Result<Metadata> {
     let metadata = std::fs::metadata(path)
         .with_context(|| format!("cannot read the metadata of '{}'", path.display()))?;
     let kind = metadata.file_type();
@@ -272,7 +312,7 @@ pub fn size_of(path: &Path) -> Result<u64> {
     if !kind.is_file() || metadata.len() == 0 {
         bail!("'{}' has no bytes to read: name a regular file with content", path.display());
     }
-    Ok(metadata.len())
+    Ok(metadata)
 }
 
 /// Creates a new file that only its owner can read, without following links.

@@ -69,6 +69,7 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::OwnFile;
     use std::fs::{File, Permissions};
     use std::io::{Read, Write};
     use std::os::unix::fs::PermissionsExt;
@@ -79,7 +80,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, "bytes").unwrap();
-        let file = TestFile::open(&path).unwrap();
+        let file = TestFile::open(&OwnFile::of(&path).unwrap()).unwrap();
         let guard = Guard::of(&file).unwrap();
         // File times are as coarse as the OS's clock.
         std::thread::sleep(std::time::Duration::from_millis(20));

@@ -1,5 +1,6 @@
 //! An interrupted run that goes on: only with the same plan, on the same machine and storage.
 
+use crate::fixture::OwnFile;
 use crate::recipe::Relative;
 use crate::so_far::SoFar;
 use crate::store::Store;
@@ -77,7 +78,7 @@ impl Interrupted {
     ///
     /// # Errors
     /// What differs.
-    pub fn check(&self, now: &Header, own: Option<&Path>) -> Result<()> {
+    pub fn check(&self, now: &Header, own: Option<&OwnFile>) -> Result<()> {
         let then = &self.record.header;
         let mut list = plans_apart(&then.plan, &now.plan);
         let text = |path: Option<&Path>| {
@@ -88,8 +89,13 @@ impl Interrupted {
             text(header.storage.as_ref().map(|storage| storage.directory.as_path()))
         };
         note(&mut list, "directory", place(then), place(now));
-        let own_then = files.next().map(|file| file.path.as_path());
-        note(&mut list, "your own file", text(own_then), text(own));
+        let own_then = files.next();
+        let path_of = own_then.map(|file| file.path.as_path());
+        note(&mut list, "your own file", text(path_of), text(own.map(|own| own.path.as_path())));
+        let inodes = own_then.and_then(|file| file.inode).zip(own.map(|own| own.inode));
+        if let Some((then, now)) = inodes {
+            note(&mut list, "inode number of your own file", then.to_string(), now.to_string());
+        }
         list.extend(apart(&lasting(then), &lasting(now)));
         if list.is_empty() {
             return Ok(());
@@ -248,7 +254,8 @@ mod tests {
             let error = interrupted.check(&now, None).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         };
-        let own = interrupted.check(header, Some(Path::new("/x"))).unwrap_err().to_string();
+        let named = OwnFile { path: "/x".into(), size: 1, inode: 2 };
+        let own = interrupted.check(header, Some(&named)).unwrap_err().to_string();
         assert!(own.contains("your own file: none in the record, /x now"), "{own}");
         check(&|now| now.plan.recipe = "other".to_string(), "recipe: ");
         check(&|now| now.plan.seed += 1, "seed: ");
@@ -266,6 +273,26 @@ mod tests {
         check(&|now| now.storage.as_mut().unwrap().directory.push("x"), "directory: ");
         check(&|now| now.storage.as_mut().unwrap().devices.clear(), "devices: ");
         check(&|now| now.storage.as_mut().unwrap().file_system.push('x'), "file system: ");
+    }
+
+    /// Another file under the same name, such as a log that was rotated.
+    #[test]
+    fn another_file_under_the_name_is_refused() {
+        let mut then = cut();
+        let named = OwnFile { path: "/log".into(), size: 1 << 30, inode: 7 };
+        let fixture = &mut then.header.fixtures[0];
+        (fixture.path, fixture.seed, fixture.inode) = (named.path.clone(), None, Some(7));
+        let header = then.header.clone();
+        let (_folder, interrupted) = interrupted(then);
+        let mut interrupted = interrupted.unwrap();
+        interrupted.check(&header, Some(&named)).unwrap();
+        let other = OwnFile { inode: 8, ..named };
+        let error = interrupted.check(&header, Some(&other)).unwrap_err().to_string();
+        let expected = "inode number of your own file: 7 in the record, 8 now";
+        assert!(error.contains(expected), "{error}");
+        // An older record does not know it.
+        interrupted.record.header.fixtures[0].inode = None;
+        interrupted.check(&header, Some(&other)).unwrap();
     }
 
     #[test]

@@ -347,6 +347,10 @@ pub struct Fixture {
     pub size: u64,
     /// The seed of its content; null for a user's own file, whose content is unknown.
     pub seed: Option<u64>,
+    /// The inode number of a user's own file, which tells it from another under its name; unknown
+    /// in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inode: Option<u64>,
     /// How it is stored; null if the file system does not report it.
     pub layout: Option<Layout>,
 }

@@ -274,6 +274,7 @@ pub fn record_of(work: ReadWork, rounds: u32) -> Record {
         path: "/data/zoo".into(),
         size: 1 << 30,
         seed: Some(1),
+        inode: None,
         layout: Some(Layout { unwritten: 0, encoded: 0, extents: Some(3) }),
     };
     let header = Header {

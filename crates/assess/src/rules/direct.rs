@@ -25,7 +25,8 @@ fn passed_by_cache(context: &Context) -> Option<Draft> {
     }
     let storage = context.measured.storage.filter(|storage| storage.medium != Medium::Ram)?;
     // The copies of btrfs sometimes leave pages behind; `copied_through_cache` reports them.
-    let grown_share = grown_share(context).filter(|_| !is_summed_up_by_btrfs(context));
+    let grown_share = grown_share(context)
+        .filter(|_| !is_summed_up_by_btrfs(context) && !is_known_to_be_direct(context));
     let seen = if matches!(storage.direct, Direct::Accepted { bypasses: Some(false), .. }) {
         // By a canary, or by what statx says of the file: a note on the storage tells which.
         let on = &storage.file_system;
@@ -46,6 +47,36 @@ fn passed_by_cache(context: &Context) -> Option<Draft> {
     let remedy = "use another cache state, or another file system (on btrfs, a directory with \
                   'chattr +C' and no compression)";
     Draft::new(Severity::Void, message, remedy)
+}
+
+/// Another program brought pages of the user's file into the page cache while it was read directly.
+pub(super) fn file_in_use(context: &Context) -> Option<Draft> {
+    let share = grown_share(context).filter(|_| is_known_to_be_direct(context))?;
+    let message = format!(
+        "another program uses this file: pages with {} of the bytes that this case read appeared in \
+         the page cache, though devices read all of them for it. O_DIRECT was honored; where such \
+         pages are written to, the OS writes them back before a direct read",
+        percent(share)
+    );
+    let remedy =
+        "measure a copy of the file, or while nothing else uses it, to see the storage alone";
+    Draft::new(Severity::Note, message, remedy)
+}
+
+/// Whether direct reads of a user's own file, which others may use, are known to have gone past the
+/// page cache: a canary was, the OS says nothing else of this file, and devices read all that was
+/// asked for. Of a compressed file they may read more than that, for copies in the page cache.
+fn is_known_to_be_direct(context: &Context) -> bool {
+    let Context { measured, summary, .. } = context;
+    let own = measured.fixture.filter(|fixture| fixture.seed.is_none());
+    let layout = own.and_then(|fixture| fixture.layout.as_ref());
+    let direct = measured.storage.map(|storage| storage.direct);
+    let is_counted = |trial: &Counted| trial.evidence.task_read_bytes.is_some();
+    context.claims(Cache::Direct).is_some()
+        && layout.is_some_and(|layout| layout.encoded == 0)
+        && matches!(direct, Some(Direct::Accepted { bypasses: Some(true), .. }))
+        && measured.trials.iter().all(is_counted)
+        && summary.hit_share.is_some_and(|share| share <= SHARE_NOISE)
 }
 
 /// The share of the bytes for which pages of the file appeared in the page cache, above the noise.

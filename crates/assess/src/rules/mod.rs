@@ -35,11 +35,12 @@ use std::collections::BTreeSet;
 type Rule = fn(&Context) -> Option<Draft>;
 
 /// The rule of each finding on a case.
-const RULES: [(Code, Rule); 46] = [
+const RULES: [(Code, Rule); 47] = [
     (Code::CacheLeak, cache::cache_leak),
     (Code::NotWarm, cache::not_warm),
     (Code::DirectIgnored, direct::direct_ignored),
     (Code::CacheKept, cache::cache_kept),
+    (Code::FileInUse, direct::file_in_use),
     (Code::PartlyCached, cache::partly_cached),
     (Code::CacheUnseen, cache::cache_unseen),
     (Code::OverRead, cache::over_read),

@@ -417,6 +417,38 @@ fn direct_ignored() {
     };
     check(direct(), residency_of(0, PAGES), "void device: DirectIgnored void");
     check(direct(), residency_of(0, PAGES / 200), "sound device:");
+    // Others may use a user's own file: what devices read for the worker tells whose pages these
+    // are.
+    let in_use = |r: &mut Record| {
+        r.header.fixtures[0].seed = None;
+        residency_of(0, PAGES / 2)(r);
+    };
+    check(direct(), in_use, "sound device: FileInUse note");
+    let judged = |plant: &dyn Fn(&mut Record)| {
+        let mut record = direct();
+        plant(&mut record);
+        judge(&record)
+    };
+    let unseen = |r: &mut Record| {
+        in_use(r);
+        evidence(r, |evidence| evidence.task_read_bytes = None);
+    };
+    assert!(judged(&unseen).contains("DirectIgnored void"));
+    let ignored = |r: &mut Record| {
+        in_use(r);
+        set_reads(r, 0.5);
+    };
+    check(direct(), ignored, "void mixed: DirectIgnored void");
+    let untested = |r: &mut Record| {
+        in_use(r);
+        canary(None)(r);
+    };
+    check(direct(), untested, "void device: DirectIgnored void");
+    let compressed = |r: &mut Record| {
+        in_use(r);
+        layout(r).encoded = FILE;
+    };
+    assert!(judged(&compressed).contains("DirectIgnored void"));
     // Pages that an earlier warm trial left in the cache are not evidence.
     check(direct(), residency_of(PAGES, PAGES), "sound device:");
     check(direct(), |r| set_reads(r, 0.7), "void mixed: DirectIgnored void");

@@ -54,7 +54,7 @@ fn create(path: &Path, content: Content) -> Result<Status> {
 }
 
 fn verify(path: &Path, seed: u64, kind: ContentKind) -> Result<Status> {
-    let size = fixture::size_of(path)?;
+    let size = fixture::metadata_of(path)?.len();
     let content = Content { seed, size, kind };
     let mut file =
         input::regular(path).with_context(|| format!("failed to open '{}'", path.display()))?;

@@ -9,7 +9,7 @@ use super::{command_line, dry, form, tell};
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
 use crate::builder::{self, Ready};
 use crate::files::{Files, Maker, Source, Target};
-use crate::fixture::Stay;
+use crate::fixture::{OwnFile, Stay};
 use crate::orphans;
 use crate::peers::{Peers, Program};
 use crate::progress::Progress;
@@ -29,7 +29,6 @@ use model::plan::Plan;
 use model::record::{Header, Record, Resumed, Tool};
 use report::Style;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 use witness::MemoryGroup;
@@ -133,7 +132,7 @@ pub fn keep(
     let peers = ready.values().map(|ready| ready.peer.clone()).collect();
     let header = header_of(&setting.plan, environment, source, peers)?;
     if let Some(interrupted) = &interrupted {
-        interrupted.check(&header, own_file(target).as_deref())?;
+        interrupted.check(&header, own_file(target))?;
     }
     // The order of its cases is that of the record.
     let plan = interrupted.as_ref().map_or(&header.plan, |it| &it.record.header.plan).clone();
@@ -272,9 +271,9 @@ fn site<'a>(
 }
 
 /// The user's own file, if that is measured.
-fn own_file(target: &Target) -> Option<PathBuf> {
+fn own_file(target: &Target) -> Option<&OwnFile> {
     match target {
-        Target::File(path) => std::path::absolute(path).ok(),
+        Target::File(own) => Some(own),
         Target::Memory | Target::Directory(_) | Target::Device(_) => None,
     }
 }

@@ -9,7 +9,7 @@ use crate::bind;
 use crate::device;
 use crate::directory::Directory;
 use crate::files::{Source, Target};
-use crate::fixture;
+use crate::fixture::OwnFile;
 use crate::group::{self, Values};
 use crate::machine::this_host;
 use crate::peers::Peers;
@@ -241,10 +241,10 @@ fn target_of(args: &RunArgs, recipe: &Recipe, changes: &mut Changes) -> Result<T
     let has_place = args.file.is_some() || args.directory.is_some() || args.device.is_some();
     check_place(recipe, has_place)?;
     if let Some(file) = &args.file {
-        let size = units::bytes(fixture::size_of(file)?);
-        changes.axes.insert("size".to_string(), Values::from_texts(vec![size]));
+        let own = OwnFile::of(file)?;
+        changes.axes.insert("size".to_string(), Values::from_texts(vec![units::bytes(own.size)]));
         changes.is_own_file = true;
-        return Ok(Target::File(file.clone()));
+        return Ok(Target::File(own));
     }
     if let Some(device) = &args.device {
         let disk = device::claim(device, args.destroy.as_deref())?;
@@ -343,8 +343,8 @@ fn storage_of(target: &Target) -> Result<Option<Storage>> {
     let storage = match target {
         Target::Memory => return Ok(None),
         Target::Directory(directory) => storage_in(directory),
-        Target::File(file) => witness::storage_of(file)
-            .with_context(|| format!("failed to inspect the storage of '{}'", file.display())),
+        Target::File(own) => witness::storage_of(&own.path)
+            .with_context(|| format!("failed to inspect the storage of '{}'", own.path.display())),
         Target::Device(disk) => witness::storage_of_disk(&disk.path)
             .with_context(|| format!("failed to inspect the device '{}'", disk.path.display())),
     };

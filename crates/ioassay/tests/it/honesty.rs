@@ -4,6 +4,7 @@
 //! run without it, which must not report that fault.
 
 pub(crate) mod plant;
+mod in_use;
 mod storage;
 pub(crate) mod machine;
 mod open;

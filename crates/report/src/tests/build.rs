@@ -379,6 +379,7 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
         host: zoo::host(),
         storage: Some(zoo::storage()),
         fixtures: vec![Fixture {
+            inode: None,
             path: "/data/zoo".into(),
             size: 1 << 30,
             seed: Some(1),
