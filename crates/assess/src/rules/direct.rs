@@ -58,8 +58,7 @@ pub(super) fn file_in_use(context: &Context) -> Option<Draft> {
          pages are written to, the OS writes them back before a direct read",
         percent(share)
     );
-    let remedy =
-        "measure a copy of the file, or while nothing else uses it, to see the storage alone";
+    let remedy = "measure a copy, or while nothing else uses the file, to see the storage alone";
     Draft::new(Severity::Note, message, remedy)
 }
 
