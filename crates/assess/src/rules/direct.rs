@@ -49,13 +49,13 @@ fn passed_by_cache(context: &Context) -> Option<Draft> {
     Draft::new(Severity::Void, message, remedy)
 }
 
-/// Another program brought pages of the user's file into the page cache while it was read directly.
+/// Another program brought pages of the user's file into the page cache, which was read directly.
 pub(super) fn file_in_use(context: &Context) -> Option<Draft> {
     let share = grown_share(context).filter(|_| is_known_to_be_direct(context))?;
     let message = format!(
-        "another program uses this file: pages with {} of the bytes that this case read appeared in \
-         the page cache, though devices read all of them for it. O_DIRECT was honored; where such \
-         pages are written to, the OS writes them back before a direct read",
+        "another program uses this file: pages with {} of the bytes that this case read appeared \
+         in the page cache, though devices read all of them for it. O_DIRECT was honored; where \
+         such pages are written to, the OS writes them back before a direct read",
         percent(share)
     );
     let remedy = "measure a copy, or while nothing else uses the file, to see the storage alone";
