@@ -253,8 +253,8 @@ class Count:
         device = device and self.figure(device)
         claims = [self.claim(cache) for cache in ("cold", "warm")]
         most = max((row.case.threads for row in self.rows), default=1)
-        is_beyond = self.all[0].is_beyond_caches(self.size, most)
-        return {"size": self.size, "fits_caches": is_beyond is False,
+        held = self.all[0].caches_hold(self.size, most)
+        return {"size": self.size, "fits_caches": held == 1, "caches_hold": held,
                 "memory_reads": [self.figure(row) for row in reads if row],
                 "in_memory": [self.figure_of(*one) for one in self.in_memory.values()],
                 "page_cache": cached and self.figure(cached), "device": device,

@@ -116,10 +116,15 @@ class Row:
     def is_beyond_caches(self, size, threads=None):
         """Whether a size far exceeds the caches of the case's threads; None if the cache sizes are
         unknown."""
+        held = self.caches_hold(size, threads)
+        return None if held is None else held <= 1 / BEYOND_CACHES
+
+    def caches_hold(self, size, threads=None):
+        """The share of a size that the caches of the case's threads can hold at most."""
         every, largest = self.record.caches
         of_threads = largest and largest * max(1, threads or self.case.threads)
         known = [one for one in (every, of_threads) if one]
-        return size >= BEYOND_CACHES * min(known) if known else None
+        return min(1.0, min(known) / size) if known else None
 
     @cached_property
     def fixture(self):

@@ -43,9 +43,20 @@ impl Caches {
     /// the processor, hold nothing for it. So the working set need not exceed all caches unless
     /// enough threads work.
     pub(crate) fn are_exceeded(&self, bytes: u64, threads: u32) -> Option<bool> {
+        Some(bytes >= CACHES_LEAST.saturating_mul(self.of_threads(threads)?))
+    }
+
+    /// The share of `bytes` that the caches of `threads` can hold at most, 0 to 1; `None` if no
+    /// size is known.
+    pub(crate) fn hold(&self, bytes: u64, threads: u32) -> Option<f64> {
+        let most = self.of_threads(threads)?;
+        Some((most as f64 / bytes.max(1) as f64).min(1.0))
+    }
+
+    /// At most the bytes that the caches of `threads` hold; `None` if no size is known.
+    fn of_threads(&self, threads: u32) -> Option<u64> {
         let theirs = self.largest.map(|each| each.saturating_mul(threads.max(1).into()));
-        let most = [theirs, self.all].into_iter().flatten().min()?;
-        Some(bytes >= CACHES_LEAST.saturating_mul(most))
+        [theirs, self.all].into_iter().flatten().min()
     }
 }
 
@@ -53,6 +64,19 @@ impl Caches {
 mod tests {
     use super::*;
     use model::zoo;
+
+    #[test]
+    fn caches_hold_a_share_of_what_is_larger() {
+        let host =
+            Host { last_level_cache: Some(64 << 20), largest_cache: Some(32 << 20), ..zoo::host() };
+        let caches = Caches::of(&host);
+        assert_eq!(caches.hold(32 << 20, 1), Some(1.0));
+        assert_eq!(caches.hold(64 << 20, 1), Some(0.5));
+        assert_eq!(caches.hold(64 << 20, 2), Some(1.0));
+        assert_eq!(caches.hold(128 << 20, 8), Some(0.5));
+        let unknown = Caches { all: None, largest: None };
+        assert_eq!(unknown.hold(1, 1), None);
+    }
 
     #[test]
     fn unknown_caches_are_neither_exceeded_nor_not() {

@@ -21,9 +21,12 @@ use std::collections::BTreeSet;
 pub struct CountingAnswer {
     /// Size of the data in bytes.
     pub size: u64,
-    /// Whether the data is smaller than four times the last-level cache, so that CPU caches may
-    /// serve it instead of memory or the page cache.
+    /// Whether the processor's last-level caches can hold all of the data, so that these may serve
+    /// it instead of memory or the page cache.
     pub fits_caches: bool,
+    /// The share of the data that these caches can hold at most, 0 to 1; null if their size is
+    /// unknown. Up to a quarter, they serve next to nothing (METHODOLOGY.md).
+    pub caches_hold: Option<f64>,
     /// Memory reads for each measured number of threads, ascending: the ceilings.
     pub memory_reads: Vec<RowRate>,
     /// Counting in the program's own memory after loading: the fastest row for each measured number
@@ -170,10 +173,11 @@ impl<'a, 'r> Counts<'a, 'r> {
         let device = fastest(self.rows().filter(is_served(ServedBy::Device)));
         let caches = self.all.first().map(|row| row.measured.caches);
         let threads = self.rows().map(|row| row.measured.case.threads()).max().unwrap_or(1);
-        let exceeds = caches.and_then(|caches| caches.are_exceeded(self.size, threads));
+        let caches_hold = caches.and_then(|caches| caches.hold(self.size, threads));
         CountingAnswer {
             size: self.size,
-            fits_caches: exceeds == Some(false),
+            fits_caches: caches_hold == Some(1.0),
+            caches_hold,
             memory_reads: self.memory_reads(),
             in_memory: self
                 .in_memory

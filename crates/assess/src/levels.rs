@@ -43,6 +43,13 @@ pub struct Level {
     pub cache: Option<Nominal>,
 }
 
+impl Level {
+    /// Whether its working sets differ by less than two levels would.
+    pub fn is_flat(&self) -> bool {
+        self.greatest_ns < self.least_ns * RISE_LEAST
+    }
+}
+
 /// A data cache, as reported by the OS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nominal {
@@ -350,6 +357,14 @@ mod tests {
         let caches: Vec<Option<u32>> =
             found.iter().map(|level| level.cache.map(|cache| cache.number)).collect();
         assert_eq!(caches, [Some(1), Some(2), None, None, None]);
+    }
+
+    /// Of few working sets, those on a slope have to share a level: it is not flat.
+    #[test]
+    fn a_slope_is_not_flat() {
+        let [sloping, flat] = &levels(&ladder([22.8, 110.0, 300.0, 301.0]))[..] else { panic!() };
+        assert_eq!((sloping.least_ns, sloping.greatest_ns), (22.8, 110.0));
+        assert_eq!([sloping, flat].map(Level::is_flat), [false, true]);
     }
 
     #[test]

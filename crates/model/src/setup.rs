@@ -16,6 +16,10 @@ pub struct Setup {
     pub frequency_driver: Option<String>,
     /// Where transparent huge pages are used: `always`, `madvise` or `never`.
     pub huge_pages: Option<String>,
+    /// Whether the program may use transparent huge pages; a program that starts it can turn them
+    /// off for it. Unknown in older records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub huge_pages_allowed: Option<bool>,
     /// How hard the OS tries to find a huge page: `defer`, `madvise`.
     pub huge_pages_defrag: Option<String>,
     /// Whether DAMON monitors memory and may reclaim it.
@@ -95,6 +99,10 @@ impl Setup {
             ("microcode", self.microcode.clone()),
             ("mitigations", self.mitigations.clone()),
             ("transparent huge pages", self.huge_pages.clone()),
+            (
+                "transparent huge pages for this program",
+                self.huge_pages_allowed.filter(|is_allowed| !is_allowed).map(yes),
+            ),
             ("huge page defrag", self.huge_pages_defrag.clone()),
             ("DAMON", self.damon.map(yes)),
             ("libc", self.libc.clone()),

@@ -244,8 +244,12 @@ mod tests {
     /// A run with these comparisons, and this verdict on all their cases.
     fn run_of(comparisons: Vec<Comparison>, verdict: Verdict) -> Assessment {
         let one = || made::rich().cases.remove(0);
+        let findings = || match verdict {
+            Verdict::Doubtful => vec![made::doubt()],
+            _ => Vec::new(),
+        };
         let summary =
-            |case: Case| Summary { id: case.id(), case, verdict, findings: Vec::new(), ..one() };
+            |case: Case| Summary { id: case.id(), case, verdict, findings: findings(), ..one() };
         let is_there = |case: &Case| {
             comparisons.iter().any(|found| [&found.case, &found.base].contains(&&case.id()))
         };

@@ -19,6 +19,7 @@ pub(crate) fn setup(root: &Root, cpuinfo: &str) -> Setup {
         governor: of_cpufreq(root, "scaling_governor"),
         frequency_driver: of_cpufreq(root, "scaling_driver"),
         huge_pages: huge_pages("enabled"),
+        huge_pages_allowed: text(&root.at("/proc/self/status")).and_then(|it| may_be_huge(&it)),
         huge_pages_defrag: huge_pages("defrag"),
         damon: damon(root),
         mitigations: text(&root.at("/proc/cmdline")).and_then(|line| mitigations(&line)),
@@ -31,6 +32,13 @@ pub(crate) fn setup(root: &Root, cpuinfo: &str) -> Setup {
         libc: libc_version(),
         preloaded: preloaded(root),
     }
+}
+
+/// Whether a process may use transparent huge pages, according to its status; Linux says so since
+/// 5.0. Workers inherit it.
+fn may_be_huge(status: &str) -> Option<bool> {
+    let value = status.lines().find_map(|line| line.strip_prefix("THP_enabled:"))?;
+    Some(value.trim() != "0")
 }
 
 /// The names of the libraries that the dynamic linker loads into every program first. Workers
@@ -178,6 +186,13 @@ mod tests {
         assert_eq!(mitigations("ro quiet"), None);
         assert_eq!(mitigations("mitigations=auto ro").as_deref(), Some("auto"));
         assert_eq!(mitigations("mitigations=auto mitigations=off").as_deref(), Some("off"));
+    }
+
+    #[test]
+    fn a_process_without_huge_pages_is_told() {
+        assert_eq!(may_be_huge("Name:\tx\nTHP_enabled:\t1\n"), Some(true));
+        assert_eq!(may_be_huge("Name:\tx\nTHP_enabled:\t0\n"), Some(false));
+        assert_eq!(may_be_huge("Name:\tx\n"), None);
     }
 
     #[test]

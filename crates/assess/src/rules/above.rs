@@ -6,6 +6,7 @@ use crate::finding::Severity;
 use crate::row::Row;
 use crate::summary::CeilingKind;
 use model::case::{Case, Kernel};
+use model::units::percent;
 
 /// A row above its ceiling by more than this, with its whole interval, is not noise
 /// (METHODOLOGY.md).
@@ -43,10 +44,10 @@ fn above(row: &Row, held: &CeilingShare, part: &str) -> Option<Draft> {
 }
 
 /// The severity, cause and remedy of a row whose interval begins at the share `least`.
-fn cause(row: &Row, held: &CeilingShare, least: f64) -> (Severity, &'static str, &'static str) {
+fn cause(row: &Row, held: &CeilingShare, least: f64) -> (Severity, String, &'static str) {
     let case = row.measured.case;
     let is_loose = writes(case) && held.kind == CeilingKind::Memory;
-    if is_loose && least <= WRITING_MOST {
+    let (severity, cause, remedy) = if is_loose && least <= WRITING_MOST {
         let cause = "a store need not wait for its line, so writing can be faster than reading";
         (Severity::Note, cause, "compare it with other writing rows")
     } else if held.share.low.is_none() {
@@ -55,9 +56,9 @@ fn cause(row: &Row, held: &CeilingShare, least: f64) -> (Severity, &'static str,
     } else if least <= ABOVE_MOST {
         let cause = "the excess is within the variation of both";
         (Severity::Note, cause, "read it as 'as fast as its ceiling'")
-    } else if held.kind == CeilingKind::Memory && fits_caches(row) {
-        let cause = "the file is small enough for the processor's caches to serve it";
-        (Severity::Doubt, cause, "use a file at least four times as large as the last-level cache")
+    } else if let Some(cause) = in_caches(row).filter(|_| held.kind == CeilingKind::Memory) {
+        let remedy = "use a file at least four times as large as the last-level cache";
+        return (Severity::Doubt, cause, remedy);
     } else if !held.is_firm && held.kind == CeilingKind::Device {
         let cause = "no direct row shows the most that the device can do";
         let remedy = "add direct rows with more in flight until the rate stops rising";
@@ -65,19 +66,16 @@ fn cause(row: &Row, held: &CeilingShare, least: f64) -> (Severity, &'static str,
     } else if held.kind == CeilingKind::Device && writes(case) {
         let cause = "the two differ in more than the cache, such as in syncs or in what the file \
                      holds at the start";
-        (
-            Severity::Doubt,
-            cause,
-            "compare it with a direct row that differs only in the cache \
-                                  state",
-        )
+        let remedy = "compare it with a direct row that differs only in the cache state";
+        (Severity::Doubt, cause, remedy)
     } else if !held.is_firm {
         (Severity::Doubt, "the ceiling itself is doubtful", "see the findings on the ceiling's row")
     } else {
         let cause = "one of the two is not what it claims: its time is wrong, bytes were skipped, \
                      or a cache served where none should";
         (Severity::Void, cause, "trust neither; check this row's worker and its evidence")
-    }
+    };
+    (severity, cause.to_string(), remedy)
 }
 
 fn writes(case: &Case) -> bool {
@@ -85,7 +83,17 @@ fn writes(case: &Case) -> bool {
     stores.unwrap_or(case.write().is_some())
 }
 
-fn fits_caches(row: &Row) -> bool {
-    let size = row.measured.case.file_size();
-    size.is_some_and(|size| !is_beyond_caches(size, &row.measured))
+/// What the processor's caches may serve of a file that does not far exceed them.
+fn in_caches(row: &Row) -> Option<String> {
+    let size = row.measured.case.file_size()?;
+    if is_beyond_caches(size, &row.measured) {
+        return None;
+    }
+    Some(match row.measured.caches.hold(size, row.measured.case.threads()) {
+        Some(share) if share < 1.0 => {
+            format!("the processor's caches can hold up to {} of the file", percent(share))
+        }
+        Some(_) => "the processor's caches can hold the whole file".to_string(),
+        None => "the size of the processor's caches, which may serve it, is unknown".to_string(),
+    })
 }

@@ -225,6 +225,10 @@ pub(super) fn imbalanced(context: &Context) -> Option<Draft> {
          decides",
         context.measured.case.threads()
     );
-    let remedy = "use share 'interleaved', smaller blocks, or no more threads than processors";
+    let remedy = if context.measured.case.io().is_some() {
+        "use share 'interleaved', smaller blocks, or no more threads than processors"
+    } else {
+        "use no more threads than processors, and pin them (--pin all)"
+    };
     Draft::new(severity, message, remedy)
 }

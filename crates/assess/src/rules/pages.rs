@@ -4,6 +4,7 @@ use super::context::{Context, Draft};
 use crate::finding::Severity;
 use crate::stats::median;
 use model::case::{Advice, Engine, Pages, Work};
+use model::setup::Setup;
 use model::units::{bytes_rounded, percent};
 
 /// Minimum share in huge pages if those were requested (METHODOLOGY.md).
@@ -31,23 +32,42 @@ pub(super) fn page_size(context: &Context) -> Option<Draft> {
     };
     let huge = median(&context.measured.values(|t| Some(t.evidence.huge_bytes? as f64)))?;
     let share = huge / bytes as f64;
-    let (seen, remedy) = match asked {
-        Pages::Huge if share < HUGE_LEAST => (
-            format!("the case asks for huge pages, but only {} of", percent(share)),
-            "let the OS use huge pages (/sys/kernel/mm/transparent_hugepage/enabled: madvise), or \
-             free memory",
-        ),
-        Pages::Base if share > BASE_MOST => (
-            format!("the case asks for base pages, but {} of", percent(share)),
-            "set /sys/kernel/mm/transparent_hugepage/enabled to madvise",
-        ),
+    let seen = match asked {
+        Pages::Huge if share < HUGE_LEAST => {
+            format!("the case asks for huge pages, but only {} of", percent(share))
+        }
+        Pages::Base if share > BASE_MOST => {
+            format!("the case asks for base pages, but {} of", percent(share))
+        }
         Pages::Huge | Pages::Base => return None,
     };
     let message = format!(
         "{seen} its {} lay in huge ones when a trial ended: the figure is that of other pages",
         bytes_rounded(bytes)
     );
-    Draft::new(Severity::Doubt, message, remedy)
+    Draft::new(Severity::Doubt, message, remedy(&context.measured.host.setup, asked))
+}
+
+/// What to do where the OS gave other pages than `asked`, by its settings.
+fn remedy(setup: &Setup, asked: Pages) -> &'static str {
+    match (asked, setup.huge_pages.as_deref(), setup.huge_pages_allowed) {
+        (Pages::Huge, _, Some(false)) => {
+            "the program that started ioassay turned huge pages off for it (THP_enabled in \
+             /proc/self/status is 0): start it from another"
+        }
+        (Pages::Huge, Some("always" | "madvise"), _) => {
+            "the OS may use huge pages here, but found none free: free memory, or compact it \
+             (echo 1 > /proc/sys/vm/compact_memory, as root)"
+        }
+        (Pages::Huge, ..) => {
+            "let the OS use huge pages (/sys/kernel/mm/transparent_hugepage/enabled: madvise), or \
+             free memory"
+        }
+        (Pages::Base, Some("madvise"), _) => {
+            "set /sys/kernel/mm/transparent_hugepage/enabled to never while you measure"
+        }
+        (Pages::Base, ..) => "set /sys/kernel/mm/transparent_hugepage/enabled to madvise",
+    }
 }
 
 /// The bytes of `arrays` arrays of `size` bytes that huge pages can hold; `None` if an array is

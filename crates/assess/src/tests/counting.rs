@@ -196,8 +196,11 @@ fn each_size_has_its_answer() {
     let small = ReadWork { io: Io { size: ARRAYS / 2, ..loaded(1).io }, ..loaded(1) };
     load(&mut record, small, 9, 0);
     let answers = assess(&record).counting;
-    let sizes: Vec<(u64, bool)> = answers.iter().map(|a| (a.size, a.fits_caches)).collect();
-    assert_eq!(sizes, [(ARRAYS / 2, true), (FILE, false)]);
+    // Arrays are four times as large as the caches.
+    let held = answers.iter().map(|a| (a.size, a.fits_caches, a.caches_hold));
+    let small = (ARRAYS / 2, false, Some(0.5));
+    let share = ARRAYS as f64 / 4.0 / FILE as f64;
+    assert_eq!(held.collect::<Vec<_>>(), [small, (FILE, false, Some(share))]);
     assert_eq!((answers[0].in_memory.len(), answers[0].claims.len()), (1, 0));
     assert!(answers.iter().all(|answer| answer.memory_reads.len() == 2));
 }

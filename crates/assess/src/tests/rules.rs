@@ -713,6 +713,34 @@ fn page_size() {
     check(with(Pages::Huge), small(2 << 20), "doubtful ram: PageSize doubt");
 }
 
+/// What to do depends on what the OS already allows.
+#[test]
+fn the_remedy_for_other_pages_is_one_that_is_left() {
+    let remedy = |enabled: Option<&str>, allowed, huge| {
+        let mut record = memory();
+        evidence(&mut record, |evidence| evidence.huge_bytes = Some(huge));
+        if let Work::Memory(work) = &mut record.header.plan.cases[0].case.work {
+            work.pages = if huge == 0 { Pages::Huge } else { Pages::Base };
+        }
+        let setup = &mut record.header.host.setup;
+        (setup.huge_pages, setup.huge_pages_allowed) = (enabled.map(str::to_string), allowed);
+        assess(&record).cases[0].findings[0].remedy.clone()
+    };
+    let (set, free) = ("enabled: madvise", "free memory, or compact it");
+    for (enabled, allowed, huge, expected) in [
+        (None, None, 0, set),
+        (Some("never"), Some(true), 0, set),
+        (Some("madvise"), Some(true), 0, free),
+        (Some("always"), None, 0, free),
+        (Some("always"), Some(false), 0, "start it from another"),
+        (Some("always"), Some(true), ARRAYS, "to madvise"),
+        (Some("madvise"), Some(true), ARRAYS, "to never"),
+    ] {
+        let said = remedy(enabled, allowed, huge);
+        assert!(said.contains(expected), "{enabled:?} {allowed:?}: {said}");
+    }
+}
+
 #[test]
 fn page_size_of_a_loaded_file() {
     let load = |advice| {

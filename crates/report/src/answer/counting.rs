@@ -6,7 +6,7 @@ use assess::Assessment;
 use assess::counting::{Claim, CountingAnswer, RowRate};
 use assess::summary::Summary;
 use model::case::Engine;
-use model::units;
+use model::units::{self, percent};
 
 /// The answer for each size, in sentences.
 pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Paragraphs {
@@ -105,12 +105,25 @@ fn ceilings(answer: &CountingAnswer) -> Vec<Sentence> {
     if let Some(cache) = &answer.page_cache {
         sentences.push(Sentence::page_cache(&cache.row, cache.throughput.median));
     }
-    if answer.fits_caches {
-        sentences.push(Sentence::plain(
-            "The data fits into the processor's caches: 'memory' here may mean those.",
-        ));
-    }
+    sentences.extend(caches(answer.caches_hold));
     sentences
+}
+
+/// What the processor's caches can hold, if it is enough to count.
+fn caches(share: Option<f64>) -> Option<Sentence> {
+    /// What caches hold of data four times as large (METHODOLOGY.md).
+    const LITTLE: f64 = 0.25;
+    let share = share.filter(|share| *share > LITTLE)?;
+    Some(Sentence::plain(match share {
+        1.0 => {
+            "The data fits into the processor's caches: 'memory' here may mean those.".to_string()
+        }
+        share => format!(
+            "The processor's caches can hold up to {} of the data: 'memory' here may partly mean \
+             those.",
+            percent(share)
+        ),
+    }))
 }
 
 /// Whether a claim holds.

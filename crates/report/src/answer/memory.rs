@@ -34,27 +34,24 @@ fn pages_of(pages: Pages) -> &'static str {
     }
 }
 
-/// `huge pages: a load takes 1.2 ns up to 32KiB (L1, 32KiB), 3.9 ns up to 512KiB …`.
+/// `huge pages: a load takes 1.2 ns from 4KiB to 32KiB (L1, 32KiB), 3.9 ns from 64KiB to 512KiB …`.
 fn said_levels(levels: &Levels) -> Sentence {
-    let last = levels.levels.len().saturating_sub(1);
-    let said: Vec<String> = (levels.levels.iter().enumerate())
-        .map(|(index, level)| said_level(level, index == last && index > 0))
-        .collect();
+    let said: Vec<String> = levels.levels.iter().map(said_level).collect();
     let pages = pages_of(levels.pages);
-    let knees = count(last, "knee");
+    let knees = count(levels.levels.len().saturating_sub(1), "knee");
     let text = format!("latency in {pages} ({knees}): a load takes {}.", listed(&said));
     Sentence::figures(text, &levels.doubtful)
 }
 
-fn said_level(level: &Level, is_last: bool) -> String {
-    let ns = units::nanoseconds(level.ns);
-    if is_last {
-        return format!("{ns} beyond that");
-    }
+/// Of the working sets that were measured: where a level ends between two of them is not known.
+fn said_level(level: &Level) -> String {
+    let [ns, least, greatest] =
+        [level.ns, level.least_ns, level.greatest_ns].map(units::nanoseconds);
+    let ns = if level.is_flat() { ns } else { format!("{least} to {greatest}") };
     let cache = level.cache.map_or(String::new(), |cache| {
         format!(" (the OS reports an L{} of {})", cache.number, units::bytes(cache.bytes))
     });
-    format!("{ns} up to {}{cache}", units::bytes(level.to))
+    format!("{ns} from {} to {}{cache}", units::bytes(level.from), units::bytes(level.to))
 }
 
 fn said_threads(saturation: &Saturation) -> String {

@@ -7,7 +7,7 @@ use assess::answer::{Answer, Bottleneck, Fastest, RowLatency};
 use assess::decision::{Named, Rated};
 use assess::disturbance::{Excluded, Gate};
 use assess::failure::Failure;
-use assess::finding::{Code, Severity};
+use assess::finding::{Code, Finding, Severity};
 use assess::summary::{ServedBy, Summary};
 use model::case::{Cache, Case, Engine, Io, Kernel, ReadWork, Work};
 use model::host::{Device, Medium};
@@ -37,6 +37,11 @@ fn ladder(disk: impl Fn(ReadWork, f64) -> Summary) -> Vec<Summary> {
         disk(direct(Random, 4096, 32), 391e6),
         null(),
     ]
+}
+
+/// A doubt that reaches comparisons.
+pub(crate) fn doubt() -> Finding {
+    finding(Code::Throttled, Severity::Doubt, "a quota held it back", "raise the quota")
 }
 
 /// A survey of a virtual disk, one row of it in doubt and one void.

@@ -64,7 +64,7 @@ pub(super) fn memory() -> Assessment {
         doubtful: Vec::new(),
         levels: vec![
             level(4096, 32 << 10, 1.2, cache(1, 32 << 10)),
-            level(64 << 10, 512 << 10, 4.0, None),
+            Level { least_ns: 2.5, ..level(64 << 10, 512 << 10, 4.0, None) },
             level(64 << 20, 128 << 20, 98.0, None),
         ],
     }];
@@ -145,6 +145,7 @@ pub(super) fn counting() -> Assessment {
     let answer = CountingAnswer {
         size: 1 << 30,
         fits_caches: false,
+        caches_hold: Some(0.5),
         memory_reads: vec![figure(&cases[0])],
         in_memory: vec![figure(&cases[1])],
         page_cache: Some(figure(&cases[4])),

@@ -4,7 +4,7 @@
 use crate::answer;
 use crate::labels::Labels;
 use assess::Assessment;
-use assess::finding::Verdict;
+use assess::finding::{Code, Verdict};
 use model::case::{Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP, Work};
 use model::plan::{Planned, Role};
 use model::record::Record;
@@ -139,9 +139,10 @@ proptest! {
         for text in Answer::ALL.iter().flat_map(|part| said(*part)) {
             check(&assessment, &text);
         }
-        // Nothing is decided of the disk by what is void or in doubt.
+        // Nothing is decided of the disk by what is void or in doubt, by more than its rounds.
         let device = assessment.answer.as_ref().and_then(|answer| answer.device.as_ref());
-        if let Some(device) = device.filter(|device| device.lead.best().row.is_doubtful()) {
+        let is_held = |code: &Code| *code == Code::Throttled;
+        if let Some(device) = device.filter(|it| it.lead.best().row.doubts.iter().any(is_held)) {
             let said = said(Answer::DiskOrMemory).join(" ");
             let is_told = said.contains("Undecided: whether this")
                 && said.contains("(takes sound figures)");
