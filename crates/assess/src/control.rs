@@ -95,6 +95,7 @@ fn differs(found: &Comparison) -> Finding {
     Finding {
         code: Code::ControlDiffers,
         severity: Severity::Doubt,
+        size: apart(found),
         message: format!(
             "the same case, measured a second time in the same rounds, had {:.3} times the \
              rate{interval}: between cases of this kind, a difference of up to {} may be the \

@@ -156,6 +156,11 @@ pub struct Finding {
     pub code: Code,
     /// How severe it is.
     pub severity: Severity,
+    /// The figure that the message states, as a number that grows with the fault: the share that
+    /// is missing, not the one that is there. Of rows with the same finding, the largest is the
+    /// worst. `None` if the message has no figure that orders rows.
+    #[serde(skip)]
+    pub size: Option<f64>,
     /// The observation, with numbers, and the likely cause.
     pub message: String,
     /// What to do about it.

@@ -77,7 +77,7 @@ pub struct Member {
 /// A finding of several hosts.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct HostsFinding {
-    /// That of the first of them.
+    /// That of the host where it is worst.
     #[serde(flatten)]
     pub found: RunFinding,
     /// The hosts, by what the user calls them.

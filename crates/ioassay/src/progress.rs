@@ -376,7 +376,13 @@ mod tests {
     fn what_gives_reason_to_doubt_is_told() {
         let mut assessment = assess::assess(&zoo::record());
         let found = |code, severity, cases: &[&str]| RunFinding {
-            finding: Finding { code, severity, message: String::new(), remedy: String::new() },
+            finding: Finding {
+                code,
+                severity,
+                size: None,
+                message: String::new(),
+                remedy: String::new(),
+            },
             cases: cases.iter().map(|case| case.to_string()).collect(),
             baselines: Vec::new(),
         };

@@ -29,7 +29,7 @@ pub(crate) fn marks(summary: &Summary, assessment: &Assessment) -> String {
     marked(assessment).filter(is_own).map(|(mark, _)| mark).collect()
 }
 
-/// The rows of a finding of one run. Its message is about the first.
+/// The rows of a finding of one run. Its message is about the first, which is the worst.
 pub(crate) fn concerned(
     found: &RunFinding,
     assessment: &Assessment,
@@ -103,7 +103,8 @@ mod tests {
     fn found(cases: &[&str], baselines: &[&str]) -> RunFinding {
         let owned = |ids: &[&str]| ids.iter().map(|id| id.to_string()).collect();
         let (message, remedy) = ("it is so".to_string(), String::new());
-        let finding = Finding { code: Code::Foreign, severity: Severity::Note, message, remedy };
+        let (code, severity, size) = (Code::Foreign, Severity::Note, None);
+        let finding = Finding { code, severity, size, message, remedy };
         RunFinding { finding, cases: owned(cases), baselines: owned(baselines) }
     }
 

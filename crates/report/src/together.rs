@@ -43,7 +43,7 @@ pub fn together(run: &Together, style: &Style) -> String {
 }
 
 /// What the hosts' own evidence says against figures: a finding that several have is shown once,
-/// with the message of the first.
+/// with the message of that where it is worst.
 pub(crate) fn said_finding(HostsFinding { found, hosts }: &HostsFinding, names: &Labels) -> String {
     let cases = rows_of(found, false, None, &|id| names.name(id));
     let cases = if cases.is_empty() { cases } else { format!(": {cases}") };

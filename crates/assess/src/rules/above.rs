@@ -40,7 +40,7 @@ fn above(row: &Row, held: &CeilingShare, part: &str) -> Option<Draft> {
         share.median, held.base
     );
     let (severity, cause, remedy) = cause(row, held, least);
-    Draft::new(severity, format!("{seen}: {cause}"), remedy)
+    Draft::sized(share.median, severity, format!("{seen}: {cause}"), remedy)
 }
 
 /// The severity, cause and remedy of a row whose interval begins at the share `least`.

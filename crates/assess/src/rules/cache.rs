@@ -44,7 +44,7 @@ fn copy_leak(context: &Context) -> Option<Draft> {
     );
     let remedy = "copy a file of incompressible data that no other program reads, or use cache \
                   'direct'";
-    Draft::new(Severity::Void, message, remedy)
+    Draft::sized(1.0 - share, Severity::Void, message, remedy)
 }
 
 fn read_leak(context: &Context) -> Option<Draft> {
@@ -62,7 +62,7 @@ fn read_leak(context: &Context) -> Option<Draft> {
         said_between(hits)
     );
     let remedy = "use a file of incompressible data that no other program reads, or cache 'direct'";
-    Draft::new(Severity::Void, message, remedy)
+    Draft::sized(hits.most, Severity::Void, message, remedy)
 }
 
 /// Readahead around random blocks caches blocks that come later. Over a whole pass each is fetched
@@ -80,7 +80,8 @@ fn read_ahead(context: &Context, work: &ReadWork) -> Option<Draft> {
          blocks early, so their latencies are those of a warm cache",
         (share * 100.0).round()
     );
-    Draft::new(Severity::Doubt, message, "use advice 'random', which turns readahead off")
+    let remedy = "use advice 'random', which turns readahead off";
+    Draft::sized(1.0 - share, Severity::Doubt, message, remedy)
 }
 
 /// The hits of the file system's page cache, if they may be above the noise and it served.
@@ -120,38 +121,38 @@ pub(super) fn not_warm(context: &Context) -> Option<Draft> {
         return names::not_warm(context);
     }
     if context.claims(Cache::Warm).is_none() {
-        return void(&not_warm_to_write(context)?);
+        let missing = not_warm_to_write(context)?;
+        let seen =
+            format!("the page cache held {} of the file before the trials", percent(1.0 - missing));
+        return void(missing, &seen);
     }
     let fetched = context.total_share(|t| Some((t.evidence.task_read_bytes?, t.sample.bytes())));
     if let Some(fetched) = fetched.filter(|share| *share > SHARE_NOISE) {
-        return void(&format!("devices had to read {} of the bytes", percent(fetched)));
+        let seen = format!("devices had to read {} of the bytes", percent(fetched));
+        return void(fetched, &seen);
     }
-    let partly = partly_cached_around(context)?;
+    let (missing, partly) = partly_cached_around(context)?;
     match fetched.filter(|_| medium == Some(Medium::Block)) {
-        None => void(&partly),
+        None => void(missing, &partly),
         Some(fetched) => {
             let message = format!(
                 "claimed warm, and {partly}; devices had to read only {} of the bytes, so the \
                  figure is the page cache's",
                 percent(fetched)
             );
-            Draft::new(
-                Severity::Note,
-                message,
-                "none needed; to be sure, free memory and run \
-                                                 again",
-            )
+            let remedy = "none needed; to be sure, free memory and run again";
+            Draft::sized(missing, Severity::Note, message, remedy)
         }
     }
 }
 
-/// The claim is wrong, and so is the figure.
-fn void(seen: &str) -> Option<Draft> {
+/// The claim is wrong, and so is the figure: this share was not cached.
+fn void(missing: f64, seen: &str) -> Option<Draft> {
     let message = format!(
         "claimed warm, but {seen}: memory is short, another program pushed the file out, or the OS \
          reclaimed it"
     );
-    Draft::new(Severity::Void, message, "use a smaller file, or free memory")
+    Draft::sized(missing, Severity::Void, message, "use a smaller file, or free memory")
 }
 
 fn cached_share(
@@ -161,24 +162,29 @@ fn cached_share(
     context.total_share(|trial| residency(trial).map(|seen| (seen.cached, seen.pages)))
 }
 
-/// How much of the file the page cache held, unless it was all.
-fn partly_cached_around(context: &Context) -> Option<String> {
+/// How much of the file the page cache did not hold at worst, and how much it held, in words;
+/// unless it was all.
+fn partly_cached_around(context: &Context) -> Option<(f64, String)> {
     let before = cached_share(context, |trial| trial.evidence.residency_before);
     let after = cached_share(context, |trial| trial.evidence.residency_after);
     let too_cold = |cached: &Option<f64>| cached.is_some_and(|share| share < WARM_LEAST);
     if !too_cold(&before) && !too_cold(&after) {
         return None;
     }
+    let missing =
+        [before, after].into_iter().flatten().map(|share| 1.0 - share).reduce(f64::max)?;
     let [before, after] = [before, after].map(|share| share.map_or("unknown".to_string(), percent));
-    Some(format!("the page cache held {before} of the file before the trials and {after} after"))
+    let seen =
+        format!("the page cache held {before} of the file before the trials and {after} after");
+    Some((missing, seen))
 }
 
-/// An overwritten file need not be cached afterwards: only the share before counts.
-fn not_warm_to_write(context: &Context) -> Option<String> {
+/// The share that was not cached. An overwritten file need not be cached afterwards: only the share
+/// before counts.
+fn not_warm_to_write(context: &Context) -> Option<f64> {
     context.write().filter(|work| work.io.cache == Cache::Warm && work.op == Op::Write)?;
     let before = cached_share(context, |trial| trial.evidence.residency_before);
-    let before = before.filter(|share| *share < WARM_LEAST)?;
-    Some(format!("the page cache held {} of the file before the trials", percent(before)))
+    before.filter(|share| *share < WARM_LEAST).map(|share| 1.0 - share)
 }
 
 /// With more of the pages than this in the page cache, the calls were ordinary ones.
@@ -227,7 +233,7 @@ pub(super) fn cache_kept(context: &Context) -> Option<Draft> {
         Some(_) => "write a new file, use cache 'direct', or try another kernel or file system",
         None => "use advice 'none' and a file that nobody else reads, or cache 'direct'",
     };
-    Draft::new(severity, message, remedy)
+    Draft::sized(share, severity, message, remedy)
 }
 
 /// The case claims nothing about the page cache, and it served a part (METHODOLOGY.md).
@@ -241,7 +247,8 @@ pub(super) fn partly_cached(context: &Context) -> Option<Draft> {
              most {} of this pattern",
             percent(*most)
         );
-        return Draft::new(Severity::Note, message, "none: that is what the case asks");
+        let remedy = "none: that is what the case asks";
+        return Draft::sized(*hit_share_most, Severity::Note, message, remedy);
     }
     // Holes are not this rule's: NoIo reports them.
     if hit_share_most.is_some_and(|most| most <= SHARE_NOISE) {
@@ -256,7 +263,7 @@ pub(super) fn partly_cached(context: &Context) -> Option<Draft> {
          neither"
     );
     let remedy = "ask for cache 'warm' or 'cold', which are proved";
-    Draft::new(Severity::Doubt, message, remedy)
+    Draft::sized(*hit_share_most, Severity::Doubt, message, remedy)
 }
 
 /// No probe can see how much of the file is cached (METHODOLOGY.md).
@@ -303,7 +310,7 @@ pub(super) fn over_read(context: &Context) -> Option<Draft> {
         read_ahead_most(context.measured.storage).unwrap_or_default()
     );
     let remedy = "use advice 'random' or cache 'direct' to read only what is requested";
-    Draft::new(Severity::Note, message, remedy)
+    Draft::sized(share, Severity::Note, message, remedy)
 }
 
 /// The largest readahead, in words: that of the file system's own device or, in older records, of

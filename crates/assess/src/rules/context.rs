@@ -31,19 +31,32 @@ pub(crate) struct Overhead {
 #[derive(Debug)]
 pub(crate) struct Draft {
     pub(crate) severity: Severity,
+    pub(crate) size: Option<f64>,
     pub(crate) message: String,
     pub(crate) remedy: String,
 }
 
 impl Draft {
+    /// A fault without a figure that tells which of several rows is the worst: what the file system
+    /// or the machine is, what a counter does not show, what a case asks for.
     pub(crate) fn new(severity: Severity, message: String, remedy: &str) -> Option<Draft> {
-        Some(Draft { severity, message, remedy: remedy.to_string() })
+        Some(Draft { severity, size: None, message, remedy: remedy.to_string() })
+    }
+
+    /// A fault with a figure that its message states: see [`Finding::size`].
+    pub(crate) fn sized(
+        size: impl Into<Option<f64>>,
+        severity: Severity,
+        message: String,
+        remedy: &str,
+    ) -> Option<Draft> {
+        Some(Draft { severity, size: size.into(), message, remedy: remedy.to_string() })
     }
 
     /// With its code.
     pub(crate) fn named(self, code: Code) -> Finding {
-        let Draft { severity, message, remedy } = self;
-        Finding { code, severity, message, remedy }
+        let Draft { severity, size, message, remedy } = self;
+        Finding { code, severity, size, message, remedy }
     }
 }
 
@@ -125,6 +138,12 @@ impl Context<'_> {
         } else {
             rate(value)
         }
+    }
+
+    /// The share of the trials that are `seen`.
+    pub(crate) fn share_of_trials(&self, seen: impl Fn(&Counted) -> bool) -> f64 {
+        let count = self.measured.trials.iter().filter(|trial| seen(trial)).count();
+        count as f64 / self.measured.n() as f64
     }
 
     /// `3 of 10 trials`: the number of trials that are `seen`.

@@ -34,7 +34,7 @@ pub(super) fn transient(context: &Context) -> Option<Draft> {
     let message = format!("the rate is not steady: {}", trend(context, course)?);
     let remedy = "measure until it is steady, with --sustain; a longer or shorter trial has \
                   another figure";
-    Draft::new(Severity::Doubt, message, remedy)
+    Draft::sized(swing(course), Severity::Doubt, message, remedy)
 }
 
 /// The time of `--sustain` ended before the rate was steady, or before that could be determined.
@@ -53,7 +53,8 @@ fn not_sustained(
     };
     let most = nanoseconds(budget.as_nanos() as f64);
     let message = format!("the run ended after {most}, its time limit, and the rate {how}");
-    Draft::new(Severity::Doubt, message, "give --sustain more time")
+    let swing = course.filter(|_| is_steady == Some(false)).and_then(swing);
+    Draft::sized(swing, Severity::Doubt, message, "give --sustain more time")
 }
 
 /// A time series in words: how it starts and ends, and between which rates it swings. Nothing about
@@ -61,8 +62,7 @@ fn not_sustained(
 fn trend(context: &Context, course: &TimeSeries) -> Option<String> {
     let rates = &course.rates;
     let (first, last) = thirds(rates)?;
-    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = rates.iter().copied().fold(0.0, f64::max);
+    let (least, most) = bounds(rates);
     Some(format!(
         "{} in the first third of {}, {} in the last (steps of {}: {} to {})",
         context.rate(first),
@@ -72,6 +72,23 @@ fn trend(context: &Context, course: &TimeSeries) -> Option<String> {
         context.rate(least),
         context.rate(most),
     ))
+}
+
+/// The lowest and the highest rate.
+fn bounds(rates: &[f64]) -> (f64, f64) {
+    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    (least, rates.iter().copied().fold(0.0, f64::max))
+}
+
+/// How far apart these are; `None` if the rate was zero in a step.
+fn swing(course: &TimeSeries) -> Option<f64> {
+    let (least, most) = bounds(&course.rates);
+    Some(apart(least, most)).filter(|times| times.is_finite())
+}
+
+/// How many times the smaller of two rates the larger is.
+fn apart(one: f64, other: f64) -> f64 {
+    one.max(other) / one.min(other)
 }
 
 /// The medians of the first and of the last third.
@@ -88,6 +105,7 @@ pub(super) fn step_change(context: &Context) -> Option<Draft> {
 fn step_within(context: &Context) -> Option<Draft> {
     let course = context.summary.course.as_ref()?;
     let Change { before, after, at_bytes, at_ns } = course.change?;
+    let times = apart(before, after);
     let (before, after) = (context.rate(before), context.rate(after));
     let unit = if context.measured.case.metadata().is_some() { " names" } else { "B" };
     let place = format!("{}{unit}, after {}", scaled(at_bytes as f64), nanoseconds(at_ns as f64));
@@ -97,7 +115,7 @@ fn step_within(context: &Context) -> Option<Draft> {
         let message =
             format!("slow start: {before} until {place} ({share} of the time), then {after}");
         let remedy = "give it more time, so that the start counts less";
-        return Draft::new(Severity::Note, message, remedy);
+        return Draft::sized(times, Severity::Note, message, remedy);
     }
     let writes = context.measured.case.write().is_some();
     let what = if course.change?.is_rise() { "" } else { "a burst of " };
@@ -120,7 +138,8 @@ fn step_within(context: &Context) -> Option<Draft> {
         let message = format!("{message}; the figures are those of the end");
         let is_steady = course.sustained.is_some();
         let severity = if is_steady { Severity::Note } else { Severity::Doubt };
-        return Draft::new(severity, message, "give --sustain more time, to see how it goes on");
+        let remedy = "give --sustain more time, to see how it goes on";
+        return Draft::sized(times, severity, message, remedy);
     }
     let message = format!("{message}; the throughput mixes both");
     let remedy = if writes {
@@ -128,7 +147,7 @@ fn step_within(context: &Context) -> Option<Draft> {
     } else {
         "read a larger file for longer (--size, --time), and use the rate after the step"
     };
-    Draft::new(Severity::Doubt, message, remedy)
+    Draft::sized(times, Severity::Doubt, message, remedy)
 }
 
 /// The rates of the rounds in order, or of several invocations, whose rounds are not independent;
@@ -147,14 +166,14 @@ fn parts(context: &Context) -> &'static str {
 fn step_between(context: &Context) -> Option<Draft> {
     let rates = rates_of_rounds(context)?;
     let Levels { at, before, after } = Levels::of(&rates)?;
-    let (n, is_rise) = (rates.len(), after > before);
+    let (n, is_rise, times) = (rates.len(), after > before, apart(before, after));
     let [before, after] = [before, after].map(|level| context.rate(level));
     let parts = parts(context);
     let levels = format!("{before} in the first {at} of {n} {parts}, {after} in the others");
     if is_rise && at as f64 <= START * n as f64 {
         let message = format!("slow start: {levels}");
         let remedy = "let the machine run for a while first, or ask for more rounds";
-        return Draft::new(Severity::Note, message, remedy);
+        return Draft::sized(times, Severity::Note, message, remedy);
     }
     let likely = if is_rise {
         "it had to warm up, or something stopped slowing it"
@@ -164,7 +183,7 @@ fn step_between(context: &Context) -> Option<Draft> {
     };
     let message = format!("{levels}: {likely}; the throughput mixes both");
     let remedy = "find out what changed and run again; comparisons within rounds are valid";
-    Draft::new(Severity::Doubt, message, remedy)
+    Draft::sized(times, Severity::Doubt, message, remedy)
 }
 
 /// Rounds depend on each other, without a step change (METHODOLOGY.md).
@@ -184,7 +203,7 @@ pub(super) fn drifting(context: &Context) -> Option<Draft> {
         if last > first { ", and the rate rises, as in a warm-up" } else { "" }
     );
     let remedy = "ask for more rounds over a longer time; comparisons within rounds are valid";
-    Draft::new(Severity::Doubt, message, remedy)
+    Draft::sized(correlation, Severity::Doubt, message, remedy)
 }
 
 /// A stall is at least this long (METHODOLOGY.md).
@@ -239,7 +258,7 @@ pub(super) fn stalled(context: &Context) -> Option<Draft> {
     );
     let remedy = "read the percentiles beside the throughput; the cause may be a device that \
                   cleans up, a journal, a throttle or a noisy neighbor";
-    Draft::new(severity, message, remedy)
+    Draft::sized(share, severity, message, remedy)
 }
 
 /// The effect of stalls on an open load with steady requests. A closed loop sends nothing while it

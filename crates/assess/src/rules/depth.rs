@@ -33,7 +33,7 @@ pub(super) fn depth_not_reached(context: &Context) -> Option<Draft> {
     );
     let remedy = "do not read it as a figure of that depth; a busy processor, a sync that waits \
                   for all in flight, a short queue (queue/nr_requests) or a limit may be why";
-    Draft::new(Severity::Note, message, remedy)
+    Draft::sized(1.0 - share, Severity::Note, message, remedy)
 }
 
 /// The case's axes, if its operations are requests to a device, and several at once are asked for.

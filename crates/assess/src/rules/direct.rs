@@ -27,26 +27,33 @@ fn passed_by_cache(context: &Context) -> Option<Draft> {
     // The copies of btrfs sometimes leave pages behind; `copied_through_cache` reports them.
     let grown_share = grown_share(context)
         .filter(|_| !is_summed_up_by_btrfs(context) && !is_known_to_be_direct(context));
-    let seen = if matches!(storage.direct, Direct::Accepted { bypasses: Some(false), .. }) {
+    let (size, seen) = if matches!(storage.direct, Direct::Accepted { bypasses: Some(false), .. }) {
         // By a canary, or by what statx says of the file: a note on the storage tells which.
         let on = &storage.file_system;
-        format!("on {on}, O_DIRECT went through the page cache when the storage was inspected")
+        let seen = "O_DIRECT went through the page cache when the storage was inspected";
+        (None, format!("on {on}, {seen}"))
     } else if let Some(share) = grown_share {
-        format!("pages with {} of the bytes appeared in the page cache", percent(share))
+        let seen = format!("pages with {} of the bytes appeared in the page cache", percent(share));
+        (Some(share), seen)
     } else if let Some(work) = reads {
         let trials = context.how_many(|trial| leaks(context, work, trial));
         let hits = leaked(context)?;
-        format!("{} of the bytes came without a device read (in {trials})", said_between(hits))
+        let seen =
+            format!("{} of the bytes came without a device read (in {trials})", said_between(hits));
+        (Some(hits.most), seen)
     } else if let Some(share) = cached_reads(context) {
-        format!("{} of the bytes that it read came without a device read", percent(share))
+        let seen =
+            format!("{} of the bytes that it read came without a device read", percent(share));
+        (Some(share), seen)
     } else {
-        format!("{} of the bytes had not reached a device at the end", percent(kept(context)?))
+        let kept = kept(context)?;
+        (Some(kept), format!("{} of the bytes had not reached a device at the end", percent(kept)))
     };
     let message =
         format!("claimed direct, but {seen}: this file system accepts O_DIRECT and ignores it");
     let remedy = "use another cache state, or another file system (on btrfs, a directory with \
                   'chattr +C' and no compression)";
-    Draft::new(Severity::Void, message, remedy)
+    Draft::sized(size, Severity::Void, message, remedy)
 }
 
 /// Another program brought pages of the user's file into the page cache, which was read directly.
@@ -59,7 +66,7 @@ pub(super) fn file_in_use(context: &Context) -> Option<Draft> {
         percent(share)
     );
     let remedy = "measure a copy, or while nothing else uses the file, to see the storage alone";
-    Draft::new(Severity::Note, message, remedy)
+    Draft::sized(share, Severity::Note, message, remedy)
 }
 
 /// Whether direct reads of a user's own file, which others may use, are known to have gone past the
@@ -131,7 +138,7 @@ fn copied_through_cache(context: &Context) -> Option<Draft> {
     );
     let remedy = "write to a directory with 'chattr +C' (ioassay can't see it, so this doubt \
                   remains), or mount with 'nodatasum'";
-    Draft::new(Severity::Doubt, message, remedy)
+    Draft::sized(grown_share(context), Severity::Doubt, message, remedy)
 }
 
 /// Whether the case writes directly to a file on btrfs whose data is checksummed.

@@ -55,7 +55,8 @@ pub(super) fn overhead_bound(context: &Context) -> Option<Draft> {
         nanoseconds(ns),
         percent(share)
     );
-    Draft::new(severity, message, "use larger blocks; compare such rows only with each other")
+    let remedy = "use larger blocks; compare such rows only with each other";
+    Draft::sized(share, severity, message, remedy)
 }
 
 /// A device served, but the threads, or all processors, were busy nearly all the time.
@@ -92,7 +93,7 @@ pub(super) fn cpu_bound(context: &Context) -> Option<Draft> {
         "use larger blocks, more threads if there are processors for them, or touch 'none' to see \
          the device"
     };
-    Draft::new(Severity::Note, message, remedy)
+    Draft::sized(busy, Severity::Note, message, remedy)
 }
 
 /// Fewer rounds than a usable interval needs (METHODOLOGY.md). With `--sustain`, trials are pieces
@@ -114,7 +115,8 @@ pub(super) fn too_few(context: &Context) -> Option<Draft> {
     let others = if failed > 0 { format!(", {failed} failed") } else { String::new() };
     let rounds = if n == 1 { "1 round counts".into() } else { format!("{n} rounds count") };
     let message = format!("only {rounds}{others}: {interval}");
-    Draft::new(Severity::Doubt, message, "ask for at least 7 rounds, or 10 if time allows")
+    let remedy = "ask for at least 7 rounds, or 10 if time allows";
+    Draft::sized(-(n as f64), Severity::Doubt, message, remedy)
 }
 
 /// The interval is so wide that the figure is known to no better than a factor of two
@@ -134,7 +136,7 @@ pub(super) fn wide_interval(context: &Context) -> Option<Draft> {
         times(high / low)
     );
     let remedy = format!("find what changes between {units}, or ask for {more}");
-    Draft::new(Severity::Doubt, message, &remedy)
+    Draft::sized(high / low, Severity::Doubt, message, &remedy)
 }
 
 /// A ratio in words; of a few units that differ widely, it has no meaning.
@@ -164,7 +166,8 @@ pub(super) fn failed_trials(context: &Context) -> Option<Draft> {
         if count as f64 >= FAILED_VOID * all as f64 { Severity::Void } else { Severity::Doubt };
     let message =
         format!("{count} of {all} trials failed ({reason}): the figure is that of the others");
-    Draft::new(severity, message, "find out why they failed, and run again")
+    let share = count as f64 / all as f64;
+    Draft::sized(share, severity, message, "find out why they failed, and run again")
 }
 
 /// Few invocations say little about their variation.
@@ -175,7 +178,7 @@ fn too_few_invocations(invocations: usize) -> Option<Draft> {
     let message =
         format!("only {invocations} invocations count: too few to know how much they vary");
     let remedy = "ask for at least 3 invocations, or 5 if time allows";
-    Draft::new(Severity::Doubt, message, remedy)
+    Draft::sized(-(invocations as f64), Severity::Doubt, message, remedy)
 }
 
 /// The trials are so short that the threads' start, or one interruption, is a large part.
@@ -199,7 +202,8 @@ pub(super) fn too_short(context: &Context) -> Option<Draft> {
         nanoseconds(elapsed)
     );
     let remedy = "give it more time, more operations or a larger file";
-    Draft::new(severity, message, remedy)
+    // How many times too short it is: above 1, as no share of the threads' start is.
+    Draft::sized(note / elapsed, severity, message, remedy)
 }
 
 /// Threads started during a large part of the trials: until then fewer worked.
@@ -213,7 +217,7 @@ fn starts_late(context: &Context, elapsed: f64) -> Option<Draft> {
         percent(skew_ns / elapsed)
     );
     let remedy = "give it more time, or use no more threads than processors";
-    Draft::new(severity, message, remedy)
+    Draft::sized(skew_ns / elapsed, severity, message, remedy)
 }
 
 /// Threads waited for others (METHODOLOGY.md).
@@ -230,5 +234,5 @@ pub(super) fn imbalanced(context: &Context) -> Option<Draft> {
     } else {
         "use no more threads than processors, and pin them (--pin all)"
     };
-    Draft::new(severity, message, remedy)
+    Draft::sized(percent, severity, message, remedy)
 }

@@ -49,7 +49,8 @@ fn held_back(context: &Context) -> Option<Draft> {
          shows the quota, and an open load above it queues without bound",
         percent(share)
     );
-    Draft::new(severity, message, "run without a quota, or read the figure as one under it")
+    let remedy = "run without a quota, or read the figure as one under it";
+    Draft::sized(share, severity, message, remedy)
 }
 
 /// A limit on a device sets the rate.
@@ -80,12 +81,12 @@ fn limited(context: &Context) -> Option<Draft> {
         let message = format!(
             "{message}: the schedule sets the rate, but operations may have waited for the limit"
         );
-        return Draft::new(Severity::Note, message, remedy);
+        return Draft::sized(share, Severity::Note, message, remedy);
     }
     let message = format!(
         "{message}: the figure shows the limit, and an open load above it queues without bound"
     );
-    Draft::new(Severity::Doubt, message, remedy)
+    Draft::sized(share, Severity::Doubt, message, remedy)
 }
 
 /// The limits that apply to a case, each with its storage.
@@ -174,7 +175,7 @@ pub(super) fn contended(context: &Context) -> Option<Draft> {
         "the worker's threads waited for a processor for {} of their time, while others ran on it",
         percent(share)
     );
-    Draft::new(severity, message, "stop other programs, or use fewer threads")
+    Draft::sized(share, severity, message, "stop other programs, or use fewer threads")
 }
 
 /// Whether the OS runs its own threads in the worker's process, as for io_uring: they wait for
@@ -194,7 +195,8 @@ pub(super) fn steal(context: &Context) -> Option<Draft> {
          latencies are worse than on a quiet host",
         percent(share)
     );
-    Draft::new(severity, message, "run again when the host is quieter, and compare within one run")
+    let remedy = "run again when the host is quieter, and compare within one run";
+    Draft::sized(share, severity, message, remedy)
 }
 
 /// The machine swapped while trials ran (METHODOLOGY.md).
@@ -214,7 +216,8 @@ pub(super) fn swapped(context: &Context) -> Option<Draft> {
         bytes_rounded(swapped),
         context.how_many(|trial| bytes(trial).is_some_and(|bytes| bytes > 0))
     );
-    Draft::new(severity, message, "free memory, or use a smaller file or working set")
+    let remedy = "free memory, or use a smaller file or working set";
+    Draft::sized(swapped as f64, severity, message, remedy)
 }
 
 /// Rounds were excluded because of what the machine did to them (METHODOLOGY.md).
@@ -238,7 +241,8 @@ pub(super) fn excluded(context: &Context) -> Option<Draft> {
         reasons.join(", "),
     );
     let remedy = "none needed if both are alike; otherwise run again when the machine is quieter";
-    Draft::new(Severity::Note, message, remedy)
+    let share = excluded.trials as f64 / (excluded.trials + context.measured.n()) as f64;
+    Draft::sized(share, Severity::Note, message, remedy)
 }
 
 fn why(gate: Gate) -> &'static str {

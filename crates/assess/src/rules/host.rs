@@ -26,17 +26,20 @@ const BACKGROUND: f64 = 0.25;
 pub(super) fn host_cache(row: &Row, rows: &[Row]) -> Option<Draft> {
     let work = row.write().filter(|_| row.stands())?;
     row.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
-    let seen = faster_than_read(row, work, rows)
+    let (times, seen) = faster_than_read(row, work, rows)
         .or_else(|| fast_sync(row, work))
         .or_else(|| fast_drain(row, work, rows))?;
     let message = format!("{seen}: a cache of the device, or of the host below, took the bytes");
     let remedy = "write more than such a cache holds; until then, 'device' and 'durable' hold only \
                   as far as the OS can see";
-    Draft::new(Severity::Doubt, message, remedy)
+    Draft::sized(times, Severity::Doubt, message, remedy)
 }
 
+/// How many times too fast something is, and what that is.
+type TooFast = (f64, String);
+
 /// Direct writes are far faster than direct reads of the same shape.
-fn faster_than_read(row: &Row, work: &WriteWork, rows: &[Row]) -> Option<String> {
+fn faster_than_read(row: &Row, work: &WriteWork, rows: &[Row]) -> Option<TooFast> {
     let has_own_rate = work.read_share == 0 && work.io.rate == 0;
     if work.op != Op::Write || work.io.cache != Cache::Direct || !has_own_rate {
         return None;
@@ -52,15 +55,16 @@ fn faster_than_read(row: &Row, work: &WriteWork, rows: &[Row]) -> Option<String>
     let base = fastest(reads)?;
     let ratio = row.ratio(base)?;
     let low = ratio.low.filter(|low| *low > WRITING_MOST)?;
-    Some(format!(
+    let seen = format!(
         "direct writes are {:.1} times as fast as direct reads of the same shape (95 % interval \
          {low:.1}-{:.1}; '{}')",
         ratio.median, ratio.high?, base.summary.id
-    ))
+    );
+    Some((ratio.median, seen))
 }
 
 /// The devices flushed once per sync, but too fast. A sync with nothing to write needs no flush.
-fn fast_sync(row: &Row, work: &WriteWork) -> Option<String> {
+fn fast_sync(row: &Row, work: &WriteWork) -> Option<TooFast> {
     let writing = row.summary.writing.as_ref()?;
     if !work.sync.claims_durable() || work.op == Op::Sync {
         return None;
@@ -70,16 +74,17 @@ fn fast_sync(row: &Row, work: &WriteWork) -> Option<String> {
     let is_each = |flushes: &u64| (flushes / u64::from(all)) as f64 >= least;
     let flushes = writing.flushes_per_trial.filter(is_each)?;
     let p50 = writing.sync.p50.filter(|p50| p50.high_ns.is_some_and(|ns| ns < SYNC_NS_LEAST))?;
-    Some(format!(
+    let seen = format!(
         "half of the syncs took at most {}, though the devices flushed {flushes} times per trial",
         nanoseconds(p50.ns as f64)
-    ))
+    );
+    Some((SYNC_NS_LEAST as f64 / p50.ns.max(1) as f64, seen))
 }
 
 /// Syncs wrote dirty data far faster than the device reads. All of their time counts, so the rate
 /// is a lower bound. This applies only if so little was dirty that the OS had not begun to write
 /// it.
-fn fast_drain(row: &Row, work: &WriteWork, rows: &[Row]) -> Option<String> {
+fn fast_drain(row: &Row, work: &WriteWork, rows: &[Row]) -> Option<TooFast> {
     let through_cache = work.io.cache != Cache::Direct && work.sync.claims_durable();
     let is_plain = work.op == Op::Write && work.fill == Fill::Random && work.io.threads == 1;
     if !through_cache || !is_plain || work.every == 0 {
@@ -97,12 +102,13 @@ fn fast_drain(row: &Row, work: &WriteWork, rows: &[Row]) -> Option<String> {
     };
     let (least, read) = (median(&row.measured.values(drain))?, device_read(rows)?);
     (least > DRAINING_MOST * read.throughput()).then(|| {
-        format!(
+        let seen = format!(
             "syncs after every {} wrote at {}, but the device reads at {} ('{}')",
             bytes_rounded(dirty),
             rate(least),
             rate(read.throughput()),
             read.summary.id
-        )
+        );
+        (least / read.throughput(), seen)
     })
 }

@@ -123,6 +123,7 @@ pub(crate) fn virtual_device(
     (matters && !devices.is_empty()).then(|| Finding {
         code: Code::VirtualDevice,
         severity: Severity::Note,
+        size: None,
         message: format!(
             "a hypervisor presents {}: this machine cannot see what is below, such as the host's \
              caches",

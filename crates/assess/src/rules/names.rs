@@ -26,7 +26,7 @@ pub(super) fn not_warm(context: &Context) -> Option<Draft> {
          memory is short, or another program used many names",
         percent(share)
     );
-    Draft::new(Severity::Void, message, "use fewer entries, or free memory")
+    Draft::sized(share, Severity::Void, message, "use fewer entries, or free memory")
 }
 
 /// Claimed cold, but the OS had names in its cache (METHODOLOGY.md).
@@ -42,7 +42,7 @@ pub(super) fn not_cold(context: &Context) -> Option<Draft> {
     );
     let remedy = "stop other programs that use many files, or use several hosts that share nothing \
                   but the directory";
-    Draft::new(Severity::Void, message, remedy)
+    Draft::sized(1.0 - share, Severity::Void, message, remedy)
 }
 
 /// A state of names is claimed that no counter shows.

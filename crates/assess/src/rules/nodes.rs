@@ -57,9 +57,9 @@ pub(super) fn remote_pages(context: &Context) -> Option<Draft> {
                 rate(near),
                 rate(far)
             );
-            Draft::new(Severity::Doubt, message, remedy)
+            Draft::sized(near / far, Severity::Doubt, message, remedy)
         }
-        None => Draft::new(Severity::Note, seen, remedy),
+        None => Draft::sized(most, Severity::Note, seen, remedy),
     }
 }
 

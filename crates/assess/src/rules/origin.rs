@@ -18,6 +18,9 @@ const FOREIGN_DOUBT: f64 = 0.05;
 /// Foreign reads of this share void the figure (METHODOLOGY.md).
 const FOREIGN_VOID: f64 = 0.20;
 
+/// The remedy for noisy neighbors.
+const STOP_OTHERS: &str = "stop the other processes that use the device, and run again";
+
 /// A file system may turn a written byte into this many on a device.
 const OWN_WRITES_MOST: f64 = 1.25;
 /// Bytes of metadata that a sync may write: a journal's commit, a tree's changed nodes.
@@ -36,7 +39,7 @@ fn not_called(context: &Context) -> Option<Draft> {
         percent(share)
     );
     let remedy = "the worker is wrong: test it with 'ioassay peers verify'";
-    Draft::new(Severity::Void, message, remedy)
+    Draft::sized(1.0 - share, Severity::Void, message, remedy)
 }
 
 /// The target of a copy shares blocks of its source: that part of it is a change of metadata.
@@ -49,7 +52,7 @@ fn not_copied(context: &Context) -> Option<Draft> {
     );
     let remedy = "copy by another engine or to another file system, or read the figure as the rate \
                   of sharing";
-    Draft::new(Severity::Void, message, remedy)
+    Draft::sized(share, Severity::Void, message, remedy)
 }
 
 /// Names the worker, if it is another program than this one's own.
@@ -80,11 +83,8 @@ pub(super) fn no_io(context: &Context) -> Option<Draft> {
             "{} of the file is holes or was never written: no device reads that",
             percent(share)
         );
-        return Draft::new(
-            severity,
-            message,
-            "read a file that was completely written, then synced",
-        );
+        let remedy = "read a file that was completely written, then synced";
+        return Draft::sized(share, severity, message, remedy);
     }
     if !context.is_served(&[ServedBy::NoIo]) {
         return None;
@@ -92,7 +92,8 @@ pub(super) fn no_io(context: &Context) -> Option<Draft> {
     let message = "no device read anything, and the page cache did not hold the file: the bytes \
                    were made up, or came from somewhere without a counter"
         .to_string();
-    Draft::new(Severity::Void, message, "read a file of random data on a local block device")
+    let remedy = "read a file of random data on a local block device";
+    Draft::sized(1.0, Severity::Void, message, remedy)
 }
 
 /// What a case on a file claims about where the bytes are, and how severe a wrong claim is.
@@ -141,7 +142,8 @@ pub(super) fn loop_cached(context: &Context) -> Option<Draft> {
     let copies = context.write().is_some_and(|work| work.op == Op::Copy);
     let storages = measured.storage.into_iter().chain(measured.source.filter(|_| copies));
     let device = storages.filter_map(Storage::cached_loop).next()?;
-    let (severity, seen) = match taken_outside(context) {
+    let taken = taken_outside(context);
+    let (severity, seen) = match taken {
         Some(share) => (
             Severity::Void,
             format!("page cache: the disks below moved only {} of the bytes", percent(1.0 - share)),
@@ -154,7 +156,7 @@ pub(super) fn loop_cached(context: &Context) -> Option<Draft> {
         device.name
     );
     let remedy = "attach it with 'losetup --direct-io=on', or measure the file system below";
-    Draft::new(severity, message, remedy)
+    Draft::sized(taken, severity, message, remedy)
 }
 
 /// The share of the bytes that certainly went no further than the page cache outside a loop device,
@@ -187,7 +189,8 @@ pub(super) fn digest_mismatch(context: &Context) -> Option<Draft> {
     let case = context.measured.case;
     let whose = whose(case);
     let wrong = context.measured.all().filter(|trial| differs(trial)).count();
-    let trials = format!("{wrong} of {} trials", context.measured.all().count());
+    let all = context.measured.all().count();
+    let trials = format!("{wrong} of {all} trials");
     let message = match first.expected_digest.filter(|_| counts(case)) {
         Some(expected) => format!(
             "{whose}counted {} instead of {expected} (in {trials}): bytes were skipped, counted \
@@ -215,7 +218,7 @@ pub(super) fn digest_mismatch(context: &Context) -> Option<Draft> {
         Work::Metadata(_) => "the worker is wrong, or the file system lost or changed names",
         Work::Memory(_) => "the worker is wrong, or this machine's memory is",
     };
-    Draft::new(Severity::Void, message, remedy)
+    Draft::sized(wrong as f64 / all as f64, Severity::Void, message, remedy)
 }
 
 /// The bytes that an actor beside the case read, or wrote and were read back, are wrong.
@@ -224,15 +227,15 @@ fn actor_mismatch(context: &Context) -> Option<Draft> {
         |trial: &&Counted| trial.beside.iter().any(|beside| is_actor_right(beside) == Some(false));
     let first = context.measured.all().find(wrong)?;
     let actor = first.beside.iter().find(|beside| is_actor_right(beside) == Some(false))?;
+    let (count, all) =
+        (context.measured.all().filter(wrong).count(), context.measured.all().count());
     let message = format!(
-        "the digest of what the actor '{}' read or wrote is wrong in {} of {} trials",
+        "the digest of what the actor '{}' read or wrote is wrong in {count} of {all} trials",
         actor.name,
-        context.measured.all().filter(wrong).count(),
-        context.measured.all().count()
     );
     let remedy =
         "the storage lost or changed the data while several used it, or the worker is wrong";
-    Draft::new(Severity::Void, message, remedy)
+    Draft::sized(count as f64 / all as f64, Severity::Void, message, remedy)
 }
 
 /// A peer reported no digest in some trial (METHODOLOGY.md). The OS's counters still show what
@@ -247,7 +250,9 @@ pub(super) fn bytes_unchecked(context: &Context) -> Option<Draft> {
         context.measured.case.peer,
         context.how_many(is_unchecked)
     );
-    Draft::new(Severity::Note, message, "compare it with a worker whose bytes are checked")
+    let unchecked = context.share_of_trials(is_unchecked);
+    let remedy = "compare it with a worker whose bytes are checked";
+    Draft::sized(unchecked, Severity::Note, message, remedy)
 }
 
 /// Whether the case counts.
@@ -336,13 +341,14 @@ fn sharing(
         share if share > FOREIGN_DOUBT => Severity::Doubt,
         _ => Severity::Note,
     };
-    let much = match shares.into_iter().fold(0.0, f64::max) {
+    let largest = shares.into_iter().fold(0.0, f64::max);
+    let much = match largest {
         share if is_many_times(share) => format!("{share:.0} times"),
         share => percent(share),
     };
     let message =
         format!("{} (in {}): they shared its time", seen(much), context.how_many(is_disturbed));
-    Draft::new(severity, message, "stop the other processes that use the device, and run again")
+    Draft::sized(largest, severity, message, STOP_OTHERS)
 }
 
 /// The devices wrote far more than this case. A file system's own writes are indistinguishable from
@@ -377,12 +383,15 @@ fn foreign_writes(context: &Context) -> Option<Draft> {
     let is_usual = median(&context.measured.values(beyond))? > 0.0;
     let severity = if is_usual { Severity::Doubt } else { Severity::Note };
     let written = context.measured.values(|t| Some(t.evidence.device_write_bytes? as f64));
+    let (written, own) =
+        (written.into_iter().fold(0.0, f64::max), context.summary.bytes_per_trial?);
     let message = format!(
         "the devices wrote up to {} while a trial wrote {} (in {}): other processes wrote to them, \
          or the file system wrote much metadata",
-        bytes_rounded(written.into_iter().fold(0.0, f64::max) as u64),
-        bytes_rounded(context.summary.bytes_per_trial?),
+        bytes_rounded(written as u64),
+        bytes_rounded(own),
         context.how_many(is_disturbed)
     );
-    Draft::new(severity, message, "stop the other processes that use the device, and run again")
+    let share = (written - own as f64) / own.max(1) as f64;
+    Draft::sized(share, severity, message, STOP_OTHERS)
 }

@@ -32,12 +32,12 @@ pub(super) fn page_size(context: &Context) -> Option<Draft> {
     };
     let huge = median(&context.measured.values(|t| Some(t.evidence.huge_bytes? as f64)))?;
     let share = huge / bytes as f64;
-    let seen = match asked {
+    let (wrong, seen) = match asked {
         Pages::Huge if share < HUGE_LEAST => {
-            format!("the case asks for huge pages, but only {} of", percent(share))
+            (1.0 - share, format!("the case asks for huge pages, but only {} of", percent(share)))
         }
         Pages::Base if share > BASE_MOST => {
-            format!("the case asks for base pages, but {} of", percent(share))
+            (share, format!("the case asks for base pages, but {} of", percent(share)))
         }
         Pages::Huge | Pages::Base => return None,
     };
@@ -45,7 +45,8 @@ pub(super) fn page_size(context: &Context) -> Option<Draft> {
         "{seen} its {} lay in huge ones when a trial ended: the figure is that of other pages",
         bytes_rounded(bytes)
     );
-    Draft::new(Severity::Doubt, message, remedy(&context.measured.host.setup, asked))
+    let remedy = remedy(&context.measured.host.setup, asked);
+    Draft::sized(wrong, Severity::Doubt, message, remedy)
 }
 
 /// What to do where the OS gave other pages than `asked`, by its settings.

@@ -46,7 +46,7 @@ pub(super) fn cpu_levels(context: &Context) -> Option<Draft> {
     } else {
         "choose CPUs with --pin, and measure the others separately"
     };
-    Draft::new(severity, message, remedy)
+    Draft::sized(apart, severity, message, remedy)
 }
 
 /// Some rounds and where they ran.

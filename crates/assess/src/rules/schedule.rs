@@ -26,7 +26,7 @@ pub(super) fn load_not_held(context: &Context) -> Option<Draft> {
         percent(1.0 - open.achieved)
     );
     let remedy = "read the rate that it achieved; for response times, ask for a lower rate";
-    Draft::new(Severity::Doubt, message, remedy)
+    Draft::sized(1.0 - open.achieved, Severity::Doubt, message, remedy)
 }
 
 /// The same schedule without any I/O takes a large part of the response time, or is not held
@@ -40,7 +40,7 @@ pub(super) fn generator_behind(row: &Row, generators: &Generators) -> Option<Dra
             "without any I/O, ioassay itself begins only {} of these operations in time",
             percent(own.achieved)
         );
-        return Draft::new(Severity::Doubt, message, remedy);
+        return Draft::sized(1.0 - own.achieved, Severity::Doubt, message, remedy);
     }
     let (name, own_ns, ns, share) = largest_share(own, open)?;
     let message = format!(
@@ -49,7 +49,7 @@ pub(super) fn generator_behind(row: &Row, generators: &Generators) -> Option<Dra
         percent(share),
         nanoseconds(ns)
     );
-    Draft::new(graded(share, BEHIND)?, message, remedy)
+    Draft::sized(share, graded(share, BEHIND)?, message, remedy)
 }
 
 /// What the null engine did on each schedule that it followed. Cases with a rate may be thousands.

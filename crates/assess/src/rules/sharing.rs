@@ -12,18 +12,18 @@ pub(super) fn wrong_pages(context: &Context) -> Option<Draft> {
     let all = context.measured.all().filter_map(|trial| trial.pages());
     let pages = all.reduce(|sum, pages| sum.plus(&pages)).filter(|pages| pages.wrong > 0)?;
     let is_wrong = |trial: &&Counted| trial.pages().is_some_and(|pages| pages.wrong > 0);
+    let (trials, all) =
+        (context.measured.all().filter(is_wrong).count(), context.measured.all().count());
     let message = format!(
-        "{} of {} pages of {} that were read hold what nobody wrote there (in {} of {} trials): \
-         bytes were lost, misplaced or changed",
+        "{} of {} pages of {} that were read hold what nobody wrote there (in {trials} of {all} \
+         trials): bytes were lost, misplaced or changed",
         pages.wrong,
         pages.count(),
         bytes(PAGE),
-        context.measured.all().filter(is_wrong).count(),
-        context.measured.all().count()
     );
     let remedy =
         "the storage lost or changed the data while several used it, or the worker is wrong";
-    Draft::new(Severity::Void, message, remedy)
+    Draft::sized(trials as f64 / all as f64, Severity::Void, message, remedy)
 }
 
 /// A read returned parts of several writes (METHODOLOGY.md): within a page, or within a block that
@@ -59,7 +59,8 @@ pub(super) fn torn_pages(context: &Context) -> Option<Draft> {
         bytes(PAGE)
     );
     let remedy = "a program that reads what is being written needs locks, or checksums and a retry";
-    Draft::new(Severity::Note, message, remedy)
+    let torn = (pages.torn as f64 / pages.count() as f64).max(torn_ops as f64 / ops as f64);
+    Draft::sized(torn, Severity::Note, message, remedy)
 }
 
 /// Everything that was read beside the writes had one content (METHODOLOGY.md): no proof that the
@@ -81,5 +82,5 @@ pub(super) fn overlap_unseen(context: &Context) -> Option<Draft> {
         context.how_many(is_unseen)
     );
     let remedy = "use a smaller file, more time, or a writer that reaches more of the file";
-    Draft::new(severity, message, remedy)
+    Draft::sized(context.share_of_trials(is_unseen), severity, message, remedy)
 }

@@ -54,7 +54,7 @@ pub(super) fn throttled_writeback(context: &Context) -> Option<Draft> {
     );
     let remedy = "read the acknowledged rate as a mix of memory and device; write less than half \
                   of that limit to see memory, or sync or write directly to see the device";
-    Draft::new(Severity::Doubt, message, remedy)
+    Draft::sized(waiting, Severity::Doubt, message, remedy)
 }
 
 fn goes_through_cache(context: &Context, work: &WriteWork) -> bool {

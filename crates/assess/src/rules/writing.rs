@@ -29,7 +29,16 @@ fn write_not_durable(context: &Context) -> Option<Draft> {
     let (work, n) = (context.write()?, context.measured.n());
     let file_system = context.measured.storage.map_or("unknown", |s| s.file_system.as_str());
     let sync = work.sync;
-    let (severity, seen, remedy) = match Durability::of(context.measured) {
+    let durability = Durability::of(context.measured);
+    let size = match durability {
+        Durability::Dirty(share) => Some(share),
+        Durability::Rewritten(times) => Some(1.0 - 1.0 / times),
+        Durability::Untold(trials) | Durability::Unflushed(trials) => {
+            Some(trials as f64 / n as f64)
+        }
+        _ => None,
+    };
+    let (severity, seen, remedy) = match durability {
         // Rule CountersUnseen reports what is not counted.
         Durability::NotClaimed
         | Durability::Holds
@@ -83,7 +92,7 @@ fn write_not_durable(context: &Context) -> Option<Draft> {
         Durability::Rewritten(times) => rewritten(work, times),
         Durability::Unflushed(trials) => unflushed(context, work, trials)?,
     };
-    Draft::new(severity, format!("claimed durable by '{sync}', but {seen}"), remedy)
+    Draft::sized(size, severity, format!("claimed durable by '{sync}', but {seen}"), remedy)
 }
 
 /// The remedy if something other than the file system makes syncs do nothing.
@@ -180,12 +189,12 @@ fn write_unsynced(context: &Context) -> Option<Draft> {
         _ => "nothing was synced: the figure is how fast the OS acknowledged the bytes",
     };
     let is_known = context.measured.storage.is_some_and(|s| s.medium == Medium::Block);
-    let reached = unreached_share(context.measured)
-        .filter(|_| is_known)
+    let unreached = unreached_share(context.measured).filter(|_| is_known);
+    let reached = unreached
         .map(|share| format!("; {} of them had reached a device at the end", percent(1.0 - share)));
     let message = format!("{what}{}", reached.unwrap_or_default());
     let remedy = "ask for a sync, such as 'fdatasync', to get both rates";
-    Draft::new(Severity::Note, message, remedy)
+    Draft::sized(unreached, Severity::Note, message, remedy)
 }
 
 /// Data of other processes, or of an earlier trial, was still dirty when a trial started
@@ -218,7 +227,7 @@ pub(super) fn dirty_start(context: &Context) -> Option<Draft> {
         bytes_rounded(bytes as u64)
     );
     let remedy = "stop other programs that write, or wait until their data is written ('sync')";
-    Draft::new(Severity::Doubt, message, remedy)
+    Draft::sized(bytes, Severity::Doubt, message, remedy)
 }
 
 /// The data is durable, yet the devices wrote fewer bytes than the case (METHODOLOGY.md). This is
@@ -247,7 +256,7 @@ pub(super) fn compressed(context: &Context) -> Option<Draft> {
         percent(stored)
     );
     let remedy = "to measure the device, write random data where nothing compresses or shares it";
-    Draft::new(severity, message, remedy)
+    Draft::sized(1.0 - stored, severity, message, remedy)
 }
 
 /// The file system is nearly full (METHODOLOGY.md).

@@ -1,12 +1,14 @@
 //! Relations between the cases of a run.
 
 use super::*;
+use crate::RunFinding;
 use crate::answer::Bottleneck;
 use crate::comparison::Difference;
 use crate::decision::Decision;
 use crate::failure::Failure;
 use crate::finding::{Code, Severity, Verdict};
 use crate::summary::CeilingKind;
+use model::axis;
 use model::case::{Advice, Io, Populated};
 use model::host::{Limit, Limited};
 use model::pattern::Pattern;
@@ -73,6 +75,45 @@ fn each_case_is_held_against_what_bounds_it() {
     assert_eq!(of_memory("memory read avx2 128MiB t1"), Some(1_000.0));
     assert_eq!(of_memory("memory read avx2 128MiB t2"), Some(1_600.0));
     assert_eq!((of_memory("null"), of_memory("memory chase")), (None, None));
+}
+
+/// Cold cases on a device that others read from, too, each time this share of what the case reads.
+fn disturbed(shares: &[(Role, f64)]) -> Record {
+    let mut record = flawless(work(Cache::Cold));
+    record.trials.clear();
+    record.header.plan.cases.clear();
+    for (index, (role, share)) in shares.iter().enumerate() {
+        let threads = index as u32 + 1;
+        let io = Io { threads, ..work(Cache::Cold).io };
+        let case = file_case(ReadWork { io, ..work(Cache::Cold) });
+        add(&mut record, case, *role, FILE, 1.0, FILE);
+        let others = (share * FILE as f64) as u64;
+        for trial in record.trials.iter_mut().filter(|trial| trial.case == index) {
+            trial.evidence.device_read_bytes = Some(FILE + others);
+        }
+    }
+    record
+}
+
+#[test]
+fn a_finding_tells_of_the_worst_of_its_rows() {
+    let (asked, base) = (Role::Asked, Role::Baseline);
+    let check = |shares: &[(Role, f64)], expected: &[usize], baselines: &[usize], much: &str| {
+        let record = disturbed(shares);
+        let ids = axis::ids(record.header.plan.cases.iter().map(|planned| &planned.case));
+        let ids_of = |rows: &[usize]| rows.iter().map(|row| ids[*row].clone()).collect::<Vec<_>>();
+        let found = assess(&record).findings;
+        let is_foreign = |it: &&RunFinding| it.finding.code == Code::Foreign;
+        let found = found.iter().find(is_foreign).expect("others read from the device");
+        assert_eq!(found.cases, ids_of(expected));
+        assert_eq!(found.baselines, ids_of(baselines));
+        assert!(found.finding.message.contains(much), "{}", found.finding.message);
+    };
+    check(&[(asked, 1.0), (asked, 9.0), (asked, 4.0)], &[1, 0, 2], &[], "9 times");
+    check(&[(asked, 3.0), (asked, 3.0), (asked, 3.0)], &[0, 1, 2], &[], "3 times");
+    // A requested row comes before any baseline.
+    check(&[(asked, 1.0), (base, 9.0), (asked, 4.0)], &[2, 0], &[1], "4 times");
+    check(&[(base, 4.0), (base, 9.0)], &[], &[1, 0], "9 times");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! What several hosts did together.
 
 use super::sample;
-use crate::finding::Verdict;
+use crate::finding::{Code, Verdict};
 use crate::together;
-use crate::together::{Clue, Doubt, Joint, Together};
+use crate::together::{Clue, Doubt, HostsFinding, Joint, Together};
 use model::plan::Role;
 use model::rank::Rank;
 use model::record::{Header, Record};
@@ -98,6 +98,23 @@ fn a_host_with_half_the_rate_is_the_straggler() {
     let joint = check(|hosts| each(&mut hosts[1].1, |span| span.end_ns += 50_000_000));
     let slowest = joint.slowest.expect("there are several");
     assert_eq!((slowest.host.as_str(), slowest.is_straggler), ("b", false), "{slowest:?}");
+}
+
+#[test]
+fn a_finding_of_several_hosts_is_told_as_the_worst_of_them_has_it() {
+    let mut hosts = hosts();
+    for ((_, record), stolen) in hosts.iter_mut().zip([20, 40, 30]) {
+        for trial in &mut record.trials {
+            trial.evidence.machine_cpu_ns = Some(1_000_000_000);
+            trial.evidence.steal_ns = Some(stolen * 10_000_000);
+        }
+    }
+    let run = judge(&hosts).expect("there are hosts");
+    let is_steal = |it: &&HostsFinding| it.found.finding.code == Code::Steal;
+    let steal = run.findings.iter().find(is_steal).expect("a hypervisor took time away");
+    assert_eq!(steal.hosts, NAMES);
+    let message = &steal.found.finding.message;
+    assert!(message.contains("40.0 %"), "{message}");
 }
 
 #[test]

@@ -75,9 +75,7 @@ impl Gathering {
             match self.findings.iter_mut().find(is_same) {
                 Some(known) => {
                     known.hosts.push(called.to_string());
-                    let both = &mut known.found;
-                    add_new(&mut both.cases, &found.cases);
-                    add_new(&mut both.baselines, &found.baselines);
+                    known.found.join(found);
                 }
                 None => self
                     .findings
@@ -234,13 +232,4 @@ fn doubts(rounds: &[&Round], hosts: usize, left_out: usize) -> Vec<Doubt> {
         doubts.push(Doubt::HostLost { hosts, rounds: left_out });
     }
     doubts
-}
-
-/// Adds the ids that are not in `all` yet.
-fn add_new(all: &mut Vec<String>, ids: &[String]) {
-    for id in ids {
-        if !all.contains(id) {
-            all.push(id.clone());
-        }
-    }
 }

@@ -313,7 +313,8 @@ pub(super) fn found(mut summary: Summary, finding: &Finding) -> Summary {
 }
 
 pub(super) fn finding(code: Code, severity: Severity, message: &str, remedy: &str) -> Finding {
-    Finding { code, severity, message: message.to_string(), remedy: remedy.to_string() }
+    let (message, remedy) = (message.to_string(), remedy.to_string());
+    Finding { code, severity, size: None, message, remedy }
 }
 
 pub(super) fn steal() -> Finding {
