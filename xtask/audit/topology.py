@@ -13,9 +13,13 @@ def times(layer, way):
 
 
 def own_writes_most(storage):
-    """How often the devices write a byte at most: with data=journal, it is in the journal first."""
+    """How often the devices write a byte at most: it may be in the journal first, which older
+    records tell only where the mount options do."""
     most = multiples(storage, "writes")[1]
-    return None if most is None else most * (2 if has_option(storage, "data=journal") else 1)
+    is_twice = (storage or {}).get("journals_data")
+    if is_twice is None:
+        is_twice = has_option(storage, "data=journal")
+    return None if most is None else most * (2 if is_twice else 1)
 
 
 def has_option(storage, option):

@@ -311,6 +311,10 @@ pub struct Storage {
     /// records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<bool>,
+    /// Whether the file system writes the data of files here to its journal first, and then to its
+    /// place; `None` if unknown, as of any but ext4, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journals_data: Option<bool>,
     /// Notes for the reader, such as `cachestat does not see a file that was just read: using
     /// mincore`.
     pub notes: Vec<String>,

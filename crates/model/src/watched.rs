@@ -114,9 +114,11 @@ impl Storage {
     }
 
     /// How often the watched devices write a byte at most, if the file system's own copies count as
-    /// well; `None` if nothing bounds it. With `data=journal`, data is in the journal first.
+    /// well; `None` if nothing bounds it. Data may be in the journal first: older records tell it
+    /// only where the mount options do.
     pub fn own_writes_most(&self) -> Option<u32> {
-        let copies = if self.has_option("data=journal") { 2 } else { 1 };
+        let is_twice = self.journals_data.unwrap_or_else(|| self.has_option("data=journal"));
+        let copies = if is_twice { 2 } else { 1 };
         self.writes().most?.checked_mul(copies)
     }
 

@@ -259,6 +259,7 @@ pub fn storage() -> Storage {
         limits: Vec::new(),
         atomic: None,
         journal: None,
+        journals_data: None,
         notes: Vec::new(),
     }
 }

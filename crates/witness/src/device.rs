@@ -27,6 +27,9 @@ pub(crate) struct Backing {
     pub(crate) size: u64,
     /// Mounts that prevent a sync from flushing.
     pub(crate) barriers_off: Vec<String>,
+    /// The mount whose file system stores new files: below an overlay, another one. `None` without
+    /// a file system.
+    pub(crate) stored_on: Option<Mount>,
     /// Notes for the reader, one sentence each.
     pub(crate) notes: Vec<String>,
 }
@@ -34,7 +37,7 @@ pub(crate) struct Backing {
 impl Backing {
     fn of(medium: Medium, notes: Vec<String>) -> Backing {
         let (devices, layers, barriers_off) = (Vec::new(), Vec::new(), Vec::new());
-        Backing { medium, devices, layers, size: 0, barriers_off, notes }
+        Backing { medium, devices, layers, size: 0, barriers_off, stored_on: None, notes }
     }
 
     /// The names of all block devices in the layers, each once: any of them may have a limit.
@@ -103,6 +106,7 @@ impl Finder {
             }
         };
         backing.barriers_off.extend(mount.barriers_off());
+        backing.stored_on.get_or_insert_with(|| mount.clone());
         backing
     }
 

@@ -105,6 +105,7 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
         direct: Direct::Refused,
         atomic: storage::atomic_writes(&node.file),
         journal: None,
+        journals_data: None,
         notes,
     };
     try_head(&node.file, size.min(HEAD), &mut storage);

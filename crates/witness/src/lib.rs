@@ -25,6 +25,7 @@ mod device;
 mod canary;
 mod counting;
 mod zfs;
+mod ext4;
 mod storage;
 mod disk;
 mod settle;

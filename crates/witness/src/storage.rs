@@ -5,11 +5,11 @@ use crate::cgroup;
 use crate::counting;
 use crate::device::{Backing, Finder};
 use crate::error::{Error, descriptor_path};
+use crate::ext4;
 use crate::mounts::{self, Mount};
 use crate::page_cache;
 use crate::root::Root;
 use crate::space::Space;
-use crate::sysfs;
 use crate::zfs;
 use model::evidence::{Probe, Residency};
 use model::host::{AtomicWrites, Direct, Medium, Storage};
@@ -95,24 +95,14 @@ pub(crate) fn read_ahead(root: &Root, number: &str) -> Option<u64> {
     std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok()?.checked_mul(1 << 10)
 }
 
-/// Whether an ext4 has a journal: then it lists a mode for it. `None` if it lists nothing, and for
-/// other file systems.
-pub(crate) fn journal(root: &Root, mount: &Mount) -> Option<bool> {
-    if mount.file_system != "ext4" {
-        return None;
-    }
-    let node = std::fs::canonicalize(sysfs::block(root, &mount.device)).ok()?;
-    let options = root.at("/proc/fs/ext4").join(node.file_name()?).join("options");
-    let options = std::fs::read_to_string(options).ok()?;
-    Some(options.lines().any(|option| option.starts_with("data=")))
-}
-
 /// Everything that is known without testing.
 fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Error> {
     let root = Root::machine();
     let backing = Finder::new(&root).backing(mount);
     let limits = cgroup::limits(&root, backing.nodes());
-    let Backing { mut medium, devices, layers, size, barriers_off, mut notes } = backing;
+    let Backing { mut medium, devices, layers, size, barriers_off, stored_on, mut notes } = backing;
+    let options = ext4::options(&root, stored_on.as_ref().unwrap_or(mount));
+    let options = options.as_deref();
     notes.extend(notes_of(mount, file));
     let space = rustix::fs::fstatvfs(file).map_err(Error::refused("look at", directory))?;
     let space = Space::from_statvfs(space);
@@ -146,7 +136,8 @@ fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Err
         keeps_pages: None,
         direct: Direct::Refused,
         atomic: atomic_writes(file),
-        journal: journal(&root, mount),
+        journal: options.map(ext4::has_journal),
+        journals_data: options.and_then(|options| ext4::journals_data(options, file)),
         notes,
     })
 }

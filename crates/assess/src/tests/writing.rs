@@ -810,6 +810,16 @@ fn what_a_journal_of_data_writes_twice_is_nobody_elses() {
     let doubt = "doubtful device: Foreign doubt";
     check(flawless_write(over()), with("rw,relatime,data=journal", 2.005), "sound device:");
     check(flawless_write(over()), with("rw,relatime,data=journal", 2.6), doubt);
+    // A default of the file system, or a flag of its files, is no mount option.
+    let journaled = |is_so, times| {
+        move |record: &mut Record| {
+            with("rw,relatime", times)(record);
+            record.header.storage.as_mut().expect("a file has one").journals_data = is_so;
+        }
+    };
+    check(flawless_write(over()), journaled(Some(true), 2.005), "sound device:");
+    check(flawless_write(over()), journaled(Some(false), 2.005), doubt);
+    check(flawless_write(over()), journaled(None, 2.005), doubt);
     check(flawless_write(over()), with("rw,relatime,data=ordered", 2.005), doubt);
 }
 

@@ -48,6 +48,8 @@ pub(super) struct Storage<'a> {
     atomic: Option<AtomicWrites>,
     /// Whether the file system has a journal; null if unknown, as of any but ext4.
     journal: Option<bool>,
+    /// Whether data is written to that journal first; null if unknown, as of any but ext4.
+    journals_data: Option<bool>,
     /// Notes for the reader.
     notes: &'a [String],
 }
@@ -79,6 +81,7 @@ impl Storage<'_> {
             direct_bypasses,
             atomic: storage.atomic,
             journal: storage.journal,
+            journals_data: storage.journals_data,
             notes: &storage.notes,
         }
     }

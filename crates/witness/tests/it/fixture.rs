@@ -146,6 +146,18 @@ impl Mounted {
         Ok(Mounted { point, loop_device, changed, _directory: directory })
     }
 
+    /// Unmounts it, changes its loop device by `change`, which gets the node, and mounts it again.
+    pub(crate) fn again(
+        &self,
+        options: &str,
+        change: impl FnOnce(&str) -> Result<String, String>,
+    ) -> Result<(), String> {
+        let node = format!("/dev/{}", self.loop_name());
+        run("umount", &[text(&self.point)])?;
+        change(&node)?;
+        run("mount", &["-o", options, &node, text(&self.point)]).map(drop)
+    }
+
     /// Sets the OS's view of its loop device's cache.
     pub(crate) fn write_cache(&self, kind: &str) -> Result<(), String> {
         self.queue("write_cache", kind)
@@ -193,6 +205,23 @@ pub(crate) struct Setup<'a> {
 
 /// 48 MiB, with direct I/O to the image, and defaults otherwise.
 pub(crate) const PLAIN: Setup = Setup { size: 48 << 20, losetup: &["--direct-io=on"], mount: "rw" };
+
+/// Ways in which ext4 writes data to its journal first, without a mount option that says so: a
+/// name, the mount options, and what changes the file system on this node.
+pub(crate) type Journaled = (&'static str, &'static str, fn(&str) -> Result<String, String>);
+
+/// The default mount options; the flag of the root directory (`chattr +j`), which new files have
+/// from it, and which counts only without delayed allocation. `chattr` needs a capability that
+/// containers lack.
+pub(crate) const JOURNALED: [Journaled; 2] = [
+    ("tune2fs -o journal_data", "rw", |node| run("tune2fs", &["-o", "journal_data", node])),
+    ("chattr +j", "nodelalloc", flag_root),
+];
+
+/// Sets the flags of the root directory to extents and data in the journal.
+pub(crate) fn flag_root(node: &str) -> Result<String, String> {
+    run("debugfs", &["-w", "-R", "set_inode_field / flags 0x84000", node])
+}
 
 /// A loop device; detached when dropped.
 pub(crate) struct LoopDevice {

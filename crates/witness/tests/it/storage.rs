@@ -1,11 +1,12 @@
 use crate::actor::Actor;
-use crate::fixture::{self, Mounted, PLAIN, Setup, Zram};
+use crate::fixture::{self, JOURNALED, Mounted, PLAIN, Setup, Zram};
 use model::evidence::Probe;
 use model::host::{Direct, Medium, Storage};
 use model::layer::Counts;
 use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 use witness::{Error, page_cache, storage, storage_of};
 
 /// The storage of a fixture; `None`, with a message, if it cannot be created.
@@ -142,6 +143,41 @@ fn ext4_that_journals_data_accepts_o_direct_and_does_not_obey() {
     let Some((_mounted, storage)) = made("ext4 data=journal", make) else { return };
     assert_eq!(bypasses(&storage), Some(false), "{storage:#?}");
     check_note(&storage, "through the page cache");
+}
+
+/// Neither is a mount option: one is a default, and the other is a flag of files.
+#[test]
+fn ext4_that_journals_data_without_a_mount_option_says_so() {
+    let plain = || Mounted::on_loop(fixture::directory(), "ext4", &PLAIN);
+    let Some((mounted, storage)) = made("data in the journal", plain) else { return };
+    assert_eq!((storage.journal, storage.journals_data), (Some(true), Some(false)));
+    drop(mounted);
+    let delayed = ("chattr +j, delayed allocation", "rw", fixture::flag_root as fn(&str) -> _);
+    for (name, options, change) in JOURNALED.into_iter().chain([delayed]) {
+        let make = || {
+            let mounted = Mounted::on_loop(fixture::directory(), "ext4", &PLAIN)?;
+            mounted.again(options, change)?;
+            Ok(mounted)
+        };
+        let Some((_mounted, storage)) = made(name, make) else { return };
+        assert_eq!(storage.journals_data, Some(name != delayed.0), "{name}: {storage:#?}");
+        assert!(!storage.mount_options.contains("data=journal"), "{name}: {storage:#?}");
+    }
+}
+
+/// An overlay keeps new files on another file system.
+#[test]
+fn an_overlay_has_the_journal_of_what_is_below() {
+    let ext4 = || {
+        let mounted = Mounted::on_loop(fixture::directory(), "ext4", &PLAIN)?;
+        mounted.again("data=journal", |_| Ok(String::new()))?;
+        Ok(mounted)
+    };
+    let Some((below, _)) = made("overlay on data=journal", ext4) else { return };
+    let make = || Mounted::overlay(TempDir::new_in(&below.point).unwrap(), "rw");
+    let Some((_mounted, storage)) = made("overlay on data=journal", make) else { return };
+    assert_eq!(storage.journals_data, Some(true), "{storage:#?}");
+    assert_eq!(storage.own_writes_most(), Some(2), "{storage:#?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::plant::{
     check_served, check_silent, cold_file, finish, measure, only, plainly, quiet, start, trials,
     tried,
 };
-use crate::mounts::{self, Mounted, PLAIN, Setup, Zram};
+use crate::mounts::{self, JOURNALED, Mounted, PLAIN, Setup, Zram};
 use crate::sandbox::{Sandbox, argument, skip, wait_for};
 use model::evidence::Probe;
 use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate};
@@ -16,6 +16,7 @@ use std::io::IoSlice;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
 
@@ -463,11 +464,18 @@ fn writers_that_wait_for_something_else_are_not_held_back_by_the_limit_of_dirty_
         let test =
             "writers_that_wait_for_something_else_are_not_held_back_by_the_limit_of_dirty_pages";
         let groups = "[[cases]]\nop = \"write\"\ncache = \"as-is\"\nallocation = \"overwrite\"\n\
-                      size = \"16MiB\"\nblock = \"64KiB\"\nsync = [\"none\", \"fdatasync\"]\n\
+                      size = \"64MiB\"\nblock = \"64KiB\"\nsync = [\"none\", \"fdatasync\"]\n\
                       ops = \"all\"\n";
-        for mount in ["data=journal", "sync"] {
-            let setup = Setup { mount, ..ROOMY };
-            let Some(planted) = Planted::on_loop(test, "ext4", &setup) else { return };
+        let by_option = ["data=journal", "sync"].map(|mount| (mount, None));
+        let others = JOURNALED.map(|(_, mount, change)| (mount, Some(change)));
+        for (mount, change) in by_option.into_iter().chain(others) {
+            let planted = Planted::new(test, || {
+                let image = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+                let mounted = Mounted::on_loop(image, "ext4", &Setup { mount, ..ROOMY })?;
+                change.map_or(Ok(()), |change| mounted.again(mount, change))?;
+                Ok(mounted)
+            });
+            let Some(planted) = planted else { return };
             let sandbox = &planted.sandbox;
             let report = measure(sandbox, plainly(sandbox), groups, &["."]);
             let cases = asked(&report);
