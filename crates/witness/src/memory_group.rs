@@ -169,22 +169,26 @@ impl MemoryGroup {
 
 impl Drop for MemoryGroup {
     fn drop(&mut self) {
-        let mut outcome = Ok(());
-        for attempt in 0..REMOVALS {
-            if attempt > 0 {
-                std::thread::sleep(REMOVAL_PAUSE);
-            }
-            self.end_members();
-            outcome = std::fs::remove_dir(&self.directory);
-            // A process that has ended stays in its group for a moment.
-            if !matches!(&outcome, Err(error) if error.kind() == io::ErrorKind::ResourceBusy) {
-                break;
-            }
-        }
-        if let Err(error) = outcome {
+        if let Err(error) = remove(&self.directory, || self.end_members()) {
             log::warn!("cannot remove the control group '{}': {error}", self.directory.display());
         }
     }
+}
+
+/// Removes a group once it is empty, at each attempt after it `ends` members: a process that has
+/// ended stays in its group for a moment.
+fn remove(directory: &Path, ends: impl Fn()) -> io::Result<()> {
+    for _ in 1..REMOVALS {
+        ends();
+        match std::fs::remove_dir(directory) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                std::thread::sleep(REMOVAL_PAUSE);
+            }
+            outcome => return outcome,
+        }
+    }
+    ends();
+    std::fs::remove_dir(directory)
 }
 
 fn refused(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
@@ -240,7 +244,8 @@ fn remove_left(top: &Path, is_ours: &dyn Fn(&Path) -> bool) {
             match entry.file_name().to_str().and_then(maker_of) {
                 None => groups.push(path),
                 Some(maker) if is_alive(maker) || !is_ours(&path) => {}
-                Some(_) => match lock(&path).and_then(|_| std::fs::remove_dir(&path)) {
+                // The workers of a run that was just killed end by themselves.
+                Some(_) => match lock(&path).and_then(|_| remove(&path, || {})) {
                     Ok(()) => log::info!("removed the old control group '{}'", path.display()),
                     Err(error) => {
                         log::info!("the old control group '{}' stays: {error}", path.display());
@@ -268,10 +273,13 @@ fn has_our_limits(group: &Path) -> bool {
     })
 }
 
-/// Whether a process exists, of any user. In another namespace of PIDs, it may seem not to.
+/// Whether a process exists, of any user, and has not ended: its parent may not have asked yet how
+/// (a zombie). In another namespace of PIDs, it may seem not to exist.
 fn is_alive(pid: u32) -> bool {
+    let told = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let has_ended = told.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X']));
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+    !has_ended && pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
 }
 
 /// Locks a group, unless its creator still holds it.
@@ -351,6 +359,19 @@ mod tests {
         assert!(error.contains("set the limit") && error.contains("memory.max"), "{error}");
         assert!(error.contains("os error 2") && error.contains("root"), "{error}");
         assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn who_was_killed_is_not_alive_even_if_its_parent_has_not_asked() {
+        let mut killed = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        assert!(is_alive(killed.id()));
+        killed.kill().unwrap();
+        let ends = (0..REMOVALS).any(|_| {
+            std::thread::sleep(REMOVAL_PAUSE);
+            !is_alive(killed.id())
+        });
+        assert!(ends, "it is a zombie until somebody waits for it");
+        killed.wait().unwrap();
     }
 
     #[test]

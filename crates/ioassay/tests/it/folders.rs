@@ -79,6 +79,60 @@ fn what_a_killed_run_left_is_removed_by_the_next() {
     living.wait().unwrap();
 }
 
+/// The control groups of a run, anywhere in the hierarchies.
+fn groups_of(pid: u32) -> Vec<PathBuf> {
+    let (name, mut found) = (format!("ioassay-{pid}"), Vec::new());
+    let mut groups = vec![PathBuf::from("/sys/fs/cgroup")];
+    while let Some(group) = groups.pop() {
+        for entry in std::fs::read_dir(group).into_iter().flatten().flatten() {
+            if entry.file_name() == name.as_str() {
+                found.push(entry.path());
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                groups.push(entry.path());
+            }
+        }
+    }
+    found
+}
+
+/// Whatever the next run measures, and wherever: at once, while the killed run's worker is ending.
+#[test]
+fn the_control_group_of_a_killed_run_is_removed_by_the_next_run_anywhere() {
+    let test = "the_control_group_of_a_killed_run_is_removed_by_the_next_run_anywhere";
+    if !mounts::is_root(test) {
+        return;
+    }
+    let elsewhere = Sandbox::new();
+    std::fs::write(elsewhere.path("synced.toml"), SYNCED).unwrap();
+    let in_memory = ["run", "memory", "--kernel=read", "--working-set=1MiB", "--threads=1"];
+    let short = ["--rounds=1", "--time=10ms"];
+    for next in [&in_memory[..], &["run", "./synced.toml", "."]] {
+        let sandbox = Sandbox::new();
+        let mut killed = start(&sandbox, ".", &["--time=1h", "--ops=0", "--memory=64MiB"]);
+        let is_limited = |group: &PathBuf| {
+            let members = std::fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+            !members.trim().is_empty()
+        };
+        let group = wait_for("a worker in a control group", || {
+            if let Some(status) = killed.try_wait().unwrap() {
+                assert_eq!(status.code(), Some(2), "only without a group that limits memory");
+                return Some(None);
+            }
+            Some(Some(groups_of(killed.id()).into_iter().find(is_limited)?))
+        });
+        let Some(group) = group else { return skip(test, "no control group can limit memory") };
+        let folder = wait_for_folder(&sandbox);
+        killed.kill().unwrap();
+        let said = text(&elsewhere.ioassay(&[next, &short].concat()).stderr);
+        assert!(!group.exists(), "{next:?}: {said}");
+        killed.wait().unwrap();
+        // Its files are where only a run there looks.
+        assert!(folder.exists());
+        sandbox.ioassay(&["run", "./synced.toml", ".", "--rounds=1"]);
+        assert!(!folder.exists());
+    }
+}
+
 #[test]
 fn a_directory_that_is_moved_keeps_its_run() {
     let Some(sandbox) = Sandbox::in_memory() else {
