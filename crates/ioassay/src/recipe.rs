@@ -30,12 +30,12 @@ mod baselines;
 mod file;
 mod built_in;
 pub mod hosts;
-mod populated;
 mod relative;
+mod populated;
 pub mod repetitions;
 
 use crate::group::{self, Axes, Values};
-use crate::symbol::{OPS_ALL, OPS_LANE, resolve};
+use crate::symbol::{count_blocks, resolve};
 use anyhow::{Result, bail};
 pub use built_in::{BUILT_IN, find, text};
 use model::axis::Axis;
@@ -245,17 +245,20 @@ impl Recipe {
     /// # Errors
     /// As for [`Recipe::cases`].
     pub fn relatives(&self, changes: &Changes, environment: &Environment) -> Result<Vec<Relative>> {
-        let complete = |case: &mut Case| {
-            count_blocks(case);
-            if self.falls_back(changes) {
-                fallback::replace(std::slice::from_mut(case), environment.host);
-            }
-        };
+        let complete = |case: &mut Case| self.complete(case, changes, environment);
         let mut all = Vec::new();
         for sweep in self.sweeps(changes, environment)? {
             all.extend(Relative::all_of(sweep, complete)?);
         }
         Ok(all)
+    }
+
+    /// Makes a case of a sweep the one that is measured.
+    fn complete(&self, case: &mut Case, changes: &Changes, environment: &Environment) {
+        count_blocks(case);
+        if self.falls_back(changes) {
+            fallback::replace(std::slice::from_mut(case), environment.host);
+        }
     }
 
     /// Whether threads of pread measure what io_uring cannot. An engine on the command line is what
@@ -270,7 +273,8 @@ impl Recipe {
         let groups = self.cases.iter().chain(aside);
         let sweeps = groups.map(|group| self.sweep(group, changes, environment));
         let mut sweeps = sweeps.collect::<Result<Vec<Sweep>>>()?;
-        populated::settle(&mut sweeps, changes, environment);
+        let complete = |case: &mut Case| self.complete(case, changes, environment);
+        populated::settle(&mut sweeps, changes, environment, &complete);
         let count = sweeps.iter().map(sweep::count).fold(0, u128::saturating_add);
         self.check_count(count)?;
         Ok(sweeps)
@@ -378,16 +382,6 @@ impl Recipe {
 /// created.
 fn takes_value(axis: &Axis, kind: Kind, text: &str) -> bool {
     !axis.differs_by_kind() || axis.names(kind).contains(&axis.spelled(text))
-}
-
-/// Sets the number of operations to that of all blocks, or of a lane, if requested.
-fn count_blocks(case: &mut Case) {
-    let Some(io) = case.io_mut() else { return };
-    io.ops = match io.ops {
-        OPS_ALL => io.blocks(),
-        OPS_LANE => io.blocks().div_ceil(io.stride),
-        given => given,
-    };
 }
 
 /// A seed from the clock.

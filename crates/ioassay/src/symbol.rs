@@ -2,7 +2,7 @@
 //! meanings.
 
 use anyhow::{Result, bail};
-use model::case::OWN_PEER;
+use model::case::{Case, OWN_PEER};
 use model::environment::Environment;
 use model::host::Host;
 use model::units;
@@ -38,10 +38,20 @@ pub fn resolve(axis: &str, text: &str, environment: &Environment) -> Result<Vec<
 }
 
 /// Stands for as many operations as the file has blocks, which depends on other axes.
-pub const OPS_ALL: u64 = u64::MAX;
+const OPS_ALL: u64 = u64::MAX;
 
 /// Stands for as many operations as the file has blocks at multiples of the stride.
-pub const OPS_LANE: u64 = u64::MAX - 1;
+const OPS_LANE: u64 = u64::MAX - 1;
+
+/// Sets the number of operations to that of all blocks, or of a lane, if requested.
+pub fn count_blocks(case: &mut Case) {
+    let Some(io) = case.io_mut() else { return };
+    io.ops = match io.ops {
+        OPS_ALL => io.blocks(),
+        OPS_LANE => io.blocks().div_ceil(io.stride),
+        given => given,
+    };
+}
 
 /// min(`most`, a quarter of the available memory), rounded down to whole `granule`s; `most` if that
 /// is unknown.

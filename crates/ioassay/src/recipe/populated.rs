@@ -1,22 +1,34 @@
 //! The axis `populated`: how warm files came into the page cache, where the command line leaves it
 //! open.
 
-use super::Changes;
-use model::case::{Cache, Op, Populated};
+use super::relative::take_percents;
+use super::{Changes, hosts};
+use model::case::{Cache, Case, Op, Populated};
 use model::environment::Environment;
-use model::sweep::Sweep;
+use model::plan::CASES_MAX;
+use model::sweep::{self, Sweep};
 
 /// The axis.
 const POPULATED: &str = "populated";
 
 /// Sets the axis where files cannot be cached anew, or must not be: a user's own file is evicted
-/// only if the run asks for that, by this axis or by a cache state.
-pub(super) fn settle(sweeps: &mut [Sweep], changes: &Changes, environment: &Environment) {
+/// only if the run asks for that, by this axis or by a cache state of a case that is measured.
+/// `complete` makes a case the one that is measured.
+pub(super) fn settle(
+    sweeps: &mut [Sweep],
+    changes: &Changes,
+    environment: &Environment,
+    complete: &dyn Fn(&mut Case),
+) {
     if changes.axes.contains_key(POPULATED) {
         return;
     }
     let kept = environment.storage.and_then(|storage| storage.kept());
-    let is_evicted = sweeps.iter().any(evicts);
+    let is_measured = |mut case: Case| {
+        complete(&mut case);
+        hosts::refusal_alone(&case).is_none() && environment.refusal(&case).is_none()
+    };
+    let is_evicted = changes.is_own_file && sweeps.iter().any(|sweep| evicts(sweep, &is_measured));
     for sweep in sweeps {
         // The source of a copy is cached, and its target is not.
         let kept = changes.source_kept.filter(|_| copies(sweep)).unwrap_or(kept);
@@ -38,11 +50,21 @@ fn copies(sweep: &Sweep) -> bool {
     ops.clone().count() > 0 && ops.into_iter().all(is_copy)
 }
 
-/// Whether a case of the sweep evicts the file.
-fn evicts(sweep: &Sweep) -> bool {
+/// Whether a case of the sweep that is measured evicts the file. A user's own file is never
+/// written, nor read beside others.
+fn evicts(sweep: &Sweep, is_measured: &dyn Fn(Case) -> bool) -> bool {
     let evicting = [Cache::Cold, Cache::Direct, Cache::DontCache].map(Cache::name);
-    let states = sweep.iter().filter(|(axis, _)| axis == "cache").flat_map(|(_, values)| values);
-    states.into_iter().any(|state| evicting.contains(&state.as_str()))
+    let mut of_states = sweep.clone();
+    let states = of_states.iter_mut().find(|(axis, _)| axis == "cache");
+    let Some((_, states)) = states else { return false };
+    states.retain(|state| evicting.contains(&state.as_str()));
+    // What is wrong with the sweep is told when its cases are made.
+    if take_percents(&mut of_states).is_err() || sweep::count(&of_states) > CASES_MAX as u128 {
+        return true;
+    }
+    let reads = |case: &Case| case.write().is_none() && case.beside.is_empty();
+    let cases = sweep::product(&of_states).unwrap_or_default();
+    cases.into_iter().any(|case| reads(&case) && is_measured(case))
 }
 
 #[cfg(test)]
@@ -50,7 +72,7 @@ mod tests {
     use super::super::parse;
     use super::*;
     use crate::group::Values;
-    use model::host::{Medium, Storage};
+    use model::host::{Direct, Medium, Storage};
     use model::zoo;
     use std::collections::BTreeSet;
 
@@ -81,6 +103,21 @@ mod tests {
         for evicting in ["['warm', 'cold']", "['direct', 'warm']", "['warm', 'dontcache']"] {
             assert_eq!(check(evicting, None, true, &disk), "random readahead");
         }
+    }
+
+    /// A case that is refused reads nothing, so nothing is evicted for it.
+    #[test]
+    fn a_users_file_is_not_evicted_for_cases_that_are_refused() {
+        let refused = Storage { direct: Direct::Refused, ..zoo::storage() };
+        assert_eq!(check("['direct', 'warm']", None, true, &refused), "others");
+        assert_eq!(check("['direct', 'cold', 'warm']", None, true, &refused), "random readahead");
+        // A mapping cannot be direct.
+        let mapped = "['direct', 'warm']\nengine = 'mmap'";
+        assert_eq!(check(mapped, None, true, &zoo::storage()), "others");
+        // Those of a file that the run creates may be evicted.
+        assert_eq!(check("['direct', 'warm']", None, false, &refused), "random readahead");
+        let rates = "['warm', 'cold']\nrate = ['50%', '90%']";
+        assert_eq!(check(rates, None, true, &zoo::storage()), "random readahead");
     }
 
     #[test]

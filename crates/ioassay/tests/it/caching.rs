@@ -112,6 +112,12 @@ fn check_own_file() {
     };
     // Nobody asked for it to be evicted: its pages stay single.
     run(&["--cache=warm"], Populated::Others, PAGE);
+    // Nor by a case that is refused: a mapping cannot be direct.
+    let mapped = [&RUN[..2], &["--engine=mmap"], &RUN[3..], &named, &["--cache=direct,warm"]];
+    sandbox.json(&mapped.concat());
+    let record = ioassay::store::read(&sandbox.path("record")).unwrap();
+    std::fs::remove_file(sandbox.path("record")).unwrap();
+    assert_eq!(folios(&record, Populated::Others), [Some(PAGE)].into());
     let told = sandbox.judges(&[&RUN[..7], &named, &["--cache=warm", "--record=record"]].concat());
     assert!(told.contains("cached by others"), "{told}");
     std::fs::remove_file(sandbox.path("record")).unwrap();
