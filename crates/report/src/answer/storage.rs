@@ -59,12 +59,7 @@ fn device(
 ) -> Vec<Sentence> {
     let disk = disk(assessment);
     let best = fastest.lead.best();
-    let moves = format!(
-        "{}{}, moves {}",
-        name(&best.row.id),
-        beside_lead(&fastest.lead, name),
-        units::rate(best.rate.median)
-    );
+    let rate = units::rate(best.rate.median);
     let memory = units::rate(answer.memory.rate.median);
     let asks = format!("whether this {disk} is faster than memory");
     let first = Sentence::decided(&fastest.of_memory, &asks, |is_faster| {
@@ -73,23 +68,25 @@ fn device(
             false => format!("This {disk} is not faster than memory"),
         };
         format!(
-            "{says}: its fastest row, {moves}, {} of the {memory} at which one thread reads \
-             memory.",
+            "{says}: it moves {rate}, {} of the {memory} at which one thread reads memory.",
             said_ratio(&fastest.of_memory.ratio())
         )
     });
     let figures = first.is_open().then(|| {
-        let text = format!("Its fastest row, {moves}; one thread reads memory at {memory}.");
+        let text = format!("This {disk} moves {rate}, and one thread reads memory at {memory}.");
         Sentence::figures(text, fastest.of_memory.rows())
     });
+    let lead = &fastest.lead;
+    let row = format!("Its fastest row is {}{}.", name(&best.row.id), beside_lead(lead, name));
+    let row = Sentence::led(lead, row);
     let all = fastest.of_most.as_ref().filter(|_| fastest.of_memory.decision() != Decision::No);
     let all = all.map(|all| of_most(all, fastest.most_threads));
     let bound = bound(assessment, fastest, disk);
     let bound = match &fastest.bound {
         Bottleneck::Device(shown) => Sentence::figures(bound, shown.rows()),
-        _ => Sentence::led(&fastest.lead, bound),
+        _ => Sentence::led(lead, bound),
     };
-    [Some(first), figures, all, Some(bound)].into_iter().flatten().collect()
+    [Some(first), figures, all, Some(row), Some(bound)].into_iter().flatten().collect()
 }
 
 fn disk(assessment: &Assessment) -> &'static str {
