@@ -6,6 +6,7 @@ pub mod gate;
 pub mod kept;
 pub mod hosts;
 pub mod tools;
+pub mod advised;
 
 use crate::recipe;
 use crate::recipe::repetitions::ROUNDS_MAX;
@@ -375,28 +376,82 @@ pub struct OutputArgs {
 
 #[cfg(test)]
 mod tests {
+    use super::advised::fitted;
     use super::*;
     use clap::CommandFactory;
     use model::advice;
     use std::collections::BTreeSet;
 
+    /// Every command with the words that call it and its long flags.
+    fn commands() -> Vec<(String, BTreeSet<String>)> {
+        fn add(command: &clap::Command, words: &str, into: &mut Vec<(String, BTreeSet<String>)>) {
+            let flags = command.get_arguments().filter_map(|argument| argument.get_long());
+            into.push((words.to_string(), flags.map(str::to_string).collect()));
+            for inner in command.get_subcommands() {
+                add(inner, format!("{words} {}", inner.get_name()).trim_start(), into);
+            }
+        }
+        let mut all = Vec::new();
+        add(&Cli::command(), "", &mut all);
+        all
+    }
+
     /// The long flags of a command.
     fn flags(command: &str) -> BTreeSet<String> {
-        let cli = Cli::command();
-        let found = cli.find_subcommand(command).expect("it is a command");
-        found.get_arguments().filter_map(|arg| Some(arg.get_long()?.to_string())).collect()
+        let found = commands().into_iter().find(|(words, _)| words == command);
+        found.expect("it is a command").1
+    }
+
+    /// The commands that measure: they have a seed, and place their threads.
+    fn measuring() -> Vec<(String, BTreeSet<String>)> {
+        let measures = |flags: &BTreeSet<String>| flags.contains("seed") && flags.contains("pin");
+        commands().into_iter().filter(|(_, flags)| measures(flags)).collect()
     }
 
     #[test]
     fn what_advice_takes_for_missing_is_missing() {
         let all = flags("run");
-        for command in ["run", "plan", "survey", "watch", "gate"] {
-            let own = flags(command);
-            let missing: Vec<&String> = all.difference(&own).collect();
+        let measuring = measuring();
+        assert!(measuring.len() > 3, "{measuring:#?}");
+        for (command, own) in &measuring {
+            let missing: Vec<&String> = all.difference(own).collect();
             let lacking: Vec<&String> =
                 all.iter().filter(|flag| advice::lacks(command, flag)).collect();
             assert_eq!(missing, lacking, "{command}");
         }
+    }
+
+    /// Errors come from anywhere: what one names exists in the command that was typed, or it says
+    /// which command has it.
+    #[test]
+    fn an_error_names_only_flags_of_the_typed_command_or_says_where_they_are() {
+        let commands = commands();
+        let all: BTreeSet<&String> = commands.iter().flat_map(|(_, flags)| flags).collect();
+        let globals = ["color", "json"];
+        for (typed, own) in commands.iter().skip(1) {
+            let words: Vec<String> =
+                ["ioassay"].into_iter().chain(typed.split(' ')).map(str::to_string).collect();
+            for flag in all.iter().filter(|flag| !globals.contains(&flag.as_str())) {
+                let error = format!("it needs another --{flag}");
+                let said = fitted(&error, &words);
+                let elsewhere = said
+                    .strip_prefix(&format!("{error} ('ioassay "))
+                    .and_then(|rest| rest.strip_suffix(&format!("' has --{flag})")));
+                match elsewhere {
+                    None => assert!(said == error && own.contains(*flag), "{typed}: {said}"),
+                    Some(other) => {
+                        let other = other.trim_end_matches(" survey");
+                        assert!(
+                            !own.contains(*flag) && flags(other).contains(*flag),
+                            "{typed}: {said}"
+                        );
+                    }
+                }
+            }
+        }
+        let words = ["ioassay", "--color", "never", "peers", "verify"].map(str::to_string);
+        let expected = "with --color or --x, not --anyway ('ioassay compare' has --anyway)";
+        assert_eq!(fitted("with --color or --x, not --anyway", &words), expected);
     }
 
     /// The lines of the source files below `folder` that can print, without tests and comments.
@@ -421,6 +476,46 @@ mod tests {
     const OF_OTHERS: [&str; 6] =
         ["cap-add", "color", "direct-io", "help", "no-show-raw-insn", "suppress-sync"];
 
+    /// The sentences of reports are about a record, which any command that measures may have made,
+    /// and are printed by others as well: the flags are those of all of them, or the sentence is
+    /// fitted to the command of the record, or says which command it means. A flag that a single
+    /// command has is read by those who typed that.
+    #[test]
+    fn reports_name_only_flags_of_every_command_that_measures_or_say_where_they_are() {
+        let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let mut all = Vec::new();
+        lines(&crates.join("report/src"), &mut all);
+        let measuring = measuring();
+        let of_all = |flag: &str| measuring.iter().all(|(_, flags)| flags.contains(flag));
+        let commands = commands();
+        let of_one =
+            |flag: &str| commands.iter().filter(|(_, flags)| flags.contains(flag)).count() == 1;
+        let mut unfit = Vec::new();
+        for file in all.chunk_by(|(one, _), (next, _)| one == next) {
+            let text: Vec<&str> = file.iter().map(|(_, line)| line.trim()).collect();
+            for statement in text.join(" ").split("; ") {
+                let says = |flag: &str| {
+                    let said = format!("--{flag}");
+                    // What is only a flag is no sentence.
+                    statement.contains(&said) && !statement.contains(&format!("\"{said}\""))
+                };
+                let is_told = |flag: &str| {
+                    statement.contains(&format!("run --{flag}"))
+                        || commands.iter().any(|(words, flags)| {
+                            flags.contains(flag)
+                                && statement.contains(&format!("'ioassay {words}'"))
+                        })
+                };
+                let is_fit = |flag: &str| of_all(flag) || of_one(flag) || is_told(flag);
+                let is_fitted = statement.contains("fitted(");
+                let unfit_flags = advice::flags(statement)
+                    .filter(|flag| says(flag) && !is_fitted && !is_fit(flag));
+                unfit.extend(unfit_flags.map(|flag| format!("{}: --{flag}", file[0].0)));
+            }
+        }
+        assert!(unfit.is_empty(), "flags that some command lacks: {unfit:#?}");
+    }
+
     /// Every remedy and error can be printed by some command, and each flag that one names is a
     /// flag of `run`, whose commands [`advice::fitted`] knows, or of the command in whose source it
     /// is.
@@ -432,12 +527,8 @@ mod tests {
             lines(&crates.join(name).join("src"), &mut all);
         }
         let of_run = flags("run");
-        let everywhere: BTreeSet<String> = Cli::command()
-            .get_subcommands()
-            .flat_map(|it| it.get_subcommands().chain([it]))
-            .flat_map(|it| it.get_arguments().filter_map(|arg| arg.get_long()))
-            .map(str::to_string)
-            .collect();
+        let everywhere: BTreeSet<String> =
+            commands().into_iter().flat_map(|(_, flags)| flags).collect();
         let unknown: Vec<String> = all
             .iter()
             .flat_map(|(path, line)| advice::flags(line).map(move |flag| (path, flag)))

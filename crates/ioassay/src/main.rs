@@ -3,9 +3,9 @@
 #![forbid(unsafe_code)]
 
 use clap::error::ErrorKind;
+use ioassay::args::advised::fitted;
 use ioassay::status::Status;
 use ioassay::{commands, typed, version};
-use model::advice;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -51,6 +51,7 @@ fn end(result: anyhow::Result<Status>) -> ExitCode {
         Ok(status) => {
             if let Some(why) = status.why() {
                 // If stderr is closed, there is nowhere to print.
+                let why = fitted(&why, &commands::command_line());
                 let _ = commands::tell(&format!("exit status {}: {why}", status.code()));
             }
             ExitCode::from(status.code())
@@ -58,9 +59,7 @@ fn end(result: anyhow::Result<Status>) -> ExitCode {
         // The reader closed our output, as `head` does: that is not a failure.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            let words = commands::command_line();
-            let command = advice::command_of(&words).unwrap_or_default();
-            complain(&advice::fitted(&format!("{error:#}"), command));
+            complain(&fitted(&format!("{error:#}"), &commands::command_line()));
             ExitCode::from(COULD_NOT)
         }
     }

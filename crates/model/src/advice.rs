@@ -85,21 +85,37 @@ pub fn flags(text: &str) -> impl Iterator<Item = &str> {
     words.filter_map(|word| word.strip_prefix("--")).filter(|flag| !flag.is_empty())
 }
 
-/// `advice` for a reader who typed `command`.
+/// `advice` about measuring again for a reader who typed `command`.
 pub fn fitted(advice: &str, command: &str) -> String {
-    let mut lacking: Vec<String> = Vec::new();
-    for flag in flags(advice).filter(|flag| lacks(command, flag)) {
-        let flag = format!("--{flag}");
+    fitted_by(advice, |flag| lacks(command, flag).then(|| instead_of(command)))
+}
+
+/// The command that has the flags of `run` and measures what `command` does.
+pub fn instead_of(command: &str) -> String {
+    if command == "survey" { "run survey".to_string() } else { "run".to_string() }
+}
+
+/// `advice` for a reader whose command lacks a flag if there is a command that `has_it`.
+pub fn fitted_by(advice: &str, has_it: impl Fn(&str) -> Option<String>) -> String {
+    let mut lacking: Vec<(String, Vec<String>)> = Vec::new();
+    for flag in flags(advice) {
+        let (Some(command), flag) = (has_it(flag), format!("--{flag}")) else { continue };
         // Some advice says by itself where the flag is.
-        if !lacking.contains(&flag) && !advice.contains(&format!("run {flag}")) {
-            lacking.push(flag);
+        let is_said = |command: &str| advice.contains(&format!("{command} {flag}"));
+        if is_said("run") || is_said(&command) {
+            continue;
+        }
+        match lacking.iter_mut().find(|(known, _)| *known == command) {
+            Some((_, flags)) if flags.contains(&flag) => {}
+            Some((_, flags)) => flags.push(flag),
+            None => lacking.push((command, vec![flag])),
         }
     }
-    if lacking.is_empty() {
-        return advice.to_string();
-    }
-    let instead = if command == "survey" { "run survey" } else { "run" };
-    format!("{advice} ('ioassay {instead}' has {})", lacking.join(" and "))
+    let told = |(command, flags): (String, Vec<String>)| {
+        format!("'ioassay {command}' has {}", flags.join(" and "))
+    };
+    let told: Vec<String> = lacking.into_iter().map(told).collect();
+    if told.is_empty() { advice.to_string() } else { format!("{advice} ({})", told.join("; ")) }
 }
 
 #[cfg(test)]

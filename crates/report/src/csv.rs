@@ -52,7 +52,7 @@ const OF_RUN: &[Column] = &[
     column(
         "host",
         "text",
-        "name of the machine; in a table of several records, what --hosts called it",
+        "name of the machine; in a table of several records, what the user called it",
         |row| text(&row.assessment.host.name),
     ),
     column("side", "text", "of a gate: a, or what was held against it, b; else empty", |row| {

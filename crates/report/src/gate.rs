@@ -3,10 +3,11 @@
 use crate::grid::{Cell, Grid, left, right};
 use crate::records::{head, left_lines, name, names};
 use crate::style::{Paint, Style};
-use crate::words::{NONE, count, listed, times, times_interval};
+use crate::words::{NONE, count, fitted, listed, times, times_interval};
 use assess::gate::{Check, Gate, Outcome, Watched};
 use assess::records::RecordComparison;
 use model::plan::INVOCATIONS_MAX;
+use model::record::Tool;
 use model::units;
 
 /// The checks as a table, and what they decide.
@@ -145,7 +146,8 @@ fn decision(versus: &RecordComparison, gate: &Gate) -> String {
                 1 => format!(" Of {all}, 1 is open."),
                 open => format!(" Of {all}, {open} are open."),
             };
-            format!("The gate cannot tell.{open}{}{lost}{}", idle(gate), advice(gate))
+            let tool = &versus.b.tool;
+            format!("The gate cannot tell.{open}{}{lost}{}", idle(gate), advice(gate, tool))
         }
     }
 }
@@ -161,7 +163,7 @@ fn idle(gate: &Gate) -> String {
 }
 
 /// What would decide the open checks.
-fn advice(gate: &Gate) -> String {
+fn advice(gate: &Gate, tool: &Tool) -> String {
     let mut advice = String::new();
     let checks = || gate.checks.iter().filter(|check| check.outcome == Outcome::Open);
     let lacking = |watched: Watched| {
@@ -173,16 +175,18 @@ fn advice(gate: &Gate) -> String {
         );
     }
     if lacking(Watched::P99) || lacking(Watched::SyncP99) {
-        advice.push_str(
-            " A p99 takes 1000 operations or syncs in each round: use a longer --time. With a \
-             rate, those must have begun: ask for fewer operations a second.",
-        );
+        let longer = fitted("use a longer --time", tool);
+        advice.push_str(&format!(
+            " A p99 takes 1000 operations or syncs in each round: {longer}. With a rate, those \
+             must have begun: ask for fewer operations a second."
+        ));
     }
     if lacking(Watched::Cpu) {
-        advice.push_str(
-            " A peer that does not report its CPU time needs a longer --time, in which its start \
-             and end weigh less.",
-        );
+        let longer = fitted("use a longer --time", tool);
+        advice.push_str(&format!(
+            " The start and end of a peer that does not report its CPU time weigh less in a longer \
+             trial: {longer}."
+        ));
     }
     if checks().any(|check| check.failed > 0) {
         advice.push_str(
@@ -206,7 +210,10 @@ fn advice(gate: &Gate) -> String {
     match checks().filter_map(|check| check.needs).max() {
         Some(needs) if needs > MOST => advice
             .push_str(" The figures vary too much here: use a quieter machine or longer trials."),
-        Some(needs) => advice.push_str(&format!(" Measure both with --invocations {needs}.")),
+        Some(needs) => {
+            let more = fitted(&format!("measure both with --invocations {needs}"), tool);
+            advice.push_str(&format!(" To decide, {more}."));
+        }
         None => {}
     }
     advice

@@ -297,11 +297,12 @@ fn controls(versus: &RecordComparison) -> String {
     let decides = |assessment: &Assessment| assessment.control.as_ref()?.decides;
     match (decides(&versus.a), decides(&versus.b)) {
         (Some(a), Some(b)) => format!(
-            "Within each record the same case measured twice (--control) was up to {} and {} \
-             apart: the machine may change at least as much from A to B.",
+            "Within each record the same case measured twice was up to {} and {} apart: the \
+             machine may change at least as much from A to B.",
             units::percent(a),
             units::percent(b)
         ),
-        _ => "Run both with --control to see how far one case can be from itself here.".to_string(),
+        _ => "Measure both with 'run --control' to see how far one case can be from itself here."
+            .to_string(),
     }
 }

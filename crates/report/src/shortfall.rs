@@ -47,6 +47,9 @@ fn reason(summary: &Summary) -> String {
     }
 }
 
+/// What the least rate of a load is.
+const ASKED: &str = "the least rate that was asked for";
+
 /// That a load does not meet its goals at the least rate.
 fn unmet(load: &Load) -> Option<String> {
     let least = load.at_least.as_ref()?;
@@ -54,9 +57,9 @@ fn unmet(load: &Load) -> Option<String> {
     let rate = per_second(least.rate as f64);
     match least.met {
         Decision::Yes => None,
-        Decision::No => Some(format!("{goals} is not met at {rate} (--at-least)")),
+        Decision::No => Some(format!("{goals} is not met at {rate}, {ASKED}")),
         Decision::Undecided => {
-            Some(format!("it is undecided whether {goals} is met at {rate} (--at-least)"))
+            Some(format!("it is undecided whether {goals} is met at {rate}, {ASKED}"))
         }
     }
 }

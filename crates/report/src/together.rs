@@ -257,17 +257,19 @@ fn doubts(run: &Together, names: &Labels) -> Vec<String> {
         let ids: Vec<String> = found.iter().map(|(joint, _)| joint.id.clone()).collect();
         Some(format!("{}: {}", whom(&ids, &|id| names.name(id)), say(worst)))
     };
+    let longer = words::fitted("use a longer --time", &run.first.tool);
     let clock = kind(
         |doubt| match doubt {
             Doubt::ClockUncertain { share } => Some(*share),
             _ => None,
         },
         &|share| {
-            format!(
+            let seen = format!(
                 "ClockUncertain: a host's clock is known to {} of a trial only, so it is not \
-                 known well when all were active; use a longer --time",
+                 known well when all were active",
                 words::percent(100.0 * share)
-            )
+            );
+            format!("{seen}; {longer}")
         },
     );
     let skew = kind(
@@ -276,11 +278,12 @@ fn doubts(run: &Together, names: &Labels) -> Vec<String> {
             _ => None,
         },
         &|share| {
-            format!(
+            let seen = format!(
                 "StartSkew: the last host began up to {} of a trial after the first; read 'all \
-                 active', or use a longer --time",
+                 active'",
                 words::percent(100.0 * share)
-            )
+            );
+            format!("{seen}, or {longer}")
         },
     );
     let lost = kind(

@@ -5,7 +5,9 @@ use crate::grid::{Cell, Grid, left, right};
 use crate::labels::Labels;
 use crate::sentence::{Paragraphs, Sentence, said_ratio};
 use crate::style::{Paint, Style};
-use crate::words::{NONE, count, difference, difference_paint, listed, times, times_interval};
+use crate::words::{
+    NONE, count, difference, difference_paint, fitted, listed, times, times_interval,
+};
 use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
 use assess::decision::{Decided, Decision, Open};
@@ -205,8 +207,12 @@ fn limit_of_uring(assessment: &Assessment) -> Option<Sentence> {
         }
         false if deepest > 1 => return None,
         false => {
-            "uring had one read in flight, so it waits for each as pread does; --depth 32 shows \
-             what it gives with more."
+            let text = fitted(
+                "uring had one read in flight, so it waits for each as pread does: --depth 32 \
+                 shows what it gives with more",
+                &assessment.tool,
+            );
+            return Some(Sentence::plain(format!("{text}.")));
         }
     };
     Some(Sentence::plain(text))

@@ -13,7 +13,8 @@ use assess::trend::{self, Quantity};
 use assess::trials::Fate;
 use model::case::{Op, Sync, WriteEngine, WriteWork};
 use model::host::Storage;
-use model::units;
+use model::record::Tool;
+use model::{advice, units};
 
 /// Shown for a missing figure.
 pub(crate) const NONE: &str = "-";
@@ -362,6 +363,11 @@ pub(crate) fn figure(summary: &Summary, text: String) -> String {
     let says_nothing = [NONE, NOT_DURABLE, ""].contains(&text.as_str());
     let bare = summary.verdict.stands() || says_nothing;
     if bare { text } else { format!("({text})") }
+}
+
+/// Advice about measuring again, for who typed the command that made a record.
+pub(crate) fn fitted(text: &str, tool: &Tool) -> String {
+    advice::fitted(text, advice::command_of(&tool.command).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -170,7 +170,7 @@ fn each_way_to_end_with_status_1_says_why() {
     run.extend(["--block=4KiB", "--threads=1", "--rate=50%,100%", "--time=5ms", "--rounds=2"]);
     run.extend(["--invocations=1", "--no-ceilings", "--hold=p99<1ns", "--at-least=100"]);
     let output = sandbox.plainly(&run);
-    check_reason(&output, 1, "(--at-least)");
+    check_reason(&output, 1, "the least rate that was asked for");
     assert!(text(&output.stdout).contains("p99<1ns"), "the answer is about the goal: {output:?}");
 }
 

@@ -85,7 +85,7 @@ pub(super) fn control(assessment: &Assessment, name: &dyn Fn(&str) -> String) ->
     let Some(control) = &assessment.control else {
         return html! {
             p {
-                "No case was measured twice. " code { "--control" } " measures some twice: the "
+                "No case was measured twice. " code { "run --control" } " measures some twice: the "
                 "difference shows what this machine cannot resolve."
             }
         };
