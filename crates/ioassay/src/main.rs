@@ -51,7 +51,7 @@ fn end(result: anyhow::Result<Status>) -> ExitCode {
         Ok(status) => {
             if let Some(why) = status.why() {
                 // If stderr is closed, there is nowhere to print.
-                let why = fitted(&why, &commands::command_line());
+                let why = fitted(why, &commands::command_line());
                 let _ = commands::tell(&format!("exit status {}: {why}", status.code()));
             }
             ExitCode::from(status.code())
