@@ -41,7 +41,8 @@ class Held:
             self.hold_leaf(said, found, path)
 
     def hold_findings(self, said, found, path):
-        """Compares findings by their code and severity."""
+        """Compares findings by their code and severity, and their rows in any order: the worst
+        comes first, and by how much it is the worst is not audited."""
         said = {(one["code"], one["severity"]): one for one in said}
         found = {(one["code"], one["severity"]): one for one in found}
         for code in sorted(said.keys() | found.keys()):
@@ -52,7 +53,9 @@ class Held:
                 self.differ(below, said[code]["severity"], "nothing")
             else:
                 for name, value in said[code].items():
-                    if name in found[code]:
+                    if name in ("cases", "baselines") and name in found[code]:
+                        self.hold(sorted(value), sorted(found[code][name]), f"{below}.{name}")
+                    elif name in found[code]:
                         self.hold(value, found[code][name], f"{below}.{name}")
                     else:
                         self.leave(value, f"{path}[].{name}")
