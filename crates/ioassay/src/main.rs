@@ -56,8 +56,6 @@ fn end(result: anyhow::Result<Status>) -> ExitCode {
             }
             ExitCode::from(status.code())
         }
-        // The reader closed our output, as `head` does: that is not a failure.
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             complain(&fitted(&format!("{error:#}"), &commands::command_line()));
             ExitCode::from(COULD_NOT)
@@ -90,11 +88,4 @@ fn refuse(error: &clap::Error) -> ExitCode {
     // If stderr is closed, there is nowhere to print.
     let _ = write!(io::stderr(), "{}", report::to_terminal(&text));
     ExitCode::from(COULD_NOT)
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error
-        .root_cause()
-        .downcast_ref::<io::Error>()
-        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -177,7 +177,7 @@ impl Store {
     pub fn whereabouts(&self) -> String {
         match self.fate {
             Fate::Kept => format!("in '{}'", self.path.display()),
-            Fate::Printed => "on stdout".to_string(),
+            Fate::Printed => "on stdout, as far as they were read".to_string(),
             Fate::Lost(_) | Fate::Passing => "nowhere".to_string(),
         }
     }

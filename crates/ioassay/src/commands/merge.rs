@@ -1,6 +1,6 @@
 //! `ioassay merge`: several records in one file, to carry them elsewhere.
 
-use super::tell;
+use super::{read_enough, tell};
 use crate::status::Status;
 use crate::store;
 use anyhow::{Context, Result, bail};
@@ -60,7 +60,7 @@ pub fn execute(records: &[PathBuf], into: Option<&Path>) -> Result<Status> {
     }
     match into {
         Some(path) => store::write_merged(path, &text)?,
-        None => io::stdout().write_all(text.as_bytes())?,
+        None => read_enough(io::stdout().write_all(text.as_bytes()))?,
     }
     Ok(Status::DONE)
 }

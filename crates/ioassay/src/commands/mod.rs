@@ -132,13 +132,22 @@ impl Write for Terminal {
         if self.line.ends_with(b"\n") {
             let line = to_terminal(&String::from_utf8_lossy(&self.line));
             self.line.clear();
-            io::stdout().write_all(line.as_bytes())?;
+            read_enough(io::stdout().write_all(line.as_bytes()))?;
         }
         Ok(length)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        io::stdout().flush()
+        read_enough(io::stdout().flush())
+    }
+}
+
+/// A reader that closed the pipe, as `head` does, has read enough. The command goes on: its exit
+/// status, on which a gate relies, does not depend on who reads what it prints.
+fn read_enough(written: io::Result<()>) -> io::Result<()> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
     }
 }
 
@@ -148,7 +157,8 @@ impl Write for Terminal {
 /// # Errors
 /// If stderr cannot be written.
 pub fn tell(text: &str) -> Result<()> {
-    writeln!(io::stderr().lock(), "{}", printable(text)).context("failed to write to stderr")
+    let written = writeln!(io::stderr().lock(), "{}", printable(text));
+    read_enough(written).context("failed to write to stderr")
 }
 
 fn style(color: Color) -> Style {

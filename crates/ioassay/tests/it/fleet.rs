@@ -168,7 +168,8 @@ fn made(desk: &Desk) -> Vec<String> {
     (0..).zip([100, 101, 99, 100, 300, 98]).map(write).collect()
 }
 
-fn lines(record: Record) -> String {
+/// The text of a record.
+pub(crate) fn lines(record: Record) -> String {
     let Record { header, invocations, trials, end, .. } = record;
     let mut lines = vec![Line::Header { version: VERSION, header }.encode()];
     lines.extend(invocations.into_iter().map(|it| Line::Invocation(it).encode()));
