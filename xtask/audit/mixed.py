@@ -45,6 +45,6 @@ def told(row):
     figures = {}
     for name, (ops, times) in every.items():
         figures |= {
-            f"{name}_iops": row.estimate(lambda one, ops=ops: a_second(ops(one), one.timed_ns)),
+            f"{name}_iops": row.end_estimate(lambda one, ops=ops: a_second(ops(one), one.timed_ns)),
             f"{name}_ns": times.latency(), f"{name}_ns_intervals": times.intervals()}
     return figures

@@ -3,7 +3,7 @@
 from itertools import zip_longest
 
 from figures import NS, latencies
-from intervals import Histogram, median
+from intervals import Histogram, median, whole
 
 # The response time of an operation that never began, in the JSON and here.
 UNSENT_NS = 2**64 - 1
@@ -85,7 +85,7 @@ def told(row):
         "response_ns_intervals": said(response.intervals()),
         "submit_lag_ns": median(submit_lag(one) for one in row.figures),
         "unsent": sum(unsent(one) for one in row.figures),
-        "backlog": median(backlog(one) for one in row.figures),
+        "backlog": whole(median(backlog(one) for one in row.figures)),
         "spin_share": median(spin_share(one) for one in row.figures),
     }
 

@@ -22,8 +22,12 @@ def repetition(record, rows):
     # If the typical case has no extra variance between invocations, there is nothing to optimize.
     advised = median(best) if betweens and median(betweens) > 0 else None
     measured = {trial.invocation for trial in record.trials}
-    planned = 1 if record.plan.get("budget") else record.plan.get("invocations", 1)
+    rounds = {trial.round for trial in record.trials}
+    is_campaign = bool(record.plan.get("budget"))
+    planned = 1 if is_campaign else record.plan.get("invocations", 1)
+    planned_rounds = 0 if is_campaign else record.plan["rounds"]
     return {"invocations": max(planned, len(measured)),
+            "rounds": max(planned_rounds, len(rounds)),
             "has_new_files": any(one["fixtures"] for one in record.invocations),
             "is_dependence_checked": bool(units) and min(units) >= UNITS_LEAST,
             "invocation_s": invocation_s, "round_s": round_s,

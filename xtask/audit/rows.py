@@ -244,6 +244,14 @@ class Row:
         mean = sum(amount(one) for one in there) * NS / time if time else None
         return self.estimate(rate, mean, there)
 
+    def end_estimate(self, rate):
+        """A rate over rounds; the one at the end of `--sustain`, if that is known."""
+        there = [one for one in self.figures if rate(one) is not None]
+        if there and self.end_to_mean is not None:
+            pairs = list(self.at_the_end(self.by_round(rate)).items())
+            return estimate(pairs, self.level, pairs[0][1])
+        return self.estimate(rate)
+
     @cached_property
     def throughput(self):
         return self.rate_estimate(lambda one: one.throughput, bytes_of, timed_of)
@@ -406,12 +414,14 @@ class Row:
 
     @property
     def verdict(self):
-        """The verdict of the most severe finding. A case without trials is void, or unavailable if
-        nothing else went wrong."""
+        """The verdict of the most severe finding, or why there is no figure. A case is unavailable
+        if nothing else went wrong."""
         worst = max((SEVERITIES.index(one) for one in self.findings.values()), default=0)
         if not self.counted:
             fates = {self.fate(trial)[0] for trial in self.trials}
-            return "unavailable" if fates == {"unavailable"} else "void"
+            if not fates:
+                return "not run"
+            return "unavailable" if fates == {"unavailable"} else "failed"
         return ("sound", "doubtful", "void")[worst]
 
     @property

@@ -13,7 +13,7 @@ use crate::decision::{Contestant, Decided, Lead, lead};
 use crate::depths::{Depths, depths};
 use crate::disturbance::exclude;
 use crate::engines::engines;
-use crate::finding::Finding;
+use crate::finding::{Code, Finding};
 use crate::found::{RunFinding, findings};
 use crate::interference::{Interference, interferences};
 use crate::iterations::iterations;
@@ -130,6 +130,17 @@ impl Assessment {
     /// All measured cases, with the twins last.
     pub fn measured(&self) -> impl Iterator<Item = &Summary> {
         self.cases.iter().chain(&self.twins)
+    }
+
+    /// The codes of the findings, each once, the most severe first.
+    pub fn codes(&self) -> Vec<Code> {
+        let mut codes = Vec::new();
+        for found in &self.findings {
+            if !codes.contains(&found.finding.code) {
+                codes.push(found.finding.code);
+            }
+        }
+        codes
     }
 
     /// The number of measured cases by verdict.

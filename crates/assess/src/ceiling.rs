@@ -185,7 +185,7 @@ fn held(
             let base = bases.memory.bound(row).filter(|_| !reads_memory(row))?;
             (CeilingKind::Memory, base, is_sound(base))
         }
-        ServedBy::Device if row.write().is_some_and(|work| work.read_share > 0) => return None,
+        ServedBy::Device if row.measured.case.is_mixed() => return None,
         ServedBy::Device => {
             let bound = if row.write().is_some() { bases.written } else { bases.read };
             let (base, is_plateau) = bound?;
@@ -253,7 +253,7 @@ impl Flow {
             u128::from(block) * u128::from(depth) * u128::from(threads)
         };
         // No device gives a rate that bounds reads and writes alike.
-        if row.write().is_some_and(|work| work.read_share > 0) {
+        if row.measured.case.is_mixed() {
             return None;
         }
         if let Some(work) = row.write().filter(|work| work.op != Op::Sync) {

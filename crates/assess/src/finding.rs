@@ -135,10 +135,14 @@ named! {
         Sound "sound",
         /// It may not mean what it says.
         Doubtful "doubtful",
-        /// It does not mean what it says, or there is none.
+        /// It does not mean what it says.
         Void "void",
+        /// There is none: its trials failed.
+        Failed "failed",
         /// There is none: this machine can't run the case.
         Unavailable "unavailable",
+        /// There is none: the run ended before.
+        NotRun "not run",
     }
 }
 

@@ -62,9 +62,14 @@ impl FormOf<Latency> for OfWrites {
 impl Mixed {
     /// The figures of a case; `None` if all its operations do the same.
     pub(crate) fn of(measured: &Measured) -> Option<Mixed> {
-        measured.case.write().filter(|work| work.read_share > 0)?;
+        if !measured.case.is_mixed() {
+            return None;
+        }
         let iops = |ops: fn(&Sample) -> u64| {
-            measured.estimate(|trial: &Counted| a_second(ops(trial.sample), trial.timed_ns))
+            let rate =
+                |trial: &Counted| Some(trial.at(a_second(ops(trial.sample), trial.timed_ns)?));
+            let rounds = measured.trials.iter().filter_map(rate).collect();
+            measured.estimate_of(&measured.at_the_end(rounds))
         };
         Some(Mixed {
             read_iops: iops(Sample::read_ops),

@@ -31,8 +31,8 @@ pub struct OpenLoop {
     /// Operations of all trials that were due but had not begun when the time was up.
     pub unsent: u64,
     /// Operations due but not completed: the largest number at the end of a tenth of a second,
-    /// median of the rounds. Null if trials are shorter.
-    pub backlog: Option<f64>,
+    /// median of the rounds, to whole operations. Null if trials are shorter.
+    pub backlog: Option<u64>,
     /// The share of the threads' time in which they only waited, awake, for an operation to be due,
     /// 0 to 1. It is not part of the CPU time per operation.
     pub spin_share: Option<f64>,
@@ -120,7 +120,8 @@ impl OpenLoop {
             response: Latency::of(&measured.latencies(|trial| Cow::Owned(responses(trial.sample)))),
             submit_lag_ns: median(&measured.values(lag)),
             unsent,
-            backlog: median(&measured.values(|trial| Some(largest_backlog(trial.sample)? as f64))),
+            backlog: median(&measured.values(|trial| Some(largest_backlog(trial.sample)? as f64)))
+                .map(|backlog| backlog.round() as u64),
             spin_share: median(&measured.values(waits)),
         })
     }

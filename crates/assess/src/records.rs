@@ -283,12 +283,9 @@ fn alone(asked_a: &[Summary], asked_b: &[Summary], matches: &[Match]) -> Vec<Lef
 /// Compares two matching cases, or returns why they cannot be compared.
 fn pair(a: &Judged, b: &Judged, found: &Match, earlier: &Earlier) -> Result<Pair, String> {
     let (case_a, case_b) = (&a.asked()[found.a], &b.asked()[found.b]);
-    let is_void = |case: &Summary| !case.verdict.stands();
-    match (is_void(case_a), is_void(case_b)) {
-        (true, true) => return Err(format!("it is void in both: {}", why_void(case_a))),
-        (true, false) => return Err(format!("it is void in A: {}", why_void(case_a))),
-        (false, true) => return Err(format!("it is void in B: {}", why_void(case_b))),
-        (false, false) => {}
+    let without = [(case_a, "A"), (case_b, "B")].map(|(case, side)| without_figure(case, side));
+    if without.iter().any(Option::is_some) {
+        return Err(without.into_iter().flatten().collect::<Vec<_>>().join("; "));
     }
     let spread = earlier.get(&case_b.case).and_then(|figures| run_to_run(figures));
     let (of_a, of_b) = (&a.logs[found.a], &b.logs[found.b]);
@@ -358,17 +355,20 @@ fn fails(case: &Summary) -> bool {
         Code::FailedTrials => finding.severity == Severity::Void,
         _ => false,
     };
-    let has_failed = case.n == 0 && !case.failures.is_empty();
-    (case.verdict == Verdict::Void && has_failed) || case.findings.iter().any(is_wrong)
+    case.verdict == Verdict::Failed || case.findings.iter().any(is_wrong)
 }
 
-/// The most severe finding of a void row, or the reason of its failed trials.
-fn why_void(case: &Summary) -> String {
-    match (case.failures.first(), case.findings.first()) {
-        (Some((failure, _)), _) if case.n == 0 => failure.to_string(),
-        (_, Some(finding)) => finding.code.to_string(),
-        (_, None) => "it was not run".to_string(),
-    }
+/// Why a case has no valid figure in the record `side`; `None` if it has one.
+fn without_figure(case: &Summary, side: &str) -> Option<String> {
+    let reason = || case.failures.first().map_or("", |(failure, _)| failure.reason());
+    let code = || case.findings.first().map_or("", |finding| finding.code.name());
+    Some(match case.verdict {
+        Verdict::Sound | Verdict::Doubtful => return None,
+        Verdict::Void => format!("it is void in {side}: {}", code()),
+        Verdict::Failed => format!("it failed in {side}: {}", reason()),
+        Verdict::Unavailable => format!("it is unavailable in {side}: {}", reason()),
+        Verdict::NotRun => format!("it was not run in {side}"),
+    })
 }
 
 /// A case compared with itself: no difference, whatever its variation.

@@ -8,6 +8,7 @@ use crate::rounds::UNITS_LEAST;
 use crate::row::Row;
 use model::plan::Role;
 use model::record::{Invocation, Record};
+use model::trial::Trial;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,9 @@ pub struct Repetition {
     /// Number of invocations: as planned, or more if the run was resumed. If the run was given a
     /// time, those it had.
     pub invocations: u32,
+    /// Number of rounds, over all invocations: as planned, or more if the run was resumed. If the
+    /// run was given a time, those it had.
+    pub rounds: u32,
     /// Whether each had new test files; otherwise only new workers.
     pub has_new_files: bool,
     /// Whether there were enough rounds (or invocations, if there are several) to test whether they
@@ -78,6 +82,7 @@ impl Repetition {
         let is_seen = spread.is_some_and(|spread| spread.between > 0.0);
         Repetition {
             invocations: invocations(record),
+            rounds: rounds(record),
             has_new_files: record.invocations.iter().any(|anew| !anew.fixtures.is_empty()),
             spread,
             costs,
@@ -96,10 +101,19 @@ fn usual(spreads: &[Spread]) -> Option<Spread> {
 
 /// The planned invocations, or the measured ones if there are more.
 fn invocations(record: &Record) -> u32 {
-    let measured: BTreeSet<u32> = record.trials.iter().map(|trial| trial.invocation).collect();
-    let measured = (measured.len() as u32).max(1);
+    planned_or_measured(record, record.header.plan.invocations, |trial| trial.invocation).max(1)
+}
+
+/// The same of rounds.
+fn rounds(record: &Record) -> u32 {
+    planned_or_measured(record, record.header.plan.rounds, |trial| trial.round)
+}
+
+/// What was planned, or the different values `of` trials if there are more.
+fn planned_or_measured(record: &Record, planned: u32, of: fn(&Trial) -> u32) -> u32 {
+    let measured: BTreeSet<u32> = record.trials.iter().map(of).collect();
+    let measured = measured.len() as u32;
     // The time of a campaign may have been over before all that was planned.
-    let planned = record.header.plan.invocations;
     if record.header.plan.budget.is_some() { measured } else { planned.max(measured) }
 }
 

@@ -86,8 +86,9 @@ pub struct Summary {
     pub failures: Vec<(Failure, usize)>,
     /// The rounds excluded for disturbances by the machine; null if there are none.
     pub excluded: Option<Excluded>,
-    /// How far to trust the figures. `void`: they do not mean what they say, or there is none;
-    /// `unavailable`: there is none, because this machine cannot run the case.
+    /// How far to trust the figures. `void`: they do not mean what they say; `failed`: there is
+    /// none, because trials failed; `unavailable`: there is none, because this machine cannot run
+    /// the case; `not run`: there is none, because the run ended before.
     pub verdict: Verdict,
     /// The source that served the bytes, by the evidence. For writes: where they were when the
     /// clock stopped.
@@ -101,7 +102,8 @@ pub struct Summary {
     /// if it always holds the blocks that a zipf pattern uses most; null without either.
     pub cacheable_share: Option<f64>,
     /// Bytes per second, including mapping, populating and loading. For writes: the durable rate if
-    /// claimed, else the acknowledged one. Null for a case that only syncs.
+    /// claimed, else the acknowledged one. For a mix: that of all operations, until its last sync
+    /// if durability is claimed. Null for a case that only syncs.
     pub throughput: Option<Estimate>,
     /// The figures without loading; null for writes, and if nothing is loaded.
     pub loaded: Option<Loaded>,
@@ -337,14 +339,15 @@ fn ns_per_op(measured: &Measured) -> Option<Estimate> {
     with_mean_of(measured.estimate_of(&measured.ns_per_op()), measured.trials.iter().map(spent))
 }
 
-/// The verdict of the most severe finding. A case without trials is void, or unavailable if no
+/// The verdict of the most severe finding, or why there is no figure. A case is unavailable if no
 /// trial failed for another reason.
 fn verdict(n: usize, failures: &[(Failure, usize)], findings: &[Finding]) -> Verdict {
     let is_unavailable =
         failures.iter().all(|(failure, _)| matches!(failure, Failure::Unavailable(_)));
     match findings.iter().map(|finding| finding.severity).max() {
-        _ if n == 0 && is_unavailable && !failures.is_empty() => Verdict::Unavailable,
-        _ if n == 0 => Verdict::Void,
+        _ if n == 0 && failures.is_empty() => Verdict::NotRun,
+        _ if n == 0 && is_unavailable => Verdict::Unavailable,
+        _ if n == 0 => Verdict::Failed,
         Some(Severity::Void) => Verdict::Void,
         Some(Severity::Doubt) => Verdict::Doubtful,
         Some(Severity::Note) | None => Verdict::Sound,

@@ -10,9 +10,9 @@ pub struct Tally {
     pub sound: usize,
     /// Doubtful.
     pub doubtful: usize,
-    /// Void, with a figure.
+    /// Void.
     pub void: usize,
-    /// Void, because no trial was completed.
+    /// Without a figure, because its trials failed.
     pub failed: usize,
     /// Unavailable: this machine can't run the case.
     pub unavailable: usize,
@@ -25,13 +25,13 @@ impl Tally {
     pub(crate) fn of<'a>(summaries: impl Iterator<Item = &'a Summary>) -> Tally {
         let mut tally = Tally::default();
         for summary in summaries {
-            *match (summary.n, summary.verdict) {
-                (_, Verdict::Unavailable) => &mut tally.unavailable,
-                (0, _) if summary.failures.is_empty() => &mut tally.not_run,
-                (0, _) => &mut tally.failed,
-                (_, Verdict::Sound) => &mut tally.sound,
-                (_, Verdict::Doubtful) => &mut tally.doubtful,
-                (_, Verdict::Void) => &mut tally.void,
+            *match summary.verdict {
+                Verdict::Sound => &mut tally.sound,
+                Verdict::Doubtful => &mut tally.doubtful,
+                Verdict::Void => &mut tally.void,
+                Verdict::Failed => &mut tally.failed,
+                Verdict::Unavailable => &mut tally.unavailable,
+                Verdict::NotRun => &mut tally.not_run,
             } += 1;
         }
         tally

@@ -49,7 +49,7 @@ pub struct Together {
     pub hosts: Vec<Member>,
     /// The requested cases, in the order of the plan.
     pub cases: Vec<Joint>,
-    /// What the hosts' own evidence says, one entry per code, most severe first.
+    /// What the hosts' own evidence says, one entry for each code and severity, most severe first.
     pub findings: Vec<HostsFinding>,
     /// The place of the first host among them; `None` in records of older programs.
     pub rank: Option<Rank>,

@@ -34,11 +34,13 @@ impl Quantity {
 }
 
 /// A case's main figure. It is the time of an operation, or the throughput: for writes, the durable
-/// rate if the case claims one, otherwise the acknowledged rate.
+/// rate if the case claims one, otherwise the acknowledged rate. A mix also reads, so that neither
+/// is its throughput, which is that of all operations.
 pub fn main_estimate(summary: &Summary) -> Option<(Estimate, Quantity)> {
     let quantity = Quantity::of(&summary.case);
     let estimate = match (quantity, &summary.case.work) {
         (Quantity::NsPerOp, _) => summary.ns_per_op,
+        _ if summary.case.is_mixed() => summary.throughput,
         (_, Work::Write(work)) if work.sync.claims_durable() => summary.writing.as_ref()?.durable,
         (_, Work::Write(_)) => summary.writing.as_ref()?.acknowledged,
         (_, Work::Read(_) | Work::Memory(_) | Work::Metadata(_)) => summary.throughput,

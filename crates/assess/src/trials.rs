@@ -147,7 +147,7 @@ fn figures(measured: &Measured, trial: &Counted) -> Figures {
     let (latencies, syncs) = (&sample.latencies, &sample.syncs);
     let is_open = measured.case.is_open();
     let responses = open_loop::responses(sample);
-    let mixes = measured.case.write().is_some_and(|work| work.read_share > 0);
+    let mixes = measured.case.is_mixed();
     let writes = if mixes { sample.writes() } else { Latencies::default() };
     let longest = |all: &Latencies| (all.count() > 0).then_some(all.max_ns);
     let split = split(trial);

@@ -9,7 +9,7 @@ use assess::stats::Estimate;
 use assess::{Assessment, RunFinding};
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
-use model::case::{Case, Op};
+use model::case::{Case, Op, Work};
 use model::printable::printable;
 use model::trial::{Outcome, Trial};
 use model::units;
@@ -215,10 +215,14 @@ impl Default for Progress {
 
 /// Formats a case's figure: `so far 612 MB/s (598-631 MB/s) in 7 rounds, latest 610 MB/s`.
 fn so_far(next: &Next) -> String {
-    let is_sync = next.case.write().is_some_and(|work| work.op == Op::Sync);
-    let say = |rate: f64| match is_sync {
-        true => format!("{}syncs/s", units::scaled(rate)),
-        false => units::rate(rate),
+    let counted = match &next.case.work {
+        Work::Write(work) if work.op == Op::Sync => Some("syncs"),
+        Work::Metadata(_) => Some("names"),
+        Work::Read(_) | Work::Write(_) | Work::Memory(_) => None,
+    };
+    let say = |rate: f64| match counted {
+        Some(what) => format!("{}{what}/s", units::scaled(rate)),
+        None => units::rate(rate),
     };
     let (Some(estimate), Some(last)) = (Estimate::of(next.rates), next.rates.last()) else {
         return "no figure yet".to_string();

@@ -171,6 +171,11 @@ impl Case {
         self.io().is_some_and(|io| io.rate > 0)
     }
 
+    /// Whether some of its operations read and the others write.
+    pub fn is_mixed(&self) -> bool {
+        self.write().is_some_and(|work| work.read_share > 0)
+    }
+
     /// The same with `rate` operations per second; 0 is a closed loop. Memory has no rate.
     pub fn at_rate(&self, rate: u64) -> Case {
         let mut case = self.clone();

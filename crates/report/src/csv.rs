@@ -84,9 +84,12 @@ const OF_RUN: &[Column] = &[
 const OF_CASE: &[Column] = &[
     column("case", "text", "short name, unique in the run", |row| text(&row.summary.id)),
     column("role", "text", "asked, baseline or twin", |row| text(row.summary.role.name())),
-    column("verdict", "text", "of the case: sound, doubtful, void or unavailable", |row| {
-        text(row.summary.verdict.name())
-    }),
+    column(
+        "verdict",
+        "text",
+        "of the case: sound, doubtful, void, failed, unavailable or not run",
+        |row| text(row.summary.verdict.name()),
+    ),
     column("served_by", "text", "of the case: what served the bytes, by the evidence", |row| {
         row.summary.served_by.map_or(Field::Empty, |by| text(by.name()))
     }),

@@ -50,8 +50,8 @@ pub fn fleet(fleet: &Fleet, style: &Style) -> String {
 }
 
 /// What the cells of hosts mean.
-pub(crate) const LEGEND: &str =
-    "× the median rate of all hosts; !: odd; ?: doubtful; void, none, n/a: not counted";
+pub(crate) const LEGEND: &str = "× the median rate of all hosts; !: odd; ?: doubtful, but counted; \
+                                 void, failed, not run, n/a: not counted";
 
 /// The title: `ioassay 0.1.0 · survey · 6 hosts`.
 pub(crate) fn title(fleet: &Fleet) -> String {
@@ -154,11 +154,10 @@ pub(crate) fn hosts(fleet: &Fleet, from: usize, most: usize) -> Grid {
 fn cell(figure: Option<&Figure>) -> Cell {
     let Some(figure) = figure else { return Cell::new(NONE, Paint::Faint) };
     let Some(ratio) = figure.ratio else {
-        let (word, paint) = match (figure.verdict, figure.n) {
-            (Verdict::Unavailable, _) => ("n/a", Paint::Void),
-            (_, 0) => ("none", Paint::Void),
-            (Verdict::Void, _) => ("void", Paint::Void),
-            (Verdict::Sound | Verdict::Doubtful, _) => (NONE, Paint::Doubt),
+        let (word, paint) = match figure.verdict {
+            Verdict::Unavailable => ("n/a", Paint::Void),
+            Verdict::Sound | Verdict::Doubtful => (NONE, Paint::Doubt),
+            verdict => (verdict.name(), Paint::Void),
         };
         return Cell::new(word, paint);
     };
@@ -205,7 +204,7 @@ fn untold(fleet: &Fleet) -> String {
     };
     format!(
         "No host can be called odd: to tell it from chance, at least {HOSTS_LEAST} hosts must have \
-         a figure of the same case that is neither void nor doubtful.{compare}"
+         a figure of the same case that is not void.{compare}"
     )
 }
 

@@ -51,9 +51,9 @@ pub(crate) fn surroundings(assessment: &Assessment) -> Vec<String> {
 
 /// How the run was repeated within itself, and what its intervals are valid for.
 fn repetition(assessment: &Assessment) -> String {
-    let Repetition { invocations, has_new_files, is_dependence_checked, .. } =
+    let Repetition { invocations, rounds: all, has_new_files, is_dependence_checked, .. } =
         assessment.repetition;
-    let rounds = count(assessment.rounds as usize, "round");
+    let (rounds, all) = (count(assessment.rounds as usize, "round"), count(all as usize, "round"));
     if assessment.sustain.is_some() {
         return "one invocation: intervals hold within this run".to_string();
     }
@@ -72,7 +72,7 @@ fn repetition(assessment: &Assessment) -> String {
         false => "new workers",
     };
     format!(
-        "{invocations} invocations with {anew}, {rounds} in all: intervals hold from invocation to \
+        "{invocations} invocations with {anew}, {all} in all: intervals hold from invocation to \
          invocation{}{}",
         unchecked("invocations"),
         split(&assessment.repetition).unwrap_or_default()

@@ -176,7 +176,7 @@ struct Report<'a> {
     comparisons: &'a [Comparison],
     /// The outcome of the cases that were measured twice; null if none was.
     control: Option<&'a Control>,
-    /// All findings, one entry per code, most severe first.
+    /// All findings, one entry for each code and severity, most severe first.
     findings: &'a [RunFinding],
     /// The tool's own overhead in nanoseconds per operation, from the null engine.
     overhead_ns: Option<f64>,

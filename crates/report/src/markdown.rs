@@ -192,20 +192,22 @@ impl Page {
     }
 }
 
-/// The requested cases in two tables: reads and memory, and writes with their acknowledged and
-/// durable rates.
+/// The requested cases in tables: reads and memory; writes with their acknowledged and durable
+/// rates; and mixes with both, and with the rate of all their operations.
 fn tables(page: &mut Page, assessment: &Assessment, labels: &Labels) {
     let asked = assessment.cases.iter().filter(|summary| summary.role == Role::Asked);
+    let (mixed, others): (Vec<&Summary>, Vec<&Summary>) =
+        asked.partition(|summary| summary.case.is_mixed());
     let (written, read): (Vec<&Summary>, Vec<&Summary>) =
-        asked.partition(|summary| summary.case.write().is_some());
-    if written.is_empty() && read.is_empty() {
+        others.into_iter().partition(|summary| summary.case.write().is_some());
+    if mixed.is_empty() && written.is_empty() && read.is_empty() {
         page.paragraph("No case was measured.");
         return;
     }
     page.common(&labels.said_once());
     let name = &|id: &str| labels.name(id);
-    let both = [(&READ[..], read), (&WRITTEN[..], written)].into_iter();
-    let tables: Vec<Table> = both
+    let all = [(&READ[..], read), (&WRITTEN[..], written), (&MIXED[..], mixed)].into_iter();
+    let tables: Vec<Table> = all
         .filter(|(_, cases)| !cases.is_empty())
         .map(|(names, cases)| (columns(assessment, &cases, names), cases))
         .collect();
@@ -232,7 +234,7 @@ fn legend(assessment: &Assessment, tables: &[Table]) -> String {
         said.extend(explained.into_iter().filter(|text| !said.contains(text)).collect::<Vec<_>>());
     }
     let mut all = tables.iter().flat_map(|(_, cases)| cases);
-    if all.any(|summary| summary.verdict == Verdict::Void && summary.n > 0) {
+    if all.any(|summary| summary.verdict == Verdict::Void) {
         said.push("in brackets: void, not what it claims to be".to_string());
     }
     said.push(UNITS.to_string());
@@ -244,6 +246,16 @@ const READ: [&str; 2] = ["throughput", "interval"];
 
 /// The rates of writes.
 const WRITTEN: [&str; 4] = ["acknowledged", "acknowledged_interval", "durable", "durable_interval"];
+
+/// The rates of mixes.
+const MIXED: [&str; 6] = [
+    "throughput",
+    "interval",
+    "acknowledged",
+    "acknowledged_interval",
+    "durable",
+    "durable_interval",
+];
 
 /// Columns that are omitted if empty.
 const OPTIONAL: [&str; 10] = [

@@ -196,7 +196,7 @@ impl Metric {
 
     /// The color of its cell: figures have the color of their verdict.
     pub(crate) fn paint(&self, summary: &Summary) -> Paint {
-        match (&self.case, words::verdict_paint(summary)) {
+        match (&self.case, words::verdict_paint(summary.verdict)) {
             (Case::Words(_), _) if self.name != "verdict" => Paint::Plain,
             (Case::Percentile(of), Paint::Plain) if of(summary).is_some_and(|it| !it.solid) => {
                 Paint::Faint

@@ -15,7 +15,7 @@ pub(crate) fn without_figure(assessment: &Assessment) -> Option<String> {
         summary.role != Role::Asked && !summary.verdict.stands() && has_trials
     };
     let all: Vec<String> = (assessment.measured().filter(is_such))
-        .map(|summary| format!("{} ({})", summary.id, words::verdict(summary)))
+        .map(|summary| format!("{} ({})", summary.id, summary.verdict))
         .collect();
     (!all.is_empty()).then(|| {
         format!(

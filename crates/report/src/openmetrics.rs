@@ -10,7 +10,7 @@ use crate::metric::{self, FAMILIES, Family, Labels, Metric, label};
 use crate::style::printable;
 use crate::words;
 use assess::Assessment;
-use assess::finding::{Code, Severity};
+use assess::finding::{Code, Severity, Verdict};
 use assess::summary::Summary;
 use assess::trials::TrialFigures;
 use model::axis::{AXES, Axis, Quantity};
@@ -236,16 +236,14 @@ fn axes(summary: &Summary) -> impl Iterator<Item = (Cow<'static, str>, String)> 
     })
 }
 
-/// Every verdict, and every reason for having no figure.
-const VERDICTS: [&str; 6] = ["sound", "doubtful", "void", "failed", "unavailable", "not run"];
-
 fn verdicts(assessment: &Assessment, names: &Names) -> Vec<(Labels, f64)> {
-    let of = |summary| {
-        VERDICTS.map(|verdict| {
+    let of = |summary: &Summary| {
+        let sample = |verdict: &Verdict| {
             let mut labels = of_case(summary, names);
-            labels.push(label("verdict", verdict));
-            (labels, flag(words::verdict(summary) == verdict))
-        })
+            labels.push(label("verdict", verdict.name()));
+            (labels, flag(summary.verdict == *verdict))
+        };
+        Verdict::ALL.iter().map(sample).collect::<Vec<_>>()
     };
     assessment.measured().flat_map(of).collect()
 }

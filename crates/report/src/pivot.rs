@@ -137,11 +137,15 @@ fn row(axis: &Axis, case: &Case) -> Option<Row> {
     }
 }
 
-/// The name of a column: the label of any of its cases, without the axis of the rows.
+/// The name of a column: the label of any of its cases, without the axis of the rows. Where all
+/// cases are alike in the rest, it is their engine.
 fn name(labels: &Labels, rows: &Axis, case: &Case) -> String {
     let phrases = labels.phrases(case).into_iter().filter(|phrase| phrase.axis != rows.name);
     match joined(phrases.map(|phrase| phrase.short)) {
-        name if name.is_empty() => case.kind().name().to_string(),
+        name if name.is_empty() => {
+            let engine = Axis::named("engine").and_then(|engine| engine.value(case));
+            engine.unwrap_or_else(|| case.kind().name().to_string())
+        }
         name => name,
     }
 }
@@ -153,7 +157,7 @@ pub(crate) fn pivot(assessment: &Assessment, style: &Style) -> String {
         assessment.view.cells.iter().filter_map(|name| Metric::known(name)).collect();
     let mut body = String::new();
     if !blocks.is_empty() {
-        body.push_str(&style.wrap("", Paint::Faint, &legend(&lines)));
+        body.push_str(&style.wrap("", Paint::Faint, &legend(&lines, assessment)));
         body.push_str(&shades(style));
     }
     if assessment.view.rows.is_some_and(|rows| rows.name == "working_set") {
@@ -180,13 +184,18 @@ pub(crate) fn corner(assessment: &Assessment) -> String {
     assessment.view.rows.map_or(String::new(), |rows| rows.name.replace('_', " "))
 }
 
-fn legend(lines: &[&Metric]) -> String {
-    let said = "each cell: the median of the rounds, ? if in doubt, and the mean idle share of its \
-                threads";
-    let below: Vec<String> = lines.iter().skip(1).map(|line| line.title.to_string()).collect();
+fn legend(lines: &[&Metric], assessment: &Assessment) -> String {
+    let figures = words::figures_are(assessment);
+    let said =
+        format!("each cell: {figures}, ? if in doubt, and the mean idle share of its threads");
+    let below = |line: &&Metric| match line.name {
+        "spread" => format!("{} of the rounds", line.title),
+        _ => line.title.to_string(),
+    };
+    let below: Vec<String> = lines.iter().skip(1).map(below).collect();
     match below.is_empty() {
-        true => said.to_string(),
-        false => format!("{said}; below it {} of the rounds", listed(&below)),
+        true => said,
+        false => format!("{said}; below it {}", listed(&below)),
     }
 }
 
@@ -274,7 +283,7 @@ fn cell(
     };
     let texts: Vec<String> = lines.iter().map(|line| line.cell(summary, assessment)).collect();
     let Some(figure) = texts.first().filter(|text| *text != NONE) else {
-        return with(Cell::new(words::verdict(summary), Paint::Void));
+        return with(Cell::new(summary.verdict.name(), Paint::Void));
     };
     let (mark, paint) = match summary.verdict {
         Verdict::Void => ("", Paint::Void),
@@ -299,7 +308,7 @@ fn rate(summary: &Summary) -> Option<f64> {
 }
 
 fn shade(summary: &Summary, fastest: f64) -> Paint {
-    let Some(rate) = rate(summary) else { return words::verdict_paint(summary) };
+    let Some(rate) = rate(summary) else { return words::verdict_paint(summary.verdict) };
     let shade = SHADE_SHARES.iter().find(|(share, _)| rate >= share * fastest);
     Paint::Shade(shade.map_or(0, |(_, shade)| *shade))
 }

@@ -47,9 +47,6 @@ impl Listed {
         let own = own.map(|fixture| fixture.path.display().to_string());
         let storage = assessment.storage.as_ref();
         let directory = storage.map(|storage| storage.directory.display().to_string());
-        let mut codes: Vec<&str> =
-            assessment.findings.iter().map(|found| found.finding.code.name()).collect();
-        codes.dedup();
         Listed {
             path,
             began: assessment.began.clone(),
@@ -58,7 +55,7 @@ impl Listed {
             place: own.or(directory),
             end: assessment.end.clone(),
             cases: assessment.tally(),
-            findings: codes.into_iter().map(str::to_string).collect(),
+            findings: assessment.codes().iter().map(ToString::to_string).collect(),
         }
     }
 }

@@ -43,7 +43,7 @@ fn reason(summary: &Summary) -> String {
             format!("{} ({}): {}", finding.severity, finding.code, finding.message)
         }
         (None, Some((failure, _))) => failure.to_string(),
-        (None, None) => words::verdict(summary).to_string(),
+        (None, None) => summary.verdict.to_string(),
     }
 }
 

@@ -190,7 +190,7 @@ fn row(
     shown: [&str; 4],
     is_last: bool,
 ) -> Vec<Cell> {
-    let none = || Cell::new(NONE, words::verdict_paint(summary));
+    let none = || Cell::new(NONE, words::verdict_paint(summary.verdict));
     let cell = |name: &str| {
         let metric = Metric::named(name);
         match metric.short_cell(summary, assessment) {
@@ -243,6 +243,8 @@ pub(crate) enum Rate {
     Durable,
     /// Neither: the case only syncs.
     OnlySynced,
+    /// That of all operations, of which some read.
+    Mixed,
 }
 
 impl Rate {
@@ -251,6 +253,7 @@ impl Rate {
     pub(crate) fn of(work: &WriteWork) -> &'static [Rate] {
         match (work.op, work.sync) {
             (Op::Sync, _) => &[Rate::OnlySynced],
+            _ if work.read_share > 0 => &[Rate::Mixed],
             (_, Sync::None) => &[Rate::Acknowledged],
             (_, Sync::Dsync) => &[Rate::Durable],
             _ if work.every > 0 => &[Rate::Durable],
@@ -263,6 +266,7 @@ impl Rate {
             Rate::Acknowledged => "acknowledged",
             Rate::Durable => "durable",
             Rate::OnlySynced => "synced",
+            Rate::Mixed => "reads and writes",
         }
     }
 
@@ -275,6 +279,7 @@ impl Rate {
             Rate::Acknowledged => ["acknowledged", "acknowledged_interval", "p50", "p99"],
             Rate::Durable => ["durable", "durable_interval", "sync_p50", "sync_p99"],
             Rate::OnlySynced => ["throughput", "interval", "sync_p50", "sync_p99"],
+            Rate::Mixed => Rate::OF_READS,
         }
     }
 }

@@ -263,28 +263,29 @@ fn overhead(assessment: &Assessment) -> Option<String> {
 fn courses(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
     let said = |summary: &Summary| {
         let course = summary.course.as_ref().filter(|_| summary.case.write().is_some())?;
-        let steady = assessment.sustain.and_then(|_| said_steady(course));
-        let said: Vec<String> = course.change.map(said_change).into_iter().chain(steady).collect();
+        let what = if summary.case.is_mixed() { "reads and writes" } else { "acknowledged" };
+        let steady = assessment.sustain.and_then(|_| said_steady(course, what));
+        let change = course.change.map(|change| said_change(change, what));
+        let said: Vec<String> = change.into_iter().chain(steady).collect();
         (!said.is_empty()).then(|| format!("{}: {}.", name(&summary.id), said.join("; ")))
     };
     assessment.cases.iter().filter_map(said).collect()
 }
 
-fn said_change(change: Change) -> String {
+/// `what` has the rates: what was acknowledged, or of a mix all operations.
+fn said_change(change: Change, what: &str) -> String {
     let (before, after) = (units::rate(change.before), units::rate(change.after));
     let bytes = units::bytes_rounded(change.at_bytes);
     let at = units::nanoseconds(change.at_ns as f64);
     if change.before > change.after {
-        return format!(
-            "acknowledged in a burst of {before} until {bytes} ({at}), then at {after}"
-        );
+        return format!("{what} in a burst of {before} until {bytes} ({at}), then at {after}");
     }
-    format!("acknowledged at {before} until {bytes} ({at}), then faster, at {after}")
+    format!("{what} at {before} until {bytes} ({at}), then faster, at {after}")
 }
 
-fn said_steady(course: &TimeSeries) -> Option<String> {
+fn said_steady(course: &TimeSeries, what: &str) -> Option<String> {
     let steady = match (course.is_steady?, course.sustained) {
-        (true, Some(rate)) => format!("steady at the end, acknowledged at {}", units::rate(rate)),
+        (true, Some(rate)) => format!("steady at the end, {what} at {}", units::rate(rate)),
         (true, None) => "steady at the end".to_string(),
         (false, _) => "not steady at the end".to_string(),
     };
@@ -319,7 +320,9 @@ mod tests {
             sustained: None,
             change: None,
         };
-        let said = |is_steady, snia| said_steady(&of(is_steady, snia)).expect("it is known");
+        let said = |is_steady, snia| {
+            said_steady(&of(is_steady, snia), "acknowledged").expect("it is known")
+        };
         assert_eq!(
             said(false, Some(8)),
             "not steady at the end: the last ten steps are outside the SNIA's limits, although \

@@ -6,7 +6,6 @@ use crate::grid::{Cell, Grid, left, right};
 use crate::labels::Labels;
 use crate::style::{Paint, Style};
 use crate::words::{self, NONE, count, listed, short};
-use assess::finding::Verdict;
 use assess::stats::Estimate;
 use assess::together::{Clue, Doubt, HostsFinding, Joint, Member, Sign, Together};
 use assess::trend::Quantity;
@@ -153,12 +152,12 @@ pub(crate) fn table(run: &Together, names: &Labels) -> Grid {
         let efficiency = joint.scaling.as_ref().map(|it| efficiency(&it.efficiency));
         let plain = |text: String| Cell::new(text, Paint::Plain);
         let or_none = |text: Option<String>| plain(text.unwrap_or_else(|| NONE.to_string()));
-        let paint = verdict_paint(joint.verdict);
+        let paint = words::verdict_paint(joint.verdict);
         // A void figure is not to be read alone.
-        let figure = |text: Option<String>| match (text, joint.verdict) {
-            (None, _) => NONE.to_string(),
-            (Some(text), Verdict::Void) => format!("({text})"),
-            (Some(text), _) => text,
+        let figure = |text: Option<String>| match text {
+            None => NONE.to_string(),
+            Some(text) if joint.verdict.stands() => text,
+            Some(text) => format!("({text})"),
         };
         grid.row(vec![
             plain(names.name(&joint.id)),
@@ -183,14 +182,6 @@ fn efficiency(estimate: &Estimate) -> String {
     let whole = |share: f64| format!("{:.0}", 100.0 * share);
     let interval = words::interval(estimate.low, estimate.high, whole);
     format!("{} ({interval})", words::percent(100.0 * estimate.median))
-}
-
-fn verdict_paint(verdict: Verdict) -> Paint {
-    match verdict {
-        Verdict::Sound => Paint::Plain,
-        Verdict::Doubtful => Paint::Doubt,
-        Verdict::Void | Verdict::Unavailable => Paint::Void,
-    }
 }
 
 /// The stragglers, and the reasons to doubt what is said of all.

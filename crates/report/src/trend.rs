@@ -21,9 +21,7 @@ pub fn trend(trends: &Trends, last: &Assessment, number: usize, style: &Style) -
     let title = format!("run {number} · {} · {}", last.recipe, last.began);
     let mut out = format!("{}\n", style.paint(&title, Paint::Strong));
     let mut about = vec![tally(&last.tally())];
-    let mut codes: Vec<&str> =
-        last.findings.iter().map(|found| found.finding.code.name()).collect();
-    codes.dedup();
+    let codes: Vec<String> = last.codes().iter().map(ToString::to_string).collect();
     if !codes.is_empty() {
         about.push(codes.join(", "));
     }

@@ -2,7 +2,6 @@
 //! only combines texts.
 
 use crate::style::Paint;
-use assess::Tally;
 use assess::comparison::{Comparison, Difference};
 use assess::finding::{Severity, Verdict};
 use assess::latency::UNSENT_NS;
@@ -11,6 +10,7 @@ use assess::stats::Estimate;
 use assess::summary::{Ceiling, CeilingKind, ServedBy, Summary};
 use assess::trend::{self, Quantity};
 use assess::trials::Fate;
+use assess::{Assessment, Tally};
 use model::case::{Op, Sync, WriteEngine, WriteWork};
 use model::host::Storage;
 use model::record::Tool;
@@ -141,6 +141,15 @@ pub(crate) fn times(ratio: f64) -> String {
     }
 }
 
+/// What the figures of a run are.
+pub(crate) fn figures_are(assessment: &Assessment) -> &'static str {
+    match assessment.repetition.invocations {
+        _ if assessment.sustain.is_some() => "the rate at the end, or the median of the trials",
+        1 => "the median of the rounds",
+        _ => "the median of the invocations' medians",
+    }
+}
+
 /// The interval of a ratio: `1.25-1.38`.
 pub(crate) fn times_interval(low: Option<f64>, high: Option<f64>) -> Option<String> {
     let bare = |ratio| times(ratio).trim_end_matches('×').to_string();
@@ -203,10 +212,11 @@ pub(crate) fn main_figure(summary: &Summary) -> (String, String) {
     }
 }
 
-/// The kind of rate that a writing case's main figure is; empty if it has neither.
+/// The kind of rate that a writing case's main figure is; empty if it has none.
 pub(crate) fn rate_kind(summary: &Summary) -> &'static str {
     match summary.case.write() {
         None => "",
+        Some(work) if work.read_share > 0 => "reads+writes",
         Some(work) if work.op == Op::Sync || work.engine == WriteEngine::Null => "",
         Some(work) if !work.sync.claims_durable() => "acknowledged",
         Some(_) if is_not_durable(summary) => "",
@@ -302,15 +312,6 @@ pub(crate) fn hits(summary: &Summary) -> Option<String> {
     })
 }
 
-/// The verdict on a case, or why it has no figure.
-pub(crate) fn verdict(summary: &Summary) -> &'static str {
-    match (summary.n, summary.verdict) {
-        (0, Verdict::Void) if summary.failures.is_empty() => "not run",
-        (0, Verdict::Void) => "failed",
-        (_, verdict) => verdict.name(),
-    }
-}
-
 /// The outcome of a trial in a word; unless it is counted, with the reason.
 pub(crate) fn fate(fate: &Fate) -> (&'static str, Option<&str>) {
     match fate {
@@ -320,7 +321,7 @@ pub(crate) fn fate(fate: &Fate) -> (&'static str, Option<&str>) {
     }
 }
 
-/// The number of cases for each [`verdict`], without zeros.
+/// The number of cases for each verdict, without zeros.
 pub(crate) fn counts(tally: &Tally) -> impl Iterator<Item = (usize, &'static str)> {
     let all = [
         (tally.sound, "sound"),
@@ -341,11 +342,11 @@ pub(crate) fn tally(tally: &Tally) -> String {
 }
 
 /// The color of a verdict.
-pub(crate) fn verdict_paint(summary: &Summary) -> Paint {
-    match summary.verdict {
+pub(crate) fn verdict_paint(verdict: Verdict) -> Paint {
+    match verdict {
         Verdict::Sound => Paint::Plain,
         Verdict::Doubtful => Paint::Doubt,
-        Verdict::Void | Verdict::Unavailable => Paint::Void,
+        _ => Paint::Void,
     }
 }
 

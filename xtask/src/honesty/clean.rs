@@ -69,7 +69,7 @@ impl Tally {
     fn add_row(&mut self, survey: &Survey, case: &Value) {
         self.rows += 1;
         match case["verdict"].as_str() {
-            Some("void" | "unavailable") => self.void += 1,
+            Some("void" | "failed" | "unavailable" | "not run") => self.void += 1,
             Some("doubtful") => self.doubtful += 1,
             _ => {}
         }

@@ -264,7 +264,7 @@ fn a_void_figure_is_not_compared() {
     );
     assert!(versus.pairs.is_empty());
     let reasons: Vec<&str> = versus.left_out.iter().map(|out| out.reason.as_str()).collect();
-    assert_eq!(reasons[0], "it is void in B: failed: it died");
+    assert_eq!(reasons[0], "it failed in B: it died");
     assert!(reasons[1].starts_with("it is void in B: "), "{reasons:?}");
     // Counters are no failure: another run may have better ones.
     let broken: Vec<bool> = versus.left_out.iter().map(|out| out.is_broken).collect();

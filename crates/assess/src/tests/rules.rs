@@ -916,7 +916,7 @@ fn too_few() {
     check(zoo::record(), rounds(7), "sound device:");
     check(zoo::record(), rounds(6), "doubtful device: TooFew doubt");
     check(zoo::record(), rounds(1), "doubtful device: TooFew doubt");
-    check(zoo::record(), rounds(0), "void none:");
+    check(zoo::record(), rounds(0), "not run none:");
 }
 
 #[test]

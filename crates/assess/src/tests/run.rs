@@ -502,7 +502,7 @@ fn a_case_without_a_trial_is_void_and_says_why() {
     });
     let assessment = assess(&record);
     let case = &assessment.cases[0];
-    assert_eq!((case.verdict, case.n, &case.findings[..]), (Verdict::Void, 0, &[][..]));
+    assert_eq!((case.verdict, case.n, &case.findings[..]), (Verdict::Failed, 0, &[][..]));
     assert_eq!((case.throughput, case.served_by, case.of_memory), (None, None, None));
     let failures = [
         (Failure::Failed("the worker died".to_string()), 1),
@@ -524,7 +524,9 @@ fn a_case_that_no_trial_could_do_is_unavailable_unless_one_failed_otherwise() {
     assert_eq!(assessment.tally().unavailable, 1);
     assert!(!case.verdict.stands());
     record.trials[0].outcome = Outcome::Failed { reason: "the worker died".to_string() };
-    assert_eq!(assess(&record).cases[0].verdict, Verdict::Void);
+    assert_eq!(assess(&record).cases[0].verdict, Verdict::Failed);
+    record.trials.clear();
+    assert_eq!(assess(&record).cases[0].verdict, Verdict::NotRun);
 }
 
 #[test]

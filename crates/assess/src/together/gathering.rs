@@ -165,7 +165,7 @@ impl Gathering {
         let left_out = tried.saturating_sub(rounds.len());
         let missing = (step.hosts as usize).saturating_sub(hosts.len());
         let doubts = doubts(rounds, missing, left_out);
-        let verdict = match worst.unwrap_or(Verdict::Void) {
+        let verdict = match worst.unwrap_or(Verdict::NotRun) {
             Verdict::Sound if !doubts.is_empty() => Verdict::Doubtful,
             verdict => verdict,
         };
@@ -210,8 +210,10 @@ fn severity(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Sound => 0,
         Verdict::Doubtful => 1,
-        Verdict::Unavailable => 2,
-        Verdict::Void => 3,
+        Verdict::NotRun => 2,
+        Verdict::Unavailable => 3,
+        Verdict::Void => 4,
+        Verdict::Failed => 5,
     }
 }
 

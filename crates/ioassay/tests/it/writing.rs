@@ -435,7 +435,7 @@ fn an_error_of_the_os_is_a_failed_trial_that_names_it() {
         for expected in expected {
             assert!(failures.contains(expected), "{fault}: {failures}");
         }
-        assert_eq!(case["verdict"], "void", "{fault}");
+        assert_eq!(case["verdict"], "failed", "{fault}");
     }
 }
 

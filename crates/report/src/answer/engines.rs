@@ -74,7 +74,7 @@ fn left_out(assessment: &Assessment, best: &Summary, lead: &Lead) -> Vec<String>
             }
             Verdict::Sound => format!("{name} read from elsewhere"),
             Verdict::Doubtful => format!("{name} is doubtful, so it is left out"),
-            Verdict::Void | Verdict::Unavailable => format!("{name} has no valid figure"),
+            _ => format!("{name} has no valid figure"),
         })
     });
     let skipped = assessment.skips.iter().filter(|skip| is_alike(&skip.case));

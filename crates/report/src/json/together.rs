@@ -36,8 +36,8 @@ pub(super) struct Together<'a> {
     hosts: Vec<Host<'a>>,
     /// The requested cases on all hosts.
     cases: Vec<Case<'a>>,
-    /// What the hosts' own evidence says, one entry per code, most severe first, with the message
-    /// of the first host that has it.
+    /// What the hosts' own evidence says, one entry for each code and severity, most severe first,
+    /// with the message of the first host that has it.
     findings: &'a [HostsFinding],
     /// The skipped cases, with reasons.
     skips: Vec<Skip<'a>>,

@@ -236,7 +236,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         case: Case::Words(|it, all| {
             let marks = marks(it, all);
             let apart = if marks.is_empty() { "" } else { " " };
-            format!("{}{apart}{marks}", words::verdict(it))
+            format!("{}{apart}{marks}", it.verdict)
         }),
         ..PLAIN
     },

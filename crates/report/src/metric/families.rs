@@ -8,7 +8,8 @@ use model::case::Work;
 pub(super) const THROUGHPUT: Family = &[
     (
         "throughput_bytes_per_second",
-        "Median throughput of the counted rounds of a case. No sample of a void case.",
+        "Throughput of a case: the median of the counted rounds, or of the medians of the \
+         invocations. No sample of a void case.",
     ),
     (
         "throughput_low_bytes_per_second",
@@ -21,12 +22,13 @@ pub(super) const THROUGHPUT: Family = &[
 ];
 pub(super) const OPERATIONS: Family = &[(
     "operations_per_second",
-    "Median operations a second of the counted rounds of a case. No sample of a void case.",
+    "Operations a second of a case: the median of the counted rounds, or of the medians of the \
+     invocations. No sample of a void case.",
 )];
 pub(super) const OPERATION: Family = &[(
     "operation_seconds",
-    "Median time of a thread for an operation, all it has in flight together: threads by \
-     operations a second. No sample of a void case.",
+    "Time of a thread for an operation, all it has in flight together: the median of the counted \
+     rounds, or of the medians of the invocations. No sample of a void case.",
 )];
 pub(super) const LATENCY: Family = &[(
     "latency_seconds",
@@ -54,12 +56,13 @@ pub(super) fn rate_labels(summary: &Summary, quantity: &str) -> Option<Labels> {
     (Quantity::of(&summary.case) != Quantity::NsPerOp).then_some(labels)
 }
 
-/// The labels of the throughput; `None` for writes, which have two other rates, and for
+/// The labels of the throughput; `None` for plain writes, which have two other rates, and for
 /// calls on names.
 pub(super) fn throughput_labels(summary: &Summary) -> Option<Labels> {
     match &summary.case.work {
         Work::Read(_) => rate_labels(summary, "read"),
         Work::Memory(_) => rate_labels(summary, "memory"),
+        Work::Write(work) if work.read_share > 0 => rate_labels(summary, "mixed"),
         Work::Write(_) | Work::Metadata(_) => None,
     }
 }

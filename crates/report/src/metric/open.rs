@@ -136,7 +136,7 @@ pub(crate) const OPEN: &[Metric] = &[
         unit: Unit::Number,
         meaning: "the most operations due but not done at the end of a tenth of a second",
         legend: "the most operations due but not done at the end of a tenth of a second",
-        case: Case::Plain(|it| open(it)?.backlog),
+        case: Case::Plain(|it| Some(open(it)?.backlog? as f64)),
         ..PLAIN
     },
     Metric {

@@ -38,8 +38,9 @@ const SHOWN: [&str; 18] = [
 /// Explains the columns and the marks.
 fn legend(assessment: &Assessment, columns: &[&Metric]) -> String {
     let measured: Vec<&Summary> = assessment.measured().filter(|summary| summary.n > 0).collect();
-    let figures = "throughput: median of the rounds, in brackets where the case is void";
-    let all = [figures.to_string()].into_iter();
+    let figures = words::figures_are(assessment);
+    let figures = format!("throughput: {figures}, in brackets where the case is void");
+    let all = [figures].into_iter();
     let all = all.chain(metric::legend(columns, &measured, assessment));
     // The column of the rate says where the throughput is the durable one.
     let durable = columns.iter().any(|metric| metric.name == "rate");
@@ -126,7 +127,7 @@ fn row(
     html! {
         tr {
             th.t scope="row" { (link(&summary.id)) }
-            td.t { (badge(class_of(summary.verdict), words::verdict(summary))) }
+            td.t { (badge(class_of(summary.verdict), summary.verdict.name())) }
             @for column in columns {
                 @let text = column.cell(summary, assessment);
                 td.t[column.is_text()].long[text.split(' ').count() > 2] { (text) }

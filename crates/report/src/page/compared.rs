@@ -12,11 +12,11 @@ use maud::{Markup, html};
 /// If there are more, those that found a difference come first, and the rest are only counted.
 const SHOWN_MAX: usize = 100;
 
-const LEGEND: &str = "ratio: median of the rates of the same rounds, the first case over the \
-                      second; different: the 95 % interval excludes 1 and the effect is at least \
-                      the least of interest; equivalent: the interval lies within that; in doubt: \
-                      a figure of either is doubtful; n: about how many rounds it would take to \
-                      decide";
+const LEGEND: &str = "ratio: of the rates of the same rounds, the first case over the second, the \
+                      median of the rounds or of the invocations' medians; different: the 95 % \
+                      interval excludes 1 and the effect is at least the least of interest; \
+                      equivalent: the interval lies within that; in doubt: a figure of either is \
+                      doubtful; n: about how many rounds it would take to decide";
 
 /// The comparisons of a record.
 pub(super) fn table(assessment: &Assessment, labels: &Labels) -> Markup {

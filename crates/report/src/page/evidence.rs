@@ -65,7 +65,7 @@ fn case(
             summary {
                 span.name { (short) } " "
                 span.figure { (words::figure(summary, words::main_figure(summary).0)) } " "
-                (badge(class_of(summary.verdict), words::verdict(summary)))
+                (badge(class_of(summary.verdict), summary.verdict.name()))
             }
             @if short != summary.id { p.hint { code { (summary.id) } } }
             @for finding in &summary.findings {

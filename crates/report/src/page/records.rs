@@ -11,9 +11,9 @@ use assess::records::{Pair, RecordComparison};
 use assess::summary::Summary;
 use maud::{Markup, html};
 
-const LEGEND: &str = "B/A: median of the ratios of rounds with the same number; p: the \
-                      probability, corrected over all rows, that rounds of one distribution are \
-                      as far apart";
+const LEGEND: &str = "A and B: medians, as in the reports of the records; B/A: the ratio of the \
+                      medians; p: the probability, corrected over all rows, that figures of one \
+                      distribution are as far apart";
 
 /// A comparison of two records as a page; `paths` are the records' paths.
 pub fn page_of_records(versus: &RecordComparison, paths: [&str; 2]) -> String {

@@ -184,7 +184,7 @@ pub(super) fn class_of(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Sound => "sound",
         Verdict::Doubtful => "doubtful",
-        Verdict::Void | Verdict::Unavailable => "void",
+        _ => "void",
     }
 }
 

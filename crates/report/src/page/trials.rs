@@ -15,7 +15,9 @@ type Column = (&'static str, fn(&Figures) -> Option<String>);
 
 const COLUMNS: [Column; 21] = [
     ("throughput", |trial| {
-        trial.throughput.filter(|_| trial.acknowledged.is_none()).map(units::rate)
+        // What a plain write acknowledges is its throughput.
+        let is_mixed = trial.read_ops.is_some();
+        trial.throughput.filter(|_| is_mixed || trial.acknowledged.is_none()).map(units::rate)
     }),
     ("acknowledged", |trial| trial.acknowledged.map(units::rate)),
     ("durable", |trial| trial.durable.map(units::rate)),

@@ -11,7 +11,7 @@ use super::legend::{Key, Legend, Note};
 use super::palette::{FAINT, SERIES};
 use crate::labels::Labels;
 use crate::phrases::Factored;
-use crate::words::{Say, count, main_estimate};
+use crate::words::{self, Say, count, main_estimate};
 use assess::Assessment;
 use assess::stats::Estimate;
 use assess::summary::Summary;
@@ -101,6 +101,7 @@ const PICTURES_MOST: usize = 8;
 /// A picture for each axis with enough values, and for each kind of figure.
 pub(super) fn curves<'a>(assessment: &'a Assessment) -> Vec<Drawing> {
     let names = Labels::of(assessment);
+    let of_run = (&names, words::figures_are(assessment));
     let mut drawings = Vec::new();
     for along in ALONG {
         for is_of_rates in [true, false] {
@@ -118,7 +119,7 @@ pub(super) fn curves<'a>(assessment: &'a Assessment) -> Vec<Drawing> {
             }
             let parts = parted;
             drawings
-                .extend(parts.iter().filter_map(|part| draw(part, &along, is_of_rates, &names)));
+                .extend(parts.iter().filter_map(|part| draw(part, &along, is_of_rates, of_run)));
         }
     }
     drawings
@@ -142,7 +143,13 @@ fn lines<'a>(cases: impl Iterator<Item = &'a Summary>, along: &Along) -> Vec<Lin
     groups.into_iter().filter_map(line).collect()
 }
 
-fn draw(part: &Part<Line>, along: &Along, is_of_rates: bool, names: &Labels) -> Option<Drawing> {
+/// `figures_are`: what the figures of the run are.
+fn draw(
+    part: &Part<Line>,
+    along: &Along,
+    is_of_rates: bool,
+    (names, figures_are): (&Labels, &str),
+) -> Option<Drawing> {
     let lines = &part.things;
     if lines.is_empty() {
         return None;
@@ -164,7 +171,7 @@ fn draw(part: &Part<Line>, along: &Along, is_of_rates: bool, names: &Labels) -> 
     });
     let legend = Legend::of(entries);
     let what = if is_of_rates { "throughput" } else { "time of an operation" };
-    let note = Note::of(&with_scales(&note(what, &common), &x, Some(&y)));
+    let note = Note::of(&with_scales(&note(what, figures_are, &common), &x, Some(&y)));
     let top = note.height() + 10.0;
     let y = y.between(top + PLOT, top);
     let height = top + PLOT + LINE * 2.2 + 8.0 + legend.height;
@@ -220,9 +227,9 @@ fn upright<'a>(all: impl Iterator<Item = &'a Estimate> + Clone, is_of_rates: boo
     }
 }
 
-fn note(what: &str, common: &str) -> String {
+fn note(what: &str, figures_are: &str, common: &str) -> String {
     let common = if common.is_empty() { String::new() } else { format!("; all: {common}") };
-    format!("{what}, median of the rounds with its 95 % interval{common}")
+    format!("{what}, {figures_are}, with its 95 % interval{common}")
 }
 
 /// The text with an initial capital.

@@ -63,8 +63,8 @@ fn method(block: &Block, assessment: &Assessment) -> Table {
     let has_skips = rows.iter().flat_map(|(_, cells)| cells).any(|it| matches!(it, Cell::Skipped));
     let skips = if has_skips { "; skip: not measured" } else { "" };
     let note = format!(
-        "throughput, median of the rounds, and the mean idle share of the threads; served by \
-         {}{skips}",
+        "throughput, {}, and the mean idle share of the threads; served by {}{skips}",
+        words::figures_are(assessment),
         pivot::served_by(block, assessment)
     );
     let corner = pivot::corner(assessment);
@@ -148,7 +148,10 @@ fn rows_by(assessment: &Assessment, axis: &str, metric: Metric) -> Option<Table>
             capital(what),
             if axis == "ops" { "number of reads" } else { axis }
         ),
-        note: format!("{what}, and what 99 % did not exceed{common}"),
+        note: match metric {
+            Metric::Main => format!("{what}, {}{common}", words::figures_are(assessment)),
+            _ => format!("{what}, and what 99 % did not exceed{common}"),
+        },
         corner: String::new(),
         columns: columns.iter().map(column).collect(),
         rows,
@@ -172,7 +175,7 @@ fn common(common: &str) -> String {
 /// The name of a metric.
 fn said_of(metric: Metric) -> &'static str {
     match metric {
-        Metric::Main => "figure, median of the rounds",
+        Metric::Main => "figure",
         Metric::PerOperation => "time of an operation",
         Metric::Latency => "median latency",
         Metric::SyncLatency => "median latency of a sync",
@@ -242,7 +245,7 @@ fn by_two_axes(assessment: &Assessment, metric: Metric) -> Vec<Table> {
         let best = planes(&all).into_iter().rev().max_by_key(fresh);
         let Some(plane) = best.filter(|plane| fresh(plane) > 3) else { break };
         left.retain(|case| !plane.cases.iter().any(|other| std::ptr::eq(*case, *other)));
-        tables.push(plane_table(&plane, &names, metric));
+        tables.push(plane_table(&plane, &names, metric, words::figures_are(assessment)));
     }
     tables
 }
@@ -277,7 +280,8 @@ fn planes<'a>(cases: &[&'a Summary]) -> Vec<Plane<'a>> {
     planes
 }
 
-fn plane_table(plane: &Plane, names: &Labels, metric: Metric) -> Table {
+/// `figures_are`: what the figures of rates are.
+fn plane_table(plane: &Plane, names: &Labels, metric: Metric, figures_are: &str) -> Table {
     let cases = &plane.cases;
     let [first, second] = plane.axes;
     // Fewer columns than rows.
@@ -300,8 +304,8 @@ fn plane_table(plane: &Plane, names: &Labels, metric: Metric) -> Table {
         false => Metric::PerOperation,
     };
     let what = match metric {
-        Metric::Main => "throughput, median of the rounds",
-        metric => said_of(metric),
+        Metric::Main => format!("throughput, {figures_are}"),
+        metric => said_of(metric).to_string(),
     };
     let shared = shared(cases, names);
     let kind = match &cases[0].case.work {

@@ -167,6 +167,7 @@ fn bars(summary: &Summary, label: &str) -> Vec<Bar> {
             Rate::Acknowledged => (writing.and_then(|all| all.acknowledged), By::Acknowledged),
             Rate::Durable => (writing.and_then(|all| all.durable), By::Served(summary.served_by)),
             Rate::OnlySynced => (None, By::Served(summary.served_by)),
+            Rate::Mixed => (summary.throughput, By::Served(summary.served_by)),
         };
         let said = match (rate, found) {
             (Rate::OnlySynced, _) => words::main_figure(summary).0,
@@ -183,10 +184,10 @@ fn bar(summary: &Summary, label: &str, rate: Option<Estimate>, said: String, by:
     let worth = match summary.verdict {
         Verdict::Sound => Worth::Sound,
         Verdict::Doubtful => Worth::Doubtful,
-        Verdict::Void | Verdict::Unavailable => Worth::Void,
+        _ => Worth::Void,
     };
     let said = match (summary.n, worth) {
-        (0, _) => words::verdict(summary).to_string(),
+        (0, _) => summary.verdict.to_string(),
         (_, Worth::Sound) => said,
         (_, Worth::Doubtful) if said == NOT_DURABLE => said,
         (_, Worth::Doubtful) => format!("{said} ?"),

@@ -65,11 +65,11 @@ pub(super) fn rounds(assessment: &Assessment) -> Option<Drawing> {
         common => format!("; all: {common}"),
     };
     let note = Note::of(&format!(
-        "rate of each round by the median of its case, the first round above{common}"
+        "rate of each round by the figure of its case, the first round above{common}"
     ));
     let furthest = rows.iter().map(spread).fold(0.01, f64::max).min(FAR) * 1.08;
     let say = |share: f64| match share {
-        0.0 => "median".to_string(),
+        0.0 => "figure".to_string(),
         share if share > 0.0 => format!("+{}", units::percent(share)),
         share => format!("−{}", units::percent(-share)),
     };
@@ -159,12 +159,12 @@ fn alt(rows: &[Row], labels: &[String]) -> String {
     let out: usize = rows.iter().map(|row| row.dots.iter().filter(|dot| !dot.counts).count()).sum();
     let noisiest = noisiest.map_or(String::new(), |(row, label)| {
         let far = units::percent(spread(row));
-        format!(" The furthest from its median is one of {label}, by {far}.")
+        format!(" The furthest from its figure is one of {label}, by {far}.")
     });
     let out = match out {
         0 => String::new(),
         out => format!(" {} left out, and hollow.", count(out, "round")),
     };
     let cases = count(rows.len(), "case");
-    format!("A dot for each round of {cases}, by the median of its case.{noisiest}{out}")
+    format!("A dot for each round of {cases}, by the figure of its case.{noisiest}{out}")
 }

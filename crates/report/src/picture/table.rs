@@ -53,7 +53,7 @@ impl Cell {
     /// The cell of a case: its figure as `said`, or why it has no valid one.
     pub(super) fn of(summary: &Summary, said: Option<(f64, Vec<String>)>) -> Cell {
         if summary.n == 0 {
-            return Cell::Void(vec![crate::words::verdict(summary).to_string()]);
+            return Cell::Void(vec![summary.verdict.to_string()]);
         }
         if summary.verdict == Verdict::Void {
             let grave = |finding: &&Finding| finding.severity == Severity::Void;

@@ -391,6 +391,7 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
         rounds: 10,
         repetition: Repetition {
             invocations: 1,
+            rounds: 10,
             has_new_files: false,
             spread: None,
             costs: None,
@@ -440,10 +441,19 @@ pub(super) fn unavailable(summary: &Summary, reason: &str, trials: usize) -> Sum
     }
 }
 
+/// The case if so many trials failed for this reason, which are all.
+pub(super) fn failed(summary: &Summary, reason: &str, trials: usize) -> Summary {
+    Summary {
+        failures: vec![(Failure::Failed(reason.to_string()), trials)],
+        verdict: Verdict::Failed,
+        ..without_figures(summary)
+    }
+}
+
 pub(super) fn without_figures(summary: &Summary) -> Summary {
     Summary {
         n: 0,
-        verdict: Verdict::Void,
+        verdict: Verdict::NotRun,
         served_by: None,
         hit_share: None,
         hit_share_most: None,

@@ -6,7 +6,6 @@ use assess::Assessment;
 use assess::answer::{Answer, Bottleneck, Fastest, RowLatency};
 use assess::decision::{Named, Rated};
 use assess::disturbance::{Excluded, Gate};
-use assess::failure::Failure;
 use assess::finding::{Code, Finding, Severity};
 use assess::summary::{ServedBy, Summary};
 use model::case::{Cache, Case, Engine, Io, Kernel, ReadWork, Work};
@@ -196,13 +195,12 @@ pub(crate) fn all_failed() -> Assessment {
         .map(without_figures)
         .collect();
     for summary in &mut cases[..5] {
-        summary.failures = vec![(Failure::Failed("the worker died: signal 9".to_string()), 10)];
+        *summary = failed(summary, "the worker died: signal 9", 10);
     }
     for summary in &mut cases[5..12] {
-        summary.failures =
-            vec![(Failure::Failed("open '/data/zoo': permission denied (EACCES)".to_string()), 9)];
+        *summary = failed(summary, "open '/data/zoo': permission denied (EACCES)", 9);
     }
-    cases[12].failures = vec![(Failure::Failed("no answer within 60 s".to_string()), 1)];
+    cases[12] = failed(&cases[12], "no answer within 60 s", 1);
     assessment("survey", cases)
 }
 
@@ -254,8 +252,7 @@ pub(super) fn methods() -> Assessment {
             }
         }
     }
-    cases[14] = without_figures(&cases[14]);
-    cases[14].failures = vec![(Failure::Failed("the worker died: signal 9".to_string()), 10)];
+    cases[14] = failed(&cases[14], "the worker died: signal 9", 10);
     cases[19].served_by = Some(ServedBy::Mixed);
     (cases[19].hit_share, cases[19].hit_share_most) = (Some(0.0), Some(0.372));
     cases[19] = found(cases[19].clone(), &leak());

@@ -44,7 +44,7 @@ fn reads(rate: u64, bytes_per_second: f64, actors: &[(&str, f64)]) -> Summary {
             response: latency(130e3, rate * 10),
             submit_lag_ns: Some(9e3),
             unsent: 0,
-            backlog: Some(3.0),
+            backlog: Some(3),
             spin_share: Some(0.4),
         }));
     }

@@ -35,7 +35,7 @@ fn at(rate: u64, p50: f64, achieved: f64) -> Summary {
         response,
         submit_lag_ns: Some(p50 / 20.0),
         unsent,
-        backlog: Some((1.0 - achieved) * rate as f64),
+        backlog: Some(((1.0 - achieved) * rate as f64).round() as u64),
         spin_share: Some(0.31),
     }));
     summary

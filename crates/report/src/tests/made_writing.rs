@@ -5,7 +5,6 @@ use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
 use assess::course::{Change, TimeSeries};
 use assess::decision::{Lead, Named};
-use assess::failure::Failure;
 use assess::finding::{Code, Finding, Severity};
 use assess::ratio::Ratio;
 use assess::stats::Estimate;
@@ -212,9 +211,8 @@ pub(super) fn strategies() -> Assessment {
     cases[2] = found(cases[2].clone(), &not_durable());
     let change = Change { before: 2.6e9, after: 610e6, at_bytes: 3 << 28, at_ns: 310_000_000 };
     cases[1].course.as_mut().expect("it has one").change = Some(change);
-    let failed = without_figures(&cases[12]);
     let reason = "write '/data/zoo': no space left on device (ENOSPC) after 805306368 bytes";
-    cases[12] = Summary { failures: vec![(Failure::Failed(reason.to_string()), 10)], ..failed };
+    cases[12] = failed(&cases[12], reason, 10);
     cases[6] = found(cases[6].clone(), &steal());
     let reason = "copy_file_range: function not implemented (ENOSYS)";
     cases[16] = unavailable(&cases[16], reason, 10);
@@ -299,12 +297,8 @@ pub(super) fn sustained() -> Assessment {
 
 /// A run of `recipe` of which every trial failed.
 pub(super) fn all_failed(recipe: &str, cases: &[Summary]) -> Assessment {
-    let reason = "create a file in '/data': read-only file system (EROFS)".to_string();
-    let failed = |summary: &Summary| {
-        let failures = vec![(Failure::Failed(reason.clone()), 10)];
-        Summary { failures, ..without_figures(summary) }
-    };
-    assessment(recipe, cases.iter().map(failed).collect())
+    let reason = "create a file in '/data': read-only file system (EROFS)";
+    assessment(recipe, cases.iter().map(|summary| failed(summary, reason, 10)).collect())
 }
 
 fn pages_of(kernel: Kernel, rate: f64) -> Summary {
@@ -453,9 +447,7 @@ pub(super) fn syncs_of_a_disk() -> Assessment {
     unflushed.message = "claimed durable by 'fsync', but nothing was flushed".to_string();
     cases[11] = Summary { writing: written(work(), 2.9e6, None).writing, ..cases[11].clone() };
     cases[11] = found(cases[11].clone(), &unflushed);
-    cases[10] = without_figures(&cases[10]);
-    cases[10].failures =
-        vec![(Failure::Failed("write '/data/zoo': input/output error (EIO)".to_string()), 10)];
+    cases[10] = failed(&cases[10], "write '/data/zoo': input/output error (EIO)", 10);
     let mut assessment = assessment("sync-latency", cases);
     virtual_disk(&mut assessment);
     assessment

@@ -15,6 +15,7 @@ mod engines;
 mod gate;
 mod kept;
 mod narrow;
+mod one_value;
 mod page;
 mod pictures;
 mod sentences;

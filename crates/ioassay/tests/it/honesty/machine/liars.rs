@@ -61,7 +61,8 @@ fn a_program_that_lies_has_no_figure_and_is_compared_with_nothing() {
             measure(&sandbox, plainly(&sandbox), &group, &[".", "--peers", argument(&table)]);
         for (name, _, expected) in LIES {
             let lie = case(&report, name);
-            assert_eq!(lie["verdict"], "void", "{lie:#}");
+            let verdict = if name == "digest" { "void" } else { "failed" };
+            assert_eq!(lie["verdict"], verdict, "{lie:#}");
             let said = format!("{} {}", lie["failures"], lie["findings"]);
             assert!(said.contains(expected), "{name}: {said}");
             if name == "digest" {
@@ -78,7 +79,8 @@ fn a_program_that_lies_has_no_figure_and_is_compared_with_nothing() {
             let truth = case(&report, name);
             assert_eq!((&truth["n"], &truth["failures"]), (&json!(1), &json!([])), "{truth:#}");
             assert_eq!(truth["digest_verified"], true, "{truth:#}");
-            assert_ne!(truth["verdict"], "void", "{truth:#}");
+            let stands = ["sound", "doubtful"].contains(&truth["verdict"].as_str().unwrap());
+            assert!(stands, "{truth:#}");
         }
     });
 }
