@@ -1,6 +1,6 @@
 //! The checks of a gate: which loss exceeds its limit.
 
-use crate::grid::{Cell, Grid, left, right};
+use crate::grid::{Cell, Grid, LAST, left, right};
 use crate::records::{head, left_lines, name, names};
 use crate::style::{Paint, Style};
 use crate::words::{NONE, count, fitted, listed, times, times_interval};
@@ -47,7 +47,7 @@ pub(crate) fn table(versus: &RecordComparison, gate: &Gate) -> Grid {
         left("case", 0),
         left("metric", 0),
         right("B/A", 0),
-        left("95 % CI", 0),
+        left("95 % CI", LAST),
         left("limit", 0),
         left("gate", 0),
     ]);

@@ -66,8 +66,9 @@ pub(crate) struct Grid {
     lines: Vec<Line>,
 }
 
-/// The minimum width of a folded first column.
+/// The minimum width of a folded first column, and of a folded last one.
 const FIRST_MIN: usize = 16;
+const LAST_MIN: usize = 12;
 
 impl Grid {
     pub(crate) fn new(columns: Vec<Column>) -> Grid {
@@ -93,9 +94,9 @@ impl Grid {
 
     pub(crate) fn render(&self, style: &Style) -> String {
         let (shown, gap) = self.fit(style.width);
-        let first = self.first_width(&shown, gap, style.width);
+        let ends = self.end_widths(&shown, gap, style.width);
         let rows: Vec<Line> =
-            self.lines.iter().flat_map(|line| unfold(line, &shown, first, style.width)).collect();
+            self.lines.iter().flat_map(|line| unfold(line, &shown, ends, style.width)).collect();
 
         let mut table = Table::new();
         table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
@@ -205,38 +206,58 @@ impl Grid {
         content + gap * shown.len().saturating_sub(1)
     }
 
-    /// The maximum width of the first column that leaves enough for the others.
-    fn first_width(&self, shown: &[usize], gap: u16, width: usize) -> usize {
+    /// The maximum widths of the first and of the last column that leave enough for the others. The
+    /// last one is folded only if that of the first is not enough.
+    fn end_widths(&self, shown: &[usize], gap: u16, width: usize) -> [usize; 2] {
         let others = self.total(&shown[1..], gap.into()) + usize::from(gap);
-        width.saturating_sub(others).max(FIRST_MIN)
+        let first = width.saturating_sub(others).max(FIRST_MIN);
+        let last = shown[shown.len() - 1];
+        let over = (first.min(self.column_width(shown[0])) + others).saturating_sub(width);
+        let title = self.columns[last].title.chars().count();
+        let whole = self.column_width(last);
+        let is_text = self.columns[last].side == Side::Left && shown.len() > 1;
+        let folded = whole.saturating_sub(over).max(LAST_MIN).max(title);
+        [first, if is_text { folded } else { whole }]
     }
 }
 
-/// The shown columns of a line; if the first column is too wide, it continues on more lines.
-/// Headings span the whole table.
-fn unfold(line: &Line, shown: &[usize], first: usize, width: usize) -> Vec<Line> {
+/// The shown columns of a line; if the first or the last column is too wide, it continues on more
+/// lines. Headings span the whole table.
+fn unfold(line: &Line, shown: &[usize], ends: [usize; 2], width: usize) -> Vec<Line> {
     let cells = match line {
         Line::Cells(cells) => cells,
         Line::Heading(text) => return fold(text, width).into_iter().map(Line::Heading).collect(),
     };
-    let mut cells: Vec<Cell> = shown.iter().map(|&column| cells[column].clone()).collect();
-    if cells[0].width() <= first {
-        return vec![Line::Cells(cells)];
+    let cells: Vec<&Cell> = shown.iter().map(|&column| &cells[column]).collect();
+    let [first, last] = [0, cells.len() - 1];
+    let firsts = parts(cells[first], ends[0]);
+    let lasts = if last == first { Vec::new() } else { parts(cells[last], ends[1]) };
+    let line = |index: usize| {
+        let cell = |(place, cell): (usize, &&Cell)| {
+            let text = match place {
+                place if place == first => firsts.get(index).cloned(),
+                place if place == last => lasts.get(index).cloned(),
+                _ => Some(cell.text.clone()).filter(|_| index == 0),
+            };
+            Cell::new(text.unwrap_or_default(), cell.paint)
+        };
+        Line::Cells(cells.iter().enumerate().map(cell).collect())
+    };
+    (0..firsts.len().max(lasts.len())).map(line).collect()
+}
+
+/// The lines of a cell of at most this width; all but the first are indented.
+fn parts(cell: &Cell, width: usize) -> Vec<String> {
+    if cell.width() <= width {
+        return vec![cell.text.clone()];
     }
-    let indent = cells[0].text.chars().take_while(|c| *c == ' ').count();
-    let parts = fold(&cells[0].text, first.saturating_sub(indent + 2));
-    let mut lines = Vec::new();
-    for (index, part) in parts.iter().enumerate() {
+    let indent = cell.text.chars().take_while(|c| *c == ' ').count();
+    let parts = fold(&cell.text, width.saturating_sub(indent + 2));
+    let indented = |(index, part): (usize, &String)| {
         let indent = if index == 0 { indent } else { indent + 2 };
-        let text = format!("{}{part}", " ".repeat(indent));
-        let paint = cells[0].paint;
-        cells[0] = Cell::new(text, paint);
-        lines.push(Line::Cells(cells.clone()));
-        for cell in &mut cells {
-            *cell = Cell::new("", paint);
-        }
-    }
-    lines
+        format!("{}{part}", " ".repeat(indent))
+    };
+    parts.iter().enumerate().map(indented).collect()
 }
 
 /// Adds the cells' colors to a laid out line; `widths` locates each column's text.
@@ -298,6 +319,20 @@ mod tests {
              one two three  123456789\n  \
                four five\n\
              six            123456789\n",
+        );
+    }
+
+    /// Figures are never folded, and words at the end only after those at the beginning.
+    #[test]
+    fn the_last_column_is_folded_when_the_first_is_not_enough() {
+        let mut grid = Grid::new(vec![left("name", 0), right("many", 0), left("verdict", 0)]);
+        let texts = ["one two three four five", "123456789", "cannot tell: needs 12 rounds"];
+        grid.row(texts.map(|text| Cell::new(text, Paint::Void)).to_vec());
+        assert_eq!(
+            grid.render(&Style { colour: false, width: 46 }),
+            "name               many verdict\n\
+             one two three 123456789 cannot tell:\n  \
+               four five               needs 12 rounds\n"
         );
     }
 

@@ -1,7 +1,7 @@
 //! Two records compared: their differences, each case in both, and the conclusions.
 
 use crate::frame::{self, on};
-use crate::grid::{Cell, Grid, left, right};
+use crate::grid::{Cell, Grid, LAST, left, right};
 use crate::labels::{Labels, common_line};
 use crate::sentence::said_ratio;
 use crate::style::{Paint, Style};
@@ -107,7 +107,7 @@ pub(crate) fn table(versus: &RecordComparison) -> Grid {
         right("A", 0),
         right("B", 0),
         right("B/A", 0),
-        left("95 % CI", 0),
+        left("95 % CI", LAST),
         right("invocations", 1),
         left("verdict", 0),
     ]);

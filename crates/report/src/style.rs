@@ -79,6 +79,11 @@ impl Style {
     }
 }
 
+/// A line below a heading, indented, on as many lines as it needs.
+pub fn indented(text: &str, style: &Style) -> String {
+    style.wrap("  ", Paint::Plain, text)
+}
+
 /// Units that stay on the same line as their numbers.
 const UNITS: [&str; 13] =
     ["%", "ns", "µs", "ms", "s", "B/s", "kB/s", "MB/s", "GB/s", "TB/s", "KiB", "MiB", "GiB"];

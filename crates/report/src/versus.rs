@@ -1,7 +1,7 @@
 //! Comparisons of cases that differ in one axis only.
 
 use crate::apart::Apart;
-use crate::grid::{Cell, Grid, left, right};
+use crate::grid::{Cell, Grid, LAST, left, right};
 use crate::labels::Labels;
 use crate::sentence::{Paragraphs, Sentence, said_ratio};
 use crate::style::{Paint, Style};
@@ -42,7 +42,7 @@ pub(crate) fn grid(assessment: &Assessment, labels: &Labels) -> Grid {
     let mut grid = Grid::new(vec![
         left("paired by round", 0),
         right("ratio", 0),
-        left("95 % CI", 0),
+        left("95 % CI", LAST),
         left("finding", 0),
     ]);
     for found in comparisons.iter().filter(is_listed) {

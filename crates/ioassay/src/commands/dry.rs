@@ -47,7 +47,9 @@ pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<S
         let plan = serde_json::json!({"plan": asked, "loads": loads, "needs": needs});
         serde_json::to_string_pretty(&plan)?
     } else {
-        report::plan(&asked, style) + &said_loads(&loads, &asked) + &report::needs(&needs, style)
+        report::plan(&asked, style)
+            + &said_loads(&loads, &asked, style)
+            + &report::needs(&needs, style)
     };
     say(&text)?;
     Ok(Status::DONE)
@@ -72,22 +74,17 @@ fn nominal(setting: &Setting) -> Vec<Case> {
 }
 
 /// The rates that are found by short trials first.
-fn said_loads(loads: &[Relative], plan: &Plan) -> String {
+fn said_loads(loads: &[Relative], plan: &Plan, style: &Style) -> String {
     let Some(load) = loads.first() else { return String::new() };
     let shares: Vec<String> = load.percents.iter().map(|it| format!("{it} %")).collect();
-    let mut text = format!(
-        "\nmeasured too, at rates that short trials find first\n  {} of what each closed loop \
-         does\n",
-        shares.join(", ")
-    );
+    let mut lines = vec![format!("{} of what each closed loop does", shares.join(", "))];
     if !plan.goals.is_empty() {
         let goals: Vec<String> = plan.goals.iter().map(ToString::to_string).collect();
-        text.push_str(&format!("  4 rates around the one at which {} ceases\n", goals.join(", ")));
+        lines.push(format!("4 rates around the one at which {} ceases", goals.join(", ")));
     }
-    if let Some(rate) = plan.at_least {
-        text.push_str(&format!("  {rate} operations per second\n"));
-    }
-    text
+    lines.extend(plan.at_least.map(|rate| format!("{rate} operations per second")));
+    let lines: String = lines.iter().map(|line| report::indented(line, style)).collect();
+    format!("\nmeasured too, at rates that short trials find first\n{lines}")
 }
 
 /// Refuses forms of results, which a plan does not have. A whole command that ends with `--dry-run`
