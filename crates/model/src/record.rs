@@ -4,6 +4,7 @@
 //! before it stay readable. A resumed run appends to the same record: an invocation that says so,
 //! more trials and another end.
 
+mod damage;
 mod head;
 mod reader;
 
@@ -252,7 +253,6 @@ fn at_most(what: &'static str, amount: usize, most: usize) -> Result<(), RecordE
 
 #[cfg(test)]
 mod tests {
-    use super::reader::TOLD_MAX;
     use super::*;
     use crate::trial::Outcome;
     use crate::zoo;
@@ -524,11 +524,27 @@ mod tests {
         assert!(record.is_full());
     }
 
+    /// A damaged record has one line for each kind of problem.
     #[test]
-    fn of_many_lines_that_cannot_be_read_some_are_told() {
-        let text = text_of(&zoo::record()) + &"?\n".repeat(1_000);
-        let damage = Record::decode(&text).unwrap().damage;
-        assert_eq!(damage.len(), TOLD_MAX + 1);
-        assert_eq!(damage[TOLD_MAX], "900 more lines cannot be read");
+    fn what_is_wrong_with_many_lines_is_said_once() {
+        let record = zoo::record();
+        let whole = text_of(&record);
+        let (trials, end) = whole.split_once("{\"end\"").unwrap();
+        let (_, last) = trials.trim_end().rsplit_once('\n').unwrap();
+        let broken = (0..1_000).map(|n| format!("{}?{n}\n", "{".repeat(n % 3)));
+        let text = format!(
+            "{trials}{}{}{{\"end\"{end}{last}\n{last}\n",
+            broken.collect::<String>(),
+            format!("{last}\n").repeat(3)
+        );
+        let read = Record::decode(&text).unwrap();
+        assert_eq!((&read.trials, &read.end), (&record.trials, &record.end));
+        let [broken, repeated, late] = &read.damage[..] else { panic!("{:?}", read.damage) };
+        assert!(broken.starts_with("line 12 is broken: "), "{broken}");
+        assert!(broken.ends_with(" (and 999 more such lines)"), "{broken}");
+        let counts = "line 1012 repeats the trial of line 11: it counts once";
+        assert_eq!(repeated, &format!("{counts} (and 2 more such lines)"));
+        let ignored = "line 1016 comes after the end in line 1015 and is ignored";
+        assert_eq!(late, &format!("{ignored} (and 1 more such line)"));
     }
 }

@@ -1,5 +1,6 @@
 //! The first line of a record, also of one that a newer program wrote.
 
+use super::damage::with_others;
 use super::{Header, RecordError, VERSION, at_most};
 use crate::plan::{Planned, Skip};
 use serde::Deserialize;
@@ -66,9 +67,11 @@ impl Head {
         let cases = keep_known::<Planned>(json.pointer_mut("/header/plan/cases"));
         let skips = keep_known::<Skip>(json.pointer_mut("/header/plan/skips"));
         for (what, problems) in [("case", &cases), ("skip", &skips)] {
-            let unknown =
+            let mut unknown =
                 (0..).zip(problems).filter_map(|(i, p): (usize, _)| Some((i, p.as_ref()?)));
-            damage.extend(unknown.map(|(i, p)| format!("{what} {i} is not understood: {p}")));
+            let first = unknown.next();
+            let first = first.map(|(i, p)| format!("{what} {i} is not understood: {p}"));
+            damage.extend(first.map(|first| with_others(&first, unknown.count(), what)));
         }
         let known = Known::deserialize(json);
         let Known { header } =

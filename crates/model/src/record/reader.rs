@@ -1,5 +1,6 @@
 //! Reads a record line by line.
 
+use super::damage::{Damage, Problem, Wrong};
 use super::head::Head;
 use super::{End, Invocation, LINE_BYTES_MAX, Line, MEMORY_BYTES_MAX, Record, RecordError};
 use super::{TRIALS_MAX, at_most};
@@ -7,9 +8,6 @@ use crate::plan::{CASES_MAX, Pruned, TWINS_MAX};
 use crate::printable::printable_json;
 use crate::trial::Trial;
 use std::collections::{HashMap, HashSet};
-
-/// The maximum number of unreadable lines that are reported separately.
-pub(super) const TOLD_MAX: usize = 100;
 
 /// Reads a record line by line, so that only one line of text is in memory at a time. The strings
 /// of a record cannot send control sequences to a terminal (see [`crate::printable`]).
@@ -26,8 +24,8 @@ pub struct Reader {
     ended: Option<usize>,
     /// The number of the last line that could not be parsed.
     broken: Option<usize>,
-    /// The number of further damaged lines.
-    untold: usize,
+    /// The problems of lines.
+    damage: Damage,
     /// The memory taken by the trials, in bytes.
     bytes: usize,
     /// The number of trials of each case, and the largest of them.
@@ -55,7 +53,7 @@ impl Reader {
             number: 1,
             ended: None,
             broken: None,
-            untold: 0,
+            damage: Damage::default(),
             bytes: 0,
         })
     }
@@ -67,8 +65,8 @@ impl Reader {
     pub fn line(&mut self, line: &str) -> Result<(), RecordError> {
         at_most("bytes of a line", line.len(), LINE_BYTES_MAX)?;
         self.number += 1;
-        if let Err(problem) = self.take(&printable_json(line)) {
-            self.tell(format!("line {} {problem}", self.number));
+        if let Err(wrong) = self.take(&printable_json(line)) {
+            self.damage.add(self.number, wrong);
         }
         at_most("trials of a case", self.most_trials, TRIALS_MAX)?;
         at_most("bytes of all trials", self.bytes, MEMORY_BYTES_MAX)
@@ -76,26 +74,16 @@ impl Reader {
 
     /// The record as read so far.
     pub fn end(mut self) -> Record {
-        if self.untold > 0 {
-            self.record.damage.push(format!("{} more lines cannot be read", self.untold));
-        }
+        self.record.damage.extend(self.damage.texts());
         self.record
-    }
-
-    fn tell(&mut self, damage: String) {
-        if self.record.damage.len() < TOLD_MAX {
-            self.record.damage.push(damage);
-        } else {
-            self.untold += 1;
-        }
     }
 
     /// Processes a line after the first. Lines after the end are ignored, because a report at the
     /// end of the run did not include them. Only a run that was interrupted can be resumed.
-    fn take(&mut self, line: &str) -> Result<(), String> {
+    fn take(&mut self, line: &str) -> Result<(), Wrong> {
         let line = serde_json::from_str(line).map_err(|error| {
             self.broken = Some(self.number);
-            format!("is broken: {error}")
+            (Problem::Broken, format!("is broken: {error}"))
         })?;
         if let Line::Invocation(Invocation { resumed: Some(_), again, .. }) = &line
             && self.record.end != End::Complete
@@ -104,7 +92,8 @@ impl Reader {
             self.withdraw(again);
         }
         if let Some(ended) = self.ended {
-            return Err(format!("comes after the end in line {ended} and is ignored"));
+            let text = format!("comes after the end in line {ended} and is ignored");
+            return Err((Problem::Late, text));
         }
         match line {
             Line::Trial(trial) => return self.trial(trial),
@@ -121,7 +110,9 @@ impl Reader {
                 self.record.end = end;
                 self.ended = Some(self.number);
             }
-            Line::Header { .. } => return Err("is a second header".to_string()),
+            Line::Header { .. } => {
+                return Err((Problem::SecondHeader, "is a second header".to_string()));
+            }
         }
         Ok(())
     }
@@ -131,10 +122,7 @@ impl Reader {
     fn resume(&mut self) {
         (self.record.end, self.ended) = (End::Missing, None);
         if self.broken == Some(self.number - 1) {
-            match self.untold {
-                0 => drop(self.record.damage.pop()),
-                _ => self.untold -= 1,
-            }
+            self.damage.take_back(Problem::Broken);
         }
     }
 
@@ -157,16 +145,18 @@ impl Reader {
     }
 
     /// The index of a case of the plan among the readable ones.
-    fn place(&self, case: usize) -> Result<Option<usize>, String> {
+    fn place(&self, case: usize) -> Result<Option<usize>, Wrong> {
         let place = self.places.get(case).copied();
-        place.ok_or_else(|| format!("is about case {case}, which is not in the plan"))
+        let text = || format!("is about case {case}, which is not in the plan");
+        place.ok_or_else(|| (Problem::NoCase, text()))
     }
 
     /// Adds a case without further trials.
-    fn pruned(&mut self, pruned: Pruned) -> Result<(), String> {
+    fn pruned(&mut self, pruned: Pruned) -> Result<(), Wrong> {
         let Some(case) = self.place(pruned.case)? else { return Ok(()) };
         if self.record.pruned.iter().any(|known| known.case == case) {
-            return Err(format!("prunes case {} again: only the first counts", pruned.case));
+            let text = format!("prunes case {} again: only the first counts", pruned.case);
+            return Err((Problem::PrunedAgain, text));
         }
         self.bytes = self.bytes.saturating_add(size_of::<Pruned>() + pruned.reason.len());
         self.record.pruned.push(Pruned { case, ..pruned });
@@ -174,17 +164,22 @@ impl Reader {
     }
 
     /// Adds a trial: a case has one in each round.
-    fn trial(&mut self, trial: Trial) -> Result<(), String> {
+    fn trial(&mut self, trial: Trial) -> Result<(), Wrong> {
         // An unknown case is already reported.
         let Some(case) = self.place(trial.case)? else { return Ok(()) };
         let trial = Trial { case, ..trial };
         let key = (case, trial.invocation, trial.round);
         if let Some(&(first, line)) = self.told.get(&key) {
             return Err(match self.record.trials[first] == trial {
-                true => format!("repeats the trial of line {line}: it counts once"),
-                false => format!(
-                    "has the same case and round as line {line} but other content: only the first \
-                     counts"
+                true => {
+                    (Problem::Repeated, format!("repeats the trial of line {line}: it counts once"))
+                }
+                false => (
+                    Problem::Conflicting,
+                    format!(
+                        "has the same case and round as line {line} but other content: only the \
+                         first counts"
+                    ),
                 ),
             });
         }
