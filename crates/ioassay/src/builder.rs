@@ -67,6 +67,14 @@ impl Ready {
     }
 }
 
+impl Ready {
+    /// A program that cannot be built here, for this reason: its cases are unavailable.
+    pub fn unavailable(program: &Program, reason: &anyhow::Error) -> Ready {
+        let unavailable = Some(format!("{reason:#}"));
+        Ready { peer: Peer { unavailable, ..program.peer.clone() }, run: Vec::new() }
+    }
+}
+
 /// Builds `program`, unless that was done before: a build may take minutes, so `building` says so
 /// first. [`Peer::unavailable`] reports problems with it or its compiler.
 ///

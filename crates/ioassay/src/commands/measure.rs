@@ -101,7 +101,7 @@ pub fn keep(
     place.check()?;
     form::check(&output.form, &place)?;
     let mut progress = if output.quiet { Progress::hidden() } else { Progress::new() };
-    let ready = ready_peers(peers, &setting.plan, &progress, stop)?;
+    let ready = ready_peers(peers, &setting.plan, &progress, stop);
     let is_pinned = setting.plan.bound.pin.is_some();
     let worker = |peer: &str| pinned_command(peer, &ready, is_pinned);
     if let Some(interrupted) = &interrupted {
@@ -306,7 +306,7 @@ fn ready_peers(
     plan: &Plan,
     progress: &Progress,
     stop: &Stop,
-) -> Result<BTreeMap<String, Ready>> {
+) -> BTreeMap<String, Ready> {
     let is_asked = |program: &&Program| plan.cases.iter().any(|p| p.case.peer == program.peer.name);
     let asked: Vec<&Program> = peers.programs().iter().filter(is_asked).collect();
     let mut ready = BTreeMap::new();
@@ -316,9 +316,11 @@ fn ready_peers(
             if progress.is_hidden() { tell_building(name) } else { Ok(()) }
         };
         let name = program.peer.name.clone();
-        ready.insert(name, builder::ready(program, stop, building)?);
+        // Where there is nowhere to build it, the other programs can still be measured.
+        let built = builder::ready(program, stop, building);
+        ready.insert(name, built.unwrap_or_else(|error| Ready::unavailable(program, &error)));
     }
-    Ok(ready)
+    ready
 }
 
 /// The command that starts the worker of `peer`, which may pin its threads.

@@ -42,12 +42,14 @@ fn case<'a>(assessment: &'a Value, peer: &str) -> &'a Value {
     cases.iter().find(is_asked).unwrap()
 }
 
-/// Checks that such a peer's case is void, with a message that contains its name and `expected`.
+/// Checks that such a peer's case has no valid figure, with a message that contains its name and
+/// `expected`.
 /// The case of this program's own worker must not be affected.
 fn check_void(script: &str, expected: &str) {
     let assessment = run(script);
     let (own, fake) = (case(&assessment, "rust"), case(&assessment, "fake"));
-    assert_eq!(fake["verdict"], "void", "{script}");
+    let verdict = fake["verdict"].as_str().unwrap();
+    assert!(["void", "failed"].contains(&verdict), "{script}: {verdict}");
     let said = format!("{} {}", fake["failures"], fake["findings"]);
     assert!(said.contains("fake") && said.contains(expected), "'{script}' gave {said}");
     assert_eq!(own["n"], 2, "{own}");
@@ -198,6 +200,27 @@ fn a_peer_whose_compiler_is_missing_is_unavailable_and_the_run_goes_on() {
     assert_eq!(case(&assessment, "lost")["verdict"], "unavailable");
     let said = case(&assessment, "lost")["failures"].to_string();
     let expected = "unavailable: the peer lost: 'no-such-compiler' is not installed";
+    assert!(said.contains(expected), "{said}");
+    assert_eq!(case(&assessment, "rust")["n"], 2);
+}
+
+/// Where nothing can be built, as without a home folder, this program's own worker still measures.
+#[test]
+fn without_a_place_for_builds_a_peer_is_unavailable_and_the_run_goes_on() {
+    let sandbox = Sandbox::new();
+    let table = sandbox.state().join("peers.toml");
+    let row = "[[peer]]\nname = 'lost'\nbuild = ['true']\nrun = ['x']\nengines = ['pread']\n";
+    std::fs::write(&table, row).unwrap();
+    let mut args = vec!["run", "read-methods", ".", "--json", "--rounds", "2", "--size", "1MiB"];
+    args.extend(["--engine", "pread", "--cache", "as-is", "--threads", "1", "--block", "4KiB"]);
+    args.extend(["--time", "5ms", "--peer", "rust,lost", "--peers", argument(&table)]);
+    let mut command = sandbox.start(PROGRAM);
+    let output = command.args(&args).env("XDG_CACHE_HOME", "/proc/none").output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let assessment: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(case(&assessment, "lost")["verdict"], "unavailable");
+    let said = case(&assessment, "lost")["failures"].to_string();
+    let expected = "unavailable: the peer lost: failed to create the folder '/proc/none'";
     assert!(said.contains(expected), "{said}");
     assert_eq!(case(&assessment, "rust")["n"], 2);
 }

@@ -100,7 +100,7 @@ impl<'q> Side<'q> {
         setting.check_any_asked()?;
         check_invocations(setting.plan.invocations)?;
         check_rates(question, &setting)?;
-        let ready = ready_peers(&question.peers, &setting.plan, progress, stop)?;
+        let ready = ready_peers(&question.peers, &setting.plan, progress, stop);
         let peers = ready.values().map(|ready| ready.peer.clone()).collect();
         let header = header_of(&setting.plan, &setting.environment(), None, peers)?;
         Ok(Side { question, setting, ready, header })
