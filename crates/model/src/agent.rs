@@ -8,7 +8,7 @@ use crate::host::{Fixture, Host, Storage};
 use crate::part::Part;
 use crate::plan::Plan;
 use crate::printable::{printable, printable_json};
-use crate::trial::Trial;
+use crate::trial::{Outcome, Trial};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -177,9 +177,17 @@ pub struct NoMessage {
 /// How much of a wrong line an error shows, in characters.
 const SHOWN_CHARS: usize = 80;
 
+/// How much of a reason an error shows, in characters: a path may have 4096.
+const REASON_CHARS: usize = 8192;
+
 /// A message as a line, without its end.
 pub fn encode(message: &impl Serialize) -> String {
     serde_json::to_string(message).expect("a message is plain data, which JSON can always write")
+}
+
+/// The beginning of a message, for an error.
+pub fn shown(message: &impl Serialize) -> String {
+    beginning(&encode(message), SHOWN_CHARS)
 }
 
 /// The message of a line, without control characters.
@@ -189,8 +197,35 @@ pub fn encode(message: &impl Serialize) -> String {
 pub fn decode<T: for<'de> Deserialize<'de>>(line: &str) -> Result<T, NoMessage> {
     serde_json::from_str(&printable_json(line)).map_err(|error| NoMessage {
         line: printable(line).chars().take(SHOWN_CHARS).collect(),
-        problem: printable(&error.to_string()).into_owned(),
+        problem: beginning(&printable(&error.to_string()), 2 * SHOWN_CHARS),
     })
+}
+
+impl Answer {
+    /// The same with the beginnings of the reasons for a failure, which are shown and kept: an
+    /// agent may send as much as it likes.
+    pub fn with_short_reasons(mut self) -> Answer {
+        let reason = match &mut self {
+            Answer::Failed { reason } => Some(reason),
+            Answer::Trial(trial) => match &mut trial.outcome {
+                Outcome::Failed { reason } | Outcome::Unavailable { reason } => Some(reason),
+                Outcome::Done(_) => None,
+            },
+            _ => None,
+        };
+        if let Some(reason) = reason {
+            *reason = beginning(reason, REASON_CHARS);
+        }
+        self
+    }
+}
+
+/// The first characters of a text, and a mark if there are more.
+fn beginning(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -252,6 +287,18 @@ mod tests {
         let error = decode::<Answer>(&format!("\u{1b}[2J{}", "x".repeat(1000))).unwrap_err();
         let text = error.to_string();
         assert!(text.starts_with("'\u{FFFD}[2Jxxx") && text.len() < 300, "{text}");
+        let long = "x".repeat(8 << 20);
+        let unknown = decode::<Answer>(&format!("{{\"{long}\":1}}")).unwrap_err().to_string();
+        assert!(unknown.len() < 500, "{} bytes", unknown.len());
+        let said = shown(&Answer::Hello { protocol: PROTOCOL, version: long.clone() });
+        assert!(said.starts_with("{\"hello\":") && said.len() < 100, "{} bytes", said.len());
+        let of = |reason: &str| Answer::Failed { reason: reason.to_owned() }.with_short_reasons();
+        assert_eq!(of("no room"), Answer::Failed { reason: "no room".to_owned() });
+        let mut trial = zoo::trial(0);
+        trial.outcome = Outcome::Failed { reason: long.clone() };
+        for answer in [of(&long), Answer::Trial(Box::new(trial)).with_short_reasons()] {
+            assert!(encode(&answer).len() < 16_384, "{} bytes", encode(&answer).len());
+        }
         let failed = decode("{\"failed\":{\"reason\":\"\\u001b[2J\"}}");
         assert_eq!(failed, Ok(Answer::Failed { reason: "\u{FFFD}[2J".to_owned() }));
     }

@@ -10,7 +10,7 @@ use crate::hosts::remote::Remote;
 use crate::resume::Interrupted;
 use crate::store::Store;
 use anyhow::{Context, Result, bail};
-use model::agent::{Answer, Order, encode};
+use model::agent::{Answer, Order, shown};
 use model::environment::Environment;
 use model::host::{Fixture, Host, Storage};
 use model::plan::{Plan, Role};
@@ -66,7 +66,7 @@ impl Guest {
         let place = agent.hear(LOOKING);
         match place.with_context(|| format!("the host {called} cannot take part"))? {
             Answer::Place { host, storage } => Ok(Guest { called, agent, host, storage }),
-            other => bail!("the host {called} sent '{}' instead of its place", encode(&other)),
+            other => bail!("the host {called} sent '{}' instead of its place", shown(&other)),
         }
     }
 

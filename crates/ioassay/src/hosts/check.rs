@@ -4,7 +4,7 @@
 use super::mark::{first_seen, who_sees};
 use super::remote::Remote;
 use anyhow::{Context, Result, bail};
-use model::agent::{Answer, Order, encode};
+use model::agent::{Answer, Order, shown};
 use report::{Checked, Found};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -72,7 +72,7 @@ fn look(agent: &mut Remote, directory: &Path) -> Result<Found> {
             clock_error_ns: offsets.utc.error_ns,
             shares_with: Vec::new(),
         }),
-        other => bail!("it sent '{}' instead of what it is like", encode(&other)),
+        other => bail!("it sent '{}' instead of what it is like", shown(&other)),
     }
 }
 

@@ -2,7 +2,8 @@
 //! and each host once.
 //!
 //! Whoever connects is untrusted until then: a first line is short and has a deadline, and only so
-//! many connections wait at a time.
+//! many connections wait at a time. An agent sends its line at once, so those that were silent
+//! longest make room for those that come.
 
 use super::join::{AGENT, COORDINATOR, LINE_BYTES_MAX};
 use super::token::{Token, is_same};
@@ -19,8 +20,12 @@ use std::time::Duration;
 /// How long a connection may take to send its first line.
 const FIRST_LINE: Duration = Duration::from_secs(5);
 
-/// Connections that may be waited for at once. More wait in the kernel.
+/// Connections that may be waited for at once.
 const PENDING_MAX: usize = 64;
+
+/// Connections that are accepted between two looks at what was sent: a stranger may connect without
+/// an end.
+const ACCEPTED_AT_ONCE: usize = PENDING_MAX / 2;
 
 /// Refusals that are kept; the rest are counted.
 const REFUSED_MAX: usize = 8;
@@ -122,7 +127,7 @@ impl Gathering {
 
     /// Takes the connections that are there.
     fn accept(&mut self) {
-        while self.pending.len() < PENDING_MAX {
+        for _ in 0..ACCEPTED_AT_ONCE {
             let (stream, from) = match self.listener.accept() {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
@@ -135,10 +140,25 @@ impl Gathering {
             match stream.set_nonblocking(true) {
                 Ok(()) => {
                     let from = from.ip().to_canonical();
+                    self.make_room();
                     self.pending.push(Pending { stream, from, line: Vec::new(), deadline });
                 }
                 Err(error) => self.refuse(from.ip(), &anyhow!(error)),
             }
+        }
+    }
+
+    /// If as many connections are waited for as may be, ends the oldest from the address that has
+    /// most of them: others do not make room for a stranger who connects again and again.
+    fn make_room(&mut self) {
+        if self.pending.len() < PENDING_MAX {
+            return;
+        }
+        let of = |from: IpAddr| self.pending.iter().filter(|it| it.from == from).count();
+        let most = self.pending.iter().map(|it| of(it.from)).max().unwrap_or(0);
+        if let Some(oldest) = self.pending.iter().position(|it| of(it.from) == most) {
+            let Pending { from, .. } = self.pending.remove(oldest);
+            self.refuse(from, &anyhow!("it sent no token, and others waited to connect"));
         }
     }
 
@@ -205,9 +225,7 @@ impl Gathering {
     fn wait(&self, step: Duration) {
         let mut polled: Vec<PollFd> =
             self.pending.iter().map(|it| PollFd::new(&it.stream, PollFlags::IN)).collect();
-        if self.pending.len() < PENDING_MAX {
-            polled.push(PollFd::new(&self.listener, PollFlags::IN));
-        }
+        polled.push(PollFd::new(&self.listener, PollFlags::IN));
         let timeout = Timespec::try_from(step).expect("a short wait has few seconds");
         if poll(&mut polled, Some(&timeout)).is_err() {
             // If the OS cannot poll, check at intervals.
@@ -362,17 +380,54 @@ mod tests {
         assert_eq!(gathering.host_of(&line, from, hosts.all(), &joined).unwrap(), 0);
     }
 
-    /// Those that connect and say nothing delay an agent, but not for long.
+    /// Those that connect and say nothing do not keep an agent out, however many they are.
     #[test]
-    fn whoever_says_nothing_is_refused() {
+    fn whoever_says_nothing_makes_room() {
         let mut silent = Vec::new();
         let (is_there, refused) = check(|address, _| {
-            silent.extend((0..PENDING_MAX).map(|_| TcpStream::connect(address).unwrap()));
+            silent.extend((0..200).map(|_| TcpStream::connect(address).unwrap()));
         });
         assert!(is_there);
-        assert!(refused[0].ends_with("it sent no token within 5 s"), "{refused:?}");
+        let why = "it sent no token, and others waited to connect";
+        assert!(refused[..REFUSED_MAX].iter().all(|it| it.ends_with(why)), "{refused:?}");
         assert!(refused.len() == REFUSED_MAX + 1, "{refused:?}");
         assert!(refused[REFUSED_MAX].ends_with("more connections were refused"), "{refused:?}");
+    }
+
+    #[test]
+    fn whoever_says_nothing_for_long_is_refused() {
+        let mut silent = Vec::new();
+        let (is_there, refused) = check(|address, _| {
+            silent.push(TcpStream::connect(address).unwrap());
+            thread::sleep(FIRST_LINE);
+        });
+        assert!(is_there);
+        let from = "a connection from 127.0.0.1 was refused";
+        assert_eq!(refused, [format!("{from}: it sent no token within 5 s")]);
+    }
+
+    /// A stranger's connections end before those from elsewhere.
+    #[test]
+    fn whoever_connects_most_makes_room() {
+        let token = Token::random().unwrap();
+        let mut gathering = Gathering::open("127.0.0.1:0".parse().unwrap(), token).unwrap();
+        let address = gathering.address().unwrap();
+        let mut connections = Vec::new();
+        let mut connect = |gathering: &mut Gathering| {
+            connections.push(TcpStream::connect(address).unwrap());
+            let before = gathering.pending.len() + gathering.refused.len();
+            while gathering.pending.len() + gathering.refused.len() == before {
+                gathering.accept();
+            }
+        };
+        connect(&mut gathering);
+        gathering.pending[0].from = "10.0.0.1".parse().unwrap();
+        for _ in 0..PENDING_MAX + 3 {
+            connect(&mut gathering);
+        }
+        assert_eq!(gathering.pending.len(), PENDING_MAX);
+        assert_eq!(gathering.pending[0].from, "10.0.0.1".parse::<IpAddr>().unwrap());
+        assert_eq!(gathering.refused.len(), 4);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::stop::Stop;
 use crate::store::Store;
 use crate::turns::{PAUSE, order_of_round, refusal};
 use anyhow::{Result, bail};
-use model::agent::{Answer, Order, encode};
+use model::agent::{Answer, Order, shown};
 use model::metadata::Place;
 use model::part::Whose;
 use model::plan::Plan;
@@ -280,7 +280,7 @@ impl Lockstep<'_> {
         let mut trials = prepared.early;
         for (index, answer) in ended.told {
             let Answer::Trial(mut trial) = answer else {
-                bail!("an agent sent '{}' instead of a trial", encode(&answer))
+                bail!("an agent sent '{}' instead of a trial", shown(&answer))
             };
             let clocks = before.get(&index).zip(after.get(&index));
             trial.clock =
@@ -314,7 +314,7 @@ impl Lockstep<'_> {
             match answer {
                 Answer::Ready => drop(prepared.ready.insert(index)),
                 Answer::Trial(trial) => prepared.early.push((index, *trial)),
-                other => bail!("an agent sent '{}' instead of being ready", encode(&other)),
+                other => bail!("an agent sent '{}' instead of being ready", shown(&other)),
             }
         }
         if let Some(reason) = &prepared.reason {

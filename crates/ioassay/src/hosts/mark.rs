@@ -4,7 +4,7 @@ use super::listening::ask_all;
 use super::remote::Remote;
 use crate::clock;
 use anyhow::{Result, bail};
-use model::agent::{Answer, Order, encode};
+use model::agent::{Answer, Order, shown};
 use model::random::mix;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub fn who_sees<K: Copy>(
     let find = Order::Find { directory, name };
     let sees = |answer| match answer {
         Answer::Found(sees) => Ok(sees),
-        other => bail!("it sent '{}' instead of whether it sees a mark", encode(&other)),
+        other => bail!("it sent '{}' instead of whether it sees a mark", shown(&other)),
     };
     let heard = ask_all(others, |_| find.clone());
     Ok(heard.into_iter().map(|(key, answer)| (key, answer.and_then(sees))).collect())
@@ -60,7 +60,7 @@ pub fn first_seen<K: Copy>(
         let first = answer.and_then(|answer| match answer {
             Answer::First(Some(name)) => Ok(name),
             Answer::First(None) => bail!("it does not see its own file in the directory"),
-            other => bail!("it sent '{}' instead of a mark", encode(&other)),
+            other => bail!("it sent '{}' instead of a mark", shown(&other)),
         });
         (key, first)
     });

@@ -1,7 +1,7 @@
 //! Which host opens which files of others, once all have created their own.
 
 use anyhow::{Result, bail};
-use model::agent::{Answer, Order, encode};
+use model::agent::{Answer, Order, shown};
 use model::host::Fixture;
 use model::part::Part;
 use std::time::Duration;
@@ -26,7 +26,7 @@ impl Made {
     pub fn of(answer: Answer) -> Result<Made> {
         match answer {
             Answer::Made { fixtures, folder } => Ok(Made { fixtures, folder }),
-            other => bail!("an agent sent '{}' instead of its files", encode(&other)),
+            other => bail!("an agent sent '{}' instead of its files", shown(&other)),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::deadline::Deadline;
 use crate::line_process::{LineProcess, Manners};
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
-use model::agent::{Answer, Clocks, LINE_BYTES_MAX, Order, PROTOCOL, decode, encode};
+use model::agent::{Answer, Clocks, LINE_BYTES_MAX, Order, PROTOCOL, decode, encode, shown};
 use std::fs::File;
 use std::net::TcpStream;
 use std::os::fd::AsFd;
@@ -26,6 +26,9 @@ const SILENCE: Duration = Duration::from_secs(5);
 
 /// Lines that are read of an agent before the next one has its turn.
 const LINES_AT_ONCE: usize = 64;
+
+/// Maximum length of a version.
+const VERSION_BYTES: usize = 100;
 
 /// Pings for an offset: the shortest round trip of many is close to the shortest possible.
 pub const PINGS: usize = 100;
@@ -91,11 +94,11 @@ impl Remote {
                 self.heard = Some(Instant::now());
                 Ok(())
             }
-            Answer::Hello { protocol, version } => bail!(
+            Answer::Hello { protocol, version } if version.len() <= VERSION_BYTES => bail!(
                 "ioassay {version} is there (protocol {protocol}), and {own} (protocol \
                  {PROTOCOL}) here: install the same version on both"
             ),
-            other => bail!("it sent '{}' instead of a greeting", encode(&other)),
+            other => bail!("it sent '{}' instead of a greeting", shown(&other)),
         }
     }
 
@@ -162,7 +165,7 @@ impl Remote {
         for _ in 0..LINES_AT_ONCE {
             let Some(line) = self.process.poll_next().map_err(anyhow::Error::msg)? else { break };
             self.heard = self.heard.map(|_| Instant::now());
-            match decode(&line)? {
+            match decode::<Answer>(&line)?.with_short_reasons() {
                 Answer::Alive => {}
                 Answer::Failed { reason } => bail!(reason),
                 answer => return Ok(Some(answer)),
@@ -200,7 +203,7 @@ impl Remote {
             let sent = clock::now();
             let theirs = match self.ask(&Order::Ping)? {
                 Answer::Clocks(clocks) => clocks,
-                other => bail!("it sent '{}' instead of its clocks", encode(&other)),
+                other => bail!("it sent '{}' instead of its clocks", shown(&other)),
             };
             let received = clock::now();
             let of: [fn(Clocks) -> u64; 2] = [|it| it.monotonic_ns, |it| it.utc_ns];
