@@ -182,6 +182,10 @@ fn write_unsynced(context: &Context) -> Option<Draft> {
             "sync_file_range flushes neither a device's cache nor metadata: the figure is how fast \
              the OS acknowledged the bytes"
         }
+        (_, Cache::Direct) if work.read_share > 0 => {
+            "O_DIRECT without a sync flushes neither a device's cache nor metadata: what was \
+             written is only acknowledged by the device, or its cache"
+        }
         (_, Cache::Direct) => {
             "O_DIRECT without a sync flushes neither a device's cache nor metadata: the figure is \
              how fast the device, or its cache, acknowledged the bytes"

@@ -68,6 +68,41 @@ fn the_figures_of_each_kind_are_told_apart() {
     assert_eq!(case.ceiling, None, "no rate bounds both");
 }
 
+/// The throughput of a mix is that of its reads and writes, and so is its main figure.
+#[test]
+fn a_mix_has_one_throughput() {
+    for sync in [Sync::None, Sync::Dsync] {
+        let case = first(&mixed(mix(sync)));
+        let (figure, quantity) = crate::trend::main_estimate(&case).expect("it has one");
+        assert_eq!(quantity, crate::trend::Quantity::BytesPerSecond);
+        assert_eq!(Some(figure), case.throughput, "{sync}");
+    }
+    let finding = &first(&mixed(mix(Sync::None))).findings[0];
+    assert!(finding.message.contains("what was written is only acknowledged"), "{finding:?}");
+}
+
+/// With `--sustain`, each is the rate at the end.
+#[test]
+fn what_reads_and_what_writes_at_the_end_is_all() {
+    let mut record = mixed(mix(Sync::None));
+    record.header.plan.sustain = Some(std::time::Duration::from_secs(60));
+    for trial in &mut record.trials {
+        let is_late = trial.round >= 6;
+        let sample = sample(trial);
+        let span = &mut sample.spans[0];
+        let ns = if is_late { 4_000_000_000 } else { 1_000_000_000 };
+        span.end_ns = span.start_ns + ns;
+        span.progress = vec![FILE * 100_000_000 / ns; (ns / 100_000_000) as usize];
+    }
+    let case = first(&record);
+    let mixed = case.mixed.expect("it is mixed");
+    let median = |estimate: Option<crate::stats::Estimate>| estimate.expect("it has one").median;
+    let all = median(case.iops);
+    assert!(all < 0.5 * OPS as f64, "it is the rate at the end: {all}");
+    let both = median(mixed.read_iops) + median(mixed.write_iops);
+    assert!((both / all - 1.0).abs() < 1e-9, "{both} of {all}");
+}
+
 #[test]
 fn reads_that_no_device_served_are_no_direct_reads() {
     let fetched = |share: f64| {
