@@ -53,7 +53,8 @@ const OF_RUN: [Gauge; 5] = [
     },
     Gauge {
         name: "run_damage",
-        help: "Problems found in the record; the trials they affect are not in these figures.",
+        help: "Kinds of problems found in the record; the trials they affect are not in these \
+               figures.",
         samples: |assessment, _| vec![(Labels::new(), assessment.damage.len() as f64)],
     },
 ];

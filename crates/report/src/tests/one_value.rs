@@ -200,7 +200,7 @@ pub(super) fn record(work: &Work, host: &str) -> Record {
     let first = record.header.plan.cases[0].clone();
     let mut cases = vec![first.clone(), first];
     for (threads, planned) in (1..).zip(&mut cases) {
-        let mut case = Case::own(work.clone());
+        let mut case = Case::own(*work);
         match &mut case.work {
             Work::Metadata(work) => work.threads = threads,
             _ => case.io_mut().expect("it is on a file").threads = threads,
@@ -317,7 +317,7 @@ fn cells_of_page(page: &str) -> Vec<(Vec<String>, Vec<Vec<String>>)> {
     };
     let table = |table: &str| {
         let table = table.split("</table>").next().expect("a split has a first part");
-        let mut rows = table.split("<tr").skip(1).map(|row| cells(row)).collect::<Vec<_>>();
+        let mut rows = table.split("<tr").skip(1).map(cells).collect::<Vec<_>>();
         let header = if rows.is_empty() { Vec::new() } else { rows.remove(0) };
         (header, rows)
     };
