@@ -247,7 +247,7 @@ fn a_worker_that_lies_about_the_bytes_is_found_out() {
     assert_eq!((first.verdict, first.digest_verified), (Verdict::Void, Some(false)));
     let reason = &second.failures[0].0;
     assert!(reason.reason().contains("1048576 bytes for 256 operations of thread 0"), "{reason}");
-    assert_eq!((second.verdict, second.n), (Verdict::Void, 0));
+    assert_eq!((second.verdict, second.n), (Verdict::Failed, 0));
     assert!(report::shortfall(&assessment).is_some());
 }
 

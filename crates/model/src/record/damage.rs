@@ -4,8 +4,10 @@
 /// A kind of problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Problem {
-    /// It is no line of a record.
+    /// It is no JSON.
     Broken,
+    /// It is another JSON than that of a record.
+    Unknown,
     /// It comes after the end.
     Late,
     /// It is another header.

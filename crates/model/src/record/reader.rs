@@ -22,8 +22,8 @@ pub struct Reader {
     pub(super) number: usize,
     /// The line number of the end.
     ended: Option<usize>,
-    /// The number of the last line that could not be parsed.
-    broken: Option<usize>,
+    /// The number of the last line that could not be parsed, and why.
+    broken: Option<(usize, Problem)>,
     /// The problems of lines.
     damage: Damage,
     /// The memory taken by the trials, in bytes.
@@ -82,8 +82,9 @@ impl Reader {
     /// end of the run did not include them. Only a run that was interrupted can be resumed.
     fn take(&mut self, line: &str) -> Result<(), Wrong> {
         let line = serde_json::from_str(line).map_err(|error| {
-            self.broken = Some(self.number);
-            (Problem::Broken, format!("is broken: {error}"))
+            let problem = if error.is_data() { Problem::Unknown } else { Problem::Broken };
+            self.broken = Some((self.number, problem));
+            (problem, format!("is broken: {error}"))
         })?;
         if let Line::Invocation(Invocation { resumed: Some(_), again, .. }) = &line
             && self.record.end != End::Complete
@@ -121,8 +122,10 @@ impl Reader {
     /// what it said was measured again.
     fn resume(&mut self) {
         (self.record.end, self.ended) = (End::Missing, None);
-        if self.broken == Some(self.number - 1) {
-            self.damage.take_back(Problem::Broken);
+        if let Some((number, problem)) = self.broken
+            && number == self.number - 1
+        {
+            self.damage.take_back(problem);
         }
     }
 
