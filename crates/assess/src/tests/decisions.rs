@@ -44,7 +44,7 @@ fn summaries() -> [Summary; 2] {
 /// A doubt of this kind on a row.
 fn doubt(row: &mut Summary, code: Code) {
     let (message, remedy) = (String::new(), String::new());
-    row.findings.push(Finding { code, severity: Severity::Doubt, message, remedy });
+    row.findings.push(Finding { code, severity: Severity::Doubt, message, remedy, size: None });
     row.verdict = Verdict::Doubtful;
 }
 

@@ -166,6 +166,8 @@ fn is_so(record: &Record, case: &Summary, code: Code) -> Option<bool> {
         | Code::RemotePages
         | Code::InodesHeld
         | Code::Allocating => return None,
+        // About a user's own file: those here are ioassay's.
+        Code::FileInUse => return None,
         // About the course within a trial, and single operations: no record here has several steps
         // or a stall.
         Code::Transient | Code::Stalled => return None,
