@@ -42,7 +42,7 @@ impl NameFigures {
             median(&values).map(|value| value.round() as u64)
         };
         Some(NameFigures {
-            brought_share: median(&measured.values(|trial| brought_share(work, trial))),
+            brought_share: median(&measured.values(|trial| brought_share(measured, work, trial))),
             device_reads: median_of(&|trial| trial.evidence.device_reads),
             flushes_per_trial: median_of(&|trial| trial.evidence.device_flushes),
             durable_calls_per_trial: median_of(&|trial| {
@@ -58,20 +58,45 @@ pub(crate) fn used(work: &MetadataWork, trial: &Counted) -> u64 {
     trial.sample.spans.iter().map(|span| of_thread(span.ops)).sum()
 }
 
-/// The names that the OS's cache grew by in a trial, for each that it used. `None` if not counted,
-/// or if the call creates or lists names.
-pub(crate) fn brought_share(work: &MetadataWork, trial: &Counted) -> Option<f64> {
-    if !work.call.looks_up() {
-        return None;
+/// File systems that have a name of their own, and one below, for each that is looked up.
+const TWICE: [&str; 2] = ["overlay", "ecryptfs"];
+
+/// How many names the OS's cache has for one that is used: at least and at most. A process of this
+/// machine that serves a file system may look the same name up below.
+fn cached_for_one(measured: &Measured) -> [u64; 2] {
+    match measured.storage {
+        Some(storage) if TWICE.contains(&storage.file_system.as_str()) => [2, 2],
+        Some(storage) if storage.medium == Medium::Unseen => [1, 2],
+        _ => [1, 1],
     }
-    let brought = trial.evidence.names_after?.saturating_sub(trial.evidence.names_before?);
-    let used = used(work, trial);
-    (used > 0).then(|| brought as f64 / used as f64)
+}
+
+/// The names that the OS's cache grew by in a trial, for each that it used. `None` if not counted,
+/// if the call creates or lists names, or if the cache shrank by more than what other programs may
+/// bring: then it gave others up, and nobody knows how many.
+pub(crate) fn brought_share(
+    measured: &Measured,
+    work: &MetadataWork,
+    trial: &Counted,
+) -> Option<f64> {
+    let evidence = &trial.evidence;
+    let (before, after) = (evidence.names_before?, evidence.names_after?);
+    let used = used(work, trial) as f64;
+    let brought = (after as f64 - before as f64) / cached_for_one(measured)[0] as f64;
+    let is_known = work.call.looks_up() && used > 0.0 && brought >= -unsure(used, trial);
+    is_known.then(|| brought.max(0.0) / used)
 }
 
 /// Names per second that other programs may use beside a trial (METHODOLOGY.md). Bringing as many
 /// into the cache takes about a fiftieth of the time.
 const OTHERS_A_SECOND: f64 = 2_000.0;
+
+/// The names that a trial which uses `used` may seem to bring, or not to bring, because of other
+/// programs.
+fn unsure(used: f64, trial: &Counted) -> f64 {
+    let others = OTHERS_A_SECOND * trial.evidence.window_ns as f64 / NS_PER_SECOND;
+    BROUGHT_MOST * used + others
+}
 
 /// Where the OS found the names of a trial, as far as its count of cached names shows it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,21 +105,20 @@ pub(crate) enum Found {
     InCache,
     /// It had not all of them.
     Outside,
-    /// Not counted, or the cache grew by more names than the trial used: those of other programs
-    /// hide its own.
+    /// Not counted, or the cache grew by more names than the trial used, or shrank: those of other
+    /// programs hide its own.
     Unseen,
 }
 
 /// Where the OS found the names of a trial whose call looks names up.
-pub(crate) fn found(work: &MetadataWork, trial: &Counted) -> Found {
-    let Some(share) = brought_share(work, trial) else { return Found::Unseen };
+pub(crate) fn found(measured: &Measured, work: &MetadataWork, trial: &Counted) -> Found {
+    let Some(share) = brought_share(measured, work, trial) else { return Found::Unseen };
+    let [least, most] = cached_for_one(measured);
     let used = used(work, trial) as f64;
-    let brought = share * used;
-    let others = OTHERS_A_SECOND * trial.evidence.window_ns as f64 / NS_PER_SECOND;
-    let unsure = BROUGHT_MOST * used + others;
+    let (brought, unsure) = (share * used, unsure(used, trial));
     if brought <= unsure {
         Found::InCache
-    } else if brought <= used + unsure {
+    } else if brought <= used * (most / least) as f64 + unsure {
         Found::Outside
     } else {
         Found::Unseen

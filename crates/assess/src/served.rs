@@ -36,7 +36,7 @@ pub(crate) const SHARE_NOISE: f64 = 0.01;
 
 /// The bytes that an inode takes on common file systems. Reads of less than a hundredth for each
 /// name are noise.
-const INODE_BYTES: f64 = 256.0;
+pub(crate) const INODE_BYTES: u64 = 256;
 
 /// With less than this share of a file in the page cache, it is not warm (METHODOLOGY.md).
 pub(crate) const WARM_LEAST: f64 = 0.999;
@@ -49,9 +49,7 @@ pub(crate) fn served(measured: &Measured) -> (ServedBy, Option<Hits>) {
         (Work::Read(_) | Work::Write(_) | Work::Metadata(_), None) => (ServedBy::Unverified, None),
         (Work::Metadata(work), Some(storage)) => match storage.medium {
             Medium::Ram => (ServedBy::Ram, None),
-            Medium::Unseen if measured.trials.iter().all(|it| is_answered_here(work, it)) => {
-                (ServedBy::NameCache, None)
-            }
+            Medium::Unseen if are_answered_here(measured, work) => (ServedBy::NameCache, None),
             Medium::Unseen => (ServedBy::Unverified, None),
             Medium::Block => (served_names(measured, work), None),
         },
@@ -83,15 +81,18 @@ fn unless_cached(measured: &Measured, work: &ReadWork) -> (ServedBy, Option<Hits
     }
 }
 
-/// Whether the OS answered the calls of a trial from its own caches, though another program or
+/// Whether the OS answered the calls of all trials from its own caches, though another program or
 /// machine serves the file system: it had the names, and the threads waited for nobody. A server's
 /// answer makes a thread wait.
-fn is_answered_here(work: &MetadataWork, trial: &Counted) -> bool {
-    let told = trial.sample.usage.switches_voluntary;
-    let waits = trial.in_span(told, trial.evidence.switches_voluntary);
-    let most = SHARE_NOISE * trial.sample.ops() as f64;
-    let waits_for_nobody = waits.is_some_and(|waits| waits as f64 <= most);
-    !work.call.changes() && names::found(work, trial) == Found::InCache && waits_for_nobody
+fn are_answered_here(measured: &Measured, work: &MetadataWork) -> bool {
+    let are_here = |trial: &Counted| {
+        let told = trial.sample.usage.switches_voluntary;
+        let waits = trial.in_span(told, trial.evidence.switches_voluntary);
+        let most = SHARE_NOISE * trial.sample.ops() as f64;
+        let waits_for_nobody = waits.is_some_and(|waits| waits as f64 <= most);
+        names::found(measured, work, trial) == Found::InCache && waits_for_nobody
+    };
+    !work.call.changes() && measured.trials.iter().all(are_here)
 }
 
 fn served_by_blocks(
@@ -226,13 +227,14 @@ fn served_names(measured: &Measured, work: &MetadataWork) -> ServedBy {
     let (read, used) = told
         .iter()
         .fold((0.0, 0.0), |sum, (read, used)| (sum.0 + *read as f64, sum.1 + *used as f64));
-    if read > SHARE_NOISE * INODE_BYTES * used {
+    if read > SHARE_NOISE * INODE_BYTES as f64 * used {
         return ServedBy::Mixed;
     }
     if work.call == Call::Readdir {
         return ServedBy::PageCache;
     }
-    let found: Vec<Found> = measured.trials.iter().map(|it| names::found(work, it)).collect();
+    let found = |trial| names::found(measured, work, trial);
+    let found: Vec<Found> = measured.trials.iter().map(found).collect();
     if found.contains(&Found::Unseen) {
         ServedBy::Unverified
     } else if found.iter().all(|it| *it == Found::InCache) {

@@ -48,7 +48,9 @@ impl Environment<'_> {
                 .or_else(|| self.data_refusal(work))
                 .or_else(|| self.storage_refusal(&work.io))
                 .or_else(|| self.atomic_refusal(work)),
-            Work::Metadata(work) => work.refusal(),
+            Work::Metadata(work) => {
+                work.refusal().or_else(|| refusal::of_names(work, self.storage?))
+            }
             Work::Memory(work) => {
                 self.isa_refusal(work.isa).or_else(|| kernel_refusal(work)).or_else(|| {
                     self.memory_refusal(
@@ -343,8 +345,8 @@ fn advice_refusal(work: &ReadWork) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::{Allocation, Fill, Op, Sync, WriteEngine};
-    use crate::host::AtomicWrites;
+    use crate::case::{Allocation, Fill, MetadataWork, Op, Sync, WriteEngine};
+    use crate::host::{AtomicWrites, Medium};
     use crate::zoo;
 
     fn reason(work: ReadWork) -> String {
@@ -418,6 +420,24 @@ mod tests {
         }
         assert_eq!(reason(plain), "");
         assert_eq!(reason(mmap), "");
+    }
+
+    /// On tmpfs, nothing is cold; on a file system in compressed memory, names are.
+    #[test]
+    fn names_that_are_nowhere_but_in_the_cache_are_never_cold() {
+        let cold = |storage: &Storage, cache| {
+            let work = MetadataWork { cache, ..zoo::plain_metadata() };
+            let (host, storage) = (zoo::host(), Some(storage));
+            let environment = Environment { host: &host, storage, peers: &[] };
+            environment.refusal(&Case::own(Work::Metadata(work)))
+        };
+        let (medium, file_system) = (Medium::Ram, "tmpfs".to_string());
+        let tmpfs = Storage { medium, file_system, evictable: false, ..zoo::storage() };
+        let reason = cold(&tmpfs, Cache::Cold).expect("it is refused");
+        assert!(reason.starts_with("tmpfs keeps its names in the OS's cache of names"), "{reason}");
+        assert_eq!(cold(&tmpfs, Cache::Warm), None);
+        assert_eq!(cold(&Storage { medium, ..zoo::storage() }, Cache::Cold), None);
+        assert_eq!(cold(&zoo::storage(), Cache::Cold), None);
     }
 
     #[test]

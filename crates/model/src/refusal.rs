@@ -1,6 +1,8 @@
 //! Why a file on some storage cannot be in a cache state.
 
-use crate::case::{Allocation, Cache, Case, Io, OWN_PEER, Op, Populated, WriteEngine};
+use crate::case::{
+    Allocation, Cache, Case, Io, MetadataWork, OWN_PEER, Op, Populated, WriteEngine,
+};
 use crate::host::{AtomicWrites, Direct, Medium, Storage};
 use crate::part::Whose;
 use crate::units;
@@ -46,6 +48,18 @@ pub(crate) fn of_storage(io: &Io, storage: &Storage) -> Option<String> {
         Cache::Direct => direct_refusal(block, &storage.direct, &storage.file_system),
         _ => None,
     }
+}
+
+/// Why names on `storage` cannot be in the cache state of `work`: where the OS's cache of names is
+/// the file system, none is ever outside.
+pub(crate) fn of_names(work: &MetadataWork, storage: &Storage) -> Option<String> {
+    let is_nowhere_else = storage.medium == Medium::Ram && !storage.evictable;
+    (work.cache == Cache::Cold && is_nowhere_else).then(|| {
+        format!(
+            "{} keeps its names in the OS's cache of names and nowhere else, so none is cold here",
+            storage.file_system
+        )
+    })
 }
 
 /// Why several hosts cannot do `case` on one file, if it is to be one.

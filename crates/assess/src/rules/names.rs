@@ -16,9 +16,10 @@ fn claims<'c>(context: &'c Context, cache: Cache) -> Option<&'c MetadataWork> {
 /// Claimed warm, but the OS had to bring names into its cache (METHODOLOGY.md).
 pub(super) fn not_warm(context: &Context) -> Option<Draft> {
     let work = claims(context, Cache::Warm)?;
-    let is_off = |trial: &Counted| found(work, trial) == Found::Outside;
+    let is_off = |trial: &Counted| found(context.measured, work, trial) == Found::Outside;
     let off = context.measured.trials.iter().filter(|trial| is_off(trial));
-    let share = off.filter_map(|trial| brought_share(work, trial)).reduce(f64::max)?;
+    let share =
+        off.filter_map(|trial| brought_share(context.measured, work, trial)).reduce(f64::max)?;
     let trials = context.how_many(is_off);
     let message = format!(
         "claimed warm, but the OS's cache of names grew by {} of the names used (in \
@@ -33,8 +34,9 @@ pub(super) fn not_warm(context: &Context) -> Option<Draft> {
 pub(super) fn not_cold(context: &Context) -> Option<Draft> {
     let work = claims(context, Cache::Cold)?;
     let share = context.summary.names?.brought_share.filter(|share| *share < BROUGHT_LEAST)?;
-    let trials = context
-        .how_many(|trial| brought_share(work, trial).is_some_and(|share| share < BROUGHT_LEAST));
+    let trials = context.how_many(|trial| {
+        brought_share(context.measured, work, trial).is_some_and(|share| share < BROUGHT_LEAST)
+    });
     let message = format!(
         "claimed cold, but the OS's cache of names grew only by {} of the names used (in \
          {trials}): it had the others already, or gave up as many meanwhile",
@@ -66,17 +68,17 @@ fn unseen_names(
     context: &Context,
     work: &MetadataWork,
 ) -> Option<(Severity, String, &'static str)> {
-    let is_unseen = |trial: &Counted| found(work, trial) == Found::Unseen;
+    let is_unseen = |trial: &Counted| found(context.measured, work, trial) == Found::Unseen;
     let trial = context.measured.trials.iter().find(|trial| is_unseen(trial))?;
     let no_verdict = format!("no verdict says whether they were {}", work.cache);
-    if brought_share(work, trial).is_none() {
+    if trial.evidence.names_before.and(trial.evidence.names_after).is_none() {
         let message =
             format!("this OS does not tell how many names it has in its cache: {no_verdict}");
         return Some((Severity::Doubt, message, "read /proc/sys/fs/dentry-state: may it be read?"));
     }
     let message = format!(
-        "the OS's cache of names grew by more names than were used (in {}), so other programs \
-         brought names into it meanwhile: {no_verdict}",
+        "the OS's cache of names grew by more names than were used, or shrank (in {}), so other \
+         programs brought names into it, or the OS took some back, meanwhile: {no_verdict}",
         context.how_many(is_unseen)
     );
     Some((Severity::Doubt, message, "stop other programs that use many files"))

@@ -9,7 +9,7 @@ use model::trial::ReadBack;
 const NAMES: u64 = 100_000;
 
 /// Ten flawless rounds of a call on warm names, each used once.
-fn names(call: Call) -> Record {
+pub(super) fn names(call: Call) -> Record {
     let mut record = flawless(work(Cache::Warm));
     let work = MetadataWork { call, entries: NAMES, ..zoo::plain_metadata() };
     let cache = if call == Call::Create { Cache::AsIs } else { Cache::Warm };
@@ -44,7 +44,7 @@ fn bring(record: &mut Record, share: f64) {
 }
 
 /// Ten flawless rounds of the same with cold names.
-fn cold(call: Call) -> Record {
+pub(super) fn cold(call: Call) -> Record {
     let mut record = names(call);
     set(&mut record, |work| work.cache = Cache::Cold);
     bring(&mut record, 1.0);
@@ -52,7 +52,7 @@ fn cold(call: Call) -> Record {
 }
 
 /// Ten flawless rounds of a change that is made durable by each call.
-fn durable(call: Call) -> Record {
+pub(super) fn durable(call: Call) -> Record {
     let mut record = names(call);
     set(&mut record, |work| work.sync = NameSync::Fsync);
     evidence(&mut record, |evidence| evidence.device_flushes = Some(2 * NAMES));
@@ -141,6 +141,49 @@ fn names_that_were_not_cold() {
     // Others brought at least as many as it used.
     let hidden = "doubtful unverified: Unverified doubt, CountersUnseen doubt";
     check(cold(Call::Stat), |r| bring(r, 2.2), hidden);
+}
+
+/// An overlay has a name of its own for each, and the one of its layer.
+#[test]
+fn an_overlay_has_two_names_for_each() {
+    let on = |file_system: &'static str, share| {
+        move |r: &mut Record| {
+            storage(r).file_system = file_system.to_string();
+            bring(r, share);
+        }
+    };
+    check(cold(Call::Stat), on("overlay", 2.0), "sound page-cache:");
+    check(cold(Call::Stat), on("overlay", 1.0), "void page-cache: CacheLeak void");
+    check(names(Call::Stat), on("overlay", 0.08), "sound name-cache:");
+    check(names(Call::Stat), on("overlay", 2.0), "void page-cache: NotWarm void");
+    let hidden = "doubtful unverified: Unverified doubt, CountersUnseen doubt";
+    check(cold(Call::Stat), on("overlay", 4.2), hidden);
+    check(cold(Call::Stat), on("ext4", 2.2), hidden);
+    // The process that serves a file system may look up the names below, or not.
+    let served = |share| {
+        move |r: &mut Record| {
+            on("fuse", share)(r);
+            storage(r).medium = Medium::Unseen;
+        }
+    };
+    for share in [1.0, 2.0] {
+        check(cold(Call::Stat), served(share), "doubtful unverified: Unverified doubt");
+    }
+}
+
+/// The OS took more names back than the trial brought.
+#[test]
+fn a_cache_of_names_that_shrank_shows_nothing() {
+    let shrank = |names: u64| {
+        move |r: &mut Record| {
+            evidence(r, |it| (it.names_before, it.names_after) = (Some(7 + names), Some(7)));
+        }
+    };
+    check(names(Call::Stat), shrank(NAMES / 50), "sound name-cache:");
+    let hidden = "doubtful unverified: CountersUnseen doubt, Unverified note";
+    check(names(Call::Stat), shrank(NAMES / 2), hidden);
+    let hidden = "doubtful unverified: Unverified doubt, CountersUnseen doubt";
+    check(cold(Call::Stat), shrank(NAMES / 2), hidden);
 }
 
 #[test]

@@ -6,8 +6,8 @@ use crate::honesty::plant::{
     measure, only, plainly, quiet, start, tried,
 };
 use crate::hosts::{Desk, is_possible};
-use crate::mounts::{PLAIN, Setup, is_root};
-use crate::sandbox::{Sandbox, text, wait_for};
+use crate::mounts::{Mounted, PLAIN, Setup, is_root};
+use crate::sandbox::{Sandbox, skip, text, wait_for};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -147,6 +147,38 @@ fn cold_names_were_in_no_cache() {
         assert!(case["names"]["brought_share"].as_f64().unwrap() > 0.9, "{case:#}");
         assert_ne!(case["served_by"], "name-cache", "{case:#}");
     });
+}
+
+/// The OS's cache has two names there for each that is used.
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn cold_names_of_an_overlay_were_in_no_cache() {
+    let test = "cold_names_of_an_overlay_were_in_no_cache";
+    let layers = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let Some(planted) = Planted::new(test, || Mounted::overlay(layers, "rw")) else { return };
+    let groups = "[[cases]]\ncall = [\"stat\", \"open\"]\ncache = [\"warm\", \"cold\"]\n\
+                  entries = 2000\n";
+    let measured = || {
+        let _alone = alone_with_names();
+        measure(&planted.sandbox, plainly(&planted.sandbox), groups, &["."])
+    };
+    each_once(measured, |case| {
+        check_silent(case, &["CacheLeak", "NotWarm", "CountersUnseen"]);
+    });
+}
+
+/// There, the OS's cache of names is the only place where they are.
+#[test]
+fn names_in_memory_are_never_cold() {
+    let Some(memory) = Sandbox::in_memory() else {
+        return skip("names_in_memory_are_never_cold", "there is no /dev/shm");
+    };
+    let groups = "[[cases]]\ncall = \"stat\"\ncache = [\"warm\", \"cold\"]\nentries = 300\n\
+                  time = \"50ms\"\n";
+    let report = measure(&memory, plainly(&memory), groups, &["."]);
+    assert_eq!(asked(&report).len(), 1, "{report:#}");
+    let skips = report["skips"].to_string();
+    assert!(skips.contains("keeps its names in the OS's cache of names"), "{skips}");
 }
 
 /// Looks up all names below `folder` again and again.
