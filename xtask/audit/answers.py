@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+import findings
 import topology
 from ceilings import TOUCHES_PAGES, has_plateau, memory_read
 from comparisons import DEVICE_INTEREST, ratio_of_any
@@ -41,9 +42,13 @@ def contest(rows):
                  if row.throughput and row.has_own_rate])
 
 
-def is_limited_in_part(storage):
-    """Whether a limit applies to one device of an array that does not move each byte once."""
+def is_limited_in_part(row):
+    """Whether a limit whose use nobody counted applies to one device of an array that does not move
+    each byte once."""
+    storage = row.storage
     for limit in (storage or {}).get("limits") or []:
+        if any(findings.by_group(one, limit) is not None for one in row.figures):
+            continue
         for layer in (storage.get("layers") or []):
             if limit["device"] in layer["nodes"]:
                 moved = [topology.exact(topology.times(layer, way)) for way in ("reads", "writes")]
@@ -66,7 +71,7 @@ def fastest_of(device, memory, rows):
         bound = "tool"
     elif "CpuBound" in row.findings:
         bound = "cpu"
-    elif is_limited_in_part(row.storage):
+    elif is_limited_in_part(row):
         bound = "limit of a part"
     else:
         bound = "device" if has_plateau(rows, row) else "unknown"

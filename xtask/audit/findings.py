@@ -84,7 +84,7 @@ def crosses_devices(row):
         below = one.trial[f"disk_{way}_bytes"]
         return None if below is None else one.trial[f"device_{way}_bytes"]
 
-    share = row.total(moved_by_loop, moved)
+    share = row.total(moved_by_loop, (lambda one: one.written_bytes) if row.write else moved)
     return share is not None and share > NOISE
 
 
@@ -124,7 +124,8 @@ def direct_ignored(row):
             return "void"
         if row.file and leaks(row):
             return "void"
-        if case.read_share and (row.total(unread_of(row), lambda one: one.read_bytes) or 0) > NOISE:
+        unread = row.total(unread_of(row), lambda one: one.read_bytes) if case.read_share else None
+        if row.medium == "block" and (unread or 0) > NOISE:
             return "void"
         may_keep = not case.claims_durable and not topology.is_cached_loop(row.storage)
         if row.write and may_keep and row.served_by in ("page-cache", "mixed"):
@@ -189,13 +190,7 @@ def is_summed_up_by_btrfs(row):
 
 def fetched_ahead(row):
     """Two windows of readahead for each thread."""
-    storage = row.storage
-    if not storage:
-        return None
-    window = storage.get("read_ahead")
-    if window is None:
-        known = [one["read_ahead"] for one in storage["devices"] if one["read_ahead"] is not None]
-        window = max(known, default=None)
+    window = topology.read_ahead_most(row.storage)
     return None if window is None else 2 * window * int(row.case.threads)
 
 
@@ -359,6 +354,7 @@ def foreign_writes(row):
         calls = one.written_ops if is_each else writing.syncs(one)
         pages = -(-case.block // page) * page * one.written_ops
         data = 0 if case.op == "sync" else max(pages, one.written_bytes)
+        written -= 2 * (one.trial["unsure_written"] or 0)
         return written - most * (1.25 * data + 256 * 1024 * calls + 16 * MIB)
 
     told = row.values(beyond)
@@ -377,14 +373,15 @@ def crossing(row):
     def share(one):
         if row.file:
             device, task = one.trial["device_write_bytes"], one.trial["task_write_bytes"]
-            task = None if task is None or most is None else task * most
+            if None in (device, task, most):
+                return None
+            others = max(0, device - task * most)
         else:
-            device = topology.read_once(row.storage, one.trial)
-            task = one.trial["task_read_bytes"]
-        if device is None or task is None:
+            others = topology.read_by_others(row.storage, one.trial)
+        if others is None:
             return None
-        others = max(0, device - task)
-        return others / max(1, one.bytes) if others > 16 * MIB else 0.0
+        own = one.read_bytes if row.case.read_share else one.bytes
+        return others / max(1, own) if others > 16 * MIB else 0.0
 
     return sharing(row, share, "doubt")
 
@@ -603,21 +600,49 @@ def held_back(row):
 
 def limited(row):
     """Whether the median trial used about as much as a device limit allows."""
-    if not crosses_devices(row):
-        return None
-    read_from = row.source if row.write and row.case.op == "copy" else row.file and row.storage
-    written_to = row.write and row.storage
+    read_from = row.source if row.write and row.case.op == "copy" else row.storage
+    read_from = read_from if reads_devices(row) else None
+    written_to = row.storage if row.write and crosses_devices(row) else None
+    is_set_by_schedule = open_loop.is_held(row) and not row.case.beside
     for storage, way in ((read_from, "read"), (written_to, "writ")):
         for limit in (storage or {}).get("limits") or []:
-            what = limit["what"].replace("_", " ").replace("-", " ")
-            if what.startswith(way):
-                used = median(row.values(lambda one: used_share(row, one, storage, limit, what)))
+            if what_of(limit).startswith(way):
+                used = median(row.values(lambda one: by_group(one, limit)))
+                if used is None:
+                    used = median(row.values(lambda one: used_by_case(row, one, storage, limit)))
                 if used is not None and 0.8 <= used <= 2.0:
-                    return "note" if open_loop.is_held(row) else "doubt"
+                    return "note" if is_set_by_schedule else "doubt"
     return None
 
 
-def used_share(row, one, storage, limit, what):
+def what_of(limit):
+    return limit["what"].replace("_", " ").replace("-", " ")
+
+
+def reads_devices(row):
+    """Whether the case read more than noise from devices."""
+    if not (row.file or row.write):
+        return False
+    asked = (lambda one: one.read_bytes) if row.case.read_share else moved
+    share = row.total(lambda one: served.fetched_bytes(row, one), asked)
+    return share is not None and share > NOISE
+
+
+def by_group(one, limit):
+    """How much of its limit a group used in a trial, by its own counters."""
+    name = {"read bytes": "read_bytes", "written bytes": "write_bytes", "write bytes": "write_bytes",
+            "reads": "reads", "writes": "writes"}[what_of(limit)]
+    for told in one.trial["group_traffic"] or []:
+        if (told["group"], told["device"]) == (limit["group"], limit["device"]):
+            window = one.trial["window_ns"]
+            used = told[name] * 1e9 / window if window else 0
+            return used / max(1, limit["a_second"])
+    return None
+
+
+def used_by_case(row, one, storage, limit):
+    """The same in records whose groups did not count."""
+    what = what_of(limit)
     trial = one.trial
     way = "reads" if what.startswith("read") else "writes"
     layer = topology.watched(storage)

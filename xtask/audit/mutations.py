@@ -281,8 +281,14 @@ def limits(mutant):
     storage = mutant.header.get("storage")
     if storage:
         what = mutant.random.choice(("read bytes", "written bytes", "reads", "writes"))
-        storage["limits"] = [{"device": "vda", "what": what, "group": "/g",
-                              "a_second": 10 ** mutant.random.randint(3, 10)}]
+        allowed = 10 ** mutant.random.randint(3, 10)
+        storage["limits"] = [{"device": "vda", "what": what, "group": "/g", "a_second": allowed}]
+        share = mutant.random.choice((None, 0.5, 0.9, 1.1, 3.0))
+        for trial in mutant.done() if share else []:
+            used = int(share * allowed * trial["evidence"]["window_ns"] / 1e9)
+            names = ("read_bytes", "write_bytes", "reads", "writes")
+            trial["evidence"]["group_traffic"] = [
+                {"group": "/g", "device": "vda"} | dict.fromkeys(names, used)]
 
 
 def machine(mutant):

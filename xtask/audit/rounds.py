@@ -25,10 +25,8 @@ def quota_parts(row, one):
 
 def share_of_others(row, trial):
     """The devices' reads for others, as a share of their reads for the worker."""
-    task, device = trial["task_read_bytes"], topology.read_once(row.storage, trial)
-    if task is None or device is None or not task:
-        return None
-    return max(0, device - task) / task
+    task, others = trial["task_read_bytes"], topology.read_by_others(row.storage, trial)
+    return others / task if others is not None and task else None
 
 
 def by_window(part, window):
@@ -53,12 +51,12 @@ def is_stolen(trial, usual):
 
 
 def is_foreign(trial, row, usual):
-    task, device = trial["task_read_bytes"], topology.read_once(row.storage, trial)
-    if row.medium != "block" or not row.file or task is None or device is None:
+    task, others = trial["task_read_bytes"], topology.read_by_others(row.storage, trial)
+    if row.medium != "block" or not row.file or task is None or others is None:
         return False
     if task < DEVICE_LEAST * row.figures_of(trial).bytes:
         return False
-    others = by_window(max(0, device - task), trial["window_ns"])
+    others = by_window(others, trial["window_ns"])
     return others is not None and bool(usual.rate) and others > FOREIGN_MOST * usual.rate
 
 

@@ -88,6 +88,23 @@ def read_once(storage, trial):
     return told // often if often and told is not None else None
 
 
+def read_by_others(storage, trial):
+    """The devices' reads for others than the case and its actors, at least; None if unknown."""
+    task, device = trial["task_read_bytes"], read_once(storage, trial)
+    if task is None or device is None:
+        return None
+    return max(0, device - task - (trial["unsure_read"] or 0))
+
+
+def read_ahead_most(storage):
+    """The most that the OS reads ahead of a thread; None if unknown."""
+    window = (storage or {}).get("read_ahead")
+    if window is None and storage:
+        known = [one["read_ahead"] for one in storage["devices"] if one["read_ahead"] is not None]
+        window = max(known, default=None)
+    return window
+
+
 def written_at_most(storage, trial):
     """The devices' writes for anyone, divided by the minimum number of writes per byte."""
     least, told = multiples(storage, "writes")[0], trial["device_write_bytes"]
@@ -104,5 +121,13 @@ def disks(devices):
         yield from disks(below["devices"]) if below else [device]
 
 
+def and_below(devices):
+    """Devices, and those below the files of loop devices."""
+    for one in devices or []:
+        yield one
+        yield from and_below((one.get("file") or {}).get("devices"))
+
+
 def is_cached_loop(storage):
-    return any(one.get("loop_direct") is False for one in (storage or {}).get("devices") or [])
+    devices = and_below((storage or {}).get("devices"))
+    return any(one.get("loop_direct") is False for one in devices)

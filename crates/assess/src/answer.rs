@@ -224,8 +224,8 @@ fn fastest(row: &Row, lead: Lead, reads: &MemoryReads, rows: &[Row]) -> Option<F
     })
 }
 
-/// Whether a limit applies to some devices of a mirror that is read, or of an array with an unknown
-/// amplification. Then the used share of the limit is unknown.
+/// Whether a limit whose use nobody counted applies to some devices of a mirror that is read, or of
+/// an array with an unknown amplification. Then the used share of the limit is unknown.
 fn is_limited_in_part(row: &Row) -> bool {
     let Some(storage) = row.measured.storage else { return false };
     let is_in_part = |layer: &Layer| {
@@ -234,7 +234,10 @@ fn is_limited_in_part(row: &Row) -> bool {
     };
     let layer_of =
         |limit: &Limit| storage.layers.iter().find(|layer| layer.nodes.contains(&limit.device));
-    storage.limits.iter().filter_map(layer_of).any(is_in_part)
+    let is_seen =
+        |limit: &Limit| row.measured.trials.iter().any(|it| limit.used(&it.evidence).is_some());
+    let unseen = storage.limits.iter().filter(|limit| !is_seen(limit));
+    unseen.filter_map(layer_of).any(is_in_part)
 }
 
 /// The bottleneck of the fastest device row. It is the device only if more I/Os in flight were

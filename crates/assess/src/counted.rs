@@ -1,5 +1,6 @@
 //! A trial that counts, and its rate.
 
+use crate::beside::{Own, Unsure};
 use crate::failure::Failure;
 use crate::invocations::Round;
 use model::case::{Case, Op};
@@ -91,6 +92,8 @@ pub(crate) struct Counted<'a> {
     pub(crate) operations: u64,
     /// Without what the actors beside it did.
     pub(crate) evidence: Cow<'a, Evidence>,
+    /// How exact that is.
+    pub(crate) unsure: Unsure,
     /// What the actors beside it did.
     pub(crate) beside: &'a [Beside],
     pub(crate) expected_digest: Option<u64>,
@@ -111,7 +114,7 @@ impl<'a> Counted<'a> {
         case: &Case,
         trial: &'a Trial,
         is_further: bool,
-        evidence: Cow<'a, Evidence>,
+        own: Own<'a>,
     ) -> Result<Counted<'a>, Failure> {
         match (&trial.outcome, rate(case, trial)) {
             (Outcome::Done(sample), Some(rate)) => Ok(Counted {
@@ -120,7 +123,8 @@ impl<'a> Counted<'a> {
                 is_further,
                 sample,
                 operations: operations(case, sample),
-                evidence,
+                evidence: own.evidence,
+                unsure: own.unsure,
                 beside: &trial.beside,
                 expected_digest: trial.expected_digest,
                 read_back: trial.read_back,

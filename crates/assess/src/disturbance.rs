@@ -57,8 +57,8 @@ pub(crate) fn throttled_parts(measured: &Measured, trial: &Counted) -> Option<(u
 
 /// Foreign device reads, relative to the worker's own.
 pub(crate) fn share_of_others(measured: &Measured, trial: &Counted) -> Option<f64> {
-    let (all, own) = (measured.read_once(trial)?, trial.evidence.task_read_bytes?);
-    (own > 0).then(|| all.saturating_sub(own) as f64 / own as f64)
+    let (others, own) = (measured.read_by_others(trial)?, trial.evidence.task_read_bytes?);
+    (own > 0).then(|| others as f64 / own as f64)
 }
 
 /// Excludes disturbed rounds from `measured`, if they are few (at most a fifth) and enough others
@@ -128,8 +128,7 @@ fn window_ns(trial: &Counted) -> u64 {
 
 /// Foreign device reads in bytes per second.
 fn rate_of_others(measured: &Measured, trial: &Counted) -> Option<f64> {
-    let (all, own) = (measured.read_once(trial)?, trial.evidence.task_read_bytes?);
-    a_second(all.saturating_sub(own), window_ns(trial))
+    a_second(measured.read_by_others(trial)?, window_ns(trial))
 }
 
 /// Whether part of a file that must be warm was missing from the page cache before or after, or

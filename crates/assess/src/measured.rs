@@ -119,6 +119,13 @@ impl Measured<'_> {
         trial.evidence.device_read_bytes?.checked_div(times.into())
     }
 
+    /// Bytes that devices read for others than the case and its actors, at least: what actors had
+    /// in flight is not others'. `None` if unknown.
+    pub(crate) fn read_by_others(&self, trial: &Counted) -> Option<u64> {
+        let (all, own) = (self.read_once(trial)?, trial.evidence.task_read_bytes?);
+        Some(all.saturating_sub(own).saturating_sub(trial.unsure.read))
+    }
+
     /// An upper bound for the file's bytes on the devices, from what they wrote, or the disks below
     /// loop devices. There are fewer if a byte was written more often than necessary.
     pub(crate) fn written_at_most(&self, trial: &Counted) -> Option<u64> {
@@ -134,10 +141,9 @@ impl<'a> Measured<'a> {
         let planned = &header.plan.cases[index];
         let (mut trials, mut failed) = (Vec::new(), Vec::new());
         for trial in made {
-            let evidence =
-                own_evidence(&header.plan, &planned.case, trial, header.storage.as_ref());
+            let own = own_evidence(&header.plan, &planned.case, trial, header.storage.as_ref());
             let is_further = header.plan.is_further(trial.round);
-            match Counted::of(&planned.case, trial, is_further, evidence) {
+            match Counted::of(&planned.case, trial, is_further, own) {
                 Ok(counted) => trials.push(counted),
                 Err(failure) => {
                     let Trial { invocation, round, .. } = **trial;

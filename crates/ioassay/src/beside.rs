@@ -70,9 +70,9 @@ impl<'a> Companion<'a> {
 
     /// Reads its counters just before the trial.
     fn before(&mut self) {
-        let mut witness = Witness::new(self.worker.pid(), None, None);
-        let snapshot = witness.before();
-        self.counters = Some((witness, snapshot));
+        if let Some((witness, snapshot)) = &mut self.counters {
+            *snapshot = witness.before();
+        }
     }
 
     /// Reads them just after it.
@@ -153,8 +153,17 @@ pub(crate) fn begin(all: &mut [Companion]) -> Result<(), String> {
     if !all.is_empty() {
         std::thread::sleep(LEAD);
     }
-    all.iter_mut().for_each(Companion::before);
+    for companion in all {
+        // Their files are opened, and descendants found, before anything is counted.
+        let witness = Witness::new(companion.worker.pid(), None, None);
+        companion.counters = Some((witness, Snapshot::default()));
+    }
     Ok(())
+}
+
+/// Reads the counters of all actors just before the trial.
+pub(crate) fn before(all: &mut [Companion]) {
+    all.iter_mut().for_each(Companion::before);
 }
 
 /// Reads the counters of all actors just after the trial.

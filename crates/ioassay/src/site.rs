@@ -300,21 +300,26 @@ impl Site<'_> {
         let begins_ns = self.barrier.map(Barrier::begin).transpose()?;
         beside::begin(companions)?;
         let mut counters = Witness::new(worker.pid(), stage.file(), self.storage);
+        if let Some(source) = self.source.filter(|_| stage.read.is_some()) {
+            counters = counters.with_source(source);
+        }
         if stage.names.is_some() {
             counters = counters.with_names();
         }
-        let before = counters.before();
+        // The actors' counters are read as near to the devices' as can be: what they did between
+        // both cannot be told from what others did.
+        let before = counters.before_with(|| beside::before(companions));
         if let Some(begins_ns) = begins_ns {
             clock::wait_until(begins_ns);
         }
         let outcome = worker.perform(job.case.time().saturating_add(slack(&job.case)))?;
         let folio_bytes = evidence.folio_bytes;
-        *evidence = witness::counters::between(&before, &counters.after());
+        let after = counters.after_with(|| beside::after(companions));
+        *evidence = witness::counters::between(&before, &after);
         if job.case.write().is_some_and(|work| work.op == Op::Copy) {
             evidence.shared_bytes = stage.file().and_then(witness::shared_bytes);
         }
         evidence.folio_bytes = folio_bytes;
-        beside::after(companions);
         // Hosts wait for each other's end. One whose trial failed says so at once, so that it fails
         // on all.
         if let (Some(barrier), Outcome::Done(_)) = (self.barrier, &outcome) {

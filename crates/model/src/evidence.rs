@@ -36,6 +36,23 @@ impl Residency {
     }
 }
 
+/// What all processes of a control group did on a device in the window.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupTraffic {
+    /// The group's directory.
+    pub group: String,
+    /// The device's name.
+    pub device: String,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Read requests.
+    pub reads: u64,
+    /// Write requests.
+    pub writes: u64,
+}
+
 /// The change between the moment before the worker's barrier opened and the moment after its last
 /// thread was done.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -83,6 +100,10 @@ pub struct Evidence {
     /// Bytes that those disks wrote, for any process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_write_bytes: Option<u64>,
+    /// What the control groups that limit a device did on it: the worker, what runs beside it, and
+    /// others in the group. Only for limits whose group counts, and none in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub group_traffic: Vec<GroupTraffic>,
     /// For a copy, the bytes of the target that it shares with another file at the end: no data was
     /// copied. `None` if the file system does not report it, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]

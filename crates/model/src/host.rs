@@ -1,7 +1,7 @@
 //! The machine and the storage that a run used.
 
 use crate::case::{Isa, Populated};
-use crate::evidence::Probe;
+use crate::evidence::{Evidence, GroupTraffic, Probe};
 use crate::layer::Layer;
 use crate::named;
 use crate::setup::Setup;
@@ -189,23 +189,6 @@ pub struct LoopFile {
 }
 
 impl Device {
-    /// The disks below: of a loop device, those below its file, if known; otherwise itself.
-    pub fn disks(&self) -> Vec<&Device> {
-        match &self.file {
-            Some(file) => file.devices.iter().flat_map(Device::disks).collect(),
-            None => vec![self],
-        }
-    }
-
-    /// The names of the disks that count what it moves: below its file, if it is a loop device.
-    pub(crate) fn followed(&self) -> Vec<&str> {
-        match self {
-            Device { file: Some(file), .. } => file.disks.iter().map(String::as_str).collect(),
-            Device { loop_direct: Some(_), .. } => Vec::new(),
-            Device { name, .. } => vec![name.as_str()],
-        }
-    }
-
     /// Its known settings, by name.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let yes = |is: bool| if is { "yes" } else { "no" }.to_string();
@@ -248,6 +231,21 @@ pub struct Limit {
     pub group: String,
 }
 
+impl Limit {
+    /// How much of the limited quantity the group used in the window of `evidence`, all its
+    /// processes together; `None` if nobody counted it.
+    pub fn used(&self, evidence: &Evidence) -> Option<u64> {
+        let is_of_it = |it: &&GroupTraffic| it.group == self.group && it.device == self.device;
+        let traffic = evidence.group_traffic.iter().find(is_of_it)?;
+        Some(match self.what {
+            Limited::ReadBytes => traffic.read_bytes,
+            Limited::WriteBytes => traffic.write_bytes,
+            Limited::Reads => traffic.reads,
+            Limited::Writes => traffic.writes,
+        })
+    }
+}
+
 named! {
     /// A device's write cache, as the OS sees it.
     WriteCache "write cache" {
@@ -284,7 +282,8 @@ pub struct Storage {
     /// Mounts whose syncs do not flush: `ext4 at '/data' (nobarrier)`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub barriers_off: Vec<String>,
-    /// The limits of this process's control groups on those devices.
+    /// The limits of this process's control groups on those devices, and on those below the files
+    /// of loop devices. In older records, only the tightest of each kind, and none below files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<Limit>,
     /// Total bytes of the file system; `None` if it has no fixed size, like some in memory.

@@ -5,6 +5,31 @@ use crate::layer::{Amplification, Layer};
 use std::collections::BTreeSet;
 use std::path::Path;
 
+impl Device {
+    /// Itself, and all devices below its file, if it is a loop device.
+    pub fn and_below(&self) -> Vec<&Device> {
+        let below = self.file.iter().flat_map(|file| &file.devices);
+        std::iter::once(self).chain(below.flat_map(Device::and_below)).collect()
+    }
+
+    /// The disks below: of a loop device, those below its file, if known; otherwise itself.
+    pub fn disks(&self) -> Vec<&Device> {
+        match &self.file {
+            Some(file) => file.devices.iter().flat_map(Device::disks).collect(),
+            None => vec![self],
+        }
+    }
+
+    /// The names of the disks that count what it moves: below its file, if it is a loop device.
+    pub(crate) fn followed(&self) -> Vec<&str> {
+        match self {
+            Device { file: Some(file), .. } => file.disks.iter().map(String::as_str).collect(),
+            Device { loop_direct: Some(_), .. } => Vec::new(),
+            Device { name, .. } => vec![name.as_str()],
+        }
+    }
+}
+
 impl Storage {
     /// The layer whose read and write counters are watched: the lowest one with working counters
     /// and a known amplification. The lower it is, the more foreign traffic it shows.
@@ -49,9 +74,17 @@ impl Storage {
         each.into_iter().flatten().collect::<BTreeSet<&str>>().into_iter().collect()
     }
 
-    /// The first loop device that reads and writes its file through the page cache.
+    /// The most that the OS reads ahead of a thread, in bytes; `None` if nothing tells it.
+    pub fn read_ahead_most(&self) -> Option<u64> {
+        let of_devices = || self.devices.iter().filter_map(|device| device.read_ahead).max();
+        self.read_ahead.or_else(of_devices)
+    }
+
+    /// The first loop device that reads and writes its file through the page cache; it may be below
+    /// another one, which does not.
     pub fn cached_loop(&self) -> Option<&Device> {
-        self.devices.iter().find(|device| device.loop_direct == Some(false))
+        let mut all = self.devices.iter().flat_map(Device::and_below);
+        all.find(|device| device.loop_direct == Some(false))
     }
 
     /// How many flushes the bottom devices count in total for one by the file system, as far as

@@ -3,7 +3,6 @@
 use crate::mounts::{self, Mount};
 use crate::root::Root;
 use crate::sysfs;
-use model::host::{Limit, Limited};
 use procfs::{FromRead, ProcessCGroup, ProcessCGroups};
 use std::path::{Component, Path, PathBuf};
 
@@ -89,51 +88,19 @@ fn quota_of(group: &Path) -> Option<f64> {
     Some(quota as f64 / period as f64)
 }
 
-/// The limits of this process's control groups on each of the devices `nodes`: the tightest on the
-/// path.
-pub(crate) fn limits<'a>(root: &Root, nodes: impl Iterator<Item = &'a str>) -> Vec<Limit> {
-    // The controller is `blkio` in version 1 and `io` in version 2.
-    let mut groups = directories(root, "self", "blkio");
-    groups.extend(directories(root, "self", "io"));
-    groups.sort();
-    groups.dedup();
-    let of_node = |node: &str| {
-        let number = sysfs::text(&root.at("/sys/class/block").join(node).join("dev"))?;
-        Some(limits_of(&groups, node, &number))
+/// The directories of the groups whose limits on devices hold for this process. Of version 2, these
+/// are its own and all above; of version 1 only its own, because blk-throttle ignores the hierarchy
+/// there (`throtl_pd_init` in `block/blk-throttle.c`).
+pub(crate) fn limiting_devices(root: &Root) -> Vec<PathBuf> {
+    let mounts = mounts::all(root).unwrap_or_default();
+    let of_group = |group: ProcessCGroup| {
+        let is_alone = acts(&group, "blkio");
+        let found = mount_of(&mounts, &group, "blkio").filter(|_| is_alone || group.hierarchy == 0);
+        let up = found.map(|mount| path_up(mount, &group.pathname)).unwrap_or_default();
+        let most = if is_alone { 1 } else { up.len() };
+        up.into_iter().take(most).map(|directory| root.at(directory)).collect::<Vec<_>>()
     };
-    nodes.filter_map(of_node).flatten().collect()
-}
-
-/// The tightest limit of each kind that any of `groups` sets on the device `number`.
-fn limits_of(groups: &[PathBuf], device: &str, number: &str) -> Vec<Limit> {
-    let of = |group: &PathBuf, what| {
-        let a_second = limit_in(group, number, what)?;
-        let group = group.display().to_string();
-        Some(Limit { device: device.to_string(), what, a_second, group })
-    };
-    let tightest = |what: &Limited| {
-        groups.iter().filter_map(|group| of(group, *what)).min_by_key(|limit| limit.a_second)
-    };
-    Limited::ALL.iter().filter_map(tightest).collect()
-}
-
-/// The limit of `group` on the device `number`. Version 2 has all limits in `io.max`, as in `7:0
-/// rbps=max wbps=max riops=200 wiops=max`; version 1 has one file per limit, as in `7:0 200`.
-fn limit_in(group: &Path, number: &str, what: Limited) -> Option<u64> {
-    let (key, file) = match what {
-        Limited::ReadBytes => ("rbps=", "blkio.throttle.read_bps_device"),
-        Limited::WriteBytes => ("wbps=", "blkio.throttle.write_bps_device"),
-        Limited::Reads => ("riops=", "blkio.throttle.read_iops_device"),
-        Limited::Writes => ("wiops=", "blkio.throttle.write_iops_device"),
-    };
-    let of_device = |text: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(number)?.strip_prefix(' '));
-        line.map(str::to_string)
-    };
-    let in_file = |name: &str| of_device(&sysfs::text(&group.join(name))?);
-    let of_version_2 = in_file("io.max")
-        .and_then(|line| line.split(' ').find_map(|part| part.strip_prefix(key)?.parse().ok()));
-    of_version_2.or_else(|| in_file(file)?.trim().parse().ok())
+    groups(root, "self").into_iter().flat_map(of_group).collect()
 }
 
 /// The directories of the groups of `process` (a PID or `self`) that `controller` acts on, from its
@@ -267,25 +234,6 @@ mod tests {
         check(&[("cpu.cfs_quota_us", "150000\n"), ("cpu.cfs_period_us", "100000\n")], Some(1.5));
         check(&[("cpu.cfs_quota_us", "-1\n"), ("cpu.cfs_period_us", "100000\n")], None);
         check(&[], None);
-    }
-
-    #[test]
-    fn the_tightest_limit_of_a_device_counts_whatever_the_version() {
-        let (outer, inner) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let groups = [inner.path().to_path_buf(), outer.path().to_path_buf()];
-        let limits = || -> Vec<(Limited, u64)> {
-            let found = limits_of(&groups, "loop0", "7:0");
-            assert!(found.iter().all(|limit| limit.device == "loop0"));
-            found.iter().map(|limit| (limit.what, limit.a_second)).collect()
-        };
-        assert_eq!(limits(), []);
-        let write = |group: &Path, name, text| std::fs::write(group.join(name), text).unwrap();
-        write(outer.path(), "io.max", "7:01 rbps=1 wbps=1\n7:0 rbps=900 wbps=max riops=200\n");
-        assert_eq!(limits(), [(Limited::ReadBytes, 900), (Limited::Reads, 200)]);
-        write(inner.path(), "blkio.throttle.read_bps_device", "8:0 5\n7:0 800\n");
-        write(inner.path(), "blkio.throttle.write_iops_device", "7:0 3\n");
-        let expected = [(Limited::ReadBytes, 800), (Limited::Reads, 200), (Limited::Writes, 3)];
-        assert_eq!(limits(), expected);
     }
 
     #[test]

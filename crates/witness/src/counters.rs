@@ -4,13 +4,14 @@
 //! read or stand still while the worker waits are read first before and last after.
 
 use crate::cgroup;
+use crate::limits;
 use crate::machine::{self, Machine};
 use crate::numa;
 use crate::page_cache;
 use crate::processes::{self, Counts, Process, Thread, open, over_all, read, read_file};
 use crate::root::Root;
 use crate::traffic::{self, Traffic};
-use model::evidence::{Evidence, Probe, Residency};
+use model::evidence::{Evidence, GroupTraffic, Probe, Residency};
 use model::host::Storage;
 use rustix::time::ClockId;
 use std::collections::BTreeMap;
@@ -34,6 +35,8 @@ pub struct Witness<'a> {
     /// The file, and the probe that works on it.
     file: Option<(&'a File, Probe)>,
     devices: Devices,
+    /// What control groups do on devices that they limit.
+    groups: Vec<limits::Counters>,
     machine: Option<File>,
     meminfo: Option<File>,
     vmstat: Option<File>,
@@ -92,6 +95,7 @@ pub struct Snapshot {
     moved: Option<Traffic>,
     of_disks: Option<Traffic>,
     flushes: Option<u64>,
+    of_groups: Vec<Option<GroupTraffic>>,
     machine: Option<Machine>,
     dirty: Option<u64>,
     dirty_limit: Option<u64>,
@@ -115,6 +119,7 @@ impl<'a> Witness<'a> {
             processes: [pid].into_iter().chain(descendants).map(Process::open).collect(),
             file: file.zip(storage.and_then(|storage| storage.residency_probe)),
             devices: storage.map_or(Devices::default(), Devices::of),
+            groups: storage.map_or_else(Vec::new, groups_of),
             machine: open(Path::new("/proc/stat")),
             meminfo: open(Path::new(machine::MEMINFO)),
             vmstat: open(Path::new("/proc/vmstat")),
@@ -130,6 +135,12 @@ impl<'a> Witness<'a> {
         }
     }
 
+    /// The same for a copy from `source`, where control groups may limit other devices.
+    pub fn with_source(mut self, source: &Storage) -> Witness<'a> {
+        self.groups.extend(groups_of(source));
+        self
+    }
+
     /// The same, which also counts the names in the OS's cache.
     pub fn with_names(self) -> Witness<'a> {
         Witness { names: open(Path::new(machine::NAMES)), ..self }
@@ -137,10 +148,18 @@ impl<'a> Witness<'a> {
 
     /// Reads the counters just before the process starts its trial.
     pub fn before(&mut self) -> Snapshot {
+        self.before_with(|| {})
+    }
+
+    /// The same, and calls `beside` next to reading the devices' counters: what is counted there of
+    /// other processes is then hardly of another moment.
+    pub fn before_with(&mut self, beside: impl FnOnce()) -> Snapshot {
         let residency = self.residency();
         let threads = self.threads();
         let mut snapshot = Snapshot { residency, threads, ..Snapshot::default() };
         self.machine_into(&mut snapshot);
+        beside();
+        self.devices_into(&mut snapshot);
         snapshot.processes = self.counts();
         snapshot.at_ns = now_ns();
         snapshot
@@ -149,8 +168,15 @@ impl<'a> Witness<'a> {
     /// Reads the counters just after the process has finished. Its threads must still exist, or
     /// their own counters are lost.
     pub fn after(&mut self) -> Snapshot {
+        self.after_with(|| {})
+    }
+
+    /// The same, and calls `beside` as [`Witness::before_with`] does.
+    pub fn after_with(&mut self, beside: impl FnOnce()) -> Snapshot {
         let mut snapshot = Snapshot { at_ns: now_ns(), ..Snapshot::default() };
         snapshot.processes = self.counts();
+        self.devices_into(&mut snapshot);
+        beside();
         self.machine_into(&mut snapshot);
         snapshot.lists_all = self.find_new(&mut snapshot.processes);
         snapshot.threads = self.threads();
@@ -210,7 +236,7 @@ impl<'a> Witness<'a> {
         Some(all)
     }
 
-    fn machine_into(&mut self, snapshot: &mut Snapshot) {
+    fn devices_into(&mut self, snapshot: &mut Snapshot) {
         let buffer = &mut self.buffer;
         let mut sum = |devices: &Option<Vec<File>>| {
             let stat = |device| traffic::parse_stat(read_file(device, buffer)?);
@@ -219,6 +245,11 @@ impl<'a> Witness<'a> {
         snapshot.moved = sum(&self.devices.moved);
         snapshot.of_disks = sum(&self.devices.disks);
         snapshot.flushes = sum(&self.devices.flushed).and_then(|traffic| traffic.flushes);
+        snapshot.of_groups = self.groups.iter().map(limits::Counters::read).collect();
+    }
+
+    fn machine_into(&mut self, snapshot: &mut Snapshot) {
+        let buffer = &mut self.buffer;
         snapshot.machine = read(&self.machine, buffer).and_then(machine::parse_machine);
         snapshot.dirty = read(&self.meminfo, buffer).and_then(machine::parse_dirty);
         let page = rustix::param::page_size() as u64;
@@ -243,6 +274,11 @@ impl<'a> Witness<'a> {
     }
 }
 
+/// The counters of the groups that limit devices of a storage.
+fn groups_of(storage: &Storage) -> Vec<limits::Counters> {
+    limits::Counters::of(&Root::machine(), &storage.limits)
+}
+
 fn now_ns() -> u64 {
     let now = rustix::time::clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
@@ -254,9 +290,9 @@ fn huge_bytes(pid: u32) -> Option<u64> {
     machine::parse_kilobytes(&smaps, "AnonHugePages")
 }
 
-/// The change from `before` to `after`. A counter that went backwards counts as unchanged.
+/// The change from `before` to `after`. That of a counter which went backwards is unknown.
 pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
-    let delta = |of: fn(&Snapshot) -> Option<u64>| Some(of(after)?.saturating_sub(of(before)?));
+    let delta = |of: fn(&Snapshot) -> Option<u64>| of(after)?.checked_sub(of(before)?);
     let counts = |of: fn(&Counts) -> Option<u64>| over_all(&before.processes, &after.processes, of);
     let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
     // A worker may be a script whose child does the work.
@@ -287,6 +323,10 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
         device_flushes: delta(|s| s.flushes),
         disk_read_bytes: delta(|s| Some(s.of_disks?.sectors_read)).map(|n| n * SECTOR),
         disk_write_bytes: delta(|s| Some(s.of_disks?.sectors_written)).map(|n| n * SECTOR),
+        group_traffic: {
+            let pairs = before.of_groups.iter().zip(&after.of_groups);
+            pairs.filter_map(|(b, a)| limits::between(b.as_ref()?, a.as_ref()?)).collect()
+        },
         shared_bytes: None,
         task_write_bytes: counts(|it| Some(it.moved?.write_bytes)),
         dirty_before: before.dirty,
@@ -341,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_snapshot_lacks_is_absent_and_what_went_back_did_not_move() {
+    fn what_one_snapshot_lacks_and_what_went_back_is_unknown() {
         let of = |reads, sectors_read, sectors_written| {
             let writes = sectors_written / 8;
             Some(Traffic { reads, sectors_read, writes, sectors_written, ..Traffic::default() })
@@ -375,9 +415,9 @@ mod tests {
             window_ns: 30,
             device_reads: Some(2),
             device_read_bytes: Some(4 * 512),
-            device_write_bytes: Some(0),
+            device_write_bytes: None,
             device_read_ns: Some(0),
-            device_writes: Some(0),
+            device_writes: None,
             device_write_ns: Some(0),
             device_flushes: Some(5),
             task_read_bytes: Some(0),

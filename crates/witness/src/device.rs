@@ -23,6 +23,8 @@ pub(crate) struct Backing {
     pub(crate) devices: Vec<Device>,
     /// The layers down to the devices, the bottom first.
     pub(crate) layers: Vec<Layer>,
+    /// The names of all block devices below the files of loop devices.
+    pub(crate) below_files: BTreeSet<String>,
     /// Total size in bytes of the file system's block devices; 0 if unknown.
     pub(crate) size: u64,
     /// Mounts that prevent a sync from flushing.
@@ -37,12 +39,15 @@ pub(crate) struct Backing {
 impl Backing {
     fn of(medium: Medium, notes: Vec<String>) -> Backing {
         let (devices, layers, barriers_off) = (Vec::new(), Vec::new(), Vec::new());
-        Backing { medium, devices, layers, size: 0, barriers_off, stored_on: None, notes }
+        let below_files = BTreeSet::new();
+        let stored_on = None;
+        Backing { medium, devices, layers, below_files, size: 0, barriers_off, stored_on, notes }
     }
 
-    /// The names of all block devices in the layers, each once: any of them may have a limit.
+    /// The names of all block devices that the bytes pass, also through files, each once: any of
+    /// them may have a limit.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &str> {
-        let of_layers = self.layers.iter().flat_map(|layer| &layer.nodes);
+        let of_layers = self.layers.iter().flat_map(|layer| &layer.nodes).chain(&self.below_files);
         let names = self.devices.iter().map(|device| &device.name).chain(of_layers);
         names.map(String::as_str).collect::<BTreeSet<&str>>().into_iter()
     }
@@ -187,6 +192,7 @@ impl Finder {
             all.devices.extend(backing.devices);
             all.notes.extend(backing.notes);
             all.barriers_off.extend(backing.barriers_off);
+            all.below_files.extend(backing.below_files);
             all
         })
     }
@@ -260,10 +266,12 @@ impl Finder {
         };
         let stores_all = STORES_EACH_BYTE.contains(&file_system.as_str());
         let disks = if stores_all { self.disks_that_count(&below) } else { Vec::new() };
-        notes.extend(below.notes);
-        let Backing { medium, barriers_off, devices, .. } = below;
+        let below_files = below.nodes().map(str::to_string).collect();
+        let Backing { medium, barriers_off, devices, notes: notes_below, .. } = below;
+        notes.extend(notes_below);
         device.file = Some(LoopFile { file_system, devices, disks });
-        Backing { devices: vec![device], barriers_off, ..Backing::of(medium, notes) }
+        let devices = vec![device];
+        Backing { devices, below_files, barriers_off, ..Backing::of(medium, notes) }
     }
 
     /// What is below a loop device's file, which may be a block device, and its file system.

@@ -1,9 +1,9 @@
 //! Block devices that are measured directly, without a file system. Nothing here writes to one.
 
-use crate::cgroup;
 use crate::counting;
 use crate::device::{Backing, Finder};
 use crate::error::Error;
+use crate::limits;
 use crate::loops::{self, Identity, Loop};
 use crate::mounts::{self, Mount};
 use crate::page_cache;
@@ -84,7 +84,7 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
     let size = node.size()?;
     let root = Root::machine();
     let backing = Finder::new(&root).ground_of_number(&node.number);
-    let limits = cgroup::limits(&root, backing.nodes());
+    let limits = limits::limits(&root, backing.nodes());
     let Backing { medium, devices, layers, barriers_off, notes, .. } = backing;
     let mut storage = Storage {
         directory: node.path.clone(),

@@ -13,6 +13,7 @@ mod mounts;
 mod machine;
 mod traffic;
 mod cgroup;
+mod limits;
 mod processes;
 mod memory_group;
 mod cpus;

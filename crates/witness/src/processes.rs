@@ -204,7 +204,7 @@ pub fn parse_run_delay(schedstat: &[u8]) -> Option<u64> {
 }
 
 /// The sum of the increases of a counter that each process or thread has. A new one counts from 0.
-/// If one has ended, its part is lost and the sum is unknown.
+/// If one has ended, its part is lost and the sum is unknown, and so is one that went backwards.
 pub(crate) fn over_all<T>(
     before: &BTreeMap<u32, T>,
     after: &BTreeMap<u32, T>,
@@ -218,7 +218,7 @@ pub(crate) fn over_all<T>(
             Some(one) => of(one)?,
             None => 0,
         };
-        Some(sum.saturating_add(of(one)?.saturating_sub(began)))
+        Some(sum.saturating_add(of(one)?.checked_sub(began)?))
     })
 }
 
@@ -271,7 +271,7 @@ mod tests {
         check(&[(1, 10), (2, 20)], &[(1, 15), (2, 20)], Some(5));
         check(&[(1, 10)], &[(1, 15), (2, 7)], Some(12));
         check(&[(1, 10), (2, 20)], &[(1, 15)], None);
-        check(&[(1, 10)], &[(1, 5)], Some(0));
+        check(&[(1, 10)], &[(1, 5)], None);
         let unknown = over_all(&threads(&[(1, 1)]), &threads(&[(1, 2)]), |t| t.run_delay_ns);
         assert_eq!(unknown, None);
     }

@@ -1,11 +1,11 @@
 //! The storage of a directory or a file, and what works there, tested on a canary file.
 
 use crate::canary::{Aligned, CANARY, Canary, DIRECT_BLOCK, open_direct};
-use crate::cgroup;
 use crate::counting;
 use crate::device::{Backing, Finder};
 use crate::error::{Error, descriptor_path};
 use crate::ext4;
+use crate::limits;
 use crate::mounts::{self, Mount};
 use crate::page_cache;
 use crate::root::Root;
@@ -99,10 +99,11 @@ pub(crate) fn read_ahead(root: &Root, number: &str) -> Option<u64> {
 fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Error> {
     let root = Root::machine();
     let backing = Finder::new(&root).backing(mount);
-    let limits = cgroup::limits(&root, backing.nodes());
-    let Backing { mut medium, devices, layers, size, barriers_off, stored_on, mut notes } = backing;
+    let limits = limits::limits(&root, backing.nodes());
+    let stored_on = backing.stored_on.clone();
     let options = ext4::options(&root, stored_on.as_ref().unwrap_or(mount));
     let options = options.as_deref();
+    let Backing { mut medium, devices, layers, size, barriers_off, mut notes, .. } = backing;
     notes.extend(notes_of(mount, file));
     let space = rustix::fs::fstatvfs(file).map_err(Error::refused("look at", directory))?;
     let space = Space::from_statvfs(space);

@@ -193,9 +193,7 @@ const KEPT_MOST: f64 = 0.5;
 /// What a time limit leaves in the page cache: up to two windows of readahead for each thread,
 /// which it has not reached. `None` if readahead is unknown.
 fn fetched_ahead(context: &Context) -> Option<u64> {
-    let storage = context.measured.storage?;
-    let of_devices = || storage.devices.iter().filter_map(|device| device.read_ahead).max();
-    let window = storage.read_ahead.or_else(of_devices)?;
+    let window = context.measured.storage?.read_ahead_most()?;
     Some(window.saturating_mul(2 * u64::from(context.measured.case.threads())))
 }
 

@@ -118,7 +118,11 @@ impl Context<'_> {
             } else {
                 evidence.disk_read_bytes.and(evidence.device_read_bytes)
             };
-            Some((moved?, trial.sample.bytes()))
+            let asked = match self.write() {
+                Some(_) => trial.sample.written_bytes(),
+                None => trial.sample.bytes(),
+            };
+            Some((moved?, asked))
         });
         moved.is_some_and(|share| share > SHARE_NOISE)
     }

@@ -98,9 +98,11 @@ fn grown_share(context: &Context) -> Option<f64> {
     context.total_share(grown).filter(|share| *share > SHARE_NOISE)
 }
 
-/// The share of the bytes that a mixed case read for which no device did, above the noise.
+/// The share of the bytes that a mixed case read for which no device did, above the noise. Where no
+/// device of this machine reads anything, that says nothing.
 fn cached_reads(context: &Context) -> Option<f64> {
     context.write().filter(|work| work.read_share > 0)?;
+    context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
     let fetched = |trial: &Counted| {
         let fetched = fetched_bytes(context.measured, trial)?;
         let read = trial.sample.read_bytes();

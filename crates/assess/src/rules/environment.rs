@@ -1,24 +1,18 @@
-//! Whether the figure shows the worker's surroundings: limits, noisy neighbors, swapping.
+//! Whether the figure shows the worker's surroundings: quotas, noisy neighbors, swapping.
 
 use super::context::{Context, Draft, graded};
-use crate::counted::{Counted, only_syncs};
+use super::limits;
+use crate::counted::Counted;
 use crate::disturbance::{Gate, throttled_parts};
 use crate::finding::Severity;
-use crate::stats::{Estimate, median};
-use model::case::{Cache, Engine, Op, WriteEngine};
-use model::host::{Limit, Limited, Storage};
-use model::layer::Layer;
-use model::units::{NS_PER_SECOND, bytes_rounded, percent, rate};
+use crate::stats::Estimate;
+use model::case::{Engine, WriteEngine};
+use model::units::{bytes_rounded, percent};
 
 /// A CPU quota that takes this share of the time is noted (METHODOLOGY.md).
 const QUOTA_NOTE: f64 = 0.01;
 /// A CPU quota that takes this share makes the figure the quota's (METHODOLOGY.md).
 const QUOTA_DOUBT: f64 = 0.05;
-/// A rate from this share of an I/O limit on is the limit's (METHODOLOGY.md).
-const LIMIT_LEAST: f64 = 0.80;
-/// A rate above this many times a limit was not throttled by it. A short trial may exceed a limit
-/// by using saved-up allowance, but not by that much (METHODOLOGY.md).
-const LIMIT_MOST: f64 = 2.0;
 /// The share of waiting for a processor that is noted (METHODOLOGY.md).
 const WAIT_NOTE: f64 = 0.10;
 /// The share of waiting for a processor that makes figures doubtful (METHODOLOGY.md).
@@ -32,7 +26,7 @@ const SWAPPED_DOUBT: f64 = 0.01;
 
 /// A control group's limit sets the figure: that of a device, or of the CPU (METHODOLOGY.md).
 pub(super) fn throttled(context: &Context) -> Option<Draft> {
-    limited(context).or_else(|| held_back(context))
+    limits::reached(context).or_else(|| held_back(context))
 }
 
 /// A CPU quota throttled the worker.
@@ -51,101 +45,6 @@ fn held_back(context: &Context) -> Option<Draft> {
     );
     let remedy = "run without a quota, or read the figure as one under it";
     Draft::sized(share, severity, message, remedy)
-}
-
-/// A limit on a device sets the rate.
-fn limited(context: &Context) -> Option<Draft> {
-    if !context.crosses_devices() {
-        return None;
-    }
-    let used = |(storage, limit): (&Storage, &Limit)| {
-        let share = used_share(context, storage, limit)?;
-        (LIMIT_LEAST..=LIMIT_MOST).contains(&share).then(|| (limit.clone(), share))
-    };
-    let reached = limits(context).into_iter().filter_map(used);
-    let (limit, share) = reached.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let Limit { device, what, a_second, group } = limit;
-    let allowed = match what {
-        Limited::ReadBytes | Limited::WriteBytes => {
-            format!("{} ({}/s)", rate(a_second as f64), bytes_rounded(a_second))
-        }
-        Limited::Reads | Limited::Writes => format!("{a_second} per second"),
-    };
-    let message = format!(
-        "the control group '{group}' limits {what} of {device} to {allowed}, and the worker used \
-         {} of that",
-        percent(share)
-    );
-    let remedy = "lift the limit to measure the device, or read the figure as one under it";
-    if context.summary.open.as_ref().is_some_and(|open| open.is_held()) {
-        let message = format!(
-            "{message}: the schedule sets the rate, but operations may have waited for the limit"
-        );
-        return Draft::sized(share, Severity::Note, message, remedy);
-    }
-    let message = format!(
-        "{message}: the figure shows the limit, and an open load above it queues without bound"
-    );
-    Draft::sized(share, Severity::Doubt, message, remedy)
-}
-
-/// The limits that apply to a case, each with its storage.
-fn limits<'a>(context: &Context<'a>) -> Vec<(&'a Storage, &'a Limit)> {
-    let measured = context.measured;
-    let (reads, writes) = (context.read().is_some(), context.write());
-    let copies = writes.is_some_and(|work| work.op == Op::Copy);
-    let read_from = if copies { measured.source } else { measured.storage.filter(|_| reads) };
-    let written_to = measured.storage.filter(|_| writes.is_some());
-    let of = |storage: Option<&'a Storage>, are_reads: bool| {
-        let limits = storage.into_iter().flat_map(|s| s.limits.iter().map(move |limit| (s, limit)));
-        limits.filter(move |(_, limit)| is_of_reads(limit.what) == are_reads)
-    };
-    of(read_from, true).chain(of(written_to, false)).collect()
-}
-
-fn is_of_reads(what: Limited) -> bool {
-    matches!(what, Limited::ReadBytes | Limited::Reads)
-}
-
-/// How much of a limit the median trial used, if all devices of a layer move equal parts of its
-/// bytes: each half of a stripe moves half, each half of a mirror writes all.
-///
-/// Requests are those that the devices completed. With direct I/O, each operation is at least one,
-/// although the OS may have merged some after counting them against the limit.
-fn used_share(context: &Context, storage: &Storage, limit: &Limit) -> Option<f64> {
-    let is_direct = context.measured.case.cache() == Some(Cache::Direct);
-    let is_alike = context.write().is_none_or(|work| work.read_share == 0);
-    let is_told = is_direct && is_alike && !only_syncs(context.measured.case);
-    let times = |layer: &Layer| match is_of_reads(limit.what) {
-        true => f64::from(layer.reads.least),
-        false => f64::from(layer.writes.least),
-    };
-    // The counting layer moves each requested byte this many times.
-    let counted = storage.watched().map_or(1.0, times);
-    let once = |count: Option<u64>| Some(count? as f64 / counted);
-    let operations = |trial: &Counted, count: Option<u64>| {
-        let asked = is_told.then(|| trial.sample.ops() as f64);
-        [once(count), asked].into_iter().flatten().reduce(f64::max)
-    };
-    let amount = |trial: &Counted| match limit.what {
-        Limited::ReadBytes => match trial.evidence.task_read_bytes {
-            Some(bytes) => Some(bytes as f64),
-            None => once(trial.evidence.device_read_bytes),
-        },
-        Limited::WriteBytes => once(trial.evidence.device_write_bytes),
-        Limited::Reads => operations(trial, trial.evidence.device_reads),
-        Limited::Writes => operations(trial, trial.evidence.device_writes),
-    };
-    let part = match storage.layers.iter().find(|layer| layer.nodes.contains(&limit.device)) {
-        Some(layer) => times(layer) / layer.nodes.len() as f64,
-        None => 1.0 / storage.devices.len().max(1) as f64,
-    };
-    let used = |trial: &Counted| {
-        let a_second = amount(trial)? / trial.wall_ns().max(1) as f64 * NS_PER_SECOND;
-        let share = a_second * part / limit.a_second.max(1) as f64;
-        share.is_finite().then_some(share)
-    };
-    median(&context.measured.values(used))
 }
 
 /// Other processes ran on the threads' processors (METHODOLOGY.md). If there are more threads than

@@ -16,6 +16,7 @@ mod throttled;
 mod above;
 mod caches;
 mod host;
+mod limits;
 mod environment;
 mod course;
 mod placement;

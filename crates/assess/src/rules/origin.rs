@@ -270,7 +270,7 @@ pub(super) fn foreign(context: &Context) -> Option<Draft> {
 }
 
 /// Foreign writes while this case read from the device, or foreign reads while it wrote. Apart from
-/// metadata, neither is the case's own.
+/// metadata, neither is the case's own. A case that does both is held against what it read.
 fn crossing(context: &Context) -> Option<Draft> {
     if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
         return None;
@@ -279,6 +279,7 @@ fn crossing(context: &Context) -> Option<Draft> {
     if !reads && context.write().is_none_or(|work| work.op == Op::Copy) {
         return None;
     }
+    let mixes = context.write().is_some_and(|work| work.read_share > 0);
     let measured = context.measured;
     let share_of_others = |trial: &Counted| {
         let evidence = &trial.evidence;
@@ -288,21 +289,22 @@ fn crossing(context: &Context) -> Option<Draft> {
                 let own = evidence.task_write_bytes?.saturating_mul(most.into());
                 evidence.device_write_bytes?.saturating_sub(own)
             }
-            false => measured.read_once(trial)?.saturating_sub(evidence.task_read_bytes?),
+            false => measured.read_by_others(trial)?,
         };
+        let own = if mixes { trial.sample.read_bytes() } else { trial.sample.bytes() };
         let is_metadata = others as f64 <= METADATA;
-        let share = others as f64 / trial.sample.bytes().max(1) as f64;
-        Some(if is_metadata { 0.0 } else { share })
+        Some(if is_metadata { 0.0 } else { others as f64 / own.max(1) as f64 })
     };
-    let others = |most| match reads {
-        true => format!(
-            "other processes wrote up to {most} as much to the device as this case \
-                         read"
-        ),
-        false => format!(
-            "other processes read up to {most} as much from the device as this case \
-                          wrote"
-        ),
+    let others = |most| match (reads, mixes) {
+        (true, _) => {
+            format!("other processes wrote up to {most} as much to the device as this case read")
+        }
+        (false, true) => {
+            format!("other processes read up to {most} as much from the device as this case")
+        }
+        (false, false) => {
+            format!("other processes read up to {most} as much from the device as this case wrote")
+        }
     };
     sharing(context, share_of_others, Severity::Doubt, others)
 }
@@ -373,8 +375,10 @@ fn foreign_writes(context: &Context) -> Option<Draft> {
         times * (OWN_WRITES_MOST * data + METADATA_OF_SYNC * syncs as f64 + METADATA)
     };
     let beyond = |trial: &Counted| {
+        // What actors surely wrote is subtracted; this is the most that they may have.
+        let of_actors = 2.0 * trial.unsure.written as f64;
         let written = trial.evidence.device_write_bytes? as f64;
-        Some(written - own(trial))
+        Some(written - of_actors - own(trial))
     };
     let is_disturbed = |trial: &Counted| beyond(trial).is_some_and(|bytes| bytes > 0.0);
     if !context.measured.trials.iter().any(is_disturbed) {
@@ -383,15 +387,15 @@ fn foreign_writes(context: &Context) -> Option<Draft> {
     let is_usual = median(&context.measured.values(beyond))? > 0.0;
     let severity = if is_usual { Severity::Doubt } else { Severity::Note };
     let written = context.measured.values(|t| Some(t.evidence.device_write_bytes? as f64));
-    let (written, own) =
-        (written.into_iter().fold(0.0, f64::max), context.summary.bytes_per_trial?);
+    let written = written.into_iter().fold(0.0, f64::max);
+    let own = median(&context.measured.values(|t| Some(t.sample.written_bytes() as f64)))?;
     let message = format!(
         "the devices wrote up to {} while a trial wrote {} (in {}): other processes wrote to them, \
          or the file system wrote much metadata",
         bytes_rounded(written as u64),
-        bytes_rounded(own),
+        bytes_rounded(own as u64),
         context.how_many(is_disturbed)
     );
-    let share = (written - own as f64) / own.max(1) as f64;
+    let share = (written - own) / own.max(1.0);
     Draft::sized(share, severity, message, STOP_OTHERS)
 }

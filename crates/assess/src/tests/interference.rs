@@ -13,7 +13,7 @@ const MIB: u64 = 1 << 20;
 
 /// Ten rounds of direct reads alone, and ten beside a reader, whose reads the devices count too.
 /// Each operation takes `times` as long, and there are as many fewer of them.
-fn beside(times: u64) -> Record {
+pub(super) fn beside(times: u64) -> Record {
     let mut record = flawless(work(Cache::Direct));
     let alone = record.header.plan.cases[0].case.clone();
     record.header.plan.actors = vec![Actor::own("other", file_case(work(Cache::Direct)))];
@@ -71,6 +71,47 @@ fn a_case_is_compared_with_itself_alone() {
 #[test]
 fn what_costs_nothing_is_no_longer() {
     assert_eq!(found(&beside(1))[0].beside[0].is_longer(), Decision::No);
+}
+
+/// Adds to what the devices read beside the other reader, while the case read 1 MiB.
+fn read_more(bytes: i64) -> Record {
+    let mut record = beside(1024);
+    for trial in record.trials.iter_mut().filter(|trial| trial.case == 1) {
+        let read = trial.evidence.device_read_bytes.as_mut().expect("it is counted");
+        *read = read.checked_add_signed(bytes).expect("it is not negative");
+    }
+    record
+}
+
+fn foreign(record: &Record) -> Option<crate::finding::Severity> {
+    let found = assess(record).cases.remove(1).findings;
+    found.iter().find(|it| it.code == crate::finding::Code::Foreign).map(|it| it.severity)
+}
+
+/// The reader has one block of 1 MiB in flight, which a device counts later than the reader does.
+#[test]
+fn what_an_actor_has_in_flight_is_not_read_by_others() {
+    assert_eq!(foreign(&read_more(0)), None);
+    assert_eq!(foreign(&read_more(1 << 20)), None);
+    assert_eq!(foreign(&read_more(3 << 20)), Some(crate::finding::Severity::Void));
+    // The devices read less than the actor and the case: what others read is unknown.
+    assert_eq!(foreign(&read_more(-(1 << 20))), None);
+    assert_eq!(foreign(&read_more(-(100 << 20))), None);
+}
+
+/// The reader's counters cover a hundredth of a second more than the devices'.
+#[test]
+fn what_an_actor_does_around_the_trial_is_not_read_by_others() {
+    let wider = |record: &mut Record| {
+        for trial in record.trials.iter_mut().filter(|trial| trial.case == 1) {
+            let window_ns = trial.evidence.window_ns + 10_000_000;
+            trial.beside[0].evidence.window_ns = window_ns;
+        }
+    };
+    let mut record = read_more(5 << 20);
+    assert_eq!(foreign(&record), Some(crate::finding::Severity::Void));
+    wider(&mut record);
+    assert_eq!(foreign(&record), None);
 }
 
 /// Only the case alone tells what the others cost.

@@ -4,6 +4,7 @@ use super::writing::{direct, flawless_write};
 use super::*;
 use crate::summary::Summary;
 use model::case::{Sync, WriteWork};
+use model::host::Medium;
 
 /// Operations of a trial, and those of them that read.
 const OPS: u64 = 1024;
@@ -12,12 +13,12 @@ const READS: u64 = 700;
 /// Bytes of an operation.
 const BLOCK: u64 = FILE / OPS;
 
-fn mix(sync: Sync) -> WriteWork {
+pub(super) fn mix(sync: Sync) -> WriteWork {
     WriteWork { sync, read_share: 70, ..direct() }
 }
 
 /// Flawless rounds: what was to be read was read from the device, and the rest written.
-fn mixed(work: WriteWork) -> Record {
+pub(super) fn mixed(work: WriteWork) -> Record {
     let mut record = flawless_write(work);
     each(&mut record, |trial| {
         let sample = sample(trial);
@@ -48,6 +49,51 @@ fn first(record: &Record) -> Summary {
 fn a_flawless_mix_is_sound() {
     check(mixed(mix(Sync::Dsync)), |_| {}, "sound device:");
     check(mixed(mix(Sync::None)), |_| {}, "sound device: AcknowledgedOnly note");
+}
+
+/// Another process serves the file, and the task's bytes are 0 because none cross a device here.
+#[test]
+fn what_a_mix_reads_where_nothing_is_seen_is_unverified() {
+    let unseen = |medium| {
+        move |record: &mut Record| {
+            let storage = record.header.storage.as_mut().expect("the zoo has a storage");
+            storage.medium = medium;
+            evidence(record, |it| {
+                it.task_read_bytes = Some(0);
+                (it.device_read_bytes, it.device_reads) = (None, None);
+                (it.device_write_bytes, it.device_writes) = (None, None);
+            });
+        }
+    };
+    let work = mix(Sync::None);
+    let expected = "doubtful unverified: Unverified doubt, AcknowledgedOnly note";
+    check(mixed(work), unseen(Medium::Unseen), expected);
+    let ignored = "void unverified: DirectIgnored void, Unverified doubt, AcknowledgedOnly note";
+    check(mixed(work), unseen(Medium::Block), ignored);
+}
+
+/// The mix wrote 324 MiB and read the other 700.
+#[test]
+fn others_are_held_against_what_a_mix_did_of_the_same_kind() {
+    let message = |plant: &dyn Fn(&mut Evidence)| {
+        let mut record = mixed(mix(Sync::None));
+        evidence(&mut record, plant);
+        let found = first(&record).findings;
+        let found = found.into_iter().find(|it| it.code == crate::finding::Code::Foreign);
+        found.map(|it| it.message)
+    };
+    let written = (OPS - READS) * BLOCK;
+    let writes = |it: &mut Evidence| it.device_write_bytes = Some(2 * written);
+    let expected = "the devices wrote up to 648 MiB while a trial wrote 324 MiB";
+    assert!(message(&writes).expect("others wrote").starts_with(expected));
+    let reads = |more: u64| {
+        move |it: &mut Evidence| {
+            it.device_read_bytes = Some(READS * BLOCK / 100 * (100 + more));
+        }
+    };
+    let expected = "other processes read up to 10.0 % as much from the device as this case (";
+    assert!(message(&reads(10)).expect("others read").starts_with(expected));
+    assert_eq!(message(&reads(4)), None);
 }
 
 #[test]

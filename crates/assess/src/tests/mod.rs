@@ -12,6 +12,7 @@ mod environment;
 mod fleet;
 mod gate;
 mod interference;
+mod limits;
 mod memory;
 mod mixed;
 mod names;

@@ -6,10 +6,10 @@ use crate::latency::UNSENT_NS;
 use model::case::WriteWork;
 use model::host::{Limit, Limited};
 
-const RATE: u64 = 1_024;
+pub(super) const RATE: u64 = 1_024;
 
 /// Each operation of a trial is answered after a millisecond.
-fn open() -> Record {
+pub(super) fn open() -> Record {
     let plain = work(Cache::Direct);
     let io = Io { rate: RATE, time: Duration::from_secs(1), ..plain.io };
     let mut record = flawless(ReadWork { io, ..plain });

@@ -7,12 +7,17 @@ use assess::Assessment;
 use assess::actors::ActorFigures;
 use assess::interference::{Disturbed, Interference, Side, Timed};
 use assess::latency::UNSENT_NS;
+use assess::summary::Summary;
 use model::units;
 
 /// A paragraph for each case alone, and one for each set of others beside it.
 pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
     if assessment.interferences.is_empty() {
-        return missing("No case was measured both alone and beside others.");
+        let is_beside = |case: &Summary| !case.beside.is_empty();
+        return missing(match assessment.cases.iter().any(is_beside) {
+            true => "No case has a valid figure both alone and beside others.",
+            false => "No case was measured both alone and beside others.",
+        });
     }
     let of = |found: &Interference| {
         let beside = found.beside.iter().map(|it| said_beside(found, it, labels));

@@ -552,6 +552,18 @@ fn the_answer_of_writing_says_what_is_missing() {
     assert!(!text.contains("what durability costs"), "{text}");
 }
 
+/// A void row beside others was measured, but is compared with nothing.
+#[test]
+fn a_case_beside_others_without_a_valid_figure_was_measured() {
+    let mut assessment = made_beside::interference();
+    assessment.interferences.clear();
+    let text = crate::text(&assessment, &PLAIN);
+    assert!(text.contains("No case has a valid figure both alone and beside others."), "{text}");
+    assessment.cases.truncate(1);
+    let text = crate::text(&assessment, &PLAIN);
+    assert!(text.contains("No case was measured both alone and beside others."), "{text}");
+}
+
 /// Nothing claims durability, so nothing is said of it; without own writes or copies, nothing is.
 #[test]
 fn rates_that_no_case_has_are_not_missed() {

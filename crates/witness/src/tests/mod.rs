@@ -3,4 +3,5 @@
 mod tree;
 mod topologies;
 mod servers;
+mod limits;
 mod machines;

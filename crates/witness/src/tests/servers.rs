@@ -1,9 +1,9 @@
 //! Descriptions of real servers.
 
 use super::tree::Tree;
-use crate::cgroup;
 use crate::device::{Backing, Finder};
 use crate::host::host_at;
+use crate::limits;
 use crate::mounts;
 use model::layer::{Amplification, Layer};
 use std::path::Path;
@@ -15,7 +15,7 @@ fn check(name: &str, path: &str, expected: &[&str]) {
     let root = tree.root();
     let mount = mounts::mount_of_path(&root, Path::new(path)).expect("it is mounted");
     let backing = Finder::new(&root).backing(&mount);
-    let limits = cgroup::limits(&root, backing.nodes());
+    let limits = limits::limits(&root, backing.nodes());
     let Backing { medium, devices, layers, barriers_off, notes, .. } = backing;
     let mut told = vec![format!("{} on {medium}", mount.file_system)];
     told.extend(devices.iter().map(|device| {

@@ -157,6 +157,8 @@ pub(crate) enum Io {
     WriteBytes,
     /// Reads per second.
     Reads,
+    /// Writes per second.
+    Writes,
 }
 
 /// The limit of a control group.
@@ -188,6 +190,7 @@ impl Limit<'_> {
                     Io::ReadBytes => "blkio.throttle.read_bps_device",
                     Io::WriteBytes => "blkio.throttle.write_bps_device",
                     Io::Reads => "blkio.throttle.read_iops_device",
+                    Io::Writes => "blkio.throttle.write_iops_device",
                 };
                 (file, format!("{} {a_second}", number_of(device)))
             }
@@ -204,6 +207,7 @@ impl Limit<'_> {
                     Io::ReadBytes => "rbps",
                     Io::WriteBytes => "wbps",
                     Io::Reads => "riops",
+                    Io::Writes => "wiops",
                 };
                 ("io.max", format!("{} {key}={a_second}", number_of(device)))
             }

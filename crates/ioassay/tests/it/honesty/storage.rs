@@ -1,9 +1,9 @@
 //! Faults of storage: bytes that come from an unexpected source.
 
 use super::plant::{
-    CACHED, Group, Io, Limit, Neighbour, Planted, ahead, asked, check_found, check_near,
-    check_served, check_silent, cold_file, finish, measure, only, plainly, quiet, start, trials,
-    tried,
+    CACHED, Group, Io, Limit, Neighbour, PAST_CACHE, Planted, ahead, asked, check_found,
+    check_near, check_served, check_silent, cold_file, finish, measure, only, plainly, quiet,
+    start, trials, tried,
 };
 use crate::mounts::{self, JOURNALED, Mounted, PLAIN, Setup, Zram};
 use crate::sandbox::{Sandbox, argument, skip, wait_for};
@@ -13,7 +13,7 @@ use rustix::io::ReadWriteFlags;
 use serde_json::Value;
 use std::fs::File;
 use std::io::IoSlice;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -22,6 +22,9 @@ const MIB: u64 = 1 << 20;
 
 /// Space for a few files.
 const ROOMY: Setup = Setup { size: 256 << 20, ..PLAIN };
+
+/// An xfs, which needs 300 MiB.
+const XFS: Setup = Setup { size: 320 << 20, ..PAST_CACHE };
 
 /// Direct reads with enough I/Os in flight to hide a slow moment.
 const DIRECT: &str = "[[cases]]\nengine = \"uring\"\ncache = \"direct\"\ndepth = 8\n";
@@ -79,6 +82,88 @@ fn a_limit_on_bytes_written_is_the_figure_and_is_named() {
                       depth = 8\n\
                   block = \"128KiB\"\nallocation = \"overwrite\"\nsync = \"none\"\n";
         check_limited(test, groups, "throughput", (Io::WriteBytes, 20 * MIB));
+    });
+}
+
+/// The disk that `directory` is on, if its name is known.
+fn disk_of(directory: &Path) -> Option<String> {
+    let device = directory.metadata().unwrap().dev();
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let block = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+    let is_partition = block.join("partition").exists();
+    let disk = if is_partition { block.parent()? } else { &block };
+    Some(disk.file_name()?.to_str()?.to_string())
+}
+
+/// A file system on a loop device, which reads and writes its file directly on a disk that a
+/// control group limits. `groups` reaches the limit, which is reported; a distant one is not.
+fn check_limited_below(test: &str, groups: &str, (io, a_second): (Io, u64)) {
+    let Some(planted) = Planted::on_loop(test, "xfs", &XFS) else { return };
+    let sandbox = &planted.sandbox;
+    let Some(disk) = disk_of(Path::new(env!("CARGO_TARGET_TMPDIR"))) else {
+        return skip(test, "the image is on no block device");
+    };
+    let limit = |times| Limit::Device(io, &disk, times * a_second);
+    let Some(group) = Group::new(test, limit(1)) else { return };
+    let report = measure(sandbox, group.launch(sandbox), groups, &[".", "--time=2s"]);
+    for case in asked(&report) {
+        check_found(case, "Throttled", "doubt", &[&disk, group.name(), "its processes"]);
+    }
+    group.set(limit(10_000));
+    let report = measure(sandbox, group.launch(sandbox), groups, &[".", "--time=300ms"]);
+    asked(&report).iter().for_each(|case| check_silent(case, &["Throttled"]));
+}
+
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn a_limit_of_the_disk_below_a_file_is_named() {
+    tried(|| {
+        let test = "a_limit_of_the_disk_below_a_file_is_named";
+        let reads = format!("{DIRECT}block = \"64KiB\"\n");
+        check_limited_below(test, &reads, (Io::ReadBytes, 10 * MIB));
+        let names = "[[cases]]\ncall = \"create\"\nsync = \"fsync\"\n";
+        check_limited_below(test, names, (Io::Writes, 100));
+    });
+}
+
+/// Of the operations, 70 of 100 read: their limit sets the rate of all.
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn a_limit_on_reads_is_the_figure_of_a_mix() {
+    tried(|| {
+        let test = "a_limit_on_reads_is_the_figure_of_a_mix";
+        let groups = "[[cases]]\nop = \"write\"\nengine = \"uring\"\ncache = \"direct\"\n\
+                      depth = 8\npattern = \"random\"\nblock = \"4KiB\"\nread_share = 70\n\
+                      allocation = \"overwrite\"\nsync = \"none\"\n";
+        check_limited_below(test, groups, (Io::Reads, 200));
+    });
+}
+
+/// A reader beside the case takes nearly all of the limit of both.
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn a_limit_is_shared_by_a_case_and_what_runs_beside_it() {
+    tried(|| {
+        let test = "a_limit_is_shared_by_a_case_and_what_runs_beside_it";
+        let Some(planted) = Planted::on_loop(test, "ext4", &PAST_CACHE) else { return };
+        let sandbox = &planted.sandbox;
+        let device = planted.mounted.loop_name();
+        let limit = Limit::Device(Io::ReadBytes, device, 20 * MIB);
+        let Some(group) = Group::new(test, limit) else { return };
+        let groups = "[actors.reader]\nengine = \"uring\"\ncache = \"direct\"\n\
+                      block = \"256KiB\"\ndepth = 4\ntouch = \"none\"\n\
+                      [[cases]]\nengine = \"uring\"\ncache = \"direct\"\nblock = \"4KiB\"\n\
+                      depth = 32\npattern = \"random\"\nrate = 50\n\
+                      beside = [\"none\", \"reader\"]\n";
+        let report = measure(sandbox, group.launch(sandbox), groups, &[".", "--time=2s"]);
+        for case in asked(&report) {
+            if case["beside"].as_array().is_some_and(|beside| !beside.is_empty()) {
+                let words = [device, group.name(), "those beside this case"];
+                check_found(case, "Throttled", "doubt", &words);
+            } else {
+                check_silent(case, &["Throttled"]);
+            }
+        }
     });
 }
 

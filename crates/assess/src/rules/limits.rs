@@ -1,0 +1,160 @@
+//! Whether the limit of a control group on a device sets the figure.
+
+use super::context::{Context, Draft};
+use crate::counted::{Counted, a_second, only_syncs};
+use crate::finding::Severity;
+use crate::names;
+use crate::served::{INODE_BYTES, SHARE_NOISE, fetched_bytes};
+use crate::stats::median;
+use model::case::{Cache, NameSync, Op, Work};
+use model::host::{Limit, Limited, Storage};
+use model::layer::Layer;
+use model::units::{NS_PER_SECOND, bytes_rounded, percent, rate};
+
+/// A rate from this share of an I/O limit on is the limit's (METHODOLOGY.md).
+const LIMIT_LEAST: f64 = 0.80;
+/// A rate above this many times a limit was not throttled by it. A short trial may exceed a limit
+/// by using saved-up allowance, but not by that much (METHODOLOGY.md).
+const LIMIT_MOST: f64 = 2.0;
+
+/// A control group that the case is in used up what it may do on a device that the case used: the
+/// case itself, what ran beside it, or others in the group.
+pub(super) fn reached(context: &Context) -> Option<Draft> {
+    let used = |(storage, limit): (&Storage, &Limit)| {
+        let use_of = Use::of(context, storage, limit)?;
+        (LIMIT_LEAST..=LIMIT_MOST).contains(&use_of.share).then(|| (limit.clone(), use_of))
+    };
+    let found = limits(context).into_iter().filter_map(used);
+    let (limit, use_of) = found.max_by(|a, b| a.1.share.total_cmp(&b.1.share))?;
+    let Limit { device, what, a_second, group } = limit;
+    let allowed = match what {
+        Limited::ReadBytes | Limited::WriteBytes => {
+            format!("{} ({}/s)", rate(a_second as f64), bytes_rounded(a_second))
+        }
+        Limited::Reads | Limited::Writes => format!("{a_second} per second"),
+    };
+    let is_alone = context.measured.case.beside.is_empty();
+    let whose = match (use_of.is_counted, is_alone) {
+        (false, _) => "the worker",
+        (true, true) => "its processes",
+        (true, false) => "its processes, with those beside this case,",
+    };
+    let message = format!(
+        "the control group '{group}' limits {what} of {device} to {allowed}, and {whose} used {} \
+         of that",
+        percent(use_of.share)
+    );
+    let remedy = "lift the limit to measure the device, or read the figure as one under it";
+    // A schedule that is held sets what a case alone uses, but not what others do.
+    if is_alone && context.summary.open.as_ref().is_some_and(|open| open.is_held()) {
+        let message = format!(
+            "{message}: the schedule sets the rate, but operations may have waited for the limit"
+        );
+        return Draft::sized(use_of.share, Severity::Note, message, remedy);
+    }
+    let message = format!(
+        "{message}: the figure shows the limit, and an open load above it queues without bound"
+    );
+    Draft::sized(use_of.share, Severity::Doubt, message, remedy)
+}
+
+/// The limits on what the case did, each with its storage: those of reading if it read from
+/// devices, and those of writing if it wrote to them, whatever kind of work it is.
+fn limits<'a>(context: &Context<'a>) -> Vec<(&'a Storage, &'a Limit)> {
+    let measured = context.measured;
+    let copies = context.write().is_some_and(|work| work.op == Op::Copy);
+    let read_from = if copies { measured.source } else { measured.storage };
+    let of = |storage: Option<&'a Storage>, are_reads: bool| {
+        let limits = storage.into_iter().flat_map(|s| s.limits.iter().map(move |limit| (s, limit)));
+        limits.filter(move |(_, limit)| is_of_reads(limit.what) == are_reads)
+    };
+    let reads = of(read_from.filter(|_| reads_devices(context)), true);
+    reads.chain(of(measured.storage.filter(|_| writes_devices(context)), false)).collect()
+}
+
+fn is_of_reads(what: Limited) -> bool {
+    matches!(what, Limited::ReadBytes | Limited::Reads)
+}
+
+/// Whether the case read more than noise from devices.
+fn reads_devices(context: &Context) -> bool {
+    let measured = context.measured;
+    let asked = |trial: &Counted| match &measured.case.work {
+        Work::Memory(_) => None,
+        Work::Metadata(work) => Some(names::used(work, trial).saturating_mul(INODE_BYTES)),
+        Work::Write(work) if work.read_share > 0 => Some(trial.sample.read_bytes()),
+        Work::Read(_) | Work::Write(_) => Some(trial.sample.bytes()),
+    };
+    let share = context.total_share(|trial| Some((fetched_bytes(measured, trial)?, asked(trial)?)));
+    !measured.case.is_null() && share.is_some_and(|share| share > SHARE_NOISE)
+}
+
+/// Whether what the case wrote, or changed, reached devices while its time ran.
+fn writes_devices(context: &Context) -> bool {
+    let names = context.measured.case.metadata();
+    let is_durable = names.is_some_and(|it| it.call.changes() && it.sync == NameSync::Fsync);
+    is_durable || (context.write().is_some() && context.crosses_devices())
+}
+
+/// How much of a limit was used, in the median trial.
+struct Use {
+    share: f64,
+    /// Whether the control group counted it, for all its processes.
+    is_counted: bool,
+}
+
+impl Use {
+    fn of(context: &Context, storage: &Storage, limit: &Limit) -> Option<Use> {
+        let allowed = limit.a_second.max(1) as f64;
+        let by_group = |trial: &Counted| {
+            let used = limit.used(&trial.evidence)?;
+            Some(a_second(used, trial.evidence.window_ns).unwrap_or(0.0) / allowed)
+        };
+        match median(&context.measured.values(by_group)) {
+            Some(share) => Some(Use { share, is_counted: true }),
+            None => Some(Use { share: used_by_case(context, storage, limit)?, is_counted: false }),
+        }
+    }
+}
+
+/// How much of a limit the median trial used, in records whose groups did not count: if all devices
+/// of a layer move equal parts of its bytes, each half of a stripe moves half, each half of a
+/// mirror writes all.
+///
+/// Requests are those that the devices completed. With direct I/O, each operation is at least one,
+/// although the OS may have merged some after counting them against the limit.
+fn used_by_case(context: &Context, storage: &Storage, limit: &Limit) -> Option<f64> {
+    let is_direct = context.measured.case.cache() == Some(Cache::Direct);
+    let is_alike = context.write().is_none_or(|work| work.read_share == 0);
+    let is_told = is_direct && is_alike && !only_syncs(context.measured.case);
+    let times = |layer: &Layer| match is_of_reads(limit.what) {
+        true => f64::from(layer.reads.least),
+        false => f64::from(layer.writes.least),
+    };
+    // The counting layer moves each requested byte this many times.
+    let counted = storage.watched().map_or(1.0, times);
+    let once = |count: Option<u64>| Some(count? as f64 / counted);
+    let operations = |trial: &Counted, count: Option<u64>| {
+        let asked = is_told.then(|| trial.sample.ops() as f64);
+        [once(count), asked].into_iter().flatten().reduce(f64::max)
+    };
+    let amount = |trial: &Counted| match limit.what {
+        Limited::ReadBytes => match trial.evidence.task_read_bytes {
+            Some(bytes) => Some(bytes as f64),
+            None => once(trial.evidence.device_read_bytes),
+        },
+        Limited::WriteBytes => once(trial.evidence.device_write_bytes),
+        Limited::Reads => operations(trial, trial.evidence.device_reads),
+        Limited::Writes => operations(trial, trial.evidence.device_writes),
+    };
+    let part = match storage.layers.iter().find(|layer| layer.nodes.contains(&limit.device)) {
+        Some(layer) => times(layer) / layer.nodes.len() as f64,
+        None => 1.0 / storage.devices.len().max(1) as f64,
+    };
+    let used = |trial: &Counted| {
+        let a_second = amount(trial)? / trial.wall_ns().max(1) as f64 * NS_PER_SECOND;
+        let share = a_second * part / limit.a_second.max(1) as f64;
+        share.is_finite().then_some(share)
+    };
+    median(&context.measured.values(used))
+}
