@@ -396,6 +396,28 @@ mod tests {
     use super::*;
     use crate::zoo;
 
+    /// The outer device reads its file directly, but that file is on one that does not.
+    #[test]
+    fn a_loop_device_through_the_page_cache_may_be_below_another() {
+        let on = |name: &str, loop_direct, devices| {
+            let (file_system, disks) = ("ext4".to_string(), Vec::new());
+            let file = Some(LoopFile { file_system, devices, disks });
+            Device {
+                name: name.to_string(),
+                loop_direct: Some(loop_direct),
+                file,
+                ..Device::default()
+            }
+        };
+        let cached = |inner| {
+            let devices = vec![on("loop1", true, vec![on("loop0", inner, Vec::new())])];
+            let storage = Storage { devices, ..zoo::storage() };
+            storage.cached_loop().map(|device| device.name.clone())
+        };
+        assert_eq!(cached(false).as_deref(), Some("loop0"));
+        assert_eq!(cached(true), None);
+    }
+
     #[test]
     fn lists_of_cpus_are_short() {
         assert_eq!(cpus_text(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
