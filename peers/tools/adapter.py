@@ -230,8 +230,8 @@ class Fio:
                 raise Failed(f"fio reported {data['io_bytes']} bytes in {ops} operations of "
                              f"{self.block} and {sum(bins.values())} latencies")
             if data["runtime"] < FIO_LEAST_MS:
-                raise Failed(f"fio reports whole milliseconds, and {data['runtime']} are too few: "
-                             "use a larger --size")
+                raise Unavailable(f"it reports whole milliseconds, and {data['runtime']} are too "
+                                  "few: use a larger --size")
             longest = max(longest, data["lat_ns"]["max"])
             add(latencies, bins)
             cpu = {key: round(found[of] / 100 * found["job_runtime"] * 10**6)

@@ -68,9 +68,10 @@ def paired(rates, base):
         return None
     by_chance = Chance()
     ratios = [math.exp(log) for log in exchangeable(logs_of(rates, base))]
-    if courses.drift(ratios, by_chance) is not None:
+    depend = courses.drift(ratios, by_chance) is not None
+    if depend:
         found = {**found, "low": None, "high": None}
-    return {**found, "maybe": bool(by_chance.maybe)}
+    return {**found, "maybe": bool(by_chance.maybe), "depend": depend}
 
 
 class Chance:
@@ -105,7 +106,8 @@ def compare(row, base):
             "invocations": found["invocations"], "ratio": found["median"],
             "low": found["low"], "high": found["high"], "difference": word,
             "interest": interest, "maybe": found["maybe"],
-            "needs": needs(logs, interest) if word == "inconclusive" else None}
+            "needs": needs(logs, interest)
+            if word == "inconclusive" and not found["depend"] else None}
 
 
 def compare_with(rows, base):

@@ -380,8 +380,7 @@ def crossing(row):
             others = topology.read_by_others(row.storage, one.trial)
         if others is None:
             return None
-        own = one.read_bytes if row.case.read_share else one.bytes
-        return others / max(1, own) if others > 16 * MIB else 0.0
+        return others / max(1, one.bytes) if others > 16 * MIB else 0.0
 
     return sharing(row, share, "doubt")
 
@@ -479,7 +478,7 @@ def throttled_writeback(row):
         return None
     if case.cache == "direct" or case.sync == "dsync" or row.served_by == "ram":
         return None
-    if topology.has_option(row.storage, "sync"):
+    if topology.has_option(row.storage, "sync") and row.case.engine != "mmap":
         return None
     reads = row.total(counter("task_read_bytes"), moved)
     if row.writing["acknowledged"] is None or reads is None or reads >= 0.01:

@@ -78,7 +78,7 @@ def of_syncs(row):
         untold = sum(one.synced_ns is None for one in row.figures)
         if untold:
             return "untold", untold
-    if topology.drops_syncs(row.storage):
+    if case.sync not in ("msync", "dsync") and topology.drops_syncs(row.storage):
         return "dropped", 0
     dirty = row.total(lambda one: still_dirty(row, one), durable_bytes)
     if dirty is not None and dirty > 0.01:

@@ -55,8 +55,9 @@ pub struct Comparison {
     pub difference: Difference,
     /// The smallest effect of interest, as a share: larger for devices than for memory.
     pub interest: f64,
-    /// If inconclusive: roughly how many pairs (or invocations, if there are several) would detect
-    /// the smallest effect of interest with 80 % power (METHODOLOGY.md). Otherwise null.
+    /// If inconclusive, unless the pairs depend on each other: roughly how many pairs (or
+    /// invocations, if there are several) would detect the smallest effect of interest with 80 %
+    /// power (METHODOLOGY.md). Otherwise null.
     pub needs: Option<usize>,
 }
 
@@ -208,9 +209,11 @@ impl Found {
     fn of(values: &Rounds, base: &Rounds, interest: f64) -> Option<Found> {
         let logs = log_ratios(values, base);
         let ratio = Ratio::of_logs(&logs)?;
-        let ratio = if drifts(&logs) { ratio.without_interval() } else { ratio };
+        let depend = drifts(&logs);
+        let ratio = if depend { ratio.without_interval() } else { ratio };
         let difference = difference(ratio.median, ratio.low.zip(ratio.high), interest);
-        let is_open = difference == Difference::Inconclusive;
+        // How many of such pairs would do is unknown.
+        let is_open = difference == Difference::Inconclusive && !depend;
         Some(Found { ratio, difference, needs: is_open.then(|| pairs_needed(&logs, interest)) })
     }
 

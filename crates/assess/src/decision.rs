@@ -25,7 +25,8 @@ named! {
         Yes "yes",
         /// No, by the smallest effect of interest.
         No "no",
-        /// Neither: an interval is too wide or missing, or a row is doubtful.
+        /// Neither: an interval is too wide or missing, or a row is doubtful by more than how it
+        /// varies from round to round.
         Undecided "undecided",
     }
 }

@@ -47,14 +47,16 @@ impl RunFinding {
     }
 
     /// Adds the cases that have it on another host.
-    pub(crate) fn join(&mut self, other: &RunFinding) {
+    pub(crate) fn join(&mut self, other: &RunFinding) -> bool {
         let rank = |found: &RunFinding| (!found.cases.is_empty(), found.finding.size);
         let mut added = other.clone();
-        if rank(other) > rank(self) {
+        let is_worse = rank(other) > rank(self);
+        if is_worse {
             std::mem::swap(self, &mut added);
         }
         add_new(&mut self.cases, added.cases);
         add_new(&mut self.baselines, added.baselines);
+        is_worse
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::counted::Counted;
 use crate::measured::Measured;
 use crate::stats::median;
-use model::case::{MetadataWork, NameSync};
+use model::case::{Call, MetadataWork, NameSync};
 use model::host::{Medium, Storage, WriteCache};
 use model::units::NS_PER_SECOND;
 use schemars::JsonSchema;
@@ -71,6 +71,12 @@ fn cached_for_one(measured: &Measured) -> [u64; 2] {
     }
 }
 
+/// Whether the call takes the names that it uses out of the OS's cache, where there are two for
+/// each: then the cache's growth says nothing of where they were.
+pub(crate) fn takes_out(measured: &Measured, work: &MetadataWork) -> bool {
+    work.call == Call::Unlink && cached_for_one(measured)[1] > 1
+}
+
 /// The names that the OS's cache grew by in a trial, for each that it used. `None` if not counted,
 /// if the call creates or lists names, or if the cache shrank by more than what other programs may
 /// bring: then it gave others up, and nobody knows how many.
@@ -81,6 +87,9 @@ pub(crate) fn brought_share(
 ) -> Option<f64> {
     let evidence = &trial.evidence;
     let (before, after) = (evidence.names_before?, evidence.names_after?);
+    if takes_out(measured, work) {
+        return None;
+    }
     let used = used(work, trial) as f64;
     let brought = (after as f64 - before as f64) / cached_for_one(measured)[0] as f64;
     let is_known = work.call.looks_up() && used > 0.0 && brought >= -unsure(used, trial);

@@ -190,8 +190,7 @@ pub(crate) fn unreached_share(measured: &Measured) -> Option<f64> {
     let (unreached, app) = pairs
         .fold((0.0, 0.0), |sum, (unreached, app)| (sum.0 + unreached as f64, sum.1 + app as f64));
     let share = (app > 0.0).then(|| unreached / app)?;
-    let is_told = measured.writes().exact().is_some() || share >= 1.0 - SHARE_NOISE;
-    is_told.then_some(share)
+    (measured.is_written_once() || share >= 1.0 - SHARE_NOISE).then_some(share)
 }
 
 /// The share of the copied bytes that the target only shares with its source, over all trials that

@@ -117,7 +117,9 @@ impl Durability {
             return Durability::Untold(untold);
         }
         // Also where what is below cannot be seen, as in a container on such an overlay.
-        if measured.storage.is_some_and(Storage::drops_syncs) {
+        // Those of a mapping, and writes with O_DSYNC, pass the mount: counters judge them.
+        let passes = matches!(work.sync, Sync::Msync | Sync::Dsync);
+        if !passes && measured.storage.is_some_and(Storage::drops_syncs) {
             return Durability::Dropped;
         }
         if let Some(share) = dirty_share(work, measured) {

@@ -12,7 +12,7 @@
 mod remains;
 
 use anyhow::{Context, Result, bail};
-use remains::{clear, machine, remove_canary, remove_directory, remove_folder};
+use remains::{clear, machine, remove_canary, remove_cleared, remove_directory, remove_folder};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::cell::OnceCell;
@@ -224,8 +224,8 @@ struct Folder {
     held: OwnedFd,
     name: String,
     path: PathBuf,
-    /// Locked while open.
-    _lock: File,
+    /// Locked while open; `None` when the folder is being removed.
+    lock: Option<File>,
 }
 
 impl Folder {
@@ -241,7 +241,7 @@ impl Folder {
             let held = open_folder(parent.as_fd(), OsStr::new(&name))?;
             let lock = lock(&held)?;
             let path = directory.path.join(&name);
-            return Ok(Folder { parent, held, name, path, _lock: lock });
+            return Ok(Folder { parent, held, name, path, lock: Some(lock) });
         }
         bail!("there are {FOLDERS_MAX} folders '{FOLDER}{pid}-*': remove them");
     }
@@ -249,8 +249,9 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        let removed = clear(self.held.as_fd())
-            .and_then(|_| Ok(rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR)?));
+        let cleared = clear(self.held.as_fd());
+        drop(self.lock.take());
+        let removed = cleared.and_then(|_| remove_cleared(&self.parent, OsStr::new(&self.name)));
         if let Err(error) = removed {
             log::warn!("cannot remove the folder '{}': {error}", self.path.display());
         }

@@ -23,6 +23,7 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 /// Size of a write in bytes.
 const CHUNK: usize = 4 << 20;
@@ -50,8 +51,9 @@ pub struct OwnFile {
     pub path: PathBuf,
     /// Its size in bytes. What others add to it later is not read.
     pub size: u64,
-    /// Its inode number, which another file under its name does not have.
-    pub inode: u64,
+    /// Its inode number and, where the file system knows it, when it was created: another file
+    /// under its name may get the number again.
+    pub identity: String,
 }
 
 impl OwnFile {
@@ -63,8 +65,15 @@ impl OwnFile {
         let path = std::path::absolute(path)
             .with_context(|| format!("cannot find '{}'", path.display()))?;
         let metadata = metadata_of(&path)?;
-        Ok(OwnFile { size: metadata.len(), inode: metadata.ino(), path })
+        Ok(OwnFile { size: metadata.len(), identity: identity_of(&metadata), path })
     }
+}
+
+fn identity_of(metadata: &Metadata) -> String {
+    let created = metadata.created().ok();
+    let since = created.and_then(|created| created.duration_since(UNIX_EPOCH).ok());
+    let since = since.map_or(String::new(), |since| format!(" of {}", since.as_nanos()));
+    format!("inode {}{since}", metadata.ino())
 }
 
 /// Whether a test file stays after the run.
@@ -136,7 +145,7 @@ impl TestFile {
             name.keep();
         }
         let layout = layout_of(&file, &there)?;
-        let fixture = Fixture { path: there, size, seed: Some(seed), inode: None, layout };
+        let fixture = Fixture { path: there, size, seed: Some(seed), identity: None, layout };
         Ok(TestFile { name, ..TestFile::new(fixture, file, Some(content)) })
     }
 
@@ -145,14 +154,14 @@ impl TestFile {
     /// # Errors
     /// If it cannot be read, or is not the file that was named, with as many bytes.
     pub fn open(own: &OwnFile) -> Result<TestFile> {
-        let OwnFile { path, size, inode } = own.clone();
+        let OwnFile { path, size, identity } = own.clone();
         // Opening something else, such as a pipe, could block forever.
         metadata_of(&path)?;
         let failed = || format!("failed to open '{}'", path.display());
         let file = File::open(&path).with_context(failed)?;
         let now = file.metadata().with_context(failed)?;
         let changed = match () {
-            () if now.ino() != inode => "was replaced by another file".to_string(),
+            () if identity_of(&now) != identity => "was replaced by another file".to_string(),
             () if now.len() < size => {
                 format!("shrank from {} to {}", units::bytes(size), units::bytes(now.len()))
             }
@@ -165,7 +174,7 @@ impl TestFile {
             );
         }
         let layout = layout_of(&file, &path)?;
-        let fixture = Fixture { path, size, seed: None, inode: Some(inode), layout };
+        let fixture = Fixture { path, size, seed: None, identity: Some(identity), layout };
         // Workers use `/proc`, not its name, which a peer could replace.
         Ok(TestFile::new(fixture, file, None))
     }
@@ -183,8 +192,13 @@ impl TestFile {
         let file = disk.file.try_clone().with_context(failed)?;
         write_content(&file, content, progress, stop).with_context(failed)?;
         let Content { seed, size, .. } = content;
-        let fixture =
-            Fixture { path: disk.path.clone(), size, seed: Some(seed), inode: None, layout: None };
+        let fixture = Fixture {
+            path: disk.path.clone(),
+            size,
+            seed: Some(seed),
+            identity: None,
+            layout: None,
+        };
         Ok(TestFile::new(fixture, file, Some(content)))
     }
 
@@ -192,7 +206,7 @@ impl TestFile {
     pub fn of_hosts(path: PathBuf, file: File, name: Option<Name>, content: Content) -> TestFile {
         // The others may still write to it, so how it is stored is not known.
         let Content { seed, size, .. } = content;
-        let fixture = Fixture { path, size, seed: Some(seed), inode: None, layout: None };
+        let fixture = Fixture { path, size, seed: Some(seed), identity: None, layout: None };
         TestFile { name, ..TestFile::new(fixture, file, Some(content)) }
     }
 

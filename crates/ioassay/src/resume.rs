@@ -73,6 +73,16 @@ impl Interrupted {
         cases.filter(|case| is_at_found_rate(case)).cloned().collect()
     }
 
+    /// The file as it was then, if `own` is the same one, with as many bytes or more: what others
+    /// added is not read.
+    pub fn as_then(&self, own: OwnFile) -> OwnFile {
+        let mut files = self.record.header.fixtures.iter().filter(|file| file.seed.is_none());
+        let then = files
+            .next()
+            .filter(|then| then.identity.as_ref() == Some(&own.identity) && then.size <= own.size);
+        OwnFile { size: then.map_or(own.size, |then| then.size), ..own }
+    }
+
     /// Refuses to go on with the plan and the surroundings of `now`, and with the user's own file,
     /// if they are not those of the record.
     ///
@@ -92,9 +102,9 @@ impl Interrupted {
         let own_then = files.next();
         let path_of = own_then.map(|file| file.path.as_path());
         note(&mut list, "your own file", text(path_of), text(own.map(|own| own.path.as_path())));
-        let inodes = own_then.and_then(|file| file.inode).zip(own.map(|own| own.inode));
-        if let Some((then, now)) = inodes {
-            note(&mut list, "inode number of your own file", then.to_string(), now.to_string());
+        let identity = own_then.and_then(|file| file.identity.clone());
+        if let Some((then, own)) = identity.zip(own) {
+            note(&mut list, "which file of this name", then, own.identity.clone());
         }
         list.extend(apart(&lasting(then), &lasting(now)));
         if list.is_empty() {
@@ -254,7 +264,7 @@ mod tests {
             let error = interrupted.check(&now, None).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         };
-        let named = OwnFile { path: "/x".into(), size: 1, inode: 2 };
+        let named = OwnFile { path: "/x".into(), size: 1, identity: "2".to_string() };
         let own = interrupted.check(header, Some(&named)).unwrap_err().to_string();
         assert!(own.contains("your own file: none in the record, /x now"), "{own}");
         check(&|now| now.plan.recipe = "other".to_string(), "recipe: ");
@@ -279,19 +289,21 @@ mod tests {
     #[test]
     fn another_file_under_the_name_is_refused() {
         let mut then = cut();
-        let named = OwnFile { path: "/log".into(), size: 1 << 30, inode: 7 };
+        let seven = "inode 7 of 1".to_string();
+        let named = OwnFile { path: "/log".into(), size: 1 << 30, identity: seven.clone() };
         let fixture = &mut then.header.fixtures[0];
-        (fixture.path, fixture.seed, fixture.inode) = (named.path.clone(), None, Some(7));
+        (fixture.path, fixture.seed, fixture.identity) = (named.path.clone(), None, Some(seven));
         let header = then.header.clone();
         let (_folder, interrupted) = interrupted(then);
         let mut interrupted = interrupted.unwrap();
         interrupted.check(&header, Some(&named)).unwrap();
-        let other = OwnFile { inode: 8, ..named };
+        // The file system gave it the number of the old one.
+        let other = OwnFile { identity: "inode 7 of 2".to_string(), ..named };
         let error = interrupted.check(&header, Some(&other)).unwrap_err().to_string();
-        let expected = "inode number of your own file: 7 in the record, 8 now";
+        let expected = "which file of this name: inode 7 of 1 in the record, inode 7 of 2 now";
         assert!(error.contains(expected), "{error}");
         // An older record does not know it.
-        interrupted.record.header.fixtures[0].inode = None;
+        interrupted.record.header.fixtures[0].identity = None;
         interrupted.check(&header, Some(&other)).unwrap();
     }
 

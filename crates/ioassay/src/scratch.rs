@@ -107,7 +107,7 @@ impl<'a> Scratch<'a> {
         if let Scratch::Kept(kept) = self {
             kept.disturbed();
         }
-        let evicted = probe.map(|probe| page_cache::evict(file, probe));
+        let evicted = probe.map(|probe| page_cache::evict(file, page_cache::WHOLE, probe));
         let is_past_cache = matches!(evicted, Some(Ok(_)));
         let mut read_back = ReadBack { bytes: 0, digest: 0, expected: 0, is_past_cache };
         let mut buffer = vec![0; CHUNK as usize];

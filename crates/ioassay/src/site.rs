@@ -317,7 +317,7 @@ impl Site<'_> {
         let after = counters.after_with(|| beside::after(companions));
         *evidence = witness::counters::between(&before, &after);
         if job.case.write().is_some_and(|work| work.op == Op::Copy) {
-            evidence.shared_bytes = stage.file().and_then(witness::shared_bytes);
+            evidence.shared_bytes = stage.file().and_then(|(file, _)| witness::shared_bytes(file));
         }
         evidence.folio_bytes = folio_bytes;
         // Hosts wait for each other's end. One whose trial failed says so at once, so that it fails

@@ -7,6 +7,7 @@ use model::case::Case;
 use model::part::Part;
 use model::trial::Job;
 use std::fs::File;
+use witness::page_cache;
 
 /// The files of a trial.
 #[derive(Debug, Default)]
@@ -63,12 +64,14 @@ impl Stage<'_> {
 
     /// What to sync so that nothing of an earlier trial is left to write.
     pub fn to_settle(&self) -> Option<&File> {
-        self.file().or(self.names.map(NamesInUse::directory))
+        self.file().map(|(file, _)| file).or(self.names.map(NamesInUse::directory))
     }
 
-    /// The file whose page cache state is inspected.
-    pub fn file(&self) -> Option<&File> {
-        self.target.map(Scratch::file).or(self.read.map(TestFile::file))
+    /// The file whose page cache state is inspected, and how much of it: others may add to a
+    /// user's own file.
+    pub fn file(&self) -> Option<(&File, u64)> {
+        let written = self.target.map(|scratch| (scratch.file(), page_cache::WHOLE));
+        written.or(self.read.map(|read| (read.file(), read.fixture().size)))
     }
 }
 

@@ -314,6 +314,10 @@ pub struct Storage {
     /// place; `None` if unknown, as of any but ext4, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journals_data: Option<bool>,
+    /// Whether no `/sys` shows this machine's block devices, as in some containers: what is below
+    /// the file system is unknown for that alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_sys: bool,
     /// Notes for the reader, such as `cachestat does not see a file that was just read: using
     /// mincore`.
     pub notes: Vec<String>,
@@ -350,10 +354,10 @@ pub struct Fixture {
     pub size: u64,
     /// The seed of its content; null for a user's own file, whose content is unknown.
     pub seed: Option<u64>,
-    /// The inode number of a user's own file, which tells it from another under its name; unknown
-    /// in older records.
+    /// What tells a user's own file from another under its name: its inode number and, where the
+    /// file system knows it, when it was created. Unknown in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inode: Option<u64>,
+    pub identity: Option<String>,
     /// How it is stored; null if the file system does not report it.
     pub layout: Option<Layout>,
 }

@@ -260,6 +260,7 @@ pub fn storage() -> Storage {
         atomic: None,
         journal: None,
         journals_data: None,
+        lacks_sys: false,
         notes: Vec::new(),
     }
 }
@@ -275,7 +276,7 @@ pub fn record_of(work: ReadWork, rounds: u32) -> Record {
         path: "/data/zoo".into(),
         size: 1 << 30,
         seed: Some(1),
-        inode: None,
+        identity: None,
         layout: Some(Layout { unwritten: 0, encoded: 0, extents: Some(3) }),
     };
     let header = Header {

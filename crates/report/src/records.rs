@@ -302,6 +302,11 @@ fn controls(versus: &RecordComparison) -> String {
             units::percent(a),
             units::percent(b)
         ),
+        _ if versus.a.control.is_some() && versus.b.control.is_some() => {
+            "How far one case can be from itself here is not known: not each pair of the same case \
+             has an interval."
+                .to_string()
+        }
         _ => "Measure both with 'run --control' to see how far one case can be from itself here."
             .to_string(),
     }

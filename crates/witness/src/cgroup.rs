@@ -175,11 +175,16 @@ fn left_in(group: &Path) -> Option<u64> {
     Some(limit.saturating_sub(usage.saturating_sub(reclaimable)))
 }
 
+/// From this number of bytes on, a group of version 1 has no limit: it says the greatest number of
+/// whole pages.
+const NO_LIMIT: u64 = 1 << 62;
+
 /// The memory that a group may use: version 2 has two limits, of which the lower slows the group
 /// down. Version 1 writes a huge number where there is none.
 fn limit_of(group: &Path) -> Option<u64> {
     let names = ["memory.max", "memory.high", "memory.limit_in_bytes"];
-    names.iter().filter_map(|name| sysfs::number(&group.join(name))).min()
+    let limits = names.iter().filter_map(|name| sysfs::number(&group.join(name)));
+    limits.filter(|limit| *limit < NO_LIMIT).min()
 }
 
 /// Bytes of cached files in a group and its descendants, from its `memory.stat`.

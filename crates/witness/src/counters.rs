@@ -33,7 +33,7 @@ pub struct Witness<'a> {
     /// The process, and its descendants as far as the OS lists them.
     processes: Vec<Process>,
     /// The file, and the probe that works on it.
-    file: Option<(&'a File, Probe)>,
+    file: Option<(&'a File, u64, Probe)>,
     devices: Devices,
     /// What control groups do on devices that they limit.
     groups: Vec<limits::Counters>,
@@ -109,15 +109,18 @@ pub struct Snapshot {
 }
 
 impl<'a> Witness<'a> {
-    /// A witness for process `pid`, and for `file` and its `storage` if it reads or writes one.
+    /// A witness for process `pid`, and for the first bytes of a file and its `storage` if it reads
+    /// or writes one: what others add to a file is not seen.
     ///
     /// Missing counters are `None` in all its results.
-    pub fn new(pid: u32, file: Option<&'a File>, storage: Option<&Storage>) -> Witness<'a> {
+    pub fn new(pid: u32, file: Option<(&'a File, u64)>, storage: Option<&Storage>) -> Witness<'a> {
         let descendants = processes::descendants(pid).unwrap_or_default();
         let pressure = |name: &str| open(Path::new(&format!("/proc/pressure/{name}")));
         Witness {
             processes: [pid].into_iter().chain(descendants).map(Process::open).collect(),
-            file: file.zip(storage.and_then(|storage| storage.residency_probe)),
+            file: file
+                .zip(storage.and_then(|storage| storage.residency_probe))
+                .map(|((file, size), probe)| (file, size, probe)),
             devices: storage.map_or(Devices::default(), Devices::of),
             groups: storage.map_or_else(Vec::new, groups_of),
             machine: open(Path::new("/proc/stat")),
@@ -187,8 +190,8 @@ impl<'a> Witness<'a> {
     }
 
     fn residency(&self) -> Option<Residency> {
-        let (file, probe) = self.file?;
-        page_cache::residency(file, probe)
+        let (file, size, probe) = self.file?;
+        page_cache::residency_of_range(file, probe, 0..size)
             .inspect_err(|error| log::warn!("{probe} cannot read the file's counters: {error}"))
             .ok()
     }
@@ -228,7 +231,7 @@ impl<'a> Witness<'a> {
     fn node_bytes(&self) -> Option<BTreeMap<u32, u64>> {
         let mut all: BTreeMap<u32, u64> = BTreeMap::new();
         for pid in self.pids() {
-            for (node, bytes) in numa::node_bytes(pid, self.file.map(|(file, _)| file))? {
+            for (node, bytes) in numa::node_bytes(pid, self.file.map(|(file, ..)| file))? {
                 let sum = all.entry(node).or_default();
                 *sum = sum.saturating_add(bytes);
             }

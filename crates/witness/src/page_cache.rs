@@ -36,6 +36,9 @@ const WINDOW: u64 = 1 << 30;
 /// The number of cachestat(2) on every architecture with the common system call table.
 const SYS_CACHESTAT: libc::c_long = 451;
 
+/// The size that means all of a file.
+pub const WHOLE: u64 = u64::MAX;
+
 /// How much of `file`, which may be a block device, is in the page cache.
 ///
 /// # Errors
@@ -183,15 +186,18 @@ impl Drop for Window {
     }
 }
 
-/// Evicts all of `file` from the page cache: writes it back, drops it and verifies with `probe`
-/// that no page is left. It needs only read permission and never touches other files.
+/// Evicts `file` from the page cache: writes it back, drops it and verifies with `probe` that no
+/// page of its first `size` bytes is left; others may add to it. It needs only read permission and
+/// never touches other files.
 ///
 /// # Errors
 /// [`Error::Stayed`] with the likely cause if pages stayed after 5 attempts; otherwise the OS's
 /// error for the failed step.
-pub fn evict(file: &File, probe: Probe) -> Result<Residency, Error> {
-    let look =
-        || residency(file, probe).map_err(Error::refused_on("look for cached pages of", file));
+pub fn evict(file: &File, size: u64, probe: Probe) -> Result<Residency, Error> {
+    let look = || {
+        residency_of_range(file, probe, 0..size)
+            .map_err(Error::refused_on("look for cached pages of", file))
+    };
     let mut residency = look()?;
     if residency.cached == 0 {
         return Ok(residency);
@@ -239,14 +245,14 @@ pub fn is_kept_in_memory(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|fs| IN_MEMORY.contains(&(fs.f_type as u64 & 0xffff_ffff)))
 }
 
-/// Reads all of `file` into the page cache, unless all of it is there, and verifies that with
-/// `probe`. For a large file, one page in a thousand may be missing (METHODOLOGY.md).
+/// Reads all of `file` into the page cache, unless its first `size` bytes are there, and verifies
+/// that with `probe`. For a large file, one page in a thousand may be missing (METHODOLOGY.md).
 ///
 /// # Errors
 /// [`Error::NotWarm`] if it is not cached after 3 passes; otherwise the OS's error for the failed
 /// step.
-pub fn warm(file: &File, probe: Probe) -> Result<Residency, Error> {
-    read_until_warm(file, probe, read_whole)
+pub fn warm(file: &File, size: u64, probe: Probe) -> Result<Residency, Error> {
+    read_until_warm(file, size, probe, read_whole)
 }
 
 /// The same, one page at a time in random order and without readahead, as an index or a database
@@ -256,10 +262,11 @@ pub fn warm(file: &File, probe: Probe) -> Result<Residency, Error> {
 /// As for [`warm`], and if `is_stopped`: of a large file on a slow disk, this takes hours.
 pub fn warm_at_random(
     file: &File,
+    size: u64,
     probe: Probe,
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<Residency, Error> {
-    read_until_warm(file, probe, |file| {
+    read_until_warm(file, size, probe, |file| {
         rustix::fs::fadvise(file, 0, None, Advice::Random)?;
         let read = read_pages(file, is_stopped);
         // The advice holds for as long as the file is open.
@@ -270,11 +277,14 @@ pub fn warm_at_random(
 
 fn read_until_warm(
     file: &File,
+    size: u64,
     probe: Probe,
     read: impl Fn(&File) -> io::Result<()>,
 ) -> Result<Residency, Error> {
-    let look =
-        || residency(file, probe).map_err(Error::refused_on("look for cached pages of", file));
+    let look = || {
+        residency_of_range(file, probe, 0..size)
+            .map_err(Error::refused_on("look for cached pages of", file))
+    };
     let found = look()?;
     if found.cached == found.pages {
         return Ok(found);

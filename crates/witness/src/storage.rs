@@ -139,8 +139,14 @@ fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Err
         atomic: atomic_writes(file),
         journal: options.map(ext4::has_journal),
         journals_data: options.and_then(|options| ext4::journals_data(options, file)),
+        lacks_sys: is_on_devices(mount) && !root.at("/sys/dev/block").exists(),
         notes,
     })
+}
+
+/// Whether a file system is on block devices, which `/sys` shows.
+fn is_on_devices(mount: &Mount) -> bool {
+    !mount.device.starts_with("0:") || mount.file_system == "btrfs"
 }
 
 /// Notes about a file system or its files.
@@ -204,7 +210,7 @@ fn try_canary(canary: &File, storage: &mut Storage) {
         storage.keeps_pages = nothing_is_kept(canary).then_some(false);
         return;
     };
-    if let Err(error) = page_cache::evict(canary, probe) {
+    if let Err(error) = page_cache::evict(canary, page_cache::WHOLE, probe) {
         storage.notes.push(format!("cannot evict a file here: {error}"));
         return;
     }
@@ -308,7 +314,10 @@ pub(crate) fn probe_that_sees(file: &File, length: u64, notes: &mut Vec<String>)
 /// cache than necessary.
 fn read_first(file: &File, length: u64) -> io::Result<()> {
     let reader = File::open(descriptor_path(file))?;
-    rustix::fs::fadvise(&reader, 0, None, rustix::fs::Advice::Random)?;
+    // Where advice is refused, as by a filter of system calls, more is read.
+    if let Err(error) = rustix::fs::fadvise(&reader, 0, None, rustix::fs::Advice::Random) {
+        log::debug!("readahead is not turned off: {error}");
+    }
     let mut buffer = vec![0; length as usize];
     let mut done = 0;
     while done < buffer.len() {
@@ -362,7 +371,7 @@ pub(crate) fn direct(file: &File, notes: &mut Vec<String>) -> Direct {
 
 /// Whether O_DIRECT leaves nothing in the page cache of a canary file (METHODOLOGY.md).
 fn bypasses_cache(canary: &File, probe: Probe) -> Result<bool, Error> {
-    page_cache::evict(canary, probe)?;
+    page_cache::evict(canary, page_cache::WHOLE, probe)?;
     leaves_nothing_cached(canary, probe, CANARY)
 }
 
@@ -393,7 +402,7 @@ mod tests {
         let Some(probe) = probe_that_sees(canary, CANARY, &mut Vec::new()) else { return };
         let keeps = |read: fn(&File) -> io::Result<()>| {
             // On an in-memory file system, files stay cached however they are read.
-            page_cache::evict(canary, probe).ok()?;
+            page_cache::evict(canary, page_cache::WHOLE, probe).ok()?;
             keeps_pages(canary, probe, read)
         };
         let past_the_cache = |_: &File| Ok(());

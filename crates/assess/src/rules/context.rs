@@ -7,6 +7,7 @@ use crate::ratio::Ratio;
 use crate::served::SHARE_NOISE;
 use crate::summary::{ServedBy, Summary};
 use model::case::{Cache, ReadWork, WriteWork};
+use model::host::Storage;
 use model::units::{rate, scaled};
 
 /// A case before its rules apply: at least one trial, and their summary.
@@ -57,6 +58,15 @@ impl Draft {
     pub(crate) fn named(self, code: Code) -> Finding {
         let Draft { severity, size, message, remedy } = self;
         Finding { code, severity, size, message, remedy }
+    }
+}
+
+/// What shows more than this machine sees of the file system.
+pub(super) fn to_see_below(storage: Option<&Storage>) -> &'static str {
+    if storage.is_some_and(|storage| storage.lacks_sys) {
+        "mount /sys, read-only if you like, through which the OS shows its devices"
+    } else {
+        "measure on the machine with the disk"
     }
 }
 

@@ -1,9 +1,9 @@
 //! Whether names of files were where the case claims, and whether changes of them last.
 
-use super::context::{Context, Draft};
+use super::context::{Context, Draft, to_see_below};
 use crate::counted::Counted;
 use crate::finding::Severity;
-use crate::names::{BROUGHT_LEAST, Flushed, Found, brought_share, flushed, found};
+use crate::names::{BROUGHT_LEAST, Flushed, Found, brought_share, flushed, found, takes_out};
 use model::case::{Cache, Call, MetadataWork, NameSync};
 use model::host::Medium;
 use model::units::percent;
@@ -76,12 +76,24 @@ fn unseen_names(
             format!("this OS does not tell how many names it has in its cache: {no_verdict}");
         return Some((Severity::Doubt, message, "read /proc/sys/fs/dentry-state: may it be read?"));
     }
-    let message = format!(
-        "the OS's cache of names grew by more names than were used, or shrank (in {}), so other \
-         programs brought names into it, or the OS took some back, meanwhile: {no_verdict}",
-        context.how_many(is_unseen)
-    );
-    Some((Severity::Doubt, message, "stop other programs that use many files"))
+    if takes_out(context.measured, work) {
+        let message = format!(
+            "removing a name takes it out of the OS's cache, and the one below it, too: its count \
+             of names does not show where they were, and {no_verdict}"
+        );
+        return Some((Severity::Doubt, message, "measure this call below, without the overlay"));
+    }
+    let shrank = trial.evidence.names_after < trial.evidence.names_before;
+    let (what, remedy) = match shrank {
+        true => ("shrank, so the OS took names back", "free memory, or use fewer --entries"),
+        false => (
+            "grew by more names than were used, so other programs brought names into it",
+            "stop other programs that use many files",
+        ),
+    };
+    let trials = context.how_many(is_unseen);
+    let message = format!("the OS's cache of names {what} meanwhile (in {trials}): {no_verdict}");
+    Some((Severity::Doubt, message, remedy))
 }
 
 /// Claimed durable, but a power cut may lose it (METHODOLOGY.md).
@@ -104,7 +116,7 @@ pub(super) fn not_durable(context: &Context) -> Option<Draft> {
             "this machine cannot see below the file system: no counter shows whether a change \
              reached a medium"
                 .to_string(),
-            "measure on the machine with the disk",
+            to_see_below(context.measured.storage),
         ),
         (_, Flushed::Seldom(flushes)) => (
             Severity::Void,

@@ -18,7 +18,6 @@ const FOREIGN_DOUBT: f64 = 0.05;
 /// Foreign reads of this share void the figure (METHODOLOGY.md).
 const FOREIGN_VOID: f64 = 0.20;
 
-/// The remedy for noisy neighbors.
 const STOP_OTHERS: &str = "stop the other processes that use the device, and run again";
 
 /// A file system may turn a written byte into this many on a device.
@@ -291,7 +290,7 @@ fn crossing(context: &Context) -> Option<Draft> {
             }
             false => measured.read_by_others(trial)?,
         };
-        let own = if mixes { trial.sample.read_bytes() } else { trial.sample.bytes() };
+        let own = trial.sample.bytes();
         let is_metadata = others as f64 <= METADATA;
         Some(if is_metadata { 0.0 } else { others as f64 / own.max(1) as f64 })
     };
@@ -299,11 +298,9 @@ fn crossing(context: &Context) -> Option<Draft> {
         (true, _) => {
             format!("other processes wrote up to {most} as much to the device as this case read")
         }
-        (false, true) => {
-            format!("other processes read up to {most} as much from the device as this case")
-        }
-        (false, false) => {
-            format!("other processes read up to {most} as much from the device as this case wrote")
+        (false, _) => {
+            let does = if mixes { "moved" } else { "wrote" };
+            format!("other processes read up to {most} as much from the device as this case {does}")
         }
     };
     sharing(context, share_of_others, Severity::Doubt, others)
@@ -386,9 +383,11 @@ fn foreign_writes(context: &Context) -> Option<Draft> {
     }
     let is_usual = median(&context.measured.values(beyond))? > 0.0;
     let severity = if is_usual { Severity::Doubt } else { Severity::Note };
-    let written = context.measured.values(|t| Some(t.evidence.device_write_bytes? as f64));
-    let written = written.into_iter().fold(0.0, f64::max);
-    let own = median(&context.measured.values(|t| Some(t.sample.written_bytes() as f64)))?;
+    // The trial with the most.
+    let all = context.measured.trials.iter().filter_map(|trial| Some((beyond(trial)?, trial)));
+    let (_, worst) = all.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let written = worst.evidence.device_write_bytes? as f64;
+    let own = worst.sample.written_bytes() as f64;
     let message = format!(
         "the devices wrote up to {} while a trial wrote {} (in {}): other processes wrote to them, \
          or the file system wrote much metadata",

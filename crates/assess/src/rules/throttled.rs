@@ -6,7 +6,6 @@ use crate::finding::Severity;
 use crate::stats::median;
 use crate::summary::ServedBy;
 use model::case::{Cache, Op, Sync, WriteWork};
-use model::host::Storage;
 use model::units::{bytes_rounded, percent};
 
 /// A writer that waits this share of its time waits for the device (METHODOLOGY.md).
@@ -58,7 +57,7 @@ pub(super) fn throttled_writeback(context: &Context) -> Option<Draft> {
 }
 
 fn goes_through_cache(context: &Context, work: &WriteWork) -> bool {
-    let is_synced = context.measured.storage.is_some_and(Storage::syncs_each_write);
+    let is_synced = context.measured.is_synced_by_mount();
     let moves = !work.engine.only_copies() && work.op != Op::Sync;
     moves && work.io.cache != Cache::Direct && work.sync != Sync::Dsync && !is_synced
 }

@@ -1,6 +1,6 @@
 //! Claims that cannot be judged because no counter shows the facts.
 
-use super::context::{Context, Draft};
+use super::context::{Context, Draft, to_see_below};
 use super::names;
 use super::origin::claim;
 use crate::finding::Severity;
@@ -47,11 +47,14 @@ fn served_unseen(context: &Context) -> Option<Draft> {
         Some(storage) if !storage.counts_bytes() => {
             (format!("the counters of {} stand still", watched(storage)), LET_IT_COUNT)
         }
-        Some(storage) if storage.writes().exact().is_none() && context.write().is_some() => (
+        Some(storage) if context.write().is_some() && !context.measured.is_written_once() => (
             format!("how often {} write a byte is unknown", watched(storage)),
             "use the acknowledged and the durable rate, but conclude nothing about where the bytes \
              are",
         ),
+        _ if storage.is_some_and(|storage| storage.lacks_sys) => {
+            ("no /sys shows its devices".to_string(), to_see_below(storage))
+        }
         _ => (
             "a cache on the other side may have".to_string(),
             "measure on the machine with the disk, or move far more than its memory holds",

@@ -1,6 +1,6 @@
 //! Whether written data is where the case claims.
 
-use super::context::{Context, Draft};
+use super::context::{Context, Draft, to_see_below};
 use super::names;
 use crate::counted::Counted;
 use crate::finding::Severity;
@@ -8,7 +8,7 @@ use crate::served::{SHARE_NOISE, shared_share, unreached_share};
 use crate::stats::median;
 use crate::writing::{Durability, durable_bytes, syncs_due};
 use model::case::{Allocation, Cache, Fill, Op, Sync, WriteEngine, WriteWork};
-use model::host::{Medium, Storage};
+use model::host::Medium;
 use model::units::{bytes_rounded, percent, scaled};
 
 /// This many bytes may be dirty at the start: the OS always writes something itself.
@@ -77,7 +77,7 @@ fn write_not_durable(context: &Context) -> Option<Draft> {
                 "this machine cannot see below {file_system}: no counter shows whether '{sync}' \
                  reached a medium"
             ),
-            "measure on the machine with the disk",
+            to_see_below(context.measured.storage),
         ),
         Durability::InMemory => (
             Severity::Doubt,
@@ -172,7 +172,7 @@ pub(super) fn acknowledged_only(context: &Context) -> Option<Draft> {
 
 fn write_unsynced(context: &Context) -> Option<Draft> {
     let work = context.write().filter(|work| !work.sync.claims_durable())?;
-    let is_sync_mount = context.measured.storage.is_some_and(Storage::syncs_each_write);
+    let is_sync_mount = context.measured.is_synced_by_mount();
     let what = match (work.sync, work.io.cache) {
         _ if is_sync_mount => {
             "no sync was asked for, but the file system is mounted with 'sync', so each write \

@@ -72,9 +72,10 @@ fn what_a_mix_reads_where_nothing_is_seen_is_unverified() {
     check(mixed(work), unseen(Medium::Block), ignored);
 }
 
-/// The mix wrote 324 MiB and read the other 700.
+/// The mix wrote 324 MiB and read the other 700: what others wrote is told beside the first, and
+/// what they read took a share of the device's whole time.
 #[test]
-fn others_are_held_against_what_a_mix_did_of_the_same_kind() {
+fn others_are_held_against_what_a_mix_did() {
     let message = |plant: &dyn Fn(&mut Evidence)| {
         let mut record = mixed(mix(Sync::None));
         evidence(&mut record, plant);
@@ -91,7 +92,7 @@ fn others_are_held_against_what_a_mix_did_of_the_same_kind() {
             it.device_read_bytes = Some(READS * BLOCK / 100 * (100 + more));
         }
     };
-    let expected = "other processes read up to 10.0 % as much from the device as this case (";
+    let expected = "other processes read up to 6.84 % as much from the device as this case moved (";
     assert!(message(&reads(10)).expect("others read").starts_with(expected));
     assert_eq!(message(&reads(4)), None);
 }

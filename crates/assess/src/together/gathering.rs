@@ -74,8 +74,9 @@ impl Gathering {
             };
             match self.findings.iter_mut().find(is_same) {
                 Some(known) => {
-                    known.hosts.push(called.to_string());
-                    known.found.join(found);
+                    // The host whose message it is comes first.
+                    let at = if known.found.join(found) { 0 } else { known.hosts.len() };
+                    known.hosts.insert(at, called.to_string());
                 }
                 None => self
                     .findings

@@ -22,10 +22,10 @@ pub fn execute(command: &CacheCommand) -> Result<Status> {
             page_cache::residency(file, probe).map_err(anyhow::Error::from)
         }),
         CacheCommand::Evict { files } => each(files, "evict", |file, probe| {
-            page_cache::evict(file, probe).map_err(anyhow::Error::from)
+            page_cache::evict(file, page_cache::WHOLE, probe).map_err(anyhow::Error::from)
         }),
         CacheCommand::Warm { files } => each(files, "warm", |file, probe| {
-            page_cache::warm(file, probe).map_err(anyhow::Error::from)
+            page_cache::warm(file, page_cache::WHOLE, probe).map_err(anyhow::Error::from)
         }),
         CacheCommand::Drop => {
             page_cache::drop_all()?;

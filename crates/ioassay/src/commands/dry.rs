@@ -3,7 +3,7 @@
 mod time;
 
 use self::time::{expected, first_round, spins, trial};
-use super::question::{Question, Setting};
+use super::question::{Question, Setting, refuse};
 use super::{command_line, say, tell};
 use crate::args::OutputArgs;
 use crate::args::form::FormArgs;
@@ -28,12 +28,14 @@ use std::time::Duration;
 /// If the place does not exist, the plan is impossible, or the name of the record is taken.
 pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<Status> {
     let mut setting = Setting::of(question)?;
+    leave_out_io_uring(&mut setting);
     let loads = setting.loads.clone();
     let mut asked = setting.plan.clone();
     let typed = command_line();
     let command = advice::command_of(&typed).unwrap_or_default();
     asked.skips.iter_mut().for_each(|skip| skip.reason = advice::fitted(&skip.reason, command));
     let searching = add_nominal(question, &mut setting)?;
+    leave_out_io_uring(&mut setting);
     // A folder would be created to check it, and a plan writes nothing.
     if let Place::File(path) = Place::of(output.record.as_deref()) {
         store::check_free(&path)?;
@@ -53,6 +55,18 @@ pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<S
     };
     say(&text)?;
     Ok(Status::DONE)
+}
+
+/// Takes out the cases of io_uring that its OS refuses: a run tries them, and they have no figure.
+fn leave_out_io_uring(setting: &mut Setting) {
+    let Some(refusal) = &setting.host.no_io_uring else { return };
+    let by_uring = |case: &Case| {
+        case.read().is_some_and(|work| work.engine == Engine::Uring)
+            || case.write().is_some_and(|work| work.engine == WriteEngine::Uring)
+    };
+    refuse(&mut setting.plan, |case| {
+        by_uring(case).then(|| format!("io_uring is refused here ({refusal})"))
+    });
 }
 
 /// The shares of a closed loop, for programs.

@@ -68,9 +68,10 @@ fn answer(mut question: Question, output: &OutputArgs, style: &Style) -> Result<
         return dry::show(&question, output, style);
     }
     let interrupted = output.resume.as_deref().map(Interrupted::open).transpose()?;
-    if let Some(Interrupted { record, .. }) = &interrupted {
+    if let Some(interrupted) = &interrupted {
         // By default it comes from the clock, which would give another plan.
-        question.changes.seed.get_or_insert(record.header.plan.seed);
+        question.changes.seed.get_or_insert(interrupted.record.header.plan.seed);
+        question.read_as_then(interrupted);
     }
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     stop.status(keep(&question, interrupted, output, &stop).and_then(|kept| match kept {

@@ -1,6 +1,6 @@
 //! `ioassay merge`: several records in one file, to carry them elsewhere.
 
-use super::{read_enough, tell};
+use super::tell;
 use crate::status::Status;
 use crate::store;
 use anyhow::{Context, Result, bail};
@@ -60,7 +60,8 @@ pub fn execute(records: &[PathBuf], into: Option<&Path>) -> Result<Status> {
     }
     match into {
         Some(path) => store::write_merged(path, &text)?,
-        None => read_enough(io::stdout().write_all(text.as_bytes()))?,
+        // A part of it is a record that lost the rest.
+        None => io::stdout().write_all(text.as_bytes()).context("failed to write the record")?,
     }
     Ok(Status::DONE)
 }

@@ -134,21 +134,11 @@ fn verify(args: &PeersArgs, directory: &Path, stop: &Stop) -> Result<Status> {
     for name in [OWN_PEER].into_iter().chain(ready.keys().map(String::as_str)) {
         let verdict = Verdict::of(name, &record);
         say(&verdict.text(name))?;
-        let is_named = args.names.iter().any(|named| named == name);
-        let why = match verdict.wrong.first() {
-            Some(wrong) => format!("the peer '{name}' is wrong: {wrong}"),
-            None if is_named && verdict.right + verdict.unchecked == 0 => {
-                format!("the peer '{name}' measured nothing here")
-            }
-            None => continue,
-        };
-        status = status.or_worse(Status::not_all(why));
-    }
-    if !plan.skips.is_empty() {
-        say(&format!(
-            "left out {} cases that mean nothing here, such as mmap with O_DIRECT",
-            plan.skips.len()
-        ))?;
+        // A peer that can do none of the cases is not wrong.
+        if let Some(wrong) = verdict.wrong.first() {
+            let why = format!("the peer '{name}' is wrong: {wrong}");
+            status = status.or_worse(Status::not_all(why));
+        }
     }
     Ok(status)
 }
@@ -205,7 +195,10 @@ struct Verdict {
     right: usize,
     /// Trials without a value that could be checked.
     unchecked: usize,
+    /// The number of trials that it cannot do here, by the reason.
     unavailable: BTreeMap<String, usize>,
+    /// The number of cases that were left out, by the reason.
+    skipped: BTreeMap<String, usize>,
     wrong: Vec<String>,
 }
 
@@ -220,6 +213,9 @@ impl Verdict {
             if case.peer == name {
                 verdict.take(case, trial);
             }
+        }
+        for skip in record.header.plan.skips.iter().filter(|skip| skip.case.peer == name) {
+            *verdict.skipped.entry(skip.reason.clone()).or_default() += 1;
         }
         verdict
     }
@@ -242,6 +238,11 @@ impl Verdict {
         }
     }
 
+    /// Whether it had nothing to do.
+    fn is_idle(&self) -> bool {
+        self.right + self.unchecked + self.wrong.len() + self.unavailable.len() == 0
+    }
+
     fn text(&self, name: &str) -> String {
         let mut text = format!(
             "{name:<26} {} right, {} wrong, {} without a check",
@@ -251,6 +252,18 @@ impl Verdict {
         );
         for (reason, trials) in &self.unavailable {
             text.push_str(&format!("\n  unavailable, {trials} trials: {reason}"));
+        }
+        let skipped: usize = self.skipped.values().sum();
+        let commonest = self.skipped.iter().max_by_key(|(_, cases)| **cases);
+        match commonest {
+            Some((reason, cases)) if self.is_idle() => {
+                text.push_str(&format!("\n  unavailable, {cases} of {skipped} cases: {reason}"));
+            }
+            Some(_) => {
+                let such = "that mean nothing here, such as mmap with O_DIRECT";
+                text.push_str(&format!("\n  left out {skipped} cases {such}"));
+            }
+            None => {}
         }
         for wrong in self.wrong.iter().take(WRONG_TOLD) {
             text.push_str(&format!("\n  wrong: {wrong}"));

@@ -1,6 +1,7 @@
 //! A question from the command line: its subject, its place, and the plan that answers it.
 
 mod options;
+mod place;
 
 use crate::args::axes::AxisArgs;
 use crate::args::gate::GateArgs;
@@ -11,10 +12,10 @@ use crate::directory::Directory;
 use crate::files::{Source, Target};
 use crate::fixture::OwnFile;
 use crate::group::{self, Values};
-use crate::machine::this_host;
 use crate::peers::Peers;
 use crate::recipe::{self, Changes, Recipe, Relative};
-use anyhow::{Context, Result, bail};
+use crate::resume::Interrupted;
+use anyhow::{Result, bail};
 use model::axis;
 use model::case::{Case, Op, Populated};
 use model::environment::Environment;
@@ -24,6 +25,7 @@ use model::peer::Peer;
 use model::plan::{Plan, Role, Skip};
 use model::units;
 use options::{check_goals, give_time, prune_plan, sustain_plan};
+use place::{host_of, source_of, storage_of};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
@@ -80,6 +82,14 @@ pub struct Setting {
 }
 
 impl Question {
+    /// Reads as much of the user's own file as the interrupted run did.
+    pub fn read_as_then(&mut self, interrupted: &Interrupted) {
+        if let Target::File(own) = &mut self.target {
+            *own = interrupted.as_then(own.clone());
+            read_whole(&mut self.changes, own);
+        }
+    }
+
     /// The question as it is without options.
     fn of(recipe: Recipe, changes: Changes, target: Target, peers: Peers) -> Question {
         Question {
@@ -242,7 +252,7 @@ fn target_of(args: &RunArgs, recipe: &Recipe, changes: &mut Changes) -> Result<T
     check_place(recipe, has_place)?;
     if let Some(file) = &args.file {
         let own = OwnFile::of(file)?;
-        changes.axes.insert("size".to_string(), Values::from_texts(vec![units::bytes(own.size)]));
+        read_whole(changes, &own);
         changes.is_own_file = true;
         return Ok(Target::File(own));
     }
@@ -253,6 +263,11 @@ fn target_of(args: &RunArgs, recipe: &Recipe, changes: &mut Changes) -> Result<T
         return Ok(Target::Device(disk));
     }
     in_directory(recipe, args.directory.as_deref())
+}
+
+/// Reads all of the user's own file.
+fn read_whole(changes: &mut Changes, own: &OwnFile) {
+    changes.axes.insert("size".to_string(), Values::from_texts(vec![units::bytes(own.size)]));
 }
 
 /// Refuses a place for a recipe that uses none.
@@ -339,27 +354,6 @@ pub(super) fn refuse(plan: &mut Plan, reason: impl Fn(&Case) -> Option<String>) 
     }
 }
 
-fn storage_of(target: &Target) -> Result<Option<Storage>> {
-    let storage = match target {
-        Target::Memory => return Ok(None),
-        Target::Directory(directory) => storage_in(directory),
-        Target::File(own) => witness::storage_of(&own.path)
-            .with_context(|| format!("failed to inspect the storage of '{}'", own.path.display())),
-        Target::Device(disk) => witness::storage_of_disk(&disk.path)
-            .with_context(|| format!("failed to inspect the device '{}'", disk.path.display())),
-    };
-    storage.map(Some)
-}
-
-/// The storage of `directory`. Inspects it by path and checks that the path still leads to it.
-fn storage_in(directory: &Directory) -> Result<Storage> {
-    let path = directory.path();
-    let storage = witness::storage(path)
-        .with_context(|| format!("failed to inspect the storage of '{}'", path.display()))?;
-    directory.check_same()?;
-    Ok(storage)
-}
-
 /// The question of `survey`.
 ///
 /// # Errors
@@ -378,23 +372,4 @@ pub fn of_survey(args: &SurveyArgs) -> Result<Question> {
         node: args.output.node,
         ..Question::of(recipe, changes, target, Peers::load(None)?)
     })
-}
-
-/// This machine; its available memory is at most the workers' limit.
-fn host_of(question: &Question) -> Host {
-    let host = this_host();
-    let bounds = [host.memory_available, question.memory];
-    Host { memory_available: bounds.into_iter().flatten().min(), ..host }
-}
-
-/// Where to create the source of copies, if elsewhere.
-fn source_of(question: &Question) -> Result<Option<Source>> {
-    let Some(directory) = &question.source else { return Ok(None) };
-    let is_copied = |values: &Values| values.texts().iter().any(|op| op == "copy");
-    if !question.recipe.cases.iter().any(|group| group.get("op").is_some_and(is_copied)) {
-        bail!("the recipe '{}' copies no files: leave out --source", question.recipe.name);
-    }
-    let directory = Directory::open(directory)?;
-    let storage = storage_in(&directory)?;
-    Ok(Some(Source { directory, storage }))
 }

@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// An upper bound for the size of a lock file.
 const WRITTEN_MAX: u64 = 1 << 10;
@@ -19,6 +19,9 @@ const YOUNG: Duration = Duration::from_secs(60);
 
 /// A canary file exists for moments. An older one was left by a killed run.
 pub(super) const CANARY_AGE: Duration = Duration::from_secs(3600);
+
+/// The maximum wait for files to be closed.
+const CLOSING_WAIT: Duration = Duration::from_secs(1);
 
 /// Identifies this machine among those that share a file system, by its name and boot.
 pub(super) fn machine() -> String {
@@ -45,7 +48,7 @@ pub(super) fn remove_folder(parent: &OwnedFd, name: &OsStr) -> io::Result<Option
     // Opening something other than a regular file must not block.
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut written = String::new();
-    let _locked = match rustix::fs::openat(&folder, LOCK, flags, Mode::empty()) {
+    let locked = match rustix::fs::openat(&folder, LOCK, flags, Mode::empty()) {
         Ok(lock) if rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() => {
             return Ok(None);
         }
@@ -63,8 +66,28 @@ pub(super) fn remove_folder(parent: &OwnedFd, name: &OsStr) -> io::Result<Option
         return Ok(None);
     }
     let bytes = clear(folder.as_fd())?;
-    rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?;
+    drop(locked);
+    remove_cleared(parent, name)?;
     Ok(Some(bytes))
+}
+
+/// Removes the folder `name` of `parent`, which was cleared.
+///
+/// FUSE and NFS keep a file that is removed while it is open, under another name in the same
+/// folder, until it is closed. So no file in it may be open here, not even the lock. FUSE closes
+/// files a moment later.
+pub(super) fn remove_cleared(parent: &OwnedFd, name: &OsStr) -> io::Result<()> {
+    let began = Instant::now();
+    loop {
+        match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
+            Err(Errno::NOTEMPTY) if began.elapsed() < CLOSING_WAIT => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            // Another run took it for that of a killed one.
+            Ok(()) | Err(Errno::NOENT) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// Removes the canary file `name` of `parent` if it is too old to be in use. Returns its size in

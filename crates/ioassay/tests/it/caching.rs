@@ -33,8 +33,8 @@ fn folios(record: &Record, way: Populated) -> BTreeSet<Option<u64>> {
 /// message, if `test` cannot tell them from single pages.
 fn read_ahead(sandbox: &Sandbox, file: &File, test: &str) -> Option<u64> {
     let probe = sandbox.storage().residency_probe?;
-    page_cache::evict(file, probe).unwrap();
-    page_cache::warm(file, probe).unwrap();
+    page_cache::evict(file, page_cache::WHOLE, probe).unwrap();
+    page_cache::warm(file, page_cache::WHOLE, probe).unwrap();
     let size = witness::folio_bytes(file).filter(|size| *size > PAGE);
     if size.is_none() {
         skip(test, "only root sees folios, and some file systems have only small ones");
@@ -99,8 +99,8 @@ fn check_own_file() {
     sandbox.refuses(&written, &["your own file is only read, never written"]);
     let Some(expected) = read_ahead(&sandbox, &file, test) else { return };
     let probe = sandbox.storage().residency_probe.unwrap();
-    page_cache::evict(&file, probe).unwrap();
-    page_cache::warm_at_random(&file, probe, &|| false).unwrap();
+    page_cache::evict(&file, page_cache::WHOLE, probe).unwrap();
+    page_cache::warm_at_random(&file, page_cache::WHOLE, probe, &|| false).unwrap();
     let run = |more: &[&str], way: Populated, size: u64| {
         let report = sandbox.json(&[&RUN[..], &named, more].concat());
         let record = ioassay::store::read(&sandbox.path("record")).unwrap();

@@ -1,5 +1,7 @@
 //! Interrupted runs: no test file remains, and the record is complete.
 
+use crate::honesty::plant::Planted;
+use crate::mounts::Mounted;
 use crate::sandbox::{PROGRAM, Sandbox, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Read;
@@ -164,4 +166,26 @@ fn a_file_that_is_stopped_while_it_is_made_is_removed() {
         Some(0) => drop(sandbox.says(&["data", "verify", "new"])),
         other => panic!("{other:?}"),
     }
+}
+
+/// FUSE and NFS keep a file that is removed while it is open, under another name.
+#[test]
+fn a_run_on_a_file_system_that_keeps_open_files_leaves_no_folder() {
+    let test = "a_run_on_a_file_system_that_keeps_open_files_leaves_no_folder";
+    let below = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let Some(fuse) = Planted::new(test, || Mounted::pass_through(below, &[])) else { return };
+    let sandbox = &fuse.sandbox;
+    let folders = || -> Vec<String> {
+        sandbox.things().into_iter().filter(|path| path.contains("ioassay-run-")).collect()
+    };
+    let names = ["run", "metadata", ".", "--call=create", "--entries=100", "--invocations=1"];
+    let mut running = Running::start(sandbox, &[&names[..], &["--rounds=1000"]].concat());
+    wait_for("the folder of the run", || (!folders().is_empty()).then_some(()));
+    running.send(Signal::TERM);
+    assert_eq!(running.end().code(), Some(143));
+    assert_eq!(folders(), [""; 0]);
+    let once = ["--rounds=1", "--time=10ms", "--record=other"];
+    let output = sandbox.ioassay(&[&names[..], &once].concat());
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+    assert_eq!(folders(), [""; 0]);
 }

@@ -82,9 +82,12 @@ impl Reader {
     /// end of the run did not include them. Only a run that was interrupted can be resumed.
     fn take(&mut self, line: &str) -> Result<(), Wrong> {
         let line = serde_json::from_str(line).map_err(|error| {
-            let problem = if error.is_data() { Problem::Unknown } else { Problem::Broken };
+            let (problem, what) = match error.is_data() {
+                true => (Problem::Unknown, "is of a kind that this version does not know"),
+                false => (Problem::Broken, "is broken"),
+            };
             self.broken = Some((self.number, problem));
-            (problem, format!("is broken: {error}"))
+            (problem, format!("{what}: {error}"))
         })?;
         if let Line::Invocation(Invocation { resumed: Some(_), again, .. }) = &line
             && self.record.end != End::Complete

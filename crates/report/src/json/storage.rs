@@ -50,6 +50,8 @@ pub(super) struct Storage<'a> {
     journal: Option<bool>,
     /// Whether data is written to that journal first; null if unknown, as of any but ext4.
     journals_data: Option<bool>,
+    /// Whether no `/sys` shows this machine's block devices.
+    lacks_sys: bool,
     /// Notes for the reader.
     notes: &'a [String],
 }
@@ -82,6 +84,7 @@ impl Storage<'_> {
             atomic: storage.atomic,
             journal: storage.journal,
             journals_data: storage.journals_data,
+            lacks_sys: storage.lacks_sys,
             notes: &storage.notes,
         }
     }

@@ -37,7 +37,7 @@ pub(super) struct Together<'a> {
     /// The requested cases on all hosts.
     cases: Vec<Case<'a>>,
     /// What the hosts' own evidence says, one entry for each code and severity, most severe first,
-    /// with the message of the first host that has it.
+    /// with the message of the host where it is worst.
     findings: &'a [HostsFinding],
     /// The skipped cases, with reasons.
     skips: Vec<Skip<'a>>,

@@ -16,7 +16,8 @@ const LEGEND: &str = "ratio: of the rates of the same rounds, the first case ove
                       median of the rounds or of the invocations' medians; different: the 95 % \
                       interval excludes 1 and the effect is at least the least of interest; \
                       equivalent: the interval lies within that; in doubt: a figure of either is \
-                      doubtful; n: about how many rounds it would take to decide";
+                      doubtful, by more than how it varies from round to round; n: about how many \
+                      rounds it would take to decide";
 
 /// The comparisons of a record.
 pub(super) fn table(assessment: &Assessment, labels: &Labels) -> Markup {

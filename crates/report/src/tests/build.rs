@@ -380,7 +380,7 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
         host: zoo::host(),
         storage: Some(zoo::storage()),
         fixtures: vec![Fixture {
-            inode: None,
+            identity: None,
             path: "/data/zoo".into(),
             size: 1 << 30,
             seed: Some(1),

@@ -12,7 +12,8 @@ use witness::page_cache;
 /// The evidence collected while an actor performs `act` on `path`.
 fn evidence(act: &str, path: &Path, file: Option<&File>, storage: Option<&Storage>) -> Evidence {
     let mut actor = Actor::start(act, path);
-    let mut witness = Witness::new(actor.pid(), file, storage);
+    let mut witness =
+        Witness::new(actor.pid(), file.map(|file| (file, page_cache::WHOLE)), storage);
     let before = witness.before();
     actor.go();
     between(&before, &witness.after())
@@ -28,7 +29,7 @@ fn a_cold_read_is_seen_by_the_task_the_device_and_the_page_cache() {
     let size = 8 << 20;
     let path = directory.path().join("file");
     let file = fixture::file(&path, size);
-    page_cache::evict(&file, storage.residency_probe.unwrap()).unwrap();
+    page_cache::evict(&file, page_cache::WHOLE, storage.residency_probe.unwrap()).unwrap();
     let cold = evidence("read", &path, Some(&file), Some(&storage));
     let task = cold.task_read_bytes.unwrap();
     assert!(task >= size, "{cold:?}");

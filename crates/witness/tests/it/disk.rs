@@ -5,7 +5,7 @@ use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-use witness::page_cache::{evict, residency, residency_of_range, warm};
+use witness::page_cache::{WHOLE, evict, residency, residency_of_range, warm};
 use witness::{Disk, Error, disk, storage, storage_of_disk};
 
 const SIZE: u64 = 4 << 20;
@@ -87,9 +87,9 @@ fn check_pages() {
             let of: model::evidence::Residency = of.unwrap();
             assert_eq!((of.cached, of.pages), (cached, pages), "{of:?}");
         };
-        check(pages, Ok(warm(&file, probe).unwrap()));
+        check(pages, Ok(warm(&file, WHOLE, probe).unwrap()));
         check(pages, residency(&file, probe));
-        check(0, Ok(evict(&file, probe).unwrap()));
+        check(0, Ok(evict(&file, WHOLE, probe).unwrap()));
         check(0, residency(&file, probe));
         let beyond = residency_of_range(&file, probe, SIZE..2 * SIZE).unwrap();
         assert_eq!((beyond.pages, beyond.cached), (0, 0));

@@ -30,7 +30,7 @@ fn what_a_member_reads_stays_cached_only_up_to_the_limit() {
     let path = directory.path().join("file");
     let file = fixture::file(&path, 2 * LIMIT);
     let cached_after = |group: Option<&MemoryGroup>| {
-        page_cache::evict(&file, probe).unwrap();
+        page_cache::evict(&file, page_cache::WHOLE, probe).unwrap();
         let mut actor = Actor::start("scan", &path);
         if let Some(group) = group {
             group.add(actor.pid()).unwrap();

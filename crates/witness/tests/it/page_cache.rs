@@ -4,7 +4,7 @@ use rustix::mm::{MapFlags, ProtFlags};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use witness::Error;
-use witness::page_cache::{evict, residency, residency_of_range, warm, warm_at_random};
+use witness::page_cache::{WHOLE, evict, residency, residency_of_range, warm, warm_at_random};
 
 const PAGE: u64 = 4096;
 
@@ -37,22 +37,23 @@ fn check_folios(test: &str) {
     // The last page is partial.
     let file = fixture::file(&directory.path().join("file"), 1024 * PAGE - 1);
     let after = |warm: fn(&File, Probe) -> Result<Residency, Error>| {
-        evict(&file, probe).unwrap();
+        evict(&file, WHOLE, probe).unwrap();
         check(warm(&file, probe).unwrap(), 1024, 1024);
         witness::folio_bytes(&file)
     };
-    let at_random = |file: &File, probe| warm_at_random(file, probe, &|| false);
-    evict(&file, probe).unwrap();
-    assert!(warm_at_random(&file, probe, &|| true).is_err(), "it can be stopped");
+    let at_random = |file: &File, probe| warm_at_random(file, WHOLE, probe, &|| false);
+    evict(&file, WHOLE, probe).unwrap();
+    assert!(warm_at_random(&file, WHOLE, probe, &|| true).is_err(), "it can be stopped");
     let Some(singles) = after(at_random) else {
         return fixture::skip(test, "this kernel does not show its folios");
     };
     assert_eq!(singles, PAGE);
-    let read_ahead = after(warm).expect("they were seen before");
+    let whole = |file: &File, probe| warm(file, WHOLE, probe);
+    let read_ahead = after(whole).expect("they were seen before");
     // File systems without large folios hold pages one by one in any case.
     assert!((PAGE..=1024 * PAGE).contains(&read_ahead), "{read_ahead}");
     // The advice against readahead does not stay.
-    assert_eq!(after(warm), Some(read_ahead));
+    assert_eq!(after(whole), Some(read_ahead));
 }
 
 #[test]
@@ -66,9 +67,9 @@ fn check_evicted_and_warmed() {
     // The last page is partial.
     let file = fixture::file(&directory.path().join("file"), 100 * PAGE - 1);
     check(residency(&file, probe).unwrap(), 100, 100);
-    check(evict(&file, probe).unwrap(), 0, 100);
+    check(evict(&file, WHOLE, probe).unwrap(), 0, 100);
     check(residency(&file, probe).unwrap(), 0, 100);
-    check(warm(&file, probe).unwrap(), 100, 100);
+    check(warm(&file, WHOLE, probe).unwrap(), 100, 100);
     check(residency(&file, probe).unwrap(), 100, 100);
 }
 
@@ -80,7 +81,7 @@ fn an_unsynced_file_is_written_back_before_it_is_evicted() {
     std::fs::write(&path, fixture::content(512 * PAGE)).unwrap();
     // Evicting needs only read permission.
     let file = File::open(&path).unwrap();
-    check(evict(&file, probe).unwrap(), 0, 512);
+    check(evict(&file, WHOLE, probe).unwrap(), 0, 512);
     assert_eq!(std::fs::read(&path).unwrap(), fixture::content(512 * PAGE));
 }
 
@@ -95,7 +96,7 @@ fn check_ranges() {
         return fixture::skip("ranges", "cachestat does not work for temporary files");
     }
     let file = fixture::file(&directory.path().join("file"), 64 * PAGE);
-    evict(&file, Probe::Cachestat).unwrap();
+    evict(&file, WHOLE, Probe::Cachestat).unwrap();
     // Without readahead, only pages 8 to 15 enter the cache.
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random).unwrap();
     for page in 8..16 {
@@ -124,8 +125,8 @@ fn an_empty_file_is_wholly_cached_and_wholly_evicted() {
     let file = fixture::file(&directory.path().join("file"), 0);
     for &probe in Probe::ALL {
         check(residency(&file, probe).unwrap(), 0, 0);
-        check(evict(&file, probe).unwrap(), 0, 0);
-        check(warm(&file, probe).unwrap(), 0, 0);
+        check(evict(&file, WHOLE, probe).unwrap(), 0, 0);
+        check(warm(&file, WHOLE, probe).unwrap(), 0, 0);
     }
 }
 
@@ -140,7 +141,7 @@ fn pages_that_are_mapped_stay_and_the_error_says_why() {
     // it.
     let address =
         unsafe { rustix::mm::mmap(std::ptr::null_mut(), length, read, shared, &file, 0) }.unwrap();
-    let error = evict(&file, probe).unwrap_err();
+    let error = evict(&file, WHOLE, probe).unwrap_err();
     // SAFETY: this is the mapping above, and nothing refers to it.
     unsafe { rustix::mm::munmap(address, length) }.unwrap();
     assert!(matches!(error, Error::Stayed { residency, .. } if residency.cached == 8), "{error}");
@@ -149,7 +150,7 @@ fn pages_that_are_mapped_stay_and_the_error_says_why() {
         "8 of 8 pages stayed in the page cache: another process maps, locks or reads the file: \
          stop it first"
     );
-    check(evict(&file, probe).unwrap(), 0, 8);
+    check(evict(&file, WHOLE, probe).unwrap(), 0, 8);
 }
 
 #[test]
@@ -158,6 +159,6 @@ fn what_is_kept_in_memory_cannot_be_evicted() {
         return fixture::skip("evict from tmpfs", "there is no /dev/shm");
     };
     let file = fixture::file(&directory.path().join("file"), 8 * PAGE);
-    let error = evict(&file, Probe::Mincore).unwrap_err().to_string();
+    let error = evict(&file, WHOLE, Probe::Mincore).unwrap_err().to_string();
     assert!(error.starts_with("8 of 8 pages stayed in the page cache: its file system"), "{error}");
 }

@@ -311,8 +311,8 @@ fn a_file_on_a_read_only_mount_is_looked_at_and_not_touched() {
     check_note(&of_file, "were not tested");
     // Eviction, which was only assumed to work, does work.
     let file = File::open(&path).unwrap();
-    assert_eq!(page_cache::evict(&file, probe).unwrap().cached, 0);
-    assert_eq!(page_cache::warm(&file, probe).unwrap().cached, 256);
+    assert_eq!(page_cache::evict(&file, page_cache::WHOLE, probe).unwrap().cached, 0);
+    assert_eq!(page_cache::warm(&file, page_cache::WHOLE, probe).unwrap().cached, 256);
 }
 
 #[test]

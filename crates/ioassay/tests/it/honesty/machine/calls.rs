@@ -327,6 +327,46 @@ fn what_the_os_refuses_is_done_otherwise_or_not_at_all() {
     });
 }
 
+#[test]
+fn a_plan_leaves_out_what_the_os_refuses() {
+    let test = "a_plan_leaves_out_what_the_os_refuses";
+    let sandbox = Sandbox::new();
+    let Some(refuse) = Built::new(test, REFUSE, &[]) else { return };
+    let asked = ["plan", "read-methods", ".", "--engine=pread,uring", "--json"];
+    for (calls, is_refused) in [(&[][..], false), (&[NO_URING][..], true)] {
+        let output = refused(&sandbox, &refuse, calls).args(asked).output().unwrap();
+        let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let by_uring = |list: &Value| {
+            let list = list.as_array().unwrap();
+            let engine = serde_json::json!(["engine", "uring"]);
+            list.iter().filter(|it| it["case"].as_array().unwrap().contains(&engine)).count()
+        };
+        let planned = &plan["plan"];
+        assert_eq!(by_uring(&planned["cases"]) == 0, is_refused, "{plan:#}");
+        assert_eq!(by_uring(&planned["skips"]) > 0, is_refused, "{plan:#}");
+    }
+}
+
+/// fadvise64(2) on this architecture, which then does nothing.
+const NO_FADVISE: [&str; 2] = [if cfg!(target_arch = "x86_64") { "221" } else { "223" }, "1"];
+
+#[test]
+fn where_advice_is_refused_the_probes_are_not_blamed() {
+    let test = "where_advice_is_refused_the_probes_are_not_blamed";
+    let sandbox = Sandbox::new();
+    if !sandbox.is_on_disk(test) {
+        return;
+    }
+    let Some(refuse) = Built::new(test, REFUSE, &[]) else { return };
+    let warm = "[[cases]]\nengine = \"pread\"\ncache = \"warm\"\nblock = \"64KiB\"\n";
+    let report = measure(&sandbox, refused(&sandbox, &refuse, &[NO_FADVISE]), warm, &["."]);
+    let storage = &report["storage"];
+    assert_eq!(storage["residency_probe"], "cachestat", "{storage:#}");
+    let notes = storage["notes"].to_string();
+    assert!(notes.contains("cannot evict a file here") && !notes.contains("mincore"), "{notes}");
+    check_served(only(&report), "page-cache");
+}
+
 /// Reads of a device with several in flight, which threads can measure too.
 const DEEP: &str = "fallback = true\n[[cases]]\nengine = \"uring\"\ncache = \"direct\"\n\
                     block = \"64KiB\"\npattern = [\"sequential\", \"random\"]\ndepth = 8\n\
