@@ -141,6 +141,7 @@ def storage(one, said):
             names = [below["name"] for below in device["file"]["devices"]]
             shown["file"] = dict(device["file"], devices=names)
     told["limits"] = [dict(limit, what=spaced(limit["what"])) for limit in one.get("limits") or []]
+    told["lacks_sys"] = bool(one.get("lacks_sys"))
     told["direct_accepted"] = accepted is not None
     told["direct_align"] = accepted and accepted["offset_align"]
     told["direct_bypasses"] = accepted and accepted.get("bypasses")

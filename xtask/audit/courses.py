@@ -267,7 +267,7 @@ def agreed(row, curves, each, step):
     for curve, rates in zip(curves, each):
         at = split(rates, row)
         if at is not None:
-            changes.append((float(np.mean(rates[:at])), float(np.mean(rates[at:])),
+            changes.append((float(np.median(rates[:at])), float(np.median(rates[at:])),
                             whole(curve.at(at * step)), at * step))
     rises = [one for one in changes if one[1] > one[0]]
     falls = [one for one in changes if one[1] <= one[0]]

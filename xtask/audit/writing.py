@@ -56,7 +56,12 @@ def is_written_through(one, storage):
 def still_dirty(row, one):
     """The bytes of a file whose pages were dirty after the last sync, of those that it owes."""
     dirty = (one.trial["residency_after"] or {}).get("dirty")
-    return None if dirty is None else min(dirty * row.host["page"], durable_bytes(one))
+    return None if dirty is None else min(dirty * row.host["page"], owed(one))
+
+
+def owed(one):
+    """The bytes of a file that may be dirty: passes over it leave no more than there is."""
+    return min(durable_bytes(one), max(1, one.case.size))
 
 
 def durability(row):
@@ -80,7 +85,7 @@ def of_syncs(row):
             return "untold", untold
     if case.sync not in ("msync", "dsync") and topology.drops_syncs(row.storage):
         return "dropped", 0
-    dirty = row.total(lambda one: still_dirty(row, one), durable_bytes)
+    dirty = row.total(lambda one: still_dirty(row, one), owed)
     if dirty is not None and dirty > 0.01:
         return "dirty", 0
     if row.medium != "block":

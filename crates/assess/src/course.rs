@@ -253,7 +253,9 @@ fn change(curve: &Curve, rates: &[f64], at: usize, step_ns: u64) -> Change {
     let (before, after) = rates.split_at(at);
     let at_ns = at as u64 * step_ns;
     let at_bytes = curve.bytes_at(at_ns).round() as u64;
-    Change { before: mean(before), after: mean(after), at_bytes, at_ns }
+    // Where the step lies within one of the parts, that part is of neither level.
+    let level = |part: &[f64]| median(part).unwrap_or(0.0);
+    Change { before: level(before), after: level(after), at_bytes, at_ns }
 }
 
 /// The median of each step that at least half of the trials have.

@@ -181,7 +181,8 @@ impl Durability {
 fn dirty_share(work: &WriteWork, measured: &Measured) -> Option<f64> {
     let share = measured.total_share(|trial| {
         let dirty = trial.evidence.residency_after?.dirty?.saturating_mul(measured.host.page);
-        let owed = durable_bytes(work, measured.part, trial.sample);
+        // Passes over a file leave no more of it dirty than there is.
+        let owed = durable_bytes(work, measured.part, trial.sample).min(work.io.size.max(1));
         Some((dirty.min(owed), owed))
     });
     share.filter(|share| *share > SHARE_NOISE)

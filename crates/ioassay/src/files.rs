@@ -424,7 +424,8 @@ mod tests {
             |target: &Target, has_source| written_before_trials(&plan, target, has_source);
         assert_eq!(written(&directory, false), 2 << 20, "one file serves both");
         assert_eq!(written(&directory, true), 4 << 20);
-        let own = OwnFile { path: "/own".into(), size: 1 << 20, identity: String::new() };
+        let own =
+            OwnFile { path: "/own".into(), size: 1 << 20, identity: String::new(), modified: None };
         assert_eq!(written(&Target::File(own), false), 0);
     }
 

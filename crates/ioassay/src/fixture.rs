@@ -23,7 +23,7 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Size of a write in bytes.
 const CHUNK: usize = 4 << 20;
@@ -42,6 +42,8 @@ pub struct TestFile {
     digests: OnceCell<DigestTable>,
     counts: OnceCell<DigestTable>,
     cached: Cached,
+    /// When a user's own file had last been written as it was named.
+    modified: Option<SystemTime>,
 }
 
 /// A user's own file as it was when it was named.
@@ -54,6 +56,8 @@ pub struct OwnFile {
     /// Its inode number and, where the file system knows it, when it was created: another file
     /// under its name may get the number again.
     pub identity: String,
+    /// When it was last written.
+    pub modified: Option<SystemTime>,
 }
 
 impl OwnFile {
@@ -62,10 +66,12 @@ impl OwnFile {
     /// # Errors
     /// If there is none, or it is not a regular file with content.
     pub fn of(path: &Path) -> Result<OwnFile> {
+        // An error names the file as it was typed.
+        let metadata = metadata_of(path)?;
         let path = std::path::absolute(path)
             .with_context(|| format!("cannot find '{}'", path.display()))?;
-        let metadata = metadata_of(&path)?;
-        Ok(OwnFile { size: metadata.len(), identity: identity_of(&metadata), path })
+        let (size, modified) = (metadata.len(), metadata.modified().ok());
+        Ok(OwnFile { size, identity: identity_of(&metadata), modified, path })
     }
 }
 
@@ -154,7 +160,7 @@ impl TestFile {
     /// # Errors
     /// If it cannot be read, or is not the file that was named, with as many bytes.
     pub fn open(own: &OwnFile) -> Result<TestFile> {
-        let OwnFile { path, size, identity } = own.clone();
+        let OwnFile { path, size, identity, modified } = own.clone();
         // Opening something else, such as a pipe, could block forever.
         metadata_of(&path)?;
         let failed = || format!("failed to open '{}'", path.display());
@@ -176,7 +182,7 @@ impl TestFile {
         let layout = layout_of(&file, &path)?;
         let fixture = Fixture { path, size, seed: None, identity: Some(identity), layout };
         // Workers use `/proc`, not its name, which a peer could replace.
-        Ok(TestFile::new(fixture, file, None))
+        Ok(TestFile { modified, ..TestFile::new(fixture, file, None) })
     }
 
     /// Writes `content` to the start of a device.
@@ -237,7 +243,14 @@ impl TestFile {
         let (digests, counts) = (OnceCell::new(), OnceCell::new());
         let path = through_proc(&file);
         let cached = Cached::default();
-        TestFile { fixture, file, name: None, path, content, digests, counts, cached }
+        let (name, modified) = (None, None);
+        TestFile { fixture, file, name, path, content, digests, counts, cached, modified }
+    }
+
+    /// Whether a user's own file was written since it was named: other programs use it.
+    pub fn is_in_use(&self) -> bool {
+        let now = self.file.metadata().and_then(|metadata| metadata.modified()).ok();
+        self.modified.zip(now).is_some_and(|(then, now)| then != now)
     }
 
     /// Removes it, even if it is to be kept.

@@ -23,8 +23,12 @@ struct Seen {
 }
 
 impl Guard {
-    /// A guard for `file`; `None` if it is one of our own test files, or cannot be inspected.
+    /// A guard for `file`; `None` if it is one of our own test files, or cannot be inspected, or if
+    /// other programs write to it anyway, such as to a log: then a change says nothing of peers.
     pub fn of(file: &TestFile) -> Option<Guard> {
+        if file.is_in_use() {
+            return None;
+        }
         let path = file.fixture().path.clone();
         let seen = file.content().is_none().then(|| Seen::of(file)).flatten()?;
         Some(Guard { path, seen })
@@ -86,6 +90,18 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(20));
         act(&path);
         guard.complaint(&file, "the peer zebra")
+    }
+
+    #[test]
+    fn a_file_that_others_write_to_has_no_guard() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        std::fs::write(&path, "bytes").unwrap();
+        let file = TestFile::open(&OwnFile::of(&path).unwrap()).unwrap();
+        assert!(Guard::of(&file).is_some());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        File::options().append(true).open(&path).unwrap().write_all(b"more").unwrap();
+        assert!(Guard::of(&file).is_none());
     }
 
     #[track_caller]

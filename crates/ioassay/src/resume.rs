@@ -264,7 +264,8 @@ mod tests {
             let error = interrupted.check(&now, None).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         };
-        let named = OwnFile { path: "/x".into(), size: 1, identity: "2".to_string() };
+        let (identity, modified) = ("2".to_string(), None);
+        let named = OwnFile { path: "/x".into(), size: 1, identity, modified };
         let own = interrupted.check(header, Some(&named)).unwrap_err().to_string();
         assert!(own.contains("your own file: none in the record, /x now"), "{own}");
         check(&|now| now.plan.recipe = "other".to_string(), "recipe: ");
@@ -290,7 +291,8 @@ mod tests {
     fn another_file_under_the_name_is_refused() {
         let mut then = cut();
         let seven = "inode 7 of 1".to_string();
-        let named = OwnFile { path: "/log".into(), size: 1 << 30, identity: seven.clone() };
+        let (identity, modified) = (seven.clone(), None);
+        let named = OwnFile { path: "/log".into(), size: 1 << 30, identity, modified };
         let fixture = &mut then.header.fixtures[0];
         (fixture.path, fixture.seed, fixture.identity) = (named.path.clone(), None, Some(seven));
         let header = then.header.clone();

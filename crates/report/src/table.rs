@@ -263,7 +263,13 @@ fn overhead(assessment: &Assessment) -> Option<String> {
 fn courses(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
     let said = |summary: &Summary| {
         let course = summary.course.as_ref().filter(|_| summary.case.write().is_some())?;
-        let what = if summary.case.is_mixed() { "reads and writes" } else { "acknowledged" };
+        // With --sustain, the time includes syncs.
+        let is_synced = summary.case.write().is_some_and(|work| work.sync.claims_durable());
+        let what = match (summary.case.is_mixed(), is_synced && assessment.sustain.is_some()) {
+            (true, _) => "reads and writes",
+            (false, true) => "durable",
+            (false, false) => "acknowledged",
+        };
         let steady = assessment.sustain.and_then(|_| said_steady(course, what));
         let change = course.change.map(|change| said_change(change, what));
         let said: Vec<String> = change.into_iter().chain(steady).collect();
@@ -272,7 +278,7 @@ fn courses(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String
     assessment.cases.iter().filter_map(said).collect()
 }
 
-/// `what` has the rates: what was acknowledged, or of a mix all operations.
+/// `what` has the rates: what was acknowledged or durable, or of a mix all operations.
 fn said_change(change: Change, what: &str) -> String {
     let (before, after) = (units::rate(change.before), units::rate(change.after));
     let bytes = units::bytes_rounded(change.at_bytes);
@@ -299,7 +305,11 @@ fn said_steady(course: &TimeSeries, what: &str) -> Option<String> {
             first + 1
         ),
         (Some(Some(first)), _) => {
-            format!("{steady}; SNIA-5 in steps of {step}: met at step {} of {all}", first + 1)
+            let met_ns = (first + 1) as u64 * course.step_ns;
+            let is_early = course.change.is_some_and(|change| met_ns <= change.at_ns);
+            let early = if is_early { ", before the rate changed" } else { "" };
+            let met = format!("met at step {} of {all}{early}", first + 1);
+            format!("{steady}; SNIA-5 in steps of {step}: {met}")
         }
         (Some(None), _) => format!("{steady}; SNIA-5 in steps of {step}: not met in {all}"),
         (None, _) => steady,
@@ -330,6 +340,11 @@ mod tests {
         );
         let met = "steady at the end; SNIA-5 in steps of 500 ms: met at step 9 of 20";
         assert_eq!(said(true, Some(8)), met);
+        // What was steady before a step is not what the row shows.
+        let change = Change { before: 9e8, after: 1e8, at_bytes: 1 << 30, at_ns: 5_000_000_000 };
+        let stepped = TimeSeries { change: Some(change), ..of(true, Some(8)) };
+        let said_of = said_steady(&stepped, "acknowledged").expect("it is known");
+        assert_eq!(said_of, format!("{met}, before the rate changed"));
         let not = "not steady at the end; SNIA-5 in steps of 500 ms: not met in 20";
         assert_eq!(said(false, None), not);
     }

@@ -61,6 +61,16 @@ impl Draft {
     }
 }
 
+/// A file system in memory, in words, with the device that it is on: `ext4 on zram1`.
+pub(super) fn in_memory(storage: Option<&Storage>) -> String {
+    let Some(storage) = storage else { return "it".to_string() };
+    let devices: Vec<&str> = storage.devices.iter().map(|it| it.name.as_str()).collect();
+    match devices.is_empty() {
+        true => storage.file_system.clone(),
+        false => format!("{} on {}", storage.file_system, devices.join(" and ")),
+    }
+}
+
 /// What shows more than this machine sees of the file system.
 pub(super) fn to_see_below(storage: Option<&Storage>) -> &'static str {
     if storage.is_some_and(|storage| storage.lacks_sys) {

@@ -17,6 +17,7 @@ mod above;
 mod caches;
 mod host;
 mod limits;
+mod loops;
 mod environment;
 mod course;
 mod placement;
@@ -49,7 +50,7 @@ const RULES: [(Code, Rule); 47] = [
     (Code::Ram, origin::ram),
     (Code::Unverified, unseen::unverified),
     (Code::CountersUnseen, unseen::counters_unseen),
-    (Code::LoopCached, origin::loop_cached),
+    (Code::LoopCached, loops::loop_cached),
     (Code::DigestMismatch, origin::digest_mismatch),
     (Code::BytesUnchecked, origin::bytes_unchecked),
     (Code::TornPages, sharing::torn_pages),

@@ -1,6 +1,6 @@
 //! Where the bytes came from, whether they are right, and noisy neighbors.
 
-use super::context::{Context, Draft, is_many_times};
+use super::context::{Context, Draft, in_memory, is_many_times};
 use super::sharing::wrong_pages;
 use crate::counted::{Counted, is_actor_right};
 use crate::disturbance::share_of_others;
@@ -118,7 +118,7 @@ pub(super) fn claim(context: &Context) -> Option<(&'static str, Severity)> {
 /// The file system keeps its files in memory (METHODOLOGY.md).
 pub(super) fn ram(context: &Context) -> Option<Draft> {
     let (_, severity) = claim(context).filter(|_| context.is_served(&[ServedBy::Ram]))?;
-    let file_system = context.measured.storage.map_or("it", |s| s.file_system.as_str());
+    let file_system = in_memory(context.measured.storage);
     // What claims nothing of a device is what it says.
     let so = match severity {
         Severity::Note => "",
@@ -126,56 +126,6 @@ pub(super) fn ram(context: &Context) -> Option<Draft> {
     };
     let message = format!("the file is in memory ({file_system}): no device took part{so}");
     Draft::new(severity, message, "to measure a disk, use a directory on one")
-}
-
-/// A loop device that uses the page cache served or took the bytes (METHODOLOGY.md). What the disks
-/// below it moved may prove that it was this cache; nothing proves that it was not, because others
-/// use the disks as well.
-pub(super) fn loop_cached(context: &Context) -> Option<Draft> {
-    let (claim, severity) = claim(context).filter(|(_, severity)| *severity == Severity::Doubt)?;
-    if !context.crosses_devices() {
-        return None;
-    }
-    // A copy's claim is about its source.
-    let measured = context.measured;
-    let copies = context.write().is_some_and(|work| work.op == Op::Copy);
-    let storages = measured.storage.into_iter().chain(measured.source.filter(|_| copies));
-    let device = storages.filter_map(Storage::cached_loop).next()?;
-    let taken = taken_outside(context);
-    let (severity, seen) = match taken {
-        Some(share) => (
-            Severity::Void,
-            format!("page cache: the disks below moved only {} of the bytes", percent(1.0 - share)),
-        ),
-        None => (severity, "page cache, which may have served or taken the bytes".to_string()),
-    };
-    let message = format!(
-        "claimed '{claim}', but {} is a file on another file system, read and written through this \
-         machine's {seen}",
-        device.name
-    );
-    let remedy = "attach it with 'losetup --direct-io=on', or measure the file system below";
-    Draft::sized(taken, severity, message, remedy)
-}
-
-/// The share of the bytes that certainly went no further than the page cache outside a loop device,
-/// above the noise, if the case claims that a disk served or took them. Where syncs are claimed,
-/// rule NotDurable judges what they reached.
-fn taken_outside(context: &Context) -> Option<f64> {
-    let share = match context.write() {
-        None => context.total_share(|trial| {
-            let app = trial.sample.bytes();
-            Some((app.saturating_sub(trial.evidence.disk_read_bytes?), app))
-        }),
-        Some(work) if work.op == Op::Write && !work.sync.claims_durable() => {
-            context.total_share(|trial| {
-                let app = trial.sample.written_bytes();
-                Some((app.saturating_sub(trial.evidence.disk_write_bytes?), app))
-            })
-        }
-        Some(_) => None,
-    };
-    share.filter(|share| *share > SHARE_NOISE)
 }
 
 /// The bytes read, or read back, are not those written. One such trial is enough.

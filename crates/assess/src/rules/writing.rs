@@ -1,6 +1,6 @@
 //! Whether written data is where the case claims.
 
-use super::context::{Context, Draft, to_see_below};
+use super::context::{Context, Draft, in_memory, to_see_below};
 use super::names;
 use crate::counted::Counted;
 use crate::finding::Severity;
@@ -27,6 +27,7 @@ pub(super) fn not_durable(context: &Context) -> Option<Draft> {
 
 fn write_not_durable(context: &Context) -> Option<Draft> {
     let (work, n) = (context.write()?, context.measured.n());
+    let on = in_memory(context.measured.storage);
     let file_system = context.measured.storage.map_or("unknown", |s| s.file_system.as_str());
     let sync = work.sync;
     let durability = Durability::of(context.measured);
@@ -81,7 +82,7 @@ fn write_not_durable(context: &Context) -> Option<Draft> {
         ),
         Durability::InMemory => (
             Severity::Doubt,
-            format!("{file_system} keeps its files in memory: nothing survives a power cut"),
+            format!("{on} keeps its files in memory: nothing survives a power cut"),
             "use a directory on a disk",
         ),
         Durability::Untold(trials) => (

@@ -256,7 +256,7 @@ fn measure_with_a_control() {
     run(&sandbox, "again", &["--control"]);
     let said = unfolded(&sandbox.says(&["compare", "a", "again"]));
     assert!(said.contains("cannot be decided: a record has fewer than 3 invocations"), "{said}");
-    assert!(said.contains("(--control) was up to"), "{said}");
+    assert!(said.contains("the same case measured twice was up to"), "{said}");
     let twice = sandbox.says(&["plan", "page-latency", ".", "--control"]);
     assert!(twice.contains("measured a second time"), "{twice}");
     let sustained = ["run", "page-latency", ".", "--control", "--sustain=10s"];
