@@ -216,6 +216,19 @@ fn value_of(text: &str, name: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
+    /// Version 1 says the greatest number of whole pages, of 4 KiB or of 64 KiB.
+    #[test]
+    fn the_greatest_number_of_pages_is_no_limit() {
+        let group = tempfile::tempdir().unwrap();
+        let limit = |text: &str| {
+            std::fs::write(group.path().join("memory.limit_in_bytes"), text).unwrap();
+            limit_of(group.path())
+        };
+        assert_eq!(limit("9223372036854771712\n"), None);
+        assert_eq!(limit("9223372036854710272\n"), None);
+        assert_eq!(limit("268435456\n"), Some(256 << 20));
+    }
+
     #[test]
     fn throttling_is_in_nanoseconds_whatever_the_version() {
         let of_version_2 = "usage_usec 5\nnr_throttled 26\nthrottled_usec 1234\n";

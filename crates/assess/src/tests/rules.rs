@@ -713,6 +713,22 @@ fn page_size() {
     check(with(Pages::Huge), small(2 << 20), "doubtful ram: PageSize doubt");
 }
 
+/// What is unseen because `/sys` is missing is seen where it is mounted.
+#[test]
+fn without_sys_the_remedy_is_to_mount_it() {
+    let remedy = |lacks_sys| {
+        let mut record = flawless(work(Cache::Cold));
+        let storage = storage(&mut record);
+        (storage.medium, storage.lacks_sys) = (Medium::Unseen, lacks_sys);
+        storage.devices.clear();
+        let findings = assess(&record).cases.remove(0).findings;
+        let found = findings.into_iter().find(|it| it.code == crate::finding::Code::Unverified);
+        found.expect("nothing shows what served").remedy
+    };
+    assert!(remedy(true).starts_with("mount /sys"), "{}", remedy(true));
+    assert!(remedy(false).starts_with("measure on the machine"), "{}", remedy(false));
+}
+
 /// What to do depends on what the OS already allows.
 #[test]
 fn the_remedy_for_other_pages_is_one_that_is_left() {
