@@ -350,7 +350,7 @@ def foreign_writes(row):
         written = one.trial["device_write_bytes"]
         if written is None:
             return None
-        is_each = case.sync == "dsync" or topology.has_option(row.storage, "sync")
+        is_each = case.sync == "dsync" or topology.syncs_each_write(row.storage, case)
         calls = one.written_ops if is_each else writing.syncs(one)
         pages = -(-case.block // page) * page * one.written_ops
         data = 0 if case.op == "sync" else max(pages, one.written_bytes)
@@ -478,7 +478,7 @@ def throttled_writeback(row):
         return None
     if case.cache == "direct" or case.sync == "dsync" or row.served_by == "ram":
         return None
-    if topology.has_option(row.storage, "sync") and row.case.engine != "mmap":
+    if topology.syncs_each_write(row.storage, row.case):
         return None
     reads = row.total(counter("task_read_bytes"), moved)
     if row.writing["acknowledged"] is None or reads is None or reads >= 0.01:

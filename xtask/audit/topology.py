@@ -22,6 +22,11 @@ def own_writes_most(storage):
     return None if most is None else most * (2 if is_twice else 1)
 
 
+def syncs_each_write(storage, case):
+    """Whether each write waits until it is stored. A store to a mapping does not wait."""
+    return case.engine != "mmap" and has_option(storage, "sync")
+
+
 def has_option(storage, option):
     return bool(storage) and option in storage["mount_options"].split(",")
 

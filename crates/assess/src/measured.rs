@@ -120,13 +120,6 @@ impl Measured<'_> {
         once.is_some() && (is_synced || self.own_writes_most() == once)
     }
 
-    /// Whether the mount makes each write wait until it is stored. A store to a mapping does not
-    /// wait.
-    pub(crate) fn is_synced_by_mount(&self) -> bool {
-        let stores = self.write().is_some_and(|work| work.engine == WriteEngine::Mmap);
-        !stores && self.storage.is_some_and(Storage::syncs_each_write)
-    }
-
     /// Bytes that devices read for any process, each byte counted once even if several devices read
     /// it. `None` if unknown.
     pub(crate) fn read_once(&self, trial: &Counted) -> Option<u64> {

@@ -23,7 +23,7 @@
 //! take only axes that files lack, unless the recipe has no file groups. For symbolic values, see
 //! [`crate::symbol`].
 
-mod fallback;
+pub mod fallback;
 mod actors;
 mod effect;
 mod baselines;

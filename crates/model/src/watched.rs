@@ -1,5 +1,6 @@
 //! Which of a storage's devices are watched, and what a sync does there.
 
+use crate::case::{WriteEngine, WriteWork};
 use crate::host::{Device, Storage, WriteCache};
 use crate::layer::{Amplification, Layer};
 use std::collections::BTreeSet;
@@ -155,9 +156,10 @@ impl Storage {
         self.writes().most?.checked_mul(copies)
     }
 
-    /// Whether each write waits until it is stored, as on a mount with `sync`.
-    pub fn syncs_each_write(&self) -> bool {
-        self.has_option("sync")
+    /// Whether each write of `work` waits until it is stored, as on a mount with `sync`. A store to
+    /// a mapping does not wait.
+    pub fn syncs_each_write(&self, work: &WriteWork) -> bool {
+        work.engine != WriteEngine::Mmap && self.has_option("sync")
     }
 
     fn has_option(&self, option: &str) -> bool {

@@ -108,7 +108,7 @@ impl Use {
         let allowed = limit.a_second.max(1) as f64;
         let by_group = |trial: &Counted| {
             let used = limit.used(&trial.evidence)?;
-            Some(a_second(used, trial.evidence.window_ns).unwrap_or(0.0) / allowed)
+            Some(a_second(used, trial.evidence.window_ns)? / allowed)
         };
         match median(&context.measured.values(by_group)) {
             Some(share) => Some(Use { share, is_counted: true }),

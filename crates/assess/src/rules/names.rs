@@ -81,7 +81,7 @@ fn unseen_names(
             "removing a name takes it out of the OS's cache, and the one below it, too: its count \
              of names does not show where they were, and {no_verdict}"
         );
-        return Some((Severity::Doubt, message, "measure this call below, without the overlay"));
+        return Some((Severity::Doubt, message, "measure this call on the file system below"));
     }
     let shrank = trial.evidence.names_after < trial.evidence.names_before;
     let (what, remedy) = match shrank {

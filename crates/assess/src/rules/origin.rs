@@ -10,7 +10,6 @@ use crate::stats::median;
 use crate::summary::ServedBy;
 use crate::writing::syncs;
 use model::case::{Cache, Case, Kernel, NameSync, OWN_PEER, Op, Sync, Touch, Work};
-use model::host::Storage;
 use model::units::{bytes_rounded, percent};
 
 /// Foreign reads of this share of the worker's bytes are a disturbance (METHODOLOGY.md).
@@ -18,6 +17,7 @@ const FOREIGN_DOUBT: f64 = 0.05;
 /// Foreign reads of this share void the figure (METHODOLOGY.md).
 const FOREIGN_VOID: f64 = 0.20;
 
+/// The remedy for noisy neighbors.
 const STOP_OTHERS: &str = "stop the other processes that use the device, and run again";
 
 /// A file system may turn a written byte into this many on a device.
@@ -310,7 +310,7 @@ fn foreign_writes(context: &Context) -> Option<Draft> {
     let page = context.measured.host.page.max(1);
     // If nothing bounds how often devices write a byte, everything they wrote may be the case's.
     let times = f64::from(context.measured.own_writes_most()?);
-    let is_mounted_so = context.measured.storage.is_some_and(Storage::syncs_each_write);
+    let is_mounted_so = context.measured.storage.is_some_and(|it| it.syncs_each_write(work));
     let is_each = is_mounted_so || work.sync == Sync::Dsync;
     let own = |trial: &Counted| {
         let syncs = if is_each { trial.sample.written_ops() } else { syncs(work, trial) };

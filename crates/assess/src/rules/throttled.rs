@@ -57,7 +57,7 @@ pub(super) fn throttled_writeback(context: &Context) -> Option<Draft> {
 }
 
 fn goes_through_cache(context: &Context, work: &WriteWork) -> bool {
-    let is_synced = context.measured.is_synced_by_mount();
+    let is_synced = context.measured.storage.is_some_and(|it| it.syncs_each_write(work));
     let moves = !work.engine.only_copies() && work.op != Op::Sync;
     moves && work.io.cache != Cache::Direct && work.sync != Sync::Dsync && !is_synced
 }

@@ -173,7 +173,7 @@ pub(super) fn acknowledged_only(context: &Context) -> Option<Draft> {
 
 fn write_unsynced(context: &Context) -> Option<Draft> {
     let work = context.write().filter(|work| !work.sync.claims_durable())?;
-    let is_sync_mount = context.measured.is_synced_by_mount();
+    let is_sync_mount = context.measured.storage.is_some_and(|it| it.syncs_each_write(work));
     let what = match (work.sync, work.io.cache) {
         _ if is_sync_mount => {
             "no sync was asked for, but the file system is mounted with 'sync', so each write \

@@ -159,6 +159,9 @@ fn an_overlay_has_two_names_for_each() {
     let hidden = "doubtful unverified: Unverified doubt, CountersUnseen doubt";
     check(cold(Call::Stat), on("overlay", 4.2), hidden);
     check(cold(Call::Stat), on("ext4", 2.2), hidden);
+    // Removing a name takes both out again, wherever they were.
+    let hidden = "doubtful page-cache: CountersUnseen doubt, AcknowledgedOnly note";
+    check(cold(Call::Unlink), on("overlay", 0.0), hidden);
     // The process that serves a file system may look up the names below, or not.
     let served = |share| {
         move |r: &mut Record| {

@@ -491,7 +491,7 @@ fn shares_are_of_paired_rounds() {
 }
 
 #[test]
-fn a_case_without_a_trial_is_void_and_says_why() {
+fn a_case_whose_trials_failed_says_why() {
     let mut record = zoo::record();
     each(&mut record, |trial| {
         let reason = "no io_uring here".to_string();

@@ -9,7 +9,7 @@ use crate::args::OutputArgs;
 use crate::args::form::FormArgs;
 use crate::files;
 use crate::load::{self, Search, short_time};
-use crate::recipe::Relative;
+use crate::recipe::{Relative, fallback};
 use crate::status::Status;
 use crate::store::{self, Place};
 use anyhow::{Result, bail};
@@ -59,14 +59,12 @@ pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<S
 
 /// Takes out the cases of io_uring that its OS refuses: a run tries them, and they have no figure.
 fn leave_out_io_uring(setting: &mut Setting) {
-    let Some(refusal) = &setting.host.no_io_uring else { return };
+    let Some(reason) = fallback::refused(&setting.host) else { return };
     let by_uring = |case: &Case| {
         case.read().is_some_and(|work| work.engine == Engine::Uring)
             || case.write().is_some_and(|work| work.engine == WriteEngine::Uring)
     };
-    refuse(&mut setting.plan, |case| {
-        by_uring(case).then(|| format!("io_uring is refused here ({refusal})"))
-    });
+    refuse(&mut setting.plan, |case| by_uring(case).then(|| reason.clone()));
 }
 
 /// The shares of a closed loop, for programs.

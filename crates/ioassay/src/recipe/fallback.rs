@@ -6,16 +6,21 @@ use model::host::Host;
 use model::pattern::Share;
 use model::plan::Skip;
 
+/// Says that `host` refuses io_uring, if it does, and why.
+pub fn refused(host: &Host) -> Option<String> {
+    host.no_io_uring.as_ref().map(|refusal| format!("io_uring is refused here ({refusal})"))
+}
+
 /// Replaces io_uring by threads of pread and pwrite, if `host` refuses it. Returns the replaced
 /// cases as skips. A case whose replacement is measured anyway is left to [`leave_out`].
 pub(super) fn replace<'a>(cases: impl IntoIterator<Item = &'a mut Case>, host: &Host) -> Vec<Skip> {
-    let Some(refusal) = &host.no_io_uring else { return Vec::new() };
+    let Some(refused) = refused(host) else { return Vec::new() };
     let reason = |case: &Case| {
         let (call, operation) =
             if case.read().is_some() { ("pread", "read") } else { ("pwrite", "operation") };
         format!(
-            "io_uring is refused here ({refusal}). Instead, threads of {call} measure the device, \
-             one for each {operation} in flight, which costs more CPU time"
+            "{refused}. Instead, threads of {call} measure the device, one for each {operation} in \
+             flight, which costs more CPU time"
         )
     };
     let mut cases: Vec<&mut Case> = cases.into_iter().collect();
@@ -33,10 +38,9 @@ pub(super) fn replace<'a>(cases: impl IntoIterator<Item = &'a mut Case>, host: &
 
 /// Takes out what `host` refuses and whose replacement is measured anyway. Returns it as skips.
 pub(super) fn leave_out(cases: &mut Vec<Case>, host: &Host) -> Vec<Skip> {
-    let Some(refusal) = &host.no_io_uring else { return Vec::new() };
+    let Some(reason) = refused(host) else { return Vec::new() };
     let all = cases.clone();
     let is_measured = |case: &mut Case| with_threads(case).is_some_and(|it| all.contains(&it));
-    let reason = format!("io_uring is refused here ({refusal})");
     cases.extract_if(.., is_measured).map(|case| Skip { reason: reason.clone(), case }).collect()
 }
 

@@ -5,8 +5,7 @@ use crate::writes;
 use assess::Assessment;
 use assess::strategies::WritingAnswer;
 use assess::summary::Summary;
-use model::case::{Op, WriteEngine};
-use model::host::Storage;
+use model::case::Op;
 
 /// The answer in sentences.
 pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Paragraphs {
@@ -18,9 +17,8 @@ pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> 
             let own = format!("Of this program's own {what}, fastest acknowledged:");
             let best = assessment.cases.iter().find(|row| row.id == lead.best().row.id);
             let work = best.and_then(|row| row.case.write());
-            let stores = work.is_some_and(|work| work.engine == WriteEngine::Mmap);
-            let is_synced =
-                !stores && assessment.storage.as_ref().is_some_and(Storage::syncs_each_write);
+            let storage = assessment.storage.as_ref().zip(work);
+            let is_synced = storage.is_some_and(|(storage, work)| storage.syncs_each_write(work));
             let says = match is_synced {
                 true => "The file system is mounted with 'sync': each write waited to be stored.",
                 false => "This is how fast the OS took the data: a power cut could still lose it.",

@@ -26,7 +26,7 @@ pub(super) struct Storage<'a> {
     read_ahead: Option<u64>,
     /// Mounts whose syncs do not flush.
     barriers_off: &'a [String],
-    /// The control groups' limits on those devices.
+    /// The control groups' limits on those devices, and on those below files of loop devices.
     limits: &'a [Limit],
     /// Total bytes of the file system; null if it has no fixed size.
     capacity: Option<u64>,
