@@ -254,15 +254,30 @@ impl<'a> Labels<'a> {
         joined(phrases.into_iter().map(|phrase| phrase.short))
     }
 
-    /// What all cases share, in full words: `pread, depth 1 and a file of 256MiB`.
-    pub(crate) fn said_once(&self) -> String {
-        let of = |kind: Kind| {
-            let said = said_of(self.everywhere.get(&kind)?);
-            (!said.is_empty()).then(|| (kind, listed(&said)))
+    /// What all cases share, in full words: `pread, depth 1 and a file of 256MiB`. Of several kinds,
+    /// each has its own.
+    fn said_once(&self) -> String {
+        let of = |kind: &Kind| {
+            let said = listed(&said_of(self.everywhere.get(kind)?));
+            let named =
+                || if self.is_of_a_kind() { said.clone() } else { format!("{kind}: {said}") };
+            (!said.is_empty()).then(named)
         };
-        let mut all = Kind::ALL.iter().filter_map(|kind| of(*kind));
-        let (first, others) = (all.next(), all.map(|(kind, said)| format!("; {kind}: {said}")));
-        first.map_or(String::new(), |(_, said)| said + &others.collect::<String>())
+        Kind::ALL.iter().filter_map(of).collect::<Vec<String>>().join("; ")
+    }
+
+    fn is_of_a_kind(&self) -> bool {
+        self.everywhere.len() == 1
+    }
+
+    /// The same after its own name: `common to all rows: …`; empty if they share nothing. `rows` is
+    /// what is said of the cases.
+    pub(crate) fn common_to_all(&self, rows: &str) -> String {
+        match self.said_once() {
+            said if said.is_empty() => String::new(),
+            said if self.is_of_a_kind() => format!("common to all {rows}: {said}"),
+            said => format!("common to all {rows} of a kind: {said}"),
+        }
     }
 
     /// What the cases of a group share, but not all cases of their kind, in full words.
@@ -289,9 +304,9 @@ fn say_once(phrases: &mut Vec<Phrase>) {
 
 /// A line above the rows with what they all share; empty if they share nothing.
 pub(crate) fn common_line(labels: &Labels, style: &Style) -> String {
-    match labels.said_once() {
+    match labels.common_to_all("rows") {
         common if common.is_empty() => String::new(),
-        common => style.wrap("", Paint::Plain, &format!("common to all rows: {common}")),
+        common => style.wrap("", Paint::Plain, &common),
     }
 }
 
@@ -454,7 +469,11 @@ mod tests {
         ];
         assert_eq!(labels_of(&cases), ["write 4KiB", "write pwrite 8KiB", "4KiB", "8KiB"]);
         let said = Labels::of_cases(cases.iter()).said_once();
+        assert!(said.starts_with("read: "), "{said}");
         assert!(said.contains("touch sum and a file of 1MiB; write: write, as-is"), "{said}");
+        // One read shares nothing with the writes.
+        let said = Labels::of_cases(cases[..3].iter()).said_once();
+        assert!(said.starts_with("write: "), "{said}");
     }
 
     /// A case of the zoo, with some axes changed.

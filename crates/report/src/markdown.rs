@@ -16,7 +16,7 @@ use crate::records;
 use crate::style::Paint;
 use crate::together;
 use crate::versus;
-use crate::words::{NONE, UNITS, sentence};
+use crate::words::{NONE, UNITS, capital, sentence};
 use assess::Assessment;
 use assess::finding::Verdict;
 use assess::fleet::Fleet;
@@ -65,7 +65,7 @@ pub fn markdown_of_records(versus: &RecordComparison, paths: [&str; 2]) -> Strin
     page.warnings(&records::missing(versus));
     page.warnings(&records::obstacles(&versus.obstacles));
     page.paragraph(&records::closing(versus));
-    page.common(&records::names(versus).said_once());
+    page.common(&records::names(versus));
     page.table(&records::table(versus));
     page.section("Also not the same", said(&records::others(versus)));
     page.section("Left out", said(&records::left_out(&versus.left_out)));
@@ -88,7 +88,7 @@ pub fn markdown_of_gate_run(versus: &RecordComparison, gate: &Gate, paths: [&str
     page.warnings(&records::obstacles(&versus.obstacles));
     let [a, b] = records::origins(versus, paths);
     page.list(&[format!("A: {a}"), format!("B: {b}")]);
-    page.common(&records::names(versus).said_once());
+    page.common(&records::names(versus));
     page.checks(versus, gate);
     page.section("Also not the same", said(&records::others(versus)));
     page.section("Left out", said(&records::left_out(&versus.left_out)));
@@ -101,7 +101,7 @@ pub fn markdown_of_fleet(hosts: &Fleet) -> String {
     let mut page = Page::titled(&fleet::title(hosts));
     page.paragraph(&fleet::alike(hosts));
     page.paragraphs(&fleet::conclusions(hosts, &labels));
-    page.common(&labels.said_once());
+    page.common(&labels);
     page.table(&fleet::cases(hosts, &labels));
     page.table(&fleet::hosts(hosts, 0, hosts.cases.len()));
     page.paragraph(fleet::LEGEND);
@@ -185,9 +185,10 @@ impl Page {
         }
     }
 
-    fn common(&mut self, common: &str) {
+    fn common(&mut self, labels: &Labels) {
+        let common = labels.common_to_all("rows");
         if !common.is_empty() {
-            self.paragraph(&format!("Common to all rows: {common}."));
+            self.paragraph(&format!("{}.", capital(&common)));
         }
     }
 }
@@ -204,7 +205,7 @@ fn tables(page: &mut Page, assessment: &Assessment, labels: &Labels) {
         page.paragraph("No case was measured.");
         return;
     }
-    page.common(&labels.said_once());
+    page.common(labels);
     let name = &|id: &str| labels.name(id);
     let all = [(&READ[..], read), (&WRITTEN[..], written), (&MIXED[..], mixed)].into_iter();
     let tables: Vec<Table> = all

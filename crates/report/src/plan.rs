@@ -38,9 +38,9 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
             .push_str(&format!(" · at most {} of memory for workers", units::bytes_rounded(bytes)));
     }
     let mut out = style.wrap("", Paint::Plain, &title);
-    let common = names.said_once();
+    let common = names.common_to_all("cases");
     if !common.is_empty() {
-        out.push_str(&style.wrap("", Paint::Plain, &format!("common to all cases: {common}")));
+        out.push_str(&style.wrap("", Paint::Plain, &common));
     }
     let roles = [
         (Role::Asked, "measured"),

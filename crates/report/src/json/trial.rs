@@ -1,7 +1,7 @@
 //! A single trial, with the metrics from the table of metrics.
 
 use crate::metric::{self, Metric};
-use crate::words::fate;
+use crate::words::{capital, fate};
 use assess::trials::{self, TrialFigures};
 use model::units::NS_PER_SECOND;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -140,13 +140,8 @@ fn property(metric: &Metric) -> Value {
     }
     let kind = if metric.is_whole() { "integer" } else { "number" };
     json!({
-        "description": format!("{}. Unit: {unit}.", capitalized(metric.meaning)),
+        "description": format!("{}. Unit: {unit}.", capital(metric.meaning)),
         "type": if metric.is_always() { json!(kind) } else { json!([kind, "null"]) },
         "minimum": 0,
     })
-}
-
-fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

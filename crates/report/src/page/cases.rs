@@ -80,7 +80,7 @@ pub(super) fn table(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> M
             }
         }
     };
-    let common = answer::labels(assessment).said_once();
+    let common = answer::labels(assessment).common_to_all("rows");
     let all = assessment.measured().count();
     html! {
         @if all > CASES_MAX {
@@ -89,7 +89,7 @@ pub(super) fn table(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> M
                 "--json has all."
             }
         }
-        @if !common.is_empty() { p.hint { "Common to all rows: " (common) "." } }
+        @if !common.is_empty() { p.hint { (words::capital(&common)) "." } }
         (scroll("Cases with their figures and verdicts", rows))
         p.hint { (legend(assessment, &columns)) }
     }

@@ -5,7 +5,7 @@ use super::{CASES_MAX, answer, compared, found, origin};
 use crate::labels::Labels;
 use crate::picture::pictures_of_records;
 use crate::records::{self, closing, left_out, name, obstacles, origin as said_origin, speed};
-use crate::words::{sentence, times};
+use crate::words::{capital, sentence, times};
 use assess::Assessment;
 use assess::records::{Pair, RecordComparison};
 use assess::summary::Summary;
@@ -56,7 +56,7 @@ fn answer(versus: &RecordComparison) -> Markup {
 
 fn table(versus: &RecordComparison, names: &Labels) -> Markup {
     let pairs = &versus.pairs;
-    let common = names.said_once();
+    let common = names.common_to_all("rows");
     let rows = html! {
         thead {
             tr {
@@ -79,7 +79,7 @@ fn table(versus: &RecordComparison, names: &Labels) -> Markup {
                 "--json has all."
             }
         }
-        @if !common.is_empty() { p.hint { "Common to all rows: " (common) "." } }
+        @if !common.is_empty() { p.hint { (capital(&common)) "." } }
         (scroll("Cases of both records, compared", rows))
         p.hint { (LEGEND) "." }
     }

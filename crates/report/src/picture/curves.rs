@@ -11,7 +11,7 @@ use super::legend::{Key, Legend, Note};
 use super::palette::{FAINT, SERIES};
 use crate::labels::Labels;
 use crate::phrases::Factored;
-use crate::words::{self, Say, count, main_estimate};
+use crate::words::{self, Say, capital, count, main_estimate};
 use assess::Assessment;
 use assess::stats::Estimate;
 use assess::summary::Summary;
@@ -230,12 +230,6 @@ fn upright<'a>(all: impl Iterator<Item = &'a Estimate> + Clone, is_of_rates: boo
 fn note(what: &str, figures_are: &str, common: &str) -> String {
     let common = if common.is_empty() { String::new() } else { format!("; all: {common}") };
     format!("{what}, {figures_are}, with its 95 % interval{common}")
-}
-
-/// The text with an initial capital.
-pub(super) fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 fn alt(lines: &[Line], own: &[String], along: &Along, what: &str, say: Say) -> String {

@@ -4,13 +4,12 @@ use super::Drawing;
 use super::alike::{
     asked, axes, axes_but, grouped, is_rate, label_words, labels, say_value, value,
 };
-use super::curves::capital;
 use super::table::{Better, Cell, Table};
 
 use crate::labels::Labels;
 use crate::phrases::{Factored, joined};
 use crate::pivot::{self, Block, Content};
-use crate::words::{self, NOT_DURABLE, listed, main_estimate};
+use crate::words::{self, NOT_DURABLE, capital, listed, main_estimate};
 use assess::Assessment;
 use assess::summary::{Latency, Summary};
 use model::case::{Case, Op, Sync, Work};
