@@ -8,6 +8,7 @@ mod names;
 pub(crate) use self::left::Left;
 use crate::barrier::Barrier;
 use crate::beside::{self, Companion};
+use crate::calming::Calming;
 use crate::clock;
 use crate::files::{Files, Maker};
 use crate::fixture::TestFile;
@@ -28,7 +29,7 @@ use model::random::mix;
 use model::sample::Sample;
 use model::trial::{Job, Outcome, Trial};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use witness::MemoryGroup;
 use witness::counters::Witness;
 
@@ -54,10 +55,9 @@ pub struct Site<'a> {
     pub memory: Option<&'a MemoryGroup>,
     /// Where a trial waits for those on other hosts, if there are any.
     pub barrier: Option<&'a dyn Barrier>,
+    /// How long it waits for devices to become quiet.
+    pub(crate) calming: Calming,
 }
-
-/// How long devices may take to become quiet after a trial that wrote (METHODOLOGY.md).
-const SETTLE: Duration = Duration::from_secs(30);
 
 /// Interval between stop checks.
 const SETTLE_STEP: Duration = Duration::from_secs(1);
@@ -269,14 +269,12 @@ impl Site<'_> {
     /// Waits until an earlier trial's data is written: otherwise that would disturb this trial.
     fn settle(&self, case: &Case, stage: &Stage) {
         let Some(storage) = self.storage else { return };
-        let began = Instant::now();
-        while began.elapsed() < SETTLE && !self.stop.is_asked() {
+        let is_quiet = || {
             let settled = witness::settle(storage, stage.to_settle(), SETTLE_STEP);
             log::debug!("before {}: {settled:?}", case.id());
-            if settled.quiet {
-                return;
-            }
-        }
+            settled.quiet
+        };
+        self.calming.wait(is_quiet, || self.stop.is_asked());
     }
 
     /// Sets the initial state and runs the worker, with evidence collected before and after.

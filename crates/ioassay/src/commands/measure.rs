@@ -8,6 +8,7 @@ use super::question::{self, Question, Setting};
 use super::{command_line, dry, form, tell};
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
 use crate::builder::{self, Ready};
+use crate::calming::Calming;
 use crate::files::{Files, Maker, Source, Target};
 use crate::fixture::{OwnFile, Stay};
 use crate::orphans;
@@ -268,6 +269,7 @@ fn site<'a>(
         source: maker.source.map(|source| &source.storage),
         patience: PATIENCE,
         barrier: None,
+        calming: Calming::default(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::link::Link;
 use crate::barrier::Barrier;
+use crate::calming::Calming;
 use crate::clock;
 use crate::directory::Directory;
 use crate::files::{Files, Maker, Target};
@@ -76,6 +77,7 @@ fn run<W: Write>(link: &Link<W>, plan: &Plan, directory: &Path) -> Result<(), En
         memory: None,
         source: None,
         barrier: Some(link),
+        calming: Calming::default(),
     };
     let mut left = Left::default();
     while let Some(order) = link.next().map_err(End::Unlinked)? {
