@@ -28,6 +28,7 @@ mod crates;
 mod dist;
 mod bench;
 mod honesty;
+mod hunt;
 mod repeat;
 mod test;
 
@@ -80,6 +81,11 @@ enum Chore {
     ///
     /// Takes about 35 minutes on a quiet machine, and needs root.
     Honesty(honesty::Options),
+    /// Ask random questions on random storage, and find sound rows that are not
+    ///
+    /// What counts is what block devices and system calls did, by the kernel's tracepoints, and what
+    /// a plain program in C measures. A fault is shrunk and printed as commands. Needs root.
+    Hunt(hunt::Options),
     /// Repeat a recipe without a change, and count false alarms, into METHODOLOGY.md
     ///
     /// One small recipe shows how often consecutive records are called different, and how often
@@ -133,6 +139,7 @@ impl Chore {
             Chore::Audit { records } => audit::run(root(), records),
             Chore::Bench(options) => bench::run(root(), options),
             Chore::Honesty(options) => honesty::run(root(), options),
+            Chore::Hunt(options) => hunt::run(root(), options),
             Chore::Fuzz(options) => fuzz::run(root(), options),
             Chore::Lab(options) => lab::run(root(), options),
             Chore::Crates { whole: true } => crates::try_to_publish(root()),

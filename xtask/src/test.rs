@@ -62,11 +62,12 @@ const STEPS: [Step; 8] = [
 /// Commands of xtask that run at the same time after the steps: each mostly waits, or keeps one
 /// core busy. None judges a speed. Those with `--smoke` write documents, and could stop working
 /// unseen.
-const TOGETHER: [&str; 8] = [
+const TOGETHER: [&str; 9] = [
     "lab --quick",
     "audit",
     "bench --smoke",
     "honesty --smoke",
+    "hunt --smoke",
     "simulate --check",
     "gates --smoke",
     "repeat --smoke",

@@ -1,0 +1,340 @@
+"""What must hold of a row, by what neither ioassay nor its audit looks at.
+
+Each law takes what was played and yields the faults that it finds. Counts decide, not speeds, so a
+busy machine breaks none of them.
+"""
+
+import re
+from dataclasses import dataclass
+from statistics import median
+
+NEIGHBOUR = "dd"
+# What is lost at the edges of a span: requests in flight, and readahead before its start.
+EDGE_BYTES = 1 << 20
+SYNCED = ("fdatasync", "fsync", "dsync", "msync")
+ALL = 0, 1 << 62
+
+
+@dataclass
+class Fault:
+    law: str
+    row: str
+    text: str
+
+
+# Findings that only doubt how fast something was, not what served it or made it durable.
+OF_SPEED = {"Contended", "Steal", "Stalled", "TooFew", "TooShort", "WideInterval", "Excluded",
+            "Imbalanced", "Transient", "StepChange", "Drifting", "CpuLevels", "Swapped",
+            "ThrottledWriteback", "DirtyStart", "InodesHeld", "Throttled"}
+
+
+def codes(row):
+    return {finding["code"] for finding in row["findings"]}
+
+
+def is_sound(row):
+    return row["verdict"] == "sound"
+
+
+def is_believed(row):
+    """Whether the row says that its bytes are what it claims, whatever it says of its speed."""
+    doubts = {finding["code"] for finding in row["findings"] if finding["severity"] != "note"}
+    return is_sound(row) or row["verdict"] == "doubtful" and doubts <= OF_SPEED
+
+
+def flush_end(trial):
+    return max(trial.end, trial.synced)
+
+
+def durable(played):
+    """A durable rate is at most what the lowest device wrote, and its flushes were seen."""
+    storage, trace = played.storage, played.trace
+    for row, trials in played.rows():
+        case = row["case"]
+        if not is_believed(row) or case.get("op") != "write" or case["sync"] not in SYNCED:
+            continue
+        if storage.in_memory or not storage.flushes:
+            if not storage.in_memory:
+                yield Fault("durable", row["id"], "sound, on storage that leaves out flushes")
+            continue
+        if storage.unseen:
+            yield Fault("durable", row["id"], "sound, where no counter sees what took the bytes")
+            continue
+        yield from written(played, row, trials)
+        # Others flush the disk below, too, but nobody else the storage's own device.
+        spans = ((number, trial) for number in played.numbers for trial in trials)
+        if any(trace.flushes(number, trial.start, flush_end(trial) + 1_000_000) == 0
+               for number, trial in spans):
+            yield Fault("durable", row["id"], "no flush reached a device in a trial")
+
+
+def written(played, row, trials):
+    """Whether devices wrote what a sound durable row says."""
+    case = row["case"]
+    if played.storage.compresses or case["fill"] != "random":
+        return
+    share = 1 - (case["read_share"] or 0) / 100
+    for trial in trials:
+        once = min(trial.bytes, case["size"]) if case["every"] == 0 and case["sync"] != "dsync" \
+            else trial.bytes
+        claimed = once * share
+        for number in played.numbers:
+            did = played.trace.moved(number, "W", trial.start - 1_000_000,
+                                     flush_end(trial) + 1_000_000)
+            if did < 0.9 * claimed - EDGE_BYTES:
+                yield Fault("durable", row["id"],
+                            f"{claimed:.0f} B are called durable, {did} B were written to {number}")
+                return
+
+
+def served(played):
+    """Cold and direct reads came from devices, warm ones did not."""
+    storage = played.storage
+    for row, trials in played.rows():
+        case = row["case"]
+        if not is_believed(row) or "op" in case and case["op"] or case.get("call") \
+                or case.get("kernel") or not trials:
+            continue
+        yield from served_row(played, storage, row, trials)
+
+
+def served_row(played, storage, row, trials):
+    case = row["case"]
+    claims_device = case["cache"] in ("cold", "direct") or row["served_by"] == "device"
+    if claims_device and (storage.in_memory or storage.unseen or storage.cached_below):
+        yield Fault("served", row["id"], f"sound {row['served_by']} on such storage")
+        return
+    if not played.numbers:
+        return
+    stored = played.stored
+    for trial in trials:
+        start, end = trial.start - 1_000_000, trial.end + 1_000_000
+        did = {number: played.trace.moved(number, "R", start, end) for number in played.numbers}
+        # A pass reads each block once; readahead of a cold file may read more than was asked for.
+        if claims_device:
+            for number, moved in did.items():
+                if moved < 0.9 * trial.bytes * stored - EDGE_BYTES and not storage.compresses:
+                    yield Fault("served", row["id"], f"{trial.bytes} B are called the device's, "
+                                f"{moved} B were read from {number}")
+                    return
+        own = did.get(played.numbers[0], 0) if storage.own and not played.question.neighbour else 0
+        if case["cache"] == "warm" and own > 0.02 * trial.bytes + EDGE_BYTES:
+            yield Fault("served", row["id"],
+                        f"warm, but {own} B of {trial.bytes} B were read from the device")
+            return
+
+
+def shared(played):
+    """Of what the cache served a part of, devices served the rest; names that were cold came from
+    a device."""
+    if not played.storage.own or played.storage.compresses or played.storage.unseen:
+        return
+    for row, trials in played.rows():
+        case = row["case"]
+        if not is_believed(row) or not trials:
+            continue
+        did = [played.trace.moved(played.numbers[0], "R", trial.start - 5_000_000, trial.end)
+               for trial in trials]
+        most = row["hit_share_most"]
+        if most is not None and not case.get("op"):
+            wanted = median(trial.bytes for trial in trials) * (1 - most) * played.stored
+            if median(did) < 0.8 * wanted - EDGE_BYTES:
+                yield Fault("served", row["id"], f"at most {most:.2f} came from the cache, but "
+                            f"devices read {median(did):.0f} B of {wanted:.0f} B")
+        if case.get("call") in ("stat", "open", "readdir") and case["cache"] == "cold" \
+                and min(did) == 0:
+            yield Fault("served", row["id"], "cold names, and no device was read")
+
+
+def counters(played):
+    """What ioassay says that the storage's own device did is what its tracepoints say."""
+    number = played.numbers[0] if played.storage.own else None
+    if number is None or played.trace.memory_device:
+        return
+    for row, trials in played.rows():
+        for trial in trials:
+            end = flush_end(trial)
+            for name, kind in (("device_read_bytes", "R"), ("device_write_bytes", "W")):
+                said = trial.evidence.get(name)
+                if said is None:
+                    continue
+                least = played.trace.moved(number, kind, trial.start + 100_000, end - 100_000)
+                most = played.trace.moved(number, kind, trial.start - 50_000_000,
+                                          end + 50_000_000)
+                if not least <= said + EDGE_BYTES or not said <= most + EDGE_BYTES:
+                    yield Fault("counters", row["id"], f"{name} is {said}, traced were {least} "
+                                f"to {most}")
+                    return
+
+
+def besides(played):
+    """An actor that reads past the page cache did no more than the device read."""
+    if not played.storage.own or played.storage.cached_below or played.storage.compresses:
+        return
+    for row, trials in played.rows():
+        for actor in row["beside"]:
+            if "direct" not in actor["does"] or not actor["does"].startswith("pread") \
+                    or not is_believed(row) or not actor["throughput"]:
+                continue
+            did = median(played.trace.moved(played.numbers[0], "R", trial.start, flush_end(trial))
+                         / trial.seconds for trial in trials)
+            if actor["throughput"] > 1.15 * did + EDGE_BYTES:
+                yield Fault("figures", row["id"], f"{actor['name']} is said to read "
+                            f"{actor['throughput']:.0f} B/s, the device read {did:.0f} B/s")
+
+
+def limited(played):
+    """A row that a planted limit holds back names it, and without a limit none is named."""
+    limit = played.question.limit
+    for row, trials in played.rows():
+        throttled = "Throttled" in codes(row)
+        if limit is None:
+            if throttled and "quota" not in str(row["findings"]):
+                yield Fault("limits", row["id"], "Throttled, and no limit is planted")
+            continue
+        if not trials or throttled or row["verdict"] != "sound":
+            continue
+        number = played.numbers[0 if limit.on == "own" else -1]
+        if limit.on == "below" and not played.storage.own:
+            continue
+        kind = "R" if limit.kind.startswith("read") else "W"
+        # Of a disk that others share, only requests of the loop device's own file count; they
+        # are as many bytes as the loop device moved.
+        counted = played.numbers[0] if limit.kind.endswith("bps") else number
+        rates = []
+        for trial in trials:
+            end = flush_end(trial)
+            moved = played.trace.moved(counted, kind, trial.start, end) \
+                if limit.kind.endswith("bps") \
+                else played.trace.count(counted, kind, trial.start, end)
+            rates.append(moved / trial.seconds)
+        if 0.9 * limit.value <= median(rates) <= 1.5 * limit.value:
+            yield Fault("limits", row["id"],
+                        f"sound at {median(rates):.0f}/s of a limit of {limit.value}/s")
+
+
+def is_alone(played, trial):
+    """Whether the disk below had no more to do than the storage's own device gave it."""
+    if played.storage.own is None or played.storage.cached_below:
+        return False
+    start, end = trial.start - 5_000_000, flush_end(trial) + 5_000_000
+    own, lowest = (sum(played.trace.moved(number, kind, start, end) for kind in "RW")
+                   for number in (played.numbers[0], played.numbers[-1]))
+    return lowest <= 1.05 * own + EDGE_BYTES
+
+
+def foreign(played):
+    """A planted neighbor is found, and without one none is."""
+    asked = played.question
+    for row, trials in played.rows():
+        found = any(finding["code"] == "Foreign" and finding["severity"] != "note"
+                    for finding in row["findings"])
+        if asked.neighbour is None:
+            if found and trials and all(is_alone(played, trial) for trial in trials):
+                yield Fault("neighbors", row["id"], "Foreign, and there is no neighbor")
+            continue
+        if not is_sound(row) or not trials or found or asked.neighbour != "reader":
+            continue
+        shares, moved = [], []
+        for trial in trials:
+            other = played.trace.moved(played.numbers[0], "R", trial.start, flush_end(trial),
+                                       NEIGHBOUR)
+            moved.append(other)
+            shares.append(other / max(trial.bytes, 1))
+        reads = not row["case"].get("op") and not row["case"].get("call")
+        if median(shares) > 0.25 and median(moved) > (2 << 20 if reads else 24 << 20):
+            yield Fault("neighbors", row["id"],
+                        f"sound beside a neighbor that read {median(moved):.0f} B a trial")
+
+
+def syncs(played):
+    """The calls that a row says made its data durable were made."""
+    for row, trials in played.rows():
+        case = row["case"]
+        if not is_believed(row) or case.get("op") != "write" or case["sync"] not in ("fdatasync",
+                                                                                  "fsync"):
+            continue
+        if case["engine"] == "uring" or case["beside"]:
+            continue
+        said = (row["writing"] or {}).get("syncs_per_trial")
+        if said is None:
+            continue
+        made = [sum(trial.start - 1000 <= call.ns <= flush_end(trial) + 1000
+                    and call.name == f"enter_{case['sync']}" or
+                    trial.start - 1000 <= call.ns <= flush_end(trial) + 1000
+                    and call.name == case["sync"] for call in played.trace.calls)
+                for trial in trials]
+        if made and not min(made) <= said <= max(made):
+            yield Fault("syncs", row["id"], f"{said} syncs a trial, {min(made)} to {max(made)} "
+                        "calls were made")
+
+
+def verdicts(played):
+    """Findings and verdicts agree, in rows and in the list below them."""
+    worst = {"sound": "note", "doubtful": "doubt", "void": "void"}
+    order = ("note", "doubt", "void")
+    for row in played.said["cases"]:
+        wanted = worst.get(row["verdict"])
+        if wanted is None:
+            continue
+        found = max((finding["severity"] for finding in row["findings"]), key=order.index,
+                    default="note")
+        if found != wanted:
+            yield Fault("verdicts", row["id"], f"{row['verdict']}, but its worst finding is "
+                        f"a {found}")
+    by_id = {row["id"]: row for row in played.said["cases"]}
+    for finding in played.said["findings"]:
+        for name in (*finding["cases"], *finding["baselines"]):
+            own = [other["severity"] for other in by_id[name]["findings"]
+                   if other["code"] == finding["code"]]
+            if finding["severity"] not in own:
+                yield Fault("verdicts", name, f"{finding['code']} is a {finding['severity']} in "
+                            f"the list and {own} in the row")
+
+
+NONSENSE = (re.compile(r"\b(NaN|inf|None|null)\b"), re.compile(r"(?<![\w.])-\d"),
+            re.compile(r"(?<![\d.,-])1 (rounds|trials|cases|threads|times|files|blocks|bytes)\b"),
+            re.compile(r"\b(\d{4,}(\.\d+)?) %"), re.compile(r"  "))
+
+
+def sentences(played):
+    """No sentence of a finding is nonsense or contradicts the table."""
+    for row in played.said["cases"]:
+        for finding in row["findings"]:
+            for text in (finding["message"], finding["remedy"] or ""):
+                for pattern in NONSENSE:
+                    if (found := pattern.search(text)):
+                        yield Fault("sentences", row["id"], f"{found[0]!r} in: {text}")
+            yield from remedy(row, finding)
+
+
+def remedy(row, finding):
+    """A remedy does not advise what the case has already."""
+    for axis, value in re.findall(r"\b(cache|allocation|sync|engine|pattern|advice|touch) "
+                                  r"'?([a-z-]+)'?", finding["remedy"] or ""):
+        if row["case"].get(axis) == value:
+            yield Fault("sentences", row["id"],
+                        f"{finding['code']} advises {axis} {value}, which the case has")
+
+
+def shares(played):
+    """Numbers that are shares are shares, and figures follow from bytes and time."""
+    for row, _ in played.rows():
+        for name in ("hit_share", "hit_share_most", "cacheable_share"):
+            value = row.get(name)
+            if value is not None and not 0 <= value <= 1:
+                yield Fault("figures", row["id"], f"{name} is {value}")
+        rate = row["throughput"]
+        if rate and rate["low"] is not None and not rate["low"] <= rate["median"] <= rate["high"]:
+            yield Fault("figures", row["id"], f"{rate['median']} is outside of its interval")
+        figure = row["iops"] if row["case"].get("call") else row["throughput"]
+        if row["verdict"] in ("sound", "doubtful") and not figure:
+            yield Fault("figures", row["id"], f"{row['verdict']} without a figure")
+        latency = row["latency_ns"] or {}
+        values = [latency.get(name) for name in ("p50", "p90", "p99", "p99_9", "p99_99", "max")]
+        values = [value for value in values if value is not None]
+        if values != sorted(values):
+            yield Fault("figures", row["id"], f"percentiles do not rise: {values}")
+
+
+LAWS = (durable, served, shared, counters, besides, limited, foreign, syncs, verdicts, sentences, shares)

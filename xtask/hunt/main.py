@@ -1,0 +1,167 @@
+"""Hunts for rows that are called sound and are not.
+
+A question is drawn from its number, asked on storage made for it, and held against laws. What
+breaks one is asked again in ever smaller forms, and printed as commands that a person can paste.
+"""
+
+import argparse
+import collections
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from datetime import date
+
+import forms
+import laws
+import play
+import question
+import shell
+import speeds
+
+# Tries of a smaller question, when a fault is shrunk.
+SHRINKS_MAX = 40
+# Questions that once showed a fault, one a line.
+KEPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kept.jsonl")
+
+
+def faults_of(asked, program, place, more=play.nothing_more):
+    """Plays the question and returns what was played with its faults, or why it cannot be."""
+    try:
+        played = play.play(asked, program, place, more)
+    except (shell.Failed, play.Refused) as reason:
+        return None, [], str(reason)
+    # A trace with a gap proves nothing.
+    found = [] if played.trace.lost else [fault for law in laws.LAWS for fault in law(played)]
+    return played, [*found, *forms.forms(played), *played.found], None
+
+
+def shrink(asked, fault, program, place):
+    """The smallest question found that still breaks the fault's law."""
+    smallest, tries, goes_on = asked, 0, True
+    while goes_on and tries < SHRINKS_MAX:
+        goes_on = False
+        for simpler in smallest.simpler():
+            tries += 1
+            _, found, _ = faults_of(simpler, program, place)
+            if any(other.law == fault.law for other in found):
+                smallest, goes_on = simpler, True
+                break
+            if tries >= SHRINKS_MAX:
+                break
+    return smallest
+
+
+class Tally:
+    """What a hunt has asked and found."""
+
+    def __init__(self):
+        self.questions = self.rows = self.sound = self.believed = self.held = self.gaps = 0
+        self.refused, self.faults = collections.Counter(), collections.Counter()
+
+    def add(self, played, found):
+        rows = [row for row, _ in played.rows()]
+        self.questions += 1
+        self.rows += len(rows)
+        self.sound += sum(map(laws.is_sound, rows))
+        self.believed += sum(map(laws.is_believed, rows))
+        self.gaps += played.trace.lost
+        self.faults.update(fault.law for fault in found)
+
+    def page(self, seeds):
+        """What the document says."""
+        faults = ", ".join(f"{count} of {law}" for law, count in sorted(self.faults.items()))
+        return "\n".join((
+            f"{date.today()}, questions {seeds[0]} to {seeds[1]}:", "",
+            "| questions | rows | sound | doubtful only of their speed | speeds held | faults |",
+            "|---:|---:|---:|---:|---:|---|",
+            f"| {self.questions} | {self.rows} | {self.sound} | {self.believed - self.sound} | "
+            f"{self.held} | {faults or 'none'} |", "",
+            f"{sum(self.refused.values())} further questions could not be asked, and {self.gaps} "
+            "traces had gaps and decided nothing."))
+
+
+def tell(asked, found, played):
+    print(f"FAULT in question {asked.seed} on {asked.kind}:", flush=True)
+    for fault in found:
+        print(f"  {fault.law}: {fault.row}: {fault.text}")
+    for line in played.commands:
+        print("    " + line.replace("\n", "\n    "))
+    print("  to keep: " + asked.to_json(), flush=True)
+
+
+def kept():
+    """The kept questions."""
+    with open(KEPT, encoding="ascii") as lines:
+        return [question.Question.of_json(line) for line in lines]
+
+
+def options_of(words):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program")
+    parser.add_argument("place")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--for", dest="seconds", type=float, default=60)
+    parser.add_argument("--questions", type=int, default=1 << 30)
+    parser.add_argument("--speeds", type=float, default=0)
+    parser.add_argument("--page")
+    return parser.parse_args(words)
+
+
+def questions(options, end):
+    """The kept questions, then those that are drawn, while there is time."""
+    yield from kept()
+    for seed in range(options.seed, options.seed + options.questions):
+        if time.monotonic() > end:
+            return
+        yield question.draw(random.Random(seed), seed)
+
+
+def hunt(options, plain):
+    """Asks until the time is up; returns the tally and the last number."""
+    end, tally, last = time.monotonic() + options.seconds, Tally(), options.seed
+    for asked in questions(options, end):
+        more, last = play.nothing_more, asked.seed
+        if plain and random.Random(~asked.seed).random() < options.speeds:
+            more = speeds.held(random.Random(asked.seed), plain)
+            tally.held += 1
+        played, found, reason = faults_of(asked, options.program, options.place, more)
+        if played is None:
+            tally.refused[reason] += 1
+            continue
+        tally.add(played, found)
+        if found:
+            tell(asked, found, played)
+            smallest = shrink(asked, found[0], options.program, options.place)
+            again, still, _ = faults_of(smallest, options.program, options.place)
+            if still and smallest != asked:
+                print("  the smallest that still has one:")
+                tell(smallest, still, again)
+    return tally, last
+
+
+def main():
+    # What is mounted is unmounted on the way out.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    options = options_of(sys.argv[1:])
+    plain = None
+    if options.speeds:
+        plain = speeds.build(tempfile.mkdtemp(dir=options.place))
+        if not speeds.test_itself(plain, options.program, options.place):
+            plain = None
+    tally, last = hunt(options, plain)
+    page = tally.page((options.seed, last))
+    print(page)
+    for reason, count in tally.refused.most_common():
+        print(f"  not asked ({count}): {reason}")
+    if options.page:
+        with open(options.page, "w", encoding="utf-8") as file:
+            file.write(page + "\n")
+    return 1 if tally.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,231 @@
+"""Asks ioassay a question on storage that is made for it, and watches what happens."""
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+
+import shell
+import storage
+from trace import Trace
+
+PATIENCE_S = 180
+GROUPS = "/sys/fs/cgroup/blkio"
+NEIGHBOUR = "hunt-other"
+
+
+class Refused(Exception):
+    """ioassay would not run this question at all."""
+
+
+@dataclass
+class Trial:
+    """A counted trial: its span by the record, in ns of CLOCK_MONOTONIC."""
+
+    start: int
+    # The end of the operations, and of the last sync.
+    end: int
+    synced: int
+    bytes: int
+    ops: int
+    # What ioassay says that devices did meanwhile.
+    evidence: dict
+
+    @property
+    def seconds(self):
+        return (max(self.end, self.synced) - self.start) / 1e9
+
+
+@dataclass
+class Played:
+    """What came of a question."""
+
+    question: object
+    storage: storage.Storage
+    # The numbers of its devices, from its own down.
+    numbers: list
+    said: dict
+    # Counted trials by the ids of their cases.
+    trials: dict
+    trace: Trace
+    status: int
+    # The other forms of the same record, with the status of each.
+    forms: dict
+    # The share of the user's file that devices hold, and of that in the page cache at the start.
+    stored: float = 1.0
+    # What was found while the storage stood.
+    found: list = ()
+    commands: tuple = ()
+
+    def rows(self):
+        """The asked rows with their counted trials."""
+        for row in self.said["cases"]:
+            if row["role"] == "asked":
+                yield row, self.trials.get(row["id"], [])
+
+
+def make_file(asked, folder, sh):
+    """A file that ioassay did not make; returns its name and the share that devices hold."""
+    path = f"{folder}/file"
+    bytes_ = asked.size + (1234 if asked.file == "odd size" else 0)
+    sh.run(f"head -c {bytes_} /dev/urandom > {path}", f"rm -f {path}")
+    stored = 1.0
+    if asked.file == "holes":
+        third = asked.size // 3 // 4096 * 4096
+        sh.run(f"fallocate --punch-hole --offset 0 --length {max(third, 4096)} {path}")
+        stored = 1 - max(third, 4096) / asked.size
+    elif asked.file == "unwritten":
+        sh.run(f"fallocate --length {2 * asked.size} {path}")
+        stored = 0.5
+    elif asked.file == "shared":
+        sh.run(f"cp --reflink=auto {path} {path}.copy", f"rm -f {path}.copy")
+    elif asked.file == "hard link":
+        sh.run(f"ln {path} {path}.link", f"rm -f {path}.link")
+        path += ".link"
+    elif asked.file == "symbolic link":
+        sh.run(f"ln -s {path} {path}.link", f"rm -f {path}.link")
+        path += ".link"
+    sh.run(f"sync -f {folder}")
+    if asked.file == "partly cached":
+        sh.run(f"dd if={path} iflag=nocache count=0 status=none")
+        sh.run(f"head -c {max(asked.size // 2, 4096)} {path} > /dev/null")
+    return path, stored
+
+
+def group_for(asked, numbers, sh):
+    """A control group with the question's limit, or None."""
+    if asked.limit is None:
+        return None
+    folder = f"{GROUPS}/ioassay-hunt-{os.getpid()}"
+    # Its processes end with the run, a little later.
+    sh.run(f"mkdir -p {folder}", f"rmdir {folder}")
+    device = numbers[0 if asked.limit.on == "own" else -1]
+    name = f"blkio.throttle.{asked.limit.kind}_device"
+    sh.run(f"echo '{device} {asked.limit.value}' > {folder}/{name}")
+    return folder
+
+
+def neighbour_for(asked, folder, sh):
+    """A program that reads or writes beside the run, past the page cache, or None."""
+    if asked.neighbour is None:
+        return None
+    path = f"{folder}/other"
+    sh.run(f"head -c {16 << 20} /dev/urandom > {path}; sync -f {folder}", f"rm -f {path}")
+    move = {"reader": f"if={path} of=/dev/null iflag=direct",
+            "writer": f"if=/dev/zero of={path} oflag=direct conv=notrunc count=64"}
+    dd = f"exec -a {NEIGHBOUR} dd {move[asked.neighbour]} bs=256k status=none"
+    # The name that tracepoints show is that of the program's file.
+    line = f"while true; do ({dd}); done"
+    return subprocess.Popen(["bash", "-c", line], start_new_session=True)
+
+
+def run(program, asked, arguments, group, record):
+    """Runs ioassay; returns its status and what it printed as an error."""
+    command = [program, "run", *arguments, "--record", record, "--json", "--color", "never",
+               "--seed", str(asked.seed + 1)]
+
+    def enter():
+        if group:
+            with open(f"{group}/cgroup.procs", "w", encoding="ascii") as file:
+                file.write(str(os.getpid()))
+
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S,
+                              preexec_fn=enter, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise Refused(f"no end after {PATIENCE_S} s") from error
+    return done.returncode, done.stdout, done.stderr, command
+
+
+def counted(record, said):
+    """The counted trials of each case."""
+    cases, trials = None, {}
+    fates = {(row["id"], trial["invocation"], trial["round"]): trial["fate"]
+             for row in said["cases"] for trial in row["trials"]}
+    ids = [row["id"] for row in said["cases"]]
+    with open(record, encoding="utf-8") as lines:
+        for line in lines:
+            line = json.loads(line)
+            if "header" in line:
+                cases = line["header"]["plan"]["cases"]
+                assert len(cases) == len(ids), "each case of the plan has a row"
+            trial = line.get("trial")
+            if not trial or "done" not in trial["outcome"]:
+                continue
+            name = ids[trial["case"]]
+            if fates.get((name, trial["invocation"], trial["round"])) != "counted":
+                continue
+            spans = trial["outcome"]["done"]["spans"]
+            trials.setdefault(name, []).append(Trial(
+                min(span["start_ns"] for span in spans), max(span["end_ns"] for span in spans),
+                max(span.get("synced_ns") or 0 for span in spans),
+                sum(span["bytes"] for span in spans), sum(span["ops"] for span in spans),
+                trial["evidence"]))
+    return trials
+
+
+def forms_of(program, record, folder):
+    """The record in each form, with the command's status."""
+    metrics = f"{folder}/metrics"
+    forms = {}
+    for name, option in (("text", ()), ("csv", ("--csv",)), ("markdown", ("--markdown",)),
+                         ("json", ("--json",)), ("metrics", ("--openmetrics", metrics))):
+        done = subprocess.run([program, "report", record, *option], capture_output=True, text=True,
+                              check=False, env=dict(os.environ, COLUMNS="400"))
+        forms[name] = (done.returncode, done.stdout)
+    with open(metrics, encoding="utf-8") as file:
+        forms["metrics"] = (forms["metrics"][0], file.read())
+    return forms
+
+
+def nothing_more(_asked, _said, _ask, _path):
+    """What a hunt by counts does while the storage stands."""
+    return []
+
+
+def play(asked, program, place, more=nothing_more):
+    """Asks, in a new folder in `place`; raises Failed or Refused if that cannot be. While the
+    storage stands, `more` may ask again, and what it returns is kept.
+    """
+    with tempfile.TemporaryDirectory(dir=place, prefix="hunt-") as work, shell.Shell() as sh:
+        made = storage.plant(asked.kind, sh, work)
+        numbers = [storage.number(device) for device in made.devices]
+        arguments, stored = [], 1.0
+        recipe, record = f"{work}/recipe.toml", f"{work}/record.jsonl"
+        with open(recipe, "w", encoding="ascii") as file:
+            file.write(asked.recipe())
+        sh.lines.append(f"cat > {recipe} <<END\n{asked.recipe()}END")
+        if asked.file:
+            path, stored = make_file(asked, made.folder, sh)
+            arguments = [recipe, "--file", path]
+        else:
+            arguments = [recipe, made.folder]
+        group = group_for(asked, numbers, sh)
+        other = neighbour_for(asked, made.folder, sh)
+        try:
+            with Trace(numbers[0] if made.compresses and made.in_memory else None) as trace:
+                status, out, error, command = run(program, asked, arguments, group, record)
+        finally:
+            if other:
+                os.killpg(other.pid, 9)
+                other.wait()
+                time.sleep(0.1)
+        if status not in (0, 1):
+            raise Refused(error.strip().splitlines()[-1] if error.strip() else f"status {status}")
+        said = json.loads(out)
+        def again(other, name):
+            """Asks another question here, and returns the row of this name."""
+            with open(recipe, "w", encoding="ascii") as file:
+                file.write(other.recipe())
+            os.remove(record)
+            _, out, _, _ = run(program, other, arguments, group, record)
+            return next((row for row in json.loads(out)["cases"] if row["id"] == name), None)
+
+        forms = forms_of(program, record, work)
+        trials = counted(record, said)
+        found = more(asked, said, again, made.folder)
+        inside = f"echo $$ > {group}/cgroup.procs; " if group else ""
+        return Played(asked, made, numbers, said, trials, trace, status, forms, stored, found,
+                      (*sh.lines, inside + " ".join(command)))

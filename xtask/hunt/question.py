@@ -1,0 +1,226 @@
+"""Random questions: a recipe, the storage it runs on, and what is planted beside it."""
+
+import copy
+import json
+from dataclasses import asdict, dataclass, field
+
+import storage
+
+KIB, MIB = 2**10, 2**20
+ROUNDS = 7
+TIMES_MS = (100, 150, 200)
+# Sizes of files; some are no multiple of anything.
+SIZES = (4 * KIB, 64 * KIB, 1 * MIB, 1 * MIB + 4096, 4 * MIB, 8 * MIB, 24 * MIB, 64 * MIB,
+         47 * 4096, 6 * MIB - 8192)
+BLOCKS = (4 * KIB, 4 * KIB, 8 * KIB, 12 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, 1 * MIB)
+RATES = (200, 1000, 5000)
+# What can be true of a file that ioassay did not make.
+FILES = ("whole", "odd size", "holes", "unwritten", "shared", "partly cached", "hard link",
+         "symbolic link")
+LIMIT_KINDS = ("read_bps", "write_bps", "read_iops", "write_iops")
+BYTES_LIMITS = (10 * MIB, 20 * MIB, 50 * MIB)
+REQUESTS_LIMITS = (200, 1000)
+NEIGHBOURS = ("reader", "writer")
+
+
+@dataclass
+class Limit:
+    """A limit of the control group in which ioassay runs."""
+
+    # "own" or "below": which of the storage's devices.
+    on: str
+    kind: str
+    value: int
+
+
+@dataclass
+class Question:
+    """All that is needed to ask it again."""
+
+    seed: int
+    kind: str
+    size: int
+    time_ms: int
+    cases: list
+    actors: dict = field(default_factory=dict)
+    # One of FILES: the run reads a file that it did not make.
+    file: str | None = None
+    limit: Limit | None = None
+    neighbour: str | None = None
+
+    def recipe(self):
+        """The recipe's text."""
+        lines = ['name = "hunted"', 'question = "Is each sound row what it says?"',
+                 f'size = "{self.size}B"', f"rounds = {ROUNDS}", "invocations = 1",
+                 f'time = "{self.time_ms}ms"', "ceilings = false"]
+        for name, axes in self.actors.items():
+            lines += ["", f"[actors.{name}]", *assignments(axes)]
+        for axes in self.cases:
+            lines += ["", "[[cases]]", *assignments(axes)]
+        return "\n".join(lines) + "\n"
+
+    def simpler(self):
+        """Questions that ask a little less, the simplest first."""
+        for index in range(len(self.cases)):
+            if len(self.cases) > 1:
+                yield self.changed(cases=[self.cases[index]])
+        for name in ("neighbour", "limit", "file"):
+            if getattr(self, name) is not None:
+                yield self.changed(**{name: None})
+        for kind in storage.SIMPLEST:
+            if self.kind != kind:
+                yield self.changed(kind=kind)
+        for index, axes in enumerate(self.cases):
+            for axis in axes:
+                if axis not in ("op", "engine", "call", "cache", "sync"):
+                    fewer = {name: value for name, value in axes.items() if name != axis}
+                    cases = [*self.cases[:index], fewer, *self.cases[index + 1:]]
+                    yield self.changed(cases=cases)
+
+    def to_json(self):
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def of_json(text):
+        fields = json.loads(text)
+        limit = fields.pop("limit")
+        return Question(**fields, limit=limit and Limit(**limit))
+
+    def changed(self, **fields):
+        other = copy.deepcopy(self)
+        for name, value in fields.items():
+            setattr(other, name, copy.deepcopy(value))
+        return other
+
+
+def assignments(axes):
+    def text(value):
+        if isinstance(value, list):
+            return "[" + ", ".join(text(item) for item in value) + "]"
+        return str(value) if isinstance(value, int) else f'"{value}"'
+
+    return [f"{name} = {text(value)}" for name, value in axes.items()]
+
+
+def size(value):
+    return f"{value}B"
+
+
+def maybe(random, chance, axes):
+    """`axes` with this chance, else nothing."""
+    return axes if random.random() < chance else {}
+
+
+def reading(random, may_be_warm=True):
+    engine = random.choice(("pread", "pread", "read", "mmap", "uring", "uring"))
+    caches = ["direct", "cold", "dontcache", "as-is"] + ["warm"] * (2 * may_be_warm)
+    if engine in ("mmap", "read"):
+        caches = [cache for cache in caches if cache != "dontcache"]
+    if engine == "mmap":
+        caches.remove("direct")
+    axes = {"engine": engine, "cache": random.choice(caches), "block": size(random.choice(BLOCKS)),
+            "pattern": random.choice(("sequential", "random"))}
+    axes |= maybe(random, 0.3, {"threads": random.choice((2, 3))})
+    axes |= maybe(random, 0.3, {"touch": random.choice(("none", "page", "sum", "count"))})
+    if engine == "uring":
+        axes |= maybe(random, 0.7, {"depth": random.choice((2, 4, 16))})
+        axes |= maybe(random, 0.3, {"submission": random.choice(("batch", "fixed", "enter"))})
+    if engine == "mmap":
+        axes |= maybe(random, 0.4, {"advice": random.choice(("sequential", "random", "willneed",
+                                                             "populate"))})
+    axes |= maybe(random, 0.1, {"rate": random.choice(RATES)})
+    return axes
+
+
+def writing(random):
+    engine = random.choice(("pwrite", "pwrite", "write", "mmap", "uring", "buffered"))
+    caches = ["warm", "cold", "as-is"]
+    if engine not in ("mmap", "buffered"):
+        caches += ["direct", "direct", "dontcache"]
+    axes = {"op": "write", "engine": engine, "cache": random.choice(caches),
+            "block": size(random.choice(BLOCKS)),
+            "allocation": random.choice(("none", "fallocate", "overwrite", "overwrite", "overwrite",
+                                         "append"))}
+    syncs = ("none", "fdatasync", "fdatasync", "fsync", "dsync", "sync-file-range")
+    axes["sync"] = random.choice(("none", "msync", "msync", "fdatasync") if engine == "mmap"
+                                 else syncs)
+    if axes["sync"] not in ("none", "dsync"):
+        axes |= maybe(random, 0.5, {"every": random.choice((1, 4, 16))})
+    axes |= maybe(random, 0.3, {"pattern": "random"})
+    axes |= maybe(random, 0.3, {"threads": random.choice((2, 3))})
+    axes |= maybe(random, 0.2, {"fill": random.choice(("constant", "zero"))})
+    if engine == "uring":
+        axes |= maybe(random, 0.7, {"depth": random.choice((2, 4, 16))})
+    axes |= maybe(random, 0.1, {"rate": random.choice(RATES)})
+    return axes
+
+
+def mixing(random):
+    return {"op": "write", "engine": random.choice(("pwrite", "uring")),
+            "cache": random.choice(("direct", "direct", "as-is", "warm")), "pattern": "random",
+            "block": size(random.choice(BLOCKS)), "allocation": "overwrite",
+            "sync": random.choice(("none", "fdatasync", "fsync")),
+            "read_share": random.choice((10, 50, 90))}
+
+
+def naming(random):
+    call = random.choice(("create", "stat", "open", "readdir", "rename", "unlink"))
+    axes = {"call": call, "entries": random.choice((20, 200, 1000)),
+            "directories": random.choice(("own", "shared"))}
+    if call in ("create", "rename", "unlink"):
+        axes |= maybe(random, 0.5, {"sync": "fsync"})
+    else:
+        axes |= maybe(random, 0.6, {"cache": random.choice(("warm", "cold"))})
+    return axes | maybe(random, 0.3, {"threads": 2})
+
+
+def acting(random):
+    if random.random() < 0.5:
+        return {"engine": "pread", "cache": "direct", "block": size(random.choice(BLOCKS))}
+    return {"op": "write", "engine": "pwrite", "cache": "direct",
+            "block": size(random.choice(BLOCKS)), "allocation": "overwrite",
+            "sync": random.choice(("none", "fdatasync")), "every": 4}
+
+
+def fit(axes, file_size):
+    """Makes most cases possible: a block fits into the file, and each thread has one."""
+    if "block" not in axes:
+        return
+    blocks = [block for block in BLOCKS if block <= file_size]
+    block = min(int(axes["block"][:-1]), blocks[-1])
+    if axes["cache"] == "direct" and "op" in axes and file_size % block:
+        block = 4 * KIB
+    axes["block"] = size(block)
+    if axes.get("threads", 1) > file_size // block:
+        del axes["threads"]
+
+
+def draw(random, seed):
+    """A question; the same one for the same state of `random`."""
+    kind = random.choice(tuple(storage.KINDS))
+    asked = Question(seed, kind, random.choice(SIZES), random.choice(TIMES_MS), [])
+    number = random.choice((1, 2, 2, 3, 3, 4))
+    if random.random() < 0.25:
+        asked.file = random.choice(FILES)
+        asked.cases = [reading(random) for _ in range(number)]
+    else:
+        families = random.choices((reading, writing, mixing, naming), (4, 4, 1, 1), k=number)
+        asked.cases = [family(random) for family in families]
+    for axes in asked.cases:
+        fit(axes, asked.size)
+    has_own_device = kind not in ("plain", "tmpfs")
+    if not asked.file and random.random() < 0.15:
+        asked.actors = {"other": acting(random)}
+        beside = random.choice(asked.cases)
+        if "call" not in beside:
+            beside["beside"] = ["none", "other"]
+    if not any("beside" in case for case in asked.cases):
+        asked.actors = {}
+    if random.random() < 0.2 and has_own_device and kind != "zram":
+        on = random.choice(("own", "below"))
+        limit = random.choice(LIMIT_KINDS)
+        values = BYTES_LIMITS if limit.endswith("bps") else REQUESTS_LIMITS
+        asked.limit = Limit(on, limit, random.choice(values))
+    elif random.random() < 0.15 and has_own_device:
+        asked.neighbour = random.choice(NEIGHBOURS)
+    return asked

@@ -1,0 +1,168 @@
+"""Planted faults for the hunter. It must find each, and none where nothing is planted."""
+
+import copy
+import os
+import random
+import re
+import tempfile
+import unittest
+
+import forms
+import laws
+import main
+import play
+import question
+import speeds
+
+PROGRAM, PLACE = os.environ["IOASSAY"], os.environ["PLACE"]
+
+VERDICT = re.compile(r"(sound|doubtful)( [a-z]+)?$", re.MULTILINE)
+HAS_VERDICT = re.compile(r"^(ioassay_case_verdict.*) 1$", re.MULTILINE)
+
+
+def asked(kind, *cases, size=8 << 20, **more):
+    return question.Question(0, kind, size, 100, list(cases), **more)
+
+
+WRITE = {"op": "write", "engine": "pwrite", "cache": "direct", "block": "65536B",
+         "allocation": "overwrite", "sync": "fdatasync", "every": 4}
+READ = {"engine": "pread", "cache": "direct", "block": "65536B"}
+WARM = {"engine": "pread", "cache": "warm", "block": "65536B"}
+
+
+def broken(played):
+    return {fault.law for law in laws.LAWS for fault in law(played)} \
+        | {fault.law for fault in forms.forms(played)}
+
+
+def called_sound(played):
+    """What was played, by a tool that calls every row sound."""
+    lied = copy.copy(played)
+    lied.said = copy.deepcopy(played.said)
+    for row in lied.said["cases"]:
+        row["verdict"], row["findings"] = "sound", []
+    return lied
+
+
+class Planted(unittest.TestCase):
+    """Each is played for real; then what is said of it is changed."""
+
+    def test_what_is_true_breaks_no_law(self):
+        played = play.play(asked("ext4", WRITE, READ, WARM), PROGRAM, PLACE)
+        self.assertEqual(broken(played), set())
+        self.assertEqual(len(list(played.rows())), 3)
+
+    def test_a_device_that_gets_no_flush_is_found(self):
+        played = play.play(asked("ext4 nobarrier", WRITE), PROGRAM, PLACE)
+        self.assertEqual(broken(played) & {"durable"}, set())
+        self.assertIn("durable", broken(called_sound(played)))
+        # It says of itself that it passes flushes on: then the trace tells.
+        lied = called_sound(played)
+        lied.storage.flushes = True
+        self.assertIn("durable", broken(lied))
+
+    def test_bytes_that_nobody_wrote_are_found(self):
+        lied = called_sound(play.play(asked("ext4", WRITE), PROGRAM, PLACE))
+        for trials in lied.trials.values():
+            for trial in trials:
+                trial.bytes *= 3
+        self.assertIn("durable", broken(lied))
+
+    def test_memory_that_is_called_a_device_is_found(self):
+        played = play.play(asked("tmpfs", READ), PROGRAM, PLACE)
+        self.assertNotIn("served", broken(played))
+        self.assertIn("served", broken(called_sound(played)))
+
+    def test_reads_that_no_device_served_are_found(self):
+        played = play.play(asked("ext4", WARM), PROGRAM, PLACE)
+        lied = called_sound(played)
+        for row in lied.said["cases"]:
+            row["case"]["cache"] = "cold"
+        self.assertIn("served", broken(lied))
+
+    def test_a_limit_that_is_not_named_is_found(self):
+        limit = question.Limit("own", "read_bps", 20 << 20)
+        played = play.play(asked("ext4", READ, limit=limit), PROGRAM, PLACE)
+        self.assertNotIn("limits", broken(played))
+        self.assertIn("limits", broken(called_sound(played)))
+
+    def test_a_neighbor_that_is_not_named_is_found(self):
+        played = play.play(asked("ext4", READ, neighbour="reader"), PROGRAM, PLACE)
+        self.assertNotIn("neighbors", broken(played))
+        self.assertIn("neighbors", broken(called_sound(played)))
+
+    def test_a_table_changed_by_hand_is_found(self):
+        played = play.play(asked("ext4", READ, WARM), PROGRAM, PLACE)
+        self.assertNotIn("forms", broken(played))
+        changes = {"csv": doubled, "text": lambda text: VERDICT.sub("failed", text),
+                   "metrics": lambda text: HAS_VERDICT.sub(r"\1 0", text)}
+        for name, change in changes.items():
+            lied = copy.copy(played)
+            status, text = played.forms[name]
+            lied.forms = played.forms | {name: (status, change(text))}
+            self.assertIn("forms", broken(lied), name)
+        lied = copy.copy(played)
+        lied.status = 1 - played.status
+        self.assertIn("forms", broken(lied))
+
+    def test_a_verdict_without_its_reason_is_found(self):
+        lied = copy.copy(play.play(asked("ext4", READ), PROGRAM, PLACE))
+        lied.said = copy.deepcopy(lied.said)
+        lied.said["cases"][0]["verdict"] = "void"
+        lied.said["cases"][0]["findings"] = []
+        self.assertIn("verdicts", broken(lied))
+
+
+def doubled(table):
+    """The CSV with all throughputs doubled."""
+    head, *lines = table.splitlines()
+    place = head.split(",").index("throughput_bytes_per_second")
+    for number, line in enumerate(lines):
+        cells = line.split(",")
+        cells[place] = str(2 * float(cells[place] or 0))
+        lines[number] = ",".join(cells)
+    return "\n".join([head, *lines])
+
+
+class Arithmetic(unittest.TestCase):
+    """What needs no storage."""
+
+    def test_speeds_are_apart_only_if_all_pairs_say_so(self):
+        self.assertTrue(speeds.apart([1.6, 2, 3, 1.7]))
+        self.assertTrue(speeds.apart([0.5, 0.6, 0.1, 0.3]))
+        self.assertFalse(speeds.apart([1.6, 2, 3, 1.4]))
+        self.assertFalse(speeds.apart([1.6, 0.5]))
+        self.assertFalse(speeds.apart([]))
+
+    def test_a_slow_plain_program_is_found(self):
+        row = {"id": "a", "role": "asked", "verdict": "sound", "throughput": {"median": 2e9},
+               "case": {"engine": "pread", "cache": "warm", "block": 65536, "depth": 1,
+                        "threads": 1, "size": 1 << 20, "pattern": "sequential", "touch": "sum",
+                        "time_s": 0.01, "op": None}}
+        with tempfile.TemporaryDirectory(dir=PLACE) as folder:
+            plain = speeds.build(folder)
+
+            def hold(figure, slowed):
+                row["throughput"]["median"] = figure
+                found = speeds.held(random.Random(1), plain, slowed)
+                return list(found(asked("tmpfs", WARM), {"cases": [row]}, lambda *_: row, folder))
+
+            path = os.path.join(folder, "file")
+            with open(path, "wb") as file:
+                file.write(bytes(1 << 20))
+            usual = speeds.naive(plain, row["case"], path)
+            self.assertEqual([fault.law for fault in hold(usual, 1e3)], ["speeds"])
+
+    def test_a_question_is_determined_by_its_number_and_can_be_kept(self):
+        for seed in range(200):
+            drawn = [question.draw(random.Random(seed), seed) for _ in range(2)]
+            self.assertEqual(drawn[0], drawn[1])
+            self.assertEqual(question.Question.of_json(drawn[0].to_json()), drawn[0])
+            self.assertNotIn(drawn[0], list(drawn[0].simpler()))
+
+    def test_what_is_kept_can_be_read(self):
+        self.assertIsInstance(main.kept(), list)
+
+
+if __name__ == "__main__":
+    unittest.main()
