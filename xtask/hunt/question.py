@@ -83,7 +83,7 @@ class Question:
     @staticmethod
     def of_json(text):
         fields = json.loads(text)
-        limit = fields.pop("limit")
+        limit = fields.pop("limit", None)
         return Question(**fields, limit=limit and Limit(**limit))
 
     def changed(self, **fields):

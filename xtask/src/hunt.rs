@@ -19,7 +19,7 @@ const DOCUMENT: &str = "HONESTY.md";
 const SECTION: &str = "Questions that nobody chose";
 
 /// What the section says of all hunts.
-const FOUND: &str = include_str!("../hunt/found.md");
+const FOUND: &str = include_str!("../hunt/found.txt");
 
 /// Debian packages that the storage needs.
 const NEEDS: [&str; 5] = ["mount", "e2fsprogs", "xfsprogs", "btrfs-progs", "bindfs"];

@@ -83,8 +83,8 @@ enum Chore {
     Honesty(honesty::Options),
     /// Ask random questions on random storage, and find sound rows that are not
     ///
-    /// What counts is what block devices and system calls did, by the kernel's tracepoints, and what
-    /// a plain program in C measures. A fault is shrunk and printed as commands. Needs root.
+    /// What counts is what block devices and system calls did, by the kernel's tracepoints, and
+    /// what a plain program in C measures. A fault is shrunk and printed as commands. Needs root.
     Hunt(hunt::Options),
     /// Repeat a recipe without a change, and count false alarms, into METHODOLOGY.md
     ///

@@ -254,30 +254,21 @@ impl<'a> Labels<'a> {
         joined(phrases.into_iter().map(|phrase| phrase.short))
     }
 
-    /// What all cases share, in full words: `pread, depth 1 and a file of 256MiB`. Of several kinds,
-    /// each has its own.
-    fn said_once(&self) -> String {
+    /// What all cases share, in full words: `common to all rows: pread, depth 1`. Of several kinds
+    /// of cases, each has its own. Empty if they share nothing. `rows` is what cases are called.
+    pub(crate) fn common_to_all(&self, rows: &str) -> String {
+        let is_one = self.everywhere.len() == 1;
         let of = |kind: &Kind| {
             let said = listed(&said_of(self.everywhere.get(kind)?));
-            let named =
-                || if self.is_of_a_kind() { said.clone() } else { format!("{kind}: {said}") };
+            let named = || if is_one { said.clone() } else { format!("{kind}: {said}") };
             (!said.is_empty()).then(named)
         };
-        Kind::ALL.iter().filter_map(of).collect::<Vec<String>>().join("; ")
-    }
-
-    fn is_of_a_kind(&self) -> bool {
-        self.everywhere.len() == 1
-    }
-
-    /// The same after its own name: `common to all rows: …`; empty if they share nothing. `rows` is
-    /// what is said of the cases.
-    pub(crate) fn common_to_all(&self, rows: &str) -> String {
-        match self.said_once() {
-            said if said.is_empty() => String::new(),
-            said if self.is_of_a_kind() => format!("common to all {rows}: {said}"),
-            said => format!("common to all {rows} of a kind: {said}"),
+        let said: Vec<String> = Kind::ALL.iter().filter_map(of).collect();
+        let of_a_kind = if is_one { "" } else { " of a kind" };
+        if said.is_empty() {
+            return String::new();
         }
+        format!("common to all {rows}{of_a_kind}: {}", said.join("; "))
     }
 
     /// What the cases of a group share, but not all cases of their kind, in full words.
@@ -438,8 +429,9 @@ mod tests {
         ];
         assert_eq!(labels_of(&cases), ["mmap", "pread t2"]);
         assert_eq!(
-            Labels::of_cases(cases.iter()).said_once(),
-            "as-is, blocks of 4KiB, sequential, depth 1, touch sum and a file of 1MiB"
+            Labels::of_cases(cases.iter()).common_to_all("rows"),
+            "common to all rows: as-is, blocks of 4KiB, sequential, depth 1, touch sum and a file \
+             of 1MiB"
         );
         assert_eq!(labels_of(&cases[..1]), ["mmap 4KiB sequential touch sum of 1MiB"]);
     }
@@ -468,12 +460,12 @@ mod tests {
             with_block(8192),
         ];
         assert_eq!(labels_of(&cases), ["write 4KiB", "write pwrite 8KiB", "4KiB", "8KiB"]);
-        let said = Labels::of_cases(cases.iter()).said_once();
-        assert!(said.starts_with("read: "), "{said}");
+        let said = Labels::of_cases(cases.iter()).common_to_all("rows");
+        assert!(said.contains(" of a kind: read: "), "{said}");
         assert!(said.contains("touch sum and a file of 1MiB; write: write, as-is"), "{said}");
         // One read shares nothing with the writes.
-        let said = Labels::of_cases(cases[..3].iter()).said_once();
-        assert!(said.starts_with("write: "), "{said}");
+        let said = Labels::of_cases(cases[..3].iter()).common_to_all("rows");
+        assert!(said.contains(" of a kind: write: "), "{said}");
     }
 
     /// A case of the zoo, with some axes changed.
