@@ -1,6 +1,7 @@
 """A case with its trials, and the figures from them."""
 
 import math
+import re
 from functools import cached_property
 
 import courses
@@ -455,13 +456,15 @@ class Row:
         return ("excluded", gate) if gate else ("counted", None)
 
     def failures(self):
-        """The failures, each reason once."""
+        """The failures, each reason once; of those that differ only in numbers, the first."""
         reasons = {}
         for trial in self.trials:
             fate, reason = self.fate(trial)
             if fate in ("failed", "unavailable"):
-                reasons[f"{fate}: {reason}"] = reasons.get(f"{fate}: {reason}", 0) + 1
-        return [{"reason": reason, "trials": count} for reason, count in reasons.items()]
+                said = f"{fate}: {reason}"
+                same = reasons.setdefault(re.sub(r"[0-9]", "", said), {"reason": said, "trials": 0})
+                same["trials"] += 1
+        return list(reasons.values())
 
 
 def fastest(rows):

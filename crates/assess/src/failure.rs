@@ -28,6 +28,14 @@ impl Failure {
         }
     }
 
+    /// Whether both tell the same but for numbers, such as the offset of a block.
+    pub(crate) fn is_like(&self, other: &Failure) -> bool {
+        let without_numbers = |failure: &Failure| -> String {
+            failure.to_string().chars().filter(|c| !c.is_ascii_digit()).collect()
+        };
+        without_numbers(self) == without_numbers(other)
+    }
+
     pub(crate) fn reason_mut(&mut self) -> &mut String {
         match self {
             Failure::Unavailable(reason) | Failure::Failed(reason) => reason,

@@ -202,11 +202,12 @@ impl<'a> Measured<'a> {
         all.into_iter()
     }
 
-    /// Each reason for a failure, with its number of occurrences.
+    /// Each reason for a failure, with its number of occurrences. Of those that differ only in
+    /// numbers, the first stands for all.
     pub(crate) fn failures(&self) -> Vec<(Failure, usize)> {
         let mut failures: Vec<(Failure, usize)> = Vec::new();
         for Lost { failure, .. } in &self.failed {
-            match failures.iter_mut().find(|(known, _)| known == failure) {
+            match failures.iter_mut().find(|(known, _)| known.is_like(failure)) {
                 Some((_, count)) => *count += 1,
                 None => failures.push((failure.clone(), 1)),
             }

@@ -512,6 +512,21 @@ fn a_case_whose_trials_failed_says_why() {
 }
 
 #[test]
+fn failures_that_differ_only_in_their_offset_are_told_once() {
+    let mut record = zoo::record();
+    let said = |offset: u32, why: &str| format!("a read at offset {offset} failed: {why}");
+    each(&mut record, |trial| {
+        let why = if trial.round < 8 { "not supported" } else { "input/output error" };
+        trial.outcome = Outcome::Unavailable { reason: said(4096 * trial.round, why) };
+    });
+    let failures = [
+        (Failure::Unavailable(said(0, "not supported")), 8),
+        (Failure::Unavailable(said(8 * 4096, "input/output error")), 2),
+    ];
+    assert_eq!(assess(&record).cases[0].failures, failures);
+}
+
+#[test]
 fn a_case_that_no_trial_could_do_is_unavailable_unless_one_failed_otherwise() {
     let mut record = zoo::record();
     let reason = "io_uring_setup: Operation not permitted".to_string();
