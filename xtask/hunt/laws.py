@@ -312,6 +312,37 @@ def sentences(played):
             yield from remedy(row, finding)
 
 
+FASTEST = re.compile(r"^Fastest (?:on|in|of) .* at (\S+ \S+)", re.MULTILINE)
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+UNITS = {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12}
+
+
+def answers(played):
+    """The sentence of the fastest row names one that no sound row passes, and what is compared is
+    told as its interval is."""
+    best = max((row["throughput"]["median"] for row, _ in played.rows() if is_sound(row)
+                and row["throughput"] and not row["case"].get("rate")), default=0)
+    for found in FASTEST.findall(played.forms["text"][1]):
+        number, unit = found.split(" ")
+        if unit in UNITS and float(number) * UNITS[unit] > 1.01 * best:
+            yield Fault("sentences", "", f"the fastest is {found}, the best sound row has {best}")
+    for pair in played.said["comparisons"]:
+        low, high = pair["low"], pair["high"]
+        if pair["difference"] == "different" and low is not None and low <= 1 <= high:
+            yield Fault("sentences", pair["case"], f"different, with {low} to {high}")
+        if pair["difference"] == "same" and low is not None \
+                and not 1 - pair["interest"] - 0.001 <= low <= high <= 1 + 2 * pair["interest"]:
+            yield Fault("sentences", pair["case"], f"the same, with {low} to {high}")
+
+
+def flags(played):
+    """What a report advises, `run` takes."""
+    for line in played.forms["text"][1].splitlines():
+        for flag in FLAG.findall(line):
+            if flag not in played.options and "ioassay " not in line:
+                yield Fault("sentences", "", f"run has no {flag}: {line.strip()}")
+
+
 def remedy(row, finding):
     """A remedy does not advise what the case has already."""
     for axis, value in re.findall(r"\b(cache|allocation|sync|engine|pattern|advice|touch) "
@@ -341,4 +372,7 @@ def shares(played):
             yield Fault("figures", row["id"], f"percentiles do not rise: {values}")
 
 
-LAWS = (durable, served, shared, counters, besides, limited, foreign, syncs, verdicts, sentences, shares)
+# Of two hosts.
+TOGETHER = (durable, served, limited)
+LAWS = (durable, served, shared, counters, besides, limited, foreign, syncs, verdicts, sentences, answers,
+        flags, shares)

@@ -34,9 +34,11 @@ def faults_of(asked, program, place, more=play.nothing_more):
         played = play.play(asked, program, place, more)
     except (shell.Failed, play.Refused) as reason:
         return None, [], str(reason)
+    holding = laws.TOGETHER if asked.hosts else laws.LAWS
     # A trace with a gap proves nothing.
-    found = [] if played.trace.lost else [fault for law in laws.LAWS for fault in law(played)]
-    return played, [*found, *forms.forms(played), *played.found], None
+    found = [] if played.trace.lost else [fault for law in holding for fault in law(played)]
+    said = [] if asked.hosts else forms.forms(played)
+    return played, [*found, *said, *played.found], None
 
 
 def shrink(asked, fault, program, place):
@@ -133,6 +135,8 @@ def hunt(options, plain):
             tally.refused[reason] += 1
             continue
         tally.add(played, found)
+        if tally.questions % 50 == 0:
+            print(f"{tally.questions} questions, {tally.believed} rows held", flush=True)
         if found:
             tell(asked, found, played)
             smallest = shrink(asked, found[0], options.program, options.place)

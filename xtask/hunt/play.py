@@ -1,7 +1,9 @@
 """Asks ioassay a question on storage that is made for it, and watches what happens."""
 
+import functools
 import json
 import os
+import re
 import subprocess
 import tempfile
 import time
@@ -53,6 +55,8 @@ class Played:
     status: int
     # The other forms of the same record, with the status of each.
     forms: dict
+    # The options of `ioassay run`.
+    options: frozenset
     # The share of the user's file that devices hold, and of that in the page cache at the start.
     stored: float = 1.0
     # What was found while the storage stood.
@@ -125,6 +129,8 @@ def run(program, asked, arguments, group, record):
     """Runs ioassay; returns its status and what it printed as an error."""
     command = [program, "run", *arguments, "--record", record, "--json", "--color", "never",
                "--seed", str(asked.seed + 1)]
+    if asked.hosts:
+        command += ["--hosts", "a,b", "--launcher", "here", "--program", program]
 
     def enter():
         if group:
@@ -137,6 +143,27 @@ def run(program, asked, arguments, group, record):
     except subprocess.TimeoutExpired as error:
         raise Refused(f"no end after {PATIENCE_S} s") from error
     return done.returncode, done.stdout, done.stderr, command
+
+
+def together(program, folder, said):
+    """Rows of two hosts as if they were one: what both did by the time from the first start to the
+    last end, and what is found of either."""
+    rows, trials = [], {}
+    records = sorted(f"{folder}/{name}" for name in os.listdir(folder))
+    own = [json.loads(subprocess.run([program, "report", record, "--json"], capture_output=True,
+                                     text=True, check=False).stdout) for record in records]
+    parts = [counted(*both) for both in zip(records, own)]
+    for case in said["cases"]:
+        name = case["id"]
+        same = [next(row for row in report["cases"] if row["id"] == name) for report in own]
+        found = [finding for row in same for finding in row["findings"]]
+        rows.append({**same[0], "role": "asked", "verdict": case["verdict"], "findings": found})
+        for pair in zip(*(part.get(name, []) for part in parts)):
+            trials.setdefault(name, []).append(Trial(
+                min(one.start for one in pair), max(one.end for one in pair),
+                max(one.synced for one in pair), sum(one.bytes for one in pair),
+                sum(one.ops for one in pair), {}))
+    return {"cases": rows, "findings": [], "comparisons": []}, trials
 
 
 def counted(record, said):
@@ -164,6 +191,13 @@ def counted(record, said):
                 sum(span["bytes"] for span in spans), sum(span["ops"] for span in spans),
                 trial["evidence"]))
     return trials
+
+
+@functools.cache
+def options_of(program):
+    """The options of `ioassay run`."""
+    done = subprocess.run([program, "run", "--help"], capture_output=True, text=True, check=True)
+    return frozenset(re.findall(r"--[a-z][a-z-]+", done.stdout))
 
 
 def forms_of(program, record, folder):
@@ -215,6 +249,13 @@ def play(asked, program, place, more=nothing_more):
         if status not in (0, 1):
             raise Refused(error.strip().splitlines()[-1] if error.strip() else f"status {status}")
         said = json.loads(out)
+        inside = f"echo $$ > {group}/cgroup.procs; " if group else ""
+        commands = (*sh.lines, inside + " ".join(command))
+        if asked.hosts:
+            said, trials = together(program, record, said)
+            return Played(asked, made, numbers, said, trials, trace, status, {},
+                          options_of(program), stored, [], commands)
+
         def again(other, name):
             """Asks another question here, and returns the row of this name."""
             with open(recipe, "w", encoding="ascii") as file:
@@ -226,6 +267,5 @@ def play(asked, program, place, more=nothing_more):
         forms = forms_of(program, record, work)
         trials = counted(record, said)
         found = more(asked, said, again, made.folder)
-        inside = f"echo $$ > {group}/cgroup.procs; " if group else ""
-        return Played(asked, made, numbers, said, trials, trace, status, forms, stored, found,
-                      (*sh.lines, inside + " ".join(command)))
+        return Played(asked, made, numbers, said, trials, trace, status, forms,
+                      options_of(program), stored, found, commands)

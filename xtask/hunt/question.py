@@ -47,6 +47,8 @@ class Question:
     file: str | None = None
     limit: Limit | None = None
     neighbour: str | None = None
+    # Two hosts, which are this machine, measure at the same time.
+    hosts: bool = False
 
     def recipe(self):
         """The recipe's text."""
@@ -64,9 +66,9 @@ class Question:
         for index in range(len(self.cases)):
             if len(self.cases) > 1:
                 yield self.changed(cases=[self.cases[index]])
-        for name in ("neighbour", "limit", "file"):
-            if getattr(self, name) is not None:
-                yield self.changed(**{name: None})
+        for name, none in (("neighbour", None), ("limit", None), ("file", None), ("hosts", False)):
+            if getattr(self, name) != none:
+                yield self.changed(**{name: none})
         for kind in storage.SIMPLEST:
             if self.kind != kind:
                 yield self.changed(kind=kind)
@@ -223,4 +225,6 @@ def draw(random, seed):
         asked.limit = Limit(on, limit, random.choice(values))
     elif random.random() < 0.15 and has_own_device:
         asked.neighbour = random.choice(NEIGHBOURS)
+    if not asked.actors and not asked.file and random.random() < 0.08:
+        asked.hosts = True
     return asked
