@@ -51,7 +51,12 @@ def durable(played):
     storage, trace = played.storage, played.trace
     for row, trials in played.rows():
         case = row["case"]
-        if not is_believed(row) or case.get("op") != "write" or case["sync"] not in SYNCED:
+        if not is_believed(row) or case.get("op") != "write":
+            continue
+        if case["sync"] not in SYNCED:
+            # Past the page cache, what is acknowledged was given to a device.
+            if case["cache"] == "direct" and not (storage.in_memory or storage.unseen):
+                yield from written(played, row, trials)
             continue
         if storage.in_memory or not storage.flushes:
             if not storage.in_memory:
@@ -83,7 +88,7 @@ def written(played, row, trials):
                                      flush_end(trial) + 1_000_000)
             if did < 0.9 * claimed - EDGE_BYTES:
                 yield Fault("durable", row["id"],
-                            f"{claimed:.0f} B are called durable, {did} B were written to {number}")
+                            f"{claimed:.0f} B are called written, {did} B were written to {number}")
                 return
 
 
@@ -117,7 +122,8 @@ def served_row(played, storage, row, trials):
                     yield Fault("served", row["id"], f"{trial.bytes} B are called the device's, "
                                 f"{moved} B were read from {number}")
                     return
-        own = did.get(played.numbers[0], 0) if storage.own and not played.question.neighbour else 0
+        is_alone = storage.own and not played.question.neighbour and not case.get("beside")
+        own = did.get(played.numbers[0], 0) if is_alone else 0
         if case["cache"] == "warm" and own > 0.02 * trial.bytes + EDGE_BYTES:
             yield Fault("served", row["id"],
                         f"warm, but {own} B of {trial.bytes} B were read from the device")
@@ -314,6 +320,8 @@ def sentences(played):
 
 FASTEST = re.compile(r"^Fastest (?:on|in|of) .* at (\S+ \S+)", re.MULTILINE)
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+# Of other programs, which remedies name.
+OTHERS = {"--direct-io"}
 UNITS = {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12}
 
 
@@ -339,7 +347,7 @@ def flags(played):
     """What a report advises, `run` takes."""
     for line in played.forms["text"][1].splitlines():
         for flag in FLAG.findall(line):
-            if flag not in played.options and "ioassay " not in line:
+            if flag not in played.options | OTHERS and "ioassay " not in line:
                 yield Fault("sentences", "", f"run has no {flag}: {line.strip()}")
 
 
@@ -350,6 +358,44 @@ def remedy(row, finding):
         if row["case"].get(axis) == value:
             yield Fault("sentences", row["id"],
                         f"{finding['code']} advises {axis} {value}, which the case has")
+
+
+def mixed(played):
+    """The reads of a mix past the page cache came from the device, its writes went to it."""
+    storage = played.storage
+    if not storage.own or storage.compresses or storage.unseen or storage.cached_below:
+        return
+    for row, trials in played.rows():
+        case = row["case"]
+        if not case.get("read_share") or case["cache"] != "direct" or not is_believed(row):
+            continue
+        reads = case["read_share"] / 100
+        for name, kind, share in (("reads", "R", reads), ("writes", "W", 1 - reads)):
+            # The share is drawn anew for each operation.
+            said = median(max(share * trial.ops - 4 * (trial.ops / 4) ** 0.5, 0) * case["block"]
+                          for trial in trials)
+            did = median(played.trace.moved(played.numbers[0], kind, trial.start - 1_000_000,
+                                            flush_end(trial) + 1_000_000) for trial in trials)
+            if did < 0.9 * said - EDGE_BYTES:
+                yield Fault("served", row["id"], f"{name} are {said:.0f} B of its figure, the "
+                            f"device moved {did:.0f} B")
+
+
+def times(played):
+    """No percentile is longer than the time of all operations allows: of the operations in flight,
+    as many took that long."""
+    for row, trials in played.rows():
+        case = row["case"]
+        if not trials or case.get("rate") or case.get("kernel"):
+            continue
+        at_once = case["threads"] * (case.get("depth") or 1)
+        time_ns = sum(flush_end(trial) - trial.start for trial in trials) * at_once
+        ops = sum(trial.ops for trial in trials)
+        for name, above in (("p50", 0.5), ("p90", 0.1), ("p99", 0.01), ("p99_9", 0.001)):
+            value = (row["latency_ns"] or {}).get(name)
+            if value is not None and value * above * ops > 1.1 * time_ns + value:
+                yield Fault("figures", row["id"], f"{name} is {value} ns, which {above:g} of {ops} "
+                            f"operations cannot have taken in {time_ns} ns")
 
 
 def shares(played):
@@ -374,5 +420,5 @@ def shares(played):
 
 # Of two hosts.
 TOGETHER = (durable, served, limited)
-LAWS = (durable, served, shared, counters, besides, limited, foreign, syncs, verdicts, sentences, answers,
+LAWS = (mixed, times, durable, served, shared, counters, besides, limited, foreign, syncs, verdicts, sentences, answers,
         flags, shares)

@@ -129,6 +129,8 @@ def run(program, asked, arguments, group, record):
     """Runs ioassay; returns its status and what it printed as an error."""
     command = [program, "run", *arguments, "--record", record, "--json", "--color", "never",
                "--seed", str(asked.seed + 1)]
+    if asked.memory:
+        command += ["--memory", f"{asked.memory}B"]
     if asked.hosts:
         command += ["--hosts", "a,b", "--launcher", "here", "--program", program]
 

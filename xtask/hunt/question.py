@@ -8,10 +8,14 @@ import storage
 
 KIB, MIB = 2**10, 2**20
 ROUNDS = 7
-TIMES_MS = (100, 150, 200)
+TIMES_MS = (50, 50, 100, 200)
 # Sizes of files; some are no multiple of anything.
-SIZES = (4 * KIB, 64 * KIB, 1 * MIB, 1 * MIB + 4096, 4 * MIB, 8 * MIB, 24 * MIB, 64 * MIB,
-         47 * 4096, 6 * MIB - 8192)
+SIZES = (4 * KIB, 64 * KIB, 1 * MIB, 1 * MIB + 4096, 4 * MIB, 8 * MIB, 8 * MIB, 24 * MIB,
+         64 * MIB, 47 * 4096, 6 * MIB - 8192)
+# Now and then.
+LARGE = (160 * MIB, 256 * MIB)
+# The limit of the workers' memory, if there is one.
+MEMORY = 48 * MIB
 BLOCKS = (4 * KIB, 4 * KIB, 8 * KIB, 12 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, 1 * MIB)
 RATES = (200, 1000, 5000)
 # What can be true of a file that ioassay did not make.
@@ -49,6 +53,8 @@ class Question:
     neighbour: str | None = None
     # Two hosts, which are this machine, measure at the same time.
     hosts: bool = False
+    # The workers' memory is limited, so that a larger file does not stay cached.
+    memory: int | None = None
 
     def recipe(self):
         """The recipe's text."""
@@ -66,7 +72,8 @@ class Question:
         for index in range(len(self.cases)):
             if len(self.cases) > 1:
                 yield self.changed(cases=[self.cases[index]])
-        for name, none in (("neighbour", None), ("limit", None), ("file", None), ("hosts", False)):
+        for name, none in (("neighbour", None), ("limit", None), ("file", None), ("hosts", False),
+                           ("memory", None)):
             if getattr(self, name) != none:
                 yield self.changed(**{name: none})
         for kind in storage.SIMPLEST:
@@ -200,7 +207,8 @@ def fit(axes, file_size):
 def draw(random, seed):
     """A question; the same one for the same state of `random`."""
     kind = random.choice(tuple(storage.KINDS))
-    asked = Question(seed, kind, random.choice(SIZES), random.choice(TIMES_MS), [])
+    file_size = random.choice(LARGE if random.random() < 0.05 else SIZES)
+    asked = Question(seed, kind, file_size, random.choice(TIMES_MS), [])
     number = random.choice((1, 2, 2, 3, 3, 4))
     if random.random() < 0.25:
         asked.file = random.choice(FILES)
@@ -227,4 +235,6 @@ def draw(random, seed):
         asked.neighbour = random.choice(NEIGHBOURS)
     if not asked.actors and not asked.file and random.random() < 0.08:
         asked.hosts = True
+    elif asked.size > MEMORY and random.random() < 0.3:
+        asked.memory = MEMORY
     return asked
