@@ -408,7 +408,8 @@ def shares(played):
         rate = row["throughput"]
         if rate and rate["low"] is not None and not rate["low"] <= rate["median"] <= rate["high"]:
             yield Fault("figures", row["id"], f"{rate['median']} is outside of its interval")
-        figure = row["iops"] if row["case"].get("call") else row["throughput"]
+        no_bytes = row["case"].get("call") or row["case"].get("op") == "sync"
+        figure = row["iops"] if no_bytes else row["throughput"]
         if row["verdict"] in ("sound", "doubtful") and not figure:
             yield Fault("figures", row["id"], f"{row['verdict']} without a figure")
         latency = row["latency_ns"] or {}

@@ -24,6 +24,9 @@ FILES = ("whole", "odd size", "holes", "unwritten", "shared", "partly cached", "
 LIMIT_KINDS = ("read_bps", "write_bps", "read_iops", "write_iops")
 BYTES_LIMITS = (10 * MIB, 20 * MIB, 50 * MIB)
 REQUESTS_LIMITS = (200, 1000)
+# Recipes whose cases need no longer time or larger file than these questions have.
+BUILT_IN = ("page-latency", "read-methods", "uring-ladder", "write-strategies", "touch-pages",
+            "sync-latency", "load", "depth", "interference", "oltp", "lsm", "mixed", "metadata")
 NEIGHBOURS = ("reader", "writer")
 
 
@@ -55,6 +58,14 @@ class Question:
     hosts: bool = False
     # The workers' memory is limited, so that a larger file does not stay cached.
     memory: int | None = None
+    # The name of a recipe that ioassay has, asked in place of the cases.
+    built_in: str | None = None
+
+    def arguments(self):
+        """What makes a recipe of ioassay's own short."""
+        file = [] if self.built_in == "metadata" else ["--size", f"{self.size}B"]
+        return [self.built_in, *file, "--time", f"{self.time_ms}ms", "--rounds", str(ROUNDS),
+                "--invocations", "1", "--no-ceilings"]
 
     def recipe(self):
         """The recipe's text."""
@@ -76,6 +87,8 @@ class Question:
                            ("memory", None)):
             if getattr(self, name) != none:
                 yield self.changed(**{name: none})
+        if self.built_in:
+            return
         for kind in storage.SIMPLEST:
             if self.kind != kind:
                 yield self.changed(kind=kind)
@@ -207,6 +220,9 @@ def fit(axes, file_size):
 def draw(random, seed):
     """A question; the same one for the same state of `random`."""
     kind = random.choice(tuple(storage.KINDS))
+    if random.random() < 0.03:
+        return Question(seed, kind, random.choice((8 * MIB, 24 * MIB)), 50, [],
+                        built_in=random.choice(BUILT_IN))
     file_size = random.choice(LARGE if random.random() < 0.05 else SIZES)
     asked = Question(seed, kind, file_size, random.choice(TIMES_MS), [])
     number = random.choice((1, 2, 2, 3, 3, 4))

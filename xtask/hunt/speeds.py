@@ -88,7 +88,8 @@ def held(chance, plain, slowed=1):
     def more(asked, said, ask, folder):
         rows = [row for row in said["cases"] if row["role"] == "asked" and is_sound(row)
                 and not row["case"].get("call")]
-        if not rows or asked.file or asked.limit or asked.neighbour or asked.hosts:
+        if not rows or asked.file or asked.limit or asked.neighbour or asked.hosts \
+                or asked.built_in:
             return []
         return list(hold(chance.choice(rows), asked, ask, plain, folder, slowed))
 
