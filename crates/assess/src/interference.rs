@@ -61,7 +61,7 @@ pub struct Disturbed {
     /// The figures.
     #[serde(flatten)]
     pub side: Side,
-    /// What the actors did meanwhile.
+    /// What the actors did.
     pub actors: Vec<ActorFigures>,
     /// How many times as long the p99 is, from paired rounds; null if a round has too few
     /// operations, or if operations never began.

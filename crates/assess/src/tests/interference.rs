@@ -65,7 +65,44 @@ fn a_case_is_compared_with_itself_alone() {
     assert!((rate - 3.0).abs() < 0.2, "{rate}");
     let actor = &it.actors[0];
     assert_eq!((actor.name.as_str(), actor.throughput), ("other", Some(400.0 * MIB as f64)));
+    // It tells no progress.
+    assert!(actor.of_whole_run);
     assert_eq!(actor.latency_ns.p50.map(|p50| p50.ns), Some(2_400_000));
+}
+
+/// It moves 800 MiB/s before the trials and after them, and a quarter of that beside them, from a
+/// start that no step of its progress begins with.
+#[test]
+fn what_an_actor_did_is_that_of_the_trials_and_not_of_its_whole_run() {
+    let figures = |lasts_ns: u64, tells: bool| {
+        let mut record = beside(3);
+        each(&mut record, |trial| {
+            let starts_ns = 1_234_000_000;
+            for span in &mut sample(trial).spans {
+                (span.start_ns, span.end_ns) = (starts_ns, starts_ns + lasts_ns);
+            }
+            for beside in &mut trial.beside {
+                let Outcome::Done(its) = &mut beside.outcome else { panic!("it is done") };
+                let whole_steps = (0..30u64).map(|step| {
+                    let is_beside = (13..12 + lasts_ns / 100_000_000).contains(&step);
+                    if is_beside { 20 * MIB } else { 80 * MIB }
+                });
+                let progress: Vec<u64> = whole_steps.chain([MIB]).collect();
+                let bytes = progress.iter().sum();
+                let progress = if tells { progress } else { Vec::new() };
+                let ops = bytes / MIB;
+                let end_ns = 3_050_000_000;
+                its.spans = vec![Span { end_ns, bytes, ops, progress, ..Span::default() }];
+            }
+        });
+        let actor = found(&record)[0].beside[0].actors[0].clone();
+        (actor.throughput, actor.iops, actor.of_whole_run)
+    };
+    assert_eq!(figures(1_000_000_000, true), (Some(200.0 * MIB as f64), Some(200.0), false));
+    let (throughput, _, of_whole_run) = figures(1_000_000_000, false);
+    assert!(of_whole_run && throughput > Some(500.0 * MIB as f64), "{throughput:?}");
+    // No step lies within so short a trial.
+    assert!(figures(150_000_000, true).2);
 }
 
 #[test]

@@ -88,13 +88,15 @@ fn said_beside(found: &Interference, it: &Disturbed, labels: &Labels) -> Vec<Sen
     std::iter::once(figures).chain(slower).chain(longer).chain(none).collect()
 }
 
-/// What actors did: `412 MB/s, 393/s`, each with its name if there are several.
+/// What actors did: `412 MB/s, 393/s`, each with its name if there are several. What was not told
+/// of the trials alone says so.
 fn said_actors(actors: &[ActorFigures]) -> String {
     let said = |actor: &ActorFigures| {
         let rate = actor.throughput.map(units::rate);
         let figures: Vec<String> = rate.into_iter().chain(actor.iops.map(per_second)).collect();
         let name = if actors.len() > 1 { format!("{} ", actor.name) } else { String::new() };
-        format!("{name}{}", figures.join(", "))
+        let of = if actor.of_whole_run && !figures.is_empty() { " of its whole run" } else { "" };
+        format!("{name}{}{of}", figures.join(", "))
     };
     actors.iter().map(said).collect::<Vec<_>>().join("; ")
 }

@@ -14,8 +14,9 @@ fn response(summary: &Summary) -> Option<&Latency> {
     Some(&open(summary)?.response)
 }
 
+/// What an actor moved in its whole run is not what it moved beside the case.
 fn beside(summary: &Summary) -> Option<f64> {
-    let rates = summary.beside.iter().map(|actor| actor.throughput);
+    let rates = summary.beside.iter().map(|actor| actor.throughput.filter(|_| !actor.of_whole_run));
     rates.reduce(|sum, rate| Some(sum? + rate?))?
 }
 
@@ -143,8 +144,8 @@ pub(crate) const OPEN: &[Metric] = &[
         name: "beside",
         title: "beside it",
         unit: Unit::BytesPerSecond,
-        meaning: "bytes per second of all actors beside the case",
-        legend: "what the actors beside the case moved meanwhile",
+        meaning: "bytes per second of all actors beside the case, while its trials ran",
+        legend: "what the actors beside the case moved while its trials ran",
         case: Case::Plain(beside),
         ..PLAIN
     },

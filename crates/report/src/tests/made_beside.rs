@@ -26,6 +26,8 @@ fn reads(rate: u64, bytes_per_second: f64, actors: &[(&str, f64)]) -> Summary {
         does: format!("pwrite {name}"),
         throughput: Some(*throughput).filter(|rate| *rate > 0.0),
         iops: Some(if *throughput > 0.0 { throughput / 1e6 } else { 1_210.0 }),
+        // A log that only syncs does not tell when.
+        of_whole_run: *throughput == 0.0,
         latency_ns: latency(2.4e6, 4_000),
         sync_latency_ns: Latency::default(),
     };
