@@ -46,7 +46,7 @@ def is_limited_in_part(row):
     """Whether a limit whose use nobody counted applies to one device of an array that does not move
     each byte once."""
     storage = row.storage
-    for limit in (storage or {}).get("limits") or []:
+    for limit in topology.limits_of_any(storage, [one.trial for one in row.figures]):
         if any(findings.by_group(one, limit) is not None for one in row.figures):
             continue
         for layer in (storage.get("layers") or []):

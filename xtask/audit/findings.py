@@ -604,11 +604,15 @@ def limited(row):
     written_to = row.storage if row.write and crosses_devices(row) else None
     is_set_by_schedule = open_loop.is_held(row) and not row.case.beside
     for storage, way in ((read_from, "read"), (written_to, "writ")):
-        for limit in (storage or {}).get("limits") or []:
+        for limit in topology.limits_of_any(storage, [one.trial for one in row.figures]):
+            def under(used):
+                return lambda one: used(one) if limit in topology.limits(storage, one.trial) else None
+
             if what_of(limit).startswith(way):
-                used = median(row.values(lambda one: by_group(one, limit)))
+                used = median(row.values(under(lambda one: by_group(one, limit))))
                 if used is None:
-                    used = median(row.values(lambda one: used_by_case(row, one, storage, limit)))
+                    by_case = under(lambda one: used_by_case(row, one, storage, limit))
+                    used = median(row.values(by_case))
                 if used is not None and 0.8 <= used <= 2.0:
                     return "note" if is_set_by_schedule else "doubt"
     return None

@@ -283,6 +283,12 @@ def limits(mutant):
         what = mutant.random.choice(("read bytes", "written bytes", "reads", "writes"))
         allowed = 10 ** mutant.random.randint(3, 10)
         storage["limits"] = [{"device": "vda", "what": what, "group": "/g", "a_second": allowed}]
+        # It may be set, changed or lifted during the run.
+        for trial in mutant.done() if mutant.random.random() < 0.5 else []:
+            changed = [dict(storage["limits"][0], a_second=allowed * factor) for factor in (1, 2)]
+            device = storage["devices"][0]["name"] if storage["devices"] else "vda"
+            changed.append(dict(changed[0], device=device, group="/"))
+            trial["evidence"]["limits"] = mutant.random.sample(changed, mutant.random.randint(0, 3))
         share = mutant.random.choice((None, 0.5, 0.9, 1.1, 3.0))
         for trial in mutant.done() if share else []:
             used = int(share * allowed * trial["evidence"]["window_ns"] / 1e9)

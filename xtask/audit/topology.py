@@ -7,6 +7,39 @@ BARRIERS_OFF = DROPS + ("nobarrier", "barrier=0", "barrier=none", "fsync_mode=no
                         "journal_flush_disabled", "nostrictsync")
 
 
+def nodes(storage):
+    """The names of all known devices that the bytes pass, also below the files of loop devices."""
+    found = {limit["device"] for limit in storage.get("limits") or []}
+    for layer in storage.get("layers") or []:
+        found.update(layer["nodes"])
+    devices = list(storage["devices"])
+    while devices:
+        device = devices.pop()
+        found.add(device["name"])
+        below = device.get("file") or {"disks": [], "devices": []}
+        found.update(below["disks"])
+        devices.extend(below["devices"])
+    return found
+
+
+def limits(storage, trial):
+    """The limits on a storage's devices in a trial; in older records, those at the start."""
+    if not storage:
+        return []
+    seen = trial["limits"]
+    if seen is None:
+        return storage.get("limits") or []
+    return [limit for limit in seen if limit["device"] in nodes(storage)]
+
+
+def limits_of_any(storage, trials):
+    """Each limit that held in any of the trials, once."""
+    found = []
+    for trial in trials:
+        found.extend(limit for limit in limits(storage, trial) if limit not in found)
+    return found
+
+
 def times(layer, way):
     told = layer[way]
     return told["least"], told.get("most")

@@ -7,7 +7,7 @@ use crate::form::{As, FormOf};
 use crate::row::{self, Row};
 use crate::summary::ServedBy;
 use model::case::{Kernel, ReadWork};
-use model::host::Limit;
+use model::evidence::Limit;
 use model::layer::Layer;
 use model::pattern::Pattern;
 use schemars::JsonSchema;
@@ -234,10 +234,10 @@ fn is_limited_in_part(row: &Row) -> bool {
     };
     let layer_of =
         |limit: &Limit| storage.layers.iter().find(|layer| layer.nodes.contains(&limit.device));
-    let is_seen =
-        |limit: &Limit| row.measured.trials.iter().any(|it| limit.used(&it.evidence).is_some());
-    let unseen = storage.limits.iter().filter(|limit| !is_seen(limit));
-    unseen.filter_map(layer_of).any(is_in_part)
+    let trials = &row.measured.trials;
+    let is_seen = |limit: &Limit| trials.iter().any(|it| limit.used(&it.evidence).is_some());
+    let all = trials.iter().flat_map(|trial| trial.limits(storage));
+    all.filter(|limit| !is_seen(limit)).filter_map(layer_of).any(is_in_part)
 }
 
 /// The bottleneck of the fastest device row. It is the device only if more I/Os in flight were

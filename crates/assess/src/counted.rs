@@ -4,8 +4,9 @@ use crate::beside::{Own, Unsure};
 use crate::failure::Failure;
 use crate::invocations::Round;
 use model::case::{Case, Op};
-use model::evidence::Evidence;
+use model::evidence::{Evidence, Limit};
 use model::generation::PagesRead;
+use model::host::Storage;
 use model::sample::{Sample, Span};
 use model::trial::{Beside, Outcome, ReadBack, Trial};
 use model::units::NS_PER_SECOND;
@@ -87,6 +88,8 @@ pub(crate) struct Counted<'a> {
     pub(crate) round: u32,
     /// Whether it was measured after the planned rounds.
     pub(crate) is_further: bool,
+    /// When it began, in milliseconds since the start of the run.
+    pub(crate) at_ms: u64,
     pub(crate) sample: &'a Sample,
     /// Its operations: of a case on names, the names.
     pub(crate) operations: u64,
@@ -121,6 +124,7 @@ impl<'a> Counted<'a> {
                 invocation: trial.invocation,
                 round: trial.round,
                 is_further,
+                at_ms: trial.at_ms,
                 sample,
                 operations: operations(case, sample),
                 evidence: own.evidence,
@@ -142,6 +146,14 @@ impl<'a> Counted<'a> {
     pub(crate) fn at(&self, value: f64) -> Round {
         let Counted { invocation, round, is_further, .. } = *self;
         Round { invocation, round, is_further, value }
+    }
+
+    /// The limits that control groups had on devices of `storage` in this trial, at its start or at
+    /// its end. In older records, those at the start of the run.
+    pub(crate) fn limits<'s>(&'s self, storage: &'s Storage) -> Vec<&'s Limit> {
+        let Some(seen) = &self.evidence.limits else { return storage.limits.iter().collect() };
+        let nodes = storage.nodes();
+        seen.iter().filter(|limit| nodes.contains(limit.device.as_str())).collect()
     }
 
     /// Nanoseconds from the first thread's start to the last thread's end, including its last sync.

@@ -110,7 +110,7 @@ pub(crate) fn facts(header: &Header) -> Vec<Fact> {
             Some(model) => format!("{} ({model})", device.name),
             None => device.name.clone(),
         };
-        let limit = |limit: &model::host::Limit| {
+        let limit = |limit: &model::evidence::Limit| {
             format!("{} {} a second of {}", limit.a_second, limit.what, limit.device)
         };
         let listed = |texts: Vec<String>| texts.join(", ");

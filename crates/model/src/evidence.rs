@@ -3,6 +3,7 @@
 //! Every field is an `Option`: a counter that this machine lacks is `None`, not zero.
 
 use crate::named;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -33,6 +34,48 @@ impl Residency {
     /// The cached share, 0.0 to 1.0. An empty file counts as fully cached.
     pub fn share(&self) -> f64 {
         if self.pages == 0 { 1.0 } else { self.cached as f64 / self.pages as f64 }
+    }
+}
+
+named! {
+    /// The quantity that a control group limits on a device.
+    Limited "limited" {
+        /// Bytes read per second.
+        ReadBytes "read bytes",
+        /// Bytes written per second.
+        WriteBytes "written bytes",
+        /// Read requests per second.
+        Reads "reads",
+        /// Write requests per second.
+        Writes "writes",
+    }
+}
+
+/// A control group's limit on a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Limit {
+    /// The device's name.
+    pub device: String,
+    /// The limited quantity.
+    pub what: Limited,
+    /// The maximum per second, in bytes or requests.
+    pub a_second: u64,
+    /// The control group's directory.
+    pub group: String,
+}
+
+impl Limit {
+    /// How much of the limited quantity the group used in the window of `evidence`, all its
+    /// processes together; `None` if nobody counted it.
+    pub fn used(&self, evidence: &Evidence) -> Option<u64> {
+        let is_of_it = |it: &&GroupTraffic| it.group == self.group && it.device == self.device;
+        let traffic = evidence.group_traffic.iter().find(is_of_it)?;
+        Some(match self.what {
+            Limited::ReadBytes => traffic.read_bytes,
+            Limited::WriteBytes => traffic.write_bytes,
+            Limited::Reads => traffic.reads,
+            Limited::Writes => traffic.writes,
+        })
     }
 }
 
@@ -104,6 +147,13 @@ pub struct Evidence {
     /// others in the group. Only for limits whose group counts, and none in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub group_traffic: Vec<GroupTraffic>,
+    /// The limits that this process's control groups had on the devices when the window began, and
+    /// those when it ended: a limit may be set while a run goes on. `None` without a device, and in
+    /// older records, which know those at the start of the run only ([`Storage::limits`]).
+    ///
+    /// [`Storage::limits`]: crate::host::Storage::limits
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Vec<Limit>>,
     /// For a copy, the bytes of the target that it shares with another file at the end: no data was
     /// copied. `None` if the file system does not report it, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,7 +1,7 @@
 //! The machine and the storage that a run used.
 
 use crate::case::{Isa, Populated};
-use crate::evidence::{Evidence, GroupTraffic, Probe};
+use crate::evidence::{Limit, Probe};
 use crate::layer::Layer;
 use crate::named;
 use crate::setup::Setup;
@@ -201,48 +201,6 @@ impl Device {
             ("write cache", self.write_cache.map(|cache| cache.to_string())),
         ];
         facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
-    }
-}
-
-named! {
-    /// The quantity that a control group limits on a device.
-    Limited "limited" {
-        /// Bytes read per second.
-        ReadBytes "read bytes",
-        /// Bytes written per second.
-        WriteBytes "written bytes",
-        /// Read requests per second.
-        Reads "reads",
-        /// Write requests per second.
-        Writes "writes",
-    }
-}
-
-/// A control group's limit on a device.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Limit {
-    /// The device's name.
-    pub device: String,
-    /// The limited quantity.
-    pub what: Limited,
-    /// The maximum per second, in bytes or requests.
-    pub a_second: u64,
-    /// The control group's directory.
-    pub group: String,
-}
-
-impl Limit {
-    /// How much of the limited quantity the group used in the window of `evidence`, all its
-    /// processes together; `None` if nobody counted it.
-    pub fn used(&self, evidence: &Evidence) -> Option<u64> {
-        let is_of_it = |it: &&GroupTraffic| it.group == self.group && it.device == self.device;
-        let traffic = evidence.group_traffic.iter().find(is_of_it)?;
-        Some(match self.what {
-            Limited::ReadBytes => traffic.read_bytes,
-            Limited::WriteBytes => traffic.write_bytes,
-            Limited::Reads => traffic.reads,
-            Limited::Writes => traffic.writes,
-        })
     }
 }
 

@@ -32,6 +32,17 @@ impl Device {
 }
 
 impl Storage {
+    /// The names of all known devices that the bytes pass, also below the files of loop devices:
+    /// any of them may have a limit.
+    pub fn nodes(&self) -> BTreeSet<&str> {
+        let devices: Vec<&Device> = self.devices.iter().flat_map(Device::and_below).collect();
+        let below = devices.iter().filter_map(|device| device.file.as_ref());
+        let of_layers = self.layers.iter().flat_map(|layer| &layer.nodes);
+        let others = below.flat_map(|file| &file.disks).chain(of_layers).map(String::as_str);
+        let limited = self.limits.iter().map(|limit| limit.device.as_str());
+        devices.iter().map(|device| device.name.as_str()).chain(others).chain(limited).collect()
+    }
+
     /// The layer whose read and write counters are watched: the lowest one with working counters
     /// and a known amplification. The lower it is, the more foreign traffic it shows.
     pub fn watched(&self) -> Option<&Layer> {

@@ -11,11 +11,11 @@ use crate::page_cache;
 use crate::processes::{self, Counts, Process, Thread, open, over_all, read, read_file};
 use crate::root::Root;
 use crate::traffic::{self, Traffic};
-use model::evidence::{Evidence, GroupTraffic, Probe, Residency};
+use model::evidence::{Evidence, GroupTraffic, Limit, Probe, Residency};
 use model::host::Storage;
 use rustix::time::ClockId;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
 
@@ -35,7 +35,11 @@ pub struct Witness<'a> {
     /// The file, and the probe that works on it.
     file: Option<(&'a File, u64, Probe)>,
     devices: Devices,
-    /// What control groups do on devices that they limit.
+    /// The names of all devices that the bytes pass.
+    nodes: BTreeSet<String>,
+    /// The limits of control groups on them, before.
+    limits: Vec<Limit>,
+    /// What those groups do on the devices that they limit.
     groups: Vec<limits::Counters>,
     machine: Option<File>,
     meminfo: Option<File>,
@@ -96,6 +100,8 @@ pub struct Snapshot {
     of_disks: Option<Traffic>,
     flushes: Option<u64>,
     of_groups: Vec<Option<GroupTraffic>>,
+    /// `None` without a device.
+    limits: Option<Vec<Limit>>,
     machine: Option<Machine>,
     dirty: Option<u64>,
     dirty_limit: Option<u64>,
@@ -116,13 +122,15 @@ impl<'a> Witness<'a> {
     pub fn new(pid: u32, file: Option<(&'a File, u64)>, storage: Option<&Storage>) -> Witness<'a> {
         let descendants = processes::descendants(pid).unwrap_or_default();
         let pressure = |name: &str| open(Path::new(&format!("/proc/pressure/{name}")));
-        Witness {
+        let without_limits = Witness {
             processes: [pid].into_iter().chain(descendants).map(Process::open).collect(),
             file: file
                 .zip(storage.and_then(|storage| storage.residency_probe))
                 .map(|((file, size), probe)| (file, size, probe)),
             devices: storage.map_or(Devices::default(), Devices::of),
-            groups: storage.map_or_else(Vec::new, groups_of),
+            nodes: BTreeSet::new(),
+            limits: Vec::new(),
+            groups: Vec::new(),
             machine: open(Path::new("/proc/stat")),
             meminfo: open(Path::new(machine::MEMINFO)),
             vmstat: open(Path::new("/proc/vmstat")),
@@ -135,13 +143,33 @@ impl<'a> Witness<'a> {
             dirty_quota: cgroup::dirty_quota(&Root::machine(), pid),
             names: None,
             buffer: vec![0; BUFFER],
+        };
+        match storage {
+            Some(storage) => without_limits.with_limits_of(storage),
+            None => without_limits,
         }
     }
 
     /// The same for a copy from `source`, where control groups may limit other devices.
-    pub fn with_source(mut self, source: &Storage) -> Witness<'a> {
-        self.groups.extend(groups_of(source));
+    pub fn with_source(self, source: &Storage) -> Witness<'a> {
+        self.with_limits_of(source)
+    }
+
+    /// The same, which also sees the limits of control groups on devices of `storage`. They are
+    /// read anew for each trial, because they may be set or changed while a run goes on.
+    fn with_limits_of(mut self, storage: &Storage) -> Witness<'a> {
+        self.nodes.extend(storage.nodes().into_iter().map(str::to_string));
+        self.limits = self.limits_now();
+        self.groups = limits::Counters::of(&Root::machine(), &self.limits);
         self
+    }
+
+    fn limits_now(&self) -> Vec<Limit> {
+        limits::limits(&Root::machine(), self.nodes.iter().map(String::as_str))
+    }
+
+    fn limits_into(&self, snapshot: &mut Snapshot, limits: impl FnOnce() -> Vec<Limit>) {
+        snapshot.limits = (!self.nodes.is_empty()).then(limits);
     }
 
     /// The same, which also counts the names in the OS's cache.
@@ -160,6 +188,7 @@ impl<'a> Witness<'a> {
         let residency = self.residency();
         let threads = self.threads();
         let mut snapshot = Snapshot { residency, threads, ..Snapshot::default() };
+        self.limits_into(&mut snapshot, || self.limits.clone());
         self.machine_into(&mut snapshot);
         beside();
         self.devices_into(&mut snapshot);
@@ -186,6 +215,7 @@ impl<'a> Witness<'a> {
         snapshot.residency = self.residency();
         snapshot.huge_bytes = self.pids().map(huge_bytes).sum();
         snapshot.node_bytes = self.node_bytes();
+        self.limits_into(&mut snapshot, || self.limits_now());
         snapshot
     }
 
@@ -277,11 +307,6 @@ impl<'a> Witness<'a> {
     }
 }
 
-/// The counters of the groups that limit devices of a storage.
-fn groups_of(storage: &Storage) -> Vec<limits::Counters> {
-    limits::Counters::of(&Root::machine(), &storage.limits)
-}
-
 fn now_ns() -> u64 {
     let now = rustix::time::clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
@@ -330,6 +355,7 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
             let pairs = before.of_groups.iter().zip(&after.of_groups);
             pairs.filter_map(|(b, a)| limits::between(b.as_ref()?, a.as_ref()?)).collect()
         },
+        limits: limits::of_both(before.limits.as_deref(), after.limits.as_deref()),
         shared_bytes: None,
         task_write_bytes: counts(|it| Some(it.moved?.write_bytes)),
         dirty_before: before.dirty,

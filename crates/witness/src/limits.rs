@@ -3,8 +3,7 @@
 use crate::cgroup;
 use crate::root::Root;
 use crate::sysfs;
-use model::evidence::GroupTraffic;
-use model::host::{Limit, Limited};
+use model::evidence::{GroupTraffic, Limit, Limited};
 use std::path::{Path, PathBuf};
 
 /// The files of version 1 with what a group did on each device.
@@ -60,6 +59,13 @@ fn of_device<'a>(text: &'a str, number: &'a str) -> impl Iterator<Item = &'a str
 fn value(line: &str, key: &str) -> Option<u64> {
     let mut values = line.split(' ').filter_map(|part| part.split_once('='));
     values.find(|(found, _)| *found == key)?.1.parse().ok()
+}
+
+/// The limits before and after, each once; `None` unless both are known.
+pub(crate) fn of_both(before: Option<&[Limit]>, after: Option<&[Limit]>) -> Option<Vec<Limit>> {
+    let (before, after) = (before?, after?);
+    let new = after.iter().filter(|limit| !before.contains(limit));
+    Some(before.iter().chain(new).cloned().collect())
 }
 
 /// The counters of a group on a device that it limits.
@@ -155,6 +161,22 @@ mod tests {
         let found = limits_in(group.path(), "loop0", "7:0");
         let found: Vec<_> = found.iter().map(|limit| (limit.what, limit.a_second)).collect();
         assert_eq!(found, [(Limited::ReadBytes, 900), (Limited::Reads, 200)]);
+    }
+
+    #[test]
+    fn a_limit_that_is_changed_is_known_before_and_after() {
+        let of = |a_second| {
+            let (device, group) = ("loop0".to_string(), "/g".to_string());
+            Limit { device, what: Limited::Reads, a_second, group }
+        };
+        let check = |before: &[Limit], after: &[Limit], expected: &[Limit]| {
+            assert_eq!(of_both(Some(before), Some(after)), Some(expected.to_vec()));
+        };
+        check(&[of(1)], &[of(1)], &[of(1)]);
+        check(&[of(1)], &[of(2)], &[of(1), of(2)]);
+        check(&[], &[of(2)], &[of(2)]);
+        check(&[of(1)], &[], &[of(1)]);
+        assert_eq!(of_both(None, Some(&[of(1)])), None);
     }
 
     /// What each version writes: the lines of 6.18 for two devices, and those of version 2, which

@@ -7,9 +7,10 @@ use crate::names;
 use crate::served::{INODE_BYTES, SHARE_NOISE, fetched_bytes};
 use crate::stats::median;
 use model::case::{Cache, NameSync, Op, Work};
-use model::host::{Limit, Limited, Storage};
+use model::evidence::{Limit, Limited};
+use model::host::Storage;
 use model::layer::Layer;
-use model::units::{NS_PER_SECOND, bytes_rounded, percent, rate};
+use model::units::{NS_PER_SECOND, bytes_rounded, nanoseconds, percent, rate};
 
 /// A rate from this share of an I/O limit on is the limit's (METHODOLOGY.md).
 const LIMIT_LEAST: f64 = 0.80;
@@ -20,13 +21,13 @@ const LIMIT_MOST: f64 = 2.0;
 /// A control group that the case is in used up what it may do on a device that the case used: the
 /// case itself, what ran beside it, or others in the group.
 pub(super) fn reached(context: &Context) -> Option<Draft> {
-    let used = |(storage, limit): (&Storage, &Limit)| {
+    let used = |(storage, limit)| {
         let use_of = Use::of(context, storage, limit)?;
-        (LIMIT_LEAST..=LIMIT_MOST).contains(&use_of.share).then(|| (limit.clone(), use_of))
+        (LIMIT_LEAST..=LIMIT_MOST).contains(&use_of.share).then_some((storage, limit, use_of))
     };
     let found = limits(context).into_iter().filter_map(used);
-    let (limit, use_of) = found.max_by(|a, b| a.1.share.total_cmp(&b.1.share))?;
-    let Limit { device, what, a_second, group } = limit;
+    let (storage, limit, use_of) = found.max_by(|a, b| a.2.share.total_cmp(&b.2.share))?;
+    let Limit { device, what, a_second, group } = limit.clone();
     let allowed = match what {
         Limited::ReadBytes | Limited::WriteBytes => {
             format!("{} ({}/s)", rate(a_second as f64), bytes_rounded(a_second))
@@ -40,8 +41,9 @@ pub(super) fn reached(context: &Context) -> Option<Draft> {
         (true, false) => "its processes, with those beside this case,",
     };
     let message = format!(
-        "the control group '{group}' limits {what} of {device} to {allowed}, and {whose} used {} \
+        "the control group '{group}' limits {what} of {device} to {allowed}{}, and {whose} used {} \
          of that",
+        said_change(context, storage, limit),
         percent(use_of.share)
     );
     let remedy = "lift the limit to measure the device, or read the figure as one under it";
@@ -58,18 +60,47 @@ pub(super) fn reached(context: &Context) -> Option<Draft> {
     Draft::sized(use_of.share, Severity::Doubt, message, remedy)
 }
 
-/// The limits on what the case did, each with its storage: those of reading if it read from
-/// devices, and those of writing if it wrote to them, whatever kind of work it is.
+/// Whether a trial ran under a limit, at its start or its end.
+fn is_under(trial: &Counted, storage: &Storage, limit: &Limit) -> bool {
+    trial.limits(storage).contains(&limit)
+}
+
+/// Since when a limit held or no longer held, if it was set, changed or lifted while the run went
+/// on.
+fn said_change(context: &Context, storage: &Storage, limit: &Limit) -> String {
+    let was_known = storage.limits.contains(limit);
+    let is_under = |trial: &Counted| is_under(trial, storage, limit);
+    let first_ms = |is: bool| {
+        let trials = context.measured.trials.iter().filter(|trial| is_under(trial) == is);
+        trials.map(|trial| trial.at_ms).min()
+    };
+    let Some(ms) = first_ms(!was_known) else { return String::new() };
+    let what = if was_known { "no longer seen" } else { "first seen" };
+    let after = nanoseconds(ms as f64 * 1e6);
+    let how_many = context.how_many(is_under);
+    format!(" ({what} {after} after the start of the run; it held in {how_many})")
+}
+
+/// The limits on what the case did, in any trial, each with its storage: those of reading if it
+/// read from devices, and those of writing if it wrote to them, whatever kind of work it is.
 fn limits<'a>(context: &Context<'a>) -> Vec<(&'a Storage, &'a Limit)> {
     let measured = context.measured;
     let copies = context.write().is_some_and(|work| work.op == Op::Copy);
     let read_from = if copies { measured.source } else { measured.storage };
     let of = |storage: Option<&'a Storage>, are_reads: bool| {
-        let limits = storage.into_iter().flat_map(|s| s.limits.iter().map(move |limit| (s, limit)));
-        limits.filter(move |(_, limit)| is_of_reads(limit.what) == are_reads)
+        let mut all: Vec<(&'a Storage, &'a Limit)> = Vec::new();
+        let Some(storage) = storage else { return all };
+        for limit in measured.trials.iter().flat_map(|trial| trial.limits(storage)) {
+            let is_new = all.iter().all(|(_, known)| *known != limit);
+            if is_new && is_of_reads(limit.what) == are_reads {
+                all.push((storage, limit));
+            }
+        }
+        all
     };
     let reads = of(read_from.filter(|_| reads_devices(context)), true);
-    reads.chain(of(measured.storage.filter(|_| writes_devices(context)), false)).collect()
+    let writes = of(measured.storage.filter(|_| writes_devices(context)), false);
+    [reads, writes].concat()
 }
 
 fn is_of_reads(what: Limited) -> bool {
@@ -96,7 +127,7 @@ fn writes_devices(context: &Context) -> bool {
     is_durable || (context.write().is_some() && context.crosses_devices())
 }
 
-/// How much of a limit was used, in the median trial.
+/// How much of a limit was used, in the median of the trials under it.
 struct Use {
     share: f64,
     /// Whether the control group counted it, for all its processes.
@@ -107,6 +138,7 @@ impl Use {
     fn of(context: &Context, storage: &Storage, limit: &Limit) -> Option<Use> {
         let allowed = limit.a_second.max(1) as f64;
         let by_group = |trial: &Counted| {
+            is_under(trial, storage, limit).then_some(())?;
             let used = limit.used(&trial.evidence)?;
             Some(a_second(used, trial.evidence.window_ns)? / allowed)
         };
@@ -152,6 +184,7 @@ fn used_by_case(context: &Context, storage: &Storage, limit: &Limit) -> Option<f
         None => 1.0 / storage.devices.len().max(1) as f64,
     };
     let used = |trial: &Counted| {
+        is_under(trial, storage, limit).then_some(())?;
         let a_second = amount(trial)? / trial.wall_ns().max(1) as f64 * NS_PER_SECOND;
         let share = a_second * part / limit.a_second.max(1) as f64;
         share.is_finite().then_some(share)

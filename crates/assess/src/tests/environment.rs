@@ -7,7 +7,7 @@ use crate::disturbance::{Excluded, Gate};
 use crate::finding::{Code, Finding};
 use crate::summary::Summary;
 use model::case::{Advice, Allocation, Io, Op, Touch, WriteEngine, WriteWork};
-use model::host::{Limit, Limited};
+use model::evidence::{Limit, Limited};
 use model::layer::{Amplification, Counts, Layer};
 use model::sample::{Seat, Span, Usage};
 

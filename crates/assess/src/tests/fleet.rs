@@ -3,7 +3,7 @@
 use super::{each, sample};
 use crate::finding::{Code, Verdict};
 use crate::fleet::{Fleet, Gathering};
-use model::host::{Limit, Limited};
+use model::evidence::{Limit, Limited};
 use model::record::{Record, Side};
 use model::zoo;
 

@@ -7,8 +7,7 @@ use super::open_loop::open;
 use super::writing::{direct, flawless_write, unsynced};
 use super::*;
 use model::case::{Allocation, Call, Io, Op, Sync, WriteEngine, WriteWork};
-use model::evidence::GroupTraffic;
-use model::host::{Limit, Limited};
+use model::evidence::{GroupTraffic, Limit, Limited};
 use model::layer::{Amplification, Counts, Layer};
 
 const GROUP: &str = "/sys/fs/cgroup/slow";
@@ -167,4 +166,45 @@ fn a_limit_whose_use_is_counted_needs_no_part() {
         }];
     };
     check(zoo::record(), mirrored, DOUBT);
+}
+
+/// The message of the limit's finding, if the trials `under` it used this share, in a run that
+/// began with it or without.
+fn said(began_with: bool, under: impl Fn(u32) -> bool, share: f64) -> Option<String> {
+    let mut record = zoo::record();
+    used(Limited::ReadBytes, share)(&mut record);
+    if !began_with {
+        record.header.storage.as_mut().unwrap().limits.clear();
+        // That is how the limit's device is known.
+        record.header.storage.as_mut().unwrap().devices[0].name = DEVICE.to_string();
+    }
+    each(&mut record, |trial| {
+        trial.at_ms = 1_500 * u64::from(trial.round);
+        trial.evidence.limits = Some(match under(trial.round) {
+            true => vec![limit(Limited::ReadBytes)],
+            false => Vec::new(),
+        });
+        if !under(trial.round) {
+            trial.evidence.group_traffic.clear();
+        }
+    });
+    let findings = assess(&record).cases.remove(0).findings;
+    let found = findings.into_iter().find(|it| it.code == crate::finding::Code::Throttled)?;
+    assert_eq!(found.severity, crate::finding::Severity::Doubt);
+    Some(found.message)
+}
+
+#[test]
+fn a_limit_that_is_set_or_lifted_during_a_run_holds_for_the_trials_under_it() {
+    let set = said(false, |round| round >= 8, 0.99).expect("the limit is reached");
+    let expected = "to 1.00 MB/s (977 KiB/s) (first seen 12.0 s after the start of the run; it \
+                    held in 2 of 10 trials), and its processes used 99";
+    assert!(set.contains(expected), "{set}");
+    let lifted = said(true, |round| round < 4, 0.99).expect("the limit was reached");
+    let expected = "(no longer seen 6.00 s after the start of the run; it held in 4 of 10 trials)";
+    assert!(lifted.contains(expected), "{lifted}");
+    let unchanged = said(true, |_| true, 0.99).expect("the limit is reached");
+    assert!(!unchanged.contains("seen"), "{unchanged}");
+    assert_eq!(said(false, |round| round >= 8, 0.5), None);
+    assert_eq!(said(true, |_| false, 0.99), None);
 }

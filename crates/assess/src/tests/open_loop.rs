@@ -4,7 +4,7 @@ use super::writing::{flawless_write, over};
 use super::*;
 use crate::latency::UNSENT_NS;
 use model::case::WriteWork;
-use model::host::{Limit, Limited};
+use model::evidence::{Limit, Limited};
 
 pub(super) const RATE: u64 = 1_024;
 

@@ -10,7 +10,7 @@ use crate::finding::{Code, Severity, Verdict};
 use crate::summary::CeilingKind;
 use model::axis;
 use model::case::{Advice, Io, Populated};
-use model::host::{Limit, Limited};
+use model::evidence::{Limit, Limited};
 use model::pattern::Pattern;
 use proptest::prelude::*;
 

@@ -1,6 +1,7 @@
 //! The storage: a record has more of its devices, and direct access as one value.
 
-use model::host::{self, AtomicWrites, Direct, Limit, Medium, WriteCache};
+use model::evidence::Limit;
+use model::host::{self, AtomicWrites, Direct, Medium, WriteCache};
 use model::layer::Layer;
 use schemars::JsonSchema;
 use serde::Serialize;

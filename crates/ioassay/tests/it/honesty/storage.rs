@@ -167,8 +167,35 @@ fn a_limit_is_shared_by_a_case_and_what_runs_beside_it() {
     });
 }
 
+/// A run that began without a limit on reads gets one during its first round.
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn a_limit_that_is_set_during_a_run_is_named() {
+    tried(|| {
+        let test = "a_limit_that_is_set_during_a_run_is_named";
+        let Some(planted) = Planted::on_loop(test, "ext4", &CACHED) else { return };
+        let sandbox = &planted.sandbox;
+        let device = planted.mounted.loop_name();
+        let far = Limit::Device(Io::Writes, device, 1_000_000);
+        let Some(group) = Group::new(test, far) else { return };
+        let groups = format!("{DIRECT}block = \"128KiB\"\n");
+        let first = read_of(device);
+        let args = [".", "--time=1s", "--rounds=3"];
+        let running = start(sandbox, group.launch(sandbox), &groups, &args);
+        wait_for("the first trial", || (read_of(device) > first + 200 * MIB).then_some(()));
+        group.set(Limit::Device(Io::ReadBytes, device, 20 * MIB));
+        let report = finish(running);
+        let words = [device, group.name(), "first seen ", " after the start of the run"];
+        check_found(only(&report), "Throttled", "doubt", &words);
+
+        group.set(Limit::Device(Io::ReadBytes, device, 200_000 * MIB));
+        let report = measure(sandbox, group.launch(sandbox), &groups, &[".", "--time=300ms"]);
+        check_silent(only(&report), &["Throttled"]);
+    });
+}
+
 /// The bytes read from a block device.
-fn read_of(device: &str) -> u64 {
+pub(crate) fn read_of(device: &str) -> u64 {
     let stat = std::fs::read_to_string(format!("/sys/block/{device}/stat")).unwrap();
     stat.split_whitespace().nth(2).unwrap().parse::<u64>().unwrap() * 512
 }
