@@ -6,8 +6,10 @@
 //! open them through `/proc`.
 
 mod caching;
+mod own;
 
 use self::caching::Cached;
+pub use self::own::{OwnFile, metadata_of};
 use crate::device::Disk;
 use crate::directory::{Directory, Name};
 use crate::progress::Progress;
@@ -15,15 +17,15 @@ use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
 use model::case::Touch;
 use model::content::{Content, DigestTable, PartFunction};
-use model::host::Fixture;
+use model::host::{Fixture, Layout};
 use model::units;
 use std::cell::OnceCell;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::ops::Range;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 /// Size of a write in bytes.
 const CHUNK: usize = 4 << 20;
@@ -44,42 +46,8 @@ pub struct TestFile {
     cached: Cached,
     /// When a user's own file had last been written as it was named.
     modified: Option<SystemTime>,
-}
-
-/// A user's own file as it was when it was named.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnFile {
-    /// Its absolute path.
-    pub path: PathBuf,
-    /// Its size in bytes. What others add to it later is not read.
-    pub size: u64,
-    /// Its inode number and, where the file system knows it, when it was created: another file
-    /// under its name may get the number again.
-    pub identity: String,
-    /// When it was last written.
-    pub modified: Option<SystemTime>,
-}
-
-impl OwnFile {
-    /// The file at `path`.
-    ///
-    /// # Errors
-    /// If there is none, or it is not a regular file with content.
-    pub fn of(path: &Path) -> Result<OwnFile> {
-        // An error names the file as it was typed.
-        let metadata = metadata_of(path)?;
-        let path = std::path::absolute(path)
-            .with_context(|| format!("cannot find '{}'", path.display()))?;
-        let (size, modified) = (metadata.len(), metadata.modified().ok());
-        Ok(OwnFile { size, identity: identity_of(&metadata), modified, path })
-    }
-}
-
-fn identity_of(metadata: &Metadata) -> String {
-    let created = metadata.created().ok();
-    let since = created.and_then(|created| created.duration_since(UNIX_EPOCH).ok());
-    let since = since.map_or(String::new(), |since| format!(" of {}", since.as_nanos()));
-    format!("inode {}{since}", metadata.ino())
+    /// The blocks that it had when it was opened.
+    blocks: u64,
 }
 
 /// Whether a test file stays after the run.
@@ -150,39 +118,9 @@ impl TestFile {
         if let (Stay::Kept, Some(name)) = (stay, &mut name) {
             name.keep();
         }
-        let layout = layout_of(&file, &there)?;
+        let layout = layout_of(&file, size, &there)?;
         let fixture = Fixture { path: there, size, seed: Some(seed), identity: None, layout };
         Ok(TestFile { name, ..TestFile::new(fixture, file, Some(content)) })
-    }
-
-    /// Opens a user's own file. It is never opened for writing.
-    ///
-    /// # Errors
-    /// If it cannot be read, or is not the file that was named, with as many bytes.
-    pub fn open(own: &OwnFile) -> Result<TestFile> {
-        let OwnFile { path, size, identity, modified } = own.clone();
-        // Opening something else, such as a pipe, could block forever.
-        metadata_of(&path)?;
-        let failed = || format!("failed to open '{}'", path.display());
-        let file = File::open(&path).with_context(failed)?;
-        let now = file.metadata().with_context(failed)?;
-        let changed = match () {
-            () if identity_of(&now) != identity => "was replaced by another file".to_string(),
-            () if now.len() < size => {
-                format!("shrank from {} to {}", units::bytes(size), units::bytes(now.len()))
-            }
-            () => String::new(),
-        };
-        if !changed.is_empty() {
-            bail!(
-                "'{}' {changed} since this run began: name a file that stays, and run again",
-                path.display()
-            );
-        }
-        let layout = layout_of(&file, &path)?;
-        let fixture = Fixture { path, size, seed: None, identity: Some(identity), layout };
-        // Workers use `/proc`, not its name, which a peer could replace.
-        Ok(TestFile { modified, ..TestFile::new(fixture, file, None) })
     }
 
     /// Writes `content` to the start of a device.
@@ -243,14 +181,8 @@ impl TestFile {
         let (digests, counts) = (OnceCell::new(), OnceCell::new());
         let path = through_proc(&file);
         let cached = Cached::default();
-        let (name, modified) = (None, None);
-        TestFile { fixture, file, name, path, content, digests, counts, cached, modified }
-    }
-
-    /// Whether a user's own file was written since it was named: other programs use it.
-    pub fn is_in_use(&self) -> bool {
-        let now = self.file.metadata().and_then(|metadata| metadata.modified()).ok();
-        self.modified.zip(now).is_some_and(|(then, now)| then != now)
+        let (name, modified, blocks) = (None, None, 0);
+        TestFile { fixture, file, name, path, content, digests, counts, cached, modified, blocks }
     }
 
     /// Removes it, even if it is to be kept.
@@ -322,26 +254,6 @@ pub fn with_name(words: &str, path: &Path, name: &Path) -> String {
     named
 }
 
-/// The metadata of the file at `path`.
-///
-/// # Errors
-/// If there is none, or it is not a regular file with content.
-pub fn metadata_of(path: &Path) -> Result<Metadata> {
-    let metadata = std::fs::metadata(path)
-        .with_context(|| format!("cannot read the metadata of '{}'", path.display()))?;
-    let kind = metadata.file_type();
-    if kind.is_dir() {
-        bail!("'{}' is a directory: name a file to read", path.display());
-    }
-    if kind.is_block_device() {
-        bail!("'{}' is a device: name a file on it to read", path.display());
-    }
-    if !kind.is_file() || metadata.len() == 0 {
-        bail!("'{}' has no bytes to read: name a regular file with content", path.display());
-    }
-    Ok(metadata)
-}
-
 /// Creates a new file that only its owner can read, without following links.
 pub fn create_new(path: &Path) -> Result<File> {
     OpenOptions::new()
@@ -391,8 +303,8 @@ pub fn write_range(
     Ok(())
 }
 
-fn layout_of(file: &File, path: &Path) -> Result<Option<model::host::Layout>> {
-    witness::layout(file)
+fn layout_of(file: &File, size: u64, path: &Path) -> Result<Option<Layout>> {
+    witness::layout(file, size)
         .with_context(|| format!("failed to read the layout of '{}' on its device", path.display()))
 }
 

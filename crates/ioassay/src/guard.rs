@@ -16,6 +16,8 @@ pub struct Guard {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
     size: i64,
+    /// What it has on its storage, in units of 512 bytes.
+    blocks: i64,
     modified: (i64, u64),
     changed: (i64, u64),
     /// Device and inode of the name's target.
@@ -32,6 +34,17 @@ impl Guard {
         let path = file.fixture().path.clone();
         let seen = file.content().is_none().then(|| Seen::of(file)).flatten()?;
         Some(Guard { path, seen })
+    }
+
+    /// Whether the file was only written to, or not changed at all. Whoever did that has written
+    /// bytes, which the OS counts; it counts none of those that cut a file or punch holes into it.
+    pub fn was_only_written(&self, file: &TestFile) -> bool {
+        Seen::of(file).is_some_and(|now| {
+            now.size >= self.seen.size
+                && now.blocks >= self.seen.blocks
+                && now.named == self.seen.named
+                && (now.modified != self.seen.modified || now == self.seen)
+        })
     }
 
     /// How the file changed, if it did, while the `peers` had it open.
@@ -58,11 +71,12 @@ impl Guard {
 
 impl Seen {
     fn of(file: &TestFile) -> Option<Seen> {
-        let Stat { st_size, st_mtime, st_mtime_nsec, st_ctime, st_ctime_nsec, .. } =
+        let Stat { st_size, st_blocks, st_mtime, st_mtime_nsec, st_ctime, st_ctime_nsec, .. } =
             fstat(file.file()).ok()?;
         let named = file.fixture().path.metadata().ok();
         Some(Seen {
             size: st_size,
+            blocks: st_blocks,
             modified: (st_mtime, st_mtime_nsec),
             changed: (st_ctime, st_ctime_nsec),
             named: named.map(|named| (named.dev(), named.ino())),
@@ -74,6 +88,7 @@ impl Seen {
 mod tests {
     use super::*;
     use crate::fixture::OwnFile;
+    use rustix::fs::{FallocateFlags, fallocate};
     use std::fs::{File, Permissions};
     use std::io::{Read, Write};
     use std::os::unix::fs::PermissionsExt;
@@ -127,6 +142,34 @@ mod tests {
         check(|path| std::fs::remove_file(path).unwrap(), "its name leads elsewhere");
         let mode = |path: &Path| std::fs::set_permissions(path, Permissions::from_mode(0o600));
         check(|path| mode(path).unwrap(), "its change time differs");
+    }
+
+    #[test]
+    fn only_what_the_os_counts_as_written_is_such() {
+        let check = |act: &dyn Fn(&Path), expected: bool| {
+            let folder = tempfile::tempdir_in(".").unwrap();
+            let path = folder.path().join("file");
+            std::fs::write(&path, vec![7; 1 << 16]).unwrap();
+            let file = TestFile::open(&OwnFile::of(&path).unwrap()).unwrap();
+            let guard = Guard::of(&file).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            act(&path);
+            assert_eq!(guard.was_only_written(&file), expected);
+        };
+        let open = |path: &Path| File::options().write(true).open(path).unwrap();
+        check(&|_| (), true);
+        check(&|path| open(path).write_all(b"BYTES").unwrap(), true);
+        let append = |path: &Path| File::options().append(true).open(path).unwrap();
+        check(&|path| append(path).write_all(b"more").unwrap(), true);
+        check(&|path| open(path).set_len(5).unwrap(), false);
+        let punch = |path: &Path| {
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            fallocate(open(path), flags, 0, 1 << 15).unwrap();
+        };
+        check(&punch, false);
+        check(&|path| std::fs::remove_file(path).unwrap(), false);
+        let mode = |path: &Path| std::fs::set_permissions(path, Permissions::from_mode(0o600));
+        check(&|path| mode(path).unwrap(), false);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::store::Store;
 use anyhow::{Result, bail};
 use assess::records::{Apart, apart};
 use model::case::{Case, Populated};
+use model::host::Layout;
 use model::plan::Plan;
 use model::record::{End, Header, Line, Record, Resumed};
 use model::units;
@@ -89,6 +90,15 @@ impl Interrupted {
     /// # Errors
     /// What differs.
     pub fn check(&self, now: &Header, own: Option<&OwnFile>) -> Result<()> {
+        self.check_with(now, own, own.and_then(OwnFile::layout))
+    }
+
+    fn check_with(
+        &self,
+        now: &Header,
+        own: Option<&OwnFile>,
+        layout: Option<Layout>,
+    ) -> Result<()> {
         let then = &self.record.header;
         let mut list = plans_apart(&then.plan, &now.plan);
         let text = |path: Option<&Path>| {
@@ -105,6 +115,14 @@ impl Interrupted {
         let identity = own_then.and_then(|file| file.identity.clone());
         if let Some((then, own)) = identity.zip(own) {
             note(&mut list, "which file of this name", then, own.identity.clone());
+        }
+        if let Some((file, own)) = own_then.zip(own) {
+            let size = |bytes: u64| units::bytes(bytes);
+            note(&mut list, "bytes of your own file", size(file.size), size(own.size));
+            let layouts = file.layout.as_ref().zip(layout.as_ref());
+            if let Some([then, now]) = layouts.map(|(then, now)| [then, now].map(stored)) {
+                note(&mut list, "how your own file is stored", then, now);
+            }
         }
         list.extend(apart(&lasting(then), &lasting(now)));
         if list.is_empty() {
@@ -152,6 +170,14 @@ fn is_whole(record: &Record) -> bool {
     let (plan, so_far) = (&record.header.plan, SoFar::of(record));
     let is_limited = plan.sustain.is_some() || plan.budget.is_some();
     !is_limited && (0..plan.rounds).all(|round| so_far.has_whole(round))
+}
+
+/// How a file is stored, in words.
+fn stored(layout: &Layout) -> String {
+    let Layout { unwritten, encoded, extents } = layout;
+    let extents = extents.map_or(String::new(), |count| format!(" in {count} extents"));
+    let [unwritten, encoded] = [unwritten, encoded].map(|bytes| units::bytes(*bytes));
+    format!("{unwritten} never written and {encoded} encoded{extents}")
 }
 
 /// The header without what changes by itself: a hypervisor gives a machine more memory while it
@@ -228,6 +254,7 @@ fn plans_apart(then: &Plan, now: &Plan) -> Vec<Apart> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::host::Fixture;
     use model::rank::Rank;
     use model::setup::Node;
     use model::zoo;
@@ -295,6 +322,7 @@ mod tests {
         let named = OwnFile { path: "/log".into(), size: 1 << 30, identity, modified };
         let fixture = &mut then.header.fixtures[0];
         (fixture.path, fixture.seed, fixture.identity) = (named.path.clone(), None, Some(seven));
+        fixture.size = named.size;
         let header = then.header.clone();
         let (_folder, interrupted) = interrupted(then);
         let mut interrupted = interrupted.unwrap();
@@ -307,6 +335,35 @@ mod tests {
         // An older record does not know it.
         interrupted.record.header.fixtures[0].identity = None;
         interrupted.check(&header, Some(&other)).unwrap();
+    }
+
+    /// Rewritten in place, it has other extents, or holes where it had data.
+    #[test]
+    fn the_same_file_is_refused_if_it_is_stored_in_another_way() {
+        let mut then = cut();
+        let (identity, modified) = ("inode 7".to_string(), None);
+        let named = OwnFile { path: "/log".into(), size: 1 << 20, identity, modified };
+        let identity = Some(named.identity.clone());
+        let layout = Layout { unwritten: 0, encoded: 0, extents: Some(1) };
+        let (path, size, layout_then) = (named.path.clone(), named.size, Some(layout.clone()));
+        then.header.fixtures[0] = Fixture { path, size, seed: None, identity, layout: layout_then };
+        let header = then.header.clone();
+        let (_folder, interrupted) = interrupted(then);
+        let interrupted = interrupted.unwrap();
+        let check = |own: &OwnFile, layout| interrupted.check_with(&header, Some(own), layout);
+        check(&named, Some(layout.clone())).unwrap();
+        // A file system that does not tell it refuses nothing.
+        check(&named, None).unwrap();
+        let refused = |own: &OwnFile, layout: &Layout| {
+            check(own, Some(layout.clone())).unwrap_err().to_string()
+        };
+        let error = refused(&named, &Layout { unwritten: 4096, extents: Some(3), ..layout });
+        let expected = "how your own file is stored: 0B never written and 0B encoded in 1 extents \
+                        in the record, 4KiB never written and 0B encoded in 3 extents now";
+        assert!(error.contains(expected), "{error}");
+        let error = refused(&OwnFile { size: 1 << 10, ..named }, &layout);
+        let expected = "bytes of your own file: 1MiB in the record, 1KiB now";
+        assert!(error.contains(expected), "{error}");
     }
 
     #[test]

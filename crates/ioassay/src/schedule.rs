@@ -118,10 +118,13 @@ impl Run<'_> {
     /// # Errors
     /// If peers changed the user's own file.
     pub(crate) fn dismiss(&mut self, files: &Files, left_over: &mut Left) -> Result<()> {
+        let storage = self.site.storage;
+        let complaint = left_over.complaint(files, storage);
         // A peer may still act when it is dismissed.
         left_over.couriers.clear();
         left_over.beside.clear();
-        let Some(complaint) = left_over.complaint(files) else { return Ok(()) };
+        let complaint = complaint.or_else(|| left_over.complaint(files, storage));
+        let Some(complaint) = complaint else { return Ok(()) };
         self.store.append(&Line::End(End::Interrupted))?;
         bail!(complaint);
     }
@@ -227,7 +230,7 @@ impl Run<'_> {
             Outcome::Failed { .. } => so_far.failed[case] + 1,
             Outcome::Done(_) | Outcome::Unavailable { .. } => 0,
         };
-        let complaint = left_over.complaint(files);
+        let complaint = left_over.complaint(files, self.site.storage);
         if let Some(reason) = complaint.clone() {
             trial.outcome = Outcome::Failed { reason };
         }

@@ -86,7 +86,7 @@ impl Site<'_> {
         if let Some(live) = left.couriers.remove(peer) {
             return Ok(live);
         }
-        self.start(peer)
+        self.start(peer).inspect(|started| left.started(peer, started))
     }
 
     /// A new worker of `peer`.
@@ -162,6 +162,10 @@ impl Site<'_> {
             }
         };
         trial.outcome = name_peer(case, name_files(&stage, trial.outcome));
+        // Whatever became of the trial, that is the cause.
+        if let Some(reason) = stage.read.filter(|_| !case.is_null()).and_then(TestFile::loss) {
+            trial.outcome = Outcome::Failed { reason };
+        }
         // Without a digest, there is nothing to compare with the content.
         let Outcome::Done(sample) = &trial.outcome else { return Ok(trial) };
         if sample.digest().is_none() {

@@ -54,14 +54,14 @@ const EXTENT_TAIL: u32 = 0x400;
 const EXTENT_UNWRITTEN: u32 = 0x800;
 const EXTENT_SHARED: u32 = 0x2000;
 
-/// The layout of `file` on its storage. Writes its dirty pages back first.
+/// The layout of the first `size` bytes of `file` on its storage: others may add to it. Writes its
+/// dirty pages back first.
 ///
 /// `None` if the file system does not report it.
 ///
 /// # Errors
 /// Any error of the OS except for missing support.
-pub fn layout(file: &File) -> io::Result<Option<Layout>> {
-    let size = file.metadata()?.len();
+pub fn layout(file: &File, size: u64) -> io::Result<Option<Layout>> {
     match by_extents(file, size, FLAG_SYNC) {
         Ok(tally) => Ok(Some(tally.layout())),
         Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL | Errno::BADR | Errno::NOSYS) => {
@@ -102,7 +102,7 @@ fn by_extents(file: &File, size: u64, flags: u32) -> Result<Tally, Errno> {
         request.extents[..mapped].iter().for_each(|extent| tally.add(extent));
         let is_last = request.extents[..mapped].last().is_none_or(|e| e.flags & EXTENT_LAST != 0);
         // An answer without progress would repeat forever.
-        if is_last || tally.end == request.header.start {
+        if is_last || tally.end >= size || tally.end == request.header.start {
             return Ok(tally);
         }
     }

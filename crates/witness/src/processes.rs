@@ -100,6 +100,14 @@ pub(crate) fn descendants(pid: u32) -> Option<Vec<u32>> {
     Some(found)
 }
 
+/// Bytes that a process and its descendants have caused to be written to storage until now; `None`
+/// if the OS does not tell it of all.
+pub fn written_by(pid: u32) -> Option<u64> {
+    let all = [pid].into_iter().chain(descendants(pid)?);
+    let mut written = all.map(|pid| Some(Process::open(pid).counts().moved?.write_bytes));
+    written.try_fold(0u64, |sum, written| Some(sum.saturating_add(written?)))
+}
+
 fn children(pid: u32) -> Option<Vec<u32>> {
     let mut found = Vec::new();
     for task in std::fs::read_dir(format!("/proc/{pid}/task")).ok()? {

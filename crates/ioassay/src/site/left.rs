@@ -1,10 +1,12 @@
 //! What trials leave to the next ones.
 
 use crate::files::Files;
+use crate::fixture::TestFile;
 use crate::guard::Guard;
 use crate::names::NamesInUse;
 use crate::worker_process::WorkerProcess;
 use model::case::OWN_PEER;
+use model::host::{Medium, Storage};
 use std::collections::BTreeMap;
 
 /// State from one trial to the next.
@@ -17,6 +19,8 @@ pub(crate) struct Left {
     pub(crate) traces: Traces,
     /// Guards the user's own file, once a peer has had access to it.
     pub(crate) guard: Option<Guard>,
+    /// How many bytes each peer's live worker had written to any storage when it started.
+    pub(crate) written: BTreeMap<String, u64>,
     /// The names that were last made for another host, which removes them if all goes well.
     pub(crate) made_for_another: Option<NamesInUse>,
 }
@@ -43,8 +47,35 @@ impl Left {
         Left { traces: Traces { unlinked: true, wrote: false }, ..Left::default() }
     }
 
-    /// The change of a user's own file by the peers, if any: then the run must end.
-    pub(crate) fn complaint(&self, files: &Files) -> Option<String> {
+    /// Remembers what the worker of `peer` had written when it started.
+    pub(crate) fn started(&mut self, peer: &str, worker: &WorkerProcess) {
+        let written = witness::written_by(worker.pid()).filter(|_| peer != OWN_PEER);
+        self.written.remove(peer);
+        self.written.extend(written.map(|bytes| (peer.to_string(), bytes)));
+    }
+
+    /// Whether no peer has written anything since it started, as the OS counts it: for file systems
+    /// on block devices, of a file whose pages were clean.
+    fn no_peer_wrote(&self, storage: Option<&Storage>) -> bool {
+        let counts = |it: &Storage| it.medium == Medium::Block && it.file_system != "zfs";
+        let mut peers = self.couriers.iter().filter(|(peer, _)| *peer != OWN_PEER);
+        let all_live = self.written.keys().all(|peer| self.couriers.contains_key(peer));
+        let wrote_nothing = |(peer, worker): (&String, &WorkerProcess)| {
+            let then = self.written.get(peer);
+            then.is_some() && then == witness::written_by(worker.pid()).as_ref()
+        };
+        all_live && storage.is_some_and(counts) && peers.all(wrote_nothing)
+    }
+
+    /// The change of a user's own file by the peers, if any: then the run must end. A file that
+    /// another program surely wrote to is in use, and has no guard from then on.
+    pub(crate) fn complaint(&mut self, files: &Files, storage: Option<&Storage>) -> Option<String> {
+        let only_written = |guard: &Guard| files.read().all(|file| guard.was_only_written(file));
+        let is_in_use = files.read().any(TestFile::is_in_use);
+        if is_in_use && self.guard.as_ref().is_some_and(only_written) && self.no_peer_wrote(storage)
+        {
+            self.guard = None;
+        }
         let guard = self.guard.as_ref()?;
         let peers = self.couriers.keys().map(String::as_str).filter(|peer| *peer != OWN_PEER);
         let peers = match peers.collect::<Vec<_>>().join(", ") {

@@ -2,11 +2,15 @@
 
 use crate::ranks::RANKS;
 use crate::sandbox::{PROGRAM, Sandbox, argument, check_refusal, skip, text, wait_for};
+use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::fs::File;
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
+use std::time::Duration;
 
 /// A sandbox with a table of one peer, `fake`: it sends its handshake and runs the shell `script`.
 fn sandbox_with(script: &str) -> (Sandbox, PathBuf) {
@@ -107,6 +111,39 @@ fn act_on_users_file(act: &str) -> (Sandbox, Option<i32>, String) {
     let output = sandbox.ioassay(&[&args[..], &["--touch", "none"]].concat());
     let said = text(&output.stderr);
     (sandbox, output.status.code(), said)
+}
+
+/// Another program begins to write to the file once a peer has it open. It cannot be the peer,
+/// which wrote nothing.
+#[test]
+fn a_peer_that_wrote_nothing_is_not_blamed_for_what_others_write() {
+    let span = "thread=0 start_ns=1 end_ns=1001 bytes=1048576 ops=256 digest=1";
+    let script = liar(span).replace("echo done", "read x < go; echo done");
+    let (sandbox, table) = sandbox_with(&script);
+    if !sandbox.is_on_disk("a_peer_that_wrote_nothing_is_not_blamed") {
+        return;
+    }
+    let (mine, go) = (sandbox.path("mine"), sandbox.path("go"));
+    std::fs::write(&mine, vec![7; 1 << 20]).unwrap();
+    mkfifoat(CWD, &go, Mode::RUSR | Mode::WUSR).unwrap();
+    #[expect(clippy::disallowed_methods, reason = "a test may panic")]
+    let writer = std::thread::spawn(move || {
+        for _ in 0..2 {
+            // It waits until the peer is at work.
+            let mut go = File::options().write(true).open(&go).unwrap();
+            File::options().append(true).open(&mine).unwrap().write_all(b"more").unwrap();
+            go.write_all(b"on\n").unwrap();
+            drop(go);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    });
+    let mut args = vec!["run", "read-methods", "--file", "mine", "--record", "record", "--json"];
+    args.extend(["--rounds", "2", "--time", "5ms", "--peer", "fake", "--peers", argument(&table)]);
+    args.extend(["--engine", "pread", "--cache", "as-is", "--threads", "1", "--block", "4KiB"]);
+    let report = sandbox.json(&[&args[..], &["--touch", "none"]].concat());
+    writer.join().unwrap();
+    assert_eq!(report["end"], "complete", "{report:#}");
+    assert_eq!(case(&report, "fake")["failures"], serde_json::json!([]), "{report:#}");
 }
 
 #[test]

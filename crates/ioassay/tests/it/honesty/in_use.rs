@@ -1,11 +1,13 @@
 //! A user's own file that other programs use meanwhile: it grows, or is rewritten in place.
 
 use super::plant::{
-    Neighbour, Planted, check_found, check_served, check_silent, cold_file, measure, only, plainly,
-    tried,
+    Neighbour, Planted, check_found, check_served, check_silent, cold_file, finish, measure, only,
+    plainly, start, tried,
 };
+use super::storage::read_of;
 use crate::mounts::{PLAIN, Setup};
-use crate::sandbox::argument;
+use crate::sandbox::{argument, wait_for};
+use rustix::fs::{FallocateFlags, fallocate};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
@@ -75,5 +77,34 @@ fn a_file_that_others_write_to_is_in_use_and_not_proof_against_direct_reads() {
         let report = read();
         check_served(only(&report), "device");
         check_silent(only(&report), &["FileInUse", "DirectIgnored"]);
+    });
+}
+
+/// Holes that are punched during a run are no fault of the file system or of the page cache.
+#[test]
+fn a_file_that_gets_holes_during_a_run_is_told_as_the_cause() {
+    tried(|| {
+        let test = "a_file_that_gets_holes_during_a_run_is_told_as_the_cause";
+        let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
+        let sandbox = &planted.sandbox;
+        let path = cold_file(sandbox, "image", 64 * MIB);
+        let groups = "[[cases]]\nengine = \"pread\"\ncache = [\"direct\", \"cold\"]\n\
+                      time = \"300ms\"\n";
+        let args = ["--file", argument(&path), "--rounds=4"];
+        let device = planted.mounted.loop_name();
+        let first = read_of(device);
+        let running = start(sandbox, plainly(sandbox), groups, &args);
+        wait_for("a trial", || (read_of(device) > first + 12 * MIB).then_some(()));
+        let image = File::options().write(true).open(&path).unwrap();
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        fallocate(&image, flags, 0, 32 * MIB).unwrap();
+        let report = finish(running);
+        let cases = report["cases"].as_array().unwrap();
+        for case in cases.iter().filter(|case| case["role"] == "asked") {
+            check_silent(case, &["DirectIgnored", "CacheLeak"]);
+            let failures = case["failures"].to_string();
+            let expected = "image' got holes of 32MiB more, which no device reads, since this run";
+            assert!(failures.contains(expected), "{case:#}");
+        }
     });
 }
