@@ -18,7 +18,7 @@ from rows import SEVERITIES, Row
 from verdicts import run_findings
 
 NS = 1e9
-FORMAT = 2
+FORMAT = 3
 # Values that the audit adopts from ioassay where random orders do not decide.
 UNDECIDED = "undecided"
 

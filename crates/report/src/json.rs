@@ -43,7 +43,7 @@ use std::io::{self, Write};
 use storage::Storage;
 
 /// The version of the format.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// The assessment as indented JSON, with a final newline.
 pub fn json(assessment: &Assessment) -> String {

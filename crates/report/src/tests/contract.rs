@@ -219,3 +219,33 @@ fn hosts_keep_a_form_of_their_own() {
     broken["cases"][0]["figures"][3]["odd"]["ratio"] = value!("a fifth");
     assert!(!validator.is_valid(&broken));
 }
+
+/// Monitoring selects by these labels, so that each value is in the document.
+#[test]
+fn each_value_of_a_label_of_metrics_is_documented() {
+    let document = include_str!("../../../../docs/formats.md");
+    let row = |label: &str| {
+        let lines = document.lines().filter(|line| line.starts_with(&format!("| {label} |")));
+        let words = lines.flat_map(|line| line.split([' ', ',', ';', '|', ':']));
+        words.map(str::to_string).collect::<Vec<_>>()
+    };
+    let mut values = std::collections::BTreeSet::new();
+    for assessment in all() {
+        let metrics = crate::openmetrics(&assessment);
+        for label in ["of", "quantity", "state", "fate", "role", "severity"] {
+            let mark = format!(",{label}=\"");
+            let found = metrics.split(&mark).skip(1).filter_map(|rest| rest.split('"').next());
+            values.extend(found.map(|value| (label, value.to_string())));
+        }
+    }
+    let summary = &made::rich().cases[0];
+    let gauges = crate::metric::all().filter_map(|metric| metric.gauge);
+    let labels = gauges.filter_map(|(_, labels)| labels(summary)).flatten();
+    values.extend(labels.filter(|(name, _)| name == "of").map(|(_, value)| ("of", value)));
+    for (label, value) in &values {
+        assert!(row(label).contains(value), "docs/formats.md lacks {label}=\"{value}\"");
+    }
+    for of in ["operation", "sync", "response", "read", "write", "reads", "writes"] {
+        assert!(values.contains(&("of", of.to_string())), "no example has {of}: {values:?}");
+    }
+}
