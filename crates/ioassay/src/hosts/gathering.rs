@@ -3,9 +3,10 @@
 //!
 //! Whoever connects is untrusted until then: a first line is short and has a deadline, and only so
 //! many connections wait at a time. An agent sends its line at once, so those that were silent
-//! longest make room for those that come.
+//! longest make room for those that come. They are told so: an agent whose line came too late, such
+//! as one on a host from which a stranger connects again and again, comes again.
 
-use super::join::{AGENT, COORDINATOR, LINE_BYTES_MAX};
+use super::join::{AGENT, BUSY, COORDINATOR, LINE_BYTES_MAX};
 use super::token::{Token, is_same};
 use crate::deadline::Deadline;
 use crate::launch::Host;
@@ -157,7 +158,10 @@ impl Gathering {
         let of = |from: IpAddr| self.pending.iter().filter(|it| it.from == from).count();
         let most = self.pending.iter().map(|it| of(it.from)).max().unwrap_or(0);
         if let Some(oldest) = self.pending.iter().position(|it| of(it.from) == most) {
-            let Pending { from, .. } = self.pending.remove(oldest);
+            let Pending { mut stream, from, .. } = self.pending.remove(oldest);
+            // It may be an agent whose token is on its way, and which then comes again. Nobody
+            // waits for one who does not read that.
+            let _ = stream.write_all(format!("{COORDINATOR} {BUSY}\n").as_bytes());
             self.refuse(from, &anyhow!("it sent no token, and others waited to connect"));
         }
     }
@@ -292,7 +296,9 @@ mod tests {
     use super::super::join::join;
     use super::*;
     use crate::launch::Hosts;
+    use std::collections::VecDeque;
     use std::io::{BufRead, BufReader};
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
 
     /// What comes of the strangers' connections, each of which is a function of the address, and of
@@ -428,6 +434,77 @@ mod tests {
         assert_eq!(gathering.pending.len(), PENDING_MAX);
         assert_eq!(gathering.pending[0].from, "10.0.0.1".parse::<IpAddr>().unwrap());
         assert_eq!(gathering.refused.len(), 4);
+    }
+
+    /// The agent's line is late, and its place was taken: it is told, and comes again.
+    #[test]
+    fn an_agent_whose_place_was_taken_comes_again() {
+        let token = Token::random().unwrap();
+        let mut gathering = Gathering::open("127.0.0.1:0".parse().unwrap(), token).unwrap();
+        let address = gathering.address().unwrap();
+        let late = TcpStream::connect(address).unwrap();
+        let others = (0..PENDING_MAX).map(|_| TcpStream::connect(address).unwrap());
+        let _others: Vec<_> = others.collect();
+        while gathering.refused.is_empty() {
+            gathering.accept();
+        }
+        let mut told = String::new();
+        BufReader::new(&late).read_line(&mut told).unwrap();
+        assert_eq!(told, format!("{COORDINATOR} {BUSY}\n"));
+
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (address, token) = (listener.local_addr().unwrap(), Token::random().unwrap());
+        thread::scope(|scope| {
+            let come = || join(&[address], &token, &Stop::default());
+            let comes = thread::Builder::new().spawn_scoped(scope, come).unwrap();
+            let answer = |half: &str| {
+                let (stream, _) = listener.accept().unwrap();
+                let mut line = String::new();
+                BufReader::new(&stream).read_line(&mut line).unwrap();
+                (&stream).write_all(format!("{COORDINATOR} {half}\n").as_bytes()).unwrap();
+            };
+            answer(BUSY);
+            // This connection ends before the token is read.
+            listener.accept().unwrap().0.peek(&mut [0]).unwrap();
+            answer(token.of_coordinator());
+            comes.join().unwrap().unwrap();
+        });
+    }
+
+    /// Silent connections from the agent's own address, without an end.
+    #[test]
+    fn an_agent_joins_through_a_flood_from_its_own_address() {
+        let token = Token::random().unwrap();
+        let gathering = Gathering::open("127.0.0.1:0".parse().unwrap(), token.clone()).unwrap();
+        let address = gathering.address().unwrap();
+        let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let hosts = Hosts::load(&own).unwrap();
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let flood = || {
+                let mut silent = VecDeque::new();
+                while !is_over.load(Ordering::Relaxed) {
+                    silent.extend(TcpStream::connect_timeout(&address, FIRST_LINE).ok());
+                    if silent.len() > 2 * PENDING_MAX {
+                        silent.pop_front();
+                    }
+                }
+            };
+            for _ in 0..2 {
+                thread::Builder::new().spawn_scoped(scope, flood).unwrap();
+            }
+            let come = || {
+                // The flood is there first.
+                thread::sleep(Duration::from_millis(300));
+                join(&[address], &token, &Stop::default())
+            };
+            let comes = thread::Builder::new().spawn_scoped(scope, come).unwrap();
+            let long = Duration::from_secs(60);
+            let gathered = gathering.gather(hosts.all(), long, || true, &Stop::default());
+            is_over.store(true, Ordering::Relaxed);
+            assert!(gathered.joined[0].is_some(), "{gathered:?}");
+            comes.join().unwrap().unwrap();
+        });
     }
 
     #[test]
