@@ -75,16 +75,19 @@ fn complain(problem: &str) {
     let _ = write!(io::stderr(), "{}", report::to_terminal(&format!("error: {lines}")));
 }
 
-/// Prints a parse error, as clap does, and exits.
+/// Prints help, the version or a parse error, as clap does. Help that cannot be written is lost,
+/// like any other result.
 fn refuse(error: &clap::Error) -> ExitCode {
-    if !error.use_stderr() {
-        error.exit();
-    }
-    let coloured = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let text = match coloured {
+    let is_error = error.use_stderr();
+    let is_terminal =
+        if is_error { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
+    let text = match is_terminal && std::env::var_os("NO_COLOR").is_none() {
         true => error.render().ansi().to_string(),
         false => error.render().to_string(),
     };
+    if !is_error {
+        return end(commands::say(&text).map(|()| Status::DONE));
+    }
     // If stderr is closed, there is nowhere to print.
     let _ = write!(io::stderr(), "{}", report::to_terminal(&text));
     ExitCode::from(COULD_NOT)

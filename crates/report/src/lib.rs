@@ -65,7 +65,7 @@ pub use plan::plan;
 pub use records::{missing, obstacles, records};
 pub use runs::{Listed, runs};
 pub use shortfall::{shortfall, shortfall_of_fleet, shortfall_of_gate, shortfall_of_together};
-pub use style::{Style, indented, to_terminal};
+pub use style::{Style, entry, indented, paragraphs, to_terminal};
 pub use together::together;
 pub use trend::trend;
 

@@ -84,6 +84,36 @@ pub fn indented(text: &str, style: &Style) -> String {
     style.wrap("  ", Paint::Plain, text)
 }
 
+/// A line of a list: the text beside its name, of which the longest has `widest` characters. The
+/// text wraps beside the names or, in a narrow terminal, below its own.
+pub fn entry(name: &str, widest: usize, text: &str, style: &Style) -> String {
+    if widest + TEXT_LEAST > style.width {
+        return format!("{name}\n{}", indented(text, style));
+    }
+    style.wrap(&format!("{name:<widest$}  "), Paint::Plain, text)
+}
+
+/// Names of a list that leave less room than this have a line of their own.
+const TEXT_LEAST: usize = 30;
+
+/// `text` in paragraphs, of which those with a line that is too wide are wrapped; the items of a
+/// list are indented.
+pub fn paragraphs(text: &str, style: &Style) -> String {
+    let is_wide = |text: &str| text.lines().any(|line| line.chars().count() > style.width);
+    let wrapped = |paragraph: &str| match is_wide(paragraph) {
+        false => paragraph.to_string(),
+        true => {
+            let items = paragraph.replace("\n- ", "\n\n- ");
+            let said = items.split("\n\n").map(|item| match item.strip_prefix("- ") {
+                Some(item) => style.wrap("- ", Paint::Plain, item),
+                None => style.wrap("", Paint::Plain, item),
+            });
+            said.collect::<String>().trim_end().to_string()
+        }
+    };
+    text.split("\n\n").map(wrapped).collect::<Vec<_>>().join("\n\n")
+}
+
 /// Units that stay on the same line as their numbers.
 const UNITS: [&str; 13] =
     ["%", "ns", "µs", "ms", "s", "B/s", "kB/s", "MB/s", "GB/s", "TB/s", "KiB", "MiB", "GiB"];
@@ -156,6 +186,31 @@ fn own_code(text: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_fits_into_a_narrow_terminal() {
+        let style = |width| Style { colour: false, width };
+        let text = "what a sync costs, and whether it reaches the device at all";
+        let wide = "sync-latency    what a sync costs, and whether it reaches the device at all\n";
+        assert_eq!(entry("sync-latency", 14, text, &style(80)), wide);
+        let narrow = "sync-latency    what a sync costs, and whether\n                it reaches \
+                      the device at all\n";
+        assert_eq!(entry("sync-latency", 14, text, &style(48)), narrow);
+        let below = "sync-latency\n  what a sync costs, and whether it\n  reaches the device at \
+                     all\n";
+        assert_eq!(entry("sync-latency", 14, text, &style(40)), below);
+    }
+
+    #[test]
+    fn only_paragraphs_that_are_too_wide_are_wrapped() {
+        let style = Style { colour: false, width: 30 };
+        let text = "Short lines\nstay.\n\nA list of things that are wide:\n- the first of them, \
+                    with words\n- the second";
+        let expected = "Short lines\nstay.\n\nA list of things that are\nwide:\n- the first of \
+                        them, with\n  words\n- the second";
+        assert_eq!(paragraphs(text, &style), expected);
+        assert_eq!(paragraphs(text, &Style { width: 80, ..style }), text);
+    }
 
     #[test]
     fn lines_are_no_wider_than_asked_and_lose_no_word() {

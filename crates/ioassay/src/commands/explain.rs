@@ -1,10 +1,11 @@
 //! `ioassay explain`: what a finding means, quoted from METHODOLOGY.md.
 
-use super::say;
+use super::{list, say};
 use crate::status::Status;
 use anyhow::Result;
 use assess::finding::Code;
 use model::units;
+use report::Style;
 
 /// The document that defines the findings, embedded in the program.
 const METHODOLOGY: &str = include_str!("../../METHODOLOGY.md");
@@ -17,18 +18,17 @@ const LEGEND: &str = "† a threshold of ioassay's own, from simulation or measu
 ///
 /// # Errors
 /// If there is no such finding.
-pub fn execute(code: Option<&str>) -> Result<Status> {
+pub fn execute(code: Option<&str>, style: &Style) -> Result<Status> {
     match code {
         Some(given) => {
             let code = find(given)?;
             let text = plain(section(code).unwrap_or_default());
-            say(&format!("{code}\n\n{text}\n\n{LEGEND}"))?;
+            let text = format!("{text}\n\n{LEGEND}");
+            say(&format!("{code}\n\n{}", report::paragraphs(&text, style)))?;
         }
         None => {
-            for code in Code::ALL {
-                let text = section(*code).unwrap_or_default();
-                say(&format!("{:<20} {}", code.name(), plain(&first_sentence(text))))?;
-            }
+            let first = |code: &Code| plain(&first_sentence(section(*code).unwrap_or_default()));
+            list(Code::ALL.iter().map(|code| (code.name(), first(code))), style)?;
         }
     }
     Ok(Status::DONE)

@@ -37,7 +37,7 @@ pub fn check(form: &FormArgs, record: &Place) -> Result<()> {
 /// # Errors
 /// If stdout or a file cannot be written.
 pub fn deliver(assessment: &Assessment, form: &FormArgs, style: &Style) -> Result<Status> {
-    deliver_as(assessment, form, || report::text(assessment, style))
+    deliver_as(assessment, form, style, || report::text(assessment, style))
 }
 
 /// The same, with another `table` on the terminal.
@@ -47,13 +47,14 @@ pub fn deliver(assessment: &Assessment, form: &FormArgs, style: &Style) -> Resul
 pub fn deliver_as(
     assessment: &Assessment,
     form: &FormArgs,
+    style: &Style,
     table: impl FnOnce() -> String,
 ) -> Result<Status> {
     let text = match form {
         FormArgs { json: true, .. } => report::json(assessment),
         FormArgs { markdown: true, .. } => report::markdown(assessment),
         FormArgs { csv: true, .. } => report::csv(assessment),
-        FormArgs { svg: Some(name), .. } => picture(assessment, name)?,
+        FormArgs { svg: Some(name), .. } => picture(assessment, name, style)?,
         _ => table(),
     };
     say(&text)?;
@@ -126,14 +127,15 @@ fn tell_missing(assessment: &Assessment) -> Result<()> {
     Ok(())
 }
 
-fn picture(assessment: &Assessment, name: &str) -> Result<String> {
+fn picture(assessment: &Assessment, name: &str, style: &Style) -> Result<String> {
     let pictures = report::pictures(assessment);
     if pictures.is_empty() {
         bail!("there is no picture '{name}': this record has nothing to draw");
     }
     if name == "list" {
-        let line = |picture: &report::Picture| format!("{:<40} {}\n", picture.name, picture.title);
-        return Ok(pictures.iter().map(line).collect());
+        let widest = pictures.iter().map(|it| it.name.chars().count()).max().unwrap_or(0);
+        let entry = |it: &report::Picture| report::entry(&it.name, widest, &it.title, style);
+        return Ok(pictures.iter().map(entry).collect());
     }
     Ok(report::picture_alone(assessment, name)?)
 }

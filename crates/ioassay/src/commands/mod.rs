@@ -44,12 +44,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// What ioassay says if nobody asks anything: from a first look to an answer that was kept.
-const FIRST_STEPS: &str = "\
-ioassay survey              how fast are memory, the page cache and this disk? (2 to 4 minutes)
-ioassay recipes             the questions it can answer, such as: what does a sync cost?
-ioassay run sync-latency    answer one of them here; each run keeps a record
-ioassay open                show the newest record in the browser; 'ioassay runs' lists them all
-ioassay help                all commands and their options";
+const FIRST_STEPS: [(&str, &str); 5] = [
+    ("ioassay survey", "how fast are memory, the page cache and this disk? (2 to 4 minutes)"),
+    ("ioassay recipes", "the questions it can answer, such as: what does a sync cost?"),
+    ("ioassay run sync-latency", "answer one of them here; each run keeps a record"),
+    ("ioassay open", "show the newest record in the browser; 'ioassay runs' lists them all"),
+    ("ioassay help", "all commands and their options"),
+];
 
 /// Runs the command.
 ///
@@ -59,7 +60,7 @@ pub fn execute(cli: &Cli) -> Result<Status> {
     survive_file_limit().context("failed to ignore SIGXFSZ, the signal of the file size limit")?;
     let style = style(cli.color);
     let Some(command) = &cli.command else {
-        return say(FIRST_STEPS).map(|()| Status::DONE);
+        return list(FIRST_STEPS, &style).map(|()| Status::DONE);
     };
     match command {
         Command::Survey(args) if args.hosts.are_named() => fleet::survey(args, &style),
@@ -69,15 +70,15 @@ pub fn execute(cli: &Cli) -> Result<Status> {
         Command::Run(args) => measure::run(args, &style),
         Command::Plan(args) => measure::plan(args, &style),
         Command::Watch(args) => watch::execute(args, &style),
-        Command::Recipes { command } => recipes::execute(command.as_ref()),
+        Command::Recipes { command } => recipes::execute(command.as_ref(), &style),
         Command::Runs(args) => runs::execute(args, &style),
         Command::Report { records, form } => report(records, form, &style),
         Command::Open(args) => open::execute(args.record.as_deref()),
         Command::Merge(args) => merge::execute(&args.records, args.record.as_deref()),
         Command::Compare(args) => compare::execute(args, &style),
         Command::Gate(args) => gate::execute(args, &style),
-        Command::Explain { code } => explain::execute(code.as_deref()),
-        Command::Peers { command } => peers::execute(command),
+        Command::Explain { code } => explain::execute(code.as_deref(), &style),
+        Command::Peers { command } => peers::execute(command, &style),
         Command::Cache { command } => cache::execute(command),
         Command::Data { command } => data::execute(command),
         Command::Host { directory } => host(directory),
@@ -113,9 +114,20 @@ pub fn command_line() -> Vec<String> {
 /// If stdout cannot be written.
 pub fn say(text: &str) -> Result<()> {
     let mut terminal = Terminal::default();
-    terminal.write_all(text.trim_end().as_bytes())?;
-    terminal.write_all(b"\n")?;
-    Ok(terminal.flush()?)
+    let text = text.trim_end().as_bytes();
+    let written = terminal.write_all(text).and_then(|()| terminal.write_all(b"\n"));
+    written.and_then(|()| terminal.flush()).context("failed to write to stdout")
+}
+
+/// Writes a list of names, each with the text beside it.
+fn list<N: AsRef<str>, T: AsRef<str>>(
+    entries: impl IntoIterator<Item = (N, T)>,
+    style: &Style,
+) -> Result<()> {
+    let entries: Vec<(N, T)> = entries.into_iter().collect();
+    let widest = entries.iter().map(|(name, _)| name.as_ref().chars().count()).max().unwrap_or(0);
+    let entry = |(name, text): &(N, T)| report::entry(name.as_ref(), widest, text.as_ref(), style);
+    say(&entries.iter().map(entry).collect::<String>())
 }
 
 /// Stdout with control characters replaced, line by line.

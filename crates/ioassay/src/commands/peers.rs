@@ -2,7 +2,7 @@
 
 use super::kept::tell_building;
 use super::measure::{measure_record, worker_command};
-use super::say;
+use super::{list, say};
 use crate::args::tools::{PeersArgs, PeersCommand};
 use crate::builder::{self, Ready};
 use crate::directory::Directory;
@@ -21,6 +21,7 @@ use model::plan::{Plan, Role};
 use model::record::Record;
 use model::trial::{Outcome, Trial};
 use model::{units, zoo};
+use report::Style;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
@@ -30,13 +31,13 @@ use std::time::Duration;
 ///
 /// # Errors
 /// If a table is broken, a name is unknown or the cache folder cannot be written.
-pub fn execute(command: &PeersCommand) -> Result<Status> {
+pub fn execute(command: &PeersCommand, style: &Style) -> Result<Status> {
     match command {
-        PeersCommand::List(args) => list(args),
-        PeersCommand::Build(args) => build(args),
+        PeersCommand::List(args) => list_all(args, style),
+        PeersCommand::Build(args) => build(args, style),
         PeersCommand::Verify { args, directory } => {
             let stop = Stop::on_signals().context("failed to listen for signals")?;
-            stop.status(verify(args, directory, &stop))
+            stop.status(verify(args, directory, &stop, style))
         }
     }
 }
@@ -53,9 +54,15 @@ fn chosen<'a>(args: &PeersArgs, peers: &'a Peers) -> Result<Vec<&'a Program>> {
     args.names.iter().filter(|name| *name != OWN_PEER).map(find).collect()
 }
 
-fn list(args: &PeersArgs) -> Result<Status> {
+/// The names of these, and of this program's own worker, have at most so many characters.
+fn widest(programs: &[&Program]) -> usize {
+    let names = programs.iter().map(|program| program.peer.name.chars().count());
+    names.chain([OWN_PEER.len()]).max().unwrap_or(0)
+}
+
+fn list_all(args: &PeersArgs, style: &Style) -> Result<Status> {
     let peers = Peers::load(args.peers.as_deref())?;
-    say(&format!("{OWN_PEER:<26} this program's own worker"))?;
+    let mut entries = vec![(OWN_PEER, "this program's own worker".to_string())];
     for program in chosen(args, &peers)? {
         let peer = &program.peer;
         let can = [
@@ -63,13 +70,15 @@ fn list(args: &PeersArgs) -> Result<Status> {
             all("writes by", peer.write_engines.iter().map(|engine| engine.name())),
             all("kernels", peer.kernels.iter().map(|kernel| kernel.name())),
         ];
-        let can = can.into_iter().flatten().collect::<Vec<String>>().join("; ");
         let state = match &peer.unavailable {
-            Some(reason) => format!("unavailable: {reason}"),
-            None => program.build.join(" "),
+            Some(reason) => Some(format!("unavailable: {reason}")),
+            None if program.build.is_empty() => None,
+            None => Some(format!("built by {}", program.build.join(" "))),
         };
-        say(&format!("{:<26} {can:<40}  {state}", peer.name))?;
+        let said = can.into_iter().flatten().chain(state).collect::<Vec<String>>().join("; ");
+        entries.push((&peer.name, said));
     }
+    list(entries, style)?;
     Ok(Status::DONE)
 }
 
@@ -79,11 +88,13 @@ fn all<'a>(title: &str, names: impl Iterator<Item = &'a str>) -> Option<String> 
     (!names.is_empty()).then(|| format!("{title} {}", names.join(", ")))
 }
 
-fn build(args: &PeersArgs) -> Result<Status> {
+fn build(args: &PeersArgs, style: &Style) -> Result<Status> {
     let peers = Peers::load(args.peers.as_deref())?;
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     let mut status = Status::DONE;
-    for program in chosen(args, &peers)? {
+    let programs = chosen(args, &peers)?;
+    let widest = widest(&programs);
+    for program in programs {
         let Ready { peer, .. } = builder::ready(program, &stop, tell_building)?;
         if stop.is_asked() {
             break;
@@ -94,7 +105,7 @@ fn build(args: &PeersArgs) -> Result<Status> {
             (None, Some(bits)) => format!("built; its counting loop has vectors of {bits} bits"),
             (None, None) => "built".to_string(),
         };
-        say(&format!("{:<26} {said}", peer.name))?;
+        say(&report::entry(&peer.name, widest, &said, style))?;
         // A missing peer that you did not name is not a failure.
         if let Some(reason) = peer.unavailable.filter(|_| !args.names.is_empty()) {
             let why = format!("the peer '{}' cannot be built: {reason}", peer.name);
@@ -104,11 +115,13 @@ fn build(args: &PeersArgs) -> Result<Status> {
     Ok(stop.exit_status().unwrap_or(status))
 }
 
-fn verify(args: &PeersArgs, directory: &Path, stop: &Stop) -> Result<Status> {
+fn verify(args: &PeersArgs, directory: &Path, stop: &Stop, style: &Style) -> Result<Status> {
     orphans::adopt();
     let peers = Peers::load(args.peers.as_deref())?;
     let mut ready = BTreeMap::new();
-    for program in chosen(args, &peers)? {
+    let programs = chosen(args, &peers)?;
+    let widest = widest(&programs);
+    for program in programs {
         let name = program.peer.name.clone();
         ready.insert(name, builder::ready(program, stop, tell_building)?);
         if let Some(status) = stop.exit_status() {
@@ -133,7 +146,7 @@ fn verify(args: &PeersArgs, directory: &Path, stop: &Stop) -> Result<Status> {
     let mut status = Status::DONE;
     for name in [OWN_PEER].into_iter().chain(ready.keys().map(String::as_str)) {
         let verdict = Verdict::of(name, &record);
-        say(&verdict.text(name))?;
+        say(&verdict.text((name, widest), style))?;
         // A peer that can do none of the cases is not wrong.
         if let Some(wrong) = verdict.wrong.first() {
             let why = format!("the peer '{name}' is wrong: {wrong}");
@@ -243,33 +256,31 @@ impl Verdict {
         self.right + self.unchecked + self.wrong.len() + self.unavailable.len() == 0
     }
 
-    fn text(&self, name: &str) -> String {
-        let mut text = format!(
-            "{name:<26} {} right, {} wrong, {} without a check",
-            self.right,
-            self.wrong.len(),
-            self.unchecked
-        );
+    fn text(&self, (name, widest): (&str, usize), style: &Style) -> String {
+        let Verdict { right, wrong, unchecked, .. } = self;
+        let counts = format!("{right} right, {} wrong, {unchecked} without a check", wrong.len());
+        let mut text = report::entry(name, widest, &counts, style);
+        let mut below = |line: String| text.push_str(&report::indented(&line, style));
         for (reason, trials) in &self.unavailable {
-            text.push_str(&format!("\n  unavailable, {trials} trials: {reason}"));
+            below(format!("unavailable, {trials} trials: {reason}"));
         }
         let skipped: usize = self.skipped.values().sum();
         let commonest = self.skipped.iter().max_by_key(|(_, cases)| **cases);
         match commonest {
             Some((reason, cases)) if self.is_idle() => {
-                text.push_str(&format!("\n  unavailable, {cases} of {skipped} cases: {reason}"));
+                below(format!("unavailable, {cases} of {skipped} cases: {reason}"));
             }
             Some(_) => {
                 let such = "that mean nothing here, such as mmap with O_DIRECT";
-                text.push_str(&format!("\n  left out {skipped} cases {such}"));
+                below(format!("left out {skipped} cases {such}"));
             }
             None => {}
         }
         for wrong in self.wrong.iter().take(WRONG_TOLD) {
-            text.push_str(&format!("\n  wrong: {wrong}"));
+            below(format!("wrong: {wrong}"));
         }
         if self.wrong.len() > WRONG_TOLD {
-            text.push_str(&format!("\n  and {} more", self.wrong.len() - WRONG_TOLD));
+            below(format!("and {} more", self.wrong.len() - WRONG_TOLD));
         }
         text
     }

@@ -85,7 +85,7 @@ fn tell(
     // Separates runs with a blank line.
     let between = if number > 1 { "\n" } else { "" };
     let table = || between.to_string() + &report::trend(trends, &assessment, number, style);
-    let status = form::deliver_as(&assessment, &output.form, table)?;
+    let status = form::deliver_as(&assessment, &output.form, style, table)?;
     tell_kept(kept, output)?;
     if !output.quiet {
         form::tell_files(&output.form)?;

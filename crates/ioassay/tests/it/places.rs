@@ -182,9 +182,31 @@ fn a_reader_that_has_had_enough_is_no_failure() {
 #[test]
 fn output_that_cannot_be_written_is_a_failure() {
     let sandbox = Sandbox::new();
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = sandbox.start(PROGRAM).arg("recipes").stdout(full).output().unwrap();
-    check_refusal(&output, &["No space left on device"]);
+    for words in [
+        "",
+        "recipes",
+        "recipes show memory",
+        "explain",
+        "peers list",
+        "schema",
+        "man",
+        "completions bash",
+        "help",
+        "help run",
+        "--help",
+        "run --help",
+        "run -h",
+        "--version",
+        "--version --json",
+        "plan page-latency",
+        "host .",
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = sandbox.start(PROGRAM);
+        let output = command.args(words.split_whitespace()).stdout(full).output().unwrap();
+        let expected = "failed to write to stdout: No space left on device";
+        check_refusal(&output, &[expected]);
+    }
 }
 
 #[test]

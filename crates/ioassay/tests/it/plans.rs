@@ -7,10 +7,28 @@ use model::environment::Environment;
 use model::zoo;
 use std::collections::HashSet;
 
+/// Lists know the terminal's width as tables do.
+#[test]
+fn lists_fit_into_narrow_terminals() {
+    let sandbox = Sandbox::new();
+    let lists = ["", "recipes", "explain", "explain AboveCeiling", "explain Foreign", "peers list"];
+    for words in lists {
+        let mut command = sandbox.start(PROGRAM);
+        let output = command.args(words.split_whitespace()).env("COLUMNS", "60").output().unwrap();
+        let said = text(&output.stdout);
+        for line in said.lines().filter(|line| line.chars().count() > 60) {
+            // Words without a space, such as a compiler's flags, cannot be broken.
+            assert!(!line.trim().contains(' '), "'{words}' prints '{line}'");
+        }
+        assert!(said.lines().count() > 5, "{said}");
+    }
+}
+
 #[test]
 fn recipes_are_listed_with_their_questions_and_shown_as_they_are() {
     let sandbox = Sandbox::new();
-    let list = sandbox.says(&["recipes"]);
+    let wide = sandbox.start(PROGRAM).arg("recipes").env("COLUMNS", "500").output().unwrap();
+    let list = text(&wide.stdout);
     assert_eq!(list.lines().count(), recipe::BUILT_IN.len());
     for (line, (name, shown)) in list.lines().zip(recipe::BUILT_IN) {
         let question = recipe::find(name).unwrap().question;
