@@ -7,7 +7,7 @@ from scipy import stats
 
 import open_loop
 from decisions import is_faster
-from intervals import LEVEL, Histogram
+from intervals import LEVEL, Histogram, median
 from record import TIMES, quantity
 from rows import fastest, grouped
 
@@ -185,7 +185,61 @@ def disturbed(row, alone, timed):
     speeds = [by_p99(one, timed) for one in (alone, row)]
     p99 = is_faster(alone, row, *speeds) if None not in speeds else None
     rate = is_faster(alone, row) if timed != "response" else None
-    return {**side(row, timed), "p99": p99 and shown(p99[1]), "rate": rate and shown(rate[1])}
+    return {**side(row, timed), "p99": p99 and shown(p99[1]), "rate": rate and shown(rate[1]),
+            "actors": actors(row)}
+
+
+# The whole steps of an actor's progress, in nanoseconds.
+STEP_NS = 100_000_000
+
+
+def actors(row):
+    """What ran beside a row: while its trials ran, where all trials tell it; otherwise in its whole
+    run."""
+    return [actor(row, beside["name"]) for beside in row.figures[0].trial.beside]
+
+
+def actor(row, name):
+    told = [(one, spans_of(one.trial, name)) for one in row.figures]
+    meanwhile = [bytes_a_second(one, spans) for one, spans in told]
+    is_whole = any(rate is None for rate in meanwhile)
+    figures = {"name": name, "of_whole_run": is_whole}
+    for figure, unit in (("throughput", "bytes"), ("iops", "ops")):
+        rates = []
+        for (_, spans), rate in zip(told, meanwhile):
+            amount, moved = total(spans, unit), total(spans, "bytes")
+            start = min((span["start_ns"] for span in spans), default=0)
+            lasted = max((span["end_ns"] for span in spans), default=0) - start
+            if not is_whole:
+                rates.append(rate * amount / moved)
+            elif amount > 0 and lasted > 0:
+                rates.append(amount / lasted * 1e9)
+        figures[figure] = median(rates)
+    return figures
+
+
+def spans_of(trial, name):
+    beside = next((one for one in trial.beside if one["name"] == name), None)
+    outcome = beside["outcome"] if beside else None
+    return outcome["done"]["spans"] if isinstance(outcome, dict) and "done" in outcome else []
+
+
+def total(spans, unit):
+    return sum(span[unit] for span in spans)
+
+
+def bytes_a_second(one, spans):
+    """What an actor moved in the steps that lie within the trial; None if some thread has none."""
+    begins = min(span["start_ns"] for span in one.trial.spans)
+    ends, rate = begins + one.timed_ns, 0.0
+    for span in spans:
+        steps = [moved for number, moved in enumerate((span.get("progress") or [])[:-1])
+                 if begins <= span["start_ns"] + number * STEP_NS
+                 and span["start_ns"] + (number + 1) * STEP_NS <= ends]
+        if not steps:
+            return None
+        rate += sum(steps) / (len(steps) * STEP_NS) * 1e9
+    return rate if total(spans, "bytes") > 0 else None
 
 
 def by_p99(row, timed):

@@ -188,6 +188,9 @@ class Loads(unittest.TestCase):
         self.check(["interferences", at, "timed"], lambda word: f"{word}s")
         self.check(["interferences", at, "alone", "p50_ns"], lambda ns: ns + 1)
         self.check(["interferences", at, "beside", 0, "iops"], lambda iops: iops * 1.001)
+        actor = ["interferences", at, "beside", 0, "actors", 0]
+        self.check([*actor, "iops"], lambda iops: iops * 1.001)
+        self.check([*actor, "of_whole_run"], lambda is_whole: not is_whole)
         for ratio in ("p99", "rate"):
             path = ["interferences", at, "beside", 0, ratio, "median"]
             self.check(path, lambda value: value * 1.001)
