@@ -29,8 +29,9 @@ pub struct NameFigures {
     pub device_reads: Option<u64>,
     /// Cache flushes that the devices completed per trial: median of the rounds.
     pub flushes_per_trial: Option<u64>,
-    /// Calls per trial that were each made durable: median of the rounds. Null if none were.
-    pub durable_calls_per_trial: Option<u64>,
+    /// Calls of `fsync` per trial: one of the directory for each change, and one before it of each
+    /// file that was created. Median of the rounds; null without syncs.
+    pub syncs_per_trial: Option<u64>,
 }
 
 impl NameFigures {
@@ -45,8 +46,9 @@ impl NameFigures {
             brought_share: median(&measured.values(|trial| brought_share(measured, work, trial))),
             device_reads: median_of(&|trial| trial.evidence.device_reads),
             flushes_per_trial: median_of(&|trial| trial.evidence.device_flushes),
-            durable_calls_per_trial: median_of(&|trial| {
-                (work.sync == NameSync::Fsync).then(|| trial.sample.ops())
+            syncs_per_trial: median_of(&|trial| {
+                let syncs = trial.sample.ops().saturating_mul(work.syncs_of_a_call());
+                (work.sync == NameSync::Fsync).then_some(syncs)
             }),
         })
     }
@@ -148,7 +150,8 @@ pub(crate) enum Flushed {
 }
 
 /// Whether the devices flushed for each call. Threads that sync at the same time may share a
-/// flush, so only one thread's calls count.
+/// flush, so only one thread's calls count. So may the two syncs of a creation: the journal that
+/// has the file has its name, too.
 pub(crate) fn flushed(measured: &Measured) -> Flushed {
     if measured.storage.is_some_and(Storage::drops_syncs) {
         return Flushed::Off;

@@ -126,6 +126,16 @@ impl Letter {
 }
 
 impl MetadataWork {
+    /// How often each call is followed by `fsync`: of the directory and, before it, of a file that
+    /// it created.
+    pub fn syncs_of_a_call(&self) -> u64 {
+        match (self.sync, self.call) {
+            (NameSync::None, _) => 0,
+            (NameSync::Fsync, Call::Create) => 2,
+            (NameSync::Fsync, _) => 1,
+        }
+    }
+
     /// The name `index` of `thread`.
     pub fn name(thread: u32, index: u64, letter: Letter, seed: u64) -> Name {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";

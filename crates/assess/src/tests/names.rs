@@ -259,3 +259,14 @@ fn a_listing_counts_each_name() {
     assert!((ns.median / 1e3 - 1.0).abs() < 0.1, "{ns:?}");
     assert_eq!(case.throughput, None);
 }
+
+/// A creation syncs the file, and then the directory.
+#[test]
+fn each_call_of_fsync_is_counted() {
+    let syncs =
+        |record: &Record| assess(record).cases[0].names.expect("they are names").syncs_per_trial;
+    assert_eq!(syncs(&durable(Call::Create)), Some(2 * NAMES));
+    assert_eq!(syncs(&durable(Call::Rename)), Some(NAMES));
+    assert_eq!(syncs(&durable(Call::Unlink)), Some(NAMES));
+    assert_eq!(syncs(&names(Call::Create)), None);
+}

@@ -54,8 +54,8 @@ fn timed(summary: &Summary) -> Option<f64> {
 /// Flushes and syncs of a trial: `1024/1020`.
 fn flushes(summary: &Summary) -> String {
     let or_none = |count: Option<u64>| count.map_or(NONE.to_string(), |count| count.to_string());
-    let of_names = summary.names.filter(|it| it.durable_calls_per_trial.is_some());
-    let of_names = of_names.map(|it| (it.flushes_per_trial, it.durable_calls_per_trial));
+    let of_names = summary.names.filter(|it| it.syncs_per_trial.is_some());
+    let of_names = of_names.map(|it| (it.flushes_per_trial, it.syncs_per_trial));
     let all = writing(summary).map(|it| (it.flushes_per_trial, it.syncs_per_trial)).or(of_names);
     match all {
         None | Some((None, None)) => NONE.to_string(),
