@@ -726,8 +726,9 @@ def wide_interval(row):
 
 
 def failed_trials(row):
-    """Failed trials; an unsupported case is not a failure."""
-    count = sum(row.fate(trial)[0] == "failed" for trial in row.trials)
+    """Failed trials; what is unsupported, or was not tried, is not a failure."""
+    fates = [row.fate(trial) for trial in row.trials]
+    count = sum(fate == "failed" and not reason.startswith("not tried: ") for fate, reason in fates)
     if not count:
         return None
     return "void" if count >= 0.5 * (count + len(row.done)) else "doubt"

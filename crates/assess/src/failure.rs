@@ -1,6 +1,7 @@
 //! Why a trial has no figures.
 
 use crate::form::{ByReason, FormOf};
+use model::trial::NOT_TRIED;
 use std::fmt;
 
 /// Why a trial has no figures.
@@ -34,6 +35,12 @@ impl Failure {
             failure.to_string().chars().filter(|c| !c.is_ascii_digit()).collect()
         };
         without_numbers(self) == without_numbers(other)
+    }
+
+    /// Whether the trial was tried and failed. One that is not tried because others failed says
+    /// nothing more, and what this machine can't do is not a failure.
+    pub(crate) fn is_of_a_try(&self) -> bool {
+        matches!(self, Failure::Failed(reason) if !reason.starts_with(NOT_TRIED))
     }
 
     pub(crate) fn reason_mut(&mut self) -> &mut String {

@@ -3,6 +3,7 @@
 use model::case::{Cache, Populated};
 use model::plan::Plan;
 use model::random::{Rng, mix};
+use model::trial::NOT_TRIED;
 use std::time::Duration;
 
 /// The pause before each invocation except the first (METHODOLOGY.md).
@@ -15,7 +16,7 @@ const FAILED_MOST: u32 = 3;
 /// Why a case that `failed` so often in a row is not tried again, if it is not.
 pub fn refusal(failed: u32) -> Option<String> {
     (failed >= FAILED_MOST)
-        .then(|| format!("not tried: the case failed {FAILED_MOST} times in a row"))
+        .then(|| format!("{NOT_TRIED}the case failed {FAILED_MOST} times in a row"))
 }
 
 /// The open cases in the random order of a round, grouped by cache state, by whether they write,

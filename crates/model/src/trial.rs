@@ -223,6 +223,10 @@ pub enum Outcome {
     },
 }
 
+/// How the reason begins of a trial that is recorded as failed and was not tried, because its case
+/// had failed too often in a row.
+pub const NOT_TRIED: &str = "not tried: ";
+
 impl Outcome {
     /// The sample, if it succeeded.
     pub fn sample(&self) -> Option<&Sample> {

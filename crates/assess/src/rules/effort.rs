@@ -1,13 +1,13 @@
 //! Whether the figure shows the tool, the CPU or the trials themselves.
 
 use super::context::{Context, Draft, Overhead, graded};
-use crate::failure::Failure;
 use crate::finding::Severity;
 use crate::invocations::INVOCATIONS_LEAST;
 use crate::stats::median;
 use crate::summary::ServedBy;
 use model::case::{OWN_PEER, Work};
 use model::plan::ROUNDS_MIN;
+use model::trial::NOT_TRIED;
 use model::units::{nanoseconds, percent};
 
 /// From this share of an operation on, the tool's overhead is noted.
@@ -111,7 +111,7 @@ pub(super) fn too_few(context: &Context) -> Option<Draft> {
         Some(_) => "its 95 % interval is the whole range",
         None => "too few for a 95 % interval",
     };
-    let failed: usize = context.measured.failed.len();
+    let failed = context.measured.failed.iter().filter(|it| it.failure.is_of_a_try()).count();
     let others = if failed > 0 { format!(", {failed} failed") } else { String::new() };
     let rounds = if n == 1 { "1 round counts".into() } else { format!("{n} rounds count") };
     let message = format!("only {rounds}{others}: {interval}");
@@ -149,23 +149,24 @@ fn times(ratio: f64) -> String {
 const FAILED_VOID: f64 = 0.50;
 
 /// Trials failed. The failed ones may have been the slow ones, so the others are a biased choice.
-/// What this machine can't do is not a failure.
+/// Those that were not tried say nothing.
 pub(super) fn failed_trials(context: &Context) -> Option<Draft> {
     let failures = context.measured.failures();
-    let failed = || {
-        failures.iter().filter_map(|(failure, trials)| match failure {
-            Failure::Failed(reason) => Some((reason, *trials)),
-            Failure::Unavailable(_) => None,
-        })
-    };
-    // Later reasons may only say that the case was not tried again.
-    let (reason, _) = failed().next()?;
+    let failed = || failures.iter().filter(|(failure, _)| failure.is_of_a_try());
+    let reason = failed().next()?.0.reason();
     let count = failed().map(|(_, trials)| trials).sum::<usize>();
     let all = count + context.measured.all().count();
     let severity =
         if count as f64 >= FAILED_VOID * all as f64 { Severity::Void } else { Severity::Doubt };
-    let message =
-        format!("{count} of {all} trials failed ({reason}): the figure is that of the others");
+    let untried = failures.iter().filter(|(failure, _)| failure.reason().starts_with(NOT_TRIED));
+    let untried = match untried.map(|(_, trials)| trials).sum::<usize>() {
+        0 => String::new(),
+        1 => ", and another one was not tried".to_string(),
+        more => format!(", and {more} more were not tried"),
+    };
+    let message = format!(
+        "{count} of {all} trials failed ({reason}){untried}: the figure is that of the others"
+    );
     let share = count as f64 / all as f64;
     Draft::sized(share, severity, message, "find out why they failed, and run again")
 }

@@ -124,7 +124,11 @@ pub(super) fn excluded(context: &Context) -> Option<Draft> {
     let excluded = context.summary.excluded.as_ref().filter(|_| context.moves())?;
     let reasons: Vec<String> =
         excluded.reasons.iter().map(|(gate, trials)| format!("{trials}: {}", why(*gate))).collect();
+    // Of a wide interval, as of two invocations that differ, rule WideInterval says more.
     let told = |estimate: Estimate| {
+        if estimate.is_wide() {
+            return context.rate(estimate.median);
+        }
         let [low, high] = [estimate.low, estimate.high].map(|end| Some(context.rate(end?)));
         let interval = low.zip(high).map(|(low, high)| format!(" [{low}, {high}]"));
         context.rate(estimate.median) + &interval.unwrap_or_default()

@@ -513,6 +513,20 @@ fn what_was_left_out_is_told_with_the_figure_that_it_would_make() {
     assert!(message.contains("without them and 803 MB/s ["), "{message}");
 }
 
+/// The interval of two invocations that differ much says nothing.
+#[test]
+fn what_was_left_out_is_told_without_an_interval_that_says_nothing() {
+    let mut record = zoo::record();
+    disturb(&mut record, &[2], stolen(300));
+    disturb(&mut record, &[5, 6, 7, 8, 9], |_| ());
+    record.trials.iter_mut().skip(5).for_each(|trial| trial.invocation = 1);
+    let found = first(&record).findings;
+    assert!(found.iter().any(|it| it.code == Code::WideInterval), "{found:?}");
+    let message = &found.iter().find(|it| it.code == Code::Excluded).expect("one is").message;
+    assert!(!message.contains('['), "{message}");
+    assert!(message.ends_with(" with them"), "{message}");
+}
+
 /// Wrong bytes are reported even from an excluded round.
 #[test]
 fn wrong_bytes_of_a_round_that_is_left_out_are_told() {

@@ -3,6 +3,7 @@
 use super::noise::{noisy, normal};
 use super::*;
 use crate::comparison::Difference;
+use crate::finding::Severity;
 use crate::rounds::{Levels, drift};
 use model::random::Rng;
 
@@ -251,6 +252,20 @@ fn failed_trials_are_told_and_half_of_them_void() {
     plant(1, failed)(&mut record);
     let expected = "1 of 10 trials failed (the disk is full): the figure is that of the others";
     assert_eq!(message(&record), expected);
+    // What was not tried did not fail.
+    let mut record = whole.clone();
+    plant(6, &|| Outcome::Failed { reason: "not tried: it failed 3 times in a row".to_string() })(
+        &mut record,
+    );
+    plant(3, failed)(&mut record);
+    let expected = "3 of 7 trials failed (the disk is full), and 3 more were not tried: the figure \
+                    is that of the others";
+    let found = assess(&record).cases.remove(0).findings;
+    let found = found.iter().find(|it| it.code == crate::finding::Code::FailedTrials);
+    let found = found.expect("some failed");
+    assert_eq!((found.message.as_str(), found.severity), (expected, Severity::Doubt));
+    let few = "doubtful device: TooFew doubt, FailedTrials doubt";
+    assert_eq!(judge(&record), few);
     // An unsupported case is not a failure.
     let unavailable = &|| Outcome::Unavailable { reason: "no io_uring".to_string() };
     check(whole, plant(3, unavailable), "sound device:");
