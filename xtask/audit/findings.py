@@ -486,22 +486,24 @@ def throttled_writeback(row):
 
     def is_near_limit(one):
         """Whether enough was dirty for the OS to make the writer wait; None if unknown."""
-        if case.sync == "none":
-            most = one.trial["dirty_after"]
-        else:
-            once = one.written_bytes
-            if case.op == "write":
-                once = min(once, case.size)
-            if case.every:
-                once = min(once, case.every * case.block * case.threads)
+        once = one.written_bytes
+        if case.op == "write":
+            once = min(once, case.size)
+        if case.every:
+            once = min(once, case.every * case.block * case.threads)
+        groups = (row.memory_limit, row.host.get("memory_quota"))
+        groups = [group for group in groups if group is not None]
+        if case.sync != "none":
             before = one.trial["dirty_before"]
             most = None if before is None else before + once
+        elif groups and once > min(groups):
+            most = once
+        else:
+            most = one.trial["dirty_after"]
         limit = one.trial["dirty_limit"]
         if most is None or limit is None:
             return None
-        groups = (row.memory_limit, row.host.get("memory_quota"))
-        limit = min([limit, *(group for group in groups if group is not None)])
-        return most >= limit // 2
+        return most >= min([limit, *groups]) // 2
 
     def held_back(one):
         is_near = is_near_limit(one)

@@ -41,7 +41,11 @@ pub(super) fn throttled_writeback(context: &Context) -> Option<Draft> {
         let bytes = median(&context.measured.values(|trial| Some(value(&of_near(trial)?) as f64)));
         bytes_rounded(bytes.unwrap_or(0.0) as u64)
     };
+    let is_filled = |trial: &Counted| Dirtied::of(context, trial).is_some_and(|it| it.is_filled);
     let seen = match work.sync {
+        Sync::None if context.measured.trials.iter().all(is_filled) => {
+            format!("a trial wrote {}, more than the memory of its group", median_of(&|it| it.most))
+        }
         Sync::None => format!("{} were dirty at the end", median_of(&|it| it.most)),
         _ => format!("up to {} could be dirty before a sync", median_of(&|it| it.most)),
     };
@@ -65,24 +69,31 @@ fn goes_through_cache(context: &Context, work: &WriteWork) -> bool {
 /// The dirty bytes of a trial, and the limit on them.
 struct Dirtied {
     /// The most that can have been dirty at once: what was at the end or, if that was synced, what
-    /// was before it began and what it could write before a sync.
+    /// was before it began and what it could write before a sync. If its group was filled, what
+    /// was at the end depends on the moment, so this is what the trial wrote.
     most: u64,
     /// The limit that binds: the machine's, or that of a control group.
     limit: u64,
+    /// Whether the trial wrote more, without a sync, than its control group may have in memory: the
+    /// OS had to write some of that to go on.
+    is_filled: bool,
 }
 
 impl Dirtied {
     /// `None` if either is unknown.
     fn of(context: &Context, trial: &Counted) -> Option<Dirtied> {
         let (measured, evidence, work) = (context.measured, &trial.evidence, context.write()?);
+        let group = measured.memory_limit.into_iter().chain(measured.host.memory_quota).min();
+        let written = written_before_sync(work, trial);
+        let is_filled = work.sync == Sync::None && group.is_some_and(|group| written > group);
         let most = match work.sync {
+            Sync::None if is_filled => written,
             Sync::None => evidence.dirty_after?,
-            _ => evidence.dirty_before?.saturating_add(written_before_sync(work, trial)),
+            _ => evidence.dirty_before?.saturating_add(written),
         };
         // In older records, the limit is always the machine's.
-        let groups = [measured.memory_limit, measured.host.memory_quota];
-        let limit = groups.into_iter().flatten().fold(evidence.dirty_limit?, u64::min);
-        Some(Dirtied { most, limit })
+        let limit = evidence.dirty_limit?.min(group.unwrap_or(u64::MAX));
+        Some(Dirtied { most, limit, is_filled })
     }
 
     /// Whether the OS may have made the writer wait: it begins between its background limit and

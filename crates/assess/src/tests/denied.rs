@@ -102,7 +102,9 @@ fn is_so(record: &Record, case: &Summary, code: Code) -> Option<bool> {
             let is_held = |it: &Evidence| {
                 let limit = it.dirty_limit.unwrap_or(u64::MAX).min(quota);
                 let before = it.dirty_before.unwrap_or(0);
-                let most = if is_open { it.dirty_after.unwrap_or(0) } else { before + FILE };
+                let is_filled = is_open && FILE > quota;
+                let at_end = it.dirty_after.unwrap_or(0);
+                let most = if is_open && !is_filled { at_end } else { before + FILE };
                 most >= limit / 2
             };
             !has("sync") && any(&is_held)

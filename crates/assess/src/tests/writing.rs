@@ -769,7 +769,8 @@ fn a_writer_is_held_back_only_near_the_limit_that_binds() {
         plant(&mut record);
         message(&record)
     };
-    let allows = "it allows 256 MiB of dirty pages, and 700 MiB were dirty at the end";
+    let allows = "it allows 256 MiB of dirty pages, and a trial wrote 1.00 GiB, more than the \
+                  memory of its group";
     assert!(said(&quota).ends_with(allows), "{}", said(&quota));
     assert!(said(&workers).contains("allows 128 MiB"), "{}", said(&workers));
     // Without the limit, nothing says whether it held the writer.
@@ -796,6 +797,34 @@ fn writes_to_a_mount_that_syncs_are_not_held_back_and_not_only_acknowledged() {
     assert_eq!(judge(&record), "sound device: AcknowledgedOnly note");
     assert!(message(&record).contains("mounted with 'sync'"), "{}", message(&record));
     assert!(!message(&record).contains("nothing was synced"), "{}", message(&record));
+}
+
+/// Dirty pages come and go in a group that is full: what was left at the end depends on the moment.
+#[test]
+fn like_rows_in_a_group_that_they_fill_are_held_back_alike() {
+    let waits = |after: u64, quota: Option<u64>| {
+        move |r: &mut Record| {
+            r.header.host.memory_quota = quota;
+            each(r, |trial| {
+                let span = &sample(trial).spans[0];
+                trial.evidence.cpu_ns = Some((span.end_ns - span.start_ns) / 10);
+                trial.evidence.dirty_after = Some(after);
+                trial.evidence.dirty_limit = Some(quota.unwrap_or(4 << 30));
+            });
+        }
+    };
+    let throttled = "doubtful page-cache: ThrottledWriteback doubt, AcknowledgedOnly note";
+    let silent = "sound page-cache: AcknowledgedOnly note";
+    for after in [FILE / 4, FILE / 16, 0] {
+        check(flawless_write(unsynced()), waits(after, Some(FILE / 2)), throttled);
+        check(flawless_write(unsynced()), waits(after, None), silent);
+        // It had room for all.
+        check(flawless_write(unsynced()), waits(after, Some(FILE)), silent);
+    }
+    let mut record = flawless_write(unsynced());
+    waits(0, Some(FILE / 2))(&mut record);
+    let text = &first(&record).findings[0].message;
+    assert!(text.contains(", more than the memory of its group"), "{text}");
 }
 
 /// With `data=journal`, ext4 writes each byte to the journal, and then to its place.
