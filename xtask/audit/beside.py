@@ -96,7 +96,7 @@ def own(evidence, told, case, cases, storage, sharing=None):
     if not actors:
         return evidence
     own = dict(evidence) | {"unsure_read": 0, "unsure_written": 0}
-    own["disk_read_bytes"] = own["disk_write_bytes"] = None
+    own["disk_read_bytes"] = own["disk_write_bytes"] = own["disk_flushes"] = None
     devices = ("device_read_bytes", "device_reads", "device_read_ns", "device_write_bytes",
                "device_writes", "device_write_ns", "device_flushes")
     if any(actor is None for _, actor in actors):

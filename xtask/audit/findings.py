@@ -286,13 +286,34 @@ def unverified(row):
 def loop_cached(row):
     if claim(row) != "doubt" or not crosses_devices(row):
         return None
-    storages = [row.storage]
+    storages = [] if is_stored_below(row) else [row.storage]
     if row.write and row.case.op == "copy":
         storages.append(row.source)
     if not any(map(topology.is_cached_loop, storages)):
         return None
     outside = taken_outside(row)
     return "void" if outside is not None and outside > NOISE else "doubt"
+
+
+def is_stored_below(row):
+    """Whether the disk below a loop device has what was to be durable."""
+    case = row.write
+    if not case or not case.claims_durable or case.read_share or case.cache == "direct":
+        return False
+    if topology.below_loops(row.storage) is None:
+        return False
+    disks = topology.disks(row.storage["devices"])
+    is_cached = any(one.get("write_cache") != "write through" for one in disks)
+
+    def is_stored(one):
+        told = [one.trial[name] for name in ("disk_write_bytes", "disk_flushes", "device_flushes")]
+        if None in told:
+            return False
+        wrote, flushes, of_loop = told
+        is_flushed = flushes >= writing.FLUSHES_LEAST * of_loop or not is_cached
+        return wrote >= 0.99 * writing.durable_bytes(one) and of_loop > 0 and is_flushed
+
+    return all(map(is_stored, row.figures))
 
 
 def taken_outside(row):
@@ -318,7 +339,48 @@ def bytes_unchecked(row):
 
 
 def foreign(row):
-    return foreign_reads(row) or foreign_writes(row) or crossing(row)
+    return None if row.shares_device else traffic_of_others(row)
+
+
+def shared_device(row):
+    return "note" if row.shares_device and traffic_of_others(row) else None
+
+
+def traffic_of_others(row):
+    return foreign_reads(row) or foreign_writes(row) or crossing(row) or below_loops(row)
+
+
+def below_loops(row):
+    """Others that use the disk below a loop device."""
+    if not (row.file or row.write) or row.served_by not in ("device", "mixed"):
+        return None
+    if row.case.op == "copy" or topology.below_loops(row.storage) is None:
+        return None
+    is_cached = topology.is_cached_loop(row.storage)
+    known = [one.get("read_ahead") or 0 for one in topology.disks(row.storage["devices"])]
+    ahead = 4 * max(known + [MIB])
+    most = topology.disk_writes_most(row.storage["devices"])
+
+    def share(one, beyond):
+        return beyond / max(1, one.bytes) if beyond > 16 * MIB else 0.0
+
+    def read(one):
+        names = ("disk_read_bytes", "device_read_bytes", "device_reads", "device_writes")
+        below, through, reads, writes = (one.trial[name] for name in names)
+        if None in (below, through) or (is_cached and None in (reads, writes)):
+            return None
+        around = reads * ahead + writes * row.host["page"] if is_cached else 0
+        return share(one, below - through - around)
+
+    def written(one):
+        names = ("disk_write_bytes", "device_write_bytes", "device_flushes", "dirty_before")
+        below, through, flushes, dirty = (one.trial[name] for name in names)
+        if None in (below, through, flushes, most) or (is_cached and dirty is None):
+            return None
+        own = 1.25 * through + 256 * 1024 * flushes + (dirty if is_cached else 0)
+        return share(one, below - most * own)
+
+    return sharing(row, read, "doubt") or sharing(row, written, "doubt")
 
 
 def sharing(row, share_of, most):
@@ -856,6 +918,7 @@ RULES = {
     "ThrottledWriteback": throttled_writeback, "PageSize": page_size, "CpuBound": cpu_bound,
     "LoadNotHeld": open_loop.load_not_held, "DepthNotReached": depth_not_reached,
     "Throttled": throttled, "Contended": contended, "Swapped": swapped, "Foreign": foreign,
+    "SharedDevice": shared_device,
     "Steal": steal, "Excluded": excluded, "TooFew": too_few,
     "WideInterval": wide_interval,
     "FailedTrials": failed_trials, "TooShort": too_short, "Imbalanced": imbalanced,

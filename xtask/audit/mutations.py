@@ -242,10 +242,19 @@ def devices(mutant):
         device["write_cache"] = mutant.random.choice(("write back", "write through", None))
         device["fua"] = mutant.random.choice((True, False, None))
         device["loop_direct"] = mutant.random.choice((True, False, None))
-        way = mutant.random.choice(("disk_read_bytes", "disk_write_bytes", "shared_bytes"))
-        share = mutant.random.choice((0.0, 0.3, 1.0))
+        if device["loop_direct"] is not None:
+            below = {key: value for key, value in device.items() if key != "file"}
+            below |= {"name": "below", "loop_direct": None}
+            system, journals = mutant.random.choice(("ext4", "xfs")), (True, False, None)
+            device["file"] = {"file_system": system, "devices": [below], "disks": ["below"],
+                              "journals_data": mutant.random.choice(journals)}
+        ways = ("disk_read_bytes", "disk_write_bytes", "shared_bytes")
+        way = mutant.random.choice(ways)
+        share = mutant.random.choice((0.0, 0.3, 1.0, 3.0))
+        flushes = mutant.random.choice((0, 1_000_000, None))
         for trial in mutant.done():
             trial["evidence"][way] = int(share * moved(trial))
+            trial["evidence"]["disk_flushes"] = flushes
         device["is_virtual"] = mutant.random.choice((True, False))
 
 

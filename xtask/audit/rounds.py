@@ -52,7 +52,7 @@ def is_stolen(trial, usual):
 
 def is_foreign(trial, row, usual):
     task, others = trial["task_read_bytes"], topology.read_by_others(row.storage, trial)
-    if row.medium != "block" or not row.file or task is None or others is None:
+    if row.medium != "block" or not row.file or None in (task, others) or row.shares_device:
         return False
     if task < DEVICE_LEAST * row.figures_of(trial).bytes:
         return False

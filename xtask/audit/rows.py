@@ -95,6 +95,16 @@ class Row:
         return rank.get("of", 1) if self.case.files == "shared" else 1
 
     @property
+    def shares_device(self):
+        """Whether another host of the run measures the case on this machine and device."""
+        rank = self.record.plan.get("rank") or {}
+        beside, of = rank.get("neighbor"), rank.get("of", 1)
+        told = str(self.case.hosts)
+        # Without a number, all of them measure it.
+        hosts = min(int(told), of) if told.isdigit() and int(told) else of
+        return beside is not None and beside < hosts
+
+    @property
     def is_own(self):
         return self.case.peer == OWN
 

@@ -56,8 +56,10 @@ def own_writes_most(storage):
 
 
 def syncs_each_write(storage, case):
-    """Whether each write waits until it is stored. A store to a mapping does not wait."""
-    return case.engine != "mmap" and has_option(storage, "sync")
+    """Whether each write waits until it is stored, by a mount option or the flag of the files. A
+    store to a mapping does not wait."""
+    is_synced = has_option(storage, "sync") or (storage or {}).get("syncs_writes") is True
+    return case.engine != "mmap" and is_synced
 
 
 def has_option(storage, option):
@@ -169,3 +171,43 @@ def and_below(devices):
 def is_cached_loop(storage):
     devices = and_below((storage or {}).get("devices"))
     return any(one.get("loop_direct") is False for one in devices)
+
+
+def followed(device):
+    """The names of the disks that count what a device moves."""
+    if device.get("file"):
+        return device["file"]["disks"]
+    return [device["name"]] if device.get("loop_direct") is None else []
+
+
+def below_loops(storage):
+    """The one disk below loop devices that are all the watched counters are of, or None."""
+    devices = (storage or {}).get("devices") or []
+    loops = {one["name"] for one in devices if one.get("loop_direct") is not None}
+    layer = watched(storage)
+    nodes = layer["nodes"] if layer else [one["name"] for one in devices]
+    each = [followed(one) for one in devices]
+    if not loops or not set(nodes) <= loops or not counts_bytes(storage) or not all(each):
+        return None
+    names = {name for some in each for name in some}
+    return names.pop() if len(names) == 1 else None
+
+
+def disk_writes_most(devices):
+    """How often the disk below writes a byte of a loop device at most; None if nothing bounds it."""
+    most = 0
+    for device in devices:
+        below = device.get("file")
+        copies = 1
+        if below:
+            system, journals = below["file_system"], below.get("journals_data")
+            if system == "ext4":
+                copies = {True: 2, False: 1}.get(journals)
+            elif system not in ("ext2", "xfs", "block device"):
+                copies = None
+            deeper = disk_writes_most(below["devices"])
+            copies = None if None in (copies, deeper) else copies * deeper
+        if copies is None:
+            return None
+        most = max(most, copies)
+    return most or None

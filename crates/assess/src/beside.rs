@@ -70,7 +70,7 @@ pub(crate) fn own_evidence<'a>(
     own.device_write_bytes =
         own.device_write_bytes.zip(written).and_then(|(all, written)| all.checked_sub(written));
     // Whose bytes the disks below a loop device's page cache moved cannot be told.
-    (own.disk_read_bytes, own.disk_write_bytes) = (None, None);
+    (own.disk_read_bytes, own.disk_write_bytes, own.disk_flushes) = (None, None, None);
     // Its pages in the page cache are those of all that use it.
     if case_file_is_shared(&actors) {
         own.residency_after = None;
@@ -167,6 +167,7 @@ fn without_devices(evidence: Evidence) -> Evidence {
         device_flushes: None,
         disk_read_bytes: None,
         disk_write_bytes: None,
+        disk_flushes: None,
         ..evidence
     }
 }

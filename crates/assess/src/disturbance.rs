@@ -88,7 +88,8 @@ pub(crate) fn exclude(measured: &mut Measured) {
 struct Limits {
     /// Stolen CPU time, relative to the machine's.
     stolen: f64,
-    /// Foreign device reads in bytes per second; `None` if the worker's own are unknown.
+    /// Foreign device reads in bytes per second; `None` if the worker's own are unknown, or other
+    /// hosts of the run use the device.
     others: Option<f64>,
 }
 
@@ -97,7 +98,9 @@ impl Limits {
         let usual = |value: &dyn Fn(&Counted) -> Option<f64>| median(&measured.values(value));
         let machine_ns = usual(&|trial| Some(trial.evidence.machine_cpu_ns? as f64));
         let ticks = machine_ns.map_or(0.0, |ns| STEAL_NS_LEAST / ns.max(1.0));
-        let own = usual(&|trial| a_second(trial.evidence.task_read_bytes?, window_ns(trial)));
+        let own = usual(&|trial| a_second(trial.evidence.task_read_bytes?, window_ns(trial)))
+            // What other hosts of the run read there is part of each round.
+            .filter(|_| !measured.shares_device);
         Limits { stolen: STEAL_MOST.max(ticks), others: own.map(|rate| FOREIGN_MOST * rate) }
     }
 

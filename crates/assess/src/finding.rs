@@ -83,6 +83,8 @@ named! {
         Swapped "Swapped",
         /// Noisy neighbors used the device.
         Foreign "Foreign",
+        /// Other hosts of the run used the device.
+        SharedDevice "SharedDevice",
         /// The hypervisor took CPU time away.
         Steal "Steal",
         /// Disturbed rounds were excluded.

@@ -80,6 +80,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) fixture: Option<&'a Fixture>,
     /// This host's part of a file that several share.
     pub(crate) part: Part,
+    /// Whether another host of the run measures the case on this machine, on the same device.
+    pub(crate) shares_device: bool,
     /// The actors of the plan.
     pub(crate) actors: &'a [Actor],
     /// The workers' memory limit in bytes, including the page cache.
@@ -174,6 +176,7 @@ impl<'a> Measured<'a> {
             end_to_mean: None,
             fixture: fixture_of(&planned.case, record),
             part: header.plan.part(&planned.case),
+            shares_device: header.plan.rank.is_some_and(|it| it.shares_device(&planned.case)),
             actors: &header.plan.actors,
             memory_limit: header.plan.memory_limit,
         }

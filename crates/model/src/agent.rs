@@ -128,6 +128,10 @@ pub enum Answer {
         host: Host,
         /// The storage.
         storage: Storage,
+        /// The random number of the OS since it started, by which hosts on one machine know each
+        /// other; `None` if it tells none.
+        #[serde(default)]
+        boot: Option<String>,
     },
     /// The files are there.
     Made {
@@ -268,7 +272,7 @@ mod tests {
             Answer::Hello { protocol: PROTOCOL, version: "1".to_owned() },
             Answer::Alive,
             Answer::Clocks(Clocks { monotonic_ns: u64::MAX, utc_ns: 0 }),
-            Answer::Place { host: zoo::host(), storage: zoo::storage() },
+            Answer::Place { host: zoo::host(), storage: zoo::storage(), boot: None },
             Answer::Made { fixtures: Vec::new(), folder: None },
             Answer::Ready,
             Answer::Over,

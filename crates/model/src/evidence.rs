@@ -143,6 +143,9 @@ pub struct Evidence {
     /// Bytes that those disks wrote, for any process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_write_bytes: Option<u64>,
+    /// Cache flushes that those disks completed, for any process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_flushes: Option<u64>,
     /// What the control groups that limit a device did on it: the worker, what runs beside it, and
     /// others in the group. Only for limits whose group counts, and none in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -186,6 +186,9 @@ pub struct LoopFile {
     /// The names of the disks that move each byte which its content moves, unless a cache above
     /// them serves or takes it. Empty if that is unknown, or if they do not count.
     pub disks: Vec<String>,
+    /// The same as [`Storage::journals_data`], of the file.
+    #[serde(default)]
+    pub journals_data: Option<bool>,
 }
 
 impl Device {
@@ -264,20 +267,21 @@ pub struct Storage {
     /// older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub atomic: Option<AtomicWrites>,
-    /// Whether the file system has a journal; `None` if unknown, as of any but ext4, and in older
-    /// records.
+    /// Whether the file system has a journal; `None` as for `journals_data`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<bool>,
     /// Whether the file system writes the data of files here to its journal first, and then to its
     /// place; `None` if unknown, as of any but ext4, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journals_data: Option<bool>,
-    /// Whether no `/sys` shows this machine's block devices, as in some containers: what is below
-    /// the file system is unknown for that alone.
+    /// Whether files here wait until each write is stored, by their own flag (`chattr +S`), which
+    /// they have from their directory; `None` without such flags, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syncs_writes: Option<bool>,
+    /// Whether no `/sys` shows this machine's block devices: only that hides what is below.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lacks_sys: bool,
-    /// Notes for the reader, such as `cachestat does not see a file that was just read: using
-    /// mincore`.
+    /// Notes for the reader, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -320,8 +324,7 @@ pub struct Fixture {
     pub layout: Option<Layout>,
 }
 
-/// Paths need not be Unicode, but JSON must be. Paths in a record are only for reading, so invalid
-/// characters are replaced.
+/// Paths need not be Unicode, but JSON must be: invalid characters are replaced.
 fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
 }
@@ -363,7 +366,7 @@ mod tests {
     fn a_loop_device_through_the_page_cache_may_be_below_another() {
         let on = |name: &str, loop_direct, devices| {
             let (file_system, disks) = ("ext4".to_string(), Vec::new());
-            let file = Some(LoopFile { file_system, devices, disks });
+            let file = Some(LoopFile { file_system, devices, disks, journals_data: None });
             Device {
                 name: name.to_string(),
                 loop_direct: Some(loop_direct),

@@ -16,6 +16,10 @@ pub struct Rank {
     pub seed: u64,
     /// Whether all hosts share the directory, as a file that one made and the others saw proves.
     pub shares: bool,
+    /// The number of the first other host that is on the same machine and uses a device of this
+    /// one; `None` if there is none, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbor: Option<u32>,
 }
 
 impl Rank {
@@ -40,6 +44,11 @@ impl Rank {
     /// Whether this host measures `case`.
     pub fn takes_part(&self, case: &Case) -> bool {
         self.number < self.hosts_of(case)
+    }
+
+    /// Whether another host that uses a device of this one measures `case` at the same time.
+    pub fn shares_device(&self, case: &Case) -> bool {
+        self.neighbor.is_some_and(|number| number < self.hosts_of(case))
     }
 
     /// Whether this host reads what another one wrote.
@@ -78,7 +87,7 @@ mod tests {
     use std::collections::HashSet;
 
     fn rank(number: u32) -> Rank {
-        Rank { number, of: 4, seed: 7, shares: true }
+        Rank { number, of: 4, seed: 7, shares: true, neighbor: None }
     }
 
     #[test]
@@ -96,6 +105,18 @@ mod tests {
         assert_eq!(parts(&read(io(1, Whose::Shared))), [(0, 1)]);
         assert_eq!(parts(&read(io(2, Whose::Own))), [(0, 1), (0, 1)]);
         assert_eq!(rank(0).hosts_of(&read(io(9, Whose::Own))), 4);
+    }
+
+    /// The host that is also there measures only the cases of three hosts and more.
+    #[test]
+    fn a_device_is_shared_with_hosts_that_measure_the_case() {
+        let of = |hosts| {
+            let io = Io { hosts, ..Io::default() };
+            Case::own(Work::Read(ReadWork { io, ..ReadWork::default() }))
+        };
+        let beside = |neighbor, hosts| Rank { neighbor, ..rank(0) }.shares_device(&of(hosts));
+        assert!(beside(Some(2), 0) && beside(Some(2), 3));
+        assert!(!beside(Some(2), 2) && !beside(None, 0));
     }
 
     #[test]

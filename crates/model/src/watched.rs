@@ -6,6 +6,15 @@ use crate::layer::{Amplification, Layer};
 use std::collections::BTreeSet;
 use std::path::Path;
 
+/// What makes each write wait until it is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SyncedBy {
+    /// The mount option `sync`.
+    Mount,
+    /// The files' own flag, which new files have from their directory (`chattr +S`).
+    Flag,
+}
+
 impl Device {
     /// Itself, and all devices below its file, if it is a loop device.
     pub fn and_below(&self) -> Vec<&Device> {
@@ -19,6 +28,25 @@ impl Device {
             Some(file) => file.devices.iter().flat_map(Device::disks).collect(),
             None => vec![self],
         }
+    }
+
+    /// How often the disk below writes a byte that this device writes, at most: the file system of
+    /// a loop device's file may journal its data. `None` if nothing bounds it.
+    fn disk_writes_most(&self) -> Option<u32> {
+        let Some(file) = &self.file else { return Some(1) };
+        let copies: u32 = match (file.file_system.as_str(), file.journals_data) {
+            ("ext4", told) => {
+                if told? {
+                    2
+                } else {
+                    1
+                }
+            }
+            ("ext2" | "xfs" | "block device", _) => 1,
+            _ => return None,
+        };
+        let below = file.devices.iter().map(Device::disk_writes_most);
+        copies.checked_mul(below.reduce(|a, b| Some(a?.max(b?))).flatten()?)
     }
 
     /// The names of the disks that count what it moves: below its file, if it is a loop device.
@@ -167,10 +195,40 @@ impl Storage {
         self.writes().most?.checked_mul(copies)
     }
 
-    /// Whether each write of `work` waits until it is stored, as on a mount with `sync`. A store to
-    /// a mapping does not wait.
+    /// What makes each write of `work` wait until it is stored: the mount option `sync`, or the
+    /// files' own flag. A store to a mapping does not wait.
+    pub fn synced_by(&self, work: &WriteWork) -> Option<SyncedBy> {
+        match self.syncs_writes {
+            _ if work.engine == WriteEngine::Mmap => None,
+            _ if self.has_option("sync") => Some(SyncedBy::Mount),
+            told => told.unwrap_or(false).then_some(SyncedBy::Flag),
+        }
+    }
+
+    /// Whether each write of `work` waits until it is stored.
     pub fn syncs_each_write(&self, work: &WriteWork) -> bool {
-        work.engine != WriteEngine::Mmap && self.has_option("sync")
+        self.synced_by(work).is_some()
+    }
+
+    /// The disk below loop devices, if they are all that the watched counters are of, and have one
+    /// disk below. What it moves beyond what passes them is of others.
+    pub fn below_loops(&self) -> Option<&str> {
+        let is_loop = |name: &&str| {
+            let device = self.devices.iter().find(|device| device.name == **name);
+            device.is_some_and(|device| device.loop_direct.is_some())
+        };
+        let are_loops = self.watched_nodes().iter().all(is_loop) && self.counts_bytes();
+        match self.followed_nodes()[..] {
+            [disk] if are_loops => Some(disk),
+            _ => None,
+        }
+    }
+
+    /// How often the disk below loop devices writes a byte that these write, at most; `None` if
+    /// nothing bounds it.
+    pub fn disk_writes_most(&self) -> Option<u32> {
+        let each = self.devices.iter().map(Device::disk_writes_most);
+        each.reduce(|a, b| Some(a?.max(b?))).flatten()
     }
 
     fn has_option(&self, option: &str) -> bool {

@@ -260,6 +260,7 @@ pub fn storage() -> Storage {
         atomic: None,
         journal: None,
         journals_data: None,
+        syncs_writes: None,
         lacks_sys: false,
         notes: Vec::new(),
     }

@@ -347,7 +347,7 @@ mod tests {
         records.truncate(2);
         for (number, (_, record)) in (0..).zip(&mut records) {
             let plan = &mut record.header.plan;
-            plan.rank = Some(Rank { number, of: 2, seed: 1, shares: true });
+            plan.rank = Some(Rank { number, of: 2, seed: 1, shares: true, neighbor: None });
             plan.cases[0].case.io_mut().expect("it reads").files = Whose::Shared;
             let mut alone = plan.cases[0].clone();
             alone.case.io_mut().expect("it reads").hosts = 1;

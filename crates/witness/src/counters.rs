@@ -351,6 +351,7 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
         device_flushes: delta(|s| s.flushes),
         disk_read_bytes: delta(|s| Some(s.of_disks?.sectors_read)).map(|n| n * SECTOR),
         disk_write_bytes: delta(|s| Some(s.of_disks?.sectors_written)).map(|n| n * SECTOR),
+        disk_flushes: delta(|s| s.of_disks?.flushes),
         group_traffic: {
             let pairs = before.of_groups.iter().zip(&after.of_groups);
             pairs.filter_map(|(b, a)| limits::between(b.as_ref()?, a.as_ref()?)).collect()

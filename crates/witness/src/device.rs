@@ -1,5 +1,6 @@
 //! Resolves a mount to the block devices below it, whose counters see its bytes.
 
+use crate::ext4;
 use crate::host;
 use crate::loops::Identity;
 use crate::mounts::{Mount, mount_of_path};
@@ -10,6 +11,7 @@ use crate::traffic;
 use model::host::{Device, LoopFile, Medium, WriteCache};
 use model::layer::{Amplification, Layer};
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Maximum nesting followed, for overlays on loop devices on overlays.
@@ -259,33 +261,42 @@ impl Finder {
         }
         let file = text(&path.join("loop/backing_file"));
         let below = file.and_then(|file| self.ground_of_file(Path::new(&file), depth));
-        let Some((file_system, below)) = below else {
+        let Some((mut found, below)) = below else {
             notes.push(format!("{name}: ioassay cannot reach the file behind this loop device"));
             let devices = vec![device];
             return Backing { devices, ..Backing::of(Medium::Unseen, notes) };
         };
-        let stores_all = STORES_EACH_BYTE.contains(&file_system.as_str());
-        let disks = if stores_all { self.disks_that_count(&below) } else { Vec::new() };
+        if STORES_EACH_BYTE.contains(&found.file_system.as_str()) {
+            found.disks = self.disks_that_count(&below);
+        }
         let below_files = below.nodes().map(str::to_string).collect();
         let Backing { medium, barriers_off, devices, notes: notes_below, .. } = below;
         notes.extend(notes_below);
-        device.file = Some(LoopFile { file_system, devices, disks });
+        device.file = Some(LoopFile { devices, ..found });
         let devices = vec![device];
         Backing { devices, below_files, barriers_off, ..Backing::of(medium, notes) }
     }
 
-    /// What is below a loop device's file, which may be a block device, and its file system.
-    fn ground_of_file(&self, file: &Path, depth: u32) -> Option<(String, Backing)> {
+    /// A loop device's file, which may be a block device, with its file system, and what is below.
+    fn ground_of_file(&self, file: &Path, depth: u32) -> Option<(LoopFile, Backing)> {
         let depth = depth.checked_sub(1)?;
         let kind = "block device";
+        let on = |file_system: &str, journals_data| {
+            let (devices, disks) = (Vec::new(), Vec::new());
+            LoopFile { file_system: file_system.to_string(), devices, disks, journals_data }
+        };
         let node = Identity::at(&self.root.at(file)).and_then(|file| file.number());
         if let Some(number) = node {
             let block = sysfs::block(&self.root, &number);
             let below = self.ground_of_blocks(kind, &[block], Spread::SPLIT, depth);
-            return Some((kind.to_string(), below));
+            return Some((on(kind, None), below));
         }
         let mount = mount_of_path(&self.root, file)?;
-        Some((mount.file_system.clone(), self.ground_at(&mount, depth)))
+        let journals_data = || {
+            let options = ext4::options(&self.root, &mount)?;
+            ext4::journals_data(&options, &File::open(self.root.at(file)).ok()?)
+        };
+        Some((on(&mount.file_system, journals_data()), self.ground_at(&mount, depth)))
     }
 
     /// The disks of a loop device's file whose counters show each byte that reaches them; none if

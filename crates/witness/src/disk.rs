@@ -106,6 +106,7 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
         atomic: storage::atomic_writes(&node.file),
         journal: None,
         journals_data: None,
+        syncs_writes: None,
         lacks_sys: false,
         notes,
     };

@@ -14,7 +14,7 @@ use crate::zfs;
 use model::evidence::{Probe, Residency};
 use model::host::{AtomicWrites, Direct, Medium, Storage};
 use model::watched::{WRITES_NOTHING, unflushed};
-use rustix::fs::{Advice, AtFlags, Statx, StatxAttributes, StatxFlags};
+use rustix::fs::{Advice, AtFlags, IFlags, Statx, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
@@ -139,6 +139,7 @@ fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Err
         atomic: atomic_writes(file),
         journal: options.map(ext4::has_journal),
         journals_data: options.and_then(|options| ext4::journals_data(options, file)),
+        syncs_writes: rustix::fs::ioctl_getflags(file).ok().map(|it| it.contains(IFlags::SYNC)),
         lacks_sys: is_on_devices(mount) && !root.at("/sys/dev/block").exists(),
         notes,
     })

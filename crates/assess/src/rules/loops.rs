@@ -2,15 +2,17 @@
 
 use super::context::{Context, Draft};
 use super::origin::claim;
+use crate::counted::Counted;
 use crate::finding::Severity;
 use crate::served::SHARE_NOISE;
-use model::case::Op;
-use model::host::Storage;
+use crate::writing::{FLUSHES_LEAST, durable_bytes};
+use model::case::{Cache, NameSync, Op};
+use model::host::{Device, Storage, WriteCache};
 use model::units::percent;
 
 /// A loop device that uses the page cache served or took the bytes (METHODOLOGY.md). What the disks
-/// below it moved may prove that it was this cache; nothing proves that it was not, because others
-/// use the disks as well.
+/// below it moved may prove that it was this cache, or that syncs reached them. Nothing proves that
+/// reads came from them, because others read there as well.
 pub(super) fn loop_cached(context: &Context) -> Option<Draft> {
     let (claim, severity) = claim(context).filter(|(_, severity)| *severity == Severity::Doubt)?;
     if !context.crosses_devices() {
@@ -23,7 +25,8 @@ pub(super) fn loop_cached(context: &Context) -> Option<Draft> {
         .source
         .zip(of_copy)
         .and_then(|(source, work)| Some((source.cached_loop()?, work.io.cache.name())));
-    let own = context.measured.storage.and_then(Storage::cached_loop).map(|device| (device, claim));
+    let own = context.measured.storage.filter(|storage| !are_stored_below(context, storage));
+    let own = own.and_then(Storage::cached_loop).map(|device| (device, claim));
     let (device, claim) = own.or(source)?;
     let taken = taken_outside(context);
     let (severity, seen) = match taken {
@@ -60,4 +63,31 @@ fn taken_outside(context: &Context) -> Option<f64> {
         Some(_) => None,
     };
     share.filter(|share| *share > SHARE_NOISE)
+}
+
+/// Whether the disk below a loop device has what was to be durable: it wrote as many bytes, and
+/// completed as many flushes as the loop device. Direct writes claim more: that no cache took them.
+fn are_stored_below(context: &Context, storage: &Storage) -> bool {
+    let write = context.write().filter(|work| {
+        work.sync.claims_durable() && work.read_share == 0 && work.io.cache != Cache::Direct
+    });
+    let names = context.measured.case.metadata().filter(|work| work.sync == NameSync::Fsync);
+    if (write.is_none() && names.is_none()) || storage.below_loops().is_none() {
+        return false;
+    }
+    let has_cache = |disk: &&Device| disk.write_cache != Some(WriteCache::Through);
+    let is_cached = storage.disks().iter().any(has_cache);
+    let is_stored = |trial: &Counted| {
+        let evidence = &trial.evidence;
+        let owed = match write {
+            Some(work) => durable_bytes(work, context.measured.part, trial.sample),
+            // What is not data is written where the file system decides.
+            None => evidence.device_write_bytes?,
+        };
+        let bytes = evidence.disk_write_bytes? as f64 >= (1.0 - SHARE_NOISE) * owed as f64;
+        let of_loop = evidence.device_flushes?;
+        let flushes = evidence.disk_flushes? as f64 >= FLUSHES_LEAST * of_loop as f64;
+        Some(bytes && of_loop > 0 && (flushes || !is_cached))
+    };
+    context.measured.trials.iter().all(|trial| is_stored(trial) == Some(true))
 }

@@ -6,6 +6,7 @@ mod cache;
 mod direct;
 mod sharing;
 mod origin;
+mod neighbors;
 mod unseen;
 mod effort;
 mod schedule;
@@ -37,7 +38,7 @@ use std::collections::BTreeSet;
 type Rule = fn(&Context) -> Option<Draft>;
 
 /// The rule of each finding on a case.
-const RULES: [(Code, Rule); 47] = [
+const RULES: [(Code, Rule); 48] = [
     (Code::CacheLeak, cache::cache_leak),
     (Code::NotWarm, cache::not_warm),
     (Code::DirectIgnored, direct::direct_ignored),
@@ -71,7 +72,8 @@ const RULES: [(Code, Rule); 47] = [
     (Code::Throttled, environment::throttled),
     (Code::Contended, environment::contended),
     (Code::Swapped, environment::swapped),
-    (Code::Foreign, origin::foreign),
+    (Code::Foreign, neighbors::foreign),
+    (Code::SharedDevice, neighbors::shared_device),
     (Code::Steal, environment::steal),
     (Code::Excluded, environment::excluded),
     (Code::TooFew, effort::too_few),

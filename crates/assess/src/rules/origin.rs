@@ -1,31 +1,13 @@
-//! Where the bytes came from, whether they are right, and noisy neighbors.
+//! Where the bytes came from, and whether they are right.
 
-use super::context::{Context, Draft, in_memory, is_many_times};
+use super::context::{Context, Draft, in_memory};
 use super::sharing::wrong_pages;
 use crate::counted::{Counted, is_actor_right};
-use crate::disturbance::share_of_others;
 use crate::finding::Severity;
 use crate::served::{SHARE_NOISE, called_share, hole_share, shared_share};
-use crate::stats::median;
 use crate::summary::ServedBy;
-use crate::writing::syncs;
-use model::case::{Cache, Case, Kernel, NameSync, OWN_PEER, Op, Sync, Touch, Work};
-use model::units::{bytes_rounded, percent};
-
-/// Foreign reads of this share of the worker's bytes are a disturbance (METHODOLOGY.md).
-const FOREIGN_DOUBT: f64 = 0.05;
-/// Foreign reads of this share void the figure (METHODOLOGY.md).
-const FOREIGN_VOID: f64 = 0.20;
-
-/// The remedy for noisy neighbors.
-const STOP_OTHERS: &str = "stop the other processes that use the device, and run again";
-
-/// A file system may turn a written byte into this many on a device.
-const OWN_WRITES_MOST: f64 = 1.25;
-/// Bytes of metadata that a sync may write: a journal's commit, a tree's changed nodes.
-const METADATA_OF_SYNC: f64 = (256 << 10) as f64;
-/// Bytes of metadata, and of other files, that are ignored.
-const METADATA: f64 = (16 << 20) as f64;
+use model::case::{Cache, Case, Kernel, NameSync, OWN_PEER, Touch, Work};
+use model::units::percent;
 
 /// The worker's calls returned less than it reports (METHODOLOGY.md): it did not read the rest.
 fn not_called(context: &Context) -> Option<Draft> {
@@ -211,140 +193,4 @@ fn counts(case: &Case) -> bool {
         Work::Write(_) | Work::Metadata(_) => false,
         Work::Memory(work) => work.kernel == Kernel::Count,
     }
-}
-
-/// Noisy neighbors used the device (METHODOLOGY.md).
-pub(super) fn foreign(context: &Context) -> Option<Draft> {
-    foreign_reads(context).or_else(|| foreign_writes(context)).or_else(|| crossing(context))
-}
-
-/// Foreign writes while this case read from the device, or foreign reads while it wrote. Apart from
-/// metadata, neither is the case's own. A case that does both is held against what it read.
-fn crossing(context: &Context) -> Option<Draft> {
-    if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
-        return None;
-    }
-    let reads = context.read().is_some();
-    if !reads && context.write().is_none_or(|work| work.op == Op::Copy) {
-        return None;
-    }
-    let mixes = context.write().is_some_and(|work| work.read_share > 0);
-    let measured = context.measured;
-    let share_of_others = |trial: &Counted| {
-        let evidence = &trial.evidence;
-        let others = match reads {
-            true => {
-                let most = measured.own_writes_most()?;
-                let own = evidence.task_write_bytes?.saturating_mul(most.into());
-                evidence.device_write_bytes?.saturating_sub(own)
-            }
-            false => measured.read_by_others(trial)?,
-        };
-        let own = trial.sample.bytes();
-        let is_metadata = others as f64 <= METADATA;
-        Some(if is_metadata { 0.0 } else { others as f64 / own.max(1) as f64 })
-    };
-    let others = |most| match (reads, mixes) {
-        (true, _) => {
-            format!("other processes wrote up to {most} as much to the device as this case read")
-        }
-        (false, _) => {
-            let does = if mixes { "moved" } else { "wrote" };
-            format!("other processes read up to {most} as much from the device as this case {does}")
-        }
-    };
-    sharing(context, share_of_others, Severity::Doubt, others)
-}
-
-/// Other processes read from the device while this case did.
-///
-/// The median trial decides the severity: a disturbance in one round of ten does not move a median.
-/// It is still noted, because it shows in the longest latencies.
-fn foreign_reads(context: &Context) -> Option<Draft> {
-    context.read().filter(|_| context.is_served(&[ServedBy::Device]))?;
-    let others = |most| {
-        format!(
-            "other processes read up to {most} as much from the device as this \
-                                 case"
-        )
-    };
-    let share = |trial: &Counted| share_of_others(context.measured, trial);
-    sharing(context, share, Severity::Void, others)
-}
-
-/// The finding for foreign device traffic, relative to a trial's own bytes. `most` is the maximum
-/// severity, and `seen` describes the largest share.
-fn sharing(
-    context: &Context,
-    share_of_others: impl Fn(&Counted) -> Option<f64>,
-    most: Severity,
-    seen: impl Fn(String) -> String,
-) -> Option<Draft> {
-    let is_disturbed = |trial: &Counted| share_of_others(trial).is_some_and(|s| s > FOREIGN_DOUBT);
-    if !context.measured.trials.iter().any(is_disturbed) {
-        return None;
-    }
-    let shares = context.measured.values(&share_of_others);
-    let severity = match median(&shares)? {
-        share if share > FOREIGN_VOID => most,
-        share if share > FOREIGN_DOUBT => Severity::Doubt,
-        _ => Severity::Note,
-    };
-    let largest = shares.into_iter().fold(0.0, f64::max);
-    let much = match largest {
-        share if is_many_times(share) => format!("{share:.0} times"),
-        share => percent(share),
-    };
-    let message =
-        format!("{} (in {}): they shared its time", seen(much), context.how_many(is_disturbed));
-    Draft::sized(largest, severity, message, STOP_OTHERS)
-}
-
-/// The devices wrote far more than this case. A file system's own writes are indistinguishable from
-/// foreign ones, so they get a wide margin, and this is at most a doubt.
-fn foreign_writes(context: &Context) -> Option<Draft> {
-    let work = context.write()?;
-    if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
-        return None;
-    }
-    let page = context.measured.host.page.max(1);
-    // If nothing bounds how often devices write a byte, everything they wrote may be the case's.
-    let times = f64::from(context.measured.own_writes_most()?);
-    let is_mounted_so = context.measured.storage.is_some_and(|it| it.syncs_each_write(work));
-    let is_each = is_mounted_so || work.sync == Sync::Dsync;
-    let own = |trial: &Counted| {
-        let syncs = if is_each { trial.sample.written_ops() } else { syncs(work, trial) };
-        // For a part of a page, the whole page is written.
-        let whole = work.io.block.div_ceil(page) as f64 * page as f64;
-        let pages = whole * trial.sample.written_ops() as f64;
-        let written = trial.sample.written_bytes() as f64;
-        let data = if work.op == Op::Sync { 0.0 } else { pages.max(written) };
-        times * (OWN_WRITES_MOST * data + METADATA_OF_SYNC * syncs as f64 + METADATA)
-    };
-    let beyond = |trial: &Counted| {
-        // What actors surely wrote is subtracted; this is the most that they may have.
-        let of_actors = 2.0 * trial.unsure.written as f64;
-        let written = trial.evidence.device_write_bytes? as f64;
-        Some(written - of_actors - own(trial))
-    };
-    let is_disturbed = |trial: &Counted| beyond(trial).is_some_and(|bytes| bytes > 0.0);
-    if !context.measured.trials.iter().any(is_disturbed) {
-        return None;
-    }
-    let is_usual = median(&context.measured.values(beyond))? > 0.0;
-    let severity = if is_usual { Severity::Doubt } else { Severity::Note };
-    // The trial with the most.
-    let all = context.measured.trials.iter().filter_map(|trial| Some((beyond(trial)?, trial)));
-    let (_, worst) = all.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let written = worst.evidence.device_write_bytes? as f64;
-    let own = worst.sample.written_bytes() as f64;
-    let message = format!(
-        "the devices wrote up to {} while a trial wrote {} (in {}): other processes wrote to them, \
-         or the file system wrote much metadata",
-        bytes_rounded(written as u64),
-        bytes_rounded(own as u64),
-        context.how_many(is_disturbed)
-    );
-    let share = (written - own) / own.max(1.0);
-    Draft::sized(share, severity, message, STOP_OTHERS)
 }

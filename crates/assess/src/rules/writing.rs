@@ -10,6 +10,7 @@ use crate::writing::{Durability, durable_bytes, syncs_due};
 use model::case::{Allocation, Cache, Fill, Op, Sync, WriteEngine, WriteWork};
 use model::host::Medium;
 use model::units::{bytes_rounded, percent, scaled};
+use model::watched::SyncedBy;
 
 /// This many bytes may be dirty at the start: the OS always writes something itself.
 const DIRTY_MOST: f64 = (16 << 20) as f64;
@@ -173,11 +174,15 @@ pub(super) fn acknowledged_only(context: &Context) -> Option<Draft> {
 
 fn write_unsynced(context: &Context) -> Option<Draft> {
     let work = context.write().filter(|work| !work.sync.claims_durable())?;
-    let is_sync_mount = context.measured.storage.is_some_and(|it| it.syncs_each_write(work));
+    let synced_by = context.measured.storage.and_then(|it| it.synced_by(work));
     let what = match (work.sync, work.io.cache) {
-        _ if is_sync_mount => {
+        _ if synced_by == Some(SyncedBy::Mount) => {
             "no sync was asked for, but the file system is mounted with 'sync', so each write \
              waited until it was stored: the figure is that of synchronous writes"
+        }
+        _ if synced_by == Some(SyncedBy::Flag) => {
+            "no sync was asked for, but files in this directory have the flag of 'chattr +S', so \
+             each write waited until it was stored: the figure is that of synchronous writes"
         }
         (Sync::FileRange, _) => {
             "sync_file_range flushes neither a device's cache nor metadata: the figure is how fast \

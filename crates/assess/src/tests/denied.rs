@@ -167,6 +167,7 @@ fn is_so(record: &Record, case: &Summary, code: Code) -> Option<bool> {
         | Code::CpuLevels
         | Code::RemotePages
         | Code::InodesHeld
+        | Code::SharedDevice
         | Code::Allocating => return None,
         // About a user's own file: those here are ioassay's.
         Code::FileInUse => return None,

@@ -6,6 +6,7 @@ use crate::finding::{Code, Severity};
 use model::case::{Advice, Io, Submission};
 use model::host::{Device, Direct, Layout, LoopFile, Medium};
 use model::pattern::Pattern;
+use model::rank::Rank;
 
 fn set_reads(record: &mut Record, share: f64) {
     let bytes = (FILE as f64 * share) as u64;
@@ -917,6 +918,99 @@ fn foreign() {
     check(zoo::record(), unknown, "sound device:");
 }
 
+/// A loop device's own counters show only what passes it. The disk below shows the others, too.
+#[test]
+fn who_uses_the_disk_below_a_loop_device_is_foreign() {
+    let below = |direct, moved: fn(&mut Evidence)| {
+        move |r: &mut Record| {
+            on_loop(r, direct);
+            evidence(r, |e| {
+                (e.device_write_bytes, e.device_flushes) = (Some(0), Some(0));
+                (e.disk_read_bytes, e.disk_write_bytes) = (Some(FILE), Some(0));
+                (e.device_reads, e.device_writes, e.dirty_before) = (Some(1000), Some(0), Some(0));
+                moved(e);
+            });
+        }
+    };
+    let (sound, foreign) = ("sound device:", "doubtful device: Foreign doubt");
+    check(zoo::record(), below(true, |_| ()), sound);
+    check(zoo::record(), below(true, |e| e.disk_read_bytes = Some(FILE + (15 << 20))), sound);
+    check(zoo::record(), below(true, |e| e.disk_read_bytes = Some(2 * FILE)), foreign);
+    check(zoo::record(), below(true, |e| e.disk_write_bytes = Some(FILE)), foreign);
+    // The journal of the file system below, at each flush.
+    let synced = |e: &mut Evidence| {
+        e.device_flushes = Some(4096);
+        e.disk_write_bytes = Some(FILE);
+    };
+    check(zoo::record(), below(true, synced), sound);
+    // Unknown is not zero.
+    let unknown = |e: &mut Evidence| {
+        (e.disk_write_bytes, e.device_flushes) = (Some(9 * FILE), None);
+    };
+    check(zoo::record(), below(true, unknown), sound);
+    // A page cache between the two reads ahead, and writes later what was dirty before.
+    let cached = "doubtful device: LoopCached doubt";
+    check(zoo::record(), below(false, |e| e.disk_read_bytes = Some(2 * FILE)), cached);
+    let later = |e: &mut Evidence| (e.disk_write_bytes, e.dirty_before) = (Some(FILE), Some(FILE));
+    check(zoo::record(), below(false, later), cached);
+    let both = "doubtful device: LoopCached doubt, Foreign doubt";
+    check(zoo::record(), below(false, |e| e.disk_write_bytes = Some(FILE)), both);
+    // A disk below a mirror of it writes each byte as often as nobody knows.
+    let mirrored = |r: &mut Record| {
+        below(true, |e| e.disk_write_bytes = Some(FILE))(r);
+        let file = storage(r).devices[0].file.as_mut().expect("it is a loop device");
+        file.disks.push("vdb".to_string());
+    };
+    check(zoo::record(), mirrored, sound);
+    let mut record = zoo::record();
+    below(true, |e| e.disk_read_bytes = Some(3 * FILE))(&mut record);
+    let text = &assess(&record).cases[0].findings[0].message;
+    let expected = "other processes read up to 200 % as much from vda, below the loop device, as \
+                    this case moved (in 10 of 10 trials): they shared its time";
+    assert_eq!(text, expected);
+}
+
+/// Makes the storage a loop device on ext4 on the disk `vda`.
+pub(super) fn on_loop(record: &mut Record, direct: bool) {
+    let disk = Device { name: "vda".to_string(), ..storage(record).devices[0].clone() };
+    let file = LoopFile {
+        file_system: "ext4".to_string(),
+        devices: vec![disk],
+        disks: vec!["vda".to_string()],
+        journals_data: Some(false),
+    };
+    let device = &mut storage(record).devices[0];
+    (device.loop_direct, device.file) = (Some(direct), Some(file));
+}
+
+/// Hosts that share a machine use its devices at the same time, as they were asked to.
+#[test]
+fn hosts_that_share_a_device_are_not_foreign() {
+    let beside = |neighbor, share: f64| {
+        move |r: &mut Record| {
+            let seed = r.header.plan.seed;
+            r.header.plan.rank = Some(Rank { number: 0, of: 2, seed, shares: true, neighbor });
+            evidence(r, |e| e.device_read_bytes = Some((FILE as f64 * (1.0 + share)) as u64));
+        }
+    };
+    check(zoo::record(), beside(Some(1), 1.0), "sound device: SharedDevice note");
+    check(zoo::record(), beside(Some(1), 0.0), "sound device:");
+    check(zoo::record(), beside(None, 1.0), "void device: Foreign void");
+    // Their reads are part of every round: none is excluded for them.
+    let in_one = |r: &mut Record| {
+        beside(Some(1), 0.0)(r);
+        r.trials[0].evidence.device_read_bytes = Some(9 * FILE);
+    };
+    check(zoo::record(), in_one, "sound device: SharedDevice note");
+    let mut record = zoo::record();
+    beside(Some(1), 1.0)(&mut record);
+    let text = &assess(&record).cases[0].findings[0].message;
+    let expected = "the hosts of this run that share this machine, and other processes if any, \
+                    read up to 100 % as much from the device as this case (in 10 of 10 trials): \
+                    they shared its time";
+    assert_eq!(text, expected);
+}
+
 #[test]
 fn steal() {
     let stolen = |ms: u64| move |r: &mut Record| evidence(r, |e| e.steal_ns = Some(ms * 1_000_000));
@@ -1029,6 +1123,7 @@ fn a_virtual_device_is_noted_once_for_the_run() {
     // A loop device is presented by this machine, but what is below it may not be.
     let disk = storage(&mut record).devices[0].clone();
     let file = LoopFile {
+        journals_data: None,
         file_system: "ext4".to_string(),
         devices: vec![Device { name: "vda".to_string(), ..disk.clone() }],
         disks: vec!["vda".to_string()],

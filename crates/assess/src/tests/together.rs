@@ -185,7 +185,7 @@ fn of_two(plant: impl FnOnce(&mut Record)) -> Vec<Joint> {
     hosts.truncate(2);
     for (number, (_, record)) in (0..).zip(&mut hosts) {
         let plan = &mut record.header.plan;
-        plan.rank = Some(Rank { number, of: 2, seed: plan.seed, shares: true });
+        plan.rank = Some(Rank { number, of: 2, seed: plan.seed, shares: true, neighbor: None });
         let mut alone = plan.cases[0].clone();
         alone.case.io_mut().expect("it reads").hosts = 1;
         if number > 0 {

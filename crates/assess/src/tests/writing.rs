@@ -799,6 +799,36 @@ fn writes_to_a_mount_that_syncs_are_not_held_back_and_not_only_acknowledged() {
     assert!(!message(&record).contains("nothing was synced"), "{}", message(&record));
 }
 
+/// The flag of files makes each write wait, as a mount option does.
+#[test]
+fn files_with_the_flag_of_sync_wait_for_each_write() {
+    let flagged = |is_so| {
+        move |r: &mut Record| {
+            storage(r).syncs_writes = is_so;
+            set_writes(r, 1.0);
+        }
+    };
+    let said = |is_so| {
+        let mut record = flawless_write(unsynced());
+        flagged(is_so)(&mut record);
+        let found = first(&record).findings.into_iter();
+        let mut messages = found.map(|it| it.message);
+        messages.find(|it| it.contains("sync")).expect("it is acknowledged only")
+    };
+    assert!(said(Some(true)).contains("have the flag of 'chattr +S', so each write waited"));
+    assert!(said(Some(false)).starts_with("nothing was synced"));
+    assert!(said(None).starts_with("nothing was synced"));
+    // Each write may write metadata, as with O_DSYNC, and none is held back by dirty pages.
+    let often = |is_so| {
+        move |r: &mut Record| {
+            flagged(is_so)(r);
+            set_writes(r, 1.4);
+        }
+    };
+    check(flawless_write(over()), often(Some(false)), "doubtful device: Foreign doubt");
+    check(flawless_write(over()), often(Some(true)), "sound device:");
+}
+
 /// Dirty pages come and go in a group that is full: what was left at the end depends on the moment.
 #[test]
 fn like_rows_in_a_group_that_they_fill_are_held_back_alike() {
@@ -1117,6 +1147,39 @@ fn loop_devices_under_what_is_written() {
     check(flawless_write(unsynced()), through_cache, "sound page-cache: AcknowledgedOnly note");
     let past_cache = |r: &mut Record| storage(r).devices[0].loop_direct = Some(true);
     check(flawless_write(over()), past_cache, "sound device:");
+}
+
+/// The disk below counted the bytes, and the flushes that the loop device passed on.
+#[test]
+fn what_the_disk_below_a_loop_device_stored_is_not_in_doubt() {
+    let stored = |bytes: u64, flushes: Option<u64>| {
+        move |r: &mut Record| {
+            super::rules::on_loop(r, false);
+            evidence(r, |e| {
+                (e.disk_write_bytes, e.disk_flushes) = (Some(bytes), flushes);
+            });
+        }
+    };
+    let all = Some(1 << 20);
+    let doubt = "doubtful device: LoopCached doubt";
+    check(flawless_write(over()), stored(FILE, all), "sound device:");
+    check(flawless_write(synced_often()), stored(FILE, all), "sound device:");
+    check(flawless_write(over()), stored(FILE, None), doubt);
+    check(flawless_write(over()), stored(FILE, Some(0)), doubt);
+    // Direct writes claim that no cache took them, and reads are proved by no counter.
+    check(flawless_write(direct()), stored(FILE, all), doubt);
+    let twice = |r: &mut Record| {
+        stored(FILE, all)(r);
+        storage(r).devices[0].file.as_mut().expect("it has one").disks.push("vdb".to_string());
+    };
+    check(flawless_write(over()), twice, doubt);
+    // A disk without a cache has nothing to flush.
+    let through = |r: &mut Record| {
+        stored(FILE, Some(0))(r);
+        let file = storage(r).devices[0].file.as_mut().expect("it has one");
+        file.devices[0].write_cache = Some(model::host::WriteCache::Through);
+    };
+    check(flawless_write(over()), through, "sound device:");
 }
 
 /// What is not synced stays in the page cache outside, and what is synced must not.

@@ -16,6 +16,7 @@ use model::host::{Fixture, Host, Storage};
 use model::plan::{Plan, Role};
 use model::rank::Rank;
 use model::record::{Header, Invocation, Line};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ pub(super) struct Guest {
     pub(super) agent: Remote,
     host: Host,
     storage: Storage,
+    /// By which hosts on one machine know each other.
+    boot: Option<String>,
 }
 
 impl Guest {
@@ -65,7 +68,9 @@ impl Guest {
     pub(super) fn hear(called: String, mut agent: Remote) -> Result<Guest> {
         let place = agent.hear(LOOKING);
         match place.with_context(|| format!("the host {called} cannot take part"))? {
-            Answer::Place { host, storage } => Ok(Guest { called, agent, host, storage }),
+            Answer::Place { host, storage, boot } => {
+                Ok(Guest { called, agent, host, storage, boot })
+            }
             other => bail!("the host {called} sent '{}' instead of its place", shown(&other)),
         }
     }
@@ -76,11 +81,12 @@ impl Guest {
     /// If it is lost.
     pub(super) fn begin(
         mut self,
-        number: u32,
+        (number, neighbor): (u32, Option<u32>),
         plan: &Plan,
         directory: &Path,
     ) -> Result<(Guest, Plan)> {
-        let plan = own_plan(plan, number);
+        let mut plan = own_plan(plan, number);
+        plan.rank.iter_mut().for_each(|rank| rank.neighbor = neighbor);
         let directory = directory.to_path_buf();
         self.tell(&Order::Begin { plan: Box::new(plan.clone()), directory })?;
         Ok((self, plan))
@@ -154,6 +160,14 @@ impl Guest {
         Ok(Member { called: self.called, agent: Some(self.agent), store })
     }
 
+    /// For each host, the number of the first other one that is on its machine and uses a device of
+    /// it. Devices of one name on other machines are others.
+    pub(super) fn neighbors(guests: &[Guest]) -> Vec<Option<u32>> {
+        let places: Vec<Place> =
+            guests.iter().map(|it| (it.boot.as_deref(), &it.storage)).collect();
+        neighbors(&places)
+    }
+
     fn header(&self, plan: Plan, fixtures: Vec<Fixture>, began: String) -> Header {
         Header {
             tool: tool(),
@@ -174,6 +188,23 @@ impl Guest {
     pub(super) fn environment(&self) -> Environment<'_> {
         Environment { host: &self.host, storage: Some(&self.storage), peers: &[] }
     }
+}
+
+/// The boot of a host's machine, if known, and its storage.
+type Place<'a> = (Option<&'a str>, &'a Storage);
+
+fn neighbors(places: &[Place]) -> Vec<Option<u32>> {
+    let names = |storage: &Storage| -> BTreeSet<String> {
+        storage.disks().into_iter().map(|disk| disk.name.clone()).collect()
+    };
+    let is_beside = |one: &Place, other: &Place| {
+        one.0.is_some() && one.0 == other.0 && !names(one.1).is_disjoint(&names(other.1))
+    };
+    let first_beside = |number: usize| {
+        let mut others = (0..places.len()).filter(|other| *other != number);
+        others.find(|other| is_beside(&places[number], &places[*other])).map(|it| it as u32)
+    };
+    (0..places.len()).map(first_beside).collect()
 }
 
 /// The plan of a host. It waits while others measure the cases that are not its own.
@@ -198,6 +229,27 @@ fn file_name(number: usize, called: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::host::Device;
+    use model::zoo;
+
+    #[test]
+    fn hosts_on_one_machine_with_one_device_are_neighbors() {
+        let on = |name: &str| {
+            let device = Device { name: name.to_string(), ..Device::default() };
+            Storage { devices: vec![device], ..zoo::storage() }
+        };
+        let (vda, vdb) = (on("vda"), on("vdb"));
+        let check = |places: &[Place], expected: &[Option<u32>]| {
+            assert_eq!(neighbors(places), expected);
+        };
+        check(&[(Some("a"), &vda), (Some("a"), &vda)], &[Some(1), Some(0)]);
+        check(
+            &[(Some("a"), &vda), (Some("b"), &vda), (Some("a"), &vda)],
+            &[Some(2), None, Some(0)],
+        );
+        check(&[(Some("a"), &vda), (Some("a"), &vdb)], &[None, None]);
+        check(&[(None, &vda), (None, &vda)], &[None, None]);
+    }
 
     #[test]
     fn records_have_the_names_of_their_hosts() {

@@ -227,7 +227,13 @@ fn plan_of(
         refuse(&mut plan, refusal);
     }
     refuse(&mut plan, |case| of_hosts::refusal(case, hosts, apart));
-    plan.rank = Some(Rank { number: 0, of: hosts, seed: plan.seed, shares: apart.is_empty() });
+    plan.rank = Some(Rank {
+        number: 0,
+        of: hosts,
+        seed: plan.seed,
+        shares: apart.is_empty(),
+        neighbor: None,
+    });
     if !plan.cases.iter().any(|planned| planned.role == Role::Asked) {
         let reason = plan.skips.first().map_or("it has no cases", |skip| skip.reason.as_str());
         bail!("nothing to measure: all cases are skipped, the first because {reason}");
@@ -245,8 +251,9 @@ fn members(
 ) -> Result<Vec<Member>> {
     let since = Instant::now();
     // All begin before the first is waited for.
-    let begin = |(number, guest): (u32, Guest)| guest.begin(number, plan, directory);
-    let mut begun = (0..).zip(guests).map(begin).collect::<Result<Vec<_>>>()?;
+    let places = (0..).zip(Guest::neighbors(&guests));
+    let begin = |(place, guest): ((u32, Option<u32>), Guest)| guest.begin(place, plan, directory);
+    let mut begun = places.zip(guests).map(begin).collect::<Result<Vec<_>>>()?;
     let mut made = Guest::all_made(&mut begun, late)?;
     if plan.rank.is_some_and(|rank| rank.shares) {
         let there: Vec<_> = made.into_iter().map(|made| made.folder).enumerate().collect();

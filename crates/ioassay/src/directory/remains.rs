@@ -1,6 +1,7 @@
 //! What killed runs left: folders with their files, and canaries.
 
 use super::{DATA, LOCK, open_folder};
+use crate::machine::boot;
 use model::case::MetadataWork;
 use model::metadata;
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
@@ -25,9 +26,9 @@ const CLOSING_WAIT: Duration = Duration::from_secs(1);
 
 /// Identifies this machine among those that share a file system, by its name and boot.
 pub(super) fn machine() -> String {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let boot = boot().unwrap_or_default();
     let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    format!("{node}\n{}\n", boot.trim())
+    format!("{node}\n{boot}\n")
 }
 
 /// Whether a run on this machine wrote `written`.

@@ -4,7 +4,7 @@ use super::link::{Link, beat};
 use super::part;
 use crate::clock;
 use crate::directory::{DATA, Directory, Name};
-use crate::machine::this_host;
+use crate::machine::{boot, this_host};
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
 use model::agent::{Answer, Order, PROTOCOL};
@@ -127,7 +127,7 @@ fn look(directory: &Path) -> Result<Answer> {
     let storage = witness::storage(directory)
         .with_context(|| format!("failed to inspect the storage of '{}'", directory.display()))?;
     held.check_same()?;
-    Ok(Answer::Place { host: this_host(), storage })
+    Ok(Answer::Place { host: this_host(), storage, boot: boot() })
 }
 
 #[cfg(test)]
@@ -179,9 +179,10 @@ mod tests {
             panic!("{answers:?}")
         };
         assert!(first.monotonic_ns < last.monotonic_ns && first.utc_ns > 0);
-        let Answer::Place { host, storage } = place else { panic!("{place:?}") };
+        let Answer::Place { host, storage, boot } = place else { panic!("{place:?}") };
         assert_eq!(host.name, this_host().name);
         assert!(!storage.file_system.is_empty());
+        assert!(boot.as_ref().is_none_or(|boot| boot.len() > 8), "it is a long random number");
         let Answer::Failed { reason } = nowhere else { panic!("{nowhere:?}") };
         assert!(reason.contains("there is no directory '/nowhere/at/all'"), "{reason}");
     }

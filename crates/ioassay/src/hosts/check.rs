@@ -65,7 +65,7 @@ fn look(agent: &mut Remote, directory: &Path) -> Result<Found> {
     agent.greet()?;
     let offsets = agent.offsets()?;
     match agent.ask(&Order::Look { directory: directory.to_path_buf() })? {
-        Answer::Place { host, storage } => Ok(Found {
+        Answer::Place { host, storage, .. } => Ok(Found {
             host,
             storage,
             clock_ahead_ns: i64::try_from(offsets.utc.ahead_ns).unwrap_or(i64::MAX),

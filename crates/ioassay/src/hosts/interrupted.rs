@@ -165,7 +165,7 @@ mod tests {
             record.end = End::Missing;
             record.header.called = Some(["a", "b"][number as usize].to_string());
             let plan = &mut record.header.plan;
-            plan.rank = Some(Rank { number, of: 2, seed: 7, shares: false });
+            plan.rank = Some(Rank { number, of: 2, seed: 7, shares: false, neighbor: None });
             let mut alone = plan.cases[0].clone();
             alone.case.io_mut().expect("it reads").hosts = 1;
             alone.role = if number == 0 { Role::Asked } else { Role::Elsewhere };

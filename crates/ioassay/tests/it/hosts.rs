@@ -249,9 +249,17 @@ fn hosts_measure_in_lockstep_and_each_has_its_record() {
             let codes = case["findings"].to_string();
             assert!(!codes.contains("DigestMismatch"), "{codes}");
         }
+        // All are on this machine, and on its disk if there is one.
+        let header: Value = serde_json::from_str(lines_of(&desk, record).first().unwrap()).unwrap();
+        let header = &header["header"];
+        let has_disk = !header["storage"]["devices"].as_array().unwrap().is_empty();
+        let first_other = u64::from(record == "1-a.jsonl");
+        let expected = if has_disk { first_other.into() } else { Value::Null };
+        assert_eq!(header["plan"]["rank"]["neighbor"], expected, "{header:#}");
+        assert!(!report["cases"].to_string().contains("\"Foreign\""), "{report:#}");
         // Each trial knows its host's clock, which is this machine's.
-        let lines = std::fs::read_to_string(desk.record(record)).unwrap();
-        let trials = lines.lines().filter(|line| line.starts_with("{\"trial\""));
+        let lines = lines_of(&desk, record);
+        let trials = lines.iter().filter(|line| line.starts_with("{\"trial\""));
         for line in trials {
             let trial: Value = serde_json::from_str(line).unwrap();
             let clock = &trial["trial"]["clock"];
@@ -263,6 +271,11 @@ fn hosts_measure_in_lockstep_and_each_has_its_record() {
     assert_eq!(seeds.len(), 3, "each has data and orders of its own");
     desk.check_empty();
     check_again(&desk, &output);
+}
+
+fn lines_of(desk: &Desk, record: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(desk.record(record)).unwrap();
+    text.lines().map(str::to_owned).collect()
 }
 
 /// The records of a run give its report again, in every form and in any order.

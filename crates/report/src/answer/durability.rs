@@ -6,6 +6,7 @@ use assess::Assessment;
 use assess::strategies::WritingAnswer;
 use assess::summary::Summary;
 use model::case::Op;
+use model::watched::SyncedBy;
 
 /// The answer in sentences.
 pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Paragraphs {
@@ -18,10 +19,14 @@ pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> 
             let best = assessment.cases.iter().find(|row| row.id == lead.best().row.id);
             let work = best.and_then(|row| row.case.write());
             let storage = assessment.storage.as_ref().zip(work);
-            let is_synced = storage.is_some_and(|(storage, work)| storage.syncs_each_write(work));
-            let says = match is_synced {
-                true => "The file system is mounted with 'sync': each write waited to be stored.",
-                false => "This is how fast the OS took the data: a power cut could still lose it.",
+            let says = match storage.and_then(|(storage, work)| storage.synced_by(work)) {
+                Some(SyncedBy::Mount) => {
+                    "The file system is mounted with 'sync': each write waited to be stored."
+                }
+                Some(SyncedBy::Flag) => {
+                    "Files here have the flag of 'chattr +S': each write waited to be stored."
+                }
+                None => "This is how fast the OS took the data: a power cut could still lose it.",
             };
             vec![Sentence::fastest(&own, lead, name), Sentence::plain(says)]
         }

@@ -51,6 +51,9 @@ pub(super) struct Storage<'a> {
     journal: Option<bool>,
     /// Whether data is written to that journal first; null if unknown, as of any but ext4.
     journals_data: Option<bool>,
+    /// Whether each write to a file waits until it is stored, as its own flag asks (`chattr +S`);
+    /// null if the file system has no such flags.
+    syncs_writes: Option<bool>,
     /// Whether no `/sys` shows this machine's block devices.
     lacks_sys: bool,
     /// Notes for the reader.
@@ -85,6 +88,7 @@ impl Storage<'_> {
             atomic: storage.atomic,
             journal: storage.journal,
             journals_data: storage.journals_data,
+            syncs_writes: storage.syncs_writes,
             lacks_sys: storage.lacks_sys,
             notes: &storage.notes,
         }
@@ -128,6 +132,8 @@ struct LoopFile<'a> {
     /// Those of them whose counters show what the page cache outside served or took; empty if none
     /// do.
     disks: &'a [String],
+    /// Whether its data is written to a journal first; null if unknown, as of any but ext4.
+    journals_data: Option<bool>,
 }
 
 impl Device<'_> {
@@ -147,6 +153,7 @@ impl Device<'_> {
                 file_system: &file.file_system,
                 devices: file.devices.iter().map(|device| device.name.as_str()).collect(),
                 disks: &file.disks,
+                journals_data: file.journals_data,
             }),
         }
     }

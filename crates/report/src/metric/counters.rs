@@ -96,6 +96,12 @@ pub(crate) const COUNTERS: &[Metric] = &[
         |it| it.evidence.disk_write_bytes,
     ),
     counter(
+        "disk_flushes",
+        Unit::Number,
+        "flushes that those disks completed, for any process",
+        |it| it.evidence.disk_flushes,
+    ),
+    counter(
         "shared_bytes",
         Unit::Bytes,
         "of a copy that it shares with another file, so that no data was copied",

@@ -597,6 +597,7 @@ fn the_header_says_what_is_below_each_layer() {
     let device = |name: &str| Device { name: name.to_string(), ..Device::default() };
     let vda = Device { is_virtual: true, write_cache: Some(WriteCache::Back), ..device("vda") };
     let file = |file_system: &str, devices| LoopFile {
+        journals_data: None,
         file_system: file_system.to_string(),
         devices,
         disks: Vec::new(),

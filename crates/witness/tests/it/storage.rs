@@ -165,6 +165,18 @@ fn ext4_that_journals_data_without_a_mount_option_says_so() {
     }
 }
 
+/// Files have it from their directory.
+#[test]
+fn files_that_wait_for_each_write_by_their_own_flag_say_so() {
+    let make = || Mounted::on_loop(fixture::directory(), "ext4", &PLAIN);
+    let Some((mounted, plain)) = made("chattr +S", make) else { return };
+    assert_eq!(plain.syncs_writes, Some(false), "{plain:#?}");
+    fixture::run("chattr", &["+S", mounted.point.to_str().unwrap()]).unwrap();
+    let flagged = storage(&mounted.point).unwrap();
+    assert_eq!(flagged.syncs_writes, Some(true), "{flagged:#?}");
+    assert!(!flagged.mount_options.split(',').any(|option| option == "sync"), "{flagged:#?}");
+}
+
 /// An overlay keeps new files on another file system.
 #[test]
 fn an_overlay_has_the_journal_of_what_is_below() {

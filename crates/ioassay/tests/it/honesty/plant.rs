@@ -426,12 +426,16 @@ pub(crate) fn check_told(case: &Value, code: &str, words: &[&str]) {
     }
 }
 
+/// How `Foreign` names the real disk below the loop device of a test: others use it at any time.
+pub(crate) const BELOW: &str = "below the loop device";
+
 /// Checks that a case has a figure and no findings with these codes.
 #[track_caller]
 pub(crate) fn check_silent(case: &Value, codes: &[&str]) {
     assert_eq!(case["failures"], Value::Array(Vec::new()), "{case:#}");
+    let is_planted = |found: &&Value| !found["message"].as_str().unwrap().contains(BELOW);
     for code in codes {
-        assert!(finding(case, code).is_none(), "{code}: {case:#}");
+        assert!(finding(case, code).filter(is_planted).is_none(), "{code}: {case:#}");
     }
 }
 
