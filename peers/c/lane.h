@@ -481,7 +481,7 @@ static bool prepare_file(struct lane *own) {
                      job->direct ? " with O_DIRECT" : "");
     }
     if (job->engine != MMAP) {
-        return allocate(own, whole_pages(job->block), MADV_HUGEPAGE);
+        return allocate(own, whole_pages(job->block), MADV_NOHUGEPAGE);
     }
     struct stat held;
     if (fstat(own->fd, &held) != 0) {

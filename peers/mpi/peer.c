@@ -216,7 +216,7 @@ static void prepare(struct lane *own, const struct job *job) {
         stuck(&own->obstacle, "the file has %jd bytes, fewer than the %ju to be read",
               (intmax_t)held, (uintmax_t)job->size);
     } else {
-        allocate(own, whole_pages(job->block), MADV_HUGEPAGE);
+        allocate(own, whole_pages(job->block), MADV_NOHUGEPAGE);
     }
 }
 
