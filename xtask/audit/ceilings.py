@@ -65,9 +65,14 @@ def flows(row):
     return bool(moves) and not row.case.beside and not row.case.read_share and not row.case.rate
 
 
-def fastest_direct(rows, writes):
+def fastest_direct(rows, like):
+    """The fastest direct row that does what `like` does, in the same pages."""
+    writes = bool(like.write)
+
     def may_be(row):
-        is_alike = flows(row) and bool(row.write) == writes and row.case.is_direct
+        is_same = (bool(row.write), row.case.has_huge_buffers) == (writes,
+                                                                   like.case.has_huge_buffers)
+        is_alike = flows(row) and is_same and row.case.is_direct
         return is_alike and row.is_served("device") and (
             not writes or in_flight(row.case) >= MIB)
     return fastest(row for row in rows if may_be(row))
@@ -119,7 +124,7 @@ def held(row, by, rows, rates):
             return None
         is_firm = base is not None and base.verdict == "sound"
     elif by == "device" and not row.case.read_share:
-        kind, base = "device", fastest_direct(rows, bool(row.write))
+        kind, base = "device", fastest_direct(rows, row)
         is_firm = (base is not None and base.verdict == "sound"
                    and has_plateau(rows, base))
     else:
@@ -209,6 +214,7 @@ def faster_than_read(row, rows):
     def is_alike(other):
         axes = ("cache", "block", "depth", "threads", "pattern")
         return (other.file and other.is_served("device")
+                and other.case.has_huge_buffers == case.has_huge_buffers
                 and all(other.case.axes[name] == case.axes[name] for name in axes))
     base = fastest(other for other in rows if is_alike(other))
     share = base and ratio_of(row.rates(), base.rates())

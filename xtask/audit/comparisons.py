@@ -152,7 +152,7 @@ def comparisons(rows):
     # Those on a schedule have its rate.
     asked = [row for row in rows if row.stands and row.role == "asked" and not row.case.rate]
     return of_engines(asked) + of_peers(asked) + of_advice(asked) + of_submission(asked) \
-        + of_populated(asked) + of_loops(asked)
+        + of_populated(asked) + of_pages(asked) + of_loops(asked)
 
 
 def of_engines(asked):
@@ -202,6 +202,18 @@ def of_populated(asked):
 
     for group in grouped(asked, key):
         base = next((row for row in group if row.case.populated == "readahead"), None)
+        told += compare_with(group, base) if base else []
+    return told
+
+
+def of_pages(asked):
+    told = []
+
+    def key(row):
+        return row.case.key("pages") if row.file or row.write else None
+
+    for group in grouped(asked, key):
+        base = next((row for row in group if row.case.pages == "base"), None)
         told += compare_with(group, base) if base else []
     return told
 

@@ -33,7 +33,7 @@ def plateau(rows, top, flows, in_flight):
     if not flows(top):
         return False
     def kind(row):
-        return bool(row.write), row.case.cache, row.case.pattern
+        return bool(row.write), row.case.has_huge_buffers, row.case.cache, row.case.pattern
     most = in_flight(top.case)
     for other in rows:
         if not flows(other) or not other.is_served("device") or kind(other) != kind(top):

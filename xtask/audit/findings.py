@@ -1,6 +1,7 @@
 """The findings on a single case: one function for each finding of METHODOLOGY.md, which returns its
 severity or nothing."""
 
+import buffers
 import comparisons
 import courses
 import open_loop
@@ -613,6 +614,8 @@ def page_size(row):
         asked, arrays = case.pages, arrays * case.threads
     elif row.file and case.engine == "load" and case.advice == "hugepage":
         asked, arrays, array = "huge", case.threads, case.size // case.threads
+    elif case.has_huge_buffers:
+        return page_size_of_buffers(row)
     else:
         return None
     huge = huge_page(row.host)
@@ -624,6 +627,13 @@ def page_size(row):
         return None
     is_wrong = lay / whole < 0.90 if asked == "huge" else lay / whole > 0.10
     return "doubt" if is_wrong else None
+
+
+def page_size_of_buffers(row):
+    huge = huge_page(row.host)
+    lay = median(row.values(counter("huge_bytes")))
+    whole = buffers.in_huge_pages(row.case, huge) if huge else 0
+    return "doubt" if whole and lay is not None and lay / whole < 0.90 else None
 
 
 def overhead_bound(row, null):

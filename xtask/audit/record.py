@@ -4,6 +4,7 @@ import json
 import re
 
 import beside
+import buffers
 
 SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
          "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "": 1}
@@ -45,6 +46,7 @@ class Case:
             # Older records do not say how a warm file was cached.
             cached = self.axes.get("populated", "unknown")
             self.axes["populated"] = cached if self.axes["cache"] == "warm" else None
+            self.axes["pages"] = buffers.pages(self)
 
     def __getattr__(self, name):
         try:
@@ -67,6 +69,10 @@ class Case:
     @property
     def is_read(self):
         return not self.is_memory and not self.is_write
+
+    @property
+    def has_huge_buffers(self):
+        return not self.is_memory and self.pages == "huge"
 
     @property
     def claims_durable(self):

@@ -71,7 +71,8 @@ pub struct Assessment {
     pub control: Option<Control>,
     /// The skipped cases, and the pruned ones, with reasons.
     pub skips: Vec<Skip>,
-    /// Comparisons of cases that differ only in engine, peer, advice, submission or populated.
+    /// Comparisons of cases that differ only in engine, peer, advice, submission, populated or
+    /// pages.
     pub comparisons: Vec<Comparison>,
     /// The fastest requested case for each source of the bytes.
     pub fastest: Vec<(ServedBy, Lead)>,

@@ -7,7 +7,9 @@ use crate::ratio::Ratio;
 use crate::row::{Row, fastest};
 use crate::stats::Estimate;
 use crate::summary::{Ceiling, CeilingKind, ServedBy};
-use model::case::{Cache, Engine, Io, Kernel, MemoryWork, Op, Pages, ReadWork, Touch, WriteWork};
+use model::case::{
+    BufferPages, Cache, Engine, Io, Kernel, MemoryWork, Op, Pages, ReadWork, Touch, WriteWork,
+};
 use model::pattern::Pattern;
 use std::collections::BTreeMap;
 
@@ -99,19 +101,35 @@ impl<'a, 'r> MemoryReads<'a, 'r> {
 pub(crate) struct Bases<'a, 'r> {
     /// Rows that read memory.
     memory: MemoryReads<'a, 'r>,
-    /// The fastest read of the device, and whether more I/Os in flight were not faster.
-    read: Option<(&'a Row<'r>, bool)>,
-    /// The fastest write, likewise.
-    written: Option<(&'a Row<'r>, bool)>,
+    /// The fastest rows of the device.
+    devices: Vec<Fastest<'a, 'r>>,
+}
+
+/// The fastest row of the device among those of one kind.
+#[derive(Debug)]
+struct Fastest<'a, 'r> {
+    /// Whether they write, and whether their buffers are in huge pages.
+    kind: (bool, bool),
+    row: &'a Row<'r>,
+    /// Whether more I/Os in flight were not faster.
+    is_plateau: bool,
 }
 
 impl<'a, 'r> Bases<'a, 'r> {
     pub(crate) fn of(rows: &'a [Row<'r>]) -> Bases<'a, 'r> {
-        let device = |writes| {
-            let base = fastest_direct(rows, writes)?;
-            Some((base, plateau(rows, base).is_some()))
+        let kinds = [(false, false), (false, true), (true, false), (true, true)];
+        let device = |kind| {
+            let row = fastest_direct(rows, kind)?;
+            Some(Fastest { kind, row, is_plateau: plateau(rows, row).is_some() })
         };
-        Bases { memory: MemoryReads::of(rows), read: device(false), written: device(true) }
+        let devices = kinds.into_iter().filter_map(device).collect();
+        Bases { memory: MemoryReads::of(rows), devices }
+    }
+
+    /// The fastest row of the device that does what `row` does, in the same pages.
+    fn device(&self, row: &Row) -> Option<&Fastest<'a, 'r>> {
+        let kind = (row.write().is_some(), has_huge_pages(row));
+        self.devices.iter().find(|fastest| fastest.kind == kind)
     }
 }
 
@@ -187,8 +205,7 @@ fn held(
         }
         ServedBy::Device if row.measured.case.is_mixed() => return None,
         ServedBy::Device => {
-            let bound = if row.write().is_some() { bases.written } else { bases.read };
-            let (base, is_plateau) = bound?;
+            let Fastest { row: base, is_plateau, .. } = *bases.device(row)?;
             (CeilingKind::Device, base, is_sound(base) && is_plateau)
         }
         ServedBy::NameCache | ServedBy::Mixed | ServedBy::NoIo | ServedBy::Unverified => {
@@ -211,9 +228,16 @@ fn reads_memory(row: &Row) -> bool {
     row.stands() && row.is_own() && row.measured.case.memory().is_some_and(is_base)
 }
 
-fn fastest_direct<'a, 'r>(rows: &'a [Row<'r>], writes: bool) -> Option<&'a Row<'r>> {
+/// Whether the buffers of `row` are in huge pages, in which one request to a device can cover more.
+/// In older records, none asked for them.
+fn has_huge_pages(row: &Row) -> bool {
+    row.measured.case.io().is_some_and(|io| io.pages == BufferPages::Huge)
+}
+
+fn fastest_direct<'a, 'r>(rows: &'a [Row<'r>], kind: (bool, bool)) -> Option<&'a Row<'r>> {
     let is_direct = |row: &&Row| {
-        let is_alike = |flow: Flow| flow.writes == writes && flow.cache == Cache::Direct;
+        let is_alike =
+            |flow: Flow| (flow.writes, flow.is_huge) == kind && flow.cache == Cache::Direct;
         // Often the only direct row of a writing run is a log's: small blocks at depth 1.
         let shows_rate = |flow: Flow| !flow.writes || flow.bytes_in_flight >= BULK_IN_FLIGHT;
         let is_bound = |flow: Flow| is_alike(flow) && shows_rate(flow);
@@ -237,6 +261,8 @@ pub(crate) fn device_read<'a, 'r>(rows: &'a [Row<'r>]) -> Option<&'a Row<'r>> {
 #[derive(Debug, Clone, Copy)]
 struct Flow {
     writes: bool,
+    /// Whether its buffers are in huge pages.
+    is_huge: bool,
     cache: Cache,
     pattern: Pattern,
     bytes_in_flight: u128,
@@ -252,6 +278,7 @@ impl Flow {
         let bytes_in_flight = |block: u64, depth: u32, threads: u32| {
             u128::from(block) * u128::from(depth) * u128::from(threads)
         };
+        let is_huge = has_huge_pages(row);
         // No device gives a rate that bounds reads and writes alike.
         if row.measured.case.is_mixed() {
             return None;
@@ -259,11 +286,11 @@ impl Flow {
         if let Some(work) = row.write().filter(|work| work.op != Op::Sync) {
             let WriteWork { io: Io { cache, pattern, block, depth, threads, .. }, .. } = *work;
             let bytes_in_flight = bytes_in_flight(block, depth, threads);
-            return Some(Flow { writes: true, cache, pattern, bytes_in_flight });
+            return Some(Flow { writes: true, is_huge, cache, pattern, bytes_in_flight });
         }
         let ReadWork { io: Io { cache, pattern, block, depth, threads, .. }, .. } = *row.read()?;
         let bytes_in_flight = bytes_in_flight(block, depth, threads);
-        Some(Flow { writes: false, cache, pattern, bytes_in_flight })
+        Some(Flow { writes: false, is_huge, cache, pattern, bytes_in_flight })
     }
 }
 
@@ -274,8 +301,8 @@ pub(crate) fn plateau(rows: &[Row], top: &Row) -> Option<Decided> {
     let of_top = Flow::of(top)?;
     let asked = |other: &Row| {
         let flow = Flow::of(other).filter(|_| other.is_served(ServedBy::Device))?;
-        let alike = (flow.writes, flow.cache, flow.pattern)
-            == (of_top.writes, of_top.cache, of_top.pattern);
+        let alike = (flow.writes, flow.is_huge, flow.cache, flow.pattern)
+            == (of_top.writes, of_top.is_huge, of_top.cache, of_top.pattern);
         if alike && flow.bytes_in_flight >= 2 * of_top.bytes_in_flight {
             return is_faster(other, top);
         }

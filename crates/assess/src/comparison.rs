@@ -93,7 +93,7 @@ const INTEREST_DEVICE: f64 = 0.05;
 const INTEREST_MEMORY: f64 = 0.02;
 
 /// Compares requested cases that differ only in engine, only in peer, only in advice, only in how
-/// they use io_uring, or only in how their warm file was cached.
+/// they use io_uring, only in how their warm file was cached, or only in their buffers' pages.
 ///
 /// Void cases are excluded, and so are pairs with different sources, such as a cache and a disk,
 /// and open loops: if two hold one schedule, their rates are equal.
@@ -114,8 +114,9 @@ pub(crate) fn comparisons<'a, 'r>(rows: &'a [Row<'r>]) -> Vec<Comparison> {
         groups.retain(|group| usual_of(group, axis).is_some());
         (axis, groups)
     };
-    let [advice, submission, populated] = ["advice", "submission", "populated"].map(with_usual);
-    let groups = [("engine", engines), ("peer", peers), advice, submission, populated];
+    let [advice, submission, populated, pages] =
+        ["advice", "submission", "populated", "pages"].map(with_usual);
+    let groups = [("engine", engines), ("peer", peers), advice, submission, populated, pages];
     let of_axes = groups.iter().flat_map(|(axis, groups)| {
         let base = |group: &[&'a Row<'r>]| usual_of(group, axis).unwrap_or(group[0]);
         groups.iter().flat_map(move |group| compare_with(group, base(group)))

@@ -537,6 +537,26 @@ mod tests {
     }
 
     #[test]
+    fn a_device_is_read_in_the_pages_of_what_it_bounds() {
+        let ceilings = |pages: &str| {
+            let text = format!(
+                "name = 'x'\nquestion = 'x'\n[[cases]]\nengine = ['pread', 'mmap']\n\
+                 cache = 'cold'\npages = {pages}"
+            );
+            let (host, storage) = (zoo::host(), zoo::storage());
+            let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+            let recipe = parse(&text).expect("it is whole");
+            let plan = recipe.plan(&Changes::default(), &environment).expect("it has a plan");
+            let ids = plan.cases.iter().map(|planned| planned.case.id());
+            ids.filter(|id| id.contains(" direct ")).collect::<Vec<_>>()
+        };
+        let id = |pages| format!("uring direct sequential 1MiB d8 {pages}t1 sum of 1GiB");
+        assert_eq!(ceilings("'base'"), [id("")]);
+        assert_eq!(ceilings("'huge'"), [id("pages:huge ")]);
+        assert_eq!(ceilings("['huge', 'base']"), [id(""), id("pages:huge ")]);
+    }
+
+    #[test]
     fn every_built_in_recipe_has_a_plan_with_its_controls() {
         let (host, storage) = (zoo::host(), zoo::storage());
         let peers = ["zebra", "dd"].map(|name| Peer { name: name.to_string(), ..zoo::peer() });

@@ -6,7 +6,8 @@ use crate::so_far::SoFar;
 use crate::store::Store;
 use anyhow::{Result, bail};
 use assess::records::{Apart, apart};
-use model::case::{Case, Populated};
+use model::axis::of_older;
+use model::case::Case;
 use model::host::Layout;
 use model::plan::Plan;
 use model::record::{End, Header, Line, Record, Resumed};
@@ -207,11 +208,8 @@ fn plans_apart(then: &Plan, now: &Plan) -> Vec<Apart> {
     let mut list = Vec::new();
     let text = |case: &Case| {
         // Ids do not tell this, and records of older programs differ in it.
-        let cached = match case.populated() {
-            Some(Populated::Unknown) => " cached in an unknown way",
-            _ => "",
-        };
-        format!("{}{cached} for {}", case.id(), units::time(case.time()))
+        let older: String = of_older(case).map(|word| format!(" {word}")).collect();
+        format!("{}{older} for {}", case.id(), units::time(case.time()))
     };
     let listed = |texts: Vec<String>| match &texts[..] {
         [] => "none".to_string(),

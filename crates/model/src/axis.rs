@@ -5,8 +5,8 @@
 
 #[macro_use]
 mod field;
-mod say;
 mod usual;
+mod say;
 mod number;
 mod load;
 mod hosts;
@@ -23,7 +23,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-pub use case::ids;
+pub use case::{ids, of_older};
 pub use form::Axes;
 pub use table::AXES;
 pub use usual::Usual;
@@ -54,8 +54,8 @@ pub struct Axis {
     pub symbols: &'static [(&'static str, &'static str)],
     /// The default value in recipes, by kind of work; `None` if the kind lacks this axis.
     pub usual: Usual,
-    /// The value of all cases in records that are older than the axis.
-    pub before: Option<&'static str>,
+    /// The value of all cases in records that are older than the axis, by kind of work.
+    pub before: Usual,
     /// What labels show for a case of the kind that has no value.
     absent: Option<&'static str>,
     /// Whether a comparison of two records matches cases that differ in it.
@@ -138,7 +138,7 @@ impl Axis {
         aliases: &[],
         symbols: &[],
         usual: NEVER,
-        before: None,
+        before: NEVER,
         absent: None,
         across: Across::Apart,
         saturates: false,
@@ -225,9 +225,9 @@ impl Axis {
         self.say.label(value)
     }
 
-    /// Whether labels omit this value because it is expected by default.
-    pub fn is_quiet(&self, value: &str) -> bool {
-        self.across == Across::Same || self.say.is_quiet(value)
+    /// Whether labels of this kind of work omit this value because it is expected by default.
+    pub fn is_quiet(&self, kind: Kind, value: &str) -> bool {
+        self.across == Across::Same || self.say.is_quiet(kind, value)
     }
 
     /// Its help: the meaning and the values.
@@ -357,7 +357,7 @@ fn put<T>(slot: Option<&mut T>, value: Result<T, ParseError>) -> Result<(), Pars
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::{Cache, Call, Io, Populated};
+    use crate::case::{BufferPages, Cache, Call, Engine, Io, Populated};
     use crate::zoo;
     use std::time::Duration;
 
@@ -399,6 +399,38 @@ mod tests {
         peer["name"] = "../x".into();
         let error = serde_json::from_value::<crate::peer::Peer>(peer).unwrap_err().to_string();
         assert!(error.contains("'../x' is not a valid name of a peer"), "{error}");
+    }
+
+    #[test]
+    fn buffers_of_older_records_keep_their_ids_and_their_pages() {
+        let read = |engine, block, depth| {
+            let io = Io { block, depth, size: 64 << 20, ..zoo::plain().io };
+            let work = crate::reading::ReadWork { io, engine, ..zoo::plain() };
+            Case::own(crate::case::Work::Read(work))
+        };
+        let older = |case: &Case| {
+            let mut axes = case.axes();
+            axes.retain(|(axis, _)| *axis != "pages");
+            Case::from_axes(&axes).expect("records of older programs are read")
+        };
+        let pages = |case: &Case| Axis::named("pages").expect("it is one").value(case);
+        // They filled no huge page, whatever the machine.
+        let small = read(Engine::Uring, 1 << 20, 1);
+        assert_eq!((older(&small), pages(&small)), (small.clone(), Some("base".to_string())));
+        let large = read(Engine::Uring, 1 << 20, 2);
+        let old = older(&large);
+        assert_eq!(pages(&old), Some("fitting".to_string()));
+        assert_eq!(old.id(), large.id());
+        assert_eq!(Case::from_axes(&old.axes()), Ok(old.clone()));
+        assert_eq!(ids([&old].into_iter()), [large.id()]);
+        let both = ids([&old, &large].into_iter());
+        assert_eq!(both, [format!("{} pages:fitting", large.id()), large.id()]);
+        // Engines without buffers have the same value, so that all compare with each other.
+        let mapped = older(&read(Engine::Mmap, 2 << 20, 1));
+        assert_eq!(pages(&mapped), Some("fitting".to_string()));
+        let mut huge = large.clone();
+        huge.io_mut().expect("it reads a file").pages = BufferPages::Huge;
+        assert_eq!(huge.id(), "uring as-is sequential 1MiB d2 pages:huge t1 sum of 64MiB");
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! command line, the wire, the record, the tables and the JSON all use it.
 
 use crate::arrival::Arrival;
+use crate::buffers;
+use crate::memory::{HUGE_PAGE_LEAST, huge_span};
 use crate::named;
 use crate::part::Part;
 use crate::pattern::Pattern;
@@ -13,7 +15,7 @@ use std::time::Duration;
 
 pub use crate::axes::Axes;
 pub use crate::cache::{Cache, Populated};
-pub use crate::io::Io;
+pub use crate::io::{BufferPages, Io};
 pub use crate::memory::{Isa, Kernel, MemoryWork, Pages, STEP};
 pub use crate::metadata::{Call, MetadataWork, NameSync, Place};
 pub use crate::reading::{Advice, Engine, ReadWork, Submission, Touch};
@@ -83,6 +85,14 @@ impl Case {
         }
         if let Some(io) = self.io_mut().filter(|io| io.cache != Cache::Warm) {
             io.populated = Populated::ReadAhead;
+        }
+        // What older records leave open is known of buffers that fill no huge page.
+        let writes = self.write().is_some();
+        let is_known = |io: &&mut Io| {
+            io.pages == BufferPages::Fitting && !buffers::may_fill(io, writes, HUGE_PAGE_LEAST)
+        };
+        if let Some(io) = self.io_mut().filter(is_known) {
+            io.pages = BufferPages::Base;
         }
         if let Some(io) = self.io_mut().filter(|io| io.rate == 0) {
             io.arrival = Arrival::Poisson;
@@ -155,6 +165,24 @@ impl Case {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => Some(io),
             Work::Memory(_) | Work::Metadata(_) => None,
         }
+    }
+
+    /// Sizes in bytes of the buffers that ioassay's own worker allocates for each thread.
+    pub fn buffers(&self) -> Vec<u64> {
+        match &self.work {
+            Work::Read(work) => buffers::of_read(work),
+            Work::Write(work) => buffers::of_write(work),
+            Work::Memory(_) | Work::Metadata(_) => Vec::new(),
+        }
+    }
+
+    /// Bytes that the buffers of all threads occupy, in whole huge pages of `huge` bytes if it asks
+    /// for those and their size is known.
+    pub fn buffer_bytes(&self, huge: Option<u64>) -> u64 {
+        let huge = huge.filter(|_| self.io().is_some_and(|io| io.pages == BufferPages::Huge));
+        let span = |bytes: u64| huge.map_or(Some(bytes), |huge| huge_span(bytes, huge));
+        let each = self.buffers().into_iter().map(|bytes| span(bytes).unwrap_or(u64::MAX));
+        each.fold(0, u64::saturating_add).saturating_mul(self.threads().into())
     }
 
     /// Whether it uses the null engine, which moves no bytes.

@@ -1,11 +1,10 @@
 //! Where a plan runs, and which cases are impossible there.
 
 use crate::cache;
-use crate::case::{Advice, Cache, Case, Engine, Io, Isa, MemoryWork, OWN_PEER, ReadWork};
-use crate::case::{Atomic, Op, Submission, Touch, Work, WriteEngine, WriteWork};
-use crate::content::{STAMP_PAGE, STAMP_PERIOD};
+use crate::case::{Advice, BufferPages, Cache, Case, Engine, Io, Isa, MemoryWork, OWN_PEER};
+use crate::case::{Atomic, Op, ReadWork, Submission, Touch, Work, WriteEngine, WriteWork};
 use crate::host::{Host, Storage};
-use crate::memory::{ARRAY_GRANULE, LINE};
+use crate::memory::{ARRAY_GRANULE, HUGE_PAGE_LEAST, LINE};
 use crate::pattern::{Pattern, Share};
 use crate::peer::Peer;
 use crate::refusal;
@@ -29,23 +28,19 @@ impl Environment<'_> {
     /// Why `case` cannot be measured here, or would not measure what it claims.
     pub fn refusal(&self, case: &Case) -> Option<String> {
         let any = self.peer_refusal(case).or_else(|| threads_refusal(case));
-        let any = any.or_else(|| refusal::of_shared(case));
+        let any = any.or_else(|| refusal::of_shared(case)).or_else(|| self.pages_refusal(case));
         any.or_else(|| rate_refusal(case)).or_else(|| match &case.work {
             Work::Read(work) => cut_refusal(&work.io)
                 .or_else(|| zipf_refusal(work))
                 .or_else(|| engine_refusal(work))
                 .or_else(|| self.isa_refusal(work.isa))
                 .or_else(|| self.load_refusal(work))
-                .or_else(|| {
-                    let has_buffers = !matches!(work.engine, Engine::Mmap | Engine::Load);
-                    self.buffer_refusal(&work.io).filter(|_| has_buffers)
-                })
+                .or_else(|| self.buffer_refusal(case))
                 .or_else(|| self.storage_refusal(&work.io))
                 .or_else(|| self.poll_refusal(work)),
             Work::Write(work) => cut_refusal(&work.io)
                 .or_else(|| work.refusal())
-                .or_else(|| self.buffer_refusal(&work.io))
-                .or_else(|| self.data_refusal(work))
+                .or_else(|| self.buffer_refusal(case))
                 .or_else(|| self.storage_refusal(&work.io))
                 .or_else(|| self.atomic_refusal(work)),
             Work::Metadata(work) => {
@@ -116,26 +111,51 @@ impl Environment<'_> {
         ))
     }
 
-    fn buffer_refusal(&self, io: &Io) -> Option<String> {
-        let slots = u64::from(io.threads) * u64::from(io.depth);
-        let bytes = slots.saturating_mul(io.block);
-        let available = self.host.memory_available?;
-        (bytes > available / 4).then(|| {
-            format!(
-                "{slots} buffers of {} need more than a quarter of the {} of available memory",
-                units::bytes(io.block),
-                units::bytes_rounded(available),
-            )
-        })
+    fn pages_refusal(&self, case: &Case) -> Option<String> {
+        let buffers = case.buffers();
+        match case.io()?.pages {
+            BufferPages::Base => None,
+            BufferPages::Fitting => {
+                Some("only older records have pages 'fitting': use 'base' or 'huge'".to_string())
+            }
+            BufferPages::Huge if buffers.is_empty() => Some(
+                "pages 'huge' are of buffers, and this case has none: use pages 'base'; for \
+                 mappings and loaded files, there is advice 'hugepage'"
+                    .to_string(),
+            ),
+            BufferPages::Huge => {
+                // Buffers fill small huge pages, however short they are.
+                let huge = self.host.huge_page_bytes().filter(|huge| *huge > HUGE_PAGE_LEAST)?;
+                let short = buffers.into_iter().find(|bytes| *bytes < huge)?;
+                Some(format!(
+                    "buffers of {} fill no huge page, which has {} here: use pages 'base'",
+                    units::bytes(short),
+                    units::bytes(huge)
+                ))
+            }
+        }
     }
 
-    /// The data to write is in memory before the clock starts: one period per thread, and whole
-    /// pages for each operation in flight.
-    fn data_refusal(&self, work: &WriteWork) -> Option<String> {
-        let window =
-            work.io.block.next_multiple_of(STAMP_PAGE).saturating_mul(work.io.depth.into());
-        let each = (STAMP_PERIOD + work.io.block).saturating_add(window);
-        self.memory_refusal("the data to write", each.saturating_mul(work.io.threads.into()))
+    /// The blocks in flight may take a quarter of the memory. The data to write is in memory before
+    /// the clock starts.
+    fn buffer_refusal(&self, case: &Case) -> Option<String> {
+        let (available, io) = (self.host.memory_available?, case.io()?);
+        let slots = u64::from(io.threads) * u64::from(io.depth);
+        let bytes = case.buffer_bytes(self.host.huge_page_bytes());
+        let (blocks, what) = match &case.work {
+            Work::Write(_) => (slots.saturating_mul(io.block), "the data to write"),
+            _ => (bytes, "buffers"),
+        };
+        if !case.buffers().is_empty() && blocks > available / 4 {
+            let huge = if io.pages == BufferPages::Huge { " in huge pages" } else { "" };
+            return Some(format!(
+                "{slots} buffers of {}{huge} need more than a quarter of the {} of available \
+                 memory",
+                units::bytes(io.block),
+                units::bytes_rounded(available),
+            ));
+        }
+        self.memory_refusal(what, bytes)
     }
 
     /// Refuses to poll queues that have no polling, where the OS would fail each read.
@@ -353,6 +373,46 @@ mod tests {
         let (host, storage) = (zoo::host(), zoo::storage());
         let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
         environment.refusal(&Case::own(Work::Read(work))).unwrap_or_default()
+    }
+
+    #[test]
+    fn huge_pages_are_for_buffers_that_can_be_in_them() {
+        let in_pages = |pages, work: ReadWork, host: &Host| {
+            let work = ReadWork { io: Io { pages, ..work.io }, ..work };
+            let environment = Environment { host, storage: None, peers: &[zoo::peer()] };
+            environment.refusal(&Case::own(Work::Read(work))).unwrap_or_default()
+        };
+        let (plain, host) = (zoo::plain(), zoo::host());
+        let huge = |work, host: &Host| in_pages(BufferPages::Huge, work, host);
+        assert_eq!(huge(plain, &host), "");
+        for engine in [Engine::Mmap, Engine::Load] {
+            let found = huge(ReadWork { engine, ..plain }, &host);
+            assert!(found.contains("this case has none: use pages 'base'"), "{engine}: {found}");
+        }
+        let found = in_pages(BufferPages::Fitting, plain, &host);
+        assert!(found.contains("only older records have pages 'fitting'"), "{found}");
+        // Those of 64-bit ARM with base pages of 64 KiB.
+        let arm = Host { huge_page: Some(512 << 20), ..zoo::host() };
+        let found = huge(plain, &arm);
+        assert_eq!(
+            found,
+            "buffers of 4KiB fill no huge page, which has 512MiB here: use pages 'base'"
+        );
+        // A thread's buffers fill a whole one, however small they are.
+        let many = ReadWork { io: Io { threads: 200, ..plain.io }, ..plain };
+        let tight =
+            Host { memory_available: Some(1 << 30), huge_page: Some(2 << 20), ..zoo::host() };
+        assert_eq!(in_pages(BufferPages::Base, many, &tight), "");
+        let found = huge(many, &tight);
+        assert!(found.starts_with("200 buffers of 4KiB in huge pages need more than a"), "{found}");
+        let peers = Case { peer: zoo::peer().name, ..Case::own(Work::Read(plain)) };
+        let mut peers_huge = peers.clone();
+        peers_huge.io_mut().expect("it reads a file").pages = BufferPages::Huge;
+        let all = [zoo::peer()];
+        let environment = Environment { host: &host, storage: None, peers: &all };
+        assert_eq!(environment.refusal(&peers), None);
+        let found = environment.refusal(&peers_huge).unwrap_or_default();
+        assert_eq!(found, "the peer zebra has no huge pages for its buffers");
     }
 
     #[test]

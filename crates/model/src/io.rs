@@ -2,10 +2,31 @@
 
 use crate::arrival::{Arrival, Arrivals};
 use crate::cache::{Cache, Populated};
+use crate::named;
 use crate::part::{Part, Whose};
 use crate::pattern::{Order, Pattern, Share, Steps, Visits};
 use crate::zipf::{Theta, Zipf};
 use std::time::Duration;
+
+named! {
+    /// The pages of the buffers that blocks are read into and written from. They decide how many
+    /// segments a device's request has, and so how many requests it takes at once.
+    BufferPages "pages" {
+        /// Base pages, as those of nearly all programs.
+        Base "base",
+        /// Huge pages: each thread's buffers fill whole ones.
+        Huge "huge",
+        /// Huge pages where the buffers of a thread happened to fill whole ones: in records made
+        /// before there was a choice. Nothing can ask for it.
+        Fitting "fitting",
+    }
+}
+
+impl BufferPages {
+    /// The names of those that a case can ask for.
+    pub const ASKED: &'static [&'static str] =
+        &[BufferPages::Base.name(), BufferPages::Huge.name()];
+}
 
 /// How a file is divided into operations, and in which order threads perform them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,6 +47,8 @@ pub struct Io {
     pub block: u64,
     /// Operations in flight per thread.
     pub depth: u32,
+    /// The pages of the buffers.
+    pub pages: BufferPages,
     /// Number of threads.
     pub threads: u32,
     /// Operations per second over all threads, in an open loop; 0 means a closed loop, in which the
@@ -62,6 +85,7 @@ impl Default for Io {
             size: 0,
             block: 1,
             depth: 1,
+            pages: BufferPages::Base,
             threads: 1,
             rate: 0,
             arrival: Arrival::Poisson,

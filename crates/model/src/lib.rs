@@ -29,6 +29,7 @@ pub mod io;
 pub mod metadata;
 pub mod reading;
 pub mod writing;
+mod buffers;
 pub mod case;
 pub mod rank;
 pub mod axis;

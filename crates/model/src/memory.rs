@@ -134,13 +134,15 @@ pub const ARRAY_GRANULE: u64 = 4096;
 /// A cache line: the unit of an operation, except with pages.
 pub const LINE: u64 = 64;
 
+/// The smallest huge pages of any supported machine, in bytes.
+pub const HUGE_PAGE_LEAST: u64 = 2 << 20;
+
 /// Bytes to map in huge pages of `huge` bytes for an array of `size` bytes.
 ///
 /// Small huge pages cover the whole array, however short. Large ones, such as ARM's 512 MiB with
 /// pages of 64 KiB, would waste too much on the tail of each array.
 pub fn huge_span(size: u64, huge: u64) -> Option<u64> {
-    const SMALL_MOST: u64 = 2 << 20;
-    if huge <= SMALL_MOST { size.max(1).checked_next_multiple_of(huge) } else { Some(size) }
+    if huge <= HUGE_PAGE_LEAST { size.max(1).checked_next_multiple_of(huge) } else { Some(size) }
 }
 
 impl Default for MemoryWork {

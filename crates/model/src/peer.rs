@@ -1,6 +1,8 @@
 //! Programs that speak the protocol: this program's own worker, and others in other languages.
 
-use crate::case::{Atomic, Cache, Case, Engine, Isa, Kernel, MemoryWork, Op, Work, WriteEngine};
+use crate::case::{
+    Atomic, BufferPages, Cache, Case, Engine, Isa, Kernel, MemoryWork, Op, Work, WriteEngine,
+};
 use crate::pattern::Pattern;
 use crate::units;
 use serde::{Deserialize, Serialize};
@@ -61,6 +63,9 @@ impl Peer {
         };
         if let Some(lacks) = lacks {
             return Some(format!("the peer {} has no {lacks}", self.name));
+        }
+        if case.io().is_some_and(|io| io.pages == BufferPages::Huge) {
+            return Some(format!("the peer {} has no huge pages for its buffers", self.name));
         }
         if case.is_open() {
             return Some(format!("the peer {} has no open loop: omit the rate", self.name));

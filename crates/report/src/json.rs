@@ -172,7 +172,8 @@ struct Report<'a> {
     cases: Vec<Case<'a>>,
     /// The skipped and the pruned cases, with reasons.
     skips: Vec<Skip<'a>>,
-    /// Comparisons of cases that differ only in engine, peer, advice, submission or populated.
+    /// Comparisons of cases that differ only in engine, peer, advice, submission, populated or
+    /// pages.
     comparisons: &'a [Comparison],
     /// The outcome of the cases that were measured twice; null if none was.
     control: Option<&'a Control>,

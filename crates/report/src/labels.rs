@@ -151,7 +151,7 @@ impl<'a> Labels<'a> {
         let (group, values) = ((self.group)(case), values(case));
         let of_kind = self.said_of_kind(&group, case.kind());
         let is_quiet = |axis: &Axis, value: &Value| {
-            axis.is_quiet(&value.text) || is_of_what_is_written(axis, case)
+            axis.is_quiet(case.kind(), &value.text) || is_of_what_is_written(axis, case)
         };
         let place = (group, case.kind());
         let common = self.common_of(&place);
@@ -163,7 +163,7 @@ impl<'a> Labels<'a> {
             differs(axis).is_some_and(|value| {
                 !is_quiet(axis, value)
                     || (axis.name != "time" && common.contains_key(axis.name))
-                    || is_held_against(axis)
+                    || is_held_against(axis, case.kind())
                         && self.alone.contains(&(axis.name, all_but(axis.name, &place.0, &values)))
             })
         };
@@ -322,8 +322,8 @@ fn phrase(axis: &Axis, case: &Case) -> Option<Phrase> {
 
 /// Whether rows that differ only in this axis are meant to be compared. Then each label names its
 /// value, even a usual one.
-fn is_held_against(axis: &Axis) -> bool {
-    axis.baseline.is_some()
+fn is_held_against(axis: &Axis, kind: Kind) -> bool {
+    axis.baseline.is_some_and(|baseline| baseline.of(kind).is_some())
         || matches!(axis.domain, Domain::Count(1) | Domain::Rate)
         || axis.name == "time"
 }
@@ -353,7 +353,8 @@ fn values(case: &Case) -> Values {
             "ops" if is_whole(case) => ("all".to_string(), "each block once".to_string()),
             _ => (axis.shown(case)?, axis.phrase(case)?),
         };
-        let is_usual = axis.is_quiet(&text) || (axis.name == "peer" && text == OWN_PEER);
+        let is_usual =
+            axis.is_quiet(case.kind(), &text) || (axis.name == "peer" && text == OWN_PEER);
         let is_told = axis.name != "time" && (!is_usual || axis.word(case).is_some());
         Some((axis.name, Value { text, phrase, is_told }))
     };

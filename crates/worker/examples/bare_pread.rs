@@ -6,7 +6,7 @@
 
 #![forbid(unsafe_code)]
 
-use model::case::{Engine, Touch, Work};
+use model::case::{BufferPages, Engine, Touch, Work};
 use model::pattern::Visits;
 use model::sample::{Latencies, Sample, Span};
 use model::trial::{Job, Outcome};
@@ -72,7 +72,7 @@ fn perform(job: &Job) -> io::Result<Outcome> {
 
 /// Reads blocks of `file` in this order, repeatedly, until `time` is up.
 fn read(file: &File, visits: &Visits, block: u64, time: Duration) -> io::Result<Span> {
-    let mut buffers = Buffers::new(1, block as usize)?;
+    let mut buffers = Buffers::new(1, block as usize, BufferPages::Base)?;
     let (mut ops, mut bytes, mut step) = (0, 0, 0);
     let start = Instant::now();
     while start.elapsed() < time {

@@ -4,6 +4,7 @@ use memmap2::{Advice, MmapMut};
 use model::case::Pages;
 use model::memory::huge_span;
 use std::io;
+use std::ptr::NonNull;
 use std::sync::OnceLock;
 
 /// Size of a huge page, in bytes, on machines with 4 KiB pages: x86-64 and 64-bit ARM.
@@ -28,10 +29,14 @@ const PAGE_BYTES: usize = 4096;
 /// One thread's memory. It starts at a page boundary, or at a huge page's if it uses those.
 #[derive(Debug)]
 pub struct Memory {
-    map: MmapMut,
-    start: usize,
-    length: usize,
+    /// The part of the mapping that is used. So a block in it is found as fast as in a mapping.
+    bytes: NonNull<[u8]>,
+    // It unmaps the bytes, and nothing else uses it.
+    _map: MmapMut,
 }
+
+// SAFETY: the bytes belong to the mapping that the value owns, which is `Send` itself.
+unsafe impl Send for Memory {}
 
 impl Memory {
     /// Maps `length` zeroed bytes. The OS allocates a page when it is first touched.
@@ -51,7 +56,7 @@ impl Memory {
             if pages == Some(Pages::Base) {
                 advise(&map, Advice::NoHugePage, 0, length);
             }
-            return Ok(Memory { map, start: 0, length });
+            return Ok(Memory::within(map, 0, length));
         }
         let overflow = || io::Error::other("no machine can address as many");
         let huge = huge_bytes();
@@ -63,7 +68,13 @@ impl Memory {
         let address = map.as_ptr().addr();
         let start = address.next_multiple_of(huge) - address;
         advise(&map, Advice::HugePage, start, span);
-        Ok(Memory { map, start, length })
+        Ok(Memory::within(map, start, length))
+    }
+
+    /// The `length` bytes of `map` from `start` on.
+    fn within(mut map: MmapMut, start: usize, length: usize) -> Memory {
+        let bytes = NonNull::from(&mut map[start..start + length]);
+        Memory { bytes, _map: map }
     }
 
     /// Maps `length` bytes and writes every page twice. The OS places a page near the thread that
@@ -86,13 +97,15 @@ impl Memory {
     /// The memory as bytes.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
-        &self.map[self.start..self.start + self.length]
+        // SAFETY: they are in the mapping, which lives as long as `self` and does not move.
+        unsafe { self.bytes.as_ref() }
     }
 
     /// The memory as mutable bytes.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.map[self.start..self.start + self.length]
+        // SAFETY: as above, and `self` is borrowed mutably.
+        unsafe { self.bytes.as_mut() }
     }
 
     /// The memory as words.
@@ -132,14 +145,14 @@ fn whole<'a, T>((before, whole, _): (&[u8], &'a [T], &[u8])) -> &'a [T] {
 
 /// Advises the OS about huge pages. An OS without huge pages rejects that, which is not an error:
 /// the evidence shows which pages were used.
-pub(crate) fn advise(map: &MmapMut, advice: Advice, offset: usize, length: usize) {
+fn advise(map: &MmapMut, advice: Advice, offset: usize, length: usize) {
     if let Err(error) = map.advise_range(advice, offset, length) {
         log::debug!("madvise '{advice:?}' of {length} bytes failed: {error}");
     }
 }
 
 /// The error when memory cannot be mapped.
-pub(crate) fn cannot_map(length: usize, error: &io::Error) -> io::Error {
+fn cannot_map(length: usize, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("mapping {length} bytes of memory failed: {error}"))
 }
 

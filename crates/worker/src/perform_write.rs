@@ -112,7 +112,7 @@ impl Writing<'_> {
     /// Selects the engine that writes some blocks and reads the others.
     fn mix(&self, client: &mut dyn Client) {
         let Writing { work, file, .. } = *self;
-        let (block, depth) = (work.io.block as usize, work.io.depth as usize);
+        let depth = work.io.depth as usize;
         let Some(digest) = kernel::digest(Isa::Auto).map(DigestBlocks) else {
             return self.refuse(client);
         };
@@ -123,7 +123,7 @@ impl Writing<'_> {
             }
             WriteEngine::Pwrite => {
                 let make =
-                    |_| MixedPwrite::new(self.target()?, self.source()?, block).map_err(failed);
+                    |_| MixedPwrite::new(self.target()?, self.source()?, &work.io).map_err(failed);
                 self.run_with(make, &digest, client);
             }
             WriteEngine::Uring => {
@@ -141,12 +141,11 @@ impl Writing<'_> {
         let failed = |error: io::Error| Obstacle::failed("preparing to copy", copied, &error);
         match work.engine {
             WriteEngine::Write => {
-                let make = |_| Copy::new(self.copied()?, self.target()?, block).map_err(failed);
+                let make = |_| Copy::new(self.copied()?, self.target()?, &work.io).map_err(failed);
                 self.run(make, client);
             }
             WriteEngine::Uring => {
-                let make =
-                    |_| UringCopy::new(&self.copied()?, self.target()?, block, work.io.depth);
+                let make = |_| UringCopy::new(&self.copied()?, self.target()?, &work.io);
                 self.run(make, client);
             }
             WriteEngine::CopyFileRange => {
@@ -206,12 +205,12 @@ impl Writing<'_> {
     }
 
     fn source(&self) -> Result<Source, Obstacle> {
-        let (block, depth) = (self.work.io.block as usize, self.work.io.depth as usize);
+        let io = &self.work.io;
         let source = match self.shared {
-            None => Source::new(self.work.content(self.seed), block, depth),
+            None => Source::new(self.work.content(self.seed), io),
             Some(shared) => {
-                let [_, contents @ ..] = generation::contents(shared, self.work.io.size);
-                Source::in_turn(contents, block, depth)
+                let [_, contents @ ..] = generation::contents(shared, io.size);
+                Source::in_turn(contents, io)
             }
         };
         source.map_err(|error| {

@@ -6,6 +6,7 @@
 //! uses one.
 
 use crate::buffer::Buffers;
+use model::case::{BufferPages, Io};
 use model::content::{Content, ContentKind, STAMP_PAGE, STAMP_PERIOD, WORD_BYTES};
 use std::io;
 use std::ops::Range;
@@ -61,25 +62,26 @@ const PERIOD: usize = STAMP_PERIOD as usize;
 const PAGE: usize = STAMP_PAGE as usize;
 
 impl Source {
-    /// A source of blocks of up to `block` bytes of `content`, up to `depth` of them in flight.
+    /// A source of `content` for the blocks of `io`, as many in flight as it has.
     ///
     /// # Panics
     /// If `content` is of a kind that is never written.
     ///
     /// # Errors
     /// If the OS cannot allocate the buffers; the error states the size.
-    pub fn new(content: Content, block: usize, depth: usize) -> io::Result<Source> {
+    pub fn new(content: Content, io: &Io) -> io::Result<Source> {
+        let (block, depth, pages) = (io.block as usize, io.depth as usize, io.pages);
         let pool = match content.kind {
             ContentKind::Constant | ContentKind::Zero => {
-                let mut plain = Buffers::new(1, block)?;
+                let mut plain = Buffers::new(1, block, pages)?;
                 content.fill(0, plain.slot_mut(0));
                 Pool::Plain(plain)
             }
-            ContentKind::Stamped if depth == 1 => Pool::Period(period(content, block)?),
+            ContentKind::Stamped if depth == 1 => Pool::Period(period(content, block, pages)?),
             ContentKind::Stamped => {
-                let period = period(content, block)?;
+                let period = period(content, block, pages)?;
                 let busy = vec![false; period.slot(0).len() / PAGE].into_boxed_slice();
-                let mut windows = Buffers::new(depth, window_bytes(block))?;
+                let mut windows = Buffers::new(depth, window_bytes(block), pages)?;
                 for slot in 0..depth {
                     fill_window(windows.slot_mut(slot), &period.slot(0)[..PERIOD], 0);
                 }
@@ -101,10 +103,10 @@ impl Source {
     ///
     /// # Errors
     /// As for [`Source::new`].
-    pub fn in_turn(contents: [Content; 2], block: usize, depth: usize) -> io::Result<Source> {
+    pub fn in_turn(contents: [Content; 2], io: &Io) -> io::Result<Source> {
         let [first, second] = contents;
-        let first = Source::new(first, block, depth)?;
-        let mut source = Source::new(second, block, depth)?;
+        let first = Source::new(first, io)?;
+        let mut source = Source::new(second, io)?;
         source.first_region = first.regions().count();
         source.next = Some(Box::new(first));
         Ok(source)
@@ -195,9 +197,9 @@ impl Source {
 }
 
 /// One period of `content`, and as much of the next as a block of `more` bytes can reach into.
-fn period(content: Content, more: usize) -> io::Result<Buffers> {
+fn period(content: Content, more: usize, pages: BufferPages) -> io::Result<Buffers> {
     let bytes = PERIOD.checked_add(more).and_then(|bytes| bytes.checked_next_multiple_of(PAGE));
-    let mut period = Buffers::new(1, bytes.unwrap_or(usize::MAX))?;
+    let mut period = Buffers::new(1, bytes.unwrap_or(usize::MAX), pages)?;
     let (first, rest) = period.slot_mut(0).split_at_mut(PERIOD);
     content.fill(0, first);
     for again in rest.chunks_mut(PERIOD) {
@@ -240,6 +242,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn io(block: usize, depth: usize) -> Io {
+        Io { block: block as u64, depth: depth as u32, ..Io::default() }
+    }
+
     fn content(kind: ContentKind) -> Content {
         Content { seed: 9, size: u64::MAX, kind }
     }
@@ -248,7 +254,7 @@ mod tests {
     /// while others are prepared.
     fn check(kind: ContentKind, depth: usize, block: usize, offsets: &[u64]) {
         let content = content(kind);
-        let mut source = Source::new(content, block, depth).expect("there is room for little");
+        let mut source = Source::new(content, &io(block, depth)).expect("there is room for little");
         let mut in_flight = vec![None; depth];
         for (index, offset) in offsets.iter().enumerate() {
             let slot = index % depth;
@@ -303,7 +309,7 @@ mod tests {
     fn passes_write_the_contents_in_turn() {
         for depth in [1, 3] {
             let [_, contents @ ..] = model::generation::contents(7, 4 << 20);
-            let mut source = Source::in_turn(contents, 8192, depth).expect("room for little");
+            let mut source = Source::in_turn(contents, &io(8192, depth)).expect("room for little");
             let regions: Vec<_> = source.regions().map(<[u8]>::as_ptr_range).collect();
             for pass in 0..4 {
                 source.begin_pass();
@@ -326,7 +332,7 @@ mod tests {
     fn blocks_are_aligned_as_their_offsets_are() {
         for (depth, block) in [(1, 512), (1, 4096), (4, 512), (4, 1536), (4, 4096)] {
             let mut source =
-                Source::new(content(ContentKind::Stamped), block, depth).expect("room");
+                Source::new(content(ContentKind::Stamped), &io(block, depth)).expect("room");
             for index in 0..20u64 {
                 let (slot, offset) = (index as usize % depth, index * block as u64);
                 source.make(slot, offset, block);
@@ -341,7 +347,8 @@ mod tests {
         for kind in [ContentKind::Stamped, ContentKind::Zero] {
             for depth in [1, 2] {
                 for block in [1 << 62, usize::MAX - 5] {
-                    let error = Source::new(content(kind), block, depth).expect_err("too much");
+                    let error =
+                        Source::new(content(kind), &io(block, depth)).expect_err("too much");
                     assert!(!error.to_string().is_empty());
                 }
             }

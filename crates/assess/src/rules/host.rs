@@ -8,7 +8,7 @@ use crate::row::{Row, fastest};
 use crate::stats::median;
 use crate::summary::ServedBy;
 use crate::writing::FLUSHES_LEAST;
-use model::case::{Cache, Fill, Op, ReadWork, WriteWork};
+use model::case::{BufferPages, Cache, Fill, Op, ReadWork, WriteWork};
 use model::host::Medium;
 use model::units::{bytes_rounded, nanoseconds, rate};
 
@@ -47,7 +47,10 @@ fn faster_than_read(row: &Row, work: &WriteWork, rows: &[Row]) -> Option<TooFast
     let is_same = |read: &ReadWork| {
         let same_shape = (read.io.block, read.io.depth, read.io.threads, read.io.pattern)
             == (work.io.block, work.io.depth, work.io.threads, work.io.pattern);
-        read.io.cache == Cache::Direct && read.io.rate == 0 && same_shape
+        // The value of older records is not another one.
+        let [read_huge, huge] = [read.io, work.io].map(|io| io.pages == BufferPages::Huge);
+        let is_alike = same_shape && read_huge == huge;
+        read.io.cache == Cache::Direct && read.io.rate == 0 && is_alike
     };
     let reads = rows
         .iter()

@@ -3,7 +3,7 @@
 use super::*;
 use crate::finding::Verdict;
 use crate::summary::{Ceiling, CeilingKind, ServedBy, Summary};
-use model::case::{Advice, Io};
+use model::case::{Advice, BufferPages, Io};
 
 /// A warm file, then two memory ceilings: 10 times as much with one thread, 16 times with two.
 /// Tests add their case at the end.
@@ -246,6 +246,36 @@ fn above_what_the_device_gives() {
     // More I/Os in flight gave more, so the device's maximum is unknown.
     assert_eq!(of(40, 60), "1.50 of device: AboveCeiling doubt");
     assert_eq!(of(40, 41), "1.02 of device: AboveCeiling note");
+}
+
+/// A device can do more of what is in huge pages, so each is bounded by its like. In older records,
+/// buffers were in those where they fitted: one ceiling bounds all.
+#[test]
+fn a_devices_ceiling_has_the_pages_of_what_it_bounds() {
+    let uring = |depth, pages| {
+        let io = Io { depth, pages, ..work(Cache::Direct).io };
+        file_case(ReadWork { io, engine: Engine::Uring, ..work(Cache::Direct) })
+    };
+    let of = |ceilings: &[(BufferPages, u64)], pages| {
+        let mut record = flawless(work(Cache::Warm));
+        for (pages, times) in ceilings {
+            for depth in [8, 32] {
+                let (case, bytes) = (uring(depth, *pages), times * FILE);
+                add(&mut record, case, Role::Baseline, bytes, 1.0, bytes);
+            }
+        }
+        add(&mut record, uring(1, pages), Role::Asked, FILE, 1.0, FILE);
+        evidence(&mut record, |evidence| evidence.huge_bytes = Some(1 << 30));
+        held(&record)
+    };
+    let both = [(BufferPages::Base, 2), (BufferPages::Huge, 4)];
+    assert_eq!(of(&both, BufferPages::Base), "0.50 of device:");
+    assert_eq!(of(&both, BufferPages::Huge), "0.25 of device:");
+    assert_eq!(of(&both[1..], BufferPages::Base), "none:");
+    let old = [(BufferPages::Fitting, 4)];
+    for pages in [BufferPages::Base, BufferPages::Fitting] {
+        assert_eq!(of(&old, pages), "0.25 of device:");
+    }
 }
 
 /// A case above its ceiling is neither a baseline nor an answer.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::comparison::Difference;
 use crate::records::{Apart, Basis, Judged, RecordComparison};
-use model::case::Populated;
+use model::case::{BufferPages, Populated};
 use model::random::Rng;
 
 /// Compares two records.
@@ -244,6 +244,17 @@ fn a_case_whose_file_was_cached_in_another_way_is_compared_only_if_one_insists()
     let versus =
         check(|other| file(other, 0).io.cache = Cache::AsIs, &[("cache", "warm", "as-is", 1)]);
     assert_eq!((versus.pairs.len(), versus.left_out.len()), (1, 1));
+}
+
+/// An older record's buffers were in huge pages where they filled whole ones.
+#[test]
+fn a_case_whose_buffers_were_in_other_pages_is_compared_only_if_one_insists() {
+    let by = |pages| move |other: &mut Record| file(other, 0).io.pages = pages;
+    check(by(BufferPages::Base), &[]);
+    for pages in [BufferPages::Huge, BufferPages::Fitting] {
+        let versus = check(by(pages), &[("pages", "base", pages.name(), 1)]);
+        assert_eq!((versus.pairs.len(), versus.left_out.len()), (1, 1));
+    }
 }
 
 #[test]

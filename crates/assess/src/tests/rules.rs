@@ -3,7 +3,7 @@
 use super::*;
 use crate::RunFinding;
 use crate::finding::{Code, Severity};
-use model::case::{Advice, Io, Submission};
+use model::case::{Advice, BufferPages, Io, Submission};
 use model::host::{Device, Direct, Layout, LoopFile, Medium};
 use model::pattern::Pattern;
 use model::rank::Rank;
@@ -712,6 +712,33 @@ fn page_size() {
     };
     check(with(Pages::Huge), small(1 << 20), "sound ram:");
     check(with(Pages::Huge), small(2 << 20), "doubtful ram: PageSize doubt");
+}
+
+/// A thread's buffers fill whole huge pages, however small they are.
+#[test]
+fn page_size_of_buffers() {
+    let with = |pages, block, depth, threads| {
+        let io = Io { block, depth, ..work(Cache::Direct).io };
+        let mut record = flawless(ReadWork { io, engine: Engine::Uring, ..work(Cache::Direct) });
+        let io = record.header.plan.cases[0].case.io_mut().expect("it reads");
+        (io.pages, io.threads) = (pages, threads);
+        record
+    };
+    let huge = |bytes: u64| move |r: &mut Record| evidence(r, |e| e.huge_bytes = Some(bytes));
+    let (small, doubt) = (512 << 10, "doubtful device: PageSize doubt");
+    check(with(BufferPages::Huge, small, 1, 1), huge(0), doubt);
+    check(with(BufferPages::Huge, small, 1, 1), huge(2 << 20), "sound device:");
+    check(with(BufferPages::Huge, small, 9, 1), huge(3 << 21), "sound device:");
+    check(with(BufferPages::Huge, small, 9, 1), huge(2 << 21), doubt);
+    check(with(BufferPages::Huge, small, 1, 2), huge(2 << 20), doubt);
+    let unknown = |r: &mut Record| evidence(r, |e| e.huge_bytes = None);
+    check(with(BufferPages::Huge, small, 1, 1), unknown, "sound device:");
+    // Base pages cannot be denied, and what older records had, nobody asked for.
+    for pages in [BufferPages::Base, BufferPages::Fitting] {
+        for bytes in [0, 64 << 20] {
+            check(with(pages, 1 << 20, 8, 1), huge(bytes), "sound device:");
+        }
+    }
 }
 
 /// What is unseen because `/sys` is missing is seen where it is mounted.

@@ -133,6 +133,7 @@ fn needs(question: &Question, setting: &Setting, output: &OutputArgs) -> Result<
             Err(_) => (PathBuf::from("none: there is no home folder"), true),
         },
     };
+    let huge = host.huge_page_bytes();
     Ok(Needs {
         trials: plan.sustain.is_none().then(|| u64::from(plan.rounds) * plan.cases.len() as u64),
         expected: None,
@@ -141,7 +142,7 @@ fn needs(question: &Question, setting: &Setting, output: &OutputArgs) -> Result<
         measuring: measuring(plan),
         ends_by_operations: cases().any(is_counted),
         disk: files::room(plan, &question.target, storage.as_ref(), source.as_ref())?,
-        memory_bytes: cases().map(memory_bytes).max().unwrap_or(0),
+        memory_bytes: cases().map(|case| memory_bytes(case, huge)).max().unwrap_or(0),
         page_cache_bytes: cases().filter(is_warm).filter_map(Case::file_size).max().unwrap_or(0),
         available_bytes: host.memory_available,
         record,
@@ -217,33 +218,24 @@ fn is_counted(case: &Case) -> bool {
     case.io().is_some_and(|io| io.ops > 0)
 }
 
-/// The memory of a worker: its arrays, a loaded file, or the buffers in flight.
-fn memory_bytes(case: &Case) -> u64 {
-    let in_flight = |block: u64, depth: u32, threads: u32| {
-        block.saturating_mul(depth.into()).saturating_mul(threads.into())
-    };
+/// The memory of a worker: its arrays, a loaded file, or its buffers, in huge pages of `huge` bytes
+/// if the case asks for those.
+fn memory_bytes(case: &Case, huge: Option<u64>) -> u64 {
     match &case.work {
         Work::Memory(work) => work.working_set,
         Work::Metadata(work) => {
             let letters = 2 * (NAME_BYTES as u64 + 1);
             work.entries.saturating_mul(work.threads.into()).saturating_mul(letters)
         }
-        Work::Read(work) => match work.engine {
-            Engine::Load => work.io.size,
-            Engine::Mmap => 0,
-            _ => in_flight(work.io.block, work.io.depth, work.io.threads),
-        },
-        Work::Write(work) => match work.engine {
-            WriteEngine::Mmap => 0,
-            _ => in_flight(work.io.block, work.io.depth, work.io.threads),
-        },
+        Work::Read(work) if work.engine == Engine::Load => work.io.size,
+        Work::Read(_) | Work::Write(_) => case.buffer_bytes(huge),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::case::Io;
+    use model::case::{BufferPages, Io};
     use model::environment::Environment;
     use model::plan::Role;
     use model::zoo;
@@ -264,16 +256,18 @@ mod tests {
 
     #[test]
     fn what_is_loaded_takes_memory_and_what_is_mapped_none() {
-        let of = |engine| {
+        let in_pages = |engine, pages| {
             let work = model::case::ReadWork {
-                io: Io { block: 4096, depth: 8, ..zoo::plain().io },
+                io: Io { block: 4096, depth: 8, threads: 3, pages, ..zoo::plain().io },
                 engine,
                 ..zoo::plain()
             };
-            memory_bytes(&Case::own(Work::Read(work)))
+            memory_bytes(&Case::own(Work::Read(work)), Some(2 << 20))
         };
+        let of = |engine| in_pages(engine, BufferPages::Base);
         assert_eq!(of(Engine::Load), zoo::plain().io.size);
         assert_eq!(of(Engine::Mmap), 0);
-        assert_eq!(of(Engine::Uring), 8 * 4096 * u64::from(zoo::plain().io.threads));
+        assert_eq!(of(Engine::Uring), 3 * 8 * 4096);
+        assert_eq!(in_pages(Engine::Uring, BufferPages::Huge), 3 * (2 << 20));
     }
 }

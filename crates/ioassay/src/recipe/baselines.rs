@@ -3,7 +3,7 @@
 use super::{Changes, fallback, parse};
 use anyhow::Result;
 use model::case::WriteWork;
-use model::case::{Cache, Case, Engine, Io, Op, ReadWork, Touch, Work};
+use model::case::{BufferPages, Cache, Case, Engine, Io, Op, ReadWork, Touch, Work};
 use model::environment::Environment;
 use model::pattern::Pattern;
 use model::plan::Plan;
@@ -25,19 +25,21 @@ pub(super) fn of(plan: &Plan, environment: &Environment) -> Result<Vec<Case>> {
     baselines.size = units::bytes(largest);
     let (reads, writes) =
         (asked().any(|case| case.read().is_some()), asked().any(|case| case.write().is_some()));
-    let claims_device = asked()
-        .filter_map(Case::read)
-        .any(|work| matches!(work.io.cache, Cache::Direct | Cache::Cold | Cache::DontCache));
+    let claims_device =
+        |work: &&ReadWork| matches!(work.io.cache, Cache::Direct | Cache::Cold | Cache::DontCache);
+    let from_device = asked().filter_map(Case::read).filter(claims_device);
+    let pages: HashSet<BufferPages> = from_device.map(|work| work.io.pages).collect();
     let bounds_rates = bounds_rates(plan);
     let is_wanted = |case: &Case| match &case.work {
         Work::Metadata(_) => false,
         Work::Memory(_) => !bounds_rates,
         Work::Write(_) => writes,
-        Work::Read(work) if work.io.cache == Cache::Direct => claims_device && !bounds_rates,
+        Work::Read(work) if work.io.cache == Cache::Direct => !bounds_rates,
         Work::Read(_) => reads,
     };
     let mut cases = baselines.cases(&Changes::default(), environment)?;
     cases.retain(is_wanted);
+    cases = cases.into_iter().flat_map(|case| in_pages(case, &pages)).collect();
     let time = units::parse_time(&baselines.time)?;
     cases.extend(asked().filter_map(Case::write).filter_map(|work| read_beside(work, time)));
     cases.extend(asked().filter_map(generator));
@@ -46,6 +48,21 @@ pub(super) fn of(plan: &Plan, environment: &Environment) -> Result<Vec<Case>> {
     let is_asked: HashSet<Case> = asked().map(without_time).collect();
     cases.retain(|case| !is_asked.contains(&without_time(case)));
     Ok(cases)
+}
+
+/// The ceiling `case`, in each of these pages if it is one of the device: a request can cover more
+/// of huge ones.
+fn in_pages(case: Case, pages: &HashSet<BufferPages>) -> Vec<Case> {
+    if case.cache() != Some(Cache::Direct) {
+        return vec![case];
+    }
+    let with = |pages: BufferPages| {
+        let mut case = case.clone();
+        case.io_mut().into_iter().for_each(|io| io.pages = pages);
+        case
+    };
+    let all = BufferPages::ALL.iter().copied();
+    all.filter(|it| pages.contains(it)).map(with).collect()
 }
 
 /// Whether the plan has rates, and asks for the closed loop of each, which bounds it. Rates that
@@ -76,7 +93,8 @@ fn generator(case: &Case) -> Option<Case> {
     let io = case.io().filter(|_| case.is_open() && !case.is_null())?;
     let time = io.time.min(GENERATOR_MOST);
     let pattern = Pattern::Random;
-    let io = Io { cache: Cache::AsIs, pattern, depth: 1, ops: 0, time, ..*io };
+    let pages = BufferPages::Base;
+    let io = Io { cache: Cache::AsIs, pattern, depth: 1, pages, ops: 0, time, ..*io };
     let (engine, touch) = (Engine::Null, Touch::None);
     Some(Case::own(Work::Read(ReadWork { io, engine, touch, ..ReadWork::default() })))
 }

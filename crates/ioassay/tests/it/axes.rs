@@ -56,7 +56,7 @@ const AXIS: [Added; 4] = [
             (Kind::Write, crate::io::Priority::NAMES),
         ]),
         usual: Usual::files("usual"),
-        before: Some("usual"),
+        before: Usual::files("usual"),
         word: Word::After("priority:", Some("usual")),
         say: Say::of("priority {}").text("priority {}").quiet("usual"),
         ..name_of!(io, io_mut, priority)

@@ -21,6 +21,7 @@ mod tools;
 mod plans;
 mod actors;
 mod axes;
+mod buffers;
 mod caching;
 mod campaigns;
 mod pruning;

@@ -2,7 +2,7 @@
 
 use super::{AXES, Axis};
 use crate::axes::{Axes, Given};
-use crate::case::{Case, Kind, Populated};
+use crate::case::{BufferPages, Case, Kind, Populated};
 use crate::units::{self, ParseError};
 use std::collections::{HashMap, HashSet};
 
@@ -23,8 +23,9 @@ impl Case {
             () if given.has("op") => Case::blank(Kind::Write),
             () => Case::blank(Kind::Read),
         };
-        for axis in Axis::all_of(case.kind()) {
-            axis.set(&mut case, given.text(axis.name, axis.before)?)?;
+        let kind = case.kind();
+        for axis in Axis::all_of(kind) {
+            axis.set(&mut case, given.text(axis.name, axis.before.of(kind))?)?;
         }
         case.clear_meaningless();
         Ok(case)
@@ -40,27 +41,32 @@ impl Case {
     }
 }
 
+/// What only cases of older records have, which no id tells.
+pub fn of_older(case: &Case) -> impl Iterator<Item = String> {
+    let cached = case.populated().filter(|populated| *populated == Populated::Unknown);
+    let pages = case.io().map(|io| io.pages).filter(|pages| *pages == BufferPages::Fitting);
+    let words = [cached.map(|of| format!("populated:{of}")), pages.map(|of| format!("pages:{of}"))];
+    words.into_iter().flatten()
+}
+
 /// The ids of a set of cases, with the time where some differ only in that. Where cases of several
-/// records differ only in whether it is known how the file was cached, that is told as well.
+/// records differ only in what older ones had, that is told as well.
 pub fn ids<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> Vec<String> {
-    let (mut times, mut cached) = (HashMap::new(), HashMap::new());
+    let older = |case: &Case| -> String { of_older(case).map(|word| format!(" {word}")).collect() };
+    let (mut times, mut ways) = (HashMap::new(), HashMap::new());
     for case in cases.clone() {
         times.entry(case.id()).or_insert_with(HashSet::new).insert(case.time());
-        cached.entry(case.id()).or_insert_with(HashSet::new).insert(case.populated());
+        ways.entry(case.id()).or_insert_with(HashSet::new).insert(older(case));
     }
     let id = |case: &Case| {
         let id = case.id();
-        let unknown = match case.populated() {
-            Some(Populated::Unknown) if cached.get(&id).is_some_and(|ways| ways.len() > 1) => {
-                " populated:unknown"
-            }
-            _ => "",
-        };
+        let differs = ways.get(&id).is_some_and(|ways| ways.len() > 1);
+        let older = if differs { older(case) } else { String::new() };
         let time = match times.get(&id) {
             Some(times) if times.len() > 1 => format!(" for {}", units::time(case.time())),
             _ => String::new(),
         };
-        format!("{id}{unknown}{time}")
+        format!("{id}{older}{time}")
     };
     cases.map(id).collect()
 }

@@ -81,7 +81,7 @@ fn property(axis: &Axis, kind: Kind) -> Value {
         let none = axis.is_optional(kind).then_some(Value::Null);
         let names = axis.names(kind);
         // Older records may have a value that nothing can ask for any more.
-        let before = axis.before.filter(|before| !names.contains(before));
+        let before = axis.before.of(kind).filter(|before| !names.contains(before));
         let names = names.iter().copied().chain(before).map(Value::from);
         property["enum"] = names.chain(none).collect();
     }

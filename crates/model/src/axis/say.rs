@@ -1,5 +1,8 @@
 //! The words for a value in labels and sentences.
 
+use super::usual::{NEVER, Usual};
+use crate::case::Kind;
+
 /// The words for the values of an axis.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Say {
@@ -11,13 +14,13 @@ pub(super) struct Say {
     short: &'static str,
     /// Values with special names.
     called: &'static [(&'static str, &'static str)],
-    /// The values that labels omit.
-    quiet: [Option<&'static str>; 2],
+    /// The values that labels omit, by kind of work.
+    quiet: [Usual; 2],
 }
 
 impl Say {
     pub(super) const fn of(phrase: &'static str) -> Say {
-        Say { phrase, text: "{}", short: "{}", called: &[], quiet: [None; 2] }
+        Say { phrase, text: "{}", short: "{}", called: &[], quiet: [NEVER; 2] }
     }
     pub(super) const fn text(self, text: &'static str) -> Say {
         Say { text, short: text, ..self }
@@ -29,10 +32,14 @@ impl Say {
         Say { called, ..self }
     }
     pub(super) const fn quiet(self, value: &'static str) -> Say {
-        Say { quiet: [Some(value), None], ..self }
+        self.quiet_by(Usual::every(value))
+    }
+    /// Labels omit these values, by kind of work.
+    pub(super) const fn quiet_by(self, values: Usual) -> Say {
+        Say { quiet: [values, NEVER], ..self }
     }
     pub(super) const fn and_quiet(self, value: &'static str) -> Say {
-        Say { quiet: [self.quiet[0], Some(value)], ..self }
+        Say { quiet: [self.quiet[0], Usual::every(value)], ..self }
     }
     pub(super) fn phrase(&self, value: &str) -> String {
         singular(self.phrase, value).replace("{}", value)
@@ -43,8 +50,8 @@ impl Say {
     pub(super) fn short_label(&self, value: &str) -> String {
         self.own(self.short, value)
     }
-    pub(super) fn is_quiet(&self, value: &str) -> bool {
-        self.quiet.contains(&Some(value))
+    pub(super) fn is_quiet(&self, kind: Kind, value: &str) -> bool {
+        self.quiet.iter().any(|quiet| quiet.of(kind) == Some(value))
     }
     fn own(&self, text: &'static str, value: &str) -> String {
         let own = self.called.iter().find(|(known, _)| *known == value);

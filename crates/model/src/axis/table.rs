@@ -2,7 +2,9 @@
 
 use super::say::{LOOPS, POPULATED, Say};
 use super::{Across, Axis, Domain, Usual, Word, count, hosts, load, metadata, put, small, writing};
-use crate::case::{Advice, Cache, Engine, Isa, Kernel, Kind, OWN_PEER, Op, Pages, Populated};
+use crate::case::{
+    Advice, BufferPages, Cache, Engine, Isa, Kernel, Kind, OWN_PEER, Op, Pages, Populated,
+};
 use crate::case::{Submission, Touch, WriteEngine};
 use crate::pattern::Pattern;
 use crate::peer_name::PeerName;
@@ -17,7 +19,7 @@ pub const AXES: &[Axis] = &[
                   the others",
         symbols: &[("compilers", "all peers built with a compiler that is installed here")],
         usual: Usual::every(OWN_PEER),
-        before: Some(OWN_PEER),
+        before: Usual::every(OWN_PEER),
         baseline: Some(Usual::every(OWN_PEER)),
         word: Word::After("", Some(OWN_PEER)),
         say: Say::of("{}").quiet(OWN_PEER),
@@ -65,37 +67,6 @@ pub const AXES: &[Axis] = &[
         across: Across::Insisted,
         ..bytes_of!(memory, memory_mut, working_set)
     },
-    Axis {
-        name: "pages",
-        flag: "pages",
-        meaning: "Pages that map the arrays",
-        domain: Domain::Names(&[(Kind::Memory, Pages::NAMES)]),
-        usual: Usual::memory("huge"),
-        before: Some("huge"),
-        word: Word::After("pages:", Some("huge")),
-        say: Say::of("{} pages").text("{} pages").quiet("huge"),
-        ..name_of!(memory, memory_mut, pages)
-    },
-    Axis {
-        name: "step",
-        flag: "step",
-        meaning: "Bytes between two touches, for kernels that touch pages",
-        domain: Domain::Bytes,
-        symbols: &[("page", "the page size of this machine")],
-        usual: Usual::memory("page"),
-        before: Some("4KiB"),
-        across: Across::Insisted,
-        word: Word::After("step:", Some("4KiB")),
-        say: Say::of("step {}").text("step {}").quiet("4KiB"),
-        get: |case| {
-            let work = case.memory().filter(|work| work.kernel.touches_pages())?;
-            Some(units::bytes(work.step))
-        },
-        set: |case, text| {
-            put(case.memory_mut().map(|work| &mut work.step), units::parse_bytes(text))
-        },
-        ..Axis::PLAIN
-    },
     metadata::CALL,
     metadata::DIRECTORIES,
     Axis {
@@ -142,7 +113,7 @@ pub const AXES: &[Axis] = &[
         meaning: "How a warm file came into the page cache; 'others' leaves what is cached there",
         domain: Domain::Names(&[(Kind::Read, Populated::ASKED), (Kind::Write, Populated::ASKED)]),
         usual: Usual::files("readahead"),
-        before: Some("unknown"),
+        before: Usual::every("unknown"),
         baseline: Some(Usual::files("readahead")),
         across: Across::Insisted,
         word: Word::Own(|case| match case.populated()? {
@@ -197,7 +168,7 @@ pub const AXES: &[Axis] = &[
         elsewhere: &["random-distribution", "random_distribution"],
         domain: Domain::Exponent,
         usual: Usual::read("0.99"),
-        before: Some("0.99"),
+        before: Usual::every("0.99"),
         word: Word::Silent,
         say: Say::of("theta {}").quiet("0.99"),
         get: |case| Some(case.io().filter(|io| io.pattern == Pattern::Zipf)?.theta.to_string()),
@@ -229,6 +200,59 @@ pub const AXES: &[Axis] = &[
         say: Say::of("depth {}").text("depth {}").short("d{}").quiet("1"),
         get: |case| Some(case.io()?.depth.to_string()),
         set: |case, text| put(case.io_mut().map(|io| &mut io.depth), small("depth", text)),
+        ..Axis::PLAIN
+    },
+    Axis {
+        name: "pages",
+        flag: "pages",
+        meaning: "Pages that map the arrays, or the buffers of a file's blocks",
+        elsewhere: &["iomem"],
+        domain: Domain::Names(&[
+            (Kind::Memory, Pages::NAMES),
+            (Kind::Read, BufferPages::ASKED),
+            (Kind::Write, BufferPages::ASKED),
+        ]),
+        usual: Usual::files("base").and_memory("huge"),
+        before: Usual::files("fitting").and_memory("huge"),
+        baseline: Some(Usual::files("base")),
+        across: Across::Insisted,
+        word: Word::Own(|case| match case.memory() {
+            Some(work) => (work.pages != Pages::Huge).then(|| format!("pages:{}", work.pages)),
+            // So cases have the ids that they had before there was a choice (see `ids`).
+            None => (case.io()?.pages == BufferPages::Huge).then(|| "pages:huge".to_string()),
+        }),
+        say: Say::of("{} pages")
+            .text("{} pages")
+            .quiet_by(Usual::files("base").and_memory("huge"))
+            .and_quiet("fitting"),
+        get: |case| match case.memory() {
+            Some(work) => Some(work.pages.to_string()),
+            None => Some(case.io()?.pages.to_string()),
+        },
+        set: |case, text| match case.kind() {
+            Kind::Memory => put(case.memory_mut().map(|work| &mut work.pages), text.parse()),
+            _ => put(case.io_mut().map(|io| &mut io.pages), text.parse()),
+        },
+        ..Axis::PLAIN
+    },
+    Axis {
+        name: "step",
+        flag: "step",
+        meaning: "Bytes between two touches, for kernels that touch pages",
+        domain: Domain::Bytes,
+        symbols: &[("page", "the page size of this machine")],
+        usual: Usual::memory("page"),
+        before: Usual::every("4KiB"),
+        across: Across::Insisted,
+        word: Word::After("step:", Some("4KiB")),
+        say: Say::of("step {}").text("step {}").quiet("4KiB"),
+        get: |case| {
+            let work = case.memory().filter(|work| work.kernel.touches_pages())?;
+            Some(units::bytes(work.step))
+        },
+        set: |case, text| {
+            put(case.memory_mut().map(|work| &mut work.step), units::parse_bytes(text))
+        },
         ..Axis::PLAIN
     },
     Axis {
@@ -269,7 +293,7 @@ pub const AXES: &[Axis] = &[
         domain: Domain::Names(&[(Kind::Read, Isa::NAMES), (Kind::Memory, Isa::NAMES)]),
         symbols: &[("best", "the widest of this processor"), ("each", "each one it has")],
         usual: Usual::read("auto").and_memory("best"),
-        before: Some("auto"),
+        before: Usual::every("auto"),
         word: Word::Own(|case| {
             let isa = case.read()?.isa;
             (isa != Isa::Auto).then(|| isa.to_string())

@@ -22,7 +22,7 @@ pub(super) const SYNC: Axis = Axis {
     elsewhere: &["fsync", "end_fsync", "fdatasync"],
     domain: Domain::Names(&[(Kind::Write, Sync::NAMES), (Kind::Metadata, NameSync::NAMES)]),
     usual: Usual::write("fdatasync").and_metadata("none"),
-    before: Some("none"),
+    before: Usual::every("none"),
     across: Across::Insisted,
     word: Word::After("sync:", None),
     say: Say::of("sync {}").called(SYNCS),
@@ -75,7 +75,7 @@ pub(super) const ATOMIC: Axis = Axis {
     meaning: "Whether a write is whole or absent after a power cut, as the storage promises",
     domain: Domain::Names(&[(Kind::Write, Atomic::NAMES)]),
     usual: Usual::write("no"),
-    before: Some("no"),
+    before: Usual::every("no"),
     word: Word::After("atomic:", Some("no")),
     say: Say::of("atomic {}").called(&[("yes", "atomic"), ("no", "not atomic")]).quiet("no"),
     ..name_of!(write, write_mut, atomic)

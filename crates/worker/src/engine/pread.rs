@@ -21,7 +21,7 @@ pub struct Pread<const LEAVES_NOTHING: bool> {
 impl<const LEAVES_NOTHING: bool> Pread<LEAVES_NOTHING> {
     /// An engine for `range` of `file`.
     pub fn new(file: File, work: &ReadWork, range: Range) -> io::Result<Self> {
-        let buffers = Buffers::new(1, work.io.block as usize)?;
+        let buffers = Buffers::new(1, work.io.block as usize, work.io.pages)?;
         Ok(Pread { file, buffers, work: *work, range, offset: 0, length: 0 })
     }
 }

@@ -48,7 +48,7 @@ impl Read<BufReader<File>> {
 
 impl<F> Read<F> {
     fn new(file: F, work: &ReadWork, range: Range) -> io::Result<Read<F>> {
-        let buffers = Buffers::new(1, work.io.block as usize)?;
+        let buffers = Buffers::new(1, work.io.block as usize, work.io.pages)?;
         Ok(Read { file, buffers, work: *work, range, position: 0, offset: 0, length: 0 })
     }
 }

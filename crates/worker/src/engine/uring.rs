@@ -29,7 +29,8 @@ impl Uring {
     pub fn new(file: File, work: &ReadWork, range: Range) -> Result<Uring, Obstacle> {
         let depth = work.io.depth as usize;
         let mut ring = Ring::new(work.io.depth, work.submission, &[&file])?;
-        let buffers = Buffers::new(depth, work.io.block as usize).map_err(|error| {
+        let buffers = Buffers::new(depth, work.io.block as usize, work.io.pages);
+        let buffers = buffers.map_err(|error| {
             Obstacle::Failed(format!("allocating {depth} buffers failed: {error}"))
         })?;
         // SAFETY: the buffers never move, and they are dropped after the ring.

@@ -3,6 +3,7 @@
 use super::{Call, Target, stand};
 use crate::buffer::Buffers;
 use crate::engine::BlockIo;
+use model::case::Io;
 use std::fs::File;
 use std::io::{self, Read, Write};
 
@@ -22,10 +23,10 @@ pub struct Copy {
 }
 
 impl Copy {
-    /// An engine that copies blocks of up to `block` bytes. The offsets of both files must be 0 and
+    /// An engine that copies blocks of `io`. The offsets of both files must be 0 and
     /// not shared.
-    pub fn new(source: File, target: Target, block: usize) -> io::Result<Copy> {
-        let buffers = Buffers::new(1, block)?;
+    pub fn new(source: File, target: Target, io: &Io) -> io::Result<Copy> {
+        let buffers = Buffers::new(1, io.block as usize, io.pages)?;
         let (read_position, write_position, offset, length) = (0, 0, 0, 0);
         Ok(Copy { source, target, buffers, read_position, write_position, offset, length })
     }

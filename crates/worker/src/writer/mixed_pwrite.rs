@@ -6,6 +6,7 @@ use crate::buffer::Buffers;
 use crate::engine::BlockIo;
 use crate::engine::pread::read_block;
 use crate::source::Source;
+use model::case::Io;
 use std::fs::File;
 use std::io;
 
@@ -24,8 +25,9 @@ impl MixedPwrite {
     ///
     /// # Errors
     /// If the OS has no memory or no descriptor left.
-    pub fn new(target: Target, source: Source, block: usize) -> io::Result<MixedPwrite> {
-        let (file, buffers) = (target.file.try_clone()?, Buffers::new(1, block)?);
+    pub fn new(target: Target, source: Source, io: &Io) -> io::Result<MixedPwrite> {
+        let block = io.block as usize;
+        let (file, buffers) = (target.file.try_clone()?, Buffers::new(1, block, io.pages)?);
         Ok(MixedPwrite { writer: Pwrite::new(target, source), file, buffers, reading: None })
     }
 }

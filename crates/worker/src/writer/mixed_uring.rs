@@ -24,7 +24,8 @@ impl MixedUring {
     /// this.
     pub fn new(target: Target, source: Source, work: &WriteWork) -> Result<MixedUring, Obstacle> {
         let depth = work.io.depth as usize;
-        let buffers = Buffers::new(depth, work.io.block as usize).map_err(|error| {
+        let buffers = Buffers::new(depth, work.io.block as usize, work.io.pages);
+        let buffers = buffers.map_err(|error| {
             Obstacle::Failed(format!("allocating {depth} buffers failed: {error}"))
         })?;
         let slots = (0..depth).map(|slot| buffers.slot(slot));

@@ -5,7 +5,7 @@ use crate::buffer::Buffers;
 use crate::engine::ring::{Flight, Ring};
 use crate::engine::{BlockIo, Obstacle};
 use io_uring::{opcode, types};
-use model::case::Submission;
+use model::case::{Io, Submission};
 use std::fs::File;
 use std::io;
 
@@ -32,18 +32,13 @@ enum Step {
 }
 
 impl UringCopy {
-    /// A ring for `depth` blocks of up to `block` bytes. The thread that will use it must call
+    /// A ring for as many blocks in flight as `work` has. The thread that will use it must call
     /// this.
-    pub fn new(
-        source: &File,
-        target: Target,
-        block: usize,
-        depth: u32,
-    ) -> Result<UringCopy, Obstacle> {
+    pub fn new(source: &File, target: Target, work: &Io) -> Result<UringCopy, Obstacle> {
         // Registration keeps the files open.
-        let mut ring = Ring::new(depth, Submission::Enter, &[source, &target.file])?;
-        let slots = depth as usize;
-        let buffers = Buffers::new(slots, block).map_err(|error| {
+        let mut ring = Ring::new(work.depth, Submission::Enter, &[source, &target.file])?;
+        let slots = work.depth as usize;
+        let buffers = Buffers::new(slots, work.block as usize, work.pages).map_err(|error| {
             Obstacle::Failed(format!("allocating {slots} buffers failed: {error}"))
         })?;
         // SAFETY: the buffers never move, and they are dropped after the ring.
