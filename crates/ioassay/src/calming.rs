@@ -13,7 +13,7 @@ const LEAST: Duration = Duration::from_secs(1);
 /// not the last trial's data that keeps them busy, but others, who do not stop for a measurement.
 /// It returns to the limit when a wait succeeds.
 #[derive(Debug, Default)]
-pub(crate) struct Calming {
+pub struct Calming {
     in_vain: Cell<u32>,
 }
 

@@ -44,7 +44,7 @@ mod beside;
 mod so_far;
 pub mod resume;
 pub mod barrier;
-mod calming;
+pub mod calming;
 pub mod site;
 pub mod schedule;
 pub mod alternation;

@@ -56,7 +56,7 @@ pub struct Site<'a> {
     /// Where a trial waits for those on other hosts, if there are any.
     pub barrier: Option<&'a dyn Barrier>,
     /// How long it waits for devices to become quiet.
-    pub(crate) calming: Calming,
+    pub calming: Calming,
 }
 
 /// Interval between stop checks.

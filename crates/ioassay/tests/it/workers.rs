@@ -2,6 +2,7 @@
 
 use crate::sandbox::Sandbox;
 use assess::finding::{Code, Verdict};
+use ioassay::calming::Calming;
 use ioassay::directory::Directory;
 use ioassay::files::{Maker, Target};
 use ioassay::fixture::Stay;
@@ -92,6 +93,7 @@ fn record_with(script: &str, plan: &Plan, patience: Duration) -> anyhow::Result<
         memory: None,
         source: None,
         barrier: None,
+        calming: Calming::default(),
     };
     let run = Run { site, store: &mut store, before: None };
     assert_eq!(run.carry_out(files)?.0, End::Complete);
