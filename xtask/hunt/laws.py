@@ -321,7 +321,7 @@ def sentences(played):
 FASTEST = re.compile(r"^Fastest (?:on|in|of) .* at (\S+ \S+)", re.MULTILINE)
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 # Of other programs, which remedies name.
-OTHERS = {"--direct-io"}
+OTHERS = {"--direct-io", "--suppress-sync"}
 UNITS = {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12}
 
 
