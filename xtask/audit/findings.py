@@ -348,7 +348,23 @@ def shared_device(row):
 
 
 def traffic_of_others(row):
-    return foreign_reads(row) or foreign_writes(row) or crossing(row) or below_loops(row)
+    return foreign_reads(row) or foreign_writes(row) or crossing(row) or beside_names(row) \
+        or below_loops(row)
+
+
+def beside_names(row):
+    """Others that read beside work on names, held against what the device moved for it."""
+    if not row.case.call or row.served_by not in ("device", "mixed"):
+        return None
+
+    def share(one):
+        others = topology.read_by_others(row.storage, one.trial)
+        read, written = one.trial["task_read_bytes"], one.trial["device_write_bytes"]
+        if None in (others, read, written):
+            return None
+        return others / max(1, read + written) if others > 16 * MIB else 0.0
+
+    return sharing(row, share, "doubt")
 
 
 def below_loops(row):

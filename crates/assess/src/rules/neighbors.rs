@@ -47,6 +47,7 @@ fn traffic_of_others(context: &Context) -> Option<Draft> {
     foreign_reads(context)
         .or_else(|| foreign_writes(context))
         .or_else(|| crossing(context))
+        .or_else(|| beside_names(context))
         .or_else(|| below_loops(context))
 }
 
@@ -142,6 +143,24 @@ fn crossing(context: &Context) -> Option<Draft> {
             format!("{who} read up to {most} as much from the device as this case {does}")
         }
     };
+    sharing(context, share_of_others, Severity::Doubt, seen)
+}
+
+/// Others read from the device while names were brought in from it, or changed and synced. Names
+/// have no bytes of their own: what others read is held against all that the device read for the
+/// worker, and all that it wrote.
+fn beside_names(context: &Context) -> Option<Draft> {
+    let is_served = context.is_served(&[ServedBy::Device, ServedBy::Mixed]);
+    context.measured.case.metadata().filter(|_| is_served)?;
+    let share_of_others = |trial: &Counted| {
+        let others = context.measured.read_by_others(trial)?;
+        let evidence = &trial.evidence;
+        let own = evidence.task_read_bytes?.saturating_add(evidence.device_write_bytes?);
+        let is_metadata = others as f64 <= METADATA;
+        Some(if is_metadata { 0.0 } else { others as f64 / own.max(1) as f64 })
+    };
+    let who = others(context);
+    let seen = |most| format!("{who} read up to {most} as much from the device as it moved for it");
     sharing(context, share_of_others, Severity::Doubt, seen)
 }
 

@@ -85,6 +85,25 @@ fn what_served_names_is_what_the_counters_show() {
     check(names(Call::Stat), as_is, "sound unverified: Unverified note");
 }
 
+#[test]
+fn others_that_read_beside_synced_names_are_foreign() {
+    let read = |of_all: u64, own: u64, written: u64| {
+        move |r: &mut Record| {
+            evidence(r, |it| {
+                (it.device_read_bytes, it.task_read_bytes) = (Some(of_all), Some(own));
+                it.device_write_bytes = Some(written);
+            });
+        }
+    };
+    let mib = 1 << 20;
+    check(durable(Call::Create), read(26 * mib, 0, 40 * mib), "doubtful device: Foreign doubt");
+    check(durable(Call::Create), read(26 * mib, 26 * mib, 40 * mib), "sound device:");
+    check(durable(Call::Create), read(10 * mib, 0, 40 * mib), "sound device:");
+    check(durable(Call::Create), read(26 * mib, 0, 1000 * mib), "sound device:");
+    // What no device served does not wait for it.
+    check(names(Call::Stat), read(26 * mib, 0, 0), "sound name-cache:");
+}
+
 /// A call that a server answers makes the thread wait. Without that, and without new names, the OS
 /// answered from its caches.
 #[test]
