@@ -147,9 +147,16 @@ def hunt(options, plain):
     return tally, last
 
 
+def stop(number, _):
+    """Ends the hunt; what is mounted is unmounted on the way out, which no second signal stops."""
+    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(one, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
 def main():
-    # What is mounted is unmounted on the way out.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(one, stop)
     options = options_of(sys.argv[1:])
     plain = None
     if options.speeds:
