@@ -6,7 +6,7 @@ use crate::counted::Counted;
 use crate::finding::Severity;
 use crate::served::{Hits, SHARE_NOISE, WARM_LEAST, hit_above_loops, hit_share, hole_share};
 use crate::summary::{ServedBy, Summary};
-use model::case::{Cache, Op, ReadWork, Sync, WriteEngine, WriteWork};
+use model::case::{Advice, Cache, Op, ReadWork, Sync, WriteEngine, WriteWork};
 use model::evidence::Residency;
 use model::host::{Medium, Storage};
 use model::pattern::Pattern;
@@ -307,7 +307,12 @@ pub(super) fn over_read(context: &Context) -> Option<Draft> {
          case did not request",
         read_ahead_most(context.measured.storage).unwrap_or_default()
     );
-    let remedy = "use advice 'random' or cache 'direct' to read only what is requested";
+    // Direct reads go through the page cache where the file system ignores the flag.
+    let remedy = match (work.io.cache, work.advice) {
+        (Cache::Direct, _) => "use a file system that does not ignore O_DIRECT",
+        (_, Advice::Random) => "use cache 'direct' to read only what is requested",
+        _ => "use advice 'random' or cache 'direct' to read only what is requested",
+    };
     Draft::sized(share, Severity::Note, message, remedy)
 }
 

@@ -173,6 +173,9 @@ impl Context<'_> {
     /// `3 of 10 trials`: the number of trials that are `seen`.
     pub(crate) fn how_many(&self, seen: impl Fn(&Counted) -> bool) -> String {
         let count = self.measured.trials.iter().filter(|trial| seen(trial)).count();
-        format!("{count} of {} trials", self.measured.n())
+        match (count, self.measured.n()) {
+            (1, 1) => "the only trial that counts".to_string(),
+            (count, all) => format!("{count} of {all} trials"),
+        }
     }
 }

@@ -121,6 +121,34 @@ fn over_read_is_told_with_the_readahead_of_the_device() {
 }
 
 #[test]
+fn over_read_advises_what_the_case_lacks() {
+    let advised = |cache, advice| {
+        let mut record = flawless(ReadWork { advice, ..work(cache) });
+        set_reads(&mut record, 1.5);
+        let findings = &assess(&record).cases[0].findings;
+        let found = findings.iter().find(|it| it.code == crate::finding::Code::OverRead);
+        found.expect("it read more").remedy.clone()
+    };
+    let usual = "use advice 'random' or cache 'direct' to read only what is requested";
+    assert_eq!(advised(Cache::Cold, Advice::None), usual);
+    let lacks = "use cache 'direct' to read only what is requested";
+    assert_eq!(advised(Cache::Cold, Advice::Random), lacks);
+    let ignored = "use a file system that does not ignore O_DIRECT";
+    assert_eq!(advised(Cache::Direct, Advice::None), ignored);
+}
+
+#[test]
+fn what_one_trial_showed_is_told_of_the_only_one() {
+    let mut record = flawless(work(Cache::Cold));
+    record.trials.truncate(1);
+    evidence(&mut record, |it| it.device_read_bytes = it.device_read_bytes.map(|all| 2 * all));
+    let findings = &assess(&record).cases[0].findings;
+    let found = findings.iter().find(|it| it.code == crate::finding::Code::Foreign);
+    let message = &found.expect("others read").message;
+    assert!(message.contains(" (in the only trial that counts): "), "{message}");
+}
+
+#[test]
 fn cache_unseen() {
     let unseen = |r: &mut Record| {
         evidence(r, |e| (e.residency_before, e.residency_after) = (None, None));
