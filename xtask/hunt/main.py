@@ -60,7 +60,8 @@ def shrink(asked, fault, program, place):
 class Tally:
     """What a hunt has asked and found."""
 
-    def __init__(self):
+    def __init__(self, first):
+        self.first = self.last = first
         self.questions = self.rows = self.sound = self.believed = self.held = self.gaps = 0
         self.refused, self.faults = collections.Counter(), collections.Counter()
 
@@ -73,11 +74,11 @@ class Tally:
         self.gaps += played.trace.lost
         self.faults.update(fault.law for fault in found)
 
-    def page(self, seeds):
+    def page(self):
         """What the document says."""
         faults = ", ".join(f"{count} of {law}" for law, count in sorted(self.faults.items()))
         return "\n".join((
-            f"{date.today()}, questions {seeds[0]} to {seeds[1]}:", "",
+            f"{date.today()}, questions {self.first} to {self.last}:", "",
             "| questions | rows | sound | doubtful only of their speed | speeds held | faults |",
             "|---:|---:|---:|---:|---:|---|",
             f"| {self.questions} | {self.rows} | {self.sound} | {self.believed - self.sound} | "
@@ -122,11 +123,12 @@ def questions(options, end):
         yield question.draw(random.Random(seed), seed)
 
 
-def hunt(options, plain):
-    """Asks until the time is up; returns the tally and the last number."""
-    end, tally, last = time.monotonic() + options.seconds, Tally(), options.seed
+def hunt(options, plain, tally):
+    """Asks until the time is up."""
+    end = time.monotonic() + options.seconds
     for asked in questions(options, end):
-        more, last = play.nothing_more, asked.seed
+        more = play.nothing_more
+        tally.last = max(tally.last, asked.seed)
         if plain and random.Random(~asked.seed).random() < options.speeds:
             more = speeds.held(random.Random(asked.seed), plain)
             tally.held += 1
@@ -144,7 +146,6 @@ def hunt(options, plain):
             if still and smallest != asked:
                 print("  the smallest that still has one:")
                 tell(smallest, still, again)
-    return tally, last
 
 
 def stop(number, _):
@@ -163,11 +164,15 @@ def main():
         plain = speeds.build(tempfile.mkdtemp(dir=options.place))
         if not speeds.test_itself(plain, options.program, options.place):
             plain = None
-    tally, last = hunt(options, plain)
-    page = tally.page((options.seed, last))
-    print(page)
-    for reason, count in tally.refused.most_common():
-        print(f"  not asked ({count}): {reason}")
+    tally = Tally(options.seed)
+    try:
+        hunt(options, plain, tally)
+    finally:
+        # A hunt that is stopped has asked, too.
+        page = tally.page()
+        print(page)
+        for reason, count in tally.refused.most_common():
+            print(f"  not asked ({count}): {reason}")
     if options.page:
         with open(options.page, "w", encoding="utf-8") as file:
             file.write(page + "\n")
