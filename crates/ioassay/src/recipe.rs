@@ -226,7 +226,7 @@ impl Recipe {
             let is_known = |text: &String| kinds().any(|kind| takes_value(axis, kind, text));
             if let Some(unknown) = values.texts().iter().find(|text| !is_known(text)) {
                 let mut known = axis.known();
-                known.retain(|name| kinds().any(|kind| axis.names(kind).contains(name)));
+                known.retain(|name| kinds().any(|kind| takes_value(axis, kind, name)));
                 bail!(units::unknown_name(axis.name, unknown, &known));
             }
         }
@@ -381,7 +381,12 @@ impl Recipe {
 /// each group takes its own from the command line. Other invalid values are rejected when a case is
 /// created.
 fn takes_value(axis: &Axis, kind: Kind, text: &str) -> bool {
-    !axis.differs_by_kind() || axis.names(kind).contains(&axis.spelled(text))
+    if axis.differs_by_kind() {
+        return axis.names(kind).contains(&axis.spelled(text));
+    }
+    // An axis of numbers has no names. What only older records have is no choice.
+    let is_of_names = Kind::ALL.iter().any(|kind| !axis.names(*kind).is_empty());
+    !is_of_names || axis.known().contains(&axis.spelled(text))
 }
 
 /// A seed from the clock.
@@ -475,6 +480,16 @@ mod tests {
         let ids = check("size = '1MiB'\n[[cases]]\nops = [10, 'all']", &[]).expect("it is whole");
         let case = |ops| format!("pread warm sequential 4KiB d1 t1 sum ops:{ops} of 1MiB");
         assert_eq!(ids, [case(10), case(256)]);
+    }
+
+    #[test]
+    fn what_only_older_records_have_cannot_be_asked_for() {
+        let text = "size = '1MiB'\n[[cases]]\nengine = 'pread'\nblock = '4KiB'";
+        for (axis, value) in [("pages", "fitting"), ("populated", "unknown")] {
+            let error = check(text, &[(axis, value)]).unwrap_err().to_string();
+            assert!(error.contains(value) && !error.contains(&format!(", {value}")), "{error}");
+        }
+        assert!(check(text, &[("pages", "huge")]).is_ok());
     }
 
     #[test]
