@@ -33,9 +33,9 @@ def build(place):
 
 def has_equal(case):
     """Whether the plain program does what this case does."""
-    axes = ("rate", "beside", "advice", "read_share", "call", "kernel", "submission")
+    axes = ("rate", "beside", "advice", "read_share", "call", "kernel")
     same = case.get("engine") in WAYS and case["depth"] == 1
-    same &= all(case.get(name) in (None, "none", "no", "plain") for name in axes)
+    same &= all(case.get(name) in (None, "none", "no") for name in axes)
     same &= case["size"] % case["block"] == 0 and case["pattern"] in ("sequential", "random")
     if case.get("op"):
         return same and case["op"] == "write" and case["cache"] == "direct" \
@@ -64,7 +64,7 @@ def has_job(case):
     same = case.get("engine") == "uring" and case["cache"] == "direct"
     same &= all(case.get(name) in (None, "none", "no") for name in axes)
     return same and not case.get("op") and case["pattern"] in ("sequential", "random") \
-        and case["submission"] in (None, "plain", "batch") and shutil.which("fio") is not None
+        and case["submission"] in ("plain", "batch", "enter") and shutil.which("fio") is not None
 
 
 def fio(_program, case, path, slowed=1):
@@ -138,7 +138,7 @@ def apart(ratios):
 
 def test_itself(plain, program, place):
     """A plain program that is slowed down must be found."""
-    asked = question.Question(0, "tmpfs", 8 << 20, 100,
+    asked = question.Question(0, "ext4", 8 << 20, 100,
                               [{"engine": "pread", "cache": "warm", "block": "65536B"}])
     played = play.play(asked, program, place, held(random.Random(0), plain, slowed=4))
     if not any(fault.law == "speeds" for fault in played.found):
