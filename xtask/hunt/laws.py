@@ -183,7 +183,8 @@ def besides(played):
         return
     for row, trials in played.rows():
         for actor in row["beside"]:
-            if "direct" not in actor["does"] or not actor["does"].startswith("pread") \
+            # In a short trial, only its whole run is known, and that is said.
+            if actor["of_whole_run"] or "direct" not in actor["does"] or not actor["does"].startswith("pread") \
                     or not is_believed(row) or not actor["throughput"]:
                 continue
             did = median(played.trace.moved(played.numbers[0], "R", trial.start, flush_end(trial))
