@@ -184,8 +184,9 @@ def besides(played):
     for row, trials in played.rows():
         for actor in row["beside"]:
             # In a short trial, only its whole run is known, and that is said.
-            if actor["of_whole_run"] or "direct" not in actor["does"] or not actor["does"].startswith("pread") \
-                    or not is_believed(row) or not actor["throughput"]:
+            reads = actor["does"].startswith("pread") and "direct" in actor["does"]
+            if not reads or actor["of_whole_run"] or not is_believed(row) \
+                    or not actor["throughput"]:
                 continue
             did = median(played.trace.moved(played.numbers[0], "R", trial.start, flush_end(trial))
                          / trial.seconds for trial in trials)
