@@ -15,7 +15,6 @@ from trace import Trace
 
 PATIENCE_S = 180
 GROUPS = "/sys/fs/cgroup/blkio"
-NEIGHBOUR = "hunt-other"
 
 
 class Refused(Exception):
@@ -119,9 +118,7 @@ def neighbour_for(asked, folder, sh):
     sh.run(f"head -c {16 << 20} /dev/urandom > {path}; sync -f {folder}", f"rm -f {path}")
     move = {"reader": f"if={path} of=/dev/null iflag=direct",
             "writer": f"if=/dev/zero of={path} oflag=direct conv=notrunc count=64"}
-    dd = f"exec -a {NEIGHBOUR} dd {move[asked.neighbour]} bs=256k status=none"
-    # The name that tracepoints show is that of the program's file.
-    line = f"while true; do ({dd}); done"
+    line = f"while true; do dd {move[asked.neighbour]} bs=256k status=none; done"
     return subprocess.Popen(["bash", "-c", line], start_new_session=True)
 
 

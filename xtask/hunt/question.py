@@ -133,9 +133,9 @@ def maybe(random, chance, axes):
     return axes if random.random() < chance else {}
 
 
-def reading(random, may_be_warm=True):
+def reading(random):
     engine = random.choice(("pread", "pread", "read", "mmap", "uring", "uring"))
-    caches = ["direct", "cold", "dontcache", "as-is"] + ["warm"] * (2 * may_be_warm)
+    caches = ["direct", "cold", "dontcache", "as-is", "warm", "warm"]
     if engine in ("mmap", "read"):
         caches = [cache for cache in caches if cache != "dontcache"]
     if engine == "mmap":

@@ -107,6 +107,6 @@ class Trace:
     def flushes(self, device, start, end):
         """Flushes and forced writes (FUA) that were done within a span."""
         return sum(request.device == device and start <= request.ns <= end
-                   and (request.kind.startswith("FF") or "F" in request.kind[1:]
-                        or (request.kind.startswith("F") and request.bytes == 0))
+                   and ("F" in request.kind[1:]
+                        or request.kind.startswith("F") and request.bytes == 0)
                    for request in self.completed)

@@ -43,6 +43,11 @@ pub(super) fn shared_device(context: &Context) -> Option<Draft> {
     Draft::sized(size, Severity::Note, message, remedy)
 }
 
+/// Bytes of others as a share of a case's own. So few as metadata takes are none.
+fn beside(others: f64, own: u64) -> f64 {
+    if others <= METADATA { 0.0 } else { others / own.max(1) as f64 }
+}
+
 fn traffic_of_others(context: &Context) -> Option<Draft> {
     foreign_reads(context)
         .or_else(|| foreign_writes(context))
@@ -68,12 +73,9 @@ fn below_loops(context: &Context) -> Option<Draft> {
     let storage = context.measured.storage.filter(|_| is_served && works && !is_copy)?;
     let disk = storage.below_loops()?;
     let page = context.measured.host.page;
-    let share = |trial: &Counted, beyond: f64| match beyond > METADATA {
-        true => beyond / trial.sample.bytes().max(1) as f64,
-        false => 0.0,
-    };
-    let read = |trial: &Counted| Some(share(trial, read_below(storage, trial, page)?));
-    let written = |trial: &Counted| Some(share(trial, written_below(storage, trial)?));
+    let own = |trial: &Counted| trial.sample.bytes();
+    let read = |trial: &Counted| Some(beside(read_below(storage, trial, page)?, own(trial)));
+    let written = |trial: &Counted| Some(beside(written_below(storage, trial)?, own(trial)));
     let (who, on) = (others(context), format!("{disk}, below the loop device,"));
     let reads = |most| format!("{who} read up to {most} as much from {on} as this case moved");
     let writes = |most| format!("{who} wrote up to {most} as much to {on} as this case moved");
@@ -131,9 +133,7 @@ fn crossing(context: &Context) -> Option<Draft> {
             }
             false => measured.read_by_others(trial)?,
         };
-        let own = trial.sample.bytes();
-        let is_metadata = others as f64 <= METADATA;
-        Some(if is_metadata { 0.0 } else { others as f64 / own.max(1) as f64 })
+        Some(beside(others as f64, trial.sample.bytes()))
     };
     let who = others(context);
     let seen = |most| match (reads, mixes) {
@@ -156,11 +156,11 @@ fn beside_names(context: &Context) -> Option<Draft> {
         let others = context.measured.read_by_others(trial)?;
         let evidence = &trial.evidence;
         let own = evidence.task_read_bytes?.saturating_add(evidence.device_write_bytes?);
-        let is_metadata = others as f64 <= METADATA;
-        Some(if is_metadata { 0.0 } else { others as f64 / own.max(1) as f64 })
+        Some(beside(others as f64, own))
     };
     let who = others(context);
-    let seen = |most| format!("{who} read up to {most} as much from the device as it moved for it");
+    let seen =
+        |most| format!("{who} read up to {most} as much from the device as it moved for this case");
     sharing(context, share_of_others, Severity::Doubt, seen)
 }
 
