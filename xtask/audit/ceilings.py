@@ -66,13 +66,14 @@ def flows(row):
 
 
 def fastest_direct(rows, like):
-    """The fastest direct row that does what `like` does, in the same pages."""
+    """The fastest direct row that does what `like` does: in the same pages if that is direct, too.
+    The page cache has pages of its own."""
     writes = bool(like.write)
 
     def may_be(row):
-        is_same = (bool(row.write), row.case.has_huge_buffers) == (writes,
-                                                                   like.case.has_huge_buffers)
-        is_alike = flows(row) and is_same and row.case.is_direct
+        has_pages = (not like.case.is_direct
+                     or row.case.has_huge_buffers == like.case.has_huge_buffers)
+        is_alike = flows(row) and bool(row.write) == writes and has_pages and row.case.is_direct
         return is_alike and row.is_served("device") and (
             not writes or in_flight(row.case) >= MIB)
     return fastest(row for row in rows if may_be(row))

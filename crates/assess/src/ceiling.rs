@@ -126,10 +126,16 @@ impl<'a, 'r> Bases<'a, 'r> {
         Bases { memory: MemoryReads::of(rows), devices }
     }
 
-    /// The fastest row of the device that does what `row` does, in the same pages.
+    /// The fastest row of the device that does what `row` does: in the same pages, if `row` moves
+    /// them itself. The page cache has pages of its own, which can be large, so the fastest in any
+    /// pages bounds what goes through it.
     fn device(&self, row: &Row) -> Option<&Fastest<'a, 'r>> {
-        let kind = (row.write().is_some(), has_huge_pages(row));
-        self.devices.iter().find(|fastest| fastest.kind == kind)
+        let writes = row.write().is_some();
+        let is_direct = row.measured.case.cache() == Some(Cache::Direct);
+        let has_pages = |is_huge: bool| !is_direct || is_huge == has_huge_pages(row);
+        let bounds = |one: &&Fastest| one.kind.0 == writes && has_pages(one.kind.1);
+        let rate = |one: &&Fastest| one.row.throughput();
+        self.devices.iter().filter(bounds).max_by(|a, b| rate(a).total_cmp(&rate(b)))
     }
 }
 

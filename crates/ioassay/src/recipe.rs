@@ -553,22 +553,31 @@ mod tests {
 
     #[test]
     fn a_device_is_read_in_the_pages_of_what_it_bounds() {
-        let ceilings = |pages: &str| {
+        let ceilings_on = |host: model::host::Host, cache: &str, pages: &str| {
             let text = format!(
-                "name = 'x'\nquestion = 'x'\n[[cases]]\nengine = ['pread', 'mmap']\n\
-                 cache = 'cold'\npages = {pages}"
+                "name = 'x'\nquestion = 'x'\n[[cases]]\nengine = 'pread'\nblock = '4KiB'\n\
+                 cache = {cache}\npages = {pages}"
             );
-            let (host, storage) = (zoo::host(), zoo::storage());
+            let storage = zoo::storage();
             let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
             let recipe = parse(&text).expect("it is whole");
             let plan = recipe.plan(&Changes::default(), &environment).expect("it has a plan");
             let ids = plan.cases.iter().map(|planned| planned.case.id());
-            ids.filter(|id| id.contains(" direct ")).collect::<Vec<_>>()
+            ids.filter(|id| id.contains("uring direct ")).collect::<Vec<_>>()
         };
+        let with = |huge_pages: &str| {
+            let mut host = zoo::host();
+            host.setup.huge_pages = Some(huge_pages.to_string());
+            host
+        };
+        let ceilings = |cache, pages| ceilings_on(with("madvise"), cache, pages);
         let id = |pages| format!("uring direct sequential 1MiB d8 {pages}t1 sum of 1GiB");
-        assert_eq!(ceilings("'base'"), [id("")]);
-        assert_eq!(ceilings("'huge'"), [id("pages:huge ")]);
-        assert_eq!(ceilings("['huge', 'base']"), [id(""), id("pages:huge ")]);
+        assert_eq!(ceilings("'direct'", "'base'"), [id("")]);
+        assert_eq!(ceilings("'direct'", "'huge'"), [id("pages:huge ")]);
+        assert_eq!(ceilings("'direct'", "['huge', 'base']"), [id(""), id("pages:huge ")]);
+        assert_eq!(ceilings("'cold'", "'base'"), [id("pages:huge ")]);
+        assert_eq!(ceilings("['cold', 'direct']", "'base'"), [id(""), id("pages:huge ")]);
+        assert_eq!(ceilings_on(with("never"), "'cold'", "'base'"), [id("")]);
     }
 
     #[test]

@@ -84,6 +84,12 @@ impl fmt::Display for Node {
 const NOT_AFFECTED: &str = "Not affected";
 
 impl Setup {
+    /// Whether memory that asks for huge pages gets them, as far as is known.
+    pub fn gives_huge_pages(&self) -> bool {
+        let is_on = matches!(self.huge_pages.as_deref(), Some("always" | "madvise"));
+        is_on && self.huge_pages_allowed != Some(false)
+    }
+
     /// The known settings, by name. Excludes the load and the vulnerabilities, which are presented
     /// differently.
     pub fn facts(&self) -> Vec<(&'static str, String)> {

@@ -248,15 +248,17 @@ fn above_what_the_device_gives() {
     assert_eq!(of(40, 41), "1.02 of device: AboveCeiling note");
 }
 
-/// A device can do more of what is in huge pages, so each is bounded by its like. In older records,
-/// buffers were in those where they fitted: one ceiling bounds all.
+/// A device can do more of what is in huge pages, so each direct row is bounded by its like, and
+/// what goes through the page cache by the fastest. In older records, buffers were in huge pages
+/// where they fitted: one ceiling bounds all.
 #[test]
 fn a_devices_ceiling_has_the_pages_of_what_it_bounds() {
     let uring = |depth, pages| {
         let io = Io { depth, pages, ..work(Cache::Direct).io };
         file_case(ReadWork { io, engine: Engine::Uring, ..work(Cache::Direct) })
     };
-    let of = |ceilings: &[(BufferPages, u64)], pages| {
+    let cold = || file_case(work(Cache::Cold));
+    let held_against = |ceilings: &[(BufferPages, u64)], asked: Case| {
         let mut record = flawless(work(Cache::Warm));
         for (pages, times) in ceilings {
             for depth in [8, 32] {
@@ -264,14 +266,17 @@ fn a_devices_ceiling_has_the_pages_of_what_it_bounds() {
                 add(&mut record, case, Role::Baseline, bytes, 1.0, bytes);
             }
         }
-        add(&mut record, uring(1, pages), Role::Asked, FILE, 1.0, FILE);
+        add(&mut record, asked, Role::Asked, FILE, 1.0, FILE);
         evidence(&mut record, |evidence| evidence.huge_bytes = Some(1 << 30));
         held(&record)
     };
+    let of = |ceilings: &[(BufferPages, u64)], pages| held_against(ceilings, uring(1, pages));
     let both = [(BufferPages::Base, 2), (BufferPages::Huge, 4)];
     assert_eq!(of(&both, BufferPages::Base), "0.50 of device:");
     assert_eq!(of(&both, BufferPages::Huge), "0.25 of device:");
     assert_eq!(of(&both[1..], BufferPages::Base), "none:");
+    assert_eq!(held_against(&both, cold()), "0.25 of device:");
+    assert_eq!(held_against(&both[..1], cold()), "0.50 of device:");
     let old = [(BufferPages::Fitting, 4)];
     for pages in [BufferPages::Base, BufferPages::Fitting] {
         assert_eq!(of(&old, pages), "0.25 of device:");

@@ -5,6 +5,7 @@ use anyhow::Result;
 use model::case::WriteWork;
 use model::case::{BufferPages, Cache, Case, Engine, Io, Op, ReadWork, Touch, Work};
 use model::environment::Environment;
+use model::host::Host;
 use model::pattern::Pattern;
 use model::plan::Plan;
 use model::units;
@@ -28,7 +29,8 @@ pub(super) fn of(plan: &Plan, environment: &Environment) -> Result<Vec<Case>> {
     let claims_device =
         |work: &&ReadWork| matches!(work.io.cache, Cache::Direct | Cache::Cold | Cache::DontCache);
     let from_device = asked().filter_map(Case::read).filter(claims_device);
-    let pages: HashSet<BufferPages> = from_device.map(|work| work.io.pages).collect();
+    let pages: HashSet<BufferPages> =
+        from_device.map(|work| pages_of_ceiling(work, environment.host)).collect();
     let bounds_rates = bounds_rates(plan);
     let is_wanted = |case: &Case| match &case.work {
         Work::Metadata(_) => false,
@@ -50,8 +52,14 @@ pub(super) fn of(plan: &Plan, environment: &Environment) -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// The ceiling `case`, in each of these pages if it is one of the device: a request can cover more
-/// of huge ones.
+/// The pages in which a device can be read at least as fast as `work` reads it. A request can cover
+/// more of huge ones. Those of the page cache can be large, too.
+fn pages_of_ceiling(work: &ReadWork, host: &Host) -> BufferPages {
+    let is_direct = work.io.cache == Cache::Direct;
+    if is_direct || !host.setup.gives_huge_pages() { work.io.pages } else { BufferPages::Huge }
+}
+
+/// The ceiling `case`, in each of these pages if it is one of the device.
 fn in_pages(case: Case, pages: &HashSet<BufferPages>) -> Vec<Case> {
     if case.cache() != Some(Cache::Direct) {
         return vec![case];

@@ -101,7 +101,9 @@ mod tests {
         let without = plan("survey", Some("io_uring_setup: not permitted"));
         let expected = [
             "pread direct sequential 1MiB d1 t8 sum interleaved of 1GiB",
+            "pread direct sequential 1MiB d1 pages:huge t8 sum interleaved of 1GiB",
             "pread direct sequential 1MiB d1 t32 sum interleaved of 1GiB",
+            "pread direct sequential 1MiB d1 pages:huge t32 sum interleaved of 1GiB",
             "pread direct random 4KiB d1 t1 sum of 1GiB",
             "pread direct random 4KiB d1 t4 sum interleaved of 1GiB",
             "pread direct random 4KiB d1 t8 sum interleaved of 1GiB",
