@@ -3,12 +3,13 @@
 use super::{engines, operations};
 use crate::labels::Labels;
 use crate::sentence::{Paragraphs, Sentence, beside_lead, said_ratio};
-use crate::words::{count, is_virtual};
+use crate::words::{count, is_virtual, times, times_interval};
 use assess::Assessment;
 use assess::answer::{Answer, Bottleneck, Fastest};
+use assess::comparison::{Comparison, Difference};
 use assess::decision::{Decided, Decision, Lead};
 use assess::summary::Summary;
-use model::case::{Op, WriteWork};
+use model::case::{BufferPages, Op, WriteWork};
 use model::host::Medium;
 use model::units;
 
@@ -86,7 +87,30 @@ fn device(
         Bottleneck::Device(shown) => Sentence::figures(bound, shown.rows()),
         _ => Sentence::led(lead, bound),
     };
-    [Some(first), figures, all, Some(row), Some(bound)].into_iter().flatten().collect()
+    let pages = in_base_pages(assessment, &best.row.id);
+    [Some(first), figures, all, Some(row), pages, Some(bound)].into_iter().flatten().collect()
+}
+
+/// What the same reads give with buffers in base pages, if those of the case `id` are in huge ones
+/// and that is a difference: most programs have the former.
+fn in_base_pages(assessment: &Assessment, id: &str) -> Option<Sentence> {
+    let case = |id: &str| assessment.cases.iter().find(|case| case.id == id);
+    let has = |case: &Summary, pages| case.case.io().is_some_and(|io| io.pages == pages);
+    let fastest = case(id).filter(|fastest| has(fastest, BufferPages::Huge))?;
+    let against = |compared: &&Comparison| {
+        let is_of_pages = case(&compared.base).is_some_and(|base| has(base, BufferPages::Base));
+        compared.case == id && is_of_pages && compared.difference == Difference::Different
+    };
+    let compared = assessment.comparisons.iter().find(against)?;
+    let base = case(&compared.base)?;
+    let interval = times_interval(compared.low, compared.high)?;
+    let text = format!(
+        "Huge pages make it {} ({interval}): with buffers in base pages, as those of most \
+         programs, it moves {}.",
+        times(compared.ratio),
+        units::rate(base.throughput?.median)
+    );
+    Some(Sentence::of_summaries(text, [fastest, base]))
 }
 
 fn disk(assessment: &Assessment) -> &'static str {
