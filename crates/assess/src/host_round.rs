@@ -3,7 +3,7 @@
 //! Hosts are many, so nothing of a host is kept but its rate. What is asked of a moment that only
 //! the last host tells, when all were active, takes a second look at their trials.
 
-use crate::counted::rate;
+use crate::counted::{claims_durable, rate, timed_ns};
 use crate::invocations;
 use crate::stats::{Estimate, Looks};
 use model::case::Case;
@@ -23,7 +23,8 @@ pub(crate) struct Round {
     pub(crate) error_ns: u64,
     /// While all threads of all hosts were active: the last start and the first end.
     active: Option<(u64, u64)>,
-    /// The bytes of all in that time; `None` if one does not tell its progress.
+    /// The bytes of all in that time; `None` if one does not tell its progress, or if they count
+    /// only once a sync has made them durable: nobody sees when a byte became so.
     moved: Option<f64>,
     /// All as one thread.
     pub(crate) whole: Trial,
@@ -47,6 +48,7 @@ impl Round {
     pub(crate) fn add(&mut self, host: usize, case: &Case, trial: &Trial) {
         let Some((sample, clock)) = trial.sample().zip(trial.clock) else { return };
         self.hosts.push(host);
+        self.moved = self.moved.filter(|_| !is_durable_later(case));
         self.rates = self.rates.take().zip(rate(case, trial)).map(|(mut rates, rate)| {
             rates.push(rate);
             rates
@@ -99,8 +101,9 @@ impl Round {
         self.starts.map_or(0, |(first, last)| last.saturating_sub(first))
     }
 
-    pub(crate) fn elapsed_ns(&self) -> u64 {
-        self.whole.sample().map_or(0, Sample::elapsed_ns)
+    /// The time that the figure of `case` is based on.
+    pub(crate) fn timed_ns(&self, case: &Case) -> u64 {
+        self.whole.sample().map_or(0, |sample| timed_ns(case, sample))
     }
 
     /// Bytes per second while all threads of all hosts were active; `None` if they never were, or
@@ -109,6 +112,11 @@ impl Round {
         let (start_ns, end_ns) = self.active()?;
         Some(self.moved? / (end_ns - start_ns) as f64 * NS_PER_SECOND)
     }
+}
+
+/// Whether bytes count only once a separate sync has made them durable.
+fn is_durable_later(case: &Case) -> bool {
+    claims_durable(case) && case.write().is_some_and(|work| work.sync.is_call())
 }
 
 /// One thread that did what all of these did.

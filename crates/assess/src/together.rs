@@ -105,7 +105,8 @@ pub struct Joint {
     /// durability is claimed.
     pub throughput: Option<Estimate>,
     /// Bytes per second, or names per second of calls on names, while all hosts were active. Null
-    /// if a worker does not tell its progress.
+    /// if a worker does not tell its progress, and if bytes count only once a sync has made them
+    /// durable: nobody sees when a byte became so.
     pub common: Option<Estimate>,
     /// Operations per second of all hosts, from the first start to the last end.
     pub iops: Option<Estimate>,

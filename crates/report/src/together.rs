@@ -263,18 +263,21 @@ fn doubts(run: &Together, names: &Labels) -> Vec<String> {
             format!("{seen}; {longer}")
         },
     );
+    let has_skew =
+        |joint: &&Joint| joint.doubts.iter().any(|it| matches!(it, Doubt::StartSkew { .. }));
+    let has_common = run.cases.iter().filter(has_skew).any(|joint| joint.common.is_some());
     let skew = kind(
         |doubt| match doubt {
             Doubt::StartSkew { share } => Some(*share),
             _ => None,
         },
         &|share| {
-            let seen = format!(
-                "StartSkew: the last host began up to {} of a trial after the first; read 'all \
-                 active'",
-                words::percent(100.0 * share)
-            );
-            format!("{seen}, or {longer}")
+            let read = if has_common { "read 'all active', or " } else { "" };
+            let share = words::percent(100.0 * share);
+            format!(
+                "StartSkew: the last host began up to {share} of a trial after the first; \
+                 {read}{longer}"
+            )
         },
     );
     let lost = kind(
@@ -300,6 +303,7 @@ mod tests {
     use model::plan::{Role, Skip};
     use model::rank::Rank;
     use model::record::{Header, Record};
+    use model::sample::PROGRESS_NS;
     use model::trial::{HostClock, Outcome, Trial};
     use model::zoo;
     use std::convert::Infallible;
@@ -381,5 +385,27 @@ mod tests {
         let mut records = hosts(2, 40_000_000);
         records[2].1.trials.truncate(7);
         insta::assert_snapshot!(check(&records));
+    }
+
+    /// No advice to read a column that is empty.
+    #[test]
+    fn all_active_is_advised_where_it_is_known() {
+        let mut records = hosts(1, 40_000_000);
+        let said = |records: &[(String, Record)]| {
+            check(records).split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert!(said(&records).contains("after the first; use a longer --time"));
+        for (_, record) in &mut records {
+            for trial in &mut record.trials {
+                let Outcome::Done(sample) = &mut trial.outcome else { continue };
+                for span in &mut sample.spans {
+                    let steps = (span.end_ns - span.start_ns).div_ceil(PROGRESS_NS);
+                    let each = span.bytes / steps;
+                    span.progress = vec![each; steps as usize];
+                    span.bytes = each * steps;
+                }
+            }
+        }
+        assert!(said(&records).contains("after the first; read 'all active', or use a longer"));
     }
 }

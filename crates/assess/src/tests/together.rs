@@ -1,9 +1,11 @@
 //! What several hosts did together.
 
 use super::sample;
+use super::writing::{direct, flawless_write, over, unsynced};
 use crate::finding::{Code, Verdict};
 use crate::together;
 use crate::together::{Clue, Doubt, HostsFinding, Joint, Together};
+use model::case::WriteWork;
 use model::plan::Role;
 use model::rank::Rank;
 use model::record::{Header, Record};
@@ -14,16 +16,22 @@ use std::convert::Infallible;
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
-/// Three hosts whose clocks are seconds apart, and which do the same from the same moment.
 fn hosts() -> Vec<(String, Record)> {
+    hosts_of(&zoo::record())
+}
+
+/// Three hosts whose clocks are seconds apart, and which do the same from the same moment.
+fn hosts_of(record: &Record) -> Vec<(String, Record)> {
     let host = |(number, name): (i64, &str)| {
-        let mut record = zoo::record();
+        let mut record = record.clone();
         let ahead_ns = number * 1_000_000_000_000;
         for trial in &mut record.trials {
             trial.clock = Some(HostClock { ahead_ns, drift_ns: 0, error_ns: 20_000 });
             for span in &mut sample(trial).spans {
                 span.start_ns += 5_000_000_000 + ahead_ns.unsigned_abs();
                 span.end_ns += 5_000_000_000 + ahead_ns.unsigned_abs();
+                let synced_ns = span.synced_ns.as_mut();
+                synced_ns.into_iter().for_each(|ns| *ns += 5_000_000_000 + ahead_ns.unsigned_abs());
                 let steps = (span.end_ns - span.start_ns).div_ceil(PROGRESS_NS);
                 let (each, rest) = (span.bytes / steps, span.bytes % steps);
                 span.progress = vec![each; steps as usize];
@@ -49,7 +57,13 @@ fn judge(hosts: &[(String, Record)]) -> Option<Together> {
 
 /// The only case of hosts with a planted flaw.
 fn check(plant: impl FnOnce(&mut [(String, Record)])) -> Joint {
-    let mut hosts = hosts();
+    check_of(hosts(), plant)
+}
+
+fn check_of(
+    mut hosts: Vec<(String, Record)>,
+    plant: impl FnOnce(&mut [(String, Record)]),
+) -> Joint {
     plant(&mut hosts);
     let mut run = judge(&hosts).expect("there are hosts");
     assert_eq!((run.hosts.len(), run.cases.len()), (3, 1));
@@ -132,6 +146,30 @@ fn a_host_that_begins_late_is_told() {
     assert!(matches!(joint.doubts[..], [Doubt::StartSkew { share }] if share > 0.02), "{joint:?}");
     assert_eq!(joint.verdict, Verdict::Doubtful);
     assert!(late(5_000_000).doubts.is_empty());
+}
+
+/// A quarter of the time is the sync's, in which no byte is seen to become durable. The trial lasts
+/// until its end, so a host that begins late is so by a share of the whole.
+#[test]
+fn what_a_sync_makes_durable_has_no_rate_while_all_are_active() {
+    let late = |work: WriteWork, ns: u64| {
+        check_of(hosts_of(&flawless_write(work)), |hosts| {
+            each(&mut hosts[2].1, |span| {
+                span.start_ns += ns;
+                span.end_ns += ns;
+                span.synced_ns = span.synced_ns.map(|synced_ns| synced_ns + ns);
+            });
+        })
+    };
+    let joint = late(over(), 0);
+    assert!(joint.throughput.is_some(), "{joint:?}");
+    assert_eq!(joint.common, None);
+    assert!(late(over(), 12_000_000).doubts.is_empty());
+    assert!(matches!(late(over(), 20_000_000).doubts[..], [Doubt::StartSkew { .. }]));
+    for work in [direct(), unsynced()] {
+        assert!(late(work, 0).common.is_some(), "each write counts when it returns");
+        assert!(matches!(late(work, 12_000_000).doubts[..], [Doubt::StartSkew { .. }]));
+    }
 }
 
 #[test]

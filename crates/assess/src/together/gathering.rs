@@ -8,6 +8,7 @@ use crate::host_round::{Round, estimate};
 use crate::middle::median;
 use crate::scaling::{Step, scaling};
 use crate::straggler::{Clues, Own, balance, clues, slowest};
+use model::case::Case;
 use model::plan::{Plan, Role};
 use model::rank::Rank;
 use model::record::Record;
@@ -165,7 +166,7 @@ impl Gathering {
         let tried = self.tried.range((index, 0, 0)..=(index, u32::MAX, u32::MAX)).count();
         let left_out = tried.saturating_sub(rounds.len());
         let missing = (step.hosts as usize).saturating_sub(hosts.len());
-        let doubts = doubts(rounds, missing, left_out);
+        let doubts = doubts(case, rounds, missing, left_out);
         let verdict = match worst.unwrap_or(Verdict::NotRun) {
             Verdict::Sound if !doubts.is_empty() => Verdict::Doubtful,
             verdict => verdict,
@@ -219,10 +220,10 @@ fn severity(verdict: Verdict) -> u8 {
 }
 
 /// Reasons to doubt what is said of all hosts.
-fn doubts(rounds: &[&Round], hosts: usize, left_out: usize) -> Vec<Doubt> {
+fn doubts(case: &Case, rounds: &[&Round], hosts: usize, left_out: usize) -> Vec<Doubt> {
     let share = |of: fn(&Round) -> u64| {
         let share = |round: &&Round| {
-            let ns = round.elapsed_ns();
+            let ns = round.timed_ns(case);
             (ns > 0).then(|| of(round) as f64 / ns as f64)
         };
         median(&rounds.iter().filter_map(share).collect::<Vec<_>>()).filter(|it| *it > APART)
