@@ -51,6 +51,9 @@ pub struct Together {
     pub cases: Vec<Joint>,
     /// What the hosts' own evidence says, one entry for each code and severity, most severe first.
     pub findings: Vec<HostsFinding>,
+    /// The hosts of the run whose records are not given, by what the user calls them; by their
+    /// numbers, from 1, in records that do not say it.
+    pub missing: Vec<String>,
     /// The place of the first host among them; `None` in records of older programs.
     pub rank: Option<Rank>,
 }
@@ -102,7 +105,8 @@ pub struct Joint {
     /// The worst of the hosts' verdicts; at best doubtful if there are doubts.
     pub verdict: Verdict,
     /// Bytes per second of all hosts, from the first start to the last end, or to the last sync if
-    /// durability is claimed.
+    /// durability is claimed. Null, as all other figures, if the record of one that took part is not
+    /// given.
     pub throughput: Option<Estimate>,
     /// Bytes per second, or names per second of calls on names, while all hosts were active. Null
     /// if a worker does not tell its progress, and if bytes count only once a sync has made them
@@ -141,6 +145,11 @@ pub enum Doubt {
     StartSkew {
         /// The share of the trial, median of the rounds.
         share: f64,
+    },
+    /// Records of hosts that took part are not given, so nothing is known of all together.
+    RecordMissing {
+        /// Their number.
+        hosts: usize,
     },
     /// Hosts were lost, or failed, so the figures are not those of all.
     HostLost {

@@ -44,6 +44,10 @@ pub struct Header {
     /// What the user calls the machine, if the run was led from another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
+    /// What the user calls all hosts of a run in lockstep, in their order. Empty in other runs, and
+    /// in records before 2026-11-26.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
     /// The storage; `None` if the run used no file.
     pub storage: Option<Storage>,
     /// The storage of the file that copies read, if it differs.

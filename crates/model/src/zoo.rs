@@ -289,6 +289,7 @@ pub fn record_of(work: ReadWork, rounds: u32) -> Record {
         began: "2026-01-01T00:00:00Z".to_string(),
         host,
         called: None,
+        hosts: Vec::new(),
         storage: Some(storage),
         source_storage: None,
         alternates: None,

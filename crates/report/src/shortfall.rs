@@ -10,7 +10,7 @@ use assess::gate::Gate;
 use assess::load::Load;
 use assess::records::RecordComparison;
 use assess::summary::Summary;
-use assess::together::Together;
+use assess::together::{Doubt, Joint, Together};
 use model::plan::Role;
 
 /// What is missing in a run; `None` if every requested case is sound or doubtful, and the goals are
@@ -66,7 +66,10 @@ fn unmet(load: &Load) -> Option<String> {
 
 /// The same of several hosts in lockstep.
 pub fn shortfall_of_together(run: &Together) -> Option<String> {
-    let missing: Vec<_> = run.cases.iter().filter(|joint| !joint.verdict.stands()).collect();
+    let has_all =
+        |joint: &Joint| !joint.doubts.iter().any(|it| matches!(it, Doubt::RecordMissing { .. }));
+    let stands = |joint: &&Joint| joint.verdict.stands() && has_all(joint);
+    let missing: Vec<_> = run.cases.iter().filter(|joint| !stands(joint)).collect();
     let first = missing.first()?;
     let all = said_missing(missing.len(), run.cases.len());
     Some(format!("{all}; the first is {}", first.id))

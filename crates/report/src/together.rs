@@ -66,11 +66,11 @@ pub(crate) fn heads(run: &Together) -> Vec<String> {
     let all = format!(
         "{} in lockstep: all begin each trial at the same moment; the figures are those of all \
          together",
-        count(run.hosts.len(), "host")
+        count(run.hosts.len() + run.missing.len(), "host")
     );
     let line = |(kind, hosts): &(String, Vec<String>)| format!("{}: {kind}", short(hosts));
     let lines = std::iter::once(all).chain(kinds.iter().map(line));
-    lines.chain(shift(run)).collect()
+    lines.chain(shift(run)).chain(missing(run)).collect()
 }
 
 /// What a reader of the records should know of the run.
@@ -87,11 +87,6 @@ pub(crate) fn notes(run: &Together) -> Vec<String> {
     if !times.is_empty() {
         lines.push(format!("the run was interrupted, and resumed at {}", listed(&times)));
     }
-    let all = run.rank.map_or(0, |rank| rank.of as usize);
-    if run.hosts.len() < all {
-        let missing = all - run.hosts.len();
-        lines.push(format!("of {all} hosts, the records of {missing} are not given"));
-    }
     let interrupted = of(&|member| member.end == End::Interrupted);
     lines.extend(interrupted.map(|hosts| format!("{hosts}: the run was interrupted")));
     let missing = of(&|member| member.end == End::Missing);
@@ -100,6 +95,19 @@ pub(crate) fn notes(run: &Together) -> Vec<String> {
         lines.extend(damage.iter().map(|problem| format!("{called}: {problem}")));
     }
     lines
+}
+
+/// Whose records are not given.
+fn missing(run: &Together) -> Option<String> {
+    let records = if run.missing.len() == 1 { "record" } else { "records" };
+    (!run.missing.is_empty()).then(|| {
+        format!(
+            "RecordMissing: without the {records} of {}, cases in which {} took part have no \
+             figures; give the records of all hosts",
+            short(&run.missing),
+            if run.missing.len() == 1 { "it" } else { "they" }
+        )
+    })
 }
 
 /// Which files hosts read.
@@ -385,6 +393,34 @@ mod tests {
         let mut records = hosts(2, 40_000_000);
         records[2].1.trials.truncate(7);
         insta::assert_snapshot!(check(&records));
+    }
+
+    /// What two of three hosts did is not what all did.
+    #[test]
+    fn a_host_whose_record_is_not_given_leaves_no_figures() {
+        let mut records = hosts(1, 0);
+        for (number, (_, record)) in (0..).zip(&mut records) {
+            let names = ["node1", "node2", "node3"].map(str::to_string);
+            record.header.hosts = names.to_vec();
+            record.header.plan.rank =
+                Some(Rank { number, of: 3, seed: 1, shares: false, neighbor: None });
+        }
+        let shown = |records: &[(String, Record)]| {
+            let read = |host: usize| Ok::<_, Infallible>(records[host].1.clone());
+            let run = assess::together(records.len(), read);
+            let run = run.expect("memory can be read").expect("there are hosts");
+            let said = together(&run, &Style { colour: false, width: 400 });
+            (said, crate::shortfall_of_together(&run))
+        };
+        let (said, lacks) = shown(&records);
+        assert!(!said.contains("RecordMissing") && lacks.is_none(), "{said}");
+        records.remove(1);
+        let (said, lacks) = shown(&records);
+        for expected in ["3 hosts in lockstep", "without the record of node2, cases in which it"] {
+            assert!(said.contains(expected), "no '{expected}': {said}");
+        }
+        assert!(!said.contains("MB/s") && !said.contains("GB/s"), "{said}");
+        assert!(lacks.is_some());
     }
 
     /// No advice to read a column that is empty.

@@ -238,6 +238,42 @@ fn of_two(plant: impl FnOnce(&mut Record)) -> Vec<Joint> {
     judge(&hosts).expect("there are hosts").cases
 }
 
+/// Hosts of which one is slow, and whose record is left out: what the others did is not what all
+/// did. Cases in which it took no part keep their figures.
+#[test]
+fn without_a_record_there_is_no_total() {
+    let run = |given: &[usize]| {
+        let mut hosts = hosts();
+        for (number, (_, record)) in (0..).zip(&mut hosts) {
+            let plan = &mut record.header.plan;
+            plan.rank = Some(Rank { number, of: 3, seed: 1, shares: false, neighbor: None });
+            let mut alone = plan.cases[0].clone();
+            alone.case.io_mut().expect("it reads").hosts = 1;
+            if number > 0 {
+                alone.role = Role::Elsewhere;
+            }
+            plan.cases.push(alone);
+            let own = record.trials.iter().filter(|_| number == 0);
+            let own: Vec<_> = own.map(|trial| Trial { case: 1, ..trial.clone() }).collect();
+            record.trials.extend(own);
+        }
+        each(&mut hosts[1].1, |span| span.end_ns += 3 * (span.end_ns - span.start_ns));
+        let given: Vec<_> = given.iter().map(|host| hosts[*host].clone()).collect();
+        judge(&given).expect("there are hosts")
+    };
+    let whole = run(&[0, 1, 2]);
+    assert_eq!(whole.missing, [""; 0]);
+    assert!(whole.cases.iter().all(|joint| joint.throughput.is_some()));
+    let part = run(&[0, 2]);
+    assert_eq!(part.missing, ["host 2"]);
+    let [all, alone] = &part.cases[..] else { panic!("{part:?}") };
+    assert_eq!((all.throughput, all.iops, all.common, all.p99_ns), (None, None, None, None));
+    assert_eq!(all.doubts, [Doubt::RecordMissing { hosts: 1 }]);
+    assert_eq!(all.verdict, Verdict::Doubtful);
+    assert_eq!(alone.throughput, whole.cases[1].throughput);
+    assert_eq!(alone.verdict, Verdict::Sound);
+}
+
 #[test]
 fn efficiency_is_the_rate_of_each_host_in_the_same_rounds() {
     let cases = of_two(|_| ());

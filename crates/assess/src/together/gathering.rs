@@ -11,7 +11,7 @@ use crate::straggler::{Clues, Own, balance, clues, slowest};
 use model::case::Case;
 use model::plan::{Plan, Role};
 use model::rank::Rank;
-use model::record::Record;
+use model::record::{Header, Record};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The share of a trial that clocks may be wrong by, or hosts may begin apart, without a doubt
@@ -27,6 +27,8 @@ pub(super) struct Gathering {
     /// The first record without its trials, and its judgement.
     first: Option<(Record, Assessment)>,
     hosts: Vec<Member>,
+    /// Their numbers in the run, if their records say them.
+    given: BTreeSet<u32>,
     /// What each host's own evidence says of each case of the plan.
     own: Vec<Vec<Option<Own>>>,
     findings: Vec<HostsFinding>,
@@ -52,6 +54,7 @@ impl Gathering {
             resumed: assessment.resumed.clone(),
             damage: record.damage.clone(),
         });
+        self.given.extend(header.plan.rank.map(|rank| rank.number));
         self.own.push(own(&header.plan, &assessment, record));
         for trial in &record.trials {
             let turn = (trial.case, trial.invocation, trial.round);
@@ -101,7 +104,8 @@ impl Gathering {
         self.keep_usual();
         self.findings.sort_by_key(|it| std::cmp::Reverse(it.found.finding.severity));
         let (first, judged) = self.first.take()?;
-        let plan = first.header.plan.clone();
+        let header = first.header.clone();
+        let plan = &header.plan;
         let whole = self.whole(first);
         let rank = plan.rank.map(|rank| Rank { number: 0, ..rank });
         let of_case = |index: usize| -> Vec<&Round> {
@@ -117,11 +121,23 @@ impl Gathering {
         let steps: Vec<Step> = (0..plan.cases.len()).map(step).collect();
         let asked = (0..steps.len()).filter(|index| plan.cases[*index].role == Role::Asked);
         let joint = |index: usize| {
-            let scaling = scaling(&steps[index], &steps);
-            Joint { scaling, ..self.joint(index, &steps[index], &whole) }
+            let step = &steps[index];
+            let joint = self.joint(index, step, &whole);
+            match rank.map_or(0, |_| self.missing(step.hosts).count()) {
+                0 => Joint { scaling: scaling(step, &steps), ..joint },
+                missing => without_figures(joint, missing),
+            }
         };
         let cases = asked.map(joint).collect();
-        Some(Together { first: judged, cases, hosts: self.hosts, findings: self.findings, rank })
+        let of = rank.map_or(0, |rank| rank.of);
+        let missing = self.missing(of).map(|number| name_of(&header, number)).collect();
+        let Gathering { hosts, findings, .. } = self;
+        Some(Together { first: judged, cases, hosts, findings, missing, rank })
+    }
+
+    /// The numbers of those of the first `of` hosts whose records are not given.
+    fn missing(&self, of: u32) -> impl Iterator<Item = u32> {
+        (0..of).filter(|number| !self.given.contains(number))
     }
 
     /// Keeps the rounds of each case that the same hosts measured: of most rounds, and of most
@@ -192,6 +208,32 @@ impl Gathering {
             hosts: called,
             doubts,
         }
+    }
+}
+
+/// What the user calls the host with this number in the run.
+fn name_of(header: &Header, number: u32) -> String {
+    let name = header.hosts.get(number as usize);
+    name.cloned().unwrap_or_else(|| format!("host {}", number + 1))
+}
+
+/// A case of which the records of some hosts are not given. What the others moved is not what all
+/// did: where one is slow, the sum of the others even is more than all did together.
+fn without_figures(joint: Joint, missing: usize) -> Joint {
+    Joint {
+        throughput: None,
+        common: None,
+        iops: None,
+        p99_ns: None,
+        slowest: None,
+        balance: None,
+        start_skew_ns: None,
+        doubts: vec![Doubt::RecordMissing { hosts: missing }],
+        verdict: match joint.verdict {
+            Verdict::Sound => Verdict::Doubtful,
+            verdict => verdict,
+        },
+        ..joint
     }
 }
 

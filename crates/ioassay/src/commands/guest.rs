@@ -103,7 +103,8 @@ impl Guest {
         interrupted: &Interrupted,
     ) -> Result<()> {
         let began = interrupted.record.header.began.clone();
-        interrupted.check(&self.header(own_plan(plan, number), Vec::new(), began), None)
+        let header = self.header(own_plan(plan, number), Vec::new(), (&[], &began));
+        interrupted.check(&header, None)
     }
 
     /// Gives it an order.
@@ -135,7 +136,7 @@ impl Guest {
         heard.into_iter().map(made).collect()
     }
 
-    /// Begins its record, in a run that `began` then.
+    /// Begins its record in `folder`, of a `run` of hosts with these names that began then.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -144,9 +145,10 @@ impl Guest {
         number: usize,
         plan: Plan,
         made: Made,
-        (folder, began): (&Path, &str),
+        folder: &Path,
+        run: (&[String], &str),
     ) -> Result<Member> {
-        let header = self.header(plan, made.fixtures, began.to_string());
+        let header = self.header(plan, made.fixtures, run);
         let store = Store::create(&folder.join(file_name(number, &self.called)), header)?;
         Ok(Member { called: self.called, agent: Some(self.agent), store })
     }
@@ -168,12 +170,18 @@ impl Guest {
         neighbors(&places)
     }
 
-    fn header(&self, plan: Plan, fixtures: Vec<Fixture>, began: String) -> Header {
+    fn header(
+        &self,
+        plan: Plan,
+        fixtures: Vec<Fixture>,
+        (hosts, began): (&[String], &str),
+    ) -> Header {
         Header {
             tool: tool(),
-            began,
+            began: began.to_string(),
             host: self.host.clone(),
             called: Some(self.called.clone()),
+            hosts: hosts.to_vec(),
             storage: Some(self.storage.clone()),
             source_storage: None,
             alternates: None,

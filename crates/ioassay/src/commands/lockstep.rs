@@ -250,6 +250,7 @@ fn members(
     late: &Late,
 ) -> Result<Vec<Member>> {
     let since = Instant::now();
+    let hosts: Vec<String> = guests.iter().map(|guest| guest.called.clone()).collect();
     // All begin before the first is waited for.
     let places = (0..).zip(Guest::neighbors(&guests));
     let begin = |(place, guest): ((u32, Option<u32>), Guest)| guest.begin(place, plan, directory);
@@ -265,7 +266,7 @@ fn members(
     let began = store::date(SystemTime::now())?;
     let Some(InterruptedRun { records, before }) = resumed else {
         let enter = |(number, ((guest, plan), made)): (usize, ((Guest, Plan), Made))| {
-            guest.enter(number, plan, made, (folder, &began))
+            guest.enter(number, plan, made, folder, (&hosts, &began))
         };
         return begun.into_iter().zip(made).enumerate().map(enter).collect();
     };

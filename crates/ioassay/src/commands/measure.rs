@@ -293,6 +293,7 @@ pub(super) fn header_of(
         began: store::date(SystemTime::now())?,
         host: environment.host.clone(),
         called: None,
+        hosts: Vec::new(),
         storage: environment.storage.cloned(),
         source_storage: source.map(|source| source.storage.clone()),
         fixtures: Vec::new(),

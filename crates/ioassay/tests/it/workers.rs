@@ -67,6 +67,7 @@ fn record_with(script: &str, plan: &Plan, patience: Duration) -> anyhow::Result<
         began: "2026-01-01T00:00:00Z".to_string(),
         host: zoo::host(),
         called: None,
+        hosts: Vec::new(),
         storage: None,
         source_storage: None,
         alternates: None,

@@ -34,6 +34,8 @@ pub(super) struct Together<'a> {
     shares_directory: Option<bool>,
     /// The hosts, in their order.
     hosts: Vec<Host<'a>>,
+    /// The hosts of the run whose records are not given.
+    missing: &'a [String],
     /// The requested cases on all hosts.
     cases: Vec<Case<'a>>,
     /// What the hosts' own evidence says, one entry for each code and severity, most severe first,
@@ -56,6 +58,7 @@ impl Together<'_> {
             of: run.rank.map(|rank| rank.of),
             shares_directory: run.rank.map(|rank| rank.shares),
             hosts: run.hosts.iter().map(Host::of).collect(),
+            missing: &run.missing,
             cases: run.cases.iter().map(|joint| Case { joint, case: &joint.case }).collect(),
             findings: &run.findings,
             skips: first.skips.iter().map(Skip::of).collect(),
