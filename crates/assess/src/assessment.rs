@@ -20,6 +20,7 @@ use crate::iterations::iterations;
 use crate::levels::{Levels, all_levels, last_cache_below};
 use crate::load::{Load, loads};
 use crate::measured::Measured;
+use crate::one_host::OneHost;
 use crate::ratio::Ratio;
 use crate::repetition::Repetition;
 use crate::row::Row;
@@ -121,6 +122,8 @@ pub struct Assessment {
     pub resumed: Vec<Resumed>,
     /// Which of the two runs of a gate it was; `None` of other runs.
     pub side: Option<Side>,
+    /// Which host of several it is of; `None` if the run had one.
+    pub one_host: Option<OneHost>,
     /// How the run ended.
     pub end: End,
     /// The parts of the record that could not be read.
@@ -198,6 +201,7 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
         peers: header.peers.clone(),
         resumed: record.invocations.iter().filter_map(|anew| anew.resumed.clone()).collect(),
         side: record.header.side,
+        one_host: OneHost::of(header),
         end: record.end.clone(),
         damage: record.damage.clone(),
         cases: rows.into_iter().map(|row| row.summary).collect(),

@@ -62,6 +62,7 @@ pub mod strategies;
 pub mod builds;
 pub mod iterations;
 
+pub mod one_host;
 mod assessment;
 pub mod trend;
 mod surroundings;

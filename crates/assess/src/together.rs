@@ -109,7 +109,7 @@ pub struct Joint {
     /// given.
     pub throughput: Option<Estimate>,
     /// Bytes per second, or names per second of calls on names, while all hosts were active. Null
-    /// if a worker does not tell its progress, and if bytes count only once a sync has made them
+    /// if a worker does not tell its progress, and if bytes count only once a sync made them
     /// durable: nobody sees when a byte became so.
     pub common: Option<Estimate>,
     /// Operations per second of all hosts, from the first start to the last end.

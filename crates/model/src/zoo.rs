@@ -280,12 +280,9 @@ pub fn record_of(work: ReadWork, rounds: u32) -> Record {
         identity: None,
         layout: Some(Layout { unwritten: 0, encoded: 0, extents: Some(3) }),
     };
+    let command = ["ioassay", "run", "zoo"].map(str::to_string).to_vec();
     let header = Header {
-        tool: Tool {
-            name: "ioassay".to_string(),
-            version: "0.1.0".to_string(),
-            command: vec!["ioassay".to_string(), "run".to_string(), "zoo".to_string()],
-        },
+        tool: Tool { name: "ioassay".to_string(), version: "0.1.0".to_string(), command },
         began: "2026-01-01T00:00:00Z".to_string(),
         host,
         called: None,

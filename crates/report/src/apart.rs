@@ -1,6 +1,6 @@
 //! Two labels compared: what tells them apart, and what they share.
 
-use crate::labels::Phrase;
+use crate::phrases::Phrase;
 use crate::phrases::joined;
 use std::fmt;
 

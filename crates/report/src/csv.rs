@@ -58,6 +58,12 @@ const OF_RUN: &[Column] = &[
     column("side", "text", "of a gate: a, or what was held against it, b; else empty", |row| {
         row.assessment.side.map_or(Field::Empty, |side| text(side.name()))
     }),
+    column(
+        "of_hosts",
+        "number",
+        "of a record of one of several hosts in lockstep: how many there were; else empty",
+        |row| number(row.assessment.one_host.as_ref().map(|one| one.of)),
+    ),
     column("directory", "text", "the measured directory; empty if the run used no file", |row| {
         let storage = row.assessment.storage.as_ref();
         storage.map_or(Field::Empty, |storage| text(&storage.directory.display().to_string()))

@@ -4,6 +4,7 @@
 use crate::concerned::{concerned, whom};
 use crate::control;
 use crate::missed::{failures, missed, without_figure};
+use crate::part;
 use crate::style::{Paint, Style};
 use crate::words::{count, listed, sentence, severity_paint};
 use crate::writes;
@@ -272,7 +273,8 @@ pub(crate) fn missing(assessment: &Assessment) -> Vec<String> {
         End::Missing => Some("the record has no end: the run was cut off, or still goes on"),
     };
     let damage = assessment.damage.iter().map(String::as_str);
-    end.into_iter().chain(damage).map(str::to_string).collect()
+    let texts = end.into_iter().chain(damage).map(str::to_string);
+    assessment.one_host.iter().map(part::warning).chain(texts).collect()
 }
 
 /// The lines below the figures: failures, findings, skips, notes and the control. `name` returns a

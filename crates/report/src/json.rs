@@ -24,6 +24,7 @@ use assess::fleet::Fleet;
 use assess::interference::Interference;
 use assess::levels::Levels;
 use assess::load::Load;
+use assess::one_host::OneHost;
 use assess::records::RecordComparison;
 use assess::repetition::Repetition;
 use assess::saturation::Saturation;
@@ -151,6 +152,9 @@ struct Report<'a> {
     resumed: &'a [Resumed],
     /// Which of the two runs of a gate it was; null for other runs.
     side: Option<Side>,
+    /// Which host of a run of several in lockstep it is of, whose figures are a part of what all
+    /// did; null for other runs.
+    one_host: Option<&'a OneHost>,
     /// The planned rounds, over all invocations.
     rounds: u32,
     /// How the run was repeated within itself.
@@ -229,6 +233,7 @@ impl Report<'_> {
             recipe: &assessment.recipe,
             resumed: &assessment.resumed,
             side: assessment.side,
+            one_host: assessment.one_host.as_ref(),
             rounds: assessment.rounds,
             repetition: &assessment.repetition,
             seed: assessment.seed,

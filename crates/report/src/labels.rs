@@ -1,9 +1,11 @@
 //! Labels for cases that are shown together: they name only the axes in which the cases differ.
 
-use crate::phrases::joined;
+use crate::part;
+use crate::phrases::{Phrase, joined};
 use crate::style::{Paint, Style};
 use crate::words::listed;
 use assess::Assessment;
+use assess::one_host::OneHost;
 use assess::summary::Summary;
 use model::axis::{AXES, Axis, Domain};
 use model::case::{Case, Kind, OWN_PEER, Op};
@@ -16,17 +18,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// Labels name these axes first, in this order; the others follow in the order of the table.
 const FIRST: [&str; 10] =
     ["peer", "op", "cache", "kernel", "working_set", "isa", "engine", "block", "pattern", "stride"];
-
-/// The part of a label that names one axis.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Phrase {
-    /// The axis, or `kind` for the kind of work, or `group` for the case's group.
-    pub(crate) axis: &'static str,
-    /// For sentences: `depth 8`.
-    pub(crate) said: String,
-    /// For cells: `d8`.
-    pub(crate) short: String,
-}
 
 /// A group and a kind of work.
 type GroupOfKind = (String, Kind);
@@ -59,6 +50,8 @@ pub(crate) struct Labels<'a> {
     /// For cases that would share a label: the axes that tell them apart, by id. They have no
     /// meaning in these cases, such as the block of a case that only syncs.
     last: HashMap<String, Vec<&'static Axis>>,
+    /// The host of the record, if it is one of several.
+    one_host: Option<&'a OneHost>,
 }
 
 impl<'a> Labels<'a> {
@@ -79,7 +72,8 @@ impl<'a> Labels<'a> {
             asked.map(|summary| &summary.case).chain(skipped.iter().copied()).collect();
         let measured = assessment.measured().map(|summary| (summary.id.clone(), &summary.case));
         let skipped = skipped.into_iter().map(|case| (case.id(), case));
-        Labels::new(&shown, skipped.chain(measured).collect(), Box::new(group))
+        let labels = Labels::new(&shown, skipped.chain(measured).collect(), Box::new(group));
+        Labels { one_host: assessment.one_host.as_ref(), ..labels }
     }
 
     /// Labels for cases below headings: cases with the same values of these axes (or of the same
@@ -122,8 +116,9 @@ impl<'a> Labels<'a> {
         let common = places.into_iter().map(|(place, all)| (place, common(&all))).collect();
         let everywhere =
             by_kind.into_iter().map(|(kind, all)| (kind, self::common(&all))).collect();
-        let (said, last) = (Vec::new(), HashMap::new());
-        let labels = Labels { cases, group, kinds, common, everywhere, said, alone, last };
+        let (said, last, one_host) = (Vec::new(), HashMap::new(), None);
+        let labels =
+            Labels { cases, group, kinds, common, everywhere, said, alone, last, one_host };
         let last = labels.last_resort(shown);
         Labels { last, ..labels }
     }
@@ -186,6 +181,7 @@ impl<'a> Labels<'a> {
                 more.filter(is_missing).filter_map(|axis| phrase(axis, case)).collect();
             phrases.extend(more);
         }
+        part::say(self.one_host, case, &mut phrases);
         phrases
     }
 
@@ -259,7 +255,11 @@ impl<'a> Labels<'a> {
     pub(crate) fn common_to_all(&self, rows: &str) -> String {
         let is_one = self.everywhere.len() == 1;
         let of = |kind: &Kind| {
-            let said = listed(&said_of(self.everywhere.get(kind)?));
+            let mut values = self.everywhere.get(kind)?.clone();
+            if let (Some(host), Some(hosts)) = (self.one_host, values.get_mut(part::AXIS)) {
+                hosts.phrase = part::of(host, &hosts.phrase);
+            }
+            let said = listed(&said_of(&values));
             let named = || if is_one { said.clone() } else { format!("{kind}: {said}") };
             (!said.is_empty()).then(named)
         };

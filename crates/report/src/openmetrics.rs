@@ -173,6 +173,9 @@ fn run_info(assessment: &Assessment, _: &Names) -> Vec<(Labels, f64)> {
         labels.push(label("file_system", &storage.file_system));
         labels.push(label("devices", devices.join(",")));
     }
+    if let Some(host) = &assessment.one_host {
+        labels.push(label("of_hosts", host.of.to_string()));
+    }
     vec![(labels, 1.0)]
 }
 

@@ -2,6 +2,17 @@
 
 use crate::words::listed;
 
+/// The part of a label that names one axis.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Phrase {
+    /// The axis, or `kind` for the kind of work, or `group` for the case's group.
+    pub(crate) axis: &'static str,
+    /// For sentences: `depth 8`.
+    pub(crate) said: String,
+    /// For cells: `d8`.
+    pub(crate) short: String,
+}
+
 /// Joins phrases with spaces, and with a comma before a count.
 pub(crate) fn joined(phrases: impl IntoIterator<Item = String>) -> String {
     let mut out = String::new();

@@ -395,6 +395,45 @@ mod tests {
         insta::assert_snapshot!(check(&records));
     }
 
+    /// The record of one of several hosts says in every form that its figures are a part.
+    #[test]
+    fn a_part_does_not_look_like_the_whole() {
+        let record = |of: u32| {
+            let (_, mut record) = hosts(1, 0).remove(0);
+            record.header.called = Some("h1".to_string());
+            let plan = &mut record.header.plan;
+            plan.rank = Some(Rank { number: 0, of, seed: 1, shares: false, neighbor: None });
+            let mut alone = plan.cases[0].clone();
+            alone.case.io_mut().expect("it reads").hosts = 1;
+            plan.cases[0].case.io_mut().expect("it reads").hosts = of;
+            plan.cases.push(alone);
+            let own: Vec<Trial> = record.trials.clone();
+            record.trials.extend(own.into_iter().map(|trial| Trial { case: 1, ..trial }));
+            assess::assess(&record)
+        };
+        let forms = |of: u32| {
+            let assessment = record(of);
+            let style = Style { colour: false, width: 400 };
+            let text = crate::text(&assessment, &style);
+            [text, crate::markdown(&assessment), crate::page(&assessment)]
+        };
+        let words = "the record of h1 alone, host 1 of 4 in lockstep: its figures are a part";
+        for form in forms(4) {
+            assert!(form.contains(words), "no '{words}': {form}");
+            assert!(form.contains("h1's part of 4 hosts"), "{form}");
+            assert!(form.contains("1 host"), "{form}");
+            assert!(!form.contains("part of 1 host"), "{form}");
+        }
+        assert!(forms(1).iter().all(|form| !form.contains("part of")));
+        let said: serde_json::Value =
+            serde_json::from_str(&crate::json(&record(4))).expect("it is JSON");
+        let known = serde_json::json!({ "called": "h1", "number": 1, "of": 4 });
+        assert_eq!(said["one_host"], known);
+        assert!(crate::csv(&record(4)).contains("of_hosts"));
+        assert!(crate::openmetrics(&record(4)).contains("of_hosts=\"4\""));
+        assert!(!crate::openmetrics(&record(1)).contains("of_hosts"));
+    }
+
     /// What two of three hosts did is not what all did.
     #[test]
     fn a_host_whose_record_is_not_given_leaves_no_figures() {

@@ -132,7 +132,9 @@ impl Gathering {
         let of = rank.map_or(0, |rank| rank.of);
         let missing = self.missing(of).map(|number| name_of(&header, number)).collect();
         let Gathering { hosts, findings, .. } = self;
-        Some(Together { first: judged, cases, hosts, findings, missing, rank })
+        // Here it stands for all.
+        let first = Assessment { one_host: None, ..judged };
+        Some(Together { first, cases, hosts, findings, missing, rank })
     }
 
     /// The numbers of those of the first `of` hosts whose records are not given.

@@ -181,7 +181,7 @@ impl Tour<'_> {
         let made = Guest::all_made(&mut begun, &late)?.pop().context("it made nothing")?;
         let [(guest, plan)] = begun;
         let began = store::date(SystemTime::now())?;
-        let member = guest.enter(number, plan.clone(), made, (self.folder, &began))?;
+        let member = guest.enter(number, plan.clone(), made, self.folder, (&[], &began))?;
         *record = Some(member.store.path().to_path_buf());
         Lockstep::new(&plan, vec![member], Before::default(), self.stop, &late).carry_out()?;
         Ok(())

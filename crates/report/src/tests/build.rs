@@ -420,6 +420,7 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
         writing: None,
         touching: Vec::new(),
         sustain: None,
+        one_host: None,
         memory_limit: None,
         bound: Affinity::default(),
         source_storage: None,
