@@ -7,7 +7,7 @@ import numpy as np
 
 import findings
 import topology
-from ceilings import TOUCHES_PAGES, has_plateau, memory_read
+from ceilings import TOUCHES_PAGES, has_plateau, memory_read, reads_memory
 from comparisons import DEVICE_INTEREST, ratio_of_any
 from decisions import is_faster, lead
 from rows import OWN, fastest, grouped
@@ -16,6 +16,10 @@ RISE = math.log(1.25)
 LEVEL_COST = 0.2
 POINTS_LEAST = 2
 LATENCY_BLOCK = 4096
+# Threads with this share of the highest rate nearly saturate memory.
+NEARLY = 0.9
+# Loads from a cache take at most this share of the time of those from the last level.
+CACHED_MOST = 0.5
 LADDER_LEAST = 2 << 30
 
 
@@ -98,6 +102,7 @@ def saturations(rows):
         return case.peer, case.kernel, case.isa, case.pages, case.working_set
 
     told = []
+    reads = fastest(row for row in rows if reads_memory(row))
     for group in grouped((row for row in rows if row.stands), key):
         by_threads = {}
         for row in group:
@@ -110,11 +115,18 @@ def saturations(rows):
         last = gives_more(group[-2], group[-1:])
         word = "yes" if enough else "no" if last == "yes" else "undecided"
         case = group[0].case
-        told.append({"peer": case.peer, "kernel": case.kernel, "isa": case.isa,
+        best = fastest(group)
+        share = reads and reads not in group and ratio_of_any(best.rates(), reads.rates())
+        told.append({"nearly": next(row.case.threads for row in group
+                                    if row.rate >= NEARLY * best.rate),
+                     "steps": [{"threads": row.case.threads, "throughput": row.rate}
+                               for row in group],
+                     "of_reads": share["median"] if share else None,
+                     "peer": case.peer, "kernel": case.kernel, "isa": case.isa,
                      "pages": case.pages, "working_set": case.working_set,
                      "decision": word, "threads": enough,
                      "most_threads": group[-1].case.threads,
-                     "highest": max(row.rate for row in group)})
+                     "highest": best.rate})
     return told
 
 
@@ -212,7 +224,7 @@ def name_caches(found, caches):
         def off(one, size=size):
             return abs(math.log(size / one["to"]))
         near = min(knees, key=off)
-        if off(near) > math.log(2):
+        if off(near) > math.log(2) or near["greatest_ns"] > CACHED_MOST * found[-1]["ns"]:
             continue
         known = near["cache_bytes"]
         if known is None or off(near) < abs(math.log(known / near["to"])):

@@ -4,6 +4,7 @@ audited."""
 import math
 
 import answers
+import arrays
 import ceilings
 import comparisons
 import findings
@@ -36,6 +37,7 @@ def assess(record, said):
         leave_undecided(row, told)
     if not any(record.caches):
         record.caches = (None, answers.last_cache_below(rows))
+    arrays.place(rows + twins, answers.all_levels(rows))
     ceilings.bound(rows)
     control = comparisons.control(rows, twins, len(twins), said["control"])
     return {
@@ -165,7 +167,7 @@ def case(row):
         "verdict": row.verdict, "served_by": row.served_by, "hit_share": row.hit_share,
         "hit_share_most": row.hit_share_most,
         "throughput": row.throughput, "loaded": loaded(row),
-        "bus": row.bus() if getattr(row, "is_bus_told", False) else None,
+        "bus": row.bus, "level": row.cache_level,
         "iops": row.iops, "ns_per_op": row.ns_per_op,
         "latency_ns": row.histogram.latency(),
         "latency_ns_intervals": row.histogram.intervals(),

@@ -8,6 +8,10 @@ from rows import fastest, SEVERITIES
 from writing import FLUSHES_LEAST
 
 MIB = 1 << 20
+# Arrays moved on the bus, relative to those counted.
+BUS = {"read": 1, "count": 1, "write": 2, "copy": 3 / 2, "triad": 4 / 3, "write-nt": 1,
+       "copy-nt": 1, "triad-nt": 1}
+AS_FAST = 0.95
 TOUCHES_PAGES = ("touch-pages", "first-touch", "read-pages")
 
 
@@ -136,6 +140,30 @@ def held(row, by, rows, rates):
     return Held(kind, base, share, is_firm) if share else None
 
 
+def bus(row, rows):
+    """An estimate of the bytes on the memory bus."""
+    factor = BUS.get(row.case.kernel)
+    if factor is None or row.served_by != "ram":
+        return None
+    # Ordinary stores as fast as non-temporal ones deny that they move more bytes.
+    for other in rows:
+        if other.stands and is_of_non_temporal(other, row):
+            share = ratio_of_any(row.rates(), other.rates())
+            if share and share["median"] >= AS_FAST:
+                return None
+    rates = ("median", "low", "high", "min", "max", "mean")
+    return {name: value * factor if name in rates and value is not None else value
+            for name, value in row.throughput.items()}
+
+
+def is_of_non_temporal(other, row):
+    """Whether another row is the same loop with non-temporal stores."""
+    def loop(case):
+        return case.peer, case.isa, case.pages, case.working_set, case.threads, case.step
+    return (other.case.is_memory and other.case.kernel == f"{row.case.kernel}-nt"
+            and loop(other.case) == loop(row.case))
+
+
 def bound(rows):
     """Compares all rows with their ceilings, based on the verdicts so far."""
     for row in rows:
@@ -147,7 +175,7 @@ def bound(rows):
         if by and memory:
             share = ratio_of_any(row.rates(), memory.rates())
             row.of_memory = share and share["median"]
-        row.is_bus_told = by is not None
+        row.bus = bus(row, rows)
         loaded_by = row.loaded and row.loaded["served_by"]
         is_small = (row.file and row.case.engine == "load"
                     and not row.is_beyond_caches(row.case.size))

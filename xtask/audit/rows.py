@@ -13,9 +13,6 @@ from intervals import (LEVEL, LOOKED_LEVEL, Histogram, estimate, exchangeable, m
                        whole)
 
 BEYOND_CACHES = 4
-# Arrays moved on the bus, relative to those counted.
-BUS = {"read": 1, "count": 1, "write": 2, "copy": 3 / 2, "triad": 4 / 3, "write-nt": 1,
-       "copy-nt": 1, "triad-nt": 1}
 AHEAD = 6
 # The number of rounds before the first look at whether a case is done.
 FIRST_LOOK = 10
@@ -66,6 +63,9 @@ class Row:
         self.maybe = set()
         self.ceiling = self.loaded_ceiling = self.of_memory = self.loaded_of_memory = None
         self.is_ceiling = False
+        self.bus = None
+        # What served its arrays, and the level of the caches.
+        self.arrays = ("cpu-cache-or-ram", None)
         self.id = None
 
     # The case.
@@ -287,18 +287,30 @@ class Row:
     def iops(self):
         return self.rate_estimate(lambda one: one.iops, ops_of, timed_of)
 
-    @cached_property
+    @property
+    def cache_level(self):
+        """The level of the processor's caches that served; None if it is unknown."""
+        return self.arrays[1] if self.case.is_memory and self.counted else None
+
+    @property
     def served_by(self):
-        return served.served_by(self)[0]
+        """What served; of arrays, once the caches of all rows are known."""
+        by = self.arrays[0] if self.case.is_memory else self.of_file[0]
+        return by if self.counted else None
 
     @cached_property
+    def of_file(self):
+        """What served a file, and the hit share if there is one."""
+        return served.served_by(self)
+
+    @property
     def hit_share(self):
-        hits = served.served_by(self)[1]
+        hits = self.of_file[1]
         return hits and hits[0]
 
-    @cached_property
+    @property
     def hit_share_most(self):
-        hits = served.served_by(self)[1]
+        hits = self.of_file[1]
         return hits and hits[1]
 
     @cached_property
@@ -367,14 +379,6 @@ class Row:
             return "page-cache"
         # Pages requested by `willneed` may still be loading.
         return "mixed" if advice == "willneed" and by == "device" else by
-
-    def bus(self):
-        factor = BUS.get(self.case.kernel)
-        if factor is None or not self.is_beyond_caches(self.case.working_set):
-            return None
-        rates = ("median", "low", "high", "min", "max", "mean")
-        return {name: value * factor if name in rates and value is not None else value
-                for name, value in self.throughput.items()}
 
     def excluded(self):
         if not self.gates:

@@ -100,7 +100,7 @@ def served_by(row):
     if not row.counted:
         return None, None
     if case.is_memory:
-        return "ram", None
+        return None, None
     if case.is_null:
         return "no-io", None
     if row.medium == "ram":

@@ -1,7 +1,9 @@
 //! The judgement of a whole record.
 
 use crate::answer::{Answer, answer};
+use crate::arrays::place;
 use crate::builds::{Builds, builds};
+use crate::bus::bus;
 use crate::caches::Caches;
 use crate::campaign::Campaign;
 use crate::ceiling::{Bases, Bounds, CeilingShare, bounds};
@@ -26,6 +28,7 @@ use crate::repetition::Repetition;
 use crate::row::Row;
 use crate::rules::{self, Context, Generators, Overhead};
 use crate::saturation::{Saturation, saturations};
+use crate::stats::Estimate;
 use crate::strategies::{WritingAnswer, writing_answer};
 use crate::summary::{ServedBy, Summary};
 use crate::tally::Tally;
@@ -259,11 +262,13 @@ fn found(row: &Row, nulls: &[&Row]) -> Vec<Finding> {
 /// The judged twins of a record, which neither are ceilings nor have them.
 fn twins<'a>(record: &'a Record, rows: &[Row<'a>]) -> Vec<Row<'a>> {
     let mut twins = measured(record, |role| role == Role::Twin);
-    let nulls = nulls(rows);
+    let (nulls, levels) = (nulls(rows), all_levels(rows));
     for twin in &mut twins {
         twin.summary.id.push_str(" again");
         let found = found(twin, &nulls);
         twin.summary.judge(found);
+        twin.measured.caches = rows.first().map_or(twin.measured.caches, |row| row.measured.caches);
+        place(twin, &levels);
     }
     twins
 }
@@ -278,23 +283,20 @@ pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
     for (row, findings) in rows.iter_mut().zip(found) {
         row.summary.judge(findings);
     }
-    // If the OS reports no cache size, the measured levels may show it. Void cases do not count.
-    if rows.first().is_some_and(|row| !row.measured.caches.are_known())
-        && let Some(below) = last_cache_below(&rows)
-    {
-        rows.iter_mut().for_each(|row| row.measured.caches = Caches::measured(below));
-    }
+    place_arrays(&mut rows);
     // Ceilings come after the verdicts because a void case is not a ceiling. A ceiling has none
     // itself.
     let bases = Bases::of(&rows);
     let all: Vec<Bounds> = rows.iter().map(|row| bounds(row, &bases)).collect();
+    let buses: Vec<Option<Estimate>> = rows.iter().map(|row| bus(row, &rows)).collect();
     let held = all.iter().flat_map(|bounds| [&bounds.ceiling, &bounds.loaded_ceiling]).flatten();
     let bases: HashSet<String> = held.map(|held| held.base.clone()).collect();
     let generators = Generators::of(&rows);
     let among = |(row, bounds)| rules::find_among(row, &rows, &generators, bounds);
     let found: Vec<Vec<Finding>> = rows.iter().zip(&all).map(among).collect();
-    for ((row, bounds), found) in rows.iter_mut().zip(all).zip(found) {
+    for (((row, bounds), bus), found) in rows.iter_mut().zip(all).zip(buses).zip(found) {
         row.summary.is_ceiling = bases.contains(&row.summary.id);
+        row.summary.bus = bus;
         hold(&mut row.summary, &bounds);
         row.summary.judge(found);
     }
@@ -309,7 +311,18 @@ fn hold(summary: &mut Summary, bounds: &Bounds) {
         loaded.ceiling = bounds.loaded_ceiling.as_ref().map(CeilingShare::ceiling);
         loaded.of_memory = bounds.loaded_of_memory;
     }
-    summary.bus = bounds.bus;
+}
+
+/// Finds what served the arrays of all rows.
+fn place_arrays(rows: &mut [Row]) {
+    // If the OS reports no cache size, the measured levels may show it. Void cases do not count.
+    if rows.first().is_some_and(|row| !row.measured.caches.are_known())
+        && let Some(below) = last_cache_below(rows)
+    {
+        rows.iter_mut().for_each(|row| row.measured.caches = Caches::measured(below));
+    }
+    let levels = all_levels(rows);
+    rows.iter_mut().for_each(|row| place(row, &levels));
 }
 
 /// The fastest requested case that `by` served.

@@ -4,7 +4,7 @@ use model::host::Host;
 
 /// A working set this many times the last-level cache is read from memory (METHODOLOGY.md, after
 /// rule (a) of STREAM).
-const CACHES_LEAST: u64 = 4;
+pub(crate) const CACHES_LEAST: u64 = 4;
 
 /// Chases show the size of the last cache only if they went up to this size: no cache on sale holds
 /// a quarter of it for one thread (METHODOLOGY.md).

@@ -5,7 +5,6 @@ use crate::finding::Verdict;
 use crate::measured::Measured;
 use crate::ratio::Ratio;
 use crate::row::{Row, fastest};
-use crate::stats::Estimate;
 use crate::summary::{Ceiling, CeilingKind, ServedBy};
 use model::case::{
     BufferPages, Cache, Engine, Io, Kernel, MemoryWork, Op, Pages, ReadWork, Touch, WriteWork,
@@ -32,8 +31,6 @@ pub(crate) struct Bounds {
     pub(crate) loaded_ceiling: Option<CeilingShare>,
     /// The throughput without loading as a share of one thread reading memory.
     pub(crate) loaded_of_memory: Option<f64>,
-    /// An estimate of the bytes on the memory bus, from the kernel's stores.
-    pub(crate) bus: Option<Estimate>,
 }
 
 /// A throughput compared with its ceiling.
@@ -152,16 +149,7 @@ pub(crate) fn bounds(row: &Row, bases: &Bases) -> Bounds {
         loaded_ceiling: loaded_by
             .and_then(|by| held(row, by, bases, &|base| row.loaded_share_of(base))),
         loaded_of_memory: loaded_by.and(memory).and_then(|m| Some(row.loaded_share_of(m)?.median)),
-        bus: served_by.and_then(|_| bus(row)),
     }
-}
-
-/// An estimate of the bytes on the memory bus, if nothing stays in a cache. An ordinary store
-/// fetches its cache line first, a non-temporal one does not.
-fn bus(row: &Row) -> Option<Estimate> {
-    let kernel = row.measured.case.memory()?.kernel;
-    let factor = kernel.bus_arrays()? as f64 / kernel.arrays() as f64;
-    Some(row.summary.throughput?.scaled(factor))
 }
 
 /// Whether memory, or something slower, moved all bytes that the figure of `row` counts. A null
@@ -214,9 +202,12 @@ fn held(
             let Fastest { row: base, is_plateau, .. } = *bases.device(row)?;
             (CeilingKind::Device, base, is_sound(base) && is_plateau)
         }
-        ServedBy::NameCache | ServedBy::Mixed | ServedBy::NoIo | ServedBy::Unverified => {
-            return None;
-        }
+        ServedBy::CpuCache
+        | ServedBy::CpuCacheOrRam
+        | ServedBy::NameCache
+        | ServedBy::Mixed
+        | ServedBy::NoIo
+        | ServedBy::Unverified => return None,
     };
     if std::ptr::eq(row, base) {
         return None;

@@ -38,7 +38,8 @@ pub struct Level {
     pub least_ns: f64,
     /// The maximum of these latencies.
     pub greatest_ns: f64,
-    /// The reported cache of about that size, if any.
+    /// The reported cache of about that size, if any, and if its loads are far faster than those of
+    /// the last level.
     #[serde(flatten, with = "As::<KnownCache>")]
     pub cache: Option<Nominal>,
 }
@@ -62,7 +63,8 @@ pub struct Nominal {
 /// The published form of a level's cache.
 #[derive(Serialize, JsonSchema)]
 struct KnownCache {
-    /// The level of the reported cache of about that size, from 1; null if there is none.
+    /// The level of the reported cache of about that size, from 1; null if there is none, or if
+    /// loads take more than half as long as those of the last level.
     cache_level: Option<u32>,
     /// The reported size of that cache in bytes.
     cache_bytes: Option<u64>,
@@ -86,6 +88,9 @@ const POINTS_LEAST: usize = 2;
 const LEVEL_COST: f64 = 0.2;
 /// A knee belongs to a cache within this factor of its reported size.
 const NOMINAL_NEAR: f64 = 2.0;
+/// Loads from a level that a cache serves take at most this share of the time of those from the
+/// last level (METHODOLOGY.md).
+const CACHED_MOST: f64 = 0.5;
 
 /// The levels for each peer and page size whose chase one thread ran over enough working sets for
 /// two levels.
@@ -219,17 +224,21 @@ fn cuts(logs: &[f64]) -> Vec<usize> {
     cuts
 }
 
-/// Assigns each cache to the knee closest to its size, if one is close enough.
+/// Assigns each cache to the knee closest to its size, if one is close enough. Below that knee, the
+/// slowest loads must be far faster than those of the last level: where a machine shares a cache
+/// with others, or translates addresses slowly, the latency near its size is that of memory.
 fn name_caches(levels: &mut [Level], caches: &[u64]) {
     let knees = levels.len().saturating_sub(1);
+    let last_ns = levels.last().map_or(0.0, |level| level.ns);
     let distance = |level: &Level, bytes: u64| (bytes as f64 / level.to as f64).ln().abs();
     for (number, bytes) in (1..).zip(caches.iter().copied().filter(|bytes| *bytes > 0)) {
         let nearest = levels[..knees]
             .iter_mut()
             .min_by(|a, b| distance(a, bytes).total_cmp(&distance(b, bytes)));
-        let Some(level) = nearest.filter(|l| distance(l, bytes) <= NOMINAL_NEAR.ln()) else {
-            continue;
-        };
+        let is_cached = |level: &Level| level.greatest_ns <= CACHED_MOST * last_ns;
+        let is_its =
+            |level: &&mut Level| distance(level, bytes) <= NOMINAL_NEAR.ln() && is_cached(level);
+        let Some(level) = nearest.filter(is_its) else { continue };
         let is_nearer =
             level.cache.is_none_or(|known| distance(level, bytes) < distance(level, known.bytes));
         if is_nearer {

@@ -1,8 +1,8 @@
 //! The number of threads that saturate memory.
 
-use crate::ceiling::is_beyond_caches;
+use crate::ceiling::{MemoryReads, is_beyond_caches};
 use crate::decision::{Decided, Decision, Named, Open, is_faster_by};
-use crate::row::{Row, grouped};
+use crate::row::{Row, fastest, grouped};
 use model::case::{Isa, Kernel, MemoryWork, Pages};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,8 +27,15 @@ pub struct Saturation {
     pub threads: Option<u32>,
     /// The largest number of threads tested.
     pub most_threads: u32,
+    /// The smallest number of threads that gives at least 90 % of the highest throughput.
+    pub nearly: u32,
+    /// The throughput with each number of threads, ascending.
+    pub steps: Vec<Step>,
     /// The highest throughput in bytes per second.
     pub highest: f64,
+    /// The same relative to the fastest row that reads memory; null for the loop of that row, and
+    /// without one.
+    pub of_reads: Option<f64>,
     /// The compared rows.
     #[serde(skip)]
     pub rows: Vec<Named>,
@@ -37,8 +44,20 @@ pub struct Saturation {
     pub open: Option<Open>,
 }
 
+/// The throughput with a number of threads.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Step {
+    /// The number of threads.
+    pub threads: u32,
+    /// Bytes per second.
+    pub throughput: f64,
+}
+
 /// The smallest gain of more threads that counts (METHODOLOGY.md).
 const INTEREST: f64 = 0.05;
+/// Threads that give at least this share of the highest throughput nearly saturate memory
+/// (METHODOLOGY.md).
+const NEARLY_LEAST: f64 = 0.9;
 
 /// Each loop over arrays beyond the caches that was measured with several numbers of threads.
 pub(crate) fn saturations(rows: &[Row]) -> Vec<Saturation> {
@@ -48,11 +67,14 @@ pub(crate) fn saturations(rows: &[Row]) -> Vec<Saturation> {
         let is_memory = kernel.is_bulk() && is_beyond_caches(working_set, &row.measured);
         is_memory.then(|| (case.peer.clone(), kernel, isa, pages, working_set))
     });
-    loops.iter().filter_map(|rows| saturation(rows)).collect()
+    let reads = MemoryReads::of(rows);
+    let reads = fastest(reads.all());
+    loops.iter().filter_map(|rows| saturation(rows, reads)).collect()
 }
 
-/// The result for rows that differ only in their threads; `None` with a single number of threads.
-fn saturation(rows: &[&Row]) -> Option<Saturation> {
+/// The result for rows that differ only in their threads, beside the fastest of those that read
+/// memory; `None` with a single number of threads.
+fn saturation(rows: &[&Row], reads: Option<&Row>) -> Option<Saturation> {
     let case = rows.first()?.measured.case;
     let MemoryWork { kernel, isa, pages, working_set, .. } = *case.memory()?;
     let mut rows = rows.to_vec();
@@ -63,6 +85,13 @@ fn saturation(rows: &[&Row]) -> Option<Saturation> {
     let after = |at: usize| give_more(rows[at], &rows[at + 1..]);
     let enough = (0..fewer.len()).find(|at| after(*at) == Decision::No);
     let threads = enough.map(|at| rows[at].measured.case.threads());
+    let step =
+        |row: &&Row| Step { threads: row.measured.case.threads(), throughput: row.throughput() };
+    let steps: Vec<Step> = rows.iter().map(step).collect();
+    let best = fastest(rows.iter().copied())?;
+    let is_near = |step: &&Step| step.throughput >= NEARLY_LEAST * best.throughput();
+    let is_best = |reads: &&Row| rows.iter().any(|row| std::ptr::eq(*row, *reads));
+    let others = reads.filter(|reads| !is_best(reads));
     Some(Saturation {
         peer: case.peer.clone(),
         kernel,
@@ -76,7 +105,10 @@ fn saturation(rows: &[&Row]) -> Option<Saturation> {
         },
         threads,
         most_threads: most.measured.case.threads(),
-        highest: rows.iter().map(|row| row.throughput()).fold(0.0, f64::max),
+        nearly: steps.iter().find(is_near)?.threads,
+        highest: best.throughput(),
+        of_reads: others.and_then(|reads| Some(best.share_of(reads)?.median)),
+        steps,
         rows: rows.iter().filter_map(|row| Named::of(&row.summary)).collect(),
         open: fewer.iter().find_map(|row| is_faster_than(row, most)?.open()),
     })

@@ -13,7 +13,11 @@ use model::pattern::Pattern;
 named! {
     /// What served the reads or took the writes, according to the evidence.
     ServedBy "served_by" {
-        /// Memory: a memory kernel, or an in-memory file system.
+        /// The processor's caches: arrays that fit into one of them.
+        CpuCache "cpu-cache",
+        /// The processor's caches, memory or both: the sizes do not show which.
+        CpuCacheOrRam "cpu-cache-or-ram",
+        /// Memory: arrays far larger than the processor's caches, or an in-memory file system.
         Ram "ram",
         /// The OS's caches of names and inodes.
         NameCache "name-cache",
@@ -44,7 +48,8 @@ pub(crate) const WARM_LEAST: f64 = 0.999;
 /// What served or took the bytes, and the share of reads that caused no device read, if known.
 pub(crate) fn served(measured: &Measured) -> (ServedBy, Option<Hits>) {
     match (&measured.case.work, measured.storage) {
-        (Work::Memory(_), _) => (ServedBy::Ram, None),
+        // The caches' sizes decide, once all rows are there to show them.
+        (Work::Memory(_), _) => (ServedBy::CpuCacheOrRam, None),
         _ if measured.case.is_null() => (ServedBy::NoIo, None),
         (Work::Read(_) | Work::Write(_) | Work::Metadata(_), None) => (ServedBy::Unverified, None),
         (Work::Metadata(work), Some(storage)) => match storage.medium {
@@ -369,11 +374,7 @@ pub(crate) fn called_share(measured: &Measured, work: &ReadWork) -> Option<f64> 
     if !matches!(work.engine, Engine::Read | Engine::Pread | Engine::Buffered) {
         return None;
     }
-    let told = measured.trials.iter().filter_map(|trial| {
-        Some((trial.evidence.task_rchar_bytes? as f64, trial.sample.bytes() as f64))
-    });
-    let (called, app) = told.fold((0.0, 0.0), |sum, (called, app)| (sum.0 + called, sum.1 + app));
-    (app > 0.0).then(|| called / app)
+    measured.total_share(|trial| Some((trial.evidence.task_rchar_bytes?, trial.sample.bytes())))
 }
 
 /// Whether neither the worker nor any device read anything, as far as known.

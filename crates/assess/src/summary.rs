@@ -6,6 +6,7 @@ use crate::disturbance::Excluded;
 use crate::failure::Failure;
 use crate::finding::{Finding, Severity, Verdict};
 use crate::form::{As, ByReason};
+use crate::imbalance::imbalance_percent;
 use crate::measured::{Measured, with_mean_of};
 use crate::mixed::Mixed;
 use crate::names::NameFigures;
@@ -20,13 +21,12 @@ use model::case::{Case, Touch};
 use model::evidence::Evidence;
 use model::named;
 use model::plan::Role;
-use model::sample::{Span, Usage};
+use model::sample::Usage;
 use model::units::NS_PER_SECOND;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::time::Duration;
 
 pub use crate::course::{Change, TimeSeries};
 pub use crate::latency::Latency;
@@ -93,6 +93,9 @@ pub struct Summary {
     /// The source that served the bytes, by the evidence. For writes: where they were when the
     /// clock stopped.
     pub served_by: Option<ServedBy>,
+    /// The level of the processor's caches that served, from 1; null if it is unknown which, and if
+    /// something else served.
+    pub level: Option<u32>,
     /// The share of bytes that the page cache served, 0 to 1: they caused no device read, and no
     /// hole explains that. At least.
     pub hit_share: Option<f64>,
@@ -108,7 +111,8 @@ pub struct Summary {
     /// The figures without loading; null for writes, and if nothing is loaded.
     pub loaded: Option<Loaded>,
     /// An estimate of the bytes per second on the memory bus, if nothing stays in a cache. Only for
-    /// kernels over arrays beyond the caches.
+    /// kernels over arrays beyond the caches; null, too, for ordinary stores that are as fast as
+    /// the same loop's non-temporal ones, which contradicts it.
     pub bus: Option<Estimate>,
     /// Operations per second, over the same time as the throughput.
     pub iops: Option<Estimate>,
@@ -227,6 +231,7 @@ impl Summary {
             failures,
             excluded: Excluded::of(measured),
             served_by,
+            level: None,
             hit_share: hits.map(|hits| hits.least),
             hit_share_most: hits.map(|hits| hits.most),
             cacheable_share: measured.cacheable_share(),
@@ -354,33 +359,6 @@ fn verdict(n: usize, failures: &[(Failure, usize)], findings: &[Finding]) -> Ver
     }
 }
 
-/// The accuracy of the clocks of the loop and the spans. A thread that ends after this share of the
-/// time limit, counted from the first thread's start, was stopped by the limit.
-const TIME_OVER: f64 = 0.99;
-
-/// The mean idle share of threads in per cent: `100·Σ(T−tᵢ)/(n·T)`. None for one thread.
-///
-/// If a thread finished its share before the `limit`, T is the longest span and tᵢ are the spans:
-/// finished threads wait for the others. If the limit stopped all threads, none waits. Then T is
-/// the most bytes that a thread moved and tᵢ are the threads' bytes: with equal shares of work, the
-/// faster threads would have waited just as long.
-fn imbalance_percent(spans: &[Span], limit: Duration) -> Option<f64> {
-    if spans.len() < 2 {
-        return None;
-    }
-    let first_ns = spans.iter().map(|span| span.start_ns).min()?;
-    let limit_ns = limit.as_nanos() as f64 * TIME_OVER;
-    let is_stopped = |span: &Span| span.end_ns.saturating_sub(first_ns) as f64 >= limit_ns;
-    let parts: Vec<f64> = if spans.iter().all(is_stopped) {
-        spans.iter().map(|span| span.bytes as f64).collect()
-    } else {
-        spans.iter().map(|span| span.end_ns.saturating_sub(span.start_ns) as f64).collect()
-    };
-    let most = parts.iter().copied().fold(0.0, f64::max);
-    let mean = parts.iter().sum::<f64>() / parts.len() as f64;
-    (most > 0.0).then(|| 100.0 * (most - mean) / most)
-}
-
 /// Whether every summed trial has the expected digest, including trials excluded for other reasons.
 fn digest_verified(measured: &Measured) -> Option<bool> {
     measured.all().filter_map(Counted::is_right).reduce(|all, this| all && this)
@@ -395,44 +373,4 @@ fn counted(measured: &Measured) -> Option<u64> {
         trial.sample.bytes() == work.io.size && trial.sample.digest() == Some(count)
     };
     (agrees(first) && others.iter().all(agrees)).then_some(count)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn imbalance(limit_ms: u64, spans: &[(u64, u64)]) -> Option<f64> {
-        let span = |(thread, (ms, bytes)): (u32, &(u64, u64))| Span {
-            thread,
-            start_ns: 7,
-            end_ns: 7 + ms * 1_000_000,
-            bytes: *bytes,
-            ops: 1,
-            ..Span::default()
-        };
-        let spans: Vec<Span> = (0..).zip(spans).map(span).collect();
-        imbalance_percent(&spans, Duration::from_millis(limit_ms))
-    }
-
-    #[test]
-    fn threads_that_were_done_early_were_idle() {
-        assert_eq!(imbalance(1_000, &[(100, 50), (50, 50)]), Some(25.0));
-        assert_eq!(imbalance(1_000, &[(80, 5), (80, 500)]), Some(0.0));
-        assert_eq!(imbalance(1_000, &[(100, 9), (100, 9), (100, 9), (20, 9)]), Some(20.0));
-        // The time limit stopped one thread, and the other finished its share.
-        assert_eq!(imbalance(100, &[(101, 50), (50, 90)]).map(f64::round), Some(25.0));
-    }
-
-    #[test]
-    fn threads_that_were_stopped_together_differ_in_bytes() {
-        assert_eq!(imbalance(100, &[(101, 100), (100, 50)]), Some(25.0));
-        assert_eq!(imbalance(100, &[(100, 70), (104, 70)]), Some(0.0));
-    }
-
-    #[test]
-    fn one_thread_or_no_work_has_no_imbalance() {
-        assert_eq!(imbalance(100, &[(100, 70)]), None);
-        assert_eq!(imbalance(100, &[]), None);
-        assert_eq!(imbalance(100, &[(0, 0), (0, 0)]), None);
-    }
 }

@@ -83,6 +83,21 @@ impl Kernel {
         !matches!(self, Kernel::Chase) && !self.touches_pages()
     }
 
+    /// The same loop with non-temporal stores; `None` if it has no stores that could be.
+    pub fn non_temporal(self) -> Option<Kernel> {
+        match self {
+            Kernel::Write => Some(Kernel::WriteNt),
+            Kernel::Copy => Some(Kernel::CopyNt),
+            Kernel::Triad => Some(Kernel::TriadNt),
+            _ => None,
+        }
+    }
+
+    /// Whether its stores bypass the caches.
+    pub fn is_non_temporal(self) -> bool {
+        matches!(self, Kernel::WriteNt | Kernel::CopyNt | Kernel::TriadNt)
+    }
+
     /// Whether it accesses only one word per page.
     pub fn touches_pages(self) -> bool {
         matches!(self, Kernel::TouchPages | Kernel::FirstTouch | Kernel::ReadPages)

@@ -99,6 +99,12 @@ const OF_CASE: &[Column] = &[
     column("served_by", "text", "of the case: what served the bytes, by the evidence", |row| {
         row.summary.served_by.map_or(Field::Empty, |by| text(by.name()))
     }),
+    column(
+        "level",
+        "number",
+        "of the case: the level of the processor's caches that served, from 1",
+        |row| number(row.summary.level),
+    ),
 ];
 
 /// Columns that identify and describe the trial.

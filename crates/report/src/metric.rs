@@ -340,6 +340,9 @@ pub(crate) fn legend(
     legend.extend(shown.iter().any(is_timed).then(|| of_time.to_string()));
     let explained = shown.iter().filter(|metric| !metric.legend.is_empty());
     legend.extend(explained.map(|metric| format!("{}: {}", metric.title, metric.legend)));
+    let lacks_bus = measured.iter().any(|it| it.lacks_bus());
+    let no_bus = shown.iter().any(|metric| metric.name == "bus") && lacks_bus;
+    legend.extend(no_bus.then(|| format!("no estimate: {}", words::NO_BUS)));
     let texts: Vec<String> = (shown.iter().filter(|metric| metric.is_percentile()))
         .flat_map(|metric| measured.iter().map(|it| metric.cell(it, assessment)))
         .collect();

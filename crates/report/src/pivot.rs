@@ -65,7 +65,7 @@ impl<'a> Series<'a> {
 }
 
 impl<'a> Block<'a> {
-    fn measured(&self) -> impl Iterator<Item = &'a Summary> {
+    pub(crate) fn measured(&self) -> impl Iterator<Item = &'a Summary> {
         self.series.iter().flat_map(Series::measured)
     }
 
@@ -157,7 +157,7 @@ pub(crate) fn pivot(assessment: &Assessment, style: &Style) -> String {
         assessment.view.cells.iter().filter_map(|name| Metric::known(name)).collect();
     let mut body = String::new();
     if !blocks.is_empty() {
-        body.push_str(&style.wrap("", Paint::Faint, &legend(&lines, assessment)));
+        body.push_str(&style.wrap("", Paint::Faint, &legend(&blocks, &lines, assessment)));
         body.push_str(&shades(style));
     }
     if assessment.view.rows.is_some_and(|rows| rows.name == "working_set") {
@@ -168,7 +168,10 @@ pub(crate) fn pivot(assessment: &Assessment, style: &Style) -> String {
             "" => format!("by {}", corner(assessment)),
             title => title.to_string(),
         };
-        let title = format!("{title}, served by {}", served_by(block, assessment));
+        let title = match served_rows(block, assessment) {
+            Some(_) => title,
+            None => format!("{title}, served by {}", served_by(block, assessment)),
+        };
         body.push_str(&format!("\n{}", style.wrap("", Paint::Strong, &title)));
         body.push_str(&parts(block, &lines, assessment, style));
     }
@@ -184,10 +187,11 @@ pub(crate) fn corner(assessment: &Assessment) -> String {
     assessment.view.rows.map_or(String::new(), |rows| rows.name.replace('_', " "))
 }
 
-fn legend(lines: &[&Metric], assessment: &Assessment) -> String {
+fn legend(blocks: &[Block], lines: &[&Metric], assessment: &Assessment) -> String {
     let figures = words::figures_are(assessment);
-    let said =
-        format!("each cell: {figures}, ? if in doubt, and the mean idle share of its threads");
+    let has_idle = blocks.iter().flat_map(Block::measured).any(|it| idle(it).is_some());
+    let idle = if has_idle { ", and the mean idle share of its threads" } else { "" };
+    let said = format!("each cell: {figures}, ? if in doubt{idle}");
     let below = |line: &&Metric| match line.name {
         "spread" => format!("{} of the rounds", line.title),
         _ => line.title.to_string(),
@@ -237,6 +241,14 @@ fn parts(block: &Block, lines: &[&Metric], assessment: &Assessment, style: &Styl
             rows.iter().map(|row| cell(series.content(row), lines, assessment, fastest)).collect();
         (series.name.as_str(), cells)
     });
+    let served = served_rows(block, assessment).map(|served| {
+        let cells = served.into_iter().map(|by| {
+            let below = lines.iter().skip(1).map(|_| String::new());
+            [by].into_iter().chain(below).map(|text| Cell::new(text, Paint::Plain)).collect()
+        });
+        ("served by", cells.collect())
+    });
+    let columns = columns.chain(served);
     let mut parts: Vec<Vec<Column>> = vec![Vec::new()];
     let mut width = first;
     for (name, cells) in columns {
@@ -290,8 +302,7 @@ fn cell(
         Verdict::Doubtful => ("?", shade(summary, fastest)),
         _ => ("", shade(summary, fastest)),
     };
-    let idle = summary.imbalance_percent.filter(|_| summary.verdict.stands());
-    let idle = idle.map_or(String::new(), |idle| format!(" {idle:.0}%"));
+    let idle = idle(summary).map_or(String::new(), |idle| format!(" {idle:.0}%"));
     let grave = |finding: &&Finding| finding.severity == Severity::Void;
     let void = summary.findings.iter().find(grave).map(|found| found.code.name());
     let below = texts.iter().skip(1).enumerate().map(|(index, text)| {
@@ -299,6 +310,11 @@ fn cell(
         Cell::new(why.unwrap_or_else(|| text.clone()), Paint::Faint)
     });
     [Cell::new(format!("{figure}{mark}{idle}"), paint)].into_iter().chain(below).collect()
+}
+
+/// The mean idle share of the threads in per cent, which follows the figure of a valid cell.
+pub(crate) fn idle(summary: &Summary) -> Option<f64> {
+    summary.imbalance_percent.filter(|_| summary.verdict.stands())
 }
 
 /// The throughput; `None` if the main figure is a time.
@@ -313,10 +329,35 @@ fn shade(summary: &Summary, fastest: f64) -> Paint {
     Paint::Shade(shade.map_or(0, |(_, shade)| *shade))
 }
 
+/// What served each row; `None` if the cells of one differ, or if it is the same for all rows.
+fn served_rows(block: &Block, assessment: &Assessment) -> Option<Vec<String>> {
+    let of_row = |row: &Row| {
+        let cells = block.series.iter().filter_map(|series| match series.content(row)? {
+            Content::Measured(summary) => Some(summary).filter(|summary| summary.n > 0),
+            Content::Skipped => None,
+        });
+        let by = cells.map(|summary| words::server(summary, assessment.storage.as_ref()));
+        by.collect::<BTreeSet<String>>()
+    };
+    let rows: Vec<BTreeSet<String>> = block.rows().iter().map(of_row).collect();
+    let differ = rows.iter().flatten().collect::<BTreeSet<_>>().len() > 1;
+    let is_clear = differ && rows.iter().all(|by| by.len() <= 1);
+    let named = |by: BTreeSet<String>| by.into_iter().next().unwrap_or_default();
+    is_clear.then(|| rows.into_iter().map(named).collect())
+}
+
 /// What served the cells, most frequent first: `device`; `device in 5 and mixed in 1`.
 pub(crate) fn served_by(block: &Block, assessment: &Assessment) -> String {
+    servers(block.measured(), assessment)
+}
+
+/// The same for any cases.
+pub(crate) fn servers<'a>(
+    cases: impl Iterator<Item = &'a Summary>,
+    assessment: &Assessment,
+) -> String {
     let mut served: Vec<(String, usize)> = Vec::new();
-    for summary in block.measured().filter(|summary| summary.n > 0) {
+    for summary in cases.filter(|summary| summary.n > 0) {
         let by = words::server(summary, assessment.storage.as_ref());
         match served.iter_mut().find(|(known, _)| *known == by) {
             Some((_, count)) => *count += 1,

@@ -288,11 +288,16 @@ pub(crate) fn is_virtual(storage: Option<&Storage>) -> bool {
     storage.is_some_and(|storage| storage.disks().iter().any(|disk| disk.is_virtual))
 }
 
-/// What served the bytes: `device (virtual)`, `mixed`.
+/// Why the bytes on the memory bus are not estimated.
+pub(crate) const NO_BUS: &str =
+    "non-temporal stores, which fetch no line, are no faster than these ordinary ones";
+
+/// What served the bytes: `device (virtual)`, `mixed`, `cpu-cache (L2)`.
 pub(crate) fn server(summary: &Summary, storage: Option<&Storage>) -> String {
     match summary.served_by {
         None => NONE.to_string(),
         Some(ServedBy::Device) if is_virtual(storage) => "device (virtual)".to_string(),
+        Some(served) if let Some(level) = summary.level => format!("{served} (L{level})"),
         Some(served) => served.to_string(),
     }
 }

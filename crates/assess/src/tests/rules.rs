@@ -738,8 +738,8 @@ fn page_size() {
             huge(0)(r);
         }
     };
-    check(with(Pages::Huge), small(1 << 20), "sound ram:");
-    check(with(Pages::Huge), small(2 << 20), "doubtful ram: PageSize doubt");
+    check(with(Pages::Huge), small(1 << 20), "sound cpu-cache:");
+    check(with(Pages::Huge), small(2 << 20), "doubtful cpu-cache: PageSize doubt");
 }
 
 /// A thread's buffers fill whole huge pages, however small they are.

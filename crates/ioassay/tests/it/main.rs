@@ -26,6 +26,7 @@ mod caching;
 mod campaigns;
 mod pruning;
 mod runs;
+mod arrays;
 mod writing;
 mod destroying;
 mod files;

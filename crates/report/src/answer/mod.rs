@@ -116,6 +116,8 @@ fn fastest(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Paragraphs
 /// Where the bytes came from, or went to.
 fn source(by: ServedBy) -> &'static str {
     match by {
+        ServedBy::CpuCache => "in the processor's caches",
+        ServedBy::CpuCacheOrRam => "in the processor's caches or memory",
         ServedBy::Ram => "in memory",
         ServedBy::NameCache => "in the OS's cache of names",
         ServedBy::PageCache => "in the page cache",

@@ -52,7 +52,9 @@ pub(super) fn no_labels(_: &Summary) -> Option<Labels> {
 /// The labels of a rate; `None` if bytes per second mean nothing in the case.
 pub(super) fn rate_labels(summary: &Summary, quantity: &str) -> Option<Labels> {
     let served_by = summary.served_by.map_or(String::new(), |by| by.name().to_string());
-    let labels = vec![label("quantity", quantity), label("served_by", served_by)];
+    let level = summary.level.map(|level| label("level", level.to_string()));
+    let labels = [label("quantity", quantity), label("served_by", served_by)];
+    let labels = labels.into_iter().chain(level).collect();
     (Quantity::of(&summary.case) != Quantity::NsPerOp).then_some(labels)
 }
 

@@ -122,7 +122,11 @@ fn served(summary: &Summary, assessment: &Assessment) -> Vec<(&'static str, Stri
         ("of one thread reading memory", or_none(summary.of_memory, words::times)),
         (
             "memory bus",
-            or_none(summary.bus, |bus| format!("{} (estimate)", units::rate(bus.median))),
+            match (summary.bus, summary.lacks_bus()) {
+                (Some(bus), _) => format!("{} (estimate)", units::rate(bus.median)),
+                (None, true) => format!("{NONE}: {}", words::NO_BUS),
+                (None, false) => NONE.to_string(),
+            },
         ),
     ]
 }

@@ -61,8 +61,12 @@ fn method(block: &Block, assessment: &Assessment) -> Table {
         .collect();
     let has_skips = rows.iter().flat_map(|(_, cells)| cells).any(|it| matches!(it, Cell::Skipped));
     let skips = if has_skips { "; skip: not measured" } else { "" };
+    let has_idle = block.measured().any(|summary| pivot::idle(summary).is_some());
+    let idle = if has_idle { ", and the mean idle share of the threads" } else { "" };
+    let is_of_rates = block.measured().all(|summary| is_rate(&summary.case));
     let note = format!(
-        "throughput, {}, and the mean idle share of the threads; served by {}{skips}",
+        "{}, {}{idle}; served by {}{skips}",
+        if is_of_rates { "throughput" } else { "throughput or time of an operation" },
         words::figures_are(assessment),
         pivot::served_by(block, assessment)
     );
@@ -244,7 +248,7 @@ fn by_two_axes(assessment: &Assessment, metric: Metric) -> Vec<Table> {
         let best = planes(&all).into_iter().rev().max_by_key(fresh);
         let Some(plane) = best.filter(|plane| fresh(plane) > 3) else { break };
         left.retain(|case| !plane.cases.iter().any(|other| std::ptr::eq(*case, *other)));
-        tables.push(plane_table(&plane, &names, metric, words::figures_are(assessment)));
+        tables.push(plane_table(&plane, &names, metric, assessment));
     }
     tables
 }
@@ -279,8 +283,7 @@ fn planes<'a>(cases: &[&'a Summary]) -> Vec<Plane<'a>> {
     planes
 }
 
-/// `figures_are`: what the figures of rates are.
-fn plane_table(plane: &Plane, names: &Labels, metric: Metric, figures_are: &str) -> Table {
+fn plane_table(plane: &Plane, names: &Labels, metric: Metric, assessment: &Assessment) -> Table {
     let cases = &plane.cases;
     let [first, second] = plane.axes;
     // Fewer columns than rows.
@@ -303,7 +306,7 @@ fn plane_table(plane: &Plane, names: &Labels, metric: Metric, figures_are: &str)
         false => Metric::PerOperation,
     };
     let what = match metric {
-        Metric::Main => format!("throughput, {figures_are}"),
+        Metric::Main => format!("throughput, {}", words::figures_are(assessment)),
         metric => said_of(metric).to_string(),
     };
     let shared = shared(cases, names);
@@ -313,12 +316,17 @@ fn plane_table(plane: &Plane, names: &Labels, metric: Metric, figures_are: &str)
         Work::Memory(_) => "memory",
         Work::Metadata(_) => "names",
     };
+    // Each size of an array may be served by another cache.
+    let served = match plane.axes.contains(&"working_set") {
+        true => format!("; served by {}", pivot::servers(cases.iter().copied(), assessment)),
+        false => String::new(),
+    };
     let (of_rows, of_columns) = (down.replace('_', " "), across.replace('_', " "));
     let title = format!("{}: {of_rows} by {of_columns}", capital(kind));
     Table {
         name: format!("heat {kind} {down} by {across}"),
         title,
-        note: format!("{what}{}", common(&listed(&shared))),
+        note: format!("{what}{served}{}", common(&listed(&shared))),
         corner: of_rows,
         columns: columns.iter().map(|value| say_value(across, value)).collect(),
         rows: lines.iter().map(row).collect(),

@@ -236,7 +236,8 @@ fn colour(by: By) -> Colour {
         By::Acknowledged | By::Served(None | Some(ServedBy::NoIo)) => SERIES[6],
         By::Served(Some(ServedBy::Ram | ServedBy::NameCache)) => SERIES[3],
         By::Served(Some(ServedBy::PageCache)) => SERIES[2],
-        By::Served(Some(ServedBy::Mixed)) => SERIES[4],
+        By::Served(Some(ServedBy::CpuCache)) => SERIES[1],
+        By::Served(Some(ServedBy::Mixed | ServedBy::CpuCacheOrRam)) => SERIES[4],
         By::Served(Some(ServedBy::Device)) => SERIES[0],
         By::Served(Some(ServedBy::Unverified)) => SERIES[5],
     }
@@ -251,6 +252,10 @@ fn legend(bars: &[&Bar], bounds: &[Bound]) -> Legend {
             By::Served(Some(ServedBy::NameCache)) => "served by the cache of names".to_string(),
             By::Served(Some(ServedBy::NoIo)) => "no I/O".to_string(),
             By::Served(Some(ServedBy::Unverified)) => "unverified".to_string(),
+            By::Served(Some(ServedBy::CpuCache)) => "served by the processor's caches".to_string(),
+            By::Served(Some(ServedBy::CpuCacheOrRam)) => {
+                "served by the processor's caches or memory".to_string()
+            }
             By::Served(Some(ServedBy::Ram)) => "served by memory".to_string(),
             By::Served(Some(ServedBy::Mixed)) => "page cache and device".to_string(),
             By::Served(Some(ServedBy::Device)) => "a device took part".to_string(),

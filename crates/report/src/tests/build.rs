@@ -220,6 +220,7 @@ pub(super) fn measured(work: ReadWork, served_by: ServedBy, rate: f64) -> Summar
         excluded: None,
         verdict: Verdict::Sound,
         served_by: Some(served_by),
+        level: None,
         hit_share: Some(if served_by == ServedBy::Device { 0.0 } else { 1.0 }),
         hit_share_most: Some(if served_by == ServedBy::Device { 0.0 } else { 1.0 }),
         cacheable_share: None,
@@ -279,6 +280,9 @@ pub(super) fn memory(kernel: Kernel, threads: u32, rate: f64) -> Summary {
         is_ceiling: kernel == Kernel::Read,
         of_memory: (!is_chase).then_some(rate / 11.2e9),
         ceiling: None,
+        bus: kernel
+            .bus_arrays()
+            .map(|arrays| estimate(rate * arrays as f64 / kernel.arrays() as f64)),
         device_bytes: Some(0),
         folio_bytes: None,
         hit_share: None,
@@ -456,6 +460,7 @@ pub(super) fn without_figures(summary: &Summary) -> Summary {
         n: 0,
         verdict: Verdict::NotRun,
         served_by: None,
+        level: None,
         hit_share: None,
         hit_share_most: None,
         cacheable_share: None,

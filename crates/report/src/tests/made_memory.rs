@@ -7,7 +7,7 @@ use assess::counting::{Claim, CountingAnswer, Fair, RowRate};
 use assess::decision::{Decision, Named};
 use assess::levels::{Level, Levels, Nominal};
 use assess::ratio::Ratio;
-use assess::saturation::Saturation;
+use assess::saturation::{Saturation, Step};
 use assess::summary::{Ceiling, CeilingKind, Loaded, ServedBy, Summary};
 use model::case::{
     Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP,
@@ -34,9 +34,22 @@ fn chase(working_set: u64, pages: Pages, ns: f64) -> Summary {
 pub(super) fn memory() -> Assessment {
     let mut cases = Vec::new();
     for (set, rate, ns) in [(16 << 10, 91e9, 1.2), (1 << 20, 42e9, 4.0), (128 << 20, 27e9, 98.0)] {
-        cases.push(loop_of(Kernel::Read, Isa::Avx2, set, Pages::Huge, rate));
-        cases.push(chase(set, Pages::Huge, ns));
-        cases.push(chase(set, Pages::Base, ns * 1.3));
+        let in_cache = |summary: Summary, level| Summary {
+            served_by: Some(ServedBy::CpuCache),
+            level,
+            bus: None,
+            of_memory: None,
+            is_ceiling: false,
+            ..summary
+        };
+        let served = |summary: Summary| match set {
+            0x4000 => in_cache(summary, Some(1)),
+            0x10_0000 => in_cache(summary, None),
+            _ => summary,
+        };
+        cases.push(served(loop_of(Kernel::Read, Isa::Avx2, set, Pages::Huge, rate)));
+        cases.push(served(chase(set, Pages::Huge, ns)));
+        cases.push(served(chase(set, Pages::Base, ns * 1.3)));
     }
     let memory = |share| Some(Ceiling { kind: CeilingKind::Memory, share });
     for (kernel, rate, bus, share) in
@@ -80,7 +93,12 @@ pub(super) fn memory() -> Assessment {
         working_set: 128 << 20,
         threads,
         most_threads: 2,
+        nearly: 1,
+        steps: [(1, 42e9), (2, 45e9)]
+            .map(|(threads, throughput)| Step { threads, throughput })
+            .to_vec(),
         highest: 45e9,
+        of_reads: (kernel != Kernel::Read).then_some(0.97),
     };
     let doubtful = assessment.cases[10..11].iter().filter_map(Named::of).collect();
     assessment.saturations = vec![

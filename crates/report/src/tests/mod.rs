@@ -7,6 +7,7 @@ mod made_beside;
 mod made_open;
 mod made_writing;
 mod hostile;
+mod arrays;
 mod contract;
 mod markdown;
 mod tables;
