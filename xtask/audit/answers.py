@@ -116,7 +116,7 @@ def saturations(rows):
         word = "yes" if enough else "no" if last == "yes" else "undecided"
         case = group[0].case
         best = fastest(group)
-        share = reads and reads not in group and ratio_of_any(best.rates(), reads.rates())
+        share = reads and not reads_memory(best) and ratio_of_any(best.rates(), reads.rates())
         told.append({"nearly": next(row.case.threads for row in group
                                     if row.rate >= NEARLY * best.rate),
                      "steps": [{"threads": row.case.threads, "throughput": row.rate}

@@ -310,6 +310,8 @@ def machine(mutant):
     host = mutant.header["host"]
     host["cores"] = mutant.random.choice((1, 2, 8))
     host["last_level_cache"] = mutant.random.choice((8, 32, 256)) * MIB
+    caches = ([], [32 << 10, MIB, 256 * MIB], [32 << 10, 64 * MIB], [32 << 10, 32 * MIB])
+    host["caches"] = mutant.random.choice(caches)
     host["cpu_quota"] = mutant.random.choice((None, 0.5, 2.0))
 
 

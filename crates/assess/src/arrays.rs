@@ -22,6 +22,9 @@ pub(crate) fn place(row: &mut Row, levels: &[Levels]) {
         (ServedBy::CpuCacheOrRam, None)
     };
     (row.summary.served_by, row.summary.level) = (Some(by), level);
+    if let Some(loaded) = &mut row.summary.loaded {
+        loaded.served_by = by;
+    }
 }
 
 /// The bytes that a pass brings into the caches: of a page that was touched before, one line.

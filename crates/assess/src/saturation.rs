@@ -33,8 +33,8 @@ pub struct Saturation {
     pub steps: Vec<Step>,
     /// The highest throughput in bytes per second.
     pub highest: f64,
-    /// The same relative to the fastest row that reads memory; null for the loop of that row, and
-    /// without one.
+    /// The same relative to the fastest row that reads memory in huge pages; null for such reads
+    /// themselves, and without them.
     pub of_reads: Option<f64>,
     /// The compared rows.
     #[serde(skip)]
@@ -90,8 +90,8 @@ fn saturation(rows: &[&Row], reads: Option<&Row>) -> Option<Saturation> {
     let steps: Vec<Step> = rows.iter().map(step).collect();
     let best = fastest(rows.iter().copied())?;
     let is_near = |step: &&Step| step.throughput >= NEARLY_LEAST * best.throughput();
-    let is_best = |reads: &&Row| rows.iter().any(|row| std::ptr::eq(*row, *reads));
-    let others = reads.filter(|reads| !is_best(reads));
+    let is_reading = best.is_own() && (kernel, pages) == (Kernel::Read, Pages::Huge);
+    let others = reads.filter(|_| !is_reading);
     Some(Saturation {
         peer: case.peer.clone(),
         kernel,

@@ -295,6 +295,15 @@ fn threads_that_give_most_of_it_nearly_saturate_memory() {
         (threads, case(&assess(&record), &id).throughput.expect("it is sound").median)
     });
     assert_eq!(rates.collect::<Vec<_>>(), expected);
+    // Another instruction set reads faster with one thread: reads still have no yardstick.
+    let mut case = memory_case(Kernel::Read, 1);
+    if let Work::Memory(work) = &mut case.work {
+        work.isa = Isa::Sse2;
+    }
+    add(&mut record, case, Role::Asked, 400 * FILE, 1.0, 0);
+    let of_reads: Vec<bool> =
+        assess(&record).saturations.iter().map(|it| it.of_reads.is_some()).collect();
+    assert_eq!(of_reads, [false, true]);
 }
 
 #[test]

@@ -24,7 +24,8 @@ pub(super) fn saturation(assessment: &Assessment) -> Paragraphs {
     let is_reading = |it: &&Saturation| {
         it.of_reads.is_none() && (it.kernel, it.pages) == (Kernel::Read, Pages::Huge)
     };
-    let reads = assessment.saturations.iter().find(is_reading);
+    let reads = assessment.saturations.iter().filter(is_reading);
+    let reads = reads.max_by(|a, b| a.highest.total_cmp(&b.highest));
     let mut others: Vec<(String, Vec<&Saturation>)> = Vec::new();
     let is_other = |it: &&Saturation| reads.is_none_or(|reads| !std::ptr::eq(*it, reads));
     for saturation in assessment.saturations.iter().filter(is_other) {
