@@ -105,8 +105,8 @@ pub struct Joint {
     /// The worst of the hosts' verdicts; at best doubtful if there are doubts.
     pub verdict: Verdict,
     /// Bytes per second of all hosts, from the first start to the last end, or to the last sync if
-    /// durability is claimed. Null, as all other figures, if the record of one that took part is not
-    /// given.
+    /// durability is claimed. Null, as all other figures, if the record of one that took part is
+    /// missing.
     pub throughput: Option<Estimate>,
     /// Bytes per second, or names per second of calls on names, while all hosts were active. Null
     /// if a worker does not tell its progress, and if bytes count only once a sync made them
