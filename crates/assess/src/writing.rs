@@ -6,11 +6,12 @@ use crate::latency::{Latency, OfSyncs};
 use crate::measured::{Measured, Rounds, with_mean_of};
 use crate::served::SHARE_NOISE;
 use crate::stats::{Estimate, median};
-use model::case::{Allocation, Cache, Io, Op, Sync, WriteWork};
+use model::case::{Allocation, Cache, Io, Op, Sync, WriteEngine, WriteWork};
 use model::host::{Device, Medium, Storage, WriteCache};
 use model::part::Part;
 use model::sample::{Sample, Span};
 use model::units::NS_PER_SECOND;
+use model::writing::WRITE_BUFFER;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -197,26 +198,39 @@ fn is_flushed(work: &WriteWork, trial: &Counted, all: u64) -> Option<bool> {
     let flushes = trial.evidence.device_flushes? / all;
     let at_once = if work.sync == Sync::Dsync { work.io.depth } else { 1 };
     let of_one = syncs_due(work, trial) as f64 / f64::from(work.io.threads) / f64::from(at_once);
-    Some(flushes as f64 >= (FLUSHES_LEAST * of_one).max(1.0))
+    let owes_none = work.read_share > 0 && trial.sample.written_ops() == 0;
+    Some(owes_none || flushes as f64 >= (FLUSHES_LEAST * of_one).max(1.0))
 }
 
 /// Whether FUA writes may have replaced flushes for `O_DSYNC`. They count as writes, at least one
 /// per operation, and `times` as many on the devices as in the file system.
 fn is_written_through(work: &WriteWork, trial: &Counted, times: u64) -> bool {
     // Uncounted writes may have occurred.
-    let are_seen = |writes: u64| writes / times >= trial.sample.written_ops();
+    let are_seen = |writes: u64| writes / times >= write_calls(work, trial);
     work.sync == Sync::Dsync && trial.evidence.device_writes.is_none_or(are_seen)
 }
 
+/// The calls that wrote: small blocks share one of the engine that writes through a buffer of the
+/// program.
+fn write_calls(work: &WriteWork, trial: &Counted) -> u64 {
+    let in_a_call = match work.engine {
+        WriteEngine::Buffered => (WRITE_BUFFER / work.io.block.max(1)).max(1),
+        _ => 1,
+    };
+    trial.sample.written_ops().div_ceil(in_a_call)
+}
+
 /// The syncs that a trial owes, over all threads: those that the worker reported, or those that the
-/// case requests, if more. With `O_DSYNC`, each write is one.
+/// case requests, if more. With `O_DSYNC`, each call that writes is one. A sync of a mix before
+/// which only reads came has nothing to flush.
 pub(crate) fn syncs_due(work: &WriteWork, trial: &Counted) -> u64 {
     let Sample { spans, syncs, .. } = &trial.sample;
     let asked = match work.sync {
-        Sync::Dsync => trial.sample.written_ops(),
+        Sync::Dsync => write_calls(work, trial),
         _ => work.sync_calls(spans),
     };
-    syncs.count().max(asked)
+    let due = syncs.count().max(asked);
+    if work.read_share > 0 { due.min(trial.sample.written_ops()) } else { due }
 }
 
 /// The separate sync calls of a trial: those that the worker reported, or else as many as the case

@@ -357,9 +357,20 @@ fn put<T>(slot: Option<&mut T>, value: Result<T, ParseError>) -> Result<(), Pars
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::{BufferPages, Cache, Call, Engine, Io, Populated};
+    use crate::case::{BufferPages, Cache, Call, Engine, Io, Populated, Work, WriteWork};
     use crate::zoo;
     use std::time::Duration;
+
+    /// A bare number tells nobody what it is.
+    #[test]
+    fn a_share_of_reads_says_what_it_is() {
+        let mut case = Case::own(Work::Write(WriteWork { read_share: 90, ..WriteWork::default() }));
+        let axis = Axis::named("read_share").expect("it is an axis");
+        let labels = [axis.label(&case), axis.short_label(&case)].map(Option::unwrap);
+        assert_eq!(labels, ["90 % reads"; 2]);
+        axis.set(&mut case, "0").expect("it is a share");
+        assert_eq!(axis.label(&case).as_deref(), Some("writes alone"));
+    }
 
     #[test]
     fn axes_round_trip() {

@@ -8,6 +8,9 @@ use crate::named;
 use crate::pattern::Pattern;
 use crate::sample::Span;
 
+/// Size in bytes of the buffer of the engine that writes through one: that of Rust's `BufWriter`.
+pub const WRITE_BUFFER: u64 = 8 << 10;
+
 named! {
     /// The operation on the file.
     Op "op" {

@@ -155,7 +155,9 @@ fn notes_of(mount: &Mount, file: &File) -> Vec<String> {
     let kind = &mount.file_system;
     let mut notes = Vec::new();
     if mount.options.iter().any(|option| option.starts_with("compress")) {
-        notes.push(format!("{kind}: files may be compressed; test files hold incompressible data"));
+        notes.push(format!(
+            "{kind}: files may be compressed; random data, as in test files, cannot be"
+        ));
     }
     if kind == "btrfs" {
         notes.push(

@@ -215,13 +215,15 @@ pub(super) fn cache_kept(context: &Context) -> Option<Draft> {
     };
     let share = context.total_share(kept).filter(|share| *share > SHARE_NOISE)?;
     let severity = if share > KEPT_MOST { Severity::Void } else { Severity::Doubt };
+    let is_advised = context.read().is_some_and(|work| work.advice != Advice::None);
     let cause = match (severity, writes) {
         (Severity::Void, Some(_)) => {
             "this file system accepts RWF_DONTCACHE and ignores it for such writes"
         }
         (_, Some(_)) => "not all of it was dropped when it had been written",
         (Severity::Void, None) => "this file system ignores RWF_DONTCACHE, or they were there",
-        (_, None) => "another program or advice brought them there",
+        (_, None) if is_advised => "its advice or another program brought them there",
+        (_, None) => "the OS drops a page only if nothing else uses it at that moment",
     };
     let message = format!(
         "claimed dontcache, but pages with {} of the bytes stayed in the page cache: {cause}",
@@ -229,7 +231,10 @@ pub(super) fn cache_kept(context: &Context) -> Option<Draft> {
     );
     let remedy = match writes {
         Some(_) => "write a new file, use cache 'direct', or try another kernel or file system",
-        None => "use advice 'none' and a file that nobody else reads, or cache 'direct'",
+        None if is_advised => {
+            "use advice 'none' and a file that nobody else reads, or cache 'direct'"
+        }
+        None => "use a file that nobody else reads, or cache 'direct'",
     };
     Draft::sized(share, severity, message, remedy)
 }

@@ -159,8 +159,9 @@ fn beside_names(context: &Context) -> Option<Draft> {
         Some(beside(others as f64, own))
     };
     let who = others(context);
-    let seen =
-        |most| format!("{who} read up to {most} as much from the device as it moved for this case");
+    let seen = |most| {
+        format!("{who} read up to {most} as much from the device as was moved for this case")
+    };
     sharing(context, share_of_others, Severity::Doubt, seen)
 }
 

@@ -3,6 +3,7 @@
 use super::context::{Context, Draft, to_see_below};
 use super::names;
 use super::origin::claim;
+use crate::counted::Counted;
 use crate::finding::Severity;
 use crate::summary::ServedBy;
 use crate::writing::Durability;
@@ -31,6 +32,13 @@ fn answered_here(context: &Context) -> Option<Draft> {
     Draft::new(Severity::Note, message, remedy)
 }
 
+/// The share of reads of a mix that drew no write in any trial.
+fn share_of_only_reads(context: &Context) -> Option<u8> {
+    let work = context.write().filter(|work| work.read_share > 0)?;
+    let drew_none = |trial: &Counted| trial.sample.written_ops() == 0;
+    context.measured.trials.iter().all(drew_none).then_some(work.read_share)
+}
+
 fn served_unseen(context: &Context) -> Option<Draft> {
     let (_, severity) = claim(context).filter(|_| context.is_served(&[ServedBy::Unverified]))?;
     let storage = context.measured.storage;
@@ -41,6 +49,14 @@ fn served_unseen(context: &Context) -> Option<Draft> {
             message,
             "see what CountersUnseen says, or claim a cache state",
         );
+    }
+    if let Some(share) = share_of_only_reads(context) {
+        let message = format!(
+            "no operation was a write, in no trial: with {share} % reads, so few operations had \
+             none, and the figure is that of reads alone"
+        );
+        let remedy = "use a larger file, smaller blocks or a longer --time";
+        return Draft::new(severity, message, remedy);
     }
     let file_system = storage.map_or("unknown", |storage| storage.file_system.as_str());
     let (because, remedy) = match storage.filter(|storage| storage.medium == Medium::Block) {

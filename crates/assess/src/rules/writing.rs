@@ -150,14 +150,16 @@ fn unflushed(
 ) -> Option<(Severity, String, &'static str)> {
     let flushes = context.summary.writing.as_ref()?.flushes_per_trial.unwrap_or(0);
     let due = median(&context.measured.values(|trial| Some(syncs_due(work, trial) as f64)))?;
-    let asked = match work.sync {
-        Sync::Dsync => format!("{due} writes per trial, each a sync"),
-        _ => format!("{due} syncs per trial"),
+    let of = |number: f64, what: &str, more: &str| {
+        format!("{number} {what}{}", if number == 1.0 { "" } else { more })
     };
-    let n = context.measured.n();
-    let seen = format!(
-        "the devices completed {flushes} flushes for {asked} (too few in {trials} of {n} trials)"
-    );
+    let asked = match work.sync {
+        Sync::Dsync => format!("{} per trial, each a sync", of(due, "write", "s")),
+        _ => format!("{} per trial", of(due, "sync", "s")),
+    };
+    let (n, flushes) = (context.measured.n(), of(flushes as f64, "flush", "es"));
+    let seen =
+        format!("the devices completed {flushes} for {asked} (too few in {trials} of {n} trials)");
     if work.op == Op::Sync {
         let seen = format!("{seen}: nothing was dirty, and the sync returned without a flush");
         let remedy = "read the figure as the cost of the call, not of a flush";

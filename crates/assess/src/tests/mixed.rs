@@ -51,6 +51,47 @@ fn a_flawless_mix_is_sound() {
     check(mixed(mix(Sync::None)), |_| {}, "sound device: AcknowledgedOnly note");
 }
 
+/// Which operations write is drawn, so short trials may have none. Then nothing is to be flushed,
+/// and some file systems send no flush. The same holds for a sync before which only reads came.
+#[test]
+fn syncs_of_a_mix_owe_flushes_for_what_was_written() {
+    let only_reads = |trials: usize| {
+        let mut record = mixed(mix(Sync::Fdatasync));
+        for trial in record.trials.iter_mut().take(trials) {
+            let span = &mut sample(trial).spans[0];
+            (span.read_ops, span.read_bytes) = (OPS, FILE);
+            let evidence = &mut trial.evidence;
+            (evidence.task_read_bytes, evidence.device_read_bytes) = (Some(FILE), Some(FILE));
+            (evidence.task_write_bytes, evidence.device_write_bytes) = (Some(0), Some(0));
+            (evidence.device_writes, evidence.device_flushes) = (Some(0), Some(0));
+        }
+        record
+    };
+    let is_unflushed = |record: &Record| {
+        first(record).findings.iter().any(|it| it.code == crate::finding::Code::NotDurable)
+    };
+    assert!(!is_unflushed(&only_reads(3)));
+    let mut record = only_reads(3);
+    evidence(&mut record, |it| it.device_flushes = Some(0));
+    assert!(is_unflushed(&record), "seven trials wrote");
+    // A sync after each operation: 324 of 1024 wrote before.
+    let each = |flushes| {
+        let mut record = mixed(WriteWork { every: 1, ..mix(Sync::Fdatasync) });
+        evidence(&mut record, |it| it.device_flushes = Some(flushes));
+        record
+    };
+    assert!(!is_unflushed(&each(OPS - READS)));
+    assert!(is_unflushed(&each((OPS - READS) / 2)));
+    // Without any write, the figure is that of reads.
+    let found = first(&only_reads(10)).findings;
+    let found = found.iter().find(|it| it.code == crate::finding::Code::Unverified);
+    let message = &found.expect("the mix did not write").message;
+    assert!(
+        message.starts_with("no operation was a write, in no trial: with 70 % reads"),
+        "{message}"
+    );
+}
+
 /// Another process serves the file, and the task's bytes are 0 because none cross a device here.
 #[test]
 fn what_a_mix_reads_where_nothing_is_seen_is_unverified() {

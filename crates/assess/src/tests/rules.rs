@@ -420,6 +420,15 @@ fn cache_kept() {
     check(sparing(), after(PAGES / 200), "sound device:");
     check(sparing(), after(PAGES / 10), "doubtful device: CacheKept doubt");
     check(sparing(), after(PAGES), "void device: CacheKept void");
+    // Neither cause nor remedy is something that the case does not have, or has already.
+    for (advice, is_named) in [(Advice::None, false), (Advice::Sequential, true)] {
+        let mut record = flawless(ReadWork { advice, ..work(Cache::DontCache) });
+        after(PAGES / 10)(&mut record);
+        let found = crate::assess(&record).cases.remove(0).findings.remove(0);
+        assert_eq!(found.code, Code::CacheKept);
+        let words = format!("{} {}", found.message, found.remedy);
+        assert_eq!(words.contains("advice"), is_named, "{words}");
+    }
     // Other states do not claim that nothing stays.
     let mut cold = flawless(work(Cache::Cold));
     after(PAGES)(&mut cold);

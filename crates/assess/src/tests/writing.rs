@@ -384,6 +384,21 @@ fn a_write_through_to_the_medium_is_durable() {
     let mut record = flawless_write(direct());
     device(Some(false), 0)(&mut record);
     assert!(message(&record).starts_with(expected), "{}", message(&record));
+    // Small blocks share a call of the engine that writes through a buffer of the program, and only
+    // calls are synced: 1024 blocks of 4 KiB are 512 calls.
+    let buffered = WriteWork {
+        engine: WriteEngine::Buffered,
+        io: Io { cache: Cache::AsIs, block: 4096, ..direct().io },
+        ..direct()
+    };
+    let lacks = |record: &Record| {
+        first(record).findings.iter().any(|it| it.code == crate::finding::Code::NotDurable)
+    };
+    for (flushes, is_lacking) in [(512, false), (256, true)] {
+        let mut record = flawless_write(buffered);
+        device(Some(false), flushes)(&mut record);
+        assert_eq!(lacks(&record), is_lacking, "{flushes}");
+    }
     // Writes that are in flight together may share a flush.
     let deep = WriteWork {
         io: Io { depth: 8, threads: 2, ..direct().io },

@@ -55,7 +55,7 @@ pub(super) const READ_SHARE: Axis = Axis {
     absent: Some("0"),
     across: Across::Insisted,
     word: Word::After("reads:", None),
-    say: Say::of("{} % reads").called(&[("0", "writes alone")]).quiet("0"),
+    say: Say::of("{} % reads").text("{} % reads").called(&[("0", "writes alone")]).quiet("0"),
     get: |case| {
         let share = case.write()?.read_share;
         (share > 0).then(|| share.to_string())

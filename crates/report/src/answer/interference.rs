@@ -38,18 +38,22 @@ fn operation(timed: Timed) -> &'static str {
 fn said_alone(found: &Interference, labels: &Labels) -> Sentence {
     let alone = &found.alone;
     let text = format!(
-        "{}: {}, and {} takes {} (p50 and p99).",
+        "{}: {}, and {} takes {}.",
         labels.name(&alone.case.id),
         per_second(alone.iops),
         operation(found.timed),
-        said_times(alone)
+        said_times(alone, " (p50 and p99)")
     );
     Sentence::figures(text, [&alone.case])
 }
 
-fn said_times(side: &Side) -> String {
-    let [p50, p99] = [side.p50_ns, side.p99_ns].map(words::response);
-    format!("{p50} and {p99}")
+/// The times of an operation, with the `names` of both percentiles.
+fn said_times(side: &Side, names: &str) -> String {
+    let p50 = words::response(side.p50_ns);
+    match side.p99_ns {
+        Some(_) => format!("{p50} and {}{names}", words::response(side.p99_ns)),
+        None => format!("{p50} (p50: too few operations for p99)"),
+    }
 }
 
 /// The question about its p99.
@@ -60,7 +64,8 @@ fn said_beside(found: &Interference, it: &Disturbed, labels: &Labels) -> Vec<Sen
     let is_open = found.timed == Timed::Response;
     let rate = if is_open { String::new() } else { format!("{}, ", per_second(it.side.iops)) };
     let name = labels.name(&it.side.case.id);
-    let figures = format!("{name} ({}): {rate}{}.", said_actors(&it.actors), said_times(&it.side));
+    let figures =
+        format!("{name} ({}): {rate}{}.", said_actors(&it.actors), said_times(&it.side, ""));
     let slower = it.rate.as_ref().map(|slower| {
         let asks = "whether alone it does more operations";
         Sentence::decided(slower, asks, |is_more| match is_more {

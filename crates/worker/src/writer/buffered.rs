@@ -8,10 +8,8 @@
 use super::{Call, Target};
 use crate::engine::BlockIo;
 use crate::source::Source;
+use model::writing::WRITE_BUFFER;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-
-/// Size of the buffer in bytes.
-const BUFFER_BYTES: usize = 8 << 10;
 
 const WRITE: Call = Call::new("a write through a buffer", &[]);
 const SEEK: Call = Call::new("a seek, before the write through a buffer", &[]);
@@ -47,7 +45,7 @@ impl Buffered {
     /// An engine that writes the blocks of `source`. The offset of `target` must be 0 and not
     /// shared.
     pub fn new(target: Target, source: Source) -> Buffered {
-        let buffer = BufWriter::with_capacity(BUFFER_BYTES, target);
+        let buffer = BufWriter::with_capacity(WRITE_BUFFER as usize, target);
         Buffered { buffer, source, position: 0, offset: 0, length: 0 }
     }
 }
