@@ -48,15 +48,32 @@ def memory_read(rows, threads):
     return fastest(row for row in rows if reads_memory(row) and row.case.threads == threads)
 
 
-def memory_bound(row, rows):
-    """The memory read with as many threads, or the next larger number, or all processors."""
-    known = {one.case.threads for one in rows if reads_memory(one)}
+MOTIONS = {"read": "reads", "count": "reads", "write": "writes", "write-nt": "writes",
+           "copy": "copies", "copy-nt": "copies", "triad": "triads", "triad-nt": "triads"}
+
+
+def fastest_loop(rows, motion, pages, row):
+    """The fastest of ioassay's own loops that move bytes in this way, far beyond the caches, with
+    as many threads as `row`, or the next larger number, or all processors."""
+    def is_loop(one):
+        case = one.memory
+        return bool(case and one.stands and one.is_own and MOTIONS.get(case.kernel) == motion
+                    and case.pages == pages and one.is_beyond_caches(case.working_set))
+    loops = [one for one in rows if is_loop(one)]
+    known = {one.case.threads for one in loops}
     enough = [threads for threads in known if threads >= row.case.threads]
-    if enough:
-        return memory_read(rows, min(enough))
-    if known and max(known) >= row.parallelism:
-        return memory_read(rows, max(known))
-    return None
+    if not enough and not (known and max(known) >= row.parallelism):
+        return None
+    threads = min(enough) if enough else max(known)
+    return fastest(one for one in loops if one.case.threads == threads)
+
+
+def memory_bound(row, rows):
+    """The ceiling of what memory or the page cache served."""
+    if row.memory:
+        return fastest_loop(rows, MOTIONS.get(row.case.kernel), row.case.pages, row)
+    writes = fastest_loop(rows, "writes", "huge", row) if row.write else None
+    return writes or fastest_loop(rows, "reads", "huge", row)
 
 
 def in_flight(case):
@@ -125,8 +142,6 @@ class Held:
 def held(row, by, rows, rates):
     if by in ("ram", "page-cache"):
         kind, base = "memory", memory_bound(row, rows)
-        if reads_memory(row):
-            return None
         is_firm = base is not None and base.verdict == "sound"
     elif by == "device" and not row.case.read_share:
         kind, base = "device", fastest_direct(rows, row)
@@ -216,15 +231,16 @@ def above(row, one):
     if share["median"] <= 1.0:
         return None
     least = share["low"] or 0.0
-    writes = bool(row.write) or (case.is_memory and case.kernel not in ("read", "count"))
-    if writes and one.kind == "memory" and least <= 4.0:
+    is_loose = (row.write and one.base.memory
+                and MOTIONS.get(one.base.case.kernel) == "reads")
+    if is_loose and least <= 4.0:
         return "note"
     if least <= 1.05:
         return "note"
     is_small = case.size is not None and not row.is_beyond_caches(case.size)
     if one.kind == "memory" and is_small:
         return "doubt"
-    if one.kind == "device" and (not one.is_firm or writes):
+    if one.kind == "device" and (not one.is_firm or row.write):
         return "doubt"
     return "void" if one.is_firm else "doubt"
 

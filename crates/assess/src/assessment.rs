@@ -38,6 +38,7 @@ use model::host::{Affinity, Fixture, Host, Storage};
 use model::peer::Peer;
 use model::plan::{Role, Skip};
 use model::record::{End, Record, Resumed, Side, Tool};
+use model::shape::Calibrated;
 use model::trial::Trial;
 use model::view::View;
 use model::{advice, axis};
@@ -119,6 +120,8 @@ pub struct Assessment {
     pub bound: Affinity,
     /// The storage of the file that copies read, if it differs from `storage`.
     pub source_storage: Option<Storage>,
+    /// The shapes of loops over memory that were measured before the run, and the chosen ones.
+    pub calibrated: Vec<Calibrated>,
     /// Programs that measured, besides this program's own worker.
     pub peers: Vec<Peer>,
     /// Each time that the run went on after an interruption.
@@ -201,6 +204,7 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
         memory_limit: header.plan.memory_limit,
         bound: header.plan.bound.clone(),
         source_storage: header.source_storage.clone(),
+        calibrated: header.calibrated.clone(),
         peers: header.peers.clone(),
         resumed: record.invocations.iter().filter_map(|anew| anew.resumed.clone()).collect(),
         side: record.header.side,

@@ -44,6 +44,8 @@ pub(crate) struct CeilingShare {
     /// Whether the ceiling is firm: it is sound and, for a device, a row showed that more I/Os in
     /// flight are not faster.
     pub(crate) is_firm: bool,
+    /// Whether the row writes and the ceiling reads, which bounds it only loosely.
+    pub(crate) is_loose: bool,
 }
 
 impl CeilingShare {
@@ -58,16 +60,8 @@ pub(crate) struct MemoryReads<'a, 'r>(BTreeMap<u32, &'a Row<'r>>);
 
 impl<'a, 'r> MemoryReads<'a, 'r> {
     pub(crate) fn of(rows: &'a [Row<'r>]) -> MemoryReads<'a, 'r> {
-        let mut fastest: BTreeMap<u32, &Row> = BTreeMap::new();
-        for row in rows.iter().filter(|row| reads_memory(row)) {
-            let best = fastest.entry(row.measured.case.threads()).or_insert(row);
-            if row.throughput() >= best.throughput() {
-                *best = row;
-            }
-        }
-        MemoryReads(fastest)
+        MemoryReads(fastest_by_threads(rows.iter().filter(|row| reads_memory(row))))
     }
-
     /// The row with exactly `threads` threads.
     pub(crate) fn with(&self, threads: u32) -> Option<&'a Row<'r>> {
         self.0.get(&threads).copied()
@@ -82,14 +76,82 @@ impl<'a, 'r> MemoryReads<'a, 'r> {
     pub(crate) fn of_most_threads(&self) -> Option<(u32, &'a Row<'r>)> {
         self.0.last_key_value().map(|(threads, row)| (*threads, *row))
     }
+}
 
-    /// The ceiling of `row`: memory read by as many threads. If that was not measured, the next
-    /// larger number of threads, or the largest if it had all processors.
+/// The fastest of the rows for each number of threads; of equal ones, the last.
+fn fastest_by_threads<'a, 'r>(
+    rows: impl Iterator<Item = &'a Row<'r>>,
+) -> BTreeMap<u32, &'a Row<'r>> {
+    let mut fastest: BTreeMap<u32, &Row> = BTreeMap::new();
+    for row in rows {
+        let best = fastest.entry(row.measured.case.threads()).or_insert(row);
+        if row.throughput() >= best.throughput() {
+            *best = row;
+        }
+    }
+    fastest
+}
+
+/// What work does with the bytes of memory that its figure counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Motion {
+    Reads,
+    Writes,
+    Copies,
+    Triads,
+}
+
+impl Motion {
+    /// `None` if the kernel moves few bytes.
+    fn of(kernel: Kernel) -> Option<Motion> {
+        match kernel {
+            Kernel::Read | Kernel::Count => Some(Motion::Reads),
+            Kernel::Write | Kernel::WriteNt => Some(Motion::Writes),
+            Kernel::Copy | Kernel::CopyNt => Some(Motion::Copies),
+            Kernel::Triad | Kernel::TriadNt => Some(Motion::Triads),
+            Kernel::Chase | Kernel::TouchPages | Kernel::FirstTouch | Kernel::ReadPages => None,
+        }
+    }
+}
+
+/// The fastest loop for each motion, kind of pages and number of threads.
+#[derive(Debug, Default)]
+struct Loops<'a, 'r>(BTreeMap<(Motion, Pages), BTreeMap<u32, &'a Row<'r>>>);
+
+impl<'a, 'r> Loops<'a, 'r> {
+    fn of(rows: &'a [Row<'r>]) -> Loops<'a, 'r> {
+        let mut groups: BTreeMap<(Motion, Pages), Vec<&Row>> = BTreeMap::new();
+        for row in rows {
+            let group = row.measured.case.memory().filter(|work| bounds_memory(row, work));
+            let group = group.and_then(|work| Some((Motion::of(work.kernel)?, work.pages)));
+            group.into_iter().for_each(|group| groups.entry(group).or_default().push(row));
+        }
+        let fastest = |rows: Vec<&'a Row<'r>>| fastest_by_threads(rows.into_iter());
+        Loops(groups.into_iter().map(|(group, rows)| (group, fastest(rows))).collect())
+    }
+
+    /// The ceiling of `row`: the fastest loop that does the same, in the same pages. The page cache
+    /// has pages of its own, which can be large: loops in huge pages bound what it serves. If no
+    /// loop writes, one that reads bounds a file that is written. The fastest loop is its own
+    /// ceiling.
     fn bound(&self, row: &Row) -> Option<&'a Row<'r>> {
-        let above = self.0.range(row.measured.case.threads()..).next().map(|(_, base)| *base);
-        let all =
-            || self.of_most_threads().filter(|(most, _)| *most >= row.measured.host.parallelism());
-        above.or_else(|| all().map(|(_, base)| base))
+        if let Some(work) = row.measured.case.memory() {
+            return self.with_threads((Motion::of(work.kernel)?, work.pages), row);
+        }
+        let writes =
+            row.write().and_then(|_| self.with_threads((Motion::Writes, Pages::Huge), row));
+        writes.or_else(|| self.with_threads((Motion::Reads, Pages::Huge), row))
+    }
+
+    /// The fastest loop with as many threads as `row`. If that was not measured, with the next
+    /// larger number of threads, or the largest if it had all processors.
+    fn with_threads(&self, group: (Motion, Pages), row: &Row) -> Option<&'a Row<'r>> {
+        let fastest = self.0.get(&group)?;
+        let above = fastest.range(row.measured.case.threads()..).next();
+        let all = || {
+            fastest.last_key_value().filter(|(most, _)| **most >= row.measured.host.parallelism())
+        };
+        above.or_else(all).map(|(_, base)| *base)
     }
 }
 
@@ -98,6 +160,8 @@ impl<'a, 'r> MemoryReads<'a, 'r> {
 pub(crate) struct Bases<'a, 'r> {
     /// Rows that read memory.
     memory: MemoryReads<'a, 'r>,
+    /// The fastest loops over memory.
+    loops: Loops<'a, 'r>,
     /// The fastest rows of the device.
     devices: Vec<Fastest<'a, 'r>>,
 }
@@ -120,7 +184,7 @@ impl<'a, 'r> Bases<'a, 'r> {
             Some(Fastest { kind, row, is_plateau: plateau(rows, row).is_some() })
         };
         let devices = kinds.into_iter().filter_map(device).collect();
-        Bases { memory: MemoryReads::of(rows), devices }
+        Bases { memory: MemoryReads::of(rows), loops: Loops::of(rows), devices }
     }
 
     /// The fastest row of the device that does what `row` does: in the same pages, if `row` moves
@@ -136,8 +200,8 @@ impl<'a, 'r> Bases<'a, 'r> {
     }
 }
 
-/// The ceilings of `row`: for memory and the page cache, memory read by as many threads; for a
-/// device, the fastest comparable direct row.
+/// The ceilings of `row`: for memory and the page cache, the fastest loop that does the same with
+/// as many threads; for a device, the fastest comparable direct row.
 pub(crate) fn bounds(row: &Row, bases: &Bases) -> Bounds {
     let served_by = row.summary.served_by.filter(|by| moves_bulk(row, *by));
     let loaded_by = row.summary.loaded.map(|loaded| loaded.served_by);
@@ -182,7 +246,7 @@ fn is_beyond_if_loaded(row: &Row) -> bool {
     !row.read().is_some_and(is_small)
 }
 
-/// Compares a row with its ceiling. No row is its own ceiling, and memory ceilings have none.
+/// Compares a row with its ceiling. No row is its own ceiling.
 fn held(
     row: &Row,
     served_by: ServedBy,
@@ -194,7 +258,7 @@ fn held(
         // Calls on names move no bytes that could be held against a bandwidth.
         _ if row.measured.case.metadata().is_some() => return None,
         ServedBy::Ram | ServedBy::PageCache => {
-            let base = bases.memory.bound(row).filter(|_| !reads_memory(row))?;
+            let base = bases.loops.bound(row)?;
             (CeilingKind::Memory, base, is_sound(base))
         }
         ServedBy::Device if row.measured.case.is_mixed() => return None,
@@ -212,7 +276,9 @@ fn held(
     if std::ptr::eq(row, base) {
         return None;
     }
-    Some(CeilingShare { kind, share: share_of(base)?, base: base.summary.id.clone(), is_firm })
+    let is_loose = row.write().is_some() && base.measured.case.memory().is_some_and(is_read);
+    let base_id = base.summary.id.clone();
+    Some(CeilingShare { kind, share: share_of(base)?, base: base_id, is_firm, is_loose })
 }
 
 /// Whether `row` is a memory-bandwidth baseline row: ioassay's own reading of huge pages, far
@@ -220,9 +286,19 @@ fn held(
 fn reads_memory(row: &Row) -> bool {
     let is_base = |work: &MemoryWork| {
         let reads = work.kernel == Kernel::Read && work.pages == Pages::Huge;
-        reads && is_beyond_caches(work.working_set, &row.measured)
+        reads && bounds_memory(row, work)
     };
-    row.stands() && row.is_own() && row.measured.case.memory().is_some_and(is_base)
+    row.measured.case.memory().is_some_and(is_base)
+}
+
+/// Whether `row` with this `work` can be a ceiling of memory: ioassay's own loop, far beyond the
+/// caches.
+fn bounds_memory(row: &Row, work: &MemoryWork) -> bool {
+    row.stands() && row.is_own() && is_beyond_caches(work.working_set, &row.measured)
+}
+
+fn is_read(work: &MemoryWork) -> bool {
+    Motion::of(work.kernel) == Some(Motion::Reads)
 }
 
 /// Whether the buffers of `row` are in huge pages, in which one request to a device can cover more.

@@ -12,7 +12,7 @@ use crate::significance::{LEVEL, holm};
 use crate::stats::median;
 use crate::summary::Summary;
 use crate::surroundings::{
-    facts, note, note_facts, note_known, note_load, settings, storage_facts,
+    facts, note, note_facts, note_known, note_load, note_loops, settings, storage_facts,
 };
 use model::axis::Across;
 use model::plan::Role;
@@ -186,6 +186,7 @@ fn compared(a: Judged, b: Judged, kept: &[Record], is_anyway: bool) -> RecordCom
     let mut others = Vec::new();
     note_facts(&mut others, &facts(&a.header), &facts(&b.header));
     note_known(&mut others, &settings(&a.header), &settings(&b.header));
+    note_loops(&mut others, &a.header, &b.header);
     note_load(&mut others, &a.header, &b.header);
     let mut left_out = alone(asked_a, asked_b, &matches);
     let mut pairs = Vec::new();

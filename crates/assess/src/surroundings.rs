@@ -2,6 +2,7 @@
 
 use model::host::{Device, Storage, cpus_text};
 use model::record::Header;
+use model::shape::Calibrated;
 use model::units;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -149,6 +150,22 @@ pub(crate) fn note_load(list: &mut Vec<Apart>, a: &Header, b: &Header) {
         let (what, a, b) = ("load average".to_string(), in_a.to_string(), in_b.to_string());
         list.push(Apart { what, a, b, cases: 0 });
     }
+}
+
+/// Notes the loops over memory that both measured and for which they chose different shapes.
+pub(crate) fn note_loops(list: &mut Vec<Apart>, a: &Header, b: &Header) {
+    let in_b = |one: &Calibrated| b.calibrated.iter().find(|other| other.walk == one.walk);
+    let pairs = a.calibrated.iter().filter_map(|one| Some([one, in_b(one)?]));
+    let apart: Vec<_> = pairs.filter(|[one, other]| one.chosen != other.chosen).collect();
+    if apart.is_empty() {
+        return;
+    }
+    let [a, b] = [0, 1].map(|side: usize| {
+        let said =
+            apart.iter().map(|pair| format!("{} {}", pair[side].walk.words(), pair[side].chosen));
+        said.collect::<Vec<_>>().join(", ")
+    });
+    list.push(Apart { what: "fastest loops".to_string(), a, b, cases: 0 });
 }
 
 /// Facts that all devices share, once; facts that differ, with each device's name.

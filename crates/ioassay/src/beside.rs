@@ -11,6 +11,7 @@ use model::evidence::{Evidence, Probe};
 use model::plan::{Actor, ActorFile};
 use model::random::mix;
 use model::sample::Sample;
+use model::shape::{Calibrated, chosen};
 use model::trial::{Beside, Job, Outcome};
 use model::units;
 use std::time::{Duration, Instant};
@@ -38,7 +39,7 @@ pub(crate) struct Companion<'a> {
 
 impl<'a> Companion<'a> {
     /// `actor` beside a trial with the job `of_case`; `number` tells it from the others. `shared`
-    /// is the case's file.
+    /// is the case's file, and `calibrated` the loops of the run.
     ///
     /// # Errors
     /// If it has no file.
@@ -46,7 +47,7 @@ impl<'a> Companion<'a> {
         (actor, number): (&'a Actor, u64),
         worker: WorkerProcess,
         of_case: &Job,
-        (files, shared): (&'a Files, Option<&'a TestFile>),
+        (files, shared, calibrated): (&'a Files, Option<&'a TestFile>, &[Calibrated]),
     ) -> Result<Companion<'a>, String> {
         let (file, contents) = match actor.file {
             ActorFile::Own => (files.of_actor(&actor.name), None),
@@ -63,6 +64,7 @@ impl<'a> Companion<'a> {
             file: Some(file.path().to_path_buf()),
             source: None,
             shared: contents,
+            shape: chosen(calibrated, actor.case.walk()),
         };
         let (since, counters, evidence) = (Instant::now(), None, Evidence::default());
         Ok(Companion { actor, worker, file, job, since, counters, evidence })

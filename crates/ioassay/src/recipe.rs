@@ -438,7 +438,7 @@ mod tests {
         let expected = [
             "uring warm sequential 4KiB d1 t2 sum of 1GiB",
             "uring warm sequential 4KiB d8 t2 sum of 1GiB",
-            "memory copy avx2 128MiB t1",
+            "memory copy auto 128MiB t1",
         ];
         assert_eq!(ids.expect("the recipe is whole"), expected);
     }

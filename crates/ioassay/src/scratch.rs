@@ -140,7 +140,7 @@ impl<'a> Scratch<'a> {
 
 /// Adds `bytes`, read at `offset`, and the expected digest.
 fn hold_against(read_back: &mut ReadBack, content: Content, offset: u64, bytes: &[u8]) {
-    let digest = kernel::digest(Isa::Auto).expect("there is a loop for every processor");
+    let digest = kernel::digest(Isa::Auto, None).expect("there is a loop for every processor");
     let (mut offset, mut rest) = (offset, bytes);
     while !rest.is_empty() {
         let left = STAMP_PAGE - offset % STAMP_PAGE;
@@ -188,6 +188,7 @@ mod tests {
             file: None,
             source: None,
             shared: None,
+            shape: None,
         };
         let read_back = scratch.read_back(&job, &sample, content, None, &Stop::default());
         read_back.expect("it can be read").expect("all was written")
@@ -242,6 +243,7 @@ mod tests {
             file: None,
             source: None,
             shared: None,
+            shape: None,
         };
         let read_back = scratch.read_back(&job, &sample, content, None, &Stop::default());
         assert!(read_back.is_err(), "{read_back:?}");

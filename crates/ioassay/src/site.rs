@@ -27,6 +27,7 @@ use model::host::Storage;
 use model::plan::Plan;
 use model::random::mix;
 use model::sample::Sample;
+use model::shape::{Calibrated, chosen};
 use model::trial::{Job, Outcome, Trial};
 use std::process::Command;
 use std::time::Duration;
@@ -57,6 +58,8 @@ pub struct Site<'a> {
     pub barrier: Option<&'a dyn Barrier>,
     /// How long it waits for devices to become quiet.
     pub calming: Calming,
+    /// The shapes of loops that were measured before the run.
+    pub calibrated: &'a [Calibrated],
 }
 
 /// Interval between stop checks.
@@ -142,7 +145,8 @@ impl Site<'_> {
             left.guard = stage.read.and_then(Guard::of);
         }
         let seed = names.map_or(seed, NamesInUse::seed);
-        let job = stage.job(case, seed, self.plan.part(case));
+        let mut job = stage.job(case, seed, self.plan.part(case));
+        job.shape = chosen(self.calibrated, case.walk());
         trial.outcome = match self.worker(left, &case.peer) {
             // Stopping a worker while it starts is not a failure: the run ends anyway.
             Err(Outcome::Failed { reason }) if case.peer == OWN_PEER && !self.stop.is_asked() => {
@@ -201,7 +205,7 @@ impl Site<'_> {
                     Err(outcome) => return Ok(outcome),
                 },
             };
-            let files = (files, stage.lasting());
+            let files = (files, stage.lasting(), self.calibrated);
             companions.push(Companion::of((actor, number), own, job, files)?);
         }
         let after_write = left.traces.wrote && stage.file().is_some();

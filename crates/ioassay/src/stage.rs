@@ -37,7 +37,7 @@ impl Stage<'_> {
         // What runs beside it does not concern its worker.
         let mut case = Case { beside: Vec::new(), ..case.clone() };
         case.part_mut().into_iter().for_each(|own| *own = part);
-        Job { case, seed, file, source, shared: self.shared }
+        Job { case, seed, file, source, shared: self.shared, shape: None }
     }
 
     /// A worker's words, with the names of the files in place of the paths through which it opened

@@ -4,6 +4,8 @@ use crate::deadline::Deadline;
 use crate::line_process::{LineProcess, Manners};
 use crate::stop::Stop;
 use anyhow::Result;
+use model::case::Kernel;
+use model::shape::{Calibrate, Calibrated, Timed};
 use model::trial::{Job, Outcome};
 use model::wire::{Gather, PROTOCOL, Reply, Request};
 use std::process::Command;
@@ -123,6 +125,33 @@ impl WorkerProcess {
         self.say(&Request::Go)
     }
 
+    /// Lets the worker measure the candidates of loops. Returns the choice for each.
+    ///
+    /// # Errors
+    /// As for [`WorkerProcess::prepare`], and if it cannot measure them.
+    pub fn calibrate(&mut self, asked: &Calibrate) -> Result<Vec<Calibrated>, String> {
+        self.say(&Request::Calibrate(asked.clone()))?;
+        let deadline = Deadline::after(self.process.patience());
+        let mut measured: Vec<(Kernel, Vec<Timed>)> = Vec::new();
+        loop {
+            match self.next(deadline.left())? {
+                Reply::Timed { kernel, timed } => match measured.last_mut() {
+                    Some((last, all)) if *last == kernel => all.push(timed),
+                    _ => measured.push((kernel, vec![timed])),
+                },
+                Reply::Calibrated => break,
+                Reply::Failed { reason } => return Err(reason),
+                other => return Err(format!("the worker sent '{}' unasked", other.encode())),
+            }
+            if measured.len() > Kernel::ALL.len() || deadline.is_over() {
+                return Err("the worker sent a calibration without an end".to_string());
+            }
+        }
+        let choice =
+            |(kernel, timed): &(Kernel, Vec<Timed>)| Calibrated::of(asked.walk(*kernel), timed);
+        Ok(measured.iter().filter_map(choice).collect())
+    }
+
     fn say(&mut self, request: &Request) -> Result<(), String> {
         self.process.say(&request.encode())
     }
@@ -155,7 +184,14 @@ mod tests {
         let mut worker = WorkerProcess::start(command, &Stop::default(), patience)
             .map_err(|error| format!("{error:#}"))?;
         let case = Case::own(Work::Read(zoo::plain()));
-        let job = Job { case, seed: 1, file: Some("/tmp/x".into()), source: None, shared: None };
+        let job = Job {
+            case,
+            seed: 1,
+            file: Some("/tmp/x".into()),
+            source: None,
+            shared: None,
+            shape: None,
+        };
         match worker.prepare(&job)? {
             Some(outcome) => Ok(outcome),
             None => worker.perform(Duration::from_millis(1)),
@@ -207,6 +243,41 @@ mod tests {
         assert!(began.elapsed() < Duration::from_secs(60));
     }
 
+    /// The choice comes from what the worker measured, planted here.
+    #[test]
+    fn the_fastest_of_the_measured_shapes_is_chosen() {
+        let asked = Calibrate {
+            kernels: vec![Kernel::Read, Kernel::Copy],
+            pages: model::case::Pages::Huge,
+            threads: 1,
+            array: 1 << 27,
+            time: Duration::ZERO,
+        };
+        let ask = |script: &str| {
+            let mut worker = worker(script, Duration::from_secs(60)).expect("it says hello");
+            worker.calibrate(&asked)
+        };
+        let told = ask("read line
+             echo timed kernel=read shape=avx512-8x3 bytes=64 ns=20,21,20,22
+             echo timed kernel=read shape=avx2-16x1 bytes=64 ns=10,11,10,12
+             echo timed kernel=copy shape=avx512-8x3 bytes=64 ns=10,10
+             echo timed kernel=copy shape=sse2-8x1 bytes=64 ns=30,30
+             echo calibrated; read next");
+        let told = told.expect("it was measured");
+        let chosen: Vec<_> = told.iter().map(|it| (it.walk, it.chosen.to_string())).collect();
+        let expected = [(Kernel::Read, "avx2-16x1"), (Kernel::Copy, "avx512-8x3")];
+        let expected = expected.map(|(kernel, shape)| (asked.walk(kernel), shape.to_string()));
+        assert_eq!(chosen, expected);
+        assert_eq!((told[0].candidates.len(), told[0].candidates[1].passes), (2, 4));
+        let failed = ask("read line; echo failed reason=no%20memory; read next");
+        assert_eq!(failed, Err("no memory".to_string()));
+        let unasked = ask("read line; echo ready; read next").unwrap_err();
+        assert!(unasked.contains("sent 'ready' unasked"), "{unasked}");
+        let endless = "read line; while :; do for kernel in read copy; do
+             echo timed kernel=$kernel shape=avx2-8x3 bytes=1 ns=1; done; done";
+        assert!(ask(endless).unwrap_err().contains("without an end"));
+    }
+
     /// A worker that sends the handshake and then runs `script`.
     fn worker(script: &str, patience: Duration) -> Result<WorkerProcess> {
         let mut command = Command::new("sh");
@@ -227,7 +298,14 @@ mod tests {
         let script = "yes >&2 & read job; echo unavailable reason=no; sleep 600";
         let mut worker = worker(script, Duration::from_secs(60)).unwrap();
         let case = Case::own(Work::Read(zoo::plain()));
-        let job = Job { case, seed: 1, file: Some("/tmp/x".into()), source: None, shared: None };
+        let job = Job {
+            case,
+            seed: 1,
+            file: Some("/tmp/x".into()),
+            source: None,
+            shared: None,
+            shape: None,
+        };
         let reason = "no".to_string();
         assert_eq!(worker.prepare(&job), Ok(Some(Outcome::Unavailable { reason })));
     }

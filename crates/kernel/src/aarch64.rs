@@ -60,5 +60,7 @@ pub(crate) mod neon {
         }
     }
 
-    crate::isa::instructions! { uint64x2_t, if true, #[target_feature(enable = "neon")] }
+    crate::isa::instructions! {
+        uint64x2_t, if true, nt if true, #[target_feature(enable = "neon")]
+    }
 }

@@ -1,6 +1,6 @@
 //! The loops that only read: sum and count.
 
-use crate::lanes::{Lanes, STREAMS, TURN, Unaligned, stream_turns};
+use crate::lanes::{Lanes, SUMS, Unaligned, prefetch, stream_turns};
 use model::content::{DIGEST_PAGE, WORD_BYTES, weight};
 
 /// A word as stored in a file: little-endian and unaligned.
@@ -43,12 +43,14 @@ impl Fold for Equal {
 /// # Safety
 /// The processor must support the instruction set of `L`.
 #[inline(always)]
-pub(crate) unsafe fn read<L: Lanes>(words: &[u64]) -> u64 {
+pub(crate) unsafe fn read<L: Lanes, const WAYS: usize, const STREAMS: usize, const AHEAD: usize>(
+    words: &[u64],
+) -> u64 {
     // SAFETY: this is the same memory, viewed as the same number of 8-byte arrays. They need no
     // alignment, and any byte is valid.
     let words = unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), words.len()) };
     // SAFETY: the caller vouches for the instruction set.
-    unsafe { sum::<L>(words) }
+    unsafe { sum::<L, WAYS, STREAMS, AHEAD>(words) }
 }
 
 /// Size of a digest page in bytes.
@@ -59,7 +61,15 @@ const PAGE: usize = DIGEST_PAGE as usize;
 /// # Safety
 /// The processor must support the instruction set of `L`.
 #[inline(always)]
-pub(crate) unsafe fn digest<L: Lanes>(offset: u64, bytes: &[u8]) -> u64 {
+pub(crate) unsafe fn digest<
+    L: Lanes,
+    const WAYS: usize,
+    const STREAMS: usize,
+    const AHEAD: usize,
+>(
+    offset: u64,
+    bytes: &[u8],
+) -> u64 {
     let before = (PAGE - offset as usize % PAGE) % PAGE;
     let (head, rest) = bytes.split_at(before.min(bytes.len()));
     let (pages, tail) = rest.as_chunks::<PAGE>();
@@ -69,11 +79,15 @@ pub(crate) unsafe fn digest<L: Lanes>(offset: u64, bytes: &[u8]) -> u64 {
     unsafe {
         let part = |offset, bytes: &[u8]| match bytes {
             [] => 0,
-            bytes => sum_in_page::<L>(offset, bytes).wrapping_mul(weight(offset)),
+            bytes => {
+                sum_in_page::<L, WAYS, STREAMS, AHEAD>(offset, bytes).wrapping_mul(weight(offset))
+            }
         };
         let whole = match pages {
             [] => 0,
-            pages if cfg!(target_endian = "little") => sum_of_pages::<L>(first, pages),
+            pages if cfg!(target_endian = "little") => {
+                sum_of_pages::<L, WAYS, STREAMS, AHEAD>(first, pages)
+            }
             pages => (first..)
                 .step_by(PAGE)
                 .zip(pages)
@@ -93,18 +107,17 @@ pub(crate) unsafe fn digest<L: Lanes>(offset: u64, bytes: &[u8]) -> u64 {
 /// # Safety
 /// The processor must support the instruction set of `L`.
 #[inline(always)]
-unsafe fn sum_of_pages<L: Lanes>(offset: u64, pages: &[[u8; PAGE]]) -> u64 {
+unsafe fn sum_of_pages<L: Lanes, const WAYS: usize, const STREAMS: usize, const AHEAD: usize>(
+    offset: u64,
+    pages: &[[u8; PAGE]],
+) -> u64 {
     // SAFETY: the caller vouches for the instruction set.
     unsafe {
-        let (mut sums, mut so_far) = ([L::splat(0); TURN], L::splat(0));
+        let (mut sums, mut so_far) = ([L::splat(0); SUMS], L::splat(0));
         for page in pages {
             let (words, _) = page.as_chunks();
-            let (turns, _) = vectors::<L>(words).0.as_chunks::<TURN>();
-            for turn in turns {
-                for (sum, vector) in sums.iter_mut().zip(turn) {
-                    *sum = sum.add(L::load(vector));
-                }
-            }
+            let (turns, _) = vectors::<L>(words).0.as_chunks::<WAYS>();
+            turns.iter().for_each(|turn| fold_turn::<L, WAYS, AHEAD>(&mut sums, turn, &Sum));
             so_far = so_far.add(total(sums));
         }
         let [sum, so_far] = [total(sums), so_far].map(|vector| sum_of_words(&vector));
@@ -118,14 +131,17 @@ unsafe fn sum_of_pages<L: Lanes>(offset: u64, pages: &[[u8; PAGE]]) -> u64 {
 /// # Safety
 /// The processor must support the instruction set of `L`.
 #[inline(always)]
-unsafe fn sum_in_page<L: Lanes>(offset: u64, bytes: &[u8]) -> u64 {
+unsafe fn sum_in_page<L: Lanes, const WAYS: usize, const STREAMS: usize, const AHEAD: usize>(
+    offset: u64,
+    bytes: &[u8],
+) -> u64 {
     let place = (offset % WORD_BYTES) as usize;
     let head_bytes = (WORD_BYTES as usize - place) % WORD_BYTES as usize;
     let (head, body) = bytes.split_at(head_bytes.min(bytes.len()));
     let (words, tail) = body.as_chunks();
     let whole = if cfg!(target_endian = "little") {
         // SAFETY: the caller vouches for the instruction set.
-        unsafe { sum::<L>(words) }
+        unsafe { sum::<L, WAYS, STREAMS, AHEAD>(words) }
     } else {
         words.iter().fold(0, |sum: u64, word| sum.wrapping_add(u64::from_le_bytes(*word)))
     };
@@ -143,9 +159,11 @@ fn part(bytes: &[u8], place: usize) -> u64 {
 /// # Safety
 /// The processor must support the instruction set of `L`.
 #[inline(always)]
-unsafe fn sum<L: Lanes>(words: &[Word]) -> u64 {
+unsafe fn sum<L: Lanes, const WAYS: usize, const STREAMS: usize, const AHEAD: usize>(
+    words: &[Word],
+) -> u64 {
     // SAFETY: the caller vouches for the instruction set.
-    unsafe { fold::<L>(words, &Sum) }
+    unsafe { fold::<L, WAYS, STREAMS, AHEAD>(words, &Sum) }
 }
 
 /// Words counted before the 32-bit counts are added to a 64-bit one. 64 MiB hold 2²⁴ integers, so
@@ -157,13 +175,21 @@ const COUNT_WORDS: usize = 1 << 23;
 /// # Safety
 /// The processor must support the instruction set of `L`.
 #[inline(always)]
-pub(crate) unsafe fn count<L: Lanes>(bytes: &[u8], value: u32) -> u64 {
+pub(crate) unsafe fn count<
+    L: Lanes,
+    const WAYS: usize,
+    const STREAMS: usize,
+    const AHEAD: usize,
+>(
+    bytes: &[u8],
+    value: u32,
+) -> u64 {
     let (words, tail) = bytes.as_chunks();
     let last = tail.first_chunk::<4>().is_some_and(|last| u32::from_le_bytes(*last) == value);
     let mut count = u64::from(last);
     for words in words.chunks(COUNT_WORDS) {
         // SAFETY: the caller vouches for the instruction set.
-        let counts = unsafe { fold::<L>(words, &Equal(value)) };
+        let counts = unsafe { fold::<L, WAYS, STREAMS, AHEAD>(words, &Equal(value)) };
         // `fold` added up words that hold two counts each; no lower half overflowed into an upper
         // one.
         count += (counts & u64::from(u32::MAX)) + (counts >> 32);
@@ -176,29 +202,29 @@ pub(crate) unsafe fn count<L: Lanes>(bytes: &[u8], value: u32) -> u64 {
 /// # Safety
 /// The processor must support the instruction set of `L`.
 #[inline(always)]
-unsafe fn fold<L: Lanes>(words: &[Word], fold: &impl Fold) -> u64 {
+unsafe fn fold<L: Lanes, const WAYS: usize, const STREAMS: usize, const AHEAD: usize>(
+    words: &[Word],
+    fold: &impl Fold,
+) -> u64 {
     let (vectors, words_left) = vectors::<L>(words);
-    let (turns, vectors_left) = vectors.as_chunks::<TURN>();
-    let length = stream_turns::<L>();
+    let (turns, vectors_left) = vectors.as_chunks::<WAYS>();
+    let length = stream_turns::<L, WAYS>();
     let blocks = turns.chunks_exact(STREAMS * length);
     let turns_left = blocks.remainder();
     let mut last = 0u64;
     // SAFETY: the caller vouches for the instruction set.
     unsafe {
-        let mut sums = [L::splat(0); TURN];
+        let mut sums = [L::splat(0); SUMS];
         for block in blocks {
             for place in 0..length {
                 for stream in 0..STREAMS {
-                    for (sum, vector) in sums.iter_mut().zip(&block[stream * length + place]) {
-                        *sum = fold.step(*sum, L::load(vector));
-                    }
+                    let turn = &block[stream * length + place];
+                    fold_turn::<L, WAYS, AHEAD>(&mut sums, turn, fold);
                 }
             }
         }
         for turn in turns_left {
-            for (sum, vector) in sums.iter_mut().zip(turn) {
-                *sum = fold.step(*sum, L::load(vector));
-            }
+            fold_turn::<L, WAYS, AHEAD>(&mut sums, turn, fold);
         }
         for vector in vectors_left {
             sums[0] = fold.step(sums[0], L::load(vector));
@@ -210,12 +236,31 @@ unsafe fn fold<L: Lanes>(words: &[Word], fold: &impl Fold) -> u64 {
     }
 }
 
+/// Folds the vectors of a turn, each into its sum.
+///
+/// # Safety
+/// The processor must support the instruction set of `L`.
+#[inline(always)]
+unsafe fn fold_turn<L: Lanes, const WAYS: usize, const AHEAD: usize>(
+    sums: &mut [L; SUMS],
+    turn: &[Unaligned<L>; WAYS],
+    fold: &impl Fold,
+) {
+    prefetch::<L, WAYS, AHEAD>(turn);
+    for (place, vector) in turn.iter().enumerate() {
+        // SAFETY: the caller vouches for the instruction set.
+        unsafe {
+            sums[place % SUMS] = fold.step(sums[place % SUMS], L::load(vector));
+        }
+    }
+}
+
 /// Adds up all sums.
 ///
 /// # Safety
 /// The processor must support the instruction set of `L`.
 #[inline(always)]
-unsafe fn total<L: Lanes>([a, b, c, d, e, f, g, h]: [L; TURN]) -> L {
+unsafe fn total<L: Lanes>([a, b, c, d, e, f, g, h]: [L; SUMS]) -> L {
     // SAFETY: the caller vouches for the instruction set.
     unsafe { (a.add(b).add(c.add(d))).add(e.add(f).add(g.add(h))) }
 }

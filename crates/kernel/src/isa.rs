@@ -1,100 +1,140 @@
 //! Generates the loops of one instruction set.
 
 /// Generates a function for every bulk loop over the vectors `$lanes`, with the target feature
-/// `$feature`. Also generates `run` and `digest`, which return them where `$has` is true.
+/// `$feature`, and for any shape of `W` ways and `S` streams that prefetches `A` bytes ahead. Also
+/// generates `run` and `digest`, which return them where `$has` is true; those with non-temporal
+/// stores only where `$streams` is, too.
 ///
 /// The generic loops are always inlined into these functions. The vector operations, functions with
 /// the same feature, can then be inlined, too. The functions themselves are never inlined, so a
 /// disassembly shows them by name.
 macro_rules! instructions {
-    ($lanes:ty, if $has:expr $(, #[$feature:meta])?) => {
+    ($lanes:ty, if $has:expr, nt if $streams:expr $(, #[$feature:meta])?) => {
         #[inline(never)]
         $(#[$feature])?
-        unsafe fn read(words: &[u64]) -> u64 {
+        unsafe fn read<const W: usize, const S: usize, const A: usize>(words: &[u64]) -> u64 {
             // SAFETY: the caller vouches for the instruction set, here and below.
-            unsafe { $crate::fold::read::<$lanes>(words) }
+            unsafe { $crate::fold::read::<$lanes, W, S, A>(words) }
         }
 
         #[inline(never)]
         $(#[$feature])?
-        unsafe fn count(bytes: &[u8], value: u32) -> u64 {
+        unsafe fn count<const W: usize, const S: usize, const A: usize>(
+            bytes: &[u8],
+            value: u32,
+        ) -> u64 {
             // SAFETY: see `read`.
-            unsafe { $crate::fold::count::<$lanes>(bytes, value) }
+            unsafe { $crate::fold::count::<$lanes, W, S, A>(bytes, value) }
         }
 
         #[inline(never)]
         $(#[$feature])?
-        unsafe fn digest_of(offset: u64, bytes: &[u8]) -> u64 {
+        unsafe fn digest_of<const W: usize, const S: usize, const A: usize>(
+            offset: u64,
+            bytes: &[u8],
+        ) -> u64 {
             // SAFETY: see `read`.
-            unsafe { $crate::fold::digest::<$lanes>(offset, bytes) }
+            unsafe { $crate::fold::digest::<$lanes, W, S, A>(offset, bytes) }
         }
 
         #[inline(never)]
         $(#[$feature])?
-        unsafe fn write(target: &mut [u64], word: u64) {
+        unsafe fn write<const W: usize, const S: usize, const A: usize>(
+            target: &mut [u64],
+            word: u64,
+        ) {
             // SAFETY: see `read`.
-            unsafe { $crate::map::write::<$lanes, $crate::map::Cached>(target, word) }
+            unsafe { $crate::map::write::<$lanes, $crate::map::Cached, W, S, A>(target, word) }
         }
 
         #[inline(never)]
         $(#[$feature])?
-        unsafe fn write_nt(target: &mut [u64], word: u64) {
+        unsafe fn write_nt<const W: usize, const S: usize, const A: usize>(
+            target: &mut [u64],
+            word: u64,
+        ) {
             // SAFETY: see `read`.
-            unsafe { $crate::map::write::<$lanes, $crate::map::NonTemporal>(target, word) }
+            unsafe { $crate::map::write::<$lanes, $crate::map::NonTemporal, W, S, A>(target, word) }
         }
 
         #[inline(never)]
         $(#[$feature])?
-        unsafe fn copy(target: &mut [u64], source: &[u64]) {
+        unsafe fn copy<const W: usize, const S: usize, const A: usize>(
+            target: &mut [u64],
+            source: &[u64],
+        ) {
             // SAFETY: see `read`.
-            unsafe { $crate::map::copy::<$lanes, $crate::map::Cached>(target, source) }
+            unsafe { $crate::map::copy::<$lanes, $crate::map::Cached, W, S, A>(target, source) }
         }
 
         #[inline(never)]
         $(#[$feature])?
-        unsafe fn copy_nt(target: &mut [u64], source: &[u64]) {
+        unsafe fn copy_nt<const W: usize, const S: usize, const A: usize>(
+            target: &mut [u64],
+            source: &[u64],
+        ) {
+            use $crate::map::{NonTemporal, copy};
             // SAFETY: see `read`.
-            unsafe { $crate::map::copy::<$lanes, $crate::map::NonTemporal>(target, source) }
+            unsafe { copy::<$lanes, NonTemporal, W, S, A>(target, source) }
         }
 
         #[inline(never)]
         $(#[$feature])?
-        unsafe fn triad(target: &mut [f64], b: &[f64], c: &[f64], factor: f64) {
+        unsafe fn triad<const W: usize, const S: usize, const A: usize>(
+            target: &mut [f64],
+            b: &[f64],
+            c: &[f64],
+            factor: f64,
+        ) {
+            use $crate::map::{Cached, triad};
             // SAFETY: see `read`.
-            unsafe { $crate::map::triad::<$lanes, $crate::map::Cached>(target, b, c, factor) }
+            unsafe { triad::<$lanes, Cached, W, S, A>(target, b, c, factor) }
         }
 
         #[inline(never)]
         $(#[$feature])?
-        unsafe fn triad_nt(target: &mut [f64], b: &[f64], c: &[f64], factor: f64) {
+        unsafe fn triad_nt<const W: usize, const S: usize, const A: usize>(
+            target: &mut [f64],
+            b: &[f64],
+            c: &[f64],
+            factor: f64,
+        ) {
+            use $crate::map::{NonTemporal, triad};
             // SAFETY: see `read`.
-            unsafe { $crate::map::triad::<$lanes, $crate::map::NonTemporal>(target, b, c, factor) }
+            unsafe { triad::<$lanes, NonTemporal, W, S, A>(target, b, c, factor) }
         }
 
         /// The loop of `kernel`; `None` if it is not a bulk kernel or the processor lacks the
         /// instruction set.
-        pub(crate) fn run(kernel: model::memory::Kernel) -> Option<$crate::run::Run> {
+        pub(crate) fn run<const W: usize, const S: usize, const A: usize>(
+            kernel: model::memory::Kernel) -> Option<$crate::run::Run> {
             use $crate::run::Run;
             use model::memory::Kernel;
+            if matches!(kernel, Kernel::WriteNt | Kernel::CopyNt | Kernel::TriadNt) && !$streams {
+                return None;
+            }
             // SAFETY of each closure: `run` returns it only if the processor has the instruction
             // set.
             let run = match kernel {
                 // SAFETY: see above.
-                Kernel::Read => Run::Read(|words| unsafe { read(words) }),
+                Kernel::Read => Run::Read(|words| unsafe { read::<W, S, A>(words) }),
                 // SAFETY: see above.
-                Kernel::Count => Run::Count(|bytes, value| unsafe { count(bytes, value) }),
+                Kernel::Count => Run::Count(|bytes, int| unsafe { count::<W, S, A>(bytes, int) }),
                 // SAFETY: see above.
-                Kernel::Write => Run::Write(|a, word| unsafe { write(a, word) }),
+                Kernel::Write => Run::Write(|a, word| unsafe { write::<W, S, A>(a, word) }),
                 // SAFETY: see above.
-                Kernel::WriteNt => Run::Write(|a, word| unsafe { write_nt(a, word) }),
+                Kernel::WriteNt => Run::Write(|a, word| unsafe { write_nt::<W, S, A>(a, word) }),
                 // SAFETY: see above.
-                Kernel::Copy => Run::Copy(|a, b| unsafe { copy(a, b) }),
+                Kernel::Copy => Run::Copy(|a, b| unsafe { copy::<W, S, A>(a, b) }),
                 // SAFETY: see above.
-                Kernel::CopyNt => Run::Copy(|a, b| unsafe { copy_nt(a, b) }),
+                Kernel::CopyNt => Run::Copy(|a, b| unsafe { copy_nt::<W, S, A>(a, b) }),
                 // SAFETY: see above.
-                Kernel::Triad => Run::Triad(|a, b, c, by| unsafe { triad(a, b, c, by) }),
+                Kernel::Triad => Run::Triad(|a, b, c, x| unsafe { triad::<W, S, A>(a, b, c, x) }),
                 // SAFETY: see above.
-                Kernel::TriadNt => Run::Triad(|a, b, c, by| unsafe { triad_nt(a, b, c, by) }),
+                Kernel::TriadNt => {
+                    // SAFETY: see above.
+                    Run::Triad(|a, b, c, x| unsafe { triad_nt::<W, S, A>(a, b, c, x) })
+                }
                 Kernel::Chase
                 | Kernel::TouchPages
                 | Kernel::FirstTouch
@@ -104,10 +144,11 @@ macro_rules! instructions {
         }
 
         /// The digest; `None` if the processor lacks the instruction set.
-        pub(crate) fn digest() -> Option<$crate::run::Digest> {
+        pub(crate) fn digest<const W: usize, const S: usize, const A: usize>(
+        ) -> Option<$crate::run::Digest> {
             let digest: $crate::run::Digest = |offset, bytes| {
                 // SAFETY: as for the loops.
-                unsafe { digest_of(offset, bytes) }
+                unsafe { digest_of::<W, S, A>(offset, bytes) }
             };
             $has.then_some(digest)
         }

@@ -3,7 +3,9 @@
 //! Each loop is written once, generic over [`Lanes`]. It is always inlined into a function of one
 //! instruction set, which determines how it is compiled: see the macro `instructions`.
 //!
-//! Loops walk an array in **turns** of 8 vectors, as three **streams** side by side.
+//! A loop's shape has three numbers. It walks an array in **turns** of `WAYS` vectors, as `STREAMS`
+//! **streams** side by side, and prefetches `AHEAD` bytes before it loads; 0 leaves that to the
+//! processor. Which shape is the fastest depends on the processor, so it is measured.
 
 /// A vector in memory at any address.
 #[repr(C, packed)]
@@ -46,16 +48,49 @@ pub(crate) fn store<L: Lanes>(to: &mut L, vector: L) {
     unsafe { std::ptr::from_mut(to).write_volatile(vector) }
 }
 
-/// Vectors per turn. An addition depends on the previous one into the same sum. With a sum per
-/// vector, the loads are the bottleneck, not the latency of an addition.
-pub(crate) const TURN: usize = 8;
+/// Sums of a loop that only reads. An addition depends on the previous one into the same sum. With
+/// eight sums, the loads are the bottleneck, not the latency of an addition.
+pub(crate) const SUMS: usize = 8;
 
-/// Number of streams, each tracked separately by the prefetchers. A core with only one stream does
-/// not reach its memory's bandwidth.
-pub(crate) const STREAMS: usize = 3;
+/// A cache line of most processors, in bytes.
+pub(crate) const LINE_BYTES: usize = 64;
 
-/// Length of a stream in bytes, and the distance between two. Loops walk an array in blocks of 4
-/// MiB less 1 KiB, cut in three; the remainder is one stream.
+/// Asks for the cache lines of a turn that begins `AHEAD` bytes after `turn`.
+#[inline(always)]
+pub(crate) fn prefetch<L: Lanes, const WAYS: usize, const AHEAD: usize>(
+    turn: &[Unaligned<L>; WAYS],
+) {
+    if AHEAD > 0 {
+        for line in 0..size_of::<[L; WAYS]>().div_ceil(LINE_BYTES) {
+            fetch(turn.as_ptr().cast::<u8>().wrapping_add(AHEAD + line * LINE_BYTES));
+        }
+    }
+}
+
+/// Asks for the cache line at `address`, which need not exist: then nothing happens.
+#[inline(always)]
+fn fetch(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 processor has the instruction, and it never faults.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: every 64-bit ARM processor has the instruction, and it never faults.
+    unsafe {
+        std::arch::asm!(
+            "prfm pldl1keep, [{address}]",
+            address = in(reg) address,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = address;
+}
+
+/// Length of a stream in bytes, and the distance between two. Loops of three streams walk an array
+/// in blocks of 4 MiB less 1 KiB, cut in three; the remainder is one stream.
 ///
 /// Streams a multiple of a power of two apart compete for cache sets and memory banks. This
 /// distance has alternating bits and is not a multiple of a page. A third of the array would be a
@@ -67,6 +102,6 @@ const STREAM_BYTES: usize = 0x15_5400;
 
 /// Turns per stream.
 #[inline(always)]
-pub(crate) fn stream_turns<L>() -> usize {
-    STREAM_BYTES / size_of::<[L; TURN]>()
+pub(crate) fn stream_turns<L, const WAYS: usize>() -> usize {
+    STREAM_BYTES / size_of::<[L; WAYS]>()
 }

@@ -1,6 +1,6 @@
 //! The loops that write: write, copy and triad, with ordinary or non-temporal stores.
 
-use crate::lanes::{Lanes, STREAMS, TURN, Unaligned, store, stream_turns};
+use crate::lanes::{Lanes, Unaligned, prefetch, store, stream_turns};
 
 /// Computes what a loop writes from the vectors of its sources.
 pub(crate) trait Map<const SOURCES: usize> {
@@ -96,9 +96,18 @@ impl Way for NonTemporal {
 /// # Safety
 /// The processor must support the instruction set of `L`.
 #[inline(always)]
-pub(crate) unsafe fn write<L: Lanes, W: Way>(target: &mut [u64], word: u64) {
+pub(crate) unsafe fn write<
+    L: Lanes,
+    W: Way,
+    const WAYS: usize,
+    const STREAMS: usize,
+    const AHEAD: usize,
+>(
+    target: &mut [u64],
+    word: u64,
+) {
     // SAFETY: the caller vouches for the instruction set.
-    unsafe { map::<L, W, 0>(target, [], &Fill(word)) }
+    unsafe { map::<L, W, WAYS, STREAMS, AHEAD, 0>(target, [], &Fill(word)) }
 }
 
 /// Copies `source` into `target`, which has the same length.
@@ -106,9 +115,18 @@ pub(crate) unsafe fn write<L: Lanes, W: Way>(target: &mut [u64], word: u64) {
 /// # Safety
 /// The processor must support the instruction set of `L`.
 #[inline(always)]
-pub(crate) unsafe fn copy<L: Lanes, W: Way>(target: &mut [u64], source: &[u64]) {
+pub(crate) unsafe fn copy<
+    L: Lanes,
+    W: Way,
+    const WAYS: usize,
+    const STREAMS: usize,
+    const AHEAD: usize,
+>(
+    target: &mut [u64],
+    source: &[u64],
+) {
     // SAFETY: the caller vouches for the instruction set.
-    unsafe { map::<L, W, 1>(target, [source], &Same) }
+    unsafe { map::<L, W, WAYS, STREAMS, AHEAD, 1>(target, [source], &Same) }
 }
 
 /// Computes `target = b + factor·c`; all have the same length.
@@ -116,7 +134,13 @@ pub(crate) unsafe fn copy<L: Lanes, W: Way>(target: &mut [u64], source: &[u64]) 
 /// # Safety
 /// The processor must support the instruction set of `L`.
 #[inline(always)]
-pub(crate) unsafe fn triad<L: Lanes, W: Way>(
+pub(crate) unsafe fn triad<
+    L: Lanes,
+    W: Way,
+    const WAYS: usize,
+    const STREAMS: usize,
+    const AHEAD: usize,
+>(
     target: &mut [f64],
     b: &[f64],
     c: &[f64],
@@ -130,7 +154,7 @@ pub(crate) unsafe fn triad<L: Lanes, W: Way>(
     let sources =
         [b, c].map(|s| unsafe { std::slice::from_raw_parts(s.as_ptr().cast::<u64>(), s.len()) });
     // SAFETY: the caller vouches for the instruction set.
-    unsafe { map::<L, W, 2>(target, sources, &Triad(factor)) }
+    unsafe { map::<L, W, WAYS, STREAMS, AHEAD, 2>(target, sources, &Triad(factor)) }
 }
 
 /// A cache line of most processors. Vectors are written as whole lines, because a partial
@@ -144,7 +168,14 @@ struct Line([u64; 8]);
 /// # Safety
 /// The processor must support the instruction set of `L`.
 #[inline(always)]
-unsafe fn map<L: Lanes, W: Way, const SOURCES: usize>(
+unsafe fn map<
+    L: Lanes,
+    W: Way,
+    const WAYS: usize,
+    const STREAMS: usize,
+    const AHEAD: usize,
+    const SOURCES: usize,
+>(
     target: &mut [u64],
     sources: [&[u64]; SOURCES],
     map: &impl Map<SOURCES>,
@@ -162,7 +193,7 @@ unsafe fn map<L: Lanes, W: Way, const SOURCES: usize>(
         let count = size_of_val(lines) / size_of::<L>();
         let vectors = std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast::<L>(), count);
         map_words(head, sources, map);
-        map_vectors::<L, W, SOURCES>(vectors, bodies, map);
+        map_vectors::<L, W, WAYS, STREAMS, AHEAD, SOURCES>(vectors, bodies, map);
         map_words(tail, sources.map(|source| &source[tail_start..]), map);
     }
     W::end();
@@ -189,7 +220,14 @@ unsafe fn map_words<const SOURCES: usize>(
 /// # Safety
 /// The processor must support the instruction set of `L`.
 #[inline(always)]
-unsafe fn map_vectors<L: Lanes, W: Way, const SOURCES: usize>(
+unsafe fn map_vectors<
+    L: Lanes,
+    W: Way,
+    const WAYS: usize,
+    const STREAMS: usize,
+    const AHEAD: usize,
+    const SOURCES: usize,
+>(
     target: &mut [L],
     sources: [&[u64]; SOURCES],
     map: &impl Map<SOURCES>,
@@ -200,10 +238,10 @@ unsafe fn map_vectors<L: Lanes, W: Way, const SOURCES: usize>(
         let count = size_of_val(source) / size_of::<L>();
         std::slice::from_raw_parts(source.as_ptr().cast::<Unaligned<L>>(), count)
     });
-    let (turns, vectors_left) = target.as_chunks_mut::<TURN>();
-    let source_turns = sources.map(|source| &source.as_chunks::<TURN>().0[..turns.len()]);
-    let sources_left = sources.map(|source| source.as_chunks::<TURN>().1);
-    let length = stream_turns::<L>();
+    let (turns, vectors_left) = target.as_chunks_mut::<WAYS>();
+    let source_turns = sources.map(|source| &source.as_chunks::<WAYS>().0[..turns.len()]);
+    let sources_left = sources.map(|source| source.as_chunks::<WAYS>().1);
+    let length = stream_turns::<L, WAYS>();
     let blocks = turns.len() / (STREAMS * length);
     let turns_left = blocks * STREAMS * length..turns.len();
     // SAFETY: the caller vouches for the instruction set.
@@ -213,13 +251,13 @@ unsafe fn map_vectors<L: Lanes, W: Way, const SOURCES: usize>(
                 for stream in 0..STREAMS {
                     let place = (block * STREAMS + stream) * length + place;
                     let sources = source_turns.map(|source| &source[place]);
-                    map_turn::<L, W, SOURCES>(&mut turns[place], sources, map);
+                    map_turn::<L, W, WAYS, AHEAD, SOURCES>(&mut turns[place], sources, map);
                 }
             }
         }
         for place in turns_left {
             let sources = source_turns.map(|source| &source[place]);
-            map_turn::<L, W, SOURCES>(&mut turns[place], sources, map);
+            map_turn::<L, W, WAYS, AHEAD, SOURCES>(&mut turns[place], sources, map);
         }
         for (place, target) in vectors_left.iter_mut().enumerate() {
             store(target, map.apply(sources_left.map(|source| L::load(&source[place]))));
@@ -232,11 +270,18 @@ unsafe fn map_vectors<L: Lanes, W: Way, const SOURCES: usize>(
 /// # Safety
 /// The processor must support the instruction set of `L`.
 #[inline(always)]
-unsafe fn map_turn<L: Lanes, W: Way, const SOURCES: usize>(
-    target: &mut [L; TURN],
-    sources: [&[Unaligned<L>; TURN]; SOURCES],
+unsafe fn map_turn<
+    L: Lanes,
+    W: Way,
+    const WAYS: usize,
+    const AHEAD: usize,
+    const SOURCES: usize,
+>(
+    target: &mut [L; WAYS],
+    sources: [&[Unaligned<L>; WAYS]; SOURCES],
     map: &impl Map<SOURCES>,
 ) {
+    sources.iter().for_each(|source| prefetch::<L, WAYS, AHEAD>(source));
     for (pair, target) in target.as_chunks_mut().0.iter_mut().enumerate() {
         // SAFETY: the caller vouches for the instruction set.
         unsafe {

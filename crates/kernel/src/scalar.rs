@@ -36,7 +36,7 @@ unsafe impl Lanes for u64 {
 
     #[cfg(not(target_arch = "x86_64"))]
     unsafe fn stream(_: &mut [u64; 2], _: [u64; 2]) {
-        unreachable!("the table has no row that streams words here");
+        unreachable!("there is no loop that streams words here");
     }
 
     #[inline(always)]
@@ -80,4 +80,4 @@ fn in_register(word: u64) -> u64 {
     std::hint::black_box(word)
 }
 
-crate::isa::instructions! { u64, if true }
+crate::isa::instructions! { u64, if true, nt if cfg!(target_arch = "x86_64") }

@@ -1,7 +1,9 @@
 //! Compares every row of the table with a naive loop.
 #![expect(clippy::print_stderr, reason = "a test that skips a row says which")]
 
-use crate::{KERNELS, Run, Variant, available, best, count, cycle, digest, variant};
+use crate::{
+    FORMS, Run, Variant, available, candidates, count, cycle, digest, variant, variants, widest,
+};
 use model::content::{Content, ContentKind, digest_of};
 use model::memory::{Isa, Kernel};
 use proptest::prelude::*;
@@ -14,15 +16,15 @@ const WORDS_MAX: usize = 600;
 /// Two blocks of streams, followed by turns, vectors and words.
 const BLOCKS_WORDS: usize = (9 << 20) / 8 + 64 + 13;
 
-/// The loops that this processor can run. Prints the others once.
-fn runs() -> impl Iterator<Item = (&'static Variant, Run)> {
+/// The loops that this processor can run. Prints the shapes of others once.
+fn runs() -> impl Iterator<Item = (Variant, Run)> {
     static NAMED: Once = Once::new();
     NAMED.call_once(|| {
-        for row in KERNELS.iter().filter(|row| !row.is_available()) {
-            eprintln!("skipped: {} {}: this processor lacks it", row.kernel(), row.isa());
+        for form in FORMS.iter().filter(|form| !available().contains(&form.shape.isa)) {
+            eprintln!("skipped: {}: this processor lacks it", form.shape);
         }
     });
-    KERNELS.iter().filter(|row| row.is_available()).map(|row| (row, row.run()))
+    variants().map(|row| (row, row.run))
 }
 
 fn random_bytes(size: usize) -> Vec<u8> {
@@ -111,9 +113,10 @@ fn check_count(bytes: &[u8], value: u32) {
 /// Every digest of `bytes` equals the naive one.
 fn check_digest(offset: u64, bytes: &[u8]) {
     let naive = digest_of(offset, bytes);
-    for isa in available() {
-        let digest = digest(isa).expect("an available isa has a digest");
-        assert_eq!(digest(offset, bytes), naive, "{isa} of {} bytes at {offset}", bytes.len());
+    for row in variants().filter(|row| row.kernel == Kernel::Read) {
+        let digest = digest(Isa::Auto, Some(row.shape)).expect("a shape that reads has a digest");
+        let shape = row.shape;
+        assert_eq!(digest(offset, bytes), naive, "{shape} of {} bytes at {offset}", bytes.len());
     }
 }
 
@@ -150,22 +153,42 @@ fn is_non_temporal(kernel: Kernel) -> bool {
 }
 
 #[test]
-fn the_table_has_each_row_once_and_every_kernel_as_scalar() {
+fn the_table_has_each_shape_once_and_every_kernel_as_scalar() {
     for kernel in Kernel::ALL.iter().copied() {
         let has_scalar = cfg!(target_arch = "x86_64") || !is_non_temporal(kernel);
-        assert_eq!(variant(kernel, Isa::Scalar).is_some(), has_scalar, "{kernel}");
-        for isa in Isa::ALL.iter().copied().filter(|isa| *isa != Isa::Auto) {
-            let is_row = |row: &&Variant| row.kernel() == kernel && row.isa() == isa;
-            let rows: Vec<&Variant> = KERNELS.iter().filter(is_row).collect();
-            assert!(rows.len() <= 1, "{kernel} {isa} is there twice");
-            let available = rows.first().is_some_and(|row| row.is_available());
-            assert_eq!(variant(kernel, isa).is_some(), available, "{kernel} {isa}");
-            let is_vector = available && isa != Isa::Scalar;
-            assert!(!is_vector || kernel.has_vectors(), "{kernel} {isa} has no vectors");
-        }
+        assert_eq!(variant(kernel, Isa::Scalar, None).is_some(), has_scalar, "{kernel}");
     }
-    for row in KERNELS {
-        assert_eq!(row.is_available(), available().contains(&row.isa()), "{row:?}");
+    for (place, form) in FORMS.iter().enumerate() {
+        assert!(FORMS[..place].iter().all(|other| other.shape != form.shape), "{}", form.shape);
+        let of_shape = || variants().filter(|row| row.shape == form.shape);
+        let is_available = available().contains(&form.shape.isa);
+        assert_eq!(of_shape().next().is_some(), is_available, "{}", form.shape);
+        let is_vector = form.shape.isa != Isa::Scalar;
+        let has_vectors = |row: Variant| row.kernel.has_vectors();
+        assert!(!is_vector || of_shape().all(has_vectors), "{}", form.shape);
+    }
+}
+
+/// An explicit isa always has the same shape, whatever the fastest is: it is an axis of a case.
+#[test]
+fn each_isa_has_a_usual_shape() {
+    for isa in available() {
+        let row = variant(Kernel::Read, isa, None).expect("an available isa reads");
+        assert_eq!(row.shape.to_string(), format!("{isa}-8x3"));
+    }
+}
+
+#[test]
+fn at_most_eight_shapes_are_candidates_and_the_widest_comes_first() {
+    for kernel in Kernel::ALL.iter().copied().filter(|kernel| kernel.has_vectors()) {
+        let all = candidates(kernel);
+        assert!((1..=8).contains(&all.len()), "{kernel}: {all:?}");
+        let usual = variant(kernel, Isa::Auto, None).expect("every processor has it");
+        assert_eq!(all[0].shape, usual.shape, "{kernel}");
+        assert!(all.iter().rev().is_sorted_by_key(|row| row.shape.isa), "{kernel}: {all:?}");
+        let has_vectors = available().len() > 1;
+        let has_scalar = all.iter().any(|row| row.shape.isa == Isa::Scalar);
+        assert_eq!(has_scalar, !has_vectors, "{kernel}");
     }
 }
 
@@ -173,7 +196,11 @@ fn the_table_has_each_row_once_and_every_kernel_as_scalar() {
 fn a_vector_isa_has_every_kernel_that_has_vectors() {
     for isa in available().into_iter().filter(|isa| *isa != Isa::Scalar) {
         for kernel in Kernel::ALL.iter().copied() {
-            assert_eq!(variant(kernel, isa).is_some(), kernel.has_vectors(), "{kernel} {isa}");
+            assert_eq!(
+                variant(kernel, isa, None).is_some(),
+                kernel.has_vectors(),
+                "{kernel} {isa}"
+            );
         }
     }
 }
@@ -181,15 +208,16 @@ fn a_vector_isa_has_every_kernel_that_has_vectors() {
 #[test]
 fn auto_is_the_widest_that_there_is() {
     for kernel in Kernel::ALL.iter().copied() {
-        let isas = available().into_iter().filter(|isa| variant(kernel, *isa).is_some());
-        let auto = variant(kernel, Isa::Auto).map(Variant::isa);
+        let isas = available().into_iter().filter(|isa| variant(kernel, *isa, None).is_some());
+        let auto = variant(kernel, Isa::Auto, None).map(|row| row.shape.isa);
         assert_eq!(auto, isas.max(), "{kernel}");
     }
-    assert_eq!(variant(Kernel::Read, Isa::Auto).map(Variant::isa), Some(best()));
-    assert_eq!(variant(Kernel::Chase, Isa::Auto).map(Variant::isa), Some(Isa::Scalar));
-    let digest = digest(Isa::Auto).expect("the widest has a digest");
+    let auto = |kernel| variant(kernel, Isa::Auto, None).map(|row| row.shape.isa);
+    assert_eq!(auto(Kernel::Read), Some(widest()));
+    assert_eq!(auto(Kernel::Chase), Some(Isa::Scalar));
+    let digest = digest(Isa::Auto, None).expect("the widest has a digest");
     assert_eq!(digest(3, b"any bytes"), digest_of(3, b"any bytes"));
-    let count = count(Isa::Auto).expect("the widest has a count");
+    let count = count(Isa::Auto, None).expect("the widest has a count");
     assert_eq!(count(&[10, 0, 0, 0, 10], 10), 1);
 }
 
@@ -206,19 +234,19 @@ fn a_row_holds_its_kernel() {
             Run::TouchPages(_) => &[Kernel::TouchPages, Kernel::FirstTouch],
             Run::ReadPages(_) => &[Kernel::ReadPages],
         };
-        assert!(kernels.contains(&row.kernel()), "{row:?}");
+        assert!(kernels.contains(&row.kernel), "{row:?}");
     }
 }
 
 #[test]
-fn isas_are_in_order_and_the_best_is_the_last() {
+fn isas_are_in_order_and_the_widest_is_the_last() {
     let available = available();
     assert_eq!(available[0], Isa::Scalar);
     assert!(available.is_sorted());
-    assert_eq!(available.last(), Some(&best()));
+    assert_eq!(available.last(), Some(&widest()));
     for isa in Isa::ALL.iter().copied().filter(|isa| *isa != Isa::Auto) {
-        assert_eq!(digest(isa).is_some(), available.contains(&isa), "{isa}");
-        assert_eq!(count(isa).is_some(), available.contains(&isa), "{isa}");
+        assert_eq!(digest(isa, None).is_some(), available.contains(&isa), "{isa}");
+        assert_eq!(count(isa, None).is_some(), available.contains(&isa), "{isa}");
     }
 }
 
@@ -255,7 +283,7 @@ fn arrays_of_several_streams_are_read_and_written() {
 
 #[test]
 fn what_is_written_needs_sources_as_long() {
-    fn check(row: &Variant, run: impl FnOnce()) {
+    fn check(row: Variant, run: impl FnOnce()) {
         assert!(catch_unwind(AssertUnwindSafe(run)).is_err(), "{row:?} took another length");
     }
     for (row, run) in runs() {
@@ -305,7 +333,7 @@ fn the_halves_of_a_word_are_counted_apart() {
 #[test]
 fn pages_are_touched_in_their_first_word() {
     for kernel in [Kernel::TouchPages, Kernel::FirstTouch] {
-        let Run::TouchPages(touch) = variant(kernel, Isa::Auto).expect("a row").run() else {
+        let Run::TouchPages(touch) = variant(kernel, Isa::Auto, None).expect("a row").run else {
             panic!("the row of {kernel} holds another loop")
         };
         for (count, step) in touches() {
@@ -321,7 +349,8 @@ fn pages_are_touched_in_their_first_word() {
 
 #[test]
 fn pages_are_read_in_their_first_word() {
-    let Run::ReadPages(read) = variant(Kernel::ReadPages, Isa::Auto).expect("a row").run() else {
+    let Run::ReadPages(read) = variant(Kernel::ReadPages, Isa::Auto, None).expect("a row").run
+    else {
         panic!("the row holds another loop")
     };
     let words = random_words(5000);

@@ -54,7 +54,7 @@ pub(crate) mod sse2 {
         }
     }
 
-    crate::isa::instructions! { __m128i, if true, #[target_feature(enable = "sse2")] }
+    crate::isa::instructions! { __m128i, if true, nt if true, #[target_feature(enable = "sse2")] }
 }
 
 /// 256-bit vectors.
@@ -109,7 +109,8 @@ pub(crate) mod avx2 {
     }
 
     crate::isa::instructions! {
-        __m256i, if is_x86_feature_detected!("avx2"), #[target_feature(enable = "avx2")]
+        __m256i, if is_x86_feature_detected!("avx2"), nt if true,
+        #[target_feature(enable = "avx2")]
     }
 }
 
@@ -168,6 +169,7 @@ pub(crate) mod avx512 {
     crate::isa::instructions! {
         __m512i,
         if (is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw")),
+        nt if true,
         #[target_feature(enable = "avx512f,avx512bw")]
     }
 }

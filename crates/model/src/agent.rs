@@ -8,6 +8,7 @@ use crate::host::{Fixture, Host, Storage};
 use crate::part::Part;
 use crate::plan::Plan;
 use crate::printable::{printable, printable_json};
+use crate::shape::Calibrated;
 use crate::trial::{Outcome, Trial};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -60,6 +61,10 @@ pub enum Order {
         plan: Box<Plan>,
         /// The directory for the files.
         directory: PathBuf,
+        /// The shapes of loops that a run which goes on had there; `None` if they are to be
+        /// measured.
+        #[serde(default)]
+        calibrated: Option<Vec<Calibrated>>,
     },
     /// Create new files and use new workers, for another invocation: [`Answer::Made`].
     Anew,
@@ -139,6 +144,9 @@ pub enum Answer {
         fixtures: Vec<Fixture>,
         /// The folder in the directory in which others find them.
         folder: Option<String>,
+        /// The shapes of loops that it uses.
+        #[serde(default)]
+        calibrated: Vec<Calibrated>,
     },
     /// The trial can begin.
     Ready,
@@ -247,7 +255,11 @@ mod tests {
             Order::Mark { directory: "/data".into(), name: name.clone() },
             Order::Find { directory: "/data".into(), name },
             Order::First { directory: "/data".into(), prefix: "a".to_owned() },
-            Order::Begin { plan: Box::new(zoo::record().header.plan), directory: "/data".into() },
+            Order::Begin {
+                plan: Box::new(zoo::record().header.plan),
+                directory: "/data".into(),
+                calibrated: Some(Vec::new()),
+            },
             Order::Anew,
             Order::Meet {
                 next: 1,
@@ -273,7 +285,7 @@ mod tests {
             Answer::Alive,
             Answer::Clocks(Clocks { monotonic_ns: u64::MAX, utc_ns: 0 }),
             Answer::Place { host: zoo::host(), storage: zoo::storage(), boot: None },
-            Answer::Made { fixtures: Vec::new(), folder: None },
+            Answer::Made { fixtures: Vec::new(), folder: None, calibrated: Vec::new() },
             Answer::Ready,
             Answer::Over,
             Answer::Trial(Box::new(zoo::trial(0))),

@@ -9,6 +9,7 @@ use crate::memory::{HUGE_PAGE_LEAST, huge_span};
 use crate::named;
 use crate::part::Part;
 use crate::pattern::Pattern;
+use crate::shape::Walk;
 use crate::zipf::Theta;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -106,6 +107,38 @@ impl Case {
         }
         if let Some(work) = self.metadata_mut().filter(|work| !work.call.changes()) {
             work.sync = NameSync::None;
+        }
+    }
+
+    /// What its loop runs over, if the worker chooses the shape: with `isa auto`, in this program's
+    /// own worker. Blocks that are read into buffers are in the caches when the loop runs.
+    pub fn walk(&self) -> Option<Walk> {
+        if self.peer != OWN_PEER {
+            return None;
+        }
+        match &self.work {
+            Work::Memory(work) if work.isa == Isa::Auto && work.kernel.has_vectors() => {
+                let MemoryWork { kernel, pages, threads, working_set, .. } = *work;
+                Some(Walk { kernel, pages, threads, working_set })
+            }
+            Work::Read(work) if work.isa == Isa::Auto && work.engine != Engine::Null => {
+                let kernel = match work.touch {
+                    Touch::Sum => Kernel::Read,
+                    Touch::Count => Kernel::Count,
+                    Touch::None | Touch::Page => return None,
+                };
+                let pages = match work.io.pages {
+                    BufferPages::Huge => Pages::Huge,
+                    BufferPages::Base | BufferPages::Fitting => Pages::Base,
+                };
+                let in_flight = u64::from(work.io.depth) * u64::from(work.io.threads);
+                let working_set = match work.engine {
+                    Engine::Mmap | Engine::Load => work.io.size,
+                    _ => work.io.block.saturating_mul(in_flight),
+                };
+                Some(Walk { kernel, pages, threads: work.io.threads, working_set })
+            }
+            Work::Memory(_) | Work::Read(_) | Work::Write(_) | Work::Metadata(_) => None,
         }
     }
 

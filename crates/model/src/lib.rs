@@ -25,6 +25,7 @@ pub mod axes;
 pub mod cache;
 pub mod part;
 pub mod memory;
+pub mod shape;
 pub mod io;
 pub mod metadata;
 pub mod reading;

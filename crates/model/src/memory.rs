@@ -39,8 +39,9 @@ named! {
 named! {
     /// The instruction set of a loop.
     Isa "isa" {
-        /// The peer's choice: the widest available for the Rust worker; for other peers, whatever
-        /// the compiler makes of a plain loop.
+        /// The peer's choice: the fastest shape of any instruction set for this program's own
+        /// worker, found by measuring ([`crate::shape`]); for other peers, whatever the compiler
+        /// makes of a plain loop.
         Auto "auto",
         /// General 64-bit registers.
         Scalar "scalar",

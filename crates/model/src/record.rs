@@ -12,6 +12,7 @@ use crate::host::{Fixture, Host, Storage};
 use crate::named;
 use crate::peer::Peer;
 use crate::plan::{Plan, Pruned, Role, Skip};
+use crate::shape::Calibrated;
 use crate::trial::Trial;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,6 +64,11 @@ pub struct Header {
     /// Which of the two it is. Records before 2026-11-25 do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub side: Option<Side>,
+    /// The shapes of loops that were measured before the run, and those that it uses. Empty in
+    /// records before 2026-11-26, and if no case lets the worker choose: then `isa auto` is the
+    /// widest vectors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calibrated: Vec<Calibrated>,
     /// Programs that measured, besides this program's own worker.
     #[serde(default)]
     pub peers: Vec<Peer>,
@@ -279,6 +285,20 @@ mod tests {
         let many = zoo::record_of_invocations(3, 2);
         assert_eq!((many.invocations.len(), many.trials.len()), (2, 6));
         assert_eq!(Record::decode(&text_of(&many)), Ok(many));
+    }
+
+    /// Records before 2026-11-26 lack it. There, `isa auto` is the widest vectors.
+    #[test]
+    fn a_record_has_the_shapes_of_its_loops_if_they_were_measured() {
+        let mut record = zoo::record();
+        assert!(!text_of(&record).contains("calibrated"));
+        let chosen = "avx2-16x1".parse().expect("it is a shape");
+        let (kernel, pages) = (crate::memory::Kernel::Read, crate::memory::Pages::Base);
+        let walk = crate::shape::Walk { kernel, pages, threads: 2, working_set: 1 << 30 };
+        let candidates =
+            vec![crate::shape::Candidate { shape: chosen, throughput: 3e10, passes: 9 }];
+        record.header.calibrated = vec![Calibrated { walk, chosen, candidates }];
+        assert_eq!(Record::decode(&text_of(&record)), Ok(record));
     }
 
     /// Older records have no invocations, so all trials belong to one.

@@ -8,6 +8,7 @@ use crate::pattern::{Pattern, Share, Visits};
 use crate::random::mix;
 use crate::replay::Replay;
 use crate::sample::{Sample, Span};
+use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
 use std::iter;
 use std::ops::Range;
@@ -28,6 +29,9 @@ pub struct Job {
     /// Determines the contents of a file that one worker overwrites while others read it (see
     /// [`generation`]). Only this program's own worker is given one.
     pub shared: Option<u64>,
+    /// The shape of the loop over memory that is the fastest for the case. Only this program's own
+    /// worker is given one.
+    pub shape: Option<Shape>,
 }
 
 impl Job {
@@ -373,7 +377,7 @@ mod tests {
     use crate::zoo;
 
     fn job(work: Work) -> Job {
-        Job { case: Case::own(work), seed: 3, file: None, source: None, shared: None }
+        Job { case: Case::own(work), seed: 3, file: None, source: None, shared: None, shape: None }
     }
 
     #[test]

@@ -11,6 +11,12 @@ pub const NS_PER_SECOND: f64 = 1e9;
 /// A quantity or name that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
+    /// A malformed shape of a loop.
+    #[error("'{given}' is no shape of a loop, such as avx2-8x3")]
+    Shape {
+        /// The given text.
+        given: String,
+    },
     /// A malformed size.
     #[error("'{given}' is not a size: write a number and a unit, such as 4KiB, 1GiB or 4MB")]
     Size {

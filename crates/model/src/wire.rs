@@ -12,17 +12,28 @@
 //! worker  > done setup_ns=… max_ns=…   evidence is taken again
 //! tool    < go                         threads end, arrays are given back
 //! ```
-//! A host's part of a shared file comes with the job: `part=1/4` is the second of four. Peers get
-//! none. A worker may send `unavailable reason=…` or `failed reason=…` instead of `ready` or
+//! A host's part of a shared file comes with the job: `part=1/4` is the second of four; and so does
+//! the shape of the loop that is the fastest for the case: `shape=avx2-16x1`. Peers get neither.
+//! This program's own worker also measures which that is:
+//!
+//! ```text
+//! tool    < calibrate kernels=read,copy pages=huge threads=2 array=134217728 time_ns=200000000
+//! worker  > timed kernel=read shape=avx512-8x3 bytes=67108864 ns=1900000,1880000,…
+//! worker  > calibrated
+//! ```
+//! A worker may send `unavailable reason=…` or `failed reason=…` instead of `ready` or
 //! `done`. Each line is a verb with `key=value` pairs. In a value, spaces, `=`, `%` and all bytes
 //! that are not printable ASCII are written as `%` and two hexadecimal digits.
 
+mod calibration;
 mod gather;
 
 use crate::case::Case;
 use crate::line::{Fields, Line};
+use crate::memory::Kernel;
 use crate::optional::{fields_of_span, fields_of_usage, pages, seat, usage, with_known};
 use crate::sample::{Span, Usage};
+use crate::shape::{Calibrate, Timed};
 use crate::trial::{Job, Outcome};
 use crate::units::ParseError;
 use std::ffi::OsString;
@@ -42,6 +53,8 @@ pub enum Request {
     Job(Job),
     /// Open the barrier; after an outcome: release the finished job.
     Go,
+    /// Measure the candidates of loops, and send their times.
+    Calibrate(Calibrate),
 }
 
 /// A message from a worker to the tool.
@@ -102,6 +115,15 @@ pub enum Reply {
         /// Operations due but not completed at the end of each of the next steps.
         ops: Vec<u64>,
     },
+    /// The passes of a candidate.
+    Timed {
+        /// The loop.
+        kernel: Kernel,
+        /// Its shape, and how long its passes took.
+        timed: Timed,
+    },
+    /// All candidates were measured.
+    Calibrated,
     /// The trial is over, and everything was sent.
     Done {
         /// Time from the job to the barrier, in nanoseconds.
@@ -136,6 +158,7 @@ impl Request {
     pub fn encode(&self) -> String {
         match self {
             Request::Go => "go".to_string(),
+            Request::Calibrate(asked) => calibration::of_request(asked),
             Request::Job(job) => {
                 let mut line = Line::new("job").with("seed", job.seed);
                 for (axis, value) in job.case.axes() {
@@ -144,6 +167,9 @@ impl Request {
                 let part = job.case.part().filter(|part| !part.is_whole());
                 if let Some(part) = part {
                     line = line.with("part", part);
+                }
+                if let Some(shape) = job.shape {
+                    line = line.with("shape", shape);
                 }
                 for (key, file) in [("file", &job.file), ("source", &job.source)] {
                     if let Some(file) = file {
@@ -160,12 +186,14 @@ impl Request {
         let mut fields = Fields::parse(line)?;
         match fields.verb {
             "go" => Ok(Request::Go),
+            "calibrate" => calibration::request(&mut fields).map(Request::Calibrate),
             "job" => {
                 let seed = fields.number("seed")?;
                 let part = if fields.has("part") { Some(fields.text("part")?) } else { None };
                 let mut path = |key| fields.take(key).map(|f| OsString::from_vec(f).into());
                 let (file, source) = (path("file"), path("source"));
                 let shared = fields.number_if("shared")?;
+                let shape = calibration::shape(&mut fields)?;
                 let axes: Result<Vec<_>, _> = std::mem::take(&mut fields.pairs)
                     .into_iter()
                     .map(|(key, value)| Ok((key, fields.utf8(value)?)))
@@ -175,7 +203,7 @@ impl Request {
                 if let (Some(part), Some(own)) = (part, case.part_mut()) {
                     *own = part.parse().map_err(|error: ParseError| fields.error(error))?;
                 }
-                Ok(Request::Job(Job { case, seed, file, source, shared }))
+                Ok(Request::Job(Job { case, seed, file, source, shared, shape }))
             }
             _ => Err(fields.error("an unknown verb")),
         }
@@ -216,6 +244,8 @@ impl Reply {
             Reply::Response { ns, count } => {
                 Line::new("response").with("ns", ns).with("count", count)
             }
+            Reply::Timed { kernel, timed } => calibration::of_timed(*kernel, timed),
+            Reply::Calibrated => Line::new("calibrated"),
             Reply::Read { ns, count } => Line::new("read").with("ns", ns).with("count", count),
             Reply::Sync { ns, count } => Line::new("sync").with("ns", ns).with("count", count),
             Reply::Latency { ns, count } => {
@@ -287,6 +317,8 @@ impl Reply {
             "response" => {
                 Reply::Response { ns: fields.number("ns")?, count: fields.number("count")? }
             }
+            "timed" => calibration::timed(&mut fields)?,
+            "calibrated" => Reply::Calibrated,
             "read" => Reply::Read { ns: fields.number("ns")?, count: fields.number("count")? },
             "sync" => Reply::Sync { ns: fields.number("ns")?, count: fields.number("count")? },
             "latency" => {
@@ -359,10 +391,12 @@ fn joined(numbers: &[u64]) -> String {
 mod tests {
     use super::*;
     use crate::generation::PagesRead;
+    use crate::memory::Pages;
     use crate::part::{Part, Whose};
     use crate::sample::{Latencies, Sample, Seat};
     use crate::zoo;
     use proptest::prelude::*;
+    use std::time::Duration;
 
     #[test]
     fn every_case_travels() {
@@ -370,7 +404,8 @@ mod tests {
             let file = Some(OsString::from_vec(b"/a b=c%/\xff\n".to_vec()).into());
             let source = Some("/source".into());
             let shared = Some(u64::MAX);
-            let request = Request::Job(Job { case, seed: u64::MAX, file, source, shared });
+            let request =
+                Request::Job(Job { case, seed: u64::MAX, file, source, shared, shape: None });
             let line = request.encode();
             assert!(!line.contains('\n'));
             assert_eq!(Request::decode(&line), Ok(request));
@@ -383,11 +418,41 @@ mod tests {
         let mut case = zoo::cases().remove(0);
         let io = case.io_mut().expect("it reads");
         (io.files, io.part) = (Whose::Shared, Part { number: 1, of: 4 });
-        let request = Request::Job(Job { case, seed: 1, file: None, source: None, shared: None });
+        let request = Request::Job(Job {
+            case,
+            seed: 1,
+            file: None,
+            source: None,
+            shared: None,
+            shape: None,
+        });
         let line = request.encode();
         assert_eq!(Request::decode(&line), Ok(request));
         let error = Request::decode(&line.replace("part=1/4", "part=4/4")).unwrap_err();
         assert!(error.problem.contains("part"), "{error}");
+    }
+
+    #[test]
+    fn a_calibration_travels() {
+        let request = Request::Calibrate(Calibrate {
+            kernels: vec![Kernel::Read, Kernel::CopyNt],
+            pages: Pages::Base,
+            threads: 2,
+            array: 1 << 27,
+            time: Duration::from_millis(200),
+        });
+        assert_eq!(Request::decode(&request.encode()), Ok(request));
+        let shape = "avx2-8x1+2048".parse().expect("it is a shape");
+        let timed = Timed { shape, bytes: 5, pass_ns: vec![1, 2] };
+        for reply in [Reply::Timed { kernel: Kernel::Count, timed }, Reply::Calibrated] {
+            assert_eq!(Reply::decode(&reply.encode()), Ok(reply));
+        }
+        let (case, shared) = (zoo::cases().remove(0), None);
+        let job = Job { case, seed: 1, file: None, source: None, shared, shape: Some(shape) };
+        let line = Request::Job(job.clone()).encode();
+        assert_eq!(Request::decode(&line), Ok(Request::Job(job)));
+        let error = Request::decode(&line.replace("8x1", "8x")).unwrap_err();
+        assert!(error.problem.contains("no shape of a loop"), "{error}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use crate::concerned::{concerned, whom};
 use crate::control;
+use crate::loops::loops;
 use crate::missed::{failures, missed, without_figure};
 use crate::part;
 use crate::style::{Paint, Style};
@@ -45,6 +46,7 @@ pub(crate) fn surroundings(assessment: &Assessment) -> Vec<String> {
     } else if writes::any_copy(assessment) {
         lines.push("the source of the copy is on the same file system".to_string());
     }
+    lines.extend(loops(&assessment.calibrated));
     lines.extend(limits(assessment));
     lines.push(repetition(assessment));
     lines

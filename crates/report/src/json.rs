@@ -36,6 +36,7 @@ use case::{Case, Peer, Skip};
 use machine::Host;
 use model::host::{self, Affinity, Fixture};
 use model::record::{End, Resumed, Side, Tool};
+use model::shape::Calibrated;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
@@ -170,6 +171,10 @@ struct Report<'a> {
     source_storage: Option<Storage<'a>>,
     /// The files of the run.
     fixtures: &'a [Fixture],
+    /// The shapes of loops over memory that were measured before the run, and the chosen ones.
+    /// Empty if no case leaves the shape to the worker, and in records before 2026-11-26: then
+    /// `isa auto` is the widest vectors.
+    calibrated: &'a [Calibrated],
     /// Programs that measured, besides this program's own worker.
     peers: Vec<Peer<'a>>,
     /// Each case, with baselines and then repeated cases last.
@@ -241,6 +246,7 @@ impl Report<'_> {
             storage: assessment.storage.as_ref().map(Storage::of),
             source_storage: assessment.source_storage.as_ref().map(Storage::of),
             fixtures: &assessment.fixtures,
+            calibrated: &assessment.calibrated,
             peers: assessment.peers.iter().map(Peer::of).collect(),
             cases: assessment.measured().map(Case::of).collect(),
             skips: assessment.skips.iter().map(Skip::of).collect(),

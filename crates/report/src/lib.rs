@@ -23,6 +23,7 @@ mod concerned;
 mod metric;
 mod control;
 mod missed;
+mod loops;
 mod frame;
 mod versus;
 mod table;

@@ -38,6 +38,9 @@ fn main() -> io::Result<()> {
                 });
                 Reply::of(&outcome).iter().try_for_each(say)?;
             }
+            (Request::Calibrate(_), _) => {
+                say(&Reply::Failed { reason: "it has no loops over memory".into() })?;
+            }
             (Request::Go, None) => {}
         }
     }

@@ -19,6 +19,7 @@ pub mod drive;
 pub mod stream;
 pub mod pins;
 pub mod team;
+pub mod calibrate;
 pub mod reporter;
 pub mod blocks;
 pub mod page_reader;

@@ -90,7 +90,7 @@ mod tests {
             bytes[cut..PAGE as usize].copy_from_slice(&other[cut..]);
         }
         let digests = contents.map(PageDigests::new);
-        let digest = kernel::digest(Isa::Auto).expect("there is a loop for every processor");
+        let digest = kernel::digest(Isa::Auto, None).expect("there is a loop for every processor");
         let mut reader = PageReader::new(digest, &digests);
         assert_eq!(reader.consume(offset, &bytes), digest(offset, &bytes));
         reader.tell(Span::default()).pages.expect("it counts pages")

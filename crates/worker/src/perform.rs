@@ -25,14 +25,14 @@ use std::path::Path;
 /// Performs `job`. The client receives an outcome unless it refuses to begin.
 pub fn perform(job: &Job, client: &mut dyn Client) {
     match (&job.case.work, &job.file) {
-        (Work::Memory(work), _) => perform_memory(work, job.seed, client),
+        (Work::Memory(work), _) => perform_memory(work, job, client),
         (Work::Read(work), file) if work.engine == Engine::Null || file.is_some() => {
             let path = file.as_deref().unwrap_or(Path::new(""));
             match job.shared {
                 Some(shared) if work.touch == Touch::Sum => {
-                    perform_shared(work, (job.seed, shared), path, client);
+                    perform_shared(work, (job, shared), path, client);
                 }
-                _ => perform_touch(work, job.seed, path, client),
+                _ => perform_touch(work, job, path, client),
             }
         }
         (Work::Write(work), _) => perform_write(job, work, client),
@@ -45,17 +45,18 @@ pub fn perform(job: &Job, client: &mut dyn Client) {
 }
 
 /// Selects the loop for the touch.
-fn perform_touch(work: &ReadWork, seed: u64, path: &Path, client: &mut dyn Client) {
+fn perform_touch(work: &ReadWork, job: &Job, path: &Path, client: &mut dyn Client) {
+    let seed = job.seed;
     match work.touch {
         Touch::None => perform_engine(work, seed, path, &Ignore, client),
         Touch::Page => perform_engine(work, seed, path, &ReadPages, client),
-        Touch::Sum => match kernel::digest(work.isa) {
+        Touch::Sum => match kernel::digest(work.isa, job.shape) {
             Some(digest) => perform_engine(work, seed, path, &DigestBlocks(digest), client),
-            None => client.outcome(lacks(work.isa)),
+            None => client.outcome(lacks(work.isa, job)),
         },
-        Touch::Count => match kernel::count(work.isa) {
+        Touch::Count => match kernel::count(work.isa, job.shape) {
             Some(count) => perform_engine(work, seed, path, &CountTens(count), client),
-            None => client.outcome(lacks(work.isa)),
+            None => client.outcome(lacks(work.isa, job)),
         },
     }
 }
@@ -63,23 +64,24 @@ fn perform_touch(work: &ReadWork, seed: u64, path: &Path, client: &mut dyn Clien
 /// The loop for a file that another worker overwrites.
 fn perform_shared(
     work: &ReadWork,
-    (seed, shared): (u64, u64),
+    (job, shared): (&Job, u64),
     path: &Path,
     client: &mut dyn Client,
 ) {
     let contents = generation::contents(shared, work.io.size);
     let pages = contents.map(PageDigests::new);
-    match kernel::digest(work.isa) {
+    match kernel::digest(work.isa, job.shape) {
         Some(digest) => {
-            perform_engine(work, seed, path, &PageReader::new(digest, &pages), client);
+            perform_engine(work, job.seed, path, &PageReader::new(digest, &pages), client);
         }
-        None => client.outcome(lacks(work.isa)),
+        None => client.outcome(lacks(work.isa, job)),
     }
 }
 
 /// The outcome for a processor without the requested instructions.
-fn lacks(isa: Isa) -> Outcome {
-    Outcome::Unavailable { reason: format!("this processor has no {isa}") }
+fn lacks(isa: Isa, job: &Job) -> Outcome {
+    let what = job.shape.map_or(isa.to_string(), |shape| shape.to_string());
+    Outcome::Unavailable { reason: format!("this processor has no {what}") }
 }
 
 /// Selects the loop for the engine.
@@ -144,14 +146,15 @@ fn perform_file<E: BlockIo, L: Consume + Sync>(
     move_blocks(&work.engine.to_string(), work.io.threads, own, consumer, client);
 }
 
-fn perform_memory(work: &MemoryWork, seed: u64, client: &mut dyn Client) {
-    let Some(variant) = kernel::variant(work.kernel, work.isa) else {
-        let reason = format!("this processor cannot run the kernel {} {}", work.kernel, work.isa);
+fn perform_memory(work: &MemoryWork, job: &Job, client: &mut dyn Client) {
+    let Some(variant) = kernel::variant(work.kernel, work.isa, job.shape) else {
+        let how = job.shape.map_or(work.isa.to_string(), |shape| format!("in the shape {shape}"));
+        let reason = format!("this processor cannot run the kernel {} {how}", work.kernel);
         client.outcome(Outcome::Unavailable { reason });
         return;
     };
     let arrays = |thread| {
-        Arrays::new(work, variant.run(), thread, seed).map_err(|error| {
+        Arrays::new(work, variant.run, thread, job.seed).map_err(|error| {
             Obstacle::Failed(format!("preparing the arrays of thread {thread}: {error}"))
         })
     };

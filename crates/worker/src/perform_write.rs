@@ -113,7 +113,7 @@ impl Writing<'_> {
     fn mix(&self, client: &mut dyn Client) {
         let Writing { work, file, .. } = *self;
         let depth = work.io.depth as usize;
-        let Some(digest) = kernel::digest(Isa::Auto).map(DigestBlocks) else {
+        let Some(digest) = kernel::digest(Isa::Auto, None).map(DigestBlocks) else {
             return self.refuse(client);
         };
         let failed = |error| Obstacle::failed("preparing to read and write", file, &error);

@@ -1,8 +1,11 @@
 //! The worker's side of the protocol: it reads jobs and writes outcomes, one per line.
 
+use crate::calibrate::calibrate;
 use crate::clock::Clock;
+use crate::engine::Obstacle;
 use crate::perform::perform;
 use crate::reporter::Client;
+use model::shape::Calibrate;
 use model::trial::Outcome;
 use model::wire::{PROTOCOL, Reply, Request};
 use std::io::{self, BufRead, Write};
@@ -25,6 +28,7 @@ pub fn serve(input: impl BufRead, output: impl Write) -> io::Result<()> {
         match Request::decode(link.line.trim_end()).map_err(io::Error::other)? {
             // This consumes lines up to and including the one after the job's outcome.
             Request::Job(job) => perform(&job, &mut link),
+            Request::Calibrate(asked) => link.calibrate(&asked)?,
             Request::Go => link.next_line()?,
         }
         link.error.take().map_or(Ok(()), Err)?;
@@ -51,6 +55,24 @@ impl<I: BufRead, O: Write> Link<I, O> {
     fn say(&mut self, reply: &Reply) -> io::Result<()> {
         writeln!(self.output, "{}", reply.encode())?;
         self.output.flush()
+    }
+
+    /// Measures candidates, sends their times and waits for the next line.
+    fn calibrate(&mut self, asked: &Calibrate) -> io::Result<()> {
+        match calibrate(asked) {
+            Ok(measured) => {
+                for (kernel, all) in measured {
+                    for timed in all {
+                        self.say(&Reply::Timed { kernel, timed })?;
+                    }
+                }
+                self.say(&Reply::Calibrated)?;
+            }
+            Err(Obstacle::Unavailable(reason) | Obstacle::Failed(reason)) => {
+                self.say(&Reply::Failed { reason })?;
+            }
+        }
+        self.next_line()
     }
 
     fn say_ready(&mut self) -> io::Result<bool> {

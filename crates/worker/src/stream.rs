@@ -275,7 +275,7 @@ mod tests {
         let time = Duration::from_millis(2);
         let work =
             MemoryWork { kernel, isa: Isa::Auto, working_set, pages, step, threads: 1, time };
-        let run = kernel::variant(kernel, Isa::Auto).expect("every processor has it").run();
+        let run = kernel::variant(kernel, Isa::Auto, None).expect("every processor has it").run;
         let mut arrays = Arrays::new(&work, run, 0, 7).expect("there is room for little");
         let span = arrays.drive(&Start::default());
         let (digest, progress) = (arrays.left().or(span.digest), arrays.progress(&span));

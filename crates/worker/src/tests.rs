@@ -49,7 +49,7 @@ const SEED: u64 = 11;
 
 fn outcome(work: Work, file: Option<PathBuf>) -> (Job, Outcome) {
     let mut listener = Listener { file: file.clone(), outcome: None };
-    let job = Job { case: Case::own(work), seed: 5, file, source: None, shared: None };
+    let job = Job { case: Case::own(work), seed: 5, file, source: None, shared: None, shape: None };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))
 }
@@ -58,7 +58,8 @@ fn outcome(work: Work, file: Option<PathBuf>) -> (Job, Outcome) {
 fn outcome_in(work: Work, folder: &Path) -> (Job, Outcome) {
     let mut listener = Listener { file: None, outcome: None };
     let file = Some(folder.to_path_buf());
-    let job = Job { case: Case::own(work), seed: SEED, file, source: None, shared: None };
+    let job =
+        Job { case: Case::own(work), seed: SEED, file, source: None, shared: None, shape: None };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))
 }
@@ -437,7 +438,7 @@ fn a_missing_file_is_said() {
 fn check_memory(work: MemoryWork) {
     let (job, outcome) = outcome(Work::Memory(work), None);
     // The table of kernels decides which instruction sets a kernel supports.
-    if kernel::variant(work.kernel, work.isa).is_none() {
+    if kernel::variant(work.kernel, work.isa, None).is_none() {
         assert!(matches!(outcome, Outcome::Unavailable { .. }), "{outcome:?}");
         return;
     }

@@ -83,8 +83,15 @@ fn wires(_: &Path) -> Vec<String> {
     let replies = record.trials.iter().flat_map(|trial| Reply::of(&trial.outcome));
     let replies = replies.take(50).map(|reply| reply.encode());
     let job = |case: Case| {
-        Request::Job(Job { case, seed: 3, file: Some("/tmp/x".into()), source: None, shared: None })
-            .encode()
+        Request::Job(Job {
+            case,
+            seed: 3,
+            file: Some("/tmp/x".into()),
+            source: None,
+            shared: None,
+            shape: None,
+        })
+        .encode()
     };
     replies.chain(zoo::cases().into_iter().map(job)).collect()
 }

@@ -5,14 +5,14 @@ use crate::ceiling::{Bounds, CeilingShare, is_beyond_caches};
 use crate::finding::Severity;
 use crate::row::Row;
 use crate::summary::CeilingKind;
-use model::case::{Case, Kernel};
 use model::units::percent;
 
 /// A row above its ceiling by more than this, with its whole interval, is not noise
 /// (METHODOLOGY.md).
 const ABOVE_MOST: f64 = 1.05;
 
-/// Writing is at most this many times as fast as reading with the same threads; we saw 2.4
+/// Writing a file is at most this many times as fast as reading memory with the same threads; we
+/// saw 2.4
 /// (METHODOLOGY.md).
 const WRITING_MOST: f64 = 4.0;
 
@@ -46,10 +46,9 @@ fn above(row: &Row, held: &CeilingShare, part: &str) -> Option<Draft> {
 /// The severity, cause and remedy of a row whose interval begins at the share `least`.
 fn cause(row: &Row, held: &CeilingShare, least: f64) -> (Severity, String, &'static str) {
     let case = row.measured.case;
-    let is_loose = writes(case) && held.kind == CeilingKind::Memory;
-    let (severity, cause, remedy) = if is_loose && least <= WRITING_MOST {
+    let (severity, cause, remedy) = if held.is_loose && least <= WRITING_MOST {
         let cause = "a store need not wait for its line, so writing can be faster than reading";
-        (Severity::Note, cause, "compare it with other writing rows")
+        (Severity::Note, cause, "add a row with --kernel write-nt, which bounds it closely")
     } else if held.share.low.is_none() {
         let cause = "without an interval, nothing tells chance from a fault";
         (Severity::Note, cause, "measure more rounds")
@@ -63,7 +62,7 @@ fn cause(row: &Row, held: &CeilingShare, least: f64) -> (Severity, String, &'sta
         let cause = "no direct row shows the most that the device can do";
         let remedy = "add direct rows with more in flight until the rate stops rising";
         (Severity::Doubt, cause, remedy)
-    } else if held.kind == CeilingKind::Device && writes(case) {
+    } else if held.kind == CeilingKind::Device && case.write().is_some() {
         let cause = "the two differ in more than the cache, such as in syncs or in what the file \
                      holds at the start";
         let remedy = "compare it with a direct row that differs only in the cache state";
@@ -76,11 +75,6 @@ fn cause(row: &Row, held: &CeilingShare, least: f64) -> (Severity, String, &'sta
         (Severity::Void, cause, "trust neither; check this row's worker and its evidence")
     };
     (severity, cause.to_string(), remedy)
-}
-
-fn writes(case: &Case) -> bool {
-    let stores = case.memory().map(|work| !matches!(work.kernel, Kernel::Read | Kernel::Count));
-    stores.unwrap_or(case.write().is_some())
 }
 
 /// What the processor's caches may serve of a file that does not far exceed them.

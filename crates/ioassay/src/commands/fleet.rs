@@ -176,7 +176,7 @@ impl Tour<'_> {
     ) -> Result<()> {
         let guest = Guest::look(called.to_owned(), agent, self.directory)?;
         let plan = self.plan(&guest)?;
-        let mut begun = [guest.begin((number as u32, None), &plan, self.directory)?];
+        let mut begun = [guest.begin((number as u32, None), &plan, self.directory, None)?];
         let late = late(self.errand.output.quiet);
         let made = Guest::all_made(&mut begun, &late)?.pop().context("it made nothing")?;
         let [(guest, plan)] = begun;

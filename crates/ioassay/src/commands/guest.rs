@@ -16,6 +16,7 @@ use model::host::{Fixture, Host, Storage};
 use model::plan::{Plan, Role};
 use model::rank::Rank;
 use model::record::{Header, Invocation, Line};
+use model::shape::Calibrated;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -75,7 +76,8 @@ impl Guest {
         }
     }
 
-    /// Lets it begin to write its files, for its own plan.
+    /// Lets it begin to write its files, for its own plan. A run that goes on keeps the loops that
+    /// were `calibrated` there.
     ///
     /// # Errors
     /// If it is lost.
@@ -84,11 +86,12 @@ impl Guest {
         (number, neighbor): (u32, Option<u32>),
         plan: &Plan,
         directory: &Path,
+        calibrated: Option<Vec<Calibrated>>,
     ) -> Result<(Guest, Plan)> {
         let mut plan = own_plan(plan, number);
         plan.rank.iter_mut().for_each(|rank| rank.neighbor = neighbor);
         let directory = directory.to_path_buf();
-        self.tell(&Order::Begin { plan: Box::new(plan.clone()), directory })?;
+        self.tell(&Order::Begin { plan: Box::new(plan.clone()), directory, calibrated })?;
         Ok((self, plan))
     }
 
@@ -149,6 +152,7 @@ impl Guest {
         run: (&[String], &str),
     ) -> Result<Member> {
         let header = self.header(plan, made.fixtures, run);
+        let header = Header { calibrated: made.calibrated, ..header };
         let store = Store::create(&folder.join(file_name(number, &self.called)), header)?;
         Ok(Member { called: self.called, agent: Some(self.agent), store })
     }
@@ -186,6 +190,7 @@ impl Guest {
             source_storage: None,
             alternates: None,
             side: None,
+            calibrated: Vec::new(),
             fixtures,
             plan,
             peers: Vec::new(),

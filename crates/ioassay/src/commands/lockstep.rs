@@ -253,7 +253,11 @@ fn members(
     let hosts: Vec<String> = guests.iter().map(|guest| guest.called.clone()).collect();
     // All begin before the first is waited for.
     let places = (0..).zip(Guest::neighbors(&guests));
-    let begin = |(place, guest): ((u32, Option<u32>), Guest)| guest.begin(place, plan, directory);
+    let begin = |(place, guest): ((u32, Option<u32>), Guest)| {
+        let record = resumed.as_ref().and_then(|run| run.records.get(place.0 as usize));
+        let calibrated = record.map(|it| it.record.header.calibrated.clone());
+        guest.begin(place, plan, directory, calibrated)
+    };
     let mut begun = places.zip(guests).map(begin).collect::<Result<Vec<_>>>()?;
     let mut made = Guest::all_made(&mut begun, late)?;
     if plan.rank.is_some_and(|rank| rank.shares) {

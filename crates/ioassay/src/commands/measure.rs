@@ -1,6 +1,7 @@
 //! `survey`, `run` and `plan`: from a question to its answer.
 
 mod calibrate;
+mod shapes;
 pub mod both;
 
 use super::kept::{Kept, tell_building, tell_how_to_go_on, tell_kept, tell_removed};
@@ -29,6 +30,7 @@ use model::peer::Peer;
 use model::plan::Plan;
 use model::record::{Header, Record, Resumed, Tool};
 use report::Style;
+use shapes::shapes_of;
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
@@ -132,7 +134,9 @@ pub fn keep(
     }
     let (source, environment) = (setting.source.as_ref(), &setting.environment());
     let peers = ready.values().map(|ready| ready.peer.clone()).collect();
-    let header = header_of(&setting.plan, environment, source, peers)?;
+    let mut header = header_of(&setting.plan, environment, source, peers)?;
+    let then = interrupted.as_ref().map(|it| &it.record.header.calibrated);
+    header.calibrated = shapes_of(then, &[&header], worker(OWN_PEER), stop)?;
     if let Some(interrupted) = &interrupted {
         interrupted.check(&header, own_file(target))?;
     }
@@ -149,10 +153,7 @@ pub fn keep(
         Err(_) if stop.is_asked() => return Ok(None),
         other => other?,
     };
-    let into = match interrupted {
-        None => Into::New { place, header },
-        Some(interrupted) => Into::resumed(interrupted, header, since.elapsed()),
-    };
+    let into = Into::of(interrupted, place, header, since.elapsed());
     let made = PreparedRun { maker, files, worker: &worker, memory: memory.as_ref() };
     let (record, files) = carry_out(made, into, &mut progress, stop)?;
     let stays = files.read().filter(|_| output.keep);
@@ -203,8 +204,12 @@ enum Into {
 }
 
 impl Into {
-    /// Goes on with a run as in the header `now`; creating its new files took `made`.
-    fn resumed(Interrupted { store, record }: Interrupted, now: Header, made: Duration) -> Self {
+    /// In that of an interrupted run, which goes on as in the header `now`, or in a new one at
+    /// `place`. Creating its files took `made`.
+    fn of(interrupted: Option<Interrupted>, place: Place, now: Header, made: Duration) -> Into {
+        let Some(Interrupted { store, record }) = interrupted else {
+            return Into::New { place, header: now };
+        };
         let resumed = Resumed { began: now.began, tool: now.tool };
         Into::Resumed { store, before: Before { record, resumed, made } }
     }
@@ -217,12 +222,18 @@ fn carry_out(
     progress: &mut Progress,
     stop: &Stop,
 ) -> Result<(Store, Files)> {
+    let calibrated = match &into {
+        Into::New { header, .. } | Into::Passing { header } => &header.calibrated,
+        Into::Resumed { before, .. } => &before.record.header.calibrated,
+    };
+    let calibrated = &calibrated.clone()[..];
     let (mut store, before) = match into {
         Into::Resumed { store, before } => (store, Some(before)),
         Into::New { place, header } => (begin_record(&place, header, &made.files)?, None),
         Into::Passing { header } => (Store::in_passing(begun(header, &made.files)?.0)?, None),
     };
-    let site = Site { memory: made.memory, ..site(made.maker, made.worker, progress, stop) };
+    let site = site(made.maker, made.worker, progress, stop);
+    let site = Site { memory: made.memory, calibrated, ..site };
     let run = Run { site, store: &mut store, before: before.as_ref() };
     let carried_out = run.carry_out(made.files);
     let (_, files) = carried_out.with_context(|| {
@@ -270,6 +281,7 @@ fn site<'a>(
         patience: PATIENCE,
         barrier: None,
         calming: Calming::default(),
+        calibrated: &[],
     }
 }
 
@@ -300,6 +312,7 @@ pub(super) fn header_of(
         plan: plan.clone(),
         alternates: None,
         side: None,
+        calibrated: Vec::new(),
         peers,
     })
 }

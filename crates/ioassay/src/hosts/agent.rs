@@ -46,10 +46,10 @@ fn obey_all<W: Write>(link: &Link<W>) -> Result<()> {
     let mut agent = Agent::default();
     while let Some(order) = link.next()? {
         match order {
-            Order::Begin { plan, directory } => {
+            Order::Begin { plan, directory, calibrated } => {
                 // The others have seen them.
                 agent.marks.clear();
-                part::take(link, &plan, &directory)?;
+                part::take(link, &plan, &directory, calibrated)?;
             }
             order => link.answer(agent.obey(&order))?,
         }

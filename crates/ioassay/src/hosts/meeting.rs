@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use model::agent::{Answer, Order, shown};
 use model::host::Fixture;
 use model::part::Part;
+use model::shape::Calibrated;
 use std::time::Duration;
 
 /// How long hosts may take to write their files.
@@ -16,6 +17,8 @@ pub struct Made {
     pub fixtures: Vec<Fixture>,
     /// The folder.
     pub folder: Option<String>,
+    /// The shapes of loops that it uses.
+    pub calibrated: Vec<Calibrated>,
 }
 
 impl Made {
@@ -25,7 +28,9 @@ impl Made {
     /// If it sent something else.
     pub fn of(answer: Answer) -> Result<Made> {
         match answer {
-            Answer::Made { fixtures, folder } => Ok(Made { fixtures, folder }),
+            Answer::Made { fixtures, folder, calibrated } => {
+                Ok(Made { fixtures, folder, calibrated })
+            }
             other => bail!("an agent sent '{}' instead of its files", shown(&other)),
         }
     }

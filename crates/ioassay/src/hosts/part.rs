@@ -2,6 +2,7 @@
 
 use super::link::Link;
 use crate::barrier::Barrier;
+use crate::calibration::{calibrate, requests};
 use crate::calming::Calming;
 use crate::clock;
 use crate::directory::Directory;
@@ -18,6 +19,7 @@ use model::agent::{Answer, Order};
 use model::case::OWN_PEER;
 use model::environment::Environment;
 use model::plan::Plan;
+use model::shape::Calibrated;
 use model::trial::Trial;
 use std::io::Write;
 use std::path::Path;
@@ -28,13 +30,19 @@ use std::time::Duration;
 /// How far ahead a trial may begin. All hosts are ready when it is told, so it takes milliseconds.
 const AHEAD_MAX: Duration = Duration::from_secs(10);
 
-/// Takes part in `plan`, with files in `directory`, until an order ends it or the link closes.
+/// Takes part in `plan`, with files in `directory`, until an order ends it or the link closes. The
+/// shapes of its loops are `calibrated`, or are measured first.
 ///
 /// # Errors
 /// If the link fails. What fails otherwise is answered.
-pub(super) fn take<W: Write>(link: &Link<W>, plan: &Plan, directory: &Path) -> Result<()> {
+pub(super) fn take<W: Write>(
+    link: &Link<W>,
+    plan: &Plan,
+    directory: &Path,
+    calibrated: Option<Vec<Calibrated>>,
+) -> Result<()> {
     orphans::adopt();
-    match run(link, plan, directory) {
+    match run(link, plan, directory, calibrated) {
         Ok(()) => Ok(()),
         Err(End::Failed(error)) => link.answer(Err(error)),
         Err(End::Unlinked(error)) => Err(error),
@@ -55,7 +63,12 @@ impl From<anyhow::Error> for End {
     }
 }
 
-fn run<W: Write>(link: &Link<W>, plan: &Plan, directory: &Path) -> Result<(), End> {
+fn run<W: Write>(
+    link: &Link<W>,
+    plan: &Plan,
+    directory: &Path,
+    calibrated: Option<Vec<Calibrated>>,
+) -> Result<(), End> {
     let target = Target::Directory(Rc::new(Directory::open(directory)?));
     let host = this_host();
     let storage = witness::storage(directory)
@@ -63,9 +76,14 @@ fn run<W: Write>(link: &Link<W>, plan: &Plan, directory: &Path) -> Result<(), En
     let environment = &Environment { host: &host, storage: Some(&storage), peers: &[] };
     let maker = &Maker { plan, target: &target, source: None, environment, stay: Stay::Removed };
     maker.remove_dead();
+    // Without them, the run has the widest vectors.
+    let measured = || calibrate(&requests(&[plan], &host), own_command(), link.stop());
+    let calibrated = calibrated.unwrap_or_else(|| {
+        measured().inspect_err(|reason| log::warn!("{reason}")).unwrap_or_default()
+    });
     let mut progress = Progress::hidden();
     let mut files = maker.make((&progress, link.stop()))?;
-    link.say(&made(&files)).map_err(End::Unlinked)?;
+    link.say(&made(&files, &calibrated)).map_err(End::Unlinked)?;
     let mut site = Site {
         plan,
         maker,
@@ -78,6 +96,7 @@ fn run<W: Write>(link: &Link<W>, plan: &Plan, directory: &Path) -> Result<(), En
         source: None,
         barrier: Some(link),
         calming: Calming::default(),
+        calibrated: &calibrated,
     };
     let mut left = Left::default();
     while let Some(order) = link.next().map_err(End::Unlinked)? {
@@ -86,13 +105,13 @@ fn run<W: Write>(link: &Link<W>, plan: &Plan, directory: &Path) -> Result<(), En
             Order::Anew => {
                 left = Left::of_invocation_before();
                 files = maker.make_anew(files, (site.progress, link.stop()))?;
-                made(&files)
+                made(&files, &calibrated)
             }
             Order::Meet { next, folder, shared, segment } => {
                 let (folder, shared) = (folder.as_deref(), shared.as_deref());
                 let meeting = Meeting { next: (next, folder), shared, segment };
                 maker.meet(&mut files, meeting, (site.progress, link.stop()))?;
-                made(&files)
+                made(&files, &calibrated)
             }
             Order::Trial { case, invocation, round, at_ms } => {
                 let turn = Turn { files: &files, case, invocation, round, at_ms };
@@ -111,10 +130,10 @@ fn run<W: Write>(link: &Link<W>, plan: &Plan, directory: &Path) -> Result<(), En
     Ok(())
 }
 
-/// The files that this host uses.
-fn made(files: &Files) -> Answer {
+/// The files and the loops that this host uses.
+fn made(files: &Files, calibrated: &[Calibrated]) -> Answer {
     let fixtures = files.all().map(|file| file.fixture().clone()).collect();
-    Answer::Made { fixtures, folder: files.folder() }
+    Answer::Made { fixtures, folder: files.folder(), calibrated: calibrated.to_vec() }
 }
 
 /// Runs a trial, whose worker waits for the others.

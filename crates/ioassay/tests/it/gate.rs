@@ -308,6 +308,8 @@ fn measure_two_directories() {
     let has_pair = found["checks"].as_array().is_some_and(|checks| !checks.is_empty());
     assert!(has_pair, "{found:#}");
     let [a, b] = records(&sandbox).map(|line| line["header"].clone());
+    // Both have the loops that were measured once.
+    assert!(a["calibrated"].is_array() && a["calibrated"] == b["calibrated"], "{a:#}");
     let file_system = |header: &Value| header["storage"]["file_system"].to_string();
     assert_eq!(file_system(&a), "\"tmpfs\"");
     assert_ne!(file_system(&b), "\"tmpfs\"");

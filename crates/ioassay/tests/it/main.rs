@@ -46,6 +46,7 @@ mod kept;
 mod travel;
 mod hosts;
 mod resuming;
+mod shapes;
 mod launchers;
 mod namespaces;
 mod slurm;

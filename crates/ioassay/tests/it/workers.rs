@@ -72,6 +72,7 @@ fn record_with(script: &str, plan: &Plan, patience: Duration) -> anyhow::Result<
         source_storage: None,
         alternates: None,
         side: None,
+        calibrated: Vec::new(),
         fixtures: Vec::new(),
         plan: plan.clone(),
         peers: Vec::new(),
@@ -94,6 +95,7 @@ fn record_with(script: &str, plan: &Plan, patience: Duration) -> anyhow::Result<
         memory: None,
         source: None,
         barrier: None,
+        calibrated: &[],
         calming: Calming::default(),
     };
     let run = Run { site, store: &mut store, before: None };

@@ -291,8 +291,8 @@ pub const AXES: &[Axis] = &[
         flag: "isa",
         meaning: "Instruction set of sums, counts and kernels",
         domain: Domain::Names(&[(Kind::Read, Isa::NAMES), (Kind::Memory, Isa::NAMES)]),
-        symbols: &[("best", "the widest of this processor"), ("each", "each one it has")],
-        usual: Usual::read("auto").and_memory("best"),
+        symbols: &[("best", "auto, the fastest loop here"), ("each", "each one it has")],
+        usual: Usual::read("auto").and_memory("auto"),
         before: Usual::every("auto"),
         word: Word::Own(|case| {
             let isa = case.read()?.isa;

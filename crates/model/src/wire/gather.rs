@@ -81,8 +81,9 @@ impl Gather {
             Reply::Failed { reason } => {
                 return Ok(Some(Outcome::Failed { reason: reason.clone() }));
             }
-            Reply::Hello { .. } | Reply::Ready => {
-                return Err(wrong("'hello' or 'ready' in the middle of a trial"));
+            Reply::Hello { .. } | Reply::Ready | Reply::Timed { .. } | Reply::Calibrated => {
+                let verb = reply.encode().split(' ').take(1).collect::<String>();
+                return Err(wrong(&format!("'{verb}' in the middle of a trial")));
             }
         }
         Ok(None)

@@ -6,7 +6,7 @@ use assess::Assessment;
 use assess::decision::Decision;
 use assess::levels::{Level, Levels};
 use assess::saturation::{Saturation, Step};
-use model::case::{Kernel, Pages};
+use model::case::{Isa, Kernel, Pages};
 use model::units;
 
 /// The memory levels that latencies show.
@@ -96,7 +96,11 @@ fn said_reads(saturation: &Saturation) -> Sentence {
     });
     let more: Vec<String> =
         told.map(|(threads, rate)| format!(", {} {rate}", number(threads))).collect();
-    let (of, found) = (format!("({isa}, {})", pages_of(*pages)), said_threads(saturation));
+    let of = match isa {
+        Isa::Auto => format!("({})", pages_of(*pages)),
+        isa => format!("({isa}, {})", pages_of(*pages)),
+    };
+    let found = said_threads(saturation);
     let text = format!("{first} {of}{}: {found}.", more.concat());
     Sentence::figures(text, &saturation.rows)
 }
@@ -133,9 +137,10 @@ fn said_threads(saturation: &Saturation) -> String {
 fn said_saturations((found, members): &(String, Vec<&Saturation>)) -> Sentence {
     let said = |one: &&Saturation| {
         let Saturation { kernel, isa, pages, highest, of_reads, .. } = one;
+        let isa = if *isa == Isa::Auto { String::new() } else { format!(" {isa}") };
         let of_reads =
             of_reads.map_or(String::new(), |share| format!(" ({})", units::percent(share)));
-        format!("{kernel} {isa}, {}, {}{of_reads}", pages_of(*pages), units::rate(*highest))
+        format!("{kernel}{isa}, {}, {}{of_reads}", pages_of(*pages), units::rate(*highest))
     };
     let all: Vec<String> = members.iter().map(said).collect();
     let rows = members.iter().flat_map(|saturation| &saturation.rows);

@@ -15,6 +15,7 @@ use assess::summary::Summary;
 use assess::touching::Touching;
 use model::case::Isa;
 use model::peer::Peer;
+use model::shape::chosen;
 use model::units;
 
 const fn spent(
@@ -350,12 +351,17 @@ fn flags(peer: &Peer) -> Option<String> {
     Some(words.filter(is_told).collect::<Vec<_>>().join(" "))
 }
 
+/// The instruction set of the loop that the run chose, if it chose one.
+fn chosen_isa(summary: &Summary, assessment: &Assessment) -> Option<Isa> {
+    chosen(&assessment.calibrated, summary.case.walk()).map(|shape| shape.isa)
+}
+
 /// The width of vectors: for a peer, from its object code; for this program's own loops, from the
 /// instruction set.
 fn vectors(summary: &Summary, assessment: &Assessment) -> String {
     let bits = match (peer(summary, assessment), summary.case.memory()) {
         (Some(peer), _) => peer.vector_bits,
-        (None, Some(work)) => match work.isa {
+        (None, Some(work)) => match chosen_isa(summary, assessment).unwrap_or(work.isa) {
             Isa::Auto => None,
             Isa::Scalar => Some(0),
             Isa::Sse2 | Isa::Neon => Some(128),

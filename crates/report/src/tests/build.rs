@@ -375,6 +375,7 @@ pub(super) fn view_of(recipe: &str) -> View {
 /// An assessment of these cases on the zoo's machine.
 pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
     Assessment {
+        calibrated: Vec::new(),
         tool: Tool {
             name: "ioassay".to_string(),
             version: "0.1.0".to_string(),

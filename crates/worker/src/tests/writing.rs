@@ -49,7 +49,14 @@ fn run(work: &WriteWork, target: &Path, source: Option<&Path>) -> (Job, Outcome)
     let file = Some(target.to_path_buf());
     let mut listener = Listener { file: file.clone(), outcome: None };
     let case = Case::own(Work::Write(*work));
-    let job = Job { case, seed: 5, file, source: source.map(Path::to_path_buf), shared: None };
+    let job = Job {
+        case,
+        seed: 5,
+        file,
+        source: source.map(Path::to_path_buf),
+        shared: None,
+        shape: None,
+    };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))
 }

@@ -49,6 +49,7 @@ fn check(work: ReadWork, file: &Path) -> Outcome {
         file: Some(file.to_path_buf()),
         source: None,
         shared: None,
+        shape: None,
     };
     let mut counter = Counter { most, heard: None };
     perform(&job, &mut counter);

@@ -1,6 +1,7 @@
 //! Measures both sides of a gate in one run, whose rounds alternate.
 
 use super::super::question::{Question, Setting};
+use super::shapes::shapes_of;
 use super::{begin_record, header_of, pinned_command, ready_peers, site, tell_removed};
 use crate::alternation::alternate;
 use crate::builder::Ready;
@@ -10,10 +11,12 @@ use crate::fixture::Stay;
 use crate::orphans;
 use crate::progress::Progress;
 use crate::schedule::Run;
+use crate::site::Site;
 use crate::stop::Stop;
 use crate::store::{Place, Store};
 use anyhow::{Context, Result, bail};
 use assess::invocations::INVOCATIONS_LEAST;
+use model::case::OWN_PEER;
 use model::random::mix;
 use model::record::{self, Header};
 use std::collections::BTreeMap;
@@ -51,6 +54,12 @@ pub fn keep_both(
     if !is_quiet {
         dry::tell_time(&sides.each_ref().map(|side| (side.question, &side.setting)))?;
     }
+    // Both sides have the same loops, so that nothing but the question tells them apart.
+    let headers = sides.each_ref().map(|side| &side.header);
+    let is_pinned = headers[0].plan.bound.pin.is_some();
+    let worker = pinned_command(OWN_PEER, &sides[0].ready, is_pinned);
+    let calibrated = shapes_of(None, &headers, worker, stop)?;
+    sides.iter_mut().for_each(|side| side.header.calibrated.clone_from(&calibrated));
     let environments = sides.each_ref().map(|side| side.setting.environment());
     let maker = |index: usize| Maker {
         plan: &sides[index].header.plan,
@@ -81,7 +90,10 @@ pub fn keep_both(
     let [of_a, of_b] = &mut progress;
     let [store_a, store_b] = &mut stores[..] else { unreachable!("each side has one") };
     let run = |index: usize, progress, store| Run {
-        site: site(&makers[index], &workers[index], progress, stop),
+        site: Site {
+            calibrated: &calibrated,
+            ..site(&makers[index], &workers[index], progress, stop)
+        },
         store,
         before: None,
     };
