@@ -187,6 +187,8 @@ def bound(rows):
             by = None
         memory = memory_read(rows, 1)
         row.ceiling = by and held(row, by, rows, row.rates())
+        if by and row.memory and memory_bound(row, rows) is row:
+            row.is_ceiling = True
         if by and memory:
             share = ratio_of_any(row.rates(), memory.rates())
             row.of_memory = share and share["median"]

@@ -299,7 +299,7 @@ pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
     let among = |(row, bounds)| rules::find_among(row, &rows, &generators, bounds);
     let found: Vec<Vec<Finding>> = rows.iter().zip(&all).map(among).collect();
     for (((row, bounds), bus), found) in rows.iter_mut().zip(all).zip(buses).zip(found) {
-        row.summary.is_ceiling = bases.contains(&row.summary.id);
+        row.summary.is_ceiling = bounds.is_fastest_loop || bases.contains(&row.summary.id);
         row.summary.bus = bus;
         hold(&mut row.summary, &bounds);
         row.summary.judge(found);

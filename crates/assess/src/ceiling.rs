@@ -25,6 +25,8 @@ pub(crate) fn is_beyond_caches(bytes: u64, measured: &Measured) -> bool {
 pub(crate) struct Bounds {
     /// The ceiling of the throughput.
     pub(crate) ceiling: Option<CeilingShare>,
+    /// Whether it is the fastest loop over memory that does the same, and so its own ceiling.
+    pub(crate) is_fastest_loop: bool,
     /// The throughput as a share of one thread reading memory.
     pub(crate) of_memory: Option<f64>,
     /// The ceiling of the throughput without loading.
@@ -207,7 +209,10 @@ pub(crate) fn bounds(row: &Row, bases: &Bases) -> Bounds {
     let loaded_by = row.summary.loaded.map(|loaded| loaded.served_by);
     let loaded_by = loaded_by.filter(|by| moves_bulk(row, *by) && is_beyond_if_loaded(row));
     let memory = bases.memory.with(1);
+    let is_loop = served_by.is_some() && row.measured.case.memory().is_some();
+    let fastest = bases.loops.bound(row).filter(|_| is_loop);
     Bounds {
+        is_fastest_loop: fastest.is_some_and(|fastest| std::ptr::eq(fastest, row)),
         ceiling: served_by.and_then(|by| held(row, by, bases, &|base| row.share_of(base))),
         of_memory: served_by.and(memory).and_then(|m| Some(row.share_of(m)?.median)),
         loaded_ceiling: loaded_by

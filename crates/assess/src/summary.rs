@@ -164,7 +164,7 @@ pub struct Summary {
     pub folio_bytes: Option<u64>,
     /// Its ceiling, and how close it comes.
     pub ceiling: Option<Ceiling>,
-    /// Whether it is a ceiling of other cases.
+    /// Whether it is a ceiling of other cases, or the fastest loop over memory of its kind.
     pub is_ceiling: bool,
     /// Throughput divided by that of one thread reading memory.
     pub of_memory: Option<f64>,

@@ -68,7 +68,7 @@ fn only_loops_that_the_worker_chooses_are_measured() {
     let report = sandbox.json(&[&SUMS[..], &["--isa=scalar", "--json", "--record=a"]].concat());
     assert_eq!(report["calibrated"], json!([]));
     let best = sandbox.json(&[&SUMS[..], &["--isa=best", "--json", "--record=b"]].concat());
-    assert_eq!(best["cases"][0]["axes"]["isa"], "auto", "{best:#}");
+    assert_eq!(best["cases"][0]["case"]["isa"], "auto", "{best:#}");
     let chosen = &best["calibrated"][0];
     assert_eq!((&chosen["kernel"], &chosen["pages"]), (&json!("read"), &json!("huge")));
     let said = sandbox.says(&["report", "b"]);
