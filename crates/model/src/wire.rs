@@ -46,7 +46,6 @@ pub use gather::Gather;
 pub const PROTOCOL: u64 = 2;
 
 /// A message from the tool to a worker.
-#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
     /// Prepare this job, then send `ready`.
