@@ -84,7 +84,16 @@ def facts(record, said):
             "bound": echo(plan.get("bound"), said["bound"]),
             "sustain_s": plan.get("sustain") and seconds(plan["sustain"]),
             "campaign": campaign(record, said["campaign"]),
+            "calibrated": [chosen(one) for one in header.get("calibrated", [])],
             "skips": [skip(one) for one in plan.get("skips", [])]}
+
+
+def chosen(measured):
+    """The measured shapes of a loop, with the choice: the first within 1 % of the fastest."""
+    candidates = measured["candidates"]
+    fastest = max(one["throughput"] for one in candidates)
+    first = next(one for one in candidates if one["throughput"] >= 0.99 * fastest)
+    return {**measured, "chosen": first["shape"]}
 
 
 def campaign(record, said):

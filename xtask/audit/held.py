@@ -127,7 +127,7 @@ KINDS = (
     ("answer", ("answer", "counting", "touching", "levels", "saturations",
                 "loads", "depths", "interferences")),
     ("fact", ("case", "host", "storage", "source_storage", "fixtures", "tool", "peers", "skips",
-              "id", "role")),
+              "calibrated", "id", "role")),
     ("interval", ("low", "high")),
 )
 
