@@ -81,8 +81,8 @@ class Falsified(unittest.TestCase):
 
     def test_a_ceiling_is_found(self):
         def change(answer):
-            answer["cases"][2]["ceiling"]["share"] *= 0.99
-        self.check(change, "cases[2].ceiling.share")
+            answer["cases"][5]["ceiling"]["share"] *= 0.99
+        self.check(change, "cases[5].ceiling.share")
 
     def test_a_comparison_is_found(self):
         def change(answer):
