@@ -61,7 +61,7 @@ fn what_bounds_others_is_a_ceiling_and_has_none() {
     add(&mut record, memory_case(Kernel::Count, 1), Role::Asked, 8 * FILE, 1.0, 0);
     for case in assess(&record).cases {
         let kernel = case.case.memory().map(|work| work.kernel);
-        // The two-thread read bounds no other, but nothing bounds it: it is the fastest of its kind.
+        // The two-thread read bounds no other, but nothing bounds it: it is the fastest one.
         assert_eq!(case.is_ceiling, kernel == Some(Kernel::Read), "{}", case.id);
         assert!(!(case.is_ceiling && case.ceiling.is_some()), "{}", case.id);
     }
