@@ -155,7 +155,7 @@ def shared(played):
 def counters(played):
     """What ioassay says that the storage's own device did is what its tracepoints say."""
     number = played.numbers[0] if played.storage.own else None
-    if number is None or played.trace.memory_device:
+    if number is None or not played.trace.has_requests:
         return
     for row, trials in played.rows():
         for trial in trials:
@@ -245,7 +245,7 @@ def foreign(played):
             if found and trials and all(is_alone(played, trial) for trial in trials):
                 yield Fault("neighbors", row["id"], "Foreign, and there is no neighbor")
             continue
-        if not is_sound(row) or not trials or found or asked.neighbour != "reader":
+        if not is_sound(row) or not trials or found or not asked.neighbour.startswith("reader"):
             continue
         shares, moved = [], []
         for trial in trials:

@@ -22,8 +22,10 @@ import question
 import shell
 import speeds
 
-# Tries of a smaller question, when a fault is shrunk.
-SHRINKS_MAX = 40
+# Tries of a smaller question, when a fault is shrunk, and their time.
+SHRINKS_MAX, SHRINK_S = 40, 120
+# Faults of one law that are shrunk; more of them are mostly the same one.
+SHRUNK_MAX = 2
 # Questions that once showed a fault, one a line.
 KEPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kept.jsonl")
 
@@ -44,6 +46,7 @@ def faults_of(asked, program, place, more=play.nothing_more):
 def shrink(asked, fault, program, place):
     """The smallest question found that still breaks the fault's law."""
     smallest, tries, goes_on = asked, 0, True
+    end = time.monotonic() + SHRINK_S
     while goes_on and tries < SHRINKS_MAX:
         goes_on = False
         for simpler in smallest.simpler():
@@ -52,8 +55,8 @@ def shrink(asked, fault, program, place):
             if any(other.law == fault.law for other in found):
                 smallest, goes_on = simpler, True
                 break
-            if tries >= SHRINKS_MAX:
-                break
+            if tries >= SHRINKS_MAX or time.monotonic() > end:
+                return smallest
     return smallest
 
 
@@ -141,6 +144,8 @@ def hunt(options, plain, tally):
             print(f"{tally.questions} questions, {tally.believed} rows held", flush=True)
         if found:
             tell(asked, found, played)
+            if tally.faults[found[0].law] > SHRUNK_MAX:
+                continue
             smallest = shrink(asked, found[0], options.program, options.place)
             again, still, _ = faults_of(smallest, options.program, options.place)
             if still and smallest != asked:

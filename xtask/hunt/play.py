@@ -116,9 +116,13 @@ def neighbour_for(asked, folder, sh):
         return None
     path = f"{folder}/other"
     sh.run(f"head -c {16 << 20} /dev/urandom > {path}; sync -f {folder}", f"rm -f {path}")
+    who, _, bursts = asked.neighbour.partition(" ")
     move = {"reader": f"if={path} of=/dev/null iflag=direct",
             "writer": f"if=/dev/zero of={path} oflag=direct conv=notrunc count=64"}
-    line = f"while true; do dd {move[asked.neighbour]} bs=256k status=none; done"
+    once = f"dd {move[who]} bs=256k status=none"
+    # The pauses are as long as ioassay needs to find the device quiet.
+    line = f"while true; do {once}; {once}; {once}; sleep 0.25; done" if bursts \
+        else f"while true; do {once}; done"
     return subprocess.Popen(["bash", "-c", line], start_new_session=True)
 
 
@@ -242,7 +246,7 @@ def play(asked, program, place, more=nothing_more):
         group = group_for(asked, numbers, sh)
         other = neighbour_for(asked, made.folder, sh)
         try:
-            with Trace(numbers[0] if made.compresses and made.in_memory else None) as trace:
+            with Trace(numbers, made.has_requests, asked.neighbour is not None) as trace:
                 status, out, error, command = run(program, asked, arguments, group, record)
         finally:
             if other:

@@ -27,7 +27,8 @@ REQUESTS_LIMITS = (200, 1000)
 # Recipes whose cases need no longer time or larger file than these questions have.
 BUILT_IN = ("page-latency", "read-methods", "uring-ladder", "write-strategies", "touch-pages",
             "sync-latency", "load", "depth", "interference", "oltp", "lsm", "mixed", "metadata")
-NEIGHBOURS = ("reader", "writer")
+# One without a pause makes ioassay wait for a quiet device in vain, a minute for each question.
+NEIGHBOURS = {"reader": 1, "writer": 1, "reader in bursts": 8, "writer in bursts": 8}
 
 
 @dataclass
@@ -248,7 +249,7 @@ def draw(random, seed):
         values = BYTES_LIMITS if limit.endswith("bps") else REQUESTS_LIMITS
         asked.limit = Limit(on, limit, random.choice(values))
     elif random.random() < 0.15 and has_own_device:
-        asked.neighbour = random.choice(NEIGHBOURS)
+        asked.neighbour, = random.choices(tuple(NEIGHBOURS), tuple(NEIGHBOURS.values()))
     if not asked.actors and not asked.file and random.random() < 0.08:
         asked.hosts = True
     elif asked.size > MEMORY and random.random() < 0.3:

@@ -1,6 +1,6 @@
 """Storage of many kinds, with what is true of it because it was made that way."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import shell
 
@@ -26,6 +26,8 @@ class Storage:
     cached_below: bool = False
     # No counter of this machine sees what serves a file.
     unseen: bool = False
+    # Its device takes requests, which tracepoints show as they are done.
+    has_requests: bool = True
 
 
 def number(device):
@@ -35,7 +37,9 @@ def number(device):
 
 
 def below(folder, sh):
-    """The disk below `folder`."""
+    """The disk below `folder`, or None in memory."""
+    if sh.run(f"stat -f -c %T {folder}") == "tmpfs":
+        return None
     source = sh.run(f"findmnt -n -o SOURCE -T {folder}")
     name = sh.run(f"lsblk -n -o PKNAME {source} | head -n 1") or source.removeprefix("/dev/")
     return name.removeprefix("/dev/")
@@ -45,6 +49,8 @@ def plain(sh, work):
     folder = f"{work}/plain"
     sh.run(f"mkdir -p {folder}", f"rm -rf {folder}")
     disk = below(folder, sh)
+    if disk is None:
+        return Storage(folder, flushes=False, in_memory=True)
     return Storage(folder, devices=(disk,))
 
 
@@ -53,9 +59,11 @@ def on_loop(make, mount="defaults", direct=True, **truths):
 
     def plant(sh, work):
         image, folder = f"{work}/image", f"{work}/mounted"
+        disk = below(work, sh)
         sh.run(f"truncate -s {IMAGE} {image}", f"rm -f {image}")
-        # Every block of the image lies on the disk: reading a hole of it would be no device's work.
-        sh.run(f"fallocate -l {IMAGE} {image}")
+        if disk:
+            # Every block of the image lies on the disk: a hole of it is read from no device.
+            sh.run(f"fallocate -l {IMAGE} {image}")
         flag = "on" if direct else "off"
         node = sh.run(f"losetup --find --show --direct-io={flag} {image}")
         sh.undo.append(f"losetup -d {node}")
@@ -63,9 +71,10 @@ def on_loop(make, mount="defaults", direct=True, **truths):
         sh.run(f"mkdir -p {folder}", f"rmdir {folder}")
         sh.run(f"mount -o {mount} {node} {folder}", f"umount {folder}")
         device = node.removeprefix("/dev/")
-        disk = below(work, sh)
-        return Storage(folder, own=device, devices=(device, disk), cached_below=not direct,
-                       **truths)
+        if disk is None:
+            truths.update(flushes=False, in_memory=True)
+        return Storage(folder, own=device, devices=(device, disk) if disk else (device,),
+                       cached_below=not direct, **truths)
 
     return plant
 
@@ -87,7 +96,7 @@ def compressed_memory(sh, work):
     sh.run(f"mkdir -p {folder}", f"rmdir {folder}")
     sh.run(f"mount /dev/{device} {folder}", f"umount {folder}")
     return Storage(folder, own=device, devices=(device,), flushes=False, in_memory=True,
-                   compresses=True)
+                   compresses=True, has_requests=False)
 
 
 def overlay(options=""):
@@ -99,7 +108,7 @@ def overlay(options=""):
         sh.run(f"mkdir {top}/low {top}/up {top}/work {folder}", f"rmdir {folder}")
         layers = f"lowerdir={top}/low,upperdir={top}/up,workdir={top}/work{options}"
         sh.run(f"mount -t overlay overlay -o {layers} {folder}", f"umount {folder}")
-        return Storage(folder, own=lower.own, devices=lower.devices, flushes=not options)
+        return replace(lower, folder=folder, flushes=lower.flushes and not options)
 
     return plant
 
@@ -109,7 +118,7 @@ def fuse(sh, work):
     top, folder = lower.folder, f"{work}/fuse"
     sh.run(f"mkdir {top}/shown {folder}", f"rmdir {folder}")
     sh.run(f"bindfs {top}/shown {folder}", f"umount {folder}")
-    return Storage(folder, own=lower.own, devices=lower.devices, unseen=True)
+    return replace(lower, folder=folder, unseen=True)
 
 
 EXT4, XFS, BTRFS = "mkfs.ext4 -q", "mkfs.xfs -q", "mkfs.btrfs -q"
