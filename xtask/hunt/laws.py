@@ -59,8 +59,8 @@ def durable(played):
                 yield from written(played, row, trials)
             continue
         if storage.in_memory or not storage.flushes:
-            if not storage.in_memory:
-                yield Fault("durable", row["id"], "sound, on storage that leaves out flushes")
+            where = "in memory" if storage.in_memory else "on storage that leaves out flushes"
+            yield Fault("durable", row["id"], f"sound, {where}")
             continue
         if storage.unseen:
             yield Fault("durable", row["id"], "sound, where no counter sees what took the bytes")
@@ -381,45 +381,7 @@ def mixed(played):
                             f"device moved {did:.0f} B")
 
 
-def times(played):
-    """No percentile is longer than the time of all operations allows: of the operations in flight,
-    as many took that long."""
-    for row, trials in played.rows():
-        case = row["case"]
-        if not trials or case.get("rate") or case.get("kernel"):
-            continue
-        at_once = case["threads"] * (case.get("depth") or 1)
-        time_ns = sum(flush_end(trial) - trial.start for trial in trials) * at_once
-        ops = sum(trial.ops for trial in trials)
-        for name, above in (("p50", 0.5), ("p90", 0.1), ("p99", 0.01), ("p99_9", 0.001)):
-            value = (row["latency_ns"] or {}).get(name)
-            if value is not None and value * above * ops > 1.1 * time_ns + value:
-                yield Fault("figures", row["id"], f"{name} is {value} ns, which {above:g} of {ops} "
-                            f"operations cannot have taken in {time_ns} ns")
-
-
-def shares(played):
-    """Numbers that are shares are shares, and figures follow from bytes and time."""
-    for row, _ in played.rows():
-        for name in ("hit_share", "hit_share_most", "cacheable_share"):
-            value = row.get(name)
-            if value is not None and not 0 <= value <= 1:
-                yield Fault("figures", row["id"], f"{name} is {value}")
-        rate = row["throughput"]
-        if rate and rate["low"] is not None and not rate["low"] <= rate["median"] <= rate["high"]:
-            yield Fault("figures", row["id"], f"{rate['median']} is outside of its interval")
-        no_bytes = row["case"].get("call") or row["case"].get("op") == "sync"
-        figure = row["iops"] if no_bytes else row["throughput"]
-        if row["verdict"] in ("sound", "doubtful") and not figure:
-            yield Fault("figures", row["id"], f"{row['verdict']} without a figure")
-        latency = row["latency_ns"] or {}
-        values = [latency.get(name) for name in ("p50", "p90", "p99", "p99_9", "p99_99", "max")]
-        values = [value for value in values if value is not None]
-        if values != sorted(values):
-            yield Fault("figures", row["id"], f"percentiles do not rise: {values}")
-
-
 # Of two hosts.
 TOGETHER = (durable, served, limited)
-LAWS = (mixed, times, durable, served, shared, counters, besides, limited, foreign, syncs, verdicts, sentences, answers,
-        flags, shares)
+LAWS = (mixed, durable, served, shared, counters, besides, limited, foreign, syncs, verdicts,
+        sentences, answers, flags)

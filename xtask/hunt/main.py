@@ -15,6 +15,7 @@ import tempfile
 import time
 from datetime import date
 
+import figures
 import forms
 import laws
 import play
@@ -36,7 +37,7 @@ def faults_of(asked, program, place, more=play.nothing_more):
         played = play.play(asked, program, place, more)
     except (shell.Failed, play.Refused) as reason:
         return None, [], str(reason)
-    holding = laws.TOGETHER if asked.hosts else laws.LAWS
+    holding = laws.TOGETHER if asked.hosts else (*laws.LAWS, *figures.LAWS)
     # A trace with a gap proves nothing.
     found = [] if played.trace.lost else [fault for law in holding for fault in law(played)]
     said = [] if asked.hosts else forms.forms(played)

@@ -9,6 +9,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 
+import question
 import shell
 import storage
 from trace import Trace
@@ -132,6 +133,8 @@ def run(program, asked, arguments, group, record):
                "--seed", str(asked.seed + 1)]
     if asked.memory:
         command += ["--memory", f"{asked.memory}B"]
+    if asked.sustained:
+        command += ["--sustain", f"{question.SUSTAIN_S}s"]
     if asked.hosts:
         command += ["--hosts", "a,b", "--launcher", "here", "--program", program]
 
@@ -242,7 +245,7 @@ def play(asked, program, place, more=nothing_more):
         elif asked.built_in:
             arguments = [*asked.arguments(), made.folder]
         else:
-            arguments = [recipe, made.folder]
+            arguments = [recipe, *([made.folder] if asked.uses_files() else [])]
         group = group_for(asked, numbers, sh)
         other = neighbour_for(asked, made.folder, sh)
         try:

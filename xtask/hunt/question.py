@@ -8,16 +8,27 @@ import storage
 
 KIB, MIB = 2**10, 2**20
 ROUNDS = 7
+# Of two invocations.
+ROUNDS_OF_TWO = 10
+# How long writes go on that are to become steady, at most.
+SUSTAIN_S = 10
 TIMES_MS = (50, 50, 100, 200)
 # Sizes of files; some are no multiple of anything.
 SIZES = (4 * KIB, 64 * KIB, 1 * MIB, 1 * MIB + 4096, 4 * MIB, 8 * MIB, 8 * MIB, 24 * MIB,
          64 * MIB, 47 * 4096, 6 * MIB - 8192)
-# Now and then.
-LARGE = (160 * MIB, 256 * MIB)
-# The limit of the workers' memory, if there is one.
-MEMORY = 48 * MIB
+# Now and then; the largest do not fit into an image.
+LARGE = (160 * MIB, 256 * MIB, 400 * MIB)
+LARGEST = 1024 * MIB
+SIZES_MAX = max(SIZES)
+# The limit of the workers' memory, if there is one: for files, and for the large ones.
+MEMORY, MEMORY_OF_LARGE = 48 * MIB, 96 * MIB
 BLOCKS = (4 * KIB, 4 * KIB, 8 * KIB, 12 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, 1 * MIB)
 RATES = (200, 1000, 5000)
+LADDERS = ([1000, 4000, 16000], [2000, 8000])
+# Arrays: in each cache, and far beyond them.
+ARRAYS = (16 * KIB, 256 * KIB, 4 * MIB, 160 * MIB, 160 * MIB, 256 * MIB)
+LOOPS = ("read", "write", "write-nt", "copy", "copy-nt", "triad", "triad-nt", "count", "chase",
+         "touch-pages", "first-touch", "read-pages")
 # What can be true of a file that ioassay did not make.
 FILES = ("whole", "odd size", "holes", "unwritten", "shared", "partly cached", "hard link",
          "symbolic link")
@@ -61,6 +72,9 @@ class Question:
     memory: int | None = None
     # The name of a recipe that ioassay has, asked in place of the cases.
     built_in: str | None = None
+    invocations: int = 1
+    # Writes go on until they are steady.
+    sustained: bool = False
 
     def arguments(self):
         """What makes a recipe of ioassay's own short."""
@@ -70,8 +84,10 @@ class Question:
 
     def recipe(self):
         """The recipe's text."""
+        rounds = ROUNDS if self.invocations == 1 else ROUNDS_OF_TWO
         lines = ['name = "hunted"', 'question = "Is each sound row what it says?"',
-                 f'size = "{self.size}B"', f"rounds = {ROUNDS}", "invocations = 1",
+                 *([f'size = "{self.size}B"'] if self.uses_files() else []),
+                 f"rounds = {rounds}", f"invocations = {self.invocations}",
                  f'time = "{self.time_ms}ms"', "ceilings = false"]
         for name, axes in self.actors.items():
             lines += ["", f"[actors.{name}]", *assignments(axes)]
@@ -79,13 +95,16 @@ class Question:
             lines += ["", "[[cases]]", *assignments(axes)]
         return "\n".join(lines) + "\n"
 
+    def uses_files(self):
+        return bool(self.built_in) or any("kernel" not in axes for axes in self.cases)
+
     def simpler(self):
         """Questions that ask a little less, the simplest first."""
         for index in range(len(self.cases)):
             if len(self.cases) > 1:
                 yield self.changed(cases=[self.cases[index]])
         for name, none in (("neighbour", None), ("limit", None), ("file", None), ("hosts", False),
-                           ("memory", None)):
+                           ("memory", None), ("invocations", 1), ("sustained", False)):
             if getattr(self, name) != none:
                 yield self.changed(**{name: none})
         if self.built_in:
@@ -151,7 +170,8 @@ def reading(random):
     if engine == "mmap":
         axes |= maybe(random, 0.4, {"advice": random.choice(("sequential", "random", "willneed",
                                                              "populate"))})
-    axes |= maybe(random, 0.1, {"rate": random.choice(RATES)})
+    axes |= maybe(random, 0.1, {"rate": random.choice((*RATES, *LADDERS))})
+    axes |= maybe(random, 0.05, {"pages": "huge"})
     return axes
 
 
@@ -174,7 +194,8 @@ def writing(random):
     axes |= maybe(random, 0.2, {"fill": random.choice(("constant", "zero"))})
     if engine == "uring":
         axes |= maybe(random, 0.7, {"depth": random.choice((2, 4, 16))})
-    axes |= maybe(random, 0.1, {"rate": random.choice(RATES)})
+    axes |= maybe(random, 0.1, {"rate": random.choice((*RATES, *LADDERS))})
+    axes |= maybe(random, 0.05, {"pages": "huge"})
     return axes
 
 
@@ -194,7 +215,19 @@ def naming(random):
         axes |= maybe(random, 0.5, {"sync": "fsync"})
     else:
         axes |= maybe(random, 0.6, {"cache": random.choice(("warm", "cold"))})
-    return axes | maybe(random, 0.3, {"threads": 2})
+    return axes | maybe(random, 0.4, {"threads": random.choice((2, 2, 4))})
+
+
+def remembering(random):
+    """A loop over arrays."""
+    loop = random.choice(LOOPS)
+    axes = {"kernel": loop, "working_set": size(random.choice(ARRAYS))}
+    if loop in ("chase", "touch-pages", "first-touch", "read-pages"):
+        axes["isa"] = "scalar"
+    else:
+        axes |= maybe(random, 0.3, {"isa": random.choice(("scalar", "sse2", "avx2"))})
+    axes |= maybe(random, 0.3, {"threads": 2})
+    return axes | maybe(random, 0.5, {"pages": random.choice(("base", "huge"))})
 
 
 def acting(random):
@@ -225,13 +258,16 @@ def draw(random, seed):
         return Question(seed, kind, random.choice((8 * MIB, 24 * MIB)), 50, [],
                         built_in=random.choice(BUILT_IN))
     file_size = random.choice(LARGE if random.random() < 0.05 else SIZES)
+    if kind == "plain" and random.random() < 0.05:
+        file_size = LARGEST
     asked = Question(seed, kind, file_size, random.choice(TIMES_MS), [])
     number = random.choice((1, 2, 2, 3, 3, 4))
     if random.random() < 0.25:
         asked.file = random.choice(FILES)
         asked.cases = [reading(random) for _ in range(number)]
     else:
-        families = random.choices((reading, writing, mixing, naming), (4, 4, 1, 1), k=number)
+        families = random.choices((reading, writing, mixing, naming, remembering),
+                                  (8, 8, 2, 2, 1), k=number)
         asked.cases = [family(random) for family in families]
     for axes in asked.cases:
         fit(axes, asked.size)
@@ -239,7 +275,7 @@ def draw(random, seed):
     if not asked.file and random.random() < 0.15:
         asked.actors = {"other": acting(random)}
         beside = random.choice(asked.cases)
-        if "call" not in beside:
+        if "call" not in beside and "kernel" not in beside:
             beside["beside"] = ["none", "other"]
     if not any("beside" in case for case in asked.cases):
         asked.actors = {}
@@ -253,5 +289,11 @@ def draw(random, seed):
     if not asked.actors and not asked.file and random.random() < 0.08:
         asked.hosts = True
     elif asked.size > MEMORY and random.random() < 0.3:
-        asked.memory = MEMORY
+        asked.memory = MEMORY if asked.size <= SIZES_MAX else MEMORY_OF_LARGE
+    if random.random() < 0.05:
+        asked.invocations = 2
+    elif not asked.actors and not asked.hosts and random.random() < 0.02 \
+            and all("op" in axes and "rate" not in axes for axes in asked.cases):
+        asked.sustained = True
+        asked.cases = asked.cases[:1]
     return asked

@@ -7,6 +7,7 @@ import re
 import tempfile
 import unittest
 
+import figures
 import forms
 import laws
 import main
@@ -31,7 +32,7 @@ WARM = {"engine": "pread", "cache": "warm", "block": "65536B"}
 
 
 def broken(played):
-    return {fault.law for law in laws.LAWS for fault in law(played)} \
+    return {fault.law for law in (*laws.LAWS, *figures.LAWS) for fault in law(played)} \
         | {fault.law for fault in forms.forms(played)}
 
 
@@ -105,12 +106,54 @@ class Planted(unittest.TestCase):
         lied.status = 1 - played.status
         self.assertIn("forms", broken(lied))
 
+    def test_figures_that_do_not_follow_from_bytes_and_time_are_found(self):
+        paced = READ | {"rate": 2000}
+        touched = {"kernel": "first-touch", "isa": "scalar", "working_set": "4194304B",
+                   "pages": "base"}
+        played = play.play(asked("ext4", WRITE, paced, touched), PROGRAM, PLACE)
+        self.assertNotIn("figures", broken(played))
+        for change in (doubled_rows, more_than_due, fewer_faults, held_wider):
+            lied = called_sound(played)
+            lied.trials = copy.deepcopy(played.trials)
+            change(lied)
+            self.assertIn("figures", broken(lied), change.__name__)
+
+    def test_caches_that_are_called_memory_are_found(self):
+        loop = {"kernel": "read", "working_set": "65536B"}
+        played = play.play(asked("tmpfs", loop), PROGRAM, PLACE)
+        self.assertNotIn("served", broken(played))
+        lied = called_sound(played)
+        lied.said["cases"][0]["is_ceiling"] = True
+        self.assertIn("served", broken(lied))
+
     def test_a_verdict_without_its_reason_is_found(self):
         lied = copy.copy(play.play(asked("ext4", READ), PROGRAM, PLACE))
         lied.said = copy.deepcopy(lied.said)
         lied.said["cases"][0]["verdict"] = "void"
         lied.said["cases"][0]["findings"] = []
         self.assertIn("verdicts", broken(lied))
+
+
+def doubled_rows(lied):
+    for row in lied.said["cases"]:
+        row["throughput"]["median"] *= 2
+
+
+def more_than_due(lied):
+    for row in lied.said["cases"]:
+        for trial in lied.trials[row["id"]]:
+            trial.ops *= 3
+
+
+def fewer_faults(lied):
+    for trials in lied.trials.values():
+        for trial in trials:
+            trial.evidence["minor_faults"] = 0
+
+
+def held_wider(lied):
+    for row in lied.said["cases"]:
+        row["throughput"]["holds"] = "from invocation to invocation"
 
 
 def doubled(table):
