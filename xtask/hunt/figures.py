@@ -64,7 +64,9 @@ def rates(played):
             or (row["writing"] or {}).get("durable") is None else "durable"
         said = {own: row["throughput"], **{name: (row["writing"] or {}).get(name) for name in ways}}
         for name, figure in said.items():
-            if not figure or played.question.sustained:
+            # Of a mix, what is written has a rate of its own.
+            of_part = row["case"].get("read_share") and figure is not row["throughput"]
+            if not figure or played.question.sustained or of_part:
                 continue
             low, high = min(ways[name]), max(ways[name])
             if not low * (1 - ROUNDED) <= figure["median"] <= high * (1 + ROUNDED):

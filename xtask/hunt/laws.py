@@ -4,7 +4,6 @@ Each law takes what was played and yields the faults that it finds. Counts decid
 busy machine breaks none of them.
 """
 
-import re
 from dataclasses import dataclass
 from statistics import median
 
@@ -302,64 +301,6 @@ def verdicts(played):
                             f"the list and {own} in the row")
 
 
-NONSENSE = (re.compile(r"\b(NaN|inf|None|null)\b"), re.compile(r"(?<![\w.])-\d"),
-            re.compile(r"(?<![\d.,-])1 (rounds|trials|cases|threads|times|files|blocks|bytes)\b"),
-            re.compile(r"\b(\d{4,}(\.\d+)?) %"), re.compile(r"  "))
-
-
-def sentences(played):
-    """No sentence of a finding is nonsense or contradicts the table."""
-    for row in played.said["cases"]:
-        for finding in row["findings"]:
-            for text in (finding["message"], finding["remedy"] or ""):
-                for pattern in NONSENSE:
-                    if (found := pattern.search(text)):
-                        yield Fault("sentences", row["id"], f"{found[0]!r} in: {text}")
-            yield from remedy(row, finding)
-
-
-FASTEST = re.compile(r"^Fastest (?:on|in|of) .* at (\S+ \S+)(.*)", re.MULTILINE)
-FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
-# Of other programs, which remedies name.
-OTHERS = {"--direct-io", "--suppress-sync"}
-UNITS = {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12}
-
-
-def answers(played):
-    """The sentence of the fastest row names one that no sound row passes, and what is compared is
-    told as its interval is."""
-    best = max((row["throughput"]["median"] for row, _ in played.rows() if is_sound(row)
-                and row["throughput"] and not row["case"].get("rate")), default=0)
-    for found, rest in FASTEST.findall(played.forms["text"][1]):
-        number, unit = found.split(" ")
-        if "doubtful" not in rest and unit in UNITS and float(number) * UNITS[unit] > 1.01 * best:
-            yield Fault("sentences", "", f"the fastest is {found}, the best sound row has {best}")
-    for pair in played.said["comparisons"]:
-        low, high = pair["low"], pair["high"]
-        if pair["difference"] == "different" and low is not None and low <= 1 <= high:
-            yield Fault("sentences", pair["case"], f"different, with {low} to {high}")
-        if pair["difference"] == "same" and low is not None \
-                and not 1 - pair["interest"] - 0.001 <= low <= high <= 1 + 2 * pair["interest"]:
-            yield Fault("sentences", pair["case"], f"the same, with {low} to {high}")
-
-
-def flags(played):
-    """What a report advises, `run` takes."""
-    for line in played.forms["text"][1].splitlines():
-        for flag in FLAG.findall(line):
-            if flag not in played.options | OTHERS and "ioassay " not in line:
-                yield Fault("sentences", "", f"run has no {flag}: {line.strip()}")
-
-
-def remedy(row, finding):
-    """A remedy does not advise what the case has already."""
-    for axis, value in re.findall(r"\b(cache|allocation|sync|engine|pattern|advice|touch) "
-                                  r"'?([a-z-]+)'?", finding["remedy"] or ""):
-        if row["case"].get(axis) == value:
-            yield Fault("sentences", row["id"],
-                        f"{finding['code']} advises {axis} {value}, which the case has")
-
-
 def mixed(played):
     """The reads of a mix past the page cache came from the device, its writes went to it."""
     storage = played.storage
@@ -383,5 +324,4 @@ def mixed(played):
 
 # Of two hosts.
 TOGETHER = (durable, served, limited)
-LAWS = (mixed, durable, served, shared, counters, besides, limited, foreign, syncs, verdicts,
-        sentences, answers, flags)
+LAWS = (mixed, durable, served, shared, counters, besides, limited, foreign, syncs, verdicts)

@@ -22,6 +22,7 @@ import play
 import question
 import shell
 import speeds
+import words
 
 # Tries of a smaller question, when a fault is shrunk, and their time.
 SHRINKS_MAX, SHRINK_S = 40, 120
@@ -37,7 +38,7 @@ def faults_of(asked, program, place, more=play.nothing_more):
         played = play.play(asked, program, place, more)
     except (shell.Failed, play.Refused) as reason:
         return None, [], str(reason)
-    holding = laws.TOGETHER if asked.hosts else (*laws.LAWS, *figures.LAWS)
+    holding = laws.TOGETHER if asked.hosts else (*laws.LAWS, *figures.LAWS, *words.LAWS)
     # A trace with a gap proves nothing.
     found = [] if played.trace.lost else [fault for law in holding for fault in law(played)]
     said = [] if asked.hosts else forms.forms(played)

@@ -78,7 +78,8 @@ class Question:
 
     def arguments(self):
         """What makes a recipe of ioassay's own short."""
-        file = [] if self.built_in == "metadata" else ["--size", f"{self.size}B"]
+        file = ["--entries", "200"] if self.built_in == "metadata" \
+            else ["--size", f"{self.size}B"]
         return [self.built_in, *file, "--time", f"{self.time_ms}ms", "--rounds", str(ROUNDS),
                 "--invocations", "1", "--no-ceilings"]
 

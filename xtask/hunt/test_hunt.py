@@ -14,6 +14,7 @@ import main
 import play
 import question
 import speeds
+import words
 
 PROGRAM, PLACE = os.environ["IOASSAY"], os.environ["PLACE"]
 
@@ -32,7 +33,7 @@ WARM = {"engine": "pread", "cache": "warm", "block": "65536B"}
 
 
 def broken(played):
-    return {fault.law for law in (*laws.LAWS, *figures.LAWS) for fault in law(played)} \
+    return {fault.law for law in (*laws.LAWS, *figures.LAWS, *words.LAWS) for fault in law(played)} \
         | {fault.law for fault in forms.forms(played)}
 
 
@@ -117,6 +118,37 @@ class Planted(unittest.TestCase):
             lied.trials = copy.deepcopy(played.trials)
             change(lied)
             self.assertIn("figures", broken(lied), change.__name__)
+
+    def test_words_that_the_table_denies_are_found(self):
+        played = play.play(asked("ext4", READ, built_in="depth"), PROGRAM, PLACE)
+        self.assertNotIn("sentences", broken(played))
+        status, text = played.forms["text"]
+        changes = {"told": (r"is (\d)(\S*) k/s at depth", r"is 9\1\2 k/s at depth"),
+                   "listed": (r"also all \d+ other rows", "also all 77 other rows"),
+                   "flags": (r"Remedy: ", "Remedy: --no-such-flag ")}
+        for name, (pattern, instead) in changes.items():
+            if not re.search(pattern, text):
+                continue
+            lied = copy.copy(played)
+            lied.forms = played.forms | {"text": (status, re.sub(pattern, instead, text))}
+            self.assertTrue(list(getattr(words, name)(lied)), name)
+
+    def test_findings_whose_figures_are_others_are_found(self):
+        said = {"WideInterval": "the upper end of the interval is 7.0 times the lower",
+                "TooShort": "a trial lasts 9.00 s: the threads' start is a part of that",
+                "Stalled": "1 of 9 operations took 10.0 ms or more, up to 9.00 s, and together 2 %",
+                "Imbalanced": "some threads were idle (imbalance 93 %): the slowest decides",
+                "Throttled": "'/a' limits reads of loop9 to 9.00 GB/s (1 GiB/s), and it used 99 %",
+                "Foreign": "others read up to 900 times as much from the device as this case "
+                           "(in 8 of 7 trials)"}
+        limit = question.Limit("own", "read_bps", 20 << 20)
+        played = play.play(asked("ext4", READ, limit=limit), PROGRAM, PLACE)
+        for code, message in said.items():
+            lied = called_sound(played)
+            lied.said["cases"][0]["findings"] = [{"code": code, "severity": "note",
+                                                  "message": message, "remedy": None}]
+            self.assertTrue(list(words.figured(lied)), code)
+            self.assertEqual(bool(list(words.neighbors(lied))), code == "Foreign")
 
     def test_caches_that_are_called_memory_are_found(self):
         loop = {"kernel": "read", "working_set": "65536B"}
