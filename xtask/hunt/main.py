@@ -177,12 +177,12 @@ def main():
     finally:
         # A hunt that is stopped has asked, too.
         page = tally.page()
-        print(page)
+        print(page, flush=True)
         for reason, count in tally.refused.most_common():
             print(f"  not asked ({count}): {reason}")
-    if options.page:
-        with open(options.page, "w", encoding="utf-8") as file:
-            file.write(page + "\n")
+        if options.page:
+            with open(options.page, "w", encoding="utf-8") as file:
+                file.write(page + "\n")
     return 1 if tally.faults else 0
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 
@@ -15,7 +16,9 @@ import storage
 from trace import Trace
 
 PATIENCE_S = 180
-GROUPS = "/sys/fs/cgroup/blkio"
+GROUPS = "/sys/fs/cgroup"
+# Of a quota: what the kernel has unless told otherwise.
+PERIOD_US = 100_000
 
 
 class Refused(Exception):
@@ -40,6 +43,33 @@ class Trial:
         return (max(self.end, self.synced) - self.start) / 1e9
 
 
+class Throttling:
+    """How long a group's processes were held back by its quota, sampled while a run goes on."""
+
+    def __init__(self, group):
+        self.group, self.samples, self.ended = group, [], threading.Event()
+        self.thread = threading.Thread(target=self.sample)
+
+    def sample(self):
+        while self.group and not self.ended.wait(0.01):
+            with open(f"{self.group}/cpu.stat", encoding="ascii") as file:
+                counts = dict(line.split() for line in file)
+            self.samples.append((time.monotonic_ns(), int(counts["throttled_time"])))
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self.thread.join()
+
+    def ns(self, start, end):
+        """The time for which they were held back within a span, over all processors."""
+        inside = [held for when, held in self.samples if start <= when <= end]
+        return inside[-1] - inside[0] if inside else 0
+
+
 @dataclass
 class Played:
     """What came of a question."""
@@ -62,6 +92,7 @@ class Played:
     # What was found while the storage stood.
     found: list = ()
     commands: tuple = ()
+    throttling: Throttling | None = None
 
     def rows(self):
         """The asked rows with their counted trials."""
@@ -98,17 +129,29 @@ def make_file(asked, folder, sh):
     return path, stored
 
 
-def group_for(asked, numbers, sh):
-    """A control group with the question's limit, or None."""
-    if asked.limit is None:
-        return None
-    folder = f"{GROUPS}/ioassay-hunt-{os.getpid()}"
-    # Its processes end with the run, a little later.
-    sh.run(f"mkdir -p {folder}", f"rmdir {folder}")
-    device = numbers[0 if asked.limit.on == "own" else -1]
-    name = f"blkio.throttle.{asked.limit.kind}_device"
-    sh.run(f"echo '{device} {asked.limit.value}' > {folder}/{name}")
-    return folder
+def groups_for(asked, numbers, sh):
+    """Control groups with the question's limits, as folders: those in which it runs, and those that
+    have the limits."""
+    limits = []
+    if asked.limit:
+        device = numbers[0 if asked.limit.on == "own" else -1]
+        limits.append(("blkio", f"blkio.throttle.{asked.limit.kind}_device",
+                       f"{device} {asked.limit.value}"))
+    if asked.quota:
+        limits.append(("cpu", "cpu.cfs_quota_us", int(asked.quota * PERIOD_US)))
+    if asked.group_memory:
+        limits.append(("memory", "memory.limit_in_bytes", asked.group_memory))
+    inside, limited = {}, {}
+    for controller, name, value in limits:
+        folder = limited[controller] = f"{GROUPS}/{controller}/ioassay-hunt-{os.getpid()}"
+        # Its processes end with the run, a little later.
+        sh.run(f"mkdir -p {folder}", f"rmdir {folder}")
+        sh.run(f"echo '{value}' > {folder}/{name}")
+        inside[controller] = folder
+        if asked.above:
+            inside[controller] = f"{folder}/inner"
+            sh.run(f"mkdir {folder}/inner", f"rmdir {folder}/inner")
+    return inside, limited
 
 
 def neighbour_for(asked, folder, sh):
@@ -127,7 +170,7 @@ def neighbour_for(asked, folder, sh):
     return subprocess.Popen(["bash", "-c", line], start_new_session=True)
 
 
-def run(program, asked, arguments, group, record):
+def run(program, asked, arguments, groups, record):
     """Runs ioassay; returns its status and what it printed as an error."""
     command = [program, "run", *arguments, "--record", record, "--json", "--color", "never",
                "--seed", str(asked.seed + 1)]
@@ -139,7 +182,7 @@ def run(program, asked, arguments, group, record):
         command += ["--hosts", "a,b", "--launcher", "here", "--program", program]
 
     def enter():
-        if group:
+        for group in groups:
             with open(f"{group}/cgroup.procs", "w", encoding="ascii") as file:
                 file.write(str(os.getpid()))
 
@@ -246,11 +289,13 @@ def play(asked, program, place, more=nothing_more):
             arguments = [*asked.arguments(), made.folder]
         else:
             arguments = [recipe, *([made.folder] if asked.uses_files() else [])]
-        group = group_for(asked, numbers, sh)
+        inside, limited = groups_for(asked, numbers, sh)
+        groups = list(inside.values())
         other = neighbour_for(asked, made.folder, sh)
         try:
-            with Trace(numbers, made.has_requests, asked.neighbour is not None) as trace:
-                status, out, error, command = run(program, asked, arguments, group, record)
+            with Trace(numbers, made.has_requests, asked.neighbour is not None) as trace, \
+                    Throttling(limited.get("cpu")) as throttling:
+                status, out, error, command = run(program, asked, arguments, groups, record)
         finally:
             if other:
                 os.killpg(other.pid, 9)
@@ -259,8 +304,8 @@ def play(asked, program, place, more=nothing_more):
         if status not in (0, 1):
             raise Refused(error.strip().splitlines()[-1] if error.strip() else f"status {status}")
         said = json.loads(out)
-        inside = f"echo $$ > {group}/cgroup.procs; " if group else ""
-        commands = (*sh.lines, inside + " ".join(command))
+        enter = "".join(f"echo $$ > {group}/cgroup.procs; " for group in groups)
+        commands = (*sh.lines, enter + " ".join(command))
         if asked.hosts:
             said, trials = together(program, record, said)
             return Played(asked, made, numbers, said, trials, trace, status, {},
@@ -271,11 +316,11 @@ def play(asked, program, place, more=nothing_more):
             with open(recipe, "w", encoding="ascii") as file:
                 file.write(other.recipe())
             os.remove(record)
-            _, out, _, _ = run(program, other, arguments, group, record)
+            _, out, _, _ = run(program, other, arguments, groups, record)
             return next((row for row in json.loads(out)["cases"] if row["id"] == name), None)
 
         forms = forms_of(program, record, work)
         trials = counted(record, said)
         found = more(asked, said, again, made.folder)
         return Played(asked, made, numbers, said, trials, trace, status, forms,
-                      options_of(program), stored, found, commands)
+                      options_of(program), stored, found, commands, throttling)

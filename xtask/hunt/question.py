@@ -22,6 +22,9 @@ LARGEST = 1024 * MIB
 SIZES_MAX = max(SIZES)
 # The limit of the workers' memory, if there is one: for files, and for the large ones.
 MEMORY, MEMORY_OF_LARGE = 48 * MIB, 96 * MIB
+# That of a group also holds ioassay itself.
+MEMORY_OF_GROUP = 128 * MIB
+QUOTAS = (0.2, 0.5)
 BLOCKS = (4 * KIB, 4 * KIB, 8 * KIB, 12 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, 1 * MIB)
 RATES = (200, 1000, 5000)
 LADDERS = ([1000, 4000, 16000], [2000, 8000])
@@ -75,6 +78,11 @@ class Question:
     invocations: int = 1
     # Writes go on until they are steady.
     sustained: bool = False
+    # The control group in which ioassay runs may use so many processors, and so much memory.
+    quota: float | None = None
+    group_memory: int | None = None
+    # All limits are those of the group above that one.
+    above: bool = False
 
     def arguments(self):
         """What makes a recipe of ioassay's own short."""
@@ -105,7 +113,8 @@ class Question:
             if len(self.cases) > 1:
                 yield self.changed(cases=[self.cases[index]])
         for name, none in (("neighbour", None), ("limit", None), ("file", None), ("hosts", False),
-                           ("memory", None), ("invocations", 1), ("sustained", False)):
+                           ("memory", None), ("invocations", 1), ("sustained", False),
+                           ("quota", None), ("group_memory", None), ("above", False)):
             if getattr(self, name) != none:
                 yield self.changed(**{name: none})
         if self.built_in:
@@ -202,7 +211,7 @@ def writing(random):
 
 def mixing(random):
     return {"op": "write", "engine": random.choice(("pwrite", "uring")),
-            "cache": random.choice(("direct", "direct", "as-is", "warm")), "pattern": "random",
+            "cache": random.choices(("direct", "as-is"), (19, 1))[0], "pattern": "random",
             "block": size(random.choice(BLOCKS)), "allocation": "overwrite",
             "sync": random.choice(("none", "fdatasync", "fsync")),
             "read_share": random.choice((10, 50, 90))}
@@ -239,10 +248,17 @@ def acting(random):
             "sync": random.choice(("none", "fdatasync")), "every": 4}
 
 
-def fit(axes, file_size):
-    """Makes most cases possible: a block fits into the file, and each thread has one."""
+def fit(axes, file_size, random):
+    """Makes most cases possible: a block fits into the file, and each thread has one; a file that
+    is empty at the start is neither warm nor cold, and appended to in one order."""
     if "block" not in axes:
         return
+    if random.random() < 0.9:
+        if axes.get("allocation") in ("none", "append") and axes["cache"] in ("warm", "cold"):
+            axes["cache"] = "as-is"
+        if axes.get("allocation") == "append":
+            axes.pop("pattern", None)
+            axes.pop("threads", None)
     blocks = [block for block in BLOCKS if block <= file_size]
     block = min(int(axes["block"][:-1]), blocks[-1])
     if axes["cache"] == "direct" and "op" in axes and file_size % block:
@@ -271,7 +287,7 @@ def draw(random, seed):
                                   (8, 8, 2, 2, 1), k=number)
         asked.cases = [family(random) for family in families]
     for axes in asked.cases:
-        fit(axes, asked.size)
+        fit(axes, asked.size, random)
     has_own_device = kind not in ("plain", "tmpfs")
     if not asked.file and random.random() < 0.15:
         asked.actors = {"other": acting(random)}
@@ -291,6 +307,12 @@ def draw(random, seed):
         asked.hosts = True
     elif asked.size > MEMORY and random.random() < 0.3:
         asked.memory = MEMORY if asked.size <= SIZES_MAX else MEMORY_OF_LARGE
+    if not asked.memory and not asked.hosts:
+        if random.random() < 0.05:
+            asked.quota = random.choice(QUOTAS)
+        if asked.size > MEMORY and random.random() < 0.2:
+            asked.group_memory = MEMORY_OF_GROUP
+    asked.above = random.random() < 0.3 and bool(asked.limit or asked.quota or asked.group_memory)
     if random.random() < 0.05:
         asked.invocations = 2
     elif not asked.actors and not asked.hosts and random.random() < 0.02 \

@@ -88,6 +88,21 @@ class Planted(unittest.TestCase):
         self.assertNotIn("limits", broken(played))
         self.assertIn("limits", broken(called_sound(played)))
 
+    def test_a_quota_that_is_not_named_is_found(self):
+        for above in (False, True):
+            played = play.play(asked("tmpfs", WARM, quota=0.2, above=above), PROGRAM, PLACE)
+            self.assertNotIn("limits", broken(played))
+            self.assertIn("limits", broken(called_sound(played)))
+
+    def test_a_limit_of_a_group_above_that_nobody_keeps_is_named_by_none(self):
+        limit = question.Limit("own", "read_bps", 20 << 20)
+        played = play.play(asked("ext4", READ, limit=limit, above=True), PROGRAM, PLACE)
+        self.assertNotIn("limits", broken(played))
+        lied = called_sound(played)
+        lied.said["cases"][0]["findings"] = [{"code": "Throttled", "severity": "note",
+                                              "message": "limits reads", "remedy": None}]
+        self.assertIn("limits", broken(lied))
+
     def test_a_neighbor_that_is_not_named_is_found(self):
         played = play.play(asked("ext4", READ, neighbour="reader"), PROGRAM, PLACE)
         self.assertNotIn("neighbors", broken(played))
