@@ -166,14 +166,15 @@ def main():
     for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(one, stop)
     options = options_of(sys.argv[1:])
-    plain = None
-    if options.speeds:
-        plain = speeds.build(tempfile.mkdtemp(dir=options.place))
-        if not speeds.test_itself(plain, options.program, options.place):
-            plain = None
     tally = Tally(options.seed)
     try:
-        hunt(options, plain, tally)
+        with tempfile.TemporaryDirectory(dir=options.place) as folder:
+            plain = None
+            if options.speeds:
+                plain = speeds.build(folder)
+                if not speeds.test_itself(plain, options.program, options.place):
+                    plain = None
+            hunt(options, plain, tally)
     finally:
         # A hunt that is stopped has asked, too.
         page = tally.page()

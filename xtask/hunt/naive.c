@@ -2,6 +2,7 @@
 //
 //   naive read|pread|mmap|write|pwrite FILE SIZE BLOCK sequential|random THREADS MS
 //         warm|cold|direct none|fdatasync|fsync EVERY
+//   naive loop read|write|copy|triad BYTES THREADS MS
 //
 // Each thread has blocks of its own, passes over them until the time is up, and sums what it reads.
 #define _GNU_SOURCE
@@ -89,8 +90,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-int main(int count, char **words) {
-    if (count != 11) return 2;
+static void prepare(char **words) {
     way = words[1], path = words[2], size = atol(words[3]), block = atol(words[4]);
     shuffled = !strcmp(words[5], "random"), threads = atol(words[6]), limit = atof(words[7]) / 1e3;
     is_cold = !strcmp(words[8], "cold"), flags = !strcmp(words[8], "direct") ? O_DIRECT : 0;
@@ -100,6 +100,42 @@ int main(int count, char **words) {
     if (is_cold) posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
     char *all = malloc(1 << 20);
     while (!strcmp(words[8], "warm") && read(file, all, 1 << 20) > 0) {}
+}
+
+// A loop over arrays that have SIZE bytes together.
+static void *loop(void *argument) {
+    struct lane *lane = argument;
+    long arrays = !strcmp(path, "copy") ? 2 : !strcmp(path, "triad") ? 3 : 1;
+    long count = size / threads / arrays / 8;
+    double *a = aligned_alloc(1 << 21, (count * 8 * arrays | ((1 << 21) - 1)) + 1);
+    madvise(a, count * 8 * arrays, MADV_HUGEPAGE);
+    for (long i = 0; i < count * arrays; i++) a[i] = i;
+    double *b = a + count, *c = b + count;
+    pthread_barrier_wait(&start);
+    lane->begin = now();
+    do {
+        if (!strcmp(path, "read"))
+            lane->sum += sum_of((uint64_t *)a, count * 8);
+        else if (!strcmp(path, "write"))
+            for (long i = 0; i < count; i++) a[i] = lane->bytes;
+        else if (!strcmp(path, "copy"))
+            for (long i = 0; i < count; i++) a[i] = b[i];
+        else
+            for (long i = 0; i < count; i++) a[i] = b[i] + 3 * c[i];
+        __asm__ volatile("" : : "r"(a) : "memory");
+        lane->bytes += count * 8 * arrays;
+    } while (now() < lane->begin + limit);
+    lane->end = now();
+    return NULL;
+}
+
+int main(int count, char **words) {
+    void *(*task)(void *) = work;
+    if (count == 6 && !strcmp(words[1], "loop")) {
+        path = words[2], size = atol(words[3]), threads = atol(words[4]);
+        limit = atof(words[5]) / 1e3, block = 1, task = loop;
+    } else if (count != 11) return 2;
+    else prepare(words);
     pthread_barrier_init(&start, NULL, threads);
     pthread_t ids[threads];
     struct lane lanes[threads];
@@ -108,7 +144,7 @@ int main(int count, char **words) {
     for (long i = 0; i < threads; i++) {
         lanes[i].first = blocks * i / threads;
         lanes[i].count = blocks * (i + 1) / threads - lanes[i].first;
-        pthread_create(&ids[i], NULL, work, &lanes[i]);
+        pthread_create(&ids[i], NULL, task, &lanes[i]);
     }
     double begin = 1e300, end = 0;
     long bytes = 0;

@@ -316,7 +316,10 @@ def play(asked, program, place, more=nothing_more):
             with open(recipe, "w", encoding="ascii") as file:
                 file.write(other.recipe())
             os.remove(record)
-            _, out, _, _ = run(program, other, arguments, groups, record)
+            words = arguments if other.uses_files() else [recipe]
+            status, out, _, _ = run(program, other, words, groups, record)
+            if status not in (0, 1):
+                return None
             return next((row for row in json.loads(out)["cases"] if row["id"] == name), None)
 
         forms = forms_of(program, record, work)

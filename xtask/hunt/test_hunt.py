@@ -242,6 +242,10 @@ class Arithmetic(unittest.TestCase):
                 file.write(bytes(1 << 20))
             usual = speeds.naive(plain, row["case"], path)
             self.assertEqual([fault.law for fault in hold(usual, 1e3)], ["speeds"])
+            row["case"] = {"kernel": "copy", "working_set": 1 << 20, "isa": "avx2", "threads": 1,
+                           "time_s": 0.01}
+            usual = speeds.naive(plain, row["case"], path)
+            self.assertEqual([fault.law for fault in hold(usual, 1e3)], ["speeds"])
 
     def test_a_question_is_determined_by_its_number_and_can_be_kept(self):
         for seed in range(200):
