@@ -60,7 +60,8 @@ def durable(played):
                 yield from written(played, row, trials)
             continue
         if storage.in_memory or not storage.flushes:
-            where = "in memory" if storage.in_memory else "on storage that leaves out flushes"
+            where = "in memory" if storage.in_memory or storage.partly_in_memory \
+                else "on storage that leaves out flushes"
             yield Fault("durable", row["id"], f"sound, {where}")
             continue
         if storage.unseen:
@@ -72,6 +73,24 @@ def durable(played):
         if any(trace.flushes(number, trial.start, flush_end(trial) + 1_000_000) == 0
                for number, trial in spans):
             yield Fault("durable", row["id"], "no flush reached a device in a trial")
+
+
+def names_durable(played):
+    """Names that are called synced were written to the lowest device, and flushed."""
+    storage, trace = played.storage, played.trace
+    for row, trials in played.rows():
+        case = row["case"]
+        if not is_believed(row) or case.get("call") not in ("create", "rename", "unlink") \
+                or case["sync"] != "fsync":
+            continue
+        if storage.in_memory or not storage.flushes or storage.unseen:
+            yield Fault("durable", row["id"], "names are called synced, and nothing makes them so")
+            continue
+        spans = [(number, trial.start, flush_end(trial) + 1_000_000)
+                 for number in played.numbers for trial in trials]
+        if any(trace.moved(number, "W", start, end) == 0 or trace.flushes(number, start, end) == 0
+               for number, start, end in spans):
+            yield Fault("durable", row["id"], "names are called synced, and a device got nothing")
 
 
 def written(played, row, trials):
@@ -107,7 +126,8 @@ def served(played):
 def served_row(played, storage, row, trials):
     case = row["case"]
     claims_device = case["cache"] in ("cold", "direct") or row["served_by"] == "device"
-    if claims_device and (storage.in_memory or storage.unseen or storage.cached_below):
+    if claims_device and (storage.in_memory or storage.unseen or storage.cached_below
+                          or storage.has_data_in_memory):
         yield Fault("served", row["id"], f"sound {row['served_by']} on such storage")
         return
     if not played.numbers:
@@ -269,7 +289,9 @@ def foreign(played):
             if found and trials and all(is_alone(played, trial) for trial in trials):
                 yield Fault("neighbors", row["id"], "Foreign, and there is no neighbor")
             continue
-        if not is_sound(row) or not trials or found or not asked.neighbour.startswith("reader"):
+        # Who uses the device shares nothing with what the page cache serves.
+        if not is_sound(row) or not trials or found or not asked.neighbour.startswith("reader") \
+                or row["served_by"] in ("page-cache", "ram", "no-io"):
             continue
         shares, moved = [], []
         for trial in trials:
@@ -349,5 +371,5 @@ def mixed(played):
 
 # Of two hosts.
 TOGETHER = (durable, served, limited)
-LAWS = (mixed, durable, served, shared, counters, besides, limited, held_back, foreign, syncs,
+LAWS = (mixed, durable, names_durable, served, shared, counters, besides, limited, held_back, foreign, syncs,
         verdicts)

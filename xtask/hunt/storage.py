@@ -22,6 +22,9 @@ class Storage:
     in_memory: bool = False
     # What is written may be stored in fewer bytes.
     compresses: bool = False
+    # A part of it is in memory: its journal, or also some of its data.
+    partly_in_memory: bool = False
+    has_data_in_memory: bool = False
     # The page cache of the file system below may serve the own device.
     cached_below: bool = False
     # No counter of this machine sees what serves a file.
@@ -54,27 +57,53 @@ def plain(sh, work):
     return Storage(folder, devices=(disk,))
 
 
-def on_loop(make, mount="defaults", direct=True, **truths):
-    """A file system on a loop device."""
+def loop(image, direct, on_disk, sh):
+    """A loop device over a new file."""
+    sh.run(f"truncate -s {IMAGE} {image}", f"rm -f {image}")
+    if on_disk:
+        # Every block of the image lies on the disk: a hole of it is read from no device.
+        sh.run(f"fallocate -l {IMAGE} {image}")
+    flag = "on" if direct else "off"
+    node = sh.run(f"losetup --find --show --direct-io={flag} {image}")
+    sh.undo.append(f"losetup -d {node}")
+    return node
+
+
+def on_loop(make, mount="defaults", direct=True, prepare=None, **truths):
+    """A file system on a loop device; `prepare` is done to the device before, and undone."""
 
     def plant(sh, work):
-        image, folder = f"{work}/image", f"{work}/mounted"
-        disk = below(work, sh)
-        sh.run(f"truncate -s {IMAGE} {image}", f"rm -f {image}")
-        if disk:
-            # Every block of the image lies on the disk: a hole of it is read from no device.
-            sh.run(f"fallocate -l {IMAGE} {image}")
-        flag = "on" if direct else "off"
-        node = sh.run(f"losetup --find --show --direct-io={flag} {image}")
-        sh.undo.append(f"losetup -d {node}")
+        folder, disk = f"{work}/mounted", below(work, sh)
+        node = loop(f"{work}/image", direct, disk, sh)
+        device = node.removeprefix("/dev/")
+        if prepare:
+            sh.run(*(line.format(device=device) for line in prepare))
         sh.run(f"{make} {node}")
         sh.run(f"mkdir -p {folder}", f"rmdir {folder}")
         sh.run(f"mount -o {mount} {node} {folder}", f"umount {folder}")
-        device = node.removeprefix("/dev/")
-        if disk is None:
-            truths.update(flushes=False, in_memory=True)
-        return Storage(folder, own=device, devices=(device, disk) if disk else (device,),
+        made = Storage(folder, own=device, devices=(device, disk) if disk else (device,),
                        cached_below=not direct, **truths)
+        return made if disk else replace(made, flushes=False, in_memory=True)
+
+    return plant
+
+
+def over_memory(make, mount="defaults", **truths):
+    """A file system on a loop device, of which a second one, in memory, holds a part. Both are
+    named in what makes and mounts it."""
+
+    def plant(sh, work):
+        folder, memory = f"{work}/mounted", f"{work}/memory"
+        sh.run(f"mkdir -p {memory} {folder}", f"rmdir {memory} {folder}")
+        sh.run(f"mount -t tmpfs -o size=1G none {memory}", f"umount {memory}")
+        disk = below(work, sh)
+        node = loop(f"{work}/image", True, disk, sh)
+        other = loop(f"{memory}/image", True, None, sh)
+        sh.run(make.format(node=node, other=other))
+        sh.run(f"mount -o {mount.format(other=other)} {node} {folder}", f"umount {folder}")
+        devices = [node.removeprefix("/dev/"), *([disk] if disk else [])]
+        return Storage(folder, devices=tuple(devices), flushes=False, partly_in_memory=True,
+                       in_memory=disk is None, **truths)
 
     return plant
 
@@ -121,6 +150,10 @@ def fuse(sh, work):
     return replace(lower, folder=folder, unseen=True)
 
 
+# A device that says that its writes need no flush gets none, and the disk below gets none either.
+# It says so even to those who have the device later.
+UNFLUSHED = [f"echo write {word} > /sys/block/{{device}}/queue/write_cache"
+             for word in ("through", "back")]
 EXT4, XFS, BTRFS = "mkfs.ext4 -q", "mkfs.xfs -q", "mkfs.btrfs -q"
 KINDS = {
     "plain": plain,
@@ -128,6 +161,7 @@ KINDS = {
     "ext4 without a journal": on_loop(f"{EXT4} -O ^has_journal"),
     "ext4 data=journal": on_loop(EXT4, "data=journal"),
     "ext4 nobarrier": on_loop(EXT4, "nobarrier", flushes=False),
+    "ext4 on a loop without flushes": on_loop(EXT4, prepare=UNFLUSHED, flushes=False),
     "ext4 sync": on_loop(EXT4, "sync"),
     "ext4 on a cached loop": on_loop(EXT4, direct=False),
     "xfs": on_loop(XFS),
@@ -135,6 +169,12 @@ KINDS = {
     "btrfs": on_loop(BTRFS),
     "btrfs compress": on_loop(BTRFS, "compress=zstd", compresses=True),
     "btrfs nodatasum": on_loop(BTRFS, "nodatasum"),
+    "ext4 with its journal in memory": over_memory(
+        "mke2fs -q -b 4096 -O journal_dev {other} && mkfs.ext4 -q -b 4096 -J device={other} {node}"),
+    "xfs with its log in memory": over_memory("mkfs.xfs -q -l logdev={other},size=64m {node}",
+                                              "logdev={other}"),
+    "btrfs over memory": over_memory("mkfs.btrfs -q -d raid0 -m raid0 {node} {other}",
+                                     has_data_in_memory=True),
     "tmpfs": in_memory,
     "zram": compressed_memory,
     "overlay": overlay(),

@@ -63,6 +63,16 @@ class Planted(unittest.TestCase):
         lied.storage.flushes = True
         self.assertIn("durable", broken(lied))
 
+    def test_storage_that_is_partly_in_memory_is_no_disk(self):
+        synced = {"call": "create", "entries": 20, "directories": "own", "sync": "fsync"}
+        for kind, wanted in (("btrfs over memory", {"durable", "served"}),
+                             ("xfs with its log in memory", {"durable"}),
+                             ("ext4 with its journal in memory", {"durable"}),
+                             ("ext4 on a loop without flushes", {"durable"})):
+            for case in (WRITE, synced):
+                lied = called_sound(play.play(asked(kind, case, READ), PROGRAM, PLACE))
+                self.assertEqual({"durable", "served"} & broken(lied), wanted, kind)
+
     def test_bytes_that_nobody_wrote_are_found(self):
         lied = called_sound(play.play(asked("ext4", WRITE), PROGRAM, PLACE))
         for trials in lied.trials.values():
