@@ -109,8 +109,8 @@ def arrays(played):
             yield Fault("served", row["id"], f"a loop over arrays, served by {row['served_by']}")
         in_caches = caches and case["working_set"] < BEYOND * caches
         if in_caches and (row["is_ceiling"] or row["bus"]):
-            yield Fault("served", row["id"], f"arrays of {case['working_set']} B are called memory, "
-                        f"beside {caches} B of caches")
+            yield Fault("served", row["id"], f"arrays of {case['working_set']} B are called "
+                        f"memory, beside {caches} B of caches")
         if is_believed(row) and case["kernel"] == "first-touch" and case["pages"] == "base" \
                 and "PageSize" not in codes(row):
             faults = median(trial.evidence.get("minor_faults") or 0 for trial in trials)

@@ -93,6 +93,23 @@ def names_durable(played):
             yield Fault("durable", row["id"], "names are called synced, and a device got nothing")
 
 
+def accused(played):
+    """A row is not said to swallow flushes if each trial that wrote to the device flushed it."""
+    storage, trace = played.storage, played.trace
+    if not storage.own or not storage.flushes or not storage.has_requests:
+        return
+    for row, trials in played.rows():
+        if not any(finding["code"] == "NotDurable" and " flushes for " in finding["message"]
+                   for finding in row["findings"]):
+            continue
+        spans = [(played.numbers[0], trial.start, flush_end(trial) + 1_000_000)
+                 for trial in trials]
+        wrote = [span for span in spans if trace.moved(span[0], "W", *span[1:]) > 0]
+        if all(trace.flushes(*span) > 0 for span in wrote):
+            yield Fault("durable", row["id"], f"NotDurable, and each of {len(wrote)} trials that "
+                        f"wrote, of {len(trials)}, flushed")
+
+
 def written(played, row, trials):
     """Whether devices wrote what a sound durable row says."""
     case = row["case"]
@@ -371,5 +388,5 @@ def mixed(played):
 
 # Of two hosts.
 TOGETHER = (durable, served, limited)
-LAWS = (mixed, durable, names_durable, served, shared, counters, besides, limited, held_back, foreign, syncs,
-        verdicts)
+LAWS = (mixed, durable, names_durable, accused, served, shared, counters, besides, limited,
+        held_back, foreign, syncs, verdicts)

@@ -28,6 +28,7 @@ import words
 SHRINKS_MAX, SHRINK_S = 40, 120
 # Faults of one law that are shrunk; more of them are mostly the same one.
 SHRUNK_MAX = 2
+LAWS = (*laws.LAWS, *figures.LAWS, *words.LAWS)
 # Questions that once showed a fault, one a line.
 KEPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kept.jsonl")
 
@@ -38,7 +39,7 @@ def faults_of(asked, program, place, more=play.nothing_more):
         played = play.play(asked, program, place, more)
     except (shell.Failed, play.Refused) as reason:
         return None, [], str(reason)
-    holding = laws.TOGETHER if asked.hosts else (*laws.LAWS, *figures.LAWS, *words.LAWS)
+    holding = laws.TOGETHER if asked.hosts else LAWS
     # A trace with a gap proves nothing.
     found = [] if played.trace.lost else [fault for law in holding for fault in law(played)]
     said = [] if asked.hosts else forms.forms(played)

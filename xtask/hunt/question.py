@@ -243,9 +243,9 @@ def remembering(random):
 def acting(random):
     if random.random() < 0.5:
         return {"engine": "pread", "cache": "direct", "block": size(random.choice(BLOCKS))}
-    return {"op": "write", "engine": "pwrite", "cache": "direct",
-            "block": size(random.choice(BLOCKS)), "allocation": "overwrite",
-            "sync": random.choice(("none", "fdatasync")), "every": 4}
+    axes = {"op": "write", "engine": "pwrite", "cache": "direct",
+            "block": size(random.choice(BLOCKS)), "allocation": "overwrite"}
+    return axes | random.choice(({"sync": "none"}, {"sync": "fdatasync", "every": 4}))
 
 
 def fit(axes, file_size, random):

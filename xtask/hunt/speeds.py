@@ -123,7 +123,8 @@ def hold(row, asked, ask, plain, folder, slowed):
             by_plain.append(single / other(plain, row["case"], path, slowed))
         if not (apart(by_others) or apart(by_plain)):
             return
-    for ratios, other in ((by_others, "among other cases"), (by_plain, "of a plain program or of fio")):
+    for ratios, other in ((by_others, "among other cases"),
+                          (by_plain, "of a plain program or of fio")):
         if apart(ratios):
             yield Fault("speeds", row["id"], f"alone {' '.join(f'{r:.2f}' for r in ratios)} times "
                         f"the figure {other}, in {PAIRS} runs that alternate")

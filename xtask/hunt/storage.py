@@ -170,7 +170,8 @@ KINDS = {
     "btrfs compress": on_loop(BTRFS, "compress=zstd", compresses=True),
     "btrfs nodatasum": on_loop(BTRFS, "nodatasum"),
     "ext4 with its journal in memory": over_memory(
-        "mke2fs -q -b 4096 -O journal_dev {other} && mkfs.ext4 -q -b 4096 -J device={other} {node}"),
+        "mke2fs -q -b 4096 -O journal_dev {other} && "
+        "mkfs.ext4 -q -b 4096 -J device={other} {node}"),
     "xfs with its log in memory": over_memory("mkfs.xfs -q -l logdev={other},size=64m {node}",
                                               "logdev={other}"),
     "btrfs over memory": over_memory("mkfs.btrfs -q -d raid0 -m raid0 {node} {other}",

@@ -7,7 +7,6 @@ import re
 import tempfile
 import unittest
 
-import figures
 import forms
 import laws
 import main
@@ -33,7 +32,7 @@ WARM = {"engine": "pread", "cache": "warm", "block": "65536B"}
 
 
 def broken(played):
-    return {fault.law for law in (*laws.LAWS, *figures.LAWS, *words.LAWS) for fault in law(played)} \
+    return {fault.law for law in main.LAWS for fault in law(played)} \
         | {fault.law for fault in forms.forms(played)}
 
 
@@ -72,6 +71,17 @@ class Planted(unittest.TestCase):
             for case in (WRITE, synced):
                 lied = called_sound(play.play(asked(kind, case, READ), PROGRAM, PLACE))
                 self.assertEqual({"durable", "served"} & broken(lied), wanted, kind)
+
+    def test_a_false_accusation_is_found(self):
+        played = play.play(asked("ext4", WRITE), PROGRAM, PLACE)
+        said = {"code": "NotDurable", "severity": "void", "remedy": None,
+                "message": "the devices completed 0 flushes for 9 syncs per trial"}
+        lied = called_sound(played)
+        lied.said["cases"][0]["findings"] = [said]
+        self.assertIn("durable", {fault.law for fault in laws.accused(lied)})
+        # It is none where the device was written to and not flushed.
+        lied.trace.flushed.clear()
+        self.assertEqual(list(laws.accused(lied)), [])
 
     def test_bytes_that_nobody_wrote_are_found(self):
         lied = called_sound(play.play(asked("ext4", WRITE), PROGRAM, PLACE))

@@ -10,7 +10,8 @@ from statistics import median
 from laws import Fault, flush_end, is_sound
 
 NONSENSE = (re.compile(r"\b(NaN|inf|None|null)\b"), re.compile(r"(?<![\w.])-\d"),
-            re.compile(r"(?<![\d.,-])1 (rounds|trials|cases|threads|times|files|blocks|bytes)\b"),
+            re.compile(r"(?<![\d.,-])1 (rounds|trials|cases|threads|times|files|blocks|bytes|syncs|"
+                       r"flushes)\b"),
             re.compile(r"\b(\d{4,}(\.\d+)?) %"), re.compile(r"  "))
 FASTEST = re.compile(r"^Fastest (?:on|in|of) .* at (\S+ \S+)(.*)", re.MULTILINE)
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
@@ -18,7 +19,8 @@ FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 OTHERS = {"--direct-io", "--suppress-sync"}
 # A number, as reports print it, and what one of its unit is in bytes, ns, a share or a second's.
 UNITS = {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12,
-         "ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "/s": 1, "k/s": 1e3, "M/s": 1e6, "%": 0.01, "": 1}
+         "ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "/s": 1, "k/s": 1e3, "M/s": 1e6, "%": 0.01,
+         "": 1}
 NUMBER = re.compile(r"(?<![\w.])~?(\d+(?:\.\d+)?) ?((?:[kMGT]?B/s|ns|µs|ms|s|[kM]?/s|%)(?!\w)|)")
 TRIALS = re.compile(r"\bin (\d+) of (\d+) trials")
 # What answers ask for: the depth of this share of the highest rate, a p99 below this time.
