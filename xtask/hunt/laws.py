@@ -52,7 +52,7 @@ def durable(played):
     storage, trace = played.storage, played.trace
     for row, trials in played.rows():
         case = row["case"]
-        if not is_believed(row) or case.get("op") != "write":
+        if not is_believed(row) or case.get("op") not in ("write", "copy"):
             continue
         if case["sync"] not in SYNCED:
             # Past the page cache, what is acknowledged was given to a device.
@@ -113,7 +113,7 @@ def accused(played):
 def written(played, row, trials):
     """Whether devices wrote what a sound durable row says."""
     case = row["case"]
-    if played.storage.compresses or case["fill"] != "random":
+    if played.storage.compresses or case.get("fill") not in (None, "random"):
         return
     share = 1 - (case["read_share"] or 0) / 100
     for trial in trials:

@@ -164,19 +164,28 @@ def maybe(random, chance, axes):
 
 
 def reading(random):
-    engine = random.choice(("pread", "pread", "read", "mmap", "uring", "uring"))
+    engine = random.choice(("pread", "pread", "pread", "read", "read", "mmap", "mmap", "uring",
+                            "uring", "uring", "buffered", "load"))
     caches = ["direct", "cold", "dontcache", "as-is", "warm", "warm"]
-    if engine in ("mmap", "read"):
+    if engine not in ("pread", "uring"):
         caches = [cache for cache in caches if cache != "dontcache"]
-    if engine == "mmap":
+    if engine in ("mmap", "buffered"):
         caches.remove("direct")
     axes = {"engine": engine, "cache": random.choice(caches), "block": size(random.choice(BLOCKS)),
             "pattern": random.choice(("sequential", "random"))}
     axes |= maybe(random, 0.3, {"threads": random.choice((2, 3))})
     axes |= maybe(random, 0.3, {"touch": random.choice(("none", "page", "sum", "count"))})
+    axes |= maybe(random, 0.15, random.choice((
+        {"pattern": "strided", "stride": random.choice((3, 16))},
+        {"pattern": "zipf", "theta": random.choice(("0.6", "1.2"))})))
+    axes |= maybe(random, 0.1, {"share": "interleaved"})
+    axes |= maybe(random, 0.1, {"ops": random.choice(("all", 100, 1000))})
+    if axes["cache"] == "warm":
+        axes |= maybe(random, 0.2, {"populated": random.choice(("readahead", "random", "written"))})
     if engine == "uring":
         axes |= maybe(random, 0.7, {"depth": random.choice((2, 4, 16))})
-        axes |= maybe(random, 0.3, {"submission": random.choice(("batch", "fixed", "enter"))})
+        axes |= maybe(random, 0.3, {"submission": random.choice(("batch", "fixed", "enter",
+                                                                 "iopoll"))})
     if engine == "mmap":
         axes |= maybe(random, 0.4, {"advice": random.choice(("sequential", "random", "willneed",
                                                              "populate"))})
@@ -206,6 +215,21 @@ def writing(random):
         axes |= maybe(random, 0.7, {"depth": random.choice((2, 4, 16))})
     axes |= maybe(random, 0.1, {"rate": random.choice((*RATES, *LADDERS))})
     axes |= maybe(random, 0.05, {"pages": "huge"})
+    return axes
+
+
+def copying(random):
+    """A copy, which some file systems make by sharing what is there."""
+    engine = random.choice(("write", "pwrite", "copy-file-range", "copy-file-range", "sendfile",
+                            "splice", "uring"))
+    axes = {"op": "copy", "engine": engine, "cache": random.choice(("warm", "cold", "as-is")),
+            "block": size(random.choice(BLOCKS)),
+            "allocation": random.choice(("none", "fallocate", "overwrite"))}
+    if engine in ("pwrite", "uring"):
+        axes |= maybe(random, 0.4, {"cache": "direct"})
+    axes["sync"] = random.choice(("none", "fdatasync", "fsync"))
+    if axes["sync"] != "none":
+        axes |= maybe(random, 0.3, {"every": random.choice((1, 4))})
     return axes
 
 
@@ -283,8 +307,8 @@ def draw(random, seed):
         asked.file = random.choice(FILES)
         asked.cases = [reading(random) for _ in range(number)]
     else:
-        families = random.choices((reading, writing, mixing, naming, remembering),
-                                  (8, 8, 2, 2, 1), k=number)
+        families = random.choices((reading, writing, mixing, naming, remembering, copying),
+                                  (8, 8, 2, 2, 1, 2), k=number)
         asked.cases = [family(random) for family in families]
     for axes in asked.cases:
         fit(axes, asked.size, random)
