@@ -9,6 +9,7 @@ from statistics import median
 
 # The name by which tracepoints know the planted neighbor.
 NEIGHBOUR = "dd"
+CACHER = "cat"
 # What is lost at the edges of a span: requests in flight, and readahead before its start.
 EDGE_BYTES = 1 << 20
 # A worker tells its progress in steps of this length.
@@ -152,7 +153,9 @@ def served_row(played, storage, row, trials):
     stored = played.stored
     for trial in trials:
         start, end = trial.start - 1_000_000, trial.end + 1_000_000
-        did = {number: played.trace.moved(number, "R", start, end) for number in played.numbers}
+        # What the planted user of the same file fetched, nobody else had to.
+        did = {number: played.trace.moved(number, "R", start, end)
+               - played.trace.moved(number, "R", start, end, CACHER) for number in played.numbers}
         # A pass reads each block once; readahead of a cold file may read more than was asked for.
         if claims_device:
             for number, moved in did.items():

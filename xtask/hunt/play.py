@@ -154,10 +154,16 @@ def groups_for(asked, numbers, sh):
     return inside, limited
 
 
-def neighbour_for(asked, folder, sh):
-    """A program that reads or writes beside the run, past the page cache, or None."""
+def neighbour_for(asked, folder, used, sh):
+    """A program that reads or writes beside the run, past the page cache, or uses the file `used`;
+    or None."""
     if asked.neighbour is None:
         return None
+    if asked.neighbour in question.USERS:
+        once = {"cacher": f"cat {used} > /dev/null",
+                "evictor": f"dd of={used} oflag=nocache conv=notrunc,fdatasync count=0 status=none"}
+        line = f"while true; do {once[asked.neighbour]}; sleep 0.02; done"
+        return subprocess.Popen(["bash", "-c", line], start_new_session=True)
     path = f"{folder}/other"
     sh.run(f"head -c {16 << 20} /dev/urandom > {path}; sync -f {folder}", f"rm -f {path}")
     who, _, bursts = asked.neighbour.partition(" ")
@@ -277,7 +283,7 @@ def play(asked, program, place, more=nothing_more):
     with tempfile.TemporaryDirectory(dir=place, prefix="hunt-") as work, shell.Shell() as sh:
         made = storage.plant(asked.kind, sh, work)
         numbers = [storage.number(device) for device in made.devices]
-        arguments, stored = [], 1.0
+        arguments, stored, path = [], 1.0, None
         recipe, record = f"{work}/recipe.toml", f"{work}/record.jsonl"
         with open(recipe, "w", encoding="ascii") as file:
             file.write(asked.recipe())
@@ -291,7 +297,7 @@ def play(asked, program, place, more=nothing_more):
             arguments = [recipe, *([made.folder] if asked.uses_files() else [])]
         inside, limited = groups_for(asked, numbers, sh)
         groups = list(inside.values())
-        other = neighbour_for(asked, made.folder, sh)
+        other = neighbour_for(asked, made.folder, path, sh)
         try:
             with Trace(numbers, made.has_requests, asked.neighbour is not None) as trace, \
                     Throttling(limited.get("cpu")) as throttling:

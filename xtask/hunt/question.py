@@ -43,6 +43,8 @@ BUILT_IN = ("page-latency", "read-methods", "uring-ladder", "write-strategies", 
             "sync-latency", "load", "depth", "interference", "oltp", "lsm", "mixed", "metadata")
 # One without a pause makes ioassay wait for a quiet device in vain, a minute for each question.
 NEIGHBOURS = {"reader": 1, "writer": 1, "reader in bursts": 8, "writer in bursts": 8}
+# Those that use the same file: they bring it into the page cache, or evict it.
+USERS = ("cacher", "evictor")
 
 
 @dataclass
@@ -325,6 +327,8 @@ def draw(random, seed):
         limit = random.choice(LIMIT_KINDS)
         values = BYTES_LIMITS if limit.endswith("bps") else REQUESTS_LIMITS
         asked.limit = Limit(on, limit, random.choice(values))
+    elif random.random() < 0.2 and has_own_device and asked.file:
+        asked.neighbour = random.choice(USERS)
     elif random.random() < 0.15 and has_own_device:
         asked.neighbour, = random.choices(tuple(NEIGHBOURS), tuple(NEIGHBOURS.values()))
     if not asked.actors and not asked.file and random.random() < 0.08:

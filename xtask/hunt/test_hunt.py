@@ -72,6 +72,13 @@ class Planted(unittest.TestCase):
                 lied = called_sound(play.play(asked(kind, case, READ), PROGRAM, PLACE))
                 self.assertEqual({"durable", "served"} & broken(lied), wanted, kind)
 
+    def test_a_file_that_another_program_cached_is_not_cold(self):
+        cold = {"engine": "pread", "cache": "cold", "block": "65536B", "pattern": "random"}
+        played = play.play(asked("ext4", cold, file="whole", size=64 << 20, neighbour="cacher"),
+                           PROGRAM, PLACE)
+        self.assertNotIn("served", broken(played))
+        self.assertIn("served", broken(called_sound(played)))
+
     def test_a_false_accusation_is_found(self):
         played = play.play(asked("ext4", WRITE), PROGRAM, PLACE)
         said = {"code": "NotDurable", "severity": "void", "remedy": None,
