@@ -294,7 +294,9 @@ def play(asked, program, place, more=nothing_more):
         elif asked.built_in:
             arguments = [*asked.arguments(), made.folder]
         else:
-            arguments = [recipe, *([made.folder] if asked.uses_files() else [])]
+            place_of_it = ["--device", f"/dev/{made.own}", "--destroy", made.own] \
+                if made.is_device else [made.folder]
+            arguments = [recipe, *(place_of_it if asked.uses_files() else [])]
         inside, limited = groups_for(asked, numbers, sh)
         groups = list(inside.values())
         other = neighbour_for(asked, made.folder, path, sh)

@@ -41,6 +41,8 @@ REQUESTS_LIMITS = (200, 1000)
 # Recipes whose cases need no longer time or larger file than these questions have.
 BUILT_IN = ("page-latency", "read-methods", "uring-ladder", "write-strategies", "touch-pages",
             "sync-latency", "load", "depth", "interference", "oltp", "lsm", "mixed", "metadata")
+# Storage that can only be written.
+RAW = "raw device"
 # One without a pause makes ioassay wait for a quiet device in vain, a minute for each question.
 NEIGHBOURS = {"reader": 1, "writer": 1, "reader in bursts": 8, "writer in bursts": 8}
 # Those that use the same file: they bring it into the page cache, or evict it.
@@ -297,7 +299,7 @@ def fit(axes, file_size, random):
 def draw(random, seed):
     """A question; the same one for the same state of `random`."""
     kind = random.choice(tuple(storage.KINDS))
-    if random.random() < 0.03:
+    if random.random() < 0.03 and kind != RAW:
         return Question(seed, kind, random.choice((8 * MIB, 24 * MIB)), 50, [],
                         built_in=random.choice(BUILT_IN))
     file_size = random.choice(LARGE if random.random() < 0.05 else SIZES)
@@ -305,7 +307,12 @@ def draw(random, seed):
         file_size = LARGEST
     asked = Question(seed, kind, file_size, random.choice(TIMES_MS), [])
     number = random.choice((1, 2, 2, 3, 3, 4))
-    if random.random() < 0.25:
+    if kind == RAW:
+        asked.cases = [random.choice((writing, writing, mixing))(random) for _ in range(number)]
+        for axes in asked.cases:
+            axes |= {"allocation": "overwrite"} | ({} if axes["cache"] == "direct"
+                                                   else {"cache": "as-is"})
+    elif random.random() < 0.25:
         asked.file = random.choice(FILES)
         asked.cases = [reading(random) for _ in range(number)]
     else:
@@ -315,6 +322,7 @@ def draw(random, seed):
     for axes in asked.cases:
         fit(axes, asked.size, random)
     has_own_device = kind not in ("plain", "tmpfs")
+    has_files = kind != RAW
     if not asked.file and random.random() < 0.15:
         asked.actors = {"other": acting(random)}
         beside = random.choice(asked.cases)
@@ -329,9 +337,9 @@ def draw(random, seed):
         asked.limit = Limit(on, limit, random.choice(values))
     elif random.random() < 0.2 and has_own_device and asked.file:
         asked.neighbour = random.choice(USERS)
-    elif random.random() < 0.15 and has_own_device:
+    elif random.random() < 0.15 and has_own_device and has_files:
         asked.neighbour, = random.choices(tuple(NEIGHBOURS), tuple(NEIGHBOURS.values()))
-    if not asked.actors and not asked.file and random.random() < 0.08:
+    if not asked.actors and not asked.file and has_files and random.random() < 0.08:
         asked.hosts = True
     elif asked.size > MEMORY and random.random() < 0.3:
         asked.memory = MEMORY if asked.size <= SIZES_MAX else MEMORY_OF_LARGE

@@ -29,6 +29,8 @@ class Storage:
     cached_below: bool = False
     # No counter of this machine sees what serves a file.
     unseen: bool = False
+    # There is no file system: the own device is written.
+    is_device: bool = False
     # Its device takes requests, which tracepoints show as they are done.
     has_requests: bool = True
 
@@ -86,6 +88,15 @@ def on_loop(make, mount="defaults", direct=True, prepare=None, **truths):
         return made if disk else replace(made, flushes=False, in_memory=True)
 
     return plant
+
+
+def raw(sh, work):
+    """A loop device without a file system, which is written itself."""
+    disk = below(work, sh)
+    node = loop(f"{work}/image", True, disk, sh)
+    device = node.removeprefix("/dev/")
+    return Storage(work, own=device, devices=(device, disk) if disk else (device,), is_device=True,
+                   flushes=disk is not None, in_memory=disk is None)
 
 
 def over_memory(make, mount="defaults", **truths):
@@ -176,6 +187,7 @@ KINDS = {
                                               "logdev={other}"),
     "btrfs over memory": over_memory("mkfs.btrfs -q -d raid0 -m raid0 {node} {other}",
                                      has_data_in_memory=True),
+    "raw device": raw,
     "tmpfs": in_memory,
     "zram": compressed_memory,
     "overlay": overlay(),
