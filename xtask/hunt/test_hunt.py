@@ -79,6 +79,20 @@ class Planted(unittest.TestCase):
         self.assertNotIn("served", broken(played))
         self.assertIn("served", broken(called_sound(played)))
 
+    def test_findings_that_devices_refute_are_found(self):
+        direct = "claimed direct, but 97.0 % of the bytes came without a device read"
+        warm = "claimed warm, but devices had to read 97.0 % of the bytes: memory is short"
+        played = play.play(asked("ext4", READ, WARM), PROGRAM, PLACE)
+        self.assertEqual(list(words.refuted(played)), [])
+        for index, message, served_by in ((0, direct, "device"), (1, warm, "page-cache"),
+                                          (0, "", "ram")):
+            lied = called_sound(played)
+            row = lied.said["cases"][index]
+            row["findings"] = [{"code": "X", "severity": "void", "message": message,
+                                "remedy": None}]
+            row["served_by"] = served_by
+            self.assertTrue(list(words.refuted(lied)), message)
+
     def test_a_false_accusation_is_found(self):
         played = play.play(asked("ext4", WRITE), PROGRAM, PLACE)
         said = {"code": "NotDurable", "severity": "void", "remedy": None,

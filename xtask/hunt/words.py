@@ -170,6 +170,33 @@ def neighbors(played):
                             f"{max(moved):.2f} times as much in all")
 
 
+UNREAD = re.compile(r"claimed direct, but (?:[\d.]+-)?([\d.]+) % of the bytes came without a "
+                    r"device read")
+FETCHED = re.compile(r"claimed warm, but devices had to read ([\d.]+) % of the bytes")
+
+
+def refuted(played):
+    """What a finding says that no device read, none did, and what it says that one had to read, one
+    did."""
+    storage = played.storage
+    if not storage.own or storage.compresses or storage.unseen or storage.cached_below \
+            or played.question.neighbour:
+        return
+    for row, trials in played.rows():
+        if row["beside"] or not trials:
+            continue
+        read = sum(played.trace.moved(played.numbers[0], "R", trial.start - 5_000_000, trial.end)
+                   for trial in trials) / max(sum(trial.bytes for trial in trials), 1)
+        for finding in row["findings"]:
+            text = finding["message"]
+            if (found := UNREAD.search(text)) and read > 1 - float(found[1]) / 200:
+                yield Fault("sentences", row["id"], f"{found[0]!r}, but one read {read:.3f}")
+            if (found := FETCHED.search(text)) and read < float(found[1]) / 200:
+                yield Fault("sentences", row["id"], f"{found[0]!r}, but they read {read:.3f}")
+        if row["served_by"] == "ram" and not storage.in_memory and read > 0.5:
+            yield Fault("served", row["id"], f"ram, but a device read {read:.3f} of the bytes")
+
+
 def listed(played):
     """A finding that is said of all other rows is one of all rows."""
     text = played.forms["text"][1]
@@ -213,4 +240,4 @@ def told(played):
                         f"{answer.strip()}")
 
 
-LAWS = (sentences, answers, flags, figured, neighbors, listed, told)
+LAWS = (sentences, answers, flags, figured, neighbors, refuted, listed, told)
