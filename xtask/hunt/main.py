@@ -15,6 +15,7 @@ import tempfile
 import time
 from datetime import date
 
+import alone
 import figures
 import forms
 import laws
@@ -28,6 +29,8 @@ import words
 SHRINKS_MAX, SHRINK_S = 40, 120
 # Faults of one law that are shrunk; more of them are mostly the same one.
 SHRUNK_MAX = 2
+# The share of questions of which a case is asked alone, too.
+ALONE = 0.05
 LAWS = (*laws.LAWS, *figures.LAWS, *words.LAWS)
 # Questions that once showed a fault, one a line.
 KEPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kept.jsonl")
@@ -135,9 +138,12 @@ def hunt(options, plain, tally):
     for asked in questions(options, end):
         more = play.nothing_more
         tally.last = max(tally.last, asked.seed)
-        if plain and random.Random(~asked.seed).random() < options.speeds:
+        share = random.Random(~asked.seed).random()
+        if plain and share < options.speeds:
             more = speeds.held(random.Random(asked.seed), plain)
             tally.held += 1
+        elif share > 1 - ALONE:
+            more = alone.held(random.Random(asked.seed))
         played, found, reason = faults_of(asked, options.program, options.place, more)
         if played is None:
             tally.refused[reason] += 1

@@ -7,6 +7,7 @@ import re
 import tempfile
 import unittest
 
+import alone
 import forms
 import laws
 import main
@@ -264,6 +265,22 @@ class Arithmetic(unittest.TestCase):
         self.assertFalse(speeds.apart([1.6, 2, 3, 1.4]))
         self.assertFalse(speeds.apart([1.6, 0.5]))
         self.assertFalse(speeds.apart([]))
+
+    def test_a_row_that_depends_on_others_is_found(self):
+        row = {"id": "a", "role": "asked", "throughput": {"median": 1}, "writing": None,
+               "served_by": "device", "findings": [], "case": {"cache": "direct", "engine": "pread",
+                                                               "block": 65536, "op": None}}
+        question_of_two = asked("ext4", READ, WARM)
+
+        def hold(change):
+            answers = lambda other, _: row | change if len(other.cases) == 1 else row
+            found = alone.held(random.Random(1))(question_of_two, {"cases": [row]}, answers, None)
+            return [fault.law for fault in found]
+
+        denied = {"code": "DirectIgnored", "severity": "void"}
+        self.assertEqual(hold({"served_by": "page-cache"}), ["alone"])
+        self.assertEqual(hold({"findings": [denied]}), ["alone"])
+        self.assertEqual(hold({"findings": [denied | {"code": "Contended"}]}), [])
 
     def test_a_slow_plain_program_is_found(self):
         row = {"id": "a", "role": "asked", "verdict": "sound", "throughput": {"median": 2e9},
