@@ -46,6 +46,11 @@ def shares(played):
         figure = row["iops"] if no_bytes else row["throughput"]
         if row["verdict"] in ("sound", "doubtful") and not figure:
             yield Fault("figures", row["id"], f"{row['verdict']} without a figure")
+        writing = row["writing"] or {}
+        durable, taken = writing.get("durable"), writing.get("acknowledged")
+        if durable and taken and durable["median"] > taken["median"] * (1 + ROUNDED):
+            yield Fault("figures", row["id"], f"durable at {durable['median']:.0f} B/s, and "
+                        f"acknowledged at {taken['median']:.0f}")
         latency = row["latency_ns"] or {}
         values = [latency.get(name) for name in ("p50", "p90", "p99", "p99_9", "p99_99", "max")]
         values = [value for value in values if value is not None]

@@ -170,7 +170,7 @@ class Planted(unittest.TestCase):
                    "pages": "base"}
         played = play.play(asked("ext4", WRITE, paced, touched), PROGRAM, PLACE)
         self.assertNotIn("figures", broken(played))
-        for change in (doubled_rows, more_than_due, fewer_faults, held_wider):
+        for change in (doubled_rows, more_than_due, fewer_faults, held_wider, durable_sooner):
             lied = called_sound(played)
             lied.trials = copy.deepcopy(played.trials)
             change(lied)
@@ -238,6 +238,12 @@ def fewer_faults(lied):
     for trials in lied.trials.values():
         for trial in trials:
             trial.evidence["minor_faults"] = 0
+
+
+def durable_sooner(lied):
+    for row in lied.said["cases"]:
+        if row["writing"]:
+            row["writing"]["acknowledged"]["median"] /= 2
 
 
 def held_wider(lied):
