@@ -15,7 +15,7 @@ import shell
 import storage
 from trace import Trace
 
-PATIENCE_S = 180
+PATIENCE_S = 120
 GROUPS = "/sys/fs/cgroup"
 # Of a quota: what the kernel has unless told otherwise.
 PERIOD_US = 100_000

@@ -332,7 +332,8 @@ def draw(random, seed):
         asked.actors = {}
     if random.random() < 0.2 and has_own_device and kind != "zram":
         on = random.choice(("own", "below"))
-        limit = random.choice(LIMIT_KINDS)
+        # Making a large file under a limit on writes takes minutes.
+        limit = random.choice(LIMIT_KINDS if asked.size <= 24 * MIB else LIMIT_KINDS[::2])
         values = BYTES_LIMITS if limit.endswith("bps") else REQUESTS_LIMITS
         asked.limit = Limit(on, limit, random.choice(values))
     elif random.random() < 0.2 and has_own_device and asked.file:
