@@ -310,19 +310,22 @@ def foreign(played):
                 yield Fault("neighbors", row["id"], "Foreign, and there is no neighbor")
             continue
         # Who uses the device shares nothing with what the page cache serves.
-        if not is_sound(row) or not trials or found or not asked.neighbour.startswith("reader") \
+        reads = not row["case"].get("op") and not row["case"].get("call")
+        kind = "R" if asked.neighbour.startswith("reader") else "W"
+        if not is_sound(row) or not trials or found or kind == "W" and not reads \
                 or row["served_by"] in ("page-cache", "ram", "no-io"):
             continue
         shares, moved = [], []
         for trial in trials:
-            other = played.trace.moved(played.numbers[0], "R", trial.start, flush_end(trial),
+            other = played.trace.moved(played.numbers[0], kind, trial.start, flush_end(trial),
                                        NEIGHBOUR)
             moved.append(other)
             shares.append(other / max(trial.bytes, 1))
-        reads = not row["case"].get("op") and not row["case"].get("call")
-        if median(shares) > 0.25 and median(moved) > (2 << 20 if reads else 24 << 20):
+        # So few are like a file system's own.
+        least = 2 << 20 if reads and kind == "R" else 24 << 20
+        if median(shares) > 0.25 and median(moved) > least:
             yield Fault("neighbors", row["id"],
-                        f"sound beside a neighbor that read {median(moved):.0f} B a trial")
+                        f"sound beside a neighbor that moved {median(moved):.0f} B a trial")
 
 
 def syncs(played):

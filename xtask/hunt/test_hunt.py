@@ -15,6 +15,7 @@ import play
 import question
 import speeds
 import words
+from trace import Requests
 
 PROGRAM, PLACE = os.environ["IOASSAY"], os.environ["PLACE"]
 
@@ -146,9 +147,16 @@ class Planted(unittest.TestCase):
         self.assertIn("limits", broken(lied))
 
     def test_a_neighbor_that_is_not_named_is_found(self):
-        played = play.play(asked("ext4", READ, neighbour="reader"), PROGRAM, PLACE)
-        self.assertNotIn("neighbors", broken(played))
-        self.assertIn("neighbors", broken(called_sound(played)))
+        for neighbour in ("reader", "writer"):
+            played = play.play(asked("ext4", READ, neighbour=neighbour), PROGRAM, PLACE)
+            self.assertNotIn("neighbors", broken(played))
+            lied = called_sound(played)
+            if neighbour == "writer":
+                # It may be slower than what a file system writes itself.
+                written = lied.trace.issued[played.numbers[0], "W", laws.NEIGHBOUR] = Requests()
+                for trial in sorted(*lied.trials.values(), key=lambda trial: trial.start):
+                    written.add(trial.start + 1, 64 << 20)
+            self.assertIn("neighbors", broken(lied))
 
     def test_a_table_changed_by_hand_is_found(self):
         played = play.play(asked("ext4", READ, WARM), PROGRAM, PLACE)
