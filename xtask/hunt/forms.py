@@ -11,6 +11,8 @@ from laws import Fault
 WORDS = ("sound", "doubtful", "void", "failed", "unavailable")
 SAMPLE = re.compile(r'^(\w+)\{(.*)\} (\S+)$')
 VERDICT = re.compile(r"  (sound|doubtful|void|failed|unavailable|not run)( [a-z]+)?$")
+MARKED = re.compile(r"\| (sound|doubtful|void|failed|unavailable)(?: [a-z]+)? \|$", re.MULTILINE)
+FENCE = re.compile(r"```sh\n(.*?)\n```", re.DOTALL)
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
@@ -28,6 +30,7 @@ def forms(played):
     if not played.question.built_in:
         # Recipes of ioassay's own have tables of other shapes.
         yield from text(said, played.forms["text"][1])
+        yield from markdown(played, played.forms["markdown"][1])
     yield from metrics(said, played.forms["metrics"][1])
 
 
@@ -68,6 +71,22 @@ def text(said, printed):
                                  and row["verdict"] in WORDS)
     if counts != wanted:
         yield Fault("forms", "", f"{dict(counts)} rows in the text, {dict(wanted)} in JSON")
+
+
+def markdown(played, printed):
+    """Its tables, of which a row may be in several, have the verdicts of JSON, and its command is
+    the one that was run."""
+    verdicts = set(MARKED.findall(printed))
+    wanted = {row["verdict"] for row in played.said["cases"]
+              if row["role"] == "asked" and row["verdict"] in WORDS}
+    if verdicts != wanted:
+        yield Fault("forms", "", f"{verdicts} rows in Markdown, {wanted} in JSON")
+    command = (FENCE.findall(printed) or [""])[-1]
+    for option, value in (("--memory", played.question.memory),
+                          ("--sustain", played.question.sustained),
+                          ("--file", played.question.file)):
+        if bool(value) != (option in command.split()):
+            yield Fault("forms", "", f"{option} {value} was asked, its command is: {command}")
 
 
 def metrics(said, exposition):
