@@ -228,14 +228,15 @@ def told(played):
     answer = GOALS.sub("", text[findings.end():])
     said = {name: value for name, value in played.said.items() if name not in ("host", "storage")}
     numbers = set(numbers_in(said))
-    numbers |= {1e9 * number for number in numbers} | {number / 100 for number in numbers} \
-        | {1 - number for number in numbers if 0 <= number <= 1} \
-        | {1 / number for number in numbers if number > 0}
+    of_time = numbers | {1e9 * number for number in numbers}
+    of_shares = numbers | {number / 100 for number in numbers} \
+        | {1 - number for number in numbers if 0 <= number <= 1}
     for number, unit in NUMBER.findall(answer):
         if not unit:
             continue
         printed = Printed.of(number, unit)
-        if not any(printed.can_be(exact, 0.0005) for exact in numbers):
+        exact = of_shares if unit == "%" else numbers if unit.endswith("/s") else of_time
+        if not any(printed.can_be(one) for one in exact):
             yield Fault("sentences", "", f"{number} {unit} is no figure of the assessment: "
                         f"{answer.strip()}")
 
