@@ -323,7 +323,9 @@ def play(asked, program, place, more=nothing_more):
             """Asks another question here, and returns the row of this name."""
             with open(recipe, "w", encoding="ascii") as file:
                 file.write(other.recipe())
-            os.remove(record)
+            # One that was refused left none.
+            if os.path.exists(record):
+                os.remove(record)
             words = arguments if other.uses_files() else [recipe]
             status, out, _, _ = run(program, other, words, groups, record)
             if status not in (0, 1):
