@@ -212,8 +212,10 @@ def writing(random):
                                  else syncs)
     if axes["sync"] not in ("none", "dsync"):
         axes |= maybe(random, 0.5, {"every": random.choice((1, 4, 16))})
-    axes |= maybe(random, 0.3, {"pattern": "random"})
+    axes |= maybe(random, 0.3, random.choice(({"pattern": "random"}, {"pattern": "random"},
+                                              {"pattern": "strided", "stride": 3})))
     axes |= maybe(random, 0.3, {"threads": random.choice((2, 3))})
+    axes |= maybe(random, 0.1, {"ops": random.choice(("all", 100))})
     axes |= maybe(random, 0.2, {"fill": random.choice(("constant", "zero"))})
     if engine == "uring":
         axes |= maybe(random, 0.7, {"depth": random.choice((2, 4, 16))})
@@ -238,11 +240,18 @@ def copying(random):
 
 
 def mixing(random):
-    return {"op": "write", "engine": random.choice(("pwrite", "uring")),
-            "cache": random.choices(("direct", "as-is"), (19, 1))[0], "pattern": "random",
+    axes = {"op": "write", "engine": random.choice(("pwrite", "uring")),
+            "cache": random.choices(("direct", "as-is"), (19, 1))[0],
+            "pattern": random.choice(("random", "random", "random", "sequential")),
             "block": size(random.choice(BLOCKS)), "allocation": "overwrite",
-            "sync": random.choice(("none", "fdatasync", "fsync")),
+            "sync": random.choice(("none", "fdatasync", "fsync", "dsync")),
             "read_share": random.choice((10, 50, 90))}
+    if axes["sync"] in ("fdatasync", "fsync"):
+        axes |= maybe(random, 0.4, {"every": random.choice((1, 4, 16))})
+    if axes["engine"] == "uring":
+        axes |= maybe(random, 0.5, {"depth": random.choice((2, 16))})
+    axes |= maybe(random, 0.1, {"rate": random.choice(RATES)})
+    return axes | maybe(random, 0.3, {"threads": 2})
 
 
 def naming(random):
@@ -317,7 +326,7 @@ def draw(random, seed):
         asked.cases = [reading(random) for _ in range(number)]
     else:
         families = random.choices((reading, writing, mixing, naming, remembering, copying),
-                                  (8, 8, 2, 2, 1, 2), k=number)
+                                  (8, 8, 3, 2, 1, 2), k=number)
         asked.cases = [family(random) for family in families]
     for axes in asked.cases:
         fit(axes, asked.size, random)
