@@ -121,6 +121,9 @@ def written(played, row, trials):
         once = min(trial.bytes, case["size"]) if case["every"] == 0 and case["sync"] != "dsync" \
             else trial.bytes
         claimed = once * share
+        if case["read_share"]:
+            # The share is drawn anew for each operation.
+            claimed = max(claimed - 4 * (trial.ops / 4) ** 0.5 * case["block"], 0)
         for number in played.numbers:
             did = played.trace.moved(number, "W", trial.start - 1_000_000,
                                      flush_end(trial) + 1_000_000)

@@ -30,7 +30,7 @@ class Shell:
     def __exit__(self, *_):
         while self.undo:
             line = self.undo.pop()
-            for _ in range(20):
+            for _ in range(100):
                 done = subprocess.run(["sh", "-c", line], capture_output=True, check=False)
                 if done.returncode == 0:
                     break
