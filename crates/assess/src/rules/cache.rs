@@ -1,6 +1,6 @@
 //! Whether the page cache was as claimed.
 
-use super::context::{Context, Draft, is_many_times};
+use super::context::{Context, Draft, is_many_times, much_of};
 use super::names;
 use crate::counted::Counted;
 use crate::finding::Severity;
@@ -128,7 +128,7 @@ pub(super) fn not_warm(context: &Context) -> Option<Draft> {
     }
     let fetched = context.total_share(|t| Some((t.evidence.task_read_bytes?, t.sample.bytes())));
     if let Some(fetched) = fetched.filter(|share| *share > SHARE_NOISE) {
-        let seen = format!("devices had to read {} of the bytes", percent(fetched));
+        let seen = format!("devices had to read {} the bytes", much_of(fetched));
         return void(fetched, &seen);
     }
     let (missing, partly) = partly_cached_around(context)?;

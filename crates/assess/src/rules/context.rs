@@ -8,7 +8,7 @@ use crate::served::SHARE_NOISE;
 use crate::summary::{ServedBy, Summary};
 use model::case::{Cache, ReadWork, WriteWork};
 use model::host::Storage;
-use model::units::{rate, scaled};
+use model::units::{percent, rate, scaled};
 
 /// A case before its rules apply: at least one trial, and their summary.
 #[derive(Debug)]
@@ -92,6 +92,14 @@ pub(super) fn graded(value: f64, [note, doubt]: [f64; 2]) -> Option<Severity> {
 /// Whether "N times" reads better than a percentage.
 pub(super) fn is_many_times(share: f64) -> bool {
     share >= 3.0
+}
+
+/// So much of the bytes of a case, or so many times as much: `12.5 % of`, `22 times`.
+pub(super) fn much_of(share: f64) -> String {
+    match is_many_times(share) {
+        true => format!("{share:.0} times"),
+        false => format!("{} of", percent(share)),
+    }
 }
 
 impl Context<'_> {

@@ -1,7 +1,7 @@
 //! Whether `O_DIRECT` went past the page cache.
 
 use super::cache::{leaked, leaks, said_between};
-use super::context::{Context, Draft};
+use super::context::{Context, Draft, much_of};
 use crate::counted::Counted;
 use crate::finding::Severity;
 use crate::served::{SHARE_NOISE, fetched_bytes, unreached_share};
@@ -33,7 +33,7 @@ fn passed_by_cache(context: &Context) -> Option<Draft> {
         let seen = "O_DIRECT went through the page cache when the storage was inspected";
         (None, format!("on {on}, {seen}"))
     } else if let Some(share) = grown_share {
-        let seen = format!("pages with {} of the bytes appeared in the page cache", percent(share));
+        let seen = format!("pages with {} the bytes appeared in the page cache", much_of(share));
         (Some(share), seen)
     } else if let Some(work) = reads {
         let trials = context.how_many(|trial| leaks(context, work, trial));
@@ -60,10 +60,10 @@ fn passed_by_cache(context: &Context) -> Option<Draft> {
 pub(super) fn file_in_use(context: &Context) -> Option<Draft> {
     let share = grown_share(context).filter(|_| is_known_to_be_direct(context))?;
     let message = format!(
-        "another program uses this file: pages with {} of the bytes that this case read appeared \
+        "another program uses this file: pages with {} the bytes that this case read appeared \
          in the page cache, though devices read all of them for it. O_DIRECT was honored; where \
          such pages are written to, the OS writes them back before a direct read",
-        percent(share)
+        much_of(share)
     );
     let remedy = "measure a copy, or while nothing else uses the file, to see the storage alone";
     Draft::sized(share, Severity::Note, message, remedy)
@@ -130,7 +130,7 @@ fn copied_through_cache(context: &Context) -> Option<Draft> {
         return None;
     }
     let seen = match (grown_share(context), release(&context.measured.host.os)) {
-        (Some(share), _) => format!("pages with {} of the bytes appeared there", percent(share)),
+        (Some(share), _) => format!("pages with {} the bytes appeared there", much_of(share)),
         (None, Some(os)) if os < BTRFS_COPIES => return None,
         (None, _) => "all writes, since Linux 6.14".to_string(),
     };

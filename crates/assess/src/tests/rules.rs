@@ -375,6 +375,16 @@ fn not_warm() {
     check(warm(), before(PAGES - PAGES / 2_000), "sound page-cache:");
     check(warm(), |r| set_reads(r, 0.05), "void mixed: NotWarm void");
     check(warm(), |r| set_reads(r, 0.005), "sound page-cache:");
+    // Readahead can fetch far more than few operations read: no share of that is more than all.
+    for (times, expected) in
+        [(0.05, "devices had to read 5.00 % of the bytes"), (22.0, "devices had to read 22 times")]
+    {
+        let mut record = warm();
+        set_reads(&mut record, times);
+        let found = crate::assess(&record).cases.remove(0).findings;
+        let message = found.iter().find(|it| it.code == Code::NotWarm).map(|it| &it.message);
+        assert!(message.is_some_and(|it| it.contains(expected)), "{message:?}");
+    }
 }
 
 /// The OS reclaims a huge page of a warm file during one trial of ten: that trial is excluded, and
