@@ -277,6 +277,9 @@ def claim(row):
 
 
 def ram(row):
+    is_partly = served.is_partly_in_memory(row) and topology.has_data_in_memory(row.storage)
+    if is_partly and crosses_devices(row):
+        return claim(row)
     return claim(row) if row.served_by == "ram" else None
 
 

@@ -283,7 +283,18 @@ def layers(mutant):
              "counts": {"reads": truth(), "writes": truth(), "flushes": truth()}}
             for nodes in (["sda", "sdb"], ["vda"])[:mutant.random.randint(1, 2)]]
         storage["barriers_off"] = mutant.random.choice(
-            ([], [], ["ext4 at '/' (nobarrier)"], ["overlay at '/' (fsync=volatile)"]))
+            ([], [], ["ext4 at '/' (nobarrier)"], ["overlay at '/' (fsync=volatile)"],
+             ["loop1 (write through)"]))
+
+
+def weak_parts(mutant):
+    """Parts in memory, or of unknown devices, of a storage whose rest is on disks."""
+    if mutant.header.get("storage"):
+        mutant.header["storage"]["weak_parts"] = [
+            {"device": mutant.random.choice(("loop2", "zram0", None)),
+             "holds": mutant.random.choice(("data", "journal")),
+             "is_copied": mutant.random.random() < 0.3}
+            for _ in range(mutant.random.randint(1, 2))]
 
 
 def limits(mutant):
@@ -429,5 +440,5 @@ def looked_at(mutant):
 MUTATIONS = [campaign, invocations, looked_at, seats, more_rounds, fewer_rounds, slower, failed, counters_unknown, counters_of_nothing,
              read_by_others, read_more, called_less, written_less, flushed_less, stolen, held_back, waited,
              computed, swapped, cached_otherwise, dirty, pages_otherwise, wrong_digest, no_sync,
-             loaded_first, stalls, medium, devices, file_system, layers, limits, machine, holes,
+             loaded_first, stalls, medium, devices, weak_parts, file_system, layers, limits, machine, holes,
              axes, damaged]

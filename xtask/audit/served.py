@@ -96,6 +96,25 @@ def unreached_share(row):
 
 def served_by(row):
     """The label, and the hit share if there is one."""
+    label, shares = as_on_disks(row)
+    return ("mixed" if label == "device" and is_partly_in_memory(row) else label), shares
+
+
+def is_partly_in_memory(row):
+    """Whether what crossed the block layer may have come from memory, or gone there alone."""
+    if not row.storage:
+        return False
+    has_data = topology.has_data_in_memory(row.storage)
+    if not row.write:
+        return has_data
+    if row.case.read_share and has_data:
+        return True
+    lost = topology.lost_parts(row.storage)
+    return any(row.case.claims_durable or part["holds"] == "data" for part in lost)
+
+
+def as_on_disks(row):
+    """The same, if all that is below the block layer is on disks."""
     case = row.case
     if not row.counted:
         return None, None

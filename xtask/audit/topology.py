@@ -116,6 +116,38 @@ def barriers_are_off(storage):
     return any(option in BARRIERS_OFF for option in storage["mount_options"].split(","))
 
 
+def weak_parts(storage):
+    """Parts that a power cut takes or that cannot be seen; older records have none."""
+    return (storage or {}).get("weak_parts") or []
+
+
+def lost_parts(storage):
+    """Those in memory whose content no disk has."""
+    return [part for part in weak_parts(storage) if part["device"] and not part["is_copied"]]
+
+
+def has_unseen_parts(storage):
+    return any(not part["device"] and not part["is_copied"] for part in weak_parts(storage))
+
+
+def has_data_in_memory(storage):
+    return any(part["device"] and part["holds"] == "data" for part in weak_parts(storage))
+
+
+def is_flush_stopped(storage):
+    """Whether a device above another with a cache says that it has none."""
+    return any(who.endswith("(write through)") for who in storage.get("barriers_off") or [])
+
+
+def has_volatile_cache(storage):
+    """Whether what is not flushed stays in a cache, of a device or of the OS below one."""
+    def has(device):
+        below = (device.get("file") or {}).get("devices") or []
+        return (device.get("write_cache") == "write back" or device.get("loop_direct") is False
+                or any(map(has, below)))
+    return any(map(has, storage["devices"]))
+
+
 def drops_syncs(storage):
     told = storage.get("barriers_off") or []
     return (any(mount.endswith(f"({why})") for mount in told for why in DROPS)

@@ -76,6 +76,8 @@ def owed(one):
 def durability(row):
     """The evidence on the claim: a word, and the number of trials."""
     word, count = of_syncs(row)
+    if word in ("holds", "through", "may be through") and topology.has_unseen_parts(row.storage):
+        word, count = "unseen", 0
     is_rewritten = word in DURABLE and row.write and not row.case.op == "sync" and (
         sum(map(durable_bytes, row.figures)) < 0.99 * sum(one.written_bytes for one in row.figures))
     return ("rewritten", 0) if is_rewritten else (word, count)
@@ -86,7 +88,7 @@ def of_syncs(row):
     case = row.write
     if not case or not case.claims_durable:
         return "not claimed", 0
-    if row.medium == "ram":
+    if row.medium == "ram" or topology.lost_parts(row.storage):
         return "in memory", 0
     if case.sync != "dsync" and case.op != "sync":
         untold = sum(one.synced_ns is None for one in row.figures)
@@ -101,13 +103,13 @@ def of_syncs(row):
         return "unseen", 0
     cached = [one for one in row.storage["devices"] if one.get("write_cache") != "write through"]
     is_known = any(one.get("write_cache") == "write back" for one in cached)
+    may_be_through = all(one.get("fua") is not False for one in cached)
+    if topology.barriers_are_off(row.storage) and topology.has_volatile_cache(row.storage):
+        is_plain = case.allocation == "overwrite" and case.is_direct and case.sync == "dsync"
+        is_sent = may_be_through and is_known and not topology.is_flush_stopped(row.storage)
+        return "barriers off, through" if is_sent and is_plain else "barriers off", 0
     if not cached:
         return "holds", 0
-    may_be_through = all(one.get("fua") is not False for one in cached)
-    if topology.barriers_are_off(row.storage) and is_known:
-        is_plain = case.allocation == "overwrite" and case.is_direct and case.sync == "dsync"
-        is_through = may_be_through and is_plain
-        return "barriers off, through" if is_through else "barriers off", 0
     unflushed = uncounted = through = 0
     for one in row.figures:
         flushed, is_through = is_flushed(one, row.storage), (

@@ -7,8 +7,8 @@ use crate::failure::Failure;
 use crate::invocations::{Round, exchangeable};
 use crate::middle::mean;
 use crate::stats::{Estimate, Looks};
-use model::case::{Advice, Case, Engine, ReadWork, WriteEngine, WriteWork};
-use model::host::{Fixture, Host, Storage};
+use model::case::{Advice, Case, Engine, NameSync, ReadWork, Work, WriteEngine, WriteWork};
+use model::host::{Fixture, Holds, Host, Storage};
 use model::layer::Amplification;
 use model::named;
 use model::part::Part;
@@ -141,6 +141,21 @@ impl Measured<'_> {
     pub(crate) fn written_at_most(&self, trial: &Counted) -> Option<u64> {
         let written = trial.evidence.device_write_bytes?.checked_div(self.writes().least.into())?;
         Some(written.min(trial.evidence.disk_write_bytes.unwrap_or(u64::MAX)))
+    }
+
+    /// Whether some of the bytes that crossed the block layer may have come from memory, or gone
+    /// there alone. What a sync makes durable may be in the journal alone.
+    pub(crate) fn is_partly_in_memory(&self) -> bool {
+        let Some(storage) = self.storage else { return false };
+        let has_data = storage.has_data_in_memory();
+        let claims_durable = match &self.case.work {
+            Work::Read(_) => return has_data,
+            Work::Write(work) if work.read_share > 0 && has_data => return true,
+            Work::Write(work) => work.sync.claims_durable(),
+            Work::Metadata(work) => work.sync == NameSync::Fsync,
+            Work::Memory(_) => return false,
+        };
+        storage.lost_parts().any(|part| claims_durable || part.holds == Holds::Data)
     }
 }
 

@@ -16,6 +16,9 @@ const BROUGHT_MOST: f64 = 0.05;
 /// With less than this share missing, they were not cold (METHODOLOGY.md).
 pub(crate) const BROUGHT_LEAST: f64 = 0.90;
 
+/// Threads that waited for at most this share of the calls waited for no server (METHODOLOGY.md).
+const WAITS_MOST: f64 = 0.01;
+
 /// With fewer flushes per call of a thread than this, not every call was flushed.
 const FLUSHES_LEAST: f64 = 0.90;
 
@@ -136,6 +139,20 @@ pub(crate) fn found(measured: &Measured, work: &MetadataWork, trial: &Counted) -
     }
 }
 
+/// Whether the OS answered the calls of all trials from its own caches, though another program or
+/// machine serves the file system: it had the names, and the threads waited for nobody. A server's
+/// answer makes a thread wait.
+pub(crate) fn are_answered_here(measured: &Measured, work: &MetadataWork) -> bool {
+    let are_here = |trial: &Counted| {
+        let told = trial.sample.usage.switches_voluntary;
+        let waits = trial.in_span(told, trial.evidence.switches_voluntary);
+        let most = WAITS_MOST * trial.sample.ops() as f64;
+        let waits_for_nobody = waits.is_some_and(|waits| waits as f64 <= most);
+        found(measured, work, trial) == Found::InCache && waits_for_nobody
+    };
+    !work.call.changes() && measured.trials.iter().all(are_here)
+}
+
 /// Whether the devices flushed their caches for each call that was to be durable.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Flushed {
@@ -143,7 +160,7 @@ pub(crate) enum Flushed {
     Each,
     /// Too seldom: the flushes of a trial.
     Seldom(f64),
-    /// The file system is mounted without barriers.
+    /// The file system is mounted without barriers, or a device stops flushes.
     Off,
     /// No counter shows it.
     Unseen,

@@ -23,7 +23,7 @@ named! {
         NameCache "name-cache",
         /// The OS's page cache.
         PageCache "page-cache",
-        /// Several of the page cache, a device and holes.
+        /// Several of the page cache, a device, a part in memory and holes.
         Mixed "mixed",
         /// The bytes crossed the block layer; caches below it are unknown.
         Device "device",
@@ -47,6 +47,14 @@ pub(crate) const WARM_LEAST: f64 = 0.999;
 
 /// What served or took the bytes, and the share of reads that caused no device read, if known.
 pub(crate) fn served(measured: &Measured) -> (ServedBy, Option<Hits>) {
+    match served_as_on_disks(measured) {
+        (ServedBy::Device, hits) if measured.is_partly_in_memory() => (ServedBy::Mixed, hits),
+        served => served,
+    }
+}
+
+/// The same, if all that is below the block layer is on disks.
+fn served_as_on_disks(measured: &Measured) -> (ServedBy, Option<Hits>) {
     match (&measured.case.work, measured.storage) {
         // The caches' sizes decide, once all rows are there to show them.
         (Work::Memory(_), _) => (ServedBy::CpuCacheOrRam, None),
@@ -54,7 +62,9 @@ pub(crate) fn served(measured: &Measured) -> (ServedBy, Option<Hits>) {
         (Work::Read(_) | Work::Write(_) | Work::Metadata(_), None) => (ServedBy::Unverified, None),
         (Work::Metadata(work), Some(storage)) => match storage.medium {
             Medium::Ram => (ServedBy::Ram, None),
-            Medium::Unseen if are_answered_here(measured, work) => (ServedBy::NameCache, None),
+            Medium::Unseen if names::are_answered_here(measured, work) => {
+                (ServedBy::NameCache, None)
+            }
             Medium::Unseen => (ServedBy::Unverified, None),
             Medium::Block => (served_names(measured, work), None),
         },
@@ -84,20 +94,6 @@ fn unless_cached(measured: &Measured, work: &ReadWork) -> (ServedBy, Option<Hits
         true => (ServedBy::PageCache, Some(Hits { least: 1.0, most: 1.0 })),
         false => (ServedBy::Unverified, None),
     }
-}
-
-/// Whether the OS answered the calls of all trials from its own caches, though another program or
-/// machine serves the file system: it had the names, and the threads waited for nobody. A server's
-/// answer makes a thread wait.
-fn are_answered_here(measured: &Measured, work: &MetadataWork) -> bool {
-    let are_here = |trial: &Counted| {
-        let told = trial.sample.usage.switches_voluntary;
-        let waits = trial.in_span(told, trial.evidence.switches_voluntary);
-        let most = SHARE_NOISE * trial.sample.ops() as f64;
-        let waits_for_nobody = waits.is_some_and(|waits| waits as f64 <= most);
-        names::found(measured, work, trial) == Found::InCache && waits_for_nobody
-    };
-    !work.call.changes() && measured.trials.iter().all(are_here)
 }
 
 fn served_by_blocks(

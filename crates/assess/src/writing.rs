@@ -60,7 +60,7 @@ pub(crate) enum Durability {
     NotClaimed,
     /// Nothing contradicts it.
     Holds,
-    /// This machine's counters cannot see it.
+    /// This machine's counters cannot see it, or not where the journal is.
     Unseen,
     /// The devices have caches, but do not count flushes.
     Uncounted,
@@ -77,12 +77,12 @@ pub(crate) enum Durability {
     Dropped,
     /// This share of the bytes was still dirty in the page cache after the last sync.
     Dirty(f64),
-    /// The mount prevents flushes.
+    /// A mount or a device prevents flushes.
     BarriersOff {
         /// Whether FUA writes may have reached the medium anyway.
         is_through: bool,
     },
-    /// The file system keeps its files in memory.
+    /// The file system, or a part of it without a copy on a disk, is in memory.
     InMemory,
     /// In this many trials, the worker reported no sync that returned.
     Untold(usize),
@@ -96,7 +96,14 @@ pub(crate) enum Durability {
 impl Durability {
     /// The result from the evidence of all trials.
     pub(crate) fn of(measured: &Measured) -> Durability {
-        let synced = Durability::of_syncs(measured);
+        let synced = match Durability::of_syncs(measured) {
+            Durability::Holds | Durability::Through { .. }
+                if measured.storage.is_some_and(Storage::has_unseen_parts) =>
+            {
+                Durability::Unseen
+            }
+            seen => seen,
+        };
         let work = measured.write().filter(|_| synced.is_durable());
         work.and_then(|work| rewrites(work, measured)).map_or(synced, Durability::Rewritten)
     }
@@ -111,7 +118,8 @@ impl Durability {
         };
         let is_untold = |trial: &Counted| work.sync.is_call() && trial.sample.synced_ns().is_none();
         let untold = count(&is_untold);
-        if measured.storage.is_some_and(|storage| storage.medium == Medium::Ram) {
+        let is_lost = |it: &Storage| it.medium == Medium::Ram || it.loses_parts();
+        if measured.storage.is_some_and(is_lost) {
             return Durability::InMemory;
         }
         if untold > 0 && work.op != Op::Sync {
@@ -130,17 +138,18 @@ impl Durability {
         let Some(storage) = seen else { return Durability::Unseen };
         let may_cache = |device: &&Device| device.write_cache != Some(WriteCache::Through);
         let cached = || storage.devices.iter().filter(may_cache);
-        if cached().next().is_none() {
-            return Durability::Holds;
-        }
         let caches = cached().any(|device| device.write_cache == Some(WriteCache::Back));
         let may_write_through = cached().all(|device| device.fua != Some(false));
-        if storage.are_barriers_off() && caches {
+        if storage.are_barriers_off() && storage.has_volatile_cache() {
             // A direct write that changes no metadata can be sent as FUA.
             let is_plain =
                 work.allocation == Allocation::Overwrite && work.io.cache == Cache::Direct;
-            let is_through = may_write_through && is_plain && work.sync == Sync::Dsync;
+            let is_sent = may_write_through && caches && !storage.is_flush_stopped();
+            let is_through = is_sent && is_plain && work.sync == Sync::Dsync;
             return Durability::BarriersOff { is_through };
+        }
+        if cached().next().is_none() {
+            return Durability::Holds;
         }
         let once = storage.writes().least.max(1);
         let through =

@@ -240,9 +240,14 @@ pub struct Storage {
     /// Maximum readahead for files here, in bytes; `None` if the OS does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_ahead: Option<u64>,
-    /// Mounts whose syncs do not flush: `ext4 at '/data' (nobarrier)`.
+    /// What prevents syncs from flushing: mounts such as `ext4 at '/data' (nobarrier)`, and devices
+    /// that say they have no cache above others that have one: `loop1 (write through)`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub barriers_off: Vec<String>,
+    /// Its parts that a power cut takes or that cannot be seen, though the rest is on disks. Empty
+    /// in records older than this field.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weak_parts: Vec<WeakPart>,
     /// The limits of this process's control groups on those devices, and on those below the files
     /// of loop devices. In older records, only the tightest of each kind, and none below files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -322,6 +327,27 @@ pub struct Fixture {
     pub identity: Option<String>,
     /// How it is stored; null if the file system does not report it.
     pub layout: Option<Layout>,
+}
+
+/// A part of a storage that a power cut takes, or that cannot be seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WeakPart {
+    /// The name of its device, which is in memory; null if the device cannot be seen.
+    pub device: Option<String>,
+    /// What is there.
+    pub holds: Holds,
+    /// Whether disks have a copy of all that is there.
+    pub is_copied: bool,
+}
+
+named! {
+    /// What a part of a storage holds.
+    Holds "held content" {
+        /// Some of the data of files, or of what describes them.
+        Data "data",
+        /// The journal, in which a file system commits its changes.
+        Journal "journal",
+    }
 }
 
 /// Paths need not be Unicode, but JSON must be: invalid characters are replaced.

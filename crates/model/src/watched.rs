@@ -1,7 +1,7 @@
 //! Which of a storage's devices are watched, and what a sync does there.
 
 use crate::case::{WriteEngine, WriteWork};
-use crate::host::{Device, Storage, WriteCache};
+use crate::host::{Device, Holds, Storage, WeakPart, WriteCache};
 use crate::layer::{Amplification, Layer};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -47,6 +47,14 @@ impl Device {
         };
         let below = file.devices.iter().map(Device::disk_writes_most);
         copies.checked_mul(below.reduce(|a, b| Some(a?.max(b?))).flatten()?)
+    }
+
+    /// Its name and, if it is a loop device, what its file is on.
+    pub fn in_words(&self) -> String {
+        match &self.file {
+            Some(file) => format!("{}, a file on {}", self.name, file.file_system),
+            None => self.name.clone(),
+        }
     }
 
     /// The names of the disks that count what it moves: below its file, if it is a loop device.
@@ -150,7 +158,7 @@ impl Storage {
         self.layers.first().is_none_or(|layer| layer.counts.flushes != Some(false))
     }
 
-    /// Mounts whose syncs do not flush. In older records, that of the file system itself may be
+    /// What prevents syncs from flushing. In older records, that of the file system itself may be
     /// known only from its mount options.
     pub fn barriers_off(&self) -> Vec<String> {
         let own = barrier_option(self.mount_options.split(','))
@@ -159,9 +167,55 @@ impl Storage {
         self.barriers_off.iter().cloned().chain(own).collect()
     }
 
-    /// Whether a mount option prevents syncs from flushing.
+    /// Whether a mount option or a device prevents syncs from flushing.
     pub fn are_barriers_off(&self) -> bool {
         !self.barriers_off().is_empty()
+    }
+
+    /// Whether a device does: then the OS sends it no writes through its cache (FUA) either.
+    pub fn is_flush_stopped(&self) -> bool {
+        let stops = format!(" ({})", WriteCache::Through);
+        self.barriers_off.iter().any(|who| who.ends_with(&stops))
+    }
+
+    /// Whether a flush that does not happen leaves anything in a cache: that of a device, also
+    /// below files, or the page cache below a loop device.
+    pub fn has_volatile_cache(&self) -> bool {
+        let is_volatile = |device: &Device| {
+            device.write_cache == Some(WriteCache::Back) || device.loop_direct == Some(false)
+        };
+        self.devices.iter().flat_map(Device::and_below).any(is_volatile)
+    }
+
+    /// The parts in memory whose content no disk has: a power cut takes what lies there.
+    pub fn lost_parts(&self) -> impl Iterator<Item = &WeakPart> {
+        self.weak_parts.iter().filter(|part| part.device.is_some() && !part.is_copied)
+    }
+
+    /// Whether a power cut takes what a sync makes durable, though a part of it may be on disks.
+    pub fn loses_parts(&self) -> bool {
+        self.lost_parts().next().is_some()
+    }
+
+    /// Whether the device of a part cannot be seen that decides what a power cut takes.
+    pub fn has_unseen_parts(&self) -> bool {
+        self.weak_parts.iter().any(|part| part.device.is_none() && !part.is_copied)
+    }
+
+    /// Whether data of files may be read from memory, though the storage is on block devices.
+    pub fn has_data_in_memory(&self) -> bool {
+        self.weak_parts.iter().any(|part| part.device.is_some() && part.holds == Holds::Data)
+    }
+
+    /// The devices of parts in memory, in words: `loop2, a file on tmpfs`.
+    pub fn in_words<'a>(&self, parts: impl Iterator<Item = &'a WeakPart>) -> String {
+        let known: Vec<&Device> = self.devices.iter().flat_map(Device::and_below).collect();
+        let words = |name: &str| {
+            let device = known.iter().find(|device| device.name == name);
+            device.map_or(name.to_string(), |device| device.in_words())
+        };
+        let names: BTreeSet<&str> = parts.filter_map(|part| part.device.as_deref()).collect();
+        names.into_iter().map(words).collect::<Vec<String>>().join(" and ")
     }
 
     /// The mounts where a sync does nothing at all, as on an overlay mounted `volatile`: the data

@@ -256,6 +256,7 @@ pub fn storage() -> Storage {
         layers: Vec::new(),
         read_ahead: None,
         barriers_off: Vec::new(),
+        weak_parts: Vec::new(),
         limits: Vec::new(),
         atomic: None,
         journal: None,

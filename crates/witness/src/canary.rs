@@ -1,6 +1,7 @@
 //! Canary files: small files for testing what works before a run.
 
 use crate::error::{Error, descriptor_path};
+use crate::mounts::{Mount, mount_of};
 use model::content::{Content, ContentKind};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -124,4 +125,18 @@ pub(crate) fn open_direct(file: &File) -> io::Result<File> {
         .read(true)
         .custom_flags(OFlags::DIRECT.bits() as i32)
         .open(descriptor_path(file))
+}
+
+/// A canary in `directory`, if files there are on the same mount: a single file may be mounted.
+pub(crate) fn beside(directory: &Path, mount: &Mount) -> Result<Canary, Error> {
+    let canary = Canary::create(directory)?;
+    if mount_of(&canary.file)?.id == mount.id {
+        return Ok(canary);
+    }
+    Err(elsewhere("the file is on another mount than its directory", directory))
+}
+
+/// Why a canary beside a file would be on another storage.
+pub(crate) fn elsewhere(reason: &str, directory: &Path) -> Error {
+    Error::refused("create a canary file in", directory)(io::Error::other(reason))
 }

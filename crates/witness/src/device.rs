@@ -1,6 +1,6 @@
 //! Resolves a mount to the block devices below it, whose counters see its bytes.
 
-use crate::ext4;
+use crate::ext4::{self, Journal};
 use crate::host;
 use crate::loops::Identity;
 use crate::mounts::{Mount, mount_of_path};
@@ -8,52 +8,19 @@ use crate::root::Root;
 use crate::sysfs::{self, chosen, entries, file_name, number, text};
 use crate::topology::{self, Node, Spread};
 use crate::traffic;
-use model::host::{Device, LoopFile, Medium, WriteCache};
+use backing::Blocks;
+use model::host::{Device, Holds, LoopFile, Medium, WeakPart, WriteCache};
 use model::layer::{Amplification, Layer};
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+mod backing;
+mod overlay;
+
+pub(crate) use backing::Backing;
+
 /// Maximum nesting followed, for overlays on loop devices on overlays.
 const DEPTH: u32 = 8;
-
-/// The storage below a mount.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Backing {
-    pub(crate) medium: Medium,
-    /// Empty for memory and for storage that is not visible from here.
-    pub(crate) devices: Vec<Device>,
-    /// The layers down to the devices, the bottom first.
-    pub(crate) layers: Vec<Layer>,
-    /// The names of all block devices below the files of loop devices.
-    pub(crate) below_files: BTreeSet<String>,
-    /// Total size in bytes of the file system's block devices; 0 if unknown.
-    pub(crate) size: u64,
-    /// Mounts that prevent a sync from flushing.
-    pub(crate) barriers_off: Vec<String>,
-    /// The mount whose file system stores new files: below an overlay, another one. `None` without
-    /// a file system.
-    pub(crate) stored_on: Option<Mount>,
-    /// Notes for the reader, one sentence each.
-    pub(crate) notes: Vec<String>,
-}
-
-impl Backing {
-    fn of(medium: Medium, notes: Vec<String>) -> Backing {
-        let (devices, layers, barriers_off) = (Vec::new(), Vec::new(), Vec::new());
-        let below_files = BTreeSet::new();
-        let stored_on = None;
-        Backing { medium, devices, layers, below_files, size: 0, barriers_off, stored_on, notes }
-    }
-
-    /// The names of all block devices that the bytes pass, also through files, each once: any of
-    /// them may have a limit.
-    pub(crate) fn nodes(&self) -> impl Iterator<Item = &str> {
-        let of_layers = self.layers.iter().flat_map(|layer| &layer.nodes).chain(&self.below_files);
-        let names = self.devices.iter().map(|device| &device.name).chain(of_layers);
-        names.map(String::as_str).collect::<BTreeSet<&str>>().into_iter()
-    }
-}
 
 /// Finds the devices below a mount.
 pub(crate) struct Finder {
@@ -76,7 +43,7 @@ impl Finder {
     /// The storage below the block device `major:minor`, without a file system.
     pub(crate) fn ground_of_number(&self, number: &str) -> Backing {
         let block = sysfs::block(&self.root, number);
-        self.ground_of_blocks("block device", &[block], Spread::SPLIT, DEPTH)
+        self.ground_of_blocks("block device", &Blocks::of(vec![block]), DEPTH)
     }
 
     fn ground_at(&self, mount: &Mount, depth: u32) -> Backing {
@@ -93,7 +60,8 @@ impl Finder {
                 let nodes = sources.split(':').map(Path::new).map(|node| self.block_of_node(node));
                 let nodes: Vec<PathBuf> = nodes.collect();
                 let spread = if nodes.len() > 1 { Spread::MORE } else { Spread::SPLIT };
-                self.ground_of_blocks(kind, &nodes, spread, depth)
+                let blocks = Blocks { spread, copies: spread, ..Blocks::of(nodes) };
+                self.ground_of_blocks(kind, &blocks, depth)
             }
             // Even if the mount names a device, another process reads from it.
             _ if kind.starts_with("fuse") => unseen(format!(
@@ -104,37 +72,37 @@ impl Finder {
                 "{kind}: this file system is on no block device of this machine, and ioassay \
                  cannot see what is cached elsewhere"
             )),
-            _ => {
-                let mut blocks = vec![sysfs::block(&self.root, &mount.device)];
-                // xfs may keep its log and some files' data on separate devices.
-                let others = ["logdev", "rtdev"].iter().flat_map(|name| mount.values(name));
-                blocks.extend(others.map(|node| self.block_of_node(Path::new(node))));
-                self.ground_of_blocks(kind, &blocks, Spread::SPLIT, depth)
-            }
+            _ => self.ground_of_device(mount, depth),
         };
         backing.barriers_off.extend(mount.barriers_off());
         backing.stored_on.get_or_insert_with(|| mount.clone());
         backing
     }
 
-    /// New files go to the upper layer. Without one, the first reachable lower layer represents all
-    /// of them.
-    fn ground_of_overlay(&self, mount: &Mount, depth: u32) -> Backing {
-        let lower = mount.values("lowerdir").flat_map(|list| list.split(':'));
-        let layers = mount.values("upperdir").chain(lower).chain(mount.values("lowerdir+"));
-        let below = layers
-            .filter_map(|layer| mount_of_path(&self.root, Path::new(layer)))
-            // A path that means something else in this container may lead back to this mount.
-            .find(|below| below.id != mount.id);
-        let Some(below) = below else {
-            return unseen("overlay: ioassay cannot reach its layers".to_string());
+    /// The storage below a file system on a block device, and on others if it keeps a part apart.
+    fn ground_of_device(&self, mount: &Mount, depth: u32) -> Backing {
+        let kind = mount.file_system.as_str();
+        let named = |option| {
+            let nodes = mount.values(option);
+            nodes.map(|node| self.block_of_node(Path::new(node))).collect::<Vec<PathBuf>>()
         };
-        let mut backing = self.ground_at(&below, depth - 1);
-        backing.notes.push(format!(
-            "overlay: new and changed files are on {}; others are on lower layers, which may be \
-             on other devices",
-            below.file_system
-        ));
+        // xfs may have some files' data on a device of its own.
+        let data = [vec![sysfs::block(&self.root, &mount.device)], named("rtdev")].concat();
+        let mut journal = [named("logdev"), named("jdev")].concat();
+        let of_ext4 = ext4::journal(&self.root, mount);
+        if let Journal::On(block) = &of_ext4 {
+            journal.push(block.clone());
+        }
+        let names: Vec<String> = journal.iter().map(|block| file_name(block)).collect();
+        let blocks = Blocks { journal, ..Blocks::of(data) };
+        let mut backing = self.ground_of_blocks(kind, &blocks, depth);
+        if !names.is_empty() {
+            backing.notes.push(format!("{kind}: its journal is on {}", names.join(" and ")));
+        }
+        if of_ext4 == Journal::Unseen && backing.medium == Medium::Block {
+            let holds = Holds::Journal;
+            backing.weak_parts.push(WeakPart { device: None, holds, is_copied: false });
+        }
         backing
     }
 
@@ -149,7 +117,10 @@ impl Finder {
             return unseen("btrfs: its devices cannot be found in /sys".to_string());
         };
         let members: Vec<PathBuf> = entries(&file_system.join("devices")).collect();
-        self.ground_of_blocks("btrfs", &members, Spread::of_btrfs(&file_system), depth)
+        let spread = Spread::of_btrfs(&file_system);
+        let copies = Spread::of_members(&file_system);
+        let blocks = Blocks { spread, copies, ..Blocks::of(members) };
+        self.ground_of_blocks("btrfs", &blocks, depth)
     }
 
     /// The sysfs directory of a device node, whose name may be a link, as in `/dev/mapper/x`.
@@ -158,38 +129,55 @@ impl Finder {
         self.root.at("/sys/class/block").join(node.file_name().unwrap_or_default())
     }
 
-    /// The storage below several block devices, given by their sysfs directories. The file system
-    /// spreads its bytes over them.
-    fn ground_of_blocks(
-        &self,
-        kind: &str,
-        blocks: &[PathBuf],
-        spread: Spread,
-        depth: u32,
-    ) -> Backing {
-        let tops: Vec<Node> =
-            blocks.iter().filter_map(|block| Node::of(&self.root, block)).collect();
-        if !tops.is_empty() && tops.len() < blocks.len() {
+    /// The storage below several block devices.
+    fn ground_of_blocks(&self, kind: &str, blocks: &Blocks, depth: u32) -> Backing {
+        let nodes = |paths: &[PathBuf]| -> Vec<Node> {
+            paths.iter().filter_map(|block| Node::of(&self.root, block)).collect()
+        };
+        let (data, journal) = (nodes(&blocks.data), nodes(&blocks.journal));
+        let tops = [data.clone(), journal].concat();
+        if !tops.is_empty() && tops.len() < blocks.data.len() + blocks.journal.len() {
             return unseen(format!("{kind}: some of its devices cannot be found in /sys"));
         }
-        let mut disks: Vec<PathBuf> = tops.iter().flat_map(Node::disks).collect();
-        disks.sort_by_key(|disk| file_name(disk));
-        disks.dedup();
+        let disks = topology::disks(&tops);
+        let of_data = topology::disks(&data);
         let backings: Vec<Backing> =
             disks.iter().map(|disk| self.ground_of_disk(disk, depth)).collect();
+        let is_of_data = |disk: &PathBuf| of_data.contains(disk);
+        let all = || disks.iter().zip(&backings);
         let medium = match () {
             () if backings.is_empty() => {
                 return unseen(format!("{kind}: its devices cannot be found in /sys"));
             }
-            () if backings.iter().all(|backing| backing.medium == Medium::Ram) => Medium::Ram,
+            () if all().all(|(disk, it)| it.medium == Medium::Ram || !is_of_data(disk)) => {
+                Medium::Ram
+            }
             () if backings.iter().any(|backing| backing.medium == Medium::Unseen) => Medium::Unseen,
             () => Medium::Block,
         };
-        let layers = topology::layers(&tops, spread);
-        let sectors = blocks.iter().map(|block| number(&block.join("size")));
+        let mut of_each: Vec<Vec<WeakPart>> = all()
+            .filter(|(disk, _)| is_of_data(disk))
+            .map(|(disk, backing)| backing.weak_parts_of(disk, Holds::Data))
+            .collect();
+        let loses = |parts: &Vec<WeakPart>| parts.iter().any(|part| !part.is_copied);
+        if topology::are_mirrors(&data, blocks.copies) && !of_each.iter().all(loses) {
+            of_each.iter_mut().flatten().for_each(|part| part.is_copied = true);
+        }
+        let mut weak_parts = of_each.concat();
+        for (disk, backing) in all().filter(|(disk, _)| !is_of_data(disk)) {
+            weak_parts.extend(backing.weak_parts_of(disk, Holds::Journal));
+        }
+        if medium == Medium::Ram {
+            weak_parts.clear();
+        }
+        let layers = topology::layers(&tops, blocks.spread);
+        let sectors =
+            blocks.data.iter().chain(&blocks.journal).map(|block| number(&block.join("size")));
         let size = sectors.sum::<Option<u64>>().map_or(0, |sectors| sectors.saturating_mul(512));
         let notes = note_of_layers(&layers).into_iter().collect();
-        let all = Backing { layers, size, ..Backing::of(medium, notes) };
+        let stopping = tops.iter().flat_map(Node::stopping);
+        let barriers_off = stopping.map(|name| without_flush(&name)).collect();
+        let all = Backing { layers, size, barriers_off, weak_parts, ..Backing::of(medium, notes) };
         backings.into_iter().fold(all, |mut all, backing| {
             all.devices.extend(backing.devices);
             all.notes.extend(backing.notes);
@@ -270,11 +258,15 @@ impl Finder {
             found.disks = self.disks_that_count(&below);
         }
         let below_files = below.nodes().map(str::to_string).collect();
-        let Backing { medium, barriers_off, devices, notes: notes_below, .. } = below;
+        let Backing { medium, mut barriers_off, weak_parts, devices, notes: notes_below, .. } =
+            below;
         notes.extend(notes_below);
         device.file = Some(LoopFile { devices, ..found });
+        if stops_flushes(&device) && medium == Medium::Block {
+            barriers_off.push(without_flush(&device.name));
+        }
         let devices = vec![device];
-        Backing { devices, below_files, barriers_off, ..Backing::of(medium, notes) }
+        Backing { devices, below_files, barriers_off, weak_parts, ..Backing::of(medium, notes) }
     }
 
     /// A loop device's file, which may be a block device, with its file system, and what is below.
@@ -288,7 +280,7 @@ impl Finder {
         let node = Identity::at(&self.root.at(file)).and_then(|file| file.number());
         if let Some(number) = node {
             let block = sysfs::block(&self.root, &number);
-            let below = self.ground_of_blocks(kind, &[block], Spread::SPLIT, depth);
+            let below = self.ground_of_blocks(kind, &Blocks::of(vec![block]), depth);
             return Some((on(kind, None), below));
         }
         let mount = mount_of_path(&self.root, file)?;
@@ -327,6 +319,20 @@ const STORES_EACH_BYTE: [&str; 4] = ["ext2", "ext3", "ext4", "xfs"];
 
 fn unseen(note: String) -> Backing {
     Backing::of(Medium::Unseen, vec![note])
+}
+
+/// Whether a loop device says that it has no cache, so that the OS sends it no flush, though one is
+/// below: the page cache, or that of a disk.
+fn stops_flushes(device: &Device) -> bool {
+    let caches = |below: &&Device| below.write_cache == Some(WriteCache::Back);
+    device.write_cache == Some(WriteCache::Through)
+        && (device.loop_direct == Some(false)
+            || device.and_below().iter().skip(1).any(|below| caches(below)))
+}
+
+/// Describes a device that prevents syncs from flushing: `loop1 (write through)`.
+fn without_flush(name: &str) -> String {
+    format!("{name} ({})", WriteCache::Through)
 }
 
 /// A note about how many times a byte is written.
@@ -592,5 +598,159 @@ mod tests {
             assert!(backing.notes.len() == 1 && backing.notes[0].contains(note), "{backing:?}");
         }
         sys.check(&mount("tmpfs", "0:53", "tmpfs", "rw"), Medium::Ram, &[]);
+    }
+
+    /// The weak parts in words: `journal ram0`, `data ? copied`.
+    fn weak(backing: &Backing) -> Vec<String> {
+        let words = |part: &WeakPart| {
+            let device = part.device.as_deref().unwrap_or("?");
+            let copied = if part.is_copied { " copied" } else { "" };
+            format!("{} {device}{copied}", part.holds)
+        };
+        backing.weak_parts.iter().map(words).collect()
+    }
+
+    /// A disk, one in memory, and a journal of an ext4 on the second, or on the first.
+    #[test]
+    fn a_journal_apart_is_judged_by_its_own_device() {
+        let sys = Sys::new();
+        sys.block("pci/sda", 0, &[]);
+        sys.block("pci/sdb", 1, &[]);
+        sys.block("virtual/ram0", 2, &[]);
+        let journals = sys.path().with_file_name("proc").join("fs/jbd2");
+        let list = |names: &[&str]| {
+            let _ = fs::remove_dir_all(&journals);
+            names.iter().for_each(|name| fs::create_dir_all(journals.join(name)).unwrap());
+        };
+        for (names, devices, expected) in [
+            (&["sda-8", "ram0"][..], &["sda"][..], &[][..]),
+            (&["ram0"], &["ram0", "sda"], &["journal ram0"]),
+            (&["sdb", "sdb-8"], &["sda", "sdb"], &[]),
+            // No device of these has an inode in its name; which of two it is, nothing tells.
+            (&["sda-x"], &["sda"], &["journal ?"]),
+            (&["sdb", "ram0"], &["sda"], &["journal ?"]),
+            (&[], &["sda"], &["journal ?"]),
+        ] {
+            list(names);
+            let backing = sys.check(&ext4(0), Medium::Block, devices);
+            assert_eq!(weak(&backing), expected, "{names:?}");
+        }
+        let options = sys.path().with_file_name("proc").join("fs/ext4/sda");
+        fs::create_dir_all(&options).unwrap();
+        fs::write(options.join("options"), "rw\nbarrier\n").unwrap();
+        list(&["ram0"]);
+        assert_eq!(weak(&sys.check(&ext4(0), Medium::Block, &["sda"])), [""; 0]);
+        // Data in memory is memory, wherever the journal is.
+        list(&["sdb"]);
+        assert_eq!(weak(&sys.check(&ext4(2), Medium::Ram, &["ram0", "sdb"])), [""; 0]);
+        for (log, expected) in [("ram0", &["journal ram0"][..]), ("sdb", &[])] {
+            let xfs = mount("xfs", "8:0", "/dev/sda", &format!("rw,logdev=/dev/{log}"));
+            assert_eq!(weak(&sys.backing(&xfs)), expected, "{log}");
+        }
+        let files = mount("xfs", "8:0", "/dev/sda", "rw,rtdev=/dev/ram0");
+        assert_eq!(weak(&sys.backing(&files)), ["data ram0"]);
+    }
+
+    #[test]
+    fn a_member_in_memory_is_weak_unless_each_other_has_a_copy() {
+        let sys = Sys::new();
+        let (sda, ram0) = (sys.block("pci/sda", 0, &[]), sys.block("virtual/ram0", 1, &[]));
+        let file_system = sys.path().join("fs/btrfs/some-uuid");
+        fs::create_dir_all(file_system.join("devices")).unwrap();
+        for disk in [&sda, &ram0] {
+            symlink(disk, file_system.join("devices").join(file_name(disk))).unwrap();
+        }
+        let btrfs = mount("btrfs", "0:40", "/dev/sda", "rw");
+        for (data, metadata, expected) in [
+            ("raid0", "raid0", "data ram0"),
+            ("single", "dup", "data ram0"),
+            ("dup", "dup", "data ram0"),
+            ("raid1", "single", "data ram0"),
+            ("raid1", "dup", "data ram0"),
+            ("raid1", "raid1", "data ram0 copied"),
+        ] {
+            let allocation = file_system.join("allocation");
+            let _ = fs::remove_dir_all(&allocation);
+            for (kind, profile) in [("data", data), ("metadata", metadata), ("system", metadata)] {
+                let profile = allocation.join(kind).join(profile);
+                fs::create_dir_all(&profile).unwrap();
+                fs::write(profile.join("total_bytes"), "4096").unwrap();
+            }
+            let backing = sys.check(&btrfs, Medium::Block, &["ram0", "sda"]);
+            assert_eq!(weak(&backing), [expected], "{data} {metadata}");
+        }
+        for (level, expected) in [("raid0", "data ram0"), ("raid1", "data ram0 copied")] {
+            let files = [("md/level", level), ("md/raid_disks", "2"), ("md/degraded", "0")];
+            let minor = if level == "raid0" { 10 } else { 11 };
+            let md = sys.block(&format!("virtual/md{minor}"), minor, &files);
+            [&sda, &ram0].iter().for_each(|disk| sys.slave(&md, disk));
+            let xfs = mount("xfs", &format!("8:{minor}"), "/dev/md", "rw");
+            assert_eq!(weak(&sys.backing(&xfs)), [expected], "{level}");
+        }
+    }
+
+    #[test]
+    fn a_device_that_says_it_has_no_cache_stops_flushes_to_one_that_has() {
+        for (upper, lower, expected) in [
+            ("write through", "write back", &["dm-0 (write through)"][..]),
+            ("write through", "write through", &[]),
+            ("write back", "write back", &[]),
+        ] {
+            let sys = Sys::new();
+            let disk = sys.block("pci/sda", 0, &[("queue/write_cache", lower)]);
+            let mapped = sys.block("virtual/dm-0", 1, &[("queue/write_cache", upper)]);
+            sys.slave(&mapped, &disk);
+            assert_eq!(sys.backing(&ext4(1)).barriers_off, expected, "{upper} {lower}");
+        }
+        let below = |write_cache| Device { write_cache, ..Device::default() };
+        let with = |write_cache, loop_direct, devices| {
+            let (file_system, disks) = ("ext4".to_string(), Vec::new());
+            let file = Some(LoopFile { file_system, devices, disks, journals_data: None });
+            stops_flushes(&Device { write_cache, loop_direct, file, ..Device::default() })
+        };
+        let (back, through) = (Some(WriteCache::Back), Some(WriteCache::Through));
+        assert!(with(through, Some(true), vec![below(back)]));
+        assert!(with(through, Some(false), vec![below(through)]));
+        assert!(!with(through, Some(true), vec![below(through)]));
+        assert!(!with(back, Some(true), vec![below(back)]));
+    }
+
+    /// The file on the lower layer is of other bytes than the one with its name on the upper.
+    #[test]
+    fn a_file_of_an_overlay_is_on_the_first_layer_that_has_it() {
+        let sys = Sys::new();
+        sys.block("pci/sda", 0, &[]);
+        let root = sys.root();
+        for name in ["merged", "upper", "lower/in"] {
+            fs::create_dir_all(root.at(format!("/mnt/{name}"))).unwrap();
+        }
+        let mounts = "1 0 8:0 / / rw - xfs /dev/sda rw\n\
+            2 1 0:50 / /mnt/upper rw - tmpfs tmpfs rw\n\
+            3 1 0:51 / /mnt/merged rw - overlay overlay \
+            rw,lowerdir=/mnt/lower,upperdir=/mnt/upper\n";
+        fs::create_dir_all(root.at("/proc/self")).unwrap();
+        fs::write(root.at("/proc/self/mountinfo"), mounts).unwrap();
+        let overlay = mount_of_path(&root, Path::new("/mnt/merged/x")).unwrap();
+        let place = |name: &str, layer: &str, other: bool| {
+            // Both names are of one file, as both paths of an overlay are.
+            let at = root.at(format!("/mnt/{layer}/{name}"));
+            fs::write(&at, name).unwrap();
+            let merged = root.at(format!("/mnt/merged/{name}"));
+            fs::create_dir_all(merged.parent().unwrap()).unwrap();
+            if other { fs::write(merged, "elsewhere") } else { fs::hard_link(at, merged) }.unwrap();
+        };
+        place("in/old", "lower", false);
+        place("new", "upper", false);
+        place("lost", "lower", true);
+        let finder = Finder { root: sys.root(), is_guest: false };
+        for (name, medium, at) in [
+            ("in/old", Medium::Block, "/mnt/lower/in/old"),
+            ("new", Medium::Ram, "/mnt/upper/new"),
+            ("lost", Medium::Unseen, "/mnt/merged/lost"),
+        ] {
+            let path = Path::new("/mnt/merged").join(name);
+            let (backing, found) = finder.backing_of_file(&overlay, &path);
+            assert_eq!((backing.medium, found.as_path()), (medium, Path::new(at)), "{name}");
+        }
     }
 }

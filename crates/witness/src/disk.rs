@@ -85,7 +85,7 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
     let root = Root::machine();
     let backing = Finder::new(&root).ground_of_number(&node.number);
     let limits = limits::limits(&root, backing.nodes());
-    let Backing { medium, devices, layers, barriers_off, notes, .. } = backing;
+    let Backing { medium, devices, layers, barriers_off, weak_parts, notes, .. } = backing;
     let mut storage = Storage {
         directory: node.path.clone(),
         file_system: NO_FILE_SYSTEM.to_string(),
@@ -96,6 +96,7 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
         layers,
         read_ahead: storage::read_ahead(&root, &node.number),
         barriers_off,
+        weak_parts,
         limits,
         capacity: Some(size),
         free: Some(size),

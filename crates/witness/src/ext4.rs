@@ -2,9 +2,10 @@
 
 use crate::mounts::Mount;
 use crate::root::Root;
-use crate::sysfs;
+use crate::sysfs::{self, entries, file_name};
 use rustix::fs::IFlags;
 use std::fs::File;
+use std::path::PathBuf;
 
 /// The mode in which ext4 writes the data of files to its journal first.
 const DATA_IN_JOURNAL: &str = "data=journal";
@@ -15,9 +16,49 @@ pub(crate) fn options(root: &Root, mount: &Mount) -> Option<String> {
     if mount.file_system != "ext4" {
         return None;
     }
+    options_of(root, mount)
+}
+
+fn options_of(root: &Root, mount: &Mount) -> Option<String> {
     let node = std::fs::canonicalize(sysfs::block(root, &mount.device)).ok()?;
     let options = root.at("/proc/fs/ext4").join(node.file_name()?).join("options");
     std::fs::read_to_string(options).ok()
+}
+
+/// Where a file system has its journal.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Journal {
+    /// On its own device, or it has none.
+    Own,
+    /// On the device at this directory of sysfs.
+    On(PathBuf),
+    /// It is unknown where.
+    Unseen,
+}
+
+/// Where an ext4 or ext3 has its journal. No mount option tells it, but jbd2 lists all journals:
+/// one in a file as `DEVICE-INODE`, another as `DEVICE`, without the file system that uses it.
+pub(crate) fn journal(root: &Root, mount: &Mount) -> Journal {
+    if !["ext3", "ext4"].contains(&mount.file_system.as_str()) {
+        return Journal::Own;
+    }
+    let Ok(node) = std::fs::canonicalize(sysfs::block(root, &mount.device)) else {
+        return Journal::Unseen;
+    };
+    let listed: Vec<String> =
+        entries(&root.at("/proc/fs/jbd2")).map(|path| file_name(&path)).collect();
+    let own = format!("{}-", file_name(&node));
+    let is_inode = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let is_own = |name: &String| name.strip_prefix(&own).is_some_and(is_inode);
+    let has_none = || options_of(root, mount).is_some_and(|options| !has_journal(&options));
+    if listed.iter().any(is_own) || has_none() {
+        return Journal::Own;
+    }
+    let blocks = listed.iter().map(|name| root.at("/sys/class/block").join(name));
+    match &blocks.filter(|block| block.exists()).collect::<Vec<PathBuf>>()[..] {
+        [one] => Journal::On(one.clone()),
+        _ => Journal::Unseen,
+    }
 }
 
 /// Whether an ext4 with these options has a journal: then it lists a mode for it.

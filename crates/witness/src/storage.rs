@@ -1,6 +1,6 @@
 //! The storage of a directory or a file, and what works there, tested on a canary file.
 
-use crate::canary::{Aligned, CANARY, Canary, DIRECT_BLOCK, open_direct};
+use crate::canary::{self, Aligned, CANARY, Canary, DIRECT_BLOCK, open_direct};
 use crate::counting;
 use crate::device::{Backing, Finder};
 use crate::error::{Error, descriptor_path};
@@ -31,7 +31,8 @@ pub fn storage(directory: &Path) -> Result<Storage, Error> {
     let directory = std::path::absolute(directory).map_err(Error::refused("find", directory))?;
     let canary = Canary::create(&directory)?;
     let mount = mounts::mount_of(&canary.file)?;
-    let mut storage = describe(&directory, &mount, &canary.file)?;
+    let backing = Finder::new(&Root::machine()).backing(&mount);
+    let mut storage = describe(&directory, &mount, &canary.file, backing)?;
     try_canary(&canary.file, &mut storage);
     try_syncs(&canary, &mount, &mut storage);
     counting::try_files(&directory, &mut storage);
@@ -65,8 +66,18 @@ pub fn storage_of(path: &Path) -> Result<Storage, Error> {
     let file = File::open(&path).map_err(Error::refused("open", &path))?;
     let mount = mounts::mount_of(&file)?;
     let directory = path.parent().unwrap_or(Path::new("/"));
-    let mut storage = describe(directory, &mount, &file)?;
-    let canary = canary_beside(directory, &mount);
+    let finder = Finder::new(&Root::machine());
+    let (backing, at) = finder.backing_of_file(&mount, &path);
+    let is_like_new = finder.has_new_files_at(&mount, &backing);
+    // On an overlay, it may be where new files are not.
+    let stored = File::open(&at).map_err(Error::refused("open", &at))?;
+    let mut storage = describe(directory, &mount, &stored, backing)?;
+    let canary = match is_like_new {
+        true => canary::beside(directory, &mount),
+        false => {
+            Err(canary::elsewhere("a new file would be on another layer of the overlay", directory))
+        }
+    };
     match &canary {
         Ok(canary) => {
             try_canary(&canary.file, &mut storage);
@@ -83,7 +94,7 @@ pub fn storage_of(path: &Path) -> Result<Storage, Error> {
     look_at_file(&file, &mut storage);
     if canary.is_err() {
         storage.evictable =
-            storage.residency_probe.is_some() && !page_cache::is_kept_in_memory(&file);
+            storage.residency_probe.is_some() && !page_cache::is_kept_in_memory(&stored);
     }
     Ok(storage)
 }
@@ -96,14 +107,19 @@ pub(crate) fn read_ahead(root: &Root, number: &str) -> Option<u64> {
 }
 
 /// Everything that is known without testing.
-fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Error> {
+fn describe(
+    directory: &Path,
+    mount: &Mount,
+    file: &File,
+    backing: Backing,
+) -> Result<Storage, Error> {
     let root = Root::machine();
-    let backing = Finder::new(&root).backing(mount);
     let limits = limits::limits(&root, backing.nodes());
     let stored_on = backing.stored_on.clone();
     let options = ext4::options(&root, stored_on.as_ref().unwrap_or(mount));
     let options = options.as_deref();
-    let Backing { mut medium, devices, layers, size, barriers_off, mut notes, .. } = backing;
+    let Backing { mut medium, devices, layers, size, barriers_off, weak_parts, mut notes, .. } =
+        backing;
     notes.extend(notes_of(mount, file));
     let space = rustix::fs::fstatvfs(file).map_err(Error::refused("look at", directory))?;
     let space = Space::from_statvfs(space);
@@ -129,6 +145,7 @@ fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Err
         layers,
         read_ahead: read_ahead(&root, &number),
         barriers_off,
+        weak_parts,
         limits,
         capacity: space.map(|space| space.capacity),
         free: space.map(|space| space.free),
@@ -193,16 +210,6 @@ pub(crate) fn atomic_writes(file: &File) -> Option<AtomicWrites> {
     let told = statx(file).filter(|told| told.stx_mask & WRITE_ATOMIC.bits() != 0)?;
     let (least, most) = (told.stx_atomic_write_unit_min, told.stx_atomic_write_unit_max);
     Some(AtomicWrites { least, most })
-}
-
-/// A canary in `directory`, if files there are on the same mount: a single file may be mounted.
-fn canary_beside(directory: &Path, mount: &Mount) -> Result<Canary, Error> {
-    let canary = Canary::create(directory)?;
-    if mounts::mount_of(&canary.file)?.id == mount.id {
-        return Ok(canary);
-    }
-    let elsewhere = io::Error::other("the file is on another mount than its directory");
-    Err(Error::refused("create a canary file in", directory)(elsewhere))
 }
 
 /// Tests everything with a canary file.

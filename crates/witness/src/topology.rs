@@ -51,14 +51,25 @@ impl Spread {
 
     /// For the data profile of a btrfs; there may be several after a change.
     pub(crate) fn of_btrfs(file_system: &Path) -> Spread {
+        Spread::of_profiles(file_system, &["data", "mixed"], 2)
+    }
+
+    /// For the members of a btrfs that have copies of its data and of all else: `dup` has both on
+    /// one member.
+    pub(crate) fn of_members(file_system: &Path) -> Spread {
+        Spread::of_profiles(file_system, &["data", "mixed", "metadata", "system"], 1)
+    }
+
+    fn of_profiles(file_system: &Path, kinds: &[&str], dup: u32) -> Spread {
         let allocation = file_system.join("allocation");
-        let profiles = ["data", "mixed"].map(|kind| allocation.join(kind));
+        let profiles = kinds.iter().map(|kind| allocation.join(kind));
         let is_used = |path: &PathBuf| number(&path.join("total_bytes")).is_some_and(|n| n > 0);
-        let spreads = profiles.iter().flat_map(|kind| entries(kind)).filter(is_used).map(|path| {
+        let spreads = profiles.flat_map(|kind| entries(&kind)).filter(is_used).map(|path| {
             let copies = |count| Spread::copies(Amplification::of(count));
             match file_name(&path).as_str() {
                 "single" | "raid0" => copies(1),
-                "dup" | "raid1" | "raid10" => copies(2),
+                "dup" => copies(dup),
+                "raid1" | "raid10" => copies(2),
                 "raid1c3" => copies(3),
                 "raid1c4" => copies(4),
                 _ => Spread::MORE,
@@ -182,6 +193,21 @@ impl Node {
         }
     }
 
+    /// The names of devices made of others that say they have no cache, though one below has: the
+    /// OS sends them no flush that they could pass on.
+    pub(crate) fn stopping(&self) -> Vec<String> {
+        let says = |path: &Path, cache: &str| {
+            text(&path.join("queue/write_cache")).is_some_and(|told| told == cache)
+        };
+        if self.below.is_empty() || self.is_reached_by_paths {
+            return Vec::new();
+        }
+        let stops = says(&self.path, "write through")
+            && self.disks().iter().any(|disk| says(disk, "write back"));
+        let own = stops.then(|| self.name()).into_iter();
+        own.chain(self.below.iter().flat_map(Node::stopping)).collect()
+    }
+
     fn height(&self) -> usize {
         self.below.iter().map(|node| 1 + node.height()).max().unwrap_or(0)
     }
@@ -207,6 +233,14 @@ fn cut(nodes: &[Node], depth: usize) -> (Vec<String>, Spread) {
     (names, spread.unwrap_or(Spread::SPLIT))
 }
 
+/// The disks below `tops`, each once.
+pub(crate) fn disks(tops: &[Node]) -> Vec<PathBuf> {
+    let mut disks: Vec<PathBuf> = tops.iter().flat_map(Node::disks).collect();
+    disks.sort_by_key(|disk| file_name(disk));
+    disks.dedup();
+    disks
+}
+
 /// All layers from the bottom to `tops`, over which a file system distributes its bytes as in
 /// `spread`.
 pub(crate) fn layers(tops: &[Node], spread: Spread) -> Vec<Layer> {
@@ -217,6 +251,16 @@ pub(crate) fn layers(tops: &[Node], spread: Spread) -> Vec<Layer> {
         Layer { nodes, reads, writes, counts: Counts::default() }
     };
     (0..=height).rev().map(layer).collect()
+}
+
+/// Whether each disk below `tops` has a copy of all, if a file system spreads its bytes over them
+/// as in `spread`.
+pub(crate) fn are_mirrors(tops: &[Node], spread: Spread) -> bool {
+    let bottom = layers(tops, spread).into_iter().next();
+    bottom.is_some_and(|layer| {
+        layer.nodes.len() > 1
+            && layer.writes.exact().is_some_and(|copies| copies as usize == layer.nodes.len())
+    })
 }
 
 /// The paths to a multipath NVMe disk: `nvme0c1n1` is a path to `nvme0n1`.

@@ -7,7 +7,7 @@ use crate::ratio::Ratio;
 use crate::served::SHARE_NOISE;
 use crate::summary::{ServedBy, Summary};
 use model::case::{Cache, ReadWork, WriteWork};
-use model::host::Storage;
+use model::host::{Holds, Medium, Storage};
 use model::units::{percent, rate, scaled};
 
 /// A case before its rules apply: at least one trial, and their summary.
@@ -68,6 +68,61 @@ pub(super) fn in_memory(storage: Option<&Storage>) -> String {
     match devices.is_empty() {
         true => storage.file_system.clone(),
         false => format!("{} on {}", storage.file_system, devices.join(" and ")),
+    }
+}
+
+/// Where a power cut takes what a sync makes durable: what is in memory, and what it loses.
+pub(super) fn lost(storage: Option<&Storage>) -> String {
+    let Some(storage) = storage.filter(|storage| storage.loses_parts()) else {
+        let on = in_memory(storage);
+        return format!("{on} keeps its files in memory: nothing survives a power cut");
+    };
+    let of_data = || storage.lost_parts().filter(|part| part.holds == Holds::Data);
+    let kind = &storage.file_system;
+    match of_data().next() {
+        Some(_) => format!(
+            "a part of {kind} is in memory ({}), with no copy on a disk: a power cut takes what is \
+             there",
+            storage.in_words(of_data())
+        ),
+        None => format!(
+            "the journal of {kind} is in memory ({}): a power cut takes what was committed there",
+            storage.in_words(storage.lost_parts())
+        ),
+    }
+}
+
+/// Whether a sync reached a medium, where nothing shows it.
+pub(super) fn unseen_sync(storage: Option<&Storage>, what: &str) -> (String, &'static str) {
+    match storage.filter(|storage| storage.medium == Medium::Block) {
+        Some(storage) => (
+            format!(
+                "the journal of {} is on a device of its own that this machine does not name: \
+                 nothing shows whether {what} reached a medium",
+                storage.file_system
+            ),
+            "put the journal on the device of the file system, or have only one external journal \
+             mounted",
+        ),
+        None => {
+            let on = storage.map_or("the file system", |storage| &storage.file_system);
+            let seen = format!(
+                "this machine cannot see below {on}: no counter shows whether {what} reached a \
+                 medium"
+            );
+            (seen, to_see_below(storage))
+        }
+    }
+}
+
+/// What lets a flush through that is prevented.
+pub(super) fn to_flush(storage: &Storage) -> &'static str {
+    match storage.is_flush_stopped() {
+        true => {
+            "write 'write back' to the device's queue/write_cache; until then use only the \
+                 acknowledged rate"
+        }
+        false => "mount it with barriers; until then use only the acknowledged rate",
     }
 }
 

@@ -1,11 +1,11 @@
 //! Whether names of files were where the case claims, and whether changes of them last.
 
-use super::context::{Context, Draft, to_see_below};
+use super::context::{Context, Draft, lost, to_flush, unseen_sync};
 use crate::counted::Counted;
 use crate::finding::Severity;
 use crate::names::{BROUGHT_LEAST, Flushed, Found, brought_share, flushed, found, takes_out};
 use model::case::{Cache, Call, MetadataWork, NameSync};
-use model::host::Medium;
+use model::host::{Medium, Storage};
 use model::units::percent;
 
 /// The work, if the case claims that names are in this state.
@@ -99,26 +99,23 @@ fn unseen_names(
 /// Claimed durable, but a power cut may lose it (METHODOLOGY.md).
 pub(super) fn not_durable(context: &Context) -> Option<Draft> {
     let work = context.measured.case.metadata().filter(|work| work.sync == NameSync::Fsync)?;
-    let medium = context.measured.storage.map(|storage| storage.medium);
-    let (severity, seen, remedy) = match (medium, flushed(context.measured)) {
-        (Some(Medium::Ram), _) => (
-            Severity::Doubt,
-            "the file system keeps its files in memory: nothing survives a power cut".to_string(),
-            "use a directory on a disk",
-        ),
-        (_, Flushed::Off) => (
+    let storage = context.measured.storage;
+    let medium = storage.map(|storage| storage.medium);
+    let is_lost = medium == Some(Medium::Ram) || storage.is_some_and(Storage::loses_parts);
+    let is_unseen = medium.is_none_or(|medium| medium == Medium::Unseen);
+    let unseen = || {
+        let (seen, remedy) = unseen_sync(storage, "a change");
+        (Severity::Doubt, seen, remedy)
+    };
+    let (severity, seen, remedy) = match flushed(context.measured) {
+        _ if is_lost => (Severity::Doubt, lost(storage), "use a directory on a disk"),
+        Flushed::Off => (
             Severity::Void,
-            format!("{} flushes nothing", context.measured.storage?.barriers_off().join(" and ")),
-            "measure on a mount that syncs, with barriers",
+            format!("{} flushes nothing", storage?.barriers_off().join(" and ")),
+            to_flush(storage?),
         ),
-        (Some(Medium::Unseen) | None, _) => (
-            Severity::Doubt,
-            "this machine cannot see below the file system: no counter shows whether a change \
-             reached a medium"
-                .to_string(),
-            to_see_below(context.measured.storage),
-        ),
-        (_, Flushed::Seldom(flushes)) => (
+        _ if is_unseen => unseen(),
+        Flushed::Seldom(flushes) => (
             Severity::Void,
             format!(
                 "the devices completed {flushes} flushes in a trial, fewer than a thread made \
@@ -126,7 +123,8 @@ pub(super) fn not_durable(context: &Context) -> Option<Draft> {
             ),
             "check that nothing swallows the sync",
         ),
-        (_, Flushed::Each | Flushed::Unseen) => return None,
+        Flushed::Each if storage?.has_unseen_parts() => unseen(),
+        Flushed::Each | Flushed::Unseen => return None,
     };
     Draft::new(severity, format!("claimed durable by '{}', but {seen}", work.sync), remedy)
 }

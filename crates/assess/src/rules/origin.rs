@@ -7,6 +7,7 @@ use crate::finding::Severity;
 use crate::served::{SHARE_NOISE, called_share, hole_share, shared_share};
 use crate::summary::ServedBy;
 use model::case::{Cache, Case, Kernel, NameSync, OWN_PEER, Touch, Work};
+use model::host::{Holds, Storage};
 use model::units::percent;
 
 /// The worker's calls returned less than it reports (METHODOLOGY.md): it did not read the rest.
@@ -99,7 +100,17 @@ pub(super) fn claim(context: &Context) -> Option<(&'static str, Severity)> {
 
 /// The file system keeps its files in memory (METHODOLOGY.md).
 pub(super) fn ram(context: &Context) -> Option<Draft> {
-    let (_, severity) = claim(context).filter(|_| context.is_served(&[ServedBy::Ram]))?;
+    let partly = context.measured.storage.filter(|storage| {
+        let is_partly = context.measured.is_partly_in_memory();
+        is_partly && storage.has_data_in_memory() && context.crosses_devices()
+    });
+    let (claim, severity) = claim(context)?;
+    if let Some(storage) = partly {
+        return partly_ram(claim, severity, storage);
+    }
+    if !context.is_served(&[ServedBy::Ram]) {
+        return None;
+    }
     let file_system = in_memory(context.measured.storage);
     // What claims nothing of a device is what it says.
     let so = match severity {
@@ -108,6 +119,18 @@ pub(super) fn ram(context: &Context) -> Option<Draft> {
     };
     let message = format!("the file is in memory ({file_system}): no device took part{so}");
     Draft::new(severity, message, "to measure a disk, use a directory on one")
+}
+
+/// A part of the storage is in memory, and no counter shows what of the bytes was there.
+fn partly_ram(claim: &str, severity: Severity, storage: &Storage) -> Option<Draft> {
+    let parts = storage.weak_parts.iter().filter(|part| part.holds == Holds::Data);
+    let message = format!(
+        "claimed '{claim}', but a part of {} is in memory ({}), which may have served or taken the \
+         bytes instead of a disk",
+        storage.file_system,
+        storage.in_words(parts)
+    );
+    Draft::new(severity, message, "to measure a disk, use a file system on disks alone")
 }
 
 /// The bytes read, or read back, are not those written. One such trial is enough.

@@ -1,6 +1,6 @@
 //! Whether written data is where the case claims.
 
-use super::context::{Context, Draft, in_memory, to_see_below};
+use super::context::{Context, Draft, lost, to_flush, unseen_sync};
 use super::names;
 use crate::counted::Counted;
 use crate::finding::Severity;
@@ -28,8 +28,6 @@ pub(super) fn not_durable(context: &Context) -> Option<Draft> {
 
 fn write_not_durable(context: &Context) -> Option<Draft> {
     let (work, n) = (context.write()?, context.measured.n());
-    let on = in_memory(context.measured.storage);
-    let file_system = context.measured.storage.map_or("unknown", |s| s.file_system.as_str());
     let sync = work.sync;
     let durability = Durability::of(context.measured);
     let size = match durability {
@@ -61,7 +59,7 @@ fn write_not_durable(context: &Context) -> Option<Draft> {
                     false => "",
                 }
             );
-            (severity, seen, "mount it with barriers; until then use only the acknowledged rate")
+            (severity, seen, to_flush(storage))
         }
         Durability::Dropped => dropped(context, work)?,
         Durability::Dirty(share) => {
@@ -73,19 +71,13 @@ fn write_not_durable(context: &Context) -> Option<Draft> {
             );
             (Severity::Void, seen, SWALLOWED)
         }
-        Durability::Unseen => (
-            Severity::Doubt,
-            format!(
-                "this machine cannot see below {file_system}: no counter shows whether '{sync}' \
-                 reached a medium"
-            ),
-            to_see_below(context.measured.storage),
-        ),
-        Durability::InMemory => (
-            Severity::Doubt,
-            format!("{on} keeps its files in memory: nothing survives a power cut"),
-            "use a directory on a disk",
-        ),
+        Durability::Unseen => {
+            let (seen, remedy) = unseen_sync(context.measured.storage, &format!("'{sync}'"));
+            (Severity::Doubt, seen, remedy)
+        }
+        Durability::InMemory => {
+            (Severity::Doubt, lost(context.measured.storage), "use a directory on a disk")
+        }
         Durability::Untold(trials) => (
             Severity::Void,
             format!("the worker reported no sync that returned (in {trials} of {n} trials)"),

@@ -234,6 +234,15 @@ fn changes_that_are_not_durable() {
     check(durable(Call::Create), through, "sound device:");
     let in_memory = |r: &mut Record| storage(r).medium = Medium::Ram;
     check(durable(Call::Create), in_memory, "doubtful ram: Ram doubt, NotDurable doubt");
+    let journal = |device: Option<&str>, is_copied| {
+        let (device, holds) = (device.map(str::to_string), model::host::Holds::Journal);
+        let part = model::host::WeakPart { device, holds, is_copied };
+        move |r: &mut Record| storage(r).weak_parts = vec![part.clone()]
+    };
+    let expected = "doubtful mixed: NotDurable doubt";
+    check(durable(Call::Create), journal(Some("ram0"), false), expected);
+    check(durable(Call::Create), journal(Some("ram0"), true), "sound device:");
+    check(durable(Call::Create), journal(None, false), "doubtful device: NotDurable doubt");
 }
 
 #[test]

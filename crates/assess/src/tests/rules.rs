@@ -646,6 +646,25 @@ fn ram() {
     check(memory(), in_memory, "sound ram:");
 }
 
+/// One of two devices is in memory, whether or not the other has a copy.
+#[test]
+fn reads_of_a_storage_that_is_partly_in_memory_are_mixed() {
+    let part = |holds, is_copied| {
+        move |r: &mut Record| {
+            let device = Some("ram0".to_string());
+            storage(r).weak_parts = vec![model::host::WeakPart { device, holds, is_copied }];
+        }
+    };
+    use model::host::Holds::{Data, Journal};
+    for is_copied in [false, true] {
+        let mixed = "doubtful mixed: Ram doubt";
+        check(flawless(work(Cache::Direct)), part(Data, is_copied), mixed);
+        check(flawless(work(Cache::Cold)), part(Data, is_copied), mixed);
+        check(flawless(work(Cache::Warm)), part(Data, is_copied), "sound page-cache:");
+        check(flawless(work(Cache::Direct)), part(Journal, is_copied), "sound device:");
+    }
+}
+
 #[test]
 fn unverified() {
     let unseen = |r: &mut Record| storage(r).medium = Medium::Unseen;

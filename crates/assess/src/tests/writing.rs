@@ -6,7 +6,7 @@ use crate::finding::Code;
 use crate::finding::{Severity, Verdict};
 use crate::summary::Summary;
 use model::case::{Allocation, Fill, Io, Op, Sync, WriteEngine, WriteWork};
-use model::host::{Device, Direct, Medium, Storage, WriteCache};
+use model::host::{Device, Direct, Holds, LoopFile, Medium, Storage, WeakPart, WriteCache};
 use model::layer::{Amplification, Counts, Layer};
 use model::pattern::Pattern;
 use model::trial::ReadBack;
@@ -1395,6 +1395,84 @@ fn what_is_mounted_without_barriers_is_not_durable() {
     below(&mut record);
     let expected = "claimed durable by 'fdatasync', but xfs at '/' (nobarrier) flushes nothing";
     assert!(message(&record).starts_with(expected), "{}", message(&record));
+}
+
+/// A part in memory, or of an unknown device, of a storage whose rest is on disks.
+fn weak_part(device: Option<&str>, holds: Holds, is_copied: bool) -> impl Fn(&mut Record) {
+    let device = device.map(str::to_string);
+    move |r| storage(r).weak_parts = vec![WeakPart { device: device.clone(), holds, is_copied }]
+}
+
+#[test]
+fn what_is_in_memory_alone_is_not_durable() {
+    let durable = |plant: &dyn Fn(&mut Record)| {
+        let mut record = flawless_write(over());
+        plant(&mut record);
+        first(&record).writing.is_some_and(|writing| writing.durable.is_some())
+    };
+    let ram = Some("ram0");
+    let journal = weak_part(ram, Holds::Journal, false);
+    check(flawless_write(over()), &journal, "doubtful mixed: NotDurable doubt");
+    assert!(!durable(&journal));
+    let mut record = flawless_write(over());
+    journal(&mut record);
+    let expected = "claimed durable by 'fdatasync', but the journal of ext4 is in memory (ram0)";
+    assert!(message(&record).starts_with(expected), "{}", message(&record));
+    let data = weak_part(ram, Holds::Data, false);
+    check(flawless_write(over()), &data, "doubtful mixed: Ram doubt, NotDurable doubt");
+    assert!(!durable(&data));
+    // A disk has a copy.
+    for holds in [Holds::Data, Holds::Journal] {
+        let copied = weak_part(ram, holds, true);
+        check(flawless_write(over()), &copied, "sound device:");
+        assert!(durable(&copied));
+        check(flawless_write(over()), weak_part(None, holds, true), "sound device:");
+    }
+    // Nothing says where the journal is.
+    let unseen = weak_part(None, Holds::Journal, false);
+    check(flawless_write(over()), &unseen, "doubtful device: NotDurable doubt");
+    let unflushed = |r: &mut Record| {
+        unseen(r);
+        flushes(0)(r);
+    };
+    check(flawless_write(over()), unflushed, "void device: NotDurable void");
+    // Without a sync, the data need not be in the journal.
+    let note = "sound device: AcknowledgedOnly note";
+    let direct = WriteWork { io: Io { cache: Cache::Direct, ..unsynced().io }, ..unsynced() };
+    check(flawless_write(direct), &journal, note);
+    check(flawless_write(direct), &unseen, note);
+    let expected = "doubtful mixed: Ram doubt, AcknowledgedOnly note";
+    check(flawless_write(direct), &data, expected);
+}
+
+#[test]
+fn a_device_that_stops_flushes_makes_nothing_durable() {
+    let on = |below| {
+        move |r: &mut Record| {
+            flushes(0)(r);
+            let storage = storage(r);
+            storage.barriers_off = vec!["loop1 (write through)".to_string()];
+            let disk = Device { write_cache: Some(below), ..storage.devices[0].clone() };
+            let (file_system, disks) = ("ext4".to_string(), Vec::new());
+            let file = LoopFile { file_system, devices: vec![disk], disks, journals_data: None };
+            storage.devices = vec![Device {
+                name: "loop1".to_string(),
+                write_cache: Some(WriteCache::Through),
+                loop_direct: Some(true),
+                file: Some(file),
+                ..Device::default()
+            }];
+        }
+    };
+    let back = on(WriteCache::Back);
+    check(flawless_write(over()), back, "void device: NotDurable void");
+    // No write is sent through a cache that the device says it has not.
+    check(flawless_write(direct()), back, "void device: NotDurable void");
+    let mut record = flawless_write(over());
+    back(&mut record);
+    let expected = "claimed durable by 'fdatasync', but loop1 (write through) flushes nothing";
+    assert!(message(&record).starts_with(expected), "{}", message(&record));
+    check(flawless_write(over()), on(WriteCache::Through), "sound device:");
 }
 
 /// A mount that drops syncs needs no counter to be seen, nor a device.

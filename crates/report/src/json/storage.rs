@@ -1,7 +1,7 @@
 //! The storage: a record has more of its devices, and direct access as one value.
 
 use model::evidence::Limit;
-use model::host::{self, AtomicWrites, Direct, Medium, WriteCache};
+use model::host::{self, AtomicWrites, Direct, Medium, WeakPart, WriteCache};
 use model::layer::Layer;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,8 +25,11 @@ pub(super) struct Storage<'a> {
     layers: &'a [Layer],
     /// Maximum readahead for files here, in bytes; null if the OS does not report it.
     read_ahead: Option<u64>,
-    /// Mounts whose syncs do not flush.
+    /// What prevents syncs from flushing: mounts, and devices that say they have no cache above
+    /// others that have one.
     barriers_off: &'a [String],
+    /// Its parts that a power cut takes or that cannot be seen, though the rest is on disks.
+    weak_parts: &'a [WeakPart],
     /// The control groups' limits on those devices, and on those below files of loop devices.
     limits: &'a [Limit],
     /// Total bytes of the file system; null if it has no fixed size.
@@ -76,6 +79,7 @@ impl Storage<'_> {
             layers: &storage.layers,
             read_ahead: storage.read_ahead,
             barriers_off: &storage.barriers_off,
+            weak_parts: &storage.weak_parts,
             limits: &storage.limits,
             capacity: storage.capacity,
             free: storage.room().map(|(_, free)| free),

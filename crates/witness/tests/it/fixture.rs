@@ -75,6 +75,7 @@ pub(crate) struct Mounted {
     loop_device: Option<LoopDevice>,
     /// Changed sysfs files, with their original content.
     changed: RefCell<Vec<(PathBuf, String)>>,
+    _other: Option<(LoopDevice, TempDir)>,
     // Dropped last, because it contains the mount point and the image.
     _directory: TempDir,
 }
@@ -94,6 +95,26 @@ impl Mounted {
         Mounted::new(directory, kind, &device.node.clone(), setup.mount, Some(device))
     }
 
+    /// A file system on two loop devices of `size` bytes, whose images are in `directory` and
+    /// `other`. `make` makes it on their nodes and returns the options to mount it with.
+    pub(crate) fn on_two(
+        [directory, other]: [TempDir; 2],
+        size: u64,
+        make_on: impl FnOnce(&str, &str) -> Result<String, String>,
+    ) -> Result<Mounted, String> {
+        let image_in = |directory: &TempDir| {
+            let image = directory.path().join("image");
+            File::create(&image).and_then(|file| file.set_len(size)).map_err(|e| e.to_string())?;
+            LoopDevice::new(&image, PLAIN.losetup)
+        };
+        let (first, second) = (image_in(&directory)?, image_in(&other)?);
+        let options = make_on(&first.node, &second.node)?;
+        let point = make(directory.path(), "mount");
+        run("mount", &["-o", &options, &first.node, text(&point)])?;
+        let (changed, _other) = (RefCell::default(), Some((second, other)));
+        Ok(Mounted { point, loop_device: Some(first), changed, _other, _directory: directory })
+    }
+
     /// A new file system of `kind` on the block device `node`.
     pub(crate) fn new(
         directory: TempDir,
@@ -111,7 +132,8 @@ impl Mounted {
         run(&format!("mkfs.{kind}"), &[at_once, &["-q", node]].concat())?;
         let point = make(directory.path(), "mount");
         run("mount", &["-t", kind, "-o", options, node, text(&point)])?;
-        Ok(Mounted { point, loop_device, changed: RefCell::default(), _directory: directory })
+        let changed = RefCell::default();
+        Ok(Mounted { point, loop_device, changed, _other: None, _directory: directory })
     }
 
     /// An overlay with its layers in `directory`, mounted with `options`.
@@ -127,7 +149,18 @@ impl Mounted {
         );
         run("mount", &["-t", "overlay", "overlay", "-o", &options, text(&point)])?;
         let (loop_device, changed) = (None, RefCell::default());
-        Ok(Mounted { point, loop_device, changed, _directory: directory })
+        Ok(Mounted { point, loop_device, changed, _other: None, _directory: directory })
+    }
+
+    /// An overlay whose lower layer is the directory `lower`, with its other layers in `directory`.
+    pub(crate) fn overlay_above(directory: TempDir, lower: &Path) -> Result<Mounted, String> {
+        let layer = |name| make(directory.path(), name);
+        let (upper, work, point) = (layer("upper"), layer("work"), layer("mount"));
+        let layers = [("lowerdir", lower), ("upperdir", &upper), ("workdir", &work)];
+        let options = layers.map(|(name, path)| format!("{name}={}", path.display())).join(",");
+        run("mount", &["-t", "overlay", "overlay", "-o", &options, text(&point)])?;
+        let (loop_device, changed) = (None, RefCell::default());
+        Ok(Mounted { point, loop_device, changed, _other: None, _directory: directory })
     }
 
     /// An in-memory file system without a size.
@@ -135,7 +168,7 @@ impl Mounted {
         let point = make(directory.path(), "mount");
         run("mount", &["-t", "ramfs", "none", text(&point)])?;
         let (loop_device, changed) = (None, RefCell::default());
-        Ok(Mounted { point, loop_device, changed, _directory: directory })
+        Ok(Mounted { point, loop_device, changed, _other: None, _directory: directory })
     }
 
     /// A FUSE file system that mirrors a directory in `directory`, mounted with `options`.
@@ -143,7 +176,7 @@ impl Mounted {
         let (below, point) = (make(directory.path(), "below"), make(directory.path(), "mount"));
         run("bindfs", &[options, &[text(&below), text(&point)]].concat())?;
         let (loop_device, changed) = (None, RefCell::default());
-        Ok(Mounted { point, loop_device, changed, _directory: directory })
+        Ok(Mounted { point, loop_device, changed, _other: None, _directory: directory })
     }
 
     /// Unmounts it, changes its loop device by `change`, which gets the node, and mounts it again.
@@ -201,6 +234,15 @@ pub(crate) struct Setup<'a> {
     pub(crate) losetup: &'a [&'a str],
     /// Mount options.
     pub(crate) mount: &'a str,
+}
+
+/// Makes an ext4 on `own` with its journal on `journal`.
+pub(crate) fn ext4_with_journal_on(own: &str, journal: &str) -> Result<String, String> {
+    run("mke2fs", &["-q", "-O", "journal_dev", "-b", "4096", journal])?;
+    let at_once = "lazy_itable_init=0,lazy_journal_init=0";
+    let journal = format!("device={journal}");
+    run("mkfs.ext4", &["-q", "-b", "4096", "-E", at_once, "-J", &journal, own])?;
+    Ok("rw".to_string())
 }
 
 /// 48 MiB, with direct I/O to the image, and defaults otherwise.

@@ -313,6 +313,136 @@ fn a_disk_in_compressed_memory_is_memory() {
     });
 }
 
+/// What a sync makes durable there, and what is read directly.
+const SYNCED: &str = "[[cases]]\nop = \"write\"\nallocation = \"overwrite\"\nops = \"all\"\n\
+    sync = \"fdatasync\"\n\
+    [[cases]]\ncall = \"create\"\nentries = 50\nsync = \"fsync\"\n\
+    [[cases]]\nengine = \"pread\"\ncache = \"direct\"\nops = \"all\"\n";
+
+/// Measures a file system on two loop devices, the second of them in memory or not, and checks what
+/// served the synced write, the synced names and the direct read, and which of them have `found`.
+fn check_two(
+    test: &str,
+    is_in_memory: bool,
+    make: fn(&str, &str) -> Result<String, String>,
+    expected: [(&str, &[&str]); 3],
+) {
+    if !mounts::is_root(test) {
+        return;
+    }
+    let other = match is_in_memory {
+        true => mounts::directory_in_memory(),
+        false => TempDir::new().ok(),
+    };
+    let Some(other) = other else { return skip(test, "there is no /dev/shm") };
+    let make = || Mounted::on_two([TempDir::new().unwrap(), other], 160 << 20, make);
+    let Some(planted) = Planted::new(test, make) else { return };
+    let sandbox = &planted.sandbox;
+    let report = measure(sandbox, plainly(sandbox), SYNCED, &["."]);
+    let cases = asked(&report);
+    assert_eq!(cases.len(), 3, "{report:#}");
+    for (case, (served_by, found)) in cases.into_iter().zip(expected) {
+        check_served(case, served_by);
+        for code in ["NotDurable", "Ram"] {
+            match found.contains(&code) {
+                true => check_found(case, code, "doubt", &["in memory (loop", "on tmpfs"]),
+                false => check_silent(case, &[code]),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_journal_in_memory_takes_what_is_durable() {
+    tried(|| {
+        let test = "a_journal_in_memory_takes_what_is_durable";
+        let make = mounts::ext4_with_journal_on;
+        let lost: [(&str, &[&str]); 3] =
+            [("mixed", &["NotDurable"]), ("mixed", &["NotDurable"]), ("device", &[])];
+        check_two(test, true, make, lost);
+        check_two(test, false, make, [("device", &[]); 3]);
+    });
+}
+
+/// A btrfs whose data and metadata have this profile.
+fn btrfs_of(profile: &str, one: &str, other: &str) -> Result<String, String> {
+    mounts::run("mkfs.btrfs", &["-q", "-d", profile, "-m", profile, one, other])?;
+    // It may not have seen the second one yet.
+    Ok(format!("device={one},device={other}"))
+}
+
+#[test]
+fn a_device_in_memory_serves_reads_and_loses_what_no_other_has() {
+    tried(|| {
+        let test = "a_device_in_memory_serves_reads_and_loses_what_no_other_has";
+        let split = |one: &str, other: &str| btrfs_of("raid0", one, other);
+        let lost = ["NotDurable", "Ram"];
+        let all: [(&str, &[&str]); 3] = [("mixed", &lost), ("mixed", &lost), ("mixed", &["Ram"])];
+        check_two(test, true, split, all);
+        check_two(test, false, split, [("device", &[]); 3]);
+        // What is written is on a disk as well, and what is read may be from there or not.
+        let copied = |one: &str, other: &str| btrfs_of("raid1", one, other);
+        check_two(test, true, copied, [("device", &[]), ("device", &[]), ("mixed", &["Ram"])]);
+    });
+}
+
+#[test]
+fn a_device_that_says_it_has_no_cache_flushes_none_below() {
+    tried(|| {
+        let test = "a_device_that_says_it_has_no_cache_flushes_none_below";
+        let Some(planted) = Planted::on_loop(test, "ext4", &PAST_CACHE) else { return };
+        let sandbox = &planted.sandbox;
+        let groups = "[[cases]]\nop = \"write\"\nallocation = \"overwrite\"\nops = \"all\"\n\
+            sync = \"fdatasync\"\n\
+            [[cases]]\ncall = \"create\"\nentries = 50\nsync = \"fsync\"\n";
+        planted.mounted.write_cache("write back").unwrap();
+        let report = measure(sandbox, plainly(sandbox), groups, &["."]);
+        asked(&report).iter().for_each(|case| check_silent(case, &["NotDurable"]));
+        let below = report["storage"]["devices"][0]["file"]["devices"].as_array().unwrap();
+        let has_cache = |name: &Value| {
+            let path = format!("/sys/block/{}/queue/write_cache", name.as_str().unwrap());
+            std::fs::read_to_string(path).is_ok_and(|told| told.trim() == "write back")
+        };
+        if !below.iter().any(has_cache) {
+            return skip(test, "the disk of temporary files has no write cache");
+        }
+        planted.mounted.write_cache("write through").unwrap();
+        let report = measure(sandbox, plainly(sandbox), groups, &["."]);
+        for case in asked(&report) {
+            let said = format!("{} (write through) flushes nothing", planted.mounted.loop_name());
+            check_found(case, "NotDurable", "void", &[&said]);
+        }
+    });
+}
+
+/// New files of an overlay are in memory, and the file that is read is on a disk.
+#[test]
+fn a_file_on_a_lower_layer_is_where_that_layer_is() {
+    tried(|| {
+        let test = "a_file_on_a_lower_layer_is_where_that_layer_is";
+        if !mounts::is_root(test) {
+            return;
+        }
+        let Some(memory) = mounts::directory_in_memory() else {
+            return skip(test, "there is no /dev/shm");
+        };
+        let sandbox = Sandbox::new();
+        let lower = sandbox.path("lower");
+        std::fs::create_dir(&lower).unwrap();
+        drop(mounts::file(&lower.join("file"), 8 << 20));
+        let overlay = match Mounted::overlay_above(memory, &lower) {
+            Ok(overlay) => overlay,
+            Err(reason) => return skip(test, &reason),
+        };
+        let below = read_own(&sandbox, &lower.join("file"));
+        let above = read_own(&sandbox, &overlay.point.join("file"));
+        for name in ["medium", "devices"] {
+            assert_eq!(above["storage"][name], below["storage"][name], "{above:#}");
+        }
+        asked(&above).iter().for_each(|case| check_silent(case, &["Ram"]));
+    });
+}
+
 // Buffered I/O whose pages stay.
 
 const SPARING: &str =
