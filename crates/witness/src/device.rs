@@ -326,8 +326,7 @@ fn unseen(note: String) -> Backing {
 fn stops_flushes(device: &Device) -> bool {
     let caches = |below: &&Device| below.write_cache == Some(WriteCache::Back);
     device.write_cache == Some(WriteCache::Through)
-        && (device.loop_direct == Some(false)
-            || device.and_below().iter().skip(1).any(|below| caches(below)))
+        && (device.loop_direct == Some(false) || device.and_below().iter().skip(1).any(caches))
 }
 
 /// Describes a device that prevents syncs from flushing: `loop1 (write through)`.

@@ -1,7 +1,7 @@
 use crate::actor::Actor;
 use crate::fixture::{self, JOURNALED, Mounted, PLAIN, Setup, Zram};
 use model::evidence::Probe;
-use model::host::{Direct, Medium, Storage};
+use model::host::{Direct, Holds, Medium, Storage};
 use model::layer::Counts;
 use std::fs::File;
 use std::path::Path;
@@ -215,6 +215,41 @@ fn mincore_is_used_on_overlayfs_where_cachestat_sees_nothing() {
     let below = storage(mounted.point.parent().unwrap()).unwrap();
     assert_eq!(on_overlay.devices, below.devices);
     assert_eq!(on_overlay.medium, below.medium);
+}
+
+/// The one device is on a disk, as far as this machine's temporary files are.
+#[test]
+fn an_external_journal_in_memory_is_a_weak_part() {
+    let Some(memory) = fixture::directory_in_memory() else {
+        return fixture::skip("external journal", "there is no /dev/shm");
+    };
+    let two = [fixture::directory(), memory];
+    let make = || Mounted::on_two(two, 64 << 20, fixture::ext4_with_journal_on);
+    let Some((mounted, storage)) = made("external journal", make) else { return };
+    if storage.medium != Medium::Block {
+        return fixture::skip("external journal", "temporary files are on no block device");
+    }
+    let [part] = &storage.weak_parts[..] else { panic!("{storage:#?}") };
+    assert_eq!((part.holds, part.is_copied), (Holds::Journal, false), "{storage:#?}");
+    assert_ne!(part.device.as_deref(), Some(mounted.loop_name()), "{storage:#?}");
+    assert_eq!(storage.devices.len(), 2, "{storage:#?}");
+}
+
+#[test]
+fn a_file_on_a_lower_layer_is_on_the_devices_of_that_layer() {
+    let lower = fixture::directory();
+    let path = lower.path().join("file");
+    drop(fixture::file(&path, 1 << 20));
+    let Some(memory) = fixture::directory_in_memory() else {
+        return fixture::skip("lower layer", "there is no /dev/shm");
+    };
+    let make = || Mounted::overlay_above(memory, lower.path());
+    let Some((mounted, of_new)) = made("lower layer", make) else { return };
+    let (below, above) = (storage_of(&path).unwrap(), mounted.point.join("file"));
+    let above = storage_of(&above).unwrap();
+    assert_eq!(of_new.medium, Medium::Ram, "{of_new:#?}");
+    let known = |it: &Storage| (it.medium, it.devices.clone(), it.evictable, it.capacity);
+    assert_eq!(known(&above), known(&below), "{above:#?}");
 }
 
 /// Its syncs write nothing, so they show nothing of the counters; a direct write shows them.
