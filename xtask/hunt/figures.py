@@ -110,9 +110,10 @@ def arrays(played):
         case = row["case"]
         if not case.get("kernel") or not trials:
             continue
-        if row["served_by"] != "ram":
-            yield Fault("served", row["id"], f"a loop over arrays, served by {row['served_by']}")
         in_caches = caches and case["working_set"] < BEYOND * caches
+        can_serve = ("cpu-cache", "cpu-cache-or-ram") if in_caches else ("ram", "cpu-cache-or-ram")
+        if row["served_by"] not in can_serve and is_believed(row):
+            yield Fault("served", row["id"], f"a loop over arrays, served by {row['served_by']}")
         if in_caches and (row["is_ceiling"] or row["bus"]):
             yield Fault("served", row["id"], f"arrays of {case['working_set']} B are called "
                         f"memory, beside {caches} B of caches")

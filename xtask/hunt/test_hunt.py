@@ -229,6 +229,9 @@ class Planted(unittest.TestCase):
         lied = called_sound(played)
         lied.said["cases"][0]["is_ceiling"] = True
         self.assertIn("served", broken(lied))
+        lied = called_sound(played)
+        lied.said["cases"][0]["served_by"] = "ram"
+        self.assertIn("served", broken(lied))
 
     def test_a_verdict_without_its_reason_is_found(self):
         lied = copy.copy(play.play(asked("ext4", READ), PROGRAM, PLACE))

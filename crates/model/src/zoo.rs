@@ -281,11 +281,10 @@ pub fn record_of(work: ReadWork, rounds: u32) -> Record {
         identity: None,
         layout: Some(Layout { unwritten: 0, encoded: 0, extents: Some(3) }),
     };
-    let (name, version) = ("ioassay".to_string(), "0.1.0".to_string());
     let command = ["ioassay", "run", "zoo"].map(str::to_string).to_vec();
     let header = Header {
         calibrated: Vec::new(),
-        tool: Tool { name, version, command },
+        tool: Tool { name: "ioassay".into(), version: "0.1.0".into(), command },
         began: "2026-01-01T00:00:00Z".to_string(),
         host,
         called: None,
