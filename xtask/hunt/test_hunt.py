@@ -23,8 +23,8 @@ VERDICT = re.compile(r"(sound|doubtful)( [a-z]+)?$", re.MULTILINE)
 HAS_VERDICT = re.compile(r"^(ioassay_case_verdict.*) 1$", re.MULTILINE)
 
 
-def asked(kind, *cases, size=8 << 20, **more):
-    return question.Question(0, kind, size, 100, list(cases), **more)
+def asked(kind, *cases, size=8 << 20, time_ms=100, **more):
+    return question.Question(0, kind, size, time_ms, list(cases), **more)
 
 
 WRITE = {"op": "write", "engine": "pwrite", "cache": "direct", "block": "65536B",
@@ -134,7 +134,9 @@ class Planted(unittest.TestCase):
 
     def test_a_quota_that_is_not_named_is_found(self):
         for above in (False, True):
-            played = play.play(asked("tmpfs", WARM, quota=0.2, above=above), PROGRAM, PLACE)
+            # What a quota held back is counted at the end of each of its periods of 100 ms.
+            asks = asked("tmpfs", WARM, time_ms=400, quota=0.2, above=above)
+            played = play.play(asks, PROGRAM, PLACE)
             self.assertNotIn("limits", broken(played))
             self.assertIn("limits", broken(called_sound(played)))
 
