@@ -178,21 +178,23 @@ mod tests {
         check_with(script, Duration::from_secs(60))
     }
 
-    fn check_with(script: &str, patience: Duration) -> Result<Outcome, String> {
-        let mut command = Command::new("sh");
-        command.args(["-c", &format!("{HELLO}{script}")]);
-        let mut worker = WorkerProcess::start(command, &Stop::default(), patience)
-            .map_err(|error| format!("{error:#}"))?;
-        let case = Case::own(Work::Read(zoo::plain()));
-        let job = Job {
-            case,
+    fn job() -> Job {
+        Job {
+            case: Case::own(Work::Read(zoo::plain())),
             seed: 1,
             file: Some("/tmp/x".into()),
             source: None,
             shared: None,
             shape: None,
-        };
-        match worker.prepare(&job)? {
+        }
+    }
+
+    fn check_with(script: &str, patience: Duration) -> Result<Outcome, String> {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{HELLO}{script}")]);
+        let mut worker = WorkerProcess::start(command, &Stop::default(), patience)
+            .map_err(|error| format!("{error:#}"))?;
+        match worker.prepare(&job())? {
             Some(outcome) => Ok(outcome),
             None => worker.perform(Duration::from_millis(1)),
         }
@@ -297,17 +299,8 @@ mod tests {
     fn a_worker_that_floods_stderr_is_heard() {
         let script = "yes >&2 & read job; echo unavailable reason=no; sleep 600";
         let mut worker = worker(script, Duration::from_secs(60)).unwrap();
-        let case = Case::own(Work::Read(zoo::plain()));
-        let job = Job {
-            case,
-            seed: 1,
-            file: Some("/tmp/x".into()),
-            source: None,
-            shared: None,
-            shape: None,
-        };
         let reason = "no".to_string();
-        assert_eq!(worker.prepare(&job), Ok(Some(Outcome::Unavailable { reason })));
+        assert_eq!(worker.prepare(&job()), Ok(Some(Outcome::Unavailable { reason })));
     }
 
     #[test]

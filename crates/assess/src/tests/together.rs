@@ -216,14 +216,13 @@ fn rounds_of_other_hosts_are_left_out_and_told() {
     assert_eq!((joint.n, joint.throughput, joint.slowest), (0, None, None));
 }
 
-/// Two hosts that measure a case together, of which the first also measures it alone. The second
-/// one does `plant`.
-fn of_two(plant: impl FnOnce(&mut Record)) -> Vec<Joint> {
+/// The first hosts, which measure a case together; the first of them also measures it alone.
+fn in_lockstep(of: u32) -> Vec<(String, Record)> {
     let mut hosts = hosts();
-    hosts.truncate(2);
+    hosts.truncate(of as usize);
     for (number, (_, record)) in (0..).zip(&mut hosts) {
         let plan = &mut record.header.plan;
-        plan.rank = Some(Rank { number, of: 2, seed: plan.seed, shares: true, neighbor: None });
+        plan.rank = Some(Rank { number, of, seed: plan.seed, shares: true, neighbor: None });
         let mut alone = plan.cases[0].clone();
         alone.case.io_mut().expect("it reads").hosts = 1;
         if number > 0 {
@@ -234,6 +233,12 @@ fn of_two(plant: impl FnOnce(&mut Record)) -> Vec<Joint> {
         let own: Vec<_> = own.map(|trial| Trial { case: 1, ..trial.clone() }).collect();
         record.trials.extend(own);
     }
+    hosts
+}
+
+/// Two hosts, of which the second one does `plant`.
+fn of_two(plant: impl FnOnce(&mut Record)) -> Vec<Joint> {
+    let mut hosts = in_lockstep(2);
     plant(&mut hosts[1].1);
     judge(&hosts).expect("there are hosts").cases
 }
@@ -243,20 +248,7 @@ fn of_two(plant: impl FnOnce(&mut Record)) -> Vec<Joint> {
 #[test]
 fn without_a_record_there_is_no_total() {
     let run = |given: &[usize]| {
-        let mut hosts = hosts();
-        for (number, (_, record)) in (0..).zip(&mut hosts) {
-            let plan = &mut record.header.plan;
-            plan.rank = Some(Rank { number, of: 3, seed: 1, shares: false, neighbor: None });
-            let mut alone = plan.cases[0].clone();
-            alone.case.io_mut().expect("it reads").hosts = 1;
-            if number > 0 {
-                alone.role = Role::Elsewhere;
-            }
-            plan.cases.push(alone);
-            let own = record.trials.iter().filter(|_| number == 0);
-            let own: Vec<_> = own.map(|trial| Trial { case: 1, ..trial.clone() }).collect();
-            record.trials.extend(own);
-        }
+        let mut hosts = in_lockstep(3);
         each(&mut hosts[1].1, |span| span.end_ns += 3 * (span.end_ns - span.start_ns));
         let given: Vec<_> = given.iter().map(|host| hosts[*host].clone()).collect();
         judge(&given).expect("there are hosts")
