@@ -147,6 +147,8 @@ def hunt(options, plain, tally):
         played, found, reason = faults_of(asked, options.program, options.place, more)
         if played is None:
             tally.refused[reason] += 1
+            if reason.startswith("no end"):
+                print(f"question {asked.seed}: {reason}: {asked.to_json()}", flush=True)
             continue
         tally.add(played, found)
         if tally.questions % 50 == 0:

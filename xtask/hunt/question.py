@@ -120,7 +120,9 @@ class Question:
                            ("memory", None), ("invocations", 1), ("sustained", False),
                            ("quota", None), ("group_memory", None), ("above", False)):
             if getattr(self, name) != none:
-                yield self.changed(**{name: none})
+                # A neighbor may use the file.
+                more = {"neighbour": None} if name == "file" else {}
+                yield self.changed(**{name: none}, **more)
         if self.built_in:
             return
         for kind in storage.SIMPLEST:

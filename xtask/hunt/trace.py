@@ -91,7 +91,8 @@ class Trace:
         if wanted and self.has_requests:
             self.blocks.enable("block/block_rq_complete", wanted)
             if self.by_program:
-                self.blocks.enable("block/block_rq_issue", wanted)
+                # Who issues a request may be another than who asked for it.
+                self.blocks.enable("block/block_bio_queue", wanted)
         elif wanted:
             self.blocks.enable("block/block_bio_queue", wanted)
         # Calls of this process's children, whatever else runs a program of the same name.
@@ -117,7 +118,7 @@ class Trace:
         # W, R or D for data, F in front for a flush, F behind for a write that is forced.
         kind = kind.decode()
         data = kind.lstrip("F")[:1]
-        if event == b"block_rq_issue":
+        if event == b"block_bio_queue" and self.has_requests:
             self.issued[device, data, by.decode(errors="replace")].add(ns, moved)
             return
         if moved:
