@@ -129,7 +129,7 @@ mod tests {
     /// Reads with these depths, in some order, and the one of the first once more.
     fn plan(depths: &[u32], invocations: u32) -> Plan {
         let host = zoo::host();
-        let environment = Environment { host: &host, storage: None, peers: &[] };
+        let environment = Environment { host: &host, storage: None, source: None, peers: &[] };
         let mut plan = Plan::new("test", 20, 0.025, 1);
         let case = |depth: &u32| {
             let io = Io { depth: *depth, ..zoo::plain().io };

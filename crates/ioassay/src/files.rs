@@ -309,16 +309,19 @@ impl Files {
 /// The bytes that a run of `plan` writes before trials: files that each invocation makes anew, or
 /// once what a device has. Copies have a file of their own if their source is elsewhere.
 pub fn written_before_trials(plan: &Plan, target: &Target, has_source: bool) -> u64 {
+    match target {
+        Target::Memory | Target::File(_) => 0,
+        Target::Device(_) => sum(&Needs::of(plan, has_source).kept),
+        Target::Directory(_) => written_in_directory(plan, has_source),
+    }
+}
+
+/// The same of a run in a directory.
+pub fn written_in_directory(plan: &Plan, has_source: bool) -> u64 {
     let Needs { read, copied, kept, beside, shared, made: _, names: _ } =
         Needs::of(plan, has_source);
-    let kept = sum(&kept);
-    match target {
-        Target::Memory | Target::File(_) => return 0,
-        Target::Device(_) => return kept,
-        Target::Directory(_) => {}
-    }
-    let others = read.iter().chain(&copied).chain(&beside).chain(&shared);
-    kept.saturating_add(sum(others)).saturating_mul(plan.invocations.into())
+    let all = kept.iter().chain(&read).chain(&copied).chain(&beside).chain(&shared);
+    sum(all).saturating_mul(plan.invocations.into())
 }
 
 /// How many files can be created in `directory`; `None` if nothing limits that.
@@ -380,7 +383,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let directory = Rc::new(Directory::open(folder.path()).expect("it is there"));
         let storage = Storage { free: Some(free), ..zoo::storage() };
-        let environment = Environment { host, storage: Some(&storage), peers: &[] };
+        let environment = Environment { host, storage: Some(&storage), source: None, peers: &[] };
         let mut plan = Plan::new("zoo", 2, 0.025, 1);
         let write = |allocation| {
             let io = model::case::Io { size: 1 << 20, ..zoo::plain().io };
@@ -404,7 +407,8 @@ mod tests {
     #[test]
     fn own_files_are_not_written_and_devices_once() {
         let (host, storage) = (zoo::host(), zoo::storage());
-        let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+        let environment =
+            Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
         let mut plan = Plan::new("zoo", 2, 0.025, 1);
         let io = model::case::Io { size: 1 << 20, ..zoo::plain().io };
         let read = Case::own(Work::Read(model::case::ReadWork { io, ..zoo::plain() }));

@@ -114,7 +114,7 @@ mod tests {
 
     fn check(axis: &str, text: &str, expected: &[&str]) {
         let (host, peers) = (zoo::host(), [zoo::peer()]);
-        let environment = Environment { host: &host, storage: None, peers: &peers };
+        let environment = Environment { host: &host, storage: None, source: None, peers: &peers };
         assert_eq!(resolve(axis, text, &environment).expect(text), expected, "{axis} {text}");
     }
 
@@ -134,7 +134,7 @@ mod tests {
     fn check_on(change: impl Fn(&mut Host), axis: &str, text: &str, expected: &[&str]) {
         let mut host = zoo::host();
         change(&mut host);
-        let environment = Environment { host: &host, storage: None, peers: &[] };
+        let environment = Environment { host: &host, storage: None, source: None, peers: &[] };
         assert_eq!(resolve(axis, text, &environment).expect(text), expected, "{axis} {text}");
     }
 
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn a_sweep_goes_from_two_pages_to_memory() {
         let host = zoo::host();
-        let environment = Environment { host: &host, storage: None, peers: &[] };
+        let environment = Environment { host: &host, storage: None, source: None, peers: &[] };
         let sets = resolve("working_set", "sweep", &environment).expect("it is known");
         assert_eq!(sets[..2], ["8KiB", "16KiB"]);
         assert_eq!(sets.last().map(String::as_str), Some("128MiB"));
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn an_unknown_peer_is_told_with_the_nearest() {
         let (host, peers) = (zoo::host(), [zoo::peer()]);
-        let environment = Environment { host: &host, storage: None, peers: &peers };
+        let environment = Environment { host: &host, storage: None, source: None, peers: &peers };
         let error = resolve("peer", "zebr", &environment).expect_err("nobody has it").to_string();
         assert!(error.contains("did you mean 'zebra'?"), "{error}");
     }
@@ -196,7 +196,7 @@ mod tests {
     fn each_symbol_of_the_table_stands_for_values() {
         let (host, peers) =
             (zoo::host(), [model::peer::Peer { is_of_matrix: true, ..zoo::peer() }]);
-        let environment = Environment { host: &host, storage: None, peers: &peers };
+        let environment = Environment { host: &host, storage: None, source: None, peers: &peers };
         for axis in AXES {
             for (symbol, _) in axis.symbols {
                 let values = resolve(axis.name, symbol, &environment).expect(symbol);

@@ -17,6 +17,8 @@ pub struct Environment<'a> {
     pub host: &'a Host,
     /// The test file's file system; `None` if no file is used.
     pub storage: Option<&'a Storage>,
+    /// The file system of a copy's source; `None` if it is the test file's.
+    pub source: Option<&'a Storage>,
     /// The other programs that can measure, besides this program's own worker.
     pub peers: &'a [Peer],
 }
@@ -41,7 +43,7 @@ impl Environment<'_> {
             Work::Write(work) => cut_refusal(&work.io)
                 .or_else(|| work.refusal())
                 .or_else(|| self.buffer_refusal(case))
-                .or_else(|| self.storage_refusal(&work.io))
+                .or_else(|| self.written_refusal(work))
                 .or_else(|| self.atomic_refusal(work)),
             Work::Metadata(work) => {
                 work.refusal().or_else(|| refusal::of_names(work, self.storage?))
@@ -168,6 +170,18 @@ impl Environment<'_> {
     fn atomic_refusal(&self, work: &WriteWork) -> Option<String> {
         let storage = self.storage.filter(|_| work.atomic == Atomic::Yes)?;
         refusal::of_atomic(work.io.block, storage)
+    }
+
+    /// Refuses a cache state that what is written, or the source of a copy, cannot have.
+    fn written_refusal(&self, work: &WriteWork) -> Option<String> {
+        let source = self.source.filter(|_| work.op == Op::Copy);
+        let of_source = source.and_then(|source| {
+            let reason = refusal::of_storage(&work.io, source)?;
+            Some(format!("the source in '{}': {reason}", source.directory.display()))
+        });
+        // A copy's cache state is that of its source, but both ends are opened with O_DIRECT.
+        let target = self.storage.filter(|_| source.is_none() || work.io.cache == Cache::Direct);
+        of_source.or_else(|| refusal::of_storage(&work.io, target?))
     }
 
     fn storage_refusal(&self, io: &Io) -> Option<String> {
@@ -371,7 +385,8 @@ mod tests {
 
     fn reason(work: ReadWork) -> String {
         let (host, storage) = (zoo::host(), zoo::storage());
-        let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+        let environment =
+            Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
         environment.refusal(&Case::own(Work::Read(work))).unwrap_or_default()
     }
 
@@ -379,7 +394,8 @@ mod tests {
     fn huge_pages_are_for_buffers_that_can_be_in_them() {
         let in_pages = |pages, work: ReadWork, host: &Host| {
             let work = ReadWork { io: Io { pages, ..work.io }, ..work };
-            let environment = Environment { host, storage: None, peers: &[zoo::peer()] };
+            let environment =
+                Environment { host, storage: None, source: None, peers: &[zoo::peer()] };
             environment.refusal(&Case::own(Work::Read(work))).unwrap_or_default()
         };
         let (plain, host) = (zoo::plain(), zoo::host());
@@ -409,7 +425,7 @@ mod tests {
         let mut peers_huge = peers.clone();
         peers_huge.io_mut().expect("it reads a file").pages = BufferPages::Huge;
         let all = [zoo::peer()];
-        let environment = Environment { host: &host, storage: None, peers: &all };
+        let environment = Environment { host: &host, storage: None, source: None, peers: &all };
         assert_eq!(environment.refusal(&peers), None);
         let found = environment.refusal(&peers_huge).unwrap_or_default();
         assert_eq!(found, "the peer zebra has no huge pages for its buffers");
@@ -488,7 +504,7 @@ mod tests {
         let cold = |storage: &Storage, cache| {
             let work = MetadataWork { cache, ..zoo::plain_metadata() };
             let (host, storage) = (zoo::host(), Some(storage));
-            let environment = Environment { host: &host, storage, peers: &[] };
+            let environment = Environment { host: &host, storage, source: None, peers: &[] };
             environment.refusal(&Case::own(Work::Metadata(work)))
         };
         let (medium, file_system) = (Medium::Ram, "tmpfs".to_string());
@@ -509,7 +525,8 @@ mod tests {
         let reason = |io_poll| {
             let mut storage = zoo::storage();
             storage.devices.iter_mut().for_each(|device| device.io_poll = io_poll);
-            let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+            let environment =
+                Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
             environment.refusal(&Case::own(Work::Read(work))).unwrap_or_default()
         };
         assert!(reason(Some(false)).contains("does not poll"));
@@ -521,7 +538,8 @@ mod tests {
         let warm = ReadWork { io: Io { cache: Cache::Warm, ..zoo::plain().io }, ..zoo::plain() };
         let reason = |keeps_pages, cache| {
             let (host, storage) = (zoo::host(), Storage { keeps_pages, ..zoo::storage() });
-            let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+            let environment =
+                Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
             let case = Case::own(Work::Read(ReadWork { io: Io { cache, ..warm.io }, ..warm }));
             environment.refusal(&case).unwrap_or_default()
         };
@@ -542,7 +560,8 @@ mod tests {
         };
         let reason = |memory_available| {
             let (host, storage) = (Host { memory_available, ..zoo::host() }, zoo::storage());
-            let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+            let environment =
+                Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
             environment.refusal(&Case::own(Work::Read(huge))).unwrap_or_default()
         };
         assert!(reason(Some(20 << 30)).contains("does not fit"));
@@ -554,7 +573,8 @@ mod tests {
     fn writing_that_cannot_be_is_refused_with_its_reason() {
         let reason = |work: WriteWork| {
             let (host, storage) = (zoo::host(), zoo::storage());
-            let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+            let environment =
+                Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
             environment.refusal(&Case::own(Work::Write(work))).unwrap_or_default()
         };
         let plain = zoo::plain_write();
@@ -631,7 +651,7 @@ mod tests {
     #[test]
     fn memory_that_is_not_there_is_refused() {
         let host = zoo::host();
-        let environment = Environment { host: &host, storage: None, peers: &[] };
+        let environment = Environment { host: &host, storage: None, source: None, peers: &[] };
         let refusal = |size| {
             let load = ReadWork {
                 io: Io { size, ..zoo::plain().io },
@@ -650,7 +670,8 @@ mod tests {
         let refusal = |atomic: Option<(u32, u32)>, block: u64| {
             let atomic = atomic.map(|(least, most)| AtomicWrites { least, most });
             let (host, storage) = (zoo::host(), Storage { atomic, ..zoo::storage() });
-            let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+            let environment =
+                Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
             let io = Io { cache: Cache::Direct, block, size: 48 * block, ..zoo::plain_write().io };
             let work = WriteWork { io, atomic: Atomic::Yes, ..zoo::plain_write() };
             environment.refusal(&Case::own(Work::Write(work)))
@@ -674,7 +695,7 @@ mod tests {
     #[test]
     fn a_peer_is_asked_for_what_it_has_only() {
         let (host, peers) = (zoo::host(), [zoo::peer()]);
-        let environment = Environment { host: &host, storage: None, peers: &peers };
+        let environment = Environment { host: &host, storage: None, source: None, peers: &peers };
         let refusal = |peer: &str, work: ReadWork| {
             let case = Case { peer: peer.to_string(), ..Case::own(Work::Read(work)) };
             environment.refusal(&case).unwrap_or_default()

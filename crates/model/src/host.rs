@@ -91,7 +91,20 @@ fn if_positive<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Err
     Ok(Option::deserialize(from)?.filter(|bytes| *bytes > 0))
 }
 
+/// The "file system" of a block device that is used without one.
+pub const NO_FILE_SYSTEM: &str = "none (block device)";
+
 impl Storage {
+    /// Whether it is a block device without a file system.
+    pub fn is_raw(&self) -> bool {
+        self.file_system == NO_FILE_SYSTEM
+    }
+
+    /// The file system, or a block device without one, in a sentence.
+    pub fn noun(&self) -> &str {
+        if self.is_raw() { "the block device" } else { &self.file_system }
+    }
+
     /// How warm files are cached where none can be evicted, so that nothing else is possible;
     /// `None` where files can be evicted.
     pub fn kept(&self) -> Option<Populated> {

@@ -338,7 +338,7 @@ mod tests {
     #[test]
     fn a_plan_has_each_case_once() {
         let host = zoo::host();
-        let environment = Environment { host: &host, storage: None, peers: &[] };
+        let environment = Environment { host: &host, storage: None, source: None, peers: &[] };
         let mut plan = Plan::new("test", 10, 0.025, 1);
         plan.add(zoo::cases(), Role::Asked, &environment);
         let before = plan.clone();
@@ -366,7 +366,7 @@ mod tests {
     #[test]
     fn a_twin_is_the_first_case_of_its_kind_once_more() {
         let host = zoo::host();
-        let environment = Environment { host: &host, storage: None, peers: &[] };
+        let environment = Environment { host: &host, storage: None, source: None, peers: &[] };
         let mut plan = Plan::new("test", 10, 0.025, 1);
         let warm = |block| {
             Case::own(Work::Read(ReadWork { io: Io { block, ..zoo::plain().io }, ..zoo::plain() }))

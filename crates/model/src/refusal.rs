@@ -13,23 +13,24 @@ pub(crate) fn of_storage(io: &Io, storage: &Storage) -> Option<String> {
     match cache {
         Cache::Cold if storage.medium == Medium::Ram && !storage.evictable => Some(format!(
             "{} keeps its files in memory and can't evict them, so nothing is cold here",
-            storage.file_system
+            storage.noun()
         )),
         Cache::Warm if storage.keeps_pages == Some(false) => Some(format!(
             "{} keeps nothing in the page cache when a file is opened (like FUSE without \
              kernel_cache or auto_cache, or mounts with direct_io or cache=none), so nothing is \
              warm here",
-            storage.file_system
+            storage.noun()
         )),
         Cache::Cold | Cache::Warm | Cache::DontCache if storage.residency_probe.is_none() => {
             Some(format!(
                 "neither cachestat nor mincore is right about {} here, so '{}' cannot be proved",
-                storage.file_system, cache
+                storage.noun(),
+                cache
             ))
         }
         Cache::Cold | Cache::DontCache if !storage.evictable => Some(format!(
             "a test file on {} could not be evicted from the page cache",
-            storage.file_system
+            storage.noun()
         )),
         Cache::Warm if io.populated == Populated::Unknown => {
             Some("only older records have populated 'unknown': use 'others'".to_string())
@@ -41,11 +42,11 @@ pub(crate) fn of_storage(io: &Io, storage: &Storage) -> Option<String> {
                 format!(
                     "a test file on {} can't be evicted, so it can't be cached anew: use populated \
                      '{kept}'",
-                    storage.file_system
+                    storage.noun()
                 )
             })
         }
-        Cache::Direct => direct_refusal(block, &storage.direct, &storage.file_system),
+        Cache::Direct => direct_refusal(block, &storage.direct, storage.noun()),
         _ => None,
     }
 }
@@ -57,7 +58,7 @@ pub(crate) fn of_names(work: &MetadataWork, storage: &Storage) -> Option<String>
     (work.cache == Cache::Cold && is_nowhere_else).then(|| {
         format!(
             "{} keeps its names in the OS's cache of names and nowhere else, so none is cold here",
-            storage.file_system
+            storage.noun()
         )
     })
 }
@@ -99,7 +100,7 @@ pub(crate) fn of_atomic(block: u64, storage: &Storage) -> Option<String> {
             .to_string(),
         Some(AtomicWrites { most: 0, .. }) => format!(
             "{} here offers no atomic writes (statx: stx_atomic_write_unit_max is 0)",
-            storage.file_system
+            storage.noun()
         ),
         Some(AtomicWrites { least, most }) => {
             let (least, most) = (u64::from(least), u64::from(most));

@@ -272,8 +272,8 @@ pub fn storage() -> Storage {
 pub fn record_of(work: ReadWork, rounds: u32) -> Record {
     let (host, storage) = (host(), storage());
     let mut plan = Plan::new("zoo", rounds, 0.025, 1);
-    let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
-    plan.add([Case::own(Work::Read(work))], Role::Asked, &environment);
+    let here = Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
+    plan.add([Case::own(Work::Read(work))], Role::Asked, &here);
     let fixture = Fixture {
         path: "/data/zoo".into(),
         size: 1 << 30,
@@ -284,7 +284,7 @@ pub fn record_of(work: ReadWork, rounds: u32) -> Record {
     let command = ["ioassay", "run", "zoo"].map(str::to_string).to_vec();
     let header = Header {
         calibrated: Vec::new(),
-        tool: Tool { name: "ioassay".into(), version: "0.1.0".into(), command },
+        tool: Tool { name: "ioassay".into(), version: "0.1.0".into(), commit: None, command },
         began: "2026-01-01T00:00:00Z".to_string(),
         host,
         called: None,

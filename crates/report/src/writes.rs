@@ -68,7 +68,7 @@ pub(crate) fn said_cache(storage: Option<&Storage>) -> Option<String> {
         return Some(format!(
             "The storage below {} is not visible from here: it is unknown whether a sync \
              reached a medium.",
-            storage.file_system
+            storage.noun()
         ));
     }
     if words::is_virtual(Some(storage)) {

@@ -11,7 +11,7 @@ use crate::root::Root;
 use crate::storage;
 use crate::sysfs::{self, entries, file_name, text};
 use model::evidence::Probe;
-use model::host::{Direct, Storage};
+use model::host::{Direct, NO_FILE_SYSTEM, Storage};
 use rustix::fs::{Advice, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -21,9 +21,6 @@ use std::path::{Path, PathBuf};
 
 /// Bytes at the start of a device that are read to test what works on it.
 const HEAD: u64 = 1 << 20;
-/// The file system's name for a device that is measured without one.
-const NO_FILE_SYSTEM: &str = "none (block device)";
-
 /// A block device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disk {

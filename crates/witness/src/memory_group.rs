@@ -208,8 +208,11 @@ fn create_below(parent: &Path, version: Version, limit: u64) -> Result<MemoryGro
     let directory = parent.join(format!("{PREFIX}{}", std::process::id()));
     let mut made = std::fs::create_dir(&directory);
     if made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
-        // An earlier process had the same PID. A group in use cannot be removed, so this is safe.
-        std::fs::remove_dir(&directory).map_err(refused("remove the old group", &directory))?;
+        // An earlier process had the same PID, or one in another namespace has it, which holds the
+        // lock.
+        lock(&directory)
+            .and_then(|_| std::fs::remove_dir(&directory))
+            .map_err(refused("remove the old group", &directory))?;
         made = std::fs::create_dir(&directory);
     }
     made.map_err(refused("make the control group", &directory))?;

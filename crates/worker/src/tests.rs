@@ -279,8 +279,12 @@ fn every_touch_and_advice_runs() {
             });
         }
         for advice in Advice::ALL.iter().copied() {
-            let environment =
-                model::environment::Environment { host: &zoo::host(), storage: None, peers: &[] };
+            let environment = model::environment::Environment {
+                host: &zoo::host(),
+                storage: None,
+                source: None,
+                peers: &[],
+            };
             let work = ReadWork {
                 io: Io { cache: Cache::Cold, ..zoo::plain().io },
                 engine,
@@ -378,8 +382,12 @@ fn a_file_of_no_bytes_is_passed_once() {
     let file = file_of(Content { seed: SEED, size: 0, kind: ContentKind::Random });
     for engine in engines() {
         for advice in [Advice::None, Advice::WillNeed, Advice::HugePage, Advice::TouchAhead] {
-            let environment =
-                model::environment::Environment { host: &zoo::host(), storage: None, peers: &[] };
+            let environment = model::environment::Environment {
+                host: &zoo::host(),
+                storage: None,
+                source: None,
+                peers: &[],
+            };
             let work = ReadWork { engine, advice, ..zoo::plain() };
             if environment.refusal(&Case::own(Work::Read(work))).is_none() {
                 let work = Work::Read(ReadWork { io: Io { size: 0, ..work.io }, ..work });

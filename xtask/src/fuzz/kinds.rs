@@ -73,7 +73,8 @@ fn case(text: &str) -> Result<(), String> {
     let Ok(case) = serde_json::from_str::<Case>(text) else { return Ok(()) };
     ensure(Case::from_axes(&case.axes()) == Ok(case.clone()), "a case is not read back")?;
     let (host, storage) = (zoo::host(), zoo::storage());
-    let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+    let environment =
+        Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
     let refusal = environment.refusal(&case);
     ensure(refusal != Some(String::new()) && !case.id().is_empty(), "an empty text")
 }
@@ -115,7 +116,8 @@ fn recipes(_: &Path) -> Vec<String> {
 fn recipe(text: &str) -> Result<(), String> {
     let Ok(recipe) = ioassay::recipe::parse(text) else { return Ok(()) };
     let (host, storage, peers) = (zoo::host(), zoo::storage(), [zoo::peer()]);
-    let environment = Environment { host: &host, storage: Some(&storage), peers: &peers };
+    let environment =
+        Environment { host: &host, storage: Some(&storage), source: None, peers: &peers };
     let changes = ioassay::recipe::Changes { seed: Some(1), ..Default::default() };
     let Ok(plan) = recipe.plan(&changes, &environment) else { return Ok(()) };
     let asked = plan.cases.len() + plan.skips.len();

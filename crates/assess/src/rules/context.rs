@@ -65,9 +65,11 @@ impl Draft {
 pub(super) fn in_memory(storage: Option<&Storage>) -> String {
     let Some(storage) = storage else { return "it".to_string() };
     let devices: Vec<&str> = storage.devices.iter().map(|it| it.name.as_str()).collect();
-    match devices.is_empty() {
-        true => storage.file_system.clone(),
-        false => format!("{} on {}", storage.file_system, devices.join(" and ")),
+    let devices = devices.join(" and ");
+    match (storage.is_raw(), devices.is_empty()) {
+        (true, _) => devices,
+        (false, true) => storage.file_system.clone(),
+        (false, false) => format!("{} on {devices}", storage.file_system),
     }
 }
 
@@ -75,7 +77,8 @@ pub(super) fn in_memory(storage: Option<&Storage>) -> String {
 pub(super) fn lost(storage: Option<&Storage>) -> String {
     let Some(storage) = storage.filter(|storage| storage.loses_parts()) else {
         let on = in_memory(storage);
-        return format!("{on} keeps its files in memory: nothing survives a power cut");
+        let what = if storage.is_some_and(Storage::is_raw) { "its blocks" } else { "its files" };
+        return format!("{on} keeps {what} in memory: nothing survives a power cut");
     };
     let of_data = || storage.lost_parts().filter(|part| part.holds == Holds::Data);
     let kind = &storage.file_system;
@@ -105,7 +108,7 @@ pub(super) fn unseen_sync(storage: Option<&Storage>, what: &str) -> (String, &'s
              mounted",
         ),
         None => {
-            let on = storage.map_or("the file system", |storage| &storage.file_system);
+            let on = storage.map_or("the file system", Storage::noun);
             let seen = format!(
                 "this machine cannot see below {on}: no counter shows whether {what} reached a \
                  medium"

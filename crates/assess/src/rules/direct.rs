@@ -29,7 +29,7 @@ fn passed_by_cache(context: &Context) -> Option<Draft> {
         .filter(|_| !is_summed_up_by_btrfs(context) && !is_known_to_be_direct(context));
     let (size, seen) = if matches!(storage.direct, Direct::Accepted { bypasses: Some(false), .. }) {
         // By a canary, or by what statx says of the file: a note on the storage tells which.
-        let on = &storage.file_system;
+        let on = storage.noun();
         let seen = "O_DIRECT went through the page cache when the storage was inspected";
         (None, format!("on {on}, {seen}"))
     } else if let Some(share) = grown_share {

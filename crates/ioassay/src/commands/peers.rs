@@ -133,7 +133,8 @@ fn verify(args: &PeersArgs, directory: &Path, stop: &Stop, style: &Style) -> Res
     let target = Target::Directory(Rc::new(Directory::open(directory)?));
     let storage = witness::storage(directory)
         .with_context(|| format!("failed to inspect the storage of '{}'", directory.display()))?;
-    let environment = Environment { host: &host, storage: Some(&storage), peers: &facts };
+    let environment =
+        Environment { host: &host, storage: Some(&storage), source: None, peers: &facts };
     let mut plan = Plan::new("verify", 1, 0.025, 1);
     plan.content = ContentKind::Ints(20);
     plan.add(awkward_cases(&facts), Role::Asked, &environment);

@@ -17,7 +17,7 @@ use crate::recipe::{self, Changes, Recipe, Relative};
 use crate::resume::Interrupted;
 use anyhow::{Result, bail};
 use model::axis;
-use model::case::{Case, Op, Populated};
+use model::case::{Case, Populated};
 use model::environment::Environment;
 use model::goal::Goal;
 use model::host::{Affinity, Host, Storage};
@@ -125,9 +125,15 @@ impl Setting {
         let storage = storage_of(&question.target)?;
         let source = source_of(question)?;
         let peers = question.peers.facts();
-        let environment = Environment { host: &host, storage: storage.as_ref(), peers: &peers };
+        let of_source = source.as_ref().map(|source: &Source| &source.storage);
+        let environment = Environment {
+            host: &host,
+            storage: storage.as_ref(),
+            source: of_source,
+            peers: &peers,
+        };
         let loads = question.recipe.relatives(&question.changes, &environment)?;
-        let mut plan = plan_of(question, &question.changes, source.as_ref(), &environment)?;
+        let mut plan = plan_of(question, &question.changes, &environment)?;
         plan.bound = Affinity { pin, node: question.node };
         check_goals(&plan, !loads.is_empty())?;
         Ok(Setting { host, storage, source, peers, plan, loads })
@@ -139,14 +145,19 @@ impl Setting {
     /// If the plan cannot be made.
     pub fn add_loads(&mut self, question: &Question, loads: Vec<Case>) -> Result<()> {
         let changes = Changes { loads, seed: Some(self.plan.seed), ..question.changes.clone() };
-        let plan = plan_of(question, &changes, self.source.as_ref(), &self.environment())?;
+        let plan = plan_of(question, &changes, &self.environment())?;
         self.plan = Plan { bound: self.plan.bound.clone(), ..plan };
         Ok(())
     }
 
     /// Where the plan runs.
     pub fn environment(&self) -> Environment<'_> {
-        Environment { host: &self.host, storage: self.storage.as_ref(), peers: &self.peers }
+        Environment {
+            host: &self.host,
+            storage: self.storage.as_ref(),
+            source: self.source.as_ref().map(|source| &source.storage),
+            peers: &self.peers,
+        }
     }
 
     /// Fails if there is nothing to measure: the run would succeed without measuring anything.
@@ -288,15 +299,8 @@ fn in_directory(recipe: &Recipe, directory: Option<&Path>) -> Result<Target> {
 }
 
 /// The plan for a question at a place.
-fn plan_of(
-    question: &Question,
-    changes: &Changes,
-    source: Option<&Source>,
-    environment: &Environment,
-) -> Result<Plan> {
+fn plan_of(question: &Question, changes: &Changes, environment: &Environment) -> Result<Plan> {
     let Question { recipe, target, sustain, memory, .. } = question;
-    let source_kept = source.map(|source| source.storage.kept());
-    let changes = &Changes { source_kept, ..changes.clone() };
     let mut plan = recipe.plan(changes, environment)?;
     refuse(&mut plan, recipe::hosts::refusal_alone);
     plan.memory_limit = *memory;
@@ -318,18 +322,6 @@ fn plan_of(
         Target::Device(disk) => refuse(&mut plan, |case| device::refusal(case, disk)),
         Target::Directory(_) => refuse(&mut plan, |case| environment.warm_refusal(case)),
         Target::Memory => {}
-    }
-    if let Some(source) = source {
-        let environment = Environment {
-            host: environment.host,
-            storage: Some(&source.storage),
-            peers: environment.peers,
-        };
-        let copies = |case: &Case| case.write().is_some_and(|work| work.op == Op::Copy);
-        refuse(&mut plan, |case| {
-            let reason = environment.refusal(case).filter(|_| copies(case))?;
-            Some(format!("the source in '{}': {reason}", source.directory.path().display()))
-        });
     }
     if let Some(budget) = *sustain {
         sustain_plan(&mut plan, budget)?;

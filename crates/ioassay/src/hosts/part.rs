@@ -73,7 +73,8 @@ fn run<W: Write>(
     let host = this_host();
     let storage = witness::storage(directory)
         .with_context(|| format!("failed to inspect the storage of '{}'", directory.display()))?;
-    let environment = &Environment { host: &host, storage: Some(&storage), peers: &[] };
+    let environment =
+        &Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
     let maker = &Maker { plan, target: &target, source: None, environment, stay: Stay::Removed };
     maker.remove_dead();
     // Without them, the run has the widest vectors.

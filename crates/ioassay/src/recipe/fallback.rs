@@ -82,7 +82,8 @@ mod tests {
     fn plan(recipe: &str, no_io_uring: Option<&str>) -> Plan {
         let no_io_uring = no_io_uring.map(str::to_string);
         let (host, storage) = (Host { no_io_uring, ..zoo::host() }, zoo::storage());
-        let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+        let environment =
+            Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
         let recipe = find(recipe).expect("it is built in");
         recipe.plan(&Changes::default(), &environment).expect("it has a plan")
     }
@@ -151,7 +152,8 @@ mod tests {
     #[test]
     fn the_rates_of_a_load_are_found_with_threads_too() {
         let host = Host { no_io_uring: Some("no".to_string()), ..zoo::host() };
-        let environment = Environment { host: &host, storage: Some(&zoo::storage()), peers: &[] };
+        let environment =
+            Environment { host: &host, storage: Some(&zoo::storage()), source: None, peers: &[] };
         let relatives = |changes: &Changes| {
             find("load").expect("it is built in").relatives(changes, &environment).expect("shares")
         };

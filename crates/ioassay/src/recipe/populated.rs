@@ -5,6 +5,7 @@ use super::relative::take_percents;
 use super::{Changes, hosts};
 use model::case::{Cache, Case, Op, Populated};
 use model::environment::Environment;
+use model::host::Storage;
 use model::plan::CASES_MAX;
 use model::sweep::{self, Sweep};
 
@@ -31,7 +32,8 @@ pub(super) fn settle(
     let is_evicted = changes.is_own_file && sweeps.iter().any(|sweep| evicts(sweep, &is_measured));
     for sweep in sweeps {
         // The source of a copy is cached, and its target is not.
-        let kept = changes.source_kept.filter(|_| copies(sweep)).unwrap_or(kept);
+        let source = environment.source.filter(|_| copies(sweep));
+        let kept = source.map_or(kept, Storage::kept);
         let only = match changes.is_own_file {
             true => (kept.is_some() || !is_evicted).then_some(Populated::Others),
             false => kept,
@@ -87,7 +89,8 @@ mod tests {
         let axes = given.map(|given| (POPULATED.to_string(), value(given))).into_iter().collect();
         let changes = Changes { axes, is_own_file, ..Changes::default() };
         let host = zoo::host();
-        let environment = Environment { host: &host, storage: Some(storage), peers: &[] };
+        let environment =
+            Environment { host: &host, storage: Some(storage), source: None, peers: &[] };
         let cases = recipe.cases(&changes, &environment).expect("it is whole");
         let ways: BTreeSet<&str> =
             cases.iter().filter_map(|case| Some(case.populated()?.name())).collect();
@@ -130,7 +133,8 @@ mod tests {
         // What is asked for in spite of that is a skip.
         let host = zoo::host();
         for (storage, expected) in [(&memory, "use populated 'written'"), (&odd, "'others'")] {
-            let environment = Environment { host: &host, storage: Some(storage), peers: &[] };
+            let environment =
+                Environment { host: &host, storage: Some(storage), source: None, peers: &[] };
             let plain = zoo::plain().io;
             let reason = |populated| {
                 let io = model::case::Io { cache: Cache::Warm, populated, ..plain };

@@ -148,7 +148,8 @@ fn every_recipe_of_the_program_has_cases_on_a_plain_machine() {
         let name = name.to_string();
         model::peer::Peer { name, ..zoo::peer() }
     });
-    let environment = Environment { host: &host, storage: Some(&storage), peers: &peers };
+    let environment =
+        Environment { host: &host, storage: Some(&storage), source: None, peers: &peers };
     for (name, _) in recipe::BUILT_IN {
         let recipe = recipe::find(name).unwrap();
         assert_eq!(recipe.name, *name);
@@ -201,7 +202,8 @@ fn a_recipe_of_one_round_has_one_invocation() {
 #[test]
 fn ten_thousand_cases_are_planned_and_no_two_have_one_id() {
     let (host, storage) = (zoo::host(), zoo::storage());
-    let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+    let environment =
+        Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
     let values = |texts: &mut dyn Iterator<Item = String>| Values::from_texts(texts.collect());
     let axes = [
         ("block", values(&mut (1..=100).map(|n| format!("{n}KiB")))),
@@ -361,7 +363,7 @@ fn an_unaligned_direct_read_is_skipped_with_its_reason() {
 fn a_sweep_of_threads_goes_up_to_twice_the_cores() {
     let host = zoo::host();
     let changes = Changes::default();
-    let environment = Environment { host: &host, storage: None, peers: &[] };
+    let environment = Environment { host: &host, storage: None, source: None, peers: &[] };
     let cases = recipe::find("read-methods").unwrap().cases(&changes, &environment).unwrap();
     let threads: HashSet<u32> = cases.iter().map(model::case::Case::threads).collect();
     assert_eq!(threads, HashSet::from([1, 2, 4]));

@@ -40,13 +40,16 @@ pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
 
 fn no_device(assessment: &Assessment) -> Sentence {
     Sentence::plain(match assessment.storage.as_ref() {
+        Some(storage) if storage.medium == Medium::Ram && storage.is_raw() => {
+            "This device is memory, so no disk was measured.".to_string()
+        }
         Some(storage) if storage.medium == Medium::Ram => format!(
             "This directory is memory: {} keeps its files there, so no disk was measured.",
             storage.file_system
         ),
         Some(storage) if storage.medium == Medium::Unseen => format!(
             "The storage below {} is not visible from here, so no disk can be judged.",
-            storage.file_system
+            storage.noun()
         ),
         _ => "No valid figure was served by a device, so this disk cannot be judged.".to_string(),
     })

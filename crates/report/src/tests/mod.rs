@@ -318,7 +318,8 @@ fn table_of_writes_in_80_columns() {
 #[test]
 fn plan_of_writes() {
     let (host, storage) = (zoo::host(), zoo::storage());
-    let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+    let environment =
+        Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
     let mut planned = Plan::new("zoo", 10, 0.025, 1);
     (planned.sustain, planned.memory_limit) = (Some(Duration::from_secs(60)), Some(2 << 30));
     for summary in made_writing::strategies().cases {
@@ -404,7 +405,8 @@ fn table_of_a_record() {
 #[test]
 fn plan_with_its_skips() {
     let (host, storage) = (zoo::host(), zoo::storage());
-    let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+    let environment =
+        Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
     let mut planned = Plan::new("zoo", 10, 0.025, 1);
     let methods = made::methods();
     planned.add(

@@ -64,7 +64,7 @@ fn a_loop_device_that_nobody_uses_may_be_written_and_is_left_as_it_is() {
     let raw = storage_of_disk(&link).unwrap();
     let direct = Direct::Accepted { offset_align: 512, bypasses: Some(true) };
     assert_eq!((raw.capacity, raw.free, raw.direct), (Some(SIZE), Some(SIZE), direct), "{raw:#?}");
-    assert_eq!((raw.file_system.as_str(), raw.medium), ("none (block device)", below.medium));
+    assert_eq!((raw.file_system.as_str(), raw.medium), (model::host::NO_FILE_SYSTEM, below.medium));
     assert_eq!((raw.directory.as_path(), raw.mount_point.as_os_str().len()), (device.node(), 0));
     let names: Vec<&str> = raw.devices.iter().map(|device| device.name.as_str()).collect();
     assert_eq!(names, [name]);

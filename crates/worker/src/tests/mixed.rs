@@ -72,7 +72,8 @@ fn reads_get_what_was_there_or_what_an_earlier_pass_wrote() {
                     let plain = mixed(engine, depth);
                     let io = Io { threads, pattern, ..plain.io };
                     let work = WriteWork { io, sync, read_share, ..plain };
-                    let environment = Environment { host: &zoo::host(), storage: None, peers: &[] };
+                    let environment =
+                        Environment { host: &zoo::host(), storage: None, source: None, peers: &[] };
                     assert_eq!(environment.refusal(&Case::own(Work::Write(work))), None);
                     check(work);
                 }

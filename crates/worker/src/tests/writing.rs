@@ -24,7 +24,7 @@ fn copied(work: &WriteWork) -> Content {
 }
 
 fn is_refused(work: &WriteWork) -> bool {
-    let environment = Environment { host: &zoo::host(), storage: None, peers: &[] };
+    let environment = Environment { host: &zoo::host(), storage: None, source: None, peers: &[] };
     environment.refusal(&Case::own(Work::Write(*work))).is_some()
 }
 
