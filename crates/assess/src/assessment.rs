@@ -155,7 +155,7 @@ impl Assessment {
 
     /// The number of measured cases by verdict.
     pub fn tally(&self) -> Tally {
-        Tally::of(self.measured())
+        Tally::of(self.measured().map(|summary| summary.verdict))
     }
 }
 

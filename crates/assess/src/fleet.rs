@@ -186,7 +186,7 @@ impl Gathering {
         }
         let rows = rows(record);
         let asked = || rows.iter().filter(|row| row.measured.role == Role::Asked);
-        let tally = Tally::of(asked().map(|row| &row.summary));
+        let tally = Tally::of(asked().map(|row| row.summary.verdict));
         let mut figures = Vec::new();
         let mut among: HashMap<Key, usize> = HashMap::new();
         for row in asked() {

@@ -4,6 +4,7 @@
 //! the last host tells, when all were active, takes a second look at their trials.
 
 use crate::counted::{claims_durable, rate, timed_ns};
+use crate::ending::{Ending, Ends};
 use crate::invocations;
 use crate::stats::{Estimate, Looks};
 use model::case::Case;
@@ -17,8 +18,9 @@ pub(crate) struct Round {
     pub(crate) hosts: Vec<usize>,
     /// The rate of each; `None` if one has none.
     pub(crate) rates: Option<Vec<f64>>,
-    /// The starts of the first host and of the last one, by their first threads.
-    starts: Option<(u64, u64)>,
+    /// The start of each, by its first thread.
+    starts: Vec<u64>,
+    ends: Ends,
     /// The most that a clock may have been wrong.
     pub(crate) error_ns: u64,
     /// While all threads of all hosts were active: the last start and the first end.
@@ -36,7 +38,8 @@ impl Round {
         Round {
             hosts: Vec::new(),
             rates: Some(Vec::new()),
-            starts: None,
+            starts: Vec::new(),
+            ends: Ends::default(),
             error_ns: 0,
             active: None,
             moved: Some(0.0),
@@ -56,10 +59,8 @@ impl Round {
         let error_ns = clock.error_ns.saturating_add(clock.drift_ns.unsigned_abs() / 2);
         self.error_ns = self.error_ns.max(error_ns);
         let spans: Vec<Span> = sample.spans.iter().map(|span| on_our_clock(span, clock)).collect();
-        if let Some(start) = spans.iter().map(|span| span.start_ns).min() {
-            let (first, last) = self.starts.unwrap_or((start, start));
-            self.starts = Some((first.min(start), last.max(start)));
-        }
+        self.starts.extend(spans.iter().map(|span| span.start_ns).min());
+        self.ends.add(case, &spans);
         for span in &spans {
             let (start, end) = self.active.unwrap_or((span.start_ns, span.end_ns));
             self.active = Some((start.max(span.start_ns), end.min(span.end_ns)));
@@ -98,7 +99,13 @@ impl Round {
 
     /// From the first host's start to the last one's.
     pub(crate) fn skew_ns(&self) -> u64 {
-        self.starts.map_or(0, |(first, last)| last.saturating_sub(first))
+        self.starts_ns().max().unwrap_or(0)
+    }
+
+    /// How much later than the first host each began.
+    pub(crate) fn starts_ns(&self) -> impl Iterator<Item = u64> {
+        let first = self.starts.iter().min().copied().unwrap_or(0);
+        self.starts.iter().map(move |start| start - first)
     }
 
     /// The time that the figure of `case` is based on.
@@ -112,6 +119,15 @@ impl Round {
         let (start_ns, end_ns) = self.active()?;
         Some(self.moved? / (end_ns - start_ns) as f64 * NS_PER_SECOND)
     }
+}
+
+/// What ended most of the rounds, and how many of them time ended.
+pub(crate) fn ending(case: &Case, rounds: &[&Round]) -> Option<(Ending, usize)> {
+    let of = |round: &&Round| round.ends.ending(round.timed_ns(case));
+    let endings: Vec<Ending> = rounds.iter().filter_map(of).collect();
+    let number = |ending: Ending| endings.iter().filter(|other| **other == ending).count();
+    let most = Ending::ALL.iter().copied().max_by_key(|ending| number(*ending))?;
+    (!endings.is_empty()).then(|| (most, number(Ending::Time)))
 }
 
 /// Whether bytes count only once a separate sync has made them durable.

@@ -73,6 +73,7 @@ mod matching;
 pub mod earlier;
 pub mod records;
 pub mod gate;
+mod ending;
 mod host_round;
 mod straggler;
 mod scaling;

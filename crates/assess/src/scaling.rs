@@ -1,9 +1,11 @@
 //! How the rate of a case grows with the number of hosts.
 
 use crate::counted::rate;
-use crate::host_round::{Round, estimate};
+use crate::ending::Ending;
+use crate::host_round::{Round, ending, estimate};
 use crate::stats::Estimate;
 use model::case::Case;
+use model::part::Whose;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -28,8 +30,11 @@ pub(crate) struct Step<'a> {
 
 /// The scaling of `step` among `all`, if there is a case that differs in the number of hosts only.
 pub(crate) fn scaling(step: &Step, all: &[Step]) -> Option<Scaling> {
-    let same = all.iter().filter(|other| without_hosts(other.case) == without_hosts(step.case));
+    let same = all.iter().filter(|other| is_same(other.case, step.case));
     let base = same.min_by_key(|other| other.hosts).filter(|base| base.hosts < step.hosts)?;
+    if is_by_time(base) != is_by_time(step) {
+        return None;
+    }
     let of_each = |step: &Step, round: &Round| {
         let is_whole = round.hosts.len() == step.hosts as usize;
         let rate = rate(step.case, &round.whole).filter(|_| is_whole)?;
@@ -45,6 +50,26 @@ pub(crate) fn scaling(step: &Step, all: &[Step]) -> Option<Scaling> {
     Some(Scaling { base: base.hosts, hosts: step.hosts, efficiency })
 }
 
+/// Whether time ended the trials. Figures of which it ended some, and the work the others, cannot
+/// be compared.
+fn is_by_time(step: &Step) -> Option<bool> {
+    ending(step.case, step.rounds).map(|(ending, _)| ending == Ending::Time)
+}
+
+/// Whether cases differ in the number of hosts only. A file that all share may have one size for
+/// any number of hosts, or the same for each host.
+fn is_same(one: &Case, other: &Case) -> bool {
+    let per_host = |case: &Case| {
+        let mut alone = without_hosts(case);
+        let hosts = u64::from(case.hosts().max(1));
+        if let Some(io) = alone.io_mut().filter(|io| io.files == Whose::Shared) {
+            io.size /= hosts;
+        }
+        alone
+    };
+    without_hosts(one) == without_hosts(other) || per_host(one) == per_host(other)
+}
+
 /// The case, however many hosts measure it.
 fn without_hosts(case: &Case) -> Case {
     let mut case = case.clone();
@@ -56,6 +81,22 @@ fn without_hosts(case: &Case) -> Case {
 mod tests {
     use super::*;
     use model::case::{MetadataWork, ReadWork, Work};
+
+    /// One file of one size for all, or of one size for each.
+    #[test]
+    fn a_shared_file_may_grow_with_the_hosts() {
+        let of = |hosts: u32, size: u64, files| {
+            let mut case = Case::own(Work::Read(ReadWork::default()));
+            let io = case.io_mut().expect("it reads");
+            (io.hosts, io.size, io.files) = (hosts, size, files);
+            case
+        };
+        let (shared, own) = (Whose::Shared, Whose::Own);
+        assert!(is_same(&of(1, 1 << 30, shared), &of(4, 1 << 30, shared)));
+        assert!(is_same(&of(1, 1 << 30, shared), &of(4, 4 << 30, shared)));
+        assert!(!is_same(&of(1, 1 << 30, shared), &of(4, 2 << 30, shared)));
+        assert!(!is_same(&of(1, 1 << 30, own), &of(4, 4 << 30, own)));
+    }
 
     #[test]
     fn a_case_is_the_same_on_any_number_of_hosts() {

@@ -5,10 +5,12 @@ use crate::host_round::{Round, estimate};
 use crate::invocations;
 use crate::middle::median;
 use crate::stats::Estimate;
-use model::evidence::Evidence;
+use model::case::Case;
+use model::evidence::{Evidence, Limit, Limited};
 use model::named;
-use model::record::Record;
+use model::record::{Header, Record};
 use model::trial::Trial;
+use model::units::NS_PER_SECOND;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -31,7 +33,8 @@ pub struct Slowest {
     pub ratio: Estimate,
     /// Whether it is certainly a straggler: the whole interval is below 0.9.
     pub is_straggler: bool,
-    /// The findings of its own evidence that speak against its figure.
+    /// The findings of its own evidence that speak against its figure, and that most of the others
+    /// do not have.
     pub doubts: Vec<Code>,
     /// What its counters show more of than those of the others.
     pub signs: Vec<Sign>,
@@ -50,6 +53,9 @@ named! {
         Cpu "cpu",
         /// The time of a request to a device, in nanoseconds.
         Device "device",
+        /// The least time for a byte that limits of its control groups on devices allow, in
+        /// nanoseconds; 0 without a limit.
+        Limit "limit",
     }
 }
 
@@ -81,8 +87,12 @@ pub(crate) type Clues = [Option<f64>; Clue::ALL.len()];
 pub(crate) fn clues(cases: usize, record: &Record) -> Vec<Clues> {
     let mut values: Vec<[Vec<f64>; Clue::ALL.len()]> = vec![Default::default(); cases];
     for trial in &record.trials {
+        let case = &record.header.plan.cases[trial.case].case;
         for (clue, values) in Clue::ALL.iter().zip(&mut values[trial.case]) {
-            values.extend(value_of(*clue, trial));
+            values.extend(match clue {
+                Clue::Limit => limited_ns(case, &record.header),
+                _ => value_of(*clue, trial),
+            });
         }
     }
     values.into_iter().map(|values| values.map(|values| median(&values))).collect()
@@ -110,8 +120,37 @@ pub(crate) fn slowest(
     let (host, ratio) = all.min_by(|(_, a), (_, b)| a.median.total_cmp(&b.median))?;
     let is_straggler = ratio.high.is_some_and(|high| high < STRAGGLES);
     let signs = if is_straggler { signs(host, own) } else { Vec::new() };
-    let doubts = own[host].map(|own| own.doubts.clone()).unwrap_or_default();
+    let doubts = own[host].map_or(Vec::new(), |it| doubts_alone(host, it, own));
     Some(Slowest { host: called[host].clone(), ratio, is_straggler, doubts, signs })
+}
+
+/// The findings of `host` that most of the others do not have: what all have explains no
+/// difference.
+fn doubts_alone(host: usize, its: &Own, own: &[Option<&Own>]) -> Vec<Code> {
+    let others = || own.iter().enumerate().filter(|(other, _)| *other != host);
+    let has = |code: &Code| {
+        let with =
+            |(_, own): &(usize, &Option<&Own>)| own.is_some_and(|it| it.doubts.contains(code));
+        2 * others().filter(with).count() > others().count()
+    };
+    its.doubts.iter().filter(|code| !has(code)).copied().collect()
+}
+
+/// The least time for a byte of `case` that limits allow, in nanoseconds; 0 without a limit. `None`
+/// if the case moves no blocks of a file.
+fn limited_ns(case: &Case, header: &Header) -> Option<f64> {
+    let block = case.io()?.block as f64;
+    let writes = case.write().is_some();
+    let bytes_a_second = |limit: &Limit| match limit.what {
+        Limited::ReadBytes if !writes => Some(limit.a_second as f64),
+        Limited::WriteBytes if writes => Some(limit.a_second as f64),
+        Limited::Reads if !writes => Some(limit.a_second as f64 * block),
+        Limited::Writes if writes => Some(limit.a_second as f64 * block),
+        _ => None,
+    };
+    let limits = header.storage.iter().flat_map(|storage| &storage.limits);
+    let least = limits.filter_map(bytes_a_second).min_by(f64::total_cmp);
+    Some(least.map_or(0.0, |bytes| NS_PER_SECOND / bytes))
 }
 
 /// For each of several values, the median of the others.
@@ -153,7 +192,7 @@ fn signs(host: usize, own: &[Option<&Own>]) -> Vec<Sign> {
         let others = median(&others.filter_map(|(_, it)| value(it)).collect::<Vec<_>>())?;
         let is_share = matches!(clue, Clue::Throttled | Clue::Steal | Clue::Waited);
         let is_much = mine >= STANDS_OUT * others && (!is_share || mine >= SHARE_LEAST);
-        let is_known = is_share || others > 0.0;
+        let is_known = is_share || others > 0.0 || *clue == Clue::Limit;
         (mine > 0.0 && is_much && is_known).then_some(Sign { clue: *clue, own: mine, others })
     };
     Clue::ALL.iter().enumerate().filter_map(sign).collect()
@@ -173,6 +212,8 @@ fn value_of(clue: Clue, trial: &Trial) -> Option<f64> {
             evidence.device_read_ns?.saturating_add(evidence.device_write_ns?),
             evidence.device_reads?.saturating_add(evidence.device_writes?),
         ),
+        // The record's header has it.
+        Clue::Limit => return None,
     };
     (whole > 0).then(|| part as f64 / whole as f64)
 }

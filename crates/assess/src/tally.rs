@@ -1,7 +1,6 @@
 //! How many cases have which verdict.
 
 use crate::finding::Verdict;
-use crate::summary::Summary;
 
 /// The number of cases by verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,10 +21,10 @@ pub struct Tally {
 
 impl Tally {
     /// Counts cases.
-    pub(crate) fn of<'a>(summaries: impl Iterator<Item = &'a Summary>) -> Tally {
+    pub fn of(verdicts: impl Iterator<Item = Verdict>) -> Tally {
         let mut tally = Tally::default();
-        for summary in summaries {
-            *match summary.verdict {
+        for verdict in verdicts {
+            *match verdict {
                 Verdict::Sound => &mut tally.sound,
                 Verdict::Doubtful => &mut tally.doubtful,
                 Verdict::Void => &mut tally.void,

@@ -18,6 +18,7 @@ use model::record::{End, Header, Record, Resumed};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use crate::ending::Ending;
 pub use crate::scaling::Scaling;
 pub use crate::straggler::{Clue, Sign, Slowest};
 
@@ -98,6 +99,8 @@ pub struct Joint {
     /// The hosts whose figures these are, by what the user calls them: all that are to measure the
     /// case, unless one was lost.
     pub hosts: Vec<String>,
+    /// Those that were to measure it too, and whose figures are not in these.
+    pub without: Vec<String>,
     /// Rounds in which exactly these hosts measured it.
     pub n: usize,
     /// The other rounds, which are left out.
@@ -120,7 +123,10 @@ pub struct Joint {
     pub slowest: Option<Slowest>,
     /// The slowest host's rate divided by the fastest one's: median of the rounds.
     pub balance: Option<f64>,
-    /// How the rate grew with the number of hosts; null if the case was measured with no fewer.
+    /// What ended most of the rounds. Null if there are none.
+    pub ended_by: Option<Ending>,
+    /// How the rate grew with the number of hosts; null if the case was measured with no fewer, or
+    /// if time ended the trials with one number of hosts, and their work those with the other.
     pub scaling: Option<Scaling>,
     /// The time between the first host's start and the last one's, in nanoseconds: median of the
     /// rounds.
@@ -129,6 +135,24 @@ pub struct Joint {
     pub clock_error_ns: Option<u64>,
     /// Reasons to doubt what is said of all hosts together.
     pub doubts: Vec<Doubt>,
+    /// The rounds, in their order. None if the record of a host that took part is missing.
+    pub rounds: Vec<JointRound>,
+}
+
+/// A round of a case on all hosts.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct JointRound {
+    /// The invocation, from 0.
+    pub invocation: u32,
+    /// The round, from 0, numbered across invocations.
+    pub round: u32,
+    /// Bytes per second of all hosts, as `throughput` of the case has it: names per second of calls
+    /// on names.
+    pub rate: Option<f64>,
+    /// The same while all hosts were active.
+    pub common: Option<f64>,
+    /// How much later than the first host each began, in nanoseconds, in the order of `hosts`.
+    pub starts_ns: Vec<u64>,
 }
 
 /// A reason to doubt what is said of several hosts.
@@ -145,6 +169,18 @@ pub enum Doubt {
     StartSkew {
         /// The share of the trial, median of the rounds.
         share: f64,
+    },
+    /// Time ended some of the rounds, and their work the others, so the figure would be another in
+    /// a longer or shorter trial.
+    EndsVary {
+        /// The share of the rounds that time ended.
+        share: f64,
+    },
+    /// The programs on the hosts were not all built from one commit, so they may have measured
+    /// differently.
+    BuildsDiffer {
+        /// The number of different builds.
+        builds: usize,
     },
     /// Records of hosts that took part are not given, so nothing is known of all together.
     RecordMissing {

@@ -9,10 +9,12 @@
 //! f2fs may not flush. The folder is removed with its content at the end of the run. After a
 //! SIGKILL, the next run here removes it: the kernel has released its lock then.
 
+mod owner;
 mod remains;
 
 use anyhow::{Context, Result, bail};
-use remains::{clear, machine, remove_canary, remove_cleared, remove_directory, remove_folder};
+use owner::Owner;
+use remains::{Fate, clear, remove_canary, remove_cleared, remove_directory, remove_folder};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::cell::OnceCell;
@@ -179,7 +181,8 @@ impl Directory {
             .map(File::from)
     }
 
-    /// Removes files left by this user's dead runs on this machine, as far as possible.
+    /// Removes files left by this user's runs that have ended for certain, as far as possible, and
+    /// names others that may have ended.
     pub fn remove_dead(&self) -> Vec<Removed> {
         let entries = std::fs::read_dir(self.held());
         let entries = entries.inspect_err(|error| {
@@ -191,16 +194,24 @@ impl Directory {
         let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name());
         let remove = |name: OsString| {
             let path = self.path.join(&name);
-            let bytes = match name.as_encoded_bytes() {
+            let fate = match name.as_encoded_bytes() {
                 bytes if bytes.starts_with(FOLDER.as_bytes()) => remove_folder(&self.held, &name),
                 bytes if bytes.starts_with(CANARY_NAME.as_bytes()) => {
                     remove_canary(&self.held, &name)
                 }
                 _ => return None,
             };
-            let bytes = bytes
-                .inspect_err(|error| log::warn!("cannot remove '{}': {error}", path.display()));
-            Some(Removed { path, bytes: bytes.ok()?? })
+            match fate {
+                Ok(Fate::Removed(bytes)) => return Some(Removed { path, bytes }),
+                Ok(Fate::Stays) => {}
+                Ok(Fate::Unknown(node)) => log::warn!(
+                    "'{}' stays: nothing here shows whether its run on {node} has ended; remove it \
+                     if it has",
+                    path.display()
+                ),
+                Err(error) => log::warn!("cannot remove '{}': {error}", path.display()),
+            }
+            None
         };
         names.filter_map(remove).collect()
     }
@@ -258,8 +269,8 @@ impl Drop for Folder {
     }
 }
 
-/// Creates a folder's lock and takes it. The holder writes its machine's identity into it, because
-/// on a network file system, other machines may not see the lock.
+/// Creates a folder's lock and takes it. The holder writes into it who it is, because others may
+/// not see the lock: on a network file system, or through FUSE.
 ///
 /// If this file system does not support locks, no other run gets one either, and the folder of a
 /// killed run remains.
@@ -271,7 +282,7 @@ fn lock(folder: &OwnedFd) -> Result<File> {
     let began = Instant::now();
     loop {
         match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => break lock.write_all(machine().as_bytes())?,
+            Ok(()) => break lock.write_all(Owner::here(folder).to_text().as_bytes())?,
             Err(Errno::WOULDBLOCK) if began.elapsed() < LOCK_WAIT => {
                 std::thread::sleep(Duration::from_millis(10));
             }
@@ -463,7 +474,7 @@ mod tests {
     fn what_dead_runs_left_is_removed_and_nothing_else() {
         let (folder, directory) = directory();
         let at = folder.path();
-        let own = machine();
+        let own = Owner::here(&directory.held).to_text();
         let dead = plant(at, 0o700, Some(&own), &["write-1MiB.data", "overwrite-2MiB.data"]);
         let elsewhere = plant(at, 0o700, Some("other\nboot\n"), &["write-1MiB.data"]);
         let open_to_all = plant(at, 0o755, Some(&own), &["write-1MiB.data"]);
@@ -485,6 +496,23 @@ mod tests {
         assert_eq!(names(&with_more), ["precious"]);
         assert_eq!(names(at).len(), 8);
         assert_eq!(directory.remove_dead(), []);
+    }
+
+    /// A neighbor whose lock nobody sees may be alive. Once its folder is older than a run's start,
+    /// it is named.
+    #[test]
+    fn a_folder_whose_run_may_go_on_stays() {
+        let (folder, directory) = directory();
+        let at = folder.path();
+        let path = plant(at, 0o700, Some("other\nboot\n"), &["write-1MiB.data"]);
+        let name = path.file_name().expect("it has one").to_owned();
+        let fate = || remove_folder(&directory.held, &name).expect("it can be read");
+        assert_eq!(fate(), Fate::Stays);
+        let past = SystemTime::now() - Duration::from_secs(120);
+        File::open(&path).and_then(|file| file.set_modified(past)).expect("it is ours");
+        assert_eq!(fate(), Fate::Unknown("other".to_string()));
+        assert_eq!(directory.remove_dead(), []);
+        assert_eq!(names(&path), [LOCK, "write-1MiB.data"]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Groups of cases in a recipe: the kind of work, and the axes.
 
+use anyhow::{Result, bail};
 use model::case::Kind;
+use model::units;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -46,6 +48,17 @@ impl Values {
             Values::One(value) => vec![text(value)],
             Values::List(values) => values.iter().map(text).collect(),
         }
+    }
+}
+
+/// Checks that a group has only axes that are `known`.
+///
+/// # Errors
+/// If it has another one.
+pub fn check_axes(group: &Axes, known: &[&str]) -> Result<()> {
+    match group.keys().find(|axis| !known.contains(&axis.as_str())) {
+        Some(axis) => bail!(units::unknown_name("axis", axis, known)),
+        None => Ok(()),
     }
 }
 

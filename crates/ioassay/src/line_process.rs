@@ -124,6 +124,11 @@ impl LineProcess {
         }
     }
 
+    /// Gives it so long to exit after its input ends.
+    pub fn give_farewell(&mut self, farewell: Duration) {
+        self.manners.farewell = farewell;
+    }
+
     /// How long it may take to answer.
     pub fn patience(&self) -> Duration {
         self.manners.patience

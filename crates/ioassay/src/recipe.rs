@@ -35,11 +35,11 @@ mod populated;
 pub mod repetitions;
 
 use crate::group::{self, Axes, Values};
-use crate::symbol::{count_blocks, resolve};
+use crate::symbol::resolve;
 use anyhow::{Result, bail};
 pub use built_in::{BUILT_IN, find, text};
 use model::axis::Axis;
-use model::case::{Case, Kind, Populated, Touch};
+use model::case::{Case, Kind, Touch};
 use model::content;
 use model::environment::Environment;
 use model::plan::{CASES_MAX, Plan, ROUNDS_MIN, Role};
@@ -63,6 +63,13 @@ pub struct Recipe {
     /// Size of the test file.
     #[serde(default = "default_size")]
     pub size: String,
+    /// Whether that is what each host moves, so that a file which several share is as many times as
+    /// large.
+    #[serde(default)]
+    pub size_per_host: bool,
+    /// The number of hosts, once it is known.
+    #[serde(skip)]
+    pub hosts: Option<u32>,
     /// The content of the test file.
     #[serde(default)]
     pub content: content::ContentKind,
@@ -130,8 +137,6 @@ pub struct Changes {
     pub no_ceilings: bool,
     /// Whether the file is a user's own.
     pub is_own_file: bool,
-    /// How the source of copies is cached, if it is elsewhere: as `Storage::kept` says.
-    pub source_kept: Option<Option<Populated>>,
     /// The cases of [`Recipe::relatives`], at rates that were found for them.
     pub loads: Vec<Case>,
 }
@@ -151,11 +156,11 @@ pub fn parse(text: &str) -> Result<Recipe> {
     let recipe: Recipe = toml::from_str(text)?;
     let names = |kind: Kind| Axis::all_of(kind).map(|axis| axis.name);
     for group in recipe.cases.iter().chain(&recipe.aside) {
-        check_axes(group, &names(group::kind(group)).collect::<Vec<_>>())?;
+        group::check_axes(group, &names(group::kind(group)).collect::<Vec<_>>())?;
     }
     // File axes may apply to reading, writing and names.
     let of_files = names(Kind::Read).chain(names(Kind::Write)).chain(names(Kind::Metadata));
-    check_axes(&recipe.axes, &of_files.collect::<Vec<_>>())?;
+    group::check_axes(&recipe.axes, &of_files.collect::<Vec<_>>())?;
     actors::check(&recipe)?;
     report::check_columns(&recipe.view)?;
     if recipe.cases.is_empty() || recipe.rounds == Some(0) || recipe.invocations == Some(0) {
@@ -163,13 +168,6 @@ pub fn parse(text: &str) -> Result<Recipe> {
     }
     repetitions::settle(recipe.rounds, recipe.invocations, USUAL)?;
     Ok(recipe)
-}
-
-fn check_axes(group: &Axes, known: &[&str]) -> Result<()> {
-    match group.keys().find(|axis| !known.contains(&axis.as_str())) {
-        Some(axis) => bail!(units::unknown_name("axis", axis, known)),
-        None => Ok(()),
-    }
 }
 
 impl Recipe {
@@ -234,7 +232,7 @@ impl Recipe {
         for mut sweep in self.sweeps(changes, environment)? {
             take_percents(&mut sweep)?;
             let mut group = product(&sweep)?;
-            group.iter_mut().for_each(count_blocks);
+            group.iter_mut().for_each(|case| self.settle_size(case));
             cases.extend(group);
         }
         Ok(cases)
@@ -255,7 +253,7 @@ impl Recipe {
 
     /// Makes a case of a sweep the one that is measured.
     fn complete(&self, case: &mut Case, changes: &Changes, environment: &Environment) {
-        count_blocks(case);
+        self.settle_size(case);
         if self.falls_back(changes) {
             fallback::replace(std::slice::from_mut(case), environment.host);
         }
@@ -412,7 +410,7 @@ mod tests {
         let changes = Changes { axes, ..Changes::default() };
         let recipe = parse(&format!("name = 'test'\nquestion = '?'\n{text}"))?;
         let (host, peers) = (zoo::host(), [zoo::peer()]);
-        let environment = Environment { host: &host, storage: None, peers: &peers };
+        let environment = Environment { host: &host, storage: None, source: None, peers: &peers };
         Ok(recipe.cases(&changes, &environment)?.iter().map(Case::id).collect())
     }
 
@@ -542,7 +540,8 @@ mod tests {
         let case = |rate| format!("pread warm sequential 4KiB d1 t1{rate} sum ops:262144 of 1GiB");
         assert_eq!(ids, [case(""), case(" rate:2000 even")]);
         let (host, storage) = (zoo::host(), zoo::storage());
-        let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+        let environment =
+            Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
         let recipe = parse(&format!("name = 'x'\nquestion = 'x'\n{text}")).expect("it is whole");
         let loads = recipe.relatives(&Changes::default(), &environment).expect("they are valid");
         assert_eq!(loads.len(), 1);
@@ -559,7 +558,8 @@ mod tests {
                  cache = {cache}\npages = {pages}"
             );
             let storage = zoo::storage();
-            let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+            let environment =
+                Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
             let recipe = parse(&text).expect("it is whole");
             let plan = recipe.plan(&Changes::default(), &environment).expect("it has a plan");
             let ids = plan.cases.iter().map(|planned| planned.case.id());
@@ -584,7 +584,8 @@ mod tests {
     fn every_built_in_recipe_has_a_plan_with_its_controls() {
         let (host, storage) = (zoo::host(), zoo::storage());
         let peers = ["zebra", "dd"].map(|name| Peer { name: name.to_string(), ..zoo::peer() });
-        let environment = Environment { host: &host, storage: Some(&storage), peers: &peers };
+        let environment =
+            Environment { host: &host, storage: Some(&storage), source: None, peers: &peers };
         for (name, _) in BUILT_IN {
             for recipe in [find(name), find(name).and_then(Recipe::quick)] {
                 let recipe = recipe.expect("a built-in recipe is whole");

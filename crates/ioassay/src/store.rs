@@ -1,11 +1,13 @@
 //! Records, written line by line and never over other files, and reports.
 
+mod folders;
 mod reports;
 mod several;
 mod place;
 mod newest;
 mod kept;
 
+pub use folders::{folders_of, records_of};
 pub use kept::kept;
 pub use newest::newest;
 pub use place::Place;
@@ -290,22 +292,6 @@ fn read_rest(
     let mut record = reader.end();
     record.header.plan.view = Some(recipe::view_of(&record.header.plan));
     Ok(record)
-}
-
-/// The files in a folder whose names mark them as records.
-///
-/// # Errors
-/// If the folder cannot be read.
-pub fn records_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut paths = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "jsonl") && path.is_file() {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    Ok(paths)
 }
 
 /// Creates a file with this text, or none.

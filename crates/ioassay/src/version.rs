@@ -12,6 +12,11 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The commit; empty if unknown.
 const COMMIT: &str = env!("IOASSAY_COMMIT");
 
+/// The commit that it was built from, if known.
+pub fn commit() -> Option<String> {
+    (!COMMIT.is_empty()).then(|| COMMIT.to_string())
+}
+
 /// The commit's date; empty if unknown.
 const DATE: &str = env!("IOASSAY_DATE");
 

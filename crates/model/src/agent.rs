@@ -121,6 +121,9 @@ pub enum Answer {
         protocol: u32,
         /// The version of the program.
         version: String,
+        /// The commit that it was built from, if known.
+        #[serde(default)]
+        commit: Option<String>,
     },
     /// It is there: unasked, once a second. A host that does not say so for several seconds is
     /// stopped, or cannot be reached.
@@ -281,7 +284,7 @@ mod tests {
         let line = encode(&Order::Look { directory });
         assert_eq!(decode(&line), Ok(Order::Look { directory: "/data/a b ".into() }));
         for answer in [
-            Answer::Hello { protocol: PROTOCOL, version: "1".to_owned() },
+            Answer::Hello { protocol: PROTOCOL, version: "1".to_owned(), commit: None },
             Answer::Alive,
             Answer::Clocks(Clocks { monotonic_ns: u64::MAX, utc_ns: 0 }),
             Answer::Place { host: zoo::host(), storage: zoo::storage(), boot: None },
@@ -306,7 +309,8 @@ mod tests {
         let long = "x".repeat(8 << 20);
         let unknown = decode::<Answer>(&format!("{{\"{long}\":1}}")).unwrap_err().to_string();
         assert!(unknown.len() < 500, "{} bytes", unknown.len());
-        let said = shown(&Answer::Hello { protocol: PROTOCOL, version: long.clone() });
+        let hello = Answer::Hello { protocol: PROTOCOL, version: long.clone(), commit: None };
+        let said = shown(&hello);
         assert!(said.starts_with("{\"hello\":") && said.len() < 100, "{} bytes", said.len());
         let of = |reason: &str| Answer::Failed { reason: reason.to_owned() }.with_short_reasons();
         assert_eq!(of("no room"), Answer::Failed { reason: "no room".to_owned() });

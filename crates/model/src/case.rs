@@ -175,6 +175,16 @@ impl Case {
         }
     }
 
+    /// Whether a trial does its work more than once if time allows, so that only time ends it.
+    pub fn repeats(&self) -> bool {
+        match &self.work {
+            Work::Read(work) => work.repeats(),
+            Work::Write(work) => work.repeats(),
+            Work::Memory(_) => true,
+            Work::Metadata(work) => work.repeats(),
+        }
+    }
+
     pub(crate) fn threads_mut(&mut self) -> &mut u32 {
         match &mut self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => &mut io.threads,

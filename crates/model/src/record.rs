@@ -29,6 +29,9 @@ pub struct Tool {
     pub name: String,
     /// Its version.
     pub version: String,
+    /// The commit that it was built from, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
     /// The command line.
     pub command: Vec<String>,
 }
@@ -123,8 +126,27 @@ pub enum End {
     Complete,
     /// It was interrupted.
     Interrupted,
+    /// The host was lost, and the others went on without it.
+    Lost {
+        /// When, in milliseconds after the run began.
+        at_ms: u64,
+        /// Why.
+        reason: String,
+    },
     /// The record has no end: it was cut off, or the run continues.
     Missing,
+}
+
+impl End {
+    /// Its name in output.
+    pub fn name(&self) -> &'static str {
+        match self {
+            End::Complete => "complete",
+            End::Interrupted => "interrupted",
+            End::Lost { .. } => "lost",
+            End::Missing => "missing",
+        }
+    }
 }
 
 /// One line of a record.

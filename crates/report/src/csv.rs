@@ -9,14 +9,26 @@ use crate::words::fate;
 use ::csv::Writer;
 use assess::Assessment;
 use assess::summary::Summary;
+use assess::together::{JointRound, Together};
 use assess::trials::TrialFigures;
 use model::axis::{AXES, Axis, Domain, Quantity};
+use model::units::NS_PER_SECOND;
 
 /// The data of a row.
 struct Row<'a> {
     assessment: &'a Assessment,
     summary: &'a Summary,
     trial: &'a TrialFigures,
+    lockstep: Option<Lockstep>,
+}
+
+/// What is known of a trial from the records of all hosts that ran it in lockstep.
+#[derive(Clone, Copy)]
+struct Lockstep {
+    /// Bytes per second of all hosts in its round, or names of calls on names.
+    together: Option<f64>,
+    /// How much later than the first host this one began.
+    start_ns: u64,
 }
 
 /// The content of a field.
@@ -122,6 +134,19 @@ const OF_TRIAL: &[Column] = &[
         "why the trial does not count; for excluded trials, the gate",
         |row| fate(&row.trial.fate).1.map_or(Field::Empty, text),
     ),
+    column(
+        "together_bytes_per_second",
+        "bytes per second",
+        "of hosts in lockstep: of all in this round, from the first start to the last end; names \
+         per second of calls on names",
+        |row| number(row.lockstep.and_then(|it| it.together)),
+    ),
+    column(
+        "start_seconds",
+        "seconds",
+        "of hosts in lockstep: how much later than the first host this one began",
+        |row| number(row.lockstep.map(|it| it.start_ns as f64 / NS_PER_SECOND)),
+    ),
 ];
 
 /// The name of each column, in order, with the type of its fields and its meaning.
@@ -151,19 +176,43 @@ fn kind(axis: &Axis) -> &'static str {
 
 /// A header, and a row for each trial of each case; only the header if the record has no trials.
 pub fn csv(assessment: &Assessment) -> String {
+    csv_head() + &csv_rows(assessment)
+}
+
+/// The header alone.
+pub fn csv_head() -> String {
     let mut table = Writer::from_writer(Vec::new());
     table.write_record(csv_columns().into_iter().map(|[name, ..]| name)).expect(TAKEN);
     let head = table.into_inner().expect(TAKEN);
-    String::from_utf8(head).expect("only valid UTF-8 was written") + &csv_rows(assessment)
+    String::from_utf8(head).expect("only valid UTF-8 was written")
 }
 
 /// The rows alone, to follow those of another record.
 pub fn csv_rows(assessment: &Assessment) -> String {
+    rows(assessment, &|_, _| None)
+}
+
+/// The same of the host that is `called` so in a `run` of several.
+pub fn csv_rows_of_host(assessment: &Assessment, run: &Together, called: &str) -> String {
+    rows(assessment, &|summary, trial| {
+        let joint = run.cases.iter().find(|joint| joint.id == summary.id)?;
+        let host = joint.hosts.iter().position(|host| host == called)?;
+        let is_same =
+            |it: &&JointRound| (it.invocation, it.round) == (trial.invocation, trial.round);
+        let round = joint.rounds.iter().find(is_same)?;
+        Some(Lockstep { together: round.rate, start_ns: *round.starts_ns.get(host)? })
+    })
+}
+
+fn rows(
+    assessment: &Assessment,
+    lockstep: &dyn Fn(&Summary, &TrialFigures) -> Option<Lockstep>,
+) -> String {
     let mut table = Writer::from_writer(Vec::new());
     for summary in assessment.measured() {
         let axes: Vec<Field> = AXES.iter().map(|axis| of_axis(axis, summary)).collect();
         for trial in &summary.trials {
-            let row = Row { assessment, summary, trial };
+            let row = Row { assessment, summary, trial, lockstep: lockstep(summary, trial) };
             let of = |columns: &[Column]| {
                 columns.iter().map(|column| (column.field)(&row).written()).collect::<Vec<_>>()
             };

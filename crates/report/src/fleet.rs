@@ -5,7 +5,7 @@ use crate::grid::{Cell, Grid, left, right};
 use crate::labels::{Labels, common_line};
 use crate::style::{Paint, Style};
 use crate::words::{
-    NAMED_MAX, NONE, count, listed, say, short, shorter, tally, times, times_interval,
+    self, NAMED_MAX, NONE, count, listed, say, short, shorter, tally, times, times_interval,
 };
 use assess::finding::Verdict;
 use assess::fleet::{Common, Differing, Figure, Fleet, Member};
@@ -282,10 +282,13 @@ pub(crate) fn notes(fleet: &Fleet) -> Vec<String> {
         if !alone.is_empty() {
             lines.push(format!("{}: no other host has {}", host.called, short(&alone)));
         }
-        match host.end {
+        match &host.end {
             End::Complete => {}
             End::Interrupted => lines.push(format!("{}: its run was interrupted", host.called)),
             End::Missing => lines.push(format!("{}: its record has no end", host.called)),
+            End::Lost { at_ms, reason } => {
+                lines.push(format!("{} {}", host.called, words::lost(*at_ms, reason)));
+            }
         }
         lines.extend(host.damage.iter().map(|problem| format!("{}: {problem}", host.called)));
     }

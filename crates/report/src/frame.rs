@@ -7,7 +7,7 @@ use crate::loops::loops;
 use crate::missed::{failures, missed, without_figure};
 use crate::part;
 use crate::style::{Paint, Style};
-use crate::words::{count, listed, sentence, severity_paint};
+use crate::words::{self, count, listed, sentence, severity_paint};
 use crate::writes;
 use assess::campaign::Campaign;
 use assess::finding::Severity;
@@ -269,13 +269,14 @@ fn device(device: &Device, is_written: bool) -> String {
 
 /// Warnings about an incomplete record, in lines; none if it is complete.
 pub(crate) fn missing(assessment: &Assessment) -> Vec<String> {
-    let end = match assessment.end {
-        End::Complete => None,
-        End::Interrupted => Some("the run was stopped before all was measured"),
-        End::Missing => Some("the record has no end: the run was cut off, or still goes on"),
+    let end = match &assessment.end {
+        End::Complete => String::new(),
+        End::Interrupted => "the run was stopped before all was measured".to_string(),
+        End::Missing => "the record has no end: the run was cut off, or still goes on".to_string(),
+        End::Lost { at_ms, reason } => format!("this host {}", words::lost(*at_ms, reason)),
     };
-    let damage = assessment.damage.iter().map(String::as_str);
-    let texts = end.into_iter().chain(damage).map(str::to_string);
+    let end = Some(end).filter(|end| !end.is_empty());
+    let texts = end.into_iter().chain(assessment.damage.iter().cloned());
     assessment.one_host.iter().map(part::warning).chain(texts).collect()
 }
 

@@ -5,6 +5,7 @@ use crate::words::{count, listed};
 use model::host::{Host, Medium, Storage};
 use model::units;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// A host that was checked.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,6 +25,11 @@ pub struct Found {
     pub host: Host,
     /// The storage of the directory.
     pub storage: Storage,
+    /// The random number that its OS has drawn since it started, if it tells it: hosts with the
+    /// same one and the same name are one machine.
+    pub boot: Option<String>,
+    /// The commit that its program was built from, if that is another than this program's.
+    pub other_build: Option<String>,
     /// How far its time of day is ahead of that of the machine that asks, in nanoseconds.
     pub clock_ahead_ns: i64,
     /// The most that this may be wrong, in nanoseconds: half of the shortest round trip.
@@ -35,9 +41,9 @@ pub struct Found {
 /// The hosts in a few lines each, and what they share.
 pub fn hosts(checked: &[Checked], style: &Style) -> String {
     let mut out = String::new();
-    for each in checked {
+    for (called, each) in grouped(checked) {
         let paint = if each.found.is_some() { Paint::Strong } else { Paint::Doubt };
-        out.push_str(&style.wrap("", paint, &each.called));
+        out.push_str(&style.wrap("", paint, &listed(&called)));
         let lines = match (&each.found, &each.reason) {
             (Some(found), _) => vec![machine(found), directory(found)],
             (None, reason) => {
@@ -52,6 +58,22 @@ pub fn hosts(checked: &[Checked], style: &Style) -> String {
     out
 }
 
+/// Each host that can be used; those that cannot for one reason, as a launcher of all says it of
+/// each, once.
+fn grouped(checked: &[Checked]) -> Vec<(Vec<String>, &Checked)> {
+    let mut groups: Vec<(Vec<String>, &Checked)> = Vec::new();
+    for each in checked {
+        let is_same = |(_, known): &&mut (Vec<String>, &Checked)| {
+            each.reason.is_some() && known.reason == each.reason
+        };
+        match groups.iter_mut().find(is_same) {
+            Some((called, _)) => called.push(each.called.clone()),
+            None => groups.push((vec![each.called.clone()], each)),
+        }
+    }
+    groups
+}
+
 fn machine(found: &Found) -> String {
     let Host { os, cores, cpu, no_io_uring, .. } = &found.host;
     let ns = units::nanoseconds(found.clock_ahead_ns.unsigned_abs() as f64);
@@ -62,7 +84,11 @@ fn machine(found: &Found) -> String {
         Some(reason) => format!("no io_uring: {reason}"),
     };
     let cores = count(*cores as usize, "core");
-    format!("{os} · {cores} · {cpu} · {ring} · clock {ns} {is_ahead} (±{error})")
+    let build = found.other_build.as_ref().map(|commit| {
+        format!(" · another build of ioassay (commit {commit}), which may measure differently")
+    });
+    let build = build.unwrap_or_default();
+    format!("{os} · {cores} · {cpu} · {ring} · clock {ns} {is_ahead} (±{error}){build}")
 }
 
 fn directory(found: &Found) -> String {
@@ -99,6 +125,9 @@ fn together(checked: &[Checked]) -> String {
     let others = found.len().saturating_sub(1);
     let share = match found.iter().map(|found| found.shares_with.len()).min() {
         None => "No host can be used.".to_string(),
+        Some(0) if checked.len() > 1 && others == 0 => {
+            "Only one host can be used, so nothing is shared.".to_string()
+        }
         Some(0) if others == 0 => "One host shares nothing.".to_string(),
         Some(least) if least == others => {
             format!("All {} share the directory: a file of one is seen by all.", found.len())
@@ -108,7 +137,22 @@ fn together(checked: &[Checked]) -> String {
         }
         Some(_) => "Only some of the hosts share the directory.".to_string(),
     };
-    format!("{share}{lost}")
+    let machines: String =
+        of_one_machine(checked).iter().map(|names| format!(" {names}")).collect();
+    format!("{share}{lost}{machines}")
+}
+
+/// Which names are those of one machine, in sentences.
+fn of_one_machine(checked: &[Checked]) -> Vec<String> {
+    let mut machines: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for Checked { called, found, .. } in checked {
+        let boot = found.as_ref().and_then(|found| Some((found.boot.as_deref()?, &found.host)));
+        if let Some((boot, host)) = boot {
+            machines.entry((boot, &host.name)).or_default().push(called.clone());
+        }
+    }
+    let several = machines.into_values().filter(|names| names.len() > 1);
+    several.map(|names| format!("{} are one machine.", listed(&names))).collect()
 }
 
 #[cfg(test)]
@@ -120,11 +164,30 @@ mod tests {
         let found = Found {
             host: zoo::host(),
             storage: zoo::storage(),
+            boot: Some(called.to_string()),
+            other_build: None,
             clock_ahead_ns: -12_000_000,
             clock_error_ns: 40_000,
             shares_with: shares_with.iter().map(|name| name.to_string()).collect(),
         };
         Checked { called: called.to_string(), found: Some(found), reason: None }
+    }
+
+    /// What a launcher of all says of each is shown once, and one machine with two names is told.
+    #[test]
+    fn what_is_alike_is_said_once() {
+        let mut all = [one("a", &["b"]), one("b", &["a"]), lost("c"), lost("d")];
+        let style = Style { colour: false, width: 200 };
+        let said = hosts(&all, &style);
+        assert!(said.contains("c and d\n  cannot be used: it is down\n"), "{said}");
+        assert!(!said.contains("one machine") && !said.contains("another build"), "{said}");
+        for each in &mut all[..2] {
+            let found = each.found.as_mut().expect("it can be used");
+            (found.boot, found.other_build) = (Some("same".to_string()), Some("abc".to_string()));
+        }
+        let said = hosts(&all, &style);
+        assert!(said.contains("a and b are one machine."), "{said}");
+        assert!(said.contains("another build of ioassay (commit abc)"), "{said}");
     }
 
     fn lost(called: &str) -> Checked {
@@ -146,7 +209,11 @@ mod tests {
         check(&[one("a", &["b"]), one("b", &["a"])], "All 2 share the directory");
         check(&[one("a", &[]), one("b", &[])], "Each host has a directory of its own.");
         check(&[one("a", &["b"]), one("b", &["a"]), one("c", &[])], "Only some");
-        check(&[one("a", &[]), lost("b")], "One host shares nothing. 1 host cannot be used.");
+        check(&[one("a", &[])], "One host shares nothing.");
+        check(
+            &[one("a", &[]), lost("b")],
+            "Only one host can be used, so nothing is shared. 1 host",
+        );
         check(&[lost("a")], "No host can be used. 1 host");
     }
 }

@@ -35,7 +35,7 @@ use assess::{Assessment, RunFinding, answer::Answer};
 use case::{Case, Peer, Skip};
 use machine::Host;
 use model::host::{self, Affinity, Fixture};
-use model::record::{End, Resumed, Side, Tool};
+use model::record::{Resumed, Side, Tool};
 use model::shape::Calibrated;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -143,7 +143,7 @@ struct Report<'a> {
     /// The start of the run: RFC 3339, UTC.
     began: &'a str,
     /// How the run ended. `missing`: the record is cut off, or the run continues.
-    #[schemars(extend("enum" = ["complete", "interrupted", "missing"]))]
+    #[schemars(extend("enum" = ["complete", "interrupted", "missing", "lost"]))]
     end: &'static str,
     /// The parts of the record that could not be read.
     damage: &'a [String],
@@ -218,22 +218,13 @@ struct Report<'a> {
     bound: &'a Affinity,
 }
 
-/// The name of a run's end.
-fn end_name(end: &End) -> &'static str {
-    match end {
-        End::Complete => "complete",
-        End::Interrupted => "interrupted",
-        End::Missing => "missing",
-    }
-}
-
 impl Report<'_> {
     fn of(assessment: &Assessment) -> Report<'_> {
         Report {
             format: FORMAT,
             tool: &assessment.tool,
             began: &assessment.began,
-            end: end_name(&assessment.end),
+            end: assessment.end.name(),
             damage: &assessment.damage,
             recipe: &assessment.recipe,
             resumed: &assessment.resumed,

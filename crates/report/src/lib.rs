@@ -48,7 +48,7 @@ mod csv;
 mod openmetrics;
 mod page;
 
-pub use self::csv::{csv, csv_columns, csv_rows};
+pub use self::csv::{csv, csv_columns, csv_head, csv_rows, csv_rows_of_host};
 pub use fleet::{copies, fleet};
 pub use gate::{gate, gate_of_run};
 pub use hosts::{Checked, Found, hosts};

@@ -1,10 +1,11 @@
 //! A list of records.
 
 use crate::style::{Paint, Style};
-use crate::words::{count, tally};
+use crate::words::{count, short, tally};
+use assess::together::Together;
 use assess::{Assessment, Tally};
 use model::record::End;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// The entry of a record in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -13,13 +14,15 @@ pub struct Listed {
     pub path: String,
     /// The start of the run: RFC 3339, UTC.
     pub began: String,
-    /// The machine's name.
+    /// The machine's name; of several hosts, their number and names.
     pub host: String,
     /// The recipe's name.
     pub recipe: String,
     /// The directory, the user's own file or the device; `None` if the run used no file.
     pub place: Option<String>,
-    /// How the run ended: `complete`, `interrupted`, or `missing` if the record is cut off.
+    /// How the run ended: `complete`, `interrupted`, `missing` if the record is cut off, or `lost`
+    /// if a host was lost.
+    #[serde(serialize_with = "by_name")]
     pub end: End,
     /// The number of cases with each verdict.
     #[serde(with = "TallyFields")]
@@ -40,6 +43,10 @@ struct TallyFields {
     not_run: usize,
 }
 
+fn by_name<S: Serializer>(end: &End, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(end.name())
+}
+
 impl Listed {
     /// The entry of the record at `path`.
     pub fn of(path: String, assessment: &Assessment) -> Listed {
@@ -56,6 +63,26 @@ impl Listed {
             end: assessment.end.clone(),
             cases: assessment.tally(),
             findings: assessment.codes().iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    /// The entry of the run of several hosts whose records are in the folder `path`.
+    pub fn of_hosts(path: String, run: &Together) -> Listed {
+        let end = run.hosts.iter().map(|host| &host.end).find(|end| **end != End::Complete);
+        let called: Vec<String> = run.hosts.iter().map(|host| host.called.clone()).collect();
+        let mut findings: Vec<String> = Vec::new();
+        for found in &run.findings {
+            let code = found.found.finding.code.name();
+            if !findings.iter().any(|known| known == code) {
+                findings.push(code.to_string());
+            }
+        }
+        Listed {
+            host: format!("{}: {}", count(called.len(), "host"), short(&called)),
+            end: end.unwrap_or(&End::Complete).clone(),
+            cases: Tally::of(run.cases.iter().map(|joint| joint.verdict)),
+            findings,
+            ..Listed::of(path, &run.first)
         }
     }
 }
@@ -77,6 +104,7 @@ fn lines(record: &Listed, style: &Style) -> String {
         End::Complete => "",
         End::Interrupted => " · interrupted",
         End::Missing => " · cut off, or still going on",
+        End::Lost { .. } => " · a host was lost",
     };
     title.push_str(end);
     let mut about = vec![format!("on {}", record.host)];

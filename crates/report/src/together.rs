@@ -7,11 +7,11 @@ use crate::labels::Labels;
 use crate::style::{Paint, Style};
 use crate::words::{self, NONE, count, listed, short};
 use assess::stats::Estimate;
-use assess::together::{Clue, Doubt, HostsFinding, Joint, Member, Sign, Together};
+use assess::together::{Clue, Doubt, Ending, HostsFinding, Joint, Member, Sign, Together};
 use assess::trend::Quantity;
 use model::case::Case;
 use model::record::End;
-use model::units;
+use model::units::{self, NS_PER_SECOND};
 
 /// The table of all hosts together, the stragglers, the doubts, and what is wrong on each host.
 pub fn together(run: &Together, style: &Style) -> String {
@@ -87,6 +87,11 @@ pub(crate) fn notes(run: &Together) -> Vec<String> {
     if !times.is_empty() {
         lines.push(format!("the run was interrupted, and resumed at {}", listed(&times)));
     }
+    for Member { called, end, .. } in &run.hosts {
+        if let End::Lost { at_ms, reason } = end {
+            lines.push(format!("{called} {}", words::lost(*at_ms, reason)));
+        }
+    }
     let interrupted = of(&|member| member.end == End::Interrupted);
     lines.extend(interrupted.map(|hosts| format!("{hosts}: the run was interrupted")));
     let missing = of(&|member| member.end == End::Missing);
@@ -140,6 +145,7 @@ pub(crate) fn table(run: &Together, names: &Labels) -> Grid {
         left("slowest host", 1),
         right("balance", 3),
         right("skew", 3),
+        left("ended by", 4),
         left("", 0),
     ]);
     for joint in &run.cases {
@@ -168,7 +174,7 @@ pub(crate) fn table(run: &Together, names: &Labels) -> Grid {
             Some(text) => format!("({text})"),
         };
         grid.row(vec![
-            plain(names.name(&joint.id)),
+            plain(name_of(joint, names)),
             plain(joint.hosts.len().to_string()),
             Cell::new(figure(rate(main)), paint),
             plain(interval),
@@ -179,10 +185,21 @@ pub(crate) fn table(run: &Together, names: &Labels) -> Grid {
             or_none(slowest),
             or_none(joint.balance.map(words::times)),
             or_none(joint.start_skew_ns.map(units::nanoseconds)),
+            or_none(joint.ended_by.map(|ending| ending.name().to_string())),
             Cell::new(joint.verdict.name(), paint),
         ]);
     }
     grid
+}
+
+/// The row's name, and which of its hosts its figures are not of.
+fn name_of(joint: &Joint, names: &Labels) -> String {
+    let name = names.name(&joint.id);
+    if joint.without.is_empty() {
+        name
+    } else {
+        format!("{name}, without {}", short(&joint.without))
+    }
 }
 
 /// The efficiency in per cent, with its interval.
@@ -194,7 +211,26 @@ fn efficiency(estimate: &Estimate) -> String {
 
 /// The stragglers, and the reasons to doubt what is said of all.
 pub(crate) fn conclusions(run: &Together, names: &Labels) -> Vec<String> {
-    stragglers(run, names).into_iter().chain(doubts(run, names)).collect()
+    let lines = stragglers(run, names).into_iter().chain(ends(run, names));
+    lines.chain(doubts(run, names)).collect()
+}
+
+/// Which rows are of trials that time ended, if the others are not: figures of two kinds.
+fn ends(run: &Together, names: &Labels) -> Option<String> {
+    let (by_time, by_work): (Vec<&Joint>, Vec<&Joint>) = run
+        .cases
+        .iter()
+        .filter(|joint| joint.ended_by.is_some())
+        .partition(|joint| joint.ended_by == Some(Ending::Time));
+    let ids: Vec<String> = by_time.iter().map(|joint| joint.id.clone()).collect();
+    let are_mixed = !by_time.is_empty() && !by_work.is_empty();
+    are_mixed.then(|| {
+        format!(
+            "{}: time ended the trials, and their work those of the other rows: if one host is \
+             slow, the others wait for it there, and not here, so they are not compared.",
+            whom(&ids, &|id| names.name(id))
+        )
+    })
 }
 
 /// The stragglers, with what their own evidence says.
@@ -238,6 +274,14 @@ fn sign(sign: &Sign) -> String {
             "it needed {} the CPU time of the others for a byte",
             words::times(own / others)
         ),
+        Clue::Limit if others == 0.0 => {
+            format!("it is limited to {}, and the others are not", units::rate(NS_PER_SECOND / own))
+        }
+        Clue::Limit => format!(
+            "it is limited to {} ({} on the others)",
+            units::rate(NS_PER_SECOND / own),
+            units::rate(NS_PER_SECOND / others)
+        ),
         Clue::Device => format!(
             "a request to its devices took {} ({} on the others)",
             units::nanoseconds(own),
@@ -248,60 +292,94 @@ fn sign(sign: &Sign) -> String {
 
 /// The doubts, each kind once, with the worst case.
 fn doubts(run: &Together, names: &Labels) -> Vec<String> {
-    let all = || run.cases.iter().flat_map(|joint| joint.doubts.iter().map(move |it| (joint, it)));
-    let kind = |is_it: fn(&Doubt) -> Option<f64>, say: &dyn Fn(f64) -> String| {
-        let found: Vec<(&Joint, f64)> =
-            all().filter_map(|(joint, doubt)| Some((joint, is_it(doubt)?))).collect();
-        let worst = found.iter().map(|(_, much)| *much).max_by(f64::total_cmp)?;
-        let ids: Vec<String> = found.iter().map(|(joint, _)| joint.id.clone()).collect();
-        Some(format!("{}: {}", whom(&ids, &|id| names.name(id)), say(worst)))
-    };
     let longer = words::fitted("use a longer --time", &run.first.tool);
-    let clock = kind(
-        |doubt| match doubt {
-            Doubt::ClockUncertain { share } => Some(*share),
-            _ => None,
-        },
-        &|share| {
-            let seen = format!(
-                "ClockUncertain: a host's clock is known to {} of a trial only, so it is not \
-                 known well when all were active",
-                words::percent(100.0 * share)
-            );
-            format!("{seen}; {longer}")
-        },
-    );
-    let has_skew =
-        |joint: &&Joint| joint.doubts.iter().any(|it| matches!(it, Doubt::StartSkew { .. }));
+    let lost = worst(run, names, |doubt| match doubt {
+        Doubt::HostLost { rounds, .. } => Some(*rounds as f64),
+        _ => None,
+    });
+    let lost = lost.map(|(cases, rounds)| {
+        let when = |member: &Member| match &member.end {
+            End::Lost { at_ms, .. } => {
+                Some(format!("{} {}", member.called, words::lost_at(*at_ms)))
+            }
+            End::Complete | End::Interrupted | End::Missing => None,
+        };
+        let lost: Vec<String> = run.hosts.iter().filter_map(when).collect();
+        let who = match lost.is_empty() {
+            true => "not all hosts measured all rounds".to_string(),
+            false => listed(&lost),
+        };
+        format!(
+            "{cases}: HostLost: {who}; up to {} are left out, and the figures are of the hosts in \
+             the column 'hosts'",
+            count(rounds as usize, "round")
+        )
+    });
+    let clock = worst(run, names, |doubt| match doubt {
+        Doubt::ClockUncertain { share } => Some(*share),
+        _ => None,
+    });
+    let clock = clock.map(|(cases, share)| {
+        format!(
+            "{cases}: ClockUncertain: a host's clock is known to {} of a trial only, so it is not \
+             known well when all were active; {longer}",
+            words::percent(100.0 * share)
+        )
+    });
+    let ends = worst(run, names, |doubt| match doubt {
+        Doubt::EndsVary { share } => Some(*share),
+        _ => None,
+    });
+    let ends = ends.map(|(cases, share)| {
+        format!(
+            "{cases}: EndsVary: time ended {} of the rounds, and their work the others, and a \
+             figure depends on which it was; {longer}",
+            words::percent(100.0 * share)
+        )
+    });
+    let builds = worst(run, names, |doubt| match doubt {
+        Doubt::BuildsDiffer { builds } => Some(*builds as f64),
+        _ => None,
+    });
+    let builds = builds.map(|(cases, builds)| {
+        format!(
+            "{cases}: BuildsDiffer: the hosts have {builds:.0} builds of ioassay, which may \
+             measure differently; install one on all"
+        )
+    });
+    [lost, clock, skew(run, names, &longer), ends, builds].into_iter().flatten().collect()
+}
+
+/// The doubt that hosts began apart.
+fn skew(run: &Together, names: &Labels, longer: &str) -> Option<String> {
+    let of = |doubt: &Doubt| match doubt {
+        Doubt::StartSkew { share } => Some(*share),
+        _ => None,
+    };
+    let (cases, share) = worst(run, names, of)?;
+    let has_skew = |joint: &&Joint| joint.doubts.iter().any(|doubt| of(doubt).is_some());
     let has_common = run.cases.iter().filter(has_skew).any(|joint| joint.common.is_some());
-    let skew = kind(
-        |doubt| match doubt {
-            Doubt::StartSkew { share } => Some(*share),
-            _ => None,
-        },
-        &|share| {
-            let read = if has_common { "read 'all active', or " } else { "" };
-            let share = words::percent(100.0 * share);
-            format!(
-                "StartSkew: the last host began up to {share} of a trial after the first; \
-                 {read}{longer}"
-            )
-        },
-    );
-    let lost = kind(
-        |doubt| match doubt {
-            Doubt::HostLost { rounds, .. } => Some(*rounds as f64),
-            _ => None,
-        },
-        &|rounds| {
-            format!(
-                "HostLost: not all hosts measured all rounds; up to {} are left out, and the \
-                 figures are of the hosts in the column 'hosts'",
-                count(rounds as usize, "round")
-            )
-        },
-    );
-    [lost, clock, skew].into_iter().flatten().collect()
+    let read = if has_common { "read 'all active', or " } else { "" };
+    let share = words::percent(100.0 * share);
+    Some(format!(
+        "{cases}: StartSkew: the last host began up to {share} of a trial after the first; \
+         {read}{longer}"
+    ))
+}
+
+/// The cases with a doubt, and the most that it says. `None` if no case has it.
+fn worst(
+    run: &Together,
+    names: &Labels,
+    is_it: fn(&Doubt) -> Option<f64>,
+) -> Option<(String, f64)> {
+    let found = |joint: &Joint| {
+        let most = joint.doubts.iter().filter_map(is_it).max_by(f64::total_cmp)?;
+        Some((joint.id.clone(), most))
+    };
+    let (ids, sizes): (Vec<String>, Vec<f64>) = run.cases.iter().filter_map(found).unzip();
+    let most = sizes.into_iter().max_by(f64::total_cmp)?;
+    Some((whom(&ids, &|id| names.name(id)), most))
 }
 
 #[cfg(test)]
@@ -432,6 +510,23 @@ mod tests {
         assert!(crate::csv(&record(4)).contains("of_hosts"));
         assert!(crate::openmetrics(&record(4)).contains("of_hosts=\"4\""));
         assert!(!crate::openmetrics(&record(1)).contains("of_hosts"));
+    }
+
+    /// Which host was lost, when, and which rows are without it.
+    #[test]
+    fn a_lost_host_is_named_with_the_moment() {
+        let mut records = hosts(1, 0);
+        records[1].1.trials.truncate(2);
+        let reason = "the agent on node2 died".to_string();
+        records[1].1.end = End::Lost { at_ms: 2_500, reason };
+        let said = check(&records).split_whitespace().collect::<Vec<_>>().join(" ");
+        for expected in [
+            "of 1GiB, without node2 2 ",
+            "HostLost: node2 was lost 2.50 s after the run began; up to 2 rounds are left out",
+            "note node2 was lost 2.50 s after the run began: the agent on node2 died",
+        ] {
+            assert!(said.contains(expected), "no '{expected}': {said}");
+        }
     }
 
     /// What two of three hosts did is not what all did.

@@ -254,6 +254,17 @@ pub(crate) fn sentence(text: &str) -> String {
     if ends { text.to_string() } else { format!("{text}.") }
 }
 
+/// When a host was lost: `was lost 12.3 s after the run began`.
+pub(crate) fn lost_at(at_ms: u64) -> String {
+    let after = units::nanoseconds(at_ms as f64 * 1e6);
+    format!("was lost {after} after the run began")
+}
+
+/// When and why a host was lost.
+pub(crate) fn lost(at_ms: u64, reason: &str) -> String {
+    format!("{}: {reason}", lost_at(at_ms))
+}
+
 /// `a`, `a and b`, `a, b and c`.
 pub(crate) fn listed(names: &[String]) -> String {
     match names {

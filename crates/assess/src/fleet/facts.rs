@@ -35,11 +35,42 @@ pub struct Valued {
     pub hosts: Vec<usize>,
 }
 
-/// Everything that a record says of its surroundings, except the name of the host.
+/// Everything that a record says of its surroundings, except for names that each host gives: its
+/// own, and those of its devices.
 pub(super) fn facts_of(header: &Header) -> Vec<Fact> {
     let recipe = ("recipe".to_string(), header.plan.recipe.clone());
     let all = facts(header).into_iter().filter(|(what, _)| what != "host");
-    all.chain(settings(header)).chain(storage_facts(header)).chain([recipe]).collect()
+    let all = all.chain(settings(header)).chain(storage_facts(header)).chain([recipe]);
+    let devices = devices(header);
+    all.map(|(what, value)| (what, without_names(&value, &devices))).collect()
+}
+
+/// The names of the devices that a record's facts tell of.
+fn devices(header: &Header) -> Vec<&str> {
+    let Some(storage) = &header.storage else { return Vec::new() };
+    let own = storage.devices.iter().map(|device| device.name.as_str());
+    let mut names = Vec::new();
+    for name in own.chain(storage.limits.iter().map(|limit| limit.device.as_str())) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// The text with the numbers of devices in place of their names: what is `loop0` here and `loop3`
+/// there is alike.
+fn without_names(text: &str, devices: &[&str]) -> String {
+    let is_in_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '!');
+    let piece = |piece: &str| {
+        let name = piece.trim_end_matches(|c| !is_in_name(c));
+        match devices.iter().position(|device| *device == name) {
+            Some(_) if devices.len() == 1 => piece.replacen(name, "the device", 1),
+            Some(number) => piece.replacen(name, &format!("device {}", number + 1), 1),
+            None => piece.to_string(),
+        }
+    };
+    text.split_inclusive(|c| !is_in_name(c)).map(piece).collect()
 }
 
 /// The facts that are not alike on all hosts. A host that does not know one has no value of it.
@@ -85,4 +116,30 @@ pub(super) fn own(differing: &[Differing], host: usize) -> Vec<OwnFact> {
         })
     };
     differing.iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_devices_are_no_difference() {
+        for (text, devices, expected) in [
+            ("loop3", &["loop3"][..], "the device"),
+            (
+                "15728640 bytes written a second of loop3",
+                &["loop3"],
+                "15728640 bytes written a second of the device",
+            ),
+            (
+                "none (sda), mq-deadline (sdb)",
+                &["sda", "sdb"],
+                "none (device 1), mq-deadline (device 2)",
+            ),
+            ("dm-1 (sda1)", &["dm-1", "sda"], "device 1 (sda1)"),
+            ("", &["sda"], ""),
+        ] {
+            assert_eq!(without_names(text, devices), expected);
+        }
+    }
 }

@@ -85,7 +85,7 @@ fn a_host_with_half_the_rate_is_odd_and_its_facts_are_told() {
     assert!((figure.ratio.expect("it counts") - 0.5).abs() < 0.02);
     let own: Vec<&str> = fleet.hosts[4].own.iter().map(|fact| fact.what.as_str()).collect();
     assert_eq!(own, ["limits"]);
-    assert_eq!(fleet.hosts[4].own[0].own, "1048576 read bytes a second of sda");
+    assert_eq!(fleet.hosts[4].own[0].own, "1048576 read bytes a second of the device");
     assert!(fleet.hosts[..4].iter().all(|host| host.own.is_empty()));
     let differing: Vec<&str> = fleet.differing.iter().map(|fact| fact.what.as_str()).collect();
     assert_eq!(differing, ["OS", "limits"]);

@@ -4,8 +4,9 @@ use super::sample;
 use super::writing::{direct, flawless_write, over, unsynced};
 use crate::finding::{Code, Verdict};
 use crate::together;
-use crate::together::{Clue, Doubt, HostsFinding, Joint, Together};
-use model::case::WriteWork;
+use crate::together::{Clue, Doubt, Ending, HostsFinding, Joint, Together};
+use model::case::{Cache, WriteWork};
+use model::evidence::{Limit, Limited};
 use model::plan::Role;
 use model::rank::Rank;
 use model::record::{Header, Record};
@@ -13,6 +14,7 @@ use model::sample::PROGRESS_NS;
 use model::trial::{HostClock, Trial};
 use model::zoo;
 use std::convert::Infallible;
+use std::time::Duration;
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
@@ -114,6 +116,61 @@ fn a_host_with_half_the_rate_is_the_straggler() {
     assert_eq!((slowest.host.as_str(), slowest.is_straggler), ("b", false), "{slowest:?}");
 }
 
+/// The same work ends with its slowest host, or with its time. If time ended some rounds only, the
+/// figure is of neither kind.
+#[test]
+fn what_ended_the_trials_is_told() {
+    let longer = |hosts: &mut [(String, Record)], factor: u64, rounds: usize| {
+        for trial in &mut hosts[1].1.trials[..rounds] {
+            for span in &mut sample(trial).spans {
+                span.end_ns += (factor - 1) * (span.end_ns - span.start_ns);
+            }
+        }
+    };
+    let in_time = |seconds: u64, hosts: &mut [(String, Record)]| {
+        for (_, record) in hosts {
+            let io = record.header.plan.cases[0].case.io_mut().expect("it reads");
+            (io.cache, io.time) = (Cache::Cold, Duration::from_secs(seconds));
+        }
+    };
+    let ended = |factor, rounds, seconds| {
+        let joint = check(|hosts| {
+            in_time(seconds, hosts);
+            longer(hosts, factor, rounds);
+        });
+        let varies = joint.doubts.iter().find_map(|doubt| match doubt {
+            Doubt::EndsVary { share } => Some(*share),
+            _ => None,
+        });
+        (joint.ended_by, varies)
+    };
+    assert_eq!(ended(1, 0, 60), (Some(Ending::Work), None));
+    assert_eq!(ended(2, 10, 60), (Some(Ending::SlowestHost), None));
+    assert_eq!(ended(2, 10, 1), (Some(Ending::Time), None));
+    assert_eq!(ended(2, 4, 60), (Some(Ending::Work), None));
+    assert_eq!(ended(90, 4, 60), (Some(Ending::Work), Some(0.4)));
+}
+
+/// Hosts that all had the whole time, and one that was done before it ended.
+#[test]
+fn what_ended_differently_has_no_efficiency() {
+    let cases = |ms: u64| {
+        let mut hosts = in_lockstep(2);
+        each(&mut hosts[1].1, |span| span.end_ns += span.end_ns - span.start_ns);
+        for (_, record) in &mut hosts {
+            for planned in &mut record.header.plan.cases {
+                let io = planned.case.io_mut().expect("it reads");
+                (io.cache, io.time) = (Cache::Cold, Duration::from_millis(ms));
+            }
+        }
+        judge(&hosts).expect("there are hosts").cases
+    };
+    assert!(cases(60_000)[0].scaling.is_some());
+    let [both, alone] = &cases(1_900)[..] else { panic!("two cases") };
+    assert_eq!((both.ended_by, alone.ended_by), (Some(Ending::Time), Some(Ending::Work)));
+    assert_eq!(both.scaling, None);
+}
+
 #[test]
 fn a_finding_of_several_hosts_is_told_as_the_worst_of_them_has_it() {
     let mut hosts = hosts();
@@ -143,6 +200,8 @@ fn a_host_that_begins_late_is_told() {
     };
     let joint = late(30_000_000);
     assert_eq!(joint.start_skew_ns, Some(30_000_000.0));
+    assert_eq!(joint.rounds[3].starts_ns, [0, 0, 30_000_000]);
+    assert_eq!((joint.rounds.len(), joint.rounds[3].round), (10, 3));
     assert!(matches!(joint.doubts[..], [Doubt::StartSkew { share }] if share > 0.02), "{joint:?}");
     assert_eq!(joint.verdict, Verdict::Doubtful);
     assert!(late(5_000_000).doubts.is_empty());
@@ -214,6 +273,26 @@ fn rounds_of_other_hosts_are_left_out_and_told() {
     assert!((ratio - 2.0).abs() < 0.01, "{ratio}");
     let joint = check(|hosts| hosts.iter_mut().for_each(|(_, record)| record.trials.clear()));
     assert_eq!((joint.n, joint.throughput, joint.slowest), (0, None, None));
+    // Nobody has tried it yet, so nobody is lost.
+    assert_eq!((joint.verdict, joint.doubts), (Verdict::NotRun, vec![]));
+    assert!(joint.without.is_empty());
+}
+
+/// Hosts whose programs differ may measure differently.
+#[test]
+fn builds_that_differ_are_told() {
+    let joint = |commits: [Option<&str>; 3]| {
+        check(|hosts| {
+            for ((_, record), commit) in hosts.iter_mut().zip(commits) {
+                record.header.tool.commit = commit.map(str::to_string);
+            }
+        })
+    };
+    assert_eq!(
+        joint([Some("a"), Some("b"), Some("a")]).doubts,
+        [Doubt::BuildsDiffer { builds: 2 }]
+    );
+    assert!(joint([Some("a"); 3]).doubts.is_empty() && joint([None; 3]).doubts.is_empty());
 }
 
 /// The first hosts, which measure a case together; the first of them also measures it alone.
@@ -316,6 +395,39 @@ fn signs_are_what_stands_out() {
     assert_eq!(signs(1_000_000, 0), []);
     // The other host does not tell how long its requests took.
     assert_eq!(signs(0, u64::MAX / 4), []);
+}
+
+/// What all hosts have explains no difference. The straggler's limit is told beside the others'.
+#[test]
+fn a_cause_is_what_the_straggler_has_and_the_others_have_not() {
+    let slowest = |limits: [u64; 3], stolen: [u64; 3]| {
+        let joint = check(|hosts| {
+            each(&mut hosts[1].1, |span| span.end_ns += span.end_ns - span.start_ns);
+            for ((_, record), (a_second, stolen)) in
+                hosts.iter_mut().zip(limits.into_iter().zip(stolen))
+            {
+                let (device, group) = ("vda".to_string(), "/limited".to_string());
+                let limit = Limit { device, what: Limited::ReadBytes, a_second, group };
+                let storage = record.header.storage.as_mut().expect("it reads a file");
+                storage.limits.extend((a_second > 0).then_some(limit));
+                for trial in &mut record.trials {
+                    trial.evidence.machine_cpu_ns = Some(1_000_000_000);
+                    trial.evidence.steal_ns = Some(stolen * 10_000_000);
+                }
+            }
+        });
+        let slowest = joint.slowest.expect("there are several");
+        assert_eq!((slowest.host.as_str(), slowest.is_straggler), ("b", true));
+        let clues: Vec<(Clue, f64)> =
+            slowest.signs.iter().map(|sign| (sign.clue, sign.own / sign.others)).collect();
+        (slowest.doubts.contains(&Code::Steal), clues)
+    };
+    let (few, many) = (15 << 20, 60 << 20);
+    assert_eq!(slowest([many, few, many], [0; 3]), (false, vec![(Clue::Limit, 4.0)]));
+    assert_eq!(slowest([0, few, 0], [0; 3]), (false, vec![(Clue::Limit, f64::INFINITY)]));
+    assert_eq!(slowest([few; 3], [0; 3]), (false, vec![]));
+    assert!(!slowest([0; 3], [30; 3]).0, "all have it");
+    assert!(slowest([0; 3], [0, 30, 0]).0);
 }
 
 /// A host's own evidence decides: what is void on one is void for all.

@@ -1,10 +1,11 @@
 //! Records of hosts, added one at a time, and judged together.
 
-use super::{Doubt, HostsFinding, Joint, Member, Together};
+use super::{Doubt, HostsFinding, Joint, JointRound, Member, Together};
 use crate::assessment::{Assessment, assess};
+use crate::counted::rate;
 use crate::finding::{Severity, Verdict};
 use crate::found::RunFinding;
-use crate::host_round::{Round, estimate};
+use crate::host_round::{Round, ending, estimate};
 use crate::middle::median;
 use crate::scaling::{Step, scaling};
 use crate::straggler::{Clues, Own, balance, clues, slowest};
@@ -31,6 +32,8 @@ pub(super) struct Gathering {
     given: BTreeSet<u32>,
     /// What each host's own evidence says of each case of the plan.
     own: Vec<Vec<Option<Own>>>,
+    /// The commits that their programs were built from, if known.
+    commits: Vec<Option<String>>,
     findings: Vec<HostsFinding>,
     rounds: BTreeMap<Turn, Round>,
     /// Rounds that any host tried.
@@ -55,6 +58,7 @@ impl Gathering {
             damage: record.damage.clone(),
         });
         self.given.extend(header.plan.rank.map(|rank| rank.number));
+        self.commits.push(header.tool.commit.clone());
         self.own.push(own(&header.plan, &assessment, record));
         for trial in &record.trials {
             let turn = (trial.case, trial.invocation, trial.round);
@@ -183,8 +187,14 @@ impl Gathering {
             own.iter().flatten().map(|own| own.verdict).max_by_key(|verdict| severity(*verdict));
         let tried = self.tried.range((index, 0, 0)..=(index, u32::MAX, u32::MAX)).count();
         let left_out = tried.saturating_sub(rounds.len());
-        let missing = (step.hosts as usize).saturating_sub(hosts.len());
-        let doubts = doubts(case, rounds, missing, left_out);
+        let is_without = |host: &usize| tried > 0 && !hosts.contains(host);
+        let without = (0..self.hosts.len().min(step.hosts as usize)).filter(is_without);
+        let without: Vec<String> = without.map(|host| self.hosts[host].called.clone()).collect();
+        let mut doubts = doubts(case, rounds, without.len(), left_out);
+        let commits: BTreeSet<_> = hosts.iter().map(|host| &self.commits[*host]).collect();
+        if commits.len() > 1 {
+            doubts.push(Doubt::BuildsDiffer { builds: commits.len() });
+        }
         let verdict = match worst.unwrap_or(Verdict::NotRun) {
             Verdict::Sound if !doubts.is_empty() => Verdict::Doubtful,
             verdict => verdict,
@@ -204,12 +214,25 @@ impl Gathering {
             p99_ns: figures.and_then(|it| it.latency.p99).map(|p99| p99.ns),
             slowest: slowest(rounds, &called, &own),
             balance: balance(rounds),
+            ended_by: ending(case, rounds).map(|(ending, _)| ending),
             scaling: None,
             start_skew_ns: median(&skews),
             clock_error_ns: rounds.iter().map(|round| round.error_ns).max(),
             hosts: called,
+            without,
+            rounds: rounds.iter().map(|round| joint_round(case, round)).collect(),
             doubts,
         }
+    }
+}
+
+fn joint_round(case: &Case, round: &Round) -> JointRound {
+    JointRound {
+        invocation: round.whole.invocation,
+        round: round.whole.round,
+        rate: rate(case, &round.whole),
+        common: round.common_rate(),
+        starts_ns: round.starts_ns().collect(),
     }
 }
 
@@ -227,8 +250,11 @@ fn without_figures(joint: Joint, missing: usize) -> Joint {
         common: None,
         iops: None,
         p99_ns: None,
+        without: Vec::new(),
+        rounds: Vec::new(),
         slowest: None,
         balance: None,
+        ended_by: None,
         start_skew_ns: None,
         doubts: vec![Doubt::RecordMissing { hosts: missing }],
         verdict: match joint.verdict {
@@ -276,6 +302,10 @@ fn doubts(case: &Case, rounds: &[&Round], hosts: usize, left_out: usize) -> Vec<
     let error_ns = |round: &Round| round.error_ns;
     doubts.extend(share(error_ns).map(|share| Doubt::ClockUncertain { share }));
     doubts.extend(share(Round::skew_ns).map(|share| Doubt::StartSkew { share }));
+    let by_time = ending(case, rounds).map_or(0, |(_, by_time)| by_time);
+    if (1..rounds.len()).contains(&by_time) {
+        doubts.push(Doubt::EndsVary { share: by_time as f64 / rounds.len() as f64 });
+    }
     if hosts + left_out > 0 {
         doubts.push(Doubt::HostLost { hosts, rounds: left_out });
     }

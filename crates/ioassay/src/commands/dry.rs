@@ -2,7 +2,7 @@
 
 mod time;
 
-use self::time::{expected, first_round, spins, trial};
+use self::time::{expected, expected_on_hosts, first_round, spins, trial};
 use super::question::{Question, Setting, refuse};
 use super::{command_line, say, tell};
 use crate::args::OutputArgs;
@@ -15,6 +15,7 @@ use crate::store::{self, Place};
 use anyhow::{Result, bail};
 use model::advice;
 use model::case::{Cache, Case, Engine, Work, WriteEngine};
+use model::host::Storage;
 use model::metadata::NAME_BYTES;
 use model::plan::Plan;
 use report::{Needs, Style};
@@ -55,6 +56,40 @@ pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<S
     };
     say(&text)?;
     Ok(Status::DONE)
+}
+
+/// What a run on several hosts would measure, and how long that takes where the storage of all is
+/// as that of the first.
+///
+/// # Errors
+/// If stdout cannot be written.
+pub fn show_on_hosts(
+    plan: &Plan,
+    (hosts, storage): (&[&str], &Storage),
+    is_json: bool,
+    style: &Style,
+) -> Result<()> {
+    let time = expected_on_hosts(plan, storage);
+    if is_json {
+        let seconds = time.map(|time| time.as_secs_f64());
+        let said = serde_json::json!({"plan": plan, "hosts": hosts, "expected_s": seconds});
+        return say(&serde_json::to_string_pretty(&said)?);
+    }
+    let time = time.map_or("unknown".to_string(), report::about);
+    let names = hosts.join(", ");
+    let line = format!("on {} hosts: {names}; {time} on typical machines", hosts.len());
+    say(&format!("{}\n{}", report::plan(plan, style), report::indented(&line, style)))
+}
+
+/// Says how long a run on several hosts will take, if that is long.
+///
+/// # Errors
+/// If stderr cannot be written.
+pub fn tell_time_on_hosts(plan: &Plan, storage: &Storage) -> Result<()> {
+    match expected_on_hosts(plan, storage).filter(|time| *time >= LONG) {
+        Some(time) => tell(&format!("time: {} on typical machines", report::about(time))),
+        None => Ok(()),
+    }
 }
 
 /// Takes out the cases of io_uring that its OS refuses: a run tries them, and they have no figure.
@@ -243,7 +278,8 @@ mod tests {
     #[test]
     fn trials_last_at_most_so_long() {
         let (host, storage) = (zoo::host(), zoo::storage());
-        let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+        let environment =
+            Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
         let mut plan = Plan::new("zoo", 10, 0.025, 1);
         plan.add(zoo::cases(), Role::Asked, &environment);
         let trial: Duration = plan.cases.iter().map(|planned| planned.case.time()).sum();

@@ -113,8 +113,9 @@ fn keep_pictures(assessment: &Assessment, folder: &Path) -> Result<()> {
 
 /// Prints what a table of trials cannot show: that the record is incomplete or has no trials.
 fn tell_missing(assessment: &Assessment) -> Result<()> {
-    match assessment.end {
+    match &assessment.end {
         End::Complete => {}
+        End::Lost { .. } => tell("note: this host was lost before the run was complete")?,
         End::Interrupted => tell("note: the run was stopped before it was complete")?,
         End::Missing => tell("note: the record has no end: the run was cut off, or still runs")?,
     }

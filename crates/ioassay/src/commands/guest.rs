@@ -9,15 +9,16 @@ use crate::hosts::member::Member;
 use crate::hosts::remote::Remote;
 use crate::resume::Interrupted;
 use crate::store::Store;
+use crate::version;
 use anyhow::{Context, Result, bail};
 use model::agent::{Answer, Order, shown};
 use model::environment::Environment;
 use model::host::{Fixture, Host, Storage};
 use model::plan::{Plan, Role};
 use model::rank::Rank;
-use model::record::{Header, Invocation, Line};
+use model::record::{Header, Invocation, Line, Tool};
 use model::shape::Calibrated;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ pub(super) struct Guest {
     pub(super) called: String,
     pub(super) agent: Remote,
     host: Host,
-    storage: Storage,
+    pub(super) storage: Storage,
     /// By which hosts on one machine know each other.
     boot: Option<String>,
 }
@@ -166,6 +167,25 @@ impl Guest {
         Ok(Member { called: self.called, agent: Some(self.agent), store })
     }
 
+    /// Hosts that are one machine under several names: its own name, and its start, are the same.
+    pub(super) fn of_one_machine(guests: &[Guest]) -> Vec<Vec<String>> {
+        let mut machines: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+        for guest in guests {
+            if let Some(boot) = &guest.boot {
+                let machine = machines.entry((boot, &guest.host.name)).or_default();
+                machine.push(guest.called.clone());
+            }
+        }
+        machines.into_values().filter(|called| called.len() > 1).collect()
+    }
+
+    /// Those whose program was built from another commit than this one.
+    pub(super) fn of_other_builds(guests: &[Guest]) -> Vec<String> {
+        let own = version::commit();
+        let is_other = |guest: &&Guest| guest.agent.commit() != own.as_deref();
+        guests.iter().filter(is_other).map(|guest| guest.called.clone()).collect()
+    }
+
     /// For each host, the number of the first other one that is on its machine and uses a device of
     /// it. Devices of one name on other machines are others.
     pub(super) fn neighbors(guests: &[Guest]) -> Vec<Option<u32>> {
@@ -181,7 +201,7 @@ impl Guest {
         (hosts, began): (&[String], &str),
     ) -> Header {
         Header {
-            tool: tool(),
+            tool: Tool { commit: self.agent.commit().map(str::to_owned), ..tool() },
             began: began.to_string(),
             host: self.host.clone(),
             called: Some(self.called.clone()),
@@ -199,7 +219,7 @@ impl Guest {
 
     /// Where its part of a plan runs.
     pub(super) fn environment(&self) -> Environment<'_> {
-        Environment { host: &self.host, storage: Some(&self.storage), peers: &[] }
+        Environment { host: &self.host, storage: Some(&self.storage), source: None, peers: &[] }
     }
 }
 

@@ -13,7 +13,9 @@ use crate::stop::Stop;
 use crate::store::{self, Place};
 use anyhow::{Context, Result, bail};
 use report::Style;
+use rustix::fs::Access;
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -117,7 +119,6 @@ pub(super) fn refuse_output(output: &OutputArgs) -> Result<()> {
         ("--node", output.node.is_some()),
         ("--for", output.budget.is_some()),
         ("--keep", output.keep),
-        ("--dry-run", output.dry_run),
         ("--record -", Place::of(output.record.as_deref()) == Place::Stdout),
     ])
 }
@@ -145,7 +146,27 @@ pub(super) fn folder_of(output: &OutputArgs, recipe: &str) -> Result<PathBuf> {
     if folder.symlink_metadata().is_ok() {
         bail!("'{}' exists: name a new folder for the hosts' records", folder.display());
     }
+    check_room_for(&folder)?;
     Ok(folder)
+}
+
+/// Checks that a folder can be created, before anything is measured. Creates nothing.
+fn check_room_for(folder: &Path) -> Result<()> {
+    let folder = absolute(folder)?;
+    let Some(there) = folder.ancestors().skip(1).find(|it| it.symlink_metadata().is_ok()) else {
+        return Ok(());
+    };
+    rustix::fs::access(there, Access::WRITE_OK | Access::EXEC_OK)
+        .map_err(std::io::Error::from)
+        .and_then(|()| if there.is_dir() { Ok(()) } else { Err(ErrorKind::NotADirectory.into()) })
+        .with_context(|| {
+            format!(
+                "the records cannot be kept in '{}': failed to write to '{}' (use --record FOLDER \
+                 to name another place)",
+                folder.display(),
+                there.display()
+            )
+        })
 }
 
 /// The forms of several hosts.

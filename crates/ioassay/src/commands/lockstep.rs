@@ -1,7 +1,8 @@
 //! `run` on several hosts, in lockstep.
 
+use super::dry;
 use super::guest::Guest;
-use super::hosts::{Form, absolute, csv, folder_of, late, refuse_output, refuse_run, way_of};
+use super::hosts::{Form, absolute, folder_of, late, refuse_output, refuse_run, way_of};
 use super::kept::tell_how_to_go_on;
 use super::measure::tool;
 use super::question::{changes_of, refuse};
@@ -9,7 +10,7 @@ use super::{Terminal, say, tell};
 use crate::args::RunArgs;
 use crate::args::form::FormArgs;
 use crate::hosts::interrupted::{Before, InterruptedRun};
-use crate::hosts::late::Late;
+use crate::hosts::late::{Late, some};
 use crate::hosts::lockstep::Lockstep;
 use crate::hosts::mark::who_sees;
 use crate::hosts::meeting::{Made, orders};
@@ -24,7 +25,7 @@ use crate::status::Status;
 use crate::stop::Stop;
 use crate::store;
 use anyhow::{Context, Result, bail};
-use assess::together::Run;
+use assess::together::{Run, Together};
 use model::case::Case;
 use model::plan::{Plan, Role};
 use model::rank::Rank;
@@ -68,6 +69,7 @@ fn measure(
     let Agents { each, refused, hold: _hold } = way.start(stop)?;
     refused.iter().try_for_each(|refused| tell(&format!("note: {refused}")))?;
     let mut guests = guests(each, directory)?;
+    tell_doubts(&guests)?;
     let apart = apart(&mut guests, directory)?;
     let mut plan = plan_of(args, &guests, &apart, resumed.as_ref())?;
     let mut before = Before::default();
@@ -78,6 +80,15 @@ fn measure(
         }
         // The order of its cases is that of the record.
         (plan, before) = (run.plan().clone(), run.before.clone());
+    }
+    let storage = &guests.first().context("no host takes part")?.storage;
+    if args.output.dry_run {
+        let called: Vec<&str> = guests.iter().map(|guest| guest.called.as_str()).collect();
+        dry::show_on_hosts(&plan, (&called, storage), args.output.form.json, style)?;
+        return Ok(Status::DONE);
+    }
+    if !is_quiet {
+        dry::tell_time_on_hosts(&plan, storage)?;
     }
     let late = late(is_quiet);
     let members = members(guests, &plan, (directory, folder), resumed, &late)?;
@@ -169,17 +180,79 @@ fn show(records: &[PathBuf], form: Form, style: &Style) -> Result<Status> {
         Form::Text => say(report::together(&run, style).trim_end())?,
         Form::Json => report::json_of_together(&run, Terminal::default())?,
         Form::Markdown => say(&report::markdown_of_together(&run))?,
-        Form::Csv => csv(run.hosts.iter().map(|host| host.called.as_str()).zip(records))?,
+        Form::Csv => csv_of(&run, records)?,
     }
     Ok(report::shortfall_of_together(&run).map_or(Status::DONE, Status::not_all))
+}
+
+/// A row for each trial of each host, with what all did in its round.
+fn csv_of(run: &Together, records: &[PathBuf]) -> Result<()> {
+    say(&report::csv_head())?;
+    for (host, path) in run.hosts.iter().zip(records) {
+        let mut assessment = assess::assess(&store::read(path)?);
+        host.called.clone_into(&mut assessment.host.name);
+        let rows = report::csv_rows_of_host(&assessment, run, &host.called);
+        if !rows.is_empty() {
+            say(&rows)?;
+        }
+    }
+    Ok(())
 }
 
 /// The hosts, each with its agent and what it is like.
 fn guests(started: Vec<(String, Result<Remote>)>, directory: &Path) -> Result<Vec<Guest>> {
     // They look at their storage at the same time: it takes each of them a while.
-    let ask = |(called, agent)| Guest::ask(called, agent, directory);
-    let asked = started.into_iter().map(ask).collect::<Result<Vec<_>>>()?;
-    asked.into_iter().map(|(called, agent)| Guest::hear(called, agent)).collect()
+    let ask = |(called, agent): (String, Result<Remote>)| {
+        (called.clone(), Guest::ask(called, agent, directory))
+    };
+    let asked: Vec<_> = started.into_iter().map(ask).collect();
+    let (mut guests, mut bad) = (Vec::new(), Vec::new());
+    for (called, asked) in asked {
+        match asked.and_then(|(called, agent)| Guest::hear(called, agent)) {
+            Ok(guest) => guests.push(guest),
+            Err(error) => bad.push((called, error)),
+        }
+    }
+    match bad.len() {
+        0 => Ok(guests),
+        1 => Err(bad.remove(0).1),
+        _ => bail!("{}", said_bad(&bad)),
+    }
+}
+
+/// Why hosts cannot be used: each reason once, as a launcher of all says the same of each.
+fn said_bad(bad: &[(String, anyhow::Error)]) -> String {
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for (called, error) in bad {
+        let causes: Vec<String> = error.chain().skip(1).map(ToString::to_string).collect();
+        let reason = causes.join(": ").replace(&format!("the agent on {called}"), "its agent");
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, hosts)) => hosts.push(called),
+            None => reasons.push((reason, vec![called])),
+        }
+    }
+    let line = |(reason, hosts): &(String, Vec<&str>)| format!("\n  {}: {reason}", some(hosts));
+    let lines: String = reasons.iter().map(line).collect();
+    format!("{} hosts cannot take part:{lines}", bad.len())
+}
+
+/// Says what makes figures of these hosts less than what they look like.
+fn tell_doubts(guests: &[Guest]) -> Result<()> {
+    for called in Guest::of_one_machine(guests) {
+        tell(&format!(
+            "note: {} are one machine (same name, same start): they share its processors and disks",
+            some(&called)
+        ))?;
+    }
+    let others = Guest::of_other_builds(guests);
+    if others.is_empty() {
+        return Ok(());
+    }
+    tell(&format!(
+        "note: the program on {} was built from another commit than this one, and may measure \
+         differently: install one build on all",
+        some(&others)
+    ))
 }
 
 /// The hosts that do not see in `directory` what the first one creates there.

@@ -21,6 +21,7 @@ use crate::site::Site;
 use crate::status::Status;
 use crate::stop::Stop;
 use crate::store::{self, Place, Store};
+use crate::version;
 use crate::worker_process::{self, PATIENCE};
 use anyhow::{Context, Result, bail};
 use calibrate::Probe;
@@ -387,7 +388,8 @@ fn judge(kept: &Kept, output: &OutputArgs, style: &Style) -> Result<Status> {
 pub(super) fn tool() -> Tool {
     Tool {
         name: "ioassay".to_string(),
-        version: env!("CARGO_PKG_VERSION").to_string(),
+        version: version::VERSION.to_string(),
+        commit: version::commit(),
         command: command_line(),
     }
 }

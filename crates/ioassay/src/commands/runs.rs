@@ -1,12 +1,13 @@
 //! `ioassay runs`: the kept records.
 
-use super::say;
+use super::{lockstep, say};
 use crate::args::kept::RunsArgs;
 use crate::status::Status;
 use crate::store;
 use anyhow::{Context, Result};
 use report::{Listed, Style};
 use std::io::ErrorKind;
+use std::path::Path;
 
 /// Lists the records in the state folder and in the given folders, newest first, like `last` and
 /// `git log`.
@@ -26,10 +27,15 @@ pub fn execute(args: &RunsArgs, style: &Style) -> Result<Status> {
     }
     let (mut listed, mut unreadable) = (Vec::new(), Vec::new());
     for path in paths {
-        match store::read(&path) {
-            Ok(record) => {
-                listed.push(Listed::of(path.display().to_string(), &assess::assess(&record)));
-            }
+        match entry(&path) {
+            Ok(entry) => listed.push(entry),
+            Err(error) => unreadable.push(format!("{error:#}")),
+        }
+    }
+    let folders = std::iter::once(&state).chain(&args.folders);
+    for folder in folders.flat_map(|folder| store::folders_of(folder)) {
+        match of_hosts(&folder) {
+            Ok(entries) => listed.extend(entries),
             Err(error) => unreadable.push(format!("{error:#}")),
         }
     }
@@ -50,6 +56,24 @@ pub fn execute(args: &RunsArgs, style: &Style) -> Result<Status> {
     };
     say(&text)?;
     Ok(Status::DONE)
+}
+
+/// The record at `path`.
+fn entry(path: &Path) -> Result<Listed> {
+    Ok(Listed::of(path.display().to_string(), &assess::assess(&store::read(path)?)))
+}
+
+/// The run of several hosts whose records are in `folder`; the records one by one, if they are not
+/// of one run.
+fn of_hosts(folder: &Path) -> Result<Vec<Listed>> {
+    let records = store::records_of(folder)
+        .with_context(|| format!("failed to read '{}'", folder.display()))?;
+    let Some(records) = lockstep::of_one_run(&records)?.filter(|it| !it.is_empty()) else {
+        return records.iter().map(|path| entry(path)).collect();
+    };
+    let run = assess::together(records.len(), |host| store::read(&records[host]))?;
+    let of_run = |run| Listed::of_hosts(folder.display().to_string(), &run);
+    Ok(run.map(of_run).into_iter().collect())
 }
 
 fn is_wanted(record: &Listed, args: &RunsArgs) -> bool {

@@ -1,7 +1,7 @@
 //! What killed runs left: folders with their files, and canaries.
 
+use super::owner::Owner;
 use super::{DATA, LOCK, open_folder};
-use crate::machine::boot;
 use model::case::MetadataWork;
 use model::metadata;
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
@@ -24,34 +24,30 @@ pub(super) const CANARY_AGE: Duration = Duration::from_secs(3600);
 /// The maximum wait for files to be closed.
 const CLOSING_WAIT: Duration = Duration::from_secs(1);
 
-/// Identifies this machine among those that share a file system, by its name and boot.
-pub(super) fn machine() -> String {
-    let boot = boot().unwrap_or_default();
-    let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    format!("{node}\n{boot}\n")
+/// What became of a folder that a run made.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// Its run has ended, and it is removed with files of this size in bytes.
+    Removed(u64),
+    /// It stays: it is another user's, or its run goes on.
+    Stays,
+    /// It stays, because nothing proves that its run on the machine of this name has ended.
+    Unknown(String),
 }
 
-/// Whether a run on this machine wrote `written`.
-fn is_of_this_machine(written: &str) -> bool {
-    let own = machine();
-    let mut same = written.lines().zip(own.lines());
-    same.any(|(one, other)| one == other && !one.is_empty())
-}
-
-/// Removes the folder `name` of `parent` if its run is dead. Returns the size of its files in
-/// bytes; `None` if the folder remains.
-pub(super) fn remove_folder(parent: &OwnedFd, name: &OsStr) -> io::Result<Option<u64>> {
+/// Removes the folder `name` of `parent` if its run has ended for certain.
+pub(super) fn remove_folder(parent: &OwnedFd, name: &OsStr) -> io::Result<Fate> {
     let folder = open_folder(parent.as_fd(), name)?;
     let stat = rustix::fs::fstat(&folder)?;
     if !is_own(&stat) || Mode::from_raw_mode(stat.st_mode).intersects(Mode::RWXG | Mode::RWXO) {
-        return Ok(None);
+        return Ok(Fate::Stays);
     }
     // Opening something other than a regular file must not block.
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut written = String::new();
     let locked = match rustix::fs::openat(&folder, LOCK, flags, Mode::empty()) {
         Ok(lock) if rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() => {
-            return Ok(None);
+            return Ok(Fate::Stays);
         }
         Ok(lock) => {
             let lock = File::from(lock);
@@ -61,15 +57,20 @@ pub(super) fn remove_folder(parent: &OwnedFd, name: &OsStr) -> io::Result<Option
         Err(Errno::NOENT) => None,
         Err(error) => return Err(error.into()),
     };
-    let is_dead =
-        if written.is_empty() { is_older(&stat, YOUNG) } else { is_of_this_machine(&written) };
-    if !is_dead {
-        return Ok(None);
+    let here = Owner::here(&folder);
+    let owner = Owner::of_text(&written);
+    if !written.is_empty() && !owner.has_ended(&here) {
+        // Hosts that share a directory find each other's folders, as soon as these are made.
+        let is_new = !is_older(&stat, YOUNG);
+        return Ok(if is_new { Fate::Stays } else { Fate::Unknown(owner.node) });
+    }
+    if written.is_empty() && !is_older(&stat, YOUNG) {
+        return Ok(Fate::Stays);
     }
     let bytes = clear(folder.as_fd())?;
     drop(locked);
     remove_cleared(parent, name)?;
-    Ok(Some(bytes))
+    Ok(Fate::Removed(bytes))
 }
 
 /// Removes the folder `name` of `parent`, which was cleared.
@@ -91,16 +92,15 @@ pub(super) fn remove_cleared(parent: &OwnedFd, name: &OsStr) -> io::Result<()> {
     }
 }
 
-/// Removes the canary file `name` of `parent` if it is too old to be in use. Returns its size in
-/// bytes.
-pub(super) fn remove_canary(parent: &OwnedFd, name: &OsStr) -> io::Result<Option<u64>> {
+/// Removes the canary file `name` of `parent` if it is too old to be in use.
+pub(super) fn remove_canary(parent: &OwnedFd, name: &OsStr) -> io::Result<Fate> {
     let stat = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
     let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     if !is_file || !is_own(&stat) || !is_older(&stat, CANARY_AGE) {
-        return Ok(None);
+        return Ok(Fate::Stays);
     }
     rustix::fs::unlinkat(parent, name, AtFlags::empty())?;
-    Ok(Some(u64::try_from(stat.st_size).unwrap_or(0)))
+    Ok(Fate::Removed(u64::try_from(stat.st_size).unwrap_or(0)))
 }
 
 fn is_own(stat: &Stat) -> bool {

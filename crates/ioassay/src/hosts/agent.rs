@@ -6,6 +6,7 @@ use crate::clock;
 use crate::directory::{DATA, Directory, Name};
 use crate::machine::{boot, this_host};
 use crate::stop::Stop;
+use crate::version::{VERSION, commit};
 use anyhow::{Context, Result, bail};
 use model::agent::{Answer, Order, PROTOCOL};
 use std::io::{Read, Write};
@@ -27,7 +28,7 @@ pub fn serve(
     stop: &Stop,
 ) -> Result<()> {
     let link = Link::new(input, output, stop)?;
-    link.say(&Answer::Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() })?;
+    link.say(&hello())?;
     let (goes_on, over) = channel();
     let (output, is_at_work) = (link.output(), link.is_at_work());
     let watched = (link.heard(), link.stop());
@@ -39,6 +40,10 @@ pub fn serve(
         drop(goes_on);
         served
     })
+}
+
+fn hello() -> Answer {
+    Answer::Hello { protocol: PROTOCOL, version: VERSION.to_owned(), commit: commit() }
 }
 
 /// Carries out orders until none will follow.
@@ -142,8 +147,7 @@ mod tests {
         serve(std::io::Cursor::new(lines), &mut output, &Stop::default()).expect("it serves");
         let output = String::from_utf8(output).expect("it answers in JSON");
         let mut answers = output.lines().map(|line| decode(line).expect("it is an answer"));
-        let version = env!("CARGO_PKG_VERSION").to_owned();
-        assert_eq!(answers.next(), Some(Answer::Hello { protocol: PROTOCOL, version }));
+        assert_eq!(answers.next(), Some(hello()));
         // It may take longer than a second.
         answers.filter(|answer| *answer != Answer::Alive).collect()
     }

@@ -3,6 +3,7 @@
 
 use super::mark::{first_seen, who_sees};
 use super::remote::Remote;
+use crate::version;
 use anyhow::{Context, Result, bail};
 use model::agent::{Answer, Order, shown};
 use report::{Checked, Found};
@@ -65,9 +66,12 @@ fn look(agent: &mut Remote, directory: &Path) -> Result<Found> {
     agent.greet()?;
     let offsets = agent.offsets()?;
     match agent.ask(&Order::Look { directory: directory.to_path_buf() })? {
-        Answer::Place { host, storage, .. } => Ok(Found {
+        Answer::Place { host, storage, boot } => Ok(Found {
             host,
             storage,
+            boot,
+            other_build: (agent.commit() != version::commit().as_deref())
+                .then(|| agent.commit().unwrap_or("unknown").to_owned()),
             clock_ahead_ns: i64::try_from(offsets.utc.ahead_ns).unwrap_or(i64::MAX),
             clock_error_ns: offsets.utc.error_ns,
             shares_with: Vec::new(),

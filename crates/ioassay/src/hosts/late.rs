@@ -11,6 +11,9 @@ const LATE: Duration = Duration::from_secs(5);
 /// The same if no host has answered: what they do may take that long.
 const ALL_LATE: Duration = Duration::from_secs(30);
 
+/// How often progress is told.
+const MINUTE: Duration = Duration::from_secs(60);
+
 /// Names that a line shows; the others are counted.
 const NAMED_MAX: usize = 6;
 
@@ -29,18 +32,33 @@ pub(super) struct Expected {
 pub(super) const MAKE: Expected =
     Expected { what: "make its files", time: Duration::ZERO, patience: MAKING };
 
-/// Says which hosts the others wait for. A disk that hangs keeps a host busy that still gives signs
-/// of life, so it is not lost until its time is over (METHODOLOGY.md).
+/// Says how far a run is, and which hosts the others wait for. A disk that hangs keeps a host busy
+/// that still gives signs of life, so it is not lost until its time is over (METHODOLOGY.md).
 pub struct Late {
     say: Box<dyn Fn(&str) + Sync>,
     /// After this time, hosts are named next.
     after: Mutex<Duration>,
+    /// After this time, progress is told next.
+    progress_after: Mutex<Duration>,
 }
 
 impl Late {
     /// With `say` to say so.
     pub fn new(say: impl Fn(&str) + Sync + 'static) -> Late {
-        Late { say: Box::new(say), after: Mutex::new(LATE) }
+        Late { say: Box::new(say), after: Mutex::new(LATE), progress_after: Mutex::new(MINUTE) }
+    }
+
+    /// Says how far a run is, once a minute: `done` of `all` trials, in `elapsed`.
+    pub(super) fn tell_progress(&self, (done, all): (usize, usize), elapsed: Duration) {
+        let mut next = self.progress_after.lock().unwrap_or_else(PoisonError::into_inner);
+        if elapsed < *next || done == 0 || done >= all {
+            return;
+        }
+        *next = elapsed.saturating_add(MINUTE);
+        drop(next);
+        let left = elapsed.as_secs_f64() * (all - done) as f64 / done as f64;
+        let left = Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX);
+        (self.say)(&format!("{done} of {all} trials are done, {} left", report::about(left)));
     }
 
     /// Another host may be the next.
@@ -63,21 +81,41 @@ impl Late {
         *after = since.saturating_mul(2);
         drop(after);
         let names: Vec<&str> = names.collect();
-        let (shown, more) = names.split_at(names.len().min(NAMED_MAX));
-        let more =
-            if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
         (self.say)(&format!(
-            "waiting for {}{more} to {what}, for {} s so far",
-            shown.join(", "),
+            "waiting for {} to {what}, for {} s so far",
+            some(&names),
             since.as_secs()
         ));
     }
+}
+
+/// Names, of which a line shows the first; the others are counted.
+pub fn some(names: &[impl AsRef<str>]) -> String {
+    let (shown, more) = names.split_at(names.len().min(NAMED_MAX));
+    let shown: Vec<&str> = shown.iter().map(AsRef::as_ref).collect();
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    format!("{}{more}", shown.join(", "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::Arc;
+
+    #[test]
+    fn progress_is_told_once_a_minute() {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let says = said.clone();
+        let late = Late::new(move |text| says.lock().unwrap().push(text.to_owned()));
+        for (done, seconds) in [(1, 5), (9, 59), (10, 61), (11, 100), (20, 122), (40, 300)] {
+            late.tell_progress((done, 40), Duration::from_secs(seconds));
+        }
+        let expected = [
+            "10 of 40 trials are done, about 3m 10s left",
+            "20 of 40 trials are done, about 2m 10s left",
+        ];
+        assert_eq!(*said.lock().unwrap(), expected);
+    }
 
     #[test]
     fn hosts_are_named_after_a_while_and_each_time_it_doubles() {

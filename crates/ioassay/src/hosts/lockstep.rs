@@ -83,6 +83,8 @@ impl Lockstep<'_> {
         let mut failed = vec![0u32; self.plan.cases.len()];
         let mut invocation = self.before.invocation;
         let mut is_first = true;
+        let all = (0..self.plan.rounds).map(|round| self.left(round).len()).sum();
+        let mut done = 0;
         for rounds in self.plan.rounds_by_invocation() {
             let left: Vec<(usize, u32)> = rounds.flat_map(|round| self.left(round)).collect();
             if left.is_empty() {
@@ -99,6 +101,8 @@ impl Lockstep<'_> {
                 }
                 let turn = Turn { case, invocation, round, at_ms: self.at_ms() };
                 self.turn(turn, &mut failed[case])?;
+                done += 1;
+                self.late.tell_progress((done, all), self.began.elapsed());
             }
         }
         self.end(if self.stop.is_asked() { &End::Interrupted } else { &End::Complete })?;
@@ -130,25 +134,27 @@ impl Lockstep<'_> {
 
     /// Gives up a host, whose record ends here.
     fn lose(&mut self, index: usize, error: &anyhow::Error) -> Result<String> {
-        let member = &mut self.members[index];
+        let (at_ms, member) = (self.at_ms(), &mut self.members[index]);
         if let Some(agent) = member.agent.take() {
             // It may take seconds to end. If no thread can be started, it ends here.
             let leaving = thread::Builder::new().spawn(move || drop(agent));
             self.leaving.extend(leaving.ok());
         }
-        member.store.append(&Line::End(End::Interrupted))?;
-        self.late.begin_anew();
         let reason = lost(&member.called, error);
-        if self.members.iter().all(|member| member.agent.is_none()) && !self.stop.is_asked() {
+        self.late.begin_anew();
+        // A run that is stopped dismisses its hosts.
+        if self.stop.is_asked() {
+            member.store.append(&Line::End(End::Interrupted))?;
+            return Ok(reason);
+        }
+        member.store.append(&Line::End(End::Lost { at_ms, reason: format!("{error:#}") }))?;
+        if self.members.iter().all(|member| member.agent.is_none()) {
             match self.members.len() {
                 1 => bail!(reason),
                 _ => bail!("no host is left: {reason}"),
             }
         }
-        // A run that is stopped dismisses its hosts.
-        if !self.stop.is_asked() {
-            self.lost.push(reason.clone());
-        }
+        self.lost.push(reason.clone());
         Ok(reason)
     }
 
@@ -351,12 +357,12 @@ impl Lockstep<'_> {
         let expected = time.saturating_add(lead);
         let measure = Expected { what: "end its trial", time: expected, patience };
         let done = self.each(go, measure, release)?;
-        let failed =
-            done.heard.iter().find(|(_, answer)| is_failed(answer)).map(|(index, _)| *index);
-        let reason =
-            prepared.reason.clone().or(done.lost.first().cloned()).or_else(|| {
-                Some(format!("it failed on the host {}", self.members[failed?].called))
-            });
+        let reason = prepared.reason.clone().or(done.lost.first().cloned());
+        // What ends because another host was lost has not failed by itself.
+        let mut failures = done.heard.iter().filter(|(_, answer)| is_failed(answer));
+        let failed = failures.next().filter(|_| reason.is_none()).map(|(index, _)| *index);
+        let reason = reason
+            .or_else(|| Some(format!("it failed on the host {}", self.members[failed?].called)));
         // Reading back what was written would disturb hosts that are still at work.
         let (over, mut told): (Vec<_>, Vec<_>) =
             done.heard.into_iter().partition(|(_, answer)| *answer == Answer::Over);

@@ -6,6 +6,7 @@ use crate::clock;
 use crate::deadline::Deadline;
 use crate::line_process::{LineProcess, Manners};
 use crate::stop::Stop;
+use crate::version::VERSION;
 use anyhow::{Context, Result, bail};
 use model::agent::{Answer, Clocks, LINE_BYTES_MAX, Order, PROTOCOL, decode, encode, shown};
 use std::fs::File;
@@ -39,6 +40,8 @@ pub struct Remote {
     process: LineProcess,
     /// Its last sign of life; `None` before its greeting.
     heard: Option<Instant>,
+    /// The commit that its program was built from, if known; `None` before its greeting.
+    commit: Option<String>,
     /// Bytes that had arrived of its next line: it says nothing else while it sends a long one.
     arrived: usize,
 }
@@ -60,7 +63,7 @@ impl Remote {
     /// If it cannot be started.
     pub fn start(host: &str, command: Command, stop: &Stop) -> Result<Remote> {
         let process = LineProcess::start(command, manners(host), stop)?;
-        Ok(Remote { process, heard: None, arrived: 0 })
+        Ok(Remote { process, heard: None, commit: None, arrived: 0 })
     }
 
     /// The agent on `host` that connected back.
@@ -69,7 +72,7 @@ impl Remote {
     /// If the OS refuses to listen to it.
     pub fn joined(host: &str, connection: TcpStream, stop: &Stop) -> Result<Remote> {
         let process = LineProcess::connected(connection, manners(host), stop)?;
-        Ok(Remote { process, heard: None, arrived: 0 })
+        Ok(Remote { process, heard: None, commit: None, arrived: 0 })
     }
 
     /// Where others may write whole lines to it.
@@ -88,18 +91,24 @@ impl Remote {
     /// If it sends none, or is of another version than this program: figures of two versions are
     /// not measured alike.
     pub fn greet(&mut self) -> Result<()> {
-        let own = env!("CARGO_PKG_VERSION");
-        match self.hear(PATIENCE)? {
-            Answer::Hello { protocol: PROTOCOL, version } if version == own => {
+        match self.hear(PATIENCE).map_err(why_no_greeting)? {
+            Answer::Hello { protocol: PROTOCOL, version, commit } if version == VERSION => {
                 self.heard = Some(Instant::now());
+                self.process.give_farewell(FAREWELL);
+                self.commit = commit.filter(|commit| commit.len() <= VERSION_BYTES);
                 Ok(())
             }
-            Answer::Hello { protocol, version } if version.len() <= VERSION_BYTES => bail!(
-                "ioassay {version} is there (protocol {protocol}), and {own} (protocol \
-                 {PROTOCOL}) here: install the same version on both"
+            Answer::Hello { protocol, version, .. } if version.len() <= VERSION_BYTES => bail!(
+                "ioassay {version} is there (protocol {protocol}), and {VERSION} (protocol \
+                 {PROTOCOL}) here: install the same version on both, or name it with --program"
             ),
             other => bail!("it sent '{}' instead of a greeting", shown(&other)),
         }
+    }
+
+    /// The commit that its program was built from, if known.
+    pub fn commit(&self) -> Option<&str> {
+        self.commit.as_deref()
     }
 
     /// Its answer to `order`, which takes no time of its own.
@@ -180,6 +189,12 @@ impl Remote {
             bail!(self.process.silent_for(SILENCE));
         }
         if deadline.is_over() {
+            if self.heard.is_some() {
+                bail!(
+                    "it still answers, but has not done within {patience:?} what it was to do: its \
+                     storage may hang"
+                );
+            }
             bail!(self.process.silent_for(patience));
         }
         Ok(None)
@@ -217,6 +232,27 @@ impl Remote {
     }
 }
 
+/// Adds to the reason why no greeting came what most often is behind it, and what to do.
+fn why_no_greeting(error: anyhow::Error) -> anyhow::Error {
+    let text = format!("{error:#}").to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let remedy = match () {
+        () if says(&["command not found", "no such file or directory", ": not found"]) => {
+            "ioassay is not in the PATH of a login there that is not interactive: name it with \
+             --program"
+        }
+        () if says(&["unrecognized subcommand"]) => {
+            "the ioassay there is older: install this version, or name it with --program"
+        }
+        () if says(&["is no line of the protocol"]) => {
+            "a start-up file of the login shell there (such as .bashrc or .profile) may print: let \
+             it do so only if its output is a terminal ([ -t 1 ])"
+        }
+        () => return error,
+    };
+    error.context(remedy)
+}
+
 /// What is expected of the agent on `host`.
 fn manners(host: &str) -> Manners {
     Manners {
@@ -224,6 +260,7 @@ fn manners(host: &str) -> Manners {
         silence: "the host may be down, or not let you in",
         line_bytes_max: LINE_BYTES_MAX,
         patience: PATIENCE,
-        farewell: FAREWELL,
+        // Before its greeting, it has no files. A login that hangs ends at once.
+        farewell: Duration::ZERO,
     }
 }

@@ -12,8 +12,8 @@
 //! An actor has one value for each axis, and a file of its own. With `file = "case"`, it uses that
 //! of the case beside which it runs.
 
-use super::{Changes, Recipe, check_axes, fallback};
-use crate::group::{self, Axes, Values};
+use super::{Changes, Recipe, fallback};
+use crate::group::{self, Axes, Values, check_axes};
 use anyhow::{Context, Result, bail};
 use model::actor;
 use model::axis::Axis;

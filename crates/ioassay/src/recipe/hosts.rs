@@ -2,9 +2,10 @@
 
 use super::{Changes, Recipe};
 use crate::group::{Axes, Values};
-use crate::symbol::doublings;
+use crate::symbol::{count_blocks, doublings};
 use model::case::{Case, Populated};
 use model::part::Whose;
+use model::units;
 
 /// The axis.
 const HOSTS: &str = "hosts";
@@ -12,10 +13,21 @@ const HOSTS: &str = "hosts";
 impl Recipe {
     /// The recipe for so many hosts: symbols of the axis stand for numbers.
     pub fn on_hosts(mut self, hosts: u32) -> Recipe {
+        self.hosts = Some(hosts);
         for group in self.cases.iter_mut().chain(&mut self.aside).chain([&mut self.axes]) {
             resolve(group, hosts);
         }
         self
+    }
+
+    /// Gives a case the size of its file, and the number of operations that depends on it.
+    pub(super) fn settle_size(&self, case: &mut Case) {
+        let all = self.hosts.filter(|_| self.size_per_host).unwrap_or(1);
+        let hosts = if self.size_per_host && case.hosts() > 0 { case.hosts() } else { all };
+        if let Some(io) = case.io_mut().filter(|io| io.files == Whose::Shared) {
+            io.size = io.size.saturating_mul(hosts.into()).min(units::BYTES_MAX);
+        }
+        count_blocks(case);
     }
 }
 

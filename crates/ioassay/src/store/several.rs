@@ -81,14 +81,28 @@ pub(super) fn skip_to(lines: &mut Lines<impl BufRead>, number: usize) -> Result<
     bail!("it has {found} records, and number {number} was asked for")
 }
 
-/// The records in files: a file with several of them becomes `FILE#1`, `FILE#2` and so on. What is
-/// not a file with several records stays as it is, and is judged where it is read.
+/// The records in files: a file with several of them becomes `FILE#1`, `FILE#2` and so on, and a
+/// folder, as a run of several hosts has it, its records. What is not a file with several records
+/// stays as it is, and is judged where it is read.
 ///
 /// # Errors
-/// If a file has more records than any command reads.
+/// If a file has more records than any command reads, or a folder has none.
 pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for path in paths {
+        if path.is_dir() {
+            let records = super::folders::records_of(path);
+            let records =
+                records.with_context(|| format!("failed to read '{}'", path.display()))?;
+            if records.is_empty() {
+                bail!(
+                    "the folder '{}' has no records (*.jsonl): name one of a run",
+                    path.display()
+                );
+            }
+            all.extend(records);
+            continue;
+        }
         match count(path).with_context(|| format!("failed to read '{}'", path.display()))? {
             0 | 1 => all.push(path.clone()),
             several => all.extend((1..=several).map(|number| name(path, number))),

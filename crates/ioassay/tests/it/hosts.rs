@@ -271,6 +271,12 @@ fn hosts_measure_in_lockstep_and_each_has_its_record() {
     assert_eq!(seeds.len(), 3, "each has data and orders of its own");
     desk.check_empty();
     check_again(&desk, &output);
+    // The folder stands for its records.
+    let folder = desk.files.path("records");
+    let whole = desk.sandbox.ioassay(&["report", argument(&folder)]);
+    assert!(text(&whole.stdout).contains("3 hosts in lockstep"), "{whole:?}");
+    let list = desk.sandbox.says(&["runs", argument(desk.files.directory())]);
+    assert!(list.contains("3 hosts: a, b and c"), "{list}");
 }
 
 fn lines_of(desk: &Desk, record: &str) -> Vec<String> {
@@ -394,6 +400,12 @@ fn a_host_that_cannot_be_used_is_told_with_the_reason() {
         (other, "ioassay 0.0.9 is there"),
         ("head -c 20000000 /dev/zero; cat >/dev/null", "a line longer than"),
         ("echo dance; sleep 60", "'dance' is no line of the protocol"),
+        ("echo dance; sleep 60", "a start-up file of the login shell there"),
+        ("exec /nowhere/ioassay", "name it with --program"),
+        (
+            "echo \"error: unrecognized subcommand 'agent'\" >&2; exit 2",
+            "the ioassay there is older",
+        ),
         ("printf '\\033[2J\\n'; cat >/dev/null", "'\u{FFFD}[2J' is no line"),
     ] {
         let desk = Desk::new("100ms", &["sh", "-c", &way(script)]);
@@ -419,12 +431,12 @@ fn a_host_that_is_killed_is_lost_and_the_others_go_on() {
     let output = running.output();
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(said.contains("HostLost"), "{said}");
+    assert!(said.contains("HostLost: b was lost "), "{said}");
     let told = text(&output.stderr);
     assert!(told.contains("the host b was lost: ") && told.contains("the agent on b"), "{told}");
     let record =
         |name: &str| desk.sandbox.json(&["report", "--json", argument(&desk.record(name))]);
-    assert_eq!(record("2-b.jsonl")["end"], "interrupted");
+    assert_eq!(record("2-b.jsonl")["end"], "lost");
     for name in ["1-a.jsonl", "3-c.jsonl"] {
         let report = record(name);
         assert_eq!(report["end"], "complete");
@@ -456,6 +468,8 @@ fn a_trial_ends_when_a_host_is_lost() {
         let path = desk.record(name);
         wait_for("a trial that failed", || {
             let text = std::fs::read_to_string(&path).unwrap_or_default();
+            // The others were not stopped: they go on.
+            assert!(!text.contains("the run was stopped"), "{text}");
             text.contains("\"reason\":\"the host b was lost: ").then_some(())
         });
     }
@@ -609,6 +623,57 @@ fn agents_end_with_their_coordinator_and_leave_nothing() {
     }
 }
 
+/// All hosts that cannot be used are named at once, and what a launcher says of all, once.
+#[test]
+fn all_bad_hosts_are_named_at_once() {
+    let enter = "case {host} in a) exec \"$0\" \"$@\";; b) echo 'no route' >&2; exit 255;; \
+                 *) echo 'no such host' >&2; exit 255;; esac";
+    let desk = Desk::new("100ms", &["sh", "-c", enter]);
+    let output = desk.run("a,b,c,d", 1);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("3 hosts cannot take part"), "{said}");
+    assert!(said.contains("no route") && said.contains("c, d: "), "{said}");
+    assert_eq!(said.matches("no such host").count(), 1, "{said}");
+    let one = desk.check("a,b").1;
+    assert!(one[0]["found"].is_object() && one[1]["reason"].is_string(), "{one:#}");
+}
+
+/// A login that hangs has no files to remove: it is not waited for.
+#[test]
+fn a_login_that_hangs_ends_with_the_run() {
+    let files = Sandbox::new();
+    let late = files.path("late");
+    // An agent with files gets five seconds after the end of its input.
+    let login = format!("cat >/dev/null; sleep 2; touch '{}'", late.display());
+    let desk = Desk::new("100ms", &["sh", "-c", &login]);
+    let running = desk.start("a,b", 1);
+    let logins = running.agents();
+    send(running.id(), Signal::INT);
+    assert_eq!(running.output().status.code(), Some(130));
+    assert!(!logins.into_iter().any(is_alive));
+    assert!(!late.exists(), "it was waited for");
+}
+
+/// What a run would measure, for how long, and where its records cannot be.
+#[test]
+fn a_run_on_hosts_is_planned_before_anything_is_measured() {
+    let desk = Desk::new("100ms", &["env", "IOASSAY_TEST_HOST={host}"]);
+    let output = desk.run_with("a,b", 3, &["--dry-run"]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(said.contains("on 2 hosts: a, b; about "), "{said}");
+    let told = text(&output.stderr);
+    assert!(told.contains("a, b are one machine (same name, same start)"), "{told}");
+    assert!(!desk.files.path("records").exists());
+    desk.check_empty();
+    desk.write("file", "");
+    let inside = format!("--record={}", desk.files.path("file/records").display());
+    let output = desk.run_with("a,b", 3, &[&inside]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains("the records cannot be kept in"), "{output:?}");
+}
+
 #[test]
 fn what_does_not_go_with_hosts_is_refused() {
     let desk = Desk::new("100ms", &["false"]);
@@ -620,7 +685,7 @@ fn what_does_not_go_with_hosts_is_refused() {
     };
     refuse(&["--control"], "--control does not go with --hosts yet");
     refuse(&["--html=x.html"], "--html is for one record");
-    refuse(&[], "the host a cannot take part");
+    refuse(&[], "2 hosts cannot take part:\n  a, b: its agent died");
     std::fs::create_dir(desk.files.path("records")).unwrap();
     refuse(&[], "exists: name a new folder");
     let unknown = ["hosts", "check", "--hosts=a", "--launcher=shh"];

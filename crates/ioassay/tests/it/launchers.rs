@@ -281,7 +281,7 @@ pub(crate) fn check_lost(desk: &Desk, running: Running, host: &str, expected: &s
     for entry in desk.files.path("records").read_dir().unwrap() {
         let path = entry.unwrap().path();
         let is_lost = argument(&path).ends_with(&format!("-{host}.jsonl"));
-        let expected = if is_lost { "interrupted" } else { "complete" };
+        let expected = if is_lost { "lost" } else { "complete" };
         assert_eq!(end(&path), expected, "{}", path.display());
     }
     wait_for("the end of all agents", || agents(desk).is_empty().then_some(()));

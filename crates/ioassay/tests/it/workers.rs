@@ -29,7 +29,7 @@ const SIZE: u64 = 1 << 20;
 /// Two cases with two rounds.
 fn plan() -> Plan {
     let host = zoo::host();
-    let environment = Environment { host: &host, storage: None, peers: &[] };
+    let environment = Environment { host: &host, storage: None, source: None, peers: &[] };
     let case = |block| {
         let time = Duration::from_millis(1);
         Case::own(Work::Read(ReadWork {
@@ -56,14 +56,14 @@ fn record_with(script: &str, plan: &Plan, patience: Duration) -> anyhow::Result<
     let sandbox = Sandbox::new();
     let (stop, mut progress) = (Stop::default(), Progress::hidden());
     let host = zoo::host();
-    let environment = Environment { host: &host, storage: None, peers: &[] };
+    let environment = Environment { host: &host, storage: None, source: None, peers: &[] };
     let target = Target::Directory(Rc::new(Directory::open(sandbox.directory()).unwrap()));
     let stay = Stay::Removed;
     let maker = &Maker { plan, target: &target, source: None, environment: &environment, stay };
     let files = maker.make((&progress, &stop)).unwrap();
     let command = vec!["test".to_string()];
     let header = Header {
-        tool: Tool { name: "ioassay".to_string(), version: "1".to_string(), command },
+        tool: Tool { name: "ioassay".to_string(), version: "1".to_string(), commit: None, command },
         began: "2026-01-01T00:00:00Z".to_string(),
         host: zoo::host(),
         called: None,

@@ -1,6 +1,6 @@
 //! Several hosts that should be alike.
 
-use super::{FORMAT, end_name, machine, storage};
+use super::{FORMAT, machine, storage};
 use assess::fleet::{self, Alone, Differing, Figure, OwnFact};
 use assess::trend::Quantity;
 use model::axis::Axes;
@@ -53,7 +53,7 @@ struct Host<'a> {
     /// The start of its run: RFC 3339, UTC.
     began: &'a str,
     /// How its run ended. `missing`: the record is cut off, or the run continues.
-    #[schemars(extend("enum" = ["complete", "interrupted", "missing"]))]
+    #[schemars(extend("enum" = ["complete", "interrupted", "missing", "lost"]))]
     end: &'static str,
     /// The parts of its record that could not be read.
     damage: &'a [String],
@@ -77,7 +77,7 @@ impl Host<'_> {
             called: &member.called,
             record: &member.record,
             began: &member.header.began,
-            end: end_name(&member.end),
+            end: member.end.name(),
             damage: &member.damage,
             recipe: &member.header.plan.recipe,
             odd_in: fleet.cases.iter().filter(is_odd).map(|common| common.id.as_str()).collect(),

@@ -1,12 +1,12 @@
 //! What several hosts did together, in lockstep.
 
+use super::FORMAT;
 use super::case::Skip;
 use super::storage::Storage;
-use super::{FORMAT, end_name};
 use assess::together::{self, HostsFinding, Joint};
 use model::axis::Axes;
 use model::case;
-use model::record::{Resumed, Tool};
+use model::record::{End, Resumed, Tool};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -76,9 +76,12 @@ struct Host<'a> {
     os: &'a str,
     /// Its logical processors.
     cores: u32,
-    /// How its record ends. `missing`: it is cut off, or the run continues.
-    #[schemars(extend("enum" = ["complete", "interrupted", "missing"]))]
+    /// How its record ends. `missing`: it is cut off, or the run continues. `lost`: the others went
+    /// on without it.
+    #[schemars(extend("enum" = ["complete", "interrupted", "missing", "lost"]))]
     end: &'static str,
+    /// If it was lost, when, in milliseconds after the run began; otherwise null.
+    lost_at_ms: Option<u64>,
     /// Each time that the run went on after an interruption.
     resumed: &'a [Resumed],
     /// The parts of its record that could not be read.
@@ -93,7 +96,11 @@ impl Host<'_> {
             called: &member.called,
             os: &member.os,
             cores: member.cores,
-            end: end_name(&member.end),
+            end: member.end.name(),
+            lost_at_ms: match member.end {
+                End::Lost { at_ms, .. } => Some(at_ms),
+                End::Complete | End::Interrupted | End::Missing => None,
+            },
             resumed: &member.resumed,
             damage: &member.damage,
             storage: member.storage.as_ref().map(Storage::of),

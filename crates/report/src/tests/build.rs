@@ -379,6 +379,7 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
         tool: Tool {
             name: "ioassay".to_string(),
             version: "0.1.0".to_string(),
+            commit: None,
             command: vec!["ioassay".to_string(), "run".to_string(), recipe.to_string()],
         },
         began: "2026-01-01T00:00:00Z".to_string(),

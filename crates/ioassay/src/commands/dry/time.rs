@@ -18,19 +18,34 @@ use witness::page_cache;
 pub(super) fn expected(sides: &[(&Question, &Setting)]) -> Option<Duration> {
     let time = |(question, setting): &(&Question, &Setting)| {
         let Setting { plan, storage, .. } = setting;
-        let rounds = round(plan, storage.as_ref())?.saturating_mul(plan.rounds);
         let bytes = files::written_before_trials(plan, &question.target, setting.source.is_some());
-        let written = bytes as f64 / device(spins(storage.as_ref())).bytes;
-        let written = Duration::try_from_secs_f64(written).unwrap_or(Duration::MAX);
-        let once = caching(plan, spins(storage.as_ref())).once;
-        let started = STARTING.saturating_add(once).saturating_mul(plan.invocations);
-        Some(rounds.saturating_add(started).saturating_add(written))
+        without_pauses(plan, storage.as_ref(), bytes)
     };
     let times: Option<Vec<Duration>> = sides.iter().map(time).collect();
     // They pause at the same time.
-    let pauses = sides.iter().map(|(_, side)| side.plan.invocations.saturating_sub(1)).max();
-    let pauses = PAUSE.saturating_mul(pauses.unwrap_or(0));
-    times.map(|times| times.into_iter().fold(pauses, Duration::saturating_add))
+    let pause = sides.iter().map(|(_, side)| pauses(&side.plan)).max().unwrap_or_default();
+    times.map(|times| times.into_iter().fold(pause, Duration::saturating_add))
+}
+
+/// The time of a run on several hosts with such a storage, which do everything at the same time.
+pub(super) fn expected_on_hosts(plan: &Plan, storage: &Storage) -> Option<Duration> {
+    let bytes = files::written_in_directory(plan, false);
+    Some(without_pauses(plan, Some(storage), bytes)?.saturating_add(pauses(plan)))
+}
+
+/// Between invocations.
+fn pauses(plan: &Plan) -> Duration {
+    PAUSE.saturating_mul(plan.invocations.saturating_sub(1))
+}
+
+/// The time of a run that writes so many bytes before its trials.
+fn without_pauses(plan: &Plan, storage: Option<&Storage>, bytes: u64) -> Option<Duration> {
+    let rounds = round(plan, storage)?.saturating_mul(plan.rounds);
+    let written = bytes as f64 / device(spins(storage)).bytes;
+    let written = Duration::try_from_secs_f64(written).unwrap_or(Duration::MAX);
+    let once = caching(plan, spins(storage)).once;
+    let started = STARTING.saturating_add(once).saturating_mul(plan.invocations);
+    Some(rounds.saturating_add(started).saturating_add(written))
 }
 
 /// The time of the first round, whose files and workers are made before it.
@@ -159,18 +174,13 @@ fn timed(case: &Case, is_slow: bool) -> Duration {
     let Some(io) = case.io() else { return case.time() };
     let is_cached = io.cache == Cache::Warm && case.write().is_none();
     let speed = if is_cached { MEMORY } else { device(is_slow) };
-    let repeats = match &case.work {
-        Work::Read(work) => work.repeats(),
-        Work::Write(work) => work.repeats(),
-        Work::Memory(_) | Work::Metadata(_) => true,
-    };
     let ops = io.operations();
     let in_flight = f64::from(io.depth).max(1.0) * f64::from(io.threads).max(1.0);
     let in_order = io.pattern == Pattern::Sequential && !is_synced_often(case);
     let each = if in_order { 0.0 } else { ops as f64 * speed.op_s / in_flight };
     let moved = ops as f64 * io.block as f64 / speed.bytes;
     let done = Duration::try_from_secs_f64(each + moved).unwrap_or(Duration::MAX);
-    if repeats { io.time } else { done.min(io.time) }
+    if case.repeats() { io.time } else { done.min(io.time) }
 }
 
 fn is_synced_often(case: &Case) -> bool {

@@ -1,0 +1,55 @@
+//! What ended the trials of a case on several hosts. A figure until the last end depends on it: if
+//! time ended the trials, each host moved what it could; if their work did, the fast ones waited
+//! for the slow one.
+
+use model::case::Case;
+use model::named;
+use model::sample::Span;
+
+/// The share of a trial for which the first host that is done may wait for the last one, and both
+/// still end together (METHODOLOGY.md).
+const TOGETHER: f64 = 0.1;
+
+named! {
+    /// What ended a trial of several hosts.
+    Ending "ending" {
+        /// The time of a trial, for at least one host: a longer one would have moved more.
+        Time "time",
+        /// The work: each host did all of its own, and all ended together.
+        Work "work",
+        /// The work of the slowest host, for which the others waited.
+        SlowestHost "slowest host",
+    }
+}
+
+/// The ends of the hosts in a round, on one clock.
+#[derive(Default)]
+pub(crate) struct Ends {
+    /// The first host's and the last one's.
+    at_ns: Option<(u64, u64)>,
+    is_by_time: bool,
+}
+
+impl Ends {
+    /// Adds what the threads of a host did.
+    pub(crate) fn add(&mut self, case: &Case, spans: &[Span]) {
+        let lasted = |span: &Span| u128::from(span.end_ns.saturating_sub(span.start_ns));
+        let is_long = spans.iter().any(|span| lasted(span) >= case.time().as_nanos());
+        self.is_by_time |= case.repeats() || is_long;
+        if let Some(end) = spans.iter().map(|span| span.synced_ns.unwrap_or(span.end_ns)).max() {
+            let (first, last) = self.at_ns.unwrap_or((end, end));
+            self.at_ns = Some((first.min(end), last.max(end)));
+        }
+    }
+
+    /// What ended a round that took `timed_ns`.
+    pub(crate) fn ending(&self, timed_ns: u64) -> Option<Ending> {
+        let (first, last) = self.at_ns?;
+        let waited_ns = last.saturating_sub(first) as f64;
+        Some(match self.is_by_time {
+            true => Ending::Time,
+            false if waited_ns > TOGETHER * timed_ns as f64 => Ending::SlowestHost,
+            false => Ending::Work,
+        })
+    }
+}
