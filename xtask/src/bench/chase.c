@@ -5,12 +5,9 @@
 // with ioassay, whose chase is compared with it.
 
 #define _GNU_SOURCE
-#include <stdint.h>
+#include "job.h"
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #define LINE 64
 #define HUGE (2ul << 20)
@@ -20,20 +17,6 @@
 #define FOLLOW_4 FOLLOW FOLLOW FOLLOW FOLLOW
 #define FOLLOW_16 FOLLOW_4 FOLLOW_4 FOLLOW_4 FOLLOW_4
 #define FOLLOW_64 FOLLOW_16 FOLLOW_16 FOLLOW_16 FOLLOW_16
-
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-// xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators", 2016).
-static uint64_t next_random(uint64_t *state) {
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return *state * 0x2545f4914f6cdd1du;
-}
 
 // The lines in a random order, each with a pointer to the next, the last to the first.
 static void **link_lines(unsigned char *array, size_t lines, uint64_t seed) {
@@ -57,39 +40,6 @@ static void **link_lines(unsigned char *array, size_t lines, uint64_t seed) {
     void **first = (void **)(array + (size_t)order[0] * LINE);
     free(order);
     return first;
-}
-
-// The value of `key` in a job, up to the next blank; an empty text if it is not there.
-static const char *value_of(const char *line, const char *key) {
-    size_t length = strlen(key);
-    for (const char *word = strchr(line, ' '); word != NULL; word = strchr(word, ' ')) {
-        word++;
-        if (strncmp(word, key, length) == 0 && word[length] == '=') {
-            return word + length + 1;
-        }
-    }
-    return "";
-}
-
-// `text` up to its next blank is `word`.
-static int is(const char *text, const char *word) {
-    size_t length = strlen(word);
-    return strncmp(text, word, length) == 0 && strchr(" \n", text[length]) != NULL;
-}
-
-// A number with its unit: bytes, or milliseconds. 0 where it is none.
-static uint64_t number(const char *text) {
-    static const struct { const char *name; uint64_t factor; } UNITS[] = {
-        {"B", 1}, {"KiB", 1ul << 10}, {"MiB", 1ul << 20}, {"GiB", 1ul << 30}, {"ms", 1}, {"s", 1000},
-    };
-    char *end;
-    uint64_t value = strtoull(text, &end, 10);
-    for (size_t i = 0; i < sizeof UNITS / sizeof *UNITS; i++) {
-        if (is(end, UNITS[i].name)) {
-            return value * UNITS[i].factor;
-        }
-    }
-    return 0;
 }
 
 struct job {

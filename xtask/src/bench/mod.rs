@@ -137,7 +137,7 @@ fn fault(row: &Row) -> Option<String> {
 }
 
 /// The table of the benchmark's own peers and what it names, in [`FOLDER`].
-const PEERS: [&str; 2] = ["peers.toml", "chase.c"];
+const PEERS: [&str; 4] = ["peers.toml", "chase.c", "ring.c", "job.h"];
 
 /// The example that is a peer, and the package that has it.
 const EXAMPLE: &str = "bare_pread";
