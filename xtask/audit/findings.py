@@ -280,7 +280,12 @@ def ram(row):
     is_partly = served.is_partly_in_memory(row) and topology.has_data_in_memory(row.storage)
     if is_partly and crosses_devices(row):
         return claim(row)
-    return claim(row) if row.served_by == "ram" else None
+    if row.served_by != "ram":
+        return None
+    if row.write and row.case.op == "copy" and row.source["medium"] == "block":
+        # The cache state is that of the source, on a device.
+        return "doubt" if row.case.claims_durable or row.case.cache == "direct" else "note"
+    return claim(row)
 
 
 def unverified(row):

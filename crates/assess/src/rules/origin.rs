@@ -6,8 +6,8 @@ use crate::counted::{Counted, is_actor_right};
 use crate::finding::Severity;
 use crate::served::{SHARE_NOISE, called_share, hole_share, shared_share};
 use crate::summary::ServedBy;
-use model::case::{Cache, Case, Kernel, NameSync, OWN_PEER, Touch, Work};
-use model::host::{Holds, Storage};
+use model::case::{Cache, Case, Kernel, NameSync, OWN_PEER, Op, Touch, Work, WriteWork};
+use model::host::{Holds, Medium, Storage};
 use model::units::percent;
 
 /// The worker's calls returned less than it reports (METHODOLOGY.md): it did not read the rest.
@@ -112,6 +112,9 @@ pub(super) fn ram(context: &Context) -> Option<Draft> {
         return None;
     }
     let file_system = in_memory(context.measured.storage);
+    if let Some(work) = context.write().filter(|_| is_copied_from_disk(context)) {
+        return copied_into_memory(work, &file_system);
+    }
     // What claims nothing of a device is what it says.
     let so = match severity {
         Severity::Note => "",
@@ -119,6 +122,26 @@ pub(super) fn ram(context: &Context) -> Option<Draft> {
     };
     let message = format!("the file is in memory ({file_system}): no device took part{so}");
     Draft::new(severity, message, "to measure a disk, use a directory on one")
+}
+
+/// Whether a device has the source of a copy. Its cache state is that of its source, which
+/// `cache_leak` judges.
+fn is_copied_from_disk(context: &Context) -> bool {
+    let copies = context.write().is_some_and(|work| work.op == Op::Copy);
+    copies && context.measured.source.is_some_and(|source| source.medium == Medium::Block)
+}
+
+/// A copy from a device into memory: only what it claims of its target means nothing.
+fn copied_into_memory(work: &WriteWork, file_system: &str) -> Option<Draft> {
+    let claims = work.sync.claims_durable() || work.io.cache == Cache::Direct;
+    let (severity, so) = match claims {
+        true => (Severity::Doubt, ", so a claim of direct or durable means nothing there"),
+        false => (Severity::Note, ""),
+    };
+    let message = format!(
+        "the target of the copy is in memory ({file_system}): no device took the bytes{so}"
+    );
+    Draft::new(severity, message, "to measure a disk, copy to a directory on one")
 }
 
 /// A part of the storage is in memory, and no counter shows what of the bytes was there.

@@ -625,15 +625,14 @@ fn compressed() {
     assert!(message(&record).contains("the copy shares blocks"), "{}", message(&record));
 }
 
+fn cold_copy(engine: WriteEngine) -> WriteWork {
+    let io = Io { cache: Cache::Cold, ..over().io };
+    WriteWork { io, op: Op::Copy, engine, allocation: Allocation::None, ..over() }
+}
+
 #[test]
 fn copies_of_a_source_that_was_not_cold() {
-    let copy = |engine| WriteWork {
-        io: Io { cache: Cache::Cold, ..over().io },
-        op: Op::Copy,
-        engine,
-        allocation: Allocation::None,
-        ..over()
-    };
+    let copy = cold_copy;
     let reads = |share: f64| {
         move |r: &mut Record| {
             evidence(r, |e| e.task_read_bytes = Some((FILE as f64 * share) as u64));
@@ -663,6 +662,31 @@ fn copies_of_a_source_that_was_not_cold() {
     // An overwrite does not have to read the file.
     let cold = WriteWork { io: Io { cache: Cache::Cold, ..over().io }, ..over() };
     check(flawless_write(cold), reads(0.0), "sound device:");
+}
+
+/// What the devices read of the source still decides whether it was cold.
+#[test]
+fn a_copy_into_memory_is_cold_by_its_source() {
+    let into_memory = |share: f64| {
+        move |r: &mut Record| {
+            r.header.source_storage = Some(storage(r).clone());
+            storage(r).medium = Medium::Ram;
+            evidence(r, |e| e.task_read_bytes = Some((FILE as f64 * share) as u64));
+        }
+    };
+    let cold = |sync| WriteWork { sync, ..cold_copy(WriteEngine::Write) };
+    let unsynced = || flawless_write(cold(Sync::None));
+    check(unsynced(), into_memory(1.0), "sound ram: Ram note, AcknowledgedOnly note");
+    check(
+        unsynced(),
+        into_memory(0.5),
+        "void ram: CacheLeak void, Ram note, AcknowledgedOnly note",
+    );
+    let synced = flawless_write(cold(Sync::Fdatasync));
+    check(synced, into_memory(1.0), "doubtful ram: Ram doubt, NotDurable doubt");
+    // Of a source in memory, too, nothing is cold.
+    let both = |r: &mut Record| storage(r).medium = Medium::Ram;
+    check(unsynced(), both, "doubtful ram: Ram doubt, AcknowledgedOnly note");
 }
 
 #[test]

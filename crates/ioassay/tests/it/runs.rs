@@ -244,6 +244,31 @@ fn in_memory_every_row_says_ram() {
     assert_eq!(sandbox.things().len(), 2, "the record and its folder: {:?}", sandbox.things());
 }
 
+/// The cache state of a copy is that of its source, wherever it is copied to.
+#[test]
+fn a_copy_from_a_disk_into_memory_is_measured() {
+    let test = "a_copy_from_a_disk_into_memory_is_measured";
+    let Some(memory) = Sandbox::in_memory() else { return skip(test, "there is no /dev/shm") };
+    let recipe = "name = 'copies'\nquestion = '?'\nsize = '1MiB'\nrounds = 1\ninvocations = 1\n\
+                  ceilings = false\n[[cases]]\nop = 'copy'\nengine = 'sendfile'\n\
+                  block = '64KiB'\nallocation = 'none'\nsync = 'none'\ncache = ['cold', 'warm']\n";
+    let disk = Sandbox::new();
+    std::fs::write(disk.path("copies.toml"), recipe).unwrap();
+    let (recipe, source) = (disk.path("copies.toml"), disk.path("."));
+    let args = ["run", argument(&recipe), ".", "--source", argument(&source), "--json"];
+    let report = memory.json(&args);
+    if report["source_storage"]["medium"] != "block" {
+        return skip(test, "the sandbox is not on a disk");
+    }
+    assert_eq!(report["skips"], serde_json::json!([]));
+    for case in report["cases"].as_array().unwrap() {
+        assert_eq!(case["served_by"], "ram", "{case:#}");
+        let ram = case["findings"].as_array().unwrap().iter().find(|it| it["code"] == "Ram");
+        assert_eq!(ram.expect("its target is in memory")["severity"], "note", "{case:#}");
+        assert!(!case["findings"].to_string().contains("CacheLeak"), "{case:#}");
+    }
+}
+
 #[test]
 fn a_file_that_is_to_be_kept_is_kept_and_holds_the_data_of_the_seed() {
     for sandbox in [Some(Sandbox::new()), Sandbox::in_memory()].into_iter().flatten() {
