@@ -1,6 +1,7 @@
 //! How long a run takes on a typical machine. Trials end when their work is done, and each needs
 //! setup, so the times that the cases ask for say little.
 
+use crate::calibration;
 use crate::commands::question::{Question, Setting};
 use crate::files;
 use crate::load::GAP;
@@ -10,6 +11,7 @@ use model::host::{Device, Storage};
 use model::metadata::Call;
 use model::pattern::Pattern;
 use model::plan::Plan;
+use model::shape::Calibrate;
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 use witness::page_cache;
@@ -24,7 +26,19 @@ pub(super) fn expected(sides: &[(&Question, &Setting)]) -> Option<Duration> {
     let times: Option<Vec<Duration>> = sides.iter().map(time).collect();
     // They pause at the same time.
     let pause = sides.iter().map(|(_, side)| pauses(&side.plan)).max().unwrap_or_default();
-    times.map(|times| times.into_iter().fold(pause, Duration::saturating_add))
+    let once = pause.saturating_add(calibrating(sides));
+    times.map(|times| times.into_iter().fold(once, Duration::saturating_add))
+}
+
+/// How long it takes to find the fastest loops, which both sides of a gate share.
+fn calibrating(sides: &[(&Question, &Setting)]) -> Duration {
+    let Some((_, first)) = sides.first() else { return Duration::ZERO };
+    let plans: Vec<&Plan> = sides.iter().map(|(_, side)| &side.plan).collect();
+    let loops = calibration::requests(&plans, &first.host);
+    let of = |asked: &Calibrate| asked.time.saturating_mul(asked.kernels.len() as u32);
+    let measured = loops.iter().map(of).fold(Duration::ZERO, Duration::saturating_add);
+    let starting = if loops.is_empty() { Duration::ZERO } else { STARTING };
+    measured.saturating_add(starting)
 }
 
 /// The time of a run on several hosts with such a storage, which do everything at the same time.
