@@ -4,6 +4,7 @@ use crate::counted::Counted;
 use crate::measured::Measured;
 use model::case::{Case, Io};
 use model::generation::PagesRead;
+use model::list::listed;
 use model::plan::ActorFile;
 use model::units;
 use schemars::JsonSchema;
@@ -78,6 +79,6 @@ impl<'a> Sides<'a> {
         blocks.sort_unstable();
         blocks.dedup();
         let blocks: Vec<String> = blocks.into_iter().map(units::bytes).collect();
-        format!("reads of {}, writes of {}", blocks.join(" and "), units::bytes(self.writer.block))
+        format!("reads of {}, writes of {}", listed(&blocks), units::bytes(self.writer.block))
     }
 }

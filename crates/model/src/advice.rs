@@ -5,6 +5,7 @@
 //! all flags that advice names; other commands that measure lack some.
 
 use crate::axis::AXES;
+use crate::list::listed;
 
 /// What `ioassay run` has and `ioassay survey` lacks, besides the axes. Its recipe and its size are
 /// those of every survey, so that surveys can be compared.
@@ -112,7 +113,7 @@ pub fn fitted_by(advice: &str, has_it: impl Fn(&str) -> Option<String>) -> Strin
         }
     }
     let told = |(command, flags): (String, Vec<String>)| {
-        format!("'ioassay {command}' has {}", flags.join(" and "))
+        format!("'ioassay {command}' has {}", listed(&flags))
     };
     let told: Vec<String> = lacking.into_iter().map(told).collect();
     if told.is_empty() { advice.to_string() } else { format!("{advice} ({})", told.join("; ")) }

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod list;
 pub mod printable;
 pub mod shell;
 pub mod units;

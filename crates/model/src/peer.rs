@@ -3,6 +3,7 @@
 use crate::case::{
     Atomic, BufferPages, Cache, Case, Engine, Isa, Kernel, MemoryWork, Op, Work, WriteEngine,
 };
+use crate::list::listed;
 use crate::pattern::Pattern;
 use crate::units;
 use serde::{Deserialize, Serialize};
@@ -86,7 +87,7 @@ impl Peer {
             let Some(known) = self.axes.get(axis).filter(|known| !known.contains(&value)) else {
                 continue;
             };
-            let (name, known) = (&self.name, known.join(" and "));
+            let (name, known) = (&self.name, listed(known));
             return Some(format!("the peer {name} has only {axis} {known}, not {value}"));
         }
         let least = |work: &MemoryWork| PEER_ARRAY_LEAST * u64::from(work.threads);

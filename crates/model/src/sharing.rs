@@ -6,6 +6,7 @@ use crate::case::{
 };
 use crate::content::ContentKind;
 use crate::generation::PAGE;
+use crate::list::listed;
 use crate::part::Whose;
 use crate::plan::{Actor, ActorFile};
 use crate::units;
@@ -13,7 +14,7 @@ use crate::units;
 /// Why `case` cannot be measured beside those of the `actors` that use its file.
 pub fn refusal<'a>(case: &Case, actors: impl Iterator<Item = &'a Actor>) -> Option<String> {
     let sharing: Vec<&Actor> = actors.filter(|actor| actor.file == ActorFile::Case).collect();
-    let names = sharing.iter().map(|actor| actor.name.as_str()).collect::<Vec<_>>().join(" and ");
+    let names = listed(&sharing.iter().map(|actor| actor.name.as_str()).collect::<Vec<_>>());
     if sharing.is_empty() {
         return None;
     }

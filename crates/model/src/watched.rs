@@ -3,6 +3,7 @@
 use crate::case::{WriteEngine, WriteWork};
 use crate::host::{Device, Holds, Storage, WeakPart, WriteCache};
 use crate::layer::{Amplification, Layer};
+use crate::list::listed;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -215,7 +216,7 @@ impl Storage {
             device.map_or(name.to_string(), |device| device.in_words())
         };
         let names: BTreeSet<&str> = parts.filter_map(|part| part.device.as_deref()).collect();
-        names.into_iter().map(words).collect::<Vec<String>>().join(" and ")
+        listed(&names.into_iter().map(words).collect::<Vec<String>>())
     }
 
     /// The mounts where a sync does nothing at all, as on an overlay mounted `volatile`: the data

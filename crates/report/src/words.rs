@@ -13,6 +13,7 @@ use assess::trials::Fate;
 use assess::{Assessment, Tally};
 use model::case::{Op, Sync, WriteEngine, WriteWork};
 use model::host::Storage;
+pub(crate) use model::list::listed;
 use model::record::Tool;
 use model::{advice, units};
 
@@ -263,15 +264,6 @@ pub(crate) fn lost_at(at_ms: u64) -> String {
 /// When and why a host was lost.
 pub(crate) fn lost(at_ms: u64, reason: &str) -> String {
     format!("{}: {reason}", lost_at(at_ms))
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub(crate) fn listed(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [head @ .., last] => format!("{} and {last}", head.join(", ")),
-    }
 }
 
 /// Names that a line shows; the others are counted.

@@ -11,6 +11,7 @@ use crate::traffic;
 use backing::Blocks;
 use model::host::{Device, Holds, LoopFile, Medium, WeakPart, WriteCache};
 use model::layer::{Amplification, Layer};
+use model::list::listed;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -97,7 +98,7 @@ impl Finder {
         let blocks = Blocks { journal, ..Blocks::of(data) };
         let mut backing = self.ground_of_blocks(kind, &blocks, depth);
         if !names.is_empty() {
-            backing.notes.push(format!("{kind}: its journal is on {}", names.join(" and ")));
+            backing.notes.push(format!("{kind}: its journal is on {}", listed(&names)));
         }
         if of_ext4 == Journal::Unseen && backing.medium == Medium::Block {
             let holds = Holds::Journal;

@@ -9,6 +9,7 @@ use crate::summary::{ServedBy, Summary};
 use model::case::{Advice, Cache, Op, ReadWork, Sync, WriteEngine, WriteWork};
 use model::evidence::Residency;
 use model::host::{Medium, Storage};
+use model::list::listed;
 use model::pattern::Pattern;
 use model::units::{self, percent};
 
@@ -333,5 +334,5 @@ fn read_ahead_most(storage: Option<&Storage>) -> Option<String> {
         Some(format!("{} at a time on {}", units::bytes(most), device.name))
     });
     let told: Vec<String> = of_devices.collect();
-    (!told.is_empty()).then(|| format!(", up to {},", told.join(" and ")))
+    (!told.is_empty()).then(|| format!(", up to {},", listed(&told)))
 }

@@ -8,6 +8,7 @@ use crate::served::SHARE_NOISE;
 use crate::summary::{ServedBy, Summary};
 use model::case::{Cache, ReadWork, WriteWork};
 use model::host::{Holds, Medium, Storage};
+use model::list::listed;
 use model::units::{percent, rate, scaled};
 
 /// A case before its rules apply: at least one trial, and their summary.
@@ -65,7 +66,7 @@ impl Draft {
 pub(super) fn in_memory(storage: Option<&Storage>) -> String {
     let Some(storage) = storage else { return "it".to_string() };
     let devices: Vec<&str> = storage.devices.iter().map(|it| it.name.as_str()).collect();
-    let devices = devices.join(" and ");
+    let devices = listed(&devices);
     match (storage.is_raw(), devices.is_empty()) {
         (true, _) => devices,
         (false, true) => storage.file_system.clone(),

@@ -6,6 +6,7 @@ use crate::finding::Severity;
 use crate::names::{BROUGHT_LEAST, Flushed, Found, brought_share, flushed, found, takes_out};
 use model::case::{Cache, Call, MetadataWork, NameSync};
 use model::host::{Medium, Storage};
+use model::list::listed;
 use model::units::percent;
 
 /// The work, if the case claims that names are in this state.
@@ -111,7 +112,7 @@ pub(super) fn not_durable(context: &Context) -> Option<Draft> {
         _ if is_lost => (Severity::Doubt, lost(storage), "use a directory on a disk"),
         Flushed::Off => (
             Severity::Void,
-            format!("{} flushes nothing", storage?.barriers_off().join(" and ")),
+            format!("{} flushes nothing", listed(&storage?.barriers_off())),
             to_flush(storage?),
         ),
         _ if is_unseen => unseen(),

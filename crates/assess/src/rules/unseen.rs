@@ -8,6 +8,7 @@ use crate::finding::Severity;
 use crate::summary::ServedBy;
 use crate::writing::Durability;
 use model::host::{Medium, Storage};
+use model::list::listed;
 
 /// The remedy for a device whose counters are off.
 const LET_IT_COUNT: &str =
@@ -106,7 +107,7 @@ pub(super) fn counters_unseen(context: &Context) -> Option<Draft> {
 /// The part of a durability claim that no counter shows.
 fn unseen_sync(context: &Context, storage: &Storage) -> Option<(Severity, String, &'static str)> {
     let sync = context.write()?.sync.name();
-    let devices = storage.flushed_nodes().join(" and ");
+    let devices = listed(&storage.flushed_nodes());
     match Durability::of(context.measured) {
         Durability::Uncounted if !context.measured.case.beside.is_empty() => Some((
             Severity::Note,
@@ -158,5 +159,5 @@ fn unseen_sync(context: &Context, storage: &Storage) -> Option<(Severity, String
 }
 
 fn watched(storage: &Storage) -> String {
-    storage.watched_nodes().join(" and ")
+    listed(&storage.watched_nodes())
 }

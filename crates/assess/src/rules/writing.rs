@@ -9,6 +9,7 @@ use crate::stats::median;
 use crate::writing::{Durability, durable_bytes, syncs_due};
 use model::case::{Allocation, Cache, Fill, Op, Sync, WriteEngine, WriteWork};
 use model::host::Medium;
+use model::list::listed;
 use model::units::{bytes_rounded, percent, scaled};
 use model::watched::SyncedBy;
 
@@ -51,7 +52,7 @@ fn write_not_durable(context: &Context) -> Option<Draft> {
             let severity = if is_nothing { Severity::Doubt } else { Severity::Void };
             let seen = format!(
                 "{} flushes nothing: a power cut loses what the devices' caches hold{}",
-                storage.barriers_off().join(" and "),
+                listed(&storage.barriers_off()),
                 match is_through {
                     true =>
                         ", except for writes that the OS sends through them (FUA), which are not \
@@ -96,7 +97,7 @@ const SWALLOWED: &str = "find what swallows the sync, such as a preloaded librar
 
 /// A mount drops syncs. If nothing was written, the figure is the cost of a call that does nothing.
 fn dropped(context: &Context, work: &WriteWork) -> Option<(Severity, String, &'static str)> {
-    let mounts = context.measured.storage?.dropping().join(" and ");
+    let mounts = listed(&context.measured.storage?.dropping());
     let seen = format!(
         "{mounts} ignores every sync: the data stays in the page cache, and a crash of the OS or a \
          power cut loses it"

@@ -4,6 +4,7 @@ use super::{Changes, Recipe};
 use crate::group::{Axes, Values};
 use crate::symbol::{count_blocks, doublings};
 use model::case::{Case, Populated};
+use model::list::listed;
 use model::part::Whose;
 use model::units;
 
@@ -73,7 +74,7 @@ pub fn refusal(case: &Case, hosts: u32, apart: &[String]) -> Option<String> {
         return Some(format!(
             "hosts share a file only in a directory that all share, and {} did not see there what \
              the first host created: name a directory of a file system that all have",
-            apart.join(" and ")
+            listed(apart)
         ));
     }
     let threads = u64::from(io.threads) * u64::from(taking_part);
@@ -103,6 +104,25 @@ mod tests {
         check(4, &["doubling"], &["1", "2", "4"]);
         check(6, &["doubling"], &["1", "2", "4", "6"]);
         check(4, &["all", "3"], &["all", "3"]);
+    }
+
+    /// What hosts share is as many times as large, if the size is what each of them moves.
+    #[test]
+    fn a_shared_file_has_the_size_of_all_its_hosts() {
+        let size = |per_host: bool, taking_part, files| {
+            let text = format!(
+                "name = 'r'\nquestion = '?'\nsize_per_host = {per_host}\n[[cases]]\nblock = '4KiB'"
+            );
+            let recipe = super::super::parse(&text).expect("it is a recipe").on_hosts(4);
+            let io = Io { hosts: taking_part, files, size: 1 << 20, ..Io::default() };
+            let mut case = Case::own(Work::Read(ReadWork { io, ..ReadWork::default() }));
+            recipe.settle_size(&mut case);
+            case.file_size().expect("it has a file") >> 20
+        };
+        let (own, shared) = (Whose::Own, Whose::Shared);
+        assert_eq!([0, 1, 2].map(|hosts| size(true, hosts, shared)), [4, 1, 2]);
+        assert_eq!([0, 1, 2].map(|hosts| size(true, hosts, own)), [1, 1, 1]);
+        assert_eq!([0, 1, 2].map(|hosts| size(false, hosts, shared)), [1, 1, 1]);
     }
 
     #[test]

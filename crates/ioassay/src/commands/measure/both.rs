@@ -17,6 +17,7 @@ use crate::store::{Place, Store};
 use anyhow::{Context, Result, bail};
 use assess::invocations::INVOCATIONS_LEAST;
 use model::case::OWN_PEER;
+use model::list::listed;
 use model::random::mix;
 use model::record::{self, Header};
 use std::collections::BTreeMap;
@@ -99,7 +100,7 @@ pub fn keep_both(
     };
     let runs = [run(0, of_a, store_a), run(1, of_b, store_b)];
     alternate(runs, files).with_context(|| {
-        let kept = stores.iter().map(Store::whereabouts).collect::<Vec<_>>().join(" and ");
+        let kept = listed(&stores.iter().map(Store::whereabouts).collect::<Vec<_>>());
         format!("the run ended early; completed trials are {kept}")
     })?;
     let [a, b] = <[Store; 2]>::try_from(stores).unwrap_or_else(|_| unreachable!("they are two"));
