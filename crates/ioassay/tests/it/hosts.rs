@@ -256,6 +256,8 @@ fn hosts_measure_in_lockstep_and_each_has_its_record() {
         let first_other = u64::from(record == "1-a.jsonl");
         let expected = if has_disk { first_other.into() } else { Value::Null };
         assert_eq!(header["plan"]["rank"]["neighbor"], expected, "{header:#}");
+        // Each has found its own fastest loop.
+        assert_eq!(header["calibrated"][0]["kernel"], "read", "{header:#}");
         assert!(!report["cases"].to_string().contains("\"Foreign\""), "{report:#}");
         // Each trial knows its host's clock, which is this machine's.
         let lines = lines_of(&desk, record);
