@@ -474,7 +474,7 @@ mod tests {
     fn what_dead_runs_left_is_removed_and_nothing_else() {
         let (folder, directory) = directory();
         let at = folder.path();
-        let own = Owner::here(&directory.held).to_text();
+        let own = owner::ended().to_text();
         let dead = plant(at, 0o700, Some(&own), &["write-1MiB.data", "overwrite-2MiB.data"]);
         let elsewhere = plant(at, 0o700, Some("other\nboot\n"), &["write-1MiB.data"]);
         let open_to_all = plant(at, 0o755, Some(&own), &["write-1MiB.data"]);

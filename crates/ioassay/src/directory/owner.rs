@@ -82,18 +82,28 @@ impl Owner {
     }
 }
 
+/// A process of this machine that has ended.
+#[cfg(test)]
+pub(super) fn ended() -> Owner {
+    let mut child = std::process::Command::new("true").spawn().expect("it starts");
+    let pid = i32::try_from(child.id()).ok();
+    child.wait().expect("it ends");
+    Owner { pid, ..Owner::here(std::fs::File::open(".").expect("it is there")) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// This process, where all see its lock, whatever the tests run on.
     fn here() -> Owner {
-        Owner::here(std::fs::File::open(".").expect("it is there"))
+        let pid = Some(rustix::process::getpid().as_raw_nonzero().get());
+        Owner { is_lock_seen: true, pid, ..ended() }
     }
 
     #[test]
     fn what_is_written_is_read() {
         let own = here();
-        assert!(own.is_lock_seen, "tests run on a file system of this machine");
         assert_eq!(Owner::of_text(&own.to_text()), own);
         let unseen = Owner { is_lock_seen: false, pid: None, ..own };
         assert_eq!(Owner::of_text(&unseen.to_text()), unseen);
@@ -106,10 +116,7 @@ mod tests {
     fn an_owner_has_ended_only_if_that_is_proved() {
         let own = here();
         let unseen = Owner { is_lock_seen: false, ..own.clone() };
-        let mut child = std::process::Command::new("true").spawn().expect("it starts");
-        let pid = i32::try_from(child.id()).ok();
-        child.wait().expect("it ends");
-        let gone = Owner { pid, ..unseen.clone() };
+        let gone = Owner { is_lock_seen: false, ..ended() };
         assert!(own.has_ended(&own), "its lock would not be free");
         assert!(gone.has_ended(&unseen) && gone.has_ended(&own));
         let other = || "other".to_string();
