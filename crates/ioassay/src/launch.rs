@@ -31,6 +31,9 @@ const ALLOCATION: &str = "slurm";
 /// The variables in which Slurm names the hosts of an allocation; the second is for old versions.
 const NODELISTS: [&str; 2] = ["SLURM_JOB_NODELIST", "SLURM_NODELIST"];
 
+/// The variables in which Slurm, Open MPI and MPICH number the tasks that they start together.
+const TASK_NUMBERS: [&str; 3] = ["SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"];
+
 /// The maximum size of a table or of a list of hosts.
 const TEXT_BYTES_MAX: u64 = 1 << 20;
 
@@ -245,8 +248,8 @@ impl Host {
 pub struct Hosts(Vec<Host>);
 
 impl Hosts {
-    /// The hosts of `a,b,c`, of `@FILE`: a name a line, with comments after `#`, or of `slurm`:
-    /// those of the allocation in which this program runs.
+    /// The hosts of `a,b,c` or `n[1-4]`, of `@FILE`: one of these a line, with comments after `#`,
+    /// or of `slurm`: those of the allocation in which this program runs.
     ///
     /// # Errors
     /// If the file cannot be read, there is no allocation, a name is invalid or there twice, or
@@ -257,12 +260,15 @@ impl Hosts {
         }
         let Some(path) = given.strip_prefix('@') else {
             ensure!(!given.trim().is_empty(), "there is no host");
-            return Hosts::new(given.split(',').map(str::trim));
+            return Hosts::new(&expanded(given)?);
         };
         let text = input::text(Path::new(path), TEXT_BYTES_MAX)
             .with_context(|| format!("failed to read the hosts of '{path}'"))?;
-        let names = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
-        Hosts::new(names.filter(|name| !name.is_empty()))
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+        let names: Result<Vec<Vec<String>>> =
+            lines.filter(|line| !line.is_empty()).map(expanded).collect();
+        names
+            .and_then(|names| Hosts::new(&names.concat()))
             .with_context(|| format!("the list of hosts '{path}' is broken"))
     }
 
@@ -281,16 +287,21 @@ impl Hosts {
         })?;
         let names = nodelist::expand(&list, HOSTS_MAX)
             .with_context(|| format!("the hosts of Slurm's allocation, '{list}', are unknown"))?;
-        Hosts::new(names.iter().map(String::as_str))
+        Hosts::new(&names)
     }
 
-    fn new<'a>(names: impl Iterator<Item = &'a str>) -> Result<Hosts> {
-        let hosts: Vec<Host> = names.map(Host::new).collect::<Result<_>>()?;
+    fn new(names: &[String]) -> Result<Hosts> {
+        let hosts: Vec<Host> = names.iter().map(|name| Host::new(name)).collect::<Result<_>>()?;
         ensure!(!hosts.is_empty(), "there is no host");
         ensure!(hosts.len() <= HOSTS_MAX, "there are more than {HOSTS_MAX} hosts");
         let mut known = BTreeSet::new();
         if let Some(twice) = hosts.iter().find(|host| !known.insert(*host)) {
-            bail!("the host '{}' is there twice", twice.0);
+            // Lists of tasks, such as those of PBS, name a host once for each.
+            bail!(
+                "the host '{}' is there twice: name it once, because one agent measures a host, \
+                 with as many threads as --threads says",
+                twice.0
+            );
         }
         Ok(Hosts(hosts))
     }
@@ -299,6 +310,34 @@ impl Hosts {
     pub fn all(&self) -> &[Host] {
         &self.0
     }
+}
+
+/// The names of a list, in which brackets mean what they mean to Slurm. No host's name has one.
+fn expanded(given: &str) -> Result<Vec<String>> {
+    if !given.contains('[') {
+        return Ok(given.split(',').map(|name| name.trim().to_owned()).collect());
+    }
+    let names = nodelist::expand(given, HOSTS_MAX)
+        .with_context(|| format!("'{given}' is no list of hosts"))?;
+    Ok(names.iter().map(|name| name.trim().to_owned()).collect())
+}
+
+/// Checks that this program, which is about to lead hosts, is the first of the tasks that a
+/// launcher started, if it is one: each of them would start agents, and measure beside the others.
+/// `variable` is the environment.
+///
+/// # Errors
+/// If it is another one.
+pub fn check_is_first(variable: impl Fn(&str) -> Option<String>) -> Result<()> {
+    let numbered = TASK_NUMBERS.iter().filter_map(|name| Some((name, variable(name)?)));
+    let mut others = numbered.filter(|(_, number)| number.parse().is_ok_and(|it: u64| it > 0));
+    let Some((name, number)) = others.next() else { return Ok(()) };
+    bail!(
+        "{name}={number} says that this is one of several tasks that were started together, and \
+         only the first of them leads the hosts: start ioassay once, without srun or mpirun; it \
+         starts an agent on each host itself, and --threads says with how many threads each \
+         measures"
+    )
 }
 
 #[cfg(test)]
@@ -386,17 +425,47 @@ mod tests {
             Hosts::load(given).unwrap().all().iter().map(|host| host.name().to_string()).collect()
         };
         assert_eq!(names("b, a,n1-3"), ["b", "a", "n1-3"]);
+        assert_eq!(names("n[08-10,2], a"), ["n08", "n09", "n10", "n2", "a"]);
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), "# all\nb\n\n a # the first\n").unwrap();
-        assert_eq!(names(&format!("@{}", file.path().display())), ["b", "a"]);
+        std::fs::write(file.path(), "# all\nb\n\n a # the first\nn[1-2]").unwrap();
+        assert_eq!(names(&format!("@{}", file.path().display())), ["b", "a", "n1", "n2"]);
         let refused = |given: &str| Hosts::load(given).unwrap_err().to_string();
         assert_eq!(refused(""), "there is no host");
         assert_eq!(refused("a,,b"), "a host has no name");
-        assert_eq!(refused("a,b,a"), "the host 'a' is there twice");
+        assert_eq!(refused("n[2-1]"), "'n[2-1]' is no list of hosts");
+        let twice = refused("a,b,a");
+        assert!(twice.starts_with("the host 'a' is there twice: name it once"), "{twice}");
+        assert!(twice.ends_with("as many threads as --threads says"), "{twice}");
+        // As the file of PBS, which names a host once for each task.
+        std::fs::write(file.path(), "a\na\n").unwrap();
+        let error = Hosts::load(&format!("@{}", file.path().display())).unwrap_err();
+        assert_eq!(error.root_cause().to_string(), twice);
         let option = "the host '-oProxyCommand=x' begins with '-', like an option";
         assert_eq!(refused("a,-oProxyCommand=x"), option);
         assert_eq!(refused("a b"), "the host \"a b\" contains a space or control character");
         assert_eq!(refused("@/nowhere/x"), "failed to read the hosts of '/nowhere/x'");
+    }
+
+    #[test]
+    fn only_the_first_of_several_tasks_leads_hosts() {
+        let checked = |pairs: &[(&str, &str)]| {
+            let variable = |name: &str| {
+                pairs.iter().find(|(it, _)| *it == name).map(|(_, value)| (*value).to_owned())
+            };
+            check_is_first(variable).map_err(|error| error.to_string())
+        };
+        // None at all, a script of sbatch, and the terminal of `srun --ntasks=4 --pty`.
+        assert_eq!(checked(&[]), Ok(()));
+        assert_eq!(checked(&[("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "4")]), Ok(()));
+        assert_eq!(checked(&[("PMI_RANK", "none")]), Ok(()));
+        for name in TASK_NUMBERS {
+            let error = checked(&[(name, "3")]).unwrap_err();
+            assert!(error.starts_with(&format!("{name}=3 says")), "{error}");
+            assert!(error.contains("start ioassay once, without srun or mpirun"), "{error}");
+        }
+        // mpirun within a script of sbatch.
+        let both = checked(&[("SLURM_PROCID", "0"), ("OMPI_COMM_WORLD_RANK", "1")]);
+        assert!(both.unwrap_err().starts_with("OMPI_COMM_WORLD_RANK=1"));
     }
 
     proptest! {

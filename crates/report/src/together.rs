@@ -21,9 +21,6 @@ pub fn together(run: &Together, style: &Style) -> String {
     out.extend(heads(run).iter().map(|line| style.wrap("", Paint::Plain, line)));
     out.push('\n');
     out.push_str(&table(run, &names).render(style));
-    out.push('\n');
-    let said = conclusions(run, &names);
-    out.extend(said.iter().map(|line| style.wrap("", Paint::Strong, line)));
     let finding = |found: &HostsFinding| {
         let severity = found.found.finding.severity;
         let lead = format!("{:<7}", severity.name());
@@ -33,6 +30,9 @@ pub fn together(run: &Together, style: &Style) -> String {
         let lines = lines.concat();
         if lines.is_empty() { lines } else { format!("\n{lines}") }
     };
+    let said = conclusions(run, &names);
+    let conclusion = |text: &String| style.wrap("", Paint::Strong, text);
+    out.push_str(&part(said.iter().map(conclusion).collect()));
     out.push_str(&part(run.findings.iter().map(finding).collect()));
     let line = |lead: &str, text: &String| style.wrap(lead, Paint::Faint, text);
     let skips = said_skips(&run.first.skips, &|id| names.name(id));
@@ -427,6 +427,21 @@ mod tests {
     #[test]
     fn equal_hosts() {
         insta::assert_snapshot!(check(&hosts(1, 0)));
+    }
+
+    #[test]
+    fn where_nothing_is_concluded_there_is_no_gap() {
+        let mut records = hosts(1, 0);
+        for (_, record) in &mut records {
+            record.end = model::record::End::Interrupted;
+            record.trials.clear();
+        }
+        let said = check(&records);
+        assert!(
+            said.contains("\n\nnote   node1, node2 and node3: the run was interrupted\n"),
+            "{said}"
+        );
+        assert!(!said.contains("\n\n\n"), "{said}");
     }
 
     /// Two hosts that share a directory: both read a shared file, and the first one alone. The

@@ -7,7 +7,7 @@ use crate::args::{OutputArgs, RunArgs};
 use crate::hosts::check::check;
 use crate::hosts::late::Late;
 use crate::hosts::way::{Agents, Way};
-use crate::launch::{Hosts, Launcher};
+use crate::launch::{Hosts, Launcher, check_is_first};
 use crate::status::Status;
 use crate::stop::Stop;
 use crate::store::{self, Place};
@@ -49,6 +49,7 @@ pub fn execute(command: &HostsCommand, style: &Style) -> Result<Status> {
 
 /// The hosts, and the way there. In an allocation, Slurm knows both.
 pub(super) fn way_of(args: &HostArgs) -> Result<Way> {
+    check_is_first(|name| std::env::var(name).ok())?;
     let default = match args.hosts.as_deref() {
         Some("slurm") => "srun",
         _ => "ssh",

@@ -694,3 +694,17 @@ fn what_does_not_go_with_hosts_is_refused() {
     check_refusal(&desk.sandbox.plainly(&unknown), &["unknown launcher 'shh'", "'ssh'"]);
     check_refusal(&desk.sandbox.plainly(&["hosts", "check"]), &["no host is named"]);
 }
+
+/// `srun --ntasks-per-node=2 ioassay run … --hosts slurm` starts it on every node, twice.
+#[test]
+fn only_the_first_of_the_tasks_of_a_launcher_leads_hosts() {
+    let mut desk = Desk::built_in("100ms", "here");
+    desk.set("SLURM_PROCID", "3");
+    check_refusal(&desk.run("a,b", 1), &["SLURM_PROCID=3", "start ioassay once, without srun"]);
+    assert!(!desk.files.path("records").exists());
+    desk.set("SLURM_PROCID", "0");
+    let (status, found) = desk.check("n[1-2]");
+    assert_eq!(status, Some(0), "{found:#}");
+    let called: Vec<&Value> = found.as_array().unwrap().iter().map(|it| &it["called"]).collect();
+    assert_eq!(called, ["n1", "n2"]);
+}

@@ -129,9 +129,14 @@ impl Cluster {
 
     /// Runs `args` of the program in an allocation of `nodes` nodes.
     fn allocated(&self, desk: &Desk, nodes: u32, args: &[String]) -> Output {
-        let mut command = desk.command(args);
-        let inside = std::mem::replace(&mut command, self.command("salloc"));
-        command.args(["--quiet", &format!("--nodes={nodes}"), PROGRAM]).args(inside.get_args());
+        self.started(desk, &["salloc", "--quiet", &format!("--nodes={nodes}")], args)
+    }
+
+    /// Runs `args` of the program below `launcher`.
+    fn started(&self, desk: &Desk, launcher: &[&str], args: &[String]) -> Output {
+        let inside = desk.command(args);
+        let mut command = self.command(launcher[0]);
+        command.args(&launcher[1..]).arg(PROGRAM).args(inside.get_args());
         copy_surroundings(&inside, &mut command);
         command.output().unwrap()
     }
@@ -196,6 +201,7 @@ fn slurm_knows_the_hosts_and_starts_the_agents() {
     let test = "slurm_knows_the_hosts_and_starts_the_agents";
     let Some(cluster) = Cluster::new(test) else { return };
     check_allocation(&cluster);
+    check_two_tasks_a_node(&cluster);
     check_answers(&cluster, &["cluster"]);
     check_jobs_that_are_ended(&cluster);
 }
@@ -226,6 +232,27 @@ fn check_allocation(cluster: &Cluster) {
     assert!(told.contains("n1, n4: its agent did not connect"), "{told}");
     assert_eq!(told.matches("srun: error").count(), 1, "{told}");
     check_ended(&other);
+}
+
+/// However many tasks a node has, one agent measures it; and of tasks that all run the program, one
+/// leads.
+fn check_two_tasks_a_node(cluster: &Cluster) {
+    let records = ["1-n1.jsonl", "2-n2.jsonl"];
+    let two = ["--nodes=2", "--ntasks-per-node=2"];
+    let job = desk("100ms");
+    let launcher = [&["salloc", "--quiet"], two.as_slice()].concat();
+    let output = cluster.started(&job, &launcher, &job.args("slurm", 2));
+    check_whole(&job, &output, &records);
+    let tasks = desk("100ms");
+    let launcher = [&["srun", "--quiet"], two.as_slice()].concat();
+    let output = cluster.started(&tasks, &launcher, &tasks.args("slurm", 2));
+    let told = text(&output.stderr);
+    for number in 1..4 {
+        assert_eq!(told.matches(&format!("error: SLURM_PROCID={number} says")).count(), 1);
+    }
+    let said = text(&output.stdout);
+    assert_eq!(said.matches("2 hosts in lockstep").count(), 1, "{said}\n{told}");
+    check_ended(&tasks);
 }
 
 /// Jobs that are cancelled, or run out of time, leave a record that can be read, and nothing else.
