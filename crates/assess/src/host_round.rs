@@ -121,13 +121,13 @@ impl Round {
     }
 }
 
-/// What ended most of the rounds, and how many of them time ended.
-pub(crate) fn ending(case: &Case, rounds: &[&Round]) -> Option<(Ending, usize)> {
+/// What ended most of the rounds, and in how many of them time ended a part of the hosts, or all.
+pub(crate) fn ending(case: &Case, rounds: &[&Round]) -> Option<(Ending, [usize; 2])> {
     let of = |round: &&Round| round.ends.ending(round.timed_ns(case));
     let endings: Vec<Ending> = rounds.iter().filter_map(of).collect();
     let number = |ending: Ending| endings.iter().filter(|other| **other == ending).count();
     let most = Ending::ALL.iter().copied().max_by_key(|ending| number(*ending))?;
-    (!endings.is_empty()).then(|| (most, number(Ending::Time)))
+    (!endings.is_empty()).then(|| (most, [Ending::Cut, Ending::Time].map(number)))
 }
 
 /// Whether bytes count only once a separate sync has made them durable.

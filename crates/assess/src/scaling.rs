@@ -32,7 +32,7 @@ pub(crate) struct Step<'a> {
 pub(crate) fn scaling(step: &Step, all: &[Step]) -> Option<Scaling> {
     let same = all.iter().filter(|other| is_same(other.case, step.case));
     let base = same.min_by_key(|other| other.hosts).filter(|base| base.hosts < step.hosts)?;
-    if is_by_time(base) != is_by_time(step) {
+    if is_by_time(base)? != is_by_time(step)? {
         return None;
     }
     let of_each = |step: &Step, round: &Round| {
@@ -51,9 +51,13 @@ pub(crate) fn scaling(step: &Step, all: &[Step]) -> Option<Scaling> {
 }
 
 /// Whether time ended the trials. Figures of which it ended some, and the work the others, cannot
-/// be compared.
+/// be compared, and a trial of which it ended a part with none.
 fn is_by_time(step: &Step) -> Option<bool> {
-    ending(step.case, step.rounds).map(|(ending, _)| ending == Ending::Time)
+    match ending(step.case, step.rounds)?.0 {
+        Ending::Time => Some(true),
+        Ending::Work | Ending::SlowestHost => Some(false),
+        Ending::Cut => None,
+    }
 }
 
 /// Whether cases differ in the number of hosts only. A file that all share may have one size for

@@ -170,10 +170,10 @@ pub enum Doubt {
         /// The share of the trial, median of the rounds.
         share: f64,
     },
-    /// Time ended some of the rounds, and their work the others, so the figure would be another in
-    /// a longer or shorter trial.
+    /// Time ended some of the rounds, or the part of some hosts, and their work the others, so the
+    /// figure would be another in a longer or shorter trial.
     EndsVary {
-        /// The share of the rounds that time ended.
+        /// The share of the rounds that time ended for at least one host.
         share: f64,
     },
     /// The programs on the hosts were not all built from one commit, so they may have measured

@@ -14,7 +14,7 @@ mod remains;
 
 use anyhow::{Context, Result, bail};
 use owner::Owner;
-use remains::{Fate, clear, remove_canary, remove_cleared, remove_directory, remove_folder};
+use remains::{clear, remove_canary, remove_cleared, remove_directory, remove_folder};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::cell::OnceCell;
@@ -50,13 +50,24 @@ pub struct Directory {
     folder: OnceCell<Folder>,
 }
 
-/// The removed files of a killed run.
+/// What another run left.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Removed {
+pub struct Remains {
     /// The path.
     pub path: PathBuf,
-    /// Size of its files in bytes.
-    pub bytes: u64,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of what another run made.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Its run has ended, and it is removed with files of this size in bytes.
+    Removed(u64),
+    /// It stays: it is another user's, or its run goes on.
+    Stays,
+    /// It stays, because nothing proves that its run on the machine of this name has ended.
+    Unknown(String),
 }
 
 impl Directory {
@@ -181,9 +192,9 @@ impl Directory {
             .map(File::from)
     }
 
-    /// Removes files left by this user's runs that have ended for certain, as far as possible, and
-    /// names others that may have ended.
-    pub fn remove_dead(&self) -> Vec<Removed> {
+    /// Removes files left by this user's runs that have ended for certain, as far as possible.
+    /// Returns them, and others whose runs may have ended.
+    pub fn remove_dead(&self) -> Vec<Remains> {
         let entries = std::fs::read_dir(self.held());
         let entries = entries.inspect_err(|error| {
             log::debug!(
@@ -201,17 +212,11 @@ impl Directory {
                 }
                 _ => return None,
             };
-            match fate {
-                Ok(Fate::Removed(bytes)) => return Some(Removed { path, bytes }),
-                Ok(Fate::Stays) => {}
-                Ok(Fate::Unknown(node)) => log::warn!(
-                    "'{}' stays: nothing here shows whether its run on {node} has ended; remove it \
-                     if it has",
-                    path.display()
-                ),
-                Err(error) => log::warn!("cannot remove '{}': {error}", path.display()),
-            }
-            None
+            let fate = fate
+                .inspect_err(|error| log::warn!("cannot remove '{}': {error}", path.display()))
+                .ok()
+                .filter(|fate| *fate != Fate::Stays)?;
+            Some(Remains { path, fate })
         };
         names.filter_map(remove).collect()
     }
@@ -487,7 +492,7 @@ mod tests {
         let (_file, _name) = directory.create("write-1MiB").expect("there is room");
 
         let removed = Directory::open(at).expect("it is there").remove_dead();
-        assert_eq!(removed, [Removed { path: dead.clone(), bytes: 2000 }]);
+        assert_eq!(removed, [Remains { path: dead.clone(), fate: Fate::Removed(2000) }]);
         assert!(!dead.exists());
         for stays in [&elsewhere, &open_to_all] {
             assert_eq!(names(stays), [LOCK, "write-1MiB.data"]);
@@ -511,7 +516,7 @@ mod tests {
         let past = SystemTime::now() - Duration::from_secs(120);
         File::open(&path).and_then(|file| file.set_modified(past)).expect("it is ours");
         assert_eq!(fate(), Fate::Unknown("other".to_string()));
-        assert_eq!(directory.remove_dead(), []);
+        assert_eq!(directory.remove_dead(), [Remains { path: path.clone(), fate: fate() }]);
         assert_eq!(names(&path), [LOCK, "write-1MiB.data"]);
     }
 
@@ -527,8 +532,9 @@ mod tests {
             File::open(path).and_then(|file| file.set_modified(past)).expect("it is ours");
         }
         let mut removed = directory.remove_dead();
-        removed.sort_by_key(|removed| removed.bytes);
-        let expected = [Removed { path: unlocked, bytes: 0 }, Removed { path: canary, bytes: 4 }];
+        removed.sort_by_key(|remains| remains.fate == Fate::Removed(4));
+        let expected = [(unlocked, Fate::Removed(0)), (canary, Fate::Removed(4))];
+        let expected = expected.map(|(path, fate)| Remains { path, fate });
         assert_eq!(removed, expected);
         assert_eq!(names(at), [""; 0]);
     }

@@ -4,7 +4,7 @@ mod needs;
 
 use self::needs::{Needs, needed_actors};
 use crate::device::Disk;
-use crate::directory::{Directory, Removed};
+use crate::directory::{Directory, Remains};
 use crate::fixture::{OwnFile, Purpose, Stay, TestFile};
 use crate::names::NameFolders;
 use crate::progress::Progress;
@@ -176,7 +176,7 @@ impl Maker<'_> {
 
     /// Deletes the remains of killed runs: from the directories for files, and the control groups
     /// of runs anywhere.
-    pub fn remove_dead(&self) -> Vec<Removed> {
+    pub fn remove_dead(&self) -> Vec<Remains> {
         witness::remove_left_groups();
         let here = match self.target {
             Target::Directory(directory) => Some(&**directory),

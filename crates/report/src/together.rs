@@ -220,7 +220,7 @@ fn ends(run: &Together, names: &Labels) -> Option<String> {
     let (by_time, by_work): (Vec<&Joint>, Vec<&Joint>) = run
         .cases
         .iter()
-        .filter(|joint| joint.ended_by.is_some())
+        .filter(|joint| !matches!(joint.ended_by, None | Some(Ending::Cut)))
         .partition(|joint| joint.ended_by == Some(Ending::Time));
     let ids: Vec<String> = by_time.iter().map(|joint| joint.id.clone()).collect();
     let are_mixed = !by_time.is_empty() && !by_work.is_empty();
@@ -332,8 +332,8 @@ fn doubts(run: &Together, names: &Labels) -> Vec<String> {
     });
     let ends = ends.map(|(cases, share)| {
         format!(
-            "{cases}: EndsVary: time ended {} of the rounds, and their work the others, and a \
-             figure depends on which it was; {longer}",
+            "{cases}: EndsVary: time ended the trials of some hosts or rounds ({} of the rounds), \
+             and their work the others, so another time gives another figure; {longer}",
             words::percent(100.0 * share)
         )
     });

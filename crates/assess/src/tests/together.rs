@@ -127,15 +127,15 @@ fn what_ended_the_trials_is_told() {
             }
         }
     };
-    let in_time = |seconds: u64, hosts: &mut [(String, Record)]| {
+    let in_time = |ms: u64, hosts: &mut [(String, Record)]| {
         for (_, record) in hosts {
             let io = record.header.plan.cases[0].case.io_mut().expect("it reads");
-            (io.cache, io.time) = (Cache::Cold, Duration::from_secs(seconds));
+            (io.cache, io.time) = (Cache::Cold, Duration::from_millis(ms));
         }
     };
-    let ended = |factor, rounds, seconds| {
+    let ended = |factor, rounds, ms| {
         let joint = check(|hosts| {
-            in_time(seconds, hosts);
+            in_time(ms, hosts);
             longer(hosts, factor, rounds);
         });
         let varies = joint.doubts.iter().find_map(|doubt| match doubt {
@@ -144,11 +144,12 @@ fn what_ended_the_trials_is_told() {
         });
         (joint.ended_by, varies)
     };
-    assert_eq!(ended(1, 0, 60), (Some(Ending::Work), None));
-    assert_eq!(ended(2, 10, 60), (Some(Ending::SlowestHost), None));
-    assert_eq!(ended(2, 10, 1), (Some(Ending::Time), None));
-    assert_eq!(ended(2, 4, 60), (Some(Ending::Work), None));
-    assert_eq!(ended(90, 4, 60), (Some(Ending::Work), Some(0.4)));
+    assert_eq!(ended(1, 0, 60_000), (Some(Ending::Work), None));
+    assert_eq!(ended(2, 10, 60_000), (Some(Ending::SlowestHost), None));
+    assert_eq!(ended(2, 10, 900), (Some(Ending::Time), None));
+    assert_eq!(ended(2, 10, 1_900), (Some(Ending::Cut), Some(1.0)));
+    assert_eq!(ended(2, 4, 60_000), (Some(Ending::Work), None));
+    assert_eq!(ended(90, 4, 60_000), (Some(Ending::Work), Some(0.4)));
 }
 
 /// Hosts that all had the whole time, and one that was done before it ended.
@@ -167,7 +168,7 @@ fn what_ended_differently_has_no_efficiency() {
     };
     assert!(cases(60_000)[0].scaling.is_some());
     let [both, alone] = &cases(1_900)[..] else { panic!("two cases") };
-    assert_eq!((both.ended_by, alone.ended_by), (Some(Ending::Time), Some(Ending::Work)));
+    assert_eq!((both.ended_by, alone.ended_by), (Some(Ending::Cut), Some(Ending::Work)));
     assert_eq!(both.scaling, None);
 }
 

@@ -302,9 +302,9 @@ fn doubts(case: &Case, rounds: &[&Round], hosts: usize, left_out: usize) -> Vec<
     let error_ns = |round: &Round| round.error_ns;
     doubts.extend(share(error_ns).map(|share| Doubt::ClockUncertain { share }));
     doubts.extend(share(Round::skew_ns).map(|share| Doubt::StartSkew { share }));
-    let by_time = ending(case, rounds).map_or(0, |(_, by_time)| by_time);
-    if (1..rounds.len()).contains(&by_time) {
-        doubts.push(Doubt::EndsVary { share: by_time as f64 / rounds.len() as f64 });
+    let [cut, by_time] = ending(case, rounds).map_or([0, 0], |(_, by_time)| by_time);
+    if cut > 0 || (1..rounds.len()).contains(&by_time) {
+        doubts.push(Doubt::EndsVary { share: (cut + by_time) as f64 / rounds.len() as f64 });
     }
     if hosts + left_out > 0 {
         doubts.push(Doubt::HostLost { hosts, rounds: left_out });

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Which hosts, and how ioassay is started there.
 #[derive(Debug, Args)]
 pub struct HostArgs {
-    /// Other hosts to measure on: a,b,c or n[1-4], or @FILE with a name a line
+    /// Hosts to measure on: a,b or n[1-4], or @FILE with a name a line
     ///
     /// 'slurm' stands for the nodes of the job of Slurm in which this runs.
     #[arg(long, value_name = "NAMES")]

@@ -2,7 +2,7 @@
 
 use super::tell;
 use crate::args::OutputArgs;
-use crate::directory::Removed;
+use crate::directory::{Fate, Remains};
 use crate::store::Store;
 use anyhow::Result;
 use model::shell::{quoted, recorded};
@@ -45,19 +45,24 @@ pub(super) fn tell_how_to_go_on(place: &Path, output: &OutputArgs) -> Result<()>
     tell(&format!("to go on, repeat the command with --resume {place}{instead}"))
 }
 
-/// Reports the test files that a killed run left and that are now removed.
+/// Reports test files of other runs: those of killed runs, which are now removed, and those of runs
+/// that may go on.
 ///
 /// # Errors
 /// If stderr cannot be written.
-pub(super) fn tell_removed(Removed { path, bytes }: &Removed, is_quiet: bool) -> Result<()> {
-    if is_quiet {
-        return Ok(());
+pub(super) fn tell_remains(Remains { path, fate }: &Remains, is_quiet: bool) -> Result<()> {
+    let path = path.display();
+    match fate {
+        Fate::Removed(bytes) if !is_quiet => tell(&format!(
+            "removed '{path}' with {} of test files, left behind by a killed run",
+            units::bytes_rounded(*bytes)
+        )),
+        Fate::Unknown(node) if !is_quiet => tell(&format!(
+            "note: '{path}' stays: nothing here shows whether its run on {node} has ended; remove \
+             it if it has"
+        )),
+        Fate::Removed(_) | Fate::Unknown(_) | Fate::Stays => Ok(()),
     }
-    let bytes = units::bytes_rounded(*bytes);
-    tell(&format!(
-        "removed '{}' with {bytes} of test files, left behind by a killed run",
-        path.display()
-    ))
 }
 
 /// Says that a peer is being built. Even a quiet run does: it would be silent for minutes.

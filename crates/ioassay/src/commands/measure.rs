@@ -4,7 +4,7 @@ mod calibrate;
 mod shapes;
 pub mod both;
 
-use super::kept::{Kept, tell_building, tell_how_to_go_on, tell_kept, tell_removed};
+use super::kept::{Kept, tell_building, tell_how_to_go_on, tell_kept, tell_remains};
 use super::question::{self, Question, Setting};
 use super::{command_line, dry, form, tell};
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
@@ -145,8 +145,8 @@ pub fn keep(
     let plan = interrupted.as_ref().map_or(&header.plan, |it| &it.record.header.plan).clone();
     let stay = if output.keep { Stay::Kept } else { Stay::Removed };
     let maker = &Maker { plan: &plan, target, source, environment, stay };
-    for removed in maker.remove_dead() {
-        tell_removed(&removed, output.quiet)?;
+    for remains in maker.remove_dead() {
+        tell_remains(&remains, output.quiet)?;
     }
     let since = Instant::now();
     let files = match maker.make((&progress, stop)) {
@@ -174,8 +174,8 @@ pub fn measure_record(
 ) -> Result<Record> {
     let mut progress = Progress::new();
     let maker = &Maker { plan, target, source: None, environment, stay: Stay::Removed };
-    for removed in maker.remove_dead() {
-        tell_removed(&removed, false)?;
+    for remains in maker.remove_dead() {
+        tell_remains(&remains, false)?;
     }
     let files = maker.make((&progress, stop))?;
     let header = header_of(plan, environment, None, environment.peers.to_vec())?;

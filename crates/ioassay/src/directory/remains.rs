@@ -1,7 +1,7 @@
 //! What killed runs left: folders with their files, and canaries.
 
 use super::owner::Owner;
-use super::{DATA, LOCK, open_folder};
+use super::{DATA, Fate, LOCK, open_folder};
 use model::case::MetadataWork;
 use model::metadata;
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
@@ -23,17 +23,6 @@ pub(super) const CANARY_AGE: Duration = Duration::from_secs(3600);
 
 /// The maximum wait for files to be closed.
 const CLOSING_WAIT: Duration = Duration::from_secs(1);
-
-/// What became of a folder that a run made.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// Its run has ended, and it is removed with files of this size in bytes.
-    Removed(u64),
-    /// It stays: it is another user's, or its run goes on.
-    Stays,
-    /// It stays, because nothing proves that its run on the machine of this name has ended.
-    Unknown(String),
-}
 
 /// Removes the folder `name` of `parent` if its run has ended for certain.
 pub(super) fn remove_folder(parent: &OwnedFd, name: &OsStr) -> io::Result<Fate> {

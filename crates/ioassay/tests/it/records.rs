@@ -28,7 +28,7 @@ fn what_is_no_record_is_refused_with_the_reason() {
         sandbox.refuses(&["report", "text", "--json"], &["'text' is not a record", expected]);
     }
     sandbox.refuses(&["report", "nothing"], &["the record 'nothing'", "No such file"]);
-    sandbox.refuses(&["report", "."], &["the record '.'", "directory"]);
+    sandbox.refuses(&["report", "."], &["the folder '.' has no records"]);
     sandbox.refuses(&["report"], &["<RECORD>"]);
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::question::{Question, Setting};
 use super::shapes::shapes_of;
-use super::{begin_record, header_of, pinned_command, ready_peers, site, tell_removed};
+use super::{begin_record, header_of, pinned_command, ready_peers, site, tell_remains};
 use crate::alternation::alternate;
 use crate::builder::Ready;
 use crate::commands::dry;
@@ -70,8 +70,8 @@ pub fn keep_both(
         stay: Stay::Removed,
     };
     let makers = [maker(0), maker(1)];
-    for removed in makers.iter().flat_map(Maker::remove_dead) {
-        tell_removed(&removed, is_quiet)?;
+    for remains in makers.iter().flat_map(Maker::remove_dead) {
+        tell_remains(&remains, is_quiet)?;
     }
     makers[1].check_beside(&makers[0])?;
     let made = |index: usize| makers[index].make((&progress[index], stop));
