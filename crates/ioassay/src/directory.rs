@@ -277,23 +277,29 @@ impl Drop for Folder {
 /// Creates a folder's lock and takes it. The holder writes into it who it is, because others may
 /// not see the lock: on a network file system, or through FUSE.
 ///
-/// If this file system does not support locks, no other run gets one either, and the folder of a
-/// killed run remains.
+/// If this file system does not support locks here, it may elsewhere: a server's own disk does, and
+/// a client of it without a lock manager does not.
 fn lock(folder: &OwnedFd) -> Result<File> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let mode = Mode::RUSR | Mode::WUSR;
     let mut lock =
         File::from(rustix::fs::openat(folder, LOCK, flags, mode).map_err(io::Error::from)?);
     let began = Instant::now();
-    loop {
+    let is_locked = loop {
         match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => break lock.write_all(Owner::here(folder).to_text().as_bytes())?,
+            Ok(()) => break true,
             Err(Errno::WOULDBLOCK) if began.elapsed() < LOCK_WAIT => {
                 std::thread::sleep(Duration::from_millis(10));
             }
-            Err(error) => break log::warn!("cannot lock the folder of this run: {error}"),
+            Err(error) => {
+                log::warn!("cannot lock the folder of this run: {error}");
+                break false;
+            }
         }
-    }
+    };
+    // Without a lock, the name alone tells others that this run is there.
+    let owner = Owner::here(folder).with_lock(is_locked);
+    lock.write_all(owner.to_text().as_bytes())?;
     Ok(lock)
 }
 
@@ -517,6 +523,19 @@ mod tests {
         File::open(&path).and_then(|file| file.set_modified(past)).expect("it is ours");
         assert_eq!(fate(), Fate::Unknown("other".to_string()));
         assert_eq!(directory.remove_dead(), [Remains { path: path.clone(), fate: fate() }]);
+        assert_eq!(names(&path), [LOCK, "write-1MiB.data"]);
+    }
+
+    /// A run that got no lock is there all the same, whoever else gets one.
+    #[test]
+    fn a_run_without_a_lock_is_not_taken_for_a_dead_one() {
+        let (folder, directory) = directory();
+        let unlocked = Owner::here(&directory.held).with_lock(false).to_text();
+        let path = plant(folder.path(), 0o700, Some(&unlocked), &["write-1MiB.data"]);
+        let past = SystemTime::now() - Duration::from_secs(120);
+        File::open(&path).and_then(|file| file.set_modified(past)).expect("it is ours");
+        let found = directory.remove_dead();
+        assert!(matches!(found[..], [Remains { fate: Fate::Unknown(_), .. }]), "{found:?}");
         assert_eq!(names(&path), [LOCK, "write-1MiB.data"]);
     }
 

@@ -310,9 +310,13 @@ fn doubts(run: &Together, names: &Labels) -> Vec<String> {
             false => listed(&lost),
         };
         format!(
-            "{cases}: HostLost: {who}; up to {} are left out, and the figures are of the hosts in \
-             the column 'hosts'",
-            count(rounds as usize, "round")
+            "{cases}: HostLost: {who}; {} left out, and the figures are of the hosts in the column \
+             'hosts'",
+            match rounds as usize {
+                0 => "no round is".to_string(),
+                1 => "one round is".to_string(),
+                several => format!("up to {several} rounds are"),
+            }
         )
     });
     let clock = worst(run, names, |doubt| match doubt {
@@ -542,6 +546,10 @@ mod tests {
         ] {
             assert!(said.contains(expected), "no '{expected}': {said}");
         }
+        let mut records = hosts(1, 0);
+        records[1].1.trials.truncate(9);
+        let said = check(&records).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("one round is left out"), "{said}");
     }
 
     /// What two of three hosts did is not what all did.

@@ -52,6 +52,11 @@ impl Owner {
         }
     }
 
+    /// The same; without a lock, if it got none.
+    pub(super) fn with_lock(self, is_locked: bool) -> Owner {
+        Owner { is_lock_seen: self.is_lock_seen && is_locked, ..self }
+    }
+
     /// The content of the lock file.
     pub(super) fn to_text(&self) -> String {
         let Owner { node, boot, namespace, pid, is_lock_seen } = self;

@@ -236,8 +236,12 @@ impl Remote {
 fn why_no_greeting(error: anyhow::Error) -> anyhow::Error {
     let text = format!("{error:#}").to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    // A shell's status for a command that it does not find. Files of the login may be missing too.
+    let is_missing = says(&["exit status: 127"])
+        || says(&["ioassay: no such file or directory", "ioassay: not found"])
+        || says(&["ioassay: command not found"]);
     let remedy = match () {
-        () if says(&["command not found", "no such file or directory", ": not found"]) => {
+        () if is_missing => {
             "ioassay is not in the PATH of a login there that is not interactive: name it with \
              --program"
         }
@@ -262,5 +266,26 @@ fn manners(host: &str) -> Manners {
         patience: PATIENCE,
         // Before its greeting, it has no files. A login that hangs ends at once.
         farewell: Duration::ZERO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A remedy is for what was said: files of a login may be missing, too.
+    #[test]
+    fn a_program_that_is_missing_is_told_from_other_files() {
+        let why = |said: &str| why_no_greeting(anyhow::anyhow!("{said}")).to_string();
+        for said in [
+            "the agent on a died (exit status: 127); its stderr: sh: exec: /x/y: not found",
+            "its stderr: bash: line 1: ioassay: command not found",
+            "its stderr: srun: error: execve(): ioassay: No such file or directory",
+        ] {
+            assert!(why(said).starts_with("ioassay is not in the PATH"), "{said}");
+        }
+        let refused = "the agent on a died (exit status: 255); its stderr: Warning: Identity file \
+                       k not accessible: No such file or directory. Connection refused";
+        assert_eq!(why(refused), refused);
     }
 }
