@@ -5,6 +5,7 @@ use crate::args::OutputArgs;
 use crate::directory::{Fate, Remains};
 use crate::store::Store;
 use anyhow::Result;
+use model::printable::printable;
 use model::shell::{quoted, recorded};
 use model::units;
 use std::path::{Path, PathBuf};
@@ -58,8 +59,9 @@ pub(super) fn tell_remains(Remains { path, fate }: &Remains, is_quiet: bool) -> 
             units::bytes_rounded(*bytes)
         )),
         Fate::Unknown(node) if !is_quiet => tell(&format!(
-            "note: '{path}' stays: nothing here shows whether its run on {node} has ended; remove \
-             it if it has"
+            "note: '{path}' stays: nothing here shows whether its run on '{}' has ended; remove \
+             it if it has",
+            printable(node)
         )),
         Fate::Removed(_) | Fate::Unknown(_) | Fate::Stays => Ok(()),
     }
