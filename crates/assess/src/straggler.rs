@@ -189,7 +189,10 @@ fn signs(host: usize, own: &[Option<&Own>]) -> Vec<Sign> {
         let value = |own: &Option<&Own>| own.as_ref()?.clues[index];
         let mine = value(&own[host])?;
         let others = own.iter().enumerate().filter(|(other, _)| *other != host);
-        let others = median(&others.filter_map(|(_, it)| value(it)).collect::<Vec<_>>())?;
+        let others: Vec<f64> = others.filter_map(|(_, it)| value(it)).collect();
+        // Between hosts with a limit and without one is none that any of them has.
+        let differ = others.iter().any(|value| *value != others[0]);
+        let others = median(&others).filter(|_| *clue != Clue::Limit || !differ)?;
         let is_share = matches!(clue, Clue::Throttled | Clue::Steal | Clue::Waited);
         let is_much = mine >= STANDS_OUT * others && (!is_share || mine >= SHARE_LEAST);
         let is_known = is_share || others > 0.0 || *clue == Clue::Limit;

@@ -192,11 +192,11 @@ pub fn csv_rows(assessment: &Assessment) -> String {
     rows(assessment, &|_, _| None)
 }
 
-/// The same of the host that is `called` so in a `run` of several.
-pub fn csv_rows_of_host(assessment: &Assessment, run: &Together, called: &str) -> String {
+/// The same of a host in a `run` of several, which has the name there that the user calls it.
+pub fn csv_rows_of_host(assessment: &Assessment, run: &Together) -> String {
     rows(assessment, &|summary, trial| {
         let joint = run.cases.iter().find(|joint| joint.id == summary.id)?;
-        let host = joint.hosts.iter().position(|host| host == called)?;
+        let host = joint.hosts.iter().position(|host| *host == assessment.host.name)?;
         let is_same =
             |it: &&JointRound| (it.invocation, it.round) == (trial.invocation, trial.round);
         let round = joint.rounds.iter().find(is_same)?;

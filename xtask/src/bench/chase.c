@@ -90,30 +90,14 @@ static void perform(struct job *job) {
            (unsigned long long)loads * LINE, (unsigned long long)loads);
 }
 
-int main(void) {
-    static char line[1 << 16];
-    struct job job = {0};
-    int is_ready = 0;
-    puts("hello protocol=2 name=c-chase version=1");
-    fflush(stdout);
-    while (fgets(line, sizeof line, stdin) != NULL) {
-        if (is_ready && is(line, "go")) {
-            perform(&job);
-            is_ready = 0;
-        } else {
-            // The job is off, or its outcome was heard.
-            if (job.map != NULL) {
-                munmap(job.map, job.mapped);
-            }
-            job = (struct job){0};
-            is_ready = 0;
-            if (strncmp(line, "job ", 4) == 0) {
-                const char *reason = prepare(line, &job);
-                is_ready = reason == NULL;
-                puts(is_ready ? "ready" : reason);
-            }
-        }
-        fflush(stdout);
+static void release(struct job *job) {
+    if (job->map != NULL) {
+        munmap(job->map, job->mapped);
     }
-    return 0;
+    *job = (struct job){0};
+}
+
+int main(void) {
+    struct job job = {0};
+    return serve("c-chase", &job);
 }

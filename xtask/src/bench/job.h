@@ -1,6 +1,8 @@
-// What the benchmark's own peers in C share: the clock, and reading a job (peers/README.md).
+// What the benchmark's own peers in C share: the clock, reading a job, and the order of messages
+// (peers/README.md).
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -48,6 +50,38 @@ static uint64_t number(const char *text) {
         if (is(end, UNITS[i].name)) {
             return value * UNITS[i].factor;
         }
+    }
+    return 0;
+}
+
+// What each peer has: a job, how it is made ready and carried out, and its end, after which it is
+// as it was before. `prepare` answers a reason that can be sent as it is, or NULL.
+struct job;
+static const char *prepare(const char *line, struct job *job);
+static void perform(struct job *job);
+static void release(struct job *job);
+
+// Carries out jobs until its input ends.
+static int serve(const char *name, struct job *job) {
+    static char line[1 << 16];
+    int is_ready = 0;
+    printf("hello protocol=2 name=%s version=1\n", name);
+    fflush(stdout);
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        if (is_ready && is(line, "go")) {
+            perform(job);
+            is_ready = 0;
+        } else {
+            // The job is off, or its outcome was heard.
+            release(job);
+            is_ready = 0;
+            if (strncmp(line, "job ", 4) == 0) {
+                const char *reason = prepare(line, job);
+                is_ready = reason == NULL;
+                puts(is_ready ? "ready" : reason);
+            }
+        }
+        fflush(stdout);
     }
     return 0;
 }

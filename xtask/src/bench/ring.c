@@ -145,26 +145,6 @@ static void perform(struct job *job) {
 }
 
 int main(void) {
-    static char line[1 << 16];
     struct job job = {.fd = -1};
-    int is_ready = 0;
-    puts("hello protocol=2 name=c-uring version=1");
-    fflush(stdout);
-    while (fgets(line, sizeof line, stdin) != NULL) {
-        if (is_ready && is(line, "go")) {
-            perform(&job);
-            is_ready = 0;
-        } else {
-            // The job is off, or its outcome was heard.
-            release(&job);
-            is_ready = 0;
-            if (strncmp(line, "job ", 4) == 0) {
-                const char *reason = prepare(line, &job);
-                is_ready = reason == NULL;
-                puts(is_ready ? "ready" : reason);
-            }
-        }
-        fflush(stdout);
-    }
-    return 0;
+    return serve("c-uring", &job);
 }

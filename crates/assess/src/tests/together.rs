@@ -427,6 +427,7 @@ fn a_cause_is_what_the_straggler_has_and_the_others_have_not() {
     assert_eq!(slowest([many, few, many], [0; 3]), (false, vec![(Clue::Limit, 4.0)]));
     assert_eq!(slowest([0, few, 0], [0; 3]), (false, vec![(Clue::Limit, f64::INFINITY)]));
     assert_eq!(slowest([few; 3], [0; 3]), (false, vec![]));
+    assert_eq!(slowest([0, few, many], [0; 3]), (false, vec![]), "the others are not alike");
     assert!(!slowest([0; 3], [30; 3]).0, "all have it");
     assert!(slowest([0; 3], [0, 30, 0]).0);
 }

@@ -263,7 +263,7 @@ impl Gathered {
                     .hosts
                     .iter()
                     .map(|host| host.header.called.as_deref().unwrap_or(&host.header.host.name));
-                csv(called.zip(&self.paths))?;
+                csv(called.zip(&self.paths), report::csv_rows)?;
                 // The table has no place for it.
                 for copy in report::copies(&fleet) {
                     tell(&format!("note: {copy}"))?;

@@ -12,6 +12,7 @@ use crate::status::Status;
 use crate::stop::Stop;
 use crate::store::{self, Place};
 use anyhow::{Context, Result, bail};
+use assess::Assessment;
 use report::Style;
 use rustix::fs::Access;
 use std::ffi::OsString;
@@ -207,16 +208,20 @@ impl Form {
     }
 }
 
-/// A row for each trial. The column `host` has the names of this report, which are unique.
+/// A row for each trial, as `rows` writes those of a host. The column `host` has the names of this
+/// report, which are unique.
 ///
 /// # Errors
 /// If a record cannot be read.
-pub(super) fn csv<'a>(hosts: impl Iterator<Item = (&'a str, &'a PathBuf)>) -> Result<()> {
-    for (number, (called, path)) in hosts.enumerate() {
+pub(super) fn csv<'a>(
+    hosts: impl Iterator<Item = (&'a str, &'a PathBuf)>,
+    rows: impl Fn(&Assessment) -> String,
+) -> Result<()> {
+    say(&report::csv_head())?;
+    for (called, path) in hosts {
         let mut assessment = assess::assess(&store::read(path)?);
         called.clone_into(&mut assessment.host.name);
-        let text =
-            if number == 0 { report::csv(&assessment) } else { report::csv_rows(&assessment) };
+        let text = rows(&assessment);
         if !text.is_empty() {
             say(&text)?;
         }

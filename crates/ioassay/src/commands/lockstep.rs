@@ -2,7 +2,7 @@
 
 use super::dry;
 use super::guest::Guest;
-use super::hosts::{Form, absolute, folder_of, late, refuse_output, refuse_run, way_of};
+use super::hosts::{Form, absolute, csv, folder_of, late, refuse_output, refuse_run, way_of};
 use super::kept::tell_how_to_go_on;
 use super::measure::tool;
 use super::question::{changes_of, refuse};
@@ -25,7 +25,7 @@ use crate::status::Status;
 use crate::stop::Stop;
 use crate::store;
 use anyhow::{Context, Result, bail};
-use assess::together::{Run, Together};
+use assess::together::Run;
 use model::case::Case;
 use model::plan::{Plan, Role};
 use model::rank::Rank;
@@ -180,23 +180,12 @@ fn show(records: &[PathBuf], form: Form, style: &Style) -> Result<Status> {
         Form::Text => say(report::together(&run, style).trim_end())?,
         Form::Json => report::json_of_together(&run, Terminal::default())?,
         Form::Markdown => say(&report::markdown_of_together(&run))?,
-        Form::Csv => csv_of(&run, records)?,
-    }
-    Ok(report::shortfall_of_together(&run).map_or(Status::DONE, Status::not_all))
-}
-
-/// A row for each trial of each host, with what all did in its round.
-fn csv_of(run: &Together, records: &[PathBuf]) -> Result<()> {
-    say(&report::csv_head())?;
-    for (host, path) in run.hosts.iter().zip(records) {
-        let mut assessment = assess::assess(&store::read(path)?);
-        host.called.clone_into(&mut assessment.host.name);
-        let rows = report::csv_rows_of_host(&assessment, run, &host.called);
-        if !rows.is_empty() {
-            say(&rows)?;
+        Form::Csv => {
+            let called = run.hosts.iter().map(|host| host.called.as_str());
+            csv(called.zip(records), |host| report::csv_rows_of_host(host, &run))?;
         }
     }
-    Ok(())
+    Ok(report::shortfall_of_together(&run).map_or(Status::DONE, Status::not_all))
 }
 
 /// The hosts, each with its agent and what it is like.

@@ -46,15 +46,13 @@ pub(super) fn remove_folder(parent: &OwnedFd, name: &OsStr) -> io::Result<Fate> 
         Err(Errno::NOENT) => None,
         Err(error) => return Err(error.into()),
     };
-    let here = Owner::here(&folder);
     let owner = Owner::of_text(&written);
-    if !written.is_empty() && !owner.has_ended(&here) {
+    let has_ended = !written.is_empty() && owner.has_ended(&Owner::here(&folder));
+    match is_older(&stat, YOUNG) {
         // Hosts that share a directory find each other's folders, as soon as these are made.
-        let is_new = !is_older(&stat, YOUNG);
-        return Ok(if is_new { Fate::Stays } else { Fate::Unknown(owner.node) });
-    }
-    if written.is_empty() && !is_older(&stat, YOUNG) {
-        return Ok(Fate::Stays);
+        false if !has_ended => return Ok(Fate::Stays),
+        true if !has_ended && !written.is_empty() => return Ok(Fate::Unknown(owner.node)),
+        _ => {}
     }
     let bytes = clear(folder.as_fd())?;
     drop(locked);

@@ -3,7 +3,7 @@
 use super::{Changes, Recipe};
 use crate::group::{Axes, Values};
 use crate::symbol::{count_blocks, doublings};
-use model::case::{Case, Populated};
+use model::case::{Case, Io, Populated};
 use model::list::listed;
 use model::part::Whose;
 use model::units;
@@ -23,9 +23,12 @@ impl Recipe {
 
     /// Gives a case the size of its file, and the number of operations that depends on it.
     pub(super) fn settle_size(&self, case: &mut Case) {
-        let all = self.hosts.filter(|_| self.size_per_host).unwrap_or(1);
-        let hosts = if self.size_per_host && case.hosts() > 0 { case.hosts() } else { all };
-        if let Some(io) = case.io_mut().filter(|io| io.files == Whose::Shared) {
+        let hosts = match case.hosts() {
+            0 => self.hosts.unwrap_or(1),
+            hosts => hosts,
+        };
+        let grows = |io: &&mut Io| self.size_per_host && io.files == Whose::Shared;
+        if let Some(io) = case.io_mut().filter(grows) {
             io.size = io.size.saturating_mul(hosts.into()).min(units::BYTES_MAX);
         }
         count_blocks(case);
@@ -90,7 +93,7 @@ pub fn refusal(case: &Case, hosts: u32, apart: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::case::{Io, MetadataWork, ReadWork, Work};
+    use model::case::{MetadataWork, ReadWork, Work};
 
     #[test]
     fn doubling_ends_with_all_hosts() {
