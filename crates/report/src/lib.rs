@@ -12,6 +12,7 @@ mod style;
 mod markup;
 mod words;
 mod phrases;
+mod text;
 mod part;
 mod labels;
 mod apart;

@@ -14,6 +14,7 @@ use crate::metric::{self, Metric, Small};
 use crate::missed;
 use crate::records;
 use crate::style::Paint;
+use crate::text::Text;
 use crate::together;
 use crate::versus;
 use crate::words::{NONE, UNITS, capital, sentence};
@@ -33,7 +34,8 @@ pub fn markdown(assessment: &Assessment) -> String {
     let mut page = Page::titled(&frame::title(assessment));
     page.list(&frame::surroundings(assessment));
     page.warnings(&frame::missing(assessment));
-    page.paragraphs(&answer::answer(assessment));
+    let answer: Vec<String> = answer::answer(assessment).iter().map(Text::to_string).collect();
+    page.paragraphs(&answer);
     tables(&mut page, assessment, &labels);
     let control =
         assessment.control.as_ref().map(|control| control::said(assessment, control, &name));

@@ -1,7 +1,8 @@
 //! The sentences of a conclusion. Each knows the rows it names, so that a paragraph can add the
 //! doubts about them. Conclusions need a decision from [`assess::decision`].
 
-use crate::words::{NEEDS_MOST, count, listed, times, times_interval};
+use crate::text::{Text, case, figure, joined, listed, text};
+use crate::words::{NEEDS_MOST, count, times, times_interval};
 use crate::writes::said_rate;
 use assess::decision::{Decided, Decision, Lead, Named, Open, Rated, Repeats};
 use assess::ratio::Ratio;
@@ -17,39 +18,39 @@ pub(crate) struct Sentence {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Said {
-    Text(String),
+    Text(Text),
     /// A question that is undecided, and what it takes to decide it.
     Open(Question),
 }
 
 #[derive(Debug, Clone, PartialEq)]
 struct Question {
-    asks: String,
+    asks: Text,
     takes: String,
 }
 
 impl Sentence {
     /// A conclusion: `say` puts yes or no into a sentence. If it is undecided, only the question
     /// that it `asks` is named, such as `whether its p99 is longer`, with what would decide it.
-    pub(crate) fn decided(
+    pub(crate) fn decided<T: Into<Text>>(
         decided: &Decided,
-        asks: &str,
-        say: impl FnOnce(bool) -> String,
+        asks: impl Into<Text>,
+        say: impl FnOnce(bool) -> T,
     ) -> Sentence {
         let rows = decided.rows().to_vec();
         match decided.decision() {
             Decision::Undecided => Sentence::open(asks, takes(decided.open()), &rows),
-            decision => Sentence { said: Said::Text(say(decision == Decision::Yes)), rows },
+            decision => Sentence { said: Said::Text(say(decision == Decision::Yes).into()), rows },
         }
     }
 
     /// An undecided question, and what it takes to decide it.
     pub(crate) fn open<'a>(
-        asks: &str,
+        asks: impl Into<Text>,
         takes: impl Into<String>,
         rows: impl IntoIterator<Item = &'a Named>,
     ) -> Sentence {
-        let question = Question { asks: asks.to_string(), takes: takes.into() };
+        let question = Question { asks: asks.into(), takes: takes.into() };
         Sentence { said: Said::Open(question), rows: rows.into_iter().cloned().collect() }
     }
 
@@ -60,12 +61,12 @@ impl Sentence {
 
     /// One sentence of several: `start`, then their texts as clauses, which have no final period.
     pub(crate) fn of_clauses(start: &str, clauses: &[Sentence]) -> Sentence {
-        let texts: Vec<&str> = clauses.iter().filter_map(Sentence::text).collect();
+        let texts: Vec<Text> = clauses.iter().filter_map(Sentence::text).cloned().collect();
         let rows = clauses.iter().flat_map(|clause| clause.rows.iter());
-        Sentence::figures(format!("{start}{}.", texts.join("; ")), rows)
+        Sentence::figures(text!("{}{}.", start, joined(&texts, "; ")), rows)
     }
 
-    fn text(&self) -> Option<&str> {
+    fn text(&self) -> Option<&Text> {
         match &self.said {
             Said::Text(text) => Some(text),
             Said::Open(_) => None,
@@ -77,29 +78,32 @@ impl Sentence {
     pub(crate) fn fastest(does: &str, lead: &Lead, name: &dyn Fn(&str) -> String) -> Sentence {
         let Rated { row, rate } = lead.best();
         let (rate, beside) = (said_rate(rate), beside_lead(lead, name));
-        Sentence::led(lead, format!("{does} {} at {rate}{beside}.", name(&row.id)))
+        Sentence::led(lead, text!("{} {} at {}{}.", does, case(&row.id, name), rate, beside))
     }
 
     /// The highest rate of the page cache.
     pub(crate) fn page_cache(row: &Named, rate: f64) -> Sentence {
-        let text = format!("The page cache gives up to {}.", units::rate(rate));
+        let text = text!("The page cache gives up to {}.", figure(units::rate(rate)));
         Sentence::figures(text, [row])
     }
 
     /// A conclusion about which row is the fastest, in the words of `text`.
-    pub(crate) fn led(lead: &Lead, text: String) -> Sentence {
+    pub(crate) fn led(lead: &Lead, text: impl Into<Text>) -> Sentence {
         let best = std::iter::once(&lead.best().row);
         Sentence::figures(text, best.chain(lead.alike()))
     }
 
     /// Figures of rows, without a conclusion.
-    pub(crate) fn figures<'a>(text: String, rows: impl IntoIterator<Item = &'a Named>) -> Sentence {
-        Sentence { said: Said::Text(text), rows: rows.into_iter().cloned().collect() }
+    pub(crate) fn figures<'a>(
+        text: impl Into<Text>,
+        rows: impl IntoIterator<Item = &'a Named>,
+    ) -> Sentence {
+        Sentence { said: Said::Text(text.into()), rows: rows.into_iter().cloned().collect() }
     }
 
     /// Figures of the rows with these summaries, none of which may be void.
     pub(crate) fn of_summaries<'a>(
-        text: String,
+        text: impl Into<Text>,
         rows: impl IntoIterator<Item = &'a Summary>,
     ) -> Sentence {
         let rows: Vec<Named> = rows.into_iter().filter_map(Named::of).collect();
@@ -107,8 +111,8 @@ impl Sentence {
     }
 
     /// A sentence that names no row.
-    pub(crate) fn plain(text: impl Into<String>) -> Sentence {
-        Sentence::figures(text.into(), [])
+    pub(crate) fn plain(text: impl Into<Text>) -> Sentence {
+        Sentence::figures(text, [])
     }
 }
 
@@ -122,7 +126,7 @@ pub(crate) fn missing(text: &str) -> Paragraphs {
 
 /// A paragraph of sentences, followed by the doubts about the rows they name. All that is undecided
 /// is one sentence, in the place of the first such question.
-pub(crate) fn paragraph(sentences: &[Sentence], name: &dyn Fn(&str) -> String) -> String {
+pub(crate) fn paragraph(sentences: &[Sentence], name: &dyn Fn(&str) -> String) -> Text {
     let mut doubtful: Vec<&Named> = Vec::new();
     for row in sentences.iter().flat_map(|sentence| &sentence.rows) {
         if row.is_doubtful() && !doubtful.contains(&row) {
@@ -131,28 +135,28 @@ pub(crate) fn paragraph(sentences: &[Sentence], name: &dyn Fn(&str) -> String) -
     }
     let first_open = sentences.iter().find(|sentence| sentence.is_open());
     let texts = sentences.iter().filter_map(|sentence| match sentence.text() {
-        Some(text) => Some(text.to_string()),
+        Some(text) => Some(text.clone()),
         None => first_open.filter(|first| std::ptr::eq(*first, sentence)).map(|_| open(sentences)),
     });
     let doubts = (!doubtful.is_empty()).then(|| {
-        let each: Vec<String> = doubtful.iter().map(|row| doubt(row, name)).collect();
-        format!("Doubtful: {}.", each.join("; "))
+        let each: Vec<Text> = doubtful.iter().map(|row| doubt(row, name)).collect();
+        text!("Doubtful: {}.", joined(&each, "; "))
     });
-    texts.chain(doubts).collect::<Vec<_>>().join(" ")
+    joined(&texts.chain(doubts).collect::<Vec<_>>(), " ")
 }
 
 /// `direct 1MiB depth 8 (Steal)`.
-fn doubt(row: &Named, name: &dyn Fn(&str) -> String) -> String {
+fn doubt(row: &Named, name: &dyn Fn(&str) -> String) -> Text {
     let codes: Vec<String> = row.doubts.iter().map(ToString::to_string).collect();
     if codes.is_empty() {
-        return name(&row.id);
+        return case(&row.id, name);
     }
-    format!("{} ({})", name(&row.id), codes.join(", "))
+    text!("{} ({})", case(&row.id, name), codes.join(", "))
 }
 
 /// What is undecided: `Undecided: whether it is faster; whether its p99 is longer (takes about 12
 /// invocations).` Questions that take the same are named together.
-fn open(sentences: &[Sentence]) -> String {
+fn open(sentences: &[Sentence]) -> Text {
     let questions: Vec<&Question> = sentences
         .iter()
         .filter_map(|sentence| match &sentence.said {
@@ -162,10 +166,10 @@ fn open(sentences: &[Sentence]) -> String {
         .collect();
     let of_same = questions.chunk_by(|one, next| one.takes == next.takes);
     let said = of_same.map(|chunk| {
-        let asks: Vec<&str> = chunk.iter().map(|question| question.asks.as_str()).collect();
-        format!("{} ({})", asks.join("; "), chunk[0].takes)
+        let asks: Vec<Text> = chunk.iter().map(|question| question.asks.clone()).collect();
+        text!("{} ({})", joined(&asks, "; "), &chunk[0].takes)
     });
-    format!("Undecided: {}.", said.collect::<Vec<_>>().join("; "))
+    text!("Undecided: {}.", joined(&said.collect::<Vec<_>>(), "; "))
 }
 
 /// What an open question takes: `takes about 12 invocations`.
@@ -202,10 +206,10 @@ fn would_do(needs: Option<usize>) -> String {
 }
 
 /// A ratio with its interval: `1.31× (1.25-1.38)`.
-pub(crate) fn said_ratio(ratio: &Ratio) -> String {
+pub(crate) fn said_ratio(ratio: &Ratio) -> Text {
     let interval = times_interval(ratio.low, ratio.high);
     let interval = interval.map_or(String::new(), |interval| format!(" ({interval})"));
-    format!("{}{interval}", times(ratio.median))
+    text!("{}{}", figure(times(ratio.median)), interval)
 }
 
 /// If there are more, only their number is shown.
@@ -213,26 +217,26 @@ const NAMED_MOST: usize = 3;
 
 /// The rows that cannot be told apart from the fastest, and the number left out. Starts with a
 /// comma; empty if the fastest is alone.
-pub(crate) fn beside_lead(lead: &Lead, name: &dyn Fn(&str) -> String) -> String {
+pub(crate) fn beside_lead(lead: &Lead, name: &dyn Fn(&str) -> String) -> Text {
     let left_out = match lead.left_out() {
         0 => String::new(),
         doubtful => format!(", {} left out", count(doubtful, "doubtful row")),
     };
     if lead.best().row.is_doubtful() {
-        return format!(", the highest but doubtful, so the fastest is undecided{left_out}");
+        return text!(", the highest but doubtful, so the fastest is undecided{}", left_out);
     }
     let others = lead.against().iter().filter(|decided| decided.decision() != Decision::Yes);
     let (of_many, alike): (Vec<&Decided>, Vec<&Decided>) =
         others.partition(|decided| matches!(decided.open(), Some(Open::Rivals { .. })));
-    let names: Vec<String> = alike.iter().map(|decided| name(&decided.rows()[1].id)).collect();
+    let names: Vec<Text> = alike.iter().map(|decided| case(&decided.rows()[1].id, name)).collect();
     let alike = match (lead.decision(), names.len()) {
-        (Decision::Yes, _) | (_, 0) => String::new(),
-        (Decision::No, 1..=NAMED_MOST) => format!(", no faster than {}", listed(&names)),
-        (_, 1..=NAMED_MOST) => format!(", not told apart from {}", listed(&names)),
-        (_, many) => format!(", not told apart from {many} of the {} others", lead.of_rows() - 1),
+        (Decision::Yes, _) | (_, 0) => Text::default(),
+        (Decision::No, 1..=NAMED_MOST) => text!(", no faster than {}", listed(&names)),
+        (_, 1..=NAMED_MOST) => text!(", not told apart from {}", listed(&names)),
+        (_, many) => text!(", not told apart from {} of the {} others", many, lead.of_rows() - 1),
     };
     let of_many: Vec<Open> = of_many.iter().filter_map(|decided| decided.open()).collect();
-    format!("{alike}{}{left_out}", too_few(&of_many))
+    text!("{}{}{}", alike, too_few(&of_many), left_out)
 }
 
 /// `, and 3 invocations are too few to tell it from 15 others, about 4 would do`: they tell two
@@ -291,6 +295,6 @@ mod tests {
         ];
         let expected = "First. Undecided: whether a; whether b (takes sound figures); whether c \
                         (takes about 12 rounds). Then.";
-        assert_eq!(paragraph(&all, &str::to_string), expected);
+        assert_eq!(paragraph(&all, &str::to_string).to_string(), expected);
     }
 }

@@ -165,7 +165,7 @@ fn clause((apart, members): &(Apart, Vec<&Decided>)) -> String {
     let (fast, slow) =
         if is_more { (&apart.one, &apart.other) } else { (&apart.other, &apart.one) };
     let said = match ratios.as_slice() {
-        [one] => said_ratio(one),
+        [one] => said_ratio(one).to_string(),
         all => {
             let medians = || all.iter().map(|ratio| ratio.median);
             let least = medians().fold(f64::INFINITY, f64::min);
@@ -286,7 +286,7 @@ mod tests {
     fn said_of(comparisons: Vec<Comparison>, verdict: Verdict) -> Option<String> {
         let assessment = run_of(comparisons, verdict);
         let labels = Labels::of(&assessment);
-        Some(paragraph(decided(&assessment, &labels).first()?, &|id| labels.name(id)))
+        Some(paragraph(decided(&assessment, &labels).first()?, &|id| labels.name(id)).to_string())
     }
 
     #[test]
@@ -328,7 +328,7 @@ mod tests {
             });
             assessment.cases[0].case = Case::own(Work::Read(work));
             assessment.storage = Some(model::host::Storage { medium, ..zoo::storage() });
-            limit_of_uring(&assessment).map(|it| paragraph(&[it], &|id| id.to_string()))
+            limit_of_uring(&assessment).map(|it| paragraph(&[it], &|id| id.to_string()).to_string())
         };
         let counted = said(1, Medium::Ram, Some(0.55)).unwrap();
         assert!(counted.starts_with("Up to 55.0 % of uring's CPU time was"), "{counted}");

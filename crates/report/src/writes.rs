@@ -1,5 +1,6 @@
 //! The wording of acknowledged and durable rates.
 
+use crate::text::{Text, figure, text};
 use crate::words::{self, NONE, NOT_DURABLE};
 use assess::Assessment;
 use assess::stats::Estimate;
@@ -52,10 +53,11 @@ fn rate(estimate: Option<Estimate>) -> (String, String) {
 }
 
 /// A rate with its interval in a sentence: `612 MB/s (598-631)`.
-pub(crate) fn said_rate(estimate: &Estimate) -> String {
+pub(crate) fn said_rate(estimate: &Estimate) -> Text {
+    let rate = figure(units::rate(estimate.median));
     match words::interval(estimate.low, estimate.high, units::rate).as_str() {
-        NONE => units::rate(estimate.median),
-        interval => format!("{} ({interval})", units::rate(estimate.median)),
+        NONE => rate,
+        interval => text!("{} ({})", rate, interval),
     }
 }
 

@@ -17,6 +17,7 @@ mod interference;
 use crate::labels::Labels;
 use crate::sentence::{Paragraphs, Sentence, paragraph};
 use crate::style::{Paint, Style};
+use crate::text::{Text, text};
 use crate::words::count;
 use crate::{survey, versus};
 use assess::Assessment;
@@ -34,7 +35,7 @@ pub(crate) fn labels(assessment: &Assessment) -> Labels<'_> {
 }
 
 /// The answer: a paragraph for each part that the view requests, or several.
-pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
+pub(crate) fn answer(assessment: &Assessment) -> Vec<Text> {
     let labels = labels(assessment);
     let said = parts(assessment).flat_map(|part| said(part, assessment, &labels));
     said.chain(with_rate(assessment)).collect()
@@ -49,7 +50,7 @@ fn parts(assessment: &Assessment) -> impl Iterator<Item = Answer> {
 }
 
 /// Says which rows take no part in what the answer says of speed.
-fn with_rate(assessment: &Assessment) -> Option<String> {
+fn with_rate(assessment: &Assessment) -> Option<Text> {
     let is_of_speed = |part: &Answer| {
         use Answer::{Builds, Counts, Differences, DiskOrMemory, Durability, Fastest, Touches};
         matches!(
@@ -63,17 +64,18 @@ fn with_rate(assessment: &Assessment) -> Option<String> {
     let rows = assessment.cases.iter().filter(is_left_out).count();
     (rows > 0 && assessment.view.answer.iter().any(is_of_speed)).then(|| {
         let (has, asks) = if rows == 1 { ("has", "its") } else { ("have", "their") };
-        format!(
-            "{} {has} a rate: {asks} schedule sets the throughput, so no statement about speed \
-             counts {}.",
+        text!(
+            "{} {} a rate: {} schedule sets the throughput, so no statement about speed counts {}.",
             count(rows, "row"),
+            has,
+            asks,
             if rows == 1 { "it" } else { "them" }
         )
     })
 }
 
 /// A part of the answer; `labels` names the cases.
-pub(crate) fn said(part: Answer, assessment: &Assessment, labels: &Labels) -> Vec<String> {
+pub(crate) fn said(part: Answer, assessment: &Assessment, labels: &Labels) -> Vec<Text> {
     let name = &|id: &str| labels.name(id);
     let paragraphs = match part {
         Answer::Fastest => fastest(assessment, name),
@@ -98,7 +100,7 @@ pub(crate) fn said(part: Answer, assessment: &Assessment, labels: &Labels) -> Ve
 /// The answer below a table on a terminal.
 pub(crate) fn below(assessment: &Assessment, style: &Style) -> String {
     let said = answer(assessment);
-    let lines = said.iter().map(|text| style.wrap("", Paint::Plain, text));
+    let lines = said.iter().map(|text| style.wrap("", Paint::Plain, &text.to_string()));
     if said.is_empty() { String::new() } else { format!("\n{}", lines.collect::<String>()) }
 }
 

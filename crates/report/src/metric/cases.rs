@@ -316,7 +316,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
                 or_none(found.map(|found| {
                     let (pairs, invocations) = (found.pairs, found.invocations);
                     let (median, low, high) = (found.ratio, found.low, found.high);
-                    said_ratio(&Ratio { pairs, invocations, median, low, high })
+                    said_ratio(&Ratio { pairs, invocations, median, low, high }).to_string()
                 }))
             },
         )

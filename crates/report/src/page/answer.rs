@@ -2,6 +2,7 @@
 
 use super::sheet::badge;
 use crate::answer;
+use crate::text::{Span, Text};
 use crate::words;
 use assess::Assessment;
 use assess::summary::Summary;
@@ -18,43 +19,22 @@ pub(super) fn said(assessment: &Assessment) -> Markup {
     let paragraphs = answer::answer(assessment);
     html! {
         @for (index, text) in paragraphs.iter().enumerate() {
-            p.answer.hero[index == 0] { (with_strong_figures(text)) }
+            p.answer.hero[index == 0] { (shown(text)) }
         }
         (tally(assessment))
     }
 }
 
-/// Units of figures in sentences: rates, times and shares.
-const UNITS: [&str; 14] =
-    ["B/s", "kB/s", "MB/s", "GB/s", "TB/s", "/s", "k/s", "M/s", "IOPS", "ns", "µs", "ms", "s", "%"];
-
-/// A text with its figures in bold: numbers with units, and ratios.
-fn with_strong_figures(text: &str) -> Markup {
-    let is_number = |word: &str| {
-        let word = word.trim_start_matches('(');
-        word.starts_with(|c: char| c.is_ascii_digit())
-            && word.chars().all(|c| c.is_ascii_digit() || c == '.')
-    };
-    let bare = |word: &'_ str| -> usize { word.trim_end_matches(['.', ',', ';', ':', ')']).len() };
-    let words: Vec<&str> = text.split(' ').collect();
-    let mut parts: Vec<(bool, String)> = Vec::new();
-    let mut rest = words.as_slice();
-    while let [word, others @ ..] = rest {
-        let unit = others.first().filter(|_| is_number(word));
-        let unit = unit.filter(|unit| UNITS.contains(&&unit[..bare(unit)]));
-        let figure = match unit {
-            Some(unit) => format!("{word} {unit}"),
-            None => word.to_string(),
-        };
-        let is_figure = unit.is_some() || word[..bare(word)].ends_with('×');
-        rest = if unit.is_some() { &others[1..] } else { others };
-        parts.push((is_figure, figure));
-    }
+/// A text with its figures in bold.
+fn shown(text: &Text) -> Markup {
     html! {
-        @for (index, (is_figure, text)) in parts.iter().enumerate() {
-            @let (figure, after) = text.split_at(bare(text));
-            @if index > 0 { " " }
-            @if *is_figure { strong { (figure) } (after) } @else { (text) }
+        @for span in text.spans() {
+            @match span {
+                Span::Words(words) => (words),
+                Span::Figure(figure) => strong { (figure) },
+                Span::Case { name, .. } => (name),
+                Span::Command(command) => code { (command) },
+            }
         }
     }
 }
@@ -93,26 +73,5 @@ fn counted(assessment: &Assessment, all: usize) -> String {
     match baselines {
         0 => format!("{cases}."),
         baselines => format!("{cases}, and {} that bound or check them.", baselines),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::with_strong_figures;
-
-    #[track_caller]
-    fn check(text: &str, expected: &str) {
-        assert_eq!(with_strong_figures(text).into_string(), expected);
-    }
-
-    #[test]
-    fn figures_stand_out_and_other_numbers_do_not() {
-        check(
-            "it moves 1.89 GB/s, 0.11× (0.091-0.14) of the 16.6 GB/s at depth 8.",
-            "it moves <strong>1.89 GB/s</strong>, <strong>0.11×</strong> (0.091-0.14) of the \
-             <strong>16.6 GB/s</strong> at depth 8.",
-        );
-        check("A read takes 80.6 µs.", "A read takes <strong>80.6 µs</strong>.");
-        check("2 threads & <b> 3", "2 threads &amp; &lt;b&gt; 3");
     }
 }

@@ -36,7 +36,8 @@ fn of_rows(rows: Vec<Summary>, ratios: &[f64]) -> Assessment {
 
 fn check(assessment: &Assessment, expected: &str) {
     let labels = answer::labels(assessment);
-    let said = answer::said(Answer::DiskOrMemory, assessment, &labels).join(" ");
+    let said = crate::text::joined(&answer::said(Answer::DiskOrMemory, assessment, &labels), " ")
+        .to_string();
     let sentence = said.split(" In ").nth(1).map(|rest| format!("In {rest}"));
     let sentence = sentence.unwrap_or(said.clone());
     let start = sentence.split(" Doubtful").next().expect("it has a start");
@@ -89,6 +90,10 @@ fn a_doubtful_best_decides_nothing() {
 #[test]
 fn one_engine_alone_is_compared_with_none() {
     let alone = of_rows(vec![row(Engine::Mmap, 6.5e9)], &[]);
-    let said = answer::said(Answer::DiskOrMemory, &alone, &answer::labels(&alone)).join(" ");
+    let said = crate::text::joined(
+        &answer::said(Answer::DiskOrMemory, &alone, &answer::labels(&alone)),
+        " ",
+    )
+    .to_string();
     assert!(!said.contains("reads, "), "{said}");
 }

@@ -251,7 +251,7 @@ fn a_commit_with_a_rate_takes_its_response_time() {
     assessment.cases.truncate(2);
     assessment.cases.iter_mut().skip(1).for_each(made_open::give_rate);
     assessment.view.answer = vec![Answer::Commits];
-    let said = crate::answer::answer(&assessment).join("\n");
+    let said = crate::text::joined(&crate::answer::answer(&assessment), "\n").to_string();
     let expected = "A sync takes 1.20 ms at the median and 3.12 ms at p99 (4KiB written over, at \
                     random, 100/s due, fdatasync). From when it was due until it was durable, a \
                     commit took 210 µs at the median (4KiB";
@@ -289,7 +289,9 @@ fn rows_of_a_finding_of_many_are_marked() {
 fn rows_with_a_rate_are_left_out_with_a_word() {
     let left_out = "a rate: their schedule";
     let mut assessment = made_writing::strategies();
-    let said = |assessment: &Assessment| crate::answer::answer(assessment).join("\n");
+    let said = |assessment: &Assessment| {
+        crate::text::joined(&crate::answer::answer(assessment), "\n").to_string()
+    };
     assert!(!said(&assessment).contains(left_out));
     let asked = assessment.cases.iter_mut().filter(|summary| summary.role == Role::Asked);
     asked.take(2).for_each(made_open::give_rate);
@@ -338,12 +340,14 @@ fn rates_held_and_not() {
         "{said}"
     );
     let said = crate::answer::answer(&made_open::undecided());
-    assert_snapshot!(said.join("\n"));
+    assert_snapshot!(crate::text::joined(&said, "\n"));
 }
 
 #[test]
 fn depths_that_are_enough() {
-    let said = |enough| crate::answer::answer(&made_open::depths(enough)).join("\n");
+    let said = |enough| {
+        crate::text::joined(&crate::answer::answer(&made_open::depths(enough)), "\n").to_string()
+    };
     assert_snapshot!([Some(8), Some(64), None].map(said).join("\n\n"));
 }
 
@@ -702,7 +706,11 @@ fn check_closing(change: impl Fn(&mut Assessment), expected: &str) {
     let mut assessment = made::rich();
     change(&mut assessment);
     let labels = answer::labels(&assessment);
-    let said = answer::said(model::view::Answer::DiskOrMemory, &assessment, &labels).join(" ");
+    let said = crate::text::joined(
+        &answer::said(model::view::Answer::DiskOrMemory, &assessment, &labels),
+        " ",
+    )
+    .to_string();
     assert!(said.contains(expected), "'{said}' does not say '{expected}'");
 }
 

@@ -3,6 +3,7 @@
 
 use crate::answer;
 use crate::labels::Labels;
+use crate::text::joined;
 use assess::Assessment;
 use assess::finding::{Code, Verdict};
 use model::case::{Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP, Work};
@@ -137,13 +138,13 @@ proptest! {
         });
         let said = |part: Answer| answer::said(part, &assessment, &labels);
         for text in Answer::ALL.iter().flat_map(|part| said(*part)) {
-            check(&assessment, &text);
+            check(&assessment, &text.to_string());
         }
         // Nothing is decided of the disk by what is void or in doubt, by more than its rounds.
         let device = assessment.answer.as_ref().and_then(|answer| answer.device.as_ref());
         let is_held = |code: &Code| *code == Code::Throttled;
         if let Some(device) = device.filter(|it| it.lead.best().row.doubts.iter().any(is_held)) {
-            let said = said(Answer::DiskOrMemory).join(" ");
+            let said = joined(&said(Answer::DiskOrMemory), " ").to_string();
             let is_told = said.contains("Undecided: whether this")
                 && said.contains("(takes sound figures)");
             prop_assert!(is_told, "{}", said);
