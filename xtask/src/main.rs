@@ -16,6 +16,11 @@ mod document;
 mod extent;
 mod generated;
 mod stage;
+mod unable;
+#[path = "../../crates/witness/tests/it/fixture.rs"]
+#[expect(dead_code, reason = "the file systems of the witness's tests, of which not all are used")]
+mod fixture;
+mod limit;
 mod fields;
 mod shown;
 mod simulate;
@@ -30,6 +35,7 @@ mod bench;
 mod honesty;
 mod hunt;
 mod repeat;
+mod rivals;
 mod test;
 
 use anyhow::Result;
@@ -95,6 +101,11 @@ enum Chore {
     ///
     /// Takes half an hour on a quiet machine.
     Gates(gates::Options),
+    /// Compare ioassay with IOR, mdtest and fio on hosts that are limited unequally, into
+    /// docs/hosts.md
+    ///
+    /// Three hosts of this machine. Needs root and Open MPI, and takes ten minutes.
+    Rivals(rivals::Options),
     /// Run ioassay in emulated machines, into docs/lab.md
     ///
     /// They have other kernels, devices and file systems.
@@ -141,6 +152,7 @@ impl Chore {
             Chore::Honesty(options) => honesty::run(root(), options),
             Chore::Hunt(options) => hunt::run(root(), options),
             Chore::Fuzz(options) => fuzz::run(root(), options),
+            Chore::Rivals(options) => rivals::run(root(), options),
             Chore::Lab(options) => lab::run(root(), options),
             Chore::Crates { whole: true } => crates::try_to_publish(root()),
             Chore::Crates { whole: false } => crates::check(&Shell::new()?, root()),

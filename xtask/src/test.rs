@@ -62,7 +62,7 @@ const STEPS: [Step; 8] = [
 /// Commands of xtask that run at the same time after the steps: each mostly waits, or keeps one
 /// core busy. None judges a speed. Those with `--smoke` write documents, and could stop working
 /// unseen.
-const TOGETHER: [&str; 9] = [
+const TOGETHER: [&str; 10] = [
     "lab --quick",
     "audit",
     "bench --smoke",
@@ -70,6 +70,7 @@ const TOGETHER: [&str; 9] = [
     "hunt --smoke",
     "simulate --check",
     "gates --smoke",
+    "rivals --smoke",
     "repeat --smoke",
     "show --smoke",
 ];

@@ -1,7 +1,7 @@
 //! The table of faults: known ways to be misled, and how each tool is tested with them.
 
-use super::limit::{Limit, bytes};
 use super::said::Sign;
+use crate::limit::{Limit, bytes};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;

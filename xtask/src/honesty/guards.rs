@@ -8,17 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Retries for a second. Returns whether it succeeded.
-pub(super) fn soon(try_it: impl Fn() -> bool) -> bool {
-    for _ in 0..50 {
-        if try_it() {
-            return true;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    false
-}
-
 /// Threads of this process, which is not the one being measured; they end when this is dropped.
 #[derive(Debug)]
 pub(super) struct Neighbours {

@@ -1,14 +1,14 @@
 //! How often `--hold` finds the load that a device with a known limit holds.
 
-use super::fixture::{Mounted, PLAIN, Setup};
-use super::limit::{Group, Limit};
 use super::scene;
 use super::small;
-use super::unable::Unable;
 use crate::document::{commands, paragraph};
 use crate::extent::Extent;
+use crate::fixture::{Mounted, PLAIN, Setup};
+use crate::limit::{Group, Limit};
 use crate::programs;
 use crate::stage::{Circumstances, Stage};
+use crate::unable::Unable;
 use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
 use std::fmt::Write;

@@ -3,15 +3,10 @@
 //!
 //! The modules are listed from lowest to highest; a module uses only those listed above it.
 
-mod unable;
 mod small;
 mod guards;
-mod limit;
 mod said;
 mod fault;
-#[path = "../../../crates/witness/tests/it/fixture.rs"]
-#[expect(dead_code, reason = "the file systems of the witness's tests, of which not all are used")]
-mod fixture;
 mod scene;
 mod page;
 mod clean;
@@ -21,6 +16,7 @@ mod hold;
 use crate::extent::Extent;
 use crate::options::at_least;
 use crate::stage::{Circumstances, Stage};
+use crate::unable::Unable;
 use crate::{document, install, programs};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -30,7 +26,6 @@ use page::{Played, SECTIONS};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use unable::Unable;
 use xshell::Shell;
 
 /// The document, relative to the workspace.

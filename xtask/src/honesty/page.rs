@@ -1,9 +1,9 @@
 //! The document: what was planted, and how each tool responded.
 
 use super::fault::{Fault, Meanwhile};
-use super::limit::Limit;
 use super::scene::{self, Ran, TOOLS, WRITE_RECIPE};
 use crate::document::{cell, commands, paragraph};
+use crate::limit::Limit;
 use crate::stage::Circumstances;
 use model::units;
 use std::fmt::Write;
@@ -108,6 +108,7 @@ fn commands_of(all: &[Played<'_>]) -> String {
 fn circumstance(fault: &Fault) -> String {
     let limit = |limit| match limit {
         Limit::ReadBytes(n) => format!("limit: read {n} bytes a second"),
+        Limit::WriteBytes(n) => format!("limit: write {n} bytes a second"),
         Limit::ReadOps(n) => format!("limit: read {n} times a second"),
         Limit::Memory(n) => format!("limit: {n} bytes of memory"),
         Limit::Cpu(percent) => format!("limit: {percent} % of a CPU"),

@@ -1,14 +1,14 @@
 //! A planted fault, and the tools that run on it.
 
 use super::fault::{Above, Before, Content, Fault, Meanwhile, Place};
-use super::fixture::{self, Mounted, Setup, Zram};
 use super::guards::Neighbours;
-use super::limit::Group;
 use super::said::{self, Said, Sign};
 use super::small;
-use super::unable::Unable;
 use crate::extent::Extent;
+use crate::fixture::{self, Mounted, Setup, Zram};
+use crate::limit::Group;
 use crate::stage::Stage;
+use crate::unable::Unable;
 use crate::{install, programs};
 use anyhow::{Context, Result, ensure};
 use std::fs::{self, File};

@@ -1,10 +1,11 @@
 //! Control groups with limits.
 
-use super::guards::soon;
 use model::units;
 use serde::{Deserialize, Deserializer, de};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 /// Where control groups of both versions are mounted.
 const ROOT: &str = "/sys/fs/cgroup";
@@ -12,9 +13,11 @@ const ROOT: &str = "/sys/fs/cgroup";
 /// A limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Limit {
+pub(crate) enum Limit {
     /// Bytes per second read from the scene's device.
     ReadBytes(#[serde(deserialize_with = "bytes")] u64),
+    /// Bytes per second written to that device.
+    WriteBytes(#[serde(deserialize_with = "bytes")] u64),
     /// Reads per second from that device.
     ReadOps(u64),
     /// Bytes of memory, including page cache.
@@ -24,7 +27,7 @@ pub(super) enum Limit {
 }
 
 /// Reads a number of bytes, such as `64MiB`.
-pub(super) fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+pub(crate) fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     units::parse_bytes(&String::deserialize(from)?).map_err(de::Error::custom)
 }
 
@@ -35,7 +38,7 @@ impl Limit {
     /// The names of its controller in versions 1 and 2.
     fn controllers(self) -> [&'static str; 2] {
         match self {
-            Limit::ReadBytes(_) | Limit::ReadOps(_) => ["blkio", "io"],
+            Limit::ReadBytes(_) | Limit::WriteBytes(_) | Limit::ReadOps(_) => ["blkio", "io"],
             Limit::Memory(_) => ["memory", "memory"],
             Limit::Cpu(_) => ["cpu", "cpu"],
         }
@@ -45,6 +48,7 @@ impl Limit {
     fn first(self, device: &str) -> (&'static str, String) {
         match self {
             Limit::ReadBytes(n) => ("blkio.throttle.read_bps_device", format!("{device} {n}")),
+            Limit::WriteBytes(n) => ("blkio.throttle.write_bps_device", format!("{device} {n}")),
             Limit::ReadOps(n) => ("blkio.throttle.read_iops_device", format!("{device} {n}")),
             Limit::Memory(bytes) => ("memory.limit_in_bytes", bytes.to_string()),
             Limit::Cpu(percent) => ("cpu.cfs_quota_us", (PERIOD_US / 100 * percent).to_string()),
@@ -55,6 +59,7 @@ impl Limit {
     fn second(self, device: &str) -> (&'static str, String) {
         match self {
             Limit::ReadBytes(n) => ("io.max", format!("{device} rbps={n}")),
+            Limit::WriteBytes(n) => ("io.max", format!("{device} wbps={n}")),
             Limit::ReadOps(n) => ("io.max", format!("{device} riops={n}")),
             Limit::Memory(bytes) => ("memory.max", bytes.to_string()),
             Limit::Cpu(percent) => {
@@ -64,9 +69,9 @@ impl Limit {
     }
 }
 
-/// A control group with one limit; removed when dropped, once it has no members.
+/// A control group with limits; removed when dropped, once it has no members.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(crate) struct Group {
     directory: PathBuf,
     is_second: bool,
     device: String,
@@ -77,7 +82,7 @@ impl Group {
     ///
     /// # Errors
     /// Why this machine cannot have one.
-    pub(super) fn new(limit: Limit, device: &str) -> Result<Group, String> {
+    pub(crate) fn new(limit: Limit, device: &str) -> Result<Group, String> {
         let [first, second] = limit.controllers();
         let root = Path::new(ROOT);
         let is_second = !root.join(first).join("cgroup.procs").exists();
@@ -90,7 +95,7 @@ impl Group {
             write(&root.join("cgroup.subtree_control"), &format!("+{second}"))?;
         }
         let of_device = device.replace(':', "-");
-        let name = format!("ioassay-honesty-{}-{of_device}", std::process::id());
+        let name = format!("ioassay-xtask-{}-{of_device}", std::process::id());
         let directory = parent.join(name);
         fs::create_dir(&directory).map_err(|e| format!("'{}': {e}", directory.display()))?;
         let group = Group { directory, is_second, device: device.to_owned() };
@@ -99,19 +104,19 @@ impl Group {
     }
 
     /// Changes the limit.
-    pub(super) fn set(&self, limit: Limit) -> Result<(), String> {
+    pub(crate) fn set(&self, limit: Limit) -> Result<(), String> {
         let device = &self.device;
         let (name, text) = if self.is_second { limit.second(device) } else { limit.first(device) };
         write(&self.directory.join(name), &text)
     }
 
     /// The group's directory.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.directory
     }
 
     /// A prefix for a command that starts it in the group.
-    pub(super) fn enter(&self) -> Vec<String> {
+    pub(crate) fn enter(&self) -> Vec<String> {
         let processes = self.directory.join("cgroup.procs").display().to_string();
         let script = r#"echo $$ > "$0" && exec "$@""#;
         ["sh", "-c", script, &processes].map(str::to_owned).to_vec()
@@ -126,6 +131,17 @@ impl Drop for Group {
             eprintln!("'{}' stays", self.directory.display());
         }
     }
+}
+
+/// Retries for a second. Returns whether it succeeded.
+fn soon(try_it: impl Fn() -> bool) -> bool {
+    for _ in 0..50 {
+        if try_it() {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    false
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
@@ -148,6 +164,11 @@ mod tests {
             Limit::ReadBytes(20),
             ("blkio.throttle.read_bps_device", "7:3 20"),
             ("io.max", "7:3 rbps=20"),
+        );
+        check(
+            Limit::WriteBytes(8),
+            ("blkio.throttle.write_bps_device", "7:3 8"),
+            ("io.max", "7:3 wbps=8"),
         );
         check(
             Limit::ReadOps(9),

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 /// The reason why this machine cannot have something, as against a defect of this program.
 #[derive(Debug)]
-pub(super) struct Unable(String);
+pub(crate) struct Unable(String);
 
 impl Display for Unable {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
@@ -16,7 +16,7 @@ impl std::error::Error for Unable {}
 
 impl Unable {
     /// An error with this reason.
-    pub(super) fn error(reason: impl Into<String>) -> anyhow::Error {
+    pub(crate) fn error(reason: impl Into<String>) -> anyhow::Error {
         Unable(reason.into()).into()
     }
 }

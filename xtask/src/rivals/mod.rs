@@ -1,0 +1,233 @@
+//! Several hosts, limited unequally, measured by ioassay and by the programs that others use for
+//! this: IOR, mdtest, and fio's client and server.
+//!
+//! The modules are listed from lowest to highest; a module uses only those listed above it.
+
+mod hosts;
+mod row;
+mod tools;
+
+use crate::extent::Extent;
+use crate::options::at_least;
+use crate::stage::Stage;
+use crate::unable::Unable;
+use crate::{document, generated, install, programs};
+use anyhow::{Context, Result};
+use clap::Args;
+use hosts::{Hosts, LIMITS_MIB};
+use model::list::listed;
+use row::{Answers, Row, Words};
+use std::path::{Path, PathBuf};
+use tools::{Ranks, Servers};
+
+/// The document with the table, relative to the workspace.
+const DOCUMENT: &str = "docs/hosts.md";
+
+/// The command's options.
+#[derive(Debug, PartialEq, Args)]
+pub(crate) struct Options {
+    /// How often each tool is asked each question, in turn
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = at_least::<1>)]
+    #[arg(conflicts_with = "is_smoke")]
+    turns: usize,
+    /// The program of IOR, built with Open MPI; its questions are skipped without
+    #[arg(long, value_name = "PATH")]
+    ior: Option<PathBuf>,
+    /// The program of mdtest, which is built with IOR
+    #[arg(long, value_name = "PATH")]
+    mdtest: Option<PathBuf>,
+    #[command(flatten)]
+    extent: Extent,
+}
+
+/// Files and trials, for the whole and for the least.
+struct Extents {
+    disk: u64,
+    bytes_mib: u64,
+    many_mib: u64,
+    seconds: u64,
+    entries: u64,
+}
+
+const WHOLE: Extents =
+    Extents { disk: 768 << 20, bytes_mib: 64, many_mib: 320, seconds: 4, entries: 5000 };
+const LEAST: Extents =
+    Extents { disk: 256 << 20, bytes_mib: 4, many_mib: 80, seconds: 1, entries: 100 };
+
+/// Asks all tools all questions, and writes the table into the document.
+///
+/// # Errors
+/// If a tool that is there gives no figure, or the user interrupts it.
+pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
+    let extent = options.extent;
+    let stage = Stage::new(root, &crate::target(), "rivals", extent.build())?;
+    let least = extent.pick(&WHOLE, &LEAST);
+    let hosts = match Hosts::new(&stage, least.disk) {
+        Err(error) if extent.is_smoke() && error.is::<Unable>() => {
+            println!("skipped: rivals ({error:#})");
+            return Ok(());
+        }
+        hosts => hosts?,
+    };
+    let inquiry = Inquiry::new(options, &stage, &hosts, least.words(&hosts))?;
+    for point in hosts.points() {
+        let size = format!("{}MiB", least.many_mib);
+        create(&stage, &point.join("data"), &size, hosts.names().len())?;
+    }
+    let mut all = Vec::new();
+    for row in row::all()? {
+        all.extend(inquiry.ask(&row, extent.pick(options.turns, 1))?);
+    }
+    let text = inquiry.circumstances(root)? + &row::table(&all);
+    println!("{text}");
+    generated::put(&root.join(DOCUMENT), "rivals", &text, extent.purpose())
+}
+
+impl Extents {
+    fn words(&self, hosts: &Hosts) -> Words {
+        Words(vec![
+            ("BYTES", (self.bytes_mib << 20).to_string()),
+            ("MANY", (self.many_mib << 20).to_string()),
+            ("SECONDS", self.seconds.to_string()),
+            ("ENTRIES", self.entries.to_string()),
+            ("DIR", hosts.common.display().to_string()),
+        ])
+    }
+}
+
+/// Creates the file at `path`, under the names that IOR's ranks give to it, too.
+fn create(stage: &Stage, path: &Path, size: &str, ranks: usize) -> Result<()> {
+    stage.ioassay(&["data", "create", &path.display().to_string(), "--size", size])?;
+    for rank in 0..ranks {
+        let name = path.with_extension(format!("{rank:08}"));
+        std::fs::hard_link(path, &name).with_context(|| name.display().to_string())?;
+    }
+    Ok(())
+}
+
+/// The tools that are there.
+struct Inquiry<'a> {
+    options: &'a Options,
+    stage: &'a Stage,
+    hosts: &'a Hosts,
+    words: Words,
+    servers: Option<Servers>,
+}
+
+impl<'a> Inquiry<'a> {
+    fn new(options: &'a Options, stage: &'a Stage, hosts: &'a Hosts, words: Words) -> Result<Self> {
+        let has_fio = install::is_there("fio");
+        let servers = has_fio.then(|| Servers::start(stage, hosts)).transpose()?;
+        for (name, is_there) in
+            [("fio", has_fio), ("IOR", options.ior.is_some()), ("mdtest", options.mdtest.is_some())]
+        {
+            if !is_there {
+                println!("skipped: {name} is not there");
+            }
+        }
+        Ok(Inquiry { options, stage, hosts, words, servers })
+    }
+
+    /// What all answer to a question; nothing if no other tool is there.
+    fn ask(&self, row: &Row, turns: usize) -> Result<Option<Answers>> {
+        let (question, is_of_names) = (row.question.clone(), row.is_of_names());
+        let mut answers = Answers { question, is_of_names, ..Answers::default() };
+        for _ in 0..turns {
+            for (tool, rate) in self.others(row)? {
+                match answers.others.iter_mut().find(|(name, _)| *name == tool) {
+                    Some((_, rates)) => rates.push(rate),
+                    None => answers.others.push((tool, vec![rate])),
+                }
+            }
+            if answers.others.is_empty() {
+                return Ok(None);
+            }
+            let ours = tools::ioassay(self.stage, self.hosts, row, &self.words)?;
+            answers.ioassay.push(ours.rate);
+            answers.ended_by.push(ours.ended_by);
+        }
+        print!("{}", row::table(std::slice::from_ref(&answers)));
+        Ok(Some(answers))
+    }
+
+    /// What the other tools answer.
+    fn others(&self, row: &Row) -> Result<Vec<(&'static str, f64)>> {
+        let (stage, hosts) = (self.stage, self.hosts);
+        let mut rates = Vec::new();
+        if let (Some(program), Some(options)) = (&self.options.ior, &row.ior) {
+            let ranks = Ranks { program, stage, hosts };
+            rates.push(("IOR", ranks.ior(&self.words.put(options))?));
+        }
+        if let (Some(program), Some([options, line])) = (&self.options.mdtest, &row.mdtest) {
+            let ranks = Ranks { program, stage, hosts };
+            rates.push(("mdtest", ranks.mdtest(&self.words.put(options), line)?));
+        }
+        if let (Some(servers), Some(settings)) = (&self.servers, &row.fio) {
+            rates.push(("fio", servers.ask(&self.words.put(settings))?));
+        }
+        stage.go_on()?;
+        Ok(rates)
+    }
+
+    /// When, where, how and with what this was measured.
+    fn circumstances(&self, root: &Path) -> Result<String> {
+        let mut here = self.stage.circumstances(root)?;
+        if self.servers.is_some() {
+            here.versions.push(programs::first_line(root, "fio", &["--version"])?);
+        }
+        for program in [&self.options.ior, &self.options.mdtest].into_iter().flatten() {
+            here.versions.push(version(self.stage, program)?);
+        }
+        let limits = listed(&LIMITS_MIB.map(|mib| mib.to_string()));
+        let cores = here.host["host"]["cores"].clone();
+        Ok(here.text()
+            + &document::paragraph(&format!(
+                "Three hosts of one machine, each with an ext4 of its own on a loop device and a \
+                 control group that lets it read and write {limits} MiB a second. Each tool \
+                 measured once in each turn; the ratio is ioassay's figure by the other's. mdtest's \
+                 ranks wait for each other in a loop, on {cores} cores."
+            )))
+    }
+}
+
+/// What IOR or mdtest calls itself, which it prints before its results.
+fn version(stage: &Stage, program: &Path) -> Result<String> {
+    let folder = stage.path("version");
+    let mut command = stage.command(program);
+    match program.ends_with("mdtest") {
+        true => command.args(["-n", "1", "-d"]).arg(&folder),
+        false => command.args(["-w", "-o"]).arg(&folder),
+    };
+    let printed = programs::read(command, 0..=0)?;
+    let words = printed.split([' ', ':', '\n']);
+    let found =
+        words.into_iter().find(|word| word.starts_with("IOR-") || word.starts_with("mdtest-"));
+    found.map(str::to_owned).with_context(|| format!("{program:?} tells no version: {printed}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options;
+
+    #[test]
+    fn options_are_read() {
+        let (ior, mdtest, extent) = (None, None, Extent::default());
+        options::check("", &Options { turns: 7, ior, mdtest, extent });
+        let (ior, mdtest) = (Some("/a/ior".into()), Some("/a/mdtest".into()));
+        let line = "--turns 3 --ior /a/ior --mdtest /a/mdtest";
+        options::check(line, &Options { turns: 3, ior, mdtest, extent });
+        options::refused::<Options>(&["--turns 0", "--smoke --turns 3"]);
+    }
+
+    #[test]
+    fn the_document_has_every_question() {
+        let document = std::fs::read_to_string(crate::root().join(DOCUMENT)).expect("it is ours");
+        let part = generated::part(&document, "rivals").expect("it has both lines");
+        let mut rows = document::rows(part);
+        rows.dedup();
+        let questions: Vec<String> =
+            row::all().expect("the table is right").into_iter().map(|row| row.question).collect();
+        assert_eq!(rows, questions);
+    }
+}
