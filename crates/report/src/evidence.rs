@@ -1,87 +1,73 @@
-//! The evidence for each case.
+//! The evidence for each case: what the OS counted around its trials, and the trials themselves.
 
-use super::sheet::{badge, class_of, class_of_severity, facts};
-use super::trials;
-use crate::words::{self, NONE, count, listed, per_second};
+use crate::document::{Block, Finding, Folded};
+use crate::style::Paint;
+use crate::text::{case, figure, text};
+use crate::trials;
+use crate::words::{self, NONE, count, listed, per_second, severity_paint};
 use assess::Assessment;
 use assess::disturbance::Excluded;
 use assess::summary::{Loaded, Spent, Summary};
 use assess::writing::Writing;
-use maud::{Markup, html};
+use model::plan::Role;
 use model::units;
-use std::collections::HashMap;
 
 /// If there are more cases, only the first have their evidence shown.
 const SHOWN_MAX: usize = 150;
 
-/// Where the page shows the evidence of each case.
-pub(super) struct Anchors(HashMap<String, usize>);
+/// What the verdicts mean, for a first-time reader.
+const MEANINGS: &str = "sound: nothing speaks against the figure; doubtful: something does; void: \
+                        it is not what it claims to be, or there is none; unavailable: this \
+                        machine cannot do it";
 
-impl Anchors {
-    /// The anchors of the cases whose evidence is shown.
-    pub(super) fn of(assessment: &Assessment) -> Anchors {
-        let shown = assessment.measured().take(SHOWN_MAX).enumerate();
-        Anchors(shown.map(|(index, summary)| (summary.id.clone(), index)).collect())
+/// The number of cases with each verdict, and the evidence of each case.
+pub(crate) fn evidence(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<Block> {
+    let all = assessment.measured().count();
+    if all == 0 {
+        return Vec::new();
     }
-
-    /// `text` as a link to the evidence of a case; plain text if the page does not show it.
-    pub(super) fn link(&self, id: &str, text: &str) -> Markup {
-        match self.0.get(id) {
-            Some(index) => html! { a href={ "#case-" (index) } { (text) } },
-            None => html! { (text) },
-        }
-    }
+    let more = (all > SHOWN_MAX).then(|| {
+        format!("The first {SHOWN_MAX} of {all} cases: --csv and --json have all of them.")
+    });
+    let shown = assessment.measured().take(SHOWN_MAX);
+    let above = [Block::plain(tally(assessment)), Block::aside(format!("{MEANINGS}."))];
+    let folds = shown.map(|summary| Block::Folded(of(summary, assessment, name)));
+    above.into_iter().chain(more.map(Block::aside)).chain(folds).collect()
 }
 
-/// The evidence of each case, collapsed.
-pub(super) fn all(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Markup {
-    let number = assessment.measured().count();
-    if number == 0 {
-        return html! {};
-    }
-    html! {
-        p.hint {
-            "Each case with what the OS counted around its trials, medians of the rounds. "
-            @if number > SHOWN_MAX {
-                "The first " (SHOWN_MAX) " of " (number) " cases: 'ioassay report' with --csv or "
-                "--json has all."
-            }
-        }
-        @for (index, summary) in assessment.measured().take(SHOWN_MAX).enumerate() {
-            (case(index, summary, assessment, name))
-        }
-    }
+/// `23 cases, and 4 that bound or check them: 25 sound, 2 doubtful.`
+pub(crate) fn tally(assessment: &Assessment) -> String {
+    let is_asked = |summary: &&Summary| summary.role == Role::Asked;
+    let asked = assessment.measured().filter(is_asked).count();
+    let beside = match assessment.measured().count() - asked {
+        0 => String::new(),
+        others => format!(", and {others} that bound or check them"),
+    };
+    format!("{}{beside}: {}.", count(asked, "case"), words::tally(&assessment.tally()))
 }
 
-fn case(
-    index: usize,
-    summary: &Summary,
-    assessment: &Assessment,
-    name: &dyn Fn(&str) -> String,
-) -> Markup {
-    let short = name(&summary.id);
-    html! {
-        details.case id={ "case-" (index) } {
-            summary {
-                span.name { (short) } " "
-                span.figure { (words::figure(summary, words::main_figure(summary).0)) } " "
-                (badge(class_of(summary.verdict), summary.verdict.name()))
-            }
-            @if short != summary.id { p.hint { code { (summary.id) } } }
-            @for finding in &summary.findings {
-                p {
-                    (badge(class_of_severity(finding.severity), finding.severity.name())) " "
-                    strong { (finding.code) } ": " (words::sentence(&finding.message))
-                }
-            }
-            @for (failure, trials) in &summary.failures {
-                @let said = words::sentence(&failure.to_string());
-                p { (badge("void", &count(*trials, "trial"))) " " (said) }
-            }
-            (facts(known(summary, assessment)))
-            (trials::table(summary))
-        }
-    }
+fn of(summary: &Summary, assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Folded {
+    let main = words::figure(summary, words::main_figure(summary).0);
+    let verdict = summary.verdict.name();
+    let title = text!("{} {} {}", case(&summary.id, name), figure(main), verdict);
+    let id = (name(&summary.id) != summary.id).then(|| Block::aside(&summary.id));
+    let found = summary.findings.iter().map(|finding| Finding {
+        code: Some(finding.code.name()),
+        ..Finding::of_kind(
+            finding.severity.name(),
+            severity_paint(finding.severity),
+            words::sentence(&finding.message),
+        )
+    });
+    let failed = summary.failures.iter().map(|(failure, trials)| {
+        let said = format!("{}: {}", count(*trials, "trial"), failure.reason());
+        Finding::of_kind(failure.name(), Paint::Void, said)
+    });
+    let found: Vec<Finding> = found.chain(failed).collect();
+    let found = (!found.is_empty()).then_some(Block::Findings(found));
+    let facts = Block::Facts(known(summary, assessment));
+    let blocks = id.into_iter().chain(found).chain([facts]).chain(trials::table(summary));
+    Folded { title, case: Some(summary.id.clone()), blocks: blocks.collect() }
 }
 
 /// What is known about a case, as names and values.

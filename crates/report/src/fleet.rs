@@ -1,9 +1,12 @@
 //! Several hosts that should be alike: a table of cases, a table of hosts, the odd hosts, and how
 //! the machines differ.
 
+use crate::document::{Block, Document, Finding, Note, Paragraph, Part, Table};
+use crate::frame::note;
 use crate::grid::{Cell, Grid, left, right};
-use crate::labels::{Labels, common_line};
-use crate::style::{Paint, Style};
+use crate::labels::Labels;
+use crate::style::Paint;
+use crate::text::Text;
 use crate::words::{
     self, NAMED_MAX, NONE, count, listed, say, short, shorter, tally, times, times_interval,
 };
@@ -16,45 +19,46 @@ use model::units;
 /// Facts that differ, which are shown; the others are counted.
 const FACTS_MAX: usize = 16;
 
-/// The width of a host's name, and of a cell with the gap before it.
-const NAME_WIDTH: usize = 28;
-const CELL_WIDTH: usize = 9;
+/// If there are more hosts, only the first have rows.
+const HOSTS_MAX: usize = 400;
 
 /// The tables, the odd hosts, and what is not alike.
-pub fn fleet(fleet: &Fleet, style: &Style) -> String {
+pub fn fleet(fleet: &Fleet) -> Document {
     let labels = labels(fleet);
-    let mut out = style.paint(&title(fleet), Paint::Strong);
-    out.push('\n');
-    out.push_str(&style.wrap("", Paint::Plain, &alike(fleet)));
-    out.push_str(&common_line(&labels, style));
-    if !fleet.cases.is_empty() {
-        out.push('\n');
-        out.push_str(&cases(fleet, &labels).render(style));
-    }
-    let most = (style.width.saturating_sub(NAME_WIDTH) / CELL_WIDTH).max(1);
-    for from in (0..fleet.cases.len().max(1)).step_by(most) {
-        out.push('\n');
-        out.push_str(&hosts(fleet, from, most).render(style));
-    }
-    out.push_str(&style.wrap("", Paint::Faint, LEGEND));
-    out.push('\n');
-    let sentences = conclusions(fleet, &labels);
-    out.extend(sentences.iter().map(|line| style.wrap("", Paint::Strong, line)));
-    let differing = differing(fleet);
-    if !differing.is_empty() {
-        out.push('\n');
-        out.extend(differing.iter().map(|line| style.wrap("differ ", Paint::Faint, line)));
-    }
-    out.extend(notes(fleet).iter().map(|line| style.wrap("note   ", Paint::Faint, line)));
-    out
+    let (title, alike) = (title(fleet), alike(fleet));
+    let mut document = Document {
+        origin: title.clone(),
+        title,
+        about: [alike].into_iter().chain(labels.common_line()).map(Text::from).collect(),
+        answer: conclusions(fleet, &labels).into_iter().map(Paragraph::strong).collect(),
+        ..Document::default()
+    };
+    let cases = Block::Table(Table::new(cases(fleet, &labels)));
+    document.part(Part::new(
+        "Cases",
+        Some(cases).filter(|_| !fleet.cases.is_empty()).into_iter().collect(),
+    ));
+    let all = fleet.hosts.len();
+    let more = (all > HOSTS_MAX).then(|| {
+        format!("The first {HOSTS_MAX} of {all} hosts: --csv and --json have all of them.")
+    });
+    let hosts = Table { legend: vec![Note::of_all(LEGEND)], ..Table::new(hosts(fleet)) };
+    let more = more.map(Block::aside);
+    document.part(Part::new("Hosts", [Block::Table(hosts)].into_iter().chain(more).collect()));
+    let differ = |text| Finding::of_kind("differ", Paint::Faint, text);
+    let found = differing(fleet).into_iter().map(differ);
+    let found: Vec<Finding> = found.chain(notes(fleet).into_iter().map(note)).collect();
+    let found = Some(found).filter(|all| !all.is_empty());
+    document.part(Part::new("Not alike", found.map(Block::Findings).into_iter().collect()));
+    document
 }
 
 /// What the cells of hosts mean.
-pub(crate) const LEGEND: &str = "× the median rate of all hosts; !: odd; ?: doubtful, but counted; \
-                                 void, failed, not run, n/a: not counted";
+const LEGEND: &str = "× the median rate of all hosts; !: odd; ?: doubtful, but counted; void, \
+                      failed, not run, n/a: not counted";
 
 /// The title: `ioassay 0.1.0 · survey · 6 hosts`.
-pub(crate) fn title(fleet: &Fleet) -> String {
+fn title(fleet: &Fleet) -> String {
     let of = |name: fn(&Member) -> &str| {
         let mut all: Vec<&str> = fleet.hosts.iter().map(name).collect();
         all.dedup();
@@ -73,7 +77,7 @@ pub(crate) fn title(fleet: &Fleet) -> String {
 }
 
 /// What is the same on all hosts.
-pub(crate) fn alike(fleet: &Fleet) -> String {
+fn alike(fleet: &Fleet) -> String {
     let Some(first) = fleet.hosts.first() else { return "no host".to_string() };
     let host = &first.header.host;
     let mut facts = vec![
@@ -95,12 +99,12 @@ pub(crate) fn alike(fleet: &Fleet) -> String {
 }
 
 /// The labels of the common cases.
-pub(crate) fn labels(fleet: &Fleet) -> Labels<'_> {
+fn labels(fleet: &Fleet) -> Labels<'_> {
     Labels::of_cases(fleet.cases.iter().map(|common| &common.case))
 }
 
 /// A row for each case.
-pub(crate) fn cases(fleet: &Fleet, labels: &Labels) -> Grid {
+fn cases(fleet: &Fleet, labels: &Labels) -> Grid {
     let mut grid = Grid::new(vec![
         left("case", 0),
         right("hosts", 1),
@@ -130,20 +134,16 @@ pub(crate) fn cases(fleet: &Fleet, labels: &Labels) -> Grid {
     grid
 }
 
-/// A row for each host, with `most` of the cases, the first of them at `from`.
-pub(crate) fn hosts(fleet: &Fleet, from: usize, most: usize) -> Grid {
-    let shown = || fleet.cases.iter().skip(from).take(most);
-    let numbers = (from + 1..).zip(shown());
-    let columns = numbers.map(|(number, _)| right(&format!("{number}."), 0));
-    let mut columns: Vec<_> = std::iter::once(left("host", 0)).chain(columns).collect();
-    columns.push(left("its cases", 1));
-    let mut grid = Grid::new(columns);
-    for (place, host) in fleet.hosts.iter().enumerate() {
-        let is_odd = shown().any(|case| case.odd().any(|(odd, ..)| odd == place));
+/// A row for each host, and a column for each case.
+fn hosts(fleet: &Fleet) -> Grid {
+    let columns = (1..=fleet.cases.len()).map(|number| right(&format!("{number}."), 0));
+    let ends = (left("host", 0), left("its cases", 0));
+    let mut grid = Grid::split([ends.0].into_iter().chain(columns).chain([ends.1]).collect());
+    for (place, host) in fleet.hosts.iter().enumerate().take(HOSTS_MAX) {
+        let is_odd = fleet.cases.iter().any(|case| case.odd().any(|(odd, ..)| odd == place));
         let name = if is_odd { Paint::Doubt } else { Paint::Plain };
-        let cells = shown().map(|common| cell(common.figures[place].as_ref()));
         let mut row = vec![Cell::new(host.called.clone(), name)];
-        row.extend(cells);
+        row.extend(fleet.cases.iter().map(|common| cell(common.figures[place].as_ref())));
         row.push(Cell::new(tally(&host.tally), Paint::Faint));
         grid.row(row);
     }
@@ -171,7 +171,7 @@ fn cell(figure: Option<&Figure>) -> Cell {
 }
 
 /// Which hosts are odd, in what and by how much, or why that cannot be told.
-pub(crate) fn conclusions(fleet: &Fleet, labels: &Labels) -> Vec<String> {
+fn conclusions(fleet: &Fleet, labels: &Labels) -> Vec<String> {
     let told = fleet.cases.iter().filter(|common| common.is_told()).count();
     if told == 0 {
         return vec![untold(fleet)];
@@ -254,7 +254,7 @@ fn own_facts(member: &Member) -> String {
 }
 
 /// What is not alike on all hosts, in lines.
-pub(crate) fn differing(fleet: &Fleet) -> Vec<String> {
+fn differing(fleet: &Fleet) -> Vec<String> {
     let of = |Differing { what, values }: &Differing| {
         let value = |value: &assess::fleet::Valued| {
             let hosts: Vec<String> =
@@ -273,7 +273,7 @@ pub(crate) fn differing(fleet: &Fleet) -> Vec<String> {
 }
 
 /// What is missing, in lines.
-pub(crate) fn notes(fleet: &Fleet) -> Vec<String> {
+fn notes(fleet: &Fleet) -> Vec<String> {
     let mut lines = Vec::new();
     for (place, host) in fleet.hosts.iter().enumerate() {
         let alone: Vec<String> = (fleet.alone.iter().filter(|alone| alone.host == place))
@@ -308,6 +308,7 @@ fn shown(value: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::style::Style;
     use assess::fleet::Gathering;
     use model::record::Record;
     use model::trial::Outcome;
@@ -332,7 +333,7 @@ mod tests {
         for (number, record) in records.iter().enumerate() {
             gathering.add(record, &format!("{number}.jsonl")).expect("they are few");
         }
-        fleet(&gathering.judge(), &Style { colour: false, width })
+        fleet(&gathering.judge()).text(&Style { colour: false, width })
     }
 
     fn hosts(number: u64) -> Vec<Record> {

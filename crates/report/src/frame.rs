@@ -1,12 +1,13 @@
-//! The lines above and below the figures, the same in every view: where the run was made, and its
-//! findings, failures and skips.
+//! What is around the figures, the same in every view: where the run was made, and its findings,
+//! failures and skips.
 
 use crate::concerned::{concerned, whom};
 use crate::control;
+use crate::document::{Block, Finding};
 use crate::loops::loops;
-use crate::missed::{failures, missed, without_figure};
+use crate::missed::{failures, without_figure};
 use crate::part;
-use crate::style::{Paint, Style};
+use crate::style::Paint;
 use crate::words::{self, count, listed, sentence, severity_paint};
 use crate::writes;
 use assess::campaign::Campaign;
@@ -25,16 +26,6 @@ use std::time::Duration;
 pub(crate) fn title(assessment: &Assessment) -> String {
     let tool = &assessment.tool;
     format!("{} {} · {} · {}", tool.name, tool.version, assessment.recipe, assessment.began)
-}
-
-/// The lines above the figures: the title, the machine, the storage, and warnings about the record.
-pub(crate) fn head(assessment: &Assessment, style: &Style) -> String {
-    let mut out = style.paint(&title(assessment), Paint::Strong);
-    out.push('\n');
-    out.extend(surroundings(assessment).iter().map(|text| style.wrap("", Paint::Plain, text)));
-    let missing = missing(assessment);
-    out.extend(missing.iter().map(|text| style.wrap("! ", Paint::Doubt, &sentence(text))));
-    out
 }
 
 /// The machine, the storage and the settings of the whole run, in lines.
@@ -280,31 +271,23 @@ pub(crate) fn missing(assessment: &Assessment) -> Vec<String> {
     assessment.one_host.iter().map(part::warning).chain(texts).collect()
 }
 
-/// The lines below the figures: failures, findings, skips, notes and the control. `name` returns a
+/// What was found: failures, findings, skips, notes and what the control says. `name` returns a
 /// case's name in this view.
-pub(crate) fn below(
-    assessment: &Assessment,
-    style: &Style,
-    name: &dyn Fn(&str) -> String,
-) -> String {
-    let mut out: String =
-        failures(assessment).iter().map(|without| missed(without, style, name)).collect();
-    for found in &assessment.findings {
-        let said = said_finding(found, &concerned(found, assessment, name));
-        let lead = format!("{:7}", found.finding.severity);
-        out.push_str(&style.wrap(&lead, severity_paint(found.finding.severity), &said));
-    }
-    out.push_str(&skips(&assessment.skips, style, name));
-    let notes = notes(assessment);
-    out.extend(notes.iter().map(|text| style.wrap("note   ", Paint::Faint, &sentence(text))));
-    if let Some(control) = &assessment.control {
-        out.push_str(&style.wrap(
-            "A/A    ",
-            Paint::Strong,
-            &control::said(assessment, control, name),
-        ));
-    }
-    if out.is_empty() { out } else { format!("\n{out}") }
+pub(crate) fn findings(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<Block> {
+    let mut all = failures(assessment, name);
+    all.extend(assessment.findings.iter().map(|found| finding(found, assessment, name)));
+    all.extend(skips(&assessment.skips, name));
+    all.extend(notes(assessment).into_iter().map(note));
+    all.extend(assessment.control.as_ref().map(|control| {
+        let said = control::said(assessment, control, name);
+        Finding::of_kind("A/A", Paint::Strong, said)
+    }));
+    if all.is_empty() { Vec::new() } else { vec![Block::Findings(all)] }
+}
+
+/// A note.
+pub(crate) fn note(text: String) -> Finding {
+    Finding::of_kind("note", Paint::Faint, text)
 }
 
 /// When the run was resumed, if it was.
@@ -362,25 +345,30 @@ pub(crate) fn notes(assessment: &Assessment) -> Vec<String> {
     unasked.chain(longest.iter().map(say)).chain(host.chain(storage).cloned()).collect()
 }
 
-/// A finding in words, with the rows that it concerns and its remedy; notes need none.
-pub(crate) fn said_finding(found: &RunFinding, rows: &str) -> String {
-    let finding = &found.finding;
-    let whom = if rows.is_empty() { String::new() } else { format!(" ({rows})") };
-    let mut text = format!("{}{whom}: {}", finding.code, sentence(&finding.message));
-    if finding.severity != Severity::Note && !finding.remedy.is_empty() {
-        text.push_str(&format!(" Remedy: {}", sentence(&finding.remedy)));
+/// A finding of a run; notes need no remedy.
+fn finding(found: &RunFinding, assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Finding {
+    let assess::finding::Finding { code, severity, message, remedy, .. } = &found.finding;
+    let is_told = *severity != Severity::Note && !remedy.is_empty();
+    let ids = found.cases.iter().chain(&found.baselines);
+    Finding {
+        kind: severity.name(),
+        paint: severity_paint(*severity),
+        code: Some(code.name()),
+        rows: concerned(found, assessment, name),
+        cases: ids.map(|id| (id.clone(), name(id))).collect(),
+        text: sentence(message).into(),
+        remedy: is_told.then(|| sentence(remedy).into()),
     }
-    text
 }
 
 /// Skips, grouped by reason.
-pub(crate) fn skips(skips: &[Skip], style: &Style, name: &dyn Fn(&str) -> String) -> String {
-    let all = said_skips(skips, name);
-    all.iter().map(|text| style.wrap("skip   ", Paint::Faint, &sentence(text))).collect()
+pub(crate) fn skips(skips: &[Skip], name: &dyn Fn(&str) -> String) -> Vec<Finding> {
+    let said = said_skips(skips, name).into_iter();
+    said.map(|text| Finding::of_kind("skip", Paint::Faint, text)).collect()
 }
 
 /// Skips as a line for each reason.
-pub(crate) fn said_skips(skips: &[Skip], name: &dyn Fn(&str) -> String) -> Vec<String> {
+fn said_skips(skips: &[Skip], name: &dyn Fn(&str) -> String) -> Vec<String> {
     let say = |(reason, ids): &(&str, Vec<String>)| format!("{}: {reason}", whom(ids, name));
     by_reason(skips).iter().map(say).collect()
 }

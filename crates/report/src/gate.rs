@@ -1,8 +1,9 @@
 //! The checks of a gate: which loss exceeds its limit.
 
+use crate::document::{Block, Paragraph, Part, Table};
 use crate::grid::{Cell, Grid, LAST, left, right};
-use crate::records::{head, left_lines, name, names};
-use crate::style::{Paint, Style};
+use crate::pair::{name, names};
+use crate::style::Paint;
 use crate::words::{NONE, count, fitted, listed, times, times_interval};
 use assess::gate::{Check, Gate, Outcome, Watched};
 use assess::records::RecordComparison;
@@ -10,25 +11,19 @@ use model::plan::INVOCATIONS_MAX;
 use model::record::Tool;
 use model::units;
 
-/// The checks as a table, and what they decide.
-pub fn gate(versus: &RecordComparison, gate: &Gate, style: &Style) -> String {
-    let table =
-        if gate.checks.is_empty() { String::new() } else { table(versus, gate).render(style) };
+/// The checks in a table.
+pub(crate) fn checks(versus: &RecordComparison, gate: &Gate) -> Part {
+    let table = Block::Table(Table::new(table(versus, gate)));
+    Part::new("Checks", Some(table).filter(|_| !gate.checks.is_empty()).into_iter().collect())
+}
+
+/// What the checks decide.
+pub(crate) fn answer(versus: &RecordComparison, gate: &Gate) -> Paragraph {
     let paint = match gate.outcome {
         Outcome::Exceeded | Outcome::Open => Paint::Doubt,
         Outcome::Within => Paint::Plain,
     };
-    format!("{table}\n{}", style.wrap("", paint, &closing(versus, gate)))
-}
-
-/// The same beneath the two records, for a run of both sides.
-pub fn gate_of_run(
-    versus: &RecordComparison,
-    decided: &Gate,
-    paths: [&str; 2],
-    style: &Style,
-) -> String {
-    head(versus, paths, style) + &gate(versus, decided, style) + &left_lines(versus, style)
+    Paragraph { paint, ..Paragraph::plain(closing(versus, gate)) }
 }
 
 /// What a gate decided, as a title.
@@ -41,7 +36,7 @@ pub(crate) fn title(gate: &Gate) -> &'static str {
 }
 
 /// A row for each check.
-pub(crate) fn table(versus: &RecordComparison, gate: &Gate) -> Grid {
+fn table(versus: &RecordComparison, gate: &Gate) -> Grid {
     let names = names(versus);
     let mut grid = Grid::new(vec![
         left("case", 0),

@@ -1,4 +1,5 @@
-//! A table without borders that fits a width by omitting the least important columns.
+//! A table: its columns, and its cells with what they mean. On a terminal it has no borders, and
+//! fits a width by omitting the least important columns or, if none may be, by a second table below.
 
 use crate::markup::inline;
 use crate::style::{Paint, Style, fold, printable};
@@ -38,13 +39,20 @@ pub(crate) fn right(title: &str, rank: u8) -> Column {
 /// A cell.
 #[derive(Debug, Clone)]
 pub(crate) struct Cell {
-    text: String,
-    paint: Paint,
+    pub(crate) text: String,
+    pub(crate) paint: Paint,
+    /// The id of the case that it names.
+    pub(crate) case: Option<String>,
 }
 
 impl Cell {
     pub(crate) fn new(text: impl Into<String>, paint: Paint) -> Cell {
-        Cell { text: printable(&text.into()), paint }
+        Cell { text: printable(&text.into()), paint, case: None }
+    }
+
+    /// The name of a case.
+    pub(crate) fn of_case(id: &str, name: impl Into<String>, paint: Paint) -> Cell {
+        Cell { case: Some(id.to_string()), ..Cell::new(name, paint) }
     }
 
     pub(crate) fn width(&self) -> usize {
@@ -54,7 +62,7 @@ impl Cell {
 
 /// A line of a table.
 #[derive(Debug, Clone)]
-enum Line {
+pub(crate) enum Line {
     Heading(String),
     Cells(Vec<Cell>),
 }
@@ -64,6 +72,8 @@ enum Line {
 pub(crate) struct Grid {
     columns: Vec<Column>,
     lines: Vec<Line>,
+    /// Whether columns that do not fit go into a second table, and so on.
+    is_split: bool,
 }
 
 /// The minimum width of a folded first column, and of a folded last one.
@@ -72,7 +82,34 @@ const LAST_MIN: usize = 12;
 
 impl Grid {
     pub(crate) fn new(columns: Vec<Column>) -> Grid {
-        Grid { columns, lines: Vec::new() }
+        Grid { columns, lines: Vec::new(), is_split: false }
+    }
+
+    /// A table of which no column may be omitted.
+    pub(crate) fn split(columns: Vec<Column>) -> Grid {
+        Grid { is_split: true, ..Grid::new(columns) }
+    }
+
+    pub(crate) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    pub(crate) fn side(&self, column: usize) -> Side {
+        self.columns[column].side
+    }
+
+    /// The titles of the columns that are not empty.
+    pub(crate) fn titles(&self) -> Vec<&str> {
+        self.titles_of(&self.with_content())
+    }
+
+    fn titles_of(&self, columns: &[usize]) -> Vec<&str> {
+        columns.iter().map(|&column| self.columns[column].title.as_str()).collect()
+    }
+
+    /// Whether it has no rows.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
     }
 
     /// A heading for the rows that follow.
@@ -92,11 +129,35 @@ impl Grid {
         })
     }
 
-    pub(crate) fn render(&self, style: &Style) -> String {
-        let (shown, gap) = self.fit(style.width);
-        let ends = self.end_widths(&shown, gap, style.width);
+    /// The table in lines that fit, and the titles of the columns that it shows.
+    pub(crate) fn render(&self, style: &Style) -> (String, Vec<&str>) {
+        if !self.is_split {
+            let (shown, gap) = self.fit(style.width);
+            return (self.laid_out(&shown, gap, style), self.titles_of(&shown));
+        }
+        let parts = self.parts(style.width);
+        (parts.iter().map(|shown| self.laid_out(shown, 2, style)).collect(), self.titles())
+    }
+
+    /// The columns of each table, the first column in all of them.
+    fn parts(&self, width: usize) -> Vec<Vec<usize>> {
+        let all = self.with_content();
+        let mut parts = vec![vec![all[0]]];
+        for &column in &all[1..] {
+            let part = parts.last_mut().expect("there is one from the start");
+            part.push(column);
+            if self.total(part, 2) > width && part.len() > 2 {
+                part.pop();
+                parts.push(vec![all[0], column]);
+            }
+        }
+        parts
+    }
+
+    fn laid_out(&self, shown: &[usize], gap: u16, style: &Style) -> String {
+        let ends = self.end_widths(shown, gap, style.width);
         let rows: Vec<Line> =
-            self.lines.iter().flat_map(|line| unfold(line, &shown, ends, style.width)).collect();
+            self.lines.iter().flat_map(|line| unfold(line, shown, ends, style.width)).collect();
 
         let mut table = Table::new();
         table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
@@ -187,7 +248,7 @@ impl Grid {
     }
 
     /// The columns that are not empty, and those of rank 0 or [`LAST`].
-    fn with_content(&self) -> Vec<usize> {
+    pub(crate) fn with_content(&self) -> Vec<usize> {
         let has_content = |column: &usize| {
             let rank = self.columns[*column].rank;
             [0, LAST].contains(&rank)
@@ -289,7 +350,7 @@ mod tests {
     }
 
     fn check(width: usize, expected: &str) {
-        assert_eq!(grid().render(&Style { colour: false, width }), expected);
+        assert_eq!(grid().render(&Style { colour: false, width }).0, expected);
     }
 
     #[test]
@@ -329,7 +390,7 @@ mod tests {
         let texts = ["one two three four five", "123456789", "cannot tell: needs 12 rounds"];
         grid.row(texts.map(|text| Cell::new(text, Paint::Void)).to_vec());
         assert_eq!(
-            grid.render(&Style { colour: false, width: 46 }),
+            grid.render(&Style { colour: false, width: 46 }).0,
             "name               many verdict\n\
              one two three 123456789 cannot tell:\n  \
                four five               needs 12 rounds\n"
@@ -338,8 +399,8 @@ mod tests {
 
     #[test]
     fn colours_do_not_change_the_layout() {
-        let plain = grid().render(&Style { colour: false, width: 80 });
-        let colour = grid().render(&Style { colour: true, width: 80 });
+        let (plain, _) = grid().render(&Style { colour: false, width: 80 });
+        let (colour, _) = grid().render(&Style { colour: true, width: 80 });
         assert_ne!(plain, colour);
         let mut stripped = String::new();
         for (index, piece) in colour.split("\x1b[").enumerate() {

@@ -1,6 +1,8 @@
 //! What hosts are like, before anything is measured on them.
 
-use crate::style::{Paint, Style};
+use crate::document::{Block, Document, List, Paragraph, Part};
+use crate::style::Paint;
+use crate::text::Text;
 use crate::words::{count, listed};
 use model::host::{Host, Medium, Storage};
 use model::units;
@@ -39,23 +41,30 @@ pub struct Found {
 }
 
 /// The hosts in a few lines each, and what they share.
-pub fn hosts(checked: &[Checked], style: &Style) -> String {
-    let mut out = String::new();
-    for (called, each) in grouped(checked) {
-        let paint = if each.found.is_some() { Paint::Strong } else { Paint::Doubt };
-        out.push_str(&style.wrap("", paint, &listed(&called)));
-        let lines = match (&each.found, &each.reason) {
-            (Some(found), _) => vec![machine(found), directory(found)],
-            (None, reason) => {
-                let reason = reason.as_deref().unwrap_or("the reason is not known");
-                vec![format!("cannot be used: {reason}")]
-            }
-        };
-        out.extend(lines.iter().map(|line| style.wrap("  ", Paint::Plain, line)));
-    }
-    out.push('\n');
-    out.push_str(&style.wrap("", Paint::Plain, &together(checked)));
-    out
+pub fn hosts(checked: &[Checked]) -> Document {
+    let title = count(checked.len(), "host");
+    let answer = vec![Paragraph::plain(together(checked))];
+    let mut document = Document { title, answer, ..Document::default() };
+    let entries = grouped(checked);
+    document.part(Part::new(
+        "Hosts",
+        entries.iter().map(|(called, each)| entry(called, each)).collect(),
+    ));
+    document
+}
+
+/// What a host is like, or why hosts cannot be used.
+fn entry(called: &[String], each: &Checked) -> Block {
+    let paint = if each.found.is_some() { Paint::Strong } else { Paint::Doubt };
+    let lines = match (&each.found, &each.reason) {
+        (Some(found), _) => vec![machine(found), directory(found)],
+        (None, reason) => {
+            let reason = reason.as_deref().unwrap_or("the reason is not known");
+            vec![format!("cannot be used: {reason}")]
+        }
+    };
+    let heading = Paragraph { text: listed(called).into(), paint };
+    Block::List(List { heading, items: lines.into_iter().map(Text::from).collect() })
 }
 
 /// Each host that can be used; those that cannot for one reason, as a launcher of all says it of
@@ -158,6 +167,7 @@ fn of_one_machine(checked: &[Checked]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::style::Style;
     use model::zoo;
 
     fn one(called: &str, shares_with: &[&str]) -> Checked {
@@ -178,14 +188,14 @@ mod tests {
     fn what_is_alike_is_said_once() {
         let mut all = [one("a", &["b"]), one("b", &["a"]), lost("c"), lost("d")];
         let style = Style { colour: false, width: 200 };
-        let said = hosts(&all, &style);
+        let said = hosts(&all).text(&style);
         assert!(said.contains("c and d\n  cannot be used: it is down\n"), "{said}");
         assert!(!said.contains("one machine") && !said.contains("another build"), "{said}");
         for each in &mut all[..2] {
             let found = each.found.as_mut().expect("it can be used");
             (found.boot, found.other_build) = (Some("same".to_string()), Some("abc".to_string()));
         }
-        let said = hosts(&all, &style);
+        let said = hosts(&all).text(&style);
         assert!(said.contains("a and b are one machine."), "{said}");
         assert!(said.contains("another build of ioassay (commit abc)"), "{said}");
     }
@@ -198,7 +208,7 @@ mod tests {
     #[test]
     fn hosts_and_what_they_share() {
         let all = [one("a", &["b"]), one("b", &["a"]), lost("c")];
-        insta::assert_snapshot!(hosts(&all, &Style { colour: false, width: 100 }));
+        insta::assert_snapshot!(hosts(&all).text(&Style { colour: false, width: 100 }));
     }
 
     #[test]

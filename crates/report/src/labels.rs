@@ -2,7 +2,6 @@
 
 use crate::part;
 use crate::phrases::{Phrase, joined};
-use crate::style::{Paint, Style};
 use crate::words::listed;
 use assess::Assessment;
 use assess::one_host::OneHost;
@@ -250,6 +249,11 @@ impl<'a> Labels<'a> {
         joined(phrases.into_iter().map(|phrase| phrase.short))
     }
 
+    /// What all rows share; `None` if they share nothing.
+    pub(crate) fn common_line(&self) -> Option<String> {
+        Some(self.common_to_all("rows")).filter(|said| !said.is_empty())
+    }
+
     /// What all cases share, in full words: `common to all rows: pread, depth 1`. Of several kinds
     /// of cases, each has its own. Empty if they share nothing. `rows` is what cases are called.
     pub(crate) fn common_to_all(&self, rows: &str) -> String {
@@ -291,14 +295,6 @@ impl<'a> Labels<'a> {
 /// The engine `write` says that it writes, which a group or a kind may have said before it.
 fn say_once(phrases: &mut Vec<Phrase>) {
     phrases.dedup_by(|engine, before| engine.said == before.said);
-}
-
-/// A line above the rows with what they all share; empty if they share nothing.
-pub(crate) fn common_line(labels: &Labels, style: &Style) -> String {
-    match labels.common_to_all("rows") {
-        common if common.is_empty() => String::new(),
-        common => style.wrap("", Paint::Plain, &common),
-    }
 }
 
 /// The heading of a case.

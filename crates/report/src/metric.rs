@@ -11,6 +11,7 @@ mod mixed;
 mod shared;
 mod cases;
 
+use crate::document::Note;
 use crate::grid::{Column, left, right};
 use crate::style::Paint;
 use crate::words::{self, NONE};
@@ -327,29 +328,41 @@ pub(crate) fn legend(
     shown: &[&Metric],
     measured: &[&Summary],
     assessment: &Assessment,
-) -> Vec<String> {
-    let is_timed = |metric: &&Metric| {
+) -> Vec<Note> {
+    let note = |text: String, metrics: Vec<&Metric>| {
+        let columns = metrics.iter().map(|metric| metric.title).collect();
+        (!metrics.is_empty()).then_some(Note { text, columns })
+    };
+    let of = |is: &dyn Fn(&Metric) -> bool| -> Vec<&Metric> {
+        shown.iter().copied().filter(|metric| is(metric)).collect()
+    };
+    let timed = of(&|metric| {
         let is_of_calls = ["p50", "p90", "p99", "p99_9", "p99_99", "max"].contains(&metric.name);
         is_of_calls && measured.iter().any(|it| metric.based(it)[0].is_some())
-    };
-    let mut legend: Vec<String> = Vec::new();
+    });
     let of_time = match measured.iter().all(|it| it.open.is_some()) {
         true => words::SERVICE_TIME_OPEN,
         false => words::SERVICE_TIME,
     };
-    legend.extend(shown.iter().any(is_timed).then(|| of_time.to_string()));
+    let mut legend: Vec<Note> = note(of_time.to_string(), timed).into_iter().collect();
     let explained = shown.iter().filter(|metric| !metric.legend.is_empty());
-    legend.extend(explained.map(|metric| format!("{}: {}", metric.title, metric.legend)));
+    legend.extend(
+        explained.filter_map(|metric| {
+            note(format!("{}: {}", metric.title, metric.legend), vec![*metric])
+        }),
+    );
     let lacks_bus = measured.iter().any(|it| it.lacks_bus());
-    let no_bus = shown.iter().any(|metric| metric.name == "bus") && lacks_bus;
-    legend.extend(no_bus.then(|| format!("no estimate: {}", words::NO_BUS)));
-    let texts: Vec<String> = (shown.iter().filter(|metric| metric.is_percentile()))
-        .flat_map(|metric| measured.iter().map(|it| metric.cell(it, assessment)))
-        .collect();
-    let has = |mark: &str| texts.iter().any(|text| text.starts_with(mark));
+    let no_bus = of(&|metric| lacks_bus && metric.name == "bus");
+    legend.extend(note(format!("no estimate: {}", words::NO_BUS), no_bus));
     let marks =
         [("~", "~ fewer than 100 took longer than this"), (NONE, "dash: none, or too few to say")];
-    legend.extend(marks.into_iter().filter(|(mark, _)| has(mark)).map(|(_, it)| it.to_string()));
+    legend.extend(marks.into_iter().filter_map(|(mark, text)| {
+        let has = |it: &&Summary, metric: &Metric| metric.cell(it, assessment).starts_with(mark);
+        let marked = of(&|metric| {
+            metric.is_percentile() && measured.iter().any(|summary| has(summary, metric))
+        });
+        note(text.to_string(), marked)
+    }));
     legend
 }
 

@@ -1,8 +1,9 @@
 //! Missing figures: trials that failed or were unavailable, and baselines without a valid figure.
 
 use crate::concerned::whom;
-use crate::style::{Paint, Style};
-use crate::words::{self, count, sentence};
+use crate::document::Finding;
+use crate::style::Paint;
+use crate::words::{self, count};
 use assess::Assessment;
 use assess::failure::Failure;
 use assess::summary::Summary;
@@ -27,10 +28,10 @@ pub(crate) fn without_figure(assessment: &Assessment) -> Option<String> {
 }
 
 /// Missing trials: the reason, the ids of the cases, and the number of trials.
-pub(crate) type Missed<'a> = (&'a Failure, Vec<String>, usize);
+type Missed<'a> = (&'a Failure, Vec<String>, usize);
 
 /// The reasons why trials failed or were unavailable, each once.
-pub(crate) fn failures(assessment: &Assessment) -> Vec<Missed<'_>> {
+pub(crate) fn failures(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<Finding> {
     let mut reasons: Vec<Missed> = Vec::new();
     for summary in assessment.measured() {
         for (reason, trials) in &summary.failures {
@@ -43,28 +44,12 @@ pub(crate) fn failures(assessment: &Assessment) -> Vec<Missed<'_>> {
             }
         }
     }
-    reasons
+    reasons.iter().map(|missed| finding(missed, name)).collect()
 }
 
-/// The failures as a line for each reason.
-pub(crate) fn said_failures(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
-    let say =
-        |(failure, ids, trials): &Missed| said_failure(&failure.to_string(), ids, *trials, name);
-    failures(assessment).iter().map(say).collect()
-}
-
-fn said_failure(
-    reason: &str,
-    ids: &[String],
-    trials: usize,
-    name: &dyn Fn(&str) -> String,
-) -> String {
-    format!("{}, {}: {reason}", whom(ids, name), count(trials, "trial"))
-}
-
-/// A failure, after a word for the outcome: failed or unavailable.
-pub(crate) fn missed(missed: &Missed, style: &Style, name: &dyn Fn(&str) -> String) -> String {
-    let (failure, ids, trials) = missed;
-    let said = said_failure(failure.reason(), ids, *trials, name);
-    style.wrap(&format!("{} ", failure.name()), Paint::Void, &sentence(&said))
+fn finding((failure, ids, trials): &Missed, name: &dyn Fn(&str) -> String) -> Finding {
+    let (trials, reason) = (count(*trials, "trial"), failure.reason());
+    let text = format!("{}, {trials}: {reason}", whom(ids, name));
+    let cases = ids.iter().map(|id| (id.clone(), name(id))).collect();
+    Finding { cases, ..Finding::of_kind(failure.name(), Paint::Void, text) }
 }

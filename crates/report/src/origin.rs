@@ -1,11 +1,11 @@
 //! Where and how a record was made, and how to repeat it.
 
-use super::sheet::{facts, list};
 use crate::command;
+use crate::document::{Block, List, Paragraph};
 use crate::frame;
+use crate::text::Text;
 use crate::words::{NONE, count, listed};
 use assess::Assessment;
-use maud::{Markup, html};
 use model::evidence::Limit;
 use model::host::{Device, Direct, Fixture, Host, Storage};
 use model::peer::Peer;
@@ -22,32 +22,34 @@ const METHOD: &str = "A round measures each case once, in random order. With one
                       ioassay has the rules, and where each comes from.";
 
 /// The machine, the storage and the method.
-pub(super) fn said(assessment: &Assessment) -> Markup {
+pub(crate) fn origin(assessment: &Assessment) -> Vec<Block> {
     let storages = [
         ("Storage", &assessment.storage),
         ("Storage of the copied file", &assessment.source_storage),
     ];
-    html! {
-        h3 { "Host" }
-        (facts(host(&assessment.host)))
-        @for (title, storage) in storages {
-            @if let Some(storage) = storage {
-                h3 { (title) }
-                (facts(self::storage(storage, assessment)))
-            }
-        }
-        @if !assessment.fixtures.is_empty() {
-            h3 { "Files" }
-            (list(&assessment.fixtures, &|file| html! { (fixture(file)) }))
-        }
-        @if !assessment.peers.is_empty() {
-            h3 { "Other programs that measured" }
-            (list(&assessment.peers, &|peer| html! { (self::peer(peer)) }))
-        }
-        h3 { "Method" }
-        (facts(method(assessment)))
-        p { (METHOD) }
+    let mut blocks = titled("Host", Block::Facts(host(&assessment.host)));
+    for (title, storage) in storages {
+        let facts = storage.iter().map(|storage| Block::Facts(self::storage(storage, assessment)));
+        blocks.extend(facts.flat_map(|facts| titled(title, facts)));
     }
+    let files = assessment.fixtures.iter().map(|file| fixture(file).into());
+    blocks.extend(list("Files", files.collect()));
+    let peers = assessment.peers.iter().map(|peer| self::peer(peer).into());
+    blocks.extend(list("Other programs that measured", peers.collect()));
+    blocks.extend(titled("Method", Block::Facts(method(assessment))));
+    blocks.push(Block::plain(METHOD));
+    blocks
+}
+
+/// A block below a heading.
+fn titled(title: &str, block: Block) -> Vec<Block> {
+    vec![Block::List(List { heading: Paragraph::strong(title), items: Vec::new() }), block]
+}
+
+/// A list below a heading; none without items.
+fn list(title: &str, items: Vec<Text>) -> Option<Block> {
+    let heading = Paragraph::strong(title);
+    (!items.is_empty()).then_some(Block::List(List { heading, items }))
 }
 
 fn host(host: &Host) -> Vec<(&'static str, String)> {
@@ -170,15 +172,9 @@ fn method(assessment: &Assessment) -> Vec<(&'static str, String)> {
 }
 
 /// The command that repeats the run.
-pub(super) fn again(assessment: &Assessment) -> Markup {
-    let tool = &assessment.tool;
-    html! {
-        @if tool.command.is_empty() {
-            p { "The record does not contain its command." }
-        } @else {
-            p { "This makes the run again, with the same data and the same orders:" }
-            pre tabindex="0" { code { (command::again(assessment)) } }
-        }
-        p.hint { "The record was made by " (tool.name) " " (tool.version) "." }
+pub(crate) fn again(assessment: &Assessment) -> Vec<Block> {
+    match assessment.tool.command.is_empty() {
+        true => Vec::new(),
+        false => vec![Block::Code(command::again(assessment))],
     }
 }

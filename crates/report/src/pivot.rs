@@ -1,11 +1,12 @@
 //! Tables with one axis as rows and all others as columns, one for each heading. Cases that would
 //! make no column get rows in a table below.
 
+use crate::document::{Block, Table};
 use crate::grid::{Cell, Grid, left};
 use crate::labels::{self, Labels};
 use crate::metric::Metric;
 use crate::phrases::joined;
-use crate::style::{Paint, Style};
+use crate::style::Paint;
 use crate::table;
 use crate::words::{self, NONE, listed};
 use assess::Assessment;
@@ -46,7 +47,7 @@ pub(crate) struct Series<'a> {
 
 /// A table: the cases below one heading.
 #[derive(Debug)]
-pub(crate) struct Block<'a> {
+pub(crate) struct Matrix<'a> {
     pub(crate) title: String,
     pub(crate) series: Vec<Series<'a>>,
 }
@@ -64,7 +65,7 @@ impl<'a> Series<'a> {
     }
 }
 
-impl<'a> Block<'a> {
+impl<'a> Matrix<'a> {
     pub(crate) fn measured(&self) -> impl Iterator<Item = &'a Summary> {
         self.series.iter().flat_map(Series::measured)
     }
@@ -91,20 +92,20 @@ impl<'a> Block<'a> {
 }
 
 /// The tables of the view; empty if it names no axis for the rows.
-pub(crate) fn blocks(assessment: &Assessment) -> Vec<Block<'_>> {
+pub(crate) fn matrices(assessment: &Assessment) -> Vec<Matrix<'_>> {
     let view = &assessment.view;
     let Some(rows) = view.rows else { return Vec::new() };
     let labels = Labels::below_axes(assessment, &view.group);
     let asked = assessment.cases.iter().filter(|summary| summary.role == Role::Asked);
     let measured = asked.map(|summary| (&summary.case, Content::Measured(summary)));
     let skipped = assessment.skips.iter().map(|skip| (&skip.case, Content::Skipped));
-    let mut blocks: Vec<Block> = Vec::new();
+    let mut blocks: Vec<Matrix> = Vec::new();
     let (mut of_title, mut of_alike) = (HashMap::new(), HashMap::new());
     for (case, content) in measured.chain(skipped) {
         let Some(row) = row(rows, case) else { continue };
         let title = labels::heading(&view.group, case);
         let block = *of_title.entry(title.clone()).or_insert_with(|| {
-            blocks.push(Block { title, series: Vec::new() });
+            blocks.push(Matrix { title, series: Vec::new() });
             blocks.len() - 1
         });
         let others = axis::AXES.iter().filter(|axis| axis.name != rows.name && axis.name != "time");
@@ -121,7 +122,7 @@ pub(crate) fn blocks(assessment: &Assessment) -> Vec<Block<'_>> {
             Content::Skipped => drop(cells.entry(row).or_insert(content)),
         }
     }
-    blocks.iter_mut().for_each(Block::keep_columns);
+    blocks.iter_mut().for_each(Matrix::keep_columns);
     // A table with only skips would repeat the list of skips.
     blocks.retain(|block| block.measured().next().is_some());
     for series in blocks.iter_mut().flat_map(|block| &mut block.series) {
@@ -151,35 +152,34 @@ fn name(labels: &Labels, rows: &Axis, case: &Case) -> String {
 }
 
 /// The tables, and a row for each case that is in none of them.
-pub(crate) fn pivot(assessment: &Assessment, style: &Style) -> String {
-    let blocks = blocks(assessment);
+pub(crate) fn pivot(assessment: &Assessment) -> Vec<Block> {
+    let matrices = matrices(assessment);
     let lines: Vec<&Metric> =
         assessment.view.cells.iter().filter_map(|name| Metric::known(name)).collect();
-    let mut body = String::new();
-    if !blocks.is_empty() {
-        body.push_str(&style.wrap("", Paint::Faint, &legend(&blocks, &lines, assessment)));
-        body.push_str(&shades(style));
+    let mut all = Vec::new();
+    if !matrices.is_empty() {
+        all.push(Block::aside(legend(&matrices, &lines, assessment)));
+        all.push(Block::Shades { what: SHADES_ARE, all: shades() });
     }
     if assessment.view.rows.is_some_and(|rows| rows.name == "working_set") {
-        body.push_str(&style.wrap("", Paint::Plain, &caches(assessment)));
+        all.push(Block::aside(caches(assessment)));
     }
-    for block in &blocks {
-        let title = match block.title.as_str() {
+    for matrix in &matrices {
+        let title = match matrix.title.as_str() {
             "" => format!("by {}", corner(assessment)),
             title => title.to_string(),
         };
-        let title = match served_rows(block, assessment) {
+        let title = match served_rows(matrix, assessment) {
             Some(_) => title,
-            None => format!("{title}, served by {}", served_by(block, assessment)),
+            None => format!("{title}, served by {}", served_by(matrix, assessment)),
         };
-        body.push_str(&format!("\n{}", style.wrap("", Paint::Strong, &title)));
-        body.push_str(&parts(block, &lines, assessment, style));
+        all.push(Block::Table(Table { title, ..Table::new(grid(matrix, &lines, assessment)) }));
     }
-    let measured = blocks.iter().flat_map(Block::measured);
+    let measured = matrices.iter().flat_map(Matrix::measured);
     let with_cell: HashSet<&str> = measured.map(|summary| summary.id.as_str()).collect();
     let is_rest = |summary: &Summary| !with_cell.contains(summary.id.as_str());
-    let rest = table::parts(assessment, &is_rest, style);
-    table::around(assessment, &(body + &rest), style)
+    all.extend(table::parts(assessment, &is_rest));
+    all
 }
 
 /// The name of the rows' axis, for readers.
@@ -187,9 +187,9 @@ pub(crate) fn corner(assessment: &Assessment) -> String {
     assessment.view.rows.map_or(String::new(), |rows| rows.name.replace('_', " "))
 }
 
-fn legend(blocks: &[Block], lines: &[&Metric], assessment: &Assessment) -> String {
+fn legend(blocks: &[Matrix], lines: &[&Metric], assessment: &Assessment) -> String {
     let figures = words::figures_are(assessment);
-    let has_idle = blocks.iter().flat_map(Block::measured).any(|it| idle(it).is_some());
+    let has_idle = blocks.iter().flat_map(Matrix::measured).any(|it| idle(it).is_some());
     let idle = if has_idle { ", and the mean idle share of its threads" } else { "" };
     let said = format!("each cell: {figures}, ? if in doubt{idle}");
     let below = |line: &&Metric| match line.name {
@@ -203,19 +203,13 @@ fn legend(blocks: &[Block], lines: &[&Metric], assessment: &Assessment) -> Strin
     }
 }
 
-/// The meaning of the colors; empty without colors.
-fn shades(style: &Style) -> String {
-    if !style.colour {
-        return String::new();
-    }
-    let mut out = String::from("share of a table's fastest: ");
-    for (share, shade) in SHADE_SHARES {
-        let text = format!(" ≥ {} ", units::percent(share));
-        out.push_str(&style.paint(&text, Paint::Shade(shade)));
-    }
-    out.push_str(&style.paint(" less ", Paint::Shade(0)));
-    out.push('\n');
-    out
+/// What the colors of a table tell.
+const SHADES_ARE: &str = "share of a table's fastest";
+
+/// The colors, deepest first, each with its shares.
+fn shades() -> Vec<(String, u8)> {
+    let all = SHADE_SHARES.map(|(share, shade)| (format!("≥ {}", units::percent(share)), shade));
+    all.into_iter().chain([("less".to_string(), 0)]).collect()
 }
 
 fn caches(assessment: &Assessment) -> String {
@@ -227,51 +221,23 @@ fn caches(assessment: &Assessment) -> String {
     }
 }
 
-/// A column: its name, and the lines of each cell.
-type Column<'a> = (&'a str, Vec<Vec<Cell>>);
-
-/// A table, split into parts that fit the width.
-fn parts(block: &Block, lines: &[&Metric], assessment: &Assessment, style: &Style) -> String {
-    let rows = block.rows();
-    let corner = corner(assessment);
-    let fastest = block.fastest();
-    let first = rows.iter().map(|(_, text)| text.len()).chain([corner.len()]).max().unwrap_or(0);
-    let columns = block.series.iter().map(|series| {
-        let cells: Vec<Vec<Cell>> =
-            rows.iter().map(|row| cell(series.content(row), lines, assessment, fastest)).collect();
-        (series.name.as_str(), cells)
-    });
-    let served = served_rows(block, assessment).map(|served| {
-        let cells = served.into_iter().map(|by| {
-            let below = lines.iter().skip(1).map(|_| String::new());
-            [by].into_iter().chain(below).map(|text| Cell::new(text, Paint::Plain)).collect()
-        });
-        ("served by", cells.collect())
-    });
-    let columns = columns.chain(served);
-    let mut parts: Vec<Vec<Column>> = vec![Vec::new()];
-    let mut width = first;
-    for (name, cells) in columns {
-        let widest = cells.iter().flatten().map(Cell::width).chain([name.chars().count()]).max();
-        let own = widest.unwrap_or(0) + 2;
-        if width + own > style.width && width > first {
-            parts.push(Vec::new());
-            width = first;
-        }
-        width += own;
-        parts.last_mut().expect("there is always a last part").push((name, cells));
-    }
-    parts.iter().map(|part| grid(&corner, &rows, part, lines.len()).render(style)).collect()
-}
-
-fn grid(corner: &str, rows: &[Row], part: &[Column], lines: usize) -> Grid {
-    let columns = part.iter().map(|(name, _)| left(name, 0));
-    let mut grid = Grid::new([left(corner, 0)].into_iter().chain(columns).collect());
-    for (index, (_, text)) in rows.iter().enumerate() {
-        for line in 0..lines {
-            let first = Cell::new(if line == 0 { text } else { "" }, Paint::Plain);
-            let cells = part.iter().map(|(_, cells)| cells[index][line].clone());
-            grid.row([first].into_iter().chain(cells).collect());
+/// The table, with all its columns.
+fn grid(block: &Matrix, lines: &[&Metric], assessment: &Assessment) -> Grid {
+    let (rows, fastest) = (block.rows(), block.fastest());
+    let served = served_rows(block, assessment);
+    let names = block.series.iter().map(|series| series.name.as_str());
+    let names = [corner(assessment)].into_iter().chain(names.map(str::to_string));
+    let names = names.chain(served.iter().map(|_| "served by".to_string()));
+    let mut grid = Grid::split(names.map(|name| left(&name, 0)).collect());
+    for (index, row) in rows.iter().enumerate() {
+        let cells: Vec<Vec<Cell>> = (block.series.iter())
+            .map(|series| cell(series.content(row), lines, assessment, fastest))
+            .collect();
+        for line in 0..lines.len() {
+            let once = |text: &str| Cell::new(if line == 0 { text } else { "" }, Paint::Plain);
+            let served = served.iter().map(|served| once(&served[index]));
+            let cells = cells.iter().map(|lines| lines[line].clone());
+            grid.row([once(&row.1)].into_iter().chain(cells).chain(served).collect());
         }
     }
     grid
@@ -330,7 +296,7 @@ fn shade(summary: &Summary, fastest: f64) -> Paint {
 }
 
 /// What served each row; `None` if the cells of one differ, or if it is the same for all rows.
-fn served_rows(block: &Block, assessment: &Assessment) -> Option<Vec<String>> {
+fn served_rows(block: &Matrix, assessment: &Assessment) -> Option<Vec<String>> {
     let of_row = |row: &Row| {
         let cells = block.series.iter().filter_map(|series| match series.content(row)? {
             Content::Measured(summary) => Some(summary).filter(|summary| summary.n > 0),
@@ -347,7 +313,7 @@ fn served_rows(block: &Block, assessment: &Assessment) -> Option<Vec<String>> {
 }
 
 /// What served the cells, most frequent first: `device`; `device in 5 and mixed in 1`.
-pub(crate) fn served_by(block: &Block, assessment: &Assessment) -> String {
+pub(crate) fn served_by(block: &Matrix, assessment: &Assessment) -> String {
     servers(block.measured(), assessment)
 }
 

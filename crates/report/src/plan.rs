@@ -1,8 +1,9 @@
 //! A plan before it runs: the cases to measure, and the skips with reasons.
 
+use crate::document::{Block, Document, List, Paragraph, Part};
 use crate::frame;
 use crate::labels::Labels;
-use crate::style::{Paint, Style};
+use crate::text::Text;
 use crate::words::count;
 use model::plan::{Plan, Role};
 use model::units;
@@ -11,7 +12,7 @@ use model::units;
 const NAMED_MAX: usize = 4;
 
 /// The cases of a plan, and its skips with reasons.
-pub fn plan(plan: &Plan, style: &Style) -> String {
+pub fn plan(plan: &Plan) -> Document {
     let all = plan.cases.iter().map(|planned| (&planned.case, planned.role));
     let asked = all.filter(|(_, role)| *role == Role::Asked).map(|(case, _)| case);
     let names = Labels::of_cases(asked.chain(plan.skips.iter().map(|skip| &skip.case)));
@@ -37,11 +38,9 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
         title
             .push_str(&format!(" · at most {} of memory for workers", units::bytes_rounded(bytes)));
     }
-    let mut out = style.wrap("", Paint::Plain, &title);
-    let common = names.common_to_all("cases");
-    if !common.is_empty() {
-        out.push_str(&style.wrap("", Paint::Plain, &common));
-    }
+    let common = Some(names.common_to_all("cases")).filter(|said| !said.is_empty());
+    let about = common.into_iter().map(Text::from).collect();
+    let mut document = Document { title, about, ..Document::default() };
     let roles = [
         (Role::Asked, "measured"),
         (Role::Baseline, "baselines"),
@@ -55,26 +54,22 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
             .map(|planned| names.label(&planned.case))
             .collect();
         if !ids.is_empty() {
-            out.push_str(&section(title, style));
-            out.extend(ids.iter().map(|id| style.wrap("  ", Paint::Plain, id)));
+            document.part(Part::new(title, vec![list(title, ids)]));
         }
     }
-    let reasons = frame::by_reason(&plan.skips);
-    if !reasons.is_empty() {
-        out.push_str(&section("skipped", style));
-    }
-    for (reason, ids) in reasons {
+    let skipped = frame::by_reason(&plan.skips).into_iter().map(|(reason, ids)| {
         let mut named: Vec<String> = ids.iter().map(|id| names.short(id)).collect();
         if named.len() > NAMED_MAX {
             named.truncate(NAMED_MAX - 1);
             named.push(format!("and {} more", ids.len() - named.len()));
         }
-        out.push_str(&style.wrap("  ", Paint::Plain, &format!("{reason}:")));
-        out.extend(named.iter().map(|id| style.wrap("    ", Paint::Plain, id)));
-    }
-    out
+        list(&format!("skipped, because {reason}"), named)
+    });
+    document.part(Part::new("skipped", skipped.collect()));
+    document
 }
 
-fn section(title: &str, style: &Style) -> String {
-    format!("\n{}\n", style.paint(title, Paint::Strong))
+fn list(heading: &str, items: Vec<String>) -> Block {
+    let items = items.into_iter().map(Text::from).collect();
+    Block::List(List { heading: Paragraph::strong(heading), items })
 }

@@ -1,15 +1,23 @@
 //! Two records compared: their differences, each case in both, and the conclusions.
 
+use crate::document::{Block, Document, Finding, Note, Paragraph, Part, Table};
+use crate::evidence;
 use crate::frame::{self, on};
+use crate::gate;
 use crate::grid::{Cell, Grid, LAST, left, right};
-use crate::labels::{Labels, common_line};
+use crate::labels::Labels;
+use crate::origin;
+use crate::pair::{name, names};
+use crate::picture::pictures_of_records;
 use crate::sentence::said_ratio;
-use crate::style::{Paint, Style};
+use crate::style::Paint;
+use crate::text::Text;
+use crate::words::times_interval;
 use crate::words::{NONE, count, difference, difference_paint, listed, per_second, times};
-use crate::words::{sentence, times_interval};
 use assess::Assessment;
 use assess::decision::{Decided, Decision, Open};
 use assess::finding::Verdict;
+use assess::gate::Gate;
 use assess::invocations::{INVOCATIONS_LEAST, RUNS_LEAST};
 use assess::records::{Apart, Basis, LeftOut, Pair, RecordComparison};
 use assess::summary::Summary;
@@ -25,42 +33,83 @@ pub fn obstacles(all: &[Apart]) -> Vec<String> {
     all.iter().map(apart).collect()
 }
 
-/// A comparison of two records; `paths` are the records' paths.
-pub fn records(versus: &RecordComparison, paths: [&str; 2], style: &Style) -> String {
-    let mut out = head(versus, paths, style);
-    out.push_str(&table(versus).render(style));
-    out.push('\n');
-    out.push_str(&left_lines(versus, style));
-    out.push_str(&style.wrap("", Paint::Plain, &closing(versus)));
-    out
-}
-
-/// The cases that are not compared, in lines.
-pub(crate) fn left_lines(versus: &RecordComparison, style: &Style) -> String {
-    let line = |text: String| style.wrap("left   ", Paint::Faint, &sentence(&text));
-    left_out(&versus.left_out).into_iter().map(line).collect()
-}
-
-/// The lines above a table: both records, and how they differ.
-pub(crate) fn head(versus: &RecordComparison, paths: [&str; 2], style: &Style) -> String {
-    let [a, b] = origins(versus, paths);
-    let mut out = style.wrap("A  ", Paint::Strong, &a);
-    out.push_str(&style.wrap("B  ", Paint::Strong, &b));
-    for text in missing(versus).into_iter().chain(obstacles(&versus.obstacles)) {
-        out.push_str(&style.wrap("! ", Paint::Doubt, &text));
+/// A comparison of two records made apart, and what a gate decides of them, if one is asked for;
+/// `paths` are the records' paths.
+pub fn records(versus: &RecordComparison, gate: Option<&Gate>, paths: [&str; 2]) -> Document {
+    let mut document = Document {
+        title: format!("{} · {} · B compared with A", versus.a.tool.name, versus.a.recipe),
+        answer: vec![Paragraph::plain(closing(versus))],
+        ..of_both(versus, paths)
+    };
+    let pictures = Some(pictures_of_records(versus)).filter(|all| !all.is_empty());
+    document.part(Part::folded("Pictures", pictures.map(Block::Pictures).into_iter().collect()));
+    let legend = vec![Note { text: LEGEND.to_string(), columns: vec!["p"] }];
+    let table = Table { legend, ..Table::new(table(versus)) };
+    document.part(Part::new("Cases", vec![Block::Table(table)]));
+    if let Some(gate) = gate {
+        document.part(gate::checks(versus, gate));
+        document.answer.push(gate::answer(versus, gate));
     }
-    for text in others(versus) {
-        out.push_str(&style.wrap("also   ", Paint::Faint, &text));
+    document.part(Part::new("What else differs", not_compared(versus)));
+    for (title, side) in [("Record A", &versus.a), ("Record B", &versus.b)] {
+        document.part(Part::folded(title, one(side)));
     }
-    out.push_str(&common_line(&names(versus), style));
-    out.push('\n');
-    out
+    document
 }
 
-/// The paths and the runs of both records.
-pub(crate) fn origins(versus: &RecordComparison, paths: [&str; 2]) -> [String; 2] {
-    [origin(paths[0], &versus.a), origin(paths[1], &versus.b)]
+/// A run of a gate: what it decides of two sides that were measured for it.
+pub fn gate_run(versus: &RecordComparison, gate: &Gate, paths: [&str; 2]) -> Document {
+    let mut document = Document {
+        title: gate::title(gate).to_string(),
+        answer: vec![gate::answer(versus, gate)],
+        ..of_both(versus, paths)
+    };
+    let pictures = Some(pictures_of_records(versus)).filter(|all| !all.is_empty());
+    document.part(Part::folded("Pictures", pictures.map(Block::Pictures).into_iter().collect()));
+    document.part(gate::checks(versus, gate));
+    document.part(Part::new("What else differs", not_compared(versus)));
+    for (title, side) in [("Record A", &versus.a), ("Record B", &versus.b)] {
+        document.part(Part::folded(title, one(side)));
+    }
+    document
 }
+
+/// What a reader must know of both records.
+fn of_both(versus: &RecordComparison, paths: [&str; 2]) -> Document {
+    let [a, b] = [origin(paths[0], &versus.a), origin(paths[1], &versus.b)];
+    let about = [format!("A: {a}"), format!("B: {b}")].into_iter();
+    let warnings = missing(versus).into_iter().chain(obstacles(&versus.obstacles));
+    Document {
+        about: about.chain(names(versus).common_line()).map(Text::from).collect(),
+        warnings: warnings.map(Text::from).collect(),
+        origin: format!("{a} · {b}"),
+        ..Document::default()
+    }
+}
+
+/// Other differences, and the cases that are not compared.
+fn not_compared(versus: &RecordComparison) -> Vec<Block> {
+    let of = |kind, text| Finding::of_kind(kind, Paint::Faint, text);
+    let others = versus.others.iter().map(|other| of("also", apart(other)));
+    let left = left_out(&versus.left_out).into_iter().map(|text| of("left", text));
+    let all: Vec<Finding> = others.chain(left).collect();
+    if all.is_empty() { Vec::new() } else { vec![Block::Findings(all)] }
+}
+
+/// One of the records: its verdicts, its findings, its origin and its command.
+fn one(assessment: &Assessment) -> Vec<Block> {
+    let labels = Labels::of(assessment);
+    let mut blocks = vec![Block::plain(evidence::tally(assessment))];
+    blocks.extend(frame::findings(assessment, &|id| labels.name(id)));
+    blocks.extend(origin::origin(assessment));
+    blocks.extend(origin::again(assessment));
+    blocks
+}
+
+/// The meaning of the columns.
+const LEGEND: &str = "A and B: medians, as in the reports of the records; B/A: the ratio of the \
+                      medians; p: the probability, corrected over all rows, that figures of one \
+                      distribution are as far apart";
 
 /// What is missing in either record, in lines: it was stopped, cut off or damaged.
 pub fn missing(versus: &RecordComparison) -> Vec<String> {
@@ -71,25 +120,15 @@ pub fn missing(versus: &RecordComparison) -> Vec<String> {
     [("A", &versus.a), ("B", &versus.b)].into_iter().flat_map(of).collect()
 }
 
-/// Other differences, in lines.
-pub(crate) fn others(versus: &RecordComparison) -> Vec<String> {
-    versus.others.iter().map(apart).collect()
-}
-
-/// The labels of the cases in both records.
-pub(crate) fn names(versus: &RecordComparison) -> Labels<'_> {
-    Labels::of_cases(versus.pairs.iter().map(|pair| &versus.of(pair)[0].case))
-}
-
 /// A record's path and run: `a.jsonl · survey of 2026-11-21T10:00:00Z · ext4 on vda`.
-pub(crate) fn origin(path: &str, assessment: &Assessment) -> String {
+fn origin(path: &str, assessment: &Assessment) -> String {
     let run = format!("{} of {} on {}", assessment.recipe, assessment.began, assessment.host.name);
     let mut parts = vec![path.to_string(), run];
     parts.extend(assessment.storage.iter().flat_map(|storage| on(storage, assessment)));
     parts.join(" · ")
 }
 
-pub(crate) fn apart(apart: &Apart) -> String {
+fn apart(apart: &Apart) -> String {
     let Apart { what, a, b, cases } = apart;
     let whom = match cases {
         0 => String::new(),
@@ -100,7 +139,7 @@ pub(crate) fn apart(apart: &Apart) -> String {
 }
 
 /// A row for each case in both records.
-pub(crate) fn table(versus: &RecordComparison) -> Grid {
+fn table(versus: &RecordComparison) -> Grid {
     let names = names(versus);
     let mut grid = Grid::new(vec![
         left("case", 0),
@@ -109,6 +148,7 @@ pub(crate) fn table(versus: &RecordComparison) -> Grid {
         right("B/A", 0),
         left("95 % CI", LAST),
         right("invocations", 1),
+        right("p", 2),
         left("verdict", 0),
     ]);
     for pair in &versus.pairs {
@@ -122,6 +162,7 @@ pub(crate) fn table(versus: &RecordComparison) -> Grid {
             times(found.ratio),
             times_interval(found.low, found.high).unwrap_or(NONE.to_string()),
             found.invocations.to_string(),
+            pair.p.map_or(NONE.to_string(), probability),
             difference(found),
         ];
         grid.row(texts.map(|text| Cell::new(text, paint)).to_vec());
@@ -129,15 +170,14 @@ pub(crate) fn table(versus: &RecordComparison) -> Grid {
     grid
 }
 
-/// The name of a case; both names if they differ.
-pub(crate) fn name(pair: [&Summary; 2], names: &Labels) -> String {
-    let [a, b] = pair.map(|summary| names.label(&summary.case));
-    if a == b { a } else { format!("{a} → {b}") }
+/// `0.012`, `< 0.001`.
+fn probability(p: f64) -> String {
+    if p < 0.001 { "< 0.001".to_string() } else { format!("{p:.3}") }
 }
 
 /// The median of the compared quantity, bytes or operations per second; with a question mark if it
 /// is doubtful.
-pub(crate) fn speed(summary: &Summary) -> String {
+fn speed(summary: &Summary) -> String {
     let said = match Quantity::of(&summary.case) {
         Quantity::BytesPerSecond => summary.throughput.map(|found| units::rate(found.median)),
         Quantity::NsPerOp => summary.iops.map(|found| per_second(found.median)),
@@ -147,7 +187,7 @@ pub(crate) fn speed(summary: &Summary) -> String {
 }
 
 /// Cases that are not compared, by reason.
-pub(crate) fn left_out(all: &[LeftOut]) -> Vec<String> {
+fn left_out(all: &[LeftOut]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for LeftOut { id, reason, .. } in all {
         match reasons.iter_mut().find(|(known, _)| known == reason) {
@@ -165,7 +205,7 @@ pub(crate) fn left_out(all: &[LeftOut]) -> Vec<String> {
 }
 
 /// The conclusions in plain words.
-pub(crate) fn closing(versus: &RecordComparison) -> String {
+fn closing(versus: &RecordComparison) -> String {
     if versus.is_same {
         return "A and B are one record: there is nothing to compare.".to_string();
     }

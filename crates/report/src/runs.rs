@@ -1,6 +1,8 @@
 //! A list of records.
 
-use crate::style::{Paint, Style};
+use crate::document::{Block, Document, List, Paragraph, Part};
+use crate::style::Paint;
+use crate::text::Text;
 use crate::words::{count, short, tally};
 use assess::together::Together;
 use assess::{Assessment, Tally};
@@ -89,16 +91,19 @@ impl Listed {
 
 /// Lists records in three lines each: the time, recipe and verdicts; the place and the findings;
 /// the path. Then the unreadable records, with reasons.
-pub fn runs(records: &[Listed], unreadable: &[String], style: &Style) -> String {
-    let mut out: String = records.iter().map(|record| lines(record, style)).collect();
-    if !unreadable.is_empty() {
-        out.push_str(&format!("{} cannot be read:\n", count(unreadable.len(), "file")));
-    }
-    out.extend(unreadable.iter().map(|reason| style.wrap("  ", Paint::Plain, reason)));
-    out
+pub fn runs(records: &[Listed], unreadable: &[String]) -> Document {
+    let title = "Kept runs".to_string();
+    let mut document = Document { title, ..Document::default() };
+    document.part(Part::new("Runs", records.iter().map(entry).collect()));
+    let heading = format!("{} cannot be read:", count(unreadable.len(), "file"));
+    let items = unreadable.iter().map(Text::from).collect();
+    let bad = Block::List(List { heading: Paragraph::plain(heading), items });
+    let bad = (!unreadable.is_empty()).then_some(bad);
+    document.part(Part::new("Not read", bad.into_iter().collect()));
+    document
 }
 
-fn lines(record: &Listed, style: &Style) -> String {
+fn entry(record: &Listed) -> Block {
     let mut title = format!("{} · {} · {}", record.began, record.recipe, tally(&record.cases));
     let end = match record.end {
         End::Complete => "",
@@ -114,12 +119,6 @@ fn lines(record: &Listed, style: &Style) -> String {
     }
     let is_bad = record.cases.void + record.cases.failed > 0;
     let paint = if is_bad || record.end != End::Complete { Paint::Doubt } else { Paint::Strong };
-    let mut out = String::new();
-    for (index, line) in crate::style::fold(&title, style.width).iter().enumerate() {
-        let indent = if index == 0 { "" } else { "  " };
-        out.push_str(&format!("{indent}{}\n", style.paint(line, paint)));
-    }
-    out.push_str(&style.wrap("  ", Paint::Plain, &about.join(" · ")));
-    out.push_str(&style.wrap("  ", Paint::Plain, &record.path));
-    out
+    let heading = Paragraph { text: title.into(), paint };
+    Block::List(List { heading, items: vec![about.join(" · ").into(), Text::from(&record.path)] })
 }

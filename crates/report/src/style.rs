@@ -59,6 +59,12 @@ impl Style {
         }
     }
 
+    /// Wraps `text` to the width, in lines of one color.
+    pub(crate) fn painted(&self, text: &str, paint: Paint) -> String {
+        let lines = fold(text, self.width.max(20));
+        lines.iter().map(|line| self.paint(line, paint) + "\n").collect()
+    }
+
     /// Wraps `text` to the width: the first line starts with `lead`, and the others are indented by
     /// its length.
     pub(crate) fn wrap(&self, lead: &str, paint: Paint, text: &str) -> String {

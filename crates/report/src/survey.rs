@@ -1,11 +1,11 @@
 //! The survey on one screen: the ladder from memory to storage, and the answer.
 
-use crate::frame;
+use crate::document::{Block, Note, Table};
 use crate::grid::{Cell, Grid, LAST, left, right};
 use crate::labels::Labels;
 use crate::metric::Metric;
 use crate::phrases::joined;
-use crate::style::{Paint, Style};
+use crate::style::Paint;
 use crate::words::{self, NONE};
 use assess::Assessment;
 use assess::summary::Summary;
@@ -104,13 +104,7 @@ impl Rung {
 const CEILING: &str = "of ceiling";
 
 /// The survey: about one screen at 100 columns.
-pub(crate) fn survey(assessment: &Assessment, style: &Style) -> String {
-    let labels = labels(assessment);
-    let name = |id: &str| labels.name(id);
-    let mut out = frame::head(assessment, style);
-    out.push('\n');
-    let table = rows(assessment, &labels).render(style);
-    out.push_str(&table);
+pub(crate) fn survey(assessment: &Assessment) -> Vec<Block> {
     let overhead = match assessment.overhead_ns {
         Some(ns) => format!(
             "{} itself costs {} an operation (null engine)",
@@ -119,29 +113,19 @@ pub(crate) fn survey(assessment: &Assessment, style: &Style) -> String {
         ),
         None => format!("the overhead of {} itself was not measured", assessment.tool.name),
     };
-    let legend = format!("{}; {overhead}", words::SERVICE_TIME_SHORT);
-    out.push_str(&style.wrap("", Paint::Faint, &legend));
-    if table.contains(CEILING) {
-        let shares = format!("{CEILING}: {}", Metric::named("ceiling").legend);
-        out.push_str(&style.wrap("", Paint::Faint, &shares));
-    }
-    out.push_str(&frame::below(assessment, style, &name));
-    out
+    let ceiling = format!("{CEILING}: {}", Metric::named("ceiling").legend);
+    let legend = vec![
+        Note { text: words::SERVICE_TIME_SHORT.to_string(), columns: vec!["p50", "p99"] },
+        Note { text: ceiling, columns: vec![CEILING] },
+        Note::of_all(overhead),
+    ];
+    let grid = rows(assessment, &labels(assessment));
+    vec![Block::Table(Table { legend, ..Table::new(grid) })]
 }
 
 /// The labels of this view: below the heading of a rung, a row names only the differences there.
 pub(crate) fn labels(assessment: &Assessment) -> Labels<'_> {
     Labels::by(assessment, |case| Rung::of(case).map_or("", Rung::word).to_string())
-}
-
-/// The cases on each rung with its title, without empty rungs.
-pub(crate) fn rungs(assessment: &Assessment) -> Vec<(&'static str, Vec<&Summary>)> {
-    let on = |rung: Rung| {
-        let cases = assessment.cases.iter();
-        cases.filter(|summary| Rung::of(&summary.case) == Some(rung)).collect::<Vec<_>>()
-    };
-    let all = RUNGS.into_iter().map(|rung| (rung.title(), on(rung)));
-    all.filter(|(_, cases)| !cases.is_empty()).collect()
 }
 
 fn rows(assessment: &Assessment, labels: &Labels) -> Grid {
@@ -210,7 +194,7 @@ fn row(
     let beside = |cell: Cell| if summary.verdict.stands() { cell } else { none() };
     let [rate, interval, p50, p99] = shown;
     vec![
-        Cell::new(label, Paint::Plain),
+        Cell::of_case(&summary.id, label, Paint::Plain),
         cell(rate),
         cell(interval),
         beside(if is_last { operations() } else { none() }),

@@ -1,11 +1,10 @@
 //! The table for any recipe: a row for each case.
 
-use crate::frame;
+use crate::document::{Block, Table};
 use crate::grid::{Cell, Grid, LAST, left};
-use crate::labels::{self, Labels, common_line};
+use crate::labels::{self, Labels};
 use crate::metric::{self, Metric, Small};
-use crate::style::{Paint, Style};
-use crate::versus;
+use crate::style::Paint;
 use crate::words;
 use crate::writes;
 use assess::Assessment;
@@ -15,52 +14,50 @@ use assess::summary::Summary;
 use model::plan::Role;
 use model::units;
 
-/// All cases in tables that fit the style's width, without the least important columns if
-/// necessary. Figures of void cases are in brackets.
-pub(crate) fn table(assessment: &Assessment, style: &Style) -> String {
-    let body = match assessment.cases.is_empty() {
-        true => "\nno case was measured\n".to_string(),
-        false => parts(assessment, &|_| true, style),
-    };
-    around(assessment, &body, style)
-}
+/// If there are more cases, only the first have rows.
+const CASES_MAX: usize = 400;
 
-/// Adds the lines above and below the tables, which all views share, to `body`.
-pub(crate) fn around(assessment: &Assessment, body: &str, style: &Style) -> String {
-    let names = Labels::of(assessment);
-    let name = |id: &str| names.name(id);
-    let mut out = frame::head(assessment, style);
-    out.push_str(&common_line(&names, style));
-    out.extend(versions(assessment).iter().map(|text| style.wrap("", Paint::Plain, text)));
-    out.push_str(body);
-    out.push_str(&responses(assessment, style));
-    let beside = beside(assessment, &name).into_iter().chain(overhead(assessment));
-    out.extend(beside.map(|text| style.wrap("", Paint::Faint, &text)));
-    let courses = courses(assessment, &name);
-    let courses: String = courses.iter().map(|text| style.wrap("", Paint::Plain, text)).collect();
-    for below in [courses, versus::list(assessment, &names, style)] {
-        if !below.is_empty() {
-            out.push_str(&format!("\n{below}"));
-        }
+/// All cases in tables, and what else is known of them. Figures of void cases are in brackets.
+pub(crate) fn table(assessment: &Assessment) -> Vec<Block> {
+    match assessment.cases.is_empty() {
+        true => vec![Block::plain("No case was measured.")],
+        false => parts(assessment, &|_| true),
     }
-    out.push_str(&frame::below(assessment, style, &name));
-    out
 }
 
-/// The tables of the view for these cases; empty if there are none.
-pub(crate) fn parts(
-    assessment: &Assessment,
-    is_here: &dyn Fn(&Summary) -> bool,
-    style: &Style,
-) -> String {
-    let groups = groups(assessment, is_here);
+/// The tables of the view for these cases; none if there are none.
+pub(crate) fn parts(assessment: &Assessment, is_here: &dyn Fn(&Summary) -> bool) -> Vec<Block> {
+    let mut groups = groups(assessment, is_here);
     if groups.is_empty() {
-        return String::new();
+        return Vec::new();
     }
+    let more = bounded(&mut groups);
     let has_figures = assessment.cases.iter().any(|summary| summary.n > 0);
-    let more = assessment.view.more.iter().filter(|_| has_figures);
-    let all = [shown(assessment)].into_iter().chain(more.map(|columns| asked(columns)));
-    all.map(|shown| format!("\n{}", part(assessment, &groups, &shown, style))).collect()
+    let others = assessment.view.more.iter().filter(|_| has_figures);
+    let all = [shown(assessment)].into_iter().chain(others.map(|columns| asked(columns)));
+    let tables = all.map(|shown| part(assessment, &groups, &shown));
+    tables.chain(more.map(Block::aside)).collect()
+}
+
+/// Leaves only the first cases, and says so if there are more.
+fn bounded(groups: &mut Vec<Group>) -> Option<String> {
+    let all: usize = groups.iter().map(|(_, cases)| cases.len()).sum();
+    let mut left = CASES_MAX;
+    for (_, cases) in groups.iter_mut() {
+        cases.truncate(left);
+        left -= cases.len();
+    }
+    groups.retain(|(_, cases)| !cases.is_empty());
+    (all > CASES_MAX).then(|| {
+        format!("The first {CASES_MAX} of {all} cases: --csv and --json have all of them.")
+    })
+}
+
+/// What else a reader should know of the cases: response times, rows that are not shown, and what
+/// the tool itself costs.
+pub(crate) fn beside_tables(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<Block> {
+    let said = beside(assessment, name).into_iter().chain(overhead(assessment));
+    responses(assessment).into_iter().chain(said.map(Block::aside)).collect()
 }
 
 /// The columns of a table of response times.
@@ -69,7 +66,7 @@ const RESPONSES: [&str; 7] =
 
 /// A table of the requested cases with a rate; empty without one, or if the view shows response
 /// times itself.
-fn responses(assessment: &Assessment, style: &Style) -> String {
+fn responses(assessment: &Assessment) -> Option<Block> {
     let view = &assessment.view;
     let is_shown = view
         .columns
@@ -78,15 +75,13 @@ fn responses(assessment: &Assessment, style: &Style) -> String {
         .any(|column| column.starts_with("response"));
     let is_open = |summary: &Summary| summary.role == Role::Asked && summary.open.is_some();
     let groups = groups(assessment, &is_open);
-    if is_shown || groups.is_empty() {
-        return String::new();
-    }
     let columns = RESPONSES.map(str::to_string);
-    format!("\n{}", part(assessment, &groups, &asked(&columns), style))
+    let is_needed = !is_shown && !groups.is_empty();
+    is_needed.then(|| part(assessment, &groups, &asked(&columns)))
 }
 
 /// The version of each compiler or other program, once.
-fn versions(assessment: &Assessment) -> Vec<String> {
+pub(crate) fn versions(assessment: &Assessment) -> Vec<String> {
     let mut versions: Vec<String> =
         assessment.peers.iter().filter_map(|peer| peer.version.clone()).collect();
     versions.sort();
@@ -101,18 +96,12 @@ type Shown = (&'static Metric, u8);
 type Group<'a> = (String, Vec<&'a Summary>);
 
 /// A table with explanations of its columns and marks.
-fn part(assessment: &Assessment, groups: &[Group], shown: &[Shown], style: &Style) -> String {
-    let table = rows(assessment, groups, shown).render(style);
-    // A narrow table omits columns.
-    let head = table.lines().next().unwrap_or_default();
-    let is_there = |metric: &&Metric| {
-        metric.title.split(' ').all(|word| head.split_whitespace().any(|title| title == word))
-    };
-    let metrics: Vec<&Metric> = shown.iter().map(|(metric, _)| *metric).filter(is_there).collect();
+fn part(assessment: &Assessment, groups: &[Group], shown: &[Shown]) -> Block {
+    let metrics: Vec<&Metric> = shown.iter().map(|(metric, _)| *metric).collect();
     let all = groups.iter().flat_map(|(_, summaries)| summaries).copied();
     let measured: Vec<&Summary> = all.filter(|it| it.n > 0).collect();
-    let all = metric::legend(&metrics, &measured, assessment).join("; ");
-    if all.is_empty() { table } else { table + &style.wrap("", Paint::Faint, &all) }
+    let legend = metric::legend(&metrics, &measured, assessment);
+    Block::Table(Table { legend, ..Table::new(rows(assessment, groups, shown)) })
 }
 
 /// The columns that the view requests; the usual ones if it names none.
@@ -183,7 +172,8 @@ fn rows(assessment: &Assessment, groups: &[Group], shown: &[Shown]) -> Grid {
             grid.heading(&format!("{heading}{common}"));
         }
         for summary in summaries {
-            let name = Cell::new(name(summary, heading, &labels), Paint::Plain);
+            let name = name(summary, heading, &labels);
+            let name = Cell::of_case(&summary.id, name, Paint::Plain);
             let cells = shown.iter().map(|(metric, _)| {
                 Cell::new(metric.short_cell(summary, assessment), metric.paint(summary))
             });
@@ -260,7 +250,7 @@ fn overhead(assessment: &Assessment) -> Option<String> {
 }
 
 /// The time series of each write, in words; only those that say more than the figure.
-fn courses(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
+pub(crate) fn courses(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
     let said = |summary: &Summary| {
         let course = summary.course.as_ref().filter(|_| summary.case.write().is_some())?;
         // With --sustain, the time includes syncs.

@@ -1,4 +1,4 @@
-//! Text for people, in spans: what each renderer shows in its own way, such as a figure, is told from
+//! Text for people, in spans. What a renderer shows in its own way, such as a figure, is told from
 //! the words around it where it is written, so that no renderer must guess it.
 
 use std::fmt::{self, Display, Formatter};
@@ -115,6 +115,10 @@ impl Text {
                 (_, span) => self.0.push(span),
             }
         }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     pub(crate) fn spans(&self) -> &[Span] {

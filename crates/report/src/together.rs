@@ -1,10 +1,12 @@
 //! What several hosts did together, in lockstep.
 
 use crate::concerned::{rows_of, whom};
-use crate::frame::{said_skips, title};
+use crate::document::{Block, Document, Finding, Paragraph, Part, Table};
+use crate::frame::{note, skips, title};
 use crate::grid::{Cell, Grid, left, right};
 use crate::labels::Labels;
-use crate::style::{Paint, Style};
+use crate::style::Paint;
+use crate::text::Text;
 use crate::words::{self, NONE, count, listed, short};
 use assess::stats::Estimate;
 use assess::together::{Clue, Doubt, Ending, HostsFinding, Joint, Member, Sign, Together};
@@ -14,44 +16,46 @@ use model::record::End;
 use model::units::{self, NS_PER_SECOND};
 
 /// The table of all hosts together, the stragglers, the doubts, and what is wrong on each host.
-pub fn together(run: &Together, style: &Style) -> String {
+pub fn together(run: &Together) -> Document {
     let names = Labels::of(&run.first);
-    let mut out = style.paint(&title(&run.first), Paint::Strong);
-    out.push('\n');
-    out.extend(heads(run).iter().map(|line| style.wrap("", Paint::Plain, line)));
-    out.push('\n');
-    out.push_str(&table(run, &names).render(style));
-    let finding = |found: &HostsFinding| {
-        let severity = found.found.finding.severity;
-        let lead = format!("{:<7}", severity.name());
-        style.wrap(&lead, words::severity_paint(severity), &said_finding(found, &names))
+    let name = |id: &str| names.name(id);
+    let mut document = Document {
+        title: title(&run.first),
+        about: heads(run).into_iter().map(Text::from).collect(),
+        answer: conclusions(run, &names).into_iter().map(Paragraph::strong).collect(),
+        origin: title(&run.first),
+        ..Document::default()
     };
-    let part = |lines: Vec<String>| {
-        let lines = lines.concat();
-        if lines.is_empty() { lines } else { format!("\n{lines}") }
-    };
-    let said = conclusions(run, &names);
-    let conclusion = |text: &String| style.wrap("", Paint::Strong, text);
-    out.push_str(&part(said.iter().map(conclusion).collect()));
-    out.push_str(&part(run.findings.iter().map(finding).collect()));
-    let line = |lead: &str, text: &String| style.wrap(lead, Paint::Faint, text);
-    let skips = said_skips(&run.first.skips, &|id| names.name(id));
-    out.push_str(&part(skips.iter().map(|text| line("skip   ", text)).collect()));
-    out.push_str(&part(notes(run).iter().map(|text| line("note   ", text)).collect()));
-    out
+    document.part(Part::new("Cases", vec![Block::Table(Table::new(table(run, &names)))]));
+    let found = run.findings.iter().map(|found| finding(found, &names));
+    let found = found.chain(skips(&run.first.skips, &name));
+    let found: Vec<Finding> = found.chain(notes(run).into_iter().map(note)).collect();
+    let found = Some(found).filter(|all| !all.is_empty());
+    document.part(Part::new("Findings", found.map(Block::Findings).into_iter().collect()));
+    document
 }
 
 /// What the hosts' own evidence says against figures: a finding that several have is shown once,
 /// with the message of that where it is worst.
-pub(crate) fn said_finding(HostsFinding { found, hosts }: &HostsFinding, names: &Labels) -> String {
-    let cases = rows_of(found, false, None, &|id| names.name(id));
-    let cases = if cases.is_empty() { cases } else { format!(": {cases}") };
-    let finding = &found.finding;
-    format!("{} (on {}{cases}): {}", finding.code.name(), short(hosts), finding.message)
+fn finding(HostsFinding { found, hosts }: &HostsFinding, names: &Labels) -> Finding {
+    let name = |id: &str| names.name(id);
+    let rows = rows_of(found, false, None, &name);
+    let rows = if rows.is_empty() { rows } else { format!(": {rows}") };
+    let severity = found.finding.severity;
+    Finding {
+        code: Some(found.finding.code.name()),
+        rows: format!("on {}{rows}", short(hosts)),
+        cases: found.cases.iter().map(|id| (id.clone(), name(id))).collect(),
+        ..Finding::of_kind(
+            severity.name(),
+            words::severity_paint(severity),
+            found.finding.message.as_str(),
+        )
+    }
 }
 
 /// The hosts, those that are alike in one line, and what holds for all of them.
-pub(crate) fn heads(run: &Together) -> Vec<String> {
+fn heads(run: &Together) -> Vec<String> {
     let mut kinds: Vec<(String, Vec<String>)> = Vec::new();
     for Member { called, os, cores, storage, .. } in &run.hosts {
         let place = storage.as_ref().map_or(String::new(), |storage| {
@@ -74,7 +78,7 @@ pub(crate) fn heads(run: &Together) -> Vec<String> {
 }
 
 /// What a reader of the records should know of the run.
-pub(crate) fn notes(run: &Together) -> Vec<String> {
+fn notes(run: &Together) -> Vec<String> {
     let of = |is_it: &dyn Fn(&Member) -> bool| -> Option<String> {
         let hosts = run.hosts.iter().filter(|member| is_it(member));
         let hosts: Vec<String> = hosts.map(|member| member.called.clone()).collect();
@@ -132,7 +136,7 @@ fn shift(run: &Together) -> Option<String> {
 }
 
 /// A row for each case.
-pub(crate) fn table(run: &Together, names: &Labels) -> Grid {
+fn table(run: &Together, names: &Labels) -> Grid {
     let mut grid = Grid::new(vec![
         left("case", 0),
         right("hosts", 1),
@@ -210,7 +214,7 @@ fn efficiency(estimate: &Estimate) -> String {
 }
 
 /// The stragglers, and the reasons to doubt what is said of all.
-pub(crate) fn conclusions(run: &Together, names: &Labels) -> Vec<String> {
+fn conclusions(run: &Together, names: &Labels) -> Vec<String> {
     let lines = stragglers(run, names).into_iter().chain(ends(run, names));
     lines.chain(doubts(run, names)).collect()
 }
@@ -389,6 +393,7 @@ fn worst(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::style::Style;
     use model::part::Whose;
     use model::plan::{Role, Skip};
     use model::rank::Rank;
@@ -425,7 +430,7 @@ mod tests {
         };
         let run = assess::together(records.len(), read);
         let run = run.expect("memory can be read").expect("there are hosts");
-        together(&run, &Style { colour: false, width: 100 })
+        together(&run).text(&Style { colour: false, width: 100 })
     }
 
     #[test]
@@ -511,8 +516,8 @@ mod tests {
         let forms = |of: u32| {
             let assessment = record(of);
             let style = Style { colour: false, width: 400 };
-            let text = crate::text(&assessment, &style);
-            [text, crate::markdown(&assessment), crate::page(&assessment)]
+            let text = crate::run(&assessment).text(&style);
+            [text, crate::run(&assessment).markdown(), crate::run(&assessment).page()]
         };
         let words = "the record of h1 alone, host 1 of 4 in lockstep: its figures are a part";
         for form in forms(4) {
@@ -566,7 +571,7 @@ mod tests {
             let read = |host: usize| Ok::<_, Infallible>(records[host].1.clone());
             let run = assess::together(records.len(), read);
             let run = run.expect("memory can be read").expect("there are hosts");
-            let said = together(&run, &Style { colour: false, width: 400 });
+            let said = together(&run).text(&Style { colour: false, width: 400 });
             (said, crate::shortfall_of_together(&run))
         };
         let (said, lacks) = shown(&records);

@@ -1,9 +1,11 @@
 //! The trend of a recipe's figures from run to run.
 
+use crate::document::{Block, Document, Finding, Part, Table};
 use crate::grid::{Cell, Grid, left, right};
-use crate::labels::{Labels, common_line};
+use crate::labels::Labels;
 use crate::sparkline::{STEPS_MAX, sparkline};
-use crate::style::{Paint, Style};
+use crate::style::Paint;
+use crate::text::Text;
 use crate::words::{self, NONE, interval, say, tally, times};
 use assess::Assessment;
 use assess::trend::{Trend, Trends};
@@ -15,38 +17,41 @@ const GAP: char = '·';
 const STEP_RUNS: usize = 10;
 
 /// The trend of all cases after the run `last`, which is run `number`, counted from 1.
-pub fn trend(trends: &Trends, last: &Assessment, number: usize, style: &Style) -> String {
+pub fn trend(trends: &Trends, last: &Assessment, number: usize) -> Document {
     let all = trends.all();
     let names = Labels::of(last);
-    let title = format!("run {number} · {} · {}", last.recipe, last.began);
-    let mut out = format!("{}\n", style.paint(&title, Paint::Strong));
     let mut about = vec![tally(&last.tally())];
     let codes: Vec<String> = last.codes().iter().map(ToString::to_string).collect();
     if !codes.is_empty() {
         about.push(codes.join(", "));
     }
-    out.push_str(&style.wrap("", Paint::Plain, &about.join(" · ")));
-    out.push_str(&common_line(&names, style));
+    let about = [about.join(" · ")].into_iter().chain(names.common_line());
+    let title = format!("run {number} · {} · {}", last.recipe, last.began);
+    let mut document = Document {
+        origin: format!("{title} · {}", last.host.name),
+        title,
+        about: about.map(Text::from).collect(),
+        ..Document::default()
+    };
     if all.is_empty() {
-        out.push_str("no run has a valid figure\n");
-        return out;
+        document.part(Part::new("Cases", vec![Block::plain("No run has a valid figure.")]));
+        return document;
     }
     let mut grid =
         Grid::new(vec![left("case", 0), left("runs", 0), right("last", 0), left("95 % CI", 1)]);
     for trend in &all {
         grid.row(cells(trend, &names));
     }
-    out.push_str(&grid.render(style));
-    for trend in &all {
-        out.push_str(&step(trend, trends, &names, style));
+    let steps: Vec<Finding> = all.iter().filter_map(|trend| step(trend, trends, &names)).collect();
+    let mut blocks = vec![Block::Table(Table::new(grid))];
+    blocks.extend((!steps.is_empty()).then_some(Block::Findings(steps)));
+    if (2..STEP_RUNS).contains(&all[0].runs.len()) {
+        blocks.push(Block::aside(format!(
+            "telling a step from chance takes {STEP_RUNS} runs, and more with many cases"
+        )));
     }
-    let runs = all[0].runs.len();
-    if (2..STEP_RUNS).contains(&runs) {
-        let text =
-            format!("telling a step from chance takes {STEP_RUNS} runs, and more with many cases");
-        out.push_str(&style.wrap("", Paint::Faint, &text));
-    }
-    out
+    document.part(Part::new("Cases", blocks));
+    document
 }
 
 fn cells(trend: &Trend, names: &Labels) -> Vec<Cell> {
@@ -73,8 +78,8 @@ fn blocks(trend: &Trend) -> String {
     last.iter().map(|run| run.and_then(|_| blocks.next()).unwrap_or(GAP)).collect()
 }
 
-fn step(trend: &Trend, trends: &Trends, names: &Labels, style: &Style) -> String {
-    let Some(step) = trend.step else { return String::new() };
+fn step(trend: &Trend, trends: &Trends, names: &Labels) -> Option<Finding> {
+    let step = trend.step?;
     let say = words::say(trend.quantity);
     let at = trends.forgotten() + step.at + 1;
     let text = format!(
@@ -85,5 +90,5 @@ fn step(trend: &Trend, trends: &Trends, names: &Labels, style: &Style) -> String
         say(step.after),
         times(step.after / step.before)
     );
-    style.wrap("step   ", Paint::Doubt, &text)
+    Some(Finding::of_kind("step", Paint::Doubt, text))
 }

@@ -1,10 +1,11 @@
 //! The trials of a case, one by one.
 
-use super::sheet::scroll;
+use crate::document::{Block, Table};
+use crate::grid::{Cell, Grid, left, right};
+use crate::style::Paint;
 use crate::words::{self, NONE, per_second};
 use assess::summary::Summary;
-use assess::trials::{Fate, Figures, TrialFigures};
-use maud::{Markup, html};
+use assess::trials::{Fate, Figures};
 use model::units;
 
 /// If there are more, only the first are shown.
@@ -61,42 +62,26 @@ fn time(ns: u64) -> String {
     units::nanoseconds(ns as f64)
 }
 
-/// A row for each trial; empty columns are omitted. Nothing without trials.
-pub(super) fn table(summary: &Summary) -> Markup {
-    let shown: Vec<&TrialFigures> = summary.trials.iter().take(TRIALS_MAX).collect();
-    if shown.is_empty() {
-        return html! {};
+/// A row for each trial, and how many are not shown. Nothing without trials.
+pub(crate) fn table(summary: &Summary) -> Vec<Block> {
+    let shown = summary.trials.iter().take(TRIALS_MAX);
+    let columns = COLUMNS.iter().map(|(title, _)| right(title, 1));
+    let ends = [right("round", 0)].into_iter().chain(columns).chain([left("counted", 0)]);
+    let mut grid = Grid::new(ends.collect());
+    for trial in shown {
+        let figures = COLUMNS.iter().map(|(_, cell)| {
+            trial.figures.as_ref().and_then(cell).unwrap_or_else(|| NONE.to_string())
+        });
+        let round = [trial.round.to_string()].into_iter();
+        let texts = round.chain(figures).chain([fate(&trial.fate)]);
+        grid.row(texts.map(|text| Cell::new(text, Paint::Plain)).collect());
     }
-    let figures = || shown.iter().filter_map(|trial| trial.figures.as_ref());
-    let columns: Vec<&Column> =
-        COLUMNS.iter().filter(|(_, cell)| figures().any(|trial| cell(trial).is_some())).collect();
-    let rows = html! {
-        thead {
-            tr {
-                th scope="col" { "round" }
-                @for (title, _) in &columns { th scope="col" { (title) } }
-                th.t scope="col" { "counted" }
-            }
-        }
-        tbody { @for trial in &shown { (row(trial, &columns)) } }
-    };
+    if grid.is_empty() {
+        return Vec::new();
+    }
     let all = summary.trials.len();
-    html! {
-        @if all > TRIALS_MAX { p.hint { "The first " (TRIALS_MAX) " of " (all) " trials." } }
-        (scroll("Trials", rows))
-    }
-}
-
-fn row(trial: &TrialFigures, columns: &[&Column]) -> Markup {
-    html! {
-        tr {
-            th scope="row" { (trial.round) }
-            @for (_, cell) in columns {
-                td { (trial.figures.as_ref().and_then(cell).unwrap_or(NONE.to_string())) }
-            }
-            td.t { (fate(&trial.fate)) }
-        }
-    }
+    let more = (all > TRIALS_MAX).then(|| format!("The first {TRIALS_MAX} of {all} trials."));
+    [Block::Table(Table::new(grid))].into_iter().chain(more.map(Block::aside)).collect()
 }
 
 /// The outcome of a trial in a few words; why trials failed is listed with the case.

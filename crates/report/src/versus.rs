@@ -1,10 +1,10 @@
 //! Comparisons of cases that differ in one axis only.
 
 use crate::apart::Apart;
+use crate::document::{Block, Note, Table};
 use crate::grid::{Cell, Grid, LAST, left, right};
 use crate::labels::Labels;
 use crate::sentence::{Paragraphs, Sentence, said_ratio};
-use crate::style::{Paint, Style};
 use crate::words::{
     NONE, count, difference, difference_paint, fitted, listed, times, times_interval,
 };
@@ -19,22 +19,24 @@ use model::plan::Role;
 use model::units;
 use std::collections::HashMap;
 
+/// The meaning of the columns, in brief; METHODOLOGY.md has all of it.
+const LEGEND: &str = "ratio: of the rates of the same rounds, the first case by the second";
+
 /// If there are more, only those that found a difference are listed, and the others are counted.
 const LISTED_MAX: usize = 12;
 
-/// The comparisons as a table; empty if there are none.
-pub(crate) fn list(assessment: &Assessment, labels: &Labels, style: &Style) -> String {
+/// The comparisons as a table; none if there are none.
+pub(crate) fn compared(assessment: &Assessment, labels: &Labels) -> Vec<Block> {
     if assessment.comparisons.is_empty() {
-        return String::new();
+        return Vec::new();
     }
-    let mut out = grid(assessment, labels).render(style);
-    let unlisted = unlisted(&assessment.comparisons);
-    out.extend(unlisted.map(|text| style.wrap("", Paint::Plain, &text)));
-    out
+    let legend = vec![Note::of_all(LEGEND)];
+    let table = Block::Table(Table { legend, ..Table::new(grid(assessment, labels)) });
+    [table].into_iter().chain(unlisted(&assessment.comparisons).map(Block::aside)).collect()
 }
 
 /// The listed comparisons.
-pub(crate) fn grid(assessment: &Assessment, labels: &Labels) -> Grid {
+fn grid(assessment: &Assessment, labels: &Labels) -> Grid {
     let (comparisons, label) = (&assessment.comparisons, self::label(labels));
     let is_listed = |found: &&Comparison| {
         comparisons.len() <= LISTED_MAX || found.difference == Difference::Different
@@ -55,7 +57,7 @@ pub(crate) fn grid(assessment: &Assessment, labels: &Labels) -> Grid {
 }
 
 /// The number of comparisons that are not listed, if any: `and 5 equivalent and 3 inconclusive`.
-pub(crate) fn unlisted(comparisons: &[Comparison]) -> Option<String> {
+fn unlisted(comparisons: &[Comparison]) -> Option<String> {
     if comparisons.len() <= LISTED_MAX {
         return None;
     }
@@ -221,7 +223,9 @@ fn limit_of_uring(assessment: &Assessment) -> Option<Sentence> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::{Document, Part};
     use crate::sentence::paragraph;
+    use crate::style::Style;
     use crate::tests::made;
     use assess::finding::Verdict;
     use model::case::{Cache, Case, Engine, Io, ReadWork, Work};
@@ -269,13 +273,16 @@ mod tests {
         let cycle = [Difference::Different, Difference::Equivalent, Difference::Inconclusive];
         let all: Vec<Comparison> = (0..count).map(|n| found(n + 1, cycle[n % 3])).collect();
         let assessment = run_of(all, Verdict::Sound);
-        list(&assessment, &Labels::of(&assessment), &Style { colour: false, width: 80 })
+        let blocks = compared(&assessment, &Labels::of(&assessment));
+        let mut document = Document::default();
+        document.part(Part::new("Compared", blocks));
+        document.text(&Style { colour: false, width: 80 })
     }
 
     #[test]
     fn few_are_listed_and_of_many_only_the_differences() {
         assert_eq!(said(0), "");
-        assert_eq!(said(LISTED_MAX).lines().count(), 1 + LISTED_MAX);
+        assert_eq!(said(LISTED_MAX).lines().count(), 2 + LISTED_MAX);
         let many = said(14);
         assert_eq!(many.matches("different").count(), 5, "{many}");
         assert!(many.contains("mmap vs pread, t4"), "{many}");

@@ -8,7 +8,7 @@ use model::record::{Line, Record, VERSION};
 use model::trial::Job;
 use model::wire::{Reply, Request};
 use model::{units, zoo};
-use report::Style;
+use report::{Document, Style};
 use std::convert::Infallible;
 use std::fs;
 use std::path::Path;
@@ -170,29 +170,28 @@ fn record(text: &str) -> Result<(), String> {
     let limits = ["slower > 5%", "p99 > 200%"].map(|limit| limit.parse().expect("it is one"));
     let gate = assess::gate::gate(&versus, &limits);
     let (paths, style) = (["a", "b"], Style { colour: false, width: 100 });
-    let coloured = report::text(&assessment, &Style { colour: true, width: 40 });
+    let run = report::run(&assessment);
+    let coloured = run.text(&Style { colour: true, width: 40 });
     ensure(report::to_terminal(&coloured) == coloured, "coloured text steers")?;
-    let forms = [
-        report::text(&assessment, &style),
-        report::markdown(&assessment),
-        report::csv(&assessment),
-        report::openmetrics(&assessment),
-        report::records(&versus, paths, &style),
-        report::markdown_of_records(&versus, paths),
-        report::gate_of_run(&versus, &gate, paths, &style),
-        report::markdown_of_gate_run(&versus, &gate, paths),
-        hosts.ok().flatten().map_or(String::new(), |hosts| report::markdown_of_together(&hosts)),
-    ];
+    let of_hosts = hosts.ok().flatten().map(|hosts| report::together(&hosts));
+    let of_two = report::records(&versus, Some(&gate), paths);
+    let documents = [run, of_two, report::gate_run(&versus, &gate, paths)];
+    let documents: Vec<Document> = documents.into_iter().chain(of_hosts).collect();
+    let mut forms = vec![report::csv(&assessment), report::openmetrics(&assessment)];
+    let mut pages = Vec::new();
+    for document in &documents {
+        forms.extend([document.text(&style), document.markdown()]);
+        pages.push(document.page());
+        for picture in document.pictures() {
+            pages.push(document.picture_alone(&picture.name).map_err(|e| e.to_string())?);
+        }
+    }
     let mut of_two = Vec::new();
     report::json_of_records(&versus, paths, &mut of_two).map_err(|error| error.to_string())?;
     let of_two = String::from_utf8(of_two).map_err(|error| error.to_string())?;
     let json = [report::json(&assessment), of_two, report::json_of_gate(&versus, &gate, paths)];
     let is_json = |text: &String| serde_json::from_str::<serde_json::Value>(text).is_ok();
     ensure(json.iter().all(is_json), "JSON that is none")?;
-    let mut pages = vec![report::page(&assessment), report::page_of_records(&versus, paths)];
-    for figure in report::pictures(&assessment) {
-        pages.push(report::picture_alone(&assessment, &figure.name).map_err(|e| e.to_string())?);
-    }
     ensure(pages.iter().all(|page| !page.contains("--><script>")), "a page has a script")?;
     let is_still = |form: &String| form.chars().all(|c| c == '\n' || is_printable(c));
     ensure(forms.iter().chain(&json).chain(&pages).all(is_still), "a form steers")

@@ -12,12 +12,24 @@ pub struct FormArgs {
     /// Print the assessment as JSON instead of a table
     #[arg(long, group = "form")]
     pub json: bool,
-    /// Print Markdown, to paste into an issue or a README
-    #[arg(long, group = "form")]
-    pub markdown: bool,
     /// Print a CSV row per trial, with units in the header
     #[arg(long, group = "form")]
     pub csv: bool,
+    /// The forms for people.
+    #[command(flatten)]
+    pub document: DocumentArgs,
+    /// Also write metrics for the textfile collector of Prometheus's node exporter; replaces an
+    /// earlier file of ioassay, but no other
+    #[arg(long, value_name = "FILE")]
+    pub openmetrics: Option<PathBuf>,
+}
+
+/// The forms that every report for people has.
+#[derive(Debug, Clone, Default, Args)]
+pub struct DocumentArgs {
+    /// Print Markdown, to paste into an issue or a README
+    #[arg(long, group = "form")]
+    pub markdown: bool,
     /// Print one picture as SVG; 'list' prints the names of them all
     #[arg(long, value_name = "NAME", group = "form")]
     pub svg: Option<String>,
@@ -28,8 +40,4 @@ pub struct FormArgs {
     /// Also write an HTML page to this file; replaces an earlier page of ioassay, but no other file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Also write metrics for the textfile collector of Prometheus's node exporter; replaces an
-    /// earlier file of ioassay, but no other
-    #[arg(long, value_name = "FILE")]
-    pub openmetrics: Option<PathBuf>,
 }

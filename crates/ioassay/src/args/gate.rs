@@ -2,6 +2,7 @@
 
 use super::RecipeParser;
 use super::axes::AxisArgs;
+use super::form::DocumentArgs;
 use crate::recipe::repetitions::ROUNDS_MAX;
 use assess::gate::Rule;
 use clap::{Args, ValueHint};
@@ -36,9 +37,9 @@ pub struct GateArgs {
     /// Print the checks as JSON instead of a table
     #[arg(long, group = "form")]
     pub json: bool,
-    /// Print Markdown, to paste into a pull request
-    #[arg(long, group = "form")]
-    pub markdown: bool,
+    /// The forms for people.
+    #[command(flatten)]
+    pub document: DocumentArgs,
     /// A folder for the records of both sides; by default the XDG state folder
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub record: Option<PathBuf>,

@@ -1,5 +1,6 @@
 //! Options about kept records.
 
+use super::form::DocumentArgs;
 use assess::gate::Rule;
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
@@ -53,7 +54,7 @@ pub struct CompareArgs {
     #[arg(value_name = "B")]
     pub b: PathBuf,
     /// More records: of three or more, the table is that of 'report' with several records
-    #[arg(value_name = "MORE", conflicts_with_all = ["anyway", "html"])]
+    #[arg(value_name = "MORE", conflicts_with = "anyway")]
     pub more: Vec<PathBuf>,
     /// Compare even different things: pair cases that differ only in size, cache, block, depth,
     /// threads or durability, and name the difference
@@ -62,12 +63,9 @@ pub struct CompareArgs {
     /// Print the comparison as JSON instead of a table
     #[arg(long, group = "form")]
     pub json: bool,
-    /// Print Markdown, to paste into an issue or a README
-    #[arg(long, group = "form")]
-    pub markdown: bool,
-    /// Also write an HTML page to this file; replaces an earlier page of ioassay, but no other file
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
+    /// The forms for people.
+    #[command(flatten)]
+    pub document: DocumentArgs,
     /// Exit with status 1 if B is proved to be worse than this: 'slower > 5%', 'p99 > 10%'
     ///
     /// WHAT > N%, where WHAT is slower (or throughput), p99, sync p99 or cpu. Several limits are

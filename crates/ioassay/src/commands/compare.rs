@@ -1,8 +1,9 @@
 //! `ioassay compare`: compares two records, or more of hosts that should be alike.
 
 use super::fleet;
-use super::hosts::Form;
-use super::{Terminal, say, tell};
+use super::form;
+use super::{Terminal, say};
+use crate::args::form::FormArgs;
 use crate::args::kept::CompareArgs;
 use crate::status::Status;
 use crate::store;
@@ -40,66 +41,21 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<Status> {
         false => check_gate(&versus, [path_a, path_b])?,
     }
     let gate = (!args.fail_if.is_empty()).then(|| gate(&versus, &args.fail_if));
-    match &gate {
-        // Both were measured in one run: to show them as two runs first would be another answer.
-        Some(gate) if is_question => {
-            say_gate(&versus, gate, [path_a, path_b], (args.json, args.markdown), style)?;
-        }
-        _ => say_both(args, (&versus, gate.as_ref()), [path_a, path_b], style)?,
-    }
-    if let Some(path) = &args.html {
-        store::keep_report(path, &report::page_of_records(&versus, [path_a, path_b]))?;
-        tell(&format!("page: {}", path.display()))?;
-    }
-    Ok(gate.map_or(Status::DONE, |gate| status_of(&versus, &gate, args.strict)))
-}
-
-/// Prints the comparison of two records made apart, and below it what a gate decides.
-fn say_both(
-    args: &CompareArgs,
-    (versus, gate): (&RecordComparison, Option<&Gate>),
-    paths: [&str; 2],
-    style: &Style,
-) -> Result<()> {
-    match (args, gate) {
-        // Stdout has one document: that of the checks, if there are any.
-        (CompareArgs { json: true, .. }, None) => {
-            report::json_of_records(versus, paths, Terminal::default())?;
-        }
-        (CompareArgs { json: true, .. }, Some(gate)) => {
-            say(report::json_of_gate(versus, gate, paths).trim_end())?;
-        }
-        (CompareArgs { markdown: true, .. }, gate) => {
-            say(&report::markdown_of_records(versus, paths))?;
-            if let Some(gate) = gate {
-                say(&format!("\n{}", report::markdown_of_gate(versus, gate)))?;
-            }
-        }
-        (_, gate) => {
-            say(&report::records(versus, paths, style))?;
-            if let Some(gate) = gate {
-                say(&format!("\n{}", report::gate(versus, gate, style)))?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Prints what a gate decides of two sides that were measured for it, as JSON, as Markdown or as
-/// text.
-pub(super) fn say_gate(
-    versus: &RecordComparison,
-    gate: &Gate,
-    paths: [&str; 2],
-    (is_json, is_markdown): (bool, bool),
-    style: &Style,
-) -> Result<()> {
-    let text = match (is_json, is_markdown) {
-        (true, _) => report::json_of_gate(versus, gate, paths),
-        (_, true) => report::markdown_of_gate_run(versus, gate, paths),
-        _ => report::gate_of_run(versus, gate, paths, style),
+    let paths = [path_a, path_b];
+    // Two sides that were measured in one run are no two runs: that would be another answer.
+    let document = match &gate {
+        Some(gate) if is_question => report::gate_run(&versus, gate, paths),
+        gate => report::records(&versus, gate.as_ref(), paths),
     };
-    say(text.trim_end())
+    match (args.json, &gate) {
+        (false, _) => form::print(&document, &args.document, style)?,
+        (true, None) => report::json_of_records(&versus, paths, Terminal::default())?,
+        // Stdout has one document: that of the checks.
+        (true, Some(gate)) => say(report::json_of_gate(&versus, gate, paths).trim_end())?,
+    }
+    form::keep(&document, &args.document)?;
+    form::tell_document(&args.document)?;
+    Ok(gate.map_or(Status::DONE, |gate| status_of(&versus, &gate, args.strict)))
 }
 
 /// How two judged records are compared, with the kept ones.
@@ -168,14 +124,11 @@ pub(super) fn status_of(versus: &RecordComparison, gate: &Gate, is_strict: bool)
 
 /// Compares more than two records: hosts that should be alike.
 fn compare_many(args: &CompareArgs, style: &Style) -> Result<Status> {
-    let form = match args {
-        CompareArgs { json: true, .. } => Form::Json,
-        CompareArgs { markdown: true, .. } => Form::Markdown,
-        _ => Form::Text,
-    };
+    let (json, document) = (args.json, args.document.clone());
+    let form = FormArgs { json, document, ..FormArgs::default() };
     let all: Vec<PathBuf> = [&args.a, &args.b].into_iter().chain(&args.more).cloned().collect();
     // Nothing is asked of them: a case without a figure is a result.
-    let _ = fleet::show(&store::expand(&all)?, form, style)?;
+    let _ = fleet::show(&store::expand(&all)?, &form, style)?;
     Ok(Status::DONE)
 }
 

@@ -50,7 +50,7 @@ pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<S
         let plan = serde_json::json!({"plan": asked, "loads": loads, "needs": needs});
         serde_json::to_string_pretty(&plan)?
     } else {
-        report::plan(&asked, style)
+        report::plan(&asked).text(style)
             + &said_loads(&loads, &asked, style)
             + &report::needs(&needs, style)
     };
@@ -78,7 +78,7 @@ pub fn show_on_hosts(
     let time = time.map_or("unknown".to_string(), report::about);
     let names = hosts.join(", ");
     let line = format!("on {} hosts: {names}; {time} on typical machines", hosts.len());
-    say(&format!("{}\n{}", report::plan(plan, style), report::indented(&line, style)))
+    say(&format!("{}\n{}", report::plan(plan).text(style), report::indented(&line, style)))
 }
 
 /// Says how long a run on several hosts will take, if that is long.
@@ -141,11 +141,11 @@ fn said_loads(loads: &[Relative], plan: &Plan, style: &Style) -> String {
 /// If one is given.
 pub fn check_form(form: &FormArgs) -> Result<()> {
     let forms = [
-        ("--markdown", form.markdown),
+        ("--markdown", form.document.markdown),
         ("--csv", form.csv),
-        ("--svg", form.svg.is_some()),
-        ("--svg-dir", form.svg_dir.is_some()),
-        ("--html", form.html.is_some()),
+        ("--svg", form.document.svg.is_some()),
+        ("--svg-dir", form.document.svg_dir.is_some()),
+        ("--html", form.document.html.is_some()),
         ("--openmetrics", form.openmetrics.is_some()),
     ];
     match forms.iter().find(|(_, is_given)| *is_given) {

@@ -1,13 +1,14 @@
 //! Several hosts that should be alike: measured each by itself, and judged together. The same table
 //! comes from records that were made apart.
 
+use super::form;
 use super::guest::Guest;
 use super::hosts::{
-    Form, absolute, csv, folder_of, late, refuse_given, refuse_output, refuse_run, way_of,
+    absolute, check_form, csv, folder_of, late, refuse_given, refuse_output, refuse_run, way_of,
 };
 use super::lockstep::status_of_lost;
 use super::question::{changes_of, refuse};
-use super::{Terminal, say, tell};
+use super::{Terminal, tell};
 use crate::args::form::FormArgs;
 use crate::args::hosts::HostArgs;
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
@@ -71,14 +72,14 @@ struct Errand<'a> {
 fn measure(errand: &Errand, style: &Style) -> Result<Status> {
     refuse_output(errand.output)?;
     refuse_given(&[("--resume", errand.output.resume.is_some())])?;
-    let form = Form::of(&errand.output.form)?;
+    check_form(&errand.output.form)?;
     let way = way_of(errand.hosts)?;
     let folder = folder_of(errand.output, &errand.recipe.name)?;
     let directory = absolute(errand.directory)?;
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     orphans::adopt();
     let tour = Tour { errand, directory: &directory, folder: &folder, stop: &stop };
-    stop.status(tour.deliver(&way, form, style))
+    stop.status(tour.deliver(&way, style))
 }
 
 /// The way through all hosts.
@@ -99,7 +100,7 @@ struct Visited {
 }
 
 impl Tour<'_> {
-    fn deliver(&self, way: &Way, form: Form, style: &Style) -> Result<Status> {
+    fn deliver(&self, way: &Way, style: &Style) -> Result<Status> {
         // Those whose turn is later only say that they are there.
         let Agents { each: hosts, refused, hold: _hold } = way.start(self.stop)?;
         refused.iter().try_for_each(|refused| tell(&format!("note: {refused}")))?;
@@ -116,7 +117,7 @@ impl Tour<'_> {
         if !self.errand.output.quiet {
             tell(&format!("records: {}", self.folder.display()))?;
         }
-        Ok(status_of_lost(&lost).or_worse(gathered.deliver(form, style)?))
+        Ok(status_of_lost(&lost).or_worse(gathered.deliver(&self.errand.output.form, style)?))
     }
 
     /// One host after the other. After a signal, the others are not begun.
@@ -221,14 +222,15 @@ impl Visited {
 /// # Errors
 /// If one is not a record, or the form is one of a single record.
 pub fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status> {
-    show(records, Form::of(form)?, style)
+    check_form(form)?;
+    show(records, form, style)
 }
 
 /// The same in a form.
 ///
 /// # Errors
 /// If one is not a record.
-pub fn show(records: &[PathBuf], form: Form, style: &Style) -> Result<Status> {
+pub fn show(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status> {
     let mut gathered = Gathered::default();
     records.iter().try_for_each(|record| gathered.add(record))?;
     gathered.deliver(form, style)
@@ -252,13 +254,12 @@ impl Gathered {
         Ok(())
     }
 
-    fn deliver(self, form: Form, style: &Style) -> Result<Status> {
+    fn deliver(self, form: &FormArgs, style: &Style) -> Result<Status> {
         let fleet = self.gathering.judge();
+        let document = report::fleet(&fleet);
         match form {
-            Form::Text => say(report::fleet(&fleet, style).trim_end())?,
-            Form::Json => report::json_of_fleet(&fleet, Terminal::default())?,
-            Form::Markdown => say(&report::markdown_of_fleet(&fleet))?,
-            Form::Csv => {
+            FormArgs { json: true, .. } => report::json_of_fleet(&fleet, Terminal::default())?,
+            FormArgs { csv: true, .. } => {
                 let called = fleet
                     .hosts
                     .iter()
@@ -269,7 +270,10 @@ impl Gathered {
                     tell(&format!("note: {copy}"))?;
                 }
             }
+            _ => form::print(&document, &form.document, style)?,
         }
+        form::keep(&document, &form.document)?;
+        form::tell_document(&form.document)?;
         Ok(report::shortfall_of_fleet(&fleet).map_or(Status::DONE, Status::not_all))
     }
 }

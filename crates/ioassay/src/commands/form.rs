@@ -1,13 +1,13 @@
 //! A report in the requested form.
 
 use super::{say, tell};
-use crate::args::form::FormArgs;
+use crate::args::form::{DocumentArgs, FormArgs};
 use crate::status::Status;
 use crate::store::{self, Place};
 use anyhow::{Context, Result, bail};
 use assess::Assessment;
 use model::record::End;
-use report::Style;
+use report::{Document, Style};
 use std::path::Path;
 
 /// Refuses report files that could not be written later, before measuring anything.
@@ -18,9 +18,9 @@ use std::path::Path;
 pub fn check(form: &FormArgs, record: &Place) -> Result<()> {
     let printed = [
         ("--json", form.json),
-        ("--markdown", form.markdown),
+        ("--markdown", form.document.markdown),
         ("--csv", form.csv),
-        ("--svg", form.svg.is_some()),
+        ("--svg", form.document.svg.is_some()),
     ];
     if let (Place::Stdout, Some((flag, _))) = (record, printed.iter().find(|(_, is)| *is)) {
         bail!(
@@ -28,57 +28,86 @@ pub fn check(form: &FormArgs, record: &Place) -> Result<()> {
              out, or name a file for the record"
         );
     }
-    form.svg_dir.iter().try_for_each(|folder| make_folder(folder))?;
-    form.html.iter().chain(&form.openmetrics).try_for_each(|path| store::check_report(path))
+    form.openmetrics.iter().try_for_each(|path| store::check_report(path))?;
+    check_files(&form.document)
 }
 
-/// Prints the report and writes the requested files. Returns the exit status.
+/// The same of the files of a document.
+///
+/// # Errors
+/// If such a path has another file, or cannot be written.
+pub fn check_files(form: &DocumentArgs) -> Result<()> {
+    form.svg_dir.iter().try_for_each(|folder| make_folder(folder))?;
+    form.html.iter().try_for_each(|path| store::check_report(path))
+}
+
+/// Prints the report of a run, of which `document` is the form for people, and writes the requested
+/// files. Returns the exit status.
 ///
 /// # Errors
 /// If stdout or a file cannot be written.
-pub fn deliver(assessment: &Assessment, form: &FormArgs, style: &Style) -> Result<Status> {
-    deliver_as(assessment, form, style, || report::text(assessment, style))
-}
-
-/// The same, with another `table` on the terminal.
-///
-/// # Errors
-/// As for [`deliver`].
-pub fn deliver_as(
+pub fn deliver(
     assessment: &Assessment,
+    document: &Document,
     form: &FormArgs,
     style: &Style,
-    table: impl FnOnce() -> String,
 ) -> Result<Status> {
-    let text = match form {
-        FormArgs { json: true, .. } => report::json(assessment),
-        FormArgs { markdown: true, .. } => report::markdown(assessment),
-        FormArgs { csv: true, .. } => report::csv(assessment),
-        FormArgs { svg: Some(name), .. } => picture(assessment, name, style)?,
-        _ => table(),
-    };
-    say(&text)?;
-    if form.csv {
-        tell_missing(assessment)?;
+    match form {
+        FormArgs { json: true, .. } => say(&report::json(assessment))?,
+        FormArgs { csv: true, .. } => {
+            say(&report::csv(assessment))?;
+            tell_missing(assessment)?;
+        }
+        _ => print(document, &form.document, style)?,
     }
-    write_files(assessment, form)
+    write_files(assessment, document, form)
 }
 
 /// Writes the requested files, and prints nothing. Returns the exit status.
 ///
 /// # Errors
 /// If one cannot be written.
-pub fn write_files(assessment: &Assessment, form: &FormArgs) -> Result<Status> {
-    if let Some(path) = &form.html {
-        store::keep_report(path, &report::page(assessment))?;
-    }
-    if let Some(folder) = &form.svg_dir {
-        keep_pictures(assessment, folder)?;
-    }
+pub fn write_files(
+    assessment: &Assessment,
+    document: &Document,
+    form: &FormArgs,
+) -> Result<Status> {
+    keep(document, &form.document)?;
     if let Some(path) = &form.openmetrics {
         store::keep_report(path, &report::openmetrics(assessment))?;
     }
     Ok(Status::of(assessment))
+}
+
+/// Prints a document in the requested form.
+///
+/// # Errors
+/// If it has no such picture, or stdout cannot be written.
+pub fn print(document: &Document, form: &DocumentArgs, style: &Style) -> Result<()> {
+    say(match form {
+        DocumentArgs { markdown: true, .. } => document.markdown(),
+        DocumentArgs { svg: Some(name), .. } => picture(document, name, style)?,
+        _ => document.text(style),
+    }
+    .trim_end())
+}
+
+/// Writes the requested page and pictures of a document.
+///
+/// # Errors
+/// If one cannot be written.
+pub fn keep(document: &Document, form: &DocumentArgs) -> Result<()> {
+    if let Some(path) = &form.html {
+        store::keep_report(path, &document.page())?;
+    }
+    if let Some(folder) = &form.svg_dir {
+        make_folder(folder)?;
+        for report::Picture { name, .. } in document.pictures() {
+            let picture = document.picture_alone(name)?;
+            store::keep_report(&folder.join(format!("{name}.svg")), &picture)?;
+        }
+    }
+    Ok(())
 }
 
 /// Says where the requested files are.
@@ -86,8 +115,19 @@ pub fn write_files(assessment: &Assessment, form: &FormArgs) -> Result<Status> {
 /// # Errors
 /// If stderr cannot be written.
 pub fn tell_files(form: &FormArgs) -> Result<()> {
-    let places =
-        [("page", &form.html), ("pictures", &form.svg_dir), ("metrics", &form.openmetrics)];
+    tell_document(&form.document)?;
+    match &form.openmetrics {
+        Some(path) => tell(&format!("metrics: {}", path.display())),
+        None => Ok(()),
+    }
+}
+
+/// Says where the page and the pictures are.
+///
+/// # Errors
+/// If stderr cannot be written.
+pub fn tell_document(form: &DocumentArgs) -> Result<()> {
+    let places = [("page", &form.html), ("pictures", &form.svg_dir)];
     let places = places.into_iter().filter_map(|(what, place)| Some((what, place.as_ref()?)));
     for (what, place) in places {
         tell(&format!("{what}: {}", place.display()))?;
@@ -99,16 +139,6 @@ fn make_folder(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| {
         format!("failed to create the folder '{}' for the pictures", folder.display())
     })
-}
-
-/// Writes every picture to `folder`, each as `NAME.svg`.
-fn keep_pictures(assessment: &Assessment, folder: &Path) -> Result<()> {
-    make_folder(folder)?;
-    for report::Picture { name, .. } in report::pictures(assessment) {
-        let picture = report::picture_alone(assessment, &name)?;
-        store::keep_report(&folder.join(format!("{name}.svg")), &picture)?;
-    }
-    Ok(())
 }
 
 /// Prints what a table of trials cannot show: that the record is incomplete or has no trials.
@@ -128,15 +158,15 @@ fn tell_missing(assessment: &Assessment) -> Result<()> {
     Ok(())
 }
 
-fn picture(assessment: &Assessment, name: &str, style: &Style) -> Result<String> {
-    let pictures = report::pictures(assessment);
+fn picture(document: &Document, name: &str, style: &Style) -> Result<String> {
+    let pictures: Vec<&report::Picture> = document.pictures().collect();
     if pictures.is_empty() {
-        bail!("there is no picture '{name}': this record has nothing to draw");
+        bail!("there is no picture '{name}': this report has nothing to draw");
     }
     if name == "list" {
         let widest = pictures.iter().map(|it| it.name.chars().count()).max().unwrap_or(0);
-        let entry = |it: &report::Picture| report::entry(&it.name, widest, &it.title, style);
+        let entry = |it: &&report::Picture| report::entry(&it.name, widest, &it.title, style);
         return Ok(pictures.iter().map(entry).collect());
     }
-    Ok(report::picture_alone(assessment, name)?)
+    Ok(document.picture_alone(name)?)
 }

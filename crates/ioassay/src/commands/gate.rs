@@ -4,7 +4,7 @@ use super::kept::tell_kept;
 use super::measure::both::{check_rates, keep_both};
 use super::measure::{header_of, keep};
 use super::question::{self, Question, Setting};
-use super::{compare, tell};
+use super::{compare, form, say, tell};
 use crate::args::OutputArgs;
 use crate::args::gate::GateArgs;
 use crate::recipe::seed_of_now;
@@ -44,6 +44,7 @@ pub fn execute(args: &GateArgs, style: &Style) -> Result<Status> {
             "--record names a folder here, with a / at its end if it is new: there are two records"
         );
     }
+    form::check_files(&args.document)?;
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     // Both sides do the same.
     let seed = args.seed.unwrap_or_else(seed_of_now);
@@ -214,6 +215,12 @@ fn judge(
     let paths = paths.each_ref().map(String::as_str);
     compare::check_gate(versus, paths)?;
     let gate = gate(versus, &args.fail_if);
-    compare::say_gate(versus, &gate, paths, (args.json, args.markdown), style)?;
+    let document = report::gate_run(versus, &gate, paths);
+    match args.json {
+        true => say(report::json_of_gate(versus, &gate, paths).trim_end())?,
+        false => form::print(&document, &args.document, style)?,
+    }
+    form::keep(&document, &args.document)?;
+    form::tell_document(&args.document)?;
     Ok(compare::status_of(versus, &gate, args.strict))
 }

@@ -1,5 +1,6 @@
 //! `hosts check`, and what all commands on several hosts share.
 
+use super::form;
 use super::{say, tell};
 use crate::args::form::FormArgs;
 use crate::args::hosts::{HostArgs, HostsCommand};
@@ -36,7 +37,7 @@ pub fn execute(command: &HostsCommand, style: &Style) -> Result<Status> {
         drop(hold);
         let text = match json {
             true => serde_json::to_string_pretty(&checked)?,
-            false => report::hosts(&checked, style),
+            false => report::hosts(&checked).text(style),
         };
         say(text.trim_end())?;
         let lost = checked.iter().filter(|each| each.found.is_none());
@@ -171,41 +172,15 @@ fn check_room_for(folder: &Path) -> Result<()> {
         })
 }
 
-/// The forms of several hosts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// Tables and sentences.
-    Text,
-    /// For programs.
-    Json,
-    /// For issues.
-    Markdown,
-    /// A row a trial.
-    Csv,
-}
-
-impl Form {
-    /// The requested one.
-    ///
-    /// # Errors
-    /// If it is one of a single record.
-    pub(super) fn of(form: &FormArgs) -> Result<Form> {
-        let of_one = [
-            ("--svg", form.svg.is_some()),
-            ("--svg-dir", form.svg_dir.is_some()),
-            ("--html", form.html.is_some()),
-            ("--openmetrics", form.openmetrics.is_some()),
-        ];
-        if let Some((flag, _)) = of_one.iter().find(|(_, is_given)| *is_given) {
-            bail!("{flag} is for one record: several have text, --json, --markdown and --csv");
-        }
-        Ok(match form {
-            FormArgs { json: true, .. } => Form::Json,
-            FormArgs { markdown: true, .. } => Form::Markdown,
-            FormArgs { csv: true, .. } => Form::Csv,
-            _ => Form::Text,
-        })
+/// Refuses the form that only a single record has.
+///
+/// # Errors
+/// If it is asked for.
+pub(super) fn check_form(form: &FormArgs) -> Result<()> {
+    if form.openmetrics.is_some() {
+        bail!("--openmetrics is for one record: leave it out, or report each record by itself");
     }
+    form::check_files(&form.document)
 }
 
 /// A row for each trial, as `rows` writes those of a host. The column `host` has the names of this

@@ -1,12 +1,13 @@
 //! `run` on several hosts, in lockstep.
 
 use super::dry;
+use super::form;
 use super::guest::Guest;
-use super::hosts::{Form, absolute, csv, folder_of, late, refuse_output, refuse_run, way_of};
+use super::hosts::{absolute, check_form, csv, folder_of, late, refuse_output, refuse_run, way_of};
 use super::kept::tell_how_to_go_on;
 use super::measure::tool;
 use super::question::{changes_of, refuse};
-use super::{Terminal, say, tell};
+use super::{Terminal, tell};
 use crate::args::RunArgs;
 use crate::args::form::FormArgs;
 use crate::hosts::interrupted::{Before, InterruptedRun};
@@ -43,7 +44,7 @@ use std::time::{Instant, SystemTime};
 pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
     refuse_run(args)?;
     refuse_output(&args.output)?;
-    Form::of(&args.output.form)?;
+    check_form(&args.output.form)?;
     let way = way_of(&args.hosts)?;
     let directory = absolute(args.directory.as_deref().unwrap_or(Path::new(".")))?;
     let (folder, resumed) = match &args.output.resume {
@@ -64,7 +65,7 @@ fn measure(
     stop: &Stop,
     style: &Style,
 ) -> Result<Status> {
-    let (is_quiet, form) = (args.output.quiet, Form::of(&args.output.form)?);
+    let (is_quiet, form) = (args.output.quiet, &args.output.form);
     orphans::adopt();
     let Agents { each, refused, hold: _hold } = way.start(stop)?;
     refused.iter().try_for_each(|refused| tell(&format!("note: {refused}")))?;
@@ -160,7 +161,8 @@ pub fn of_one_run(records: &[PathBuf]) -> Result<Option<Vec<PathBuf>>> {
 /// # Errors
 /// If one is not a record, or the form is one of a single record.
 pub fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status> {
-    show(records, Form::of(form)?, style)
+    check_form(form)?;
+    show(records, form, style)
 }
 
 /// The status of a run that lost hosts for these reasons.
@@ -173,18 +175,20 @@ pub(super) fn status_of_lost(lost: &[String]) -> Status {
 }
 
 /// Prints what hosts did together.
-fn show(records: &[PathBuf], form: Form, style: &Style) -> Result<Status> {
+fn show(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status> {
     let run = assess::together(records.len(), |host| store::read(&records[host]))?;
     let run = run.context("no host took part")?;
+    let document = report::together(&run);
     match form {
-        Form::Text => say(report::together(&run, style).trim_end())?,
-        Form::Json => report::json_of_together(&run, Terminal::default())?,
-        Form::Markdown => say(&report::markdown_of_together(&run))?,
-        Form::Csv => {
+        FormArgs { json: true, .. } => report::json_of_together(&run, Terminal::default())?,
+        FormArgs { csv: true, .. } => {
             let called = run.hosts.iter().map(|host| host.called.as_str());
             csv(called.zip(records), |host| report::csv_rows_of_host(host, &run))?;
         }
+        _ => form::print(&document, &form.document, style)?,
     }
+    form::keep(&document, &form.document)?;
+    form::tell_document(&form.document)?;
     Ok(report::shortfall_of_together(&run).map_or(Status::DONE, Status::not_all))
 }
 

@@ -191,7 +191,8 @@ fn style(color: Color) -> Style {
 fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status> {
     match store::expand(records)?.as_slice() {
         [record] => {
-            let code = form::deliver(&assess::assess(&store::read(record)?), form, style)?;
+            let assessment = assess::assess(&store::read(record)?);
+            let code = form::deliver(&assessment, &report::run(&assessment), form, style)?;
             form::tell_files(form)?;
             Ok(code)
         }

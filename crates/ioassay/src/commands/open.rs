@@ -24,7 +24,7 @@ pub fn execute(record: Option<&Path>) -> Result<Status> {
         None => store::newest()?,
     };
     let assessment = assess::assess(&store::read(&record)?);
-    let page = store::keep_page(&record, &report::page(&assessment))?;
+    let page = store::keep_page(&record, &report::run(&assessment).page())?;
     say(&page.display().to_string())?;
     match open(&page) {
         Ok(()) => tell("opened in the browser")?,

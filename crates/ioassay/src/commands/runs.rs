@@ -52,7 +52,7 @@ pub fn execute(args: &RunsArgs, style: &Style) -> Result<Status> {
     } else if listed.is_empty() && unreadable.is_empty() {
         format!("none of {all} records has that recipe and machine: 'ioassay runs' lists them all")
     } else {
-        report::runs(&listed, &unreadable, style)
+        report::runs(&listed, &unreadable).text(style)
     };
     say(&text)?;
     Ok(Status::DONE)

@@ -2,7 +2,7 @@
 
 use super::kept::{Kept, tell_kept};
 use super::question::{self, Question};
-use super::{dry, form, measure};
+use super::{dry, form, measure, say};
 use crate::args::{OutputArgs, WatchArgs};
 use crate::status::Status;
 use crate::stop::Stop;
@@ -83,9 +83,12 @@ fn tell(
     let assessment = assess::assess(&store::read(kept.record.path())?);
     trends.add(&assessment);
     // Separates runs with a blank line.
-    let between = if number > 1 { "\n" } else { "" };
-    let table = || between.to_string() + &report::trend(trends, &assessment, number, style);
-    let status = form::deliver_as(&assessment, &output.form, style, table)?;
+    let form = &output.form;
+    if number > 1 && !form.json && !form.csv {
+        say("")?;
+    }
+    let document = report::trend(trends, &assessment, number);
+    let status = form::deliver(&assessment, &document, form, style)?;
     tell_kept(kept, output)?;
     if !output.quiet {
         form::tell_files(&output.form)?;

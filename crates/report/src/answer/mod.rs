@@ -16,7 +16,6 @@ mod interference;
 
 use crate::labels::Labels;
 use crate::sentence::{Paragraphs, Sentence, paragraph};
-use crate::style::{Paint, Style};
 use crate::text::{Text, text};
 use crate::words::count;
 use crate::{survey, versus};
@@ -95,13 +94,6 @@ pub(crate) fn said(part: Answer, assessment: &Assessment, labels: &Labels) -> Ve
     };
     let said = paragraphs.iter().filter(|sentences| !sentences.is_empty());
     said.map(|sentences| paragraph(sentences, name)).collect()
-}
-
-/// The answer below a table on a terminal.
-pub(crate) fn below(assessment: &Assessment, style: &Style) -> String {
-    let said = answer(assessment);
-    let lines = said.iter().map(|text| style.wrap("", Paint::Plain, &text.to_string()));
-    if said.is_empty() { String::new() } else { format!("\n{}", lines.collect::<String>()) }
 }
 
 /// The fastest valid row for each source of the bytes, and the rows that cannot be told apart from

@@ -1,6 +1,6 @@
 //! Compared cases: the ratio of each pair with its interval, on a logarithmic axis around 1.
 
-use super::Drawing;
+use super::Picture;
 use super::axis::{Axis, labels_along, with_scales};
 use super::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH};
 use super::legend::{Key, Legend, Note};
@@ -33,7 +33,7 @@ impl Row<'_> {
 }
 
 /// The comparisons within a record; `None` if there are none.
-pub(super) fn compared(assessment: &Assessment) -> Option<Drawing> {
+pub(super) fn compared(assessment: &Assessment) -> Option<Picture> {
     let labels = Labels::of(assessment);
     let label = versus::label(&labels);
     let rows = assessment.comparisons.iter().map(|found| (label(found), found));
@@ -41,14 +41,14 @@ pub(super) fn compared(assessment: &Assessment) -> Option<Drawing> {
 }
 
 /// The cases of two records, B relative to A; `None` if no cases can be compared.
-pub(super) fn compared_records(versus: &RecordComparison) -> Option<Drawing> {
-    let names = crate::records::names(versus);
-    let row = |pair: &'_ assess::records::Pair| crate::records::name(versus.of(pair), &names);
+pub(super) fn compared_records(versus: &RecordComparison) -> Option<Picture> {
+    let names = crate::pair::names(versus);
+    let row = |pair: &'_ assess::records::Pair| crate::pair::name(versus.of(pair), &names);
     let rows = versus.pairs.iter().map(|pair| (row(pair), &pair.comparison));
     draw("B compared with A", "B by A", rows.collect())
 }
 
-fn draw(title: &str, which: &str, mut all: Vec<(String, &Comparison)>) -> Option<Drawing> {
+fn draw(title: &str, which: &str, mut all: Vec<(String, &Comparison)>) -> Option<Picture> {
     all.retain(|(_, found)| found.ratio > 0.0);
     if all.is_empty() {
         return None;
@@ -86,7 +86,7 @@ fn draw(title: &str, which: &str, mut all: Vec<(String, &Comparison)>) -> Option
     let top = note.height() + 4.0 + LINE;
     let heights: f64 = rows.iter().map(row_height).sum();
     let height = top + heights + LINE + 8.0 + legend.height;
-    Some(Drawing::of("compared", &title, alt(&rows), height, |canvas| {
+    Some(Picture::of("compared", &title, alt(&rows), height, |canvas| {
         note.draw(canvas, 0.0);
         labels_along(canvas, &axis, top - LINE / 2.0);
         let mut y = top;

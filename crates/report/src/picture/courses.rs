@@ -1,6 +1,6 @@
 //! The time series of each case's rate, as a strip from 0 to its highest rate.
 
-use super::Drawing;
+use super::Picture;
 use super::alike::{LINES_MOST, asked, labels};
 use super::axis::{Axis, labels_along, labels_width};
 use super::canvas::{Anchor, Canvas, Dash, LINE, WIDTH};
@@ -27,7 +27,7 @@ const STRIP: f64 = 54.0;
 const BELOW: f64 = 8.0;
 
 /// Pictures with a few time series each; those with a step come first.
-pub(super) fn courses(assessment: &Assessment) -> Vec<Drawing> {
+pub(super) fn courses(assessment: &Assessment) -> Vec<Picture> {
     let names = Labels::of(assessment);
     let mut all: Vec<(&Summary, &TimeSeries)> = asked(&assessment.cases)
         .filter_map(|summary| Some((summary, summary.course.as_ref()?)))
@@ -53,7 +53,7 @@ fn strip_height(strip: &Strip) -> f64 {
     LINE * strip.label.len() as f64 + step + STRIP + LINE * 1.6 + BELOW
 }
 
-fn draw(strips: &[Strip], common: &str) -> Drawing {
+fn draw(strips: &[Strip], common: &str) -> Picture {
     let common = if common.is_empty() { String::new() } else { format!("; all: {common}") };
     let is_of_names = |strip: &Strip| strip.summary.case.metadata().is_some();
     let what = if strips.iter().all(is_of_names) { "names" } else { "bytes" };
@@ -66,7 +66,7 @@ fn draw(strips: &[Strip], common: &str) -> Drawing {
     let rates = strips.iter().map(upright);
     let left = rates.map(|axis| labels_width(&axis)).fold(0.0, f64::max);
     let height = note.height() + 6.0 + strips.iter().map(strip_height).sum::<f64>() + legend.height;
-    Drawing::of("rate-over-time", "Rate over time", alt(strips), height, |canvas| {
+    Picture::of("rate-over-time", "Rate over time", alt(strips), height, |canvas| {
         note.draw(canvas, 0.0);
         let mut top = note.height() + 6.0;
         for strip in strips {

@@ -1,7 +1,7 @@
 //! Throughput, or the time per operation, along one axis: a line for each group of cases that
 //! differ only in that axis. Each figure has its interval.
 
-use super::Drawing;
+use super::Picture;
 use super::alike::{
     PARTED_BY, Part, axes_but, grouped, is_rate, labels, own_first, parted, standing,
 };
@@ -99,10 +99,10 @@ const PLOT: f64 = 190.0;
 const PICTURES_MOST: usize = 8;
 
 /// A picture for each axis with enough values, and for each kind of figure.
-pub(super) fn curves<'a>(assessment: &'a Assessment) -> Vec<Drawing> {
+pub(super) fn curves<'a>(assessment: &'a Assessment) -> Vec<Picture> {
     let names = Labels::of(assessment);
     let of_run = (&names, words::figures_are(assessment));
-    let mut drawings = Vec::new();
+    let mut pictures = Vec::new();
     for along in ALONG {
         for is_of_rates in [true, false] {
             let of_kind = |summary: &&Summary| is_rate(&summary.case) == is_of_rates;
@@ -118,11 +118,11 @@ pub(super) fn curves<'a>(assessment: &'a Assessment) -> Vec<Drawing> {
                 parted.truncate(PICTURES_MOST);
             }
             let parts = parted;
-            drawings
+            pictures
                 .extend(parts.iter().filter_map(|part| draw(part, &along, is_of_rates, of_run)));
         }
     }
-    drawings
+    pictures
 }
 
 fn lines<'a>(cases: impl Iterator<Item = &'a Summary>, along: &Along) -> Vec<Line<'a>> {
@@ -149,7 +149,7 @@ fn draw(
     along: &Along,
     is_of_rates: bool,
     (names, figures_are): (&Labels, &str),
-) -> Option<Drawing> {
+) -> Option<Picture> {
     let lines = &part.things;
     if lines.is_empty() {
         return None;
@@ -183,7 +183,7 @@ fn draw(
         format!(": {}", part.shared.join(", "))
     };
     let title = format!("{} by {}{of}", capital(what), along.title);
-    Some(Drawing::of(
+    Some(Picture::of(
         &(name + kind),
         &title,
         alt(lines, &own, along, what, say),

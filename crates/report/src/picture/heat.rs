@@ -1,6 +1,6 @@
 //! The heat maps that suit a recipe: by the two axes that it varies, or by its layout.
 
-use super::Drawing;
+use super::Picture;
 use super::alike::{
     asked, axes, axes_but, grouped, is_rate, label_words, labels, say_value, value,
 };
@@ -8,7 +8,7 @@ use super::table::{Better, Cell, Table};
 
 use crate::labels::Labels;
 use crate::phrases::{Factored, joined};
-use crate::pivot::{self, Block, Content};
+use crate::pivot::{self, Content, Matrix};
 use crate::words::{self, NOT_DURABLE, capital, listed, main_estimate};
 use assess::Assessment;
 use assess::summary::{Latency, Summary};
@@ -23,7 +23,7 @@ const TABLES_MOST: usize = 6;
 const FILLED_LEAST: f64 = 0.6;
 
 /// The heat maps of an assessment.
-pub(super) fn heat(assessment: &Assessment) -> Vec<Drawing> {
+pub(super) fn heat(assessment: &Assessment) -> Vec<Picture> {
     let View { layout, metric, across, group, .. } = &assessment.view;
     let tables = match (layout, across) {
         (Layout::Ladder, _) => Vec::new(),
@@ -42,10 +42,10 @@ fn shows_both_rates(view: &View) -> bool {
 
 /// The tables of a pivot, for each of its headings.
 fn methods(assessment: &Assessment) -> Vec<Table> {
-    pivot::blocks(assessment).iter().map(|block| method(block, assessment)).collect()
+    pivot::matrices(assessment).iter().map(|block| method(block, assessment)).collect()
 }
 
-fn method(block: &Block, assessment: &Assessment) -> Table {
+fn method(block: &Matrix, assessment: &Assessment) -> Table {
     let cell = |content: Option<Content>| match content {
         None => Cell::Empty,
         Some(Content::Skipped) => Cell::Skipped,

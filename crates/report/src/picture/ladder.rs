@@ -1,7 +1,7 @@
 //! The ladder from memory to the medium: a bar for each rate on a logarithmic axis, and the
 //! measured bounds.
 
-use super::Drawing;
+use super::Picture;
 use super::alike::{asked, is_rate, label_words};
 use super::axis::{Axis, labels_along, with_scales};
 use super::canvas::{Anchor, Canvas, Dash, LINE, WIDTH, Weight};
@@ -77,7 +77,7 @@ struct Bound {
 
 /// The ladder of a survey, or of any run with a few figures; `None` unless at least two rates are
 /// valid.
-pub(super) fn ladder(assessment: &Assessment) -> Option<Drawing> {
+pub(super) fn ladder(assessment: &Assessment) -> Option<Picture> {
     let (rows, common) = rows(assessment);
     let bars = || {
         rows.iter().filter_map(|row| match row {
@@ -107,7 +107,7 @@ pub(super) fn ladder(assessment: &Assessment) -> Option<Drawing> {
     let height =
         note.height() + LINE * 2.0 + rows.iter().map(row_height).sum::<f64>() + 8.0 + legend.height;
     let title = if is_survey { "From memory to storage" } else { "Throughput of each case" };
-    Some(Drawing::of("ladder", title, alt(&rows, &bounds), height, |canvas| {
+    Some(Picture::of("ladder", title, alt(&rows, &bounds), height, |canvas| {
         note.draw(canvas, 0.0);
         let mut y = note.height() + LINE;
         labels_along(canvas, &axis, y - LINE / 2.0);

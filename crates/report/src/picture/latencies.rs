@@ -1,7 +1,7 @@
 //! Latency distributions: the share of operations that took longer than each latency. Both axes are
 //! logarithmic, so a tail of one in a thousand is as wide as one in ten.
 
-use super::Drawing;
+use super::Picture;
 use super::alike::{Part, asked, fewest, grouped, labels, parted};
 use super::axis::{Axis, frame, with_scales};
 use super::canvas::{Anchor, Dash, LINE, MARKS, WIDTH};
@@ -47,9 +47,9 @@ const PARTED_BY: [&str; 11] =
 const COUNT_LEAST: u64 = 20;
 
 /// A picture for each block and pattern with individually timed operations, and one for syncs.
-pub(super) fn latencies<'a>(assessment: &'a Assessment) -> Vec<Drawing> {
+pub(super) fn latencies<'a>(assessment: &'a Assessment) -> Vec<Picture> {
     let names = Labels::of(assessment);
-    let mut drawings = Vec::new();
+    let mut pictures = Vec::new();
     for of in [Of::Operations, Of::Syncs] {
         let is_timed = |summary: &&Summary| {
             latency(of, summary).is_some_and(|latency| {
@@ -75,9 +75,9 @@ pub(super) fn latencies<'a>(assessment: &'a Assessment) -> Vec<Drawing> {
             all = parts(fewest(timed));
             all.truncate(PICTURES_MOST);
         }
-        drawings.extend(all.iter().filter_map(|(kind, part)| draw(part, kind, of, &names)));
+        pictures.extend(all.iter().filter_map(|(kind, part)| draw(part, kind, of, &names)));
     }
-    drawings
+    pictures
 }
 
 fn latency(of: Of, summary: &Summary) -> Option<&Latency> {
@@ -110,7 +110,7 @@ fn plural(kind: &str) -> String {
     }
 }
 
-fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labels) -> Option<Drawing> {
+fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labels) -> Option<Picture> {
     let stands = |summary: &&&Summary| summary.verdict.stands();
     let cases: Vec<&Summary> = part.things.iter().filter(stands).copied().collect();
     if cases.is_empty() {
@@ -152,7 +152,7 @@ fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labels) -> Option<Dra
     };
     let name = format!("latency {kind} {}", part.shared.join(" "));
     let alt = alt(&cases, &own, of, what);
-    Some(Drawing::of(&name, &title, alt, height, |canvas| {
+    Some(Picture::of(&name, &title, alt, height, |canvas| {
         note.draw(canvas, 0.0);
         frame(canvas, &x, &y);
         for (share, _, percentile) in SHARES.iter().filter(|(share, ..)| y.holds(*share)) {

@@ -1,7 +1,7 @@
 //! Response times by the load that is offered: flat while the storage keeps up, steep where it no
 //! longer does.
 
-use super::Drawing;
+use super::Picture;
 use super::axis::{Axis, frame, labels_width, with_scales};
 use super::canvas::{Anchor, Canvas, Dash, LINE, MARKS, Mark, WIDTH};
 use super::legend::{Key, Legend, Note};
@@ -34,7 +34,7 @@ const RESPONSES: [(&str, Of); 3] = [
 ];
 
 /// A picture for each load, and one of all if there are several.
-pub(super) fn loads(assessment: &Assessment) -> Vec<Drawing> {
+pub(super) fn loads(assessment: &Assessment) -> Vec<Picture> {
     let names = Labels::of(assessment);
     let title = |load: &Load| load.closed.as_ref().map(|closed| names.name(&closed.id));
     let is_only = assessment.loads.len() == 1;
@@ -84,7 +84,7 @@ fn points(assessment: &Assessment, load: &Load, of: Of) -> Vec<(f64, Percentile)
     load.rates.iter().filter_map(point).collect()
 }
 
-fn draw(title: &str, lines: &[Line], marked: &[&Load]) -> Option<Drawing> {
+fn draw(title: &str, lines: &[Line], marked: &[&Load]) -> Option<Picture> {
     let points = || lines.iter().flat_map(|line| &line.points);
     let times = || points().map(|(_, it)| it.ns).filter(|ns| (1..UNSENT_NS).contains(ns));
     let (least, most) = (times().min()? as f64, times().max()? as f64);
@@ -110,7 +110,7 @@ fn draw(title: &str, lines: &[Line], marked: &[&Load]) -> Option<Drawing> {
     let legend = Legend::of(entries.chain(uprights));
     let height = top + PLOT + LINE * 2.2 + 8.0 + legend.height;
     let name = title.to_lowercase().replace("p99 of the response time by load", "load p99");
-    Some(Drawing::of(&name, title, alt(lines), height, |canvas| {
+    Some(Picture::of(&name, title, alt(lines), height, |canvas| {
         note.draw(canvas, 0.0);
         frame(canvas, &x, &y);
         let middle = ((left + WIDTH) / 2.0, top + PLOT + LINE * 1.8);

@@ -27,11 +27,10 @@ use crate::style::printable;
 use assess::Assessment;
 use assess::records::RecordComparison;
 use canvas::WIDTH;
-use model::units::{self, ParseError};
 use model::view::Layout;
 
 /// A picture.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
     /// Unique kebab-case name, for `--svg`.
     pub name: String,
@@ -39,42 +38,40 @@ pub struct Picture {
     pub title: String,
     /// Alt text.
     pub alt: String,
-    /// The `svg` element, for embedding in a page.
-    pub svg: String,
-}
-
-/// A picture whose name may not be unique yet.
-struct Drawing {
-    name: String,
-    title: String,
-    alt: String,
     height: f64,
     /// The SVG elements.
     body: String,
 }
 
-impl Drawing {
-    /// A drawing of `height` pixels, drawn by `draw`.
+/// The margin around a picture in a file of its own.
+const MARGIN: f64 = 12.0;
+
+impl Picture {
+    /// A picture of `height` pixels, drawn by `draw`. Its name may not be unique yet.
     fn of(
         name: &str,
         title: &str,
         alt: String,
         height: f64,
         draw: impl FnOnce(&canvas::Canvas),
-    ) -> Drawing {
+    ) -> Picture {
         let height = height.ceil();
         let body = canvas::drawn(draw);
-        Drawing { name: kebab(name), title: printable(title), alt: printable(&alt), height, body }
+        Picture { name: kebab(name), title: printable(title), alt: printable(&alt), height, body }
     }
 
-    fn picture(self) -> Picture {
-        let svg = self.svg([0.0, 0.0, WIDTH, self.height], "");
-        let Drawing { name, title, alt, .. } = self;
-        Picture { name, title, alt, svg }
+    /// The `svg` element, for embedding in a page.
+    pub fn svg(&self) -> String {
+        self.showing([0.0, 0.0, WIDTH, self.height], "")
     }
 
-    /// The `svg` element, showing the area `view`, with `below` behind the drawing.
-    fn svg(&self, view: [f64; 4], below: &str) -> String {
+    /// About how large its element is.
+    pub(crate) fn bytes(&self) -> usize {
+        self.body.len() + self.alt.len()
+    }
+
+    /// The `svg` element, showing the area `view`, with `below` behind the picture.
+    fn showing(&self, view: [f64; 4], below: &str) -> String {
         let id = format!("figure-{}", self.name);
         let (view, title, alt) =
             (view.map(|it| it.to_string()).join(" "), escaped(&self.title), escaped(&self.alt));
@@ -85,6 +82,35 @@ impl Drawing {
              <desc id=\"{id}-alt\">{alt}</desc>\n{}</svg>\n",
             self.body
         )
+    }
+
+    /// A file of its own: with a background, its title, and where it is from.
+    pub(crate) fn alone(&self, origin: &str) -> String {
+        let title = measure::wrapped(&self.title, WIDTH / 1.12);
+        let from = legend::Note::of(origin);
+        let above = canvas::LINE * title.len() as f64 + from.height() + 8.0;
+        let body = canvas::drawn(|canvas| {
+            for (index, line) in title.iter().enumerate() {
+                let place = (0.0, canvas::LINE * (index as f64 + 0.5));
+                let (anchor, weight) = (canvas::Anchor::Start, canvas::Weight::Bold);
+                canvas.weighed_text(line, place, anchor, palette::INK, weight);
+            }
+            from.draw(canvas, canvas::LINE * title.len() as f64);
+        });
+        let (width, height) = (WIDTH + 2.0 * MARGIN, above + self.height + 2.0 * MARGIN);
+        let (x, y) = (-MARGIN, -MARGIN - above);
+        let below = format!(
+            "<!-- {} {} {} -->\n<style>\n{}</style>\n<rect x=\"{x}\" y=\"{y}\" \
+             width=\"{width}\" height=\"{height}\" fill=\"#{:06X}\"/>\n\
+             <g transform=\"translate(0 {})\">\n{body}</g>",
+            crate::MARK,
+            env!("CARGO_PKG_VERSION"),
+            self.name,
+            scheme_css(),
+            palette::PAPER.light,
+            -above
+        );
+        self.showing([x, y, width, height], &below)
     }
 }
 
@@ -103,85 +129,36 @@ fn escaped(text: &str) -> String {
 }
 
 /// Makes the names unique, by adding numbers to duplicates.
-fn named(drawings: Vec<Drawing>) -> Vec<Drawing> {
-    let mut named: Vec<Drawing> = Vec::new();
-    for mut drawing in drawings {
+fn named(pictures: Vec<Picture>) -> Vec<Picture> {
+    let mut named: Vec<Picture> = Vec::new();
+    for mut picture in pictures {
         let is_taken = |name: &str| named.iter().any(|other| other.name == name);
-        let mut names = (2..).map(|number| format!("{}-{number}", drawing.name));
-        if is_taken(&drawing.name) {
-            drawing.name = names.find(|name| !is_taken(name)).expect("the range is infinite");
+        let mut names = (2..).map(|number| format!("{}-{number}", picture.name));
+        if is_taken(&picture.name) {
+            picture.name = names.find(|name| !is_taken(name)).expect("the range is infinite");
         }
-        named.push(drawing);
+        named.push(picture);
     }
     named
 }
 
 /// The pictures that suit an assessment, most important first.
-pub fn pictures(assessment: &Assessment) -> Vec<Picture> {
-    drawings(assessment).into_iter().map(Drawing::picture).collect()
-}
-
-fn drawings(assessment: &Assessment) -> Vec<Drawing> {
-    let mut drawings: Vec<Drawing> = ladder::ladder(assessment).into_iter().collect();
+pub(crate) fn pictures(assessment: &Assessment) -> Vec<Picture> {
+    let mut pictures: Vec<Picture> = ladder::ladder(assessment).into_iter().collect();
     let heat = heat::heat(assessment);
     let is_heat_first = assessment.view.layout != Layout::Ladder;
-    let place = if is_heat_first { 0 } else { drawings.len() };
-    drawings.splice(place..place, heat);
-    drawings.extend(loads::loads(assessment));
-    drawings.extend(curves::curves(assessment));
-    drawings.extend(latencies::latencies(assessment));
-    drawings.extend(compared::compared(assessment));
-    drawings.extend(courses::courses(assessment));
-    drawings.extend(rounds::rounds(assessment));
-    named(drawings)
+    let place = if is_heat_first { 0 } else { pictures.len() };
+    pictures.splice(place..place, heat);
+    pictures.extend(loads::loads(assessment));
+    pictures.extend(curves::curves(assessment));
+    pictures.extend(latencies::latencies(assessment));
+    pictures.extend(compared::compared(assessment));
+    pictures.extend(courses::courses(assessment));
+    pictures.extend(rounds::rounds(assessment));
+    named(pictures)
 }
 
 /// The pictures that suit a comparison of two records.
-pub fn pictures_of_records(versus: &RecordComparison) -> Vec<Picture> {
-    compared::compared_records(versus).into_iter().map(Drawing::picture).collect()
-}
-
-/// A picture as a separate file: with a background, its title and its source.
-///
-/// # Errors
-/// If the assessment has no picture of that name.
-pub fn picture_alone(assessment: &Assessment, name: &str) -> Result<String, ParseError> {
-    let drawings = drawings(assessment);
-    let Some(drawing) = drawings.iter().find(|drawing| drawing.name == name) else {
-        let known: Vec<&str> = drawings.iter().map(|drawing| drawing.name.as_str()).collect();
-        return Err(units::unknown_name("figure", name, &known));
-    };
-    Ok(standalone(drawing, assessment))
-}
-
-/// The margin around a picture.
-const MARGIN: f64 = 12.0;
-
-fn standalone(drawing: &Drawing, assessment: &Assessment) -> String {
-    let Assessment { tool, recipe, began, host, .. } = assessment;
-    let from = format!("{} {} · {recipe} · {began} · {}", tool.name, tool.version, host.name);
-    let title = measure::wrapped(&drawing.title, WIDTH / 1.12);
-    let from = legend::Note::of(&from);
-    let above = canvas::LINE * title.len() as f64 + from.height() + 8.0;
-    let body = canvas::drawn(|canvas| {
-        for (index, line) in title.iter().enumerate() {
-            let place = (0.0, canvas::LINE * (index as f64 + 0.5));
-            let (anchor, weight) = (canvas::Anchor::Start, canvas::Weight::Bold);
-            canvas.weighed_text(line, place, anchor, palette::INK, weight);
-        }
-        from.draw(canvas, canvas::LINE * title.len() as f64);
-    });
-    let (width, height) = (WIDTH + 2.0 * MARGIN, above + drawing.height + 2.0 * MARGIN);
-    let (x, y) = (-MARGIN, -MARGIN - above);
-    let below = format!(
-        "<!-- {} {} {} -->\n<style>\n{}</style>\n<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" \
-         height=\"{height}\" fill=\"#{:06X}\"/>\n<g transform=\"translate(0 {})\">\n{body}</g>",
-        crate::MARK,
-        env!("CARGO_PKG_VERSION"),
-        drawing.name,
-        scheme_css(),
-        palette::PAPER.light,
-        -above
-    );
-    drawing.svg([x, y, width, height], &below)
+pub(crate) fn pictures_of_records(versus: &RecordComparison) -> Vec<Picture> {
+    compared::compared_records(versus).into_iter().collect()
 }

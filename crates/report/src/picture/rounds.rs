@@ -1,7 +1,7 @@
 //! Each round of each case as a dot around the case's median. Shows how noisy the machine was, and
 //! whether it drifted.
 
-use super::Drawing;
+use super::Picture;
 use super::alike::{asked, labels};
 use super::axis::{Axis, labels_along};
 use super::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH};
@@ -39,7 +39,7 @@ struct Row<'a> {
 }
 
 /// The rounds of all requested cases with more than one; `None` if there are none.
-pub(super) fn rounds(assessment: &Assessment) -> Option<Drawing> {
+pub(super) fn rounds(assessment: &Assessment) -> Option<Picture> {
     let names = Labels::of(assessment);
     let mut rows: Vec<Row> = asked(&assessment.cases)
         .filter_map(|summary| Some(Row { summary, dots: dots(summary)? }))
@@ -95,7 +95,7 @@ pub(super) fn rounds(assessment: &Assessment) -> Option<Drawing> {
         all if all > rows.len() => format!("Rounds of the {} noisiest of {all} cases", rows.len()),
         _ => "Rounds of each case".to_string(),
     };
-    Some(Drawing::of("rounds", &title, alt(&rows, &labels.own), height, |canvas| {
+    Some(Picture::of("rounds", &title, alt(&rows, &labels.own), height, |canvas| {
         note.draw(canvas, 0.0);
         labels_along(canvas, &axis, top - LINE / 2.0);
         let mut y = top;

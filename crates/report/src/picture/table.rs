@@ -1,6 +1,6 @@
 //! A heat map: cells on two axes, shaded by how close each is to the best in its table.
 
-use super::Drawing;
+use super::Picture;
 use super::canvas::{Anchor, Canvas, LINE, WIDTH, Weight};
 use super::legend::{Key, Legend, Note};
 use super::measure::{bold_width, round, shortened, width, wrapped};
@@ -172,7 +172,7 @@ impl Table {
     }
 
     /// Draws the table.
-    pub(super) fn draw(&self) -> Drawing {
+    pub(super) fn draw(&self) -> Picture {
         let parts = self.parts();
         let note = Note::of(&self.note);
         let best = match self.better {
@@ -186,7 +186,7 @@ impl Table {
         };
         let tables: f64 = parts.iter().map(|part| heading(part) + rows(part) + 8.0).sum();
         let height = note.height() + 6.0 + tables + shade.height() + legend.height;
-        Drawing::of(&self.name, &self.title, self.alt(), height, |canvas| {
+        Picture::of(&self.name, &self.title, self.alt(), height, |canvas| {
             note.draw(canvas, 0.0);
             let mut top = note.height() + 6.0;
             for part in &parts {

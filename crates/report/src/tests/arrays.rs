@@ -2,7 +2,8 @@
 
 use super::build::{assessment, memory};
 use super::{PLAIN, made, made_memory};
-use crate::{csv, markdown, openmetrics, page, pictures, text};
+use crate::tests::forms::{markdown, page, pictures, text};
+use crate::{csv, openmetrics};
 use assess::Assessment;
 use assess::summary::{ServedBy, Summary};
 use model::case::Kernel;
@@ -33,7 +34,7 @@ fn a_picture_has_a_color_for_each_source_of_arrays() {
     let ladder: Vec<String> = pictures(&found)
         .iter()
         .filter(|picture| picture.name == "ladder")
-        .map(|picture| picture.svg.clone())
+        .map(|picture| picture.svg())
         .collect();
     for said in ["caches", "caches or memory", "memory"] {
         assert!(ladder.concat().contains(said), "{said}: {}", ladder.concat());

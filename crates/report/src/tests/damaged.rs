@@ -1,6 +1,7 @@
 //! Records that are damaged in any way: each form says what is there, and none panics.
 
-use crate::{Style, csv, json, markdown, markdown_of_records, openmetrics, shortfall, text};
+use crate::tests::forms::{markdown, markdown_of_records, text};
+use crate::{Style, csv, json, openmetrics, shortfall};
 use model::plan::{Planned, Role};
 use model::record::{End, Line, Record, VERSION};
 use model::trial::Trial;

@@ -25,8 +25,8 @@ fn said_of(rule: &str, slowness: f64, change: fn(&mut RecordComparison)) -> [Str
     let checks = assess::gate::gate(&versus, &[rule.parse().expect("it is a limit")]);
     let paths = ["a.jsonl", "b.jsonl"];
     [
-        crate::gate_of_run(&versus, &checks, paths, &NARROW),
-        crate::markdown_of_gate_run(&versus, &checks, paths),
+        crate::tests::forms::gate_of_run(&versus, &checks, paths, &NARROW),
+        crate::tests::forms::markdown_of_gate_run(&versus, &checks, paths),
     ]
 }
 

@@ -1,7 +1,9 @@
 //! Lists of records, and trends from run to run.
 
 use super::{COLOUR, NARROW, PLAIN, build, made, visible, without_colour};
-use crate::{Listed, Style, runs, trend};
+use crate::tests::forms::runs;
+use crate::tests::forms::trend;
+use crate::{Listed, Style};
 use assess::Assessment;
 use assess::trend::Trends;
 use insta::assert_snapshot;

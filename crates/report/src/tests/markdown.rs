@@ -2,7 +2,7 @@
 
 use super::hostile::hostile;
 use super::{GITHUB, all, compared_records, made, made_writing};
-use crate::{markdown, markdown_of_records};
+use crate::tests::forms::{markdown, markdown_of_records};
 use assess::Assessment;
 use assess::comparison::Difference;
 use insta::assert_snapshot;

@@ -1,5 +1,6 @@
 //! Every view of every assessment, held as snapshots; and the JSON, held against its schema.
 
+pub(crate) mod forms;
 mod build;
 pub(crate) mod made;
 mod made_memory;
@@ -23,10 +24,8 @@ mod sentences;
 mod steering;
 
 use crate::answer;
-use crate::pivot::pivot;
-use crate::survey::survey;
-use crate::table::table;
-use crate::{Style, plan, records, shortfall, text};
+use crate::tests::forms::{pivot, plan, records, survey, table, text};
+use crate::{Style, shortfall};
 use assess::Assessment;
 use assess::answer::{Bottleneck, Fastest};
 use assess::finding::{Code, Severity, Verdict};
@@ -500,9 +499,13 @@ fn what_a_recipe_is_called_decides_nothing() {
     for mut assessment in all() {
         let of_recipe = format!(" · {} · ", assessment.recipe);
         let forms = |assessment: &Assessment| {
-            let pictures = crate::pictures(assessment).into_iter().map(|picture| picture.svg);
-            let texts =
-                [text(assessment, &PLAIN), crate::markdown(assessment), crate::page(assessment)];
+            let pictures =
+                crate::tests::forms::pictures(assessment).into_iter().map(|picture| picture.svg());
+            let texts = [
+                text(assessment, &PLAIN),
+                crate::tests::forms::markdown(assessment),
+                crate::tests::forms::page(assessment),
+            ];
             texts
                 .into_iter()
                 .chain(pictures)
@@ -554,7 +557,7 @@ fn the_answer_of_writing_says_what_is_missing() {
     let mut assessment = made_writing::strategies();
     let answer = assessment.writing.as_mut().expect("it has an answer");
     (answer.durable, answer.cost) = (None, None);
-    let text = crate::text(&assessment, &PLAIN);
+    let text = crate::tests::forms::text(&assessment, &PLAIN);
     assert!(text.contains("No durable rate is valid."), "{text}");
     assert!(!text.contains("what durability costs"), "{text}");
 }
@@ -564,10 +567,10 @@ fn the_answer_of_writing_says_what_is_missing() {
 fn a_case_beside_others_without_a_valid_figure_was_measured() {
     let mut assessment = made_beside::interference();
     assessment.interferences.clear();
-    let text = crate::text(&assessment, &PLAIN);
+    let text = crate::tests::forms::text(&assessment, &PLAIN);
     assert!(text.contains("No case has a valid figure both alone and beside others."), "{text}");
     assessment.cases.truncate(1);
-    let text = crate::text(&assessment, &PLAIN);
+    let text = crate::tests::forms::text(&assessment, &PLAIN);
     assert!(text.contains("No case was measured both alone and beside others."), "{text}");
 }
 
@@ -582,11 +585,11 @@ fn rates_that_no_case_has_are_not_missed() {
             (work.op, work.sync) = (Op::Copy, Sync::None);
         }
     }
-    let text = crate::text(&assessment, &PLAIN);
+    let text = crate::tests::forms::text(&assessment, &PLAIN);
     assert!(!text.contains("No durable rate"), "{text}");
     assert!(text.contains("own copies, fastest acknowledged"), "{text}");
     assessment.writing = None;
-    let text = crate::text(&assessment, &PLAIN);
+    let text = crate::tests::forms::text(&assessment, &PLAIN);
     assert!(!text.contains("rate is valid"), "{text}");
 }
 
@@ -636,7 +639,7 @@ fn layer(nodes: &str) -> Layer {
 fn what_durability_costs_is_said_of_the_writes_that_pay_it() {
     let mut assessment = made_writing::strategies();
     let wide = Style { colour: false, width: 1000 };
-    let text = crate::text(&assessment, &wide);
+    let text = crate::tests::forms::text(&assessment, &wide);
     assert!(text.contains("That is 0.27× (0.26-0.27) of the fastest acknowledged rate"), "{text}");
     let fastest = |assessment: &mut Assessment, row: usize, ratio: [f64; 3]| {
         let row = &assessment.cases[row];
@@ -647,17 +650,17 @@ fn what_durability_costs_is_said_of_the_writes_that_pay_it() {
         (answer.acknowledged, answer.cost) = (Some(lead), Some(cost));
     };
     fastest(&mut assessment, 1, [0.257, 0.251, 0.263]);
-    let text = crate::text(&assessment, &wide);
+    let text = crate::tests::forms::text(&assessment, &wide);
     assert!(text.contains("write 64MiB fdatasync at 2.38 GB/s (2.33-2.45)."), "{text}");
     assert!(text.contains("Made durable, the same writes came to 0.26×"), "{text}");
     assert_eq!(text.matches("what durability costs").count(), 1, "{text}");
     fastest(&mut assessment, 1, [1.0, 0.99, 1.01]);
-    let text = crate::text(&assessment, &wide);
+    let text = crate::tests::forms::text(&assessment, &wide);
     assert!(text.contains("durability costs nothing that matters here."), "{text}");
     // A doubt on the row decides nothing, and is told.
     assessment.cases[1] = build::found(assessment.cases[1].clone(), &build::steal());
     fastest(&mut assessment, 1, [0.257, 0.251, 0.263]);
-    let text = crate::text(&assessment, &wide);
+    let text = crate::tests::forms::text(&assessment, &wide);
     let open = "Undecided: what durability costs (takes sound figures). \
                 Doubtful: write 64MiB fdatasync (Steal).";
     assert!(text.contains(open), "{text}");

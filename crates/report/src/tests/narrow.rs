@@ -2,7 +2,8 @@
 
 use super::one_value::{record, works};
 use super::{all, build};
-use crate::{Style, fleet, gate_of_run, records, text, together, trend};
+use crate::Style;
+use crate::tests::forms::{fleet, gate_of_run, records, text, together, trend};
 use assess::fleet::Gathering;
 use assess::gate::gate;
 use assess::records::Judged;
@@ -26,7 +27,7 @@ fn reports_fit_sixty_columns() {
     for assessment in all() {
         check(&assessment.recipe, &text(&assessment, &NARROW));
         let listed = crate::Listed::of("a.jsonl".to_string(), &assessment);
-        check("runs", &crate::runs(&[listed], &[], &NARROW));
+        check("runs", &crate::runs(&[listed], &[]).text(&NARROW));
     }
 }
 
@@ -67,7 +68,7 @@ fn what_a_comparison_needs_fits_sixty_columns() {
     (found.invocations, found.needs) = (5, Some(203));
     found.difference = assess::comparison::Difference::Inconclusive;
     assessment.comparisons = vec![found];
-    let said = crate::table::table(&assessment, &NARROW);
+    let said = text(&assessment, &NARROW);
     assert!(said.contains("inconclusive"), "{said}");
     check("comparisons", &said);
 }

@@ -2,9 +2,10 @@
 
 use super::build;
 use crate::metric::{self, Metric, Unit};
+use crate::tests::forms::{fleet, markdown, page, picture_alone, records, together, trend};
 use crate::words::per_second;
-use crate::{Style, csv, json, json_of_fleet, json_of_records, json_of_together, markdown};
-use crate::{fleet, openmetrics, page, picture_alone, records, table_columns, together, trend};
+use crate::{Style, csv, json, json_of_fleet, json_of_records, json_of_together};
+use crate::{openmetrics, table_columns};
 use assess::finding::{Code, Severity};
 use assess::fleet::Gathering;
 use assess::records::Judged;
@@ -357,7 +358,7 @@ fn check(record: &Record) {
     let assessment = assess::assess(record);
     let wide = Assessment { view, ..assessment.clone() };
     let whole: Value = serde_json::from_str(&json(&assessment)).unwrap();
-    let table = cells_of_text(&crate::table::table(&wide, &WIDE), &["throughput", "p50"]);
+    let table = cells_of_text(&crate::tests::forms::text(&wide, &WIDE), &["throughput", "p50"]);
     let marked = markdown(&assessment);
     let marked: Vec<Vec<&str>> = marked
         .lines()
@@ -580,10 +581,10 @@ fn every_form_has_one_verdict() {
         let mut gathering = Gathering::default();
         gathering.add(&record, "a.jsonl").unwrap();
         for text in [
-            crate::text(&assessment, &WIDE),
+            crate::tests::forms::text(&assessment, &WIDE),
             page(&assessment),
             markdown(&assessment),
-            crate::runs(&[listed], &[], &WIDE),
+            crate::runs(&[listed], &[]).text(&WIDE),
             fleet(&gathering.judge(), &WIDE),
         ] {
             assert!(text.contains(verdict), "no '{verdict}': {text}");
@@ -603,8 +604,8 @@ fn said_of_figures(record: &Record) -> String {
     record.header.plan.view = Some(view);
     let assessment = assess::assess(&record);
     let pictures: String =
-        crate::pictures(&assessment).iter().map(|picture| picture.svg.clone()).collect();
-    crate::text(&assessment, &WIDE) + &page(&assessment) + &pictures
+        crate::tests::forms::pictures(&assessment).iter().map(|picture| picture.svg()).collect();
+    crate::tests::forms::text(&assessment, &WIDE) + &page(&assessment) + &pictures
 }
 
 #[test]
@@ -638,7 +639,7 @@ fn a_column_of_a_single_engine_has_its_name() {
         cells: vec!["throughput".to_string()],
         ..View::default()
     });
-    let said = crate::text(&assess::assess(&of_mmap), &WIDE);
+    let said = crate::tests::forms::text(&assess::assess(&of_mmap), &WIDE);
     let header = said.lines().find(|line| line.starts_with("threads ")).expect("a table");
     assert_eq!(header.split_whitespace().collect::<Vec<_>>(), ["threads", "mmap"], "{said}");
 }
@@ -650,7 +651,7 @@ fn all_rounds_of_a_campaign_are_counted() {
     longer.header.plan.rounds = 3;
     longer.header.plan.invocations = 3;
     longer.header.plan.budget = Some(Duration::from_secs(60));
-    let said = crate::text(&assess::assess(&longer), &WIDE);
+    let said = crate::tests::forms::text(&assess::assess(&longer), &WIDE);
     assert!(said.contains("3 invocations with new workers and new test files, 9 rounds"), "{said}");
 }
 
@@ -658,14 +659,14 @@ fn all_rounds_of_a_campaign_are_counted() {
 #[test]
 fn the_end_of_a_mix_is_not_called_acknowledged() {
     let mut assessment = super::made_writing::sustained();
-    let said = crate::text(&assessment, &WIDE);
+    let said = crate::tests::forms::text(&assessment, &WIDE);
     assert!(said.contains("acknowledged at"), "{said}");
     for summary in &mut assessment.cases {
         if let Work::Write(work) = &mut summary.case.work {
             work.read_share = 70;
         }
     }
-    let said = crate::text(&assessment, &WIDE);
+    let said = crate::tests::forms::text(&assessment, &WIDE);
     assert!(said.contains("reads and writes at"), "{said}");
     assert!(!said.contains("acknowledged at"), "{said}");
 }

@@ -1,7 +1,8 @@
 //! Pages: their law is that a record changes no tag of them.
 
 use super::{all, made, made_writing, two_records};
-use crate::{MARK, page, page_of_records};
+use crate::MARK;
+use crate::tests::forms::{page, page_of_records};
 use assess::Assessment;
 use assess::failure::Failure;
 use insta::assert_snapshot;
@@ -135,7 +136,7 @@ fn a_record_that_is_not_whole_says_so_first() {
         assert!(before.to_lowercase().contains(&said.to_lowercase()), "{before}");
     }
     assert!(
-        read(&crate::page(&super::build::assessment("empty", Vec::new())))
+        read(&crate::tests::forms::page(&super::build::assessment("empty", Vec::new())))
             .contains("No case was measured.")
     );
 }

@@ -1,7 +1,10 @@
 //! Records that try to steer who reads a form of them: whatever field says so, none can.
 
-use crate::{Style, csv, json, markdown, picture_alone, pictures};
-use crate::{markdown_of_records, openmetrics, page, page_of_records, records, text, to_terminal};
+use crate::tests::forms::{
+    markdown, markdown_of_records, page, page_of_records, picture_alone, pictures, records, text,
+};
+use crate::{Style, csv, json};
+use crate::{openmetrics, to_terminal};
 use model::printable::is_printable;
 use model::record::Record;
 use model::zoo;

@@ -1,0 +1,261 @@
+//! A report as a document: what is said, in which order and with which weight, but not how it looks.
+//! Builders make it of judgments and know no form; the forms here show any document, and know no
+//! judgment.
+
+mod terminal;
+mod markdown;
+mod page;
+
+use crate::grid::Grid;
+use crate::picture::Picture;
+use crate::style::{Paint, Style};
+use crate::text::Text;
+use crate::words::NONE;
+use model::units::{self, ParseError};
+
+/// A report.
+#[derive(Debug, Clone, Default)]
+pub struct Document {
+    pub(crate) title: String,
+    /// Where and how it was measured, in lines.
+    pub(crate) about: Vec<Text>,
+    /// What a reader must know before any figure, in lines.
+    pub(crate) warnings: Vec<Text>,
+    /// The answer: last on a terminal, where the eye is when it ends, and first elsewhere.
+    pub(crate) answer: Vec<Paragraph>,
+    /// All else, in the same order in every form.
+    pub(crate) parts: Vec<Part>,
+    /// What a picture in a file of its own says of where it is from.
+    pub(crate) origin: String,
+}
+
+/// A paragraph and its weight.
+#[derive(Debug, Clone)]
+pub(crate) struct Paragraph {
+    pub(crate) text: Text,
+    pub(crate) paint: Paint,
+}
+
+impl Paragraph {
+    pub(crate) fn plain(text: impl Into<Text>) -> Paragraph {
+        Paragraph { text: text.into(), paint: Paint::Plain }
+    }
+
+    pub(crate) fn strong(text: impl Into<Text>) -> Paragraph {
+        Paragraph { text: text.into(), paint: Paint::Strong }
+    }
+}
+
+/// Blocks with a title. A terminal shows no titles, because their order and their tables tell.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    pub(crate) title: &'static str,
+    pub(crate) blocks: Vec<Block>,
+    /// Only a page has room for it; the other forms name it in a line.
+    pub(crate) is_folded: bool,
+}
+
+impl Part {
+    pub(crate) fn new(title: &'static str, blocks: Vec<Block>) -> Part {
+        Part { title, blocks, is_folded: false }
+    }
+
+    /// A part that only a page shows.
+    pub(crate) fn folded(title: &'static str, blocks: Vec<Block>) -> Part {
+        Part { title, blocks, is_folded: true }
+    }
+}
+
+/// A piece of a document.
+#[derive(Debug, Clone)]
+pub(crate) enum Block {
+    Paragraph(Paragraph),
+    /// A remark on what is above it, such as the legend of a table.
+    Aside(Text),
+    Table(Table),
+    List(List),
+    Findings(Vec<Finding>),
+    Pictures(Vec<Picture>),
+    /// What colors of cells tell; shown only in color.
+    Shades {
+        what: &'static str,
+        all: Vec<(String, u8)>,
+    },
+    /// Names with their values; those without a value are left out.
+    Facts(Vec<(&'static str, String)>),
+    /// A command that can be typed.
+    Code(String),
+    Folded(Folded),
+}
+
+impl Block {
+    pub(crate) fn plain(text: impl Into<Text>) -> Block {
+        Block::Paragraph(Paragraph::plain(text))
+    }
+
+    pub(crate) fn aside(text: impl Into<Text>) -> Block {
+        Block::Aside(text.into())
+    }
+}
+
+/// A table with what explains it.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    /// Its title, where a part has several.
+    pub(crate) title: String,
+    pub(crate) grid: Grid,
+    pub(crate) legend: Vec<Note>,
+}
+
+impl Table {
+    /// A table that needs no explanation.
+    pub(crate) fn new(grid: Grid) -> Table {
+        Table { title: String::new(), grid, legend: Vec::new() }
+    }
+}
+
+/// An explanation of columns; shown where one of them is, and always if it names none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Note {
+    pub(crate) text: String,
+    pub(crate) columns: Vec<&'static str>,
+}
+
+impl Note {
+    /// An explanation of the whole table.
+    pub(crate) fn of_all(text: impl Into<String>) -> Note {
+        Note { text: text.into(), columns: Vec::new() }
+    }
+
+    /// Whether it explains something in a table with these columns.
+    fn is_of(&self, shown: &[&str]) -> bool {
+        self.columns.is_empty() || self.columns.iter().any(|column| shown.contains(column))
+    }
+}
+
+/// The explanations that a table with these columns needs, in a line; empty if it needs none.
+fn legend(notes: &[Note], shown: &[&str]) -> String {
+    let needed = notes.iter().filter(|note| note.is_of(shown));
+    needed.map(|note| note.text.as_str()).collect::<Vec<_>>().join("; ")
+}
+
+/// The facts with a value.
+fn known<'a>(
+    facts: &'a [(&'static str, String)],
+) -> impl Iterator<Item = &'a (&'static str, String)> {
+    facts.iter().filter(|(_, value)| !value.is_empty() && value != NONE)
+}
+
+/// Items below a heading, which may be empty.
+#[derive(Debug, Clone)]
+pub(crate) struct List {
+    pub(crate) heading: Paragraph,
+    pub(crate) items: Vec<Text>,
+}
+
+/// Something that was found, with how grave it is.
+#[derive(Debug, Clone)]
+pub(crate) struct Finding {
+    /// A word for its kind, such as `doubt` or `skip`.
+    pub(crate) kind: &'static str,
+    pub(crate) paint: Paint,
+    /// Its code, if it has one.
+    pub(crate) code: Option<&'static str>,
+    /// The rows that it concerns, in brief, and the ids and names of all of them.
+    pub(crate) rows: String,
+    pub(crate) cases: Vec<(String, String)>,
+    pub(crate) text: Text,
+    pub(crate) remedy: Option<Text>,
+}
+
+impl Finding {
+    /// One without a code and rows.
+    pub(crate) fn of_kind(kind: &'static str, paint: Paint, text: impl Into<Text>) -> Finding {
+        let (rows, cases) = (String::new(), Vec::new());
+        Finding { kind, paint, code: None, rows, cases, text: text.into(), remedy: None }
+    }
+
+    /// All of it in a line.
+    fn line(&self) -> Text {
+        let mut line = Text::default();
+        if let Some(code) = self.code {
+            line.push(code);
+            if !self.rows.is_empty() {
+                line.push(format!(" ({})", self.rows));
+            }
+            line.push(": ");
+        }
+        line.push(self.text.clone());
+        if let Some(remedy) = &self.remedy {
+            line.push(" Remedy: ");
+            line.push(remedy);
+        }
+        line
+    }
+}
+
+/// Blocks below a title that a reader may unfold.
+#[derive(Debug, Clone)]
+pub(crate) struct Folded {
+    pub(crate) title: Text,
+    /// The id of the case that this is about: elsewhere its name is a link to here.
+    pub(crate) case: Option<String>,
+    pub(crate) blocks: Vec<Block>,
+}
+
+impl Document {
+    /// As text for a terminal.
+    pub fn text(&self, style: &Style) -> String {
+        terminal::text(self, style)
+    }
+
+    /// As GitHub Markdown, to paste into an issue or a README.
+    pub fn markdown(&self) -> String {
+        markdown::markdown(self)
+    }
+
+    /// As an HTML file that needs no network and no script. The same document gives the same bytes.
+    pub fn page(&self) -> String {
+        page::page(self)
+    }
+
+    /// Its pictures, most important first.
+    pub fn pictures(&self) -> impl Iterator<Item = &Picture> {
+        let blocks = self.parts.iter().flat_map(|part| &part.blocks);
+        let pictures = blocks.filter_map(|block| match block {
+            Block::Pictures(pictures) => Some(pictures),
+            _ => None,
+        });
+        pictures.flatten()
+    }
+
+    /// A picture as a separate file: with a background, its title and its source.
+    ///
+    /// # Errors
+    /// If the document has no picture of that name.
+    pub fn picture_alone(&self, name: &str) -> Result<String, ParseError> {
+        let Some(picture) = self.pictures().find(|picture| picture.name == name) else {
+            let known: Vec<&str> = self.pictures().map(|picture| picture.name.as_str()).collect();
+            return Err(units::unknown_name("figure", name, &known));
+        };
+        Ok(picture.alone(&self.origin))
+    }
+
+    /// Adds a part, unless it is empty.
+    pub(crate) fn part(&mut self, part: Part) {
+        if !part.blocks.is_empty() {
+            self.parts.push(part);
+        }
+    }
+
+    /// The titles of the parts that only a page shows.
+    fn folded(&self) -> Vec<&str> {
+        self.parts.iter().filter(|part| part.is_folded).map(|part| part.title).collect()
+    }
+
+    /// What else there is, for forms that do not show it.
+    fn elsewhere(&self) -> Option<String> {
+        let folded = self.folded();
+        (!folded.is_empty()).then(|| format!("in the page (--html): {}", folded.join("; ")))
+    }
+}

@@ -1,0 +1,130 @@
+//! A document as GitHub Markdown, to paste into an issue or a README.
+
+use super::{Block, Document, Finding, Folded, List, Paragraph, Table, legend};
+use crate::markup::{block, fenced, inline};
+use crate::style::Paint;
+use crate::text::{Span, Text};
+use crate::words::capital;
+
+/// The document, the answer first.
+pub(super) fn markdown(document: &Document) -> String {
+    let mut page = Page { text: format!("## {}\n", inline(&document.title)) };
+    page.list(&document.about);
+    for line in &document.warnings {
+        page.part(&format!("> **Note:** {}\n", inline_text(&line.clone().sentence())));
+    }
+    document.answer.iter().for_each(|paragraph| page.paragraph(paragraph));
+    for part in document.parts.iter().filter(|part| !part.is_folded) {
+        page.part(&format!("**{}**\n", inline(part.title)));
+        part.blocks.iter().for_each(|block| page.block(block));
+    }
+    page.part(&document.elsewhere().map_or(String::new(), |it| format!("{}\n", capital(&it))));
+    page.text
+}
+
+/// Builds Markdown of blocks with blank lines between them.
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn part(&mut self, markdown: &str) {
+        if !markdown.is_empty() {
+            self.text.push_str(&format!("\n{markdown}"));
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        match block {
+            Block::Paragraph(paragraph) => self.paragraph(paragraph),
+            Block::Aside(text) => self.line(text),
+            Block::Table(table) => self.table(table),
+            Block::List(List { heading, items }) => {
+                if !heading.text.is_empty() {
+                    self.paragraph(heading);
+                }
+                self.list(items);
+            }
+            Block::Findings(all) => {
+                self.part(&all.iter().map(finding).collect::<String>());
+            }
+            Block::Pictures(pictures) => {
+                let titles: Vec<Text> = pictures.iter().map(|it| Text::from(&it.title)).collect();
+                self.list(&titles);
+            }
+            Block::Shades { .. } => {}
+            Block::Facts(facts) => {
+                let known = super::known(facts);
+                self.list(
+                    &known.map(|(what, is)| format!("{what}: {is}").into()).collect::<Vec<_>>(),
+                );
+            }
+            Block::Code(command) => self.part(&fenced(command, "sh")),
+            Block::Folded(Folded { title, .. }) => self.line(title),
+        }
+    }
+
+    fn line(&mut self, text: &Text) {
+        self.part(&format!("{}\n", block_text(text)));
+    }
+
+    fn paragraph(&mut self, Paragraph { text, paint }: &Paragraph) {
+        match paint {
+            Paint::Strong => self.part(&format!("**{}**\n", inline_text(text))),
+            _ => self.line(text),
+        }
+    }
+
+    fn list(&mut self, lines: &[Text]) {
+        self.part(
+            &lines.iter().map(|line| format!("- {}\n", block_text(line))).collect::<String>(),
+        );
+    }
+
+    fn table(&mut self, table: &Table) {
+        if !table.title.is_empty() {
+            self.part(&format!("**{}**\n", inline(&table.title)));
+        }
+        self.part(&table.grid.markdown());
+        let legend = legend(&table.legend, &table.grid.titles());
+        if !legend.is_empty() {
+            self.line(&Text::from(capital(&legend)).sentence());
+        }
+    }
+}
+
+fn finding(finding: &Finding) -> String {
+    let text = inline_text(&finding.line().sentence());
+    format!("- **{}** {text}\n", finding.kind)
+}
+
+/// A text at the start of a block, where more characters have a meaning.
+fn block_text(text: &Text) -> String {
+    let all = text.spans().iter().enumerate();
+    all.map(|(index, span)| if index == 0 { shown(span, block) } else { shown(span, inline) })
+        .collect()
+}
+
+fn inline_text(text: &Text) -> String {
+    text.spans().iter().map(|span| shown(span, inline)).collect()
+}
+
+/// A span, its words escaped. Spaces at its ends part it from its neighbors.
+fn shown(span: &Span, escaped: fn(&str) -> String) -> String {
+    let words = span.words();
+    let space = |is_there: bool| if is_there { " " } else { "" };
+    let before = space(words.starts_with(char::is_whitespace));
+    match span {
+        Span::Command(command) => code(command),
+        _ if words.trim().is_empty() => before.to_string(),
+        _ => {
+            let after = space(words.ends_with(char::is_whitespace));
+            format!("{before}{}{after}", escaped(words))
+        }
+    }
+}
+
+/// A command within a line; in quotes if it has a backtick itself.
+fn code(command: &str) -> String {
+    if command.contains('`') { inline(&format!("'{command}'")) } else { format!("`{command}`") }
+}

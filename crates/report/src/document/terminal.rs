@@ -1,0 +1,143 @@
+//! A document as text for a terminal.
+
+use super::{Block, Document, Finding, Paragraph, Table, legend};
+use crate::style::{Paint, Style, printable};
+use crate::words::sentence;
+
+/// The document, the answer last.
+pub(super) fn text(document: &Document, style: &Style) -> String {
+    let mut out = Output { text: String::new(), style, last: None, is_new: false };
+    if !document.title.is_empty() {
+        out.line(Paint::Strong, &document.title);
+    }
+    document.about.iter().for_each(|line| out.line(Paint::Plain, &line.to_string()));
+    for line in &document.warnings {
+        out.led("! ", Paint::Doubt, &sentence(&line.to_string()));
+    }
+    for part in document.parts.iter().filter(|part| !part.is_folded) {
+        out.is_new = true;
+        part.blocks.iter().for_each(|block| out.block(block));
+    }
+    if let Some(elsewhere) = document.elsewhere() {
+        out.led(&lead("more"), Paint::Faint, &elsewhere);
+    }
+    out.is_new = true;
+    document.answer.iter().for_each(|paragraph| out.paragraph(paragraph));
+    out.text
+}
+
+/// The beginning of a line of this kind.
+fn lead(kind: &str) -> String {
+    format!("{kind:<6} ")
+}
+
+/// The kinds of blocks that a blank line may separate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Table,
+    Text,
+    List,
+    Findings,
+}
+
+struct Output<'a> {
+    text: String,
+    style: &'a Style,
+    /// The last block.
+    last: Option<Kind>,
+    /// Whether a part begins.
+    is_new: bool,
+}
+
+impl Output<'_> {
+    fn block(&mut self, block: &Block) {
+        match block {
+            Block::Paragraph(paragraph) => self.paragraph(paragraph),
+            Block::Aside(text) => self.line(Paint::Faint, &text.to_string()),
+            Block::Table(table) => self.table(table),
+            Block::List(list) => {
+                self.begin(Kind::List);
+                if !list.heading.text.is_empty() {
+                    self.line(list.heading.paint, &list.heading.text.to_string());
+                }
+                list.items.iter().for_each(|item| self.led("  ", Paint::Plain, &item.to_string()));
+            }
+            Block::Findings(all) => {
+                self.begin(Kind::Findings);
+                all.iter().for_each(|finding| self.finding(finding));
+            }
+            Block::Pictures(pictures) => {
+                self.begin(Kind::List);
+                pictures.iter().for_each(|it| self.led("  ", Paint::Plain, &it.title));
+            }
+            Block::Shades { what, all } if self.style.colour => {
+                let shade = |(text, shade): &(String, u8)| {
+                    self.style.paint(&format!(" {text} "), Paint::Shade(*shade))
+                };
+                let all: String = all.iter().map(shade).collect();
+                self.text.push_str(&format!("{what}: {all}\n"));
+            }
+            Block::Shades { .. } => {}
+            Block::Facts(facts) => {
+                self.begin(Kind::List);
+                let known = super::known(facts);
+                known.for_each(|(what, is)| self.led("  ", Paint::Plain, &format!("{what}: {is}")));
+            }
+            Block::Code(command) => {
+                self.begin(Kind::Text);
+                // On one line, however long, so that it can be copied.
+                let line = self.style.paint(&format!("$ {}", printable(command)), Paint::Faint);
+                self.text.push_str(&(line + "\n"));
+            }
+            Block::Folded(folded) => self.line(Paint::Plain, &folded.title.to_string()),
+        }
+    }
+
+    /// Adds a blank line where a block of this kind needs one.
+    fn begin(&mut self, kind: Kind) {
+        let is_apart = match (self.last, kind) {
+            (Some(Kind::Findings), Kind::Findings) => false,
+            _ if self.is_new => true,
+            (last, Kind::Text | Kind::List) => last.is_some_and(|last| last != kind),
+            (_, Kind::Table) => true,
+            (_, Kind::Findings) => true,
+        };
+        if is_apart && !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        (self.last, self.is_new) = (Some(kind), false);
+    }
+
+    /// Adds lines that begin with `lead`, in that color.
+    fn led(&mut self, lead: &str, paint: Paint, text: &str) {
+        self.text.push_str(&self.style.wrap(lead, paint, text));
+    }
+
+    /// Adds lines of one color.
+    fn line(&mut self, paint: Paint, text: &str) {
+        self.text.push_str(&self.style.painted(text, paint));
+    }
+
+    fn paragraph(&mut self, paragraph: &Paragraph) {
+        self.begin(Kind::Text);
+        self.line(paragraph.paint, &paragraph.text.to_string());
+    }
+
+    fn table(&mut self, table: &Table) {
+        self.begin(Kind::Table);
+        if !table.title.is_empty() {
+            self.line(Paint::Strong, &table.title);
+        }
+        let (text, shown) = table.grid.render(self.style);
+        self.text.push_str(&text);
+        let legend = legend(&table.legend, &shown);
+        if !legend.is_empty() {
+            self.line(Paint::Faint, &legend);
+        }
+    }
+
+    fn finding(&mut self, finding: &Finding) {
+        let text = finding.line().sentence().to_string();
+        self.led(&lead(finding.kind), finding.paint, &text);
+    }
+}

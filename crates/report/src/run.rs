@@ -1,0 +1,68 @@
+//! The report of a run.
+
+use crate::answer;
+use crate::document::{Block, Document, Paragraph, Part};
+use crate::evidence::evidence;
+use crate::frame;
+use crate::labels::Labels;
+use crate::origin;
+use crate::picture::pictures;
+use crate::pivot;
+use crate::survey;
+use crate::table;
+use crate::text::Text;
+use crate::versus;
+use assess::Assessment;
+use model::view::Layout;
+
+/// A run, in the view that its recipe asks for.
+pub fn run(assessment: &Assessment) -> Document {
+    let labels = answer::labels(assessment);
+    let name = |id: &str| labels.name(id);
+    let is_ladder = assessment.view.layout == Layout::Ladder;
+    let title = frame::title(assessment);
+    let mut document = Document {
+        origin: format!("{title} · {}", assessment.host.name),
+        title,
+        about: about(assessment),
+        warnings: frame::missing(assessment).into_iter().map(Text::from).collect(),
+        answer: answer::answer(assessment).into_iter().map(Paragraph::plain).collect(),
+        parts: Vec::new(),
+    };
+    let pictures = Some(pictures(assessment)).filter(|all| !all.is_empty());
+    document.part(Part::folded("Pictures", pictures.map(Block::Pictures).into_iter().collect()));
+    document.part(Part::new("Cases", cases(assessment, &labels)));
+    if !is_ladder {
+        let courses = table::courses(assessment, &name);
+        document.part(Part::new("Over time", courses.into_iter().map(Block::plain).collect()));
+    }
+    // A survey compares neighbors on its ladder in its answer.
+    let compared = versus::compared(assessment, &labels);
+    document.part(Part { is_folded: is_ladder, ..Part::new("Compared", compared) });
+    document.part(Part::new("Findings", frame::findings(assessment, &name)));
+    document.part(Part::folded("Evidence", evidence(assessment, &name)));
+    document.part(Part::folded("Host, storage and method", origin::origin(assessment)));
+    document.part(Part::new("Again", origin::again(assessment)));
+    document
+}
+
+/// Where and how it was measured, and what all rows have in common.
+fn about(assessment: &Assessment) -> Vec<Text> {
+    let mut lines = frame::surroundings(assessment);
+    if assessment.view.layout != Layout::Ladder {
+        lines.extend(Labels::of(assessment).common_line());
+        lines.extend(table::versions(assessment));
+    }
+    lines.into_iter().map(Text::from).collect()
+}
+
+/// The tables, and what else is known of the cases.
+fn cases(assessment: &Assessment, labels: &Labels) -> Vec<Block> {
+    let tables = match assessment.view.layout {
+        Layout::Ladder => return survey::survey(assessment),
+        Layout::Pivot => pivot::pivot(assessment),
+        _ => table::table(assessment),
+    };
+    let beside = table::beside_tables(assessment, &|id| labels.name(id));
+    tables.into_iter().chain(beside).collect()
+}
