@@ -1,9 +1,11 @@
 //! Is counting the 10s of a file faster from storage than in memory?
 
 use crate::sentence::{Paragraphs, Sentence, missing, said_ratio};
-use crate::words::{count, is_virtual, listed};
+use crate::text::{Text, case, figure, listed, text};
+use crate::words::{count, is_virtual};
 use assess::Assessment;
 use assess::counting::{Claim, CountingAnswer, RowRate};
+use assess::stats::Estimate;
 use assess::summary::Summary;
 use model::case::Engine;
 use model::units::{self, percent};
@@ -55,45 +57,53 @@ fn verdict(
             "{size}: no valid row was served by a device, so no disk is judged."
         ))];
     };
-    let figures = format!(
+    let figures = text!(
         "the fastest count from it ({}) moves {}",
-        name(&device.row.id),
-        units::rate(device.throughput.median)
+        case(&device.row.id, name),
+        rate(&device.throughput)
     );
     let asks = format!("whether this {disk} is faster than memory");
     let first = match &answer.disk_is_faster {
         None => {
             let takes = "takes reads of memory with as many threads";
-            Sentence::open(&asks, takes, [&device.row])
+            Sentence::open(asks, takes, [&device.row])
         }
         Some(decided) => {
             let of = match device.of_count {
                 Some(_) => "count in memory",
                 None => "read from memory",
             };
-            Sentence::decided(decided, &asks, |is_faster| {
-                format!(
-                    "{size}: is this {disk} faster than memory? {}: {figures}, {} of what as many \
-                     threads {of}.",
+            Sentence::decided(decided, asks, |is_faster| {
+                text!(
+                    "{}: is this {} faster than memory? {}: {}, {} of what as many threads {}.",
+                    &size,
+                    disk,
                     if is_faster { "Yes" } else { "No" },
-                    said_ratio(&decided.ratio())
+                    &figures,
+                    said_ratio(&decided.ratio()),
+                    of
                 )
             })
         }
     };
     let beside =
-        first.is_open().then(|| Sentence::figures(format!("{size}: {figures}."), [&device.row]));
+        first.is_open().then(|| Sentence::figures(text!("{}: {}.", size, figures), [&device.row]));
     beside.into_iter().chain([first]).collect()
+}
+
+/// The median of a rate.
+fn rate(throughput: &Estimate) -> Text {
+    figure(units::rate(throughput.median))
 }
 
 fn ceilings(answer: &CountingAnswer) -> Vec<Sentence> {
     let rates = |does: &str, figures: &[RowRate]| {
         let said = |figure: &RowRate| {
             let threads = count(figure.threads as usize, "thread");
-            format!("{} by {threads}", units::rate(figure.throughput.median))
+            text!("{} by {}", rate(&figure.throughput), threads)
         };
         let all = listed(&figures.iter().map(said).collect::<Vec<_>>());
-        Sentence::figures(format!("{does} at {all}."), figures.iter().map(|figure| &figure.row))
+        Sentence::figures(text!("{} at {}.", does, all), figures.iter().map(|figure| &figure.row))
     };
     let mut sentences = Vec::new();
     if !answer.in_memory.is_empty() {
@@ -115,13 +125,11 @@ fn caches(share: Option<f64>) -> Option<Sentence> {
     const LITTLE: f64 = 0.25;
     let share = share.filter(|share| *share > LITTLE)?;
     Some(Sentence::plain(match share {
-        1.0 => {
-            "The data fits into the processor's caches: 'memory' here may mean those.".to_string()
-        }
-        share => format!(
+        1.0 => "The data fits into the processor's caches: 'memory' here may mean those.".into(),
+        share => text!(
             "The processor's caches can hold up to {} of the data: 'memory' here may partly mean \
              those.",
-            percent(share)
+            figure(percent(share))
         ),
     }))
 }
@@ -134,13 +142,13 @@ fn holds(is_so: bool) -> &'static str {
 /// The claim that started the question, and a fairer comparison.
 fn said_claim(claim: &Claim, name: &dyn Fn(&str) -> String) -> Vec<Sentence> {
     let asks = format!("whether \"io_uring is faster than mmap\" holds here, mmap {}", claim.cache);
-    let first = Sentence::decided(&claim.holds, &asks, |is_so| {
-        format!(
+    let first = Sentence::decided(&claim.holds, asks, |is_so| {
+        text!(
             "The claim \"io_uring is faster than mmap\", mmap {}: io_uring direct at {} against \
              one thread that maps the file and faults at {}, {}: {}.",
-            claim.cache,
-            units::rate(claim.uring.throughput.median),
-            units::rate(claim.mmap.throughput.median),
+            claim.cache.to_string(),
+            rate(&claim.uring.throughput),
+            rate(&claim.mmap.throughput),
             said_ratio(&claim.holds.ratio()),
             holds(is_so)
         )
@@ -150,13 +158,14 @@ fn said_claim(claim: &Claim, name: &dyn Fn(&str) -> String) -> Vec<Sentence> {
         .iter()
         .max_by(|a, b| a.figure.throughput.median.total_cmp(&b.figure.throughput.median));
     let beside = fairest.map(|fair| {
-        let other = name(&fair.figure.row.id);
-        let asks = format!("whether it is faster than {other}, another way to the same file");
-        Sentence::decided(&fair.holds, &asks, |is_so| {
-            format!(
-                "Against the other way to the same file with the highest median ({other}, {}), \
+        let other = case(&fair.figure.row.id, name);
+        let asks = text!("whether it is faster than {}, another way to the same file", &other);
+        Sentence::decided(&fair.holds, asks, |is_so| {
+            text!(
+                "Against the other way to the same file with the highest median ({}, {}), \
                  io_uring is {}: {}.",
-                units::rate(fair.figure.throughput.median),
+                other,
+                rate(&fair.figure.throughput),
                 said_ratio(&fair.holds.ratio()),
                 holds(is_so)
             )

@@ -2,6 +2,7 @@
 
 use crate::labels::Labels;
 use crate::sentence::{Paragraphs, Sentence, takes};
+use crate::text::{case, command, figure, text};
 use crate::words::per_second;
 use assess::Assessment;
 use assess::depths::{Depth, Depths};
@@ -13,11 +14,12 @@ const LIMIT: Duration = Duration::from_millis(1);
 
 /// A paragraph for each group of cases that differ in their depth.
 pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
+    let name = &|id: &str| labels.name(id);
     let is_only = assessment.depths.len() == 1;
     let of = |depths: &Depths| {
         let title = depths.depths.first().filter(|_| !is_only);
-        let title = title
-            .map(|first| Sentence::plain(format!("{} and deeper:", labels.name(&first.case.id))));
+        let title =
+            title.map(|first| Sentence::plain(text!("{} and deeper:", case(&first.case.id, name))));
         let said = [title, said_enough(depths), said_open(depths), said_latency(depths)];
         said.into_iter().flatten().chain([said_limit(depths)]).collect()
     };
@@ -30,21 +32,22 @@ fn at(depths: &Depths, wanted: u32) -> Option<&Depth> {
 
 fn said_enough(depths: &Depths) -> Option<Sentence> {
     let fastest = at(depths, depths.fastest)?;
-    let highest = format!("{} at depth {}", per_second(fastest.iops), fastest.depth);
+    let highest = text!("{} at depth {}", figure(per_second(fastest.iops)), fastest.depth);
     let enough = depths.enough.and_then(|enough| at(depths, enough));
     Some(match enough {
         Some(enough) if enough.depth == fastest.depth => {
-            let text = format!("The highest rate is {highest}, and no lower depth reaches 90 %.");
+            let text = text!("The highest rate is {}, and no lower depth reaches 90 %.", highest);
             Sentence::figures(text, [&fastest.case])
         }
         Some(enough) => {
-            let text = format!(
-                "Depth {} reaches at least 90 % of the highest rate, {highest}.",
-                enough.depth
+            let text = text!(
+                "Depth {} reaches at least 90 % of the highest rate, {}.",
+                enough.depth,
+                highest
             );
             Sentence::figures(text, [&enough.case, &fastest.case])
         }
-        None => Sentence::figures(format!("The highest rate is {highest}."), [&fastest.case]),
+        None => Sentence::figures(text!("The highest rate is {}.", highest), [&fastest.case]),
     })
 }
 
@@ -57,29 +60,32 @@ pub(super) fn said_open(depths: &Depths) -> Option<Sentence> {
 fn said_latency(depths: &Depths) -> Option<Sentence> {
     let (first, fastest) = (depths.depths.first()?, at(depths, depths.fastest)?);
     let figures = |it: &Depth| {
-        let [p50, p99] = [it.p50_ns?, it.p99_ns?].map(|ns| units::nanoseconds(ns as f64));
-        Some(format!("{p50} and {p99} at depth {}", it.depth))
+        let [p50, p99] = [it.p50_ns?, it.p99_ns?].map(|ns| figure(units::nanoseconds(ns as f64)));
+        Some(text!("{} and {} at depth {}", p50, p99, it.depth))
     };
-    let text =
-        format!("An operation takes (p50 and p99): {}; {}.", figures(first)?, figures(fastest)?);
+    let (before, after) = (figures(first)?, figures(fastest)?);
+    let text = text!("An operation takes (p50 and p99): {}; {}.", before, after);
     (first.depth != fastest.depth).then(|| Sentence::figures(text, [&first.case, &fastest.case]))
 }
 
 fn said_limit(depths: &Depths) -> Sentence {
     let limit = units::time(LIMIT);
     let below = depths.depths.iter().take_while(|it| it.is_below(LIMIT)).last();
-    let beyond = "'ioassay run load' shows what requests meet that arrive on a schedule";
+    let beyond =
+        text!("{} shows what requests meet that arrive on a schedule", command("ioassay run load"));
     match below {
         Some(it) => {
-            let rate = per_second(it.iops);
-            let text = format!(
-                "In a closed loop, p99 stays below {limit} up to depth {}, at {rate}; {beyond}.",
-                it.depth
+            let text = text!(
+                "In a closed loop, p99 stays below {} up to depth {}, at {}; {}.",
+                limit,
+                it.depth,
+                figure(per_second(it.iops)),
+                beyond
             );
             Sentence::figures(text, [&it.case])
         }
         None => {
-            Sentence::plain(format!("No depth has a p99 that is surely below {limit}; {beyond}."))
+            Sentence::plain(text!("No depth has a p99 that is surely below {}; {}.", limit, beyond))
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::labels::Labels;
 use crate::phrases::joined;
 use crate::sentence::{Sentence, said_ratio};
+use crate::text::text;
 use assess::Assessment;
 use assess::decision::{Decided, Lead};
 use assess::finding::Verdict;
@@ -51,9 +52,9 @@ fn clause(decided: &Decided, [subject, name, other]: [&str; 3], title: &str) -> 
     let ratio = said_ratio(&decided.ratio());
     let place = if title.is_empty() { String::new() } else { format!(" in {title} reads") };
     let asks = format!("whether {name} is faster than {other}{place}");
-    Sentence::decided(decided, &asks, |is_faster| match is_faster {
-        true => format!("{subject} is faster than {other}, {ratio}"),
-        false => format!("{subject} is no faster than {other}, {ratio}"),
+    Sentence::decided(decided, asks, |is_faster| match is_faster {
+        true => text!("{} is faster than {}, {}", subject, other, ratio),
+        false => text!("{} is no faster than {}, {}", subject, other, ratio),
     })
 }
 

@@ -2,7 +2,8 @@
 
 use super::depth;
 use crate::sentence::Sentence;
-use crate::words::{listed, per_second};
+use crate::text::{Text, figure, listed, text};
+use crate::words::per_second;
 use assess::Assessment;
 use assess::depths::Depths;
 use assess::summary::{ServedBy, Summary};
@@ -30,23 +31,23 @@ pub(super) fn answer(assessment: &Assessment) -> Vec<Sentence> {
     let Some((_, mut rows)) = most else { return Vec::new() };
     rows.sort_by_key(|summary| in_flight(summary));
     let has_threads = rows.iter().any(|summary| summary.case.threads() > 1);
-    let rates: Vec<String> = rows
+    let rates: Vec<Text> = rows
         .iter()
         .enumerate()
         .filter_map(|(index, summary)| {
-            let rate = per_second(summary.iops?.median);
-            let number = in_flight(summary);
+            let rate = figure(per_second(summary.iops?.median));
+            let number = in_flight(summary).to_string();
             Some(match (has_threads, index) {
-                (true, 0) => format!("{rate} with {number} in flight"),
-                (true, _) => format!("{rate} with {number}"),
-                (false, 0) => format!("{rate} at depth {number}"),
-                (false, _) => format!("{rate} at {number}"),
+                (true, 0) => text!("{} with {} in flight", rate, number),
+                (true, _) => text!("{} with {}", rate, number),
+                (false, 0) => text!("{} at depth {}", rate, number),
+                (false, _) => text!("{} at {}", rate, number),
             })
         })
         .collect();
     let depths = assessment.depths.iter().find(|depths| is_of(depths, &rows));
     let enough = depths.map_or(String::new(), said_enough);
-    let text = format!("Random 4 KiB reads past the page cache: {}{enough}.", listed(&rates));
+    let text = text!("Random 4 KiB reads past the page cache: {}{}.", listed(&rates), enough);
     if rates.is_empty() {
         return Vec::new();
     }

@@ -1,9 +1,10 @@
 //! The time of a read, and whether it depends on the number of reads.
 
 use crate::labels::Labels;
-use crate::phrases::joined;
+use crate::phrases;
 use crate::sentence::{Paragraphs, Sentence, said_ratio};
-use crate::words::{self, NONE, listed};
+use crate::text::{Text, figure, joined, listed, text};
+use crate::words::{self, NONE};
 use assess::Assessment;
 use assess::decision::Decided;
 use assess::summary::Summary;
@@ -40,7 +41,7 @@ fn groups<'a>(assessment: &'a Assessment, labels: &Labels) -> Vec<Group<'a>> {
 /// The title of a group: the label of one of its rows, without the number of operations.
 fn title(labels: &Labels, summary: &Summary) -> String {
     let phrases = labels.phrases(&summary.case).into_iter().filter(|phrase| phrase.axis != "ops");
-    match joined(phrases.map(|phrase| phrase.said)) {
+    match phrases::joined(phrases.map(|phrase| phrase.said)) {
         title if title.is_empty() => "reads".to_string(),
         title => title,
     }
@@ -69,11 +70,11 @@ fn typical(groups: &[Group]) -> Option<Sentence> {
         let longest = group.rows.iter().rev().find(|(_, summary)| stands(summary));
         let Some((_, summary)) = longest else { continue };
         let Some((p50, p99)) = summary.latency.p50.zip(summary.latency.p99) else { continue };
-        let [p50, p99] = [p50, p99].map(|percentile| words::percentile(Some(percentile)));
-        texts.push(format!("{} {p50} and {p99}", group.title));
+        let [p50, p99] = [p50, p99].map(|percentile| figure(words::percentile(Some(percentile))));
+        texts.push(text!("{} {} and {}", &group.title, p50, p99));
         rows.push(*summary);
     }
-    let text = format!("A read takes (p50 and p99): {}.", texts.join("; "));
+    let text = text!("A read takes (p50 and p99): {}.", joined(&texts, "; "));
     (!texts.is_empty()).then(|| Sentence::of_summaries(text, rows))
 }
 
@@ -97,7 +98,7 @@ fn change(group: &Group, questions: &[Decided]) -> Vec<Sentence> {
         ))];
     }
     let (few, many) = (iterations(few), iterations(many));
-    let mut figures = Vec::new();
+    let mut figures: Vec<Text> = Vec::new();
     for (name, of) in [
         ("p50", (|summary| words::percentile(summary.latency.p50)) as fn(&Summary) -> String),
         ("p99", |summary| words::percentile(summary.latency.p99)),
@@ -107,12 +108,12 @@ fn change(group: &Group, questions: &[Decided]) -> Vec<Sentence> {
         let (before, after) = (of(first), of(last));
         figures.push(match (before.as_str(), after.as_str()) {
             (NONE, NONE) => continue,
-            (NONE, _) => format!("{name} {after} ({few} reads are too few to say)"),
-            (_, NONE) => format!("{name} {before} (after {few} reads only)"),
-            _ => format!("{name} {before} and {after}"),
+            (NONE, _) => text!("{} {} ({} reads are too few to say)", name, figure(after), &few),
+            (_, NONE) => text!("{} {} (after {} reads only)", name, figure(before), &few),
+            _ => text!("{} {} and {}", name, figure(before), figure(after)),
         });
     }
-    let text = format!("{title}, {few} iterations and {many}: {}.", listed(&figures));
+    let text = text!("{}, {} iterations and {}: {}.", title, few, many, listed(&figures));
     let is_it = |decided: &&Decided| {
         let [later, earlier] = decided.rows();
         later.id == last.id && earlier.id == first.id
@@ -128,8 +129,8 @@ fn differs(decided: &Decided) -> Sentence {
         decided,
         "whether the throughput changes with the number of reads",
         |changes| match changes {
-            true => format!("The throughput depends on the number of reads: {ratio}."),
-            false => format!("The throughput stays the same: {ratio}."),
+            true => text!("The throughput depends on the number of reads: {}.", ratio),
+            false => text!("The throughput stays the same: {}.", ratio),
         },
     )
 }

@@ -3,9 +3,10 @@
 use super::{engines, operations};
 use crate::labels::Labels;
 use crate::sentence::{Paragraphs, Sentence, beside_lead, said_ratio};
+use crate::text::{case, figure, text};
 use crate::words::{count, is_virtual, times, times_interval};
 use assess::Assessment;
-use assess::answer::{Answer, Bottleneck, Fastest};
+use assess::answer::{Answer, Bottleneck, Fastest, RowLatency};
 use assess::comparison::{Comparison, Difference};
 use assess::decision::{Decided, Decision, Lead};
 use assess::summary::Summary;
@@ -63,26 +64,30 @@ fn device(
 ) -> Vec<Sentence> {
     let disk = disk(assessment);
     let best = fastest.lead.best();
-    let rate = units::rate(best.rate.median);
-    let memory = units::rate(answer.memory.rate.median);
+    let rate = figure(units::rate(best.rate.median));
+    let memory = figure(units::rate(answer.memory.rate.median));
     let asks = format!("whether this {disk} is faster than memory");
-    let first = Sentence::decided(&fastest.of_memory, &asks, |is_faster| {
+    let first = Sentence::decided(&fastest.of_memory, asks, |is_faster| {
         let says = match is_faster {
             true => format!("This {disk} is faster than one thread reading memory"),
             false => format!("This {disk} is not faster than memory"),
         };
-        format!(
-            "{says}: it moves {rate}, {} of the {memory} at which one thread reads memory.",
-            said_ratio(&fastest.of_memory.ratio())
+        text!(
+            "{}: it moves {}, {} of the {} at which one thread reads memory.",
+            says,
+            &rate,
+            said_ratio(&fastest.of_memory.ratio()),
+            &memory
         )
     });
     let figures = first.is_open().then(|| {
-        let text = format!("This {disk} moves {rate}, and one thread reads memory at {memory}.");
+        let text =
+            text!("This {} moves {}, and one thread reads memory at {}.", disk, rate, memory);
         Sentence::figures(text, fastest.of_memory.rows())
     });
     let lead = &fastest.lead;
-    let row = format!("Its fastest row is {}{}.", name(&best.row.id), beside_lead(lead, name));
-    let row = Sentence::led(lead, row);
+    let (row, beside) = (case(&best.row.id, name), beside_lead(lead, name));
+    let row = Sentence::led(lead, text!("Its fastest row is {}{}.", row, beside));
     let all = fastest.of_most.as_ref().filter(|_| fastest.of_memory.decision() != Decision::No);
     let all = all.map(|all| of_most(all, fastest.most_threads));
     let bound = bound(assessment, fastest, disk);
@@ -107,11 +112,12 @@ fn in_base_pages(assessment: &Assessment, id: &str) -> Option<Sentence> {
     let compared = assessment.comparisons.iter().find(against)?;
     let base = case(&compared.base)?;
     let interval = times_interval(compared.low, compared.high)?;
-    let text = format!(
-        "Huge pages make it {} ({interval}): with buffers in base pages, as those of most \
-         programs, it moves {}.",
-        times(compared.ratio),
-        units::rate(base.throughput?.median)
+    let text = text!(
+        "Huge pages make it {} ({}): with buffers in base pages, as those of most programs, it \
+         moves {}.",
+        figure(times(compared.ratio)),
+        interval,
+        figure(units::rate(base.throughput?.median))
     );
     Some(Sentence::of_summaries(text, [fastest, base]))
 }
@@ -125,9 +131,9 @@ fn of_most(all: &Decided, threads: u32) -> Sentence {
     let threads = count(threads as usize, "thread");
     let ratio = said_ratio(&all.ratio());
     let asks = format!("whether it is faster than {threads} reading memory");
-    Sentence::decided(all, &asks, |is_faster| match is_faster {
-        true => format!("It is faster than {threads} reading memory too: {ratio}."),
-        false => format!("It is not faster than {threads} reading memory: {ratio}."),
+    Sentence::decided(all, asks, |is_faster| match is_faster {
+        true => text!("It is faster than {} reading memory too: {}.", threads, ratio),
+        false => text!("It is not faster than {} reading memory: {}.", threads, ratio),
     })
 }
 
@@ -160,46 +166,43 @@ fn bound(assessment: &Assessment, fastest: &Fastest, disk: &str) -> String {
 
 /// The median latencies of the device and of memory.
 fn latencies(answer: &Answer) -> Option<Sentence> {
+    let takes = |waited: &RowLatency| figure(units::nanoseconds(waited.ns));
     let read = answer.device_latency.as_ref().map(|waited| {
-        let takes = units::nanoseconds(waited.ns);
-        format!("a random 4 KiB read from the device takes {takes} (service time)")
+        let takes = takes(waited);
+        text!("A random 4 KiB read from the device takes {} (service time)", takes)
     });
-    let load = answer
-        .memory_latency
-        .as_ref()
-        .map(|waited| format!("a load from memory takes {}", units::nanoseconds(waited.ns)));
-    let both = match (read, load) {
-        (Some(read), Some(load)) => format!("{read}, {}.", load.replace(" takes", "")),
-        (Some(one), None) | (None, Some(one)) => format!("{one}."),
+    let text = match (read, answer.memory_latency.as_ref().map(takes)) {
+        (Some(read), Some(load)) => text!("{}, a load from memory {}.", read, load),
+        (Some(read), None) => text!("{}.", read),
+        (None, Some(load)) => text!("A load from memory takes {}.", load),
         (None, None) => return None,
     };
     let rows = answer.device_latency.iter().chain(&answer.memory_latency);
-    Some(Sentence::figures(both.replacen('a', "A", 1), rows.map(|waited| &waited.row)))
+    Some(Sentence::figures(text, rows.map(|waited| &waited.row)))
 }
 
 /// The highest acknowledged and durable rates, and the latency of a sync after one page.
 fn writing(assessment: &Assessment) -> Option<Sentence> {
     let answer = assessment.writing.as_ref()?;
-    let said = |lead: &Lead| format!("at up to {}", units::rate(lead.best().rate.median));
+    let said = |lead: &Lead| text!("at up to {}", figure(units::rate(lead.best().rate.median)));
     let mut text = match (&answer.acknowledged, &answer.durable) {
         (Some(acknowledged), Some(durable)) => {
-            format!("Writes are acknowledged {} and durable {}", said(acknowledged), said(durable))
+            text!("Writes are acknowledged {} and durable {}", said(acknowledged), said(durable))
         }
         (Some(acknowledged), None) => {
-            format!("Writes are acknowledged {}; no durable rate is valid", said(acknowledged))
+            text!("Writes are acknowledged {}; no durable rate is valid", said(acknowledged))
         }
-        (None, Some(durable)) => format!("Writes are durable {}", said(durable)),
+        (None, Some(durable)) => text!("Writes are durable {}", said(durable)),
         (None, None) => return None,
     };
     let page = page_sync(assessment);
     if let Some((_, ns)) = page {
-        let takes = units::nanoseconds(ns as f64);
-        text.push_str(&format!("; a sync after 4 KiB takes {takes}"));
+        text.push(text!("; a sync after 4 KiB takes {}", figure(units::nanoseconds(ns as f64))));
     }
     let leads = answer.acknowledged.iter().chain(&answer.durable);
     let page = page.and_then(|(summary, _)| assess::decision::Named::of(summary));
     let rows = leads.map(|lead| &lead.best().row).chain(&page);
-    Some(Sentence::figures(format!("{text}."), rows))
+    Some(Sentence::figures(text.sentence(), rows))
 }
 
 /// The first valid and durable row that syncs after each page, and the median latency of its syncs.
