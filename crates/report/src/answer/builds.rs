@@ -1,6 +1,7 @@
 //! How much builds of the same loop differ.
 
 use crate::sentence::{Paragraphs, Sentence, said_ratio};
+use crate::text::{case, figure, text};
 use crate::words;
 use assess::Assessment;
 use assess::builds::Builds;
@@ -16,21 +17,23 @@ fn said(
     builds: &Builds,
     name: &dyn Fn(&str) -> String,
 ) -> Option<[Sentence; 2]> {
-    let figure = |id: &str| {
-        let summary = assessment.cases.iter().find(|case| case.id == id)?;
-        Some(format!("{} ({})", words::main_figure(summary).0, name(id)))
+    let of = |id: &str| {
+        let summary = assessment.cases.iter().find(|summary| summary.id == id)?;
+        Some(text!("{} ({})", figure(words::main_figure(summary).0), case(id, name)))
     };
     let [fastest, slowest] = builds.apart.rows();
-    let figures = format!(
-        "{} builds of the same loop go from {} to {}",
+    let figures = text!(
+        "{} builds of the same loop go from {} to {}.",
         builds.count,
-        figure(&slowest.id)?,
-        figure(&fastest.id)?
+        of(&slowest.id)?,
+        of(&fastest.id)?
     );
     let ratio = said_ratio(&builds.apart.ratio());
     let does = Sentence::decided(&builds.apart, "whether they differ", |differ| match differ {
-        true => format!("That is {ratio}: the compiler and its options make the difference here."),
-        false => format!("That is {ratio}, a difference that does not matter."),
+        true => {
+            text!("That is {}: the compiler and its options make the difference here.", ratio)
+        }
+        false => text!("That is {}, a difference that does not matter.", ratio),
     });
-    Some([Sentence::figures(format!("{figures}."), builds.apart.rows()), does])
+    Some([Sentence::figures(figures, builds.apart.rows()), does])
 }

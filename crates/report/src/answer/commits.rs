@@ -2,6 +2,7 @@
 
 use crate::metric::until_durable;
 use crate::sentence::{Paragraphs, Sentence, missing};
+use crate::text::{Text, figure, text};
 use crate::words::{self, count};
 use crate::writes::{self, sync_name};
 use assess::Assessment;
@@ -66,18 +67,18 @@ fn commit<'a>((work, summary): &(&'a WriteWork, &'a Summary)) -> Option<Commit<'
 }
 
 /// `83.2 µs at the median and 196 µs at p99`, the latter if it is known; `None` without a median.
-fn quantiles(latency: &Latency) -> Option<(u64, String)> {
+fn quantiles(latency: &Latency) -> Option<(u64, Text)> {
     let median = latency.p50?.ns;
-    let said = |ns: u64| units::nanoseconds(ns as f64);
+    let said = |ns: u64| figure(units::nanoseconds(ns as f64));
     if median == UNSENT_NS {
-        return Some((median, "longer than the run for more than half of them".to_string()));
+        return Some((median, "longer than the run for more than half of them".into()));
     }
     let p99 = match latency.p99 {
-        Some(p99) if p99.ns == UNSENT_NS => ", and longer than the run for 1 % of them".to_string(),
-        Some(p99) => format!(" and {} at p99", said(p99.ns)),
-        None => String::new(),
+        Some(p99) if p99.ns == UNSENT_NS => ", and longer than the run for 1 % of them".into(),
+        Some(p99) => text!(" and {} at p99", said(p99.ns)),
+        None => Text::default(),
     };
-    Some((median, format!("{} at the median{p99}", said(median))))
+    Some((median, text!("{} at the median{}", said(median), p99)))
 }
 
 /// How long a duration of commits is, for the row where it is shortest and for that where it is
@@ -86,19 +87,19 @@ fn quantiles(latency: &Latency) -> Option<(u64, String)> {
 fn range<'a>(
     commits: &[Commit<'a>],
     subject: &str,
-    of: impl Fn(&Summary) -> Option<(u64, String)>,
+    of: impl Fn(&Summary) -> Option<(u64, Text)>,
 ) -> Option<Sentence> {
     let told = |commit: &Commit<'a>| {
         let (ns, text) = of(commit.summary)?;
-        Some((ns, format!("{text} ({})", commit.what), commit.summary))
+        Some((ns, text!("{} ({})", text, &commit.what), commit.summary))
     };
-    let mut all: Vec<(u64, String, &Summary)> = commits.iter().filter_map(told).collect();
+    let mut all: Vec<(u64, Text, &Summary)> = commits.iter().filter_map(told).collect();
     all.sort_by_key(|(ns, ..)| *ns);
     let (text, rows) = match all.as_slice() {
         [] => return None,
-        [(_, one, row)] => (format!("{subject} {one}."), vec![*row]),
+        [(_, one, row)] => (text!("{} {}.", subject, one), vec![*row]),
         [(_, first, row), .., (_, last, other)] => {
-            (format!("{subject} from {first} to {last}."), vec![*row, *other])
+            (text!("{} from {} to {}.", subject, first, last), vec![*row, *other])
         }
     };
     Some(Sentence::of_summaries(text, rows))
@@ -111,7 +112,7 @@ fn said_commits(standing: &[(&WriteWork, &Summary)]) -> Vec<Sentence> {
     let sync = |summary: &Summary| quantiles(until_durable(summary)?);
     let mean = |summary: &Summary| {
         let ns = summary.ns_per_op?.median;
-        Some((ns as u64, units::nanoseconds(ns)))
+        Some((ns as u64, figure(units::nanoseconds(ns))))
     };
     let response = |summary: &Summary| quantiles(&summary.open.as_ref()?.response);
     [

@@ -1,6 +1,7 @@
 //! The fastest way to write, and the cost of durability.
 
 use crate::sentence::{Paragraphs, Sentence, said_ratio};
+use crate::text::{Text, command, text};
 use crate::writes;
 use assess::Assessment;
 use assess::strategies::WritingAnswer;
@@ -20,13 +21,16 @@ pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> 
             let work = best.and_then(|row| row.case.write());
             let storage = assessment.storage.as_ref().zip(work);
             let says = match storage.and_then(|(storage, work)| storage.synced_by(work)) {
-                Some(SyncedBy::Mount) => {
-                    "The file system is mounted with 'sync': each write waited to be stored."
-                }
-                Some(SyncedBy::Flag) => {
-                    "Files here have the flag of 'chattr +S': each write waited to be stored."
-                }
-                None => "This is how fast the OS took the data: a power cut could still lose it.",
+                Some(SyncedBy::Mount) => Text::from(
+                    "The file system is mounted with 'sync': each write waited to be stored.",
+                ),
+                Some(SyncedBy::Flag) => text!(
+                    "Files here have the flag of {}: each write waited to be stored.",
+                    command("chattr +S")
+                ),
+                None => Text::from(
+                    "This is how fast the OS took the data: a power cut could still lose it.",
+                ),
             };
             vec![Sentence::fastest(&own, lead, name), Sentence::plain(says)]
         }
@@ -57,16 +61,16 @@ fn cost(assessment: &Assessment, answer: &WritingAnswer) -> Option<(bool, Senten
     let has_both = row.writing.as_ref().is_some_and(|writing| writing.durable.is_some());
     let ratio = said_ratio(&cost.ratio());
     let figures = if has_both {
-        format!("Made durable, the same writes came to {ratio} of that")
+        text!("Made durable, the same writes came to {} of that", ratio)
     } else {
-        format!("That is {ratio} of the fastest acknowledged rate")
+        text!("That is {} of the fastest acknowledged rate", ratio)
     };
     let said = Sentence::decided(cost, "what durability costs", |is_less| {
         let says = match is_less {
             true => "this is what durability costs",
             false => "durability costs nothing that matters here",
         };
-        format!("{figures}: {says}.")
+        text!("{}: {}.", figures, says)
     });
     Some((has_both, said))
 }

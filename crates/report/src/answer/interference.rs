@@ -2,6 +2,7 @@
 
 use crate::labels::Labels;
 use crate::sentence::{Paragraphs, Sentence, missing, said_ratio};
+use crate::text::{Text, case, figure, joined, text};
 use crate::words::{self, per_second};
 use assess::Assessment;
 use assess::actors::ActorFigures;
@@ -37,10 +38,10 @@ fn operation(timed: Timed) -> &'static str {
 
 fn said_alone(found: &Interference, labels: &Labels) -> Sentence {
     let alone = &found.alone;
-    let text = format!(
+    let text = text!(
         "{}: {}, and {} takes {}.",
-        labels.name(&alone.case.id),
-        per_second(alone.iops),
+        case(&alone.case.id, &|id| labels.name(id)),
+        figure(per_second(alone.iops)),
         operation(found.timed),
         said_times(alone, " (p50 and p99)")
     );
@@ -48,11 +49,11 @@ fn said_alone(found: &Interference, labels: &Labels) -> Sentence {
 }
 
 /// The times of an operation, with the `names` of both percentiles.
-fn said_times(side: &Side, names: &str) -> String {
-    let p50 = words::response(side.p50_ns);
+fn said_times(side: &Side, names: &str) -> Text {
+    let [p50, p99] = [side.p50_ns, side.p99_ns].map(words::response).map(figure);
     match side.p99_ns {
-        Some(_) => format!("{p50} and {}{names}", words::response(side.p99_ns)),
-        None => format!("{p50} (p50: too few operations for p99)"),
+        Some(_) => text!("{} and {}{}", p50, p99, names),
+        None => text!("{} (p50: too few operations for p99)", p50),
     }
 }
 
@@ -62,27 +63,34 @@ const IS_LONGER: &str = "whether its p99 is longer";
 /// `beside writer (412 MB/s, 393/s): 31.0 k/s, 0.9 ms and 4.1 ms. Alone it does 2.7× as many …`
 fn said_beside(found: &Interference, it: &Disturbed, labels: &Labels) -> Vec<Sentence> {
     let is_open = found.timed == Timed::Response;
-    let rate = if is_open { String::new() } else { format!("{}, ", per_second(it.side.iops)) };
-    let name = labels.name(&it.side.case.id);
-    let figures =
-        format!("{name} ({}): {rate}{}.", said_actors(&it.actors), said_times(&it.side, ""));
+    let rate = match is_open {
+        true => Text::default(),
+        false => text!("{}, ", figure(per_second(it.side.iops))),
+    };
+    let figures = text!(
+        "{} ({}): {}{}.",
+        case(&it.side.case.id, &|id| labels.name(id)),
+        said_actors(&it.actors),
+        rate,
+        said_times(&it.side, "")
+    );
     let slower = it.rate.as_ref().map(|slower| {
         let asks = "whether alone it does more operations";
         Sentence::decided(slower, asks, |is_more| match is_more {
-            true => format!("Alone it does {} as many operations.", said_ratio(&slower.ratio())),
-            false => "Alone it does no more operations.".to_string(),
+            true => text!("Alone it does {} as many operations.", said_ratio(&slower.ratio())),
+            false => "Alone it does no more operations.".into(),
         })
     });
     let longer = it.p99.as_ref().map(|longer| {
         Sentence::decided(longer, IS_LONGER, |is_longer| match is_longer {
-            true => format!("Its p99 is {} as long.", said_ratio(&longer.ratio())),
-            false => "Its p99 is no longer.".to_string(),
+            true => text!("Its p99 is {} as long.", said_ratio(&longer.ratio())),
+            false => "Its p99 is no longer.".into(),
         })
     });
     let none = it.p99.is_none().then(|| match it.side.p99_ns {
         Some(UNSENT_NS) => {
             let text = "More than 1 % of its operations had not begun when the time was up.";
-            Sentence::figures(text.to_string(), [&it.side.case])
+            Sentence::figures(text, [&it.side.case])
         }
         _ => {
             let takes = "takes longer trials: in some, too few operations ended";
@@ -95,13 +103,14 @@ fn said_beside(found: &Interference, it: &Disturbed, labels: &Labels) -> Vec<Sen
 
 /// What actors did: `412 MB/s, 393/s`, each with its name if there are several. What was not told
 /// of the trials alone says so.
-fn said_actors(actors: &[ActorFigures]) -> String {
+fn said_actors(actors: &[ActorFigures]) -> Text {
     let said = |actor: &ActorFigures| {
         let rate = actor.throughput.map(units::rate);
-        let figures: Vec<String> = rate.into_iter().chain(actor.iops.map(per_second)).collect();
+        let figures = rate.into_iter().chain(actor.iops.map(per_second)).map(figure);
+        let figures: Vec<Text> = figures.collect();
         let name = if actors.len() > 1 { format!("{} ", actor.name) } else { String::new() };
         let of = if actor.of_whole_run && !figures.is_empty() { " of its whole run" } else { "" };
-        format!("{name}{}{of}", figures.join(", "))
+        text!("{}{}{}", name, joined(&figures, ", "), of)
     };
-    actors.iter().map(said).collect::<Vec<_>>().join("; ")
+    joined(&actors.iter().map(said).collect::<Vec<_>>(), "; ")
 }

@@ -2,7 +2,8 @@
 
 use crate::labels::Labels;
 use crate::sentence::{Paragraphs, Sentence};
-use crate::words::{self, listed, per_second};
+use crate::text::{Text, case, figure, joined, listed, text};
+use crate::words::{self, per_second};
 use assess::Assessment;
 use assess::decision::{Decision, Named};
 use assess::load::{Bounds, Load, Rate};
@@ -13,7 +14,8 @@ pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
     let is_only = assessment.loads.len() == 1;
     let of = |load: &Load| {
         let title = load.closed.as_ref().filter(|_| !is_only);
-        let title = title.map(|closed| Sentence::plain(format!("{}:", labels.name(&closed.id))));
+        let name = |id: &str| labels.name(id);
+        let title = title.map(|closed| Sentence::plain(text!("{}:", case(&closed.id, &name))));
         let said = [
             title,
             said_closed(load),
@@ -29,16 +31,21 @@ pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
 
 fn said_closed(load: &Load) -> Option<Sentence> {
     let (closed, iops) = (load.closed.as_ref()?, load.closed_iops.as_ref()?);
-    let text = format!("A closed loop does {}.", per_second(iops.median));
+    let text = text!("A closed loop does {}.", figure(per_second(iops.median)));
     Some(Sentence::figures(text, [closed]))
 }
 
+fn said_per_second(rate: u64) -> Text {
+    figure(per_second(rate as f64))
+}
+
 /// `64.2 k/s (90 % of the closed loop)`.
-fn said_rate(load: &Load, rate: u64) -> String {
+fn said_rate(load: &Load, rate: u64) -> Text {
     let of_closed = of_rate(load, rate).and_then(|it| it.of_closed);
-    let share = of_closed
-        .map_or(String::new(), |share| format!(" ({} of the closed loop)", units::percent(share)));
-    format!("{}{share}", per_second(rate as f64))
+    let share = of_closed.map_or(Text::default(), |share| {
+        text!(" ({} of the closed loop)", figure(units::percent(share)))
+    });
+    text!("{}{}", said_per_second(rate), share)
 }
 
 fn of_rate(load: &Load, rate: u64) -> Option<&Rate> {
@@ -55,13 +62,14 @@ fn said_kept_up(load: &Load) -> Sentence {
     let all = &load.kept_up;
     let first = match (all.holds, all.fails) {
         (Some(holds), Some(fails)) => {
-            format!("It keeps up with {}, but not with {}.", rate(holds), rate(fails))
+            text!("It keeps up with {}, but not with {}.", rate(holds), rate(fails))
         }
-        (Some(holds), None) => format!("It keeps up with {}.", rate(holds)),
-        (None, Some(fails)) => format!("It does not keep up with {}.", rate(fails)),
+        (Some(holds), None) => text!("It keeps up with {}.", rate(holds)),
+        (None, Some(fails)) => text!("It does not keep up with {}.", rate(fails)),
         (None, None) => return Sentence::open("which rates it keeps up with", TAKES, []),
     };
-    Sentence::figures(first + &said_between(all) + &said_above(all), holding(load, all))
+    let text = text!("{}{}{}", first, said_between(all), said_above(all));
+    Sentence::figures(text, holding(load, all))
 }
 
 /// What decides whether a rate is kept up with, or a goal is met: the share of all trials'
@@ -69,32 +77,32 @@ fn said_kept_up(load: &Load) -> Sentence {
 const TAKES: &str = "takes more or longer trials";
 
 /// The rates about which nothing can be said.
-fn said_between(bounds: &Bounds) -> String {
-    let rate = |rate: &u64| per_second(*rate as f64);
-    let between: Vec<String> = bounds.undecided.iter().map(rate).collect();
+fn said_between(bounds: &Bounds) -> Text {
+    let rates = bounds.undecided.iter().copied();
+    let between: Vec<Text> = rates.map(said_per_second).collect();
     let is_about_none = bounds.holds.is_none() && bounds.fails.is_none();
     if between.is_empty() || is_about_none {
-        return String::new();
+        return Text::default();
     }
     match between.as_slice() {
         [first, _, _, .., last] => {
-            format!(" Undecided: {} rates from {first} to {last} ({TAKES}).", between.len())
+            let rates = between.len();
+            text!(" Undecided: {} rates from {} to {} ({}).", rates, first, last, TAKES)
         }
-        few => format!(" Undecided: {} ({TAKES}).", listed(few)),
+        few => text!(" Undecided: {} ({}).", listed(few), TAKES),
     }
 }
 
 /// That the rates do not fall into two parts.
-fn said_above(bounds: &Bounds) -> String {
-    let above: Vec<String> =
-        bounds.holds_above.iter().map(|rate| per_second(*rate as f64)).collect();
+fn said_above(bounds: &Bounds) -> Text {
+    let above: Vec<Text> = bounds.holds_above.iter().copied().map(said_per_second).collect();
     match (above.as_slice(), bounds.fails) {
-        ([_, ..], Some(fails)) => format!(
+        ([_, ..], Some(fails)) => text!(
             " Yet {} did better than {}: this storage is not equally fast at all times.",
             listed(&above),
-            per_second(fails as f64)
+            said_per_second(fails)
         ),
-        _ => String::new(),
+        _ => Text::default(),
     }
 }
 
@@ -108,46 +116,47 @@ fn said_responses(assessment: &Assessment, load: &Load) -> Option<Sentence> {
         let row = &of_rate(load, rate)?.case;
         let summary = assessment.cases.iter().find(|summary| summary.id == row.id)?;
         let response = &summary.open.as_ref()?.response;
-        let [p50, p99] = [response.p50, response.p99].map(words::percentile);
-        texts.push(format!("{p50} and {p99} at {}", per_second(rate as f64)));
+        let [p50, p99] = [response.p50, response.p99].map(words::percentile).map(figure);
+        texts.push(text!("{} and {} at {}", p50, p99, said_per_second(rate)));
         rows.push(row);
     }
-    let text = format!("A response takes (p50 and p99): {}.", texts.join("; "));
+    let text = text!("A response takes (p50 and p99): {}.", joined(&texts, "; "));
     Some(Sentence::figures(text, rows))
 }
 
 /// `p99<1ms: holds 41.2 k/s, fails 43.0 k/s.`
 fn said_goals(load: &Load) -> Option<Sentence> {
     let held = load.held.as_ref()?;
-    let rate = |rate: u64| per_second(rate as f64);
+    let rate = said_per_second;
     let said = match (held.holds, held.fails) {
-        (Some(holds), Some(fails)) => format!("holds {}, fails {}", rate(holds), rate(fails)),
-        (Some(holds), None) => format!("holds {}", rate(holds)),
-        (None, Some(fails)) => format!("fails {}", rate(fails)),
+        (Some(holds), Some(fails)) => text!("holds {}, fails {}", rate(holds), rate(fails)),
+        (Some(holds), None) => text!("holds {}", rate(holds)),
+        (None, Some(fails)) => text!("fails {}", rate(fails)),
         (None, None) => {
-            let asks = format!("at which rates {} holds", said_all(load));
-            return Some(Sentence::open(&asks, TAKES, []));
+            let asks = text!("at which rates {} holds", said_all(load));
+            return Some(Sentence::open(asks, TAKES, []));
         }
     };
-    let beside = said_between(held) + &said_above(held);
-    let text = format!("{}: {said}.{beside}", said_all(load));
+    let goals = said_all(load);
+    let text = text!("{}: {}.{}{}", goals, said, said_between(held), said_above(held));
     Some(Sentence::figures(text, holding(load, held)))
 }
 
-fn said_all(load: &Load) -> String {
-    listed(&load.goals.iter().map(ToString::to_string).collect::<Vec<_>>())
+fn said_all(load: &Load) -> Text {
+    let goals = load.goals.iter().map(|goal| Text::from(goal.to_string()));
+    listed(&goals.collect::<Vec<_>>())
 }
 
 fn said_at_least(load: &Load) -> Option<Sentence> {
     let at_least = load.at_least.as_ref()?;
-    let (goals, rate) = (said_all(load), per_second(at_least.rate as f64));
+    let (goals, rate) = (said_all(load), said_per_second(at_least.rate));
     let rows = of_rate(load, at_least.rate).map(|it| &it.case);
     let text = match at_least.met {
-        Decision::Yes => format!("At {rate}, as asked, {goals} is met."),
-        Decision::No => format!("At {rate}, as asked, {goals} is not met."),
+        Decision::Yes => text!("At {}, as asked, {} is met.", rate, goals),
+        Decision::No => text!("At {}, as asked, {} is not met.", rate, goals),
         Decision::Undecided => {
-            let asks = format!("whether {goals} is met at {rate}, as asked");
-            return Some(Sentence::open(&asks, TAKES, rows));
+            let asks = text!("whether {} is met at {}, as asked", goals, rate);
+            return Some(Sentence::open(asks, TAKES, rows));
         }
     };
     Some(Sentence::figures(text, rows))

@@ -1,9 +1,10 @@
 //! The cost of touching a page of a file instead of a page of memory.
 
 use crate::labels::Labels;
-use crate::phrases::joined;
+use crate::phrases;
 use crate::sentence::{Paragraphs, Sentence, missing};
-use crate::words::{listed, times, times_interval};
+use crate::text::{Text, figure, joined, listed, text};
+use crate::words::{times, times_interval};
 use assess::Assessment;
 use assess::summary::Summary;
 use assess::touching::{Phase, Touching};
@@ -29,12 +30,12 @@ pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
 
 /// The cost of a phase for each way, grouped by the file's cache state.
 fn said(assessment: &Assessment, phase: Phase, labels: &Labels) -> Option<Sentence> {
-    let mut caches: Vec<(Cache, Vec<String>)> = Vec::new();
+    let mut caches: Vec<(Cache, Vec<Text>)> = Vec::new();
     let of_phase = || assessment.touching.iter().filter(|held| held.phase == phase);
     for held in of_phase() {
         let Some(file) = find(assessment, &held.file.id) else { continue };
         let cache = file_cache(&file.case);
-        let text = format!("{} {}", costs(held), by(file, labels));
+        let text = text!("{} {}", costs(held), by(file, labels));
         match caches.iter_mut().find(|(known, _)| *known == cache) {
             Some((_, ways)) => ways.push(text),
             None => caches.push((cache, vec![text])),
@@ -43,9 +44,9 @@ fn said(assessment: &Assessment, phase: Phase, labels: &Labels) -> Option<Senten
     if caches.is_empty() {
         return None;
     }
-    let say = |(state, ways): &(Cache, Vec<String>)| match state {
-        Cache::AsIs => format!("as it was found, {}", listed(ways)),
-        _ => format!("{state}, {}", listed(ways)),
+    let say = |(state, ways): &(Cache, Vec<Text>)| match state {
+        Cache::AsIs => text!("as it was found, {}", listed(ways)),
+        _ => text!("{}, {}", state.to_string(), listed(ways)),
     };
     let does = match phase {
         Phase::Write => {
@@ -53,10 +54,11 @@ fn said(assessment: &Assessment, phase: Phase, labels: &Labels) -> Option<Senten
         }
         Phase::Read => "Reading a byte of each page of the file",
     };
-    let all: Vec<String> = caches.iter().map(say).collect();
-    let text = format!(
-        "{does} costs this multiple of a second touch of the page in memory: {}.",
-        all.join("; ")
+    let all: Vec<Text> = caches.iter().map(say).collect();
+    let text = text!(
+        "{} costs this multiple of a second touch of the page in memory: {}.",
+        does,
+        joined(&all, "; ")
     );
     Some(Sentence::figures(text, of_phase().flat_map(|held| [&held.file, &held.memory])))
 }
@@ -66,20 +68,20 @@ fn file_cache(case: &Case) -> Cache {
 }
 
 /// `132× (123-143)`, with a note if either row is doubtful.
-fn costs(held: &Touching) -> String {
+fn costs(held: &Touching) -> Text {
     let interval = times_interval(held.ratio.low, held.ratio.high);
     let is_doubtful = held.file.is_doubtful() || held.memory.is_doubtful();
     let doubtful = is_doubtful.then(|| "doubtful".to_string());
     let beside: Vec<String> = interval.into_iter().chain(doubtful).collect();
     let beside = if beside.is_empty() { "".into() } else { format!(" ({})", beside.join(", ")) };
-    format!("{}{beside}", times(held.ratio.median))
+    text!("{}{}", figure(times(held.ratio.median)), beside)
 }
 
 /// The way to touch a file: its label without words that the sentence has already.
-fn by(file: &Summary, labels: &Labels) -> String {
+fn by(file: &Summary, labels: &Labels) -> Text {
     let phrases = labels.phrases(&file.case).into_iter();
     let said = phrases.filter(|phrase| !["kind", "cache", "block"].contains(&phrase.axis));
-    format!("by {}", joined(said.map(|phrase| phrase.said)))
+    text!("by {}", phrases::joined(said.map(|phrase| phrase.said)))
 }
 
 /// Explains the brackets, once for all sentences.
@@ -105,11 +107,11 @@ fn first_touch(assessment: &Assessment) -> Option<Sentence> {
         assessment.cases.iter().find(is_it)
     };
     let (first, second) = (row(Kernel::FirstTouch)?, row(Kernel::TouchPages)?);
-    let text = format!(
+    let text = text!(
         "A first touch of a page of memory, for which the OS finds and clears it, takes {}; a \
          second one takes {}.",
-        units::nanoseconds(first.ns_per_op?.median),
-        units::nanoseconds(second.ns_per_op?.median)
+        figure(units::nanoseconds(first.ns_per_op?.median)),
+        figure(units::nanoseconds(second.ns_per_op?.median))
     );
     Some(Sentence::of_summaries(text, [first, second]))
 }
