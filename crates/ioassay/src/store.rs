@@ -4,10 +4,12 @@ mod folders;
 mod reports;
 mod several;
 mod place;
+mod joint;
 mod newest;
 mod kept;
 
 pub use folders::{folders_of, records_of};
+pub use joint::{JointPlace, Written};
 pub use kept::kept;
 pub use newest::newest;
 pub use place::Place;
@@ -101,8 +103,7 @@ impl Store {
     fn in_memory(header: Header, fate: Fate) -> Result<Store> {
         let file = memfd_create("ioassay-record", MemfdFlags::CLOEXEC);
         let file = File::from(file.context("failed to create a file in memory")?);
-        let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-        let mut store = Store { path, file, is_cut: false, fate };
+        let mut store = Store { path: joint::in_memory(&file), file, is_cut: false, fate };
         store.append(&Line::Header { version: VERSION, header })?;
         Ok(store)
     }
@@ -155,6 +156,18 @@ impl Store {
     /// Its path: where it can be read while this exists, and afterwards if it is kept.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The same for afterwards, whether it is kept or not.
+    ///
+    /// # Errors
+    /// If the OS refuses to hold it.
+    pub fn written(&self) -> Result<Written> {
+        if self.is_kept() {
+            return Ok(Written::at(self.path.clone(), None));
+        }
+        let held = self.file.try_clone().context("failed to hold a record in memory")?;
+        Ok(Written::at(joint::in_memory(&held), Some(held)))
     }
 
     /// Whether it stays at its path.

@@ -4,7 +4,8 @@
 use super::form;
 use super::guest::Guest;
 use super::hosts::{
-    absolute, check_form, csv, folder_of, late, refuse_given, refuse_output, refuse_run, way_of,
+    absolute, check_form, csv, late, place_of, refuse_given, refuse_output, refuse_run,
+    tell_unkept, way_of,
 };
 use super::lockstep::status_of_lost;
 use super::question::{changes_of, refuse};
@@ -21,7 +22,7 @@ use crate::recipe::hosts::refusal_alone;
 use crate::recipe::{self, Changes, Recipe};
 use crate::status::Status;
 use crate::stop::Stop;
-use crate::store;
+use crate::store::{self, JointPlace, Written};
 use anyhow::{Context, Result, anyhow, bail};
 use assess::fleet::Gathering;
 use model::plan::{Plan, Role};
@@ -74,11 +75,11 @@ fn measure(errand: &Errand, style: &Style) -> Result<Status> {
     refuse_given(&[("--resume", errand.output.resume.is_some())])?;
     check_form(&errand.output.form)?;
     let way = way_of(errand.hosts)?;
-    let folder = folder_of(errand.output, &errand.recipe.name)?;
+    let place = place_of(errand.output, &errand.recipe.name)?;
     let directory = absolute(errand.directory)?;
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     orphans::adopt();
-    let tour = Tour { errand, directory: &directory, folder: &folder, stop: &stop };
+    let tour = Tour { errand, directory: &directory, place: &place, stop: &stop };
     stop.status(tour.deliver(&way, style))
 }
 
@@ -86,15 +87,21 @@ fn measure(errand: &Errand, style: &Style) -> Result<Status> {
 struct Tour<'a> {
     errand: &'a Errand<'a>,
     directory: &'a Path,
-    folder: &'a Path,
+    place: &'a JointPlace,
     stop: &'a Stop,
+}
+
+/// A host's record, which may be in memory.
+struct Record {
+    written: Written,
+    is_kept: bool,
 }
 
 /// A host that was to be measured.
 struct Visited {
     called: String,
     /// Its record, if it has one.
-    record: Option<PathBuf>,
+    record: Option<Record>,
     /// Why it was not measured, or not completely.
     lost: Option<anyhow::Error>,
 }
@@ -109,13 +116,14 @@ impl Tour<'_> {
         lost.iter().try_for_each(|reason| tell(&format!("note: {reason}")))?;
         let mut gathered = Gathered::default();
         for Visited { record, .. } in &visited {
-            record.iter().try_for_each(|record| gathered.add(record))?;
+            record.iter().try_for_each(|record| gathered.add(record.written.path()))?;
         }
         if gathered.paths.is_empty() {
             bail!("no host was measured: see the notes above");
         }
-        if !self.errand.output.quiet {
-            tell(&format!("records: {}", self.folder.display()))?;
+        let is_kept = visited.iter().flat_map(|it| &it.record).any(|record| record.is_kept);
+        if let Some(folder) = self.place.folder().filter(|_| is_kept && !self.errand.output.quiet) {
+            tell(&format!("records: {}", folder.display()))?;
         }
         Ok(status_of_lost(&lost).or_worse(gathered.deliver(&self.errand.output.form, style)?))
     }
@@ -173,7 +181,7 @@ impl Tour<'_> {
         number: usize,
         called: &str,
         agent: Result<Remote>,
-        record: &mut Option<PathBuf>,
+        record: &mut Option<Record>,
     ) -> Result<()> {
         let guest = Guest::look(called.to_owned(), agent, self.directory)?;
         let plan = self.plan(&guest)?;
@@ -182,8 +190,12 @@ impl Tour<'_> {
         let made = Guest::all_made(&mut begun, &late)?.pop().context("it made nothing")?;
         let [(guest, plan)] = begun;
         let began = store::date(SystemTime::now())?;
-        let member = guest.enter(number, plan.clone(), made, self.folder, (&[], &began))?;
-        *record = Some(member.store.path().to_path_buf());
+        let entry = guest.entry(number, plan.clone(), made, (&[], &began));
+        let stores = self.place.begin(vec![entry])?;
+        tell_unkept(&format!("the record of {called}"), &stores)?;
+        let store = stores.into_iter().next().context("it has no record")?;
+        *record = Some(Record { written: store.written()?, is_kept: store.is_kept() });
+        let member = guest.enter(store);
         Lockstep::new(&plan, vec![member], Before::default(), self.stop, &late).carry_out()?;
         Ok(())
     }

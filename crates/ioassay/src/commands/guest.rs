@@ -140,22 +140,23 @@ impl Guest {
         heard.into_iter().map(made).collect()
     }
 
-    /// Begins its record in `folder`, of a `run` of hosts with these names that began then.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub(super) fn enter(
-        self,
+    /// The header of its record, of a `run` of hosts with these names that began then, and the
+    /// name of the file.
+    pub(super) fn entry(
+        &self,
         number: usize,
         plan: Plan,
         made: Made,
-        folder: &Path,
         run: (&[String], &str),
-    ) -> Result<Member> {
+    ) -> (String, Header) {
         let header = self.header(plan, made.fixtures, run);
         let header = Header { calibrated: made.calibrated, ..header };
-        let store = Store::create(&folder.join(file_name(number, &self.called)), header)?;
-        Ok(Member { called: self.called, agent: Some(self.agent), store })
+        (file_name(number, &self.called), header)
+    }
+
+    /// Takes part with its record.
+    pub(super) fn enter(self, store: Store) -> Member {
+        Member { called: self.called, agent: Some(self.agent), store }
     }
 
     /// Goes on with its record.
@@ -164,7 +165,7 @@ impl Guest {
     /// If it cannot be written.
     pub(super) fn go_on(self, mut store: Store, anew: Invocation) -> Result<Member> {
         store.append(&Line::Invocation(anew))?;
-        Ok(Member { called: self.called, agent: Some(self.agent), store })
+        Ok(self.enter(store))
     }
 
     /// Hosts that are one machine under several names: its own name, and its start, are the same.

@@ -11,15 +11,12 @@ use crate::hosts::way::{Agents, Way};
 use crate::launch::{Hosts, Launcher, check_is_first};
 use crate::status::Status;
 use crate::stop::Stop;
-use crate::store::{self, Place};
+use crate::store::{self, JointPlace, Place, Store};
 use anyhow::{Context, Result, bail};
 use assess::Assessment;
 use report::Style;
-use rustix::fs::Access;
 use std::ffi::OsString;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 /// `ioassay hosts`.
 ///
@@ -137,39 +134,28 @@ pub(super) fn refuse_given(given: &[(&str, bool)]) -> Result<()> {
     }
 }
 
-/// The folder for the records.
+/// The place for the records.
 ///
 /// # Errors
 /// If it exists.
-pub(super) fn folder_of(output: &OutputArgs, recipe: &str) -> Result<PathBuf> {
-    let folder = match &output.record {
-        Some(folder) => folder.clone(),
-        None => store::dated_path(recipe, SystemTime::now())?.with_extension(""),
-    };
-    if folder.symlink_metadata().is_ok() {
+pub(super) fn place_of(output: &OutputArgs, recipe: &str) -> Result<JointPlace> {
+    let place = JointPlace::of(output.record.as_deref(), recipe);
+    if let Some(folder) = place.folder().filter(|folder| folder.symlink_metadata().is_ok()) {
         bail!("'{}' exists: name a new folder for the hosts' records", folder.display());
     }
-    check_room_for(&folder)?;
-    Ok(folder)
+    Ok(place)
 }
 
-/// Checks that a folder can be created, before anything is measured. Creates nothing.
-fn check_room_for(folder: &Path) -> Result<()> {
-    let folder = absolute(folder)?;
-    let Some(there) = folder.ancestors().skip(1).find(|it| it.symlink_metadata().is_ok()) else {
-        return Ok(());
-    };
-    rustix::fs::access(there, Access::WRITE_OK | Access::EXEC_OK)
-        .map_err(std::io::Error::from)
-        .and_then(|()| if there.is_dir() { Ok(()) } else { Err(ErrorKind::NotADirectory.into()) })
-        .with_context(|| {
-            format!(
-                "the records cannot be kept in '{}': failed to write to '{}' (use --record FOLDER \
-                 to name another place)",
-                folder.display(),
-                there.display()
-            )
-        })
+/// Warns if a record, or those of a run, will not be kept: all are or none is.
+///
+/// # Errors
+/// If stderr cannot be written.
+pub(super) fn tell_unkept(whose: &str, stores: &[Store]) -> Result<()> {
+    let Some(reason) = stores.iter().find_map(Store::why_unkept) else { return Ok(()) };
+    tell(&format!(
+        "warning: {whose} will not be kept: {reason}. --record names a folder for the records of \
+         all hosts"
+    ))
 }
 
 /// Refuses the form that only a single record has.

@@ -3,7 +3,8 @@
 use super::dry;
 use super::form;
 use super::guest::Guest;
-use super::hosts::{absolute, check_form, csv, folder_of, late, refuse_output, refuse_run, way_of};
+use super::hosts::{absolute, check_form, csv, late, place_of, refuse_output, refuse_run};
+use super::hosts::{tell_unkept, way_of};
 use super::kept::tell_how_to_go_on;
 use super::measure::tool;
 use super::question::{changes_of, refuse};
@@ -24,7 +25,7 @@ use crate::recipe::{self, hosts as of_hosts};
 use crate::resume::{self, Interrupted};
 use crate::status::Status;
 use crate::stop::Stop;
-use crate::store;
+use crate::store::{self, JointPlace};
 use anyhow::{Context, Result, bail};
 use assess::together::Run;
 use model::case::Case;
@@ -47,21 +48,47 @@ pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
     check_form(&args.output.form)?;
     let way = way_of(&args.hosts)?;
     let directory = absolute(args.directory.as_deref().unwrap_or(Path::new(".")))?;
-    let (folder, resumed) = match &args.output.resume {
-        None => (folder_of(&args.output, &recipe::find(&args.recipe)?.name)?, None),
+    let into = match &args.output.resume {
+        None => Into::New(place_of(&args.output, &recipe::find(&args.recipe)?.name)?),
         Some(folder) => {
             let names: Vec<&str> = way.hosts.all().iter().map(Host::name).collect();
-            (folder.clone(), Some(InterruptedRun::open(folder, &names)?))
+            Into::Resumed(folder, InterruptedRun::open(folder, &names)?)
         }
     };
     let stop = Stop::on_signals().context("failed to listen for signals")?;
-    stop.status(measure(args, (&way, &directory, &folder), resumed, &stop, style))
+    stop.status(measure(args, (&way, &directory), into, &stop, style))
+}
+
+/// Where the records of a run go.
+enum Into<'a> {
+    /// A folder for new ones.
+    New(JointPlace),
+    /// Those in the folder of a run that goes on.
+    Resumed(&'a Path, InterruptedRun),
+}
+
+impl Into<'_> {
+    /// The run that goes on, if it is one.
+    fn resumed(&self) -> Option<&InterruptedRun> {
+        match self {
+            Into::New(_) => None,
+            Into::Resumed(_, run) => Some(run),
+        }
+    }
+
+    /// The folder, if there can be one.
+    fn folder(&self) -> Option<PathBuf> {
+        match self {
+            Into::New(place) => place.folder().map(Path::to_path_buf),
+            Into::Resumed(folder, _) => Some(folder.to_path_buf()),
+        }
+    }
 }
 
 fn measure(
     args: &RunArgs,
-    (way, directory, folder): (&Way, &Path, &Path),
-    resumed: Option<InterruptedRun>,
+    (way, directory): (&Way, &Path),
+    into: Into<'_>,
     stop: &Stop,
     style: &Style,
 ) -> Result<Status> {
@@ -72,9 +99,9 @@ fn measure(
     let mut guests = guests(each, directory)?;
     tell_doubts(&guests)?;
     let apart = apart(&mut guests, directory)?;
-    let mut plan = plan_of(args, &guests, &apart, resumed.as_ref())?;
+    let mut plan = plan_of(args, &guests, &apart, into.resumed())?;
     let mut before = Before::default();
-    if let Some(run) = &resumed {
+    if let Some(run) = into.resumed() {
         let numbered = (0..).zip(&guests).zip(&run.records);
         for ((number, guest), record) in numbered {
             guest.check_same(number, &plan, record)?;
@@ -91,23 +118,25 @@ fn measure(
     if !is_quiet {
         dry::tell_time_on_hosts(&plan, storage)?;
     }
-    let late = late(is_quiet);
-    let members = members(guests, &plan, (directory, folder), resumed, &late)?;
-    let paths: Vec<PathBuf> = members.iter().map(|it| it.store.path().to_path_buf()).collect();
+    let (late, folder) = (late(is_quiet), into.folder());
+    let members = members(guests, &plan, directory, into, &late)?;
+    let folder = folder.filter(|_| members.iter().all(|member| member.store.is_kept()));
+    let written = members.iter().map(|it| it.store.written()).collect::<Result<Vec<_>>>()?;
+    let paths: Vec<PathBuf> = written.iter().map(|it| it.path().to_path_buf()).collect();
     if !is_quiet {
         let names: Vec<&str> = members.iter().map(|member| member.called.as_str()).collect();
         tell(&format!("{} hosts in lockstep: {}", names.len(), names.join(", ")))?;
         tell_before(&before)?;
     }
     let carried_out = Lockstep::new(&plan, members, before, stop, &late).carry_out();
-    if !is_quiet {
+    if let Some(folder) = folder.as_ref().filter(|_| !is_quiet) {
         tell(&format!("records: {}", folder.display()))?;
     }
     let lost = carried_out?;
     lost.iter().try_for_each(|reason| tell(&format!("note: {reason}")))?;
     let shown = show(&paths, form, style);
-    if stop.is_asked() && can_go_on(&paths) {
-        tell_how_to_go_on(folder, &args.output)?;
+    if let Some(folder) = folder.filter(|_| stop.is_asked() && can_go_on(&paths)) {
+        tell_how_to_go_on(&folder, &args.output)?;
     }
     Ok(status_of_lost(&lost).or_worse(shown?))
 }
@@ -311,8 +340,8 @@ fn plan_of(
 fn members(
     guests: Vec<Guest>,
     plan: &Plan,
-    (directory, folder): (&Path, &Path),
-    resumed: Option<InterruptedRun>,
+    directory: &Path,
+    into: Into<'_>,
     late: &Late,
 ) -> Result<Vec<Member>> {
     let since = Instant::now();
@@ -320,7 +349,7 @@ fn members(
     // All begin before the first is waited for.
     let places = (0..).zip(Guest::neighbors(&guests));
     let begin = |(place, guest): ((u32, Option<u32>), Guest)| {
-        let record = resumed.as_ref().and_then(|run| run.records.get(place.0 as usize));
+        let record = into.resumed().and_then(|run| run.records.get(place.0 as usize));
         let calibrated = record.map(|it| it.record.header.calibrated.clone());
         guest.begin(place, plan, directory, calibrated)
     };
@@ -334,11 +363,9 @@ fn members(
         made = Guest::all_made(&mut begun, late)?;
     }
     let began = store::date(SystemTime::now())?;
-    let Some(InterruptedRun { records, before }) = resumed else {
-        let enter = |(number, ((guest, plan), made)): (usize, ((Guest, Plan), Made))| {
-            guest.enter(number, plan, made, folder, (&hosts, &began))
-        };
-        return begun.into_iter().zip(made).enumerate().map(enter).collect();
+    let InterruptedRun { records, before } = match into {
+        Into::Resumed(_, run) => run,
+        Into::New(place) => return entered(begun, made, &place, (&hosts, &began)),
     };
     let anew = Invocation {
         number: before.invocation,
@@ -353,4 +380,19 @@ fn members(
         guest.go_on(record.store, Invocation { fixtures: made.fixtures, ..anew.clone() })
     };
     all.map(go_on).collect()
+}
+
+/// Hosts of a new run, with their records.
+fn entered(
+    begun: Vec<(Guest, Plan)>,
+    made: Vec<Made>,
+    place: &JointPlace,
+    run: (&[String], &str),
+) -> Result<Vec<Member>> {
+    let (guests, plans): (Vec<Guest>, Vec<Plan>) = begun.into_iter().unzip();
+    let each = guests.iter().zip(plans.into_iter().zip(made)).enumerate();
+    let entries = each.map(|(number, (guest, (plan, made)))| guest.entry(number, plan, made, run));
+    let stores = place.begin(entries.collect())?;
+    tell_unkept("the records of this run", &stores)?;
+    Ok(guests.into_iter().zip(stores).map(|(guest, store)| guest.enter(store)).collect())
 }

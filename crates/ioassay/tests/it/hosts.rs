@@ -669,11 +669,46 @@ fn a_run_on_hosts_is_planned_before_anything_is_measured() {
     assert!(told.contains("a, b are one machine (same name, same start)"), "{told}");
     assert!(!desk.files.path("records").exists());
     desk.check_empty();
+}
+
+/// As without hosts, what was measured is shown all the same.
+#[test]
+fn records_that_cannot_be_written_are_warned_of_before_the_first_trial() {
+    let desk = Desk::new("100ms", &["env", "IOASSAY_TEST_HOST={host}"]);
     desk.write("file", "");
     let inside = format!("--record={}", desk.files.path("file/records").display());
-    let output = desk.run_with("a,b", 3, &[&inside]);
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    assert!(text(&output.stderr).contains("the records cannot be kept in"), "{output:?}");
+    for more in [&[inside.as_str()][..], &[&inside, "--each"]] {
+        check_unkept(&desk.run_with("a,b", 1, more));
+    }
+    desk.check_empty();
+    if !is_root("records_that_cannot_be_written_are_warned_of") {
+        return;
+    }
+    let full = desk.files.path("full");
+    std::fs::create_dir(&full).unwrap();
+    let script = "mount -t tmpfs -o size=16k none \"$0\" || exit 9; \
+                  head -c 16384 /dev/zero >\"$0/filler\"; \"$@\"; status=$?; \
+                  ls -A \"$0\"; exit $status";
+    let mut args = desk.args("a,b", 1);
+    args.push(format!("--record={}", full.join("new/records").display()));
+    args.retain(|arg| *arg != format!("--record={}", desk.files.path("records").display()));
+    let mut command = desk.sandbox.start("unshare");
+    command.args(["-m", "sh", "-c", script]).arg(&full).arg(PROGRAM).args(&args);
+    let output = output(command);
+    check_unkept(&output);
+    let listed = text(&output.stdout);
+    assert_eq!(listed.lines().last(), Some("filler"), "{output:?}");
+    assert_ne!(listed.lines().rev().nth(1), Some("new"), "{output:?}");
+}
+
+/// Checks a run whose records could not be written.
+fn check_unkept(output: &Output) {
+    let told = text(&output.stderr);
+    let warned = told.find("will not be kept: failed to create").expect(&told);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(!told.contains("records: "), "{told}");
+    assert!(warned < told.find("in lockstep").unwrap_or(usize::MAX), "{told}");
+    assert!(text(&output.stdout).contains("write"), "{output:?}");
 }
 
 #[test]
