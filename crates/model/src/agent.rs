@@ -150,6 +150,9 @@ pub enum Answer {
         /// The shapes of loops that it uses.
         #[serde(default)]
         calibrated: Vec<Calibrated>,
+        /// Folders of other runs that stay.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unproved: Vec<Unproved>,
     },
     /// The trial can begin.
     Ready,
@@ -168,6 +171,15 @@ pub enum Answer {
         /// Why.
         reason: String,
     },
+}
+
+/// A folder that stays, because nothing proves that its run has ended.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Unproved {
+    /// Its path, to be shown.
+    pub path: String,
+    /// The machine of its run, as that called itself.
+    pub node: String,
 }
 
 /// The clocks of a host.
@@ -288,7 +300,12 @@ mod tests {
             Answer::Alive,
             Answer::Clocks(Clocks { monotonic_ns: u64::MAX, utc_ns: 0 }),
             Answer::Place { host: zoo::host(), storage: zoo::storage(), boot: None },
-            Answer::Made { fixtures: Vec::new(), folder: None, calibrated: Vec::new() },
+            Answer::Made {
+                fixtures: Vec::new(),
+                folder: None,
+                calibrated: Vec::new(),
+                unproved: vec![Unproved { path: "/data/x".to_owned(), node: "n".to_owned() }],
+            },
             Answer::Ready,
             Answer::Over,
             Answer::Trial(Box::new(zoo::trial(0))),
@@ -319,6 +336,10 @@ mod tests {
         for answer in [of(&long), Answer::Trial(Box::new(trial)).with_short_reasons()] {
             assert!(encode(&answer).len() < 16_384, "{} bytes", encode(&answer).len());
         }
+        // What an older agent does not tell is not there.
+        let made = decode("{\"made\":{\"fixtures\":[],\"folder\":null}}").unwrap();
+        let Answer::Made { unproved, .. } = made else { panic!("{made:?}") };
+        assert_eq!(unproved, []);
         let failed = decode("{\"failed\":{\"reason\":\"\\u001b[2J\"}}");
         assert_eq!(failed, Ok(Answer::Failed { reason: "\u{FFFD}[2J".to_owned() }));
     }

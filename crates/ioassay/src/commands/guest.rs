@@ -1,8 +1,9 @@
 //! A host that can take part in a run: it is asked what it is like, writes its files for a plan of
 //! its own, and has a record.
 
+use super::kept::said_unproved;
 use super::measure::tool;
-use crate::hosts::late::Late;
+use crate::hosts::late::{Late, some};
 use crate::hosts::listening::{Waiting, hear_all};
 use crate::hosts::meeting::{MAKING, Made};
 use crate::hosts::member::Member;
@@ -11,7 +12,7 @@ use crate::resume::Interrupted;
 use crate::store::Store;
 use crate::version;
 use anyhow::{Context, Result, bail};
-use model::agent::{Answer, Order, shown};
+use model::agent::{Answer, Order, Unproved, shown};
 use model::environment::Environment;
 use model::host::{Fixture, Host, Storage};
 use model::plan::{Plan, Role};
@@ -126,18 +127,20 @@ impl Guest {
     pub(super) fn all_made(begun: &mut [(Guest, Plan)], late: &Late) -> Result<Vec<Made>> {
         let called: Vec<String> = begun.iter().map(|(guest, _)| guest.called.clone()).collect();
         let agents = begun.iter_mut().map(|(guest, _)| &mut guest.agent).enumerate().collect();
-        let late = |since: Duration, answered: usize, silent: &mut dyn Iterator<Item = usize>| {
+        let waits = |since: Duration, answered: usize, silent: &mut dyn Iterator<Item = usize>| {
             let names = silent.map(|index| called[index].as_str());
             late.tell((since, answered), names, "make its files");
         };
-        let how = Waiting { late: &late, ..Waiting::quietly(MAKING) };
+        let how = Waiting { late: &waits, ..Waiting::quietly(MAKING) };
         let mut heard = hear_all(agents, Vec::new(), &how);
         heard.sort_by_key(|(index, _)| *index);
         let made = |(index, answer): (usize, Result<Answer>)| {
             let made = answer.and_then(Made::of);
             made.with_context(|| format!("the host {} has no files", called[index]))
         };
-        heard.into_iter().map(made).collect()
+        let made = heard.into_iter().map(made).collect::<Result<Vec<_>>>()?;
+        said_of_unproved(&called, &made).iter().for_each(|text| late.note(text));
+        Ok(made)
     }
 
     /// The header of its record, of a `run` of hosts with these names that began then, and the
@@ -224,6 +227,18 @@ impl Guest {
     }
 }
 
+/// What stays on which hosts of other runs. Hosts that share a directory find the same.
+fn said_of_unproved(called: &[String], made: &[Made]) -> Vec<String> {
+    let mut found: BTreeMap<&Unproved, Vec<&str>> = BTreeMap::new();
+    for (called, made) in called.iter().zip(made) {
+        made.unproved.iter().for_each(|it| found.entry(it).or_default().push(called));
+    }
+    let said = |(Unproved { path, node }, called): (&Unproved, Vec<&str>)| {
+        format!("on {}: {}", some(&called), said_unproved(path, node))
+    };
+    found.into_iter().map(said).collect()
+}
+
 /// The boot of a host's machine, if known, and its storage.
 type Place<'a> = (Option<&'a str>, &'a Storage);
 
@@ -283,6 +298,24 @@ mod tests {
         );
         check(&[(Some("a"), &vda), (Some("a"), &vdb)], &[None, None]);
         check(&[(None, &vda), (None, &vda)], &[None, None]);
+    }
+
+    #[test]
+    fn a_folder_that_several_hosts_find_is_named_once() {
+        let of = |paths: &[&str]| Made {
+            fixtures: Vec::new(),
+            folder: None,
+            calibrated: Vec::new(),
+            unproved: paths
+                .iter()
+                .map(|path| Unproved { path: path.to_string(), node: "n1".to_owned() })
+                .collect(),
+        };
+        let called = ["a", "b", "c"].map(str::to_owned);
+        let said = said_of_unproved(&called, &[of(&["/d/x", "/d/y"]), of(&[]), of(&["/d/x"])]);
+        let [x, y] = &said[..] else { panic!("{said:?}") };
+        assert!(x.starts_with("on a, c: '/d/x' stays: ") && x.contains("its run on 'n1'"), "{x}");
+        assert!(y.starts_with("on a: '/d/y' stays: "), "{y}");
     }
 
     #[test]

@@ -58,13 +58,20 @@ pub(super) fn tell_remains(Remains { path, fate }: &Remains, is_quiet: bool) -> 
             "removed '{path}' with {} of test files, left behind by a killed run",
             units::bytes_rounded(*bytes)
         )),
-        Fate::Unknown(node) if !is_quiet => tell(&format!(
-            "note: '{path}' stays: nothing here shows whether its run on '{}' has ended; remove \
-             it if it has",
-            printable(node)
-        )),
+        Fate::Unknown(node) if !is_quiet => {
+            tell(&format!("note: {}", said_unproved(&path.to_string(), node)))
+        }
         Fate::Removed(_) | Fate::Unknown(_) | Fate::Stays => Ok(()),
     }
+}
+
+/// Why the folder of another run stays, which that run on `node` made.
+pub(super) fn said_unproved(path: &str, node: &str) -> String {
+    format!(
+        "'{path}' stays: nothing there shows whether its run on '{}' has ended; remove it \
+         if it has",
+        printable(node)
+    )
 }
 
 /// Says that a peer is being built. Even a quiet run does: it would be silent for minutes.

@@ -61,6 +61,11 @@ impl Late {
         (self.say)(&format!("{done} of {all} trials are done, {} left", report::about(left)));
     }
 
+    /// Says something else of hosts.
+    pub fn note(&self, text: &str) {
+        (self.say)(text);
+    }
+
     /// Another host may be the next.
     pub(super) fn begin_anew(&self) {
         *self.after.lock().unwrap_or_else(PoisonError::into_inner) = LATE;

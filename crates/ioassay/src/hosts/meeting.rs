@@ -1,7 +1,7 @@
 //! Which host opens which files of others, once all have created their own.
 
 use anyhow::{Result, bail};
-use model::agent::{Answer, Order, shown};
+use model::agent::{Answer, Order, Unproved, shown};
 use model::host::Fixture;
 use model::part::Part;
 use model::shape::Calibrated;
@@ -19,6 +19,8 @@ pub struct Made {
     pub folder: Option<String>,
     /// The shapes of loops that it uses.
     pub calibrated: Vec<Calibrated>,
+    /// Folders of other runs that stay there.
+    pub unproved: Vec<Unproved>,
 }
 
 impl Made {
@@ -28,8 +30,8 @@ impl Made {
     /// If it sent something else.
     pub fn of(answer: Answer) -> Result<Made> {
         match answer {
-            Answer::Made { fixtures, folder, calibrated } => {
-                Ok(Made { fixtures, folder, calibrated })
+            Answer::Made { fixtures, folder, calibrated, unproved } => {
+                Ok(Made { fixtures, folder, calibrated, unproved })
             }
             other => bail!("an agent sent '{}' instead of its files", shown(&other)),
         }

@@ -5,7 +5,7 @@ use crate::barrier::Barrier;
 use crate::calibration::{calibrate, requests};
 use crate::calming::Calming;
 use crate::clock;
-use crate::directory::Directory;
+use crate::directory::{Directory, Fate, Remains};
 use crate::files::{Files, Maker, Target};
 use crate::fixture::Stay;
 use crate::machine::this_host;
@@ -15,7 +15,7 @@ use crate::shared::Meeting;
 use crate::site::{Left, Site, Turn};
 use crate::worker_process::{PATIENCE, own_command};
 use anyhow::{Context, Result, bail};
-use model::agent::{Answer, Order};
+use model::agent::{Answer, Order, Unproved};
 use model::case::OWN_PEER;
 use model::environment::Environment;
 use model::plan::Plan;
@@ -76,7 +76,7 @@ fn run<W: Write>(
     let environment =
         &Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
     let maker = &Maker { plan, target: &target, source: None, environment, stay: Stay::Removed };
-    maker.remove_dead();
+    let unproved = maker.remove_dead().into_iter().filter_map(unproved).collect();
     // Without them, the run has the widest vectors.
     let measured = || calibrate(&requests(&[plan], &host), own_command(), link.stop());
     let calibrated = calibrated.unwrap_or_else(|| {
@@ -84,7 +84,7 @@ fn run<W: Write>(
     });
     let mut progress = Progress::hidden();
     let mut files = maker.make((&progress, link.stop()))?;
-    link.say(&made(&files, &calibrated)).map_err(End::Unlinked)?;
+    link.say(&made(&files, &calibrated, unproved)).map_err(End::Unlinked)?;
     let mut site = Site {
         plan,
         maker,
@@ -106,13 +106,13 @@ fn run<W: Write>(
             Order::Anew => {
                 left = Left::of_invocation_before();
                 files = maker.make_anew(files, (site.progress, link.stop()))?;
-                made(&files, &calibrated)
+                made(&files, &calibrated, Vec::new())
             }
             Order::Meet { next, folder, shared, segment } => {
                 let (folder, shared) = (folder.as_deref(), shared.as_deref());
                 let meeting = Meeting { next: (next, folder), shared, segment };
                 maker.meet(&mut files, meeting, (site.progress, link.stop()))?;
-                made(&files, &calibrated)
+                made(&files, &calibrated, Vec::new())
             }
             Order::Trial { case, invocation, round, at_ms } => {
                 let turn = Turn { files: &files, case, invocation, round, at_ms };
@@ -131,10 +131,18 @@ fn run<W: Write>(
     Ok(())
 }
 
-/// The files and the loops that this host uses.
-fn made(files: &Files, calibrated: &[Calibrated]) -> Answer {
+/// The files and the loops that this host uses, and what others left that stays.
+fn made(files: &Files, calibrated: &[Calibrated], unproved: Vec<Unproved>) -> Answer {
     let fixtures = files.all().map(|file| file.fixture().clone()).collect();
-    Answer::Made { fixtures, folder: files.folder(), calibrated: calibrated.to_vec() }
+    Answer::Made { fixtures, folder: files.folder(), calibrated: calibrated.to_vec(), unproved }
+}
+
+/// What stays of another run because nothing proves that it has ended.
+fn unproved(Remains { path, fate }: Remains) -> Option<Unproved> {
+    match fate {
+        Fate::Unknown(node) => Some(Unproved { path: path.display().to_string(), node }),
+        Fate::Removed(_) | Fate::Stays => None,
+    }
 }
 
 /// Runs a trial, whose worker waits for the others.

@@ -28,7 +28,12 @@ fn agent() -> String {
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let hello = encode(&Answer::Hello { protocol: PROTOCOL, version, commit: None });
     let place = encode(&Answer::Place { host: zoo::host(), storage: zoo::storage(), boot: None });
-    let made = encode(&Answer::Made { fixtures: Vec::new(), folder: None, calibrated: Vec::new() });
+    let made = encode(&Answer::Made {
+        fixtures: Vec::new(),
+        folder: None,
+        calibrated: Vec::new(),
+        unproved: Vec::new(),
+    });
     let mut trial = zoo::trial(0);
     let Outcome::Done(sample) = &mut trial.outcome else { panic!("the zoo has a sample") };
     sample.latencies = Latencies { counts: vec![(LATENCY, OPS)], max_ns: LATENCY };

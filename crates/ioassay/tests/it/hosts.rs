@@ -4,9 +4,12 @@ use crate::mounts::is_root;
 use crate::sandbox::{HANGS, PROGRAM, Sandbox, argument, check_refusal, skip, text, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::fs::{DirBuilder, File};
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::time::{Duration, SystemTime};
 
 /// A recipe with a short case in memory.
 pub(crate) const READS: &str = "\
@@ -699,6 +702,26 @@ fn records_that_cannot_be_written_are_warned_of_before_the_first_trial() {
     let listed = text(&output.stdout);
     assert_eq!(listed.lines().last(), Some("filler"), "{output:?}");
     assert_ne!(listed.lines().rev().nth(1), Some("new"), "{output:?}");
+}
+
+/// What is on a host is removed there, or named here.
+#[test]
+fn a_folder_that_stays_on_hosts_is_named() {
+    let desk = Desk::new("100ms", &["env", "IOASSAY_TEST_HOST={host}"]);
+    let folder = desk.sandbox.directory().join("ioassay-run-9-9");
+    DirBuilder::new().mode(0o700).create(&folder).unwrap();
+    std::fs::write(folder.join("lock"), "elsewhere\nboot\n").unwrap();
+    let past = SystemTime::now() - Duration::from_secs(120);
+    File::open(&folder).and_then(|file| file.set_modified(past)).unwrap();
+    let told = text(&desk.run("a,b", 1).stderr);
+    let expected = format!("note: on a, b: '{}' stays: ", folder.display());
+    assert_eq!(told.matches(&expected).count(), 1, "{told}");
+    assert!(told.contains("its run on 'elsewhere' has ended"), "{told}");
+    let elsewhere = format!("--record={}", desk.files.path("quiet").display());
+    let quiet = desk.run_with("a,b", 1, &["--quiet", &elsewhere]);
+    assert!(!text(&quiet.stderr).contains("stays"), "{quiet:?}");
+    std::fs::remove_dir_all(folder).unwrap();
+    desk.check_empty();
 }
 
 /// Checks a run whose records could not be written.
