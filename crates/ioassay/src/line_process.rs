@@ -166,11 +166,10 @@ impl LineProcess {
                     }
                     self.wait(Some(&input), deadline);
                 }
+                // Nobody reads it any more.
+                Err(error) if is_unread(&error) => return Err(self.end_of_process()),
                 Err(error) => {
-                    let name = self.name().to_owned();
-                    return Err(
-                        self.death(&format!("cannot write to the stdin of {name}: {error}"))
-                    );
+                    return Err(format!("cannot write to the stdin of {}: {error}", self.name()));
                 }
             }
         }
@@ -213,13 +212,7 @@ impl LineProcess {
                 self.hear_stderr();
                 Ok(None)
             }
-            Err(error) if is_end(&error) => {
-                let seen = match &self.speaker {
-                    Speaker::Child(_) => format!("{} died", self.name()),
-                    Speaker::Distant(_) => format!("{} closed its connection", self.name()),
-                };
-                Err(self.death(&seen))
-            }
+            Err(error) if is_end(&error) => Err(self.end_of_process()),
             Err(error) => Err(format!("cannot read the stdout of {}: {error}", self.name())),
         }
     }
@@ -297,12 +290,12 @@ impl LineProcess {
     }
 
     /// Describes how the process ended.
-    fn death(&mut self, seen: &str) -> String {
+    fn end_of_process(&mut self) -> String {
         self.dismiss();
-        let farewell = self.farewell();
+        let (name, farewell) = (&self.manners.name, self.farewell());
         match &mut self.speaker {
-            Speaker::Child(child) => child.death(seen, farewell),
-            Speaker::Distant(_) => seen.to_owned(),
+            Speaker::Child(child) => child.death(&format!("{name} died"), farewell),
+            Speaker::Distant(_) => format!("{name} closed its connection"),
         }
     }
 
@@ -354,9 +347,60 @@ impl Drop for LineProcess {
     }
 }
 
+/// Whether nothing more will be read.
+fn is_unread(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset)
+}
+
 /// Whether nothing more will arrive: at the end of the pipe, if only other processes hold it open,
 /// or if the other end of a connection does not exist any more.
 fn is_end(error: &io::Error) -> bool {
     use ErrorKind::{ConnectionReset, UnexpectedEof, WouldBlock};
     matches!(error.kind(), UnexpectedEof | WouldBlock | ConnectionReset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    fn manners() -> Manners {
+        Manners {
+            name: "the agent on b".to_owned(),
+            silence: "",
+            line_bytes_max: 1 << 10,
+            patience: Duration::from_secs(60),
+            farewell: Duration::from_secs(60),
+        }
+    }
+
+    /// Speaks until that fails: what is sent first may still find a reader.
+    fn why_not(mut process: LineProcess) -> String {
+        loop {
+            if let Err(error) = process.say("a line") {
+                return error;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// It may end at any time: before it is told something, as after.
+    #[test]
+    fn a_process_that_has_ended_is_described_by_its_end() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo out of memory >&2; exit 3"]);
+        let process = LineProcess::start(command, manners(), &Stop::default()).unwrap();
+        let expected = "the agent on b died (exit status: 3); its stderr: out of memory";
+        assert_eq!(why_not(process), expected);
+        let mut command = Command::new("sh");
+        command.args(["-c", "kill -9 $$"]);
+        let process = LineProcess::start(command, manners(), &Stop::default()).unwrap();
+        let why = why_not(process);
+        assert!(why.starts_with("the agent on b died (signal: 9"), "{why}");
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let connection = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        drop(listener.accept().unwrap());
+        let process = LineProcess::connected(connection, manners(), &Stop::default()).unwrap();
+        assert_eq!(why_not(process), "the agent on b closed its connection");
+    }
 }
