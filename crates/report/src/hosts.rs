@@ -128,11 +128,12 @@ fn together(checked: &[Checked]) -> String {
     let found: Vec<&Found> = checked.iter().filter_map(|each| each.found.as_ref()).collect();
     let lost = checked.len() - found.len();
     let lost = match lost {
-        0 => String::new(),
+        lost if lost == 0 || found.is_empty() => String::new(),
         lost => format!(" {} cannot be used.", count(lost, "host")),
     };
     let others = found.len().saturating_sub(1);
     let share = match found.iter().map(|found| found.shares_with.len()).min() {
+        None if checked.len() > 1 => format!("None of {} hosts can be used.", checked.len()),
         None => "No host can be used.".to_string(),
         Some(0) if checked.len() > 1 && others == 0 => {
             "Only one host can be used, so nothing is shared.".to_string()
@@ -224,6 +225,7 @@ mod tests {
             &[one("a", &[]), lost("b")],
             "Only one host can be used, so nothing is shared. 1 host",
         );
-        check(&[lost("a")], "No host can be used. 1 host");
+        assert_eq!(together(&[lost("a")]), "No host can be used.");
+        assert_eq!(together(&[lost("a"), lost("b")]), "None of 2 hosts can be used.");
     }
 }
