@@ -8,7 +8,7 @@ mod joint;
 mod newest;
 mod kept;
 
-pub use folders::{folders_of, records_of};
+pub use folders::{Readable, folders_of, records_of};
 pub use joint::{JointPlace, Written};
 pub use kept::kept;
 pub use newest::newest;
@@ -429,7 +429,7 @@ mod tests {
         };
         let (first, second) = (text("one"), text("other"));
         std::fs::write(&path, format!("{}{second}", &first[..first.len() - 40])).unwrap();
-        let both = expand(&[path]).unwrap();
+        let both = expand(&[path]).unwrap().paths;
         let read = both.iter().map(|path| read(path).unwrap()).collect::<Vec<_>>();
         let [one, other] = &read[..] else { panic!("{both:?}") };
         assert_eq!((one.header.host.name.as_str(), one.trials.len()), ("one", 1));

@@ -2,7 +2,7 @@
 
 use super::fleet;
 use super::form;
-use super::{Terminal, say};
+use super::{Terminal, readable, say};
 use crate::args::form::FormArgs;
 use crate::args::kept::CompareArgs;
 use crate::status::Status;
@@ -128,7 +128,7 @@ fn compare_many(args: &CompareArgs, style: &Style) -> Result<Status> {
     let form = FormArgs { json, document, ..FormArgs::default() };
     let all: Vec<PathBuf> = [&args.a, &args.b].into_iter().chain(&args.more).cloned().collect();
     // Nothing is asked of them: a case without a figure is a result.
-    let _ = fleet::show(&store::expand(&all)?, &form, style)?;
+    let _ = fleet::show(&readable(&all)?.0, &form, style)?;
     Ok(Status::DONE)
 }
 

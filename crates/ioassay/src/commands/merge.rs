@@ -1,6 +1,6 @@
 //! `ioassay merge`: several records in one file, to carry them elsewhere.
 
-use super::tell;
+use super::{readable, tell};
 use crate::status::Status;
 use crate::store;
 use anyhow::{Context, Result, bail};
@@ -25,7 +25,8 @@ pub fn execute(records: &[PathBuf], into: Option<&Path>) -> Result<Status> {
     into.map_or(Ok(()), store::check_free)?;
     let mut merged: BTreeMap<String, Merged> = BTreeMap::new();
     let mut order = Vec::new();
-    for path in store::expand(records)? {
+    let (paths, status) = readable(records)?;
+    for path in paths {
         // It must be a record, but what is damaged in it is the reader's to judge.
         for problem in store::read(&path)?.damage {
             tell(&format!("note: '{}': {problem}", path.display()))?;
@@ -63,5 +64,5 @@ pub fn execute(records: &[PathBuf], into: Option<&Path>) -> Result<Status> {
         // A part of it is a record that lost the rest.
         None => io::stdout().write_all(text.as_bytes()).context("failed to write the record")?,
     }
-    Ok(Status::DONE)
+    Ok(status)
 }

@@ -31,7 +31,7 @@ use crate::machine::this_host;
 use crate::manual::completions;
 use crate::status::Status;
 use crate::stop::{Stop, survive_file_limit};
-use crate::store;
+use crate::store::{self, Readable};
 use anyhow::{Context, Result};
 use model::printable::printable;
 use model::shell::recorded;
@@ -189,18 +189,35 @@ fn style(color: Color) -> Style {
 }
 
 fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status> {
-    match store::expand(records)?.as_slice() {
-        [record] => {
+    let (paths, status) = readable(records)?;
+    let of_one_run = match paths.as_slice() {
+        // What is left of the records of several is not taken for a run on one host.
+        [_] if status == Status::DONE => None,
+        several => lockstep::of_one_run(several)?,
+    };
+    let reported = match (of_one_run, paths.as_slice()) {
+        (Some(of_one_run), _) => lockstep::report(&of_one_run, form, style)?,
+        (None, [record]) => {
             let assessment = assess::assess(&store::read(record)?);
             let code = form::deliver(&assessment, &report::run(&assessment), form, style)?;
             form::tell_files(form)?;
-            Ok(code)
+            code
         }
-        several => match lockstep::of_one_run(several)? {
-            Some(of_one_run) => lockstep::report(&of_one_run, form, style),
-            None => fleet::report(several, form, style),
-        },
-    }
+        (None, several) => fleet::report(several, form, style)?,
+    };
+    Ok(reported.or_worse(status))
+}
+
+/// The records at these paths, as [`store::expand`] finds them, and whether all can be read. Those
+/// in a folder that cannot are named.
+fn readable(records: &[PathBuf]) -> Result<(Vec<PathBuf>, Status)> {
+    let Readable { paths, unreadable } = store::expand(records)?;
+    unreadable.iter().try_for_each(|reason| tell(&format!("warning: {reason}")))?;
+    let status = match unreadable.len() {
+        0 => Status::DONE,
+        files => Status::not_all(format!("records that cannot be read: {files}")),
+    };
+    Ok((paths, status))
 }
 
 /// Each thread opens its file and its own counters, so hundreds of threads need more than the usual

@@ -3,7 +3,7 @@
 use super::{lockstep, say};
 use crate::args::kept::RunsArgs;
 use crate::status::Status;
-use crate::store;
+use crate::store::{self, Readable};
 use anyhow::{Context, Result};
 use report::{Listed, Style};
 use std::io::ErrorKind;
@@ -35,7 +35,10 @@ pub fn execute(args: &RunsArgs, style: &Style) -> Result<Status> {
     let folders = std::iter::once(&state).chain(&args.folders);
     for folder in folders.flat_map(|folder| store::folders_of(folder)) {
         match of_hosts(&folder) {
-            Ok(entries) => listed.extend(entries),
+            Ok((entries, bad)) => {
+                listed.extend(entries);
+                unreadable.extend(bad);
+            }
             Err(error) => unreadable.push(format!("{error:#}")),
         }
     }
@@ -63,17 +66,17 @@ fn entry(path: &Path) -> Result<Listed> {
     Ok(Listed::of(path.display().to_string(), &assess::assess(&store::read(path)?)))
 }
 
-/// The run of several hosts whose records are in `folder`; the records one by one, if they are not
-/// of one run.
-fn of_hosts(folder: &Path) -> Result<Vec<Listed>> {
-    let records = store::records_of(folder)
-        .with_context(|| format!("failed to read '{}'", folder.display()))?;
+/// The run of several hosts whose records are in `folder`, or the records one by one, if they are
+/// not of one run; and why files cannot be read.
+fn of_hosts(folder: &Path) -> Result<(Vec<Listed>, Vec<String>)> {
+    let Readable { paths: records, unreadable } = Readable::of(folder)?;
     let Some(records) = lockstep::of_one_run(&records)?.filter(|it| !it.is_empty()) else {
-        return records.iter().map(|path| entry(path)).collect();
+        let entries = records.iter().map(|path| entry(path)).collect::<Result<_>>()?;
+        return Ok((entries, unreadable));
     };
     let run = assess::together(records.len(), |host| store::read(&records[host]))?;
     let of_run = |run| Listed::of_hosts(folder.display().to_string(), &run);
-    Ok(run.map(of_run).into_iter().collect())
+    Ok((run.map(of_run).into_iter().collect(), unreadable))
 }
 
 fn is_wanted(record: &Listed, args: &RunsArgs) -> bool {

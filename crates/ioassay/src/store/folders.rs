@@ -1,5 +1,7 @@
 //! Folders with records.
 
+use super::read;
+use anyhow::{Context, Result};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +19,34 @@ pub fn records_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
     }
     paths.sort();
     Ok(paths)
+}
+
+/// Records that can be read, and why others cannot.
+#[derive(Debug, Default)]
+pub struct Readable {
+    /// The records.
+    pub paths: Vec<PathBuf>,
+    /// The reasons, with the files.
+    pub unreadable: Vec<String>,
+}
+
+impl Readable {
+    /// The records in a folder: a bad file hides no other.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn of(folder: &Path) -> Result<Readable> {
+        let all =
+            records_of(folder).with_context(|| format!("failed to read '{}'", folder.display()))?;
+        let mut found = Readable::default();
+        for path in all {
+            match read(&path) {
+                Ok(_) => found.paths.push(path),
+                Err(reason) => found.unreadable.push(format!("{reason:#}")),
+            }
+        }
+        Ok(found)
+    }
 }
 
 /// The folders in `folder`, in the order of their names; none if it cannot be read. Runs of several

@@ -4,6 +4,7 @@
 //! second record of a file.
 
 use super::RECORD_BYTES_MAX;
+use super::folders::Readable;
 use crate::input;
 use anyhow::{Context, Result, bail};
 use model::record::{Header, LINE_BYTES_MAX, Reader, RecordError};
@@ -86,21 +87,22 @@ pub(super) fn skip_to(lines: &mut Lines<impl BufRead>, number: usize) -> Result<
 /// stays as it is, and is judged where it is read.
 ///
 /// # Errors
-/// If a file has more records than any command reads, or a folder has none.
-pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let mut all = Vec::new();
+/// If a file has more records than any command reads, or a folder has none that can be read.
+pub fn expand(paths: &[PathBuf]) -> Result<Readable> {
+    let Readable { paths: mut all, mut unreadable } = Readable::default();
     for path in paths {
         if path.is_dir() {
-            let records = super::folders::records_of(path);
-            let records =
-                records.with_context(|| format!("failed to read '{}'", path.display()))?;
-            if records.is_empty() {
-                bail!(
+            let found = Readable::of(path)?;
+            match (found.paths.is_empty(), found.unreadable.first()) {
+                (true, Some(reason)) => bail!("{reason}"),
+                (true, None) => bail!(
                     "the folder '{}' has no records (*.jsonl): name one of a run",
                     path.display()
-                );
+                ),
+                (false, _) => {}
             }
-            all.extend(records);
+            all.extend(found.paths);
+            unreadable.extend(found.unreadable);
             continue;
         }
         match count(path).with_context(|| format!("failed to read '{}'", path.display()))? {
@@ -108,7 +110,7 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
             several => all.extend((1..=several).map(|number| name(path, number))),
         }
     }
-    Ok(all)
+    Ok(Readable { paths: all, unreadable })
 }
 
 /// The number of records in a regular file; 0 in anything else, because it can be read only once.

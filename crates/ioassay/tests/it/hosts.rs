@@ -724,6 +724,43 @@ fn a_folder_that_stays_on_hosts_is_named() {
     desk.check_empty();
 }
 
+/// A bad file in the folder of a run is named, and its host is missing; the others are shown.
+#[test]
+fn a_bad_file_hides_no_other_record_of_its_run() {
+    let desk = Desk::new("50ms", &["env", "IOASSAY_TEST_HOST={host}"]);
+    let (folder, state) = (desk.files.path("records"), desk.files.directory());
+    let report = |more: &[&str]| {
+        let output = desk.sandbox.ioassay(&[&["report", argument(&folder)], more].concat());
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let whole = desk.run("a,b,c", 1);
+    assert_eq!(report(&[]).1, text(&whole.stdout));
+    std::fs::write(desk.record("2-b.jsonl"), "hello").unwrap();
+    let (status, said, told) = report(&["--json"]);
+    assert!(told.contains("2-b.jsonl' is not a record"), "{told}");
+    let json: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((status, &json["missing"]), (Some(1), &serde_json::json!(["b"])));
+    assert!(json["cases"].as_array().unwrap().iter().all(|case| case["throughput"].is_null()));
+    let listed = || -> Value {
+        serde_json::from_str(&desk.sandbox.says(&["runs", argument(state), "--json"])).unwrap()
+    };
+    let list = listed();
+    assert_eq!(list["records"].as_array().unwrap().len(), 1, "{list:#}");
+    assert!(list["unreadable"][0].as_str().unwrap().contains("2-b.jsonl"), "{list:#}");
+    // One that is left does not look like a run on one host.
+    std::fs::write(desk.record("3-c.jsonl"), "").unwrap();
+    let (_, said, told) = report(&["--json"]);
+    assert_eq!(told.matches("is not a record").count(), 2, "{told}");
+    let json: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(json["missing"], serde_json::json!(["b", "c"]));
+    assert_eq!(listed()["unreadable"].as_array().unwrap().len(), 2);
+    std::fs::write(desk.record("1-a.jsonl"), "").unwrap();
+    desk.sandbox.refuses(&["report", argument(&folder)], &["1-a.jsonl' is not a record"]);
+    let list = listed();
+    assert_eq!(list["unreadable"].as_array().unwrap().len(), 3);
+    assert_eq!(list["records"], serde_json::json!([]));
+}
+
 /// Checks a run whose records could not be written.
 fn check_unkept(output: &Output) {
     let told = text(&output.stderr);
