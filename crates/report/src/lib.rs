@@ -43,6 +43,7 @@ mod plan;
 mod needs;
 mod runs;
 mod hosts;
+mod joint_finding;
 mod together;
 mod fleet;
 mod trend;

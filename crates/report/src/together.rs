@@ -1,15 +1,16 @@
 //! What several hosts did together, in lockstep.
 
-use crate::concerned::{rows_of, whom};
+use crate::concerned::whom;
 use crate::document::{Block, Document, Finding, Paragraph, Part, Table};
 use crate::frame::{note, skips, title};
 use crate::grid::{Cell, Grid, left, right};
+use crate::joint_finding::finding;
 use crate::labels::Labels;
 use crate::style::Paint;
 use crate::text::Text;
 use crate::words::{self, NONE, count, listed, short};
 use assess::stats::Estimate;
-use assess::together::{Clue, Doubt, Ending, HostsFinding, Joint, Member, Sign, Together};
+use assess::together::{Clue, Doubt, Ending, Joint, Member, Sign, Together};
 use assess::trend::Quantity;
 use model::case::Case;
 use model::record::End;
@@ -27,31 +28,12 @@ pub fn together(run: &Together) -> Document {
         ..Document::default()
     };
     document.part(Part::new("Cases", vec![Block::Table(Table::new(table(run, &names)))]));
-    let found = run.findings.iter().map(|found| finding(found, &names));
+    let found = run.findings.iter().map(|found| finding(run, found, &names));
     let found = found.chain(skips(&run.first.skips, &name));
     let found: Vec<Finding> = found.chain(notes(run).into_iter().map(note)).collect();
     let found = Some(found).filter(|all| !all.is_empty());
     document.part(Part::new("Findings", found.map(Block::Findings).into_iter().collect()));
     document
-}
-
-/// What the hosts' own evidence says against figures: a finding that several have is shown once,
-/// with the message of that where it is worst.
-fn finding(HostsFinding { found, hosts }: &HostsFinding, names: &Labels) -> Finding {
-    let name = |id: &str| names.name(id);
-    let rows = rows_of(found, false, None, &name);
-    let rows = if rows.is_empty() { rows } else { format!(": {rows}") };
-    let severity = found.finding.severity;
-    Finding {
-        code: Some(found.finding.code.name()),
-        rows: format!("on {}{rows}", short(hosts)),
-        cases: found.cases.iter().map(|id| (id.clone(), name(id))).collect(),
-        ..Finding::of_kind(
-            severity.name(),
-            words::severity_paint(severity),
-            found.finding.message.as_str(),
-        )
-    }
 }
 
 /// The hosts, those that are alike in one line, and what holds for all of them.
@@ -394,6 +376,7 @@ fn worst(
 mod tests {
     use super::*;
     use crate::style::Style;
+    use model::evidence::{Limit, Limited};
     use model::part::Whose;
     use model::plan::{Role, Skip};
     use model::rank::Rank;
@@ -488,6 +471,34 @@ mod tests {
         ] {
             assert!(said.contains(expected), "no '{expected}': {said}");
         }
+    }
+
+    /// A limit is that of a host: the others have another one, or one like it.
+    #[test]
+    fn what_throttles_several_hosts_is_each_ones_own() {
+        let said = |limits: [u64; 3]| {
+            let mut records = hosts(1, 0);
+            for ((name, record), a_second) in records.iter_mut().zip(limits) {
+                let storage = record.header.storage.as_mut().expect("it has files");
+                storage.limits = vec![Limit {
+                    device: format!("loop-{name}"),
+                    what: Limited::ReadBytes,
+                    a_second,
+                    group: format!("/{name}"),
+                }];
+                for trial in &mut record.trials {
+                    trial.evidence.throttled_ns = Some(900_000_000);
+                }
+            }
+            check(&records).split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let alike = said([60_000_000_000; 3]);
+        assert!(alike.contains("): on node1, a control group's CPU quota held"), "{alike}");
+        assert!(alike.contains("queues without bound; each host has its own"), "{alike}");
+        let apart = said([60_000_000_000, 60_000_000_000, 15_000_000_000]);
+        let expected = "; limits of devices differ: 60.0 GB/s of read bytes on node1 and node2; \
+                        15.0 GB/s of read bytes on node3";
+        assert!(apart.contains(expected), "{apart}");
     }
 
     #[test]
