@@ -119,12 +119,19 @@ fn shift(run: &Together) -> Option<String> {
 
 /// A row for each case.
 fn table(run: &Together, names: &Labels) -> Grid {
+    // A column that a sentence tells to read is never left out.
+    let has = |is_it: fn(&Doubt) -> bool| {
+        run.cases.iter().flat_map(|joint| &joint.doubts).any(is_it)
+    };
+    let rank = |is_told: bool, rank| if is_told { 0 } else { rank };
+    let is_lost = has(|doubt| matches!(doubt, Doubt::HostLost { .. }));
+    let is_apart = has(|doubt| matches!(doubt, Doubt::StartSkew { .. }));
     let mut grid = Grid::new(vec![
         left("case", 0),
-        right("hosts", 1),
+        right("hosts", rank(is_lost, 1)),
         right("together", 0),
         right("95 %", 3),
-        right("all active", 2),
+        right("all active", rank(is_apart, 2)),
         right("op/s", 4),
         right("p99", 2),
         right("efficiency", 1),
@@ -348,8 +355,13 @@ fn skew(run: &Together, names: &Labels, longer: &str) -> Option<String> {
     };
     let (cases, share) = worst(run, names, of)?;
     let has_skew = |joint: &&Joint| joint.doubts.iter().any(|doubt| of(doubt).is_some());
-    let has_common = run.cases.iter().filter(has_skew).any(|joint| joint.common.is_some());
-    let read = if has_common { "read 'all active', or " } else { "" };
+    let mut skewed = run.cases.iter().filter(has_skew).map(|joint| joint.common.is_some());
+    let is_known = skewed.clone().any(|has_common| has_common);
+    let read = match (is_known, skewed.all(|has_common| has_common)) {
+        (true, true) => "read 'all active', or ",
+        (true, false) => "read 'all active' where it is known, or ",
+        (false, _) => "",
+    };
     let share = words::percent(100.0 * share);
     Some(format!(
         "{cases}: StartSkew: the last host began up to {share} of a trial after the first; \
@@ -406,6 +418,10 @@ mod tests {
     }
 
     fn check(records: &[(String, Record)]) -> String {
+        check_in(records, 100)
+    }
+
+    fn check_in(records: &[(String, Record)], width: usize) -> String {
         let read = |host: usize| {
             let (called, record) = records[host].clone();
             let header = Header { called: Some(called), ..record.header };
@@ -413,7 +429,7 @@ mod tests {
         };
         let run = assess::together(records.len(), read);
         let run = run.expect("memory can be read").expect("there are hosts");
-        together(&run).text(&Style { colour: false, width: 100 })
+        together(&run).text(&Style { colour: false, width })
     }
 
     #[test]
@@ -598,11 +614,12 @@ mod tests {
 
     /// No advice to read a column that is empty.
     #[test]
-    fn all_active_is_advised_where_it_is_known() {
+    fn a_column_is_advised_where_it_is_shown() {
         let mut records = hosts(1, 40_000_000);
-        let said = |records: &[(String, Record)]| {
-            check(records).split_whitespace().collect::<Vec<_>>().join(" ")
+        let in_width = |records: &[(String, Record)], width: usize| {
+            check_in(records, width).split_whitespace().collect::<Vec<_>>().join(" ")
         };
+        let said = |records: &[(String, Record)]| in_width(records, 120);
         assert!(said(&records).contains("after the first; use a longer --time"));
         for (_, record) in &mut records {
             for trial in &mut record.trials {
@@ -616,5 +633,25 @@ mod tests {
             }
         }
         assert!(said(&records).contains("after the first; read 'all active', or use a longer"));
+        // It has room at any width.
+        let narrow = in_width(&records, 60);
+        assert!(narrow.contains("all active") && narrow.contains("read 'all active'"), "{narrow}");
+        // A case may be known only in part.
+        for (_, record) in &mut records {
+            let mut other = record.header.plan.cases[0].clone();
+            other.case.io_mut().expect("it reads").size *= 2;
+            record.header.plan.cases.push(other);
+            for mut trial in record.trials.clone() {
+                trial.case = 1;
+                let Outcome::Done(sample) = &mut trial.outcome else { continue };
+                sample.spans.iter_mut().for_each(|span| span.progress.clear());
+                record.trials.push(trial);
+            }
+        }
+        let both = in_width(&records, 120);
+        assert!(both.contains("; read 'all active' where it is known, or use a"), "{both}");
+        records[2].1.trials.truncate(7);
+        let narrow = in_width(&records, 40);
+        assert!(narrow.contains("case hosts") && narrow.contains("the column 'hosts'"), "{narrow}");
     }
 }
