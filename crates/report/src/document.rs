@@ -16,6 +16,7 @@ use model::units::{self, ParseError};
 /// A report.
 #[derive(Debug, Clone, Default)]
 pub struct Document {
+    /// May be empty: what is only a list needs none on a terminal.
     pub(crate) title: String,
     /// Where and how it was measured, in lines.
     pub(crate) about: Vec<Text>,
@@ -248,14 +249,10 @@ impl Document {
         }
     }
 
-    /// The titles of the parts that only a page shows.
-    fn folded(&self) -> Vec<&str> {
-        self.parts.iter().filter(|part| part.is_folded).map(|part| part.title).collect()
-    }
-
     /// What else there is, for forms that do not show it.
     fn elsewhere(&self) -> Option<String> {
-        let folded = self.folded();
-        (!folded.is_empty()).then(|| format!("in the page (--html): {}", folded.join("; ")))
+        let folded = self.parts.iter().filter(|part| part.is_folded);
+        let named: Vec<String> = folded.map(|part| part.title.to_lowercase()).collect();
+        (!named.is_empty()).then(|| format!("in the page (--html): {}", named.join("; ")))
     }
 }

@@ -42,9 +42,8 @@ pub struct Found {
 
 /// The hosts in a few lines each, and what they share.
 pub fn hosts(checked: &[Checked]) -> Document {
-    let title = count(checked.len(), "host");
     let answer = vec![Paragraph::plain(together(checked))];
-    let mut document = Document { title, answer, ..Document::default() };
+    let mut document = Document { answer, ..Document::default() };
     let entries = grouped(checked);
     document.part(Part::new(
         "Hosts",

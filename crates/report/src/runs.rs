@@ -92,8 +92,7 @@ impl Listed {
 /// Lists records in three lines each: the time, recipe and verdicts; the place and the findings;
 /// the path. Then the unreadable records, with reasons.
 pub fn runs(records: &[Listed], unreadable: &[String]) -> Document {
-    let title = "Kept runs".to_string();
-    let mut document = Document { title, ..Document::default() };
+    let mut document = Document::default();
     document.part(Part::new("Runs", records.iter().map(entry).collect()));
     let heading = format!("{} cannot be read:", count(unreadable.len(), "file"));
     let items = unreadable.iter().map(Text::from).collect();

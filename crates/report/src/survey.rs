@@ -8,6 +8,7 @@ use crate::phrases::joined;
 use crate::style::Paint;
 use crate::words::{self, NONE};
 use assess::Assessment;
+use assess::finding::Verdict;
 use assess::summary::Summary;
 use model::case::{Cache, Case, Op, Sync};
 use model::case::{Work, WriteWork};
@@ -114,11 +115,14 @@ pub(crate) fn survey(assessment: &Assessment) -> Vec<Block> {
         None => format!("the overhead of {} itself was not measured", assessment.tool.name),
     };
     let ceiling = format!("{CEILING}: {}", Metric::named("ceiling").legend);
-    let legend = vec![
+    let legend = [
         Note { text: words::SERVICE_TIME_SHORT.to_string(), columns: vec!["p50", "p99"] },
         Note { text: ceiling, columns: vec![CEILING] },
         Note::of_all(overhead),
     ];
+    let is_void = |summary: &Summary| summary.n > 0 && summary.verdict == Verdict::Void;
+    let void = assessment.cases.iter().any(is_void).then(|| Note::of_all(words::VOID));
+    let legend = legend.into_iter().chain(void).collect();
     let grid = rows(assessment, &labels(assessment));
     vec![Block::Table(Table { legend, ..Table::new(grid) })]
 }

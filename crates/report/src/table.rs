@@ -1,6 +1,6 @@
 //! The table for any recipe: a row for each case.
 
-use crate::document::{Block, Table};
+use crate::document::{Block, Note, Table};
 use crate::grid::{Cell, Grid, LAST, left};
 use crate::labels::{self, Labels};
 use crate::metric::{self, Metric, Small};
@@ -100,7 +100,14 @@ fn part(assessment: &Assessment, groups: &[Group], shown: &[Shown]) -> Block {
     let metrics: Vec<&Metric> = shown.iter().map(|(metric, _)| *metric).collect();
     let all = groups.iter().flat_map(|(_, summaries)| summaries).copied();
     let measured: Vec<&Summary> = all.filter(|it| it.n > 0).collect();
-    let legend = metric::legend(&metrics, &measured, assessment);
+    let mut legend = metric::legend(&metrics, &measured, assessment);
+    let is_void = |summary: &&Summary| summary.verdict == Verdict::Void;
+    legend.extend(measured.iter().any(is_void).then(|| Note::of_all(words::VOID)));
+    let sustained = assessment.sustain.map(|_| words::figures_are(assessment));
+    legend.extend(sustained.map(|figures| Note {
+        text: format!("throughput: {figures}"),
+        columns: vec!["throughput"],
+    }));
     Block::Table(Table { legend, ..Table::new(rows(assessment, groups, shown)) })
 }
 

@@ -120,9 +120,8 @@ fn shift(run: &Together) -> Option<String> {
 /// A row for each case.
 fn table(run: &Together, names: &Labels) -> Grid {
     // A column that a sentence tells to read is never left out.
-    let has = |is_it: fn(&Doubt) -> bool| {
-        run.cases.iter().flat_map(|joint| &joint.doubts).any(is_it)
-    };
+    let has =
+        |is_it: fn(&Doubt) -> bool| run.cases.iter().flat_map(|joint| &joint.doubts).any(is_it);
     let rank = |is_told: bool, rank| if is_told { 0 } else { rank };
     let is_lost = has(|doubt| matches!(doubt, Doubt::HostLost { .. }));
     let is_apart = has(|doubt| matches!(doubt, Doubt::StartSkew { .. }));
@@ -446,7 +445,7 @@ mod tests {
         }
         let said = check(&records);
         assert!(
-            said.contains("\n\nnote   node1, node2 and node3: the run was interrupted\n"),
+            said.contains("\n\nnote   node1, node2 and node3: the run was interrupted.\n"),
             "{said}"
         );
         assert!(!said.contains("\n\n\n"), "{said}");

@@ -23,6 +23,9 @@ pub(crate) const NONE: &str = "-";
 /// Shown for a missing durable rate, if one was claimed or could be assumed.
 pub(crate) const NOT_DURABLE: &str = "not durable";
 
+/// What brackets around a figure say.
+pub(crate) const VOID: &str = "in brackets: void, not what it claims to be";
+
 /// The meaning of every latency, once for each table. A closed loop submits the next operation when
 /// the last is done; operations that arrive on their own may wait longer.
 pub(crate) const SERVICE_TIME: &str = "p50 to max: service time (closed loop) at the row's depth";
@@ -33,9 +36,6 @@ pub(crate) const SERVICE_TIME_OPEN: &str =
 
 /// The same for narrow places.
 pub(crate) const SERVICE_TIME_SHORT: &str = "p50, p99: service time (closed loop)";
-
-/// The two systems of prefixes.
-pub(crate) const UNITS: &str = "MB is 10⁶ bytes, MiB is 2²⁰";
 
 /// Formats a figure with its unit.
 pub(crate) type Say = fn(f64) -> String;

@@ -8,7 +8,10 @@ use crate::words::capital;
 
 /// The document, the answer first.
 pub(super) fn markdown(document: &Document) -> String {
-    let mut page = Page { text: format!("## {}\n", inline(&document.title)) };
+    let mut page = Page { text: String::new() };
+    if !document.title.is_empty() {
+        page.part(&format!("## {}\n", inline(&document.title)));
+    }
     page.list(&document.about);
     for line in &document.warnings {
         page.part(&format!("> **Note:** {}\n", inline_text(&line.clone().sentence())));
@@ -30,7 +33,8 @@ struct Page {
 impl Page {
     fn part(&mut self, markdown: &str) {
         if !markdown.is_empty() {
-            self.text.push_str(&format!("\n{markdown}"));
+            let gap = if self.text.is_empty() { "" } else { "\n" };
+            self.text.push_str(&format!("{gap}{markdown}"));
         }
     }
 
@@ -88,7 +92,7 @@ impl Page {
         self.part(&table.grid.markdown());
         let legend = legend(&table.legend, &table.grid.titles());
         if !legend.is_empty() {
-            self.line(&Text::from(capital(&legend)).sentence());
+            self.line(&Text::from(legend).sentence());
         }
     }
 }

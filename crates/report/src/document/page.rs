@@ -29,6 +29,8 @@ pub(super) fn page(document: &Document) -> String {
     sections.extend(document.parts.iter().map(|part| (part.title, links.part(part))));
     sections.retain(|(_, body)| !body.0.is_empty());
     let version = env!("CARGO_PKG_VERSION");
+    let title = Some(document.title.as_str()).filter(|title| !title.is_empty());
+    let title = title.unwrap_or("ioassay");
     let page = html! {
         (DOCTYPE)
         (PreEscaped(format!("<!-- {MARK} {version} -->\n")))
@@ -38,12 +40,12 @@ pub(super) fn page(document: &Document) -> String {
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (document.title) }
+                title { (title) }
                 style { (PreEscaped(CSS)) (PreEscaped(scheme_css())) }
             }
             body {
                 a.skip href="#main" { "Skip to the answer" }
-                (head(document, &links))
+                (head(title, document, &links))
                 nav aria-label="Contents" {
                     ul {
                         @for (title, _) in &sections {
@@ -60,10 +62,10 @@ pub(super) fn page(document: &Document) -> String {
     harmless(&page.0)
 }
 
-fn head(document: &Document, links: &Links) -> Markup {
+fn head(title: &str, document: &Document, links: &Links) -> Markup {
     html! {
         header {
-            h1 { (document.title) }
+            h1 { (title) }
             @for line in &document.about { p.about { (links.text(line)) } }
             @if !document.warnings.is_empty() {
                 div.warning role="note" {
@@ -223,7 +225,7 @@ impl<'a> Links<'a> {
                     }
                 }
             }
-            @if !legend.is_empty() { p.hint { (capital(&legend)) "." } }
+            @if !legend.is_empty() { p.hint { (legend) "." } }
         }
     }
 

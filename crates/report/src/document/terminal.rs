@@ -1,7 +1,7 @@
 //! A document as text for a terminal.
 
 use super::{Block, Document, Finding, Paragraph, Table, legend};
-use crate::style::{Paint, Style, printable};
+use crate::style::{Paint, Style, fold, printable};
 use crate::words::sentence;
 
 /// The document, the answer last.
@@ -16,7 +16,7 @@ pub(super) fn text(document: &Document, style: &Style) -> String {
     }
     for part in document.parts.iter().filter(|part| !part.is_folded) {
         out.is_new = true;
-        part.blocks.iter().for_each(|block| out.block(block));
+        part.blocks.iter().for_each(|block| out.block(block, part.title));
     }
     if let Some(elsewhere) = document.elsewhere() {
         out.led(&lead("more"), Paint::Faint, &elsewhere);
@@ -50,16 +50,14 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    fn block(&mut self, block: &Block) {
+    fn block(&mut self, block: &Block, title: &str) {
         match block {
             Block::Paragraph(paragraph) => self.paragraph(paragraph),
             Block::Aside(text) => self.line(Paint::Faint, &text.to_string()),
             Block::Table(table) => self.table(table),
             Block::List(list) => {
                 self.begin(Kind::List);
-                if !list.heading.text.is_empty() {
-                    self.line(list.heading.paint, &list.heading.text.to_string());
-                }
+                self.heading(&list.heading);
                 list.items.iter().for_each(|item| self.led("  ", Paint::Plain, &item.to_string()));
             }
             Block::Findings(all) => {
@@ -84,10 +82,10 @@ impl Output<'_> {
                 known.for_each(|(what, is)| self.led("  ", Paint::Plain, &format!("{what}: {is}")));
             }
             Block::Code(command) => {
-                self.begin(Kind::Text);
+                self.begin(Kind::Findings);
                 // On one line, however long, so that it can be copied.
-                let line = self.style.paint(&format!("$ {}", printable(command)), Paint::Faint);
-                self.text.push_str(&(line + "\n"));
+                let lead = self.style.paint(&lead(&title.to_lowercase()), Paint::Faint);
+                self.text.push_str(&format!("{lead}{}\n", printable(command)));
             }
             Block::Folded(folded) => self.line(Paint::Plain, &folded.title.to_string()),
         }
@@ -116,6 +114,16 @@ impl Output<'_> {
     /// Adds lines of one color.
     fn line(&mut self, paint: Paint, text: &str) {
         self.text.push_str(&self.style.painted(text, paint));
+    }
+
+    /// Adds a heading, which may be none. If it is long, its further lines are indented.
+    fn heading(&mut self, Paragraph { text, paint }: &Paragraph) {
+        let text = text.to_string();
+        let lines = fold(&text, self.style.width.saturating_sub(2).max(20));
+        for (index, line) in lines.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
+            let indent = if index == 0 { "" } else { "  " };
+            self.text.push_str(&format!("{indent}{}\n", self.style.paint(line, *paint)));
+        }
     }
 
     fn paragraph(&mut self, paragraph: &Paragraph) {

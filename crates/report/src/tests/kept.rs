@@ -88,7 +88,7 @@ fn a_trend_of_nothing_says_so() {
     let mut trends = Trends::default();
     trends.add(&failed);
     let text = trend(&trends, &failed, 1, &NARROW);
-    assert!(text.contains("no run has a valid figure"), "{text}");
+    assert!(text.contains("No run has a valid figure."), "{text}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::one_value::{record, works};
 use super::{all, build};
 use crate::Style;
+use crate::tests::forms::table;
 use crate::tests::forms::{fleet, gate_of_run, records, text, together, trend};
 use assess::fleet::Gathering;
 use assess::gate::gate;
@@ -68,7 +69,7 @@ fn what_a_comparison_needs_fits_sixty_columns() {
     (found.invocations, found.needs) = (5, Some(203));
     found.difference = assess::comparison::Difference::Inconclusive;
     assessment.comparisons = vec![found];
-    let said = text(&assessment, &NARROW);
+    let said = table(&assessment, &NARROW);
     assert!(said.contains("inconclusive"), "{said}");
     check("comparisons", &said);
 }
