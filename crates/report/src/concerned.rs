@@ -1,12 +1,13 @@
 //! Which rows a finding concerns: by name where they are few, else by a mark in their table.
 
-use crate::words::{count, listed};
+use crate::text::{Text, case, joined, listed, text};
+use crate::words::count;
 use assess::summary::Summary;
 use assess::{Assessment, RunFinding};
 use model::plan::Role;
 
 /// At most so many rows of a list are named.
-const NAMED_MOST: usize = 3;
+pub(crate) const NAMED_MOST: usize = 3;
 
 /// The marks of findings, in their order. Further findings have none.
 const MARKS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -34,7 +35,7 @@ pub(crate) fn concerned(
     found: &RunFinding,
     assessment: &Assessment,
     name: &dyn Fn(&str) -> String,
-) -> String {
+) -> Text {
     let mark = marked(assessment).find(|(_, known)| std::ptr::eq(*known, found));
     let all = found.cases.len() == asked(assessment);
     rows_of(found, all, mark.map(|(mark, _)| mark), name)
@@ -46,20 +47,18 @@ pub(crate) fn rows_of(
     are_all: bool,
     mark: Option<char>,
     name: &dyn Fn(&str) -> String,
-) -> String {
+) -> Text {
     let which = if are_all { "all " } else { "" };
     let mark = mark.map_or(String::new(), |mark| format!(" marked {mark}"));
     let cases = first_and_others(&found.cases, which, "other row", &mark, name);
     let alone = found.cases.is_empty();
     let baselines = match (alone, found.baselines.as_slice()) {
-        (_, []) => String::new(),
-        (true, ids) => {
-            format!("baseline {}", first_and_others(ids, "", "other baseline", "", name))
-        }
-        (false, [id]) => format!("; baseline {}", name(id)),
-        (false, ids) => format!("; {}", count(ids.len(), "baseline")),
+        (_, []) => Text::default(),
+        (true, ids) => text!("baseline {}", first_and_others(ids, "", "other baseline", "", name)),
+        (false, [id]) => text!("; baseline {}", case(id, name)),
+        (false, ids) => text!("; {}", count(ids.len(), "baseline")),
     };
-    cases + &baselines
+    text!("{}{}", cases, baselines)
 }
 
 /// `A`, `A; also B and C`, `A; also 9 other rows marked a`.
@@ -69,30 +68,31 @@ fn first_and_others(
     noun: &str,
     mark: &str,
     name: &dyn Fn(&str) -> String,
-) -> String {
-    let Some((first, others)) = ids.split_first() else { return String::new() };
-    let first = name(first);
+) -> Text {
+    let Some((first, others)) = ids.split_first() else { return Text::default() };
+    let first = case(first, name);
     match others.len() {
         0 => first,
-        few if few < NAMED_MOST => format!("{first}; also {}", named(others, name)),
-        many => format!("{first}; also {which}{}{mark}", count(many, noun)),
+        few if few < NAMED_MOST => text!("{}; also {}", first, named(others, name)),
+        many => text!("{}; also {}{}{}", first, which, count(many, noun), mark),
     }
 }
 
 /// The names of a few cases, or the first and the number of the others.
-pub(crate) fn whom(ids: &[String], name: &dyn Fn(&str) -> String) -> String {
+pub(crate) fn whom(ids: &[String], name: &dyn Fn(&str) -> String) -> Text {
     match ids {
         [first, others @ ..] if ids.len() > NAMED_MOST => {
-            format!("{} and {}", name(first), count(others.len(), "other case"))
+            text!("{} and {}", case(first, name), count(others.len(), "other case"))
         }
         few => named(few, name),
     }
 }
 
-fn named(ids: &[String], name: &dyn Fn(&str) -> String) -> String {
-    let names: Vec<String> = ids.iter().map(|id| name(id)).collect();
+fn named(ids: &[String], name: &dyn Fn(&str) -> String) -> Text {
+    let names: Vec<Text> = ids.iter().map(|id| case(id, name)).collect();
     // A name may have commas itself.
-    if names.iter().any(|name| name.contains(',')) { names.join("; ") } else { listed(&names) }
+    let has_comma = ids.iter().any(|id| name(id).contains(','));
+    if has_comma { joined(&names, "; ") } else { listed(&names) }
 }
 
 #[cfg(test)]
@@ -112,7 +112,7 @@ mod tests {
     fn a_finding_says_which_rows_it_concerns() {
         let said = |cases: &[&str], baselines: &[&str], are_all, mark| {
             let name = |id: &str| format!("<{id}>");
-            rows_of(&found(cases, baselines), are_all, mark, &name)
+            rows_of(&found(cases, baselines), are_all, mark, &name).to_string()
         };
         assert_eq!(said(&[], &[], false, None), "");
         assert_eq!(said(&["a"], &[], false, None), "<a>");
@@ -131,7 +131,7 @@ mod tests {
     fn a_list_names_a_few_and_counts_the_others() {
         let said = |ids: &[&str]| {
             let ids: Vec<String> = ids.iter().map(|id| id.to_string()).collect();
-            whom(&ids, &|id| id.to_uppercase())
+            whom(&ids, &|id| id.to_uppercase()).to_string()
         };
         assert_eq!(said(&["a"]), "A");
         assert_eq!(said(&["a", "b", "c"]), "A, B and C");

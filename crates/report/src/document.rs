@@ -1,15 +1,15 @@
-//! A report as a document: what is said, in which order and with which weight, but not how it looks.
-//! Builders make it of judgments and know no form; the forms here show any document, and know no
-//! judgment.
+//! A report as a document: what is said, in which order and with which weight, but not how it
+//! looks. Builders make it of judgments and know no form; the forms here show any document, and
+//! know no judgment.
 
 mod terminal;
 mod markdown;
 mod page;
 
+use crate::drawing::Picture;
 use crate::grid::Grid;
-use crate::picture::Picture;
 use crate::style::{Paint, Style};
-use crate::text::Text;
+use crate::text::{Text, text};
 use crate::words::NONE;
 use model::units::{self, ParseError};
 
@@ -163,7 +163,7 @@ pub(crate) struct Finding {
     /// Its code, if it has one.
     pub(crate) code: Option<&'static str>,
     /// The rows that it concerns, in brief, and the ids and names of all of them.
-    pub(crate) rows: String,
+    pub(crate) rows: Text,
     pub(crate) cases: Vec<(String, String)>,
     pub(crate) text: Text,
     pub(crate) remedy: Option<Text>,
@@ -172,7 +172,7 @@ pub(crate) struct Finding {
 impl Finding {
     /// One without a code and rows.
     pub(crate) fn of_kind(kind: &'static str, paint: Paint, text: impl Into<Text>) -> Finding {
-        let (rows, cases) = (String::new(), Vec::new());
+        let (rows, cases) = (Text::default(), Vec::new());
         Finding { kind, paint, code: None, rows, cases, text: text.into(), remedy: None }
     }
 
@@ -182,7 +182,7 @@ impl Finding {
         if let Some(code) = self.code {
             line.push(code);
             if !self.rows.is_empty() {
-                line.push(format!(" ({})", self.rows));
+                line.push(text!(" ({})", &self.rows));
             }
             line.push(": ");
         }

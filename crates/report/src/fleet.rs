@@ -30,7 +30,7 @@ pub fn fleet(fleet: &Fleet) -> Document {
         origin: title.clone(),
         title,
         about: [alike].into_iter().chain(labels.common_line()).map(Text::from).collect(),
-        answer: conclusions(fleet, &labels).into_iter().map(Paragraph::strong).collect(),
+        answer: conclusions(fleet, &labels).into_iter().map(Paragraph::plain).collect(),
         ..Document::default()
     };
     let cases = Block::Table(Table::new(cases(fleet, &labels)));

@@ -8,6 +8,7 @@ use crate::loops::loops;
 use crate::missed::{failures, without_figure};
 use crate::part;
 use crate::style::Paint;
+use crate::text::{Text, text};
 use crate::words::{self, count, listed, sentence, severity_paint};
 use crate::writes;
 use assess::campaign::Campaign;
@@ -368,8 +369,8 @@ pub(crate) fn skips(skips: &[Skip], name: &dyn Fn(&str) -> String) -> Vec<Findin
 }
 
 /// Skips as a line for each reason.
-fn said_skips(skips: &[Skip], name: &dyn Fn(&str) -> String) -> Vec<String> {
-    let say = |(reason, ids): &(&str, Vec<String>)| format!("{}: {reason}", whom(ids, name));
+fn said_skips(skips: &[Skip], name: &dyn Fn(&str) -> String) -> Vec<Text> {
+    let say = |(reason, ids): &(&str, Vec<String>)| text!("{}: {}", whom(ids, name), *reason);
     by_reason(skips).iter().map(say).collect()
 }
 

@@ -1,5 +1,5 @@
 //! A table: its columns, and its cells with what they mean. On a terminal it has no borders, and
-//! fits a width by omitting the least important columns or, if none may be, by a second table below.
+//! fits a width by omitting the least important columns or, if none may be, by a second table.
 
 use crate::markup::inline;
 use crate::style::{Paint, Style, fold, printable};

@@ -3,6 +3,7 @@
 use crate::concerned::rows_of;
 use crate::document::Finding;
 use crate::labels::Labels;
+use crate::text::text;
 use crate::words::{severity_paint, short};
 use assess::finding::Code;
 use assess::together::{HostsFinding, Together};
@@ -18,7 +19,7 @@ pub(crate) fn finding(
 ) -> Finding {
     let name = |id: &str| names.name(id);
     let rows = rows_of(found, false, None, &name);
-    let rows = if rows.is_empty() { rows } else { format!(": {rows}") };
+    let rows = if rows.is_empty() { rows } else { text!(": {}", rows) };
     let assess::finding::Finding { code, severity, message, .. } = &found.finding;
     // It names a control group or a quota, which is that of one host.
     let message = match &hosts[..] {
@@ -29,7 +30,7 @@ pub(crate) fn finding(
     };
     Finding {
         code: Some(code.name()),
-        rows: format!("on {}{rows}", short(hosts)),
+        rows: text!("on {}{}", short(hosts), rows),
         cases: found.cases.iter().map(|id| (id.clone(), name(id))).collect(),
         ..Finding::of_kind(severity.name(), severity_paint(*severity), message)
     }

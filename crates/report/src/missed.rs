@@ -3,6 +3,7 @@
 use crate::concerned::whom;
 use crate::document::Finding;
 use crate::style::Paint;
+use crate::text::text;
 use crate::words::{self, count};
 use assess::Assessment;
 use assess::failure::Failure;
@@ -49,7 +50,7 @@ pub(crate) fn failures(assessment: &Assessment, name: &dyn Fn(&str) -> String) -
 
 fn finding((failure, ids, trials): &Missed, name: &dyn Fn(&str) -> String) -> Finding {
     let (trials, reason) = (count(*trials, "trial"), failure.reason());
-    let text = format!("{}, {trials}: {reason}", whom(ids, name));
+    let text = text!("{}, {}: {}", whom(ids, name), trials, reason);
     let cases = ids.iter().map(|id| (id.clone(), name(id))).collect();
     Finding { cases, ..Finding::of_kind(failure.name(), Paint::Void, text) }
 }

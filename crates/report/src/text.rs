@@ -222,7 +222,7 @@ mod tests {
         let all = [a.clone(), b, c];
         assert_eq!(listed(&all).to_string(), "a, b and c");
         assert_eq!(listed(&[]).to_string(), "");
-        assert_eq!(listed(&[a.clone()]), a);
+        assert_eq!(listed(std::slice::from_ref(&a)), a);
         assert_eq!(a.capital().sentence().to_string(), "A.");
         assert_eq!(Text::from("Done!").sentence().to_string(), "Done!");
         assert_eq!(text!("see {}", command("man")).sentence().to_string(), "see 'man'.");

@@ -7,7 +7,7 @@ use crate::grid::{Cell, Grid, left, right};
 use crate::joint_finding::finding;
 use crate::labels::Labels;
 use crate::style::Paint;
-use crate::text::Text;
+use crate::text::{Text, case, figure, text};
 use crate::words::{self, NONE, count, listed, short};
 use assess::stats::Estimate;
 use assess::together::{Clue, Doubt, Ending, Joint, Member, Sign, Together};
@@ -23,7 +23,7 @@ pub fn together(run: &Together) -> Document {
     let mut document = Document {
         title: title(&run.first),
         about: heads(run).into_iter().map(Text::from).collect(),
-        answer: conclusions(run, &names).into_iter().map(Paragraph::strong).collect(),
+        answer: conclusions(run, &names).into_iter().map(Paragraph::plain).collect(),
         origin: title(&run.first),
         ..Document::default()
     };
@@ -202,13 +202,13 @@ fn efficiency(estimate: &Estimate) -> String {
 }
 
 /// The stragglers, and the reasons to doubt what is said of all.
-fn conclusions(run: &Together, names: &Labels) -> Vec<String> {
+fn conclusions(run: &Together, names: &Labels) -> Vec<Text> {
     let lines = stragglers(run, names).into_iter().chain(ends(run, names));
     lines.chain(doubts(run, names)).collect()
 }
 
 /// Which rows are of trials that time ended, if the others are not: figures of two kinds.
-fn ends(run: &Together, names: &Labels) -> Option<String> {
+fn ends(run: &Together, names: &Labels) -> Option<Text> {
     let (by_time, by_work): (Vec<&Joint>, Vec<&Joint>) = run
         .cases
         .iter()
@@ -217,7 +217,7 @@ fn ends(run: &Together, names: &Labels) -> Option<String> {
     let ids: Vec<String> = by_time.iter().map(|joint| joint.id.clone()).collect();
     let are_mixed = !by_time.is_empty() && !by_work.is_empty();
     are_mixed.then(|| {
-        format!(
+        text!(
             "{}: time ended the trials, and their work those of the other rows: if one host is \
              slow, the others wait for it there, and not here, so they are not compared.",
             whom(&ids, &|id| names.name(id))
@@ -226,7 +226,7 @@ fn ends(run: &Together, names: &Labels) -> Option<String> {
 }
 
 /// The stragglers, with what their own evidence says.
-fn stragglers(run: &Together, names: &Labels) -> Vec<String> {
+fn stragglers(run: &Together, names: &Labels) -> Vec<Text> {
     let straggles = |joint: &&Joint| joint.slowest.as_ref().is_some_and(|it| it.is_straggler);
     let said = |joint: &Joint| {
         let slowest = joint.slowest.as_ref()?;
@@ -237,12 +237,13 @@ fn stragglers(run: &Together, names: &Labels) -> Vec<String> {
             said => format!("its own evidence says: {}", said.join("; ")),
         };
         let range = words::times_interval(slowest.ratio.low, slowest.ratio.high)?;
-        Some(format!(
-            "{} is a straggler in {}: it had {} the median rate of the other hosts ({range}); \
-             {why}.",
-            slowest.host,
-            names.name(&joint.id),
-            words::times(slowest.ratio.median),
+        Some(text!(
+            "{} is a straggler in {}: it had {} the median rate of the other hosts ({}); {}.",
+            &slowest.host,
+            case(&joint.id, &|id| names.name(id)),
+            figure(words::times(slowest.ratio.median)),
+            range,
+            why,
         ))
     };
     run.cases.iter().filter(straggles).filter_map(said).collect()
@@ -283,7 +284,7 @@ fn sign(sign: &Sign) -> String {
 }
 
 /// The doubts, each kind once, with the worst case.
-fn doubts(run: &Together, names: &Labels) -> Vec<String> {
+fn doubts(run: &Together, names: &Labels) -> Vec<Text> {
     let longer = words::fitted("use a longer --time", &run.first.tool);
     let lost = worst(run, names, |doubt| match doubt {
         Doubt::HostLost { rounds, .. } => Some(*rounds as f64),
@@ -301,9 +302,11 @@ fn doubts(run: &Together, names: &Labels) -> Vec<String> {
             true => "not all hosts measured all rounds".to_string(),
             false => listed(&lost),
         };
-        format!(
-            "{cases}: HostLost: {who}; {} left out, and the figures are of the hosts in the column \
-             'hosts'",
+        text!(
+            "{}: HostLost: {}; {} left out, and the figures are of the hosts in the column \
+             'hosts'.",
+            cases,
+            who,
             match rounds as usize {
                 0 => "no round is".to_string(),
                 1 => "one round is".to_string(),
@@ -316,10 +319,12 @@ fn doubts(run: &Together, names: &Labels) -> Vec<String> {
         _ => None,
     });
     let clock = clock.map(|(cases, share)| {
-        format!(
-            "{cases}: ClockUncertain: a host's clock is known to {} of a trial only, so it is not \
-             known well when all were active; {longer}",
-            words::percent(100.0 * share)
+        text!(
+            "{}: ClockUncertain: a host's clock is known to {} of a trial only, so it is not known \
+             well when all were active; {}.",
+            cases,
+            figure(words::percent(100.0 * share)),
+            &longer
         )
     });
     let ends = worst(run, names, |doubt| match doubt {
@@ -327,10 +332,12 @@ fn doubts(run: &Together, names: &Labels) -> Vec<String> {
         _ => None,
     });
     let ends = ends.map(|(cases, share)| {
-        format!(
-            "{cases}: EndsVary: time ended the trials of some hosts or rounds ({} of the rounds), \
-             and their work the others, so another time gives another figure; {longer}",
-            words::percent(100.0 * share)
+        text!(
+            "{}: EndsVary: time ended the trials of some hosts or rounds ({} of the rounds), and \
+             their work the others, so another time gives another figure; {}.",
+            cases,
+            figure(words::percent(100.0 * share)),
+            &longer
         )
     });
     let builds = worst(run, names, |doubt| match doubt {
@@ -338,16 +345,18 @@ fn doubts(run: &Together, names: &Labels) -> Vec<String> {
         _ => None,
     });
     let builds = builds.map(|(cases, builds)| {
-        format!(
-            "{cases}: BuildsDiffer: the hosts have {builds:.0} builds of ioassay, which may \
-             measure differently; install one on all"
+        text!(
+            "{}: BuildsDiffer: the hosts have {} builds of ioassay, which may measure differently; \
+             install one on all.",
+            cases,
+            format!("{builds:.0}")
         )
     });
     [lost, clock, skew(run, names, &longer), ends, builds].into_iter().flatten().collect()
 }
 
 /// The doubt that hosts began apart.
-fn skew(run: &Together, names: &Labels, longer: &str) -> Option<String> {
+fn skew(run: &Together, names: &Labels, longer: &str) -> Option<Text> {
     let of = |doubt: &Doubt| match doubt {
         Doubt::StartSkew { share } => Some(*share),
         _ => None,
@@ -362,18 +371,17 @@ fn skew(run: &Together, names: &Labels, longer: &str) -> Option<String> {
         (false, _) => "",
     };
     let share = words::percent(100.0 * share);
-    Some(format!(
-        "{cases}: StartSkew: the last host began up to {share} of a trial after the first; \
-         {read}{longer}"
+    Some(text!(
+        "{}: StartSkew: the last host began up to {} of a trial after the first; {}{}.",
+        cases,
+        figure(share),
+        read,
+        longer
     ))
 }
 
 /// The cases with a doubt, and the most that it says. `None` if no case has it.
-fn worst(
-    run: &Together,
-    names: &Labels,
-    is_it: fn(&Doubt) -> Option<f64>,
-) -> Option<(String, f64)> {
+fn worst(run: &Together, names: &Labels, is_it: fn(&Doubt) -> Option<f64>) -> Option<(Text, f64)> {
     let found = |joint: &Joint| {
         let most = joint.doubts.iter().filter_map(is_it).max_by(f64::total_cmp)?;
         Some((joint.id.clone(), most))

@@ -5,6 +5,7 @@ use crate::document::{Block, Note, Table};
 use crate::grid::{Cell, Grid, LAST, left, right};
 use crate::labels::Labels;
 use crate::sentence::{Paragraphs, Sentence, said_ratio};
+use crate::text::{Text, figure, joined, text};
 use crate::words::{
     NONE, count, difference, difference_paint, fitted, listed, times, times_interval,
 };
@@ -115,9 +116,9 @@ pub(crate) fn decided(assessment: &Assessment, labels: &Labels) -> Paragraphs {
     };
     groups.sort_by(|(_, a), (_, b)| effect(b).total_cmp(&effect(a)));
     groups.truncate(DECIDED_MOST);
-    let clauses: Vec<String> = groups.iter().map(clause).collect();
+    let clauses: Vec<Text> = groups.iter().map(clause).collect();
     let named = groups.iter().flat_map(|(_, members)| members).flat_map(|one| one.rows());
-    let clearest = format!("The clearest: {}.", clauses.join("; "));
+    let clearest = text!("The clearest: {}.", joined(&clauses, "; "));
     let clearest = (!clauses.is_empty()).then(|| Sentence::figures(clearest, named));
     let sentences = [Some(Sentence::plain(counted(&all))), clearest, limit_of_uring(assessment)];
     vec![sentences.into_iter().flatten().collect()]
@@ -157,7 +158,7 @@ fn counted(all: &[Decided]) -> String {
 }
 
 /// `mmap is 2.96× to 3.15× as fast as pread, warm 4KiB`: the faster one is first.
-fn clause((apart, members): &(Apart, Vec<&Decided>)) -> String {
+fn clause((apart, members): &(Apart, Vec<&Decided>)) -> Text {
     let is_more = members.iter().all(|decided| decided.comparison().ratio > 1.0);
     let ratios = members.iter().map(|decided| match is_more {
         true => decided.ratio(),
@@ -167,14 +168,14 @@ fn clause((apart, members): &(Apart, Vec<&Decided>)) -> String {
     let (fast, slow) =
         if is_more { (&apart.one, &apart.other) } else { (&apart.other, &apart.one) };
     let said = match ratios.as_slice() {
-        [one] => said_ratio(one).to_string(),
+        [one] => said_ratio(one),
         all => {
             let medians = || all.iter().map(|ratio| ratio.median);
             let least = medians().fold(f64::INFINITY, f64::min);
-            format!("{} to {}", times(least), times(medians().fold(0.0, f64::max)))
+            text!("{} to {}", figure(times(least)), figure(times(medians().fold(0.0, f64::max))))
         }
     };
-    format!("{fast} is {said} as fast as {slow}{}", apart.beside())
+    text!("{} is {} as fast as {}{}", fast, said, slow, apart.beside())
 }
 
 /// With more of io_uring's CPU time than this, the kernel's own threads did the reads.
@@ -195,10 +196,10 @@ fn limit_of_uring(assessment: &Assessment) -> Option<Sentence> {
     let deepest = of_uring.clone().map(|(depth, _)| depth).max()?;
     let helped = of_uring.clone().filter_map(|(_, share)| share).reduce(f64::max);
     if let Some(share) = helped.filter(|share| *share >= HELPED_LEAST) {
-        return Some(Sentence::plain(format!(
+        return Some(Sentence::plain(text!(
             "Up to {} of uring's CPU time was that of the kernel's worker threads: each read goes \
              to one if the file system cannot do it without waiting (nowait).",
-            units::percent(share)
+            figure(units::percent(share))
         )));
     }
     let is_in_memory = assessment.storage.as_ref().is_some_and(|it| it.medium == Medium::Ram);

@@ -184,8 +184,8 @@ impl<'a> Inquiry<'a> {
             + &document::paragraph(&format!(
                 "Three hosts of one machine, each with an ext4 of its own on a loop device and a \
                  control group that lets it read and write {limits} MiB a second. Each tool \
-                 measured once in each turn; the ratio is ioassay's figure by the other's. mdtest's \
-                 ranks wait for each other in a loop, on {cores} cores."
+                 measured once in each turn; the ratio is ioassay's figure by the other's. \
+                 mdtest's ranks wait for each other in a loop, on {cores} cores."
             )))
     }
 }
@@ -200,8 +200,8 @@ fn version(stage: &Stage, program: &Path) -> Result<String> {
     };
     let printed = programs::read(command, 0..=0)?;
     let words = printed.split([' ', ':', '\n']);
-    let found =
-        words.into_iter().find(|word| word.starts_with("IOR-") || word.starts_with("mdtest-"));
+    let is_version = |word: &&str| word.starts_with("IOR-") || word.starts_with("mdtest-");
+    let found = words.into_iter().find(is_version);
     found.map(str::to_owned).with_context(|| format!("{program:?} tells no version: {printed}"))
 }
 

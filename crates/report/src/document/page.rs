@@ -5,11 +5,12 @@
 
 use super::{Block, Document, Finding, Folded, List, Paragraph, Part, Table, known, legend};
 use crate::MARK;
+use crate::concerned::NAMED_MOST;
+use crate::drawing::{Picture, scheme_css};
 use crate::grid::{Cell, Line, Side};
-use crate::picture::{Picture, scheme_css};
 use crate::style::Paint;
 use crate::text::{Span, Text};
-use crate::words::{capital, count};
+use crate::words::count;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::collections::HashMap;
 
@@ -102,9 +103,6 @@ fn harmless(page: &str) -> String {
 /// Longer lists are cut off, with a count of the rest.
 const LISTED_MAX: usize = 100;
 
-/// Longer lists of a finding's cases are collapsed.
-const OPEN_MAX: usize = 3;
-
 /// The maximum size of all pictures together; the others are omitted, and named.
 const PICTURES_BYTES_MAX: usize = 1 << 20;
 
@@ -122,7 +120,8 @@ impl<'a> Links<'a> {
     }
 
     fn answer(&self, Paragraph { text, paint }: &Paragraph, is_first: bool) -> Markup {
-        html! { p.answer.hero[is_first].(class_of(*paint)) { (self.text(text)) } }
+        let hero = if is_first { "hero " } else { "" };
+        html! { p class={ "answer " (hero) (class_of(*paint)) } { (self.text(text)) } }
     }
 
     fn part(&self, part: &Part) -> Markup {
@@ -180,7 +179,8 @@ impl<'a> Links<'a> {
     fn paragraph(&self, Paragraph { text, paint }: &Paragraph) -> Markup {
         html! {
             p class=(class_of(*paint)) {
-                @if *paint == Paint::Strong { strong { (self.text(text)) } } @else { (self.text(text)) }
+                @let text = self.text(text);
+                @if *paint == Paint::Strong { strong { (text) } } @else { (text) }
             }
         }
     }
@@ -203,8 +203,9 @@ impl<'a> Links<'a> {
         let titles = grid.titles();
         let legend = legend(notes, &titles);
         html! {
-            @if !title.is_empty() { h3 { (capital(title)) } }
-            div.scroll tabindex="0" role="region" aria-label=[(!title.is_empty()).then_some(title)] {
+            @if !title.is_empty() { h3 { (title) } }
+            @let label = (!title.is_empty()).then_some(title);
+            div.scroll tabindex="0" role="region" aria-label=[label] {
                 table {
                     thead {
                         tr {
@@ -234,13 +235,14 @@ impl<'a> Links<'a> {
             tr {
                 @for (index, (&column, side)) in columns.iter().zip(sides).enumerate() {
                     @let cell = &cells[column];
-                    @let class = class_of(cell.paint);
+                    @let left = if index == 0 || *side == Side::Left { "t " } else { "" };
+                    @let class = format!("{left}{}", class_of(cell.paint));
                     @let text = match &cell.case {
                         Some(id) => self.case(id, cell.text.trim()),
                         None => html! { (cell.text.trim()) },
                     };
-                    @if index == 0 { th.t.(class) scope="row" { (text) } }
-                    @else { td.t[*side == Side::Left].(class) { (text) } }
+                    @if index == 0 { th class=(class) scope="row" { (text) } }
+                    @else { td class=(class) { (text) } }
                 }
             }
         }
@@ -255,24 +257,17 @@ impl<'a> Links<'a> {
                 p {
                     span.badge.(class) { (kind) } " "
                     @if let Some(code) = code { strong { (code) } " " }
-                    @if cases.is_empty() && !rows.is_empty() { "(" (rows) ") " }
-                    (self.text(&text.clone().capital().sentence()))
+                    @if !rows.is_empty() { "(" (self.text(rows)) "): " }
+                    (self.text(&text.clone().sentence()))
                 }
                 @if let Some(remedy) = remedy {
                     p { strong { "Remedy: " } (self.text(&remedy.clone().sentence())) }
                 }
-                @match cases.len() {
-                    0 => {},
-                    number if number <= OPEN_MAX => p.hint {
-                        @for (index, case) in cases.iter().enumerate() {
-                            @if index > 0 { " · " }
-                            (link(case))
-                        }
-                    },
-                    number => details {
-                        summary { (count(number, "case")) }
+                @if cases.len() > NAMED_MOST {
+                    details {
+                        summary { (count(cases.len(), "case")) }
                         (list(cases, &link))
-                    },
+                    }
                 }
             }
         }

@@ -1,11 +1,11 @@
 //! Compared cases: the ratio of each pair with its interval, on a logarithmic axis around 1.
 
-use super::Picture;
-use super::axis::{Axis, labels_along, with_scales};
-use super::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH};
-use super::legend::{Key, Legend, Note};
-use super::measure::wrapped;
-use super::palette::{Colour, FAINT, GRID, INK, SERIES};
+use crate::drawing::Picture;
+use crate::drawing::axis::{Axis, labels_along, with_scales};
+use crate::drawing::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH};
+use crate::drawing::legend::{Key, Legend, Note};
+use crate::drawing::measure::wrapped;
+use crate::drawing::palette::{Colour, FAINT, GRID, INK, SERIES};
 use crate::labels::Labels;
 use crate::versus;
 use crate::words::{count, difference, listed, times, times_interval};

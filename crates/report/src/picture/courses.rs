@@ -1,12 +1,12 @@
 //! The time series of each case's rate, as a strip from 0 to its highest rate.
 
-use super::Picture;
 use super::alike::{LINES_MOST, asked, labels};
-use super::axis::{Axis, labels_along, labels_width};
-use super::canvas::{Anchor, Canvas, Dash, LINE, WIDTH};
-use super::legend::{Key, Legend, Note};
-use super::measure::{shortened, wrapped};
-use super::palette::{FAINT, GRID, INK, SERIES, VOID};
+use crate::drawing::Picture;
+use crate::drawing::axis::{Axis, labels_along, labels_width};
+use crate::drawing::canvas::{Anchor, Canvas, Dash, LINE, WIDTH};
+use crate::drawing::legend::{Key, Legend, Note};
+use crate::drawing::measure::{shortened, wrapped};
+use crate::drawing::palette::{FAINT, GRID, INK, SERIES, VOID};
 use crate::labels::Labels;
 use crate::words::{self, count};
 use assess::Assessment;

@@ -1,14 +1,14 @@
 //! Throughput, or the time per operation, along one axis: a line for each group of cases that
 //! differ only in that axis. Each figure has its interval.
 
-use super::Picture;
 use super::alike::{
     PARTED_BY, Part, axes_but, grouped, is_rate, labels, own_first, parted, standing,
 };
-use super::axis::{Axis, frame, labels_width, with_scales};
-use super::canvas::{Anchor, Dash, LINE, MARKS, WIDTH};
-use super::legend::{Key, Legend, Note};
-use super::palette::{FAINT, SERIES};
+use crate::drawing::Picture;
+use crate::drawing::axis::{Axis, frame, labels_width, with_scales};
+use crate::drawing::canvas::{Anchor, Dash, LINE, MARKS, WIDTH};
+use crate::drawing::legend::{Key, Legend, Note};
+use crate::drawing::palette::{FAINT, SERIES};
 use crate::labels::Labels;
 use crate::phrases::Factored;
 use crate::words::{self, Say, capital, count, main_estimate};

@@ -1,10 +1,10 @@
 //! The heat maps that suit a recipe: by the two axes that it varies, or by its layout.
 
-use super::Picture;
 use super::alike::{
     asked, axes, axes_but, grouped, is_rate, label_words, labels, say_value, value,
 };
 use super::table::{Better, Cell, Table};
+use crate::drawing::Picture;
 
 use crate::labels::Labels;
 use crate::phrases::{Factored, joined};

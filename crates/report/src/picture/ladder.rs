@@ -1,13 +1,13 @@
 //! The ladder from memory to the medium: a bar for each rate on a logarithmic axis, and the
 //! measured bounds.
 
-use super::Picture;
 use super::alike::{asked, is_rate, label_words};
-use super::axis::{Axis, labels_along, with_scales};
-use super::canvas::{Anchor, Canvas, Dash, LINE, WIDTH, Weight};
-use super::legend::{Key, Legend, Note, void_key};
-use super::measure::{width, wrapped};
-use super::palette::{Colour, FAINT, GRID, INK, SERIES, VOID};
+use crate::drawing::Picture;
+use crate::drawing::axis::{Axis, labels_along, with_scales};
+use crate::drawing::canvas::{Anchor, Canvas, Dash, LINE, WIDTH, Weight};
+use crate::drawing::legend::{Key, Legend, Note, void_key};
+use crate::drawing::measure::{width, wrapped};
+use crate::drawing::palette::{Colour, FAINT, GRID, INK, SERIES, VOID};
 use crate::labels::Labels;
 use crate::phrases::{Factored, factor_out};
 use crate::survey::{RUNGS, Rate, Rung, label_on_rung, labels};

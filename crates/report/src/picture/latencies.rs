@@ -1,12 +1,12 @@
 //! Latency distributions: the share of operations that took longer than each latency. Both axes are
 //! logarithmic, so a tail of one in a thousand is as wide as one in ten.
 
-use super::Picture;
 use super::alike::{Part, asked, fewest, grouped, labels, parted};
-use super::axis::{Axis, frame, with_scales};
-use super::canvas::{Anchor, Dash, LINE, MARKS, WIDTH};
-use super::legend::{Key, Legend, Note};
-use super::palette::{FAINT, SERIES};
+use crate::drawing::Picture;
+use crate::drawing::axis::{Axis, frame, with_scales};
+use crate::drawing::canvas::{Anchor, Dash, LINE, MARKS, WIDTH};
+use crate::drawing::legend::{Key, Legend, Note};
+use crate::drawing::palette::{FAINT, SERIES};
 use crate::labels::Labels;
 use crate::phrases::Factored;
 use crate::words::{capital, count, listed};

@@ -1,11 +1,11 @@
 //! Response times by the load that is offered: flat while the storage keeps up, steep where it no
 //! longer does.
 
-use super::Picture;
-use super::axis::{Axis, frame, labels_width, with_scales};
-use super::canvas::{Anchor, Canvas, Dash, LINE, MARKS, Mark, WIDTH};
-use super::legend::{Key, Legend, Note};
-use super::palette::{Colour, FAINT, SERIES};
+use crate::drawing::Picture;
+use crate::drawing::axis::{Axis, frame, labels_width, with_scales};
+use crate::drawing::canvas::{Anchor, Canvas, Dash, LINE, MARKS, Mark, WIDTH};
+use crate::drawing::legend::{Key, Legend, Note};
+use crate::drawing::palette::{Colour, FAINT, SERIES};
 use crate::labels::Labels;
 use crate::words::{self, listed, per_second};
 use assess::Assessment;

@@ -1,13 +1,13 @@
 //! Each round of each case as a dot around the case's median. Shows how noisy the machine was, and
 //! whether it drifted.
 
-use super::Picture;
 use super::alike::{asked, labels};
-use super::axis::{Axis, labels_along};
-use super::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH};
-use super::legend::{Key, Legend, Note};
-use super::measure::wrapped;
-use super::palette::{FAINT, GRID, INK, SERIES};
+use crate::drawing::Picture;
+use crate::drawing::axis::{Axis, labels_along};
+use crate::drawing::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH};
+use crate::drawing::legend::{Key, Legend, Note};
+use crate::drawing::measure::wrapped;
+use crate::drawing::palette::{FAINT, GRID, INK, SERIES};
 use crate::labels::Labels;
 use crate::words::count;
 use assess::Assessment;

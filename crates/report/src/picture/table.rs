@@ -1,10 +1,10 @@
 //! A heat map: cells on two axes, shaded by how close each is to the best in its table.
 
-use super::Picture;
-use super::canvas::{Anchor, Canvas, LINE, WIDTH, Weight};
-use super::legend::{Key, Legend, Note};
-use super::measure::{bold_width, round, shortened, width, wrapped};
-use super::palette::{FAINT, GRID, INK, SHADES, VOID, on_shade};
+use crate::drawing::Picture;
+use crate::drawing::canvas::{Anchor, Canvas, LINE, WIDTH, Weight};
+use crate::drawing::legend::{Key, Legend, Note};
+use crate::drawing::measure::{bold_width, round, shortened, width, wrapped};
+use crate::drawing::palette::{FAINT, GRID, INK, SHADES, VOID, on_shade};
 use crate::pivot::SHADE_SHARES;
 use crate::words::count;
 use assess::finding::{Finding, Severity, Verdict};

@@ -2,7 +2,7 @@
 
 use super::{all, made, made_memory, made_writing, two_records};
 use crate::Picture;
-use crate::picture::text_width;
+use crate::drawing::measure::width as text_width;
 use crate::tests::forms::{picture_alone, pictures, pictures_of_records};
 use assess::Assessment;
 use assess::finding::Verdict;

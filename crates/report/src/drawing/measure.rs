@@ -29,17 +29,17 @@ pub(crate) fn width(text: &str) -> f64 {
 }
 
 /// The width of a bold text.
-pub(super) fn bold_width(text: &str) -> f64 {
+pub(crate) fn bold_width(text: &str) -> f64 {
     width(text) * BOLD
 }
 
 /// The width of the widest text; 0 if there are none.
-pub(super) fn widest<'a>(texts: impl IntoIterator<Item = &'a str>) -> f64 {
+pub(crate) fn widest<'a>(texts: impl IntoIterator<Item = &'a str>) -> f64 {
     texts.into_iter().map(width).fold(0.0, f64::max)
 }
 
 /// `text` in lines of at most `room` pixels, broken at spaces; wider words are cut.
-pub(super) fn wrapped(text: &str, room: f64) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in crate::style::printable(text).split_whitespace() {
         let word = shortened(word, room);
@@ -55,7 +55,7 @@ pub(super) fn wrapped(text: &str, room: f64) -> Vec<String> {
 }
 
 /// `text`, shortened with an ellipsis if it is wider than `room`.
-pub(super) fn shortened(text: &str, room: f64) -> String {
+pub(crate) fn shortened(text: &str, room: f64) -> String {
     if width(text) <= room {
         return text.to_string();
     }
@@ -70,7 +70,7 @@ pub(super) fn shortened(text: &str, room: f64) -> String {
 }
 
 /// A quantity without trailing zeros: `1 GB/s` for `1.00 GB/s`.
-pub(super) fn round(text: &str) -> String {
+pub(crate) fn round(text: &str) -> String {
     if let Some(ratio) = text.strip_suffix('×') {
         return round(ratio) + "×";
     }

@@ -6,27 +6,27 @@ use super::palette::{FAINT, GRID};
 
 /// How values map to pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scale {
+pub(crate) enum Scale {
     Linear,
     Log,
 }
 
 /// A labeled value.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Tick {
-    pub(super) value: f64,
-    pub(super) label: String,
+pub(crate) struct Tick {
+    pub(crate) value: f64,
+    pub(crate) label: String,
 }
 
 /// Maps values to pixels.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     scale: Scale,
     /// The values at its start and end.
     values: (f64, f64),
     /// The pixels at its start and end.
     pixels: (f64, f64),
-    pub(super) ticks: Vec<Tick>,
+    pub(crate) ticks: Vec<Tick>,
 }
 
 /// Ticks within a decade.
@@ -36,7 +36,7 @@ const TICKS_MOST: usize = 7;
 
 impl Axis {
     /// A logarithmic axis from `least` to `most`, both above 0, with round ticks.
-    pub(super) fn log(least: f64, most: f64, say: impl Fn(f64) -> String) -> Axis {
+    pub(crate) fn log(least: f64, most: f64, say: impl Fn(f64) -> String) -> Axis {
         assert!(least > 0.0 && most >= least, "a logarithm is of what is above 0");
         let (low, high) = (least.log10().floor() as i32, most.log10().ceil() as i32);
         let all = |steps: &[f64]| -> Vec<f64> {
@@ -54,12 +54,12 @@ impl Axis {
     }
 
     /// An axis from 0 to `most`, which must be above 0.
-    pub(super) fn from_zero(most: f64, say: impl Fn(f64) -> String) -> Axis {
+    pub(crate) fn from_zero(most: f64, say: impl Fn(f64) -> String) -> Axis {
         Axis::linear(0.0, most, say)
     }
 
     /// An axis from `least` to `most`, which must be larger.
-    pub(super) fn linear(least: f64, most: f64, say: impl Fn(f64) -> String) -> Axis {
+    pub(crate) fn linear(least: f64, most: f64, say: impl Fn(f64) -> String) -> Axis {
         assert!(most > least, "an axis has a length");
         let rough = (most - least) / 4.0;
         let power = 10f64.powi(rough.log10().floor() as i32);
@@ -72,7 +72,7 @@ impl Axis {
     }
 
     /// A logarithmic axis with a tick at each of these values.
-    pub(super) fn of_values(values: &[f64], say: impl Fn(f64) -> String) -> Axis {
+    pub(crate) fn of_values(values: &[f64], say: impl Fn(f64) -> String) -> Axis {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let most = values.iter().copied().fold(0.0, f64::max);
         // Leaves a margin at both ends.
@@ -81,12 +81,12 @@ impl Axis {
     }
 
     /// An axis with ticks only at its `ends`.
-    pub(super) fn of_ends(ends: (f64, f64), say: impl Fn(f64) -> String) -> Axis {
+    pub(crate) fn of_ends(ends: (f64, f64), say: impl Fn(f64) -> String) -> Axis {
         Axis::of(Scale::Linear, ends, vec![ends.0, ends.1], say)
     }
 
     /// A logarithmic axis around 1, with ticks at common ratios.
-    pub(super) fn of_ratios(least: f64, most: f64, say: impl Fn(f64) -> String) -> Axis {
+    pub(crate) fn of_ratios(least: f64, most: f64, say: impl Fn(f64) -> String) -> Axis {
         const NEAR: [f64; 9] = [0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.4];
         const WIDE: f64 = 2.5;
         if most / least > WIDE {
@@ -97,7 +97,7 @@ impl Axis {
     }
 
     /// A logarithmic axis between `ends`, with those `marks` that lie within.
-    pub(super) fn of_marks(ends: (f64, f64), marks: &[(f64, &str)]) -> Axis {
+    pub(crate) fn of_marks(ends: (f64, f64), marks: &[(f64, &str)]) -> Axis {
         let held = marks.iter().filter(|(value, _)| (ends.0..=ends.1).contains(value));
         let tick = |(value, label): &(f64, &str)| Tick { value: *value, label: label.to_string() };
         let ticks = held.map(tick).collect();
@@ -110,12 +110,12 @@ impl Axis {
     }
 
     /// The same axis between these pixels.
-    pub(super) fn between(self, start: f64, end: f64) -> Axis {
+    pub(crate) fn between(self, start: f64, end: f64) -> Axis {
         Axis { pixels: (start, end), ..self }
     }
 
     /// The pixel of a value; values out of range are clamped.
-    pub(super) fn at(&self, value: f64) -> f64 {
+    pub(crate) fn at(&self, value: f64) -> f64 {
         let (from, to) = self.values;
         let share = match self.scale {
             Scale::Linear => (value - from) / (to - from),
@@ -127,7 +127,7 @@ impl Axis {
     }
 
     /// Whether the axis includes a value.
-    pub(super) fn holds(&self, value: f64) -> bool {
+    pub(crate) fn holds(&self, value: f64) -> bool {
         (self.values.0..=self.values.1).contains(&value)
     }
 
@@ -136,13 +136,13 @@ impl Axis {
     }
 
     /// The pixels of the ends.
-    pub(super) fn ends(&self) -> (f64, f64) {
+    pub(crate) fn ends(&self) -> (f64, f64) {
         self.pixels
     }
 
     /// The ticks whose labels fit side by side on a horizontal axis, each with the center of its
     /// label. Starts at the first tick and skips any that is too close to the last one kept.
-    pub(super) fn fitting(&self) -> Vec<(&Tick, f64)> {
+    pub(crate) fn fitting(&self) -> Vec<(&Tick, f64)> {
         const GAP: f64 = 9.0;
         let mut fitting: Vec<(&Tick, f64)> = Vec::new();
         let mut free = 0.0;
@@ -160,7 +160,7 @@ impl Axis {
 
 /// The `note` of a chart, and which of its axes are logarithmic: equal steps along them are equal
 /// ratios, which nobody sees who takes them for differences.
-pub(super) fn with_scales(note: &str, x: &Axis, y: Option<&Axis>) -> String {
+pub(crate) fn with_scales(note: &str, x: &Axis, y: Option<&Axis>) -> String {
     let said = match (x.is_log(), y.map(Axis::is_log)) {
         (true, Some(true)) => "both axes are logarithmic",
         (true, Some(false)) => "the horizontal axis is logarithmic",
@@ -172,14 +172,14 @@ pub(super) fn with_scales(note: &str, x: &Axis, y: Option<&Axis>) -> String {
 }
 
 /// Draws the labels of a horizontal axis, vertically centered on `y`.
-pub(super) fn labels_along(canvas: &Canvas, axis: &Axis, y: f64) {
+pub(crate) fn labels_along(canvas: &Canvas, axis: &Axis, y: f64) {
     for (tick, middle) in axis.fitting() {
         canvas.text(&tick.label, (middle, y), Anchor::Middle, FAINT);
     }
 }
 
 /// Draws the frame of a chart: its grid, and the labels of both axes.
-pub(super) fn frame(canvas: &Canvas, x: &Axis, y: &Axis) {
+pub(crate) fn frame(canvas: &Canvas, x: &Axis, y: &Axis) {
     let ((left, right), (bottom, top)) = (x.ends(), y.ends());
     for tick in &y.ticks {
         let at = y.at(tick.value);
@@ -195,6 +195,6 @@ pub(super) fn frame(canvas: &Canvas, x: &Axis, y: &Axis) {
 }
 
 /// The width of a vertical axis's labels, including their gap.
-pub(super) fn labels_width(axis: &Axis) -> f64 {
+pub(crate) fn labels_width(axis: &Axis) -> f64 {
     super::measure::widest(axis.ticks.iter().map(|tick| tick.label.as_str())) + 8.0
 }

@@ -6,18 +6,18 @@ use std::cell::RefCell;
 use std::fmt::Arguments;
 
 /// The width of every view box: readable on a phone without zooming.
-pub(super) const WIDTH: f64 = 380.0;
+pub(crate) const WIDTH: f64 = 380.0;
 /// The size of all texts.
-pub(super) const TEXT: f64 = 12.0;
+pub(crate) const TEXT: f64 = 12.0;
 /// The line height of texts.
-pub(super) const LINE: f64 = 15.0;
+pub(crate) const LINE: f64 = 15.0;
 
 /// Pixels from the upper left corner.
-pub(super) type Point = (f64, f64);
+pub(crate) type Point = (f64, f64);
 
 /// Which end of a text is at its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Anchor {
+pub(crate) enum Anchor {
     Start,
     Middle,
     End,
@@ -25,14 +25,14 @@ pub(super) enum Anchor {
 
 /// The weight of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Weight {
+pub(crate) enum Weight {
     Normal,
     Bold,
 }
 
 /// The dashes of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dash {
+pub(crate) enum Dash {
     Whole,
     Long,
     Short,
@@ -40,7 +40,7 @@ pub(super) enum Dash {
 
 /// The shape of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(crate) enum Mark {
     Dot,
     Square,
     Diamond,
@@ -50,17 +50,17 @@ pub(super) enum Mark {
 }
 
 /// One mark for each line of a picture.
-pub(super) const MARKS: [Mark; 6] =
+pub(crate) const MARKS: [Mark; 6] =
     [Mark::Dot, Mark::Square, Mark::Diamond, Mark::Triangle, Mark::Ring, Mark::Cross];
 
 /// The surface to draw on.
-pub(super) struct Canvas {
+pub(crate) struct Canvas {
     /// One element per line.
     elements: RefCell<String>,
 }
 
 /// The elements that `draw` draws, without an enclosing `svg`.
-pub(super) fn drawn(draw: impl FnOnce(&Canvas)) -> String {
+pub(crate) fn drawn(draw: impl FnOnce(&Canvas)) -> String {
     let canvas = Canvas { elements: RefCell::default() };
     draw(&canvas);
     format!(
@@ -91,12 +91,12 @@ impl Canvas {
     }
 
     /// A line of text, vertically centered on `place`.
-    pub(super) fn text(&self, text: &str, place: Point, anchor: Anchor, colour: Colour) {
+    pub(crate) fn text(&self, text: &str, place: Point, anchor: Anchor, colour: Colour) {
         self.weighed_text(text, place, anchor, colour, Weight::Normal);
     }
 
     /// The same with a weight.
-    pub(super) fn weighed_text(
+    pub(crate) fn weighed_text(
         &self,
         text: &str,
         place: Point,
@@ -124,7 +124,7 @@ impl Canvas {
     }
 
     /// A filled rectangle.
-    pub(super) fn rect(&self, from: Point, to: Point, colour: Colour) {
+    pub(crate) fn rect(&self, from: Point, to: Point, colour: Colour) {
         let (x, y, colour) = (fine(from.0), fine(from.1), rgb(colour));
         let (width, height) = (fine(fine(to.0) - x), fine(fine(to.1) - y));
         self.put(format_args!(
@@ -133,13 +133,13 @@ impl Canvas {
     }
 
     /// The outline of a rectangle.
-    pub(super) fn edge(&self, from: Point, to: Point, colour: Colour, width: f64) {
+    pub(crate) fn edge(&self, from: Point, to: Point, colour: Colour, width: f64) {
         let corners = [from, (to.0, from.1), to, (from.0, to.1), from];
         self.path(&corners, colour, width);
     }
 
     /// A hatched rectangle.
-    pub(super) fn hatch(&self, from: Point, to: Point, colour: Colour) {
+    pub(crate) fn hatch(&self, from: Point, to: Point, colour: Colour) {
         const APART: f64 = 6.0;
         let ((x0, y0), (x1, y1)) = (from, to);
         let height = y1 - y0;
@@ -155,12 +155,12 @@ impl Canvas {
     }
 
     /// A line through all `places`.
-    pub(super) fn path(&self, places: &[Point], colour: Colour, width: f64) {
+    pub(crate) fn path(&self, places: &[Point], colour: Colour, width: f64) {
         self.dashed(places, Dash::Whole, colour, width);
     }
 
     /// A straight line.
-    pub(super) fn line(&self, ends: [Point; 2], dash: Dash, colour: Colour, width: f64) {
+    pub(crate) fn line(&self, ends: [Point; 2], dash: Dash, colour: Colour, width: f64) {
         self.dashed(&ends, dash, colour, width);
     }
 
@@ -178,7 +178,7 @@ impl Canvas {
     }
 
     /// An interval: a line with a bar at each end.
-    pub(super) fn whiskers(&self, ends: [Point; 2], colour: Colour) {
+    pub(crate) fn whiskers(&self, ends: [Point; 2], colour: Colour) {
         const HALF: f64 = 3.0;
         let [(x0, y0), (x1, y1)] = ends;
         let (across, along) = if y0 == y1 { (0.0, HALF) } else { (HALF, 0.0) };
@@ -189,7 +189,7 @@ impl Canvas {
     }
 
     /// A single mark.
-    pub(super) fn mark(&self, mark: Mark, (x, y): Point, colour: Colour) {
+    pub(crate) fn mark(&self, mark: Mark, (x, y): Point, colour: Colour) {
         const R: f64 = 3.4;
         let at = |(dx, dy): Point| (x + dx * R, y + dy * R);
         let circle = |paint: &str| {

@@ -6,7 +6,7 @@ use super::palette::{Colour, FAINT, INK, VOID};
 
 /// The mark that an entry explains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Key {
+pub(crate) enum Key {
     /// A filled area.
     Fill(Colour),
     /// A hatched area.
@@ -19,10 +19,10 @@ pub(super) enum Key {
 
 /// Keys with their texts, laid out.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Legend {
+pub(crate) struct Legend {
     entries: Vec<Entry>,
     /// Its height in pixels.
-    pub(super) height: f64,
+    pub(crate) height: f64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +41,7 @@ const APART: f64 = 11.0;
 
 impl Legend {
     /// Lays out entries side by side while they fit. A mark without a text needs no explanation.
-    pub(super) fn of(entries: impl IntoIterator<Item = (Key, String)>) -> Legend {
+    pub(crate) fn of(entries: impl IntoIterator<Item = (Key, String)>) -> Legend {
         let (mut placed, mut x, mut y): (Vec<Entry>, f64, f64) = (Vec::new(), 0.0, 0.0);
         let mut height = 0.0f64;
         for (key, text) in entries.into_iter().filter(|(_, text)| !text.is_empty()) {
@@ -59,7 +59,7 @@ impl Legend {
     }
 
     /// Draws it below `top`.
-    pub(super) fn draw(&self, canvas: &Canvas, top: f64) {
+    pub(crate) fn draw(&self, canvas: &Canvas, top: f64) {
         for Entry { key, lines, x, y } in &self.entries {
             let middle = top + y + LINE / 2.0;
             draw_key(canvas, *key, (*x, middle));
@@ -90,28 +90,28 @@ fn draw_key(canvas: &Canvas, key: Key, (x, y): (f64, f64)) {
 }
 
 /// The entry for void figures.
-pub(super) fn void_key() -> (Key, String) {
+pub(crate) fn void_key() -> (Key, String) {
     (Key::Hatched(VOID), "void: not what it claims to be".to_string())
 }
 
 /// A note about the whole picture, in lines.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Note {
+pub(crate) struct Note {
     lines: Vec<String>,
 }
 
 impl Note {
-    pub(super) fn of(text: &str) -> Note {
+    pub(crate) fn of(text: &str) -> Note {
         Note { lines: wrapped(text, WIDTH - 4.0) }
     }
 
     /// Its height in pixels.
-    pub(super) fn height(&self) -> f64 {
+    pub(crate) fn height(&self) -> f64 {
         LINE * self.lines.len() as f64
     }
 
     /// Draws it below `top`.
-    pub(super) fn draw(&self, canvas: &Canvas, top: f64) {
+    pub(crate) fn draw(&self, canvas: &Canvas, top: f64) {
         for (index, line) in self.lines.iter().enumerate() {
             let y = top + LINE * (index as f64 + 0.5);
             canvas.text(line, (0.0, y), Anchor::Start, FAINT);

@@ -1,0 +1,112 @@
+//! What pictures are drawn with, as SVG. They are 380 pixels wide, so that phones show their texts
+//! without zooming, and as high as needed.
+
+pub(crate) mod palette;
+pub(crate) mod canvas;
+pub(crate) mod measure;
+pub(crate) mod axis;
+pub(crate) mod legend;
+
+pub(crate) use palette::scheme_css;
+
+use crate::style::printable;
+use canvas::WIDTH;
+
+/// A picture.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Picture {
+    /// Unique kebab-case name, for `--svg`.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// Alt text.
+    pub alt: String,
+    height: f64,
+    /// The SVG elements.
+    body: String,
+}
+
+/// The margin around a picture in a file of its own.
+const MARGIN: f64 = 12.0;
+
+impl Picture {
+    /// A picture of `height` pixels, drawn by `draw`. Its name may not be unique yet.
+    pub(crate) fn of(
+        name: &str,
+        title: &str,
+        alt: String,
+        height: f64,
+        draw: impl FnOnce(&canvas::Canvas),
+    ) -> Picture {
+        let height = height.ceil();
+        let body = canvas::drawn(draw);
+        Picture { name: kebab(name), title: printable(title), alt: printable(&alt), height, body }
+    }
+
+    /// The `svg` element, for embedding in a page.
+    pub fn svg(&self) -> String {
+        self.showing([0.0, 0.0, WIDTH, self.height], "")
+    }
+
+    /// About how large its element is.
+    pub(crate) fn bytes(&self) -> usize {
+        self.body.len() + self.alt.len()
+    }
+
+    /// The `svg` element, showing the area `view`, with `below` behind the picture.
+    fn showing(&self, view: [f64; 4], below: &str) -> String {
+        let id = format!("figure-{}", self.name);
+        let (view, title, alt) =
+            (view.map(|it| it.to_string()).join(" "), escaped(&self.title), escaped(&self.alt));
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" id=\"{id}\" \
+             viewBox=\"{view}\" role=\"img\" aria-labelledby=\"{id}-title {id}-alt\">\n\
+             {below}<title id=\"{id}-title\">{title}</title>\n\
+             <desc id=\"{id}-alt\">{alt}</desc>\n{}</svg>\n",
+            self.body
+        )
+    }
+
+    /// A file of its own: with a background, its title, and where it is from.
+    pub(crate) fn alone(&self, origin: &str) -> String {
+        let title = measure::wrapped(&self.title, WIDTH / 1.12);
+        let from = legend::Note::of(origin);
+        let above = canvas::LINE * title.len() as f64 + from.height() + 8.0;
+        let body = canvas::drawn(|canvas| {
+            for (index, line) in title.iter().enumerate() {
+                let place = (0.0, canvas::LINE * (index as f64 + 0.5));
+                let (anchor, weight) = (canvas::Anchor::Start, canvas::Weight::Bold);
+                canvas.weighed_text(line, place, anchor, palette::INK, weight);
+            }
+            from.draw(canvas, canvas::LINE * title.len() as f64);
+        });
+        let (width, height) = (WIDTH + 2.0 * MARGIN, above + self.height + 2.0 * MARGIN);
+        let (x, y) = (-MARGIN, -MARGIN - above);
+        let below = format!(
+            "<!-- {} {} {} -->\n<style>\n{}</style>\n<rect x=\"{x}\" y=\"{y}\" \
+             width=\"{width}\" height=\"{height}\" fill=\"#{:06X}\"/>\n\
+             <g transform=\"translate(0 {})\">\n{body}</g>",
+            crate::MARK,
+            env!("CARGO_PKG_VERSION"),
+            self.name,
+            scheme_css(),
+            palette::PAPER.light,
+            -above
+        );
+        self.showing([x, y, width, height], &below)
+    }
+}
+
+/// The lower-case letters, digits and single dashes of a text.
+fn kebab(text: &str) -> String {
+    let dashed: String = text
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
+        .collect();
+    dashed.split('-').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
+}
+
+/// A text, escaped for XML.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
