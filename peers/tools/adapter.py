@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 # fio reports its time in whole milliseconds: a shorter trial is off by more than 1 %.
@@ -23,6 +24,10 @@ FIO_SEEDS = 1 << 63
 # The data that ioassay writes if `fill` is not random.
 FILLS = {"zero": "--zero_buffers", "constant": "--buffer_pattern=0xab"}
 HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
+HUGE_BYTES = "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"
+# The C library asks for huge pages in place of a program that does not (glibc 2.35).
+ASK_HUGE = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+HUGE_STEP_S = 0.005
 LINE = 64
 ARRAY_STEP = 4096
 
@@ -93,17 +98,37 @@ class Job:
         return value
 
 
-def run(words, **options):
-    """The output of a tool. A failed tool is an error with its name and end."""
-    environment = {**os.environ, "LC_ALL": "C"}
-    done = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, cwd="/",
-                          env=environment, check=False, **options)
-    said = (done.stderr.strip() or done.stdout.strip())[-500:].decode("utf-8", "replace")
-    if done.returncode < 0:
-        raise Failed(f"{words[0]} was killed by signal {-done.returncode}: {said}")
-    if done.returncode:
-        raise Failed(f"{words[0]} ended with status {done.returncode}: {said}")
-    return done.stdout.decode("utf-8", "replace")
+def run(words, huge=0, **options):
+    """The output of a tool. A failed tool is an error with its name and end. It must have `huge`
+    bytes in huge pages at some time.
+    """
+    environment = {**os.environ, "LC_ALL": "C", **(ASK_HUGE if huge else {})}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          stdin=subprocess.DEVNULL, cwd="/", env=environment, **options) as tool:
+        # It has its buffers before it begins, so this seldom looks at a tool that measures.
+        seen = 0
+        while seen < huge and tool.poll() is None:
+            seen = max(seen, bytes_in_huge_pages(tool.pid))
+            time.sleep(HUGE_STEP_S)
+        out, err = tool.communicate()
+    said = (err.strip() or out.strip())[-500:].decode("utf-8", "replace")
+    if tool.returncode < 0:
+        raise Failed(f"{words[0]} was killed by signal {-tool.returncode}: {said}")
+    if tool.returncode:
+        raise Failed(f"{words[0]} ended with status {tool.returncode}: {said}")
+    if seen < huge:
+        raise Unavailable(f"the OS gave {words[0]} {seen} bytes in huge pages instead of {huge}")
+    return out.decode("utf-8", "replace")
+
+
+def bytes_in_huge_pages(pid):
+    """The memory of a process in huge pages; 0 if it cannot be seen."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", encoding="ascii", errors="replace") as file:
+            found = re.search(r"^AnonHugePages:\s+(\d+) kB$", file.read(), re.MULTILINE)
+    except OSError:
+        return 0
+    return int(found[1]) << 10 if found else 0
 
 
 def take(text, pattern, of):
@@ -130,6 +155,7 @@ class Fio:
         self.size, self.block = job.bytes("size"), job.bytes("block")
         self.threads, self.blocks = job.number("threads"), self.size // self.block
         self.ops = job.number("ops")
+        self.huge = self.huge_page() if job.text("pages") == "huge" else 0
         self.check()
         if job.text("engine") != "null":
             self.open()
@@ -149,6 +175,8 @@ class Fio:
             raise Unavailable("its threads need whole blocks, and the same number each")
         if self.ops and self.ops != self.blocks and self.threads > 1:
             raise Unavailable("it counts the operations of one thread only")
+        if self.huge and job.number("depth") * self.block % self.huge:
+            raise Unavailable(f"the buffers of its threads fill no whole pages of {self.huge} bytes")
         if job.time_ns() < FIO_LEAST_NS:
             raise Unavailable("it reports whole milliseconds: use a --time of at least 100ms")
         if self.writes:
@@ -156,6 +184,13 @@ class Fio:
             job.demand("fill", "random", *FILLS)
             sync = job.demand("sync", "none", "fsync", "fdatasync", "dsync")
             job.demand("every", *{"fsync": ("0", "1"), "fdatasync": ("1",)}.get(sync, ("0",)))
+
+    def huge_page(self):
+        try:
+            with open(HUGE_BYTES, encoding="ascii") as file:
+                return int(file.read())
+        except OSError as error:
+            raise Unavailable("this OS has no huge pages") from error
 
     def open(self):
         path = self.job.pairs.get("file", b"")
@@ -188,6 +223,8 @@ class Fio:
             words.append(f"--filename=/proc/self/fd/{self.fd}")
         if job.text("cache") == "direct":
             words.append("--direct=1")
+        if self.huge:
+            words.append(f"--iomem_align={self.huge}")
         if job.text("engine") == "uring":
             # The behavior of ioassay's engine with this name.
             words += ["--registerfiles", "--fixedbufs"]
@@ -208,7 +245,8 @@ class Fio:
         return words
 
     def perform(self):
-        text = run(self.words(), pass_fds=[] if self.fd is None else [self.fd])
+        huge = self.job.number("depth") * self.block * self.threads if self.huge else 0
+        text = run(self.words(), huge, pass_fds=[] if self.fd is None else [self.fd])
         start = text.find("{")
         if start < 0:
             raise Failed(f"fio printed no JSON: {text[-500:].strip()}")

@@ -638,7 +638,7 @@ def page_size(row):
         asked, arrays = case.pages, arrays * case.threads
     elif row.file and case.engine == "load" and case.advice == "hugepage":
         asked, arrays, array = "huge", case.threads, case.size // case.threads
-    elif case.has_huge_buffers:
+    elif case.has_huge_buffers and row.is_own:
         return page_size_of_buffers(row)
     else:
         return None

@@ -429,6 +429,10 @@ mod tests {
         assert_eq!(environment.refusal(&peers), None);
         let found = environment.refusal(&peers_huge).unwrap_or_default();
         assert_eq!(found, "the peer zebra has no huge pages for its buffers");
+        let both = ["base", "huge"].map(str::to_string).to_vec();
+        let asks = Peer { axes: [("pages".to_string(), both)].into(), ..zoo::peer() };
+        let environment = Environment { peers: &[asks], ..environment };
+        assert_eq!(environment.refusal(&peers_huge), None);
     }
 
     #[test]

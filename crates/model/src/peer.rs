@@ -65,7 +65,10 @@ impl Peer {
         if let Some(lacks) = lacks {
             return Some(format!("the peer {} has no {lacks}", self.name));
         }
-        if case.io().is_some_and(|io| io.pages == BufferPages::Huge) {
+        // Unlike other axes: a peer gets no huge pages that it does not ask for.
+        let asks =
+            || self.axes.get("pages").is_some_and(|known| known.iter().any(|it| it == "huge"));
+        if case.io().is_some_and(|io| io.pages == BufferPages::Huge) && !asks() {
             return Some(format!("the peer {} has no huge pages for its buffers", self.name));
         }
         if case.is_open() {

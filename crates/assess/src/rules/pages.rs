@@ -3,7 +3,7 @@
 use super::context::{Context, Draft};
 use crate::finding::Severity;
 use crate::stats::median;
-use model::case::{Advice, BufferPages, Engine, Pages, ReadWork, Work, WriteWork};
+use model::case::{Advice, BufferPages, Engine, OWN_PEER, Pages, ReadWork, Work, WriteWork};
 use model::setup::Setup;
 use model::units::{bytes_rounded, percent};
 
@@ -29,11 +29,12 @@ pub(super) fn page_size(context: &Context) -> Option<Draft> {
             (Pages::Huge, in_huge_pages(work.io.size / threads, threads, huge_page)?)
         }
         Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. })
-            if io.pages == BufferPages::Huge =>
+            if io.pages == BufferPages::Huge && context.measured.case.peer == OWN_PEER =>
         {
             (Pages::Huge, context.measured.case.buffer_bytes(Some(huge_page)))
         }
-        // What else the worker holds may be larger than base pages of buffers, and be huge.
+        // What else the worker holds may be larger than base pages of buffers, and be huge. A tool
+        // that a peer ran has ended with its buffers: the peer refuses what it did not get.
         Work::Read(_) | Work::Write(_) | Work::Metadata(_) => return None,
     };
     let huge = median(&context.measured.values(|t| Some(t.evidence.huge_bytes? as f64)))?;

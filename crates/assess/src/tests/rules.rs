@@ -799,6 +799,13 @@ fn page_size_of_buffers() {
     check(with(BufferPages::Huge, small, 1, 2), huge(2 << 20), doubt);
     let unknown = |r: &mut Record| evidence(r, |e| e.huge_bytes = None);
     check(with(BufferPages::Huge, small, 1, 1), unknown, "sound device:");
+    // The buffers of a tool that a peer ran are gone by then.
+    let of_peer = |r: &mut Record| {
+        huge(0)(r);
+        r.header.plan.cases[0].case.peer = zoo::peer().name;
+        r.header.peers.push(zoo::peer());
+    };
+    check(with(BufferPages::Huge, small, 1, 1), of_peer, "sound device:");
     // Base pages cannot be denied, and what older records had, nobody asked for.
     for pages in [BufferPages::Base, BufferPages::Fitting] {
         for bytes in [0, 64 << 20] {

@@ -88,6 +88,34 @@ fn what_fio_writes_is_read_back_where_it_can_be_known() {
     }
 }
 
+/// fio has ended when the OS is asked what lay in huge pages: the adapter looks earlier.
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn fio_has_its_buffers_in_huge_pages_or_says_that_it_cannot() {
+    let test = "fio_has_its_buffers_in_huge_pages_or_says_that_it_cannot";
+    let sandbox = Sandbox::new();
+    if !is_there(test, "fio") || !sandbox.is_on_disk(test) {
+        return;
+    }
+    let recipe = "name = 'h'\nquestion = '?'\nsize = '16MiB'\ntime = '150ms'\nceilings = false\n\
+                  [[cases]]\npeer = 'fio'\nengine = 'uring'\ncache = 'direct'\ntouch = 'none'\n\
+                  block = '1MiB'\npages = 'huge'\ndepth = [3, 8]\n";
+    std::fs::write(sandbox.path("h.toml"), recipe).unwrap();
+    let cases = cases_of(&sandbox, "fio", &["h.toml", "."]);
+    assert_eq!(cases.len(), 2);
+    for case in cases {
+        assert!(!has(&case, "PageSize"), "{case}");
+        let is_filled = case["case"]["depth"] == 8;
+        let refused = |reason| case.to_string().contains(reason);
+        let enabled = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
+        if enabled.is_ok_and(|all| !all.contains("[never]")) && is_filled {
+            assert!(case["n"] == 2 || refused("bytes in huge pages instead of"), "{case}");
+        } else if !is_filled {
+            assert!(refused("fill no whole pages of") || refused("has no huge pages"), "{case}");
+        }
+    }
+}
+
 #[test]
 fn what_a_tool_cannot_do_is_refused_with_its_reason() {
     let test = "what_a_tool_cannot_do_is_refused_with_its_reason";
