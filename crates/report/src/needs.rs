@@ -1,6 +1,7 @@
 //! The resources that a plan needs, shown before it runs.
 
-use crate::style::{Paint, Style};
+use crate::document::Finding;
+use crate::style::Paint;
 use crate::words::count;
 use model::units;
 use serde::Serialize;
@@ -69,10 +70,34 @@ fn rounded_up(time: Duration) -> Duration {
     Duration::from_millis(u64::try_from(steps).unwrap_or(u64::MAX))
 }
 
-/// The needs of a plan, to print after it.
-pub fn needs(needs: &Needs, style: &Style) -> String {
-    let mut out = format!("\n{}\n", style.paint("needed", Paint::Strong));
-    let mut tell = |lead: &str, text: &str| out.push_str(&style.wrap(lead, Paint::Faint, text));
+/// The needs of a plan, a line each.
+pub(crate) fn needs(needs: &Needs) -> Vec<Finding> {
+    let mut memory = units::bytes_rounded(needs.memory_bytes);
+    if needs.page_cache_bytes > 0 {
+        let page_cache = units::bytes_rounded(needs.page_cache_bytes);
+        memory.push_str(&format!(", and {page_cache} of page cache for files to be warm"));
+    }
+    let available = needs.available_bytes.map(units::bytes_rounded);
+    let available = available.unwrap_or("an unknown amount".to_string());
+    let record = needs.record.display();
+    let record = match needs.record_is_named {
+        true => record.to_string(),
+        false => format!("a dated file in {record}"),
+    };
+    let disk = match needs.disk.is_empty() {
+        true => vec!["none: no file is made".to_string()],
+        false => needs.disk.iter().map(said_of).collect(),
+    };
+    let of = |kind, text| Finding::of_kind(kind, Paint::Faint, text);
+    let mut all = vec![of("time", time(needs))];
+    all.extend(disk.into_iter().map(|text| of("disk", text)));
+    all.push(of("memory", format!("{memory}; {available} is available")));
+    all.push(of("record", record));
+    all
+}
+
+/// How long it takes.
+fn time(needs: &Needs) -> String {
     let trials =
         needs.trials.map_or("trials".to_string(), |trials| count(trials as usize, "trial"));
     let ends = if needs.ends_by_operations {
@@ -92,37 +117,10 @@ pub fn needs(needs: &Needs, style: &Style) -> String {
         }
         None => format!("{trials} of at most {most}{ends}, and set-up between them"),
     };
-    let time = match needs.budget {
+    match needs.budget {
         Some(budget) => given(budget, needs, &time),
         None => time,
-    };
-    tell("  time    ", &time);
-    if needs.disk.is_empty() {
-        tell("  disk    ", "none: no file is made");
     }
-    for room in &needs.disk {
-        tell("  disk    ", &said_of(room));
-    }
-    let mut memory = units::bytes_rounded(needs.memory_bytes);
-    if needs.page_cache_bytes > 0 {
-        let page_cache = units::bytes_rounded(needs.page_cache_bytes);
-        memory.push_str(&format!(", and {page_cache} of page cache for files to be warm"));
-    }
-    let available = needs.available_bytes.map(units::bytes_rounded);
-    let available = available.unwrap_or("an unknown amount".to_string());
-    tell("  memory  ", &format!("{memory}; {available} is available"));
-    let record = needs.record.display();
-    let record = if needs.record_is_named {
-        record.to_string()
-    } else {
-        format!("a dated file in {record}")
-    };
-    tell("  record  ", &record);
-    out.push_str(&format!(
-        "\n{}",
-        style.wrap("", Paint::Plain, "This is a plan: nothing was run.")
-    ));
-    out
 }
 
 /// What a run does with the time that it is given; its planned rounds take `planned`.
@@ -179,6 +177,12 @@ fn said_bytes(room: &Room) -> String {
 mod tests {
     use super::*;
 
+    /// A line for each need.
+    fn said(all: &Needs) -> String {
+        let line = |finding: &Finding| format!("{:<7} {}\n", finding.kind, finding.text);
+        needs(all).iter().map(line).collect()
+    }
+
     #[test]
     fn times_are_rounded_up_to_what_can_be_known() {
         for (time, rounded) in [
@@ -229,16 +233,14 @@ mod tests {
             record: "/state/ioassay".into(),
             record_is_named: false,
         };
-        let style = Style { colour: false, width: 200 };
-        let text = needs(&all, &style);
+        let text = said(&all);
         for expected in [
-            "  time    about 1m 10s in all; most of its 200 trials should end long before their",
-            "  disk    1.00 GiB in /data, where 5.00 GiB are free\n",
+            "time    about 1m 10s in all; most of its 200 trials should end long before their",
+            "disk    1.00 GiB in /data, where 5.00 GiB are free\n",
             "where 1.00 MiB are free: that does not fit\n",
             "whose free space is unknown\n",
-            "  memory  128 MiB, and 256 MiB of page cache for files to be warm; 20.0 GiB is",
-            "  record  a dated file in /state/ioassay\n",
-            "nothing was run.",
+            "memory  128 MiB, and 256 MiB of page cache for files to be warm; 20.0 GiB is",
+            "record  a dated file in /state/ioassay\n",
         ] {
             assert!(text.contains(expected), "'{text}' does not say '{expected}'");
         }
@@ -250,10 +252,10 @@ mod tests {
             (6, "too short for one round"),
         ] {
             let budget = Some(Duration::from_secs(budget));
-            let text = needs(&Needs { budget, ..all.clone() }, &style);
-            assert!(text.replace("\n          ", " ").contains(expected), "{text}");
+            let text = said(&Needs { budget, ..all.clone() });
+            assert!(text.contains(expected), "{text}");
         }
-        let sooner = needs(&Needs { ends_by_operations: true, ..all.clone() }, &style);
+        let sooner = said(&Needs { ends_by_operations: true, ..all.clone() });
         assert!(sooner.contains("200 trials should end long before"), "{sooner}");
         let record = "x.jsonl".into();
         let least = Needs {
@@ -264,9 +266,9 @@ mod tests {
             record,
             ..all
         };
-        let untold = needs(&Needs { available_bytes: None, ..least.clone() }, &style);
+        let untold = said(&Needs { available_bytes: None, ..least.clone() });
         assert!(untold.contains("128 MiB; an unknown amount is available\n"), "{untold}");
-        let text = needs(&Needs { record_is_named: true, ..least }, &style);
+        let text = said(&Needs { record_is_named: true, ..least });
         for expected in [
             "time    trials of at most 2m 30s,",
             "disk    none",

@@ -3,6 +3,7 @@
 use crate::document::{Block, Document, List, Paragraph, Part};
 use crate::frame;
 use crate::labels::Labels;
+use crate::needs::{self, Needs};
 use crate::text::Text;
 use crate::words::count;
 use model::plan::{Plan, Role};
@@ -11,8 +12,13 @@ use model::units;
 /// If more skips share a reason, only the first are named, and the others are counted.
 const NAMED_MAX: usize = 4;
 
-/// The cases of a plan, and its skips with reasons.
-pub fn plan(plan: &Plan) -> Document {
+/// The cases of a plan, and its skips with reasons; `notes` on what it will do, and what it needs, if
+/// that is known.
+pub fn plan(
+    plan: &Plan,
+    notes: Vec<(&'static str, Vec<String>)>,
+    needs: Option<&Needs>,
+) -> Document {
     let all = plan.cases.iter().map(|planned| (&planned.case, planned.role));
     let asked = all.filter(|(_, role)| *role == Role::Asked).map(|(case, _)| case);
     let names = Labels::of_cases(asked.chain(plan.skips.iter().map(|skip| &skip.case)));
@@ -66,6 +72,12 @@ pub fn plan(plan: &Plan) -> Document {
         list(&format!("skipped, because {reason}"), named)
     });
     document.part(Part::new("skipped", skipped.collect()));
+    for (title, lines) in notes {
+        document.part(Part::new(title, vec![list(title, lines)]));
+    }
+    let needs = needs.map(|needs| Block::Findings(needs::needs(needs)));
+    document.part(Part::new("needed", needs.into_iter().collect()));
+    document.answer = vec![Paragraph::plain("This is a plan: nothing was run.")];
     document
 }
 

@@ -50,9 +50,7 @@ pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<S
         let plan = serde_json::json!({"plan": asked, "loads": loads, "needs": needs});
         serde_json::to_string_pretty(&plan)?
     } else {
-        report::plan(&asked).text(style)
-            + &said_loads(&loads, &asked, style)
-            + &report::needs(&needs, style)
+        report::plan(&asked, said_loads(&loads, &asked), Some(&needs)).text(style)
     };
     say(&text)?;
     Ok(Status::DONE)
@@ -78,7 +76,7 @@ pub fn show_on_hosts(
     let time = time.map_or("unknown".to_string(), report::about);
     let names = hosts.join(", ");
     let line = format!("on {} hosts: {names}; {time} on typical machines", hosts.len());
-    say(&format!("{}\n{}", report::plan(plan).text(style), report::indented(&line, style)))
+    say(&report::plan(plan, vec![("hosts", vec![line])], None).text(style))
 }
 
 /// Says how long a run on several hosts will take, if that is long.
@@ -120,9 +118,9 @@ fn nominal(setting: &Setting) -> Vec<Case> {
     setting.loads.iter().flat_map(of).collect()
 }
 
-/// The rates that are found by short trials first.
-fn said_loads(loads: &[Relative], plan: &Plan, style: &Style) -> String {
-    let Some(load) = loads.first() else { return String::new() };
+/// The rates that are found by short trials first, below their heading.
+fn said_loads(loads: &[Relative], plan: &Plan) -> Vec<(&'static str, Vec<String>)> {
+    let Some(load) = loads.first() else { return Vec::new() };
     let shares: Vec<String> = load.percents.iter().map(|it| format!("{it} %")).collect();
     let mut lines = vec![format!("{} of what each closed loop does", shares.join(", "))];
     if !plan.goals.is_empty() {
@@ -130,8 +128,7 @@ fn said_loads(loads: &[Relative], plan: &Plan, style: &Style) -> String {
         lines.push(format!("4 rates around the one at which {} ceases", goals.join(", ")));
     }
     lines.extend(plan.at_least.map(|rate| format!("{rate} operations per second")));
-    let lines: String = lines.iter().map(|line| report::indented(line, style)).collect();
-    format!("\nmeasured too, at rates that short trials find first\n{lines}")
+    vec![("measured too, at rates that short trials find first", lines)]
 }
 
 /// Refuses forms of results, which a plan does not have. A whole command that ends with `--dry-run`

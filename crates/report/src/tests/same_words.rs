@@ -229,7 +229,9 @@ fn a_trend_a_plan_and_lists_say_the_same_in_every_form() {
     let cases = || works().into_iter().map(model::case::Case::own);
     let planned = cases().map(|case| Planned { case, role: Role::Asked }).collect();
     let skips = cases().map(|case| Skip { case, reason: "of a reason".to_string() }).collect();
-    check("a plan", &crate::plan(&Plan { cases: planned, skips, ..zoo::record().header.plan }));
+    let plan = Plan { cases: planned, skips, ..zoo::record().header.plan };
+    let notes = vec![("measured too", vec!["90 % of what it does".to_string()])];
+    check("a plan", &crate::plan(&plan, notes, None));
     let lost = ["a", "b"].map(|called| Checked {
         called: called.to_string(),
         found: None,
