@@ -115,7 +115,7 @@ fn conclusion(report: &str) -> Result<String> {
 const CEILING: &str = " of ceiling";
 const SERVED: &str = " served by";
 
-/// The first table without the columns of latencies, to fit a narrow page.
+/// The first table without the columns of latencies and the legend, to fit a narrow page.
 fn table(report: &str) -> Result<String> {
     let lines = report.lines().skip_while(|line| !line.contains(CEILING));
     let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
@@ -131,7 +131,8 @@ fn table(report: &str) -> Result<String> {
             (*line).to_owned()
         }
     };
-    Ok(lines.iter().map(narrow).collect::<Vec<String>>().join("\n"))
+    let rows = lines.iter().rposition(|line| is_row(line)).context("its table has no rows")? + 1;
+    Ok(lines[..rows].iter().map(narrow).collect::<Vec<String>>().join("\n"))
 }
 
 /// A light and a dark version of a picture. The original follows the reader's system setting, which
@@ -172,7 +173,7 @@ mod tests {
         let document = "a\n<!-- table of records/x -->\n```text\nold\n```\n";
         let new = with_blocks(document, &|_, _| Ok(report.to_owned())).expect("it has a table");
         let expected = "a\n<!-- table of records/x -->\n```text\n   of ceiling served by\n\
-                        memory (a long title)\n  µ rows 1 % device\np50: a note\n```\n";
+                        memory (a long title)\n  µ rows 1 % device\n```\n";
         assert_eq!(new, expected);
         assert!(with_blocks(document, &|_, _| Ok(" of ceiling  p50\n".to_owned())).is_err());
     }

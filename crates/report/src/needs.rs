@@ -1,7 +1,5 @@
 //! The resources that a plan needs, shown before it runs.
 
-use crate::document::Finding;
-use crate::style::Paint;
 use crate::words::count;
 use model::units;
 use serde::Serialize;
@@ -70,8 +68,8 @@ fn rounded_up(time: Duration) -> Duration {
     Duration::from_millis(u64::try_from(steps).unwrap_or(u64::MAX))
 }
 
-/// The needs of a plan, a line each.
-pub(crate) fn needs(needs: &Needs) -> Vec<Finding> {
+/// The needs of a plan, by what they are of.
+pub(crate) fn needs(needs: &Needs) -> Vec<(&'static str, String)> {
     let mut memory = units::bytes_rounded(needs.memory_bytes);
     if needs.page_cache_bytes > 0 {
         let page_cache = units::bytes_rounded(needs.page_cache_bytes);
@@ -88,11 +86,10 @@ pub(crate) fn needs(needs: &Needs) -> Vec<Finding> {
         true => vec!["none: no file is made".to_string()],
         false => needs.disk.iter().map(said_of).collect(),
     };
-    let of = |kind, text| Finding::of_kind(kind, Paint::Faint, text);
-    let mut all = vec![of("time", time(needs))];
-    all.extend(disk.into_iter().map(|text| of("disk", text)));
-    all.push(of("memory", format!("{memory}; {available} is available")));
-    all.push(of("record", record));
+    let mut all = vec![("time", time(needs))];
+    all.extend(disk.into_iter().map(|text| ("disk", text)));
+    all.push(("memory", format!("{memory}; {available} is available")));
+    all.push(("record", record));
     all
 }
 
@@ -179,8 +176,7 @@ mod tests {
 
     /// A line for each need.
     fn said(all: &Needs) -> String {
-        let line = |finding: &Finding| format!("{:<7} {}\n", finding.kind, finding.text);
-        needs(all).iter().map(line).collect()
+        needs(all).iter().map(|(what, text)| format!("{what}: {text}\n")).collect()
     }
 
     #[test]
@@ -235,12 +231,12 @@ mod tests {
         };
         let text = said(&all);
         for expected in [
-            "time    about 1m 10s in all; most of its 200 trials should end long before their",
-            "disk    1.00 GiB in /data, where 5.00 GiB are free\n",
+            "time: about 1m 10s in all; most of its 200 trials should end long before their",
+            "disk: 1.00 GiB in /data, where 5.00 GiB are free\n",
             "where 1.00 MiB are free: that does not fit\n",
             "whose free space is unknown\n",
-            "memory  128 MiB, and 256 MiB of page cache for files to be warm; 20.0 GiB is",
-            "record  a dated file in /state/ioassay\n",
+            "memory: 128 MiB, and 256 MiB of page cache for files to be warm; 20.0 GiB is",
+            "record: a dated file in /state/ioassay\n",
         ] {
             assert!(text.contains(expected), "'{text}' does not say '{expected}'");
         }
@@ -269,12 +265,9 @@ mod tests {
         let untold = said(&Needs { available_bytes: None, ..least.clone() });
         assert!(untold.contains("128 MiB; an unknown amount is available\n"), "{untold}");
         let text = said(&Needs { record_is_named: true, ..least });
-        for expected in [
-            "time    trials of at most 2m 30s,",
-            "disk    none",
-            "128 MiB; 20.0",
-            "record  x.jsonl\n",
-        ] {
+        for expected in
+            ["time: trials of at most 2m 30s,", "disk: none", "128 MiB; 20.0", "record: x.jsonl\n"]
+        {
             assert!(text.contains(expected), "'{text}' does not say '{expected}'");
         }
     }

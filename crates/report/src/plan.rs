@@ -12,8 +12,8 @@ use model::units;
 /// If more skips share a reason, only the first are named, and the others are counted.
 const NAMED_MAX: usize = 4;
 
-/// The cases of a plan, and its skips with reasons; `notes` on what it will do, and what it needs, if
-/// that is known.
+/// The cases of a plan, and its skips with reasons; lines on what else it will do, below headings;
+/// and what it needs, if that is known.
 pub fn plan(
     plan: &Plan,
     notes: Vec<(&'static str, Vec<String>)>,
@@ -75,8 +75,10 @@ pub fn plan(
     for (title, lines) in notes {
         document.part(Part::new(title, vec![list(title, lines)]));
     }
-    let needs = needs.map(|needs| Block::Findings(needs::needs(needs)));
-    document.part(Part::new("needed", needs.into_iter().collect()));
+    if let Some(needs) = needs {
+        let blocks = vec![list("needed", Vec::new()), Block::Facts(needs::needs(needs))];
+        document.part(Part::new("needed", blocks));
+    }
     document.answer = vec![Paragraph::plain("This is a plan: nothing was run.")];
     document
 }

@@ -36,8 +36,9 @@ pub fn obstacles(all: &[Apart]) -> Vec<String> {
 /// A comparison of two records made apart, and what a gate decides of them, if one is asked for;
 /// `paths` are the records' paths.
 pub fn records(versus: &RecordComparison, gate: Option<&Gate>, paths: [&str; 2]) -> Document {
+    let compared = format!("{} · {} · B compared with A", versus.a.tool.name, versus.a.recipe);
     let mut document = Document {
-        title: format!("{} · {} · B compared with A", versus.a.tool.name, versus.a.recipe),
+        title: gate.map_or(compared, |gate| gate::title(gate).to_string()),
         answer: vec![Paragraph::plain(closing(versus))],
         ..of_both(versus, paths)
     };

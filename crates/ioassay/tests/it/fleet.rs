@@ -139,7 +139,7 @@ fn a_signal_ends_the_way_through_all_hosts() {
 fn what_does_not_go_with_each_is_refused() {
     let desk = desk(&["false"]);
     check_refusal(&run(&desk, "a,b", &["--control"]), &["--control does not go with --hosts"]);
-    check_refusal(&run(&desk, "a,b", &["--html=x.html"]), &["--html is for one record"]);
+    check_refusal(&run(&desk, "a,b", &["--openmetrics=x"]), &["--openmetrics is for one record"]);
     let refuse = |args: &[&str], expected: &str| {
         check_refusal(&desk.sandbox.plainly(args), &[expected]);
     };
@@ -195,10 +195,10 @@ fn records_made_apart_are_one_report_in_every_form() {
     let csv = say(&["--csv"]);
     assert_eq!(csv.lines().count(), 1 + 6 * 10, "a head, and a row for each trial");
     assert!(csv.lines().nth(60).unwrap().contains("node5"));
-    check_refusal(
-        &desk.sandbox.plainly(&["report", &records[0], &records[1], "--svg=list"]),
-        &["--svg is for one record"],
-    );
+    let page = desk.files.path("fleet.html");
+    say(&["--html", argument(&page)]);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("node4 is the odd one out") && page.contains("node5"), "{page}");
 }
 
 /// One that is damaged is judged as far as it goes; one that is no record is named.

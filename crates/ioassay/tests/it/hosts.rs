@@ -781,7 +781,7 @@ fn what_does_not_go_with_hosts_is_refused() {
         check_refusal(&desk.sandbox.plainly(&args), &[expected]);
     };
     refuse(&["--control"], "--control does not go with --hosts yet");
-    refuse(&["--html=x.html"], "--html is for one record");
+    refuse(&["--openmetrics=x"], "--openmetrics is for one record");
     refuse(&[], "2 hosts cannot take part:\n  a, b: its agent died");
     std::fs::create_dir(desk.files.path("records")).unwrap();
     refuse(&[], "exists: name a new folder");

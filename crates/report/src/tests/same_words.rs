@@ -84,7 +84,8 @@ fn of_block(block: &Block, part: &Part, form: Form) -> Vec<String> {
                 if form == Form::Terminal { part.title.to_lowercase() } else { String::new() };
             vec![lead, command.clone()]
         }
-        Block::Facts(_) | Block::Folded(_) => panic!("{block:?} is in a part that is not folded"),
+        Block::Facts(facts) => facts.iter().map(|(what, is)| format!("{what}: {is}")).collect(),
+        Block::Folded(_) => panic!("{block:?} is in a part that is not folded"),
     }
 }
 
