@@ -61,6 +61,12 @@ impl Part {
         Part { title, blocks, is_folded: false }
     }
 
+    /// The pictures, which only a page shows.
+    pub(crate) fn pictures(all: Vec<Picture>) -> Part {
+        let all = Some(all).filter(|all| !all.is_empty());
+        Part::folded("Pictures", all.map(Block::Pictures).into_iter().collect())
+    }
+
     /// A part that only a page shows.
     pub(crate) fn folded(title: &'static str, blocks: Vec<Block>) -> Part {
         Part { title, blocks, is_folded: true }

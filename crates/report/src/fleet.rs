@@ -5,6 +5,7 @@ use crate::document::{Block, Document, Finding, Note, Paragraph, Part, Table};
 use crate::frame::note;
 use crate::grid::{Cell, Grid, left, right};
 use crate::labels::Labels;
+use crate::picture::pictures_of_fleet;
 use crate::style::Paint;
 use crate::text::Text;
 use crate::words::{
@@ -33,6 +34,7 @@ pub fn fleet(fleet: &Fleet) -> Document {
         answer: conclusions(fleet, &labels).into_iter().map(Paragraph::plain).collect(),
         ..Document::default()
     };
+    document.part(Part::pictures(pictures_of_fleet(fleet, &labels)));
     let cases = Block::Table(Table::new(cases(fleet, &labels)));
     document.part(Part::new(
         "Cases",

@@ -42,8 +42,7 @@ pub fn records(versus: &RecordComparison, gate: Option<&Gate>, paths: [&str; 2])
         answer: vec![Paragraph::plain(closing(versus))],
         ..of_both(versus, paths)
     };
-    let pictures = Some(pictures_of_records(versus)).filter(|all| !all.is_empty());
-    document.part(Part::folded("Pictures", pictures.map(Block::Pictures).into_iter().collect()));
+    document.part(Part::pictures(pictures_of_records(versus)));
     let legend = vec![Note { text: LEGEND.to_string(), columns: vec!["p"] }];
     let table = Table { legend, ..Table::new(table(versus)) };
     document.part(Part::new("Cases", vec![Block::Table(table)]));
@@ -65,8 +64,7 @@ pub fn gate_run(versus: &RecordComparison, gate: &Gate, paths: [&str; 2]) -> Doc
         answer: vec![gate::answer(versus, gate)],
         ..of_both(versus, paths)
     };
-    let pictures = Some(pictures_of_records(versus)).filter(|all| !all.is_empty());
-    document.part(Part::folded("Pictures", pictures.map(Block::Pictures).into_iter().collect()));
+    document.part(Part::pictures(pictures_of_records(versus)));
     document.part(gate::checks(versus, gate));
     document.part(Part::new("What else differs", not_compared(versus)));
     for (title, side) in [("Record A", &versus.a), ("Record B", &versus.b)] {

@@ -29,8 +29,7 @@ pub fn run(assessment: &Assessment) -> Document {
         answer: answer::answer(assessment).into_iter().map(Paragraph::plain).collect(),
         parts: Vec::new(),
     };
-    let pictures = Some(pictures(assessment)).filter(|all| !all.is_empty());
-    document.part(Part::folded("Pictures", pictures.map(Block::Pictures).into_iter().collect()));
+    document.part(Part::pictures(pictures(assessment)));
     document.part(Part::new("Cases", cases(assessment, &labels)));
     if !is_ladder {
         let courses = table::courses(assessment, &name);

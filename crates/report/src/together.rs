@@ -6,6 +6,7 @@ use crate::frame::{note, skips, title};
 use crate::grid::{Cell, Grid, left, right};
 use crate::joint_finding::finding;
 use crate::labels::Labels;
+use crate::picture::pictures_of_together;
 use crate::style::Paint;
 use crate::text::{Text, case, figure, text};
 use crate::words::{self, NONE, count, listed, short};
@@ -27,6 +28,7 @@ pub fn together(run: &Together) -> Document {
         origin: title(&run.first),
         ..Document::default()
     };
+    document.part(Part::pictures(pictures_of_together(run, &names)));
     document.part(Part::new("Cases", vec![Block::Table(Table::new(table(run, &names)))]));
     let found = run.findings.iter().map(|found| finding(run, found, &names));
     let found = found.chain(skips(&run.first.skips, &name));

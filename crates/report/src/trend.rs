@@ -3,6 +3,7 @@
 use crate::document::{Block, Document, Finding, Part, Table};
 use crate::grid::{Cell, Grid, left, right};
 use crate::labels::Labels;
+use crate::run::run;
 use crate::sparkline::{STEPS_MAX, sparkline};
 use crate::style::Paint;
 use crate::text::Text;
@@ -34,8 +35,8 @@ pub fn trend(trends: &Trends, last: &Assessment, number: usize) -> Document {
         ..Document::default()
     };
     if all.is_empty() {
-        document.part(Part::new("Cases", vec![Block::plain("No run has a valid figure.")]));
-        return document;
+        document.part(Part::new("Trend", vec![Block::plain("No run has a valid figure.")]));
+        return with_run(document, last);
     }
     let mut grid =
         Grid::new(vec![left("case", 0), left("runs", 0), right("last", 0), left("95 % CI", 1)]);
@@ -50,7 +51,18 @@ pub fn trend(trends: &Trends, last: &Assessment, number: usize) -> Document {
             "telling a step from chance takes {STEP_RUNS} runs, and more with many cases"
         )));
     }
-    document.part(Part::new("Cases", blocks));
+    document.part(Part::new("Trend", blocks));
+    with_run(document, last)
+}
+
+/// The document with the report of the last run, which only a page has room for.
+fn with_run(mut document: Document, last: &Assessment) -> Document {
+    let run = run(last);
+    let answer = run.answer.into_iter().map(Block::Paragraph).collect();
+    document.part(Part::folded("The last run", answer));
+    for part in run.parts {
+        document.part(Part { is_folded: true, ..part });
+    }
     document
 }
 

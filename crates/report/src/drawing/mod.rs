@@ -6,6 +6,7 @@ pub(crate) mod canvas;
 pub(crate) mod measure;
 pub(crate) mod axis;
 pub(crate) mod legend;
+pub(crate) mod strips;
 
 pub(crate) use palette::scheme_css;
 

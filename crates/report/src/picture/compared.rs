@@ -1,11 +1,11 @@
 //! Compared cases: the ratio of each pair with its interval, on a logarithmic axis around 1.
 
 use crate::drawing::Picture;
-use crate::drawing::axis::{Axis, labels_along, with_scales};
-use crate::drawing::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH};
-use crate::drawing::legend::{Key, Legend, Note};
-use crate::drawing::measure::wrapped;
-use crate::drawing::palette::{Colour, FAINT, GRID, INK, SERIES};
+use crate::drawing::axis::{Axis, with_scales};
+use crate::drawing::canvas::Mark;
+use crate::drawing::legend::{Key, Legend};
+use crate::drawing::palette::{Colour, GRID, SERIES};
+use crate::drawing::strips::{Strip, Strips};
 use crate::labels::Labels;
 use crate::versus;
 use crate::words::{count, difference, listed, times, times_interval};
@@ -16,13 +16,12 @@ use assess::records::RecordComparison;
 /// If there are more, those that found a difference come first, and the rest are omitted.
 const ROWS_MOST: usize = 24;
 
-const LEFT: f64 = 12.0;
+/// The height of a comparison.
 const STRIP: f64 = 16.0;
-const BELOW: f64 = 9.0;
 
 /// A comparison with its label.
 struct Row<'a> {
-    label: Vec<String>,
+    label: String,
     found: &'a Comparison,
 }
 
@@ -58,8 +57,7 @@ fn draw(title: &str, which: &str, mut all: Vec<(String, &Comparison)>) -> Option
         all.sort_by_key(|(_, found)| found.difference != Difference::Different);
         all.truncate(ROWS_MOST);
     }
-    let row = |(label, found): (String, _)| Row { label: wrapped(&label, WIDTH - 4.0), found };
-    let rows: Vec<Row> = all.into_iter().map(row).collect();
+    let rows: Vec<Row> = all.into_iter().map(|(label, found)| Row { label, found }).collect();
     let title = match total {
         total if total > rows.len() => format!("{title}: {} of {total}", rows.len()),
         _ => title.to_string(),
@@ -71,11 +69,10 @@ fn draw(title: &str, which: &str, mut all: Vec<(String, &Comparison)>) -> Option
     let values: Vec<f64> = rows.iter().flat_map(|row| -> Vec<f64> { ends(row.found) }).collect();
     let least = values.iter().copied().filter(|end| *end > 0.0).fold(1.0, f64::min);
     let most = values.iter().copied().fold(1.0, f64::max);
-    let axis = Axis::of_ratios(least / 1.03, most * 1.03, times).between(LEFT, WIDTH - LEFT);
+    let axis = Axis::of_ratios(least / 1.03, most * 1.03, times);
     let note = format!(
         "ratio of the rates, {which}, with its 95 % interval; grey: too small to be of interest"
     );
-    let note = Note::of(&with_scales(&note, &axis, None));
     let is_there = |difference: &&Difference| {
         **difference != Difference::InDoubt || rows.iter().any(|row| row.is(**difference))
     };
@@ -83,24 +80,18 @@ fn draw(title: &str, which: &str, mut all: Vec<(String, &Comparison)>) -> Option
         let (mark, colour) = shape(*difference);
         (Key::Point(colour, mark), difference.to_string())
     }));
-    let top = note.height() + 4.0 + LINE;
-    let heights: f64 = rows.iter().map(row_height).sum();
-    let height = top + heights + LINE + 8.0 + legend.height;
-    Some(Picture::of("compared", &title, alt(&rows), height, |canvas| {
-        note.draw(canvas, 0.0);
-        labels_along(canvas, &axis, top - LINE / 2.0);
-        let mut y = top;
-        for row in &rows {
-            draw_row(canvas, row, &axis, y);
-            y += row_height(row);
-        }
-        labels_along(canvas, &axis, y + LINE / 2.0);
-        legend.draw(canvas, y + LINE + 8.0);
-    }))
-}
-
-fn row_height(row: &Row) -> f64 {
-    LINE * (row.label.len() as f64 + 1.0) + STRIP + BELOW
+    let strips = Strips {
+        name: "compared",
+        title,
+        alt: alt(&rows),
+        note: with_scales(&note, &axis, None),
+        axis,
+        origin: Some(1.0),
+        legend,
+        height: STRIP,
+        rows: rows.iter().map(strip).collect(),
+    };
+    Some(strips.picture())
 }
 
 fn shape(difference: Difference) -> (Mark, Colour) {
@@ -112,29 +103,21 @@ fn shape(difference: Difference) -> (Mark, Colour) {
     }
 }
 
-fn draw_row(canvas: &Canvas, row: &Row, axis: &Axis, top: f64) {
-    let Row { label, found } = row;
-    for (index, line) in label.iter().enumerate() {
-        canvas.text(line, (0.0, top + LINE * (index as f64 + 0.5)), Anchor::Start, INK);
-    }
-    let top = top + LINE * label.len() as f64;
+fn strip<'a>(row: &Row<'a>) -> Strip<'a> {
+    let found = row.found;
     let interval = times_interval(found.low, found.high);
     let interval = interval.map_or("no interval".to_string(), |ends| format!("({ends})"));
     let said = format!("{} {interval} {}", times(found.ratio), difference(found));
-    canvas.text(&said, (LEFT, top + LINE / 2.0), Anchor::Start, FAINT);
-    let (from, to) = (top + LINE, top + LINE + STRIP);
-    let (low, high) = (axis.at(1.0 / (1.0 + found.interest)), axis.at(1.0 + found.interest));
-    canvas.rect((low, from), (high, to), GRID);
-    let middle = (from + to) / 2.0;
-    let (left, right) = axis.ends();
-    canvas.line([(left, middle), (right, middle)], Dash::Whole, GRID, 1.0);
-    let one = axis.at(1.0);
-    canvas.line([(one, from - 1.0), (one, to + 1.0)], Dash::Whole, FAINT, 1.2);
-    let (mark, colour) = shape(found.difference);
-    if let (Some(low), Some(high)) = (found.low, found.high) {
-        canvas.whiskers([(axis.at(low), middle), (axis.at(high), middle)], colour);
-    }
-    canvas.mark(mark, (axis.at(found.ratio), middle), colour);
+    Strip::of(&row.label, said, move |canvas, axis, (from, to)| {
+        let (low, high) = (axis.at(1.0 / (1.0 + found.interest)), axis.at(1.0 + found.interest));
+        canvas.rect((low, from), (high, to), GRID);
+        let middle = f64::midpoint(from, to);
+        let (mark, colour) = shape(found.difference);
+        if let (Some(low), Some(high)) = (found.low, found.high) {
+            canvas.whiskers([(axis.at(low), middle), (axis.at(high), middle)], colour);
+        }
+        canvas.mark(mark, (axis.at(found.ratio), middle), colour);
+    })
 }
 
 fn alt(rows: &[Row]) -> String {
@@ -146,7 +129,7 @@ fn alt(rows: &[Row]) -> String {
     let effect = |row: &&Row| row.found.ratio.ln().abs();
     let largest = rows.iter().max_by(|a, b| effect(a).total_cmp(&effect(b)));
     let largest = largest.map_or(String::new(), |row| {
-        format!(" The largest ratio is {}: {}.", row.label.join(" "), times(row.found.ratio))
+        format!(" The largest ratio is {}: {}.", row.label, times(row.found.ratio))
     });
     let compared = count(rows.len(), "comparison");
     format!("Ratios with their intervals around 1: of {compared}, {}.{largest}", listed(&all))

@@ -12,10 +12,14 @@ mod loads;
 mod courses;
 mod rounds;
 mod compared;
+mod hosts;
 
 use crate::drawing::Picture;
+use crate::labels::Labels;
 use assess::Assessment;
+use assess::fleet::Fleet;
 use assess::records::RecordComparison;
+use assess::together::Together;
 use model::view::Layout;
 
 /// Makes the names unique, by adding numbers to duplicates.
@@ -46,6 +50,16 @@ pub(crate) fn pictures(assessment: &Assessment) -> Vec<Picture> {
     pictures.extend(courses::courses(assessment));
     pictures.extend(rounds::rounds(assessment));
     named(pictures)
+}
+
+/// The picture of what several hosts did together.
+pub(crate) fn pictures_of_together(run: &Together, names: &Labels) -> Vec<Picture> {
+    hosts::together(run, names).into_iter().collect()
+}
+
+/// The picture of hosts that should be alike.
+pub(crate) fn pictures_of_fleet(fleet: &Fleet, labels: &Labels) -> Vec<Picture> {
+    hosts::fleet(fleet, labels).into_iter().collect()
 }
 
 /// The pictures that suit a comparison of two records.

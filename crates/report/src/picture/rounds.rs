@@ -3,11 +3,11 @@
 
 use super::alike::{asked, labels};
 use crate::drawing::Picture;
-use crate::drawing::axis::{Axis, labels_along};
-use crate::drawing::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH};
-use crate::drawing::legend::{Key, Legend, Note};
-use crate::drawing::measure::wrapped;
-use crate::drawing::palette::{FAINT, GRID, INK, SERIES};
+use crate::drawing::axis::Axis;
+use crate::drawing::canvas::Mark;
+use crate::drawing::legend::{Key, Legend};
+use crate::drawing::palette::{FAINT, INK, SERIES};
+use crate::drawing::strips::{Strip, Strips};
 use crate::labels::Labels;
 use crate::words::count;
 use assess::Assessment;
@@ -22,8 +22,6 @@ const FAR: f64 = 0.6;
 
 /// The height of a case's dots.
 const STRIP: f64 = 18.0;
-const BELOW: f64 = 9.0;
-const LEFT: f64 = 10.0;
 
 /// A round: its value relative to its case's median, and whether it is counted.
 #[derive(Debug, Clone, Copy)]
@@ -58,54 +56,50 @@ pub(super) fn rounds(assessment: &Assessment) -> Option<Picture> {
     }
     let lines: Vec<Vec<&Summary>> = rows.iter().map(|row| vec![row.summary]).collect();
     let labels = labels(&lines, &names);
-    let texts: Vec<Vec<String>> =
-        labels.own.iter().map(|label| wrapped(label, WIDTH - 4.0)).collect();
     let common = match labels.common.as_str() {
         "" => String::new(),
         common => format!("; all: {common}"),
     };
-    let note = Note::of(&format!(
-        "rate of each round by the figure of its case, the first round above{common}"
-    ));
     let furthest = rows.iter().map(spread).fold(0.01, f64::max).min(FAR) * 1.08;
-    let say = |share: f64| match share {
-        0.0 => "figure".to_string(),
-        share if share > 0.0 => format!("+{}", units::percent(share)),
-        share => format!("−{}", units::percent(-share)),
-    };
-    let axis = Axis::linear(-furthest, furthest, say).between(LEFT, WIDTH - LEFT);
-    let has = |is_it: fn(&Dot) -> bool| rows.iter().flat_map(|row| &row.dots).any(is_it);
-    let is_far = |dot: &Dot| (dot.of_median - 1.0).abs() > FAR;
-    let entries = [
-        Some((Key::Point(SERIES[0], Mark::Dot), "a round that counts".to_string())),
-        has(|dot| !dot.counts).then(|| {
-            (
-                Key::Point(SERIES[1], Mark::Ring),
-                "left out: other processes disturbed it".to_string(),
-            )
-        }),
-        has(is_far).then(|| (Key::Point(SERIES[0], Mark::Triangle), "further off".to_string())),
-    ];
-    let legend = Legend::of(entries.into_iter().flatten());
-    let heights: Vec<f64> =
-        texts.iter().map(|lines| LINE * lines.len() as f64 + STRIP + BELOW).collect();
-    let top = note.height() + 4.0 + LINE;
-    let height = top + heights.iter().sum::<f64>() + LINE + 8.0 + legend.height;
     let title = match all {
         all if all > rows.len() => format!("Rounds of the {} noisiest of {all} cases", rows.len()),
         _ => "Rounds of each case".to_string(),
     };
-    Some(Picture::of("rounds", &title, alt(&rows, &labels.own), height, |canvas| {
-        note.draw(canvas, 0.0);
-        labels_along(canvas, &axis, top - LINE / 2.0);
-        let mut y = top;
-        for ((row, text), height) in rows.iter().zip(&texts).zip(&heights) {
-            draw_row(canvas, row, text, &axis, y);
-            y += height;
-        }
-        labels_along(canvas, &axis, y + LINE / 2.0);
-        legend.draw(canvas, y + LINE + 8.0);
-    }))
+    let strips = Strips {
+        name: "rounds",
+        title,
+        alt: alt(&rows, &labels.own),
+        note: format!(
+            "rate of each round by the figure of its case, the first round above{common}"
+        ),
+        axis: Axis::linear(-furthest, furthest, said_share),
+        origin: Some(0.0),
+        legend: legend(&rows),
+        height: STRIP,
+        rows: rows.iter().zip(&labels.own).map(|(row, label)| strip(row, label)).collect(),
+    };
+    Some(strips.picture())
+}
+
+/// A share above or below the figure.
+fn said_share(share: f64) -> String {
+    match share {
+        0.0 => "figure".to_string(),
+        share if share > 0.0 => format!("+{}", units::percent(share)),
+        share => format!("−{}", units::percent(-share)),
+    }
+}
+
+fn legend(rows: &[Row]) -> Legend {
+    let has = |is_it: fn(&Dot) -> bool| rows.iter().flat_map(|row| &row.dots).any(is_it);
+    let is_far = |dot: &Dot| (dot.of_median - 1.0).abs() > FAR;
+    let left_out = "left out: other processes disturbed it".to_string();
+    let entries = [
+        Some((Key::Point(SERIES[0], Mark::Dot), "a round that counts".to_string())),
+        has(|dot| !dot.counts).then(|| (Key::Point(SERIES[1], Mark::Ring), left_out)),
+        has(is_far).then(|| (Key::Point(SERIES[0], Mark::Triangle), "further off".to_string())),
+    ];
+    Legend::of(entries.into_iter().flatten())
 }
 
 /// The dots of all successful trials; `None` without a median.
@@ -128,30 +122,21 @@ fn spread(row: &Row) -> f64 {
     row.dots.iter().map(|dot| (dot.of_median - 1.0).abs()).fold(0.0, f64::max)
 }
 
-fn draw_row(canvas: &Canvas, row: &Row, text: &[String], axis: &Axis, top: f64) {
-    let is_void = !row.summary.verdict.stands();
-    for (index, line) in text.iter().enumerate() {
-        let y = top + LINE * (index as f64 + 0.5);
-        canvas.text(line, (0.0, y), Anchor::Start, if is_void { FAINT } else { INK });
-    }
-    let from = top + LINE * text.len() as f64 + 1.0;
-    for tick in &axis.ticks {
-        let x = axis.at(tick.value);
-        canvas.line([(x, from - 2.0), (x, from + STRIP + 2.0)], Dash::Whole, GRID, 1.0);
-    }
-    let median = axis.at(0.0);
-    canvas.line([(median, from - 2.0), (median, from + STRIP + 2.0)], Dash::Whole, FAINT, 1.2);
+fn strip<'a>(row: &'a Row, label: &str) -> Strip<'a> {
     let last = (row.dots.len() - 1).max(1) as f64;
-    for (index, dot) in row.dots.iter().enumerate() {
-        let off = dot.of_median - 1.0;
-        let (mark, colour) = match dot.counts {
-            true if off.abs() > FAR => (Mark::Triangle, SERIES[0]),
-            true => (Mark::Dot, SERIES[0]),
-            false => (Mark::Ring, SERIES[1]),
-        };
-        let y = from + 2.0 + (STRIP - 4.0) * index as f64 / last;
-        canvas.mark(mark, (axis.at(off), y), colour);
-    }
+    let strip = Strip::of(label, String::new(), move |canvas, axis, (from, to)| {
+        for (index, dot) in row.dots.iter().enumerate() {
+            let off = dot.of_median - 1.0;
+            let (mark, colour) = match dot.counts {
+                true if off.abs() > FAR => (Mark::Triangle, SERIES[0]),
+                true => (Mark::Dot, SERIES[0]),
+                false => (Mark::Ring, SERIES[1]),
+            };
+            let y = from + 2.0 + (to - from - 4.0) * index as f64 / last;
+            canvas.mark(mark, (axis.at(off), y), colour);
+        }
+    });
+    Strip { colour: if row.summary.verdict.stands() { INK } else { FAINT }, ..strip }
 }
 
 fn alt(rows: &[Row], labels: &[String]) -> String {

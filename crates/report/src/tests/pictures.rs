@@ -1,19 +1,53 @@
 //! Every picture of every assessment: whole, legible, and the same each time.
 
+use super::one_value::{record, works};
 use super::{all, made, made_memory, made_writing, two_records};
 use crate::Picture;
 use crate::drawing::measure::width as text_width;
 use crate::tests::forms::{picture_alone, pictures, pictures_of_records};
 use assess::Assessment;
 use assess::finding::Verdict;
+use assess::fleet::Gathering;
+use model::trial::Trial;
 use roxmltree::{Document, Node};
 use std::collections::HashSet;
+use std::convert::Infallible;
 
 /// All pictures there are.
 fn all_pictures() -> Vec<Picture> {
     let (a, b) = two_records(1.25);
     let of_records = pictures_of_records(&super::compare(&a, &b));
-    all().iter().flat_map(pictures).chain(of_records).collect()
+    all().iter().flat_map(pictures).chain(of_records).chain(of_hosts()).collect()
+}
+
+/// Those of hosts together, and of hosts that should be alike, of which one is slow.
+fn of_hosts() -> Vec<Picture> {
+    let host = |number: usize| {
+        let name = format!("host-{number}");
+        let mut all = works().into_iter().map(|work| record(&work, &name));
+        let mut one = all.next().expect("there is work");
+        for other in all {
+            let first = one.header.plan.cases.len();
+            one.header.plan.cases.extend(other.header.plan.cases);
+            let moved = |trial: Trial| Trial { case: trial.case + first, ..trial };
+            one.trials.extend(other.trials.into_iter().map(moved));
+        }
+        one
+    };
+    let mut gathering = Gathering::default();
+    for number in 0..5 {
+        gathering.add(&host(number), &format!("{number}.jsonl")).expect("they are few");
+    }
+    let read = |number: usize| Ok::<_, Infallible>(host(number));
+    let together = assess::together(3, read).expect("memory is read").expect("there are hosts");
+    let documents = [crate::fleet(&gathering.judge()), crate::together(&together)];
+    documents.iter().flat_map(|document| document.pictures().cloned()).collect()
+}
+
+#[test]
+fn hosts_have_pictures() {
+    let names: Vec<String> = of_hosts().into_iter().map(|picture| picture.name).collect();
+    assert_eq!(names, ["hosts", "together"]);
 }
 
 fn names(assessment: &Assessment) -> Vec<String> {

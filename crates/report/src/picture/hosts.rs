@@ -1,0 +1,151 @@
+//! Pictures of several hosts: what they did together, and each beside the others.
+
+use crate::drawing::Picture;
+use crate::drawing::axis::{Axis, with_scales};
+use crate::drawing::canvas::Mark;
+use crate::drawing::legend::{Key, Legend};
+use crate::drawing::palette::{Colour, SERIES, VOID};
+use crate::drawing::strips::{Strip, Strips};
+use crate::labels::Labels;
+use crate::words::{count, per_second, times};
+use assess::finding::Verdict;
+use assess::fleet::{Common, Figure, Fleet};
+use assess::stats::Estimate;
+use assess::together::{Joint, Together};
+use assess::trend::Quantity;
+use model::units;
+
+/// If there are more cases, only the first are drawn.
+const CASES_MOST: usize = 40;
+
+const STRIP: f64 = 14.0;
+
+/// How much a figure is worth.
+fn shape(verdict: Verdict) -> (Mark, Colour) {
+    match verdict {
+        Verdict::Sound => (Mark::Dot, SERIES[0]),
+        Verdict::Doubtful => (Mark::Ring, SERIES[1]),
+        _ => (Mark::Cross, VOID),
+    }
+}
+
+/// The marks of these verdicts.
+fn legend(verdicts: &[Verdict]) -> Legend {
+    let all = [Verdict::Sound, Verdict::Doubtful, Verdict::Void];
+    Legend::of(all.into_iter().filter(|verdict| verdicts.contains(verdict)).map(|verdict| {
+        let (mark, colour) = shape(verdict);
+        (Key::Point(colour, mark), verdict.to_string())
+    }))
+}
+
+/// The rate of all hosts together in each case; `None` unless two cases of bytes have one.
+pub(crate) fn together(run: &Together, names: &Labels) -> Option<Picture> {
+    let rate = |joint: &Joint| -> Option<Estimate> {
+        let is_rate = Quantity::of(&joint.case) == Quantity::BytesPerSecond;
+        joint.throughput.filter(|rate| is_rate && rate.median > 0.0)
+    };
+    let rows: Vec<(&Joint, Estimate)> = (run.cases.iter())
+        .filter_map(|joint| Some((joint, rate(joint)?)))
+        .take(CASES_MOST)
+        .collect();
+    let ends =
+        |rate: &Estimate| [rate.low.unwrap_or(rate.median), rate.high.unwrap_or(rate.median)];
+    let values: Vec<f64> = rows.iter().flat_map(|(_, rate)| ends(rate)).collect();
+    let least = values.iter().copied().filter(|end| *end > 0.0).fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(0.0, f64::max);
+    if rows.len() < 2 || least > most {
+        return None;
+    }
+    let verdicts: Vec<Verdict> = rows.iter().map(|(joint, _)| joint.verdict).collect();
+    let axis = Axis::log(least * 0.8, most * 1.2, units::rate);
+    let best = rows.iter().max_by(|a, b| a.1.median.total_cmp(&b.1.median));
+    let best = best.map_or(String::new(), |(joint, rate)| {
+        format!(" The highest is {} of {}.", units::rate(rate.median), names.name(&joint.id))
+    });
+    let strip = |(joint, rate): &(&Joint, Estimate)| {
+        let ((mark, colour), rate) = (shape(joint.verdict), *rate);
+        let said = match joint.verdict.stands() {
+            true => format!("{}, {}", units::rate(rate.median), joint.verdict),
+            false => format!("({}), {}", units::rate(rate.median), joint.verdict),
+        };
+        Strip::of(&names.name(&joint.id), said, move |canvas, axis, (from, to)| {
+            let middle = f64::midpoint(from, to);
+            if let (Some(low), Some(high)) = (rate.low, rate.high) {
+                canvas.whiskers([(axis.at(low), middle), (axis.at(high), middle)], colour);
+            }
+            canvas.mark(mark, (axis.at(rate.median), middle), colour);
+        })
+    };
+    let strips = Strips {
+        name: "together",
+        title: "Rate of all hosts together".to_string(),
+        alt: format!("The rates of {} with their intervals.{best}", count(rows.len(), "case")),
+        note: with_scales(
+            "all bytes by the time of the trial, with its 95 % interval",
+            &axis,
+            None,
+        ),
+        axis,
+        origin: None,
+        legend: legend(&verdicts),
+        height: STRIP,
+        rows: rows.iter().map(strip).collect(),
+    };
+    Some(strips.picture())
+}
+
+/// Each host's rate by the median of all, in each case; `None` if no case has figures of two hosts.
+pub(crate) fn fleet(fleet: &Fleet, labels: &Labels) -> Option<Picture> {
+    let figures = |common: &Common| -> Vec<Figure> {
+        common.figures.iter().flatten().filter(|it| it.ratio > Some(0.0)).cloned().collect()
+    };
+    let rows: Vec<(&Common, Vec<Figure>)> = (fleet.cases.iter())
+        .map(|common| (common, figures(common)))
+        .filter(|(_, figures)| figures.len() > 1)
+        .take(CASES_MOST)
+        .collect();
+    let all = || rows.iter().flat_map(|(_, figures)| figures);
+    let ratios: Vec<f64> = all().filter_map(|figure| figure.ratio).collect();
+    if ratios.is_empty() {
+        return None;
+    }
+    let least = ratios.iter().copied().fold(1.0, f64::min);
+    let most = ratios.iter().copied().fold(1.0, f64::max);
+    let axis = Axis::of_ratios(least / 1.05, most * 1.05, times);
+    let verdicts: Vec<Verdict> = all().map(|figure| figure.verdict).collect();
+    let odd = all().filter(|figure| figure.odd.is_some()).count();
+    let strips = Strips {
+        name: "hosts",
+        title: "Each host beside the others".to_string(),
+        alt: format!(
+            "A mark for each host in {}, at its rate by the median of all; {odd} are odd.",
+            count(rows.len(), "case")
+        ),
+        note: with_scales("rate of each host by the median of all hosts", &axis, None),
+        axis,
+        origin: Some(1.0),
+        legend: legend(&verdicts),
+        height: STRIP,
+        rows: rows.iter().map(|(common, figures)| strip(fleet, common, figures, labels)).collect(),
+    };
+    Some(strips.picture())
+}
+
+fn strip<'a>(fleet: &Fleet, common: &Common, figures: &'a [Figure], labels: &Labels) -> Strip<'a> {
+    let say = match common.quantity {
+        Quantity::BytesPerSecond => units::rate as fn(f64) -> String,
+        Quantity::NsPerOp => |ns| per_second(1e9 / ns),
+    };
+    let median = common.median.map_or(String::new(), |median| format!("median {}", say(median)));
+    let odd: Vec<String> = (common.odd())
+        .map(|(host, _, odd)| format!("{} {}", fleet.hosts[host].called, times(odd.ratio)))
+        .collect();
+    let odd = if odd.is_empty() { String::new() } else { format!("; odd: {}", odd.join(", ")) };
+    Strip::of(&labels.label(&common.case), median + &odd, move |canvas, axis, (from, to)| {
+        for figure in figures {
+            let (mark, colour) = shape(figure.verdict);
+            let at = axis.at(figure.ratio.unwrap_or(1.0));
+            canvas.mark(mark, (at, f64::midpoint(from, to)), colour);
+        }
+    })
+}
