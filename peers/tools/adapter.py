@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
@@ -103,14 +104,16 @@ def run(words, huge=0, **options):
     bytes in huge pages at some time.
     """
     environment = {**os.environ, "LC_ALL": "C", **(ASK_HUGE if huge else {})}
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          stdin=subprocess.DEVNULL, cwd="/", env=environment, **options) as tool:
-        # It has its buffers before it begins, so this seldom looks at a tool that measures.
-        seen = 0
-        while seen < huge and tool.poll() is None:
-            seen = max(seen, bytes_in_huge_pages(tool.pid))
-            time.sleep(HUGE_STEP_S)
-        out, err = tool.communicate()
+    # Nobody reads a pipe while this looks for huge pages.
+    with tempfile.TemporaryFile() as out_file, tempfile.TemporaryFile() as err_file:
+        with subprocess.Popen(words, stdout=out_file, stderr=err_file, cwd="/",
+                              stdin=subprocess.DEVNULL, env=environment, **options) as tool:
+            # It has its buffers before it begins, so this seldom looks at a tool that measures.
+            seen = 0
+            while seen < huge and tool.poll() is None:
+                seen = max(seen, bytes_in_huge_pages(tool.pid))
+                time.sleep(HUGE_STEP_S)
+        out, err = [(file.seek(0), file.read())[1] for file in (out_file, err_file)]
     said = (err.strip() or out.strip())[-500:].decode("utf-8", "replace")
     if tool.returncode < 0:
         raise Failed(f"{words[0]} was killed by signal {-tool.returncode}: {said}")

@@ -103,7 +103,7 @@ impl Group {
         Ok(group)
     }
 
-    /// Changes the limit.
+    /// Sets another limit, or changes one of its kind.
     pub(crate) fn set(&self, limit: Limit) -> Result<(), String> {
         let device = &self.device;
         let (name, text) = if self.is_second { limit.second(device) } else { limit.first(device) };

@@ -27,7 +27,7 @@ const NOT_OF_SURVEY: [&str; 14] = [
 ];
 
 /// What `ioassay run` has and `ioassay gate` lacks: it measures two sides in directories.
-const NOT_OF_GATE: [&str; 27] = [
+const NOT_OF_GATE: [&str; 24] = [
     "at-least",
     "at-once",
     "control",
@@ -40,7 +40,6 @@ const NOT_OF_GATE: [&str; 27] = [
     "for",
     "hold",
     "hosts",
-    "html",
     "keep",
     "launcher",
     "launchers",
@@ -53,8 +52,6 @@ const NOT_OF_GATE: [&str; 27] = [
     "resume",
     "source",
     "sustain",
-    "svg",
-    "svg-dir",
 ];
 
 /// The command among the words of a command line.

@@ -53,23 +53,23 @@ pub(crate) struct Part {
     pub(crate) title: &'static str,
     pub(crate) blocks: Vec<Block>,
     /// Only a page has room for it; the other forms name it in a line.
-    pub(crate) is_folded: bool,
+    pub(crate) is_on_page_only: bool,
 }
 
 impl Part {
     pub(crate) fn new(title: &'static str, blocks: Vec<Block>) -> Part {
-        Part { title, blocks, is_folded: false }
+        Part { title, blocks, is_on_page_only: false }
     }
 
     /// The pictures, which only a page shows.
     pub(crate) fn pictures(all: Vec<Picture>) -> Part {
         let all = Some(all).filter(|all| !all.is_empty());
-        Part::folded("Pictures", all.map(Block::Pictures).into_iter().collect())
+        Part::on_page("Pictures", all.map(Block::Pictures).into_iter().collect())
     }
 
     /// A part that only a page shows.
-    pub(crate) fn folded(title: &'static str, blocks: Vec<Block>) -> Part {
-        Part { title, blocks, is_folded: true }
+    pub(crate) fn on_page(title: &'static str, blocks: Vec<Block>) -> Part {
+        Part { title, blocks, is_on_page_only: true }
     }
 }
 
@@ -82,6 +82,7 @@ pub(crate) enum Block {
     Table(Table),
     List(List),
     Findings(Vec<Finding>),
+    /// Only on a page.
     Pictures(Vec<Picture>),
     /// What colors of cells tell; shown only in color.
     Shades {
@@ -92,6 +93,7 @@ pub(crate) enum Block {
     Facts(Vec<(&'static str, String)>),
     /// A command that can be typed.
     Code(String),
+    /// Only on a page.
     Folded(Folded),
 }
 
@@ -146,6 +148,19 @@ fn legend(notes: &[Note], shown: &[&str]) -> String {
     needed.map(|note| note.text.as_str()).collect::<Vec<_>>().join("; ")
 }
 
+/// If a table has more rows, only the first are shown.
+const ROWS_MAX: usize = 400;
+
+/// A table without the rows that are too many, and what tells of them; none without rows.
+fn bounded(block: Block) -> Vec<Block> {
+    let Block::Table(mut table) = block else { return vec![block] };
+    let all = table.grid.truncate(ROWS_MAX);
+    let said = format!("The first {ROWS_MAX} of {all} rows: --json has all of them.");
+    let more = (all > ROWS_MAX).then(|| Block::aside(said));
+    let table = (!table.grid.is_empty()).then_some(Block::Table(table));
+    table.into_iter().chain(more).collect()
+}
+
 /// The facts with a value.
 fn known<'a>(
     facts: &'a [(&'static str, String)],
@@ -192,10 +207,10 @@ impl Finding {
             }
             line.push(": ");
         }
-        line.push(self.text.clone());
+        line.push(self.text.clone().sentence());
         if let Some(remedy) = &self.remedy {
             line.push(" Remedy: ");
-            line.push(remedy);
+            line.push(remedy.clone().sentence());
         }
         line
     }
@@ -248,17 +263,18 @@ impl Document {
         Ok(picture.alone(&self.origin))
     }
 
-    /// Adds a part, unless it is empty.
+    /// Adds a part, unless it is empty. Of very long tables it keeps the first rows, and says so.
     pub(crate) fn part(&mut self, part: Part) {
-        if !part.blocks.is_empty() {
-            self.parts.push(part);
+        let blocks: Vec<Block> = part.blocks.into_iter().flat_map(bounded).collect();
+        if !blocks.is_empty() {
+            self.parts.push(Part { blocks, ..part });
         }
     }
 
     /// What else there is, for forms that do not show it.
     fn elsewhere(&self) -> Option<String> {
-        let folded = self.parts.iter().filter(|part| part.is_folded);
-        let named: Vec<String> = folded.map(|part| part.title.to_lowercase()).collect();
+        let named = self.parts.iter().filter(|part| part.is_on_page_only);
+        let named: Vec<String> = named.map(|part| part.title.to_lowercase()).collect();
         (!named.is_empty()).then(|| format!("in the page (--html): {}", named.join("; ")))
     }
 }

@@ -26,9 +26,8 @@ pub(crate) fn evidence(assessment: &Assessment, name: &dyn Fn(&str) -> String) -
     if all == 0 {
         return Vec::new();
     }
-    let more = (all > SHOWN_MAX).then(|| {
-        format!("The first {SHOWN_MAX} of {all} cases: --csv and --json have all of them.")
-    });
+    let more = (all > SHOWN_MAX)
+        .then(|| format!("The first {SHOWN_MAX} of {all} cases: --json has all of them."));
     let shown = assessment.measured().take(SHOWN_MAX);
     let above = [Block::plain(tally(assessment)), Block::aside(format!("{MEANINGS}."))];
     let folds = shown.map(|summary| Block::Folded(of(summary, assessment, name)));
@@ -56,7 +55,7 @@ fn of(summary: &Summary, assessment: &Assessment, name: &dyn Fn(&str) -> String)
         ..Finding::of_kind(
             finding.severity.name(),
             severity_paint(finding.severity),
-            words::sentence(&finding.message),
+            finding.message.as_str(),
         )
     });
     let failed = summary.failures.iter().map(|(failure, trials)| {

@@ -2,12 +2,12 @@
 //! the machines differ.
 
 use crate::document::{Block, Document, Finding, Note, Paragraph, Part, Table};
-use crate::frame::note;
+use crate::findings::note;
 use crate::grid::{Cell, Grid, left, right};
 use crate::labels::Labels;
 use crate::picture::pictures_of_fleet;
 use crate::style::Paint;
-use crate::text::Text;
+use crate::text::{self, Text, command, figure, text};
 use crate::words::{
     self, NAMED_MAX, NONE, count, listed, say, short, shorter, tally, times, times_interval,
 };
@@ -19,9 +19,6 @@ use model::units;
 
 /// Facts that differ, which are shown; the others are counted.
 const FACTS_MAX: usize = 16;
-
-/// If there are more hosts, only the first have rows.
-const HOSTS_MAX: usize = 400;
 
 /// The tables, the odd hosts, and what is not alike.
 pub fn fleet(fleet: &Fleet) -> Document {
@@ -35,18 +32,9 @@ pub fn fleet(fleet: &Fleet) -> Document {
         ..Document::default()
     };
     document.part(Part::pictures(pictures_of_fleet(fleet, &labels)));
-    let cases = Block::Table(Table::new(cases(fleet, &labels)));
-    document.part(Part::new(
-        "Cases",
-        Some(cases).filter(|_| !fleet.cases.is_empty()).into_iter().collect(),
-    ));
-    let all = fleet.hosts.len();
-    let more = (all > HOSTS_MAX).then(|| {
-        format!("The first {HOSTS_MAX} of {all} hosts: --csv and --json have all of them.")
-    });
+    document.part(Part::new("Cases", vec![Block::Table(Table::new(cases(fleet, &labels)))]));
     let hosts = Table { legend: vec![Note::of_all(LEGEND)], ..Table::new(hosts(fleet)) };
-    let more = more.map(Block::aside);
-    document.part(Part::new("Hosts", [Block::Table(hosts)].into_iter().chain(more).collect()));
+    document.part(Part::new("Hosts", vec![Block::Table(hosts)]));
     let differ = |text| Finding::of_kind("differ", Paint::Faint, text);
     let found = differing(fleet).into_iter().map(differ);
     let found: Vec<Finding> = found.chain(notes(fleet).into_iter().map(note)).collect();
@@ -141,7 +129,7 @@ fn hosts(fleet: &Fleet) -> Grid {
     let columns = (1..=fleet.cases.len()).map(|number| right(&format!("{number}."), 0));
     let ends = (left("host", 0), left("its cases", 0));
     let mut grid = Grid::split([ends.0].into_iter().chain(columns).chain([ends.1]).collect());
-    for (place, host) in fleet.hosts.iter().enumerate().take(HOSTS_MAX) {
+    for (place, host) in fleet.hosts.iter().enumerate() {
         let is_odd = fleet.cases.iter().any(|case| case.odd().any(|(odd, ..)| odd == place));
         let name = if is_odd { Paint::Doubt } else { Paint::Plain };
         let mut row = vec![Cell::new(host.called.clone(), name)];
@@ -173,7 +161,7 @@ fn cell(figure: Option<&Figure>) -> Cell {
 }
 
 /// Which hosts are odd, in what and by how much, or why that cannot be told.
-fn conclusions(fleet: &Fleet, labels: &Labels) -> Vec<String> {
+fn conclusions(fleet: &Fleet, labels: &Labels) -> Vec<Text> {
     let told = fleet.cases.iter().filter(|common| common.is_told()).count();
     if told == 0 {
         return vec![untold(fleet)];
@@ -182,7 +170,7 @@ fn conclusions(fleet: &Fleet, labels: &Labels) -> Vec<String> {
     let is_odd = |place: &usize| fleet.cases.iter().any(|it| it.odd().any(|(it, ..)| it == *place));
     let odd: Vec<usize> = all.into_iter().filter(is_odd).collect();
     if odd.is_empty() {
-        return vec![format!(
+        return vec![text!(
             "Of {}, none has an odd host: what differs is within what chance makes of hosts that \
              vary this much. A host below the shares of 'odd below' would be called odd.",
             count(told, "case")
@@ -190,28 +178,30 @@ fn conclusions(fleet: &Fleet, labels: &Labels) -> Vec<String> {
     }
     let word = if odd.len() == 1 { "the odd one out" } else { "odd" };
     let many = odd.len().saturating_sub(NAMED_MAX);
-    let mut said: Vec<String> =
+    let mut said: Vec<Text> =
         odd.iter().take(NAMED_MAX).map(|place| odd_host(fleet, *place, word, labels)).collect();
     if many > 0 {
-        said.push(format!("{} more are odd: the tables mark them.", count(many, "host")));
+        said.push(text!("{} more are odd: the tables mark them.", count(many, "host")));
     }
     said
 }
 
 /// Why no host is called odd.
-fn untold(fleet: &Fleet) -> String {
+fn untold(fleet: &Fleet) -> Text {
     let compare = match fleet.hosts.len() {
-        2 => " 'ioassay compare A B' says whether two records differ.",
-        _ => "",
+        2 => text!(" {} says whether two records differ.", command("ioassay compare A B")),
+        _ => Text::default(),
     };
-    format!(
-        "No host can be called odd: to tell it from chance, at least {HOSTS_LEAST} hosts must have \
-         a figure of the same case that is not void.{compare}"
+    text!(
+        "No host can be called odd: to tell it from chance, at least {} hosts must have a figure \
+         of the same case that is not void.{}",
+        HOSTS_LEAST,
+        compare
     )
 }
 
 /// What a host is odd in, and what may be why.
-fn odd_host(fleet: &Fleet, place: usize, word: &str, labels: &Labels) -> String {
+fn odd_host(fleet: &Fleet, place: usize, word: &str, labels: &Labels) -> Text {
     let member = &fleet.hosts[place];
     let mut found: Vec<(&Common, &Figure, &Odd)> = Vec::new();
     for common in &fleet.cases {
@@ -221,9 +211,11 @@ fn odd_host(fleet: &Fleet, place: usize, word: &str, labels: &Labels) -> String 
     found.sort_by(|a, b| b.2.ratio.ln().abs().total_cmp(&a.2.ratio.ln().abs()));
     let of = |(common, _, odd): &(&Common, &Figure, &Odd)| {
         let range = times_interval(Some(odd.low), Some(odd.high)).unwrap_or_default();
-        format!("{} {} ({range})", labels.label(&common.case), times(odd.ratio))
+        text!("{} {} ({})", labels.label(&common.case), figure(times(odd.ratio)), range)
     };
-    let cases: Vec<String> = found.iter().map(of).collect();
+    let mut cases: Vec<Text> = found.iter().take(NAMED_MAX).map(of).collect();
+    let more = found.len() - cases.len();
+    cases.extend((more > 0).then(|| text!("{} more", more)));
     let mut codes: Vec<String> = Vec::new();
     for code in found.iter().flat_map(|(_, figure, _)| &figure.own_doubts) {
         if !codes.iter().any(|known| known == code.name()) {
@@ -234,11 +226,13 @@ fn odd_host(fleet: &Fleet, place: usize, word: &str, labels: &Labels) -> String 
         [] => String::new(),
         codes => format!(" Its own evidence says {}.", listed(codes)),
     };
-    format!(
-        "{} is {word} in {}, relative to the other hosts (95 % interval): {}.{evidence} {}",
-        member.called,
+    text!(
+        "{} is {} in {}, relative to the other hosts (95 % interval): {}.{} {}",
+        &member.called,
+        word,
         count(found.len(), "case"),
-        short(&cases),
+        text::listed(&cases),
+        evidence,
         own_facts(member)
     )
 }

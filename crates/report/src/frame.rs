@@ -1,27 +1,17 @@
-//! What is around the figures, the same in every view: where the run was made, and its findings,
-//! failures and skips.
+//! What is around the figures, the same in every view: where the run was made, and what is missing.
 
-use crate::concerned::{concerned, whom};
-use crate::control;
-use crate::document::{Block, Finding};
+use crate::document::Note;
 use crate::loops::loops;
-use crate::missed::{failures, without_figure};
 use crate::part;
-use crate::style::Paint;
-use crate::text::{Text, text};
-use crate::words::{self, count, listed, sentence, severity_paint};
+use crate::words::{self, count, listed};
 use crate::writes;
-use assess::campaign::Campaign;
-use assess::finding::Severity;
+use assess::Assessment;
 use assess::invocations::Spread;
 use assess::repetition::Repetition;
-use assess::{Assessment, RunFinding};
 use model::host::{Affinity, Device, Host, Medium, Storage, cpus_text};
-use model::plan::Skip;
 use model::record::End;
 use model::setup::Node;
 use model::units;
-use std::time::Duration;
 
 /// The title of a run: `ioassay 0.1.0 · survey · 2026-11-21T10:00:00Z`.
 pub(crate) fn title(assessment: &Assessment) -> String {
@@ -272,118 +262,10 @@ pub(crate) fn missing(assessment: &Assessment) -> Vec<String> {
     assessment.one_host.iter().map(part::warning).chain(texts).collect()
 }
 
-/// What was found: failures, findings, skips, notes and what the control says. `name` returns a
-/// case's name in this view.
-pub(crate) fn findings(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<Block> {
-    let mut all = failures(assessment, name);
-    all.extend(assessment.findings.iter().map(|found| finding(found, assessment, name)));
-    all.extend(skips(&assessment.skips, name));
-    all.extend(notes(assessment).into_iter().map(note));
-    all.extend(assessment.control.as_ref().map(|control| {
-        let said = control::said(assessment, control, name);
-        Finding::of_kind("A/A", Paint::Strong, said)
-    }));
-    if all.is_empty() { Vec::new() } else { vec![Block::Findings(all)] }
-}
-
-/// A note.
-pub(crate) fn note(text: String) -> Finding {
-    Finding::of_kind("note", Paint::Faint, text)
-}
-
-/// When the run was resumed, if it was.
-fn resumed(assessment: &Assessment) -> Option<String> {
-    let times: Vec<String> = assessment.resumed.iter().map(|one| one.began.clone()).collect();
-    let each = if times.len() > 1 { ", each time" } else { "" };
-    (!times.is_empty()).then(|| {
-        let times = listed(&times);
-        format!("the run was interrupted, and resumed at {times}{each} with a new invocation")
-    })
-}
-
-/// What the time of a campaign was spent on.
-fn campaign(assessment: &Assessment) -> Option<String> {
-    let Campaign { for_s, planned_rounds, further_rounds, is_full } = assessment.campaign?;
-    let time = units::time(Duration::try_from_secs_f64(for_s).ok()?);
-    let planned = count(assessment.rounds as usize, "planned round");
-    let full = if is_full { "; the run ended early, because its record was full" } else { "" };
-    let said = match (planned_rounds, further_rounds) {
-        (0, 0) => format!("{time} was too short for the first of the {planned}"),
-        (_, 0) => format!("{time} was enough for {planned_rounds} of the {planned}"),
-        _ => format!(
-            "{time} was enough for the {planned}, and then for {} of the cases with the widest \
-             intervals",
-            count(further_rounds, "further round")
-        ),
-    };
-    Some(said + full)
-}
-
-/// Notes: interruptions, baselines without figures, the warm-up of runtimes, which no figure
-/// includes, and observations about the machine and the storage.
-pub(crate) fn notes(assessment: &Assessment) -> Vec<String> {
-    let mut longest: Vec<(&str, u64)> = Vec::new();
-    for summary in &assessment.cases {
-        let Some(ns) = summary.warm_up_ns else { continue };
-        match longest.iter_mut().find(|(peer, _)| *peer == summary.case.peer) {
-            Some((_, known)) => *known = (*known).max(ns),
-            None => longest.push((&summary.case.peer, ns)),
-        }
-    }
-    let say = |(peer, ns): &(&str, u64)| {
-        format!(
-            "{peer} was warmed up before the clock of a trial started, for up to {}: that is in no \
-             figure",
-            units::nanoseconds(*ns as f64)
-        )
-    };
-    let host = assessment.host.notes.iter();
-    let storage = assessment.storage.iter().flat_map(|storage| &storage.notes);
-    let unasked = resumed(assessment)
-        .into_iter()
-        .chain(campaign(assessment))
-        .chain(without_figure(assessment));
-    unasked.chain(longest.iter().map(say)).chain(host.chain(storage).cloned()).collect()
-}
-
-/// A finding of a run; notes need no remedy.
-fn finding(found: &RunFinding, assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Finding {
-    let assess::finding::Finding { code, severity, message, remedy, .. } = &found.finding;
-    let is_told = *severity != Severity::Note && !remedy.is_empty();
-    let ids = found.cases.iter().chain(&found.baselines);
-    Finding {
-        kind: severity.name(),
-        paint: severity_paint(*severity),
-        code: Some(code.name()),
-        rows: concerned(found, assessment, name),
-        cases: ids.map(|id| (id.clone(), name(id))).collect(),
-        text: sentence(message).into(),
-        remedy: is_told.then(|| sentence(remedy).into()),
-    }
-}
-
-/// Skips, grouped by reason.
-pub(crate) fn skips(skips: &[Skip], name: &dyn Fn(&str) -> String) -> Vec<Finding> {
-    let said = said_skips(skips, name).into_iter();
-    said.map(|text| Finding::of_kind("skip", Paint::Faint, text)).collect()
-}
-
-/// Skips as a line for each reason.
-fn said_skips(skips: &[Skip], name: &dyn Fn(&str) -> String) -> Vec<Text> {
-    let say = |(reason, ids): &(&str, Vec<String>)| text!("{}: {}", whom(ids, name), *reason);
-    by_reason(skips).iter().map(say).collect()
-}
-
-/// The ids of skipped cases by reason, in order of first appearance.
-pub(crate) fn by_reason(skips: &[Skip]) -> Vec<(&str, Vec<String>)> {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for skip in skips {
-        match reasons.iter_mut().find(|(known, _)| *known == skip.reason) {
-            Some((_, ids)) => ids.push(skip.case.id()),
-            None => reasons.push((&skip.reason, vec![skip.case.id()])),
-        }
-    }
-    reasons
+/// Says in the legend of a table what its figures are.
+pub(crate) fn figures_are(assessment: &Assessment) -> Note {
+    let text = format!("throughput: {}", words::figures_are(assessment));
+    Note { text, columns: vec!["throughput"] }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::document::{Block, Paragraph, Part, Table};
 use crate::grid::{Cell, Grid, LAST, left, right};
 use crate::pair::{name, names};
 use crate::style::Paint;
+use crate::text::{Text, command, figure, text};
 use crate::words::{NONE, count, fitted, listed, times, times_interval};
 use assess::gate::{Check, Gate, Outcome, Watched};
 use assess::records::RecordComparison;
@@ -13,8 +14,7 @@ use model::units;
 
 /// The checks in a table.
 pub(crate) fn checks(versus: &RecordComparison, gate: &Gate) -> Part {
-    let table = Block::Table(Table::new(table(versus, gate)));
-    Part::new("Checks", Some(table).filter(|_| !gate.checks.is_empty()).into_iter().collect())
+    Part::new("Checks", vec![Block::Table(Table::new(table(versus, gate)))])
 }
 
 /// What the checks decide.
@@ -100,7 +100,7 @@ const NO_CHANCE: &str = "which chance does not explain";
 const MOST: usize = INVOCATIONS_MAX as usize;
 
 /// What all checks decide, and what to do.
-pub(crate) fn closing(versus: &RecordComparison, gate: &Gate) -> String {
+pub(crate) fn closing(versus: &RecordComparison, gate: &Gate) -> Text {
     let doubts = match gate.checks.iter().filter(|check| check.is_in_doubt).count() {
         0 => String::new(),
         1 => " 1 check rests on a doubtful figure (?): the report of its record says why."
@@ -109,11 +109,11 @@ pub(crate) fn closing(versus: &RecordComparison, gate: &Gate) -> String {
             " {some} checks rest on doubtful figures (?): the reports of their records say why."
         ),
     };
-    decision(versus, gate) + &doubts
+    text!("{}{}", decision(versus, gate), doubts)
 }
 
 /// The outcome, its reason and what to do.
-fn decision(versus: &RecordComparison, gate: &Gate) -> String {
+fn decision(versus: &RecordComparison, gate: &Gate) -> Text {
     let checks = &gate.checks;
     let all = count(checks.len(), "check");
     let lost = match versus.left_out.len() {
@@ -132,9 +132,11 @@ fn decision(versus: &RecordComparison, gate: &Gate) -> String {
                 1 => " 1 case works in A and fails in B.".to_string(),
                 some => format!(" {some} cases work in A and fail in B."),
             };
-            format!("The gate fails.{slower}{broken}{lost}")
+            text!("The gate fails.{}{}{}", slower, broken, lost)
         }
-        Outcome::Within => format!("The gate passes: of {all}, none loses more than its limit."),
+        Outcome::Within => {
+            text!("The gate passes: of {}, none loses more than its limit.", all)
+        }
         Outcome::Open => {
             let open = match number(checks, Outcome::Open) {
                 0 => String::new(),
@@ -142,7 +144,7 @@ fn decision(versus: &RecordComparison, gate: &Gate) -> String {
                 open => format!(" Of {all}, {open} are open."),
             };
             let tool = &versus.b.tool;
-            format!("The gate cannot tell.{open}{}{lost}{}", idle(gate), advice(gate, tool))
+            text!("The gate cannot tell.{}{}{}{}", open, idle(gate), lost, advice(gate, tool))
         }
     }
 }
@@ -158,56 +160,57 @@ fn idle(gate: &Gate) -> String {
 }
 
 /// What would decide the open checks.
-fn advice(gate: &Gate, tool: &Tool) -> String {
-    let mut advice = String::new();
+fn advice(gate: &Gate, tool: &Tool) -> Text {
+    let mut advice = Text::default();
     let checks = || gate.checks.iter().filter(|check| check.outcome == Outcome::Open);
     let lacking = |watched: Watched| {
         checks().any(|check| check.rule.watched == watched && check.unmeasured > 0)
     };
     if Watched::ALL.iter().any(|watched| lacking(*watched)) {
-        advice.push_str(
+        advice.push(
             " Rounds without a figure are often the slow ones, so the others decide nothing.",
         );
     }
     if lacking(Watched::P99) || lacking(Watched::SyncP99) {
         let longer = fitted("use a longer --time", tool);
-        advice.push_str(&format!(
+        advice.push(format!(
             " A p99 takes 1000 operations or syncs in each round: {longer}. With a rate, those \
              must have begun: ask for fewer operations a second."
         ));
     }
     if lacking(Watched::Cpu) {
         let longer = fitted("use a longer --time", tool);
-        advice.push_str(&format!(
+        advice.push(format!(
             " The start and end of a peer that does not report its CPU time weigh less in a longer \
              trial: {longer}."
         ));
     }
     if checks().any(|check| check.failed > 0) {
-        advice.push_str(
+        advice.push(
             " Trials that fail are often the slow ones: see the report of B, and mend what fails.",
         );
     }
     let is_measured = |check: &&Check| check.unmeasured + check.failed == 0;
     let runs = checks().filter(is_measured).filter_map(|check| check.runs);
     if let Some(runs) = runs.max_by(|a, b| a.deviation.total_cmp(&b.deviation)) {
-        advice.push_str(&format!(
+        advice.push(text!(
             " {} kept runs of this recipe vary by up to {}, which is too much for this limit: \
-             measure both sides in one run, with a directory or a program as 'ioassay gate \
-             --against'.",
+             measure both sides in one run, with a directory or a program as {}.",
             runs.runs,
-            units::percent(runs.deviation)
+            figure(units::percent(runs.deviation)),
+            command("ioassay gate --against")
         ));
     }
     if checks().filter(is_measured).any(|check| check.rule.limit == 0.0) {
-        advice.push_str(" Only a gain is within a limit of 0 %: give a larger one.");
+        advice.push(" Only a gain is within a limit of 0 %: give a larger one.");
     }
     match checks().filter_map(|check| check.needs).max() {
-        Some(needs) if needs > MOST => advice
-            .push_str(" The figures vary too much here: use a quieter machine or longer trials."),
+        Some(needs) if needs > MOST => {
+            advice.push(" The figures vary too much here: use a quieter machine or longer trials.")
+        }
         Some(needs) => {
             let more = fitted(&format!("measure both with --invocations {needs}"), tool);
-            advice.push_str(&format!(" To decide, {more}."));
+            advice.push(format!(" To decide, {more}."));
         }
         None => {}
     }

@@ -107,6 +107,21 @@ impl Grid {
         columns.iter().map(|&column| self.columns[column].title.as_str()).collect()
     }
 
+    /// Leaves only the first rows. How many there were.
+    pub(crate) fn truncate(&mut self, most: usize) -> usize {
+        let all = self.rows().count();
+        let mut left = most;
+        self.lines.retain(|line| match line {
+            Line::Heading(_) => left > 0,
+            Line::Cells(_) => {
+                let is_kept = left > 0;
+                left = left.saturating_sub(1);
+                is_kept
+            }
+        });
+        all
+    }
+
     /// Whether it has no rows.
     pub(crate) fn is_empty(&self) -> bool {
         self.lines.is_empty()

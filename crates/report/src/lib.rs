@@ -29,6 +29,7 @@ mod control;
 mod missed;
 mod loops;
 mod frame;
+mod findings;
 mod versus;
 mod table;
 mod pivot;

@@ -37,7 +37,8 @@ pub(crate) fn fenced(code: &str, language: &str) -> String {
     format!("{fence}{language}\n{code}\n{fence}\n")
 }
 
-fn one_line(text: &str) -> String {
+/// `text` on one line, without control characters.
+pub(crate) fn one_line(text: &str) -> String {
     printable(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

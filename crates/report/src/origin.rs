@@ -17,9 +17,13 @@ const METHOD: &str = "A round measures each case once, in random order. With one
                       interval is from their order, within this run. With several it is \
                       the median of the invocations' medians, and the interval is from one \
                       to the next. Cases are compared by the ratios of their rates in the \
-                      same rounds. What served the bytes is told from what the OS counted \
-                      around each trial, never from what was asked for. METHODOLOGY.md of \
-                      ioassay has the rules, and where each comes from.";
+                      same rounds: they are different if the 95 % interval excludes 1 and the \
+                      effect is at least the least of interest, equivalent if the interval lies \
+                      within that, and in doubt if a figure of either is doubtful by more than how \
+                      it varies from round to round. What served the bytes is told from what the \
+                      OS counted around each trial, never from what was asked for. MB is 10⁶ \
+                      bytes, and MiB is 2²⁰. METHODOLOGY.md of ioassay has the rules, and where \
+                      each comes from.";
 
 /// The machine, the storage and the method.
 pub(crate) fn origin(assessment: &Assessment) -> Vec<Block> {

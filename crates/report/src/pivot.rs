@@ -1,7 +1,7 @@
 //! Tables with one axis as rows and all others as columns, one for each heading. Cases that would
 //! make no column get rows in a table below.
 
-use crate::document::{Block, Table};
+use crate::document::{Block, Note, Table};
 use crate::grid::{Cell, Grid, left};
 use crate::labels::{self, Labels};
 use crate::metric::Metric;
@@ -173,7 +173,11 @@ pub(crate) fn pivot(assessment: &Assessment) -> Vec<Block> {
             Some(_) => title,
             None => format!("{title}, served by {}", served_by(matrix, assessment)),
         };
-        all.push(Block::Table(Table { title, ..Table::new(grid(matrix, &lines, assessment)) }));
+        let is_void = |summary: &Summary| summary.n > 0 && summary.verdict == Verdict::Void;
+        let void = matrix.measured().any(is_void).then(|| Note::of_all(words::VOID));
+        let legend = void.into_iter().collect();
+        let grid = grid(matrix, &lines, assessment);
+        all.push(Block::Table(Table { title, grid, legend }));
     }
     let measured = matrices.iter().flat_map(Matrix::measured);
     let with_cell: HashSet<&str> = measured.map(|summary| summary.id.as_str()).collect();
@@ -275,7 +279,8 @@ fn cell(
         let why = void.filter(|_| index == 0).map(str::to_string);
         Cell::new(why.unwrap_or_else(|| text.clone()), Paint::Faint)
     });
-    [Cell::new(format!("{figure}{mark}{idle}"), paint)].into_iter().chain(below).collect()
+    let figure = Cell::of_case(&summary.id, format!("{figure}{mark}{idle}"), paint);
+    [figure].into_iter().chain(below).collect()
 }
 
 /// The mean idle share of the threads in per cent, which follows the figure of a valid cell.

@@ -1,7 +1,7 @@
 //! A plan before it runs: the cases to measure, and the skips with reasons.
 
 use crate::document::{Block, Document, List, Paragraph, Part};
-use crate::frame;
+use crate::findings;
 use crate::labels::Labels;
 use crate::needs::{self, Needs};
 use crate::text::Text;
@@ -47,6 +47,7 @@ pub fn plan(
     let common = Some(names.common_to_all("cases")).filter(|said| !said.is_empty());
     let about = common.into_iter().map(Text::from).collect();
     let mut document = Document { title, about, ..Document::default() };
+    let mut blocks = Vec::new();
     let roles = [
         (Role::Asked, "measured"),
         (Role::Baseline, "baselines"),
@@ -60,10 +61,10 @@ pub fn plan(
             .map(|planned| names.label(&planned.case))
             .collect();
         if !ids.is_empty() {
-            document.part(Part::new(title, vec![list(title, ids)]));
+            blocks.push(list(title, ids));
         }
     }
-    let skipped = frame::by_reason(&plan.skips).into_iter().map(|(reason, ids)| {
+    let skipped = findings::by_reason(&plan.skips).into_iter().map(|(reason, ids)| {
         let mut named: Vec<String> = ids.iter().map(|id| names.short(id)).collect();
         if named.len() > NAMED_MAX {
             named.truncate(NAMED_MAX - 1);
@@ -71,14 +72,14 @@ pub fn plan(
         }
         list(&format!("skipped, because {reason}"), named)
     });
-    document.part(Part::new("skipped", skipped.collect()));
+    blocks.extend(skipped);
     for (title, lines) in notes {
-        document.part(Part::new(title, vec![list(title, lines)]));
+        blocks.push(list(title, lines));
     }
     if let Some(needs) = needs {
-        let blocks = vec![list("needed", Vec::new()), Block::Facts(needs::needs(needs))];
-        document.part(Part::new("needed", blocks));
+        blocks.extend([list("needed", Vec::new()), Block::Facts(needs::needs(needs))]);
     }
+    document.part(Part::new("Plan", blocks));
     document.answer = vec![Paragraph::plain("This is a plan: nothing was run.")];
     document
 }

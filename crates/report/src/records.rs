@@ -2,6 +2,7 @@
 
 use crate::document::{Block, Document, Finding, Note, Paragraph, Part, Table};
 use crate::evidence;
+use crate::findings;
 use crate::frame::{self, on};
 use crate::gate;
 use crate::grid::{Cell, Grid, LAST, left, right};
@@ -11,9 +12,9 @@ use crate::pair::{name, names};
 use crate::picture::pictures_of_records;
 use crate::sentence::said_ratio;
 use crate::style::Paint;
-use crate::text::Text;
+use crate::text::{Text, command, figure, joined, listed, text};
 use crate::words::times_interval;
-use crate::words::{NONE, count, difference, difference_paint, listed, per_second, times};
+use crate::words::{NONE, count, difference, difference_paint, per_second, times};
 use assess::Assessment;
 use assess::decision::{Decided, Decision, Open};
 use assess::finding::Verdict;
@@ -50,10 +51,7 @@ pub fn records(versus: &RecordComparison, gate: Option<&Gate>, paths: [&str; 2])
         document.part(gate::checks(versus, gate));
         document.answer.push(gate::answer(versus, gate));
     }
-    document.part(Part::new("What else differs", not_compared(versus)));
-    for (title, side) in [("Record A", &versus.a), ("Record B", &versus.b)] {
-        document.part(Part::folded(title, one(side)));
-    }
+    also(versus, &mut document);
     document
 }
 
@@ -66,10 +64,7 @@ pub fn gate_run(versus: &RecordComparison, gate: &Gate, paths: [&str; 2]) -> Doc
     };
     document.part(Part::pictures(pictures_of_records(versus)));
     document.part(gate::checks(versus, gate));
-    document.part(Part::new("What else differs", not_compared(versus)));
-    for (title, side) in [("Record A", &versus.a), ("Record B", &versus.b)] {
-        document.part(Part::folded(title, one(side)));
-    }
+    also(versus, &mut document);
     document
 }
 
@@ -86,6 +81,14 @@ fn of_both(versus: &RecordComparison, paths: [&str; 2]) -> Document {
     }
 }
 
+/// Adds what differs besides the cases, and both records.
+fn also(versus: &RecordComparison, document: &mut Document) {
+    document.part(Part::new("What else differs", not_compared(versus)));
+    for (title, side) in [("Record A", &versus.a), ("Record B", &versus.b)] {
+        document.part(Part::on_page(title, one(side)));
+    }
+}
+
 /// Other differences, and the cases that are not compared.
 fn not_compared(versus: &RecordComparison) -> Vec<Block> {
     let of = |kind, text| Finding::of_kind(kind, Paint::Faint, text);
@@ -99,7 +102,7 @@ fn not_compared(versus: &RecordComparison) -> Vec<Block> {
 fn one(assessment: &Assessment) -> Vec<Block> {
     let labels = Labels::of(assessment);
     let mut blocks = vec![Block::plain(evidence::tally(assessment))];
-    blocks.extend(frame::findings(assessment, &|id| labels.name(id)));
+    blocks.extend(findings::findings(assessment, false, &|id| labels.name(id)));
     blocks.extend(origin::origin(assessment));
     blocks.extend(origin::again(assessment));
     blocks
@@ -204,30 +207,30 @@ fn left_out(all: &[LeftOut]) -> Vec<String> {
 }
 
 /// The conclusions in plain words.
-fn closing(versus: &RecordComparison) -> String {
+fn closing(versus: &RecordComparison) -> Text {
     if versus.is_same {
-        return "A and B are one record: there is nothing to compare.".to_string();
+        return "A and B are one record: there is nothing to compare.".into();
     }
     if versus.pairs.is_empty() {
-        return "No case can be compared.".to_string();
+        return "No case can be compared.".into();
     }
     let said = [verdicts(versus, &names(versus)), basis(versus), controls(versus)];
-    said.into_iter().chain(apart_too(versus)).collect::<Vec<_>>().join(" ")
+    joined(&said.into_iter().chain(apart_too(versus)).collect::<Vec<_>>(), " ")
 }
 
 /// How to compare the cases that measure different things too.
-fn apart_too(versus: &RecordComparison) -> Option<String> {
+fn apart_too(versus: &RecordComparison) -> Option<Text> {
     let apart = versus.left_out.iter().filter(|case| case.is_apart()).count();
     let what = match apart {
         0 => return None,
         1 => "a case that measures",
         _ => "cases that measure",
     };
-    Some(format!("With --anyway, it also compares {what} different things in A and B."))
+    Some(text!("With {}, it also compares {} different things in A and B.", "--anyway", what))
 }
 
 /// The basis of the comparison, and its blind spots.
-fn basis(versus: &RecordComparison) -> String {
+fn basis(versus: &RecordComparison) -> Text {
     let of = |is: fn(&Basis) -> bool| versus.pairs.iter().filter(|pair| is(&pair.basis)).count();
     let by_runs = |basis: &Basis| matches!(basis, Basis::RunToRun(_));
     let spread = |pair: &Pair| match pair.basis {
@@ -236,17 +239,19 @@ fn basis(versus: &RecordComparison) -> String {
     };
     let nothing = of(|basis| *basis == Basis::Nothing);
     if nothing > 0 {
-        return format!(
-            "{} cannot be decided: a record has fewer than {INVOCATIONS_LEAST} invocations, and \
-             the variation between runs of this recipe here is unknown. Run both with more \
-             invocations (a survey: without --quick), or keep at least {RUNS_LEAST} runs.",
-            count(nothing, "case")
+        return text!(
+            "{} cannot be decided: a record has fewer than {} invocations, and the variation \
+             between runs of this recipe here is unknown. Run both with more invocations (a \
+             survey: without --quick), or keep at least {} runs.",
+            count(nothing, "case"),
+            INVOCATIONS_LEAST,
+            RUNS_LEAST
         );
     }
     let widest =
         versus.pairs.iter().filter_map(spread).max_by(|a, b| a.deviation.total_cmp(&b.deviation));
     match widest {
-        None => format!(
+        None => text!(
             "The intervals are from invocation to invocation. Each ratio includes changes of the \
              machine between the two runs{}.",
             match versus.pairs.iter().all(|pair| pair.basis != Basis::Invocations(None)) {
@@ -254,14 +259,14 @@ fn basis(versus: &RecordComparison) -> String {
                 false => ", and no kept run shows how large they are",
             }
         ),
-        Some(widest) => format!(
+        Some(widest) => text!(
             "{} by the variation between kept runs of this recipe, up to {} ({} runs): smaller \
              differences cannot be decided.",
             match of(by_runs) {
                 all if all == versus.pairs.len() => "All are judged".to_string(),
                 some => format!("{some} of them are judged"),
             },
-            units::percent(widest.deviation),
+            figure(units::percent(widest.deviation)),
             widest.runs
         ),
     }
@@ -274,7 +279,7 @@ struct Asked<'a> {
 }
 
 /// The number of cases in which B is faster, slower or equivalent.
-fn verdicts(versus: &RecordComparison, names: &Labels) -> String {
+fn verdicts(versus: &RecordComparison, names: &Labels) -> Text {
     let asked = versus.pairs.iter().filter_map(|pair| {
         let decided = {
             let [a, b] = versus.of(pair);
@@ -291,23 +296,28 @@ fn verdicts(versus: &RecordComparison, names: &Labels) -> String {
         let largest = all.iter().max_by(|a, b| effect(a).total_cmp(&effect(b)))?;
         let ratio = said_ratio(&largest.decided.ratio());
         let most = if all.len() > 1 { "most: " } else { "" };
-        Some(format!(
-            "{word} in {} ({most}{}, {ratio})",
+        Some(text!(
+            "{} in {} ({}{}, {})",
+            word,
             all.len(),
-            name(versus.of(largest.pair), names)
+            most,
+            name(versus.of(largest.pair), names),
+            ratio
         ))
     };
     let alike = is(Decision::No).count();
-    let alike = (alike > 0).then(|| format!("equivalent in {alike}"));
+    let alike = (alike > 0).then(|| text!("equivalent in {}", alike));
     let parts = [most(&faster, "faster"), most(&slower, "slower"), alike];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let parts: Vec<Text> = parts.into_iter().flatten().collect();
     let of = count(versus.pairs.len(), "case");
     let open: Vec<&Asked> = is(Decision::Undecided).collect();
     let reasons = reasons(&open);
     match (parts.is_empty(), open.len()) {
-        (true, _) => format!("Of {of} none is decided{reasons}."),
-        (false, 0) => format!("Of {of} B is {}.", listed(&parts)),
-        (false, open) => format!("Of {of} B is {}; {open} not decided{reasons}.", listed(&parts)),
+        (true, _) => text!("Of {} none is decided{}.", of, reasons),
+        (false, 0) => text!("Of {} B is {}.", of, listed(&parts)),
+        (false, open) => {
+            text!("Of {} B is {}; {} not decided{}.", of, listed(&parts), open, reasons)
+        }
     }
 }
 
@@ -332,21 +342,23 @@ fn reasons(open: &[&Asked]) -> String {
 }
 
 /// How far a case was from itself in each record, according to the controls.
-fn controls(versus: &RecordComparison) -> String {
+fn controls(versus: &RecordComparison) -> Text {
     let decides = |assessment: &Assessment| assessment.control.as_ref()?.decides;
     match (decides(&versus.a), decides(&versus.b)) {
-        (Some(a), Some(b)) => format!(
+        (Some(a), Some(b)) => text!(
             "Within each record the same case measured twice was up to {} and {} apart: the \
              machine may change at least as much from A to B.",
-            units::percent(a),
-            units::percent(b)
+            figure(units::percent(a)),
+            figure(units::percent(b))
         ),
         _ if versus.a.control.is_some() && versus.b.control.is_some() => {
             "How far one case can be from itself here is not known: not each pair of the same case \
              has an interval."
-                .to_string()
+                .into()
         }
-        _ => "Measure both with 'run --control' to see how far one case can be from itself here."
-            .to_string(),
+        _ => text!(
+            "Measure both with {} to see how far one case can be from itself here.",
+            command("run --control")
+        ),
     }
 }

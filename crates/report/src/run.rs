@@ -3,6 +3,7 @@
 use crate::answer;
 use crate::document::{Block, Document, Paragraph, Part};
 use crate::evidence::evidence;
+use crate::findings;
 use crate::frame;
 use crate::labels::Labels;
 use crate::origin;
@@ -37,10 +38,10 @@ pub fn run(assessment: &Assessment) -> Document {
     }
     // A survey compares neighbors on its ladder in its answer.
     let compared = versus::compared(assessment, &labels);
-    document.part(Part { is_folded: is_ladder, ..Part::new("Compared", compared) });
-    document.part(Part::new("Findings", frame::findings(assessment, &name)));
-    document.part(Part::folded("Evidence", evidence(assessment, &name)));
-    document.part(Part::folded("Host, storage and method", origin::origin(assessment)));
+    document.part(Part { is_on_page_only: is_ladder, ..Part::new("Compared", compared) });
+    document.part(Part::new("Findings", findings::findings(assessment, true, &name)));
+    document.part(Part::on_page("Evidence", evidence(assessment, &name)));
+    document.part(Part::on_page("Host, storage and method", origin::origin(assessment)));
     document.part(Part::new("Again", origin::again(assessment)));
     document
 }

@@ -87,5 +87,5 @@ pub fn shortfall_of_fleet(fleet: &Fleet) -> Option<String> {
 
 /// What a gate decides that does not pass, and why.
 pub fn shortfall_of_gate(versus: &RecordComparison, gate: &Gate) -> String {
-    closing(versus, gate)
+    closing(versus, gate).to_string()
 }

@@ -1,6 +1,7 @@
 //! The survey on one screen: the ladder from memory to storage, and the answer.
 
 use crate::document::{Block, Note, Table};
+use crate::frame;
 use crate::grid::{Cell, Grid, LAST, left, right};
 use crate::labels::Labels;
 use crate::metric::Metric;
@@ -117,6 +118,7 @@ pub(crate) fn survey(assessment: &Assessment) -> Vec<Block> {
     let ceiling = format!("{CEILING}: {}", Metric::named("ceiling").legend);
     let legend = [
         Note { text: words::SERVICE_TIME_SHORT.to_string(), columns: vec!["p50", "p99"] },
+        frame::figures_are(assessment),
         Note { text: ceiling, columns: vec![CEILING] },
         Note::of_all(overhead),
     ];

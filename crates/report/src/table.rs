@@ -1,6 +1,7 @@
 //! The table for any recipe: a row for each case.
 
 use crate::document::{Block, Note, Table};
+use crate::frame;
 use crate::grid::{Cell, Grid, LAST, left};
 use crate::labels::{self, Labels};
 use crate::metric::{self, Metric, Small};
@@ -14,9 +15,6 @@ use assess::summary::Summary;
 use model::plan::Role;
 use model::units;
 
-/// If there are more cases, only the first have rows.
-const CASES_MAX: usize = 400;
-
 /// All cases in tables, and what else is known of them. Figures of void cases are in brackets.
 pub(crate) fn table(assessment: &Assessment) -> Vec<Block> {
     match assessment.cases.is_empty() {
@@ -27,30 +25,14 @@ pub(crate) fn table(assessment: &Assessment) -> Vec<Block> {
 
 /// The tables of the view for these cases; none if there are none.
 pub(crate) fn parts(assessment: &Assessment, is_here: &dyn Fn(&Summary) -> bool) -> Vec<Block> {
-    let mut groups = groups(assessment, is_here);
+    let groups = groups(assessment, is_here);
     if groups.is_empty() {
         return Vec::new();
     }
-    let more = bounded(&mut groups);
     let has_figures = assessment.cases.iter().any(|summary| summary.n > 0);
     let others = assessment.view.more.iter().filter(|_| has_figures);
     let all = [shown(assessment)].into_iter().chain(others.map(|columns| asked(columns)));
-    let tables = all.map(|shown| part(assessment, &groups, &shown));
-    tables.chain(more.map(Block::aside)).collect()
-}
-
-/// Leaves only the first cases, and says so if there are more.
-fn bounded(groups: &mut Vec<Group>) -> Option<String> {
-    let all: usize = groups.iter().map(|(_, cases)| cases.len()).sum();
-    let mut left = CASES_MAX;
-    for (_, cases) in groups.iter_mut() {
-        cases.truncate(left);
-        left -= cases.len();
-    }
-    groups.retain(|(_, cases)| !cases.is_empty());
-    (all > CASES_MAX).then(|| {
-        format!("The first {CASES_MAX} of {all} cases: --csv and --json have all of them.")
-    })
+    all.map(|shown| part(assessment, &groups, &shown)).collect()
 }
 
 /// What else a reader should know of the cases: response times, rows that are not shown, and what
@@ -103,11 +85,7 @@ fn part(assessment: &Assessment, groups: &[Group], shown: &[Shown]) -> Block {
     let mut legend = metric::legend(&metrics, &measured, assessment);
     let is_void = |summary: &&Summary| summary.verdict == Verdict::Void;
     legend.extend(measured.iter().any(is_void).then(|| Note::of_all(words::VOID)));
-    let sustained = assessment.sustain.map(|_| words::figures_are(assessment));
-    legend.extend(sustained.map(|figures| Note {
-        text: format!("throughput: {figures}"),
-        columns: vec!["throughput"],
-    }));
+    legend.push(frame::figures_are(assessment));
     Block::Table(Table { legend, ..Table::new(rows(assessment, groups, shown)) })
 }
 

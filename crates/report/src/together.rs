@@ -1,8 +1,9 @@
 //! What several hosts did together, in lockstep.
 
 use crate::concerned::whom;
-use crate::document::{Block, Document, Finding, Paragraph, Part, Table};
-use crate::frame::{note, skips, title};
+use crate::document::{Block, Document, Finding, Note, Paragraph, Part, Table};
+use crate::findings::{note, skips};
+use crate::frame::title;
 use crate::grid::{Cell, Grid, left, right};
 use crate::joint_finding::finding;
 use crate::labels::Labels;
@@ -10,6 +11,7 @@ use crate::picture::pictures_of_together;
 use crate::style::Paint;
 use crate::text::{Text, case, figure, text};
 use crate::words::{self, NONE, count, listed, short};
+use assess::finding::Verdict;
 use assess::stats::Estimate;
 use assess::together::{Clue, Doubt, Ending, Joint, Member, Sign, Together};
 use assess::trend::Quantity;
@@ -29,7 +31,10 @@ pub fn together(run: &Together) -> Document {
         ..Document::default()
     };
     document.part(Part::pictures(pictures_of_together(run, &names)));
-    document.part(Part::new("Cases", vec![Block::Table(Table::new(table(run, &names)))]));
+    let is_void = |joint: &Joint| joint.n > 0 && joint.verdict == Verdict::Void;
+    let void = run.cases.iter().any(is_void).then(|| Note::of_all(words::VOID));
+    let table = Table { legend: void.into_iter().collect(), ..Table::new(table(run, &names)) };
+    document.part(Part::new("Cases", vec![Block::Table(table)]));
     let found = run.findings.iter().map(|found| finding(run, found, &names));
     let found = found.chain(skips(&run.first.skips, &name));
     let found: Vec<Finding> = found.chain(notes(run).into_iter().map(note)).collect();

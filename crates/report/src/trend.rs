@@ -58,10 +58,12 @@ pub fn trend(trends: &Trends, last: &Assessment, number: usize) -> Document {
 /// The document with the report of the last run, which only a page has room for.
 fn with_run(mut document: Document, last: &Assessment) -> Document {
     let run = run(last);
-    let answer = run.answer.into_iter().map(Block::Paragraph).collect();
-    document.part(Part::folded("The last run", answer));
+    document.warnings = run.warnings;
+    let about = run.about.into_iter().map(Block::Aside);
+    let answer = run.answer.into_iter().map(Block::Paragraph);
+    document.part(Part::on_page("The last run", about.chain(answer).collect()));
     for part in run.parts {
-        document.part(Part { is_folded: true, ..part });
+        document.part(Part { is_on_page_only: true, ..part });
     }
     document
 }

@@ -248,13 +248,6 @@ pub(crate) fn capital(text: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// `text` with a final period.
-pub(crate) fn sentence(text: &str) -> String {
-    let text = text.trim();
-    let ends = text.is_empty() || text.ends_with(['.', '!', '?']);
-    if ends { text.to_string() } else { format!("{text}.") }
-}
-
 /// When a host was lost: `was lost 12.3 s after the run began`.
 pub(crate) fn lost_at(at_ms: u64) -> String {
     let after = units::nanoseconds(at_ms as f64 * 1e6);
@@ -416,8 +409,6 @@ mod tests {
         let names: Vec<String> = ["a", "b", "c"].map(str::to_string).to_vec();
         assert_eq!(listed(&names), "a, b and c");
         assert_eq!(listed(&names[..1]), "a");
-        assert_eq!(sentence("do this"), "do this.");
-        assert_eq!(sentence("Done."), "Done.");
         assert_eq!(count(1, "row"), "1 row");
     }
 }

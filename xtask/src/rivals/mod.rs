@@ -80,6 +80,10 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     }
     let text = inquiry.circumstances(root)? + &row::table(&all);
     println!("{text}");
+    if !extent.is_smoke() && !inquiry.is_whole() {
+        println!("did not write {DOCUMENT}: not all tools are there");
+        return Ok(());
+    }
     generated::put(&root.join(DOCUMENT), "rivals", &text, extent.purpose())
 }
 
@@ -126,6 +130,11 @@ impl<'a> Inquiry<'a> {
             }
         }
         Ok(Inquiry { options, stage, hosts, words, servers })
+    }
+
+    /// Whether all tools are there.
+    fn is_whole(&self) -> bool {
+        self.servers.is_some() && self.options.ior.is_some() && self.options.mdtest.is_some()
     }
 
     /// What all answer to a question; nothing if no other tool is there.
@@ -175,8 +184,10 @@ impl<'a> Inquiry<'a> {
         if self.servers.is_some() {
             here.versions.push(programs::first_line(root, "fio", &["--version"])?);
         }
-        for program in [&self.options.ior, &self.options.mdtest].into_iter().flatten() {
-            here.versions.push(version(self.stage, program)?);
+        let Options { ior, mdtest, .. } = self.options;
+        for (program, words) in [(ior, &["-w", "-o"][..]), (mdtest, &["-n", "1", "-d"])] {
+            let version = program.as_ref().map(|program| version(self.stage, program, words));
+            here.versions.extend(version.transpose()?);
         }
         let limits = listed(&LIMITS_MIB.map(|mib| mib.to_string()));
         let cores = here.host["host"]["cores"].clone();
@@ -184,20 +195,16 @@ impl<'a> Inquiry<'a> {
             + &document::paragraph(&format!(
                 "Three hosts of one machine, each with an ext4 of its own on a loop device and a \
                  control group that lets it read and write {limits} MiB a second. Each tool \
-                 measured once in each turn; the ratio is ioassay's figure by the other's. \
+                 measured once in each turn; the ratio is ioassay's figure divided by the other's. \
                  mdtest's ranks wait for each other in a loop, on {cores} cores."
             )))
     }
 }
 
 /// What IOR or mdtest calls itself, which it prints before its results.
-fn version(stage: &Stage, program: &Path) -> Result<String> {
-    let folder = stage.path("version");
+fn version(stage: &Stage, program: &Path, words: &[&str]) -> Result<String> {
     let mut command = stage.command(program);
-    match program.ends_with("mdtest") {
-        true => command.args(["-n", "1", "-d"]).arg(&folder),
-        false => command.args(["-w", "-o"]).arg(&folder),
-    };
+    command.args(words).arg(stage.path("version"));
     let printed = programs::read(command, 0..=0)?;
     let words = printed.split([' ', ':', '\n']);
     let is_version = |word: &&str| word.starts_with("IOR-") || word.starts_with("mdtest-");

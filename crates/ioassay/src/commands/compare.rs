@@ -47,14 +47,14 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<Status> {
         Some(gate) if is_question => report::gate_run(&versus, gate, paths),
         gate => report::records(&versus, gate.as_ref(), paths),
     };
+    form::keep(&document, &args.document)?;
     match (args.json, &gate) {
         (false, _) => form::print(&document, &args.document, style)?,
         (true, None) => report::json_of_records(&versus, paths, Terminal::default())?,
         // Stdout has one document: that of the checks.
         (true, Some(gate)) => say(report::json_of_gate(&versus, gate, paths).trim_end())?,
     }
-    form::keep(&document, &args.document)?;
-    form::tell_document(&args.document)?;
+    form::tell_document(&args.document, false)?;
     Ok(gate.map_or(Status::DONE, |gate| status_of(&versus, &gate, args.strict)))
 }
 
@@ -127,9 +127,10 @@ fn compare_many(args: &CompareArgs, style: &Style) -> Result<Status> {
     let (json, document) = (args.json, args.document.clone());
     let form = FormArgs { json, document, ..FormArgs::default() };
     let all: Vec<PathBuf> = [&args.a, &args.b].into_iter().chain(&args.more).cloned().collect();
-    // Nothing is asked of them: a case without a figure is a result.
-    let _ = fleet::show(&readable(&all)?.0, &form, style)?;
-    Ok(Status::DONE)
+    let (paths, status) = readable(&all)?;
+    // Nothing else is asked of them: a case without a figure is a result.
+    let _ = fleet::show(&paths, &form, style)?;
+    Ok(status)
 }
 
 /// The folders that may hold kept runs: the state folder, and those of the two records.

@@ -73,10 +73,11 @@ pub fn show_on_hosts(
         let said = serde_json::json!({"plan": plan, "hosts": hosts, "expected_s": seconds});
         return say(&serde_json::to_string_pretty(&said)?);
     }
-    let time = time.map_or("unknown".to_string(), report::about);
-    let names = hosts.join(", ");
-    let line = format!("on {} hosts: {names}; {time} on typical machines", hosts.len());
-    say(&report::plan(plan, vec![("hosts", vec![line])], None).text(style))
+    let time = match time {
+        Some(time) => format!("time: {} on typical machines", report::about(time)),
+        None => "time: unknown".to_string(),
+    };
+    say(&report::plan(plan, vec![("hosts", vec![hosts.join(", "), time])], None).text(style))
 }
 
 /// Says how long a run on several hosts will take, if that is long.

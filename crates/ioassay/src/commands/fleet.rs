@@ -73,7 +73,10 @@ struct Errand<'a> {
 fn measure(errand: &Errand, style: &Style) -> Result<Status> {
     refuse_output(errand.output)?;
     refuse_given(&[("--resume", errand.output.resume.is_some())])?;
-    check_form(&errand.output.form)?;
+    if errand.output.dry_run {
+        bail!("--dry-run does not go with hosts that measure each by itself yet: leave it out");
+    }
+    check_form(&errand.output.form, false)?;
     let way = way_of(errand.hosts)?;
     let place = place_of(errand.output, &errand.recipe.name)?;
     let directory = absolute(errand.directory)?;
@@ -125,7 +128,8 @@ impl Tour<'_> {
         if let Some(folder) = self.place.folder().filter(|_| is_kept && !self.errand.output.quiet) {
             tell(&format!("records: {}", folder.display()))?;
         }
-        Ok(status_of_lost(&lost).or_worse(gathered.deliver(&self.errand.output.form, style)?))
+        let output = self.errand.output;
+        Ok(status_of_lost(&lost).or_worse(gathered.deliver((&output.form, output.quiet), style)?))
     }
 
     /// One host after the other. After a signal, the others are not begun.
@@ -234,7 +238,7 @@ impl Visited {
 /// # Errors
 /// If one is not a record, or the form is one of a single record.
 pub fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status> {
-    check_form(form)?;
+    check_form(form, false)?;
     show(records, form, style)
 }
 
@@ -245,7 +249,7 @@ pub fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Sta
 pub fn show(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status> {
     let mut gathered = Gathered::default();
     records.iter().try_for_each(|record| gathered.add(record))?;
-    gathered.deliver(form, style)
+    gathered.deliver((form, false), style)
 }
 
 /// Records that are read one at a time: a large one does not stay in memory.
@@ -266,9 +270,10 @@ impl Gathered {
         Ok(())
     }
 
-    fn deliver(self, form: &FormArgs, style: &Style) -> Result<Status> {
+    fn deliver(self, (form, is_quiet): (&FormArgs, bool), style: &Style) -> Result<Status> {
         let fleet = self.gathering.judge();
         let document = report::fleet(&fleet);
+        form::keep(&document, &form.document)?;
         match form {
             FormArgs { json: true, .. } => report::json_of_fleet(&fleet, Terminal::default())?,
             FormArgs { csv: true, .. } => {
@@ -284,8 +289,7 @@ impl Gathered {
             }
             _ => form::print(&document, &form.document, style)?,
         }
-        form::keep(&document, &form.document)?;
-        form::tell_document(&form.document)?;
+        form::tell_document(&form.document, is_quiet)?;
         Ok(report::shortfall_of_fleet(&fleet).map_or(Status::DONE, Status::not_all))
     }
 }

@@ -52,6 +52,8 @@ pub fn deliver(
     form: &FormArgs,
     style: &Style,
 ) -> Result<Status> {
+    // What is asked for on paper does not depend on what is printed.
+    let status = write_files(assessment, document, form)?;
     match form {
         FormArgs { json: true, .. } => say(&report::json(assessment))?,
         FormArgs { csv: true, .. } => {
@@ -60,7 +62,7 @@ pub fn deliver(
         }
         _ => print(document, &form.document, style)?,
     }
-    write_files(assessment, document, form)
+    Ok(status)
 }
 
 /// Writes the requested files, and prints nothing. Returns the exit status.
@@ -115,20 +117,21 @@ pub fn keep(document: &Document, form: &DocumentArgs) -> Result<()> {
 /// # Errors
 /// If stderr cannot be written.
 pub fn tell_files(form: &FormArgs) -> Result<()> {
-    tell_document(&form.document)?;
+    tell_document(&form.document, false)?;
     match &form.openmetrics {
         Some(path) => tell(&format!("metrics: {}", path.display())),
         None => Ok(()),
     }
 }
 
-/// Says where the page and the pictures are.
+/// Says where the page and the pictures are, unless quiet.
 ///
 /// # Errors
 /// If stderr cannot be written.
-pub fn tell_document(form: &DocumentArgs) -> Result<()> {
+pub fn tell_document(form: &DocumentArgs, is_quiet: bool) -> Result<()> {
     let places = [("page", &form.html), ("pictures", &form.svg_dir)];
-    let places = places.into_iter().filter_map(|(what, place)| Some((what, place.as_ref()?)));
+    let places = places.into_iter().filter(|_| !is_quiet);
+    let places = places.filter_map(|(what, place)| Some((what, place.as_ref()?)));
     for (what, place) in places {
         tell(&format!("{what}: {}", place.display()))?;
     }
@@ -161,7 +164,7 @@ fn tell_missing(assessment: &Assessment) -> Result<()> {
 fn picture(document: &Document, name: &str, style: &Style) -> Result<String> {
     let pictures: Vec<&report::Picture> = document.pictures().collect();
     if pictures.is_empty() {
-        bail!("there is no picture '{name}': this report has nothing to draw");
+        bail!("--svg {name}: this report has nothing to draw");
     }
     if name == "list" {
         let widest = pictures.iter().map(|it| it.name.chars().count()).max().unwrap_or(0);

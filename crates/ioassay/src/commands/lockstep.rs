@@ -45,7 +45,7 @@ use std::time::{Instant, SystemTime};
 pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
     refuse_run(args)?;
     refuse_output(&args.output)?;
-    check_form(&args.output.form)?;
+    check_form(&args.output.form, args.output.dry_run)?;
     let way = way_of(&args.hosts)?;
     let directory = absolute(args.directory.as_deref().unwrap_or(Path::new(".")))?;
     let into = match &args.output.resume {
@@ -134,7 +134,7 @@ fn measure(
     }
     let lost = carried_out?;
     lost.iter().try_for_each(|reason| tell(&format!("note: {reason}")))?;
-    let shown = show(&paths, form, style);
+    let shown = show(&paths, (form, is_quiet), style);
     if let Some(folder) = folder.filter(|_| stop.is_asked() && can_go_on(&paths)) {
         tell_how_to_go_on(&folder, &args.output)?;
     }
@@ -190,8 +190,8 @@ pub fn of_one_run(records: &[PathBuf]) -> Result<Option<Vec<PathBuf>>> {
 /// # Errors
 /// If one is not a record, or the form is one of a single record.
 pub fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status> {
-    check_form(form)?;
-    show(records, form, style)
+    check_form(form, false)?;
+    show(records, (form, false), style)
 }
 
 /// The status of a run that lost hosts for these reasons.
@@ -204,10 +204,11 @@ pub(super) fn status_of_lost(lost: &[String]) -> Status {
 }
 
 /// Prints what hosts did together.
-fn show(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status> {
+fn show(records: &[PathBuf], (form, is_quiet): (&FormArgs, bool), style: &Style) -> Result<Status> {
     let run = assess::together(records.len(), |host| store::read(&records[host]))?;
     let run = run.context("no host took part")?;
     let document = report::together(&run);
+    form::keep(&document, &form.document)?;
     match form {
         FormArgs { json: true, .. } => report::json_of_together(&run, Terminal::default())?,
         FormArgs { csv: true, .. } => {
@@ -216,8 +217,7 @@ fn show(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status> {
         }
         _ => form::print(&document, &form.document, style)?,
     }
-    form::keep(&document, &form.document)?;
-    form::tell_document(&form.document)?;
+    form::tell_document(&form.document, is_quiet)?;
     Ok(report::shortfall_of_together(&run).map_or(Status::DONE, Status::not_all))
 }
 

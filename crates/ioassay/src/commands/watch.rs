@@ -84,7 +84,7 @@ fn tell(
     trends.add(&assessment);
     // Separates runs with a blank line.
     let form = &output.form;
-    if number > 1 && !form.json && !form.csv {
+    if number > 1 && !form.json && !form.csv && form.document.svg.is_none() {
         say("")?;
     }
     let document = report::trend(trends, &assessment, number);

@@ -140,6 +140,7 @@ fn what_does_not_go_with_each_is_refused() {
     let desk = desk(&["false"]);
     check_refusal(&run(&desk, "a,b", &["--control"]), &["--control does not go with --hosts"]);
     check_refusal(&run(&desk, "a,b", &["--openmetrics=x"]), &["--openmetrics is for one record"]);
+    check_refusal(&run(&desk, "a,b", &["--dry-run"]), &["--dry-run does not go with hosts"]);
     let refuse = |args: &[&str], expected: &str| {
         check_refusal(&desk.sandbox.plainly(args), &[expected]);
     };

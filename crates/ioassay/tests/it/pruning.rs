@@ -108,7 +108,10 @@ fn what_gives_more_throughput_and_what_is_not_asked_for_is_not_pruned() {
         let output = run(&sandbox, &[&["--record=record"], more].concat()).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         assert_eq!(rounds(&record(&sandbox)), [8; 7]);
-        assert!(!text(&output.stdout).contains("prune"), "{output:?}");
+        // The command that made it may ask for it.
+        let said = text(&output.stdout);
+        let mut said = said.lines().filter(|line| !line.starts_with("again"));
+        assert!(!said.any(|line| line.contains("prune")), "{output:?}");
     }
 }
 

@@ -300,7 +300,8 @@ fn every_recipe_of_the_program_runs_and_is_told_as_text() {
         assert!(matches!(output.status.code(), Some(0 | 1)), "{recipe}: {said}");
         assert!(said.contains(words), "{said}");
         assert!(!said.contains('\u{1b}'), "there is colour in a pipe");
-        for line in said.lines() {
+        // A command is on one line, however long, so that it can be copied.
+        for line in said.lines().filter(|line| !line.starts_with("again ")) {
             assert!(line.chars().count() <= 120, "a line is too long for a pipe: {line}");
         }
     }

@@ -1,7 +1,7 @@
 //! A document as GitHub Markdown, to paste into an issue or a README.
 
-use super::{Block, Document, Finding, Folded, List, Paragraph, Table, legend};
-use crate::markup::{block, fenced, inline};
+use super::{Block, Document, Finding, List, Paragraph, Table, legend};
+use crate::markup::{block, fenced, inline, one_line};
 use crate::style::Paint;
 use crate::text::{Span, Text};
 use crate::words::capital;
@@ -17,7 +17,7 @@ pub(super) fn markdown(document: &Document) -> String {
         page.part(&format!("> **Note:** {}\n", inline_text(&line.clone().sentence())));
     }
     document.answer.iter().for_each(|paragraph| page.paragraph(paragraph));
-    for part in document.parts.iter().filter(|part| !part.is_folded) {
+    for part in document.parts.iter().filter(|part| !part.is_on_page_only) {
         page.part(&format!("**{}**\n", inline(part.title)));
         part.blocks.iter().for_each(|block| page.block(block));
     }
@@ -52,10 +52,6 @@ impl Page {
             Block::Findings(all) => {
                 self.part(&all.iter().map(finding).collect::<String>());
             }
-            Block::Pictures(pictures) => {
-                let titles: Vec<Text> = pictures.iter().map(|it| Text::from(&it.title)).collect();
-                self.list(&titles);
-            }
             Block::Shades { .. } => {}
             Block::Facts(facts) => {
                 let known = super::known(facts);
@@ -64,7 +60,7 @@ impl Page {
                 );
             }
             Block::Code(command) => self.part(&fenced(command, "sh")),
-            Block::Folded(Folded { title, .. }) => self.line(title),
+            Block::Pictures(_) | Block::Folded(_) => {}
         }
     }
 
@@ -130,5 +126,6 @@ fn shown(span: &Span, escaped: fn(&str) -> String) -> String {
 
 /// A command within a line; in quotes if it has a backtick itself.
 fn code(command: &str) -> String {
+    let command = &one_line(command);
     if command.contains('`') { inline(&format!("'{command}'")) } else { format!("`{command}`") }
 }

@@ -32,6 +32,8 @@ pub(super) fn page(document: &Document) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let title = Some(document.title.as_str()).filter(|title| !title.is_empty());
     let title = title.unwrap_or("ioassay");
+    // It tells pages of several machines apart.
+    let full_title = if document.origin.is_empty() { title } else { &document.origin };
     let page = html! {
         (DOCTYPE)
         (PreEscaped(format!("<!-- {MARK} {version} -->\n")))
@@ -41,7 +43,7 @@ pub(super) fn page(document: &Document) -> String {
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (title) }
+                title { (full_title) }
                 style { (PreEscaped(CSS)) (PreEscaped(scheme_css())) }
             }
             body {
@@ -116,7 +118,11 @@ impl<'a> Links<'a> {
             Block::Folded(Folded { case, .. }) => case.as_deref(),
             _ => None,
         });
-        Links(cases.enumerate().map(|(number, id)| (id, number)).collect())
+        let mut links = HashMap::new();
+        for (number, id) in cases.enumerate() {
+            links.entry(id).or_insert(number);
+        }
+        Links(links)
     }
 
     fn answer(&self, Paragraph { text, paint }: &Paragraph, is_first: bool) -> Markup {
@@ -134,8 +140,10 @@ impl<'a> Links<'a> {
             Block::Aside(text) => html! { p.hint { (self.text(text)) } },
             Block::Table(table) => self.table(table),
             Block::List(List { heading, items }) => html! {
-                @if !heading.text.is_empty() { h3 { (self.text(&heading.text)) } }
-                (list(items, &|item| self.text(item)))
+                @if !heading.text.is_empty() {
+                    h3 class=(class_of(heading.paint)) { (self.text(&heading.text)) }
+                }
+                @if !items.is_empty() { ul { @for item in items { li { (self.text(item)) } } } }
             },
             Block::Findings(all) => html! { @for finding in all { (self.finding(finding)) } },
             Block::Pictures(all) => pictures(all),
@@ -235,7 +243,7 @@ impl<'a> Links<'a> {
             tr {
                 @for (index, (&column, side)) in columns.iter().zip(sides).enumerate() {
                     @let cell = &cells[column];
-                    @let left = if index == 0 || *side == Side::Left { "t " } else { "" };
+                    @let left = if *side == Side::Left { "t " } else { "" };
                     @let class = format!("{left}{}", class_of(cell.paint));
                     @let text = match &cell.case {
                         Some(id) => self.case(id, cell.text.trim()),

@@ -2,7 +2,6 @@
 
 use super::{Block, Document, Finding, Paragraph, Table, legend};
 use crate::style::{Paint, Style, fold, printable};
-use crate::words::sentence;
 
 /// The document, the answer last.
 pub(super) fn text(document: &Document, style: &Style) -> String {
@@ -12,9 +11,9 @@ pub(super) fn text(document: &Document, style: &Style) -> String {
     }
     document.about.iter().for_each(|line| out.line(Paint::Plain, &line.to_string()));
     for line in &document.warnings {
-        out.led("! ", Paint::Doubt, &sentence(&line.to_string()));
+        out.led("! ", Paint::Doubt, &line.clone().sentence().to_string());
     }
-    for part in document.parts.iter().filter(|part| !part.is_folded) {
+    for part in document.parts.iter().filter(|part| !part.is_on_page_only) {
         out.is_new = true;
         part.blocks.iter().for_each(|block| out.block(block, part.title));
     }
@@ -64,10 +63,6 @@ impl Output<'_> {
                 self.begin(Kind::Findings);
                 all.iter().for_each(|finding| self.finding(finding));
             }
-            Block::Pictures(pictures) => {
-                self.begin(Kind::List);
-                pictures.iter().for_each(|it| self.led("  ", Paint::Plain, &it.title));
-            }
             Block::Shades { what, all } if self.style.colour => {
                 let shade = |(text, shade): &(String, u8)| {
                     self.style.paint(&format!(" {text} "), Paint::Shade(*shade))
@@ -87,7 +82,7 @@ impl Output<'_> {
                 let lead = self.style.paint(&lead(&title.to_lowercase()), Paint::Faint);
                 self.text.push_str(&format!("{lead}{}\n", printable(command)));
             }
-            Block::Folded(folded) => self.line(Paint::Plain, &folded.title.to_string()),
+            Block::Pictures(_) | Block::Folded(_) => {}
         }
     }
 

@@ -38,6 +38,7 @@ impl Axis {
     /// A logarithmic axis from `least` to `most`, both above 0, with round ticks.
     pub(crate) fn log(least: f64, most: f64, say: impl Fn(f64) -> String) -> Axis {
         assert!(least > 0.0 && most >= least, "a logarithm is of what is above 0");
+        assert!(most.is_finite(), "an axis has an end");
         let (low, high) = (least.log10().floor() as i32, most.log10().ceil() as i32);
         let all = |steps: &[f64]| -> Vec<f64> {
             let decades = (low - 1..=high)

@@ -9,7 +9,7 @@ use super::measure::wrapped;
 use super::palette::{Colour, FAINT, GRID, INK};
 
 /// The margin of the axis at both sides.
-pub(crate) const LEFT: f64 = 12.0;
+pub(crate) const MARGIN: f64 = 12.0;
 
 /// The gap below a strip.
 const BELOW: f64 = 9.0;
@@ -38,6 +38,27 @@ impl<'a> Strip<'a> {
     }
 }
 
+/// The texts of a row, in lines.
+struct Texts {
+    label: Vec<String>,
+    beside: Vec<String>,
+}
+
+impl Texts {
+    fn of(row: &Strip) -> Texts {
+        let lines = |text: &str, room| match text {
+            "" => Vec::new(),
+            text => wrapped(text, room),
+        };
+        let (label, beside) = (lines(&row.label, WIDTH - 4.0), lines(&row.beside, WIDTH - 16.0));
+        Texts { label, beside }
+    }
+
+    fn height(&self) -> f64 {
+        LINE * (self.label.len() + self.beside.len()) as f64
+    }
+}
+
 /// The whole picture.
 pub(crate) struct Strips<'a> {
     pub(crate) name: &'a str,
@@ -56,16 +77,11 @@ pub(crate) struct Strips<'a> {
 
 impl Strips<'_> {
     pub(crate) fn picture(self) -> Picture {
-        let axis = self.axis.clone().between(LEFT, WIDTH - LEFT);
+        let axis = self.axis.clone().between(MARGIN, WIDTH - MARGIN);
         let note = Note::of(&self.note);
-        let labels: Vec<Vec<String>> =
-            self.rows.iter().map(|row| wrapped(&row.label, WIDTH - 4.0)).collect();
-        let heights: Vec<f64> = self
-            .rows
-            .iter()
-            .zip(&labels)
-            .map(|(row, label)| self.above(row, label) + self.height + BELOW)
-            .collect();
+        let texts: Vec<Texts> = self.rows.iter().map(Texts::of).collect();
+        let heights: Vec<f64> =
+            texts.iter().map(|texts| texts.height() + self.height + BELOW).collect();
         let top = note.height() + 4.0 + LINE;
         let bottom = top + heights.iter().sum::<f64>();
         let height = bottom + LINE + ABOVE_LEGEND + self.legend.height;
@@ -73,8 +89,8 @@ impl Strips<'_> {
             note.draw(canvas, 0.0);
             labels_along(canvas, &axis, top - LINE / 2.0);
             let mut y = top;
-            for ((row, label), height) in self.rows.iter().zip(&labels).zip(&heights) {
-                self.draw_row(canvas, (row, label), &axis, y);
+            for ((row, texts), height) in self.rows.iter().zip(&texts).zip(&heights) {
+                self.draw_row(canvas, (row, texts), &axis, y);
                 y += height;
             }
             labels_along(canvas, &axis, bottom + LINE / 2.0);
@@ -82,18 +98,13 @@ impl Strips<'_> {
         })
     }
 
-    /// The height of a row's texts.
-    fn above(&self, row: &Strip, label: &[String]) -> f64 {
-        LINE * (label.len() + usize::from(!row.beside.is_empty())) as f64
-    }
-
-    fn draw_row(&self, canvas: &Canvas, (row, label): (&Strip, &[String]), axis: &Axis, top: f64) {
-        for (index, line) in label.iter().enumerate() {
-            let y = top + LINE * (index as f64 + 0.5);
-            canvas.text(line, (0.0, y), Anchor::Start, row.colour);
+    fn draw_row(&self, canvas: &Canvas, (row, texts): (&Strip, &Texts), axis: &Axis, top: f64) {
+        let lines = texts.label.iter().map(|line| (line, 0.0, row.colour));
+        let lines = lines.chain(texts.beside.iter().map(|line| (line, MARGIN, FAINT)));
+        for (index, (line, x, colour)) in lines.enumerate() {
+            canvas.text(line, (x, top + LINE * (index as f64 + 0.5)), Anchor::Start, colour);
         }
-        let from = top + self.above(row, label);
-        canvas.text(&row.beside, (LEFT, from - LINE / 2.0), Anchor::Start, FAINT);
+        let from = top + texts.height();
         let to = from + self.height;
         for tick in &axis.ticks {
             let x = axis.at(tick.value);

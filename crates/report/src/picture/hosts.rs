@@ -7,7 +7,7 @@ use crate::drawing::legend::{Key, Legend};
 use crate::drawing::palette::{Colour, SERIES, VOID};
 use crate::drawing::strips::{Strip, Strips};
 use crate::labels::Labels;
-use crate::words::{count, per_second, times};
+use crate::words::{count, say, short, times};
 use assess::finding::Verdict;
 use assess::fleet::{Common, Figure, Fleet};
 use assess::stats::Estimate;
@@ -38,16 +38,25 @@ fn legend(verdicts: &[Verdict]) -> Legend {
     }))
 }
 
+/// Leaves the first rows. The title, which says so if there are more.
+fn bounded<T>(title: &str, rows: &mut Vec<T>) -> String {
+    let all = rows.len();
+    rows.truncate(CASES_MOST);
+    match all {
+        all if all > CASES_MOST => format!("{title}: {CASES_MOST} of {all}"),
+        _ => title.to_string(),
+    }
+}
+
 /// The rate of all hosts together in each case; `None` unless two cases of bytes have one.
 pub(crate) fn together(run: &Together, names: &Labels) -> Option<Picture> {
     let rate = |joint: &Joint| -> Option<Estimate> {
         let is_rate = Quantity::of(&joint.case) == Quantity::BytesPerSecond;
         joint.throughput.filter(|rate| is_rate && rate.median > 0.0)
     };
-    let rows: Vec<(&Joint, Estimate)> = (run.cases.iter())
-        .filter_map(|joint| Some((joint, rate(joint)?)))
-        .take(CASES_MOST)
-        .collect();
+    let mut rows: Vec<(&Joint, Estimate)> =
+        run.cases.iter().filter_map(|joint| Some((joint, rate(joint)?))).collect();
+    let title = bounded("Rate of all hosts together", &mut rows);
     let ends =
         |rate: &Estimate| [rate.low.unwrap_or(rate.median), rate.high.unwrap_or(rate.median)];
     let values: Vec<f64> = rows.iter().flat_map(|(_, rate)| ends(rate)).collect();
@@ -58,7 +67,8 @@ pub(crate) fn together(run: &Together, names: &Labels) -> Option<Picture> {
     }
     let verdicts: Vec<Verdict> = rows.iter().map(|(joint, _)| joint.verdict).collect();
     let axis = Axis::log(least * 0.8, most * 1.2, units::rate);
-    let best = rows.iter().max_by(|a, b| a.1.median.total_cmp(&b.1.median));
+    let standing = rows.iter().filter(|(joint, _)| joint.verdict.stands());
+    let best = standing.max_by(|a, b| a.1.median.total_cmp(&b.1.median));
     let best = best.map_or(String::new(), |(joint, rate)| {
         format!(" The highest is {} of {}.", units::rate(rate.median), names.name(&joint.id))
     });
@@ -78,7 +88,7 @@ pub(crate) fn together(run: &Together, names: &Labels) -> Option<Picture> {
     };
     let strips = Strips {
         name: "together",
-        title: "Rate of all hosts together".to_string(),
+        title,
         alt: format!("The rates of {} with their intervals.{best}", count(rows.len(), "case")),
         note: with_scales(
             "all bytes by the time of the trial, with its 95 % interval",
@@ -99,11 +109,11 @@ pub(crate) fn fleet(fleet: &Fleet, labels: &Labels) -> Option<Picture> {
     let figures = |common: &Common| -> Vec<Figure> {
         common.figures.iter().flatten().filter(|it| it.ratio > Some(0.0)).cloned().collect()
     };
-    let rows: Vec<(&Common, Vec<Figure>)> = (fleet.cases.iter())
+    let mut rows: Vec<(&Common, Vec<Figure>)> = (fleet.cases.iter())
         .map(|common| (common, figures(common)))
         .filter(|(_, figures)| figures.len() > 1)
-        .take(CASES_MOST)
         .collect();
+    let title = bounded("Each host beside the others", &mut rows);
     let all = || rows.iter().flat_map(|(_, figures)| figures);
     let ratios: Vec<f64> = all().filter_map(|figure| figure.ratio).collect();
     if ratios.is_empty() {
@@ -116,10 +126,11 @@ pub(crate) fn fleet(fleet: &Fleet, labels: &Labels) -> Option<Picture> {
     let odd = all().filter(|figure| figure.odd.is_some()).count();
     let strips = Strips {
         name: "hosts",
-        title: "Each host beside the others".to_string(),
+        title,
         alt: format!(
-            "A mark for each host in {}, at its rate by the median of all; {odd} are odd.",
-            count(rows.len(), "case")
+            "A mark for each host in {}, at its rate by the median of all; {} odd.",
+            count(rows.len(), "case"),
+            if odd == 1 { "1 mark is".to_string() } else { format!("{odd} marks are") }
         ),
         note: with_scales("rate of each host by the median of all hosts", &axis, None),
         axis,
@@ -132,15 +143,12 @@ pub(crate) fn fleet(fleet: &Fleet, labels: &Labels) -> Option<Picture> {
 }
 
 fn strip<'a>(fleet: &Fleet, common: &Common, figures: &'a [Figure], labels: &Labels) -> Strip<'a> {
-    let say = match common.quantity {
-        Quantity::BytesPerSecond => units::rate as fn(f64) -> String,
-        Quantity::NsPerOp => |ns| per_second(1e9 / ns),
-    };
+    let say = say(common.quantity);
     let median = common.median.map_or(String::new(), |median| format!("median {}", say(median)));
     let odd: Vec<String> = (common.odd())
         .map(|(host, _, odd)| format!("{} {}", fleet.hosts[host].called, times(odd.ratio)))
         .collect();
-    let odd = if odd.is_empty() { String::new() } else { format!("; odd: {}", odd.join(", ")) };
+    let odd = if odd.is_empty() { String::new() } else { format!("; odd: {}", short(&odd)) };
     Strip::of(&labels.label(&common.case), median + &odd, move |canvas, axis, (from, to)| {
         for figure in figures {
             let (mark, colour) = shape(figure.verdict);

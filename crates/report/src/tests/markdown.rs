@@ -80,7 +80,7 @@ fn shape(markdown: &str) -> Shape {
 fn check_shape(assessment: &Assessment) -> Shape {
     let document = crate::run(assessment);
     let shape = shape(&document.markdown());
-    let shown = document.parts.iter().filter(|part| !part.is_folded);
+    let shown = document.parts.iter().filter(|part| !part.is_on_page_only);
     let tables = shown.flat_map(|part| &part.blocks).filter_map(|block| match block {
         Block::Table(table) => Some((table.grid.lines().len(), table.grid.titles().len())),
         _ => None,

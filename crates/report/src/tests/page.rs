@@ -153,7 +153,7 @@ fn of_very_many_cases_the_first_are_shown() {
         })
         .collect();
     let page = page(&assessment);
-    assert!(page.contains("The first 400 of 3000 cases"));
+    assert!(page.contains("The first 400 of 3000 rows"));
     assert!(page.contains("The first 150 of 3000 cases"));
     assert!(page.len() < 3_000_000, "{}", page.len());
 }

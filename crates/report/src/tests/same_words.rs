@@ -47,8 +47,8 @@ fn expected(document: &Document, form: Form) -> Vec<String> {
         let title = (form == Form::Page && !answer.is_empty()).then(|| "Answer".to_string());
         said.extend(title.into_iter().chain(answer.clone()));
     }
-    let folded = document.parts.iter().filter(|part| part.is_folded);
-    for part in document.parts.iter().filter(|part| !part.is_folded) {
+    let folded = document.parts.iter().filter(|part| part.is_on_page_only);
+    for part in document.parts.iter().filter(|part| !part.is_on_page_only) {
         said.extend((form != Form::Terminal).then(|| part.title.to_string()));
         part.blocks.iter().for_each(|block| said.extend(of_block(block, part, form)));
     }
@@ -73,7 +73,6 @@ fn of_block(block: &Block, part: &Part, form: Form) -> Vec<String> {
             [list.heading.text.to_string()].into_iter().chain(items).collect()
         }
         Block::Findings(all) => all.iter().flat_map(|finding| of_finding(finding, form)).collect(),
-        Block::Pictures(all) => all.iter().map(|picture| picture.title.clone()).collect(),
         Block::Shades { what, all } if form == Form::Page => {
             let shades = all.iter().map(|(text, _)| text.clone());
             [what.to_string()].into_iter().chain(shades).collect()
@@ -85,7 +84,9 @@ fn of_block(block: &Block, part: &Part, form: Form) -> Vec<String> {
             vec![lead, command.clone()]
         }
         Block::Facts(facts) => facts.iter().map(|(what, is)| format!("{what}: {is}")).collect(),
-        Block::Folded(_) => panic!("{block:?} is in a part that is not folded"),
+        Block::Pictures(_) | Block::Folded(_) => {
+            panic!("{block:?} is in a part that is not folded")
+        }
     }
 }
 
@@ -165,7 +166,7 @@ fn read_page(page: &str, folded: &[&str]) -> String {
 #[track_caller]
 fn check(what: &str, document: &Document) {
     let folded: Vec<&str> =
-        document.parts.iter().filter(|part| part.is_folded).map(|part| part.title).collect();
+        document.parts.iter().filter(|part| part.is_on_page_only).map(|part| part.title).collect();
     let forms = [
         (Form::Terminal, document.text(&WIDE)),
         (Form::Markdown, read_markdown(&document.markdown())),
