@@ -173,6 +173,8 @@ fn known<'a>(
 pub(crate) struct List {
     pub(crate) heading: Paragraph,
     pub(crate) items: Vec<Text>,
+    /// Whether a blank line parts it from a list above, as sections are.
+    pub(crate) is_apart: bool,
 }
 
 /// Something that was found, with how grave it is.

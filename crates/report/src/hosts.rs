@@ -63,7 +63,11 @@ fn entry(called: &[String], each: &Checked) -> Block {
         }
     };
     let heading = Paragraph { text: listed(called).into(), paint };
-    Block::List(List { heading, items: lines.into_iter().map(Text::from).collect() })
+    Block::List(List {
+        heading,
+        items: lines.into_iter().map(Text::from).collect(),
+        is_apart: false,
+    })
 }
 
 /// Each host that can be used; those that cannot for one reason, as a launcher of all says it of

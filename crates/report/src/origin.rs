@@ -47,13 +47,16 @@ pub(crate) fn origin(assessment: &Assessment) -> Vec<Block> {
 
 /// A block below a heading.
 fn titled(title: &str, block: Block) -> Vec<Block> {
-    vec![Block::List(List { heading: Paragraph::strong(title), items: Vec::new() }), block]
+    vec![
+        Block::List(List { heading: Paragraph::strong(title), items: Vec::new(), is_apart: true }),
+        block,
+    ]
 }
 
 /// A list below a heading; none without items.
 fn list(title: &str, items: Vec<Text>) -> Option<Block> {
     let heading = Paragraph::strong(title);
-    (!items.is_empty()).then_some(Block::List(List { heading, items }))
+    (!items.is_empty()).then_some(Block::List(List { heading, items, is_apart: true }))
 }
 
 fn host(host: &Host) -> Vec<(&'static str, String)> {

@@ -86,5 +86,5 @@ pub fn plan(
 
 fn list(heading: &str, items: Vec<String>) -> Block {
     let items = items.into_iter().map(Text::from).collect();
-    Block::List(List { heading: Paragraph::strong(heading), items })
+    Block::List(List { heading: Paragraph::strong(heading), items, is_apart: true })
 }

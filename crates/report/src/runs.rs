@@ -96,7 +96,7 @@ pub fn runs(records: &[Listed], unreadable: &[String]) -> Document {
     document.part(Part::new("Runs", records.iter().map(entry).collect()));
     let heading = format!("{} cannot be read:", count(unreadable.len(), "file"));
     let items = unreadable.iter().map(Text::from).collect();
-    let bad = Block::List(List { heading: Paragraph::plain(heading), items });
+    let bad = Block::List(List { heading: Paragraph::plain(heading), items, is_apart: false });
     let bad = (!unreadable.is_empty()).then_some(bad);
     document.part(Part::new("Not read", bad.into_iter().collect()));
     document
@@ -119,5 +119,9 @@ fn entry(record: &Listed) -> Block {
     let is_bad = record.cases.void + record.cases.failed > 0;
     let paint = if is_bad || record.end != End::Complete { Paint::Doubt } else { Paint::Strong };
     let heading = Paragraph { text: title.into(), paint };
-    Block::List(List { heading, items: vec![about.join(" · ").into(), Text::from(&record.path)] })
+    Block::List(List {
+        heading,
+        items: vec![about.join(" · ").into(), Text::from(&record.path)],
+        is_apart: false,
+    })
 }

@@ -47,13 +47,14 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<Status> {
         Some(gate) if is_question => report::gate_run(&versus, gate, paths),
         gate => report::records(&versus, gate.as_ref(), paths),
     };
-    form::keep(&document, &args.document)?;
+    let kept = form::keep(&document, &args.document);
     match (args.json, &gate) {
         (false, _) => form::print(&document, &args.document, style)?,
         (true, None) => report::json_of_records(&versus, paths, Terminal::default())?,
         // Stdout has one document: that of the checks.
         (true, Some(gate)) => say(report::json_of_gate(&versus, gate, paths).trim_end())?,
     }
+    kept?;
     form::tell_document(&args.document, false)?;
     Ok(gate.map_or(Status::DONE, |gate| status_of(&versus, &gate, args.strict)))
 }

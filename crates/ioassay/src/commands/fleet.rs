@@ -273,7 +273,7 @@ impl Gathered {
     fn deliver(self, (form, is_quiet): (&FormArgs, bool), style: &Style) -> Result<Status> {
         let fleet = self.gathering.judge();
         let document = report::fleet(&fleet);
-        form::keep(&document, &form.document)?;
+        let kept = form::keep(&document, &form.document);
         match form {
             FormArgs { json: true, .. } => report::json_of_fleet(&fleet, Terminal::default())?,
             FormArgs { csv: true, .. } => {
@@ -289,6 +289,7 @@ impl Gathered {
             }
             _ => form::print(&document, &form.document, style)?,
         }
+        kept?;
         form::tell_document(&form.document, is_quiet)?;
         Ok(report::shortfall_of_fleet(&fleet).map_or(Status::DONE, Status::not_all))
     }

@@ -52,8 +52,8 @@ pub fn deliver(
     form: &FormArgs,
     style: &Style,
 ) -> Result<Status> {
-    // What is asked for on paper does not depend on what is printed.
-    let status = write_files(assessment, document, form)?;
+    // Neither is lost because the other fails.
+    let written = write_files(assessment, document, form);
     match form {
         FormArgs { json: true, .. } => say(&report::json(assessment))?,
         FormArgs { csv: true, .. } => {
@@ -62,7 +62,7 @@ pub fn deliver(
         }
         _ => print(document, &form.document, style)?,
     }
-    Ok(status)
+    written
 }
 
 /// Writes the requested files, and prints nothing. Returns the exit status.

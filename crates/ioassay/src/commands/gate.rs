@@ -216,11 +216,12 @@ fn judge(
     compare::check_gate(versus, paths)?;
     let gate = gate(versus, &args.fail_if);
     let document = report::gate_run(versus, &gate, paths);
-    form::keep(&document, &args.document)?;
+    let kept = form::keep(&document, &args.document);
     match args.json {
         true => say(report::json_of_gate(versus, &gate, paths).trim_end())?,
         false => form::print(&document, &args.document, style)?,
     }
+    kept?;
     form::tell_document(&args.document, args.quiet)?;
     Ok(compare::status_of(versus, &gate, args.strict))
 }

@@ -208,7 +208,7 @@ fn show(records: &[PathBuf], (form, is_quiet): (&FormArgs, bool), style: &Style)
     let run = assess::together(records.len(), |host| store::read(&records[host]))?;
     let run = run.context("no host took part")?;
     let document = report::together(&run);
-    form::keep(&document, &form.document)?;
+    let kept = form::keep(&document, &form.document);
     match form {
         FormArgs { json: true, .. } => report::json_of_together(&run, Terminal::default())?,
         FormArgs { csv: true, .. } => {
@@ -217,6 +217,7 @@ fn show(records: &[PathBuf], (form, is_quiet): (&FormArgs, bool), style: &Style)
         }
         _ => form::print(&document, &form.document, style)?,
     }
+    kept?;
     form::tell_document(&form.document, is_quiet)?;
     Ok(report::shortfall_of_together(&run).map_or(Status::DONE, Status::not_all))
 }

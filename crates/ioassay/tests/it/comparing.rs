@@ -108,11 +108,12 @@ pub(crate) fn check_large(count: usize, memory: u32) {
     let record = large(kept, count);
     std::fs::write(sandbox.path("a"), &record).unwrap();
     std::fs::write(sandbox.path("b"), record.replacen("2026", "2025", 1)).unwrap();
-    for form in ["--json", "--markdown"] {
+    // Of long tables, forms for people have the first rows.
+    for (form, rows) in [("--json", count), ("--markdown", count.min(400))] {
         let limited = format!("ulimit -d {memory}; exec '{PROGRAM}' compare a b --anyway {form}");
         let output = sandbox.start("sh").args(["-c", &limited]).output().unwrap();
         assert!(output.status.success(), "{form}: {:?}", text(&output.stderr));
-        assert!(output.stdout.len() > 65 * count, "{form}: {} bytes", output.stdout.len());
+        assert!(output.stdout.len() > 65 * rows, "{form}: {} bytes", output.stdout.len());
     }
 }
 

@@ -667,7 +667,7 @@ fn a_run_on_hosts_is_planned_before_anything_is_measured() {
     let output = desk.run_with("a,b", 3, &["--dry-run"]);
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert!(said.contains("on 2 hosts: a, b; about "), "{said}");
+    assert!(said.contains("\nhosts\n  a, b\n  time: about "), "{said}");
     let told = text(&output.stderr);
     assert!(told.contains("a, b are one machine (same name, same start)"), "{told}");
     assert!(!desk.files.path("records").exists());

@@ -43,7 +43,14 @@ fn records_are_listed_the_newest_first_with_what_was_found() {
         let counted: u64 =
             record["cases"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
         assert_eq!(counted, report["cases"].as_array().unwrap().len() as u64);
-        let codes = report["findings"].as_array().unwrap().iter().map(|found| &found["code"]);
+        let found = report["findings"].as_array().unwrap().iter().map(|found| &found["code"]);
+        // A code of two severities is listed once.
+        let mut codes: Vec<&Value> = Vec::new();
+        for code in found {
+            if !codes.contains(&code) {
+                codes.push(code);
+            }
+        }
         let listed = record["findings"].as_array().unwrap().iter();
         assert!(listed.eq(codes), "{record} {report}");
         assert_eq!(record["end"], "complete");

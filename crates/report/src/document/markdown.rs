@@ -43,7 +43,7 @@ impl Page {
             Block::Paragraph(paragraph) => self.paragraph(paragraph),
             Block::Aside(text) => self.line(text),
             Block::Table(table) => self.table(table),
-            Block::List(List { heading, items }) => {
+            Block::List(List { heading, items, .. }) => {
                 if !heading.text.is_empty() {
                     self.paragraph(heading);
                 }

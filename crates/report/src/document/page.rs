@@ -139,7 +139,7 @@ impl<'a> Links<'a> {
             Block::Paragraph(paragraph) => self.paragraph(paragraph),
             Block::Aside(text) => html! { p.hint { (self.text(text)) } },
             Block::Table(table) => self.table(table),
-            Block::List(List { heading, items }) => html! {
+            Block::List(List { heading, items, .. }) => html! {
                 @if !heading.text.is_empty() {
                     h3 class=(class_of(heading.paint)) { (self.text(&heading.text)) }
                 }

@@ -55,6 +55,7 @@ impl Output<'_> {
             Block::Aside(text) => self.line(Paint::Faint, &text.to_string()),
             Block::Table(table) => self.table(table),
             Block::List(list) => {
+                self.is_new |= list.is_apart;
                 self.begin(Kind::List);
                 self.heading(&list.heading);
                 list.items.iter().for_each(|item| self.led("  ", Paint::Plain, &item.to_string()));
