@@ -68,8 +68,8 @@ impl Store {
         }
         let header = Line::Header { version: VERSION, header }.encode() + "\n";
         let file = create_whole(path, &header).with_context(|| not_created(path))?;
-        let is_alone =
-            lock(&file).with_context(|| format!("failed to lock '{}'", path.display()))?;
+        let is_alone = lock(&file).inspect_err(|_| drop(std::fs::remove_file(path)));
+        let is_alone = is_alone.with_context(|| format!("failed to lock '{}'", path.display()))?;
         if !is_alone {
             bail!("another run has begun to resume the record '{}'", path.display());
         }

@@ -41,3 +41,17 @@ pub struct DocumentArgs {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
+
+impl FormArgs {
+    /// Whether what is printed is for programs.
+    pub fn is_for_programs(&self) -> bool {
+        self.json || self.csv
+    }
+}
+
+impl DocumentArgs {
+    /// Whether a page or pictures are written.
+    pub fn has_files(&self) -> bool {
+        self.html.is_some() || self.svg_dir.is_some()
+    }
+}

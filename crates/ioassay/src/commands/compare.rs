@@ -43,19 +43,17 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<Status> {
     let gate = (!args.fail_if.is_empty()).then(|| gate(&versus, &args.fail_if));
     let paths = [path_a, path_b];
     // Two sides that were measured in one run are no two runs: that would be another answer.
-    let document = match &gate {
+    let document = || match &gate {
         Some(gate) if is_question => report::gate_run(&versus, gate, paths),
         gate => report::records(&versus, gate.as_ref(), paths),
     };
-    let kept = form::keep(&document, &args.document);
-    match (args.json, &gate) {
-        (false, _) => form::print(&document, &args.document, style)?,
-        (true, None) => report::json_of_records(&versus, paths, Terminal::default())?,
+    let json = || match &gate {
+        None => Ok(report::json_of_records(&versus, paths, Terminal::default())?),
         // Stdout has one document: that of the checks.
-        (true, Some(gate)) => say(report::json_of_gate(&versus, gate, paths).trim_end())?,
-    }
-    kept?;
-    form::tell_document(&args.document, false)?;
+        Some(gate) => say(report::json_of_gate(&versus, gate, paths).trim_end()),
+    };
+    form::hand_out(document, &args.document, style, args.json.then_some(json))?;
+    form::tell_document(&args.document)?;
     Ok(gate.map_or(Status::DONE, |gate| status_of(&versus, &gate, args.strict)))
 }
 

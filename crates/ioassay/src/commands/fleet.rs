@@ -272,25 +272,23 @@ impl Gathered {
 
     fn deliver(self, (form, is_quiet): (&FormArgs, bool), style: &Style) -> Result<Status> {
         let fleet = self.gathering.judge();
-        let document = report::fleet(&fleet);
-        let kept = form::keep(&document, &form.document);
-        match form {
-            FormArgs { json: true, .. } => report::json_of_fleet(&fleet, Terminal::default())?,
-            FormArgs { csv: true, .. } => {
-                let called = fleet
-                    .hosts
-                    .iter()
-                    .map(|host| host.header.called.as_deref().unwrap_or(&host.header.host.name));
-                csv(called.zip(&self.paths), report::csv_rows)?;
-                // The table has no place for it.
-                for copy in report::copies(&fleet) {
-                    tell(&format!("note: {copy}"))?;
-                }
+        let for_programs = || {
+            if form.json {
+                return Ok(report::json_of_fleet(&fleet, Terminal::default())?);
             }
-            _ => form::print(&document, &form.document, style)?,
+            let called = fleet
+                .hosts
+                .iter()
+                .map(|host| host.header.called.as_deref().unwrap_or(&host.header.host.name));
+            csv(called.zip(&self.paths), report::csv_rows)?;
+            // The table has no place for it.
+            report::copies(&fleet).try_for_each(|copy| tell(&format!("note: {copy}")))
+        };
+        let for_programs = form.is_for_programs().then_some(for_programs);
+        form::hand_out(|| report::fleet(&fleet), &form.document, style, for_programs)?;
+        if !is_quiet {
+            form::tell_document(&form.document)?;
         }
-        kept?;
-        form::tell_document(&form.document, is_quiet)?;
         Ok(report::shortfall_of_fleet(&fleet).map_or(Status::DONE, Status::not_all))
     }
 }

@@ -41,28 +41,29 @@ pub fn check_files(form: &DocumentArgs) -> Result<()> {
     form.html.iter().try_for_each(|path| store::check_report(path))
 }
 
-/// Prints the report of a run, of which `document` is the form for people, and writes the requested
-/// files. Returns the exit status.
+/// Prints the report of a run, which has the form for people that `make` makes, and writes the
+/// requested files. Returns the exit status.
 ///
 /// # Errors
 /// If stdout or a file cannot be written.
 pub fn deliver(
     assessment: &Assessment,
-    document: &Document,
+    make: impl FnOnce() -> Document,
     form: &FormArgs,
     style: &Style,
 ) -> Result<Status> {
-    // Neither is lost because the other fails.
-    let written = write_files(assessment, document, form);
-    match form {
-        FormArgs { json: true, .. } => say(&report::json(assessment))?,
-        FormArgs { csv: true, .. } => {
-            say(&report::csv(assessment))?;
-            tell_missing(assessment)?;
+    let metrics = keep_metrics(assessment, form);
+    let for_programs = || {
+        if form.json {
+            return say(&report::json(assessment));
         }
-        _ => print(document, &form.document, style)?,
-    }
-    written
+        say(&report::csv(assessment))?;
+        tell_missing(assessment)
+    };
+    let for_programs = form.is_for_programs().then_some(for_programs);
+    hand_out(make, &form.document, style, for_programs)?;
+    metrics?;
+    Ok(Status::of(assessment))
 }
 
 /// Writes the requested files, and prints nothing. Returns the exit status.
@@ -71,21 +72,51 @@ pub fn deliver(
 /// If one cannot be written.
 pub fn write_files(
     assessment: &Assessment,
-    document: &Document,
+    make: impl FnOnce() -> Document,
     form: &FormArgs,
 ) -> Result<Status> {
-    keep(document, &form.document)?;
-    if let Some(path) = &form.openmetrics {
-        store::keep_report(path, &report::openmetrics(assessment))?;
+    if form.document.has_files() {
+        keep(&make(), &form.document)?;
     }
+    keep_metrics(assessment, form)?;
     Ok(Status::of(assessment))
+}
+
+fn keep_metrics(assessment: &Assessment, form: &FormArgs) -> Result<()> {
+    match &form.openmetrics {
+        Some(path) => store::keep_report(path, &report::openmetrics(assessment)),
+        None => Ok(()),
+    }
+}
+
+/// Prints a report, for programs if there is such a form to print, and writes its page and its
+/// pictures. Neither is lost because the other fails, and the document is made only if one of them
+/// shows it.
+///
+/// # Errors
+/// If stdout or a file cannot be written.
+pub fn hand_out(
+    make: impl FnOnce() -> Document,
+    form: &DocumentArgs,
+    style: &Style,
+    for_programs: Option<impl FnOnce() -> Result<()>>,
+) -> Result<()> {
+    let Some(for_programs) = for_programs else {
+        let document = make();
+        let kept = keep(&document, form);
+        print(&document, form, style)?;
+        return kept;
+    };
+    let kept = if form.has_files() { keep(&make(), form) } else { Ok(()) };
+    for_programs()?;
+    kept
 }
 
 /// Prints a document in the requested form.
 ///
 /// # Errors
 /// If it has no such picture, or stdout cannot be written.
-pub fn print(document: &Document, form: &DocumentArgs, style: &Style) -> Result<()> {
+fn print(document: &Document, form: &DocumentArgs, style: &Style) -> Result<()> {
     say(match form {
         DocumentArgs { markdown: true, .. } => document.markdown(),
         DocumentArgs { svg: Some(name), .. } => picture(document, name, style)?,
@@ -98,7 +129,7 @@ pub fn print(document: &Document, form: &DocumentArgs, style: &Style) -> Result<
 ///
 /// # Errors
 /// If one cannot be written.
-pub fn keep(document: &Document, form: &DocumentArgs) -> Result<()> {
+fn keep(document: &Document, form: &DocumentArgs) -> Result<()> {
     if let Some(path) = &form.html {
         store::keep_report(path, &document.page())?;
     }
@@ -117,21 +148,20 @@ pub fn keep(document: &Document, form: &DocumentArgs) -> Result<()> {
 /// # Errors
 /// If stderr cannot be written.
 pub fn tell_files(form: &FormArgs) -> Result<()> {
-    tell_document(&form.document, false)?;
+    tell_document(&form.document)?;
     match &form.openmetrics {
         Some(path) => tell(&format!("metrics: {}", path.display())),
         None => Ok(()),
     }
 }
 
-/// Says where the page and the pictures are, unless quiet.
+/// Says where the page and the pictures are.
 ///
 /// # Errors
 /// If stderr cannot be written.
-pub fn tell_document(form: &DocumentArgs, is_quiet: bool) -> Result<()> {
+pub fn tell_document(form: &DocumentArgs) -> Result<()> {
     let places = [("page", &form.html), ("pictures", &form.svg_dir)];
-    let places = places.into_iter().filter(|_| !is_quiet);
-    let places = places.filter_map(|(what, place)| Some((what, place.as_ref()?)));
+    let places = places.into_iter().filter_map(|(what, place)| Some((what, place.as_ref()?)));
     for (what, place) in places {
         tell(&format!("{what}: {}", place.display()))?;
     }

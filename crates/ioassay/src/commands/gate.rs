@@ -215,13 +215,11 @@ fn judge(
     let paths = paths.each_ref().map(String::as_str);
     compare::check_gate(versus, paths)?;
     let gate = gate(versus, &args.fail_if);
-    let document = report::gate_run(versus, &gate, paths);
-    let kept = form::keep(&document, &args.document);
-    match args.json {
-        true => say(report::json_of_gate(versus, &gate, paths).trim_end())?,
-        false => form::print(&document, &args.document, style)?,
+    let document = || report::gate_run(versus, &gate, paths);
+    let json = || say(report::json_of_gate(versus, &gate, paths).trim_end());
+    form::hand_out(document, &args.document, style, args.json.then_some(json))?;
+    if !args.quiet {
+        form::tell_document(&args.document)?;
     }
-    kept?;
-    form::tell_document(&args.document, args.quiet)?;
     Ok(compare::status_of(versus, &gate, args.strict))
 }

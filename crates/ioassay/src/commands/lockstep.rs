@@ -207,18 +207,18 @@ pub(super) fn status_of_lost(lost: &[String]) -> Status {
 fn show(records: &[PathBuf], (form, is_quiet): (&FormArgs, bool), style: &Style) -> Result<Status> {
     let run = assess::together(records.len(), |host| store::read(&records[host]))?;
     let run = run.context("no host took part")?;
-    let document = report::together(&run);
-    let kept = form::keep(&document, &form.document);
-    match form {
-        FormArgs { json: true, .. } => report::json_of_together(&run, Terminal::default())?,
-        FormArgs { csv: true, .. } => {
-            let called = run.hosts.iter().map(|host| host.called.as_str());
-            csv(called.zip(records), |host| report::csv_rows_of_host(host, &run))?;
+    let for_programs = || {
+        if form.json {
+            return Ok(report::json_of_together(&run, Terminal::default())?);
         }
-        _ => form::print(&document, &form.document, style)?,
+        let called = run.hosts.iter().map(|host| host.called.as_str());
+        csv(called.zip(records), |host| report::csv_rows_of_host(host, &run))
+    };
+    let for_programs = form.is_for_programs().then_some(for_programs);
+    form::hand_out(|| report::together(&run), &form.document, style, for_programs)?;
+    if !is_quiet {
+        form::tell_document(&form.document)?;
     }
-    kept?;
-    form::tell_document(&form.document, is_quiet)?;
     Ok(report::shortfall_of_together(&run).map_or(Status::DONE, Status::not_all))
 }
 

@@ -369,10 +369,10 @@ pub fn worker_command(peer: &str, ready: &BTreeMap<String, Ready>) -> Result<Com
 fn judge(kept: &Kept, output: &OutputArgs, style: &Style) -> Result<Status> {
     let record = store::read(kept.record.path())?;
     let assessment = assess::assess(&record);
-    let document = report::run(&assessment);
+    let document = || report::run(&assessment);
     let delivered = match kept.record.is_printed() {
-        true => form::write_files(&assessment, &document, &output.form),
-        false => form::deliver(&assessment, &document, &output.form, style),
+        true => form::write_files(&assessment, document, &output.form),
+        false => form::deliver(&assessment, document, &output.form, style),
     };
     // Whatever happens to the report, the record exists.
     tell_kept(kept, output)?;

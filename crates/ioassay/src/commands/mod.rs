@@ -199,7 +199,7 @@ fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status>
         (Some(of_one_run), _) => lockstep::report(&of_one_run, form, style)?,
         (None, [record]) => {
             let assessment = assess::assess(&store::read(record)?);
-            let code = form::deliver(&assessment, &report::run(&assessment), form, style)?;
+            let code = form::deliver(&assessment, || report::run(&assessment), form, style)?;
             form::tell_files(form)?;
             code
         }

@@ -84,11 +84,11 @@ fn tell(
     trends.add(&assessment);
     // Separates runs with a blank line.
     let form = &output.form;
-    if number > 1 && !form.json && !form.csv && form.document.svg.is_none() {
+    if number > 1 && !form.is_for_programs() && form.document.svg.is_none() {
         say("")?;
     }
-    let document = report::trend(trends, &assessment, number);
-    let status = form::deliver(&assessment, &document, form, style)?;
+    let document = || report::trend(trends, &assessment, number);
+    let status = form::deliver(&assessment, document, form, style)?;
     tell_kept(kept, output)?;
     if !output.quiet {
         form::tell_files(&output.form)?;

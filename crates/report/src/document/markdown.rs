@@ -94,7 +94,7 @@ impl Page {
 }
 
 fn finding(finding: &Finding) -> String {
-    let text = inline_text(&finding.line().sentence());
+    let text = inline_text(&finding.line());
     format!("- **{}** {text}\n", finding.kind)
 }
 

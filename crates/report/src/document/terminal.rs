@@ -141,7 +141,7 @@ impl Output<'_> {
     }
 
     fn finding(&mut self, finding: &Finding) {
-        let text = finding.line().sentence().to_string();
+        let text = finding.line().to_string();
         self.led(&lead(finding.kind), finding.paint, &text);
     }
 }
