@@ -15,15 +15,17 @@ use std::ops::Range;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bytes that a thread moves in a pass: about a millisecond. The passes walk through arrays that
-/// are longer, so they find little in the caches.
-const PASS_BYTES: usize = 32 << 20;
+/// Bytes of each array that a thread walks over in a pass: less than a millisecond, so that there
+/// are many passes and a disturbance meets those of all candidates. It is enough for loops that walk
+/// in several streams, which smaller arrays do not have. The passes walk through arrays that are
+/// longer, so they find little in the caches.
+const PART_BYTES: usize = 8 << 20;
 
 /// Rounds of passes, however long they take. The first only warms up.
 const ROUNDS_LEAST: usize = 6;
 
 /// Rounds of passes at most. More tell nothing new.
-const ROUNDS_MOST: usize = 65;
+const ROUNDS_MOST: usize = 129;
 
 /// Measures the candidates of each kernel.
 ///
@@ -124,7 +126,7 @@ impl<'a> Walker<'a> {
         let began_ns = os_now_ns();
         for round in 0..ROUNDS_MOST {
             for turn in 0..all.len() {
-                // Each candidate follows each other one, and has each part of the arrays.
+                // Each candidate has each part of the arrays.
                 let candidate = (turn + round) % all.len();
                 let (range, times) = places.next();
                 self.barrier.wait();
@@ -160,7 +162,7 @@ struct Places {
 impl Places {
     fn new(bytes: usize, arrays: usize) -> Places {
         let array = bytes / WORD_BYTES as usize;
-        let wanted = PASS_BYTES / WORD_BYTES as usize / arrays;
+        let wanted = PART_BYTES / WORD_BYTES as usize;
         let part = wanted.min(array).max(1);
         Places { array, part, times: wanted / part, arrays, next: 0 }
     }
@@ -264,7 +266,7 @@ mod tests {
                     for it in &timed {
                         assert_eq!(it.pass_ns.len(), ROUNDS_LEAST - 1, "{kernel} {}", it.shape);
                         assert_eq!(it.bytes, timed[0].bytes, "{kernel} {}", it.shape);
-                        let whole = u64::from(threads) * PASS_BYTES as u64;
+                        let whole = u64::from(threads) * kernel.arrays() * PART_BYTES as u64;
                         assert!((whole / 2..=whole).contains(&it.bytes), "{kernel} {it:?}");
                         assert!(it.pass_ns.iter().all(|ns| *ns > 0), "{kernel} {}", it.shape);
                     }
@@ -275,10 +277,10 @@ mod tests {
 
     #[test]
     fn passes_walk_through_all_of_the_arrays() {
-        let mut places = Places::new(100 << 20, 1);
-        let starts: Vec<usize> = (0..4).map(|_| places.next().0.start >> 22).collect();
+        let mut places = Places::new(25 << 20, 1);
+        let starts: Vec<usize> = (0..4).map(|_| places.next().0.start >> 20).collect();
         assert_eq!(starts, [0, 1, 2, 0]);
         let mut small = Places::new(64 << 10, 2);
-        assert_eq!((small.next(), small.bytes()), ((0..8192, 256), 32 << 20));
+        assert_eq!((small.next(), small.bytes()), ((0..8192, 128), 16 << 20));
     }
 }
