@@ -1,73 +1,43 @@
 //! The judgement of a whole record.
 
-use crate::answer::{Answer, answer};
 use crate::arrays::place;
-use crate::builds::{Builds, builds};
 use crate::bus::bus;
 use crate::caches::Caches;
 use crate::campaign::Campaign;
 use crate::ceiling::{Bases, Bounds, CeilingShare, bounds};
 use crate::comparison::{Comparison, comparisons};
+use crate::conclusions::Conclusions;
 use crate::control::{Control, control};
-use crate::counting::{CountingAnswer, counting_answers};
 use crate::course::end_to_mean;
-use crate::decision::{Contestant, Decided, Lead, lead};
-use crate::depths::{Depths, depths};
 use crate::disturbance::exclude;
-use crate::engines::engines;
 use crate::finding::{Code, Finding};
 use crate::found::{RunFinding, findings};
-use crate::interference::{Interference, interferences};
-use crate::iterations::iterations;
-use crate::levels::{Levels, all_levels, last_cache_below};
-use crate::load::{Load, loads};
+use crate::levels::{all_levels, last_cache_below};
 use crate::measured::Measured;
 use crate::one_host::OneHost;
 use crate::ratio::Ratio;
 use crate::repetition::Repetition;
 use crate::row::Row;
 use crate::rules::{self, Context, Generators, Overhead};
-use crate::saturation::{Saturation, saturations};
 use crate::stats::Estimate;
-use crate::strategies::{WritingAnswer, writing_answer};
-use crate::summary::{ServedBy, Summary};
+use crate::summary::Summary;
 use crate::tally::Tally;
-use crate::touching::{Touching, touchings};
 use model::case::{Case, ReadWork, Work, WriteWork};
-use model::host::{Affinity, Fixture, Host, Storage};
-use model::peer::Peer;
 use model::plan::{Role, Skip};
-use model::record::{End, Record, Resumed, Side, Tool};
-use model::shape::Calibrated;
+use model::record::{End, Header, Record, Resumed};
 use model::trial::Trial;
 use model::view::View;
 use model::{advice, axis};
 use std::collections::HashSet;
-use std::time::Duration;
+use std::sync::LazyLock;
 
 /// The judgement of a whole record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assessment {
-    /// The program that wrote the record.
-    pub tool: Tool,
-    /// The start of the run.
-    pub began: String,
-    /// The machine.
-    pub host: Host,
-    /// The storage, if the run used a file.
-    pub storage: Option<Storage>,
-    /// The files of the run.
-    pub fixtures: Vec<Fixture>,
-    /// The recipe's name.
-    pub recipe: String,
-    /// How reports show the recipe.
-    pub view: View,
-    /// The planned rounds.
-    pub rounds: u32,
+    /// The header of the record: where, when and with which plan it was measured.
+    pub header: Header,
     /// The invocations, and the scope of the intervals.
     pub repetition: Repetition,
-    /// The seed.
-    pub seed: u64,
     /// Each case of the plan, in its order, controls last.
     pub cases: Vec<Summary>,
     /// The second measurements of A/A controls, which are neither answers nor ceilings.
@@ -79,55 +49,16 @@ pub struct Assessment {
     /// Comparisons of cases that differ only in engine, peer, advice, submission, populated or
     /// pages.
     pub comparisons: Vec<Comparison>,
-    /// The fastest requested case for each source of the bytes.
-    pub fastest: Vec<(ServedBy, Lead)>,
-    /// The fastest engine, for requested reads that differ only in it.
-    pub engines: Vec<Lead>,
-    /// Whether figures depend on the number of operations, from cases that differ only in that.
-    pub iterations: Vec<Decided>,
-    /// The differences between builds of the same loop.
-    pub builds: Vec<Builds>,
-    /// The memory levels that chases show, for each page size; `host.caches` has those the OS
-    /// reports.
-    pub levels: Vec<Levels>,
-    /// The number of threads that saturate memory.
-    pub saturations: Vec<Saturation>,
-    /// The load that storage holds, for cases that differ only in their rate.
-    pub loads: Vec<Load>,
-    /// The depth that a device needs, for cases that differ only in it.
-    pub depths: Vec<Depths>,
-    /// What other work on the same storage does to a case, for those measured with and without.
-    pub interferences: Vec<Interference>,
+    /// What the rows answer.
+    pub conclusions: Conclusions,
     /// All findings, one entry for each code and severity, most severe first.
     pub findings: Vec<RunFinding>,
     /// The tool's own overhead in nanoseconds per operation, from the null engine.
     pub overhead_ns: Option<f64>,
-    /// The closing answer, if memory and a file were measured.
-    pub answer: Option<Answer>,
-    /// Whether disk is faster than memory, for each data size that was counted in both.
-    pub counting: Vec<CountingAnswer>,
-    /// The fastest way to write, if a case writes.
-    pub writing: Option<WritingAnswer>,
-    /// The cost of touching a page of a file, if pages of memory were touched too.
-    pub touching: Vec<Touching>,
-    /// The time limit of `--sustain` for each case, if used.
-    pub sustain: Option<Duration>,
     /// What it did with the time that it was given (`--for`), if any.
     pub campaign: Option<Campaign>,
-    /// The workers' memory limit in bytes, including the page cache.
-    pub memory_limit: Option<u64>,
-    /// The CPUs and the node that workers are bound to.
-    pub bound: Affinity,
-    /// The storage of the file that copies read, if it differs from `storage`.
-    pub source_storage: Option<Storage>,
-    /// The shapes of loops over memory that were measured before the run, and the chosen ones.
-    pub calibrated: Vec<Calibrated>,
-    /// Programs that measured, besides this program's own worker.
-    pub peers: Vec<Peer>,
     /// Each time that the run went on after an interruption.
     pub resumed: Vec<Resumed>,
-    /// Which of the two runs of a gate it was; `None` of other runs.
-    pub side: Option<Side>,
     /// Which host of several it is of; `None` if the run had one.
     pub one_host: Option<OneHost>,
     /// How the run ended.
@@ -137,6 +68,12 @@ pub struct Assessment {
 }
 
 impl Assessment {
+    /// How reports show the recipe. Records that do not say it have the plain table.
+    pub fn view(&self) -> &View {
+        static PLAIN: LazyLock<View> = LazyLock::new(View::default);
+        self.header.plan.view.as_ref().unwrap_or(&PLAIN)
+    }
+
     /// All measured cases, with the twins last.
     pub fn measured(&self) -> impl Iterator<Item = &Summary> {
         self.cases.iter().chain(&self.twins)
@@ -171,43 +108,16 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
     let header = &record.header;
     let overhead_ns = nulls(&rows).into_iter().find_map(overhead_ns);
     let mut assessment = Assessment {
-        tool: header.tool.clone(),
-        began: header.began.clone(),
-        host: header.host.clone(),
-        storage: header.storage.clone(),
-        fixtures: header.fixtures.clone(),
-        recipe: header.plan.recipe.clone(),
-        view: header.plan.view.clone().unwrap_or_default(),
-        rounds: header.plan.rounds,
+        header: header.clone(),
         repetition: Repetition::of(record, &rows),
-        seed: header.plan.seed,
         skips: record.skips(),
         comparisons: comparisons(&rows),
-        fastest: ServedBy::ALL.iter().filter_map(|by| fastest(&rows, *by)).collect(),
-        engines: engines(&rows),
-        iterations: iterations(&rows),
-        builds: builds(&rows),
-        levels: all_levels(&rows),
-        saturations: saturations(&rows),
-        loads: loads(&rows, &header.plan),
-        depths: depths(&rows),
-        interferences: interferences(&rows),
+        conclusions: Conclusions::of(&rows, &header.plan),
         findings: findings(rows.iter().chain(&twins), header.storage.as_ref()),
         control,
         overhead_ns,
-        answer: answer(&rows),
-        counting: counting_answers(&rows),
-        writing: writing_answer(&rows),
-        touching: touchings(&rows),
-        sustain: header.plan.sustain,
         campaign: Campaign::of(record),
-        memory_limit: header.plan.memory_limit,
-        bound: header.plan.bound.clone(),
-        source_storage: header.source_storage.clone(),
-        calibrated: header.calibrated.clone(),
-        peers: header.peers.clone(),
         resumed: record.invocations.iter().filter_map(|anew| anew.resumed.clone()).collect(),
-        side: record.header.side,
         one_host: OneHost::of(header),
         end: record.end.clone(),
         damage: record.damage.clone(),
@@ -220,7 +130,7 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
 
 /// Makes advice follow the command that made the record, which may lack the flags that it names.
 fn fit_advice(assessment: &mut Assessment) {
-    let Some(command) = advice::command_of(&assessment.tool.command) else { return };
+    let Some(command) = advice::command_of(&assessment.header.tool.command) else { return };
     let fit = |text: &mut String| *text = advice::fitted(text, command);
     for summary in assessment.cases.iter_mut().chain(&mut assessment.twins) {
         summary.findings.iter_mut().for_each(|finding| fit(&mut finding.remedy));
@@ -327,13 +237,6 @@ fn place_arrays(rows: &mut [Row]) {
     }
     let levels = all_levels(rows);
     rows.iter_mut().for_each(|row| place(row, &levels));
-}
-
-/// The fastest requested case that `by` served.
-fn fastest(rows: &[Row], by: ServedBy) -> Option<(ServedBy, Lead)> {
-    let is_asked = |row: &&Row| row.measured.role == Role::Asked && row.is_served(by);
-    let served: Vec<Contestant> = rows.iter().filter(is_asked).filter_map(Contestant::of).collect();
-    Some((by, lead(&served)?.1))
 }
 
 /// The null rows of a closed loop, reading ones first. Others may be thousands, but these are few.

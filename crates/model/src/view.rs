@@ -19,8 +19,8 @@ named! {
 }
 
 named! {
-    /// A part of the answer, in one or a few paragraphs.
-    Answer "answer" {
+    /// A question that the answer of a run answers, in one or a few paragraphs.
+    Question "answer" {
         /// The fastest case for each kind of storage.
         Fastest "fastest",
         /// Which cases differ.
@@ -133,8 +133,8 @@ pub struct View {
     /// The columns of each further table of the same cases.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub more: Vec<Vec<String>>,
-    /// The parts of the answer.
-    pub answer: Vec<Answer>,
+    /// The questions that the answer answers.
+    pub answer: Vec<Question>,
     /// The value in the cells of a heat map.
     pub metric: Metric,
     /// The axis of the heat map's columns; by default, the two axes that most cases vary.
@@ -151,7 +151,7 @@ impl Default for View {
             rows: None,
             cells: Vec::new(),
             more: Vec::new(),
-            answer: vec![Answer::Fastest, Answer::Differences],
+            answer: vec![Question::Fastest, Question::Differences],
             metric: Metric::Main,
             across: None,
         }

@@ -17,7 +17,7 @@ const SEEDED: [&str; 2] = ["survey", "run"];
 /// The shell command that repeats the run: without output options, and with the seed, which
 /// determines the data and the orders.
 pub(crate) fn again(assessment: &Assessment) -> String {
-    let Tool { name, command, .. } = &assessment.tool;
+    let Tool { name, command, .. } = &assessment.header.tool;
     let mut words = vec![name.clone()];
     let mut given = command.iter().skip(1);
     while let Some(word) = given.next() {
@@ -34,7 +34,7 @@ pub(crate) fn again(assessment: &Assessment) -> String {
     }
     let is_seeded = words.get(1).is_some_and(|command| SEEDED.contains(&command.as_str()));
     if is_seeded && !words.iter().any(|word| word == "--seed" || word.starts_with("--seed=")) {
-        words.extend(["--seed".to_string(), assessment.seed.to_string()]);
+        words.extend(["--seed".to_string(), assessment.header.plan.seed.to_string()]);
     }
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }

@@ -59,16 +59,18 @@ const fn column(
 
 /// Columns that have the same value in all rows of a run.
 const OF_RUN: &[Column] = &[
-    column("recipe", "text", "name of the recipe", |row| text(&row.assessment.recipe)),
-    column("began", "text", "start of the run: RFC 3339, UTC", |row| text(&row.assessment.began)),
+    column("recipe", "text", "name of the recipe", |row| text(&row.assessment.header.plan.recipe)),
+    column("began", "text", "start of the run: RFC 3339, UTC", |row| {
+        text(&row.assessment.header.began)
+    }),
     column(
         "host",
         "text",
         "name of the machine; in a table of several records, what the user called it",
-        |row| text(&row.assessment.host.name),
+        |row| text(&row.assessment.header.host.name),
     ),
     column("side", "text", "of a gate: a, or what was held against it, b; else empty", |row| {
-        row.assessment.side.map_or(Field::Empty, |side| text(side.name()))
+        row.assessment.header.side.map_or(Field::Empty, |side| text(side.name()))
     }),
     column(
         "of_hosts",
@@ -77,18 +79,18 @@ const OF_RUN: &[Column] = &[
         |row| number(row.assessment.one_host.as_ref().map(|one| one.of)),
     ),
     column("directory", "text", "the measured directory; empty if the run used no file", |row| {
-        let storage = row.assessment.storage.as_ref();
+        let storage = row.assessment.header.storage.as_ref();
         storage.map_or(Field::Empty, |storage| text(&storage.directory.display().to_string()))
     }),
     column("file_system", "text", "for example ext4 or tmpfs", |row| {
-        let storage = row.assessment.storage.as_ref();
+        let storage = row.assessment.header.storage.as_ref();
         storage.map_or(Field::Empty, |storage| text(&storage.file_system))
     }),
     column("tool_version", "text", "version that made the record", |row| {
-        text(&row.assessment.tool.version)
+        text(&row.assessment.header.tool.version)
     }),
     column("seed", "number", "determines the data and every order", |row| {
-        number(Some(row.assessment.seed))
+        number(Some(row.assessment.header.plan.seed))
     }),
     column(
         "invocations",
@@ -196,7 +198,7 @@ pub fn csv_rows(assessment: &Assessment) -> String {
 pub fn csv_rows_of_host(assessment: &Assessment, run: &Together) -> String {
     rows(assessment, &|summary, trial| {
         let joint = run.cases.iter().find(|joint| joint.id == summary.id)?;
-        let host = joint.hosts.iter().position(|host| *host == assessment.host.name)?;
+        let host = joint.hosts.iter().position(|host| *host == assessment.header.host.name)?;
         let is_same =
             |it: &&JointRound| (it.invocation, it.round) == (trial.invocation, trial.round);
         let round = joint.rounds.iter().find(is_same)?;

@@ -96,7 +96,7 @@ fn served(summary: &Summary, assessment: &Assessment) -> Vec<(&'static str, Stri
         format!("{all}, median {}", say(estimate.median))
     });
     vec![
-        ("served by", words::served_by(summary, assessment.storage.as_ref())),
+        ("served by", words::served_by(summary, assessment.header.storage.as_ref())),
         ("from the page cache", words::hits(summary).unwrap_or_else(|| NONE.to_string())),
         ("bytes of a trial", or_none(summary.bytes_per_trial, units::bytes_rounded)),
         ("read from devices", or_none(summary.device_bytes, units::bytes_rounded)),

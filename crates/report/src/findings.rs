@@ -67,7 +67,7 @@ fn resumed(assessment: &Assessment) -> Option<String> {
 fn campaign(assessment: &Assessment) -> Option<String> {
     let Campaign { for_s, planned_rounds, further_rounds, is_full } = assessment.campaign?;
     let time = units::time(Duration::try_from_secs_f64(for_s).ok()?);
-    let planned = count(assessment.rounds as usize, "planned round");
+    let planned = count(assessment.header.plan.rounds as usize, "planned round");
     let full = if is_full { "; the run ended early, because its record was full" } else { "" };
     let said = match (planned_rounds, further_rounds) {
         (0, 0) => format!("{time} was too short for the first of the {planned}"),
@@ -99,8 +99,8 @@ pub(crate) fn notes(assessment: &Assessment) -> Vec<String> {
             units::nanoseconds(*ns as f64)
         )
     };
-    let host = assessment.host.notes.iter();
-    let storage = assessment.storage.iter().flat_map(|storage| &storage.notes);
+    let host = assessment.header.host.notes.iter();
+    let storage = assessment.header.storage.iter().flat_map(|storage| &storage.notes);
     let unasked = resumed(assessment)
         .into_iter()
         .chain(campaign(assessment))

@@ -15,20 +15,23 @@ use model::units;
 
 /// The title of a run: `ioassay 0.1.0 · survey · 2026-11-21T10:00:00Z`.
 pub(crate) fn title(assessment: &Assessment) -> String {
-    let tool = &assessment.tool;
-    format!("{} {} · {} · {}", tool.name, tool.version, assessment.recipe, assessment.began)
+    let tool = &assessment.header.tool;
+    format!(
+        "{} {} · {} · {}",
+        tool.name, tool.version, assessment.header.plan.recipe, assessment.header.began
+    )
 }
 
 /// The machine, the storage and the settings of the whole run, in lines.
 pub(crate) fn surroundings(assessment: &Assessment) -> Vec<String> {
     let mut lines = vec![machine(assessment)];
-    lines.extend(assessment.storage.as_ref().map(|storage| place(storage, assessment)));
-    if let Some(source) = &assessment.source_storage {
+    lines.extend(assessment.header.storage.as_ref().map(|storage| place(storage, assessment)));
+    if let Some(source) = &assessment.header.source_storage {
         lines.push(format!("copied from {}", on(source, assessment).join(" · ")));
     } else if writes::any_copy(assessment) {
         lines.push("the source of the copy is on the same file system".to_string());
     }
-    lines.extend(loops(&assessment.calibrated));
+    lines.extend(loops(&assessment.header.calibrated));
     lines.extend(limits(assessment));
     lines.push(repetition(assessment));
     lines
@@ -38,8 +41,9 @@ pub(crate) fn surroundings(assessment: &Assessment) -> Vec<String> {
 fn repetition(assessment: &Assessment) -> String {
     let Repetition { invocations, rounds: all, has_new_files, is_dependence_checked, .. } =
         assessment.repetition;
-    let (rounds, all) = (count(assessment.rounds as usize, "round"), count(all as usize, "round"));
-    if assessment.sustain.is_some() {
+    let (rounds, all) =
+        (count(assessment.header.plan.rounds as usize, "round"), count(all as usize, "round"));
+    if assessment.header.plan.sustain.is_some() {
         return "one invocation: intervals hold within this run".to_string();
     }
     let unchecked = |units: &str| match is_dependence_checked {
@@ -91,7 +95,7 @@ fn split(repetition: &Repetition) -> Option<String> {
 }
 
 fn machine(assessment: &Assessment) -> String {
-    let host = &assessment.host;
+    let host = &assessment.header.host;
     let mut machine = vec![host.cpu.clone(), cores(host)];
     machine.extend(memory(host));
     machine.push(host.os.clone());
@@ -156,20 +160,20 @@ const GOVERNOR_USUAL: &str = "performance";
 
 /// Limits and settings of the whole run that influence what its figures mean.
 fn limits(assessment: &Assessment) -> Vec<String> {
-    let memory = assessment.memory_limit.map(|bytes| {
+    let memory = assessment.header.plan.memory_limit.map(|bytes| {
         let bytes = units::bytes_rounded(bytes);
         format!(
             "the workers together have at most {bytes} of memory, the page cache they fill included"
         )
     });
-    let sustain = assessment.sustain.map(|time| {
+    let sustain = assessment.header.plan.sustain.map(|time| {
         let time = units::time(time);
         format!(
             "the trials of a case follow each other, with no pause but their syncs, until its rate \
              is steady, or for {time}"
         )
     });
-    memory.into_iter().chain(sustain).chain(bound(&assessment.bound)).collect()
+    memory.into_iter().chain(sustain).chain(bound(&assessment.header.plan.bound)).collect()
 }
 
 /// The CPUs and the node that workers are bound to, if any.
@@ -198,7 +202,7 @@ fn place(storage: &Storage, assessment: &Assessment) -> String {
         let taken = units::percent(1.0 - free as f64 / capacity as f64);
         format!("{said} of {all} free: {taken} is taken or reserved")
     }));
-    for fixture in assessment.fixtures.iter().filter(|fixture| fixture.seed.is_none()) {
+    for fixture in assessment.header.fixtures.iter().filter(|fixture| fixture.seed.is_none()) {
         let (path, size) = (fixture.path.display(), units::bytes_rounded(fixture.size));
         parts.push(format!("your own file {path} of {size}, whose content is not known"));
     }

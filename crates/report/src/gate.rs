@@ -143,7 +143,7 @@ fn decision(versus: &RecordComparison, gate: &Gate) -> Text {
                 1 => format!(" Of {all}, 1 is open."),
                 open => format!(" Of {all}, {open} are open."),
             };
-            let tool = &versus.b.tool;
+            let tool = &versus.b.header.tool;
             text!("The gate cannot tell.{}{}{}{}", open, idle(gate), lost, advice(gate, tool))
         }
     }

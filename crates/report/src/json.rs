@@ -17,21 +17,14 @@ mod gate;
 
 use assess::campaign::Campaign;
 use assess::comparison::Comparison;
+use assess::conclusions::Conclusions;
 use assess::control::Control;
-use assess::counting::CountingAnswer;
-use assess::depths::Depths;
 use assess::fleet::Fleet;
-use assess::interference::Interference;
-use assess::levels::Levels;
-use assess::load::Load;
 use assess::one_host::OneHost;
 use assess::records::RecordComparison;
 use assess::repetition::Repetition;
-use assess::saturation::Saturation;
-use assess::strategies::WritingAnswer;
 use assess::together::Together;
-use assess::touching::Touching;
-use assess::{Assessment, RunFinding, answer::Answer};
+use assess::{Assessment, RunFinding};
 use case::{Case, Peer, Skip};
 use machine::Host;
 use model::host::{self, Affinity, Fixture};
@@ -190,24 +183,8 @@ struct Report<'a> {
     findings: &'a [RunFinding],
     /// The tool's own overhead in nanoseconds per operation, from the null engine.
     overhead_ns: Option<f64>,
-    /// Is this storage faster than memory, and what bounds it? Null unless both were measured.
-    answer: Option<&'a Answer>,
-    /// The memory levels that chases show, for each page size.
-    levels: &'a [Levels],
-    /// The number of threads that saturate memory.
-    saturations: &'a [Saturation],
-    /// The load that storage holds, for cases that differ only in their rate.
-    loads: &'a [Load],
-    /// The depth that a device needs, for cases that differ only in it.
-    depths: &'a [Depths],
-    /// What other work on the same storage does to a case, for those measured with and without.
-    interferences: &'a [Interference],
-    /// Is disk faster than memory? For each data size that was counted.
-    counting: &'a [CountingAnswer],
-    /// The fastest way to write; null if no case writes.
-    writing: Option<&'a WritingAnswer>,
-    /// The cost of touching a page of a file, if pages of memory were touched too.
-    touching: &'a [Touching],
+    #[serde(flatten)]
+    conclusions: &'a Conclusions,
     /// The time limit in seconds of `--sustain` for each case; null if cases took turns.
     sustain_s: Option<f64>,
     /// The time that the run was given (`--for`); null if its plan alone decided the rounds.
@@ -222,42 +199,34 @@ impl Report<'_> {
     fn of(assessment: &Assessment) -> Report<'_> {
         Report {
             format: FORMAT,
-            tool: &assessment.tool,
-            began: &assessment.began,
+            tool: &assessment.header.tool,
+            began: &assessment.header.began,
             end: assessment.end.name(),
             damage: &assessment.damage,
-            recipe: &assessment.recipe,
+            recipe: &assessment.header.plan.recipe,
             resumed: &assessment.resumed,
-            side: assessment.side,
+            side: assessment.header.side,
             one_host: assessment.one_host.as_ref(),
-            rounds: assessment.rounds,
+            rounds: assessment.header.plan.rounds,
             repetition: &assessment.repetition,
-            seed: assessment.seed,
-            host: &assessment.host,
-            storage: assessment.storage.as_ref().map(Storage::of),
-            source_storage: assessment.source_storage.as_ref().map(Storage::of),
-            fixtures: &assessment.fixtures,
-            calibrated: &assessment.calibrated,
-            peers: assessment.peers.iter().map(Peer::of).collect(),
+            seed: assessment.header.plan.seed,
+            host: &assessment.header.host,
+            storage: assessment.header.storage.as_ref().map(Storage::of),
+            source_storage: assessment.header.source_storage.as_ref().map(Storage::of),
+            fixtures: &assessment.header.fixtures,
+            calibrated: &assessment.header.calibrated,
+            peers: assessment.header.peers.iter().map(Peer::of).collect(),
             cases: assessment.measured().map(Case::of).collect(),
             skips: assessment.skips.iter().map(Skip::of).collect(),
             comparisons: &assessment.comparisons,
             control: assessment.control.as_ref(),
             findings: &assessment.findings,
             overhead_ns: assessment.overhead_ns,
-            answer: assessment.answer.as_ref(),
-            levels: &assessment.levels,
-            saturations: &assessment.saturations,
-            loads: &assessment.loads,
-            depths: &assessment.depths,
-            interferences: &assessment.interferences,
-            counting: &assessment.counting,
-            writing: assessment.writing.as_ref(),
-            touching: &assessment.touching,
-            sustain_s: assessment.sustain.map(|time| time.as_secs_f64()),
+            conclusions: &assessment.conclusions,
+            sustain_s: assessment.header.plan.sustain.map(|time| time.as_secs_f64()),
             campaign: assessment.campaign,
-            memory_limit: assessment.memory_limit,
-            bound: &assessment.bound,
+            memory_limit: assessment.header.plan.memory_limit,
+            bound: &assessment.header.plan.bound,
         }
     }
 }

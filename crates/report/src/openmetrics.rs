@@ -94,7 +94,7 @@ pub fn metric_names() -> Vec<String> {
 
 /// A run as metrics; each has the recipe and the directory as labels.
 pub fn openmetrics(assessment: &Assessment) -> String {
-    let mut out = format!("# {MARK} {}\n", printable(&assessment.tool.version));
+    let mut out = format!("# {MARK} {}\n", printable(&assessment.header.tool.version));
     let (common, names) = (common(assessment), names(assessment));
     let mut put = |name: &str, help: &str, samples: Vec<(Labels, f64)>| {
         if samples.is_empty() {
@@ -141,9 +141,9 @@ fn figures(
 
 /// Labels of all samples; they tell the samples of several files apart.
 fn common(assessment: &Assessment) -> Labels {
-    let directory = assessment.storage.as_ref().map(|storage| storage.directory.display());
+    let directory = assessment.header.storage.as_ref().map(|storage| storage.directory.display());
     let directory = directory.map_or(String::new(), |directory| directory.to_string());
-    vec![label("recipe", &assessment.recipe), label("directory", directory)]
+    vec![label("recipe", &assessment.header.plan.recipe), label("directory", directory)]
 }
 
 fn said<'a>(labels: impl Iterator<Item = &'a (Cow<'static, str>, String)>) -> String {
@@ -161,14 +161,14 @@ fn flag(is_so: bool) -> f64 {
 }
 
 fn run_info(assessment: &Assessment, _: &Names) -> Vec<(Labels, f64)> {
-    let host = &assessment.host;
+    let host = &assessment.header.host;
     let mut labels = vec![
-        label("version", &assessment.tool.version),
+        label("version", &assessment.header.tool.version),
         label("host", &host.name),
         label("os", &host.os),
         label("cpu", &host.cpu),
     ];
-    if let Some(storage) = &assessment.storage {
+    if let Some(storage) = &assessment.header.storage {
         let devices: Vec<&str> = storage.devices.iter().map(|each| each.name.as_str()).collect();
         labels.push(label("file_system", &storage.file_system));
         labels.push(label("devices", devices.join(",")));
@@ -180,7 +180,7 @@ fn run_info(assessment: &Assessment, _: &Names) -> Vec<(Labels, f64)> {
 }
 
 fn run_timestamp(assessment: &Assessment, _: &Names) -> Vec<(Labels, f64)> {
-    let began = humantime::parse_rfc3339_weak(&assessment.began).ok();
+    let began = humantime::parse_rfc3339_weak(&assessment.header.began).ok();
     let since = began.and_then(|began| began.duration_since(UNIX_EPOCH).ok());
     since.map(|since| (Labels::new(), since.as_secs_f64())).into_iter().collect()
 }

@@ -28,17 +28,17 @@ const METHOD: &str = "A round measures each case once, in random order. With one
 /// The machine, the storage and the method.
 pub(crate) fn origin(assessment: &Assessment) -> Vec<Block> {
     let storages = [
-        ("Storage", &assessment.storage),
-        ("Storage of the copied file", &assessment.source_storage),
+        ("Storage", &assessment.header.storage),
+        ("Storage of the copied file", &assessment.header.source_storage),
     ];
-    let mut blocks = titled("Host", Block::Facts(host(&assessment.host)));
+    let mut blocks = titled("Host", Block::Facts(host(&assessment.header.host)));
     for (title, storage) in storages {
         let facts = storage.iter().map(|storage| Block::Facts(self::storage(storage, assessment)));
         blocks.extend(facts.flat_map(|facts| titled(title, facts)));
     }
-    let files = assessment.fixtures.iter().map(|file| fixture(file).into());
+    let files = assessment.header.fixtures.iter().map(|file| fixture(file).into());
     blocks.extend(list("Files", files.collect()));
-    let peers = assessment.peers.iter().map(|peer| self::peer(peer).into());
+    let peers = assessment.header.peers.iter().map(|peer| self::peer(peer).into());
     blocks.extend(list("Other programs that measured", peers.collect()));
     blocks.extend(titled("Method", Block::Facts(method(assessment))));
     blocks.push(Block::plain(METHOD));
@@ -170,17 +170,20 @@ fn method(assessment: &Assessment) -> Vec<(&'static str, String)> {
         format!("{} an operation, by the null engine in the same loop", units::nanoseconds(ns))
     });
     vec![
-        ("recipe", assessment.recipe.clone()),
-        ("rounds", format!("up to {}", assessment.rounds)),
-        ("seed", assessment.seed.to_string()),
+        ("recipe", assessment.header.plan.recipe.clone()),
+        ("rounds", format!("up to {}", assessment.header.plan.rounds)),
+        ("seed", assessment.header.plan.seed.to_string()),
         ("the tool's own cost", overhead.unwrap_or(NONE.to_string())),
-        ("made with", format!("{} {}", assessment.tool.name, assessment.tool.version)),
+        (
+            "made with",
+            format!("{} {}", assessment.header.tool.name, assessment.header.tool.version),
+        ),
     ]
 }
 
 /// The command that repeats the run.
 pub(crate) fn again(assessment: &Assessment) -> Vec<Block> {
-    match assessment.tool.command.is_empty() {
+    match assessment.header.tool.command.is_empty() {
         true => Vec::new(),
         false => vec![Block::Code(command::again(assessment))],
     }

@@ -93,7 +93,7 @@ impl<'a> Matrix<'a> {
 
 /// The tables of the view; empty if it names no axis for the rows.
 pub(crate) fn matrices(assessment: &Assessment) -> Vec<Matrix<'_>> {
-    let view = &assessment.view;
+    let view = &assessment.view();
     let Some(rows) = view.rows else { return Vec::new() };
     let labels = Labels::below_axes(assessment, &view.group);
     let asked = assessment.cases.iter().filter(|summary| summary.role == Role::Asked);
@@ -155,13 +155,13 @@ fn name(labels: &Labels, rows: &Axis, case: &Case) -> String {
 pub(crate) fn pivot(assessment: &Assessment) -> Vec<Block> {
     let matrices = matrices(assessment);
     let lines: Vec<&Metric> =
-        assessment.view.cells.iter().filter_map(|name| Metric::known(name)).collect();
+        assessment.view().cells.iter().filter_map(|name| Metric::known(name)).collect();
     let mut all = Vec::new();
     if !matrices.is_empty() {
         all.push(Block::aside(legend(&matrices, &lines, assessment)));
         all.push(Block::Shades { what: SHADES_ARE, all: shades() });
     }
-    if assessment.view.rows.is_some_and(|rows| rows.name == "working_set") {
+    if assessment.view().rows.is_some_and(|rows| rows.name == "working_set") {
         all.push(Block::aside(caches(assessment)));
     }
     for matrix in &matrices {
@@ -188,7 +188,7 @@ pub(crate) fn pivot(assessment: &Assessment) -> Vec<Block> {
 
 /// The name of the rows' axis, for readers.
 pub(crate) fn corner(assessment: &Assessment) -> String {
-    assessment.view.rows.map_or(String::new(), |rows| rows.name.replace('_', " "))
+    assessment.view().rows.map_or(String::new(), |rows| rows.name.replace('_', " "))
 }
 
 fn legend(blocks: &[Matrix], lines: &[&Metric], assessment: &Assessment) -> String {
@@ -218,7 +218,7 @@ fn shades() -> Vec<(String, u8)> {
 
 fn caches(assessment: &Assessment) -> String {
     let sizes: Vec<String> =
-        assessment.host.caches.iter().map(|bytes| units::bytes(*bytes)).collect();
+        assessment.header.host.caches.iter().map(|bytes| units::bytes(*bytes)).collect();
     match sizes.is_empty() {
         true => "the OS reports no caches".to_string(),
         false => format!("data caches, as the OS reports them: {}", listed(&sizes)),
@@ -307,7 +307,7 @@ fn served_rows(block: &Matrix, assessment: &Assessment) -> Option<Vec<String>> {
             Content::Measured(summary) => Some(summary).filter(|summary| summary.n > 0),
             Content::Skipped => None,
         });
-        let by = cells.map(|summary| words::server(summary, assessment.storage.as_ref()));
+        let by = cells.map(|summary| words::server(summary, assessment.header.storage.as_ref()));
         by.collect::<BTreeSet<String>>()
     };
     let rows: Vec<BTreeSet<String>> = block.rows().iter().map(of_row).collect();
@@ -329,7 +329,7 @@ pub(crate) fn servers<'a>(
 ) -> String {
     let mut served: Vec<(String, usize)> = Vec::new();
     for summary in cases.filter(|summary| summary.n > 0) {
-        let by = words::server(summary, assessment.storage.as_ref());
+        let by = words::server(summary, assessment.header.storage.as_ref());
         match served.iter_mut().find(|(known, _)| *known == by) {
             Some((_, count)) => *count += 1,
             None => served.push((by, 1)),

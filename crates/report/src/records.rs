@@ -37,7 +37,10 @@ pub fn obstacles(all: &[Apart]) -> Vec<String> {
 /// A comparison of two records made apart, and what a gate decides of them, if one is asked for;
 /// `paths` are the records' paths.
 pub fn records(versus: &RecordComparison, gate: Option<&Gate>, paths: [&str; 2]) -> Document {
-    let compared = format!("{} · {} · B compared with A", versus.a.tool.name, versus.a.recipe);
+    let compared = format!(
+        "{} · {} · B compared with A",
+        versus.a.header.tool.name, versus.a.header.plan.recipe
+    );
     let mut document = Document {
         title: gate.map_or(compared, |gate| gate::title(gate).to_string()),
         answer: vec![Paragraph::plain(closing(versus))],
@@ -124,9 +127,12 @@ pub fn missing(versus: &RecordComparison) -> Vec<String> {
 
 /// A record's path and run: `a.jsonl · survey of 2026-11-21T10:00:00Z · ext4 on vda`.
 fn origin(path: &str, assessment: &Assessment) -> String {
-    let run = format!("{} of {} on {}", assessment.recipe, assessment.began, assessment.host.name);
+    let run = format!(
+        "{} of {} on {}",
+        assessment.header.plan.recipe, assessment.header.began, assessment.header.host.name
+    );
     let mut parts = vec![path.to_string(), run];
-    parts.extend(assessment.storage.iter().flat_map(|storage| on(storage, assessment)));
+    parts.extend(assessment.header.storage.iter().flat_map(|storage| on(storage, assessment)));
     parts.join(" · ")
 }
 

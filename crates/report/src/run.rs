@@ -20,10 +20,10 @@ use model::view::Layout;
 pub fn run(assessment: &Assessment) -> Document {
     let labels = answer::labels(assessment);
     let name = |id: &str| labels.name(id);
-    let is_ladder = assessment.view.layout == Layout::Ladder;
+    let is_ladder = assessment.view().layout == Layout::Ladder;
     let title = frame::title(assessment);
     let mut document = Document {
-        origin: format!("{title} · {}", assessment.host.name),
+        origin: format!("{title} · {}", assessment.header.host.name),
         title,
         about: about(assessment),
         warnings: frame::missing(assessment).into_iter().map(Text::from).collect(),
@@ -49,7 +49,7 @@ pub fn run(assessment: &Assessment) -> Document {
 /// Where and how it was measured, and what all rows have in common.
 fn about(assessment: &Assessment) -> Vec<Text> {
     let mut lines = frame::surroundings(assessment);
-    if assessment.view.layout != Layout::Ladder {
+    if assessment.view().layout != Layout::Ladder {
         lines.extend(Labels::of(assessment).common_line());
         lines.extend(table::versions(assessment));
     }
@@ -58,7 +58,7 @@ fn about(assessment: &Assessment) -> Vec<Text> {
 
 /// The tables, and what else is known of the cases.
 fn cases(assessment: &Assessment, labels: &Labels) -> Vec<Block> {
-    let tables = match assessment.view.layout {
+    let tables = match assessment.view().layout {
         Layout::Ladder => return survey::survey(assessment),
         Layout::Pivot => pivot::pivot(assessment),
         _ => table::table(assessment),

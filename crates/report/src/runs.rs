@@ -52,15 +52,15 @@ fn by_name<S: Serializer>(end: &End, serializer: S) -> Result<S::Ok, S::Error> {
 impl Listed {
     /// The entry of the record at `path`.
     pub fn of(path: String, assessment: &Assessment) -> Listed {
-        let own = assessment.fixtures.iter().find(|fixture| fixture.seed.is_none());
+        let own = assessment.header.fixtures.iter().find(|fixture| fixture.seed.is_none());
         let own = own.map(|fixture| fixture.path.display().to_string());
-        let storage = assessment.storage.as_ref();
+        let storage = assessment.header.storage.as_ref();
         let directory = storage.map(|storage| storage.directory.display().to_string());
         Listed {
             path,
-            began: assessment.began.clone(),
-            host: assessment.host.name.clone(),
-            recipe: assessment.recipe.clone(),
+            began: assessment.header.began.clone(),
+            host: assessment.header.host.name.clone(),
+            recipe: assessment.header.plan.recipe.clone(),
             place: own.or(directory),
             end: assessment.end.clone(),
             cases: assessment.tally(),

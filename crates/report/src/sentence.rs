@@ -20,11 +20,11 @@ pub(crate) struct Sentence {
 enum Said {
     Text(Text),
     /// A question that is undecided, and what it takes to decide it.
-    Open(Question),
+    Open(Undecided),
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Question {
+struct Undecided {
     asks: Text,
     takes: String,
 }
@@ -50,7 +50,7 @@ impl Sentence {
         takes: impl Into<String>,
         rows: impl IntoIterator<Item = &'a Named>,
     ) -> Sentence {
-        let question = Question { asks: asks.into(), takes: takes.into() };
+        let question = Undecided { asks: asks.into(), takes: takes.into() };
         Sentence { said: Said::Open(question), rows: rows.into_iter().cloned().collect() }
     }
 
@@ -157,7 +157,7 @@ fn doubt(row: &Named, name: &dyn Fn(&str) -> String) -> Text {
 /// What is undecided: `Undecided: whether it is faster; whether its p99 is longer (takes about 12
 /// invocations).` Questions that take the same are named together.
 fn open(sentences: &[Sentence]) -> Text {
-    let questions: Vec<&Question> = sentences
+    let questions: Vec<&Undecided> = sentences
         .iter()
         .filter_map(|sentence| match &sentence.said {
             Said::Open(question) => Some(question),

@@ -3,11 +3,11 @@
 use crate::gate::closing;
 use crate::words::{self, count, listed, per_second};
 use assess::Assessment;
+use assess::conclusions::load::Load;
 use assess::decision::Decision;
 use assess::finding::Severity;
 use assess::fleet::{Fleet, Member};
 use assess::gate::Gate;
-use assess::load::Load;
 use assess::records::RecordComparison;
 use assess::summary::Summary;
 use assess::together::{Doubt, Joint, Together};
@@ -25,7 +25,7 @@ pub fn shortfall(assessment: &Assessment) -> Option<String> {
         let which = if missing.len() == 1 { "it" } else { "the first" };
         format!("{all}; {which} is {}: {}", first.id, reason(first))
     });
-    let unmet = assessment.loads.iter().filter_map(unmet);
+    let unmet = assessment.conclusions.loads.iter().filter_map(unmet);
     let all: Vec<String> = first.into_iter().chain(unmet).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }

@@ -110,10 +110,10 @@ pub(crate) fn survey(assessment: &Assessment) -> Vec<Block> {
     let overhead = match assessment.overhead_ns {
         Some(ns) => format!(
             "{} itself costs {} an operation (null engine)",
-            assessment.tool.name,
+            assessment.header.tool.name,
             units::nanoseconds(ns)
         ),
-        None => format!("the overhead of {} itself was not measured", assessment.tool.name),
+        None => format!("the overhead of {} itself was not measured", assessment.header.tool.name),
     };
     let ceiling = format!("{CEILING}: {}", Metric::named("ceiling").legend);
     let legend = [

@@ -30,7 +30,7 @@ pub(crate) fn parts(assessment: &Assessment, is_here: &dyn Fn(&Summary) -> bool)
         return Vec::new();
     }
     let has_figures = assessment.cases.iter().any(|summary| summary.n > 0);
-    let others = assessment.view.more.iter().filter(|_| has_figures);
+    let others = assessment.view().more.iter().filter(|_| has_figures);
     let all = [shown(assessment)].into_iter().chain(others.map(|columns| asked(columns)));
     all.map(|shown| part(assessment, &groups, &shown)).collect()
 }
@@ -49,7 +49,7 @@ const RESPONSES: [&str; 7] =
 /// A table of the requested cases with a rate; empty without one, or if the view shows response
 /// times itself.
 fn responses(assessment: &Assessment) -> Option<Block> {
-    let view = &assessment.view;
+    let view = &assessment.view();
     let is_shown = view
         .columns
         .iter()
@@ -65,7 +65,7 @@ fn responses(assessment: &Assessment) -> Option<Block> {
 /// The version of each compiler or other program, once.
 pub(crate) fn versions(assessment: &Assessment) -> Vec<String> {
     let mut versions: Vec<String> =
-        assessment.peers.iter().filter_map(|peer| peer.version.clone()).collect();
+        assessment.header.peers.iter().filter_map(|peer| peer.version.clone()).collect();
     versions.sort();
     versions.dedup();
     versions
@@ -91,7 +91,7 @@ fn part(assessment: &Assessment, groups: &[Group], shown: &[Shown]) -> Block {
 
 /// The columns that the view requests; the usual ones if it names none.
 fn shown(assessment: &Assessment) -> Vec<Shown> {
-    match assessment.view.columns.as_slice() {
+    match assessment.view().columns.as_slice() {
         [] => usual(assessment),
         columns => asked(columns),
     }
@@ -147,7 +147,7 @@ fn usual(assessment: &Assessment) -> Vec<Shown> {
 }
 
 fn rows(assessment: &Assessment, groups: &[Group], shown: &[Shown]) -> Grid {
-    let labels = Labels::below_axes(assessment, &assessment.view.group);
+    let labels = Labels::below_axes(assessment, &assessment.view().group);
     let metrics = shown.iter().map(|(metric, rank)| metric.in_grid(*rank));
     let mut grid = Grid::new([left("case", 0)].into_iter().chain(metrics).collect());
     for (heading, summaries) in groups {
@@ -172,7 +172,7 @@ fn rows(assessment: &Assessment, groups: &[Group], shown: &[Shown]) -> Grid {
 /// role. Cases without a heading come first.
 fn groups<'a>(assessment: &'a Assessment, is_here: &dyn Fn(&Summary) -> bool) -> Vec<Group<'a>> {
     let heading = |summary: &Summary| match summary.role {
-        Role::Asked => labels::heading(&assessment.view.group, &summary.case),
+        Role::Asked => labels::heading(&assessment.view().group, &summary.case),
         Role::Baseline => "baselines".to_string(),
         Role::Twin => "measured a second time (A/A)".to_string(),
         Role::Elsewhere => "measured by other hosts".to_string(),
@@ -201,7 +201,7 @@ fn name(summary: &Summary, heading: &str, labels: &Labels) -> String {
 
 /// Whether a case gets no row: if the view names its columns, they suit only requested cases.
 fn is_beside(summary: &Summary, assessment: &Assessment) -> bool {
-    summary.role == Role::Baseline && !assessment.view.columns.is_empty()
+    summary.role == Role::Baseline && !assessment.view().columns.is_empty()
 }
 
 /// A sentence with all cases without rows, except for the null engine, which has its own.
@@ -229,7 +229,7 @@ fn overhead(assessment: &Assessment) -> Option<String> {
     let null = assessment.cases.iter().find(is_null)?;
     Some(format!(
         "{} itself costs {} an operation (the null engine in the same loop)",
-        assessment.tool.name,
+        assessment.header.tool.name,
         units::nanoseconds(null.ns_per_op?.median)
     ))
 }
@@ -240,12 +240,15 @@ pub(crate) fn courses(assessment: &Assessment, name: &dyn Fn(&str) -> String) ->
         let course = summary.course.as_ref().filter(|_| summary.case.write().is_some())?;
         // With --sustain, the time includes syncs.
         let is_synced = summary.case.write().is_some_and(|work| work.sync.claims_durable());
-        let what = match (summary.case.is_mixed(), is_synced && assessment.sustain.is_some()) {
+        let what = match (
+            summary.case.is_mixed(),
+            is_synced && assessment.header.plan.sustain.is_some(),
+        ) {
             (true, _) => "reads and writes",
             (false, true) => "durable",
             (false, false) => "acknowledged",
         };
-        let steady = assessment.sustain.and_then(|_| said_steady(course, what));
+        let steady = assessment.header.plan.sustain.and_then(|_| said_steady(course, what));
         let change = course.change.map(|change| said_change(change, what));
         let said: Vec<String> = change.into_iter().chain(steady).collect();
         (!said.is_empty()).then(|| format!("{}: {}.", name(&summary.id), said.join("; ")))

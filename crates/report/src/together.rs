@@ -292,7 +292,7 @@ fn sign(sign: &Sign) -> String {
 
 /// The doubts, each kind once, with the worst case.
 fn doubts(run: &Together, names: &Labels) -> Vec<Text> {
-    let longer = words::fitted("use a longer --time", &run.first.tool);
+    let longer = words::fitted("use a longer --time", &run.first.header.tool);
     let lost = worst(run, names, |doubt| match doubt {
         Doubt::HostLost { rounds, .. } => Some(*rounds as f64),
         _ => None,

@@ -27,9 +27,9 @@ pub fn trend(trends: &Trends, last: &Assessment, number: usize) -> Document {
         about.push(codes.join(", "));
     }
     let about = [about.join(" · ")].into_iter().chain(names.common_line());
-    let title = format!("run {number} · {} · {}", last.recipe, last.began);
+    let title = format!("run {number} · {} · {}", last.header.plan.recipe, last.header.began);
     let mut document = Document {
-        origin: format!("{title} · {}", last.host.name),
+        origin: format!("{title} · {}", last.header.host.name),
         title,
         about: about.map(Text::from).collect(),
         ..Document::default()

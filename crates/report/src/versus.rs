@@ -202,7 +202,8 @@ fn limit_of_uring(assessment: &Assessment) -> Option<Sentence> {
             figure(units::percent(share))
         )));
     }
-    let is_in_memory = assessment.storage.as_ref().is_some_and(|it| it.medium == Medium::Ram);
+    let is_in_memory =
+        assessment.header.storage.as_ref().is_some_and(|it| it.medium == Medium::Ram);
     let text = match is_in_memory && helped.is_none() {
         true => {
             "Whether the kernel's worker threads did uring's reads, as file systems without nowait \
@@ -213,7 +214,7 @@ fn limit_of_uring(assessment: &Assessment) -> Option<Sentence> {
             let text = fitted(
                 "uring had one read in flight, so it waits for each as pread does: --depth 32 \
                  shows what it gives with more",
-                &assessment.tool,
+                &assessment.header.tool,
             );
             return Some(Sentence::plain(format!("{text}.")));
         }
@@ -335,7 +336,7 @@ mod tests {
                 helped_share,
             });
             assessment.cases[0].case = Case::own(Work::Read(work));
-            assessment.storage = Some(model::host::Storage { medium, ..zoo::storage() });
+            assessment.header.storage = Some(model::host::Storage { medium, ..zoo::storage() });
             limit_of_uring(&assessment).map(|it| paragraph(&[it], &|id| id.to_string()).to_string())
         };
         let counted = said(1, Medium::Ram, Some(0.55)).unwrap();

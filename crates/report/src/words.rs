@@ -11,7 +11,7 @@ use assess::summary::{Ceiling, CeilingKind, ServedBy, Summary};
 use assess::trend::{self, Quantity};
 use assess::trials::Fate;
 use assess::{Assessment, Tally};
-use model::case::{Op, Sync, WriteEngine, WriteWork};
+use model::case::{Op, Pages, Sync, WriteEngine, WriteWork};
 use model::host::Storage;
 pub(crate) use model::list::listed;
 use model::record::Tool;
@@ -145,7 +145,9 @@ pub(crate) fn times(ratio: f64) -> String {
 /// What the figures of a run are.
 pub(crate) fn figures_are(assessment: &Assessment) -> &'static str {
     match assessment.repetition.invocations {
-        _ if assessment.sustain.is_some() => "the rate at the end, or the median of the trials",
+        _ if assessment.header.plan.sustain.is_some() => {
+            "the rate at the end, or the median of the trials"
+        }
         1 => "the median of the rounds",
         _ => "the median of the invocations' medians",
     }
@@ -240,6 +242,14 @@ pub(crate) fn ns(value: Option<f64>) -> String {
 /// `1 row`, `3 rows`.
 pub(crate) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Pages of memory of this size.
+pub(crate) fn pages(pages: Pages) -> &'static str {
+    match pages {
+        Pages::Base => "base pages",
+        Pages::Huge => "huge pages",
+    }
 }
 
 /// The text with an initial capital.

@@ -16,9 +16,9 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes of each array that a thread walks over in a pass: less than a millisecond, so that there
-/// are many passes and a disturbance meets those of all candidates. It is enough for loops that walk
-/// in several streams, which smaller arrays do not have. The passes walk through arrays that are
-/// longer, so they find little in the caches.
+/// are many passes and a disturbance meets those of all candidates. It is enough for loops that
+/// walk in several streams, which smaller arrays do not have. The passes walk through arrays that
+/// are longer, so they find little in the caches.
 const PART_BYTES: usize = 8 << 20;
 
 /// Rounds of passes, however long they take. The first only warms up.

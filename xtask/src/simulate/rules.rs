@@ -111,7 +111,9 @@ pub(super) fn fastest(sessions: usize) -> Table {
             share(sessions, n as u64, |rng| {
                 let cases: Vec<Vec<f64>> = (0..24).map(|_| NORMAL.rates(rng, n, |_| 1.0)).collect();
                 let cases: Vec<&[f64]> = cases.iter().map(Vec::as_slice).collect();
-                let found = assess::assess(&record::of_invocations(&cases, invocations)).fastest;
+                let found = assess::assess(&record::of_invocations(&cases, invocations))
+                    .conclusions
+                    .fastest;
                 let (_, lead) = found.first().expect("the device served all");
                 lead.alike().len() + 1 < lead.of_rows()
             })

@@ -339,7 +339,7 @@ fn what_is_above_its_ceiling_bounds_and_answers_nothing() {
     let assessment = assess(&record);
     assert_eq!(case(&assessment, "mmap").verdict, Verdict::Void);
     assert_eq!(assessment.comparisons, []);
-    let page_cache = assessment.answer.and_then(|answer| answer.page_cache);
+    let page_cache = assessment.conclusions.disk_or_memory.and_then(|answer| answer.page_cache);
     assert_eq!(page_cache.map(|rated| rated.rate), assessment.cases[0].throughput);
 }
 

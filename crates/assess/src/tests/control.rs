@@ -93,8 +93,9 @@ fn a_twin_takes_part_in_nothing_else() {
             summary.judge(Vec::new());
         }
         let best = |(by, lead): &(ServedBy, Lead)| (*by, lead.best().row.id.clone());
-        let fastest: Vec<(ServedBy, String)> = assessment.fastest.iter().map(best).collect();
-        let answer = assessment.answer.expect("memory and files were measured");
+        let fastest: Vec<(ServedBy, String)> =
+            assessment.conclusions.fastest.iter().map(best).collect();
+        let answer = assessment.conclusions.disk_or_memory.expect("memory and files were measured");
         let of_memory = answer.device.map(|device| device.of_memory.ratio());
         let rates = [Some(answer.memory), answer.page_cache].map(|rated| rated.map(|it| it.rate));
         // It also leaves the comparisons of the row that it repeats in doubt.
@@ -112,7 +113,7 @@ fn what_differs_from_itself_decides_nothing() {
         let mut record = twins(slowness);
         let mmap = ReadWork { engine: Engine::Mmap, ..work(Cache::Warm) };
         add(&mut record, file_case(mmap), Role::Asked, FILE, 2.0, 0);
-        assess(&record).fastest.remove(0).1.decision()
+        assess(&record).conclusions.fastest.remove(0).1.decision()
     };
     assert_eq!(decision(1.001), Decision::Yes);
     assert_eq!(decision(1.3), Decision::Undecided);

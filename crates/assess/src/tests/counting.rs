@@ -1,7 +1,7 @@
 //! Whether disk is faster than memory: the answer and the claim.
 
 use super::*;
-use crate::counting::{Claim, CountingAnswer, RowRate};
+use crate::conclusions::counts::{Claim, CountingAnswer, RowRate};
 use crate::decision::{Decided, Decision};
 use model::case::{Advice, Io};
 
@@ -62,7 +62,7 @@ fn tens() -> Record {
 }
 
 fn answer(record: &Record) -> CountingAnswer {
-    let mut answers = assess(record).counting;
+    let mut answers = assess(record).conclusions.counting;
     assert_eq!(answers.len(), 1, "{answers:#?}");
     answers.remove(0)
 }
@@ -112,7 +112,7 @@ fn the_claim_is_measured_again() {
     assert_eq!(ratio(Some(cold.holds.ratio())), Some(4.0));
     assert_eq!(say(warm), (Cache::Warm, 3.0, 4.0, Decision::Yes));
     let fair = |claim: &Claim| -> Vec<(f64, Option<f64>, Decision)> {
-        let say = |f: &crate::counting::Fair| {
+        let say = |f: &crate::conclusions::counts::Fair| {
             (gib(&f.figure), ratio(Some(f.holds.ratio())), f.holds.decision())
         };
         claim.fair.iter().map(say).collect()
@@ -180,14 +180,14 @@ fn what_is_void_or_of_another_peer_answers_nothing() {
     for trial in record.trials.iter_mut().filter(|trial| trial.case > 0) {
         trial.expected_digest = Some(1);
     }
-    assert_eq!(assess(&record).counting, []);
+    assert_eq!(assess(&record).conclusions.counting, []);
     let mut record = tens();
     for planned in &mut record.header.plan.cases {
         planned.case.peer = "zebra".to_string();
     }
-    assert_eq!(assess(&record).counting, []);
+    assert_eq!(assess(&record).conclusions.counting, []);
     // A run without a count has no answer.
-    assert_eq!(assess(&flawless(work(Cache::Warm))).counting, []);
+    assert_eq!(assess(&flawless(work(Cache::Warm))).conclusions.counting, []);
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn each_size_has_its_answer() {
     let mut record = tens();
     let small = ReadWork { io: Io { size: ARRAYS / 2, ..loaded(1).io }, ..loaded(1) };
     load(&mut record, small, 9, 0);
-    let answers = assess(&record).counting;
+    let answers = assess(&record).conclusions.counting;
     // Arrays are four times as large as the caches.
     let held = answers.iter().map(|a| (a.size, a.fits_caches, a.caches_hold));
     let small = (ARRAYS / 2, false, Some(0.5));
@@ -218,5 +218,5 @@ fn arrays_that_are_counted_are_memory_too() {
 fn peers_are_handed_on() {
     let mut record = tens();
     record.header.peers = vec![zoo::peer()];
-    assert_eq!(assess(&record).peers, [zoo::peer()]);
+    assert_eq!(assess(&record).header.peers, [zoo::peer()]);
 }

@@ -140,7 +140,7 @@ fn contest(rng: &mut Rng, factors: &[f64], noise: f64) -> Lead {
             }
         }
     }
-    let mut fastest = assess(&record).fastest;
+    let mut fastest = assess(&record).conclusions.fastest;
     assert_eq!(fastest.len(), 1, "one kind served all");
     let (by, lead) = fastest.remove(0);
     assert_eq!(by, ServedBy::PageCache);
@@ -196,7 +196,7 @@ fn too_few_invocations_for_many_rows_are_named() {
                 span.end_ns = span.start_ns + ns as u64;
             }
         }
-        assess(&record).fastest.remove(0).1
+        assess(&record).conclusions.fastest.remove(0).1
     };
     assert_eq!(of(1).decision(), Decision::Yes);
     let many = of(15);
@@ -228,7 +228,7 @@ fn a_doubtful_row_is_no_sound_rival_and_no_decided_leader() {
             trial.evidence.throttled_ns = Some(60_000_000);
         }
     };
-    let lead = |record: &Record| assess(record).fastest.remove(0).1;
+    let lead = |record: &Record| assess(record).conclusions.fastest.remove(0).1;
     assert_eq!(lead(&record).decision(), Decision::Yes);
     let mut of_rival = record.clone();
     doubt(&mut of_rival, 1);
@@ -246,7 +246,7 @@ fn one_thread_is_not_enough_by_a_doubtful_row() {
     for threads in [1, 2] {
         add(&mut record, memory_case(Kernel::Read, threads), Role::Asked, 100 * FILE, 1.0, 0);
     }
-    let found = |record: &Record| assess(record).saturations.remove(0);
+    let found = |record: &Record| assess(record).conclusions.saturations.remove(0);
     assert_eq!((found(&record).decision, found(&record).threads), (Decision::Yes, Some(1)));
     for trial in record.trials.iter_mut().filter(|trial| trial.case == 2) {
         trial.evidence.throttled_ns = Some(200_000_000);
@@ -273,7 +273,7 @@ fn a_wide_fall_to_a_quarter_is_open() {
             let span = &mut sample(trial).spans[0];
             span.end_ns = span.start_ns + ((span.end_ns - span.start_ns) as f64 * slow) as u64;
         }
-        let found = assess(&record).iterations.remove(0);
+        let found = assess(&record).conclusions.iterations.remove(0);
         (found.decision(), found.comparison().case.contains("ops:1000"))
     };
     assert_eq!(of(2.5, 4.0), (Decision::Undecided, true));

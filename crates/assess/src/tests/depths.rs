@@ -1,7 +1,7 @@
 //! The depth that a device needs.
 
 use super::*;
-use crate::depths::Depths;
+use crate::conclusions::depth::Depths;
 
 /// Cases of these depths, each with how much slower than the record's own rounds it is.
 fn check(depths: &[(u32, f64)], change: impl Fn(&mut Record)) -> Vec<Depths> {
@@ -13,7 +13,7 @@ fn check(depths: &[(u32, f64)], change: impl Fn(&mut Record)) -> Vec<Depths> {
     }
     record.trials.retain(|trial| trial.case > 0);
     change(&mut record);
-    assess(&record).depths
+    assess(&record).conclusions.depths
 }
 
 /// The bytes of a trial.

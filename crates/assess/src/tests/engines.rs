@@ -21,7 +21,7 @@ fn engine(id: &str) -> &str {
 }
 
 fn found(record: &Record) -> Vec<Lead> {
-    assess(record).engines
+    assess(record).conclusions.engines
 }
 
 #[test]
@@ -71,7 +71,11 @@ fn engines_on_a_schedule_are_not_compared() {
         record.trials.retain(|trial| trial.case > 0);
         record.header.plan.cases[0].role = Role::Baseline;
         let assessment = assess(&record);
-        (assessment.engines.len(), assessment.comparisons.len(), assessment.fastest.len())
+        (
+            assessment.conclusions.engines.len(),
+            assessment.comparisons.len(),
+            assessment.conclusions.fastest.len(),
+        )
     };
     assert_eq!(compared(0), (1, 1, 1));
     assert_eq!(compared(1_000), (0, 0, 0));

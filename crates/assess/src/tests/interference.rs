@@ -1,8 +1,8 @@
 //! Cases of several actors.
 
 use super::*;
+use crate::conclusions::interference::{Interference, Timed};
 use crate::decision::Decision;
-use crate::interference::{Interference, Timed};
 use crate::latency::UNSENT_NS;
 use crate::records::Judged;
 use model::case::WriteWork;
@@ -49,7 +49,7 @@ fn other(task_read_bytes: u64) -> Beside {
 }
 
 fn found(record: &Record) -> Vec<Interference> {
-    assess(record).interferences
+    assess(record).conclusions.interferences
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! How much load is held, from cases that differ in their rate.
 
 use super::*;
+use crate::conclusions::load::{Load, meets};
 use crate::decision::Decision;
-use crate::load::{Load, meets};
 use model::goal::Goal;
 
 const TIME: Duration = Duration::from_secs(1);
@@ -30,7 +30,7 @@ fn check(rates: &[Offered], goals: &[&str]) -> Load {
     let goals = goals.iter().map(|goal| goal.parse::<Goal>().expect("it is a goal"));
     record.header.plan.goals = goals.collect();
     record.header.plan.at_least = (!record.header.plan.goals.is_empty()).then_some(2_000);
-    let mut loads = assess(&record).loads;
+    let mut loads = assess(&record).conclusions.loads;
     assert_eq!(loads.len(), 1, "{loads:#?}");
     loads.remove(0)
 }

@@ -29,7 +29,7 @@ fn levels_are_those_of_one_page_size_and_one_thread() {
     let flat: Vec<(u64, u64)> = ladder().iter().map(|(bytes, _)| (*bytes, 7)).collect();
     chases(&mut record, Pages::Base, 1, &flat);
     chases(&mut record, Pages::Base, 2, &ladder());
-    let found = assess(&record).levels;
+    let found = assess(&record).conclusions.levels;
     assert_eq!(found.len(), 2, "{found:#?}");
     let [huge, base] = &found[..] else { unreachable!("there are two") };
     assert_eq!((huge.peer.as_str(), huge.pages, base.pages), ("rust", Pages::Huge, Pages::Base));
@@ -47,11 +47,11 @@ fn levels_are_those_of_one_page_size_and_one_thread() {
 fn a_few_chases_are_no_ladder_and_void_ones_are_left_out() {
     let mut record = flawless(work(Cache::Warm));
     chases(&mut record, Pages::Huge, 1, &ladder()[..3]);
-    assert_eq!(assess(&record).levels, []);
+    assert_eq!(assess(&record).conclusions.levels, []);
     chases(&mut record, Pages::Huge, 1, &ladder()[3..]);
-    assert_eq!(assess(&record).levels.len(), 1);
+    assert_eq!(assess(&record).conclusions.levels.len(), 1);
     record.trials.retain(|trial| trial.case < 4);
-    assert_eq!(assess(&record).levels, []);
+    assert_eq!(assess(&record).conclusions.levels, []);
 }
 
 /// What serves the arrays of a `kernel`, and the cache's level, on a machine with `change`d caches
@@ -212,7 +212,7 @@ fn the_latency_of_memory_has_no_name_of_a_cache() {
         let points: Vec<(u64, u64)> =
             sets.map(|it| (it, ns(it))).take_while(|(_, ns)| *ns > 0).collect();
         chases(&mut record, Pages::Huge, 1, &points);
-        let found = assess(&record).levels.remove(0).levels;
+        let found = assess(&record).conclusions.levels.remove(0).levels;
         found.iter().map(|level| level.cache.map(|cache| cache.number)).collect::<Vec<_>>()
     };
     assert_eq!(named(130), [Some(1), Some(2), Some(3), None]);
@@ -258,7 +258,7 @@ fn saturates(points: &[(u32, u64)]) -> Option<(Option<u32>, u32)> {
     for (threads, times) in points {
         add(&mut record, memory_case(Kernel::Read, *threads), Role::Asked, times * FILE, 1.0, 0);
     }
-    let found = assess(&record).saturations;
+    let found = assess(&record).conclusions.saturations;
     assert!(found.len() <= 1, "{found:#?}");
     found.first().map(|found| (found.threads, found.most_threads))
 }
@@ -283,7 +283,7 @@ fn threads_that_give_most_of_it_nearly_saturate_memory() {
             add(&mut record, memory_case(kernel, threads), Role::Asked, times * FILE, 1.0, 0);
         }
     }
-    let found = assess(&record).saturations;
+    let found = assess(&record).conclusions.saturations;
     let told: Vec<_> = found.iter().map(|it| (it.kernel, it.threads, it.nearly)).collect();
     assert_eq!(told, [(Kernel::Read, None, 1), (Kernel::Count, None, 2)]);
     let [reads, counts] = &found[..] else { unreachable!("there are two") };
@@ -302,7 +302,7 @@ fn threads_that_give_most_of_it_nearly_saturate_memory() {
     }
     add(&mut record, case, Role::Asked, 400 * FILE, 1.0, 0);
     let of_reads: Vec<bool> =
-        assess(&record).saturations.iter().map(|it| it.of_reads.is_some()).collect();
+        assess(&record).conclusions.saturations.iter().map(|it| it.of_reads.is_some()).collect();
     assert_eq!(of_reads, [false, true]);
 }
 
@@ -318,9 +318,9 @@ fn caches_and_other_loops_are_no_saturation_of_memory() {
     }
     add(&mut record, memory_case(Kernel::Count, 1), Role::Asked, 10 * FILE, 1.0, 0);
     add(&mut record, memory_case(Kernel::Copy, 2), Role::Asked, 10 * FILE, 1.0, 0);
-    assert_eq!(assess(&record).saturations, []);
+    assert_eq!(assess(&record).conclusions.saturations, []);
     add(&mut record, memory_case(Kernel::Count, 2), Role::Asked, 19 * FILE, 1.0, 0);
-    let found = assess(&record).saturations;
+    let found = assess(&record).conclusions.saturations;
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].kernel, found[0].threads), (Kernel::Count, None));
     let rate = |id: &str| case(&assess(&record), id).throughput.map_or(0.0, |t| t.median);

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::RunFinding;
-use crate::answer::Bottleneck;
 use crate::comparison::Difference;
+use crate::conclusions::disk_or_memory::Bottleneck;
 use crate::decision::Decision;
 use crate::failure::Failure;
 use crate::finding::{Code, Severity, Verdict};
@@ -140,7 +140,7 @@ fn a_cache_is_no_memory() {
         }
     }
     let assessment = assess(&record);
-    assert!(assessment.answer.is_none());
+    assert!(assessment.conclusions.disk_or_memory.is_none());
     assert!(assessment.cases.iter().all(|case| case.of_memory.is_none()));
 }
 
@@ -157,14 +157,16 @@ fn what_is_void_bounds_nothing() {
     let assessment = assess(&record);
     assert_eq!(case(&assessment, "uring direct").verdict, Verdict::Void);
     assert_eq!(case(&assessment, "pread cold").ceiling, None);
-    let device = assessment.answer.as_ref().and_then(|answer| answer.device.as_ref());
+    let device =
+        assessment.conclusions.disk_or_memory.as_ref().and_then(|answer| answer.device.as_ref());
     let id = device.map(|device| &device.lead.best().row.id);
     assert_eq!(id, Some(&case(&assessment, "pread cold").id));
 }
 
 #[test]
 fn the_answer_tells_memory_from_disk() {
-    let answer = assess(&ladder()).answer.expect("memory and files were measured");
+    let answer =
+        assess(&ladder()).conclusions.disk_or_memory.expect("memory and files were measured");
     let memory = answer.memory.rate.median;
     near(answer.page_cache.expect("it was measured").rate.median / memory, 0.5);
     let device = answer.device.expect("it was measured");
@@ -188,7 +190,7 @@ fn the_answer_tells_what_bounds_the_device() {
     let bound = |plant: &dyn Fn(&mut Record)| {
         let mut record = ladder();
         plant(&mut record);
-        let device = assess(&record).answer.and_then(|answer| answer.device);
+        let device = assess(&record).conclusions.disk_or_memory.and_then(|answer| answer.device);
         device.map(|device| device.bound.name())
     };
     let with_depth = |depth, bytes| {
@@ -249,7 +251,8 @@ fn a_limit_of_a_control_group_is_the_bound_and_not_the_device() {
             let storage = record.header.storage.as_mut().expect("the zoo has a storage");
             storage.limits.push(Limit { device, what, a_second, group });
         }
-        let answer = assess(&record).answer.expect("memory and files were measured");
+        let answer =
+            assess(&record).conclusions.disk_or_memory.expect("memory and files were measured");
         answer.device.expect("it was measured")
     };
     let free = device(false);
@@ -270,7 +273,8 @@ fn the_answer_has_the_latency_of_one_random_page() {
     add(&mut record, file_case(random), Role::Asked, FILE, 30.0, FILE);
     let deep = ReadWork { io: Io { depth: 32, ..random.io }, ..random };
     add(&mut record, file_case(deep), Role::Asked, FILE, 3.0, FILE);
-    let answer = assess(&record).answer.expect("memory and files were measured");
+    let answer =
+        assess(&record).conclusions.disk_or_memory.expect("memory and files were measured");
     assert_eq!(answer.device_latency.map(|waited| waited.ns), Some(1_000.0));
 }
 
@@ -439,7 +443,10 @@ fn a_record_of_the_first_version_is_judged_the_same() {
         }
     }
     assert!(old.cases == new.cases);
-    assert_eq!((old.findings, old.answer), (new.findings, new.answer));
+    assert_eq!(
+        (old.findings, old.conclusions.disk_or_memory),
+        (new.findings, new.conclusions.disk_or_memory)
+    );
 }
 
 /// An advice is compared with no advice, and only where both were measured.
@@ -618,7 +625,10 @@ fn what_a_record_says_is_handed_on() {
     record.damage.push("line 17 is cut off".to_string());
     let assessment = assess(&record);
     assert_eq!(assessment.damage, record.damage);
-    assert_eq!((assessment.recipe.as_str(), assessment.rounds), ("zoo", 10));
+    assert_eq!(
+        (assessment.header.plan.recipe.as_str(), assessment.header.plan.rounds),
+        ("zoo", 10)
+    );
     let case = &assessment.cases[0];
     assert_eq!((case.bytes_per_trial, case.device_bytes), (Some(FILE), Some(FILE)));
     near(case.throughput.expect("ten rounds").median, FILE as f64);

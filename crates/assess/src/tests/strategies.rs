@@ -2,10 +2,10 @@
 
 use super::{flawless, work};
 use crate::assess;
+use crate::conclusions::durability::WritingAnswer;
+use crate::conclusions::touches::{Phase, Touching};
 use crate::decision::Lead;
 use crate::finding::Verdict;
-use crate::strategies::WritingAnswer;
-use crate::touching::{Phase, Touching};
 use model::case::{
     Allocation, Cache, Case, Engine, Fill, Io, Isa, Kernel, MemoryWork, Op, Pages, STEP,
 };
@@ -93,7 +93,7 @@ fn whole(sync: Sync) -> WriteWork {
 }
 
 fn answer(record: &Record) -> Option<WritingAnswer> {
-    assess(record).writing
+    assess(record).conclusions.writing
 }
 
 /// The id of the best case, and its rate in files per second.
@@ -270,7 +270,7 @@ fn in_memory(record: &mut Record, kernel: Kernel, pages: Pages, threads: u32, ns
 }
 
 fn touchings(record: &Record) -> Vec<Touching> {
-    assess(record).touching
+    assess(record).conclusions.touching
 }
 
 /// Checks the baseline of the only touching row, and its speedup.

@@ -182,7 +182,7 @@ pub(super) fn csv<'a>(
     say(&report::csv_head())?;
     for (called, path) in hosts {
         let mut assessment = assess::assess(&store::read(path)?);
-        called.clone_into(&mut assessment.host.name);
+        called.clone_into(&mut assessment.header.host.name);
         let text = rows(&assessment);
         if !text.is_empty() {
             say(&text)?;

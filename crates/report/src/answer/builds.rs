@@ -1,14 +1,17 @@
 //! How much builds of the same loop differ.
 
+use crate::labels::Labels;
 use crate::sentence::{Paragraphs, Sentence, said_ratio};
 use crate::text::{case, figure, text};
 use crate::words;
 use assess::Assessment;
-use assess::builds::Builds;
+use assess::conclusions::builds::Builds;
 
 /// How much builds of the same loop differ, if several were measured.
-pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Paragraphs {
-    let all = assessment.builds.iter().filter_map(|builds| said(assessment, builds, name));
+pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
+    let name = &|id: &str| labels.name(id);
+    let all =
+        assessment.conclusions.builds.iter().filter_map(|builds| said(assessment, builds, name));
     vec![all.flatten().collect()]
 }
 

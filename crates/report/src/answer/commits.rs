@@ -1,5 +1,6 @@
 //! The cost of a commit, and whether the devices flushed.
 
+use crate::labels::Labels;
 use crate::metric::until_durable;
 use crate::sentence::{Paragraphs, Sentence, missing};
 use crate::text::{Text, figure, text};
@@ -22,12 +23,12 @@ fn standing(assessment: &Assessment) -> Vec<(&WriteWork, &Summary)> {
 }
 
 /// The cost of commits and the effect of syncs, from the valid rows.
-pub(super) fn answer(assessment: &Assessment) -> Paragraphs {
+pub(super) fn answer(assessment: &Assessment, _: &Labels) -> Paragraphs {
     let standing = standing(assessment);
     if standing.is_empty() {
         return missing("No sync has a valid figure.");
     }
-    let cache = writes::said_cache(assessment.storage.as_ref()).map(Sentence::plain);
+    let cache = writes::said_cache(assessment.header.storage.as_ref()).map(Sentence::plain);
     let mut said = said_commits(&standing);
     said.extend([said_flushes(&standing), cache, host_cache(assessment)].into_iter().flatten());
     vec![said]

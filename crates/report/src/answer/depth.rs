@@ -5,7 +5,7 @@ use crate::sentence::{Paragraphs, Sentence, takes};
 use crate::text::{case, command, figure, text};
 use crate::words::per_second;
 use assess::Assessment;
-use assess::depths::{Depth, Depths};
+use assess::conclusions::depth::{Depth, Depths};
 use model::units;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const LIMIT: Duration = Duration::from_millis(1);
 /// A paragraph for each group of cases that differ in their depth.
 pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
     let name = &|id: &str| labels.name(id);
-    let is_only = assessment.depths.len() == 1;
+    let is_only = assessment.conclusions.depths.len() == 1;
     let of = |depths: &Depths| {
         let title = depths.depths.first().filter(|_| !is_only);
         let title =
@@ -23,7 +23,7 @@ pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
         let said = [title, said_enough(depths), said_open(depths), said_latency(depths)];
         said.into_iter().flatten().chain([said_limit(depths)]).collect()
     };
-    assessment.depths.iter().map(of).collect()
+    assessment.conclusions.depths.iter().map(of).collect()
 }
 
 fn at(depths: &Depths, wanted: u32) -> Option<&Depth> {

@@ -1,17 +1,19 @@
 //! The fastest way to write, and the cost of durability.
 
+use crate::labels::Labels;
 use crate::sentence::{Paragraphs, Sentence, said_ratio};
 use crate::text::{Text, command, text};
 use crate::writes;
 use assess::Assessment;
-use assess::strategies::WritingAnswer;
+use assess::conclusions::durability::WritingAnswer;
 use assess::summary::Summary;
 use model::case::Op;
 use model::watched::SyncedBy;
 
 /// The answer in sentences.
-pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Paragraphs {
-    let Some(answer) = &assessment.writing else { return Vec::new() };
+pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
+    let name = &|id: &str| labels.name(id);
+    let Some(answer) = &assessment.conclusions.writing else { return Vec::new() };
     let writes = |op| assessment.cases.iter().any(|it| it.case.write().is_some_and(|w| w.op == op));
     let mut acknowledged = match &answer.acknowledged {
         Some(lead) => {
@@ -19,7 +21,7 @@ pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> 
             let own = format!("Of this program's own {what}, fastest acknowledged:");
             let best = assessment.cases.iter().find(|row| row.id == lead.best().row.id);
             let work = best.and_then(|row| row.case.write());
-            let storage = assessment.storage.as_ref().zip(work);
+            let storage = assessment.header.storage.as_ref().zip(work);
             let says = match storage.and_then(|(storage, work)| storage.synced_by(work)) {
                 Some(SyncedBy::Mount) => Text::from(
                     "The file system is mounted with 'sync': each write waited to be stored.",
@@ -48,7 +50,7 @@ pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> 
         if is_of_same { acknowledged.push(cost) } else { durable.push(cost) }
     }
     let cache =
-        writes::said_cache(assessment.storage.as_ref()).filter(|_| answer.durable.is_some());
+        writes::said_cache(assessment.header.storage.as_ref()).filter(|_| answer.durable.is_some());
     durable.extend(cache.map(Sentence::plain));
     vec![acknowledged, durable]
 }

@@ -17,7 +17,8 @@ const MOST: usize = 4;
 
 /// The sentences for each kind of read that several engines did.
 pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Vec<Sentence> {
-    let said = assessment.engines.iter().filter_map(|lead| said(assessment, lead, labels));
+    let said =
+        assessment.conclusions.engines.iter().filter_map(|lead| said(assessment, lead, labels));
     said.take(MOST).flatten().collect()
 }
 

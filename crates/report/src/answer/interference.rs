@@ -6,14 +6,14 @@ use crate::text::{Text, case, figure, joined, text};
 use crate::words::{self, per_second};
 use assess::Assessment;
 use assess::actors::ActorFigures;
-use assess::interference::{Disturbed, Interference, Side, Timed};
+use assess::conclusions::interference::{Disturbed, Interference, Side, Timed};
 use assess::latency::UNSENT_NS;
 use assess::summary::Summary;
 use model::units;
 
 /// A paragraph for each case alone, and one for each set of others beside it.
 pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
-    if assessment.interferences.is_empty() {
+    if assessment.conclusions.interferences.is_empty() {
         let is_beside = |case: &Summary| !case.beside.is_empty();
         return missing(match assessment.cases.iter().any(is_beside) {
             true => "No case has a valid figure both alone and beside others.",
@@ -24,7 +24,7 @@ pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
         let beside = found.beside.iter().map(|it| said_beside(found, it, labels));
         std::iter::once(vec![said_alone(found, labels)]).chain(beside).collect::<Vec<_>>()
     };
-    assessment.interferences.iter().flat_map(of).collect()
+    assessment.conclusions.interferences.iter().flat_map(of).collect()
 }
 
 /// What an operation is called for whoever waits for it.

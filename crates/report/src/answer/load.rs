@@ -5,13 +5,13 @@ use crate::sentence::{Paragraphs, Sentence};
 use crate::text::{Text, case, figure, joined, listed, text};
 use crate::words::{self, per_second};
 use assess::Assessment;
+use assess::conclusions::load::{Bounds, Load, Rate};
 use assess::decision::{Decision, Named};
-use assess::load::{Bounds, Load, Rate};
 use model::units;
 
 /// A paragraph for each load.
 pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
-    let is_only = assessment.loads.len() == 1;
+    let is_only = assessment.conclusions.loads.len() == 1;
     let of = |load: &Load| {
         let title = load.closed.as_ref().filter(|_| !is_only);
         let name = |id: &str| labels.name(id);
@@ -26,7 +26,7 @@ pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
         ];
         said.into_iter().flatten().collect()
     };
-    assessment.loads.iter().map(of).collect()
+    assessment.conclusions.loads.iter().map(of).collect()
 }
 
 fn said_closed(load: &Load) -> Option<Sentence> {

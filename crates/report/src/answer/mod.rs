@@ -3,10 +3,12 @@
 mod depth;
 mod operations;
 mod engines;
-mod storage;
-mod reads;
-mod counting;
-mod memory;
+mod fastest;
+mod disk_or_memory;
+mod read_latency;
+mod counts;
+mod levels;
+mod saturation;
 mod durability;
 mod touches;
 mod commits;
@@ -15,53 +17,76 @@ mod load;
 mod interference;
 
 use crate::labels::Labels;
-use crate::sentence::{Paragraphs, Sentence, paragraph};
+use crate::sentence::{Paragraphs, paragraph};
 use crate::text::{Text, text};
 use crate::words::count;
 use crate::{survey, versus};
 use assess::Assessment;
-use assess::decision::Lead;
-use assess::summary::{ServedBy, Summary};
+use assess::summary::Summary;
 use model::plan::Role;
-use model::view::{Answer, Layout};
+use model::view::{Layout, Question};
 
 /// The labels of the cases of an assessment.
 pub(crate) fn labels(assessment: &Assessment) -> Labels<'_> {
-    match assessment.view.layout {
+    match assessment.view().layout {
         Layout::Ladder => survey::labels(assessment),
         _ => Labels::of(assessment),
     }
 }
 
-/// The answer: a paragraph for each part that the view requests, or several.
-pub(crate) fn answer(assessment: &Assessment) -> Vec<Text> {
-    let labels = labels(assessment);
-    let said = parts(assessment).flat_map(|part| said(part, assessment, &labels));
-    said.chain(with_rate(assessment)).collect()
+/// How a question is answered.
+struct Row {
+    /// What the run says to it, in paragraphs.
+    answer: fn(&Assessment, &Labels) -> Paragraphs,
+    /// Whether the answer is about speed, in which rows with a rate take no part.
+    is_of_speed: bool,
 }
 
-/// The parts that the view requests, and the goals of a run of any recipe: they were asked for.
-fn parts(assessment: &Assessment) -> impl Iterator<Item = Answer> {
-    let requested = &assessment.view.answer;
-    let has_goals = assessment.loads.iter().any(|load| !load.goals.is_empty());
-    let goals = (has_goals && !requested.contains(&Answer::Load)).then_some(Answer::Load);
-    requested.iter().copied().chain(goals)
+/// The table of questions.
+fn row(question: Question) -> Row {
+    let speed = |answer| Row { answer, is_of_speed: true };
+    let other = |answer| Row { answer, is_of_speed: false };
+    match question {
+        Question::Fastest => speed(fastest::answer),
+        Question::Differences => speed(versus::decided),
+        Question::DiskOrMemory => speed(disk_or_memory::answer),
+        Question::ReadLatency => other(read_latency::answer),
+        Question::Counts => speed(counts::answer),
+        Question::Levels => other(levels::answer),
+        Question::Saturation => other(saturation::answer),
+        Question::Durability => speed(durability::answer),
+        Question::Touches => speed(touches::answer),
+        Question::Commits => other(commits::answer),
+        Question::Load => other(load::answer),
+        Question::Depth => other(depth::answer),
+        Question::Interference => other(interference::answer),
+        Question::Builds => speed(builds::answer),
+    }
+}
+
+/// The answers to the questions of the view, each in a paragraph or several.
+pub(crate) fn answer(assessment: &Assessment) -> Vec<Text> {
+    let labels = labels(assessment);
+    let answers = questions(assessment).flat_map(|question| said(question, assessment, &labels));
+    answers.chain(with_rate(assessment)).collect()
+}
+
+/// The questions of the view, and the goals of a run of any recipe: they were asked for.
+fn questions(assessment: &Assessment) -> impl Iterator<Item = Question> {
+    let asked = &assessment.view().answer;
+    let has_goals = assessment.conclusions.loads.iter().any(|load| !load.goals.is_empty());
+    let goals = (has_goals && !asked.contains(&Question::Load)).then_some(Question::Load);
+    asked.iter().copied().chain(goals)
 }
 
 /// Says which rows take no part in what the answer says of speed.
 fn with_rate(assessment: &Assessment) -> Option<Text> {
-    let is_of_speed = |part: &Answer| {
-        use Answer::{Builds, Counts, Differences, DiskOrMemory, Durability, Fastest, Touches};
-        matches!(
-            part,
-            Fastest | Differences | DiskOrMemory | Counts | Durability | Touches | Builds
-        )
-    };
     let is_left_out = |summary: &&Summary| {
         summary.role == Role::Asked && summary.case.is_open() && summary.verdict.stands()
     };
     let rows = assessment.cases.iter().filter(is_left_out).count();
-    (rows > 0 && assessment.view.answer.iter().any(is_of_speed)).then(|| {
+    let asks_speed = assessment.view().answer.iter().any(|question| row(*question).is_of_speed);
+    (rows > 0 && asks_speed).then(|| {
         let (has, asks) = if rows == 1 { ("has", "its") } else { ("have", "their") };
         text!(
             "{} {} a rate: {} schedule sets the throughput, so no statement about speed counts {}.",
@@ -73,51 +98,9 @@ fn with_rate(assessment: &Assessment) -> Option<Text> {
     })
 }
 
-/// A part of the answer; `labels` names the cases.
-pub(crate) fn said(part: Answer, assessment: &Assessment, labels: &Labels) -> Vec<Text> {
-    let name = &|id: &str| labels.name(id);
-    let paragraphs = match part {
-        Answer::Fastest => fastest(assessment, name),
-        Answer::Differences => versus::decided(assessment, labels),
-        Answer::DiskOrMemory => storage::answer(assessment, labels),
-        Answer::ReadLatency => reads::answer(assessment, labels),
-        Answer::Counts => counting::answer(assessment, name),
-        Answer::Levels => memory::levels(assessment),
-        Answer::Saturation => memory::saturation(assessment),
-        Answer::Durability => durability::answer(assessment, name),
-        Answer::Touches => touches::answer(assessment, labels),
-        Answer::Commits => commits::answer(assessment),
-        Answer::Load => load::answer(assessment, labels),
-        Answer::Depth => depth::answer(assessment, labels),
-        Answer::Interference => interference::answer(assessment, labels),
-        Answer::Builds => builds::answer(assessment, name),
-    };
+/// The answer to a question; `labels` names the cases.
+pub(crate) fn said(question: Question, assessment: &Assessment, labels: &Labels) -> Vec<Text> {
+    let paragraphs = (row(question).answer)(assessment, labels);
     let said = paragraphs.iter().filter(|sentences| !sentences.is_empty());
-    said.map(|sentences| paragraph(sentences, name)).collect()
-}
-
-/// The fastest valid row for each source of the bytes, and the rows that cannot be told apart from
-/// it.
-fn fastest(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Paragraphs {
-    let said = |(by, lead): &(ServedBy, Lead)| {
-        Sentence::fastest(&format!("Fastest {}:", source(*by)), lead, name)
-    };
-    // A single row cannot be the fastest.
-    let several = assessment.fastest.iter().filter(|(_, lead)| lead.of_rows() > 1);
-    vec![several.map(said).collect()]
-}
-
-/// Where the bytes came from, or went to.
-fn source(by: ServedBy) -> &'static str {
-    match by {
-        ServedBy::CpuCache => "in the processor's caches",
-        ServedBy::CpuCacheOrRam => "in the processor's caches or memory",
-        ServedBy::Ram => "in memory",
-        ServedBy::NameCache => "in the OS's cache of names",
-        ServedBy::PageCache => "in the page cache",
-        ServedBy::Device => "on the device",
-        ServedBy::Mixed => "partly on the device",
-        ServedBy::Unverified => "where nothing can be verified",
-        ServedBy::NoIo => "without any I/O",
-    }
+    said.map(|sentences| paragraph(sentences, &|id: &str| labels.name(id))).collect()
 }

@@ -5,7 +5,7 @@ use crate::sentence::Sentence;
 use crate::text::{Text, figure, listed, text};
 use crate::words::per_second;
 use assess::Assessment;
-use assess::depths::Depths;
+use assess::conclusions::depth::Depths;
 use assess::summary::{ServedBy, Summary};
 use model::case::{Cache, Case, ReadWork};
 use model::pattern::{Pattern, Share};
@@ -45,7 +45,7 @@ pub(super) fn answer(assessment: &Assessment) -> Vec<Sentence> {
             })
         })
         .collect();
-    let depths = assessment.depths.iter().find(|depths| is_of(depths, &rows));
+    let depths = assessment.conclusions.depths.iter().find(|depths| is_of(depths, &rows));
     let enough = depths.map_or(String::new(), said_enough);
     let text = text!("Random 4 KiB reads past the page cache: {}{}.", listed(&rates), enough);
     if rates.is_empty() {

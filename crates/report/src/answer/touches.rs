@@ -6,8 +6,8 @@ use crate::sentence::{Paragraphs, Sentence, missing};
 use crate::text::{Text, figure, joined, listed, text};
 use crate::words::{times, times_interval};
 use assess::Assessment;
+use assess::conclusions::touches::{Phase, Touching};
 use assess::summary::Summary;
-use assess::touching::{Phase, Touching};
 use model::case::{Cache, Case, Kernel, MemoryWork};
 use model::units;
 
@@ -17,7 +17,7 @@ fn find<'a>(assessment: &'a Assessment, id: &str) -> Option<&'a Summary> {
 
 /// The cost of a page of a file, compared with a page of memory.
 pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
-    if assessment.touching.is_empty() {
+    if assessment.conclusions.touching.is_empty() {
         return missing(
             "There is no answer: it needs valid figures for pages of a file and of memory, \
              touched in the same way.",
@@ -31,7 +31,7 @@ pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
 /// The cost of a phase for each way, grouped by the file's cache state.
 fn said(assessment: &Assessment, phase: Phase, labels: &Labels) -> Option<Sentence> {
     let mut caches: Vec<(Cache, Vec<Text>)> = Vec::new();
-    let of_phase = || assessment.touching.iter().filter(|held| held.phase == phase);
+    let of_phase = || assessment.conclusions.touching.iter().filter(|held| held.phase == phase);
     for held in of_phase() {
         let Some(file) = find(assessment, &held.file.id) else { continue };
         let cache = file_cache(&file.case);
@@ -87,10 +87,10 @@ fn by(file: &Summary, labels: &Labels) -> Text {
 /// Explains the brackets, once for all sentences.
 fn intervals(assessment: &Assessment) -> Sentence {
     let has_one = |held: &Touching| held.ratio.low.is_some();
-    let with = assessment.touching.iter().filter(|held| has_one(held)).count();
+    let with = assessment.conclusions.touching.iter().filter(|held| has_one(held)).count();
     Sentence::plain(match with {
         0 => "There were too few rounds for intervals.",
-        _ if with == assessment.touching.len() => {
+        _ if with == assessment.conclusions.touching.len() => {
             "In brackets: the 95 % intervals of these ratios."
         }
         _ => "In brackets: 95 % intervals; where there is none, there were too few rounds for it.",

@@ -69,12 +69,12 @@ struct Origin<'a> {
 
 impl Origin<'_> {
     fn of<'a>(assessment: &'a Assessment, path: &str) -> Origin<'a> {
-        let directory = assessment.storage.as_ref();
+        let directory = assessment.header.storage.as_ref();
         Origin {
             record: path.to_string(),
-            began: &assessment.began,
-            recipe: &assessment.recipe,
-            host: &assessment.host.name,
+            began: &assessment.header.began,
+            recipe: &assessment.header.plan.recipe,
+            host: &assessment.header.host.name,
             directory: directory.map(|storage| storage.directory.display().to_string()),
             control: assessment.control.as_ref(),
         }

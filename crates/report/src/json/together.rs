@@ -50,11 +50,11 @@ impl Together<'_> {
         let first = &run.first;
         Together {
             format: FORMAT,
-            tool: &first.tool,
-            began: &first.began,
-            recipe: &first.recipe,
-            rounds: first.rounds,
-            seed: first.seed,
+            tool: &first.header.tool,
+            began: &first.header.began,
+            recipe: &first.header.plan.recipe,
+            rounds: first.header.plan.rounds,
+            seed: first.header.plan.seed,
             of: run.rank.map(|rank| rank.of),
             shares_directory: run.rank.map(|rank| rank.shares),
             hosts: run.hosts.iter().map(Host::of).collect(),

@@ -9,10 +9,10 @@ use crate::sparkline::sparkline;
 use crate::words::{self, NONE, times, times_interval};
 use crate::writes;
 use assess::Assessment;
+use assess::conclusions::touches::Touching;
 use assess::ratio::Ratio;
 use assess::summary::Spent;
 use assess::summary::Summary;
-use assess::touching::Touching;
 use model::case::Isa;
 use model::peer::Peer;
 use model::shape::chosen;
@@ -207,7 +207,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         title: "served by",
         unit: Unit::Text,
         meaning: "what served the bytes, by the evidence",
-        case: Case::Words(|it, all| words::served_by(it, all.storage.as_ref())),
+        case: Case::Words(|it, all| words::served_by(it, all.header.storage.as_ref())),
         ..PLAIN
     },
     Metric {
@@ -337,11 +337,11 @@ pub(crate) const OF_CASES: &[Metric] = &[
 ];
 
 fn touching<'a>(summary: &Summary, assessment: &'a Assessment) -> Option<&'a Touching> {
-    assessment.touching.iter().find(|held| held.file.id == summary.id)
+    assessment.conclusions.touching.iter().find(|held| held.file.id == summary.id)
 }
 
 fn peer<'a>(summary: &Summary, assessment: &'a Assessment) -> Option<&'a Peer> {
-    assessment.peers.iter().find(|peer| peer.name == summary.case.peer)
+    assessment.header.peers.iter().find(|peer| peer.name == summary.case.peer)
 }
 
 /// The options of a build, without those that every build has.
@@ -353,7 +353,7 @@ fn flags(peer: &Peer) -> Option<String> {
 
 /// The instruction set of the loop that the run chose, if it chose one.
 fn chosen_isa(summary: &Summary, assessment: &Assessment) -> Option<Isa> {
-    chosen(&assessment.calibrated, summary.case.walk()).map(|shape| shape.isa)
+    chosen(&assessment.header.calibrated, summary.case.walk()).map(|shape| shape.isa)
 }
 
 /// The width of vectors: for a peer, from its object code; for this program's own loops, from the

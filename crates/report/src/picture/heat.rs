@@ -24,11 +24,11 @@ const FILLED_LEAST: f64 = 0.6;
 
 /// The heat maps of an assessment.
 pub(super) fn heat(assessment: &Assessment) -> Vec<Picture> {
-    let View { layout, metric, across, group, .. } = &assessment.view;
+    let View { layout, metric, across, group, .. } = &assessment.view();
     let tables = match (layout, across) {
         (Layout::Ladder, _) => Vec::new(),
         (Layout::Pivot, _) if !group.is_empty() => methods(assessment),
-        _ if shows_both_rates(&assessment.view) => strategies(assessment).into_iter().collect(),
+        _ if shows_both_rates(assessment.view()) => strategies(assessment).into_iter().collect(),
         (_, Some(axis)) => rows_by(assessment, axis.name, *metric).into_iter().collect(),
         (_, None) => by_two_axes(assessment, *metric),
     };

@@ -87,9 +87,9 @@ pub(super) fn ladder(assessment: &Assessment) -> Option<Picture> {
     };
     let stands = |bar: &&Bar| bar.rate.is_some() && bar.worth != Worth::Void;
     let standing = bars().filter(stands).count();
-    let is_survey = assessment.view.layout == Layout::Ladder;
+    let is_survey = assessment.view().layout == Layout::Ladder;
     // When one byte per page is touched, bytes per second mean nothing.
-    let is_of_bytes = assessment.view.metric != Metric::PerOperation;
+    let is_of_bytes = assessment.view().metric != Metric::PerOperation;
     if !is_of_bytes || standing < 2 || (standing > BARS_MOST && !is_survey) {
         return None;
     }
@@ -142,7 +142,7 @@ fn rows(assessment: &Assessment) -> (Vec<Row>, String) {
 
 /// The labels of bars: in a survey, the same as in its table.
 fn names(assessment: &Assessment, on_rungs: &[(Rung, &Summary)]) -> Factored {
-    if assessment.view.layout != Layout::Ladder {
+    if assessment.view().layout != Layout::Ladder {
         let names = Labels::of(assessment);
         return factor_out(
             on_rungs.iter().map(|(_, summary)| label_words(summary, &names)).collect(),

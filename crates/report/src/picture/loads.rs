@@ -9,8 +9,8 @@ use crate::drawing::palette::{Colour, FAINT, SERIES};
 use crate::labels::Labels;
 use crate::words::{self, listed, per_second};
 use assess::Assessment;
+use assess::conclusions::load::Load;
 use assess::latency::UNSENT_NS;
-use assess::load::Load;
 use assess::percentile::Percentile;
 use assess::summary::Latency;
 use model::units;
@@ -37,12 +37,12 @@ const RESPONSES: [(&str, Of); 3] = [
 pub(super) fn loads(assessment: &Assessment) -> Vec<Picture> {
     let names = Labels::of(assessment);
     let title = |load: &Load| load.closed.as_ref().map(|closed| names.name(&closed.id));
-    let is_only = assessment.loads.len() == 1;
-    let each = assessment.loads.iter().filter_map(|load| {
+    let is_only = assessment.conclusions.loads.len() == 1;
+    let each = assessment.conclusions.loads.iter().filter_map(|load| {
         let of = title(load).filter(|_| !is_only).map_or(String::new(), |of| format!(": {of}"));
         draw(&format!("Response time by load{of}"), &of_percentiles(assessment, load), &[load])
     });
-    let all: Vec<&Load> = assessment.loads.iter().collect();
+    let all: Vec<&Load> = assessment.conclusions.loads.iter().collect();
     let together = (1..=SERIES.len()).contains(&all.len()) && !is_only;
     let together = together.then(|| {
         let line = |load: &&Load| Line {
@@ -77,7 +77,7 @@ fn of_percentiles(assessment: &Assessment, load: &Load) -> Vec<Line> {
 
 /// A percentile of the response time at each rate.
 fn points(assessment: &Assessment, load: &Load, of: Of) -> Vec<(f64, Percentile)> {
-    let point = |rate: &assess::load::Rate| {
+    let point = |rate: &assess::conclusions::load::Rate| {
         let summary = assessment.cases.iter().find(|summary| summary.id == rate.case.id)?;
         Some((rate.rate as f64, of(&summary.open.as_ref()?.response)?))
     };

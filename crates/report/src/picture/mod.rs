@@ -40,7 +40,7 @@ fn named(pictures: Vec<Picture>) -> Vec<Picture> {
 pub(crate) fn pictures(assessment: &Assessment) -> Vec<Picture> {
     let mut pictures: Vec<Picture> = ladder::ladder(assessment).into_iter().collect();
     let heat = heat::heat(assessment);
-    let is_heat_first = assessment.view.layout != Layout::Ladder;
+    let is_heat_first = assessment.view().layout != Layout::Ladder;
     let place = if is_heat_first { 0 } else { pictures.len() };
     pictures.splice(place..place, heat);
     pictures.extend(loads::loads(assessment));

@@ -1,5 +1,6 @@
 //! What served the arrays of memory kernels, in every form of output.
 
+use super::build;
 use super::build::{assessment, memory};
 use super::{PLAIN, made, made_memory};
 use crate::tests::forms::{markdown, page, pictures, text};
@@ -30,7 +31,7 @@ fn every_form_names_the_cache_that_served() {
 fn a_picture_has_a_color_for_each_source_of_arrays() {
     let of = |by| Summary { served_by: Some(by), ..memory(Kernel::Copy, 1, 20e9) };
     let all = [ServedBy::CpuCache, ServedBy::CpuCacheOrRam, ServedBy::Ram];
-    let found = Assessment { view: View::default(), ..assessment("own", all.map(of).to_vec()) };
+    let found = build::in_view(View::default(), assessment("own", all.map(of).to_vec()));
     let ladder: Vec<String> = pictures(&found)
         .iter()
         .filter(|picture| picture.name == "ladder")

@@ -3,6 +3,7 @@
 use assess::Assessment;
 use assess::RunFinding;
 use assess::comparison::{Comparison, Difference};
+use assess::conclusions::Conclusions;
 use assess::decision::{Decided, Lead, Rated};
 use assess::disturbance::Gate;
 use assess::failure::Failure;
@@ -15,10 +16,9 @@ use assess::trials::{Fate, Figures, TrialFigures};
 use model::case::{
     Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP, Touch, Work,
 };
-use model::host::{Affinity, Fixture};
 use model::pattern::Pattern;
 use model::plan::Role;
-use model::record::{End, Tool};
+use model::record::End;
 use model::view::View;
 use model::zoo;
 use serde::Deserialize;
@@ -372,29 +372,21 @@ pub(super) fn view_of(recipe: &str) -> View {
     text.map_or_else(|_| View::default(), |text| toml::from_str::<Recipe>(&text).unwrap().view)
 }
 
+/// The assessment in another view.
+pub(super) fn in_view(view: View, mut assessment: Assessment) -> Assessment {
+    assessment.header.plan.view = Some(view);
+    assessment
+}
+
 /// An assessment of these cases on the zoo's machine.
 pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
+    let mut header = zoo::record().header;
+    header.tool.command = ["ioassay", "run", recipe].map(str::to_string).to_vec();
+    header.plan.recipe = recipe.to_string();
+    header.plan.view = Some(view_of(recipe));
+    header.fixtures[0].layout = None;
     Assessment {
-        calibrated: Vec::new(),
-        tool: Tool {
-            name: "ioassay".to_string(),
-            version: "0.1.0".to_string(),
-            commit: None,
-            command: vec!["ioassay".to_string(), "run".to_string(), recipe.to_string()],
-        },
-        began: "2026-01-01T00:00:00Z".to_string(),
-        host: zoo::host(),
-        storage: Some(zoo::storage()),
-        fixtures: vec![Fixture {
-            identity: None,
-            path: "/data/zoo".into(),
-            size: 1 << 30,
-            seed: Some(1),
-            layout: None,
-        }],
-        recipe: recipe.to_string(),
-        view: view_of(recipe),
-        rounds: 10,
+        header,
         repetition: Repetition {
             invocations: 1,
             rounds: 10,
@@ -404,34 +396,15 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
             advised_rounds: None,
             is_dependence_checked: true,
         },
-        seed: 1,
         findings: gathered(&cases),
         cases,
         twins: Vec::new(),
         control: None,
         skips: Vec::new(),
         comparisons: Vec::new(),
-        fastest: Vec::new(),
-        engines: Vec::new(),
-        iterations: Vec::new(),
-        builds: Vec::new(),
         overhead_ns: None,
-        answer: None,
-        levels: Vec::new(),
-        saturations: Vec::new(),
-        loads: Vec::new(),
-        depths: Vec::new(),
-        interferences: Vec::new(),
-        counting: Vec::new(),
-        writing: None,
-        touching: Vec::new(),
-        sustain: None,
+        conclusions: Conclusions::default(),
         one_host: None,
-        memory_limit: None,
-        bound: Affinity::default(),
-        source_storage: None,
-        peers: Vec::new(),
-        side: None,
         resumed: Vec::new(),
         campaign: None,
         end: End::Complete,

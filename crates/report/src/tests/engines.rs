@@ -4,12 +4,13 @@ use super::build::*;
 use super::made;
 use crate::answer;
 use assess::Assessment;
+use assess::conclusions::Conclusions;
 use assess::finding::{Code, Severity, Verdict};
 use assess::summary::{ServedBy, Summary};
 use model::case::{Cache, Engine};
 use model::pattern::Pattern;
 use model::plan::Skip;
-use model::view::Answer;
+use model::view::Question;
 
 fn row(engine: Engine, rate: f64) -> Summary {
     measured(file(engine, Cache::Warm, Pattern::Random, 4096), ServedBy::PageCache, rate)
@@ -31,12 +32,13 @@ fn of_rows(rows: Vec<Summary>, ratios: &[f64]) -> Assessment {
     let large = measured(large, ServedBy::PageCache, 7.4e9);
     let memory = made::rich().cases.into_iter().take(5);
     let cases = memory.chain(rows).chain([large]).collect();
-    Assessment { engines, ..assessment("survey", cases) }
+    let conclusions = Conclusions { engines, ..Conclusions::default() };
+    Assessment { conclusions, ..assessment("survey", cases) }
 }
 
 fn check(assessment: &Assessment, expected: &str) {
     let labels = answer::labels(assessment);
-    let said = crate::text::joined(&answer::said(Answer::DiskOrMemory, assessment, &labels), " ")
+    let said = crate::text::joined(&answer::said(Question::DiskOrMemory, assessment, &labels), " ")
         .to_string();
     let sentence = said.split(" In ").nth(1).map(|rest| format!("In {rest}"));
     let sentence = sentence.unwrap_or(said.clone());
@@ -91,7 +93,7 @@ fn a_doubtful_best_decides_nothing() {
 fn one_engine_alone_is_compared_with_none() {
     let alone = of_rows(vec![row(Engine::Mmap, 6.5e9)], &[]);
     let said = crate::text::joined(
-        &answer::said(Answer::DiskOrMemory, &alone, &answer::labels(&alone)),
+        &answer::said(Question::DiskOrMemory, &alone, &answer::labels(&alone)),
         " ",
     )
     .to_string();

@@ -1,5 +1,6 @@
 //! The forms of documents, for tests.
 
+use super::build;
 use crate::{Document, Listed, Picture, Style};
 use assess::Assessment;
 use assess::fleet::Fleet;
@@ -90,8 +91,8 @@ pub(crate) fn plan(plan: &Plan, style: &Style) -> String {
 
 /// A run in a layout that its recipe may not ask for.
 fn in_layout(layout: Layout, assessment: &Assessment, style: &Style) -> String {
-    let view = View { layout, ..assessment.view.clone() };
-    text(&Assessment { view, ..assessment.clone() }, style)
+    let view = View { layout, ..assessment.view().clone() };
+    text(&build::in_view(view, assessment.clone()), style)
 }
 
 pub(crate) fn survey(assessment: &Assessment, style: &Style) -> String {

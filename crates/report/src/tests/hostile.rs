@@ -8,14 +8,21 @@ use model::peer::Peer;
 /// `assessment` with `text` wherever a record may say what it likes.
 pub(super) fn hostile(mut assessment: Assessment, text: &str) -> Assessment {
     let say = |place: &mut String| *place = format!("{text}{place}{text}");
-    say(&mut assessment.tool.version);
-    assessment.tool.command.push(text.to_string());
-    say(&mut assessment.began);
-    for place in [&mut assessment.host.name, &mut assessment.host.os, &mut assessment.host.cpu] {
+    say(&mut assessment.header.tool.version);
+    assessment.header.tool.command.push(text.to_string());
+    say(&mut assessment.header.began);
+    for place in [
+        &mut assessment.header.host.name,
+        &mut assessment.header.host.os,
+        &mut assessment.header.host.cpu,
+    ] {
         say(place);
     }
-    assessment.host.hypervisor = Some(text.to_string());
-    for storage in [&mut assessment.storage, &mut assessment.source_storage].into_iter().flatten() {
+    assessment.header.host.hypervisor = Some(text.to_string());
+    for storage in [&mut assessment.header.storage, &mut assessment.header.source_storage]
+        .into_iter()
+        .flatten()
+    {
         let Storage { file_system, mount_options, devices, notes, .. } = storage;
         say(file_system);
         say(mount_options);
@@ -26,7 +33,7 @@ pub(super) fn hostile(mut assessment: Assessment, text: &str) -> Assessment {
             device.model = Some(text.to_string());
         }
     }
-    assessment.peers.push(Peer { name: text.to_string(), ..model::zoo::peer() });
+    assessment.header.peers.push(Peer { name: text.to_string(), ..model::zoo::peer() });
     for summary in assessment.cases.iter_mut().chain(&mut assessment.twins) {
         summary.case.peer = format!("{text}x");
         summary.failures.push((Failure::Failed(text.to_string()), 1));

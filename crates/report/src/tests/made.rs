@@ -3,7 +3,8 @@
 
 use super::build::*;
 use assess::Assessment;
-use assess::answer::{Answer, Bottleneck, Fastest, RowLatency};
+use assess::conclusions::Conclusions;
+use assess::conclusions::disk_or_memory::{Bottleneck, DiskOrMemory, Fastest, RowLatency};
 use assess::decision::{Named, Rated};
 use assess::disturbance::{Excluded, Gate};
 use assess::finding::{Code, Finding, Severity};
@@ -68,9 +69,9 @@ pub(crate) fn rich() -> Assessment {
     let of_writing = super::made_writing::answer_of(&written[0]);
     cases.extend(written);
     let mut assessment = assessment("survey", cases);
-    assessment.writing = Some(of_writing);
-    assessment.host.hypervisor = Some("kvm".to_string());
-    let storage = assessment.storage.as_mut().expect("the zoo has storage");
+    assessment.conclusions.writing = Some(of_writing);
+    assessment.header.host.hypervisor = Some("kvm".to_string());
+    let storage = assessment.header.storage.as_mut().expect("the zoo has storage");
     storage.devices = vec![Device {
         name: "vda".into(),
         is_virtual: true,
@@ -85,14 +86,14 @@ pub(crate) fn rich() -> Assessment {
         "read 'device' as 'this virtual device'; measure on the host to know the disk",
     )));
     assessment.overhead_ns = Some(16.4);
-    assessment.answer = Some(answer(&assessment.cases));
+    assessment.conclusions.disk_or_memory = Some(answer(&assessment.cases));
     assessment
 }
 
 /// The answer of the rich one, by its cases: direct reads of 1 MiB are the fastest of the device.
-pub(super) fn answer(cases: &[Summary]) -> Answer {
+pub(super) fn answer(cases: &[Summary]) -> DiskOrMemory {
     let shown = is_faster([&cases[9], &cases[10]], 10, [1.01, 0.99, 1.03]);
-    Answer {
+    DiskOrMemory {
         memory: rated(&cases[0]),
         page_cache: Some(rated(&cases[6])),
         device: Some(Fastest {
@@ -132,7 +133,7 @@ pub(super) fn tmpfs() -> Assessment {
         *summary = found(summary.clone(), &ram);
     }
     let mut assessment = assessment("survey", cases);
-    let storage = assessment.storage.as_mut().expect("the zoo has storage");
+    let storage = assessment.header.storage.as_mut().expect("the zoo has storage");
     storage.file_system = "tmpfs".to_string();
     storage.medium = Medium::Ram;
     storage.devices.clear();
@@ -151,7 +152,7 @@ pub(super) fn tmpfs() -> Assessment {
         skip(direct(1), "tmpfs refuses O_DIRECT here"),
         skip(direct(32), "tmpfs refuses O_DIRECT here"),
     ];
-    assessment.answer = Some(Answer {
+    assessment.conclusions.disk_or_memory = Some(DiskOrMemory {
         memory: rated(&assessment.cases[0]),
         page_cache: None,
         device: None,
@@ -231,7 +232,8 @@ pub(super) fn pages() -> Assessment {
         differs([&cases[many], &cases[few]], 10, ratio)
     });
     let iterations = iterations.to_vec();
-    Assessment { iterations, ..assessment("page-latency", cases) }
+    let conclusions = Conclusions { iterations, ..Conclusions::default() };
+    Assessment { conclusions, ..assessment("page-latency", cases) }
 }
 
 /// Read methods: engines by threads, warm and cold.
@@ -293,5 +295,6 @@ pub(super) fn methods() -> Assessment {
             cases.push(measured(work, ServedBy::Device, rate * f64::from(threads)));
         }
     }
-    Assessment { comparisons, fastest, skips, ..assessment("read-methods", cases) }
+    let conclusions = Conclusions { fastest, ..Conclusions::default() };
+    Assessment { comparisons, conclusions, skips, ..assessment("read-methods", cases) }
 }

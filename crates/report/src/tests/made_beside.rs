@@ -3,15 +3,15 @@
 use super::build::*;
 use assess::Assessment;
 use assess::actors::ActorFigures;
+use assess::conclusions::interference::{Disturbed, Interference, Side, Timed};
 use assess::decision::Named;
-use assess::interference::{Disturbed, Interference, Side, Timed};
 use assess::latency::UNSENT_NS;
 use assess::open_loop::OpenLoop;
 use assess::shared::SharedFile;
 use assess::summary::{Latency, ServedBy, Summary};
 use model::case::{Cache, Case, Engine, Io};
 use model::pattern::Pattern;
-use model::view::Answer;
+use model::view::Question;
 
 /// Random reads beside these actors, each with its rate in bytes per second.
 fn reads(rate: u64, bytes_per_second: f64, actors: &[(&str, f64)]) -> Summary {
@@ -100,8 +100,8 @@ pub(super) fn interference() -> Assessment {
     };
     let found = vec![compared(&cases[..4], true), compared(&cases[4..], false)];
     let mut assessment = assessment("interference", cases);
-    assessment.view = view_of("interference");
-    assert_eq!(assessment.view.answer, [Answer::Interference]);
-    assessment.interferences = found;
+    assessment.header.plan.view = Some(view_of("interference"));
+    assert_eq!(assessment.view().answer, [Question::Interference]);
+    assessment.conclusions.interferences = found;
     assessment
 }

@@ -2,12 +2,12 @@
 
 use super::build::*;
 use assess::Assessment;
-use assess::builds::Builds;
-use assess::counting::{Claim, CountingAnswer, Fair, RowRate};
+use assess::conclusions::builds::Builds;
+use assess::conclusions::counts::{Claim, CountingAnswer, Fair, RowRate};
+use assess::conclusions::saturation::{Saturation, Step};
 use assess::decision::{Decision, Named};
 use assess::levels::{Level, Levels, Nominal};
 use assess::ratio::Ratio;
-use assess::saturation::{Saturation, Step};
 use assess::summary::{Ceiling, CeilingKind, Loaded, ServedBy, Summary};
 use model::case::{
     Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP,
@@ -61,7 +61,7 @@ pub(super) fn memory() -> Assessment {
     }
     cases[10] = found(cases[10].clone(), &steal());
     let mut assessment = assessment("memory", cases);
-    assessment.storage = None;
+    assessment.header.storage = None;
     let cache = |number, bytes| Some(Nominal { number, bytes });
     let level = |from, to, ns: f64, cache| Level {
         from,
@@ -71,7 +71,7 @@ pub(super) fn memory() -> Assessment {
         greatest_ns: ns * 1.02,
         cache,
     };
-    assessment.levels = vec![Levels {
+    assessment.conclusions.levels = vec![Levels {
         peer: "rust".to_string(),
         pages: Pages::Huge,
         doubtful: Vec::new(),
@@ -101,7 +101,7 @@ pub(super) fn memory() -> Assessment {
         of_reads: (kernel != Kernel::Read).then_some(0.97),
     };
     let doubtful = assessment.cases[10..11].iter().filter_map(Named::of).collect();
-    assessment.saturations = vec![
+    assessment.conclusions.saturations = vec![
         saturation(Decision::No, Kernel::Read, None),
         saturation(Decision::Yes, Kernel::Copy, Some(1)),
         Saturation { rows: doubtful, ..saturation(Decision::Undecided, Kernel::CopyNt, None) },
@@ -172,7 +172,7 @@ pub(super) fn counting() -> Assessment {
         claims: vec![claim(Cache::Cold, 5, 1.8), claim(Cache::Warm, 3, 0.18)],
     };
     let mut assessment = assessment("count-tens", cases);
-    assessment.counting = vec![answer];
+    assessment.conclusions.counting = vec![answer];
     assessment
 }
 
@@ -206,9 +206,9 @@ pub(super) fn compilers() -> Assessment {
     let apart = differs([&cases[3], &cases[2]], 7, [7.36, 7.1, 7.5]);
     let mut assessment = assessment("compilers", cases);
     assessment.comparisons = comparisons;
-    assessment.builds = vec![Builds { count: 2, apart }];
-    assessment.storage = None;
-    assessment.peers = vec![
+    assessment.conclusions.builds = vec![Builds { count: 2, apart }];
+    assessment.header.storage = None;
+    assessment.header.peers = vec![
         peer("zcc-O2-loop", Some(0), "-O2"),
         peer("zcc-O3-native-loop", Some(256), "-O3 -march=native"),
     ];

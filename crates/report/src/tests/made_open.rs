@@ -1,17 +1,19 @@
 //! An assessment made by hand: a closed loop, a rate that is held, and one that is not.
 
+use super::build;
 use super::build::*;
 use assess::Assessment;
+use assess::conclusions::depth::{Depth, Depths};
+use assess::conclusions::load::{AtLeast, Bounds, Load, Rate};
 use assess::decision::{Decision, Named};
-use assess::depths::{Depth, Depths};
 use assess::finding::{Code, Severity};
 use assess::latency::UNSENT_NS;
-use assess::load::{AtLeast, Bounds, Load, Rate};
 use assess::open_loop::OpenLoop;
 use assess::summary::{Latency, ServedBy, Summary};
 use model::case::{Cache, Engine, Io};
 use model::pattern::Pattern;
-use model::view::Answer;
+use model::view::Question;
+use model::view::View;
 
 /// Reads at `rate`, with a response time of `p50` nanoseconds and this share begun in time.
 fn at(rate: u64, p50: f64, achieved: f64) -> Summary {
@@ -85,15 +87,18 @@ pub(super) fn rates() -> Assessment {
         at_least: Some(AtLeast { rate: 10_000, met: Decision::Yes }),
     };
     let mut assessment = assessment("rates", cases);
-    assessment.view.answer = vec![Answer::Load];
-    assessment.loads = vec![load];
+    assessment = build::in_view(
+        View { answer: vec![Question::Load], ..assessment.view().clone() },
+        assessment,
+    );
+    assessment.conclusions.loads = vec![load];
     assessment
 }
 
 /// The same, with nothing decided, and a second load that is faster at a higher rate.
 pub(super) fn undecided() -> Assessment {
     let mut assessment = rates();
-    let load = &mut assessment.loads[0];
+    let load = &mut assessment.conclusions.loads[0];
     let none = Bounds { undecided: vec![10_000, 15_000], ..Bounds::default() };
     (load.kept_up, load.held) = (none.clone(), Some(none));
     load.at_least = Some(AtLeast { rate: 10_000, met: Decision::Undecided });
@@ -102,7 +107,7 @@ pub(super) fn undecided() -> Assessment {
     let undecided = vec![11_000, 12_000, 13_000, 15_000];
     other.held = Some(Bounds { holds: Some(10_000), undecided, ..Bounds::default() });
     other.at_least = Some(AtLeast { rate: 15_000, met: Decision::No });
-    assessment.loads.push(other);
+    assessment.conclusions.loads.push(other);
     assessment
 }
 
@@ -128,7 +133,10 @@ pub(super) fn depths(enough: Option<u32>) -> Assessment {
     let depths = cases.iter().map(depth).collect();
     let of = Depths { depths, enough, fastest: 64, open: None };
     let mut assessment = assessment("depth", cases);
-    assessment.view.answer = vec![Answer::Depth];
-    assessment.depths = vec![of];
+    assessment = build::in_view(
+        View { answer: vec![Question::Depth], ..assessment.view().clone() },
+        assessment,
+    );
+    assessment.conclusions.depths = vec![of];
     assessment
 }

@@ -3,14 +3,14 @@
 use super::build::*;
 use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
+use assess::conclusions::durability::WritingAnswer;
+use assess::conclusions::touches::{Phase, Touching};
 use assess::course::{Change, TimeSeries};
 use assess::decision::{Lead, Named};
 use assess::finding::{Code, Finding, Severity};
 use assess::ratio::Ratio;
 use assess::stats::Estimate;
-use assess::strategies::WritingAnswer;
 use assess::summary::{Latency, ServedBy, Spent, Summary};
-use assess::touching::{Phase, Touching};
 use assess::writing::Writing;
 use model::case::{Allocation, Cache, Case, Engine, Fill, Io, Kernel, MemoryWork, Op, ReadWork};
 use model::case::{Pages, Sync, Touch, Work, WriteEngine, WriteWork};
@@ -185,7 +185,7 @@ fn leads(
 }
 
 fn virtual_disk(assessment: &mut Assessment) {
-    let storage = assessment.storage.as_mut().expect("the zoo has storage");
+    let storage = assessment.header.storage.as_mut().expect("the zoo has storage");
     storage.devices = vec![Device {
         name: "vda".into(),
         is_virtual: true,
@@ -228,8 +228,8 @@ pub(super) fn strategies() -> Assessment {
     virtual_disk(&mut assessment);
     let mut source = zoo::storage();
     source.directory = "/source".into();
-    assessment.source_storage = Some(source);
-    assessment.writing = Some(answer);
+    assessment.header.source_storage = Some(source);
+    assessment.conclusions.writing = Some(answer);
     let (own, dd) = (assessment.cases[3].id.clone(), assessment.cases[18].id.clone());
     assessment.comparisons = vec![Comparison {
         case: dd,
@@ -290,7 +290,7 @@ pub(super) fn sustained() -> Assessment {
     }
     cases[2] = without_figures(&cases[2]);
     let mut assessment = assessment("write-strategies", cases);
-    assessment.sustain = Some(Duration::from_secs(120));
+    assessment.header.plan.sustain = Some(Duration::from_secs(120));
     assessment.end = End::Interrupted;
     assessment
 }
@@ -385,9 +385,9 @@ pub(super) fn touching() -> Assessment {
     cases.push(Summary { role: Role::Baseline, ..measured(ceiling, ServedBy::Device, 1.65e9) });
     cases.push(null_write());
     let mut assessment = assessment("touch-pages", cases);
-    assessment.touching = touching;
-    assessment.memory_limit = Some(2 << 30);
-    assessment.bound = Affinity { pin: Some(vec![0, 2, 3]), node: Some(1) };
+    assessment.conclusions.touching = touching;
+    assessment.header.plan.memory_limit = Some(2 << 30);
+    assessment.header.plan.bound = Affinity { pin: Some(vec![0, 2, 3]), node: Some(1) };
     assessment
 }
 

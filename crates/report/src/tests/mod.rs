@@ -28,10 +28,10 @@ use crate::answer;
 use crate::tests::forms::{pivot, plan, records, survey, table, text};
 use crate::{Style, shortfall};
 use assess::Assessment;
-use assess::answer::{Bottleneck, Fastest};
+use assess::conclusions::disk_or_memory::{Bottleneck, Fastest};
+use assess::conclusions::durability::WritingAnswer;
 use assess::finding::{Code, Severity, Verdict};
 use assess::records::{Judged, RecordComparison};
-use assess::strategies::WritingAnswer;
 use insta::assert_snapshot;
 use model::axis::Axis;
 use model::case::{BufferPages, Engine, Op, Sync, Work, WriteWork};
@@ -41,7 +41,7 @@ use model::layer::{Amplification, Counts, Layer};
 use model::plan::{Plan, Role, Skip};
 use model::record::Record;
 use model::trial::{Outcome, Trial};
-use model::view::{Answer, Heading, View};
+use model::view::{Heading, Question, View};
 use model::zoo;
 use pulldown_cmark::Options;
 use std::time::Duration;
@@ -91,7 +91,7 @@ const VIEWS: [Show; 6] =
     [survey, in_view_of_methods, table, in_view_of_writes, in_view_of_touches, in_view_of_syncs];
 
 fn in_view_of_methods(assessment: &Assessment, style: &Style) -> String {
-    pivot(&Assessment { view: build::view_of("read-methods"), ..assessment.clone() }, style)
+    pivot(&build::in_view(build::view_of("read-methods"), assessment.clone()), style)
 }
 
 fn in_view_of_writes(assessment: &Assessment, style: &Style) -> String {
@@ -108,7 +108,7 @@ fn in_view_of_syncs(assessment: &Assessment, style: &Style) -> String {
 
 /// The table that the view of another recipe makes of an assessment.
 fn in_view_of(recipe: &str, assessment: &Assessment, style: &Style) -> String {
-    table(&Assessment { view: build::view_of(recipe), ..assessment.clone() }, style)
+    table(&build::in_view(build::view_of(recipe), assessment.clone()), style)
 }
 
 type Show = fn(&Assessment, &Style) -> String;
@@ -144,7 +144,7 @@ fn survey_of_a_directory_in_memory() {
 
 #[test]
 fn survey_that_was_interrupted() {
-    let survey = Assessment { view: build::view_of("survey"), ..made::interrupted() };
+    let survey = build::in_view(build::view_of("survey"), made::interrupted());
     assert_snapshot!(text(&survey, &PLAIN));
 }
 
@@ -179,7 +179,7 @@ fn counting_tens() {
 #[test]
 fn counting_without_an_answer() {
     let mut assessment = made_memory::counting();
-    assessment.counting.clear();
+    assessment.conclusions.counting.clear();
     assert!(text(&assessment, &PLAIN).contains("There is no answer"));
 }
 
@@ -250,7 +250,10 @@ fn a_commit_with_a_rate_takes_its_response_time() {
     let mut assessment = made_writing::syncs_of_a_disk();
     assessment.cases.truncate(2);
     assessment.cases.iter_mut().skip(1).for_each(made_open::give_rate);
-    assessment.view.answer = vec![Answer::Commits];
+    assessment = build::in_view(
+        View { answer: vec![Question::Commits], ..assessment.view().clone() },
+        assessment,
+    );
     let said = crate::text::joined(&crate::answer::answer(&assessment), "\n").to_string();
     let expected = "A sync takes 1.20 ms at the median and 3.12 ms at p99 (4KiB written over, at \
                     random, 100/s due, fdatasync). From when it was due until it was durable, a \
@@ -298,7 +301,10 @@ fn rows_with_a_rate_are_left_out_with_a_word() {
     let expected = "\n2 rows have a rate: their schedule sets the throughput, so no statement \
                     about speed counts them.";
     assert!(said(&assessment).ends_with(expected), "{}", said(&assessment));
-    assessment.view.answer = vec![Answer::Load];
+    assessment = build::in_view(
+        View { answer: vec![Question::Load], ..assessment.view().clone() },
+        assessment,
+    );
     assert!(!said(&assessment).contains(left_out));
 }
 
@@ -491,14 +497,14 @@ fn a_table_with_the_groups_and_columns_that_a_view_asks_for() {
         columns: names(&["iops", "p99", "throughput"]),
         ..View::default()
     };
-    assert_snapshot!(text(&Assessment { view, ..made::methods() }, &NARROW));
+    assert_snapshot!(text(&build::in_view(view, made::methods()), &NARROW));
 }
 
 #[test]
 fn what_a_recipe_is_called_decides_nothing() {
     let is_titled = |text: &str| text.contains("another name");
     for mut assessment in all() {
-        let of_recipe = format!(" · {} · ", assessment.recipe);
+        let of_recipe = format!(" · {} · ", assessment.header.plan.recipe);
         let forms = |assessment: &Assessment| {
             let pictures =
                 crate::tests::forms::pictures(assessment).into_iter().map(|picture| picture.svg());
@@ -514,7 +520,8 @@ fn what_a_recipe_is_called_decides_nothing() {
                 .collect::<Vec<String>>()
         };
         let before = forms(&assessment);
-        let renamed = std::mem::replace(&mut assessment.recipe, "another name".to_string());
+        let renamed =
+            std::mem::replace(&mut assessment.header.plan.recipe, "another name".to_string());
         let after = forms(&assessment);
         assert_eq!(before.len(), after.len());
         assert!(is_titled(&after[0]));
@@ -556,7 +563,7 @@ fn what_is_not_durable_has_no_durable_figure() {
 #[test]
 fn the_answer_of_writing_says_what_is_missing() {
     let mut assessment = made_writing::strategies();
-    let answer = assessment.writing.as_mut().expect("it has an answer");
+    let answer = assessment.conclusions.writing.as_mut().expect("it has an answer");
     (answer.durable, answer.cost) = (None, None);
     let text = crate::tests::forms::text(&assessment, &PLAIN);
     assert!(text.contains("No durable rate is valid."), "{text}");
@@ -567,7 +574,7 @@ fn the_answer_of_writing_says_what_is_missing() {
 #[test]
 fn a_case_beside_others_without_a_valid_figure_was_measured() {
     let mut assessment = made_beside::interference();
-    assessment.interferences.clear();
+    assessment.conclusions.interferences.clear();
     let text = crate::tests::forms::text(&assessment, &PLAIN);
     assert!(text.contains("No case has a valid figure both alone and beside others."), "{text}");
     assessment.cases.truncate(1);
@@ -579,7 +586,7 @@ fn a_case_beside_others_without_a_valid_figure_was_measured() {
 #[test]
 fn rates_that_no_case_has_are_not_missed() {
     let mut assessment = made_writing::strategies();
-    let answer = assessment.writing.as_mut().expect("it has an answer");
+    let answer = assessment.conclusions.writing.as_mut().expect("it has an answer");
     (answer.durable, answer.cost) = (None, None);
     for summary in &mut assessment.cases {
         if let Work::Write(work) = &mut summary.case.work {
@@ -589,7 +596,7 @@ fn rates_that_no_case_has_are_not_missed() {
     let text = crate::tests::forms::text(&assessment, &PLAIN);
     assert!(!text.contains("No durable rate"), "{text}");
     assert!(text.contains("own copies, fastest acknowledged"), "{text}");
-    assessment.writing = None;
+    assessment.conclusions.writing = None;
     let text = crate::tests::forms::text(&assessment, &PLAIN);
     assert!(!text.contains("rate is valid"), "{text}");
 }
@@ -599,7 +606,7 @@ fn rates_that_no_case_has_are_not_missed() {
 fn the_header_says_what_is_below_each_layer() {
     let said = |medium, devices: Vec<Device>, layers: &[&str]| {
         let mut assessment = made_writing::syncs_of_a_disk();
-        let storage = assessment.storage.as_mut().expect("it has storage");
+        let storage = assessment.header.storage.as_mut().expect("it has storage");
         storage.medium = medium;
         storage.devices = devices;
         storage.layers = layers.iter().map(|nodes| layer(nodes)).collect();
@@ -647,7 +654,7 @@ fn what_durability_costs_is_said_of_the_writes_that_pay_it() {
         let rate =
             row.writing.as_ref().and_then(|writing| writing.acknowledged).expect("it has one");
         let (lead, cost) = (build::lead(rate, row, &[]), build::differs([row, row], 10, ratio));
-        let answer = assessment.writing.as_mut().expect("it has an answer");
+        let answer = assessment.conclusions.writing.as_mut().expect("it has an answer");
         (answer.acknowledged, answer.cost) = (Some(lead), Some(cost));
     };
     fastest(&mut assessment, 1, [0.257, 0.251, 0.263]);
@@ -671,7 +678,7 @@ fn what_durability_costs_is_said_of_the_writes_that_pay_it() {
 fn a_sync_that_nobody_sees_is_called_so() {
     let said = |medium, is_virtual, cache| {
         let mut assessment = made_writing::syncs_of_a_disk();
-        let storage = assessment.storage.as_mut().expect("it has storage");
+        let storage = assessment.header.storage.as_mut().expect("it has storage");
         storage.medium = medium;
         (storage.devices[0].is_virtual, storage.devices[0].write_cache) = (is_virtual, cache);
         text(&assessment, &Style { colour: false, width: 1000 })
@@ -711,7 +718,7 @@ fn check_closing(change: impl Fn(&mut Assessment), expected: &str) {
     change(&mut assessment);
     let labels = answer::labels(&assessment);
     let said = crate::text::joined(
-        &answer::said(model::view::Answer::DiskOrMemory, &assessment, &labels),
+        &answer::said(model::view::Question::DiskOrMemory, &assessment, &labels),
         " ",
     )
     .to_string();
@@ -719,7 +726,8 @@ fn check_closing(change: impl Fn(&mut Assessment), expected: &str) {
 }
 
 fn fastest(assessment: &mut Assessment) -> &mut Fastest {
-    let answer = assessment.answer.as_mut().expect("the rich one has an answer");
+    let answer =
+        assessment.conclusions.disk_or_memory.as_mut().expect("the rich one has an answer");
     answer.device.as_mut().expect("and a device")
 }
 
@@ -750,7 +758,7 @@ fn the_closing_answer_says_no_more_than_the_interval() {
     }
     let doubtful = |assessment: &mut Assessment| {
         assessment.cases[9] = build::found(assessment.cases[9].clone(), &build::steal());
-        assessment.answer = Some(made::answer(&assessment.cases));
+        assessment.conclusions.disk_or_memory = Some(made::answer(&assessment.cases));
     };
     check_closing(doubtful, "is faster than 2 threads reading memory (takes sound figures)");
     let row = "Its fastest row is direct 1MiB sequential depth 8, the highest but doubtful, so the \
@@ -800,15 +808,20 @@ fn the_closing_answer_names_the_bound() {
 #[test]
 fn the_closing_answer_says_what_is_missing() {
     let answer = |assessment: &mut Assessment| {
-        assessment.answer.as_mut().expect("the rich one has an answer").device = None;
+        assessment
+            .conclusions
+            .disk_or_memory
+            .as_mut()
+            .expect("the rich one has an answer")
+            .device = None;
     };
     let medium = |medium| {
         move |assessment: &mut Assessment| {
             answer(assessment);
-            assessment.storage.as_mut().expect("the rich one has storage").medium = medium;
+            assessment.header.storage.as_mut().expect("the rich one has storage").medium = medium;
         }
     };
-    check_closing(|assessment| assessment.answer = None, "There is no answer");
+    check_closing(|assessment| assessment.conclusions.disk_or_memory = None, "There is no answer");
     check_closing(medium(Medium::Ram), "This directory is memory");
     check_closing(medium(Medium::Unseen), "The storage below ext4 is not visible from here");
     check_closing(medium(Medium::Block), "No valid figure was served by a device");
@@ -824,7 +837,7 @@ fn the_closing_answer_tells_of_writing_what_stands() {
     };
     let answer = |change: fn(&mut WritingAnswer)| {
         move |assessment: &mut Assessment| {
-            change(assessment.writing.as_mut().expect("the rich one writes"));
+            change(assessment.conclusions.writing.as_mut().expect("the rich one writes"));
         }
     };
     let rates = "Writes are acknowledged at up to 2.38 GB/s and durable at up to 612 MB/s";

@@ -26,7 +26,7 @@ fn check(form: &str, report: &str) {
 #[test]
 fn reports_fit_sixty_columns() {
     for assessment in all() {
-        check(&assessment.recipe, &text(&assessment, &NARROW));
+        check(&assessment.header.plan.recipe, &text(&assessment, &NARROW));
         let listed = crate::Listed::of("a.jsonl".to_string(), &assessment);
         check("runs", &crate::runs(&[listed], &[]).text(&NARROW));
     }

@@ -356,7 +356,7 @@ fn check(record: &Record) {
         ..build::view_of("survey")
     };
     let assessment = assess::assess(record);
-    let wide = Assessment { view, ..assessment.clone() };
+    let wide = build::in_view(view, assessment.clone());
     let whole: Value = serde_json::from_str(&json(&assessment)).unwrap();
     let table = cells_of_text(&crate::tests::forms::table(&wide, &WIDE), &["throughput", "p50"]);
     let marked = markdown(&assessment);

@@ -162,17 +162,17 @@ fn of_very_many_cases_the_first_are_shown() {
 fn hostile(text: &str) -> Assessment {
     let mut assessment = made_writing::strategies();
     let rich = made::rich();
-    assessment.began = text.to_string();
-    assessment.tool.name = text.to_string();
-    assessment.tool.version = text.to_string();
-    assessment.tool.command = vec!["ioassay".to_string(), text.to_string()];
-    let host = &mut assessment.host;
+    assessment.header.began = text.to_string();
+    assessment.header.tool.name = text.to_string();
+    assessment.header.tool.version = text.to_string();
+    assessment.header.tool.command = vec!["ioassay".to_string(), text.to_string()];
+    let host = &mut assessment.header.host;
     for field in [&mut host.name, &mut host.os, &mut host.cpu] {
         *field = text.to_string();
     }
     host.hypervisor = Some(text.to_string());
     host.clock_source = Some(text.to_string());
-    let storage = assessment.storage.as_mut().expect("it writes");
+    let storage = assessment.header.storage.as_mut().expect("it writes");
     for field in [&mut storage.file_system, &mut storage.mount_options] {
         *field = text.to_string();
     }
@@ -183,7 +183,7 @@ fn hostile(text: &str) -> Assessment {
         device.name = text.to_string();
         device.model = Some(text.to_string());
     }
-    assessment.source_storage = Some(storage.clone());
+    assessment.header.source_storage = Some(storage.clone());
     assessment.findings = rich.findings;
     for found in &mut assessment.findings {
         found.finding.message = text.to_string();
@@ -197,7 +197,7 @@ fn hostile(text: &str) -> Assessment {
         summary.case.peer = text.to_string();
         summary.failures = vec![(Failure::Failed(text.to_string()), 1)];
     }
-    for file in &mut assessment.fixtures {
+    for file in &mut assessment.header.fixtures {
         file.path = text.into();
     }
     assessment.damage = vec![text.to_string()];

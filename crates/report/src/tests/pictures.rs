@@ -131,7 +131,11 @@ fn every_picture_is_whole_and_says_what_it_is() {
                 document.descendants().filter_map(|node| node.attribute("id")).collect();
             assert!(labelled.split(' ').all(|id| all_ids.contains(&id)), "{labelled}");
             for id in all_ids {
-                assert!(ids.insert(id.to_string()), "{id} is twice in {:?}", assessment.recipe);
+                assert!(
+                    ids.insert(id.to_string()),
+                    "{id} is twice in {:?}",
+                    assessment.header.plan.recipe
+                );
             }
         }
     }
@@ -223,7 +227,7 @@ fn each_recipe_has_the_pictures_that_suit_it() {
             assert!(
                 names.contains(&name.to_string()),
                 "{}: no {name} in {names:?}",
-                assessment.recipe
+                assessment.header.plan.recipe
             );
         }
         assert_eq!(names.first().map(String::as_str), expected.first().copied(), "{names:?}");

@@ -190,7 +190,7 @@ fn check(what: &str, document: &Document) {
 #[test]
 fn a_run_says_the_same_in_every_form() {
     for assessment in all() {
-        check(&assessment.recipe, &crate::run(&assessment));
+        check(&assessment.header.plan.recipe, &crate::run(&assessment));
     }
 }
 

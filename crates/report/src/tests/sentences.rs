@@ -10,7 +10,7 @@ use model::case::{Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadW
 use model::plan::{Planned, Role};
 use model::record::Record;
 use model::trial::{Outcome, Trial};
-use model::view::Answer;
+use model::view::Question;
 use model::zoo;
 use proptest::prelude::*;
 use std::time::Duration;
@@ -136,15 +136,16 @@ proptest! {
             let index = assessment.cases.iter().position(|summary| summary.case == *case);
             format!("<{}>", index.expect("a label is of a case of the record"))
         });
-        let said = |part: Answer| answer::said(part, &assessment, &labels);
-        for text in Answer::ALL.iter().flat_map(|part| said(*part)) {
+        let said = |part: Question| answer::said(part, &assessment, &labels);
+        for text in Question::ALL.iter().flat_map(|part| said(*part)) {
             check(&assessment, &text.to_string());
         }
         // Nothing is decided of the disk by what is void or in doubt, by more than its rounds.
-        let device = assessment.answer.as_ref().and_then(|answer| answer.device.as_ref());
+        let answer = assessment.conclusions.disk_or_memory.as_ref();
+        let device = answer.and_then(|answer| answer.device.as_ref());
         let is_held = |code: &Code| *code == Code::Throttled;
         if let Some(device) = device.filter(|it| it.lead.best().row.doubts.iter().any(is_held)) {
-            let said = joined(&said(Answer::DiskOrMemory), " ").to_string();
+            let said = joined(&said(Question::DiskOrMemory), " ").to_string();
             let is_told = said.contains("Undecided: whether this")
                 && said.contains("(takes sound figures)");
             prop_assert!(is_told, "{}", said);

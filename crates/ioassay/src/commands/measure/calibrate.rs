@@ -62,7 +62,10 @@ impl Probe<'_> {
                 let mut case = load.at(rate);
                 *case.time_mut() = short_time(rate, goals, case.time());
                 let record = self.measure(vec![case], &mut short)?;
-                let met = record.trials.iter().filter(|trial| assess::load::meets(trial, goals));
+                let met = record
+                    .trials
+                    .iter()
+                    .filter(|trial| assess::conclusions::load::meets(trial, goals));
                 Ok(met.count() * 2 > record.trials.len())
             })?);
         }

@@ -1,5 +1,6 @@
 //! The fastest way to write: acknowledged, and durable.
 
+use super::touches::writes_pages;
 use crate::decision::{Contestant, Decided, Decision, Lead, Named, Rated, differs_by, lead};
 use crate::finding::Verdict;
 use crate::form::{As, FormOf};
@@ -7,7 +8,6 @@ use crate::measured::{Measured, Rounds};
 use crate::ratio::Ratio;
 use crate::row::Row;
 use crate::stats::Estimate;
-use crate::touching::writes_pages;
 use crate::writing::{Writing, acknowledged_rates, durable_rates};
 use model::case::{Fill, Op, WriteEngine, WriteWork};
 use model::plan::Role;

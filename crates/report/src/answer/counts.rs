@@ -1,18 +1,20 @@
 //! Is counting the 10s of a file faster from storage than in memory?
 
+use crate::labels::Labels;
 use crate::sentence::{Paragraphs, Sentence, missing, said_ratio};
 use crate::text::{Text, case, figure, listed, text};
 use crate::words::{count, is_virtual};
 use assess::Assessment;
-use assess::counting::{Claim, CountingAnswer, RowRate};
+use assess::conclusions::counts::{Claim, CountingAnswer, RowRate};
 use assess::stats::Estimate;
 use assess::summary::Summary;
 use model::case::Engine;
 use model::units::{self, percent};
 
 /// The answer for each size, in sentences.
-pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Paragraphs {
-    if assessment.counting.is_empty() {
+pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
+    let name = &|id: &str| labels.name(id);
+    if assessment.conclusions.counting.is_empty() {
         return missing(
             "There is no answer: it needs a count in memory, or both sides of the claim.",
         );
@@ -23,8 +25,9 @@ pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> 
         let claims = answer.claims.iter().map(|claim| said_claim(claim, name));
         [sentences].into_iter().chain(claims).collect()
     };
-    let counts = assessment.counting.iter().map(|answer| vec![counted(assessment, answer.size)]);
-    assessment.counting.iter().flat_map(of_size).chain(counts).collect()
+    let counts =
+        assessment.conclusions.counting.iter().map(|answer| vec![counted(assessment, answer.size)]);
+    assessment.conclusions.counting.iter().flat_map(of_size).chain(counts).collect()
 }
 
 /// The count in files of this size, and how many rows were right.
@@ -51,7 +54,7 @@ fn verdict(
     name: &dyn Fn(&str) -> String,
 ) -> Vec<Sentence> {
     let size = units::bytes(answer.size);
-    let disk = if is_virtual(assessment.storage.as_ref()) { "virtual disk" } else { "disk" };
+    let disk = if is_virtual(assessment.header.storage.as_ref()) { "virtual disk" } else { "disk" };
     let Some(device) = &answer.device else {
         return vec![Sentence::plain(format!(
             "{size}: no valid row was served by a device, so no disk is judged."

@@ -59,7 +59,7 @@ fn iterations(work: &ReadWork) -> String {
 /// The time of a read, and for each group, how it changes with the number of iterations.
 pub(super) fn answer(assessment: &Assessment, names: &Labels) -> Paragraphs {
     let groups = groups(assessment, names);
-    let changes = groups.iter().map(|group| change(group, &assessment.iterations));
+    let changes = groups.iter().map(|group| change(group, &assessment.conclusions.iterations));
     typical(&groups).map(|sentence| vec![sentence]).into_iter().chain(changes).collect()
 }
 

@@ -6,8 +6,8 @@ use crate::sentence::{Paragraphs, Sentence, beside_lead, said_ratio};
 use crate::text::{case, figure, text};
 use crate::words::{count, is_virtual, times, times_interval};
 use assess::Assessment;
-use assess::answer::{Answer, Bottleneck, Fastest, RowLatency};
 use assess::comparison::{Comparison, Difference};
+use assess::conclusions::disk_or_memory::{Bottleneck, DiskOrMemory, Fastest, RowLatency};
 use assess::decision::{Decided, Decision, Lead};
 use assess::summary::Summary;
 use model::case::{BufferPages, Op, WriteWork};
@@ -18,7 +18,7 @@ use model::units;
 /// figures of each rung.
 pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
     let name = &|id: &str| labels.name(id);
-    let first = match &assessment.answer {
+    let first = match &assessment.conclusions.disk_or_memory {
         None => vec![Sentence::plain(
             "There is no answer: it needs a valid figure for one thread reading memory, and one \
              for a file.",
@@ -28,7 +28,7 @@ pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
             None => vec![no_device(assessment)],
         },
     };
-    let known = assessment.answer.as_ref();
+    let known = assessment.conclusions.disk_or_memory.as_ref();
     let page_cache = known.and_then(|answer| answer.page_cache.as_ref());
     let page_cache = page_cache.map(|rated| Sentence::page_cache(&rated.row, rated.rate.median));
     let mut figures: Vec<Sentence> = page_cache.into_iter().collect();
@@ -40,7 +40,7 @@ pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
 }
 
 fn no_device(assessment: &Assessment) -> Sentence {
-    Sentence::plain(match assessment.storage.as_ref() {
+    Sentence::plain(match assessment.header.storage.as_ref() {
         Some(storage) if storage.medium == Medium::Ram && storage.is_raw() => {
             "This device is memory, so no disk was measured.".to_string()
         }
@@ -58,7 +58,7 @@ fn no_device(assessment: &Assessment) -> Sentence {
 
 fn device(
     assessment: &Assessment,
-    answer: &Answer,
+    answer: &DiskOrMemory,
     fastest: &Fastest,
     name: &dyn Fn(&str) -> String,
 ) -> Vec<Sentence> {
@@ -123,7 +123,7 @@ fn in_base_pages(assessment: &Assessment, id: &str) -> Option<Sentence> {
 }
 
 fn disk(assessment: &Assessment) -> &'static str {
-    if is_virtual(assessment.storage.as_ref()) { "virtual disk" } else { "disk" }
+    if is_virtual(assessment.header.storage.as_ref()) { "virtual disk" } else { "disk" }
 }
 
 /// The same, compared with all threads that read memory.
@@ -144,7 +144,10 @@ fn bound(assessment: &Assessment, fastest: &Fastest, disk: &str) -> String {
              faster."
         ),
         Bottleneck::Tool => {
-            format!("{}'s own overhead bounds it: the {disk} may be faster.", assessment.tool.name)
+            format!(
+                "{}'s own overhead bounds it: the {disk} may be faster.",
+                assessment.header.tool.name
+            )
         }
         Bottleneck::Cpu => {
             format!("The CPU bounds it (CpuBound): with more processors the {disk} may give more.")
@@ -165,7 +168,7 @@ fn bound(assessment: &Assessment, fastest: &Fastest, disk: &str) -> String {
 }
 
 /// The median latencies of the device and of memory.
-fn latencies(answer: &Answer) -> Option<Sentence> {
+fn latencies(answer: &DiskOrMemory) -> Option<Sentence> {
     let takes = |waited: &RowLatency| figure(units::nanoseconds(waited.ns));
     let read = answer.device_latency.as_ref().map(|waited| {
         let takes = takes(waited);
@@ -183,7 +186,7 @@ fn latencies(answer: &Answer) -> Option<Sentence> {
 
 /// The highest acknowledged and durable rates, and the latency of a sync after one page.
 fn writing(assessment: &Assessment) -> Option<Sentence> {
-    let answer = assessment.writing.as_ref()?;
+    let answer = assessment.conclusions.writing.as_ref()?;
     let said = |lead: &Lead| text!("at up to {}", figure(units::rate(lead.best().rate.median)));
     let mut text = match (&answer.acknowledged, &answer.durable) {
         (Some(acknowledged), Some(durable)) => {

@@ -16,7 +16,8 @@ use serde::Serialize;
 /// The figures behind the answer to "is this disk faster than memory?". Throughputs are medians in
 /// bytes per second.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Answer {
+#[schemars(rename = "Answer")]
+pub struct DiskOrMemory {
     /// One thread reading memory.
     #[serde(with = "As::<Median>")]
     pub memory: Rated,
@@ -163,14 +164,14 @@ impl FormOf<Fastest> for FastestForm {
 const LATENCY_BLOCK: u64 = 4096;
 
 /// The answer, if one thread reading memory and a file were both measured.
-pub(crate) fn answer(rows: &[Row]) -> Option<Answer> {
+pub(crate) fn disk_or_memory(rows: &[Row]) -> Option<DiskOrMemory> {
     let reads = MemoryReads::of(rows);
     let memory = reads.with(1)?;
     rows.iter().find(|row| row.read().is_some())?;
     let served = |by| rows.iter().filter(move |row| row.read().is_some() && row.is_served(by));
     let rated = |row: &Row| Rated::of(&row.summary, row.summary.throughput?);
     let devices: Vec<Contestant> = served(ServedBy::Device).filter_map(Contestant::of).collect();
-    Some(Answer {
+    Some(DiskOrMemory {
         memory: rated(memory)?,
         page_cache: row::fastest(served(ServedBy::PageCache).filter(|row| row.has_own_rate()))
             .and_then(rated),

@@ -1,0 +1,89 @@
+//! What the rows of a run conclude: one module for each question, which says what it concludes and
+//! from which rows.
+
+pub mod builds;
+pub mod counts;
+pub mod depth;
+pub mod disk_or_memory;
+mod engines;
+mod fastest;
+pub mod interference;
+mod iterations;
+pub mod load;
+pub mod saturation;
+pub mod touches;
+pub mod durability;
+
+use crate::decision::{Decided, Lead};
+use crate::levels::{Levels, all_levels};
+use crate::row::Row;
+use crate::summary::ServedBy;
+use builds::Builds;
+use counts::CountingAnswer;
+use depth::Depths;
+use disk_or_memory::DiskOrMemory;
+use durability::WritingAnswer;
+use interference::Interference;
+use load::Load;
+use model::plan::Plan;
+use saturation::Saturation;
+use schemars::JsonSchema;
+use serde::Serialize;
+use touches::Touching;
+
+/// The conclusions of a run. One that its rows do not bear is empty.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Conclusions {
+    /// The fastest requested case for each source of the bytes.
+    #[serde(skip)]
+    pub fastest: Vec<(ServedBy, Lead)>,
+    /// The fastest engine, for requested reads that differ only in it.
+    #[serde(skip)]
+    pub engines: Vec<Lead>,
+    /// Whether figures depend on the number of operations, from cases that differ only in that.
+    #[serde(skip)]
+    pub iterations: Vec<Decided>,
+    /// The differences between builds of the same loop.
+    #[serde(skip)]
+    pub builds: Vec<Builds>,
+    /// Is this storage faster than memory, and what bounds it? Null unless both were measured.
+    #[serde(rename = "answer")]
+    pub disk_or_memory: Option<DiskOrMemory>,
+    /// The memory levels that chases show, for each page size.
+    pub levels: Vec<Levels>,
+    /// The number of threads that saturate memory.
+    pub saturations: Vec<Saturation>,
+    /// The load that storage holds, for cases that differ only in their rate.
+    pub loads: Vec<Load>,
+    /// The depth that a device needs, for cases that differ only in it.
+    pub depths: Vec<Depths>,
+    /// What other work on the same storage does to a case, for those measured with and without.
+    pub interferences: Vec<Interference>,
+    /// Is disk faster than memory? For each data size that was counted.
+    pub counting: Vec<CountingAnswer>,
+    /// The fastest way to write; null if no case writes.
+    pub writing: Option<WritingAnswer>,
+    /// The cost of touching a page of a file, if pages of memory were touched too.
+    pub touching: Vec<Touching>,
+}
+
+impl Conclusions {
+    /// Asks each question of the judged rows of a plan.
+    pub(crate) fn of(rows: &[Row], plan: &Plan) -> Conclusions {
+        Conclusions {
+            fastest: fastest::fastest(rows),
+            engines: engines::engines(rows),
+            iterations: iterations::iterations(rows),
+            builds: builds::builds(rows),
+            disk_or_memory: disk_or_memory::disk_or_memory(rows),
+            levels: all_levels(rows),
+            saturations: saturation::saturations(rows),
+            loads: load::loads(rows, plan),
+            depths: depth::depths(rows),
+            interferences: interference::interferences(rows),
+            counting: counts::counting_answers(rows),
+            writing: durability::writing_answer(rows),
+            touching: touches::touchings(rows),
+        }
+    }
+}
