@@ -8,6 +8,7 @@ use crate::ending::{Ending, Ends};
 use crate::invocations;
 use crate::stats::{Estimate, Looks};
 use model::case::Case;
+use model::plan::Plan;
 use model::sample::{PROGRESS_NS, Sample, Span};
 use model::trial::{HostClock, Outcome, Trial};
 use model::units::NS_PER_SECOND;
@@ -30,10 +31,13 @@ pub(crate) struct Round {
     moved: Option<f64>,
     /// All as one thread.
     pub(crate) whole: Trial,
+    /// Whether it came after the planned rounds, in a run that was given a time.
+    is_further: bool,
 }
 
 impl Round {
-    pub(crate) fn new(turn: (usize, u32, u32), at_ms: u64) -> Round {
+    /// A round of a plan, at this time.
+    pub(crate) fn new(plan: &Plan, turn: (usize, u32, u32), at_ms: u64) -> Round {
         let whole = Trial::without_data(turn, at_ms, Outcome::Done(Sample::default()));
         Round {
             hosts: Vec::new(),
@@ -44,6 +48,7 @@ impl Round {
             active: None,
             moved: Some(0.0),
             whole,
+            is_further: plan.is_further(turn.2),
         }
     }
 
@@ -94,7 +99,7 @@ impl Round {
     /// A value of this round.
     pub(crate) fn value(&self, value: f64) -> invocations::Round {
         let (invocation, round) = (self.whole.invocation, self.whole.round);
-        invocations::Round { invocation, round, is_further: false, value }
+        invocations::Round { invocation, round, is_further: self.is_further, value }
     }
 
     /// From the first host's start to the last one's.

@@ -42,7 +42,7 @@ pub mod stage;
 pub mod validation;
 pub mod turns;
 mod beside;
-mod so_far;
+mod agenda;
 pub mod resume;
 pub mod barrier;
 pub mod calming;

@@ -1,8 +1,8 @@
 //! An interrupted run that goes on: only with the same plan, on the same machine and storage.
 
+use crate::agenda::Agenda;
 use crate::fixture::OwnFile;
 use crate::recipe::Relative;
-use crate::so_far::SoFar;
 use crate::store::Store;
 use anyhow::{Result, bail};
 use assess::records::{Apart, apart};
@@ -168,9 +168,9 @@ fn unresumable(record: &Record) -> Option<&'static str> {
 
 /// Whether all trials of the plan were measured.
 fn is_whole(record: &Record) -> bool {
-    let (plan, so_far) = (&record.header.plan, SoFar::of(record));
+    let plan = &record.header.plan;
     let is_limited = plan.sustain.is_some() || plan.budget.is_some();
-    !is_limited && (0..plan.rounds).all(|round| so_far.has_whole(round))
+    !is_limited && Agenda::of(record).is_whole()
 }
 
 /// How a file is stored, in words.

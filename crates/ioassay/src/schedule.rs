@@ -1,19 +1,18 @@
 //! Carries out a plan: the order of trials, and a fresh start for each invocation. Appends each
 //! trial to the record immediately.
 
+use crate::agenda::{Agenda, Turns, lasted};
 use crate::files::Files;
 use crate::progress::{Ends, Next};
 use crate::resume::Before;
 use crate::site::{Left, Site, Turn};
-use crate::so_far::SoFar;
 use crate::stage::{Stage, has_file};
 use crate::store::Store;
-use crate::turns::{PAUSE, order_of_round, refusal};
+use crate::turns::PAUSE;
 use anyhow::{Result, bail};
 use model::part::Part;
 use model::record::{End, Invocation, Line, Resumed};
 use model::trial::Outcome;
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// The state of a run that outlives a trial.
@@ -24,6 +23,38 @@ pub struct Run<'a> {
     pub store: &'a mut Store,
     /// What was measured before the run was interrupted, if it is resumed.
     pub before: Option<&'a Before>,
+}
+
+/// How far a run is.
+pub(crate) struct Course<'a> {
+    pub(crate) agenda: Agenda<'a>,
+    began: Instant,
+    /// How long the run had lasted when it was interrupted.
+    before: Duration,
+    /// What trials leave to the next ones of their invocation.
+    pub(crate) left_over: Left,
+}
+
+impl<'a> Course<'a> {
+    /// Of a run that begins, or goes on after it had `lasted` so long.
+    pub(crate) fn begin(agenda: Agenda<'a>, lasted: Duration) -> Course<'a> {
+        Course { agenda, began: Instant::now(), before: lasted, left_over: Left::default() }
+    }
+
+    /// The time since the run began, without that between an interruption and its resumption.
+    pub(crate) fn passed(&self) -> Duration {
+        self.before.saturating_add(self.began.elapsed())
+    }
+
+    /// The same in milliseconds.
+    pub(crate) fn at_ms(&self) -> u64 {
+        u64::try_from(self.passed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Whether another round fits into the time that the run is given.
+    fn has_time(&self) -> bool {
+        self.agenda.has_time(self.passed())
+    }
 }
 
 impl Run<'_> {
@@ -49,17 +80,22 @@ impl Run<'_> {
     /// Runs the invocations one after another, and the rounds within each.
     fn take_turns(&mut self, mut files: Files) -> Result<Files> {
         let before = self.before;
-        let mut so_far =
-            before.map_or_else(|| SoFar::new(self.site.plan), |before| SoFar::of(&before.record));
+        let plan = self.site.plan;
+        let agenda = before.map_or_else(|| Agenda::new(plan), |it| Agenda::of(&it.record));
+        let lasted = before.map_or(Duration::ZERO, |before| lasted(&before.record));
+        let mut course = Course::begin(agenda, lasted);
         self.site.progress.rounds_begin();
         if let Some(Before { resumed, made, .. }) = before {
-            self.tell_anew(&files, &so_far, *made, Some(resumed.clone()))?;
+            self.tell_anew(&files, &course, *made, Some(resumed.clone()))?;
         }
-        let mut is_first = true;
-        while let Some(rounds) = self.next_rounds(&mut so_far) {
-            let since = Instant::now();
-            if !std::mem::take(&mut is_first) {
-                files = match self.begin_anew(files, PAUSE, &mut so_far) {
+        if course.agenda.invocation() > 0 {
+            // The space of unlinked files may not be free yet.
+            course.left_over = Left::of_invocation_before();
+        }
+        while let Some(turns) = course.agenda.next(course.passed()) {
+            if turns.is_anew {
+                self.dismiss(&files, &mut course.left_over)?;
+                files = match self.begin_anew(files, PAUSE, &mut course) {
                     Ok(files) => files,
                     // Even if something stops the run, the completed trials are valid.
                     Err(_) if self.site.stop.is_asked() => return Ok(Files::default()),
@@ -69,32 +105,24 @@ impl Run<'_> {
                     }
                 };
             }
-            // The space of unlinked files may not be free yet.
-            let mut left_over = match so_far.invocation {
-                0 => Left::default(),
-                _ => Left::of_invocation_before(),
-            };
-            self.invocation(&files, rounds, (&mut left_over, since), &mut so_far)?;
-            self.dismiss(&files, &mut left_over)?;
+            if course.has_time() && self.round(&files, &turns, &mut course)? {
+                self.end_round(&turns, &mut course)?;
+            }
             if self.site.stop.is_asked() {
                 break;
             }
         }
+        self.dismiss(&files, &mut course.left_over)?;
         Ok(files)
     }
 
-    /// The rounds of the next invocation: of those that were planned, the first with trials left.
-    /// After them, if the run is given a time, as many of the cases with the widest intervals.
-    pub(crate) fn next_rounds(&self, so_far: &mut SoFar) -> Option<Range<u32>> {
-        let is_left = |rounds: &Range<u32>| rounds.clone().any(|round| !so_far.has_whole(round));
-        if let Some(rounds) = self.site.plan.rounds_by_invocation().find(is_left) {
-            return so_far.has_time(self.site.plan).then_some(rounds);
+    /// Ends a round, and records which cases are pruned.
+    pub(crate) fn end_round(&mut self, turns: &Turns, course: &mut Course) -> Result<()> {
+        for pruned in course.agenda.end_round(turns, course.passed()) {
+            self.store.append(&Line::Pruned(pruned))?;
         }
-        self.site.plan.budget?;
-        let (cases, first) = so_far.widest(self.site.plan)?;
-        so_far.open = cases;
-        let last = first.saturating_add(self.site.plan.rounds_of(0).len() as u32);
-        so_far.has_time(self.site.plan).then_some(first..last)
+        self.site.progress.judge(self.store.path());
+        Ok(())
     }
 
     /// Creates everything again for an invocation, after a pause; the previous one's workers have
@@ -103,13 +131,13 @@ impl Run<'_> {
         &mut self,
         old: Files,
         pause: Duration,
-        so_far: &mut SoFar,
+        course: &mut Course,
     ) -> Result<Files> {
         let since = Instant::now();
         self.site.stop.wait(pause);
         let files = self.site.maker.make_anew(old, (self.site.progress, self.site.stop))?;
-        so_far.invocation += 1;
-        self.tell_anew(&files, so_far, since.elapsed(), None)?;
+        self.tell_anew(&files, course, since.elapsed(), None)?;
+        course.left_over = Left::of_invocation_before();
         Ok(files)
     }
 
@@ -133,7 +161,7 @@ impl Run<'_> {
     fn tell_anew(
         &mut self,
         files: &Files,
-        so_far: &SoFar,
+        course: &Course,
         made: Duration,
         resumed: Option<Resumed>,
     ) -> Result<()> {
@@ -141,73 +169,38 @@ impl Run<'_> {
             true => files.all().map(|file| file.fixture().clone()).collect(),
             false => Vec::new(),
         };
-        let (number, at_ms) = (so_far.invocation, so_far.at_ms());
+        let (number, at_ms) = (course.agenda.invocation(), course.at_ms());
         let made_ms = made.as_millis() as u64;
         let again = Vec::new();
         let anew = Invocation { number, at_ms, made_ms, fixtures, resumed, again };
         self.store.append(&Line::Invocation(anew))
     }
 
-    /// Runs the rounds of an invocation: each open case once per round, unless it was measured
-    /// before the run was interrupted.
-    fn invocation(
-        &mut self,
-        files: &Files,
-        rounds: Range<u32>,
-        (left_over, mut since): (&mut Left, Instant),
-        so_far: &mut SoFar,
-    ) -> Result<()> {
-        for round in rounds {
-            if !so_far.has_time(self.site.plan) {
-                return Ok(());
-            }
-            let Some(trials) = self.round(files, round, left_over, so_far)? else {
-                return Ok(());
-            };
-            if so_far.invocation == 0 {
-                so_far.close_settled(self.site.plan);
-            }
-            for pruned in so_far.prune(self.site.plan) {
-                self.store.append(&Line::Pruned(pruned))?;
-            }
-            so_far.add_round(since.elapsed(), trials);
-            since = Instant::now();
-            self.site.progress.judge(self.store.path());
-        }
-        Ok(())
-    }
-
-    /// Runs the trials of a round that are left. Returns how many there were; none if the run is
-    /// stopped, or its time is over.
+    /// Runs the trials of a round. Returns whether all were run; otherwise, the run is stopped, or
+    /// its time is over.
     pub(crate) fn round(
         &mut self,
         files: &Files,
-        round: u32,
-        left_over: &mut Left,
-        so_far: &mut SoFar,
-    ) -> Result<Option<usize>> {
-        let mut order = order_of_round(self.site.plan, &so_far.open, round);
-        order.retain(|case| !so_far.has(*case, round));
-        let after = self.site.plan.rounds.saturating_sub(round.saturating_add(1));
-        let after = u64::from(after) * so_far.open.len() as u64;
-        let trials = order.len();
-        let planned = so_far.done() + trials as u64 + after;
-        for case in order {
-            if self.site.stop.is_asked() || so_far.is_over(self.site.plan) {
-                return Ok(None);
+        turns: &Turns,
+        course: &mut Course,
+    ) -> Result<bool> {
+        let planned = course.agenda.planned(turns);
+        for &case in &turns.cases {
+            if self.site.stop.is_asked() || course.agenda.is_over(course.passed()) {
+                return Ok(false);
             }
             let next = Next {
-                done: so_far.done(),
+                done: course.agenda.done(),
                 planned,
-                round,
-                ends: so_far.ends(self.site.plan),
+                round: turns.round,
+                ends: course.agenda.ends(course.passed()),
                 case: &self.site.plan.cases[case].case,
-                rates: &so_far.rates(case),
+                rates: &course.agenda.rates(case),
             };
             self.site.progress.trial(&next);
-            self.turn(files, (case, round), left_over, so_far)?;
+            self.turn(files, (case, turns.round), course)?;
         }
-        Ok((!self.site.stop.is_asked()).then_some(trials))
+        Ok(!self.site.stop.is_asked())
     }
 
     /// Runs and records one trial, unless its case failed too often or the run is stopped.
@@ -215,22 +208,17 @@ impl Run<'_> {
         &mut self,
         files: &Files,
         (case, round): (usize, u32),
-        left_over: &mut Left,
-        so_far: &mut SoFar,
+        course: &mut Course,
     ) -> Result<()> {
-        let turn =
-            Turn { files, case, invocation: so_far.invocation, round, at_ms: so_far.at_ms() };
-        if let Some(reason) = refusal(so_far.failed[case]) {
+        let (invocation, at_ms) = (course.agenda.invocation(), course.at_ms());
+        let turn = Turn { files, case, invocation, round, at_ms };
+        if let Some(reason) = course.agenda.refusal(case) {
             let trial = turn.not_done(Outcome::Failed { reason });
-            so_far.add(self.site.plan, &trial);
+            course.agenda.add_trials(&[&trial]);
             return self.store.append(&Line::Trial(trial));
         }
-        let mut trial = self.site.trial(left_over, turn, None)?;
-        so_far.failed[case] = match trial.outcome {
-            Outcome::Failed { .. } => so_far.failed[case] + 1,
-            Outcome::Done(_) | Outcome::Unavailable { .. } => 0,
-        };
-        let complaint = left_over.complaint(files, self.site.storage);
+        let mut trial = self.site.trial(&mut course.left_over, turn, None)?;
+        let complaint = course.left_over.complaint(files, self.site.storage);
         if let Some(reason) = complaint.clone() {
             trial.outcome = Outcome::Failed { reason };
         }
@@ -239,7 +227,7 @@ impl Run<'_> {
             return Ok(());
         }
         self.site.progress.over(&trial);
-        so_far.add(self.site.plan, &trial);
+        course.agenda.add_trials(&[&trial]);
         self.store.append(&Line::Trial(trial))?;
         if let Some(complaint) = complaint {
             self.store.append(&Line::End(End::Interrupted))?;

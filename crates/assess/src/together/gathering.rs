@@ -65,7 +65,7 @@ impl Gathering {
             self.tried.insert(turn);
             if trial.sample().is_some() && trial.clock.is_some() {
                 let round = self.rounds.entry(turn);
-                let round = round.or_insert_with(|| Round::new(turn, trial.at_ms));
+                let round = round.or_insert_with(|| Round::new(&header.plan, turn, trial.at_ms));
                 round.add(host, &header.plan.cases[trial.case].case, trial);
             }
         }

@@ -102,7 +102,6 @@ pub(super) fn refuse_run(args: &RunArgs) -> Result<()> {
         ("--source", args.source.is_some()),
         ("--sustain", args.sustain.is_some()),
         ("--hold", !args.hold.is_empty()),
-        ("--prune", args.prune),
         ("--memory", args.memory.is_some()),
         ("--peers", args.peers.is_some()),
     ])
@@ -117,7 +116,6 @@ pub(super) fn refuse_output(output: &OutputArgs) -> Result<()> {
         ("--control", output.control),
         ("--pin", output.pin.is_some()),
         ("--node", output.node.is_some()),
-        ("--for", output.budget.is_some()),
         ("--keep", output.keep),
         ("--record -", Place::of(output.record.as_deref()) == Place::Stdout),
     ])

@@ -1,15 +1,16 @@
 //! A run in lockstep that was interrupted and goes on: with all of its hosts, where all of them
 //! are.
 
+use crate::agenda::{Agenda, Measured, lasted, next_invocation};
 use crate::resume::Interrupted;
-use crate::so_far::lasted;
 use crate::store::{self, Store};
 use anyhow::{Context, Result, bail};
 use assess::together::Run;
-use model::plan::Plan;
+use model::plan::{Plan, Pruned};
 use model::rank::Rank;
 use model::record::{End, Line};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use model::trial::Trial;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,10 +24,12 @@ pub struct InterruptedRun {
 }
 
 /// What a run did before it was interrupted; nothing if it is new.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Before {
-    /// The cases and rounds of which each host that takes part has a trial.
-    pub known: HashSet<(usize, u32)>,
+    /// The turns of which each host that takes part has a trial.
+    pub(crate) known: Vec<Measured>,
+    /// The cases that were pruned.
+    pub pruned: Vec<Pruned>,
     /// Those of which only some have one: when the run was killed, it had not written all, or it
     /// had lost a host. They are measured again on all, because a trial of several hosts is one
     /// measurement.
@@ -93,9 +96,7 @@ impl InterruptedRun {
             bail!("nothing is left to measure: the run in '{shown}' is complete");
         }
         let plan = self.plan();
-        let mut turns =
-            (0..plan.rounds).flat_map(|round| (0..plan.cases.len()).map(move |case| (case, round)));
-        if turns.all(|turn| self.before.known.contains(&turn)) {
+        if plan.budget.is_none() && self.before.agenda(plan).is_whole() {
             for record in self.records.iter_mut().filter(|it| !is_over(it)) {
                 record.store.append(&Line::End(End::Complete))?;
             }
@@ -116,28 +117,34 @@ impl InterruptedRun {
 
 impl Before {
     fn of(records: &[Interrupted], ranks: &[Rank]) -> Before {
-        let mut hosts: BTreeMap<(usize, u32), u32> = BTreeMap::new();
+        let mut turns: BTreeMap<(usize, u32), Vec<&Trial>> = BTreeMap::new();
         let mut before = Before::default();
         for Interrupted { record, .. } in records {
-            let own: BTreeSet<_> = record.trials.iter().map(|it| (it.case, it.round)).collect();
-            own.into_iter().for_each(|turn| *hosts.entry(turn).or_default() += 1);
-            let numbers = record.trials.iter().map(|trial| trial.invocation);
-            let numbers = numbers.chain(record.invocations.iter().map(|anew| anew.number));
-            let next = numbers.max().unwrap_or(0).saturating_add(1);
-            before.invocation = before.invocation.max(next);
+            // Of two trials of a turn, the later one counts.
+            let own: BTreeMap<_, _> =
+                record.trials.iter().map(|it| ((it.case, it.round), it)).collect();
+            own.into_iter().for_each(|(turn, trial)| turns.entry(turn).or_default().push(trial));
+            before.invocation = before.invocation.max(next_invocation(record));
             before.lasted = before.lasted.max(lasted(record));
         }
         let Some((first, rank)) = records.first().zip(ranks.first()) else { return before };
-        for ((case, round), have) in hosts {
+        let plan = &first.record.header.plan;
+        before.pruned.clone_from(&first.record.pruned);
+        for (turn, trials) in turns {
             // A damaged record may have cases that the first one does not.
-            let Some(planned) = first.record.header.plan.cases.get(case) else { continue };
-            if have == rank.hosts_of(&planned.case) {
-                before.known.insert((case, round));
+            let Some(planned) = plan.cases.get(turn.0) else { continue };
+            if trials.len() == rank.hosts_of(&planned.case) as usize {
+                before.known.extend(Measured::of(plan, &trials));
             } else {
-                before.again.insert((case, round));
+                before.again.insert(turn);
             }
         }
         before
+    }
+
+    /// The agenda of the run of this plan, from here on.
+    pub(crate) fn agenda<'a>(&self, plan: &'a Plan) -> Agenda<'a> {
+        Agenda::resumed(plan, &self.pruned, self.known.clone(), self.invocation)
     }
 }
 
@@ -201,7 +208,8 @@ mod tests {
         assert_eq!(before.again, [4, 8, 9].map(|round| (0, round)).into_iter().collect());
         let known = (0..10).filter(|round| ![4, 8, 9].contains(round)).map(|round| (0, round));
         let alone = (0..9).map(|round| (1, round));
-        assert_eq!(before.known, known.chain(alone).collect());
+        let found: BTreeSet<_> = before.known.iter().map(|turn| (turn.case, turn.round)).collect();
+        assert_eq!(found, known.chain(alone).collect());
         assert_eq!(before.invocation, 1);
         assert!(before.lasted > Duration::ZERO);
     }

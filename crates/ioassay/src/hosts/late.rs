@@ -1,6 +1,7 @@
 //! Says which hosts the others wait for.
 
 use super::meeting::MAKING;
+use crate::progress::Ends;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -48,14 +49,19 @@ impl Late {
         Late { say: Box::new(say), after: Mutex::new(LATE), progress_after: Mutex::new(MINUTE) }
     }
 
-    /// Says how far a run is, once a minute: `done` of `all` trials, in `elapsed`.
-    pub(super) fn tell_progress(&self, (done, all): (usize, usize), elapsed: Duration) {
+    /// Says how far a run is, once a minute: `done` of `all` trials, in `elapsed`, or how much is
+    /// left of the time that the run is given.
+    pub(super) fn tell_progress(&self, (done, all): (u64, u64), (elapsed, ends): (Duration, Ends)) {
         let mut next = self.progress_after.lock().unwrap_or_else(PoisonError::into_inner);
         if elapsed < *next || done == 0 || done >= all {
             return;
         }
         *next = elapsed.saturating_add(MINUTE);
         drop(next);
+        if let Ends::Time { passed, given } = ends {
+            let left = report::about(given.saturating_sub(passed));
+            return (self.say)(&format!("{done} trials are done, {left} left"));
+        }
         let left = elapsed.as_secs_f64() * (all - done) as f64 / done as f64;
         let left = Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX);
         (self.say)(&format!("{done} of {all} trials are done, {} left", report::about(left)));
@@ -113,7 +119,7 @@ mod tests {
         let says = said.clone();
         let late = Late::new(move |text| says.lock().unwrap().push(text.to_owned()));
         for (done, seconds) in [(1, 5), (9, 59), (10, 61), (11, 100), (20, 122), (40, 300)] {
-            late.tell_progress((done, 40), Duration::from_secs(seconds));
+            late.tell_progress((done, 40), (Duration::from_secs(seconds), Ends::Rounds(10)));
         }
         let expected = [
             "10 of 40 trials are done, about 3m 10s left",

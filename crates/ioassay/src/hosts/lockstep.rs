@@ -10,10 +10,11 @@ use super::meeting::{Made, orders};
 use super::member::{Member, clocks};
 use super::remote::{Offsets, Remote};
 use super::turn::{Answers, Ended, Prepared, Turn, end_trial, is_failed, lead, lost};
+use crate::agenda::{Agenda, Turns};
 use crate::clock;
 use crate::stop::Stop;
 use crate::store::Store;
-use crate::turns::{PAUSE, order_of_round, refusal};
+use crate::turns::PAUSE;
 use anyhow::{Result, bail};
 use model::agent::{Answer, Order, shown};
 use model::metadata::Place;
@@ -80,46 +81,54 @@ impl Lockstep<'_> {
     /// # Errors
     /// If a record cannot be written, or no host is left.
     pub fn carry_out(mut self) -> Result<Vec<String>> {
-        let mut failed = vec![0u32; self.plan.cases.len()];
-        let mut invocation = self.before.invocation;
-        let mut is_first = true;
-        let all = (0..self.plan.rounds).map(|round| self.left(round).len()).sum();
-        let mut done = 0;
-        for rounds in self.plan.rounds_by_invocation() {
-            let left: Vec<(usize, u32)> = rounds.flat_map(|round| self.left(round)).collect();
-            if left.is_empty() {
-                continue;
+        let mut agenda = self.before.agenda(self.plan);
+        while let Some(turns) = agenda.next(self.passed()) {
+            if turns.is_anew && !self.stop.is_asked() {
+                self.begin_anew(turns.invocation)?;
             }
-            if !std::mem::take(&mut is_first) && !self.stop.is_asked() {
-                invocation += 1;
-                self.begin_anew(invocation)?;
-            }
-            for (case, round) in left {
-                if self.stop.is_asked() {
-                    self.end(&End::Interrupted)?;
-                    return Ok(std::mem::take(&mut self.lost));
+            if agenda.has_time(self.passed()) && self.round(&turns, &mut agenda)? {
+                for pruned in agenda.end_round(&turns, self.passed()) {
+                    self.append(&Line::Pruned(pruned))?;
                 }
-                let turn = Turn { case, invocation, round, at_ms: self.at_ms() };
-                self.turn(turn, &mut failed[case])?;
-                done += 1;
-                self.late.tell_progress((done, all), self.began.elapsed());
+            }
+            if self.stop.is_asked() {
+                break;
             }
         }
-        self.end(if self.stop.is_asked() { &End::Interrupted } else { &End::Complete })?;
+        self.append(&Line::End(match self.stop.is_asked() {
+            true => End::Interrupted,
+            false => End::Complete,
+        }))?;
         Ok(std::mem::take(&mut self.lost))
     }
 
-    /// The trials of a round that are left, in their order.
-    fn left(&self, round: u32) -> Vec<(usize, u32)> {
-        let open: Vec<usize> = (0..self.plan.cases.len()).collect();
-        let turns = order_of_round(self.plan, &open, round).into_iter().map(|case| (case, round));
-        turns.filter(|turn| !self.before.known.contains(turn)).collect()
+    /// Runs the trials of a round on all hosts. Returns whether all were run; otherwise, the run is
+    /// stopped, or its time is over.
+    fn round(&mut self, turns: &Turns, agenda: &mut Agenda) -> Result<bool> {
+        let Turns { round, invocation, .. } = *turns;
+        let planned = agenda.planned(turns);
+        for &case in &turns.cases {
+            if self.stop.is_asked() || agenda.is_over(self.passed()) {
+                return Ok(false);
+            }
+            let turn = Turn { case, invocation, round, at_ms: self.at_ms() };
+            self.turn(turn, agenda)?;
+            self.late.tell_progress(
+                (agenda.done(), planned),
+                (self.began.elapsed(), agenda.ends(self.passed())),
+            );
+        }
+        Ok(!self.stop.is_asked())
     }
 
-    /// Milliseconds since the run began, without those between an interruption and its resumption.
+    /// The time since the run began, without that between an interruption and its resumption.
+    fn passed(&self) -> Duration {
+        self.before.lasted.saturating_add(self.began.elapsed())
+    }
+
+    /// The same in milliseconds.
     fn at_ms(&self) -> u64 {
-        let elapsed = self.before.lasted.saturating_add(self.began.elapsed());
-        u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.passed().as_millis()).unwrap_or(u64::MAX)
     }
 
     /// The hosts that are not lost.
@@ -127,9 +136,9 @@ impl Lockstep<'_> {
         self.members.iter_mut().filter_map(Member::live)
     }
 
-    /// Ends the records of the hosts that are not lost.
-    fn end(&mut self, end: &End) -> Result<()> {
-        self.live().try_for_each(|(store, _)| store.append(&Line::End(end.clone())))
+    /// Appends a line to the records of the hosts that are not lost.
+    fn append(&mut self, line: &Line) -> Result<()> {
+        self.live().try_for_each(|(store, _)| store.append(line))
     }
 
     /// Gives up a host, whose record ends here.
@@ -227,22 +236,20 @@ impl Lockstep<'_> {
         Ok(())
     }
 
-    /// Runs and records a trial on all hosts, unless its case `failed` too often.
-    fn turn(&mut self, turn: Turn, failed: &mut u32) -> Result<()> {
-        if let Some(reason) = self.refusal(turn.case, *failed) {
-            let hosts = self.hosts_of(turn.case);
-            return self.members[..hosts].iter_mut().filter_map(Member::live).try_for_each(
-                |(store, _)| store.append(&Line::Trial(turn.failed(reason.clone()))),
-            );
-        }
-        let trials = self.trial(turn)?;
+    /// Runs and records a trial on all hosts, unless its case failed too often.
+    fn turn(&mut self, turn: Turn, agenda: &mut Agenda) -> Result<()> {
+        let trials = match self.refusal(turn.case, agenda) {
+            Some(reason) => {
+                let hosts = 0..self.hosts_of(turn.case);
+                hosts.map(|host| (host, turn.failed(reason.clone()))).collect()
+            }
+            None => self.trial(turn)?,
+        };
         if self.stop.is_asked() {
             // The trial was cut short, so it is not recorded.
             return Ok(());
         }
-        let is_failed =
-            |(_, trial): &(usize, Trial)| matches!(trial.outcome, Outcome::Failed { .. });
-        *failed = if trials.iter().any(is_failed) { *failed + 1 } else { 0 };
+        agenda.add_trials(&trials.iter().map(|(_, trial)| trial).collect::<Vec<_>>());
         for (index, trial) in trials {
             // The record of a host that was lost meanwhile has ended.
             if let Some((store, _)) = self.members[index].live() {
@@ -258,11 +265,13 @@ impl Lockstep<'_> {
         self.plan.rank.map_or(self.members.len(), |rank| rank.hosts_of(case) as usize)
     }
 
-    /// Why a case that failed so often in a row is not tried, if it is not.
-    fn refusal(&self, case: usize, failed: u32) -> Option<String> {
-        if let Some(reason) = refusal(failed) {
-            return Some(reason);
-        }
+    /// Why a case is not tried, if it is not.
+    fn refusal(&self, case: usize, agenda: &Agenda) -> Option<String> {
+        self.loss(case).or_else(|| agenda.refusal(case))
+    }
+
+    /// The lost host without which a case cannot be tried, if there is one.
+    fn loss(&self, case: usize) -> Option<String> {
         let hosts = self.hosts_of(case);
         let case = &self.plan.cases[case].case;
         if let Some(work) = case.metadata() {
