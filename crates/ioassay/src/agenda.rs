@@ -367,8 +367,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// Carries an agenda out, one trial a second, with this rate of each case in each round. Returns
-    /// the turns with their times, and the pruned cases.
+    /// Carries an agenda out, one trial a second, with this rate of each case in each round.
+    /// Returns the turns with their times, and the pruned cases.
     fn carry_out(
         agenda: &mut Agenda,
         rate: impl Fn(usize, u32) -> f64,

@@ -69,7 +69,7 @@ fn begin_anew(sides: &mut [Side; 2]) -> Result<()> {
 /// A round of both. Each side begins every other one: what the first leaves to the second, such as
 /// a warmer processor, is divided equally. Returns whether it was completed.
 fn round(sides: &mut [Side; 2], turns: [&Turns; 2]) -> Result<bool> {
-    let order = if turns[0].round % 2 == 0 { [0, 1] } else { [1, 0] };
+    let order = if turns[0].round.is_multiple_of(2) { [0, 1] } else { [1, 0] };
     let mut traces = sides[order[0]].course.left_over.traces;
     for index in order {
         let Side { run, files, course } = &mut sides[index];

@@ -64,7 +64,7 @@ fn resumed(assessment: &Assessment) -> Option<String> {
 }
 
 /// What the time of a campaign was spent on.
-fn campaign(assessment: &Assessment) -> Option<String> {
+pub(crate) fn campaign(assessment: &Assessment) -> Option<String> {
     let Campaign { for_s, planned_rounds, further_rounds, is_full } = assessment.campaign?;
     let time = units::time(Duration::try_from_secs_f64(for_s).ok()?);
     let planned = count(assessment.header.plan.rounds as usize, "planned round");

@@ -2,7 +2,7 @@
 
 use crate::concerned::whom;
 use crate::document::{Block, Document, Finding, Note, Paragraph, Part, Table};
-use crate::findings::{note, skips};
+use crate::findings::{campaign, note, skips};
 use crate::frame::title;
 use crate::grid::{Cell, Grid, left, right};
 use crate::joint_finding::finding;
@@ -35,11 +35,11 @@ pub fn together(run: &Together) -> Document {
     let void = run.cases.iter().any(is_void).then(|| Note::of_all(words::VOID));
     let table = Table { legend: void.into_iter().collect(), ..Table::new(table(run, &names)) };
     document.part(Part::new("Cases", vec![Block::Table(table)]));
+    let notes = notes(run).into_iter().chain(campaign(&run.first)).map(note);
     let found = run.findings.iter().map(|found| finding(run, found, &names));
-    let found = found.chain(skips(&run.first.skips, &name));
-    let found: Vec<Finding> = found.chain(notes(run).into_iter().map(note)).collect();
-    let found = Some(found).filter(|all| !all.is_empty());
-    document.part(Part::new("Findings", found.map(Block::Findings).into_iter().collect()));
+    let found: Vec<_> = found.chain(skips(&run.first.skips, &name)).chain(notes).collect();
+    let found = (!found.is_empty()).then_some(Block::Findings(found));
+    document.part(Part::new("Findings", found.into_iter().collect()));
     document
 }
 

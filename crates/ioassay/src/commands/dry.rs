@@ -18,6 +18,7 @@ use model::case::{Cache, Case, Engine, Work, WriteEngine};
 use model::host::Storage;
 use model::metadata::NAME_BYTES;
 use model::plan::Plan;
+use model::units;
 use report::{Needs, Style};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -73,9 +74,10 @@ pub fn show_on_hosts(
         let said = serde_json::json!({"plan": plan, "hosts": hosts, "expected_s": seconds});
         return say(&serde_json::to_string_pretty(&said)?);
     }
-    let time = match time {
-        Some(time) => format!("time: {} on typical machines", report::about(time)),
-        None => "time: unknown".to_string(),
+    let time = match (plan.budget, time) {
+        (Some(budget), _) => format!("time: {}, as --for gives it", units::time(budget)),
+        (None, Some(time)) => format!("time: {} on typical machines", report::about(time)),
+        (None, None) => "time: unknown".to_string(),
     };
     say(&report::plan(plan, vec![("hosts", vec![hosts.join(", "), time])], None).text(style))
 }
@@ -86,8 +88,10 @@ pub fn show_on_hosts(
 /// If stderr cannot be written.
 pub fn tell_time_on_hosts(plan: &Plan, storage: &Storage) -> Result<()> {
     match expected_on_hosts(plan, storage).filter(|time| *time >= LONG) {
-        Some(time) => tell(&format!("time: {} on typical machines", report::about(time))),
-        None => Ok(()),
+        Some(time) if plan.budget.is_none() => {
+            tell(&format!("time: {} on typical machines", report::about(time)))
+        }
+        _ => Ok(()),
     }
 }
 

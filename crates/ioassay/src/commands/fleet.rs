@@ -8,7 +8,7 @@ use super::hosts::{
     tell_unkept, way_of,
 };
 use super::lockstep::status_of_lost;
-use super::question::{changes_of, refuse};
+use super::question::{budget_of, changes_of, refuse, set_ends};
 use super::{Terminal, tell};
 use crate::args::form::FormArgs;
 use crate::args::hosts::HostArgs;
@@ -43,7 +43,8 @@ pub fn survey(args: &SurveyArgs, style: &Style) -> Result<Status> {
     }
     let changes = Changes { seed: args.seed, ..Changes::default() };
     let SurveyArgs { directory, hosts, output, at_once, .. } = args;
-    measure(&Errand { recipe, changes, directory, hosts, output, at_once: *at_once }, style)
+    let (at_once, prunes) = (*at_once, false);
+    measure(&Errand { recipe, changes, directory, hosts, output, at_once, prunes }, style)
 }
 
 /// `ioassay run --hosts --each`.
@@ -54,8 +55,9 @@ pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
     refuse_run(args)?;
     let (recipe, changes) = (recipe::find(&args.recipe)?, changes_of(args));
     let directory = args.directory.as_deref().unwrap_or(Path::new("."));
-    let (hosts, output) = (&args.hosts, &args.output);
-    measure(&Errand { recipe, changes, directory, hosts, output, at_once: args.at_once }, style)
+    let RunArgs { hosts, output, at_once, prune, .. } = args;
+    let (at_once, prunes) = (*at_once, *prune);
+    measure(&Errand { recipe, changes, directory, hosts, output, at_once, prunes }, style)
 }
 
 /// What each host is to measure.
@@ -67,6 +69,8 @@ struct Errand<'a> {
     output: &'a OutputArgs,
     /// Whether all measure at the same time.
     at_once: bool,
+    /// Whether axes are pruned.
+    prunes: bool,
 }
 
 /// Measures on all hosts, and reports what is known of them.
@@ -214,6 +218,7 @@ impl Tour<'_> {
         refuse(&mut plan, |case| {
             refusal_alone(case).map(|reason| format!("{reason}, and leave out --each"))
         });
+        set_ends(&mut plan, budget_of(self.errand.output)?, self.errand.prunes)?;
         if plan.cases.iter().all(|planned| planned.role != Role::Asked) {
             let reason = plan.skips.first().map_or("it has no cases", |skip| skip.reason.as_str());
             bail!("nothing to measure: all cases are skipped, the first because {reason}");

@@ -7,7 +7,7 @@ use super::hosts::{absolute, check_form, csv, late, place_of, refuse_output, ref
 use super::hosts::{tell_unkept, way_of};
 use super::kept::tell_how_to_go_on;
 use super::measure::tool;
-use super::question::{changes_of, refuse};
+use super::question::{budget_of, changes_of, refuse, set_ends};
 use super::{Terminal, tell};
 use crate::args::RunArgs;
 use crate::args::form::FormArgs;
@@ -330,6 +330,7 @@ fn plan_of(
         shares: apart.is_empty(),
         neighbor: None,
     });
+    set_ends(&mut plan, budget_of(&args.output)?, args.prune)?;
     if !plan.cases.iter().any(|planned| planned.role == Role::Asked) {
         let reason = plan.skips.first().map_or("it has no cases", |skip| skip.reason.as_str());
         bail!("nothing to measure: all cases are skipped, the first because {reason}");

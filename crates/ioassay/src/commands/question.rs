@@ -24,7 +24,8 @@ use model::host::{Affinity, Host, Storage};
 use model::peer::Peer;
 use model::plan::{Plan, Role, Skip};
 use model::units;
-use options::{check_goals, give_time, prune_plan, sustain_plan};
+pub(super) use options::{budget_of, set_ends};
+use options::{check_goals, sustain_plan};
 use place::{host_of, source_of, storage_of};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -196,7 +197,7 @@ pub fn of_run(args: &RunArgs) -> Result<Question> {
         target,
         source: args.source.clone(),
         sustain: args.sustain.as_deref().map(units::parse_time).transpose()?,
-        budget: args.output.budget.as_deref().map(units::parse_time).transpose()?,
+        budget: budget_of(&args.output)?,
         prune: args.prune,
         is_controlled: args.output.control,
         memory: args.memory.as_deref().map(units::parse_bytes).transpose()?,
@@ -326,10 +327,7 @@ fn plan_of(question: &Question, changes: &Changes, environment: &Environment) ->
     if let Some(budget) = *sustain {
         sustain_plan(&mut plan, budget)?;
     }
-    give_time(&mut plan, question.budget)?;
-    if question.prune {
-        prune_plan(&mut plan)?;
-    }
+    set_ends(&mut plan, question.budget, question.prune)?;
     if question.is_controlled {
         plan.add_twins();
     }
@@ -358,7 +356,7 @@ pub fn of_survey(args: &SurveyArgs) -> Result<Question> {
     let changes = Changes { seed: args.seed, ..Changes::default() };
     let target = Target::Directory(Rc::new(Directory::open(&args.directory)?));
     Ok(Question {
-        budget: args.output.budget.as_deref().map(units::parse_time).transpose()?,
+        budget: budget_of(&args.output)?,
         is_controlled: args.output.control,
         pin: args.output.pin.clone(),
         node: args.output.node,

@@ -7,7 +7,7 @@ use super::interrupted::Before;
 use super::late::{Expected, Late, MAKE};
 use super::listening::{Waiting, hear_all};
 use super::meeting::{Made, orders};
-use super::member::{Member, clocks};
+use super::member::{Member, clocks, loss};
 use super::remote::{Offsets, Remote};
 use super::turn::{Answers, Ended, Prepared, Turn, end_trial, is_failed, lead, lost};
 use crate::agenda::{Agenda, Turns};
@@ -17,8 +17,6 @@ use crate::store::Store;
 use crate::turns::PAUSE;
 use anyhow::{Result, bail};
 use model::agent::{Answer, Order, shown};
-use model::metadata::Place;
-use model::part::Whose;
 use model::plan::Plan;
 use model::record::{End, Invocation, Line};
 use model::trial::{Outcome, Trial};
@@ -267,22 +265,9 @@ impl Lockstep<'_> {
 
     /// Why a case is not tried, if it is not.
     fn refusal(&self, case: usize, agenda: &Agenda) -> Option<String> {
-        self.loss(case).or_else(|| agenda.refusal(case))
-    }
-
-    /// The lost host without which a case cannot be tried, if there is one.
-    fn loss(&self, case: usize) -> Option<String> {
         let hosts = self.hosts_of(case);
-        let case = &self.plan.cases[case].case;
-        if let Some(work) = case.metadata() {
-            // What a lost host left in a directory that all share would be listed.
-            let hosts = if work.place == Place::Shared { self.members.len() } else { hosts };
-            let lost = self.members[..hosts].iter().find(|it| it.agent.is_none())?;
-            return Some(format!("the host {}, whose names others use, was lost", lost.called));
-        }
-        let is_shared = case.io().is_some_and(|io| io.files == Whose::Shared);
-        let creator = self.members.first().filter(|it| is_shared && it.agent.is_none())?;
-        Some(format!("the host {}, which created the shared file, was lost", creator.called))
+        let loss = loss(&self.members, hosts, &self.plan.cases[case].case);
+        loss.or_else(|| agenda.refusal(case))
     }
 
     /// Runs a trial on all of its hosts. If it fails on one, it fails on all: those that measured

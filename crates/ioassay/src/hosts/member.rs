@@ -3,6 +3,9 @@
 use super::remote::{Offsets, PINGS, Remote};
 use crate::store::Store;
 use anyhow::{Context, Result};
+use model::case::Case;
+use model::metadata::Place;
+use model::part::Whose;
 use std::io;
 use std::thread;
 
@@ -32,6 +35,20 @@ impl Member {
     pub(super) fn live(&mut self) -> Option<(&mut Store, &mut Remote)> {
         Some((&mut self.store, self.agent.as_mut()?))
     }
+}
+
+/// Why a case of the first `hosts` cannot be tried any more: a host was lost that the others need
+/// for it.
+pub(super) fn loss(members: &[Member], hosts: usize, case: &Case) -> Option<String> {
+    if let Some(work) = case.metadata() {
+        // What a lost host left in a directory that all share would be listed.
+        let hosts = if work.place == Place::Shared { members.len() } else { hosts };
+        let lost = members[..hosts].iter().find(|it| it.agent.is_none())?;
+        return Some(format!("the host {}, whose names others use, was lost", lost.called));
+    }
+    let is_shared = case.io().is_some_and(|io| io.files == Whose::Shared);
+    let creator = members.first().filter(|it| is_shared && it.agent.is_none())?;
+    Some(format!("the host {}, which created the shared file, was lost", creator.called))
 }
 
 /// How far the clocks of the hosts that are not lost are ahead, by the number of the host.

@@ -46,6 +46,10 @@ fn kill(desk: &Desk, running: Running, trials: usize) {
     }
 }
 
+fn turns(record: &Record) -> BTreeSet<(usize, u32, u32)> {
+    record.trials.iter().map(|trial| (trial.case, trial.invocation, trial.round)).collect()
+}
+
 /// Checks that the run is whole: all hosts measured every case in every round, at the same turns,
 /// and the report leaves nothing out.
 fn check_whole(desk: &Desk, output: &Output) {
@@ -53,9 +57,6 @@ fn check_whole(desk: &Desk, output: &Output) {
     let said = text(&output.stdout);
     assert!(said.contains("3 hosts in lockstep") && !said.contains("HostLost"), "{said}");
     let all = records(desk);
-    let turns = |record: &Record| -> BTreeSet<(usize, u32, u32)> {
-        record.trials.iter().map(|trial| (trial.case, trial.invocation, trial.round)).collect()
-    };
     for record in &all {
         assert_eq!((&record.end, &record.damage), (&End::Complete, &Vec::new()));
         assert_eq!(turns(record), turns(&all[0]));
@@ -69,6 +70,37 @@ fn check_whole(desk: &Desk, output: &Output) {
     let [a, b, c] = records.each_ref().map(|record| argument(record));
     assert_eq!(text(&desk.sandbox.ioassay(&["report", c, b, a]).stdout), said);
     assert!(said.contains("the run was interrupted, and resumed at "), "{said}");
+}
+
+/// What it did with its time is told, whatever fits into it on this machine.
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn hosts_that_are_given_a_time_use_it_together_and_go_on_for_the_rest() {
+    let desk = desk();
+    let given = ["--for=12s", "--invocations=3", "--prune", "--block=4KiB,8KiB,16KiB,64KiB"];
+    let with = |args: Vec<String>| -> Vec<String> {
+        let args = args.into_iter().filter(|arg| !arg.starts_with("--invocations="));
+        args.chain(given.iter().map(|arg| (*arg).to_owned())).collect()
+    };
+    let running = desk.start_with(&with(desk.args("a,b,c", ROUNDS)));
+    kill(&desk, running, 3);
+    let mut args = with(desk.args("a,b,c", ROUNDS));
+    args.retain(|arg| !arg.starts_with("--record="));
+    args.push(format!("--resume={}", desk.files.path("records").display()));
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let output = desk.sandbox.plainly(&args);
+    let said = text(&output.stdout);
+    assert!(said.contains("note   12s was "), "{output:?}");
+    let all = records(&desk);
+    for record in &all {
+        assert_eq!((&record.end, &record.damage), (&End::Complete, &Vec::new()));
+        assert_eq!(turns(record), turns(&all[0]));
+        assert_eq!(record.pruned, all[0].pruned);
+        assert!(record.header.plan.prune && record.header.plan.budget.is_some());
+        // Nothing begins once the time is over.
+        assert!(record.trials.iter().all(|trial| trial.at_ms < 12_000));
+    }
+    desk.check_empty();
 }
 
 /// The trial that only some hosts have is measured again on all.

@@ -3,6 +3,7 @@
 use super::FORMAT;
 use super::case::Skip;
 use super::storage::Storage;
+use assess::campaign::Campaign;
 use assess::together::{self, HostsFinding, Joint};
 use model::axis::Axes;
 use model::case;
@@ -41,8 +42,10 @@ pub(super) struct Together<'a> {
     /// What the hosts' own evidence says, one entry for each code and severity, most severe first,
     /// with the message of the host where it is worst.
     findings: &'a [HostsFinding],
-    /// The skipped cases, with reasons.
+    /// The skipped and the pruned cases, with reasons.
     skips: Vec<Skip<'a>>,
+    /// The time that the run was given (`--for`); null if its plan alone decided the rounds.
+    campaign: Option<Campaign>,
 }
 
 impl Together<'_> {
@@ -62,6 +65,7 @@ impl Together<'_> {
             cases: run.cases.iter().map(|joint| Case { joint, case: &joint.case }).collect(),
             findings: &run.findings,
             skips: first.skips.iter().map(Skip::of).collect(),
+            campaign: first.campaign,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What options that are no axes change in a plan, and when they are refused.
 
 use super::refuse;
+use crate::args::OutputArgs;
 use anyhow::{Result, bail};
 use assess::prune;
 use assess::stats::LOOKS;
@@ -9,8 +10,25 @@ use model::plan::{Plan, Role};
 use model::units;
 use std::time::Duration;
 
+/// The time that a run is given.
+///
+/// # Errors
+/// If it is no time.
+pub(crate) fn budget_of(output: &OutputArgs) -> Result<Option<Duration>> {
+    Ok(output.budget.as_deref().map(units::parse_time).transpose()?)
+}
+
+/// Sets what ends a run before or after the planned rounds: the time that it is given, and pruning.
+///
+/// # Errors
+/// If the plan is too small for that.
+pub(crate) fn set_ends(plan: &mut Plan, budget: Option<Duration>, prunes: bool) -> Result<()> {
+    give_time(plan, budget)?;
+    if prunes { prune_plan(plan) } else { Ok(()) }
+}
+
 /// Sets the time of a run. Only several invocations show which intervals are wide.
-pub(super) fn give_time(plan: &mut Plan, budget: Option<Duration>) -> Result<()> {
+fn give_time(plan: &mut Plan, budget: Option<Duration>) -> Result<()> {
     if budget.is_some() && plan.invocations < INVOCATIONS_LEAST {
         bail!("--for needs at least {INVOCATIONS_LEAST} invocations: they show what varies most");
     }
@@ -28,7 +46,7 @@ pub(super) fn give_time(plan: &mut Plan, budget: Option<Duration>) -> Result<()>
 const INVOCATIONS_LEAST: u32 = 3;
 
 /// Prunes axes on which throughput no longer grows.
-pub(super) fn prune_plan(plan: &mut Plan) -> Result<()> {
+fn prune_plan(plan: &mut Plan) -> Result<()> {
     if !prune::is_possible(plan) {
         bail!(
             "--prune needs four or more values of --threads, --depth or --block, without a rate: \
