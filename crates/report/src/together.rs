@@ -1,7 +1,7 @@
 //! What several hosts did together, in lockstep.
 
 use crate::concerned::whom;
-use crate::document::{Block, Document, Finding, Note, Paragraph, Part, Table};
+use crate::document::{Block, Document, Note, Paragraph, Part, Table};
 use crate::findings::{campaign, note, skips};
 use crate::frame::title;
 use crate::grid::{Cell, Grid, left, right};
