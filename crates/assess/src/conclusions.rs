@@ -2,6 +2,7 @@
 //! from which rows.
 
 pub mod builds;
+pub mod commits;
 pub mod counts;
 pub mod depth;
 pub mod disk_or_memory;
@@ -19,6 +20,7 @@ use crate::levels::{Levels, all_levels};
 use crate::row::Row;
 use crate::summary::ServedBy;
 use builds::Builds;
+use commits::Commits;
 use counts::CountingAnswer;
 use depth::Depths;
 use disk_or_memory::DiskOrMemory;
@@ -49,6 +51,9 @@ pub struct Conclusions {
     /// Is this storage faster than memory, and what bounds it? Null unless both were measured.
     #[serde(rename = "answer")]
     pub disk_or_memory: Option<DiskOrMemory>,
+    /// Which rows show what a commit costs.
+    #[serde(skip)]
+    pub commits: Commits,
     /// The memory levels that chases show, for each page size.
     pub levels: Vec<Levels>,
     /// The number of threads that saturate memory.
@@ -76,6 +81,7 @@ impl Conclusions {
             iterations: iterations::iterations(rows),
             builds: builds::builds(rows),
             disk_or_memory: disk_or_memory::disk_or_memory(rows),
+            commits: commits::commits(rows.iter().map(|row| &row.summary)),
             levels: all_levels(rows),
             saturations: saturation::saturations(rows),
             loads: load::loads(rows, plan),

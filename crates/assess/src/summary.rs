@@ -17,7 +17,7 @@ use crate::stats::{Estimate, median};
 use crate::trials::{TrialFigures, trials};
 use crate::writing::Writing;
 use model::axis::Axes;
-use model::case::{Case, Touch};
+use model::case::{Case, Op, Sync, Touch, WriteWork};
 use model::evidence::Evidence;
 use model::named;
 use model::plan::Role;
@@ -216,6 +216,13 @@ impl Counters {
 }
 
 impl Summary {
+    /// Whether it called a sync and yet has no durable rate, because the evidence contradicts it.
+    pub fn is_not_durable(&self) -> bool {
+        let is_synced = |work: &&WriteWork| work.op != Op::Sync && work.sync != Sync::None;
+        let has_no_rate = self.writing.as_ref().is_some_and(|writing| writing.durable.is_none());
+        self.n > 0 && has_no_rate && self.case.write().filter(is_synced).is_some()
+    }
+
     /// Summarizes the trials of a case, without findings and ceilings.
     pub(crate) fn of(measured: &Measured, id: String) -> Summary {
         let of_done = (measured.n() > 0).then(|| served(measured));

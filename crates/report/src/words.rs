@@ -11,7 +11,7 @@ use assess::summary::{Ceiling, CeilingKind, ServedBy, Summary};
 use assess::trend::{self, Quantity};
 use assess::trials::Fate;
 use assess::{Assessment, Tally};
-use model::case::{Op, Pages, Sync, WriteEngine, WriteWork};
+use model::case::{Op, Pages, WriteEngine};
 use model::host::Storage;
 pub(crate) use model::list::listed;
 use model::record::Tool;
@@ -229,9 +229,7 @@ pub(crate) fn rate_kind(summary: &Summary) -> &'static str {
 
 /// Whether a case called a sync and yet has no durable rate, because the evidence contradicts it.
 pub(crate) fn is_not_durable(summary: &Summary) -> bool {
-    let is_synced = |work: &&WriteWork| work.op != Op::Sync && work.sync != Sync::None;
-    let has_no_rate = summary.writing.as_ref().is_some_and(|writing| writing.durable.is_none());
-    summary.n > 0 && has_no_rate && summary.case.write().filter(is_synced).is_some()
+    summary.is_not_durable()
 }
 
 /// A time, or [`NONE`].

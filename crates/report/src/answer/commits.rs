@@ -4,38 +4,36 @@ use crate::labels::Labels;
 use crate::metric::until_durable;
 use crate::sentence::{Paragraphs, Sentence, missing};
 use crate::text::{Text, figure, text};
-use crate::words::{self, count};
+use crate::words::count;
 use crate::writes::{self, sync_name};
 use assess::Assessment;
+use assess::conclusions::commits::Commits;
 use assess::finding::Code;
 use assess::latency::{Latency, UNSENT_NS};
 use assess::summary::Summary;
-use model::case::{Allocation, Cache, Op, Sync, WriteEngine, WriteWork};
+use model::case::{Allocation, Cache, WriteWork};
 use model::pattern::Pattern;
 use model::units;
 
-/// The rows that sync and have valid figures.
-fn standing(assessment: &Assessment) -> Vec<(&WriteWork, &Summary)> {
-    let stands = assessment.cases.iter().filter(|summary| summary.verdict.stands());
-    let writes = stands.filter_map(|summary| Some((summary.case.write()?, summary)));
-    let is_synced = |work: &WriteWork| work.engine != WriteEngine::Null && work.sync != Sync::None;
-    writes.filter(|(work, _)| is_synced(work)).collect()
+/// The rows with these ids.
+fn rows<'a>(assessment: &'a Assessment, ids: &[String]) -> Vec<(&'a WriteWork, &'a Summary)> {
+    let is_one = |summary: &&Summary| ids.contains(&summary.id);
+    let rows = assessment.cases.iter().filter(is_one);
+    rows.filter_map(|summary| Some((summary.case.write()?, summary))).collect()
 }
 
 /// The cost of commits and the effect of syncs, from the valid rows.
 pub(super) fn answer(assessment: &Assessment, _: &Labels) -> Paragraphs {
-    let standing = standing(assessment);
-    if standing.is_empty() {
+    let Commits { synced, commits } = &assessment.conclusions.commits;
+    if synced.is_empty() {
         return missing("No sync has a valid figure.");
     }
+    let flushes = said_flushes(&rows(assessment, synced));
     let cache = writes::said_cache(assessment.header.storage.as_ref()).map(Sentence::plain);
-    let mut said = said_commits(&standing);
-    said.extend([said_flushes(&standing), cache, host_cache(assessment)].into_iter().flatten());
+    let mut said = said_commits(&rows(assessment, commits));
+    said.extend([flushes, cache, host_cache(assessment)].into_iter().flatten());
     vec![said]
 }
-
-/// A commit writes a few pages; anything larger is a copy.
-const COMMIT_MOST: u64 = 16 << 10;
 
 /// A phrase for where the data is written.
 fn placed(allocation: Allocation) -> &'static str {
@@ -53,18 +51,13 @@ struct Commit<'a> {
     summary: &'a Summary,
 }
 
-fn commit<'a>((work, summary): &(&'a WriteWork, &'a Summary)) -> Option<Commit<'a>> {
-    let is_each = work.every == 1 || work.sync == Sync::Dsync;
-    let is_one = work.io.threads == 1 && work.io.depth == 1 && work.op == Op::Write;
-    if !is_each || !is_one || work.io.block > COMMIT_MOST || words::is_not_durable(summary) {
-        return None;
-    }
+fn commit<'a>((work, summary): &(&'a WriteWork, &'a Summary)) -> Commit<'a> {
     let mut what = vec![format!("{} {}", units::bytes(work.io.block), placed(work.allocation))];
     what.extend((work.io.pattern == Pattern::Random).then(|| "at random".to_string()));
     what.extend((work.io.cache == Cache::Direct).then(|| "direct".to_string()));
     what.extend((work.io.rate > 0).then(|| format!("{}/s due", work.io.rate)));
     what.push(sync_name(work.sync));
-    Some(Commit { what: what.join(", "), summary })
+    Commit { what: what.join(", "), summary }
 }
 
 /// `83.2 µs at the median and 196 µs at p99`, the latter if it is known; `None` without a median.
@@ -108,8 +101,8 @@ fn range<'a>(
 
 /// How long a sync and a commit take: a commit is a write and its sync. With a rate, its duration
 /// is the response time.
-fn said_commits(standing: &[(&WriteWork, &Summary)]) -> Vec<Sentence> {
-    let commits: Vec<Commit> = standing.iter().filter_map(commit).collect();
+fn said_commits(rows: &[(&WriteWork, &Summary)]) -> Vec<Sentence> {
+    let commits: Vec<Commit> = rows.iter().map(commit).collect();
     let sync = |summary: &Summary| quantiles(until_durable(summary)?);
     let mean = |summary: &Summary| {
         let ns = summary.ns_per_op?.median;

@@ -4,6 +4,7 @@ use assess::Assessment;
 use assess::RunFinding;
 use assess::comparison::{Comparison, Difference};
 use assess::conclusions::Conclusions;
+use assess::conclusions::commits::commits;
 use assess::decision::{Decided, Lead, Rated};
 use assess::disturbance::Gate;
 use assess::failure::Failure;
@@ -396,6 +397,7 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
             advised_rounds: None,
             is_dependence_checked: true,
         },
+        conclusions: Conclusions { commits: commits(cases.iter()), ..Conclusions::default() },
         findings: gathered(&cases),
         cases,
         twins: Vec::new(),
@@ -403,7 +405,6 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
         skips: Vec::new(),
         comparisons: Vec::new(),
         overhead_ns: None,
-        conclusions: Conclusions::default(),
         one_host: None,
         resumed: Vec::new(),
         campaign: None,
