@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Paths below the root that decide what is built.
-const SOURCES: [&str; 5] = ["Cargo.lock", "Cargo.toml", "METHODOLOGY.md", "peers", "recipes"];
+const SOURCES: [&str; 5] = ["Cargo.lock", "Cargo.toml", "docs/method/findings", "peers", "recipes"];
 
 /// The file in which cargo keeps the commit that a package was made from.
 const OF_PACKAGE: &str = ".cargo_vcs_info.json";

@@ -1,4 +1,4 @@
-"""The findings on a single case: one function for each finding of METHODOLOGY.md, which returns its
+"""The findings on a single case: one function for each finding of docs/method, which returns its
 severity or nothing."""
 
 import buffers

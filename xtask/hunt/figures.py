@@ -11,7 +11,7 @@ from laws import Fault, codes, flush_end, is_believed
 
 # A figure may be rounded, and a clock is read by each thread.
 ROUNDED = 0.005
-# The least arrays that are not mostly in caches, in caches: what METHODOLOGY.md calls memory.
+# The least arrays that are not mostly in caches, in caches: what docs/method calls memory.
 BEYOND = 2
 
 

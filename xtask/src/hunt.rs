@@ -15,7 +15,7 @@ use std::{env, fs};
 use xshell::Shell;
 
 /// The document with what hunts found, relative to the workspace, and its section.
-const DOCUMENT: &str = "HONESTY.md";
+const DOCUMENT: &str = "docs/honesty.md";
 const SECTION: &str = "Questions that nobody chose";
 
 /// What the section says of all hunts.

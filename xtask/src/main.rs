@@ -57,9 +57,9 @@ enum Chore {
     ///
     /// They must pass: what a neighbor does is no fault of the code. Takes an hour.
     Neighbor(neighbor::Options),
-    /// Check only style: every rule of STYLE.md that a program can check
+    /// Check only style: every rule of docs/style.md that a program can check
     Tidy,
-    /// Write the tables of simulations in METHODOLOGY.md
+    /// Write the tables of simulations in docs/method
     Simulate {
         /// Run fewer simulations and compare them with the tables instead
         #[arg(long)]
@@ -79,11 +79,11 @@ enum Chore {
     /// Inputs are times, sizes, cases, lines of workers, recipes, tables of peers, and records in
     /// every form of a report.
     Fuzz(fuzz::Options),
-    /// Compare ioassay with fio, likwid-bench, sysbench, dd and C, into BENCHMARKS.md
+    /// Compare ioassay with fio, likwid-bench, sysbench, dd and C, into docs/benchmarks.md
     ///
     /// The released program runs the recipes of xtask/src/bench/. Takes half an hour.
     Bench(bench::Options),
-    /// Run ioassay, fio and dd on each known fault, planted for real, into HONESTY.md
+    /// Run ioassay, fio and dd on each known fault, planted for real, into docs/honesty.md
     ///
     /// Takes about 35 minutes on a quiet machine, and needs root.
     Honesty(honesty::Options),
@@ -92,7 +92,7 @@ enum Chore {
     /// What counts is what block devices and system calls did, by the kernel's tracepoints, and
     /// what a plain program in C measures. A fault is shrunk and printed as commands. Needs root.
     Hunt(hunt::Options),
-    /// Repeat a recipe without a change, and count false alarms, into METHODOLOGY.md
+    /// Repeat a recipe without a change, and count false alarms, into docs/method
     ///
     /// One small recipe shows how often consecutive records are called different, and how often
     /// the earlier one's interval holds the later one's figure. Half an hour on a quiet machine.

@@ -33,7 +33,7 @@ pub(crate) struct Own<'a> {
 
 /// The evidence of `trial` of `case`. Devices count for all processes, so what the actors' own
 /// processes moved is subtracted. What cannot be told apart is unknown, and so is a difference
-/// below zero (METHODOLOGY.md).
+/// below zero (docs/method).
 pub(crate) fn own_evidence<'a>(
     plan: &Plan,
     case: &Case,

@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    /// The ranks printed in METHODOLOGY.md, and the normal approximation.
+    /// The ranks printed in docs/method, and the normal approximation.
     #[test]
     fn large_samples_have_the_known_quantiles() {
         assert_eq!(quantiles(100_000, 0.999, [0.025, 0.975]), [99_880, 99_919]);

@@ -6,7 +6,7 @@ use crate::summary::{ServedBy, Summary};
 use model::case::MemoryWork;
 
 /// Ordinary stores with at least this share of the throughput of non-temporal ones are as fast
-/// (METHODOLOGY.md).
+/// (docs/method).
 const AS_FAST: f64 = 0.95;
 
 /// An estimate of the bytes on the memory bus, if nothing stays in a cache. An ordinary store

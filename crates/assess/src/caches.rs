@@ -2,12 +2,12 @@
 
 use model::host::Host;
 
-/// A working set this many times the last-level cache is read from memory (METHODOLOGY.md, after
+/// A working set this many times the last-level cache is read from memory (docs/method, after
 /// rule (a) of STREAM).
 pub(crate) const CACHES_LEAST: u64 = 4;
 
 /// Chases show the size of the last cache only if they went up to this size: no cache on sale holds
-/// a quarter of it for one thread (METHODOLOGY.md).
+/// a quarter of it for one thread (docs/method).
 pub(crate) const LADDER_LEAST: u64 = 2 << 30;
 
 /// The last-level caches. Each of the two sizes may be unknown.

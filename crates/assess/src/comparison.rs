@@ -57,7 +57,7 @@ pub struct Comparison {
     pub interest: f64,
     /// If inconclusive, unless the pairs depend on each other: roughly how many pairs (or
     /// invocations, if there are several) would detect the smallest effect of interest with 80 %
-    /// power (METHODOLOGY.md). Otherwise null.
+    /// power (docs/method). Otherwise null.
     pub needs: Option<usize>,
 }
 
@@ -87,9 +87,9 @@ fn varies_only(row: &Summary) -> bool {
     })
 }
 
-/// The smallest effect of interest for data from a device (METHODOLOGY.md).
+/// The smallest effect of interest for data from a device (docs/method).
 const INTEREST_DEVICE: f64 = 0.05;
-/// The smallest effect of interest for data from memory or the page cache (METHODOLOGY.md).
+/// The smallest effect of interest for data from memory or the page cache (docs/method).
 const INTEREST_MEMORY: f64 = 0.02;
 
 /// Compares requested cases that differ only in engine, only in peer, only in advice, only in how
@@ -234,7 +234,7 @@ fn drifts(logs: &[Round]) -> bool {
 /// The minimum number of pairs for an interval.
 const PAIRS_LEAST: usize = 6;
 /// The square of the sum of the normal quantiles of 97.5 % and 80 %: with it, a 95 % interval has
-/// 80 % power (METHODOLOGY.md).
+/// 80 % power (docs/method).
 const POWER: f64 = 7.85;
 
 /// Roughly how many pairs (or invocations, if there are several) detect an effect of `interest`
@@ -340,7 +340,7 @@ mod tests {
     }
 
     /// A case differs from itself in at most 6 of 100 sessions, with any drift and outliers
-    /// (METHODOLOGY.md).
+    /// (docs/method).
     #[test]
     fn a_drift_is_no_difference() {
         for n in [10, 20] {
@@ -354,7 +354,7 @@ mod tests {
         }
     }
 
-    /// A 10 % improvement is usually found, even with one slow round in seven (METHODOLOGY.md).
+    /// A 10 % improvement is usually found, even with one slow round in seven (docs/method).
     #[test]
     fn a_tenth_more_is_found() {
         for (n, outliers, least) in [(10, 0.0, 0.9), (20, 0.0, 0.9), (15, 0.15, 0.8)] {

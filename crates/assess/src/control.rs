@@ -86,7 +86,7 @@ fn farthest(comparisons: &[Comparison]) -> Option<f64> {
     all?.into_iter().reduce(f64::max)
 }
 
-/// The case differs from itself, measured a second time (METHODOLOGY.md).
+/// The case differs from itself, measured a second time (docs/method).
 fn differs(found: &Comparison) -> Finding {
     let interval = match (found.low, found.high) {
         (Some(low), Some(high)) => format!(" (95 % interval {low:.3}-{high:.3})"),

@@ -16,14 +16,14 @@ use std::borrow::Cow;
 const AT_ONCE: &str = "it ended at once or moved no bytes";
 
 /// A window's counter is used for the timed span if the window is at most this many times as long
-/// (METHODOLOGY.md).
+/// (docs/method).
 const WINDOW_MOST: f64 = 1.05;
 
 /// The rate of a trial of `case`: bytes per second, or operations per second if it moves no
 /// data. `None` unless the trial succeeded, took time and moved something.
 ///
 /// If the case claims durability, the time ends when the last sync returned; otherwise, when the
-/// last operation returned (METHODOLOGY.md).
+/// last operation returned (docs/method).
 pub fn rate(case: &Case, trial: &Trial) -> Option<f64> {
     let sample = trial.sample()?;
     let amount = if counts_calls(case) { operations(case, sample) } else { sample.bytes() };

@@ -28,7 +28,7 @@ pub struct TimeSeries {
     /// with its only sync, a step is a trial, including that sync.
     pub rates: Vec<f64>,
     /// The index of the last step of the first window of five steps that met the SNIA's limits for
-    /// a steady state (METHODOLOGY.md); null if none did, or with fewer than five steps.
+    /// a steady state (docs/method); null if none did, or with fewer than five steps.
     // The outer `None` means fewer than five steps.
     #[serde(rename = "snia_5_at_step")]
     pub snia: Option<Option<usize>>,
@@ -60,9 +60,9 @@ pub struct Change {
 const STEPS_MOST: f64 = 60.0;
 /// Minimum number of steps in a time series.
 const STEPS_LEAST: usize = 5;
-/// The shortest step of a series that is long enough to judge (METHODOLOGY.md).
+/// The shortest step of a series that is long enough to judge (docs/method).
 const JUDGED_NS: u64 = 500_000_000;
-/// Number of steps in a window that decides whether a rate is steady (METHODOLOGY.md).
+/// Number of steps in a window that decides whether a rate is steady (docs/method).
 const WINDOW: usize = 10;
 /// The shortest step of such a window if trials follow each other.
 const SUSTAIN_NS: u64 = 1_000_000_000;
@@ -189,7 +189,7 @@ fn trial_rates(case: &Case, samples: &[&Sample]) -> Vec<f64> {
 }
 
 /// Whether a case whose trials follow each other needs no more trials: the last full window of ten
-/// steps meets both limits (METHODOLOGY.md). A step is a second, or longer if it would contain few
+/// steps meets both limits (docs/method). A step is a second, or longer if it would contain few
 /// operations. If each trial ends with its only sync, a step is a whole trial including the sync.
 /// Failed trials are ignored.
 pub fn is_steady(case: &Case, trials: &[Trial]) -> bool {
@@ -294,9 +294,9 @@ fn slope(values: &[f64]) -> f64 {
     rise / square
 }
 
-/// Minimum number of steps on each side of a step in the rate (METHODOLOGY.md).
+/// Minimum number of steps on each side of a step in the rate (docs/method).
 const SIDE_LEAST: usize = 3;
-/// Maximum ratio of the lower level to the higher (METHODOLOGY.md).
+/// Maximum ratio of the lower level to the higher (docs/method).
 const LOWER_MOST: f64 = 0.8;
 /// If either side drifts by this share of the step or more, it is a drift rather than a step.
 const DRIFT_MOST: f64 = 0.5;
@@ -390,7 +390,7 @@ mod tests {
         move |step| 1e8 * (1.0 - percent / 100.0).powf(step as f64)
     }
 
-    /// The shares in METHODOLOGY.md.
+    /// The shares in docs/method.
     #[test]
     fn ten_steps_tell_a_drift_from_noise() {
         let steady = |level: &dyn Fn(usize) -> f64, steps, variation| {
@@ -404,7 +404,7 @@ mod tests {
         assert!(steady(&decay(2.0), SNIA_WINDOW, 0.01) > 0.90);
     }
 
-    /// METHODOLOGY.md: 98 of 100 noise series have no step, and 95 if each value depends on the one
+    /// docs/method: 98 of 100 noise series have no step, and 95 if each value depends on the one
     /// before.
     #[test]
     fn noise_has_no_step() {

@@ -309,7 +309,7 @@ impl<'a, 'r> Contestant<'a, 'r> {
 /// The fastest of `all`, compared with each other sound row.
 ///
 /// The best was picked for being the best, from many: the paired interval alone does not tell it
-/// apart (METHODOLOGY.md).
+/// apart (docs/method).
 pub(crate) fn lead<'a, 'r>(all: &[Contestant<'a, 'r>]) -> Option<(&'a Row<'r>, Lead)> {
     let best = all.iter().max_by(|a, b| a.rate.median.total_cmp(&b.rate.median))?;
     let is_sound = |one: &&Contestant| one.row.summary.verdict == Verdict::Sound;

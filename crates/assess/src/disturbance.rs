@@ -34,16 +34,16 @@ pub struct Excluded {
     pub rate_with_them: Estimate,
 }
 
-/// More stolen CPU time than this excludes a round (METHODOLOGY.md).
+/// More stolen CPU time than this excludes a round (docs/method).
 const STEAL_MOST: f64 = 0.10;
 /// Up to this much stolen CPU time excludes nothing: in a trial of the usual length, it is at most
 /// two ticks of the OS's clock.
 const STEAL_NS_LEAST: f64 = 25e6;
-/// More time throttled by a CPU quota than this excludes a round (METHODOLOGY.md).
+/// More time throttled by a CPU quota than this excludes a round (docs/method).
 const THROTTLED_MOST: f64 = 0.05;
-/// A foreign read rate above this share of the case's usual rate excludes a round (METHODOLOGY.md).
+/// A foreign read rate above this share of the case's usual rate excludes a round (docs/method).
 const FOREIGN_MOST: f64 = 0.20;
-/// If more than this share of the rounds would be excluded, none is (METHODOLOGY.md).
+/// If more than this share of the rounds would be excluded, none is (docs/method).
 const EXCLUDED_MOST: f64 = 0.20;
 
 /// The share of the threads' time for which a CPU quota throttled them, without the pauses of an

@@ -7,7 +7,7 @@ use model::named;
 use model::sample::Span;
 
 /// The share of a trial for which the first host that is done may wait for the last one, and both
-/// still end together (METHODOLOGY.md).
+/// still end together (docs/method).
 const TOGETHER: f64 = 0.1;
 
 named! {

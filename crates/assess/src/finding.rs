@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 named! {
-    /// The kinds of findings, each defined in METHODOLOGY.md.
+    /// The kinds of findings, each defined in docs/method.
     Code "finding" {
         /// Claimed cold, but the page cache served some of it.
         CacheLeak "CacheLeak",
@@ -158,7 +158,7 @@ impl Verdict {
 /// Something wrong with a figure, or worth knowing.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// The kind; METHODOLOGY.md defines each.
+    /// The kind; docs/method defines each.
     pub code: Code,
     /// How severe it is.
     pub severity: Severity,

@@ -1,6 +1,6 @@
 //! The level above rounds: an invocation has its own workers, files and layout, which its rounds
 //! share. Only invocations show how a quantity varies from one to the next (Kalibera and Jones,
-//! ISMM 2013; METHODOLOGY.md).
+//! ISMM 2013; docs/method).
 //!
 //! Everything is computed on logarithms, and the figure is a median of medians: one disturbed
 //! invocation has little effect.
@@ -50,7 +50,7 @@ pub(crate) struct TwoLevel {
     pub(crate) spread: Spread,
     /// The logarithms of the planned invocations: how much they vary decides which cases are
     /// measured further, so only these say how uncertain the center is (Stein 1945, see
-    /// METHODOLOGY.md).
+    /// docs/method).
     planned: Vec<f64>,
 }
 
@@ -167,7 +167,7 @@ impl Spread {
     }
 }
 
-/// Fewer invocations than this do not show how much they vary (METHODOLOGY.md).
+/// Fewer invocations than this do not show how much they vary (docs/method).
 pub const INVOCATIONS_LEAST: usize = 3;
 /// Nobody runs more invocations than this for an answer.
 const NEEDED_MOST: usize = 1_000;
@@ -363,7 +363,7 @@ mod tests {
         f64::from(of) / f64::from(all)
     }
 
-    /// METHODOLOGY.md: with 3 to 6 invocations, the interval contains the true value, and another
+    /// docs/method: with 3 to 6 invocations, the interval contains the true value, and another
     /// run's figure, as often as it should.
     #[test]
     fn an_interval_of_invocations_holds_as_often_as_it_says() {
@@ -393,7 +393,7 @@ mod tests {
         }
     }
 
-    /// METHODOLOGY.md: a campaign gives cases that vary more further invocations, until its time is
+    /// docs/method: a campaign gives cases that vary more further invocations, until its time is
     /// up. Each interval, and that of a ratio, holds as often as it says, because the planned
     /// invocations alone decide both the further ones and its width.
     #[test]

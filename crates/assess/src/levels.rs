@@ -79,7 +79,7 @@ impl FormOf<Option<Nominal>> for KnownCache {
     }
 }
 
-/// Medians of neighboring levels differ by at least this factor (METHODOLOGY.md).
+/// Medians of neighboring levels differ by at least this factor (docs/method).
 const RISE_LEAST: f64 = 1.25;
 /// Minimum number of working sets per level: a single one may be a disturbance.
 const POINTS_LEAST: usize = 2;
@@ -89,7 +89,7 @@ const LEVEL_COST: f64 = 0.2;
 /// A knee belongs to a cache within this factor of its reported size.
 const NOMINAL_NEAR: f64 = 2.0;
 /// Loads from a level that a cache serves take at most this share of the time of those from the
-/// last level (METHODOLOGY.md).
+/// last level (docs/method).
 const CACHED_MOST: f64 = 0.5;
 
 /// The levels for each peer and page size whose chase one thread ran over enough working sets for

@@ -10,13 +10,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// With more than this share of the names missing in the OS's cache, they were not warm
-/// (METHODOLOGY.md).
+/// (docs/method).
 const BROUGHT_MOST: f64 = 0.05;
 
-/// With less than this share missing, they were not cold (METHODOLOGY.md).
+/// With less than this share missing, they were not cold (docs/method).
 pub(crate) const BROUGHT_LEAST: f64 = 0.90;
 
-/// Threads that waited for at most this share of the calls waited for no server (METHODOLOGY.md).
+/// Threads that waited for at most this share of the calls waited for no server (docs/method).
 const WAITS_MOST: f64 = 0.01;
 
 /// With fewer flushes per call of a thread than this, not every call was flushed.
@@ -101,7 +101,7 @@ pub(crate) fn brought_share(
     is_known.then(|| brought.max(0.0) / used)
 }
 
-/// Names per second that other programs may use beside a trial (METHODOLOGY.md). Bringing as many
+/// Names per second that other programs may use beside a trial (docs/method). Bringing as many
 /// into the cache takes about a fiftieth of the time.
 const OTHERS_A_SECOND: f64 = 2_000.0;
 

@@ -3,7 +3,7 @@
 //! The generalized extreme Studentized deviate (Rosner: "Percentage points for a generalized ESD
 //! many-outlier procedure", Technometrics 25, 1983), on logarithms. Each step holds the host that
 //! is farthest from the others against them, and leaves it out of the next: two odd hosts do not
-//! hide each other by the spread that they make (METHODOLOGY.md).
+//! hide each other by the spread that they make (docs/method).
 
 use crate::comparison::effect;
 use crate::invocations::{MEDIAN_BY_MEAN, Round, TwoLevel};
@@ -13,7 +13,7 @@ use crate::student;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Fewer hosts do not show how much hosts vary (METHODOLOGY.md).
+/// Fewer hosts do not show how much hosts vary (docs/method).
 pub const HOSTS_LEAST: usize = 4;
 
 /// At most one host of this many is odd: if more are apart, they are not alike at all.

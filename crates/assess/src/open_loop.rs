@@ -83,7 +83,7 @@ fn largest_backlog(sample: &Sample) -> Option<u64> {
     (0..steps).map(at).max()
 }
 
-/// With a smaller share of the due operations begun in time, the load is not held (METHODOLOGY.md).
+/// With a smaller share of the due operations begun in time, the load is not held (docs/method).
 const HELD_LEAST: f64 = 0.99;
 
 impl OpenLoop {

@@ -2,7 +2,7 @@
 //!
 //! Consecutive operations are not independent: a stall, or a slow round, delays many. So the
 //! interval uses the spread between a case's units (its invocations, or the rounds of one), not the
-//! number of operations (METHODOLOGY.md).
+//! number of operations (docs/method).
 
 use crate::significance::LEVEL;
 use crate::student;
@@ -29,14 +29,14 @@ pub struct Percentile {
     pub solid: bool,
 }
 
-/// Minimum number of operations above a percentile (METHODOLOGY.md).
+/// Minimum number of operations above a percentile (docs/method).
 pub(crate) const ABOVE_MIN: u64 = 10;
-/// With this many operations above it, a percentile is solid (METHODOLOGY.md).
+/// With this many operations above it, a percentile is solid (docs/method).
 pub(crate) const ABOVE_SOLID: u64 = 100;
 const PARTS: u64 = 10_000;
 /// Minimum number of units: fewer do not show their spread.
 const UNITS_LEAST: usize = 3;
-/// Minimum number of units for a decision about a limit (METHODOLOGY.md).
+/// Minimum number of units for a decision about a limit (docs/method).
 const UNITS_TO_DECIDE: usize = 5;
 
 /// Cumulative latency counts.

@@ -5,7 +5,7 @@
 
 use model::random::Rng;
 
-/// An order this rare is not due to chance: p < .01 (METHODOLOGY.md).
+/// An order this rare is not due to chance: p < .01 (docs/method).
 pub(crate) const RARE: f64 = 0.01;
 /// The number of random orders if there are too many to count all.
 const ORDERS: u32 = 9_999;

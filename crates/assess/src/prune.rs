@@ -8,7 +8,7 @@ use model::case::Case;
 use model::plan::{Plan, Planned, Role};
 use std::collections::HashMap;
 
-/// A step along an axis that surely gives less than this gives nothing (METHODOLOGY.md).
+/// A step along an axis that surely gives less than this gives nothing (docs/method).
 const STEP: f64 = 1.02;
 
 /// Two steps, and a case beyond them that may be pruned.

@@ -9,7 +9,7 @@ use serde::Serialize;
 /// The ratio of two quantities: the median over paired rounds, with its interval.
 ///
 /// A run's drifts affect both values of a round, so they cancel in its ratio. It therefore resolves
-/// far smaller differences than the ratio of two medians (METHODOLOGY.md).
+/// far smaller differences than the ratio of two medians (docs/method).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Ratio {
     /// The median, computed on logarithms: the inverse ratio is its reciprocal.

@@ -34,7 +34,7 @@ pub struct Repetition {
     #[serde(flatten, with = "As::<KnownCosts>")]
     pub costs: Option<Costs>,
     /// The number of rounds per invocation that gives most information in the same time: median
-    /// over the requested cases (METHODOLOGY.md); null if unknown.
+    /// over the requested cases (docs/method); null if unknown.
     pub advised_rounds: Option<u32>,
 }
 

@@ -25,17 +25,17 @@ impl Levels {
 }
 
 /// Minimum number of rounds or invocations for telling a drift from chance. With fewer, their
-/// dependence is not tested (METHODOLOGY.md).
+/// dependence is not tested (docs/method).
 pub(crate) const UNITS_LEAST: usize = 10;
 /// An interval that is narrower than this on either side, including drift, is narrow enough: the
-/// precision at which a case is done (METHODOLOGY.md).
+/// precision at which a case is done (docs/method).
 const PRECISE: f64 = 0.025;
 
 /// The lag-1 autocorrelation of the ranks of the rounds' rates, if one this high is unlikely by
 /// chance and it matters. It matters if the corrected interval is wider than the target.
 ///
 /// Ranks keep a single slow round from deciding. With autocorrelation `r`, an interval is too
-/// narrow by the square root of `(1+r)/(1-r)` (METHODOLOGY.md).
+/// narrow by the square root of `(1+r)/(1-r)` (docs/method).
 pub fn drift(rates: &[f64]) -> Option<f64> {
     if rates.len() < UNITS_LEAST {
         return None;

@@ -35,14 +35,14 @@ named! {
 }
 
 /// Up to this share of the bytes is noise in the counters: metadata, the file's odd tail
-/// (METHODOLOGY.md).
+/// (docs/method).
 pub(crate) const SHARE_NOISE: f64 = 0.01;
 
 /// The bytes that an inode takes on common file systems. Reads of less than a hundredth for each
 /// name are noise.
 pub(crate) const INODE_BYTES: u64 = 256;
 
-/// With less than this share of a file in the page cache, it is not warm (METHODOLOGY.md).
+/// With less than this share of a file in the page cache, it is not warm (docs/method).
 pub(crate) const WARM_LEAST: f64 = 0.999;
 
 /// What served or took the bytes, and the share of reads that caused no device read, if known.
@@ -178,7 +178,7 @@ fn taken_by(measured: &Measured, work: &WriteWork) -> ServedBy {
 }
 
 /// The share of written bytes that had not reached a device when the clock stopped, after the last
-/// sync: `1 - dev/app` (METHODOLOGY.md), over all trials that report it. Foreign writes hide some
+/// sync: `1 - dev/app` (docs/method), over all trials that report it. Foreign writes hide some
 /// of it in each trial. `None` if no trial reports it, or none writes.
 ///
 /// What the devices wrote is divided by their minimum amplification. If the amplification may be
@@ -328,7 +328,7 @@ pub(crate) struct Hits {
 }
 
 /// The share of a trial's bytes that the page cache served. It is at least `1 - task/app`, less
-/// what holes explain (METHODOLOGY.md), by the worker's own counter, or else by device reads for
+/// what holes explain (docs/method), by the worker's own counter, or else by device reads for
 /// any process. `None` if neither is known.
 ///
 /// Over a sequential pass, and past the page cache, it is exactly that. In random order, devices

@@ -1,7 +1,7 @@
 //! An exact test for two unpaired samples, and its correction for multiple tests.
 
 /// The error rate of intervals and the false positive rate of tests. It applies to a single one, or
-/// to all those behind a sentence or table (METHODOLOGY.md).
+/// to all those behind a sentence or table (docs/method).
 pub(crate) const LEVEL: f64 = 0.05;
 
 /// Mood's median test with the exact hypergeometric distribution. Returns the two-sided probability

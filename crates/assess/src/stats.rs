@@ -21,7 +21,7 @@ named! {
     }
 }
 
-/// The ratio of an interval's ends from which the figure is doubtful (METHODOLOGY.md).
+/// The ratio of an interval's ends from which the figure is doubtful (docs/method).
 const WIDE: f64 = 4.0;
 
 /// A quantity over the rounds of a case: the median with a 95 % interval, the mean and the
@@ -29,7 +29,7 @@ const WIDE: f64 = 4.0;
 ///
 /// With several invocations, the figure is the median of the invocations' medians, on logarithms,
 /// with an interval based on Student's t. With one invocation, it is the median of the rounds, with
-/// an interval from their order statistics (METHODOLOGY.md).
+/// an interval from their order statistics (docs/method).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     /// Number of rounds.
@@ -91,7 +91,7 @@ impl FormOf<Option<Spread>> for Variation {
 
 impl Estimate {
     /// Whether the interval reaches over a factor of four: the figure is known to no better than a
-    /// factor of two either way (METHODOLOGY.md, WideInterval).
+    /// factor of two either way (docs/method, WideInterval).
     pub fn is_wide(&self) -> bool {
         self.low.zip(self.high).is_some_and(|(low, high)| high >= WIDE * low)
     }
@@ -202,7 +202,7 @@ impl Looks {
     }
 }
 
-/// A case may end early only after these numbers of rounds (METHODOLOGY.md).
+/// A case may end early only after these numbers of rounds (docs/method).
 pub const LOOKS: [u32; 4] = [10, 14, 20, 28];
 
 /// Whether a case needs no more rounds, given its throughputs, one per round of one invocation.
@@ -216,7 +216,7 @@ pub fn is_settled(throughputs: &[f64], precision: f64) -> bool {
 
 /// The ranks, from 1, of the narrowest symmetric interval for the median of any distribution, with
 /// at least the coverage between the `tails`. `low` is the largest rank with P(X < low) at most the
-/// lower tail, where X counts the values below the median (Hahn and Meeker; METHODOLOGY.md). `None`
+/// lower tail, where X counts the values below the median (Hahn and Meeker; docs/method). `None`
 /// for 5 values or fewer.
 fn median_ranks(n: usize, tails: [f64; 2]) -> Option<(usize, usize)> {
     if n == 0 {
@@ -230,7 +230,7 @@ fn median_ranks(n: usize, tails: [f64; 2]) -> Option<(usize, usize)> {
 /// The lower tail of a 95 % interval, and its complement.
 const BOTH_TAILS: [f64; 2] = [0.025, 0.975];
 /// The same for a look. With these, the look that ended a case misses no more often than one 95 %
-/// interval. That holds even if each round depends by half on the one before (METHODOLOGY.md).
+/// interval. That holds even if each round depends by half on the one before (docs/method).
 const LOOKED_TAILS: [f64; 2] = [0.002_5, 0.997_5];
 
 #[cfg(test)]
@@ -239,7 +239,7 @@ mod tests {
     use model::random::Rng;
     use proptest::prelude::*;
 
-    /// The table in METHODOLOGY.md.
+    /// The table in docs/method.
     #[test]
     fn ranks_are_those_of_the_table() {
         for n in 0..=5 {
@@ -388,7 +388,7 @@ mod tests {
     }
 
     /// Stopping whenever the result looks good loses coverage. Fixed looks with wider intervals
-    /// keep the stated coverage, even for dependent rounds (METHODOLOGY.md).
+    /// keep the stated coverage, even for dependent rounds (docs/method).
     #[test]
     fn looking_costs_no_coverage() {
         // The true median, from a very large sample.

@@ -15,13 +15,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A host is a straggler if its rate is certainly below this share of the other hosts' median
-/// (METHODOLOGY.md).
+/// (docs/method).
 const STRAGGLES: f64 = 0.9;
 
-/// A sign is told if it is at least this many times the other hosts' (METHODOLOGY.md).
+/// A sign is told if it is at least this many times the other hosts' (docs/method).
 const STANDS_OUT: f64 = 1.5;
 
-/// A share of time below this is no sign (METHODOLOGY.md).
+/// A share of time below this is no sign (docs/method).
 const SHARE_LEAST: f64 = 0.02;
 
 /// The host with the lowest rate.

@@ -93,7 +93,7 @@ struct Figure {
 
 /// Maximum number of runs to keep: the latest.
 const RUNS_MOST: usize = 1_000;
-/// Maximum ratio of the lower level to the higher (METHODOLOGY.md).
+/// Maximum ratio of the lower level to the higher (docs/method).
 const LOWER_MOST: f64 = 0.95;
 
 impl Trends {

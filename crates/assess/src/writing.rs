@@ -46,14 +46,14 @@ pub struct Writing {
     pub read_back_past_cache: Option<bool>,
 }
 
-/// With fewer flushes per sync of a thread than this, not every sync was flushed (METHODOLOGY.md).
+/// With fewer flushes per sync of a thread than this, not every sync was flushed (docs/method).
 pub(crate) const FLUSHES_LEAST: f64 = 0.90;
 
 /// With a smaller share of bytes that had to become durable, a rate is not that of durable data
-/// (METHODOLOGY.md).
+/// (docs/method).
 const DURABLE_LEAST: f64 = 0.99;
 
-/// The evidence about a claim of durability (METHODOLOGY.md).
+/// The evidence about a claim of durability (docs/method).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Durability {
     /// Nothing is claimed.

@@ -1,4 +1,4 @@
-//! Finds the fastest shape of the loops of a run, before it begins (METHODOLOGY.md, Shapes of
+//! Finds the fastest shape of the loops of a run, before it begins (docs/method, Shapes of
 //! loops).
 
 use crate::stop::Stop;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// How long devices may take to become quiet before a trial (METHODOLOGY.md).
+/// How long devices may take to become quiet before a trial (docs/method).
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// What is waited for even where nothing becomes quiet.

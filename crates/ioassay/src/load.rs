@@ -2,7 +2,7 @@
 //! cease to be met.
 //!
 //! A search with short trials only proposes rates. What is reported about them comes from full
-//! trials after it (METHODOLOGY.md).
+//! trials after it (docs/method).
 
 use crate::recipe::Relative;
 use anyhow::Result;
@@ -22,14 +22,14 @@ const BESIDE: f64 = 1.10;
 /// A trial of a rate found by a search is at most this long.
 const TIME_MOST: Duration = Duration::from_secs(20);
 /// As many operations of a rate may exceed a goal in all its trials; fewer would not decide
-/// (METHODOLOGY.md).
+/// (docs/method).
 const EXCEED_LEAST: f64 = 100.0;
 
 /// Rounds of a closed loop before the run, and of each rate that a search tries.
 pub const ROUNDS: u32 = 3;
 
 /// The pause before a trial with a rate, in which a device can empty what the trial before has left
-/// in its own queues and caches (METHODOLOGY.md).
+/// in its own queues and caches (docs/method).
 pub(crate) const GAP: Duration = Duration::from_millis(100);
 
 /// What a search is for.

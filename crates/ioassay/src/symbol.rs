@@ -70,7 +70,7 @@ pub fn doublings(first: u64, last: u64, text: impl Fn(u64) -> String) -> Vec<Str
 
 /// STREAM's rule: at least four times the last-level caches. If their size is unknown, it is four
 /// times the largest cache on sale, limited by the available memory, and a finding reports that
-/// (METHODOLOGY.md).
+/// (docs/method).
 fn dram(host: &Host) -> u64 {
     // If the OS reports nothing, the available memory is unknown, too.
     let most = if host.memory_available.is_some() { DRAM_UNKNOWN } else { MODEST };

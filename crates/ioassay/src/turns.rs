@@ -6,7 +6,7 @@ use model::random::{Rng, mix};
 use model::trial::NOT_TRIED;
 use std::time::Duration;
 
-/// The pause before each invocation except the first (METHODOLOGY.md).
+/// The pause before each invocation except the first (docs/method).
 pub const PAUSE: Duration = Duration::from_secs(1);
 
 /// After this many consecutive failures, a case is not tried again: a full disk or a hanging peer

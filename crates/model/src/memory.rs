@@ -106,7 +106,7 @@ impl Kernel {
 
     /// How many arrays the memory bus carries in a pass over [`Kernel::arrays`] if nothing stays in
     /// a cache. An ordinary store first fetches its line, a non-temporal one does not ("Bus bytes"
-    /// in METHODOLOGY.md). `None` if it is not bulk.
+    /// in docs/method). `None` if it is not bulk.
     pub fn bus_arrays(self) -> Option<u64> {
         match self {
             Kernel::Read | Kernel::Count | Kernel::WriteNt => Some(1),

@@ -22,8 +22,8 @@ const METHOD: &str = "A round measures each case once, in random order. With one
                       within that, and in doubt if a figure of either is doubtful by more than how \
                       it varies from round to round. What served the bytes is told from what the \
                       OS counted around each trial, never from what was asked for. MB is 10⁶ \
-                      bytes, and MiB is 2²⁰. METHODOLOGY.md of ioassay has the rules, and where \
-                      each comes from.";
+                      bytes, and MiB is 2²⁰. The folder docs/method of ioassay has the rules, \
+                      and where each comes from.";
 
 /// The machine, the storage and the method.
 pub(crate) fn origin(assessment: &Assessment) -> Vec<Block> {

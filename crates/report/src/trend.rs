@@ -14,7 +14,7 @@ use assess::trend::{Trend, Trends};
 /// Marks a run without a valid figure in a line of blocks.
 const GAP: char = '·';
 
-/// With fewer runs, no step can be told from chance; many cases need a few more (METHODOLOGY.md).
+/// With fewer runs, no step can be told from chance; many cases need a few more (docs/method).
 const STEP_RUNS: usize = 10;
 
 /// The trend of all cases after the run `last`, which is run `number`, counted from 1.

@@ -20,7 +20,7 @@ use model::plan::Role;
 use model::units;
 use std::collections::HashMap;
 
-/// The meaning of the columns, in brief; METHODOLOGY.md has all of it.
+/// The meaning of the columns, in brief; docs/method has all of it.
 const LEGEND: &str = "ratio: of the rates of the same rounds, the first case by the second";
 
 /// If there are more, only those that found a difference are listed, and the others are counted.

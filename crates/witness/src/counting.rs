@@ -1,4 +1,4 @@
-//! Whether devices' counters work, tested with a canary file (METHODOLOGY.md).
+//! Whether devices' counters work, tested with a canary file (docs/method).
 //!
 //! A counter that stays at zero while the block layer moves bytes proves nothing: counting may be
 //! off (`queue/iostats`), or the driver may not count.

@@ -27,7 +27,7 @@ const DEPTH: u32 = 8;
 pub(crate) struct Finder {
     root: Root,
     /// Whether this machine is virtual. If so, its disks are too, and what they report about
-    /// themselves is unreliable (METHODOLOGY.md).
+    /// themselves is unreliable (docs/method).
     is_guest: bool,
 }
 
@@ -241,7 +241,7 @@ impl Finder {
     fn ground_of_loop(&self, path: &Path, mut device: Device, depth: u32) -> Backing {
         let name = device.name.clone();
         let mut notes = Vec::new();
-        // Without direct I/O, O_DIRECT has no effect below (METHODOLOGY.md).
+        // Without direct I/O, O_DIRECT has no effect below (docs/method).
         if device.loop_direct == Some(false) {
             notes.push(format!(
                 "{name}: a loop device without direct I/O: O_DIRECT inside is the page cache \

@@ -44,7 +44,7 @@ struct Request {
 
 const FS_IOC_FIEMAP: Opcode = opcode::read_write::<Header>(b'f', 11);
 /// Write dirty pages back first. Until then, even ext4 reports their data as unwritten
-/// (METHODOLOGY.md).
+/// (docs/method).
 const FLAG_SYNC: u32 = 0x1;
 const EXTENT_LAST: u32 = 0x1;
 const EXTENT_ENCODED: u32 = 0x8;

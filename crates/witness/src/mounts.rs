@@ -67,7 +67,7 @@ pub(crate) fn mount_of_path(root: &Root, path: &Path) -> Option<Mount> {
 }
 
 /// The mount that `file` is on, by mount ID: on btrfs and overlayfs, `st_dev` differs from the
-/// device in mountinfo (METHODOLOGY.md).
+/// device in mountinfo (docs/method).
 pub(crate) fn mount_of(file: &File) -> Result<Mount, Error> {
     let id = mount_id(file)?;
     let unlisted = || {

@@ -21,7 +21,7 @@ use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::thread::Builder;
 use std::time::Duration;
 
-/// Attempts to evict a file: writeback of dirty pages is a race (METHODOLOGY.md).
+/// Attempts to evict a file: writeback of dirty pages is a race (docs/method).
 const EVICT_ATTEMPTS: u32 = 5;
 /// Pause between attempts.
 const EVICT_PAUSE: Duration = Duration::from_millis(50);
@@ -246,7 +246,7 @@ pub fn is_kept_in_memory(file: &File) -> bool {
 }
 
 /// Reads all of `file` into the page cache, unless its first `size` bytes are there, and verifies
-/// that with `probe`. For a large file, one page in a thousand may be missing (METHODOLOGY.md).
+/// that with `probe`. For a large file, one page in a thousand may be missing (docs/method).
 ///
 /// # Errors
 /// [`Error::NotWarm`] if it is not cached after 3 passes; otherwise the OS's error for the failed
@@ -353,7 +353,7 @@ fn read_pages(file: &File, is_stopped: &(dyn Fn() -> bool + Sync)) -> io::Result
 
 /// Drops the whole machine's page cache, so every process has to read from storage again.
 ///
-/// Writes dirty pages back first, because they cannot be dropped (METHODOLOGY.md).
+/// Writes dirty pages back first, because they cannot be dropped (docs/method).
 ///
 /// # Errors
 /// [`Error::NotDropped`] without root.

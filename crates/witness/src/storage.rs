@@ -292,7 +292,7 @@ fn look_at_file(file: &File, storage: &mut Storage) {
 /// The probe that reports the first `length` bytes of a just-read file as cached.
 ///
 /// mincore always reports that, unless you own the file or can write it, so otherwise it is not
-/// used (METHODOLOGY.md).
+/// used (docs/method).
 pub(crate) fn probe_that_sees(file: &File, length: u64, notes: &mut Vec<String>) -> Option<Probe> {
     let mut denials = Vec::new();
     for probe in [Probe::Cachestat, Probe::Mincore] {
@@ -376,7 +376,7 @@ pub(crate) fn direct(file: &File, notes: &mut Vec<String>) -> Direct {
     Direct::Accepted { offset_align, bypasses: is_certain.then_some(false) }
 }
 
-/// Whether O_DIRECT leaves nothing in the page cache of a canary file (METHODOLOGY.md).
+/// Whether O_DIRECT leaves nothing in the page cache of a canary file (docs/method).
 fn bypasses_cache(canary: &File, probe: Probe) -> Result<bool, Error> {
     page_cache::evict(canary, page_cache::WHOLE, probe)?;
     leaves_nothing_cached(canary, probe, CANARY)

@@ -1,4 +1,4 @@
-//! Layers of block devices, and how many times each moves a byte (METHODOLOGY.md).
+//! Layers of block devices, and how many times each moves a byte (docs/method).
 //!
 //! Everything comes from sysfs, which needs no privileges. Nothing is guessed: if sysfs does not
 //! say how many times a byte is moved, bytes are counted in a higher layer.

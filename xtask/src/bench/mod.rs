@@ -31,7 +31,7 @@ const ROUNDS_MIN: usize = 6;
 const SEED: u64 = 1;
 
 /// The document, relative to the workspace.
-const DOCUMENT: &str = "BENCHMARKS.md";
+const DOCUMENT: &str = "docs/benchmarks.md";
 
 /// The recipes and the table of sections, relative to the workspace.
 const FOLDER: &str = "xtask/src/bench";

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use xshell::Shell;
 
 /// The document, relative to the workspace.
-const DOCUMENT: &str = "HONESTY.md";
+const DOCUMENT: &str = "docs/honesty.md";
 
 /// An in-memory file system.
 const MEMORY: &str = "/dev/shm";

@@ -21,7 +21,7 @@ use tally::{Seen, Tally};
 const RECIPE: &str = include_str!("recipe.toml");
 
 /// The document with the table, relative to the workspace.
-const DOCUMENT: &str = "METHODOLOGY.md";
+const DOCUMENT: &str = "docs/method/simulations.md";
 
 /// The command's options.
 #[derive(Debug, PartialEq, Args)]

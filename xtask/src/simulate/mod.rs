@@ -1,4 +1,4 @@
-//! Simulations for METHODOLOGY.md. They apply the program's own rules to data with a known truth,
+//! Simulations for docs/method. They apply the program's own rules to data with a known truth,
 //! and write tables between two markers of the document.
 
 mod noise;
@@ -19,7 +19,7 @@ use std::path::Path;
 use std::thread;
 use table::Table;
 
-const DOCUMENT: &str = "METHODOLOGY.md";
+const DOCUMENT: &str = "docs/method/simulations.md";
 /// The part of the document with the tables.
 const PART: &str = "simulations";
 /// Sessions per share in the document.

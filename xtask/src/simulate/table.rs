@@ -1,4 +1,4 @@
-//! Tables of shares in METHODOLOGY.md, and whether two tables agree.
+//! Tables of shares in docs/method/simulations.md, and whether two tables agree.
 
 use std::fmt::Write;
 

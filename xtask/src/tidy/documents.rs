@@ -3,10 +3,11 @@
 use super::source::{Source, Violation};
 use std::collections::BTreeMap;
 
-const METHODOLOGY: &str = "METHODOLOGY.md";
+/// The pages whose sections define the findings.
+const DEFINITIONS: &str = "docs/method/findings/";
 const FINDINGS: &str = "crates/assess/src/finding.rs";
-/// The section of METHODOLOGY.md whose tables name tests.
-const CAUGHT: &str = "## What is and is not caught";
+/// The page whose tables name tests.
+const CAUGHT: &str = "docs/method/not-caught.md";
 const README: &str = "README.md";
 const CI: &str = ".ci/run";
 
@@ -75,37 +76,38 @@ fn resolve(path: &str, target: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Every finding has a section `### Code` in METHODOLOGY.md, and every such section a finding.
+/// Every finding has one section, `## Code`, in the pages of findings, and every section there has
+/// a finding.
 pub(super) fn check_findings(sources: &BTreeMap<&str, &Source>) -> Vec<Violation> {
-    let (Some(findings), Some(methodology)) = (sources.get(FINDINGS), sources.get(METHODOLOGY))
-    else {
-        let missing =
-            [FINDINGS, METHODOLOGY].into_iter().filter(|path| !sources.contains_key(path));
-        let text = "missing: one names the findings, and the other defines them";
-        return missing.map(|path| Violation::in_file(path, text)).collect();
+    let Some(findings) = sources.get(FINDINGS) else {
+        return vec![Violation::in_file(FINDINGS, "missing: it names the findings")];
     };
     let codes = codes(&findings.text);
-    let sections = sections(&methodology.text);
+    let pages = sources.iter().filter(|(path, _)| path.starts_with(DEFINITIONS));
+    let sections: Vec<(&str, usize, &str)> = pages
+        .flat_map(|(path, page)| {
+            sections(&page.text).map(move |(number, section)| (*path, number, section))
+        })
+        .collect();
     let mut violations = Vec::new();
     if codes.is_empty() {
         let text = "no codes found: list them in a block `named! { Code \"finding\" { … } }`";
         violations.push(Violation::in_file(FINDINGS, text));
     }
     for (number, code) in &codes {
-        let count = sections.iter().filter(|(_, section)| section == code).count();
+        let count = sections.iter().filter(|(_, _, section)| section == code).count();
         if count != 1 {
-            let text =
-                format!("`{code}` has {count} sections `### {code}` in {METHODOLOGY}, not 1");
+            let text = format!("`{code}` has {count} sections `## {code}` in {DEFINITIONS}, not 1");
             violations.push(Violation::at(FINDINGS, *number, text));
         }
     }
-    for (number, section) in &sections {
+    for (path, number, section) in &sections {
         if !codes.iter().any(|(_, code)| code == section) {
             let text = format!(
-                "section `### {section}` matches no finding: correct its name, or remove it \
-                 (sections of this depth are for findings)"
+                "section `## {section}` matches no finding: correct its name, or remove it \
+                 (sections of these pages are for findings)"
             );
-            violations.push(Violation::at(METHODOLOGY, *number, text));
+            violations.push(Violation::at(path, *number, text));
         }
     }
     violations
@@ -119,27 +121,30 @@ fn codes(text: &str) -> Vec<(usize, &str)> {
     quoted.filter_map(|(i, line)| Some((i + 1, line.split('"').nth(1)?))).collect()
 }
 
-fn sections(text: &str) -> Vec<(usize, &str)> {
-    prose(text).filter_map(|(i, line)| Some((i, line.strip_prefix("### ")?.trim()))).collect()
+fn sections(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    prose(text).filter_map(|(i, line)| Some((i, line.strip_prefix("## ")?.trim())))
 }
 
-/// Every test that METHODOLOGY.md names as evidence exists.
+/// Every test that the page of what is caught names as evidence exists.
 pub(super) fn check_tests(sources: &BTreeMap<&str, &Source>) -> Vec<Violation> {
-    let Some(methodology) = sources.get(METHODOLOGY) else { return Vec::new() };
+    let Some(caught) = sources.get(CAUGHT) else {
+        return vec![Violation::in_file(
+            CAUGHT,
+            "missing: it names the tests that show what is caught",
+        )];
+    };
     let is_there = |name: &str| {
         let definition = format!("fn {name}(");
         let mut files = sources.iter().filter(|(path, _)| path.ends_with(".rs"));
         files.any(|(_, source)| source.text.contains(&definition))
     };
-    let section = prose(&methodology.text).skip_while(|(_, line)| *line != CAUGHT).skip(1);
-    let lines = section.take_while(|(_, line)| !line.starts_with("## "));
-    let names = lines.flat_map(|(number, line)| {
+    let names = prose(&caught.text).flat_map(|(number, line)| {
         line.split('`').skip(1).step_by(2).filter(is_name).map(move |name| (number, name))
     });
     let missing = names.filter(|(_, name)| !is_there(name));
     let violation = |(number, name)| {
         let text = format!("no test `{name}`: name one that exists");
-        Violation::at(METHODOLOGY, number, text)
+        Violation::at(CAUGHT, number, text)
     };
     missing.map(violation).collect()
 }
@@ -241,34 +246,35 @@ mod tests {
 
     #[test]
     fn every_finding_is_defined_once() {
-        let method = "# M\n### Ram\n### Ram\n### Foreign\n";
-        let files = [(FINDINGS, CODES), (METHODOLOGY, method)];
+        let [one, other] = ["a.md", "b.md"].map(|name| [DEFINITIONS, name].concat());
+        let (one, other) = ((&*one, "# M\n## Ram\n"), (&*other, "# N\n## Ram\n## Foreign\n"));
+        let files = [(FINDINGS, CODES), one, other];
         let expected = [
             "crates/assess/src/finding.rs:5: `Ram` has 2",
             "crates/assess/src/finding.rs:6: `Steal` has 0",
-            "METHODOLOGY.md:4: section `### Foreign`",
+            "docs/method/findings/b.md:3: section `## Foreign`",
         ];
         check(&with(&files, check_findings), &expected);
-        let files = [(FINDINGS, CODES), (METHODOLOGY, "# M\n### Ram\n### Steal\n")];
+        let files = [(FINDINGS, CODES), one, (other.0, "# N\n## Steal\n")];
         check(&with(&files, check_findings), &[]);
     }
 
     #[test]
     fn tests_that_are_named_are_there() {
-        let method = "# M\n`gone_too`\n## What is and is not caught\n| a | `Ram`, `it_is` |\n\
-                      | | `it_was`, `/proc/some_file` |\n## Glossary\n`gone_too`\n";
+        let page = "# M\n| a | `Ram`, `it_is` |\n| | `it_was`, `/proc/some_file` |\n";
         let code = ("crates/assess/src/tests.rs", "fn it_is() {}\n");
-        let expected = ["METHODOLOGY.md:5: no test `it_was`"];
-        check(&with(&[(METHODOLOGY, method), code], check_tests), &expected);
+        let expected = ["docs/method/not-caught.md:3: no test `it_was`"];
+        check(&with(&[(CAUGHT, page), code], check_tests), &expected);
+        check(&with(&[code], check_tests), &["docs/method/not-caught.md:1: missing"]);
     }
 
     #[test]
     fn findings_and_their_definitions_are_there() {
         check(
-            &with(&[(FINDINGS, CODES)], check_findings),
-            &["METHODOLOGY.md:1: missing: one names"],
+            &with(&[(CAUGHT, "# M\n")], check_findings),
+            &["crates/assess/src/finding.rs:1: missing: it names"],
         );
-        let files = [(FINDINGS, "enum Code {}\n"), (METHODOLOGY, "# M\n")];
+        let files = [(FINDINGS, "enum Code {}\n"), (CAUGHT, "# M\n")];
         check(&with(&files, check_findings), &["crates/assess/src/finding.rs:1: no codes"]);
     }
 

@@ -1,4 +1,4 @@
-//! Checks the rules of STYLE.md that a program can check.
+//! Checks the rules of docs/style.md that a program can check.
 //!
 //! Each check is a function of a path and a text. All checks run, and all violations are printed.
 
@@ -22,7 +22,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     for violation in &violations {
         println!("{violation}");
     }
-    ensure!(violations.is_empty(), "{} places break a rule of STYLE.md", violations.len());
+    ensure!(violations.is_empty(), "{} places break a rule of docs/style.md", violations.len());
     Ok(())
 }
 

@@ -25,7 +25,7 @@ pub struct CountingAnswer {
     /// it instead of memory or the page cache.
     pub fits_caches: bool,
     /// The share of the data that these caches can hold at most, 0 to 1; null if their size is
-    /// unknown. Up to a quarter, they serve next to nothing (METHODOLOGY.md).
+    /// unknown. Up to a quarter, they serve next to nothing (docs/method).
     pub caches_hold: Option<f64>,
     /// Memory reads for each measured number of threads, ascending: the ceilings.
     pub memory_reads: Vec<RowRate>,

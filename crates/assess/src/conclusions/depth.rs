@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::time::Duration;
 
 /// A depth is enough if the fastest is at most this much faster: it then reaches 90 % of its rate
-/// (METHODOLOGY.md).
+/// (docs/method).
 const INTEREST: f64 = 1.0 / 0.9 - 1.0;
 
 /// How the rate and the latency of a case grow with its depth.

@@ -242,7 +242,7 @@ fn is_limited_in_part(row: &Row) -> bool {
 }
 
 /// The bottleneck of the fastest device row. It is the device only if more I/Os in flight were
-/// measured as not faster, and no finding of the row names another bottleneck (METHODOLOGY.md).
+/// measured as not faster, and no finding of the row names another bottleneck (docs/method).
 fn bound(row: &Row, rows: &[Row]) -> Bottleneck {
     let found =
         |code, least| row.summary.findings.iter().any(|f| f.code == code && f.severity >= least);

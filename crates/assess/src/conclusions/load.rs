@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 use std::time::Duration;
 
 /// A load is held if less than this many of 10 000 operations have not begun when the time is up
-/// (METHODOLOGY.md).
+/// (docs/method).
 const UNSENT_TAIL: u32 = 100;
 
 /// The load that storage holds: cases that differ only in their rate.

@@ -53,10 +53,10 @@ pub struct Step {
     pub throughput: f64,
 }
 
-/// The smallest gain of more threads that counts (METHODOLOGY.md).
+/// The smallest gain of more threads that counts (docs/method).
 const INTEREST: f64 = 0.05;
 /// Threads that give at least this share of the highest throughput nearly saturate memory
-/// (METHODOLOGY.md).
+/// (docs/method).
 const NEARLY_LEAST: f64 = 0.9;
 
 /// Each loop over arrays beyond the caches that was measured with several numbers of threads.

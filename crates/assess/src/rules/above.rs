@@ -8,15 +8,15 @@ use crate::summary::CeilingKind;
 use model::units::percent;
 
 /// A row above its ceiling by more than this, with its whole interval, is not noise
-/// (METHODOLOGY.md).
+/// (docs/method).
 const ABOVE_MOST: f64 = 1.05;
 
 /// Writing a file is at most this many times as fast as reading memory with the same threads; we
 /// saw 2.4
-/// (METHODOLOGY.md).
+/// (docs/method).
 const WRITING_MOST: f64 = 4.0;
 
-/// The throughput, or that without loading, is above its ceiling (METHODOLOGY.md). The interval of
+/// The throughput, or that without loading, is above its ceiling (docs/method). The interval of
 /// the paired rounds decides: noise alone often lifts a row above its ceiling.
 pub(super) fn above_ceiling(row: &Row, bounds: &Bounds) -> Option<Draft> {
     let whole = bounds.ceiling.as_ref().and_then(|held| above(row, held, ""));

@@ -16,11 +16,11 @@ use model::units::{self, percent};
 /// With fewer device reads per random operation, readahead brought the other blocks.
 const READS_PER_OPERATION_LEAST: f64 = 0.9;
 
-/// Devices may read this share more than is counted before we report it (METHODOLOGY.md).
+/// Devices may read this share more than is counted before we report it (docs/method).
 const OVER_READ_MOST: f64 = 0.05;
 
 /// Claimed cold, but the page cache served more than 1 % of the bytes, or readahead fetched random
-/// blocks before they were requested (METHODOLOGY.md).
+/// blocks before they were requested (docs/method).
 pub(super) fn cache_leak(context: &Context) -> Option<Draft> {
     copy_leak(context).or_else(|| read_leak(context)).or_else(|| names::not_cold(context))
 }
@@ -111,7 +111,7 @@ pub(super) fn leaks(context: &Context, work: &ReadWork, trial: &Counted) -> bool
 
 /// Claimed warm, but the worker caused device reads of more than 1 % of the bytes; or not all of
 /// the file was in the page cache before and after, and it is unknown what devices read. If they
-/// read next to nothing, the figure is still the page cache's: a note (METHODOLOGY.md).
+/// read next to nothing, the figure is still the page cache's: a note (docs/method).
 pub(super) fn not_warm(context: &Context) -> Option<Draft> {
     let medium = context.measured.storage.map(|storage| storage.medium);
     if medium == Some(Medium::Ram) {
@@ -198,7 +198,7 @@ fn fetched_ahead(context: &Context) -> Option<u64> {
     Some(window.saturating_mul(2 * u64::from(context.measured.case.threads())))
 }
 
-/// Claimed to leave nothing in the page cache, but pages stayed there (METHODOLOGY.md).
+/// Claimed to leave nothing in the page cache, but pages stayed there (docs/method).
 pub(super) fn cache_kept(context: &Context) -> Option<Draft> {
     if context.measured.case.cache() != Some(Cache::DontCache) {
         return None;
@@ -240,7 +240,7 @@ pub(super) fn cache_kept(context: &Context) -> Option<Draft> {
     Draft::sized(share, severity, message, remedy)
 }
 
-/// The case claims nothing about the page cache, and it served a part (METHODOLOGY.md).
+/// The case claims nothing about the page cache, and it served a part (docs/method).
 pub(super) fn partly_cached(context: &Context) -> Option<Draft> {
     context.claims(Cache::AsIs).filter(|_| context.is_served(&[ServedBy::Mixed]))?;
     let Summary { hit_share, hit_share_most, cacheable_share, .. } = context.summary;
@@ -270,7 +270,7 @@ pub(super) fn partly_cached(context: &Context) -> Option<Draft> {
     Draft::sized(*hit_share_most, Severity::Doubt, message, remedy)
 }
 
-/// No probe can see how much of the file is cached (METHODOLOGY.md).
+/// No probe can see how much of the file is cached (docs/method).
 pub(super) fn cache_unseen(context: &Context) -> Option<Draft> {
     let writes =
         context.write().filter(|work| work.io.cache != Cache::AsIs).map(|work| work.io.cache);
@@ -290,7 +290,7 @@ pub(super) fn cache_unseen(context: &Context) -> Option<Draft> {
     Draft::new(Severity::Note, message, remedy)
 }
 
-/// Devices read more than the figure counts (METHODOLOGY.md). An operation counts as its whole
+/// Devices read more than the figure counts (docs/method). An operation counts as its whole
 /// pages, the least that the page cache can read.
 pub(super) fn over_read(context: &Context) -> Option<Draft> {
     let work = context.read()?;

@@ -9,7 +9,7 @@ use model::units::bytes_rounded;
 /// A working set at least this large claims to be in memory: no recipe uses smaller arrays for it.
 const CLAIM_LEAST: u64 = 64 << 20;
 
-/// Arrays that claim to be in memory, on a machine that reports no cache size (METHODOLOGY.md).
+/// Arrays that claim to be in memory, on a machine that reports no cache size (docs/method).
 pub(super) fn cache_size_unknown(row: &Row) -> Option<Draft> {
     let work = row.measured.case.memory().filter(|_| row.stands())?;
     let is_of_memory = work.kernel.is_bulk() || work.kernel == Kernel::Chase;

@@ -13,14 +13,14 @@ use model::sample::Latencies;
 use model::units::{nanoseconds, percent, scaled};
 use std::time::Duration;
 
-/// Fewer steps than this are not judged (METHODOLOGY.md).
+/// Fewer steps than this are not judged (docs/method).
 const STEPS_LEAST: usize = 10;
-/// Shorter steps show every stall, and are not judged (METHODOLOGY.md).
+/// Shorter steps show every stall, and are not judged (docs/method).
 const STEP_NS_LEAST: u64 = 500_000_000;
-/// A rise within this first share of the time series is a slow start (METHODOLOGY.md).
+/// A rise within this first share of the time series is a slow start (docs/method).
 const START: f64 = 0.3;
 
-/// The rate drifts or swings, without a step change (METHODOLOGY.md).
+/// The rate drifts or swings, without a step change (docs/method).
 pub(super) fn transient(context: &Context) -> Option<Draft> {
     let course = context.summary.course.as_ref();
     if let Some(budget) = context.measured.sustain {
@@ -97,7 +97,7 @@ fn thirds(rates: &[f64]) -> Option<(f64, f64)> {
     Some((median(&rates[..third])?, median(&rates[rates.len() - third..])?))
 }
 
-/// The rate changes once, within trials or from round to round (METHODOLOGY.md).
+/// The rate changes once, within trials or from round to round (docs/method).
 pub(super) fn step_change(context: &Context) -> Option<Draft> {
     step_within(context).or_else(|| step_between(context))
 }
@@ -186,7 +186,7 @@ fn step_between(context: &Context) -> Option<Draft> {
     Draft::sized(times, Severity::Doubt, message, remedy)
 }
 
-/// Rounds depend on each other, without a step change (METHODOLOGY.md).
+/// Rounds depend on each other, without a step change (docs/method).
 pub(super) fn drifting(context: &Context) -> Option<Draft> {
     let rates = rates_of_rounds(context)?;
     let correlation = drift(&rates)?;
@@ -206,18 +206,18 @@ pub(super) fn drifting(context: &Context) -> Option<Draft> {
     Draft::sized(correlation, Severity::Doubt, message, remedy)
 }
 
-/// A stall is at least this long (METHODOLOGY.md).
+/// A stall is at least this long (docs/method).
 const STALL_NS_LEAST: f64 = 10e6;
-/// A stall is at least this many times as long as the median operation (METHODOLOGY.md).
+/// A stall is at least this many times as long as the median operation (docs/method).
 const STALL_MEDIANS: f64 = 100.0;
 /// At most this share of the operations is "a few".
 const STALLED_MOST: f64 = 0.10;
-/// Stalls that take this share of the operations' time are noted (METHODOLOGY.md).
+/// Stalls that take this share of the operations' time are noted (docs/method).
 const STALL_NOTE: f64 = 0.01;
-/// Stalls that take this share make the figure doubtful (METHODOLOGY.md).
+/// Stalls that take this share make the figure doubtful (docs/method).
 const STALL_DOUBT: f64 = 0.10;
 
-/// A few operations took much of the time (METHODOLOGY.md).
+/// A few operations took much of the time (docs/method).
 pub(super) fn stalled(context: &Context) -> Option<Draft> {
     if !may_stall(context) {
         return None;
@@ -262,7 +262,7 @@ pub(super) fn stalled(context: &Context) -> Option<Draft> {
 }
 
 /// The effect of stalls on an open load with steady requests. A closed loop sends nothing while it
-/// waits, so its latencies count each stall once (METHODOLOGY.md).
+/// waits, so its latencies count each stall once (docs/method).
 #[derive(Debug)]
 struct Arrivals {
     /// The share of the requests that arrive during a stall, 0 to 1.

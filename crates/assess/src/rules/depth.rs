@@ -9,11 +9,11 @@ use model::case::{Cache, Io, Op, Sync};
 use model::pattern::Pattern;
 use model::units::{percent, scaled};
 
-/// With a smaller share of the asked operations in flight, this is noted (METHODOLOGY.md).
+/// With a smaller share of the asked operations in flight, this is noted (docs/method).
 const REACHED_LEAST: f64 = 0.50;
 
 /// By Little's law, the devices had far fewer operations in flight than the case asks for
-/// (METHODOLOGY.md).
+/// (docs/method).
 ///
 /// The program's own latencies cannot show that: in a closed loop, a completion ends one operation
 /// and begins the next, so they always add up to the depth. The devices' times can.

@@ -12,7 +12,7 @@ use model::units::percent;
 
 /// Claimed direct, but the bytes went through the page cache: inspecting the storage showed it, the
 /// cached part of the file grew, or the cache served hits or kept what was written
-/// (METHODOLOGY.md).
+/// (docs/method).
 pub(super) fn direct_ignored(context: &Context) -> Option<Draft> {
     passed_by_cache(context).or_else(|| copied_through_cache(context))
 }

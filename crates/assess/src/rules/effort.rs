@@ -14,18 +14,18 @@ use model::units::{nanoseconds, percent};
 const OVERHEAD_NOTE: f64 = 0.05;
 /// From this share of an operation on, the tool's overhead makes the figure doubtful.
 const OVERHEAD_DOUBT: f64 = 0.10;
-/// Threads this busy limit the figure (METHODOLOGY.md).
+/// Threads this busy limit the figure (docs/method).
 const CPU_BUSY: f64 = 0.90;
-/// A pass over memory this short is not trusted (METHODOLOGY.md, after STREAM).
+/// A pass over memory this short is not trusted (docs/method, after STREAM).
 const MEMORY_NS_LEAST: f64 = 10e6;
 /// A scheduler's time slice is 3 to 4 ms, a fifth of a trial this short.
 const FILE_NS_DOUBT: f64 = 20e6;
 /// A trial of a file this short shows the start more than the steady state (a tenth of the least
-/// round of METHODOLOGY.md).
+/// round of docs/method).
 const FILE_NS_NOTE: f64 = 100e6;
-/// Threads that start during this share of a trial are noted (METHODOLOGY.md).
+/// Threads that start during this share of a trial are noted (docs/method).
 const SKEW_NOTE: f64 = 0.05;
-/// Threads that start during this share of a trial make it doubtful (METHODOLOGY.md).
+/// Threads that start during this share of a trial make it doubtful (docs/method).
 const SKEW_DOUBT: f64 = 0.20;
 /// Idle time of threads, in percent, that is noted.
 const IMBALANCE_NOTE: f64 = 10.0;
@@ -33,7 +33,7 @@ const IMBALANCE_NOTE: f64 = 10.0;
 const IMBALANCE_DOUBT: f64 = 25.0;
 
 /// The null engine's time is a large part of an operation, by the median of the paired ratios,
-/// which a drift of the machine does not move (METHODOLOGY.md). Both are the time of one thread, so
+/// which a drift of the machine does not move (docs/method). Both are the time of one thread, so
 /// depth and threads need no correction: a thread spends the loop's own time on each operation in
 /// flight.
 pub(super) fn overhead_bound(context: &Context) -> Option<Draft> {
@@ -96,7 +96,7 @@ pub(super) fn cpu_bound(context: &Context) -> Option<Draft> {
     Draft::sized(busy, Severity::Note, message, remedy)
 }
 
-/// Fewer rounds than a usable interval needs (METHODOLOGY.md). With `--sustain`, trials are pieces
+/// Fewer rounds than a usable interval needs (docs/method). With `--sustain`, trials are pieces
 /// of one and no rounds: rule Transient judges their number.
 pub(super) fn too_few(context: &Context) -> Option<Draft> {
     let n = context.measured.n();
@@ -120,7 +120,7 @@ pub(super) fn too_few(context: &Context) -> Option<Draft> {
 }
 
 /// The interval is so wide that the figure is known to no better than a factor of two
-/// (METHODOLOGY.md). With `--sustain`, trials are not rounds.
+/// (docs/method). With `--sustain`, trials are not rounds.
 pub(super) fn wide_interval(context: &Context) -> Option<Draft> {
     let estimate = context.summary.rate()?;
     if !estimate.is_wide() || context.measured.sustain.is_some() {
@@ -221,7 +221,7 @@ fn starts_late(context: &Context, elapsed: f64) -> Option<Draft> {
     Draft::sized(skew_ns / elapsed, severity, message, remedy)
 }
 
-/// Threads waited for others (METHODOLOGY.md).
+/// Threads waited for others (docs/method).
 pub(super) fn imbalanced(context: &Context) -> Option<Draft> {
     let percent = context.summary.imbalance_percent?;
     let severity = graded(percent, [IMBALANCE_NOTE, IMBALANCE_DOUBT])?;

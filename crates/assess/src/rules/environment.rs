@@ -9,22 +9,22 @@ use crate::stats::Estimate;
 use model::case::{Engine, WriteEngine};
 use model::units::{bytes_rounded, percent};
 
-/// A CPU quota that takes this share of the time is noted (METHODOLOGY.md).
+/// A CPU quota that takes this share of the time is noted (docs/method).
 const QUOTA_NOTE: f64 = 0.01;
-/// A CPU quota that takes this share makes the figure the quota's (METHODOLOGY.md).
+/// A CPU quota that takes this share makes the figure the quota's (docs/method).
 const QUOTA_DOUBT: f64 = 0.05;
-/// The share of waiting for a processor that is noted (METHODOLOGY.md).
+/// The share of waiting for a processor that is noted (docs/method).
 const WAIT_NOTE: f64 = 0.10;
-/// The share of waiting for a processor that makes figures doubtful (METHODOLOGY.md).
+/// The share of waiting for a processor that makes figures doubtful (docs/method).
 const WAIT_DOUBT: f64 = 0.20;
-/// The share of stolen CPU time that is noted (METHODOLOGY.md).
+/// The share of stolen CPU time that is noted (docs/method).
 const STEAL_NOTE: f64 = 0.01;
-/// The share of stolen CPU time that makes figures doubtful (METHODOLOGY.md).
+/// The share of stolen CPU time that makes figures doubtful (docs/method).
 const STEAL_DOUBT: f64 = 0.05;
-/// Swapped bytes, as a share of those moved, that make figures doubtful (METHODOLOGY.md).
+/// Swapped bytes, as a share of those moved, that make figures doubtful (docs/method).
 const SWAPPED_DOUBT: f64 = 0.01;
 
-/// A control group's limit sets the figure: that of a device, or of the CPU (METHODOLOGY.md).
+/// A control group's limit sets the figure: that of a device, or of the CPU (docs/method).
 pub(super) fn throttled(context: &Context) -> Option<Draft> {
     limits::reached(context).or_else(|| held_back(context))
 }
@@ -47,7 +47,7 @@ fn held_back(context: &Context) -> Option<Draft> {
     Draft::sized(share, severity, message, remedy)
 }
 
-/// Other processes ran on the threads' processors (METHODOLOGY.md). If there are more threads than
+/// Other processes ran on the threads' processors (docs/method). If there are more threads than
 /// processors, they wait for each other, which is not a fault.
 pub(super) fn contended(context: &Context) -> Option<Draft> {
     let measured = context.measured;
@@ -84,7 +84,7 @@ fn has_workers_of_the_os(context: &Context) -> bool {
     reads || context.write().is_some_and(|work| work.engine == WriteEngine::Uring)
 }
 
-/// The hypervisor took CPU time away (METHODOLOGY.md).
+/// The hypervisor took CPU time away (docs/method).
 pub(super) fn steal(context: &Context) -> Option<Draft> {
     let share = context
         .total_share(|trial| Some((trial.evidence.steal_ns?, trial.evidence.machine_cpu_ns?)))?;
@@ -98,7 +98,7 @@ pub(super) fn steal(context: &Context) -> Option<Draft> {
     Draft::sized(share, severity, message, remedy)
 }
 
-/// The machine swapped while trials ran (METHODOLOGY.md).
+/// The machine swapped while trials ran (docs/method).
 pub(super) fn swapped(context: &Context) -> Option<Draft> {
     let bytes = |trial: &Counted| trial.evidence.swapped_bytes;
     let swapped: u64 =
@@ -119,7 +119,7 @@ pub(super) fn swapped(context: &Context) -> Option<Draft> {
     Draft::sized(swapped as f64, severity, message, remedy)
 }
 
-/// Rounds were excluded because of what the machine did to them (METHODOLOGY.md).
+/// Rounds were excluded because of what the machine did to them (docs/method).
 pub(super) fn excluded(context: &Context) -> Option<Draft> {
     let excluded = context.summary.excluded.as_ref().filter(|_| context.moves())?;
     let reasons: Vec<String> =

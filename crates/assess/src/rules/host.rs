@@ -12,17 +12,17 @@ use model::case::{BufferPages, Cache, Fill, Op, ReadWork, WriteWork};
 use model::host::Medium;
 use model::units::{bytes_rounded, nanoseconds, rate};
 
-/// Writing is at most this many times as fast as the same reading (METHODOLOGY.md).
+/// Writing is at most this many times as fast as the same reading (docs/method).
 const WRITING_MOST: f64 = 2.0;
-/// A flush that reaches a medium takes at least this long (METHODOLOGY.md).
+/// A flush that reaches a medium takes at least this long (docs/method).
 const SYNC_NS_LEAST: u64 = 20_000;
-/// A device writes at most this many times as fast as it reads (METHODOLOGY.md).
+/// A device writes at most this many times as fast as it reads (docs/method).
 const DRAINING_MOST: f64 = 4.0;
 /// Below this share of the dirty limit, the OS has not begun to write on its own: by its usual
 /// settings it begins at half, and we halve that to be sure.
 const BACKGROUND: f64 = 0.25;
 
-/// Durable or direct writes look as if a cache below the OS had taken them (METHODOLOGY.md).
+/// Durable or direct writes look as if a cache below the OS had taken them (docs/method).
 pub(super) fn host_cache(row: &Row, rows: &[Row]) -> Option<Draft> {
     let work = row.write().filter(|_| row.stands())?;
     row.measured.storage.filter(|storage| storage.medium == Medium::Block)?;

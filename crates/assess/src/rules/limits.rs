@@ -12,10 +12,10 @@ use model::host::Storage;
 use model::layer::Layer;
 use model::units::{NS_PER_SECOND, bytes_rounded, nanoseconds, percent, rate};
 
-/// A rate from this share of an I/O limit on is the limit's (METHODOLOGY.md).
+/// A rate from this share of an I/O limit on is the limit's (docs/method).
 const LIMIT_LEAST: f64 = 0.80;
 /// A rate above this many times a limit was not throttled by it. A short trial may exceed a limit
-/// by using saved-up allowance, but not by that much (METHODOLOGY.md).
+/// by using saved-up allowance, but not by that much (docs/method).
 const LIMIT_MOST: f64 = 2.0;
 
 /// A control group that the case is in used up what it may do on a device that the case used: the

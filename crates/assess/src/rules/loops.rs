@@ -10,7 +10,7 @@ use model::case::{Cache, NameSync, Op};
 use model::host::{Device, Storage, WriteCache};
 use model::units::percent;
 
-/// A loop device that uses the page cache served or took the bytes (METHODOLOGY.md). What the disks
+/// A loop device that uses the page cache served or took the bytes (docs/method). What the disks
 /// below it moved may prove that it was this cache, or that syncs reached them. Nothing proves that
 /// reads came from them, because others read there as well.
 pub(super) fn loop_cached(context: &Context) -> Option<Draft> {

@@ -115,7 +115,7 @@ pub(crate) fn find_among(
 }
 
 /// The one finding about the whole run: a hypervisor presents the device that served a case
-/// (METHODOLOGY.md). `served` are the sources of all cases.
+/// (docs/method). `served` are the sources of all cases.
 pub(crate) fn virtual_device(
     storage: Option<&Storage>,
     mut served: impl Iterator<Item = ServedBy>,

@@ -14,7 +14,7 @@ fn claims<'c>(context: &'c Context, cache: Cache) -> Option<&'c MetadataWork> {
     context.measured.case.metadata().filter(|work| work.cache == cache)
 }
 
-/// Claimed warm, but the OS had to bring names into its cache (METHODOLOGY.md).
+/// Claimed warm, but the OS had to bring names into its cache (docs/method).
 pub(super) fn not_warm(context: &Context) -> Option<Draft> {
     let work = claims(context, Cache::Warm)?;
     let is_off = |trial: &Counted| found(context.measured, work, trial) == Found::Outside;
@@ -31,7 +31,7 @@ pub(super) fn not_warm(context: &Context) -> Option<Draft> {
     Draft::sized(share, Severity::Void, message, "use fewer entries, or free memory")
 }
 
-/// Claimed cold, but the OS had names in its cache (METHODOLOGY.md).
+/// Claimed cold, but the OS had names in its cache (docs/method).
 pub(super) fn not_cold(context: &Context) -> Option<Draft> {
     let work = claims(context, Cache::Cold)?;
     let share = context.summary.names?.brought_share.filter(|share| *share < BROUGHT_LEAST)?;
@@ -97,7 +97,7 @@ fn unseen_names(
     Some((Severity::Doubt, message, remedy))
 }
 
-/// Claimed durable, but a power cut may lose it (METHODOLOGY.md).
+/// Claimed durable, but a power cut may lose it (docs/method).
 pub(super) fn not_durable(context: &Context) -> Option<Draft> {
     let work = context.measured.case.metadata().filter(|work| work.sync == NameSync::Fsync)?;
     let storage = context.measured.storage;
@@ -131,7 +131,7 @@ pub(super) fn not_durable(context: &Context) -> Option<Draft> {
 }
 
 /// Created on an ext4 without a journal, which does not use an inode again for minutes after it was
-/// freed, and looks for another one each time (METHODOLOGY.md). The run itself frees many.
+/// freed, and looks for another one each time (docs/method). The run itself frees many.
 pub(super) fn inodes_held(context: &Context) -> Option<Draft> {
     context.measured.case.metadata().filter(|work| work.call == Call::Create)?;
     context.measured.storage.filter(|storage| storage.journal == Some(false))?;
@@ -142,7 +142,7 @@ pub(super) fn inodes_held(context: &Context) -> Option<Draft> {
     Draft::new(Severity::Doubt, message.to_string(), remedy)
 }
 
-/// Nothing made the changes durable (METHODOLOGY.md).
+/// Nothing made the changes durable (docs/method).
 pub(super) fn acknowledged_only(context: &Context) -> Option<Draft> {
     let is_open = |work: &&MetadataWork| work.call.changes() && work.sync == NameSync::None;
     context.measured.case.metadata().filter(is_open)?;

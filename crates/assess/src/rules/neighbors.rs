@@ -11,9 +11,9 @@ use model::case::{Op, Sync};
 use model::host::Storage;
 use model::units::{bytes_rounded, percent};
 
-/// Foreign reads of this share of the worker's bytes are a disturbance (METHODOLOGY.md).
+/// Foreign reads of this share of the worker's bytes are a disturbance (docs/method).
 const FOREIGN_DOUBT: f64 = 0.05;
-/// Foreign reads of this share void the figure (METHODOLOGY.md).
+/// Foreign reads of this share void the figure (docs/method).
 const FOREIGN_VOID: f64 = 0.20;
 
 /// The remedy for noisy neighbors.
@@ -28,13 +28,13 @@ const METADATA: f64 = (16 << 20) as f64;
 /// What the OS may read ahead of a read of a loop device's file, where it says less.
 const READ_AHEAD: u64 = 1 << 20;
 
-/// Noisy neighbors used the device (METHODOLOGY.md).
+/// Noisy neighbors used the device (docs/method).
 pub(super) fn foreign(context: &Context) -> Option<Draft> {
     traffic_of_others(context).filter(|_| !context.measured.shares_device)
 }
 
 /// Other hosts of the run are on this machine and used the device, as they were asked to: no
-/// counter tells their traffic from that of a neighbor (METHODOLOGY.md).
+/// counter tells their traffic from that of a neighbor (docs/method).
 pub(super) fn shared_device(context: &Context) -> Option<Draft> {
     let Draft { size, message, .. } =
         traffic_of_others(context).filter(|_| context.measured.shares_device)?;

@@ -10,17 +10,17 @@ use model::units::{percent, rate};
 use std::collections::BTreeSet;
 
 /// From this share on other nodes, there is a finding; shares this far apart are two places
-/// (METHODOLOGY.md).
+/// (docs/method).
 const REMOTE_LEAST: f64 = 0.10;
-/// Rates of two places this far apart make the median a lottery (METHODOLOGY.md).
+/// Rates of two places this far apart make the median a lottery (docs/method).
 const APART_DOUBT: f64 = 0.20;
-/// The worker's own memory hides smaller arrays (METHODOLOGY.md).
+/// The worker's own memory hides smaller arrays (docs/method).
 const ARRAYS_LEAST: u64 = 16 << 20;
 
 /// A trial: the share of its pages on other nodes, and its rate.
 type Trial = (f64, f64);
 
-/// Arrays of one thread were on other nodes than the thread (METHODOLOGY.md).
+/// Arrays of one thread were on other nodes than the thread (docs/method).
 pub(super) fn remote_pages(context: &Context) -> Option<Draft> {
     let measured = context.measured;
     let bytes = match &measured.case.work {

@@ -10,7 +10,7 @@ use model::case::{Cache, Case, Kernel, NameSync, OWN_PEER, Op, Touch, Work, Writ
 use model::host::{Holds, Medium, Storage};
 use model::units::percent;
 
-/// The worker's calls returned less than it reports (METHODOLOGY.md): it did not read the rest.
+/// The worker's calls returned less than it reports (docs/method): it did not read the rest.
 fn not_called(context: &Context) -> Option<Draft> {
     let work = context.read()?;
     let share = called_share(context.measured, work).filter(|share| 1.0 - share > SHARE_NOISE)?;
@@ -45,7 +45,7 @@ fn whose(case: &Case) -> String {
     }
 }
 
-/// The file has holes or unwritten extents (METHODOLOGY.md), no device read anything, or the worker
+/// The file has holes or unwritten extents (docs/method), no device read anything, or the worker
 /// read less than it reports.
 ///
 /// Holes of up to 1 % move no figure by more than that, and a warm hole is a page like any other:
@@ -98,7 +98,7 @@ pub(super) fn claim(context: &Context) -> Option<(&'static str, Severity)> {
     Some((cache.name(), severity))
 }
 
-/// The file system keeps its files in memory (METHODOLOGY.md).
+/// The file system keeps its files in memory (docs/method).
 pub(super) fn ram(context: &Context) -> Option<Draft> {
     let partly = context.measured.storage.filter(|storage| {
         let is_partly = context.measured.is_partly_in_memory();
@@ -215,7 +215,7 @@ fn actor_mismatch(context: &Context) -> Option<Draft> {
     Draft::sized(count as f64 / all as f64, Severity::Void, message, remedy)
 }
 
-/// A peer reported no digest in some trial (METHODOLOGY.md). The OS's counters still show what
+/// A peer reported no digest in some trial (docs/method). The OS's counters still show what
 /// served the bytes.
 pub(super) fn bytes_unchecked(context: &Context) -> Option<Draft> {
     let is_unchecked = |trial: &Counted| trial.sample.digest().is_none();

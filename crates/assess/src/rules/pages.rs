@@ -7,12 +7,12 @@ use model::case::{Advice, BufferPages, Engine, OWN_PEER, Pages, ReadWork, Work, 
 use model::setup::Setup;
 use model::units::{bytes_rounded, percent};
 
-/// Minimum share in huge pages if those were requested (METHODOLOGY.md).
+/// Minimum share in huge pages if those were requested (docs/method).
 const HUGE_LEAST: f64 = 0.90;
-/// Maximum share in huge pages if base pages were requested (METHODOLOGY.md).
+/// Maximum share in huge pages if base pages were requested (docs/method).
 const BASE_MOST: f64 = 0.10;
 
-/// The worker's memory was not in the requested pages (METHODOLOGY.md).
+/// The worker's memory was not in the requested pages (docs/method).
 ///
 /// The OS reports how much of the whole worker's memory is in huge pages when a trial ends. That
 /// may be more than its arrays, and a single trial may be unlucky, so the median counts.

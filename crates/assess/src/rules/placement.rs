@@ -7,19 +7,19 @@ use model::sample::Seat;
 use model::units::percent;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Levels this far apart are noted (METHODOLOGY.md).
+/// Levels this far apart are noted (docs/method).
 const APART_NOTE: f64 = 0.05;
-/// Levels this far apart make the median a lottery (METHODOLOGY.md).
+/// Levels this far apart make the median a lottery (docs/method).
 const APART_DOUBT: f64 = 0.20;
-/// Fewer rounds than this are not a level (METHODOLOGY.md).
+/// Fewer rounds than this are not a level (docs/method).
 const LEVEL_LEAST: usize = 3;
-/// Levels that fit the CPUs by chance more often than this are not reported (METHODOLOGY.md).
+/// Levels that fit the CPUs by chance more often than this are not reported (docs/method).
 const CHANCE_MOST: f64 = 0.01;
 
 /// Where a trial ran: the CPUs, or the nodes, that its threads began and ended on.
 type Cpus = BTreeSet<u32>;
 
-/// Rounds in two levels, each with its own nodes or CPUs (METHODOLOGY.md).
+/// Rounds in two levels, each with its own nodes or CPUs (docs/method).
 pub(super) fn cpu_levels(context: &Context) -> Option<Draft> {
     // With several threads, each place is a combination of CPUs that hardly comes again.
     let is_alone = context.measured.case.threads() == 1;

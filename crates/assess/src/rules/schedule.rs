@@ -11,10 +11,10 @@ use model::units::{nanoseconds, percent};
 use std::collections::HashMap;
 
 /// From these shares of a response time on, the generator's own is noted, or makes it doubtful
-/// (METHODOLOGY.md).
+/// (docs/method).
 const BEHIND: [f64; 2] = [0.05, 0.10];
 
-/// Operations were due that had not begun when the time was up (METHODOLOGY.md).
+/// Operations were due that had not begun when the time was up (docs/method).
 pub(super) fn load_not_held(context: &Context) -> Option<Draft> {
     let open = context.summary.open.as_ref().filter(|_| context.moves())?;
     if open.is_held() {
@@ -30,7 +30,7 @@ pub(super) fn load_not_held(context: &Context) -> Option<Draft> {
 }
 
 /// The same schedule without any I/O takes a large part of the response time, or is not held
-/// either (METHODOLOGY.md).
+/// either (docs/method).
 pub(super) fn generator_behind(row: &Row, generators: &Generators) -> Option<Draft> {
     let open = row.summary.open.as_ref().filter(|_| !row.measured.case.is_null())?;
     let own = generators.0.get(&schedule(row.measured.case)?).copied()??;

@@ -26,7 +26,7 @@ pub(super) fn wrong_pages(context: &Context) -> Option<Draft> {
     Draft::sized(trials as f64 / all as f64, Severity::Void, message, remedy)
 }
 
-/// A read returned parts of several writes (METHODOLOGY.md): within a page, or within a block that
+/// A read returned parts of several writes (docs/method): within a page, or within a block that
 /// was written at once.
 pub(super) fn torn_pages(context: &Context) -> Option<Draft> {
     let pages = sum(context.measured)?;
@@ -63,7 +63,7 @@ pub(super) fn torn_pages(context: &Context) -> Option<Draft> {
     Draft::sized(torn, Severity::Note, message, remedy)
 }
 
-/// Everything that was read beside the writes had one content (METHODOLOGY.md): no proof that the
+/// Everything that was read beside the writes had one content (docs/method): no proof that the
 /// reads met them. A doubt if most trials are like that.
 pub(super) fn overlap_unseen(context: &Context) -> Option<Draft> {
     let is_unseen = |trial: &Counted| trial.pages().is_some_and(|pages| !pages.has_changed());

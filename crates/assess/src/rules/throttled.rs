@@ -8,12 +8,12 @@ use crate::summary::ServedBy;
 use model::case::{Cache, Op, Sync, WriteWork};
 use model::units::{bytes_rounded, percent};
 
-/// A writer that waits this share of its time waits for the device (METHODOLOGY.md).
+/// A writer that waits this share of its time waits for the device (docs/method).
 const WAITING_MOST: f64 = 0.10;
 /// Reads of up to this share of the written bytes are metadata.
 const READS_MOST: f64 = 0.01;
 
-/// The OS throttled the writer until the device caught up (METHODOLOGY.md).
+/// The OS throttled the writer until the device caught up (docs/method).
 ///
 /// A writer through the page cache runs or waits for a processor. Otherwise it waits for pages to
 /// be written, because the OS limits the dirty ones. Its syncs do not count, because they are meant

@@ -14,7 +14,7 @@ use model::list::listed;
 const LET_IT_COUNT: &str =
     "enable the devices' counters (write 1 to /sys/block/X/queue/iostats), and run again";
 
-/// This machine's counters cannot see what served the bytes (METHODOLOGY.md).
+/// This machine's counters cannot see what served the bytes (docs/method).
 pub(super) fn unverified(context: &Context) -> Option<Draft> {
     answered_here(context).or_else(|| served_unseen(context))
 }
@@ -84,7 +84,7 @@ fn served_unseen(context: &Context) -> Option<Draft> {
     Draft::new(severity, message, remedy)
 }
 
-/// A counter does not move, or does not show enough (METHODOLOGY.md).
+/// A counter does not move, or does not show enough (docs/method).
 pub(super) fn counters_unseen(context: &Context) -> Option<Draft> {
     let storage = context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
     let is_on_a_file = context.measured.case.uses_storage();

@@ -15,14 +15,14 @@ use model::watched::SyncedBy;
 
 /// This many bytes may be dirty at the start: the OS always writes something itself.
 const DIRTY_MOST: f64 = (16 << 20) as f64;
-/// This share of a trial's bytes may be dirty at its start (METHODOLOGY.md).
+/// This share of a trial's bytes may be dirty at its start (docs/method).
 const DIRTY_SHARE_MOST: f64 = 0.05;
-/// With less than this share on the devices, the data was transformed (METHODOLOGY.md).
+/// With less than this share on the devices, the data was transformed (docs/method).
 const STORED_LEAST: f64 = 0.90;
-/// Less free space than this changes how an SSD writes (METHODOLOGY.md).
+/// Less free space than this changes how an SSD writes (docs/method).
 const FREE_LEAST: f64 = 0.15;
 
-/// Claimed durable, but a power cut may lose it (METHODOLOGY.md).
+/// Claimed durable, but a power cut may lose it (docs/method).
 pub(super) fn not_durable(context: &Context) -> Option<Draft> {
     write_not_durable(context).or_else(|| names::not_durable(context))
 }
@@ -162,7 +162,7 @@ fn unflushed(
     Some((Severity::Void, seen, SWALLOWED))
 }
 
-/// Nothing made the data durable: the figure is how fast it was acknowledged (METHODOLOGY.md).
+/// Nothing made the data durable: the figure is how fast it was acknowledged (docs/method).
 pub(super) fn acknowledged_only(context: &Context) -> Option<Draft> {
     write_unsynced(context).or_else(|| names::acknowledged_only(context))
 }
@@ -203,7 +203,7 @@ fn write_unsynced(context: &Context) -> Option<Draft> {
 }
 
 /// Data of other processes, or of an earlier trial, was still dirty when a trial started
-/// (METHODOLOGY.md).
+/// (docs/method).
 pub(super) fn dirty_start(context: &Context) -> Option<Draft> {
     context.write()?;
     if context.measured.storage.is_some_and(|storage| storage.medium == Medium::Ram) {
@@ -235,7 +235,7 @@ pub(super) fn dirty_start(context: &Context) -> Option<Draft> {
     Draft::sized(bytes, Severity::Doubt, message, remedy)
 }
 
-/// The data is durable, yet the devices wrote fewer bytes than the case (METHODOLOGY.md). This is
+/// The data is durable, yet the devices wrote fewer bytes than the case (docs/method). This is
 /// only a note for zeros or a constant, which the case requests.
 pub(super) fn compressed(context: &Context) -> Option<Draft> {
     let work = context.write().filter(|work| work.op != Op::Sync)?;
@@ -264,7 +264,7 @@ pub(super) fn compressed(context: &Context) -> Option<Draft> {
     Draft::sized(1.0 - stored, severity, message, remedy)
 }
 
-/// The file system is nearly full (METHODOLOGY.md).
+/// The file system is nearly full (docs/method).
 pub(super) fn nearly_full(context: &Context) -> Option<Draft> {
     context.write().filter(|work| work.op != Op::Sync)?;
     let storage = context.measured.storage.filter(|storage| storage.medium != Medium::Ram)?;
@@ -283,7 +283,7 @@ pub(super) fn nearly_full(context: &Context) -> Option<Draft> {
     Draft::new(Severity::Note, message, "free some space, and give the device time to clean up")
 }
 
-/// Each durable write changes metadata too (METHODOLOGY.md).
+/// Each durable write changes metadata too (docs/method).
 pub(super) fn allocating(context: &Context) -> Option<Draft> {
     let work = context.write().filter(|work| work.op == Op::Write)?;
     if context.measured.storage.is_some_and(|storage| storage.medium == Medium::Ram) {

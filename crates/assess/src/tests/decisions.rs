@@ -147,7 +147,7 @@ fn contest(rng: &mut Rng, factors: &[f64], noise: f64) -> Lead {
     lead
 }
 
-/// Of many equal cases, one is the fastest by chance: it differs from none (METHODOLOGY.md).
+/// Of many equal cases, one is the fastest by chance: it differs from none (docs/method).
 #[test]
 fn the_fastest_of_equal_cases_is_told_apart_from_none() {
     let mut rng = Rng::new(11);

@@ -162,7 +162,7 @@ fn outliers(n: usize) -> impl Fn(&mut Rng) -> Vec<f64> {
 /// Whether the rates of rounds cause a finding.
 type Told = fn(&[f64]) -> bool;
 
-/// METHODOLOGY.md: for rounds in random order, a drift or a step is reported in one of a hundred
+/// docs/method: for rounds in random order, a drift or a step is reported in one of a hundred
 /// cases.
 #[test]
 fn noise_neither_drifts_nor_steps() {
@@ -179,7 +179,7 @@ fn noise_neither_drifts_nor_steps() {
     }
 }
 
-/// METHODOLOGY.md: thirty rounds reveal an autocorrelation of 0.7.
+/// docs/method: thirty rounds reveal an autocorrelation of 0.7.
 #[test]
 fn rounds_that_depend_on_each_other_are_found() {
     let found = share(|rng| noisy(rng, 30, flat, 0.05, 0.7), |r| drift(r).is_some());
@@ -189,7 +189,7 @@ fn rounds_that_depend_on_each_other_are_found() {
     assert!((0.05..0.40).contains(&few), "{few}");
 }
 
-/// METHODOLOGY.md: a 30 % fall in the middle of ten rounds with 5 % noise is found.
+/// docs/method: a 30 % fall in the middle of ten rounds with 5 % noise is found.
 #[test]
 fn a_step_of_a_third_is_found() {
     let level = |round| if round < 5 { 1.0 } else { 0.7 };
@@ -224,7 +224,7 @@ fn coverage(truth: f64, series: impl Fn(&mut Rng) -> Vec<f64>) -> f64 {
     (0..SESSIONS).filter(is_within).count() as f64 / SESSIONS as f64
 }
 
-/// METHODOLOGY.md: intervals reach their stated coverage of the median even when disturbed rounds
+/// docs/method: intervals reach their stated coverage of the median even when disturbed rounds
 /// are excluded.
 #[test]
 fn intervals_cover_the_median_with_gates() {

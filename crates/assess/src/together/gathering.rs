@@ -16,7 +16,7 @@ use model::record::{Header, Record};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The share of a trial that clocks may be wrong by, or hosts may begin apart, without a doubt
-/// (METHODOLOGY.md).
+/// (docs/method).
 const APART: f64 = 0.01;
 
 /// A case, an invocation and a round.

@@ -1,18 +1,19 @@
-//! `ioassay explain`: what a finding means, quoted from METHODOLOGY.md.
+//! `ioassay explain`: what a finding means, quoted from docs/method/findings.
 
 use super::{list, say};
 use crate::status::Status;
 use anyhow::Result;
 use assess::finding::Code;
+use include_dir::{Dir, include_dir};
 use model::units;
 use report::Style;
 
-/// The document that defines the findings, embedded in the program.
-const METHODOLOGY: &str = include_str!("../../METHODOLOGY.md");
+/// The pages that define the findings, embedded in the program.
+static PAGES: Dir = include_dir!("$CARGO_MANIFEST_DIR/findings");
 
 /// What a reader who has only this section lacks.
 const LEGEND: &str = "† a threshold of ioassay's own, from simulation or measurement.\n\
-                      METHODOLOGY.md defines the terms, and has the other sections.";
+                      docs/method defines the terms, and has the other sections.";
 
 /// Explains a finding, or lists all of them.
 ///
@@ -50,11 +51,11 @@ fn find(given: &str) -> Result<Code> {
     })
 }
 
-/// The definition of a finding in METHODOLOGY.md: the text below `### Code`, up to the next
-/// heading.
+/// The definition of a finding in its page: the text below `## Code`, up to the next heading.
 fn section(code: Code) -> Option<&'static str> {
-    let heading = format!("\n### {code}\n");
-    let text = METHODOLOGY.split_once(&heading)?.1;
+    let heading = format!("\n## {code}\n");
+    let mut pages = PAGES.files().filter_map(|page| page.contents_utf8());
+    let text = pages.find_map(|page| Some(page.split_once(&heading)?.1))?;
     let end = text.find("\n#").unwrap_or(text.len());
     Some(text[..end].trim())
 }

@@ -34,7 +34,7 @@ pub(super) const MAKE: Expected =
     Expected { what: "make its files", time: Duration::ZERO, patience: MAKING };
 
 /// Says how far a run is, and which hosts the others wait for. A disk that hangs keeps a host busy
-/// that still gives signs of life, so it is not lost until its time is over (METHODOLOGY.md).
+/// that still gives signs of life, so it is not lost until its time is over (docs/method).
 pub struct Late {
     say: Box<dyn Fn(&str) + Sync>,
     /// After this time, hosts are named next.

@@ -3,7 +3,7 @@
 //! Each ping brackets a moment of the other clock between two of ours. If the way there and the way
 //! back took equal time, that moment was the middle; whatever they took, the error is at most half
 //! of the round trip. So the ping with the shortest round trip is used alone (Cristian 1989;
-//! METHODOLOGY.md).
+//! docs/method).
 
 use model::trial::HostClock;
 

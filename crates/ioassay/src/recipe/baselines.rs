@@ -95,7 +95,7 @@ fn without_time(case: &Case) -> Case {
 /// A schedule's baseline is this long, if its cases are not shorter.
 const GENERATOR_MOST: Duration = Duration::from_millis(250);
 
-/// The schedule of `case` without any I/O, which shows the generator's own delay (METHODOLOGY.md,
+/// The schedule of `case` without any I/O, which shows the generator's own delay (docs/method,
 /// GeneratorBehind).
 fn generator(case: &Case) -> Option<Case> {
     let io = case.io().filter(|_| case.is_open() && !case.is_null())?;
@@ -108,7 +108,7 @@ fn generator(case: &Case) -> Option<Case> {
 }
 
 /// Direct reads of the same blocks that `work` writes directly. Writes cannot be twice as fast
-/// unless a cache takes them (METHODOLOGY.md, HostCache).
+/// unless a cache takes them (docs/method, HostCache).
 fn read_beside(work: &WriteWork, time: Duration) -> Option<Case> {
     let is_plain = work.op == Op::Write && work.io.cache == Cache::Direct;
     is_plain.then(|| {

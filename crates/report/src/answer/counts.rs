@@ -124,7 +124,7 @@ fn ceilings(answer: &CountingAnswer) -> Vec<Sentence> {
 
 /// What the processor's caches can hold, if it is enough to count.
 fn caches(share: Option<f64>) -> Option<Sentence> {
-    /// What caches hold of data four times as large (METHODOLOGY.md).
+    /// What caches hold of data four times as large (docs/method).
     const LITTLE: f64 = 0.25;
     let share = share.filter(|share| *share > LITTLE)?;
     Some(Sentence::plain(match share {
