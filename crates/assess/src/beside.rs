@@ -26,7 +26,7 @@ pub(crate) struct Unsure {
 
 /// The evidence of a trial without what the actors beside it did.
 #[derive(Debug)]
-pub(crate) struct Own<'a> {
+pub(crate) struct OwnEvidence<'a> {
     pub(crate) evidence: Cow<'a, Evidence>,
     pub(crate) unsure: Unsure,
 }
@@ -39,10 +39,10 @@ pub(crate) fn own_evidence<'a>(
     case: &Case,
     trial: &'a Trial,
     storage: Option<&Storage>,
-) -> Own<'a> {
+) -> OwnEvidence<'a> {
     let unsure = Unsure::default();
     if trial.beside.is_empty() {
-        return Own { evidence: Cow::Borrowed(&trial.evidence), unsure };
+        return OwnEvidence { evidence: Cow::Borrowed(&trial.evidence), unsure };
     }
     let defined = |beside: &Beside| plan.actors.iter().find(|actor| actor.name == beside.name);
     let actors: Option<Vec<(&Beside, &Actor)>> =
@@ -53,7 +53,7 @@ pub(crate) fn own_evidence<'a>(
         None => (Amplification::ONE, Amplification::ONE),
     };
     let Some(actors) = actors else {
-        return Own { evidence: Cow::Owned(without_devices(own)), unsure };
+        return OwnEvidence { evidence: Cow::Owned(without_devices(own)), unsure };
     };
     let unsure = Unsure::of(&actors, &trial.evidence, storage);
     let read = sum(&actors, |beside, _| beside.evidence.task_read_bytes);
@@ -86,7 +86,7 @@ pub(crate) fn own_evidence<'a>(
     if is_any(|actor| actor.case.write().is_some_and(|work| work.sync.claims_durable())) {
         own.device_flushes = None;
     }
-    Own { evidence: Cow::Owned(own), unsure }
+    OwnEvidence { evidence: Cow::Owned(own), unsure }
 }
 
 impl Unsure {

@@ -165,12 +165,12 @@ pub(crate) struct Bases<'a, 'r> {
     /// The fastest loops over memory.
     loops: Loops<'a, 'r>,
     /// The fastest rows of the device.
-    devices: Vec<Fastest<'a, 'r>>,
+    devices: Vec<FastestOfKind<'a, 'r>>,
 }
 
 /// The fastest row of the device among those of one kind.
 #[derive(Debug)]
-struct Fastest<'a, 'r> {
+struct FastestOfKind<'a, 'r> {
     /// Whether they write, and whether their buffers are in huge pages.
     kind: (bool, bool),
     row: &'a Row<'r>,
@@ -183,7 +183,7 @@ impl<'a, 'r> Bases<'a, 'r> {
         let kinds = [(false, false), (false, true), (true, false), (true, true)];
         let device = |kind| {
             let row = fastest_direct(rows, kind)?;
-            Some(Fastest { kind, row, is_plateau: plateau(rows, row).is_some() })
+            Some(FastestOfKind { kind, row, is_plateau: plateau(rows, row).is_some() })
         };
         let devices = kinds.into_iter().filter_map(device).collect();
         Bases { memory: MemoryReads::of(rows), loops: Loops::of(rows), devices }
@@ -192,12 +192,12 @@ impl<'a, 'r> Bases<'a, 'r> {
     /// The fastest row of the device that does what `row` does: in the same pages, if `row` moves
     /// them itself. The page cache has pages of its own, which can be large, so the fastest in any
     /// pages bounds what goes through it.
-    fn device(&self, row: &Row) -> Option<&Fastest<'a, 'r>> {
+    fn device(&self, row: &Row) -> Option<&FastestOfKind<'a, 'r>> {
         let writes = row.write().is_some();
         let is_direct = row.measured.case.cache() == Some(Cache::Direct);
         let has_pages = |is_huge: bool| !is_direct || is_huge == has_huge_pages(row);
-        let bounds = |one: &&Fastest| one.kind.0 == writes && has_pages(one.kind.1);
-        let rate = |one: &&Fastest| one.row.throughput();
+        let bounds = |one: &&FastestOfKind| one.kind.0 == writes && has_pages(one.kind.1);
+        let rate = |one: &&FastestOfKind| one.row.throughput();
         self.devices.iter().filter(bounds).max_by(|a, b| rate(a).total_cmp(&rate(b)))
     }
 }
@@ -268,7 +268,7 @@ fn held(
         }
         ServedBy::Device if row.measured.case.is_mixed() => return None,
         ServedBy::Device => {
-            let Fastest { row: base, is_plateau, .. } = *bases.device(row)?;
+            let FastestOfKind { row: base, is_plateau, .. } = *bases.device(row)?;
             (CeilingKind::Device, base, is_sound(base) && is_plateau)
         }
         ServedBy::CpuCache

@@ -175,8 +175,8 @@ pub(crate) fn compare_rounds(
     interest: Option<f64>,
 ) -> Option<Comparison> {
     let interest = interest.unwrap_or_else(|| least_of_interest(&base.summary));
-    let of_medians = || Some(Found::apart(Ratio::of_any(values, others)?));
-    let found = Found::of(values, others, interest).or_else(of_medians)?;
+    let of_medians = || Some(PairedResult::apart(Ratio::of_any(values, others)?));
+    let found = PairedResult::of(values, others, interest).or_else(of_medians)?;
     Some(Comparison {
         case: row.summary.id.clone(),
         base: base.summary.id.clone(),
@@ -200,14 +200,14 @@ pub(crate) fn least_of_interest(base: &Summary) -> f64 {
 }
 
 /// The result of paired rounds.
-struct Found {
+struct PairedResult {
     ratio: Ratio,
     difference: Difference,
     needs: Option<usize>,
 }
 
-impl Found {
-    fn of(values: &Rounds, base: &Rounds, interest: f64) -> Option<Found> {
+impl PairedResult {
+    fn of(values: &Rounds, base: &Rounds, interest: f64) -> Option<PairedResult> {
         let logs = log_ratios(values, base);
         let ratio = Ratio::of_logs(&logs)?;
         let depend = drifts(&logs);
@@ -215,12 +215,16 @@ impl Found {
         let difference = difference(ratio.median, ratio.low.zip(ratio.high), interest);
         // How many of such pairs would do is unknown.
         let is_open = difference == Difference::Inconclusive && !depend;
-        Some(Found { ratio, difference, needs: is_open.then(|| pairs_needed(&logs, interest)) })
+        Some(PairedResult {
+            ratio,
+            difference,
+            needs: is_open.then(|| pairs_needed(&logs, interest)),
+        })
     }
 
     /// The ratio of two medians, without a decision.
-    fn apart(ratio: Ratio) -> Found {
-        Found { ratio, difference: Difference::Inconclusive, needs: None }
+    fn apart(ratio: Ratio) -> PairedResult {
+        PairedResult { ratio, difference: Difference::Inconclusive, needs: None }
     }
 }
 
@@ -327,15 +331,15 @@ mod tests {
     }
 
     /// The share of sessions for which `holds` is true.
-    fn share(sessions: &[Session], holds: impl Fn(&Found) -> bool) -> f64 {
+    fn share(sessions: &[Session], holds: impl Fn(&PairedResult) -> bool) -> f64 {
         let found = sessions.iter().map(|session| {
-            let found = Found::of(&session.other, &session.base, INTEREST_MEMORY);
+            let found = PairedResult::of(&session.other, &session.base, INTEREST_MEMORY);
             found.expect("all rounds are common")
         });
         found.filter(|found| holds(found)).count() as f64 / sessions.len() as f64
     }
 
-    fn differs(found: &Found) -> bool {
+    fn differs(found: &PairedResult) -> bool {
         found.difference == Difference::Different
     }
 
@@ -370,7 +374,7 @@ mod tests {
             for outliers in [0.0, 0.15] {
                 let machine = Machine { outliers, ..DRIFTING };
                 let all = sessions(machine, n, 1.3);
-                let interval = |found: &Found| found.ratio.low.zip(found.ratio.high);
+                let interval = |found: &PairedResult| found.ratio.low.zip(found.ratio.high);
                 let covers = share(&all, |found| {
                     interval(found).is_none_or(|(low, high)| low <= 1.3 && 1.3 <= high)
                 });
@@ -414,10 +418,11 @@ mod tests {
         // A standard deviation as large as the effect.
         let d = 0.05f64.ln_1p();
         assert_eq!(pairs_needed(&rounds(&[d, -d, 0.0]), 0.05), 8);
-        let none = Found::of(&rounds(&[1.0]), &rounds(&[3.0]), 0.05).expect("a round is common");
+        let none =
+            PairedResult::of(&rounds(&[1.0]), &rounds(&[3.0]), 0.05).expect("a round is common");
         assert_eq!((none.difference, none.needs), (Difference::Inconclusive, Some(6)));
         let same = rounds(&[7.0; 10]);
-        let found = Found::of(&same, &same, 0.05).expect("all rounds are common");
+        let found = PairedResult::of(&same, &same, 0.05).expect("all rounds are common");
         assert_eq!((found.difference, found.needs), (Difference::Equivalent, None));
     }
 

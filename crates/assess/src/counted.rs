@@ -1,6 +1,6 @@
 //! A trial that counts, and its rate.
 
-use crate::beside::{Own, Unsure};
+use crate::beside::{OwnEvidence, Unsure};
 use crate::failure::Failure;
 use crate::invocations::Round;
 use model::case::{Case, Op};
@@ -117,7 +117,7 @@ impl<'a> Counted<'a> {
         case: &Case,
         trial: &'a Trial,
         is_further: bool,
-        own: Own<'a>,
+        own: OwnEvidence<'a>,
     ) -> Result<Counted<'a>, Failure> {
         match (&trial.outcome, rate(case, trial)) {
             (Outcome::Done(sample), Some(rate)) => Ok(Counted {

@@ -84,10 +84,10 @@ impl TimeSeries {
     pub(crate) fn of(measured: &Measured) -> Option<TimeSeries> {
         let samples: Vec<&Sample> = measured.trials.iter().map(|trial| trial.sample).collect();
         let is_sustained = measured.sustain.is_some();
-        let Steps { step_ns, curves, each } = if is_sustained {
-            Steps::one_after_another(measured.case, &samples)?
+        let SteppedCurves { step_ns, curves, each } = if is_sustained {
+            SteppedCurves::one_after_another(measured.case, &samples)?
         } else {
-            Steps::of_each(measured.case, &samples)?
+            SteppedCurves::of_each(measured.case, &samples)?
         };
         let rates = medians(&each);
         if rates.len() < STEPS_LEAST {
@@ -141,35 +141,35 @@ impl Change {
 
 /// Curves divided into steps.
 #[derive(Debug)]
-struct Steps {
+struct SteppedCurves {
     step_ns: u64,
     curves: Vec<Curve>,
     /// For each curve, bytes per second in each step.
     each: Vec<Vec<f64>>,
 }
 
-impl Steps {
+impl SteppedCurves {
     /// Each trial by itself.
-    fn of_each(case: &Case, samples: &[&Sample]) -> Option<Steps> {
+    fn of_each(case: &Case, samples: &[&Sample]) -> Option<SteppedCurves> {
         let curves = samples.iter().copied().map(Curve::of).collect();
-        Steps::cut(curves, lump_ns(case, samples)?)
+        SteppedCurves::cut(curves, lump_ns(case, samples)?)
     }
 
     /// All trials in sequence as one curve.
-    fn one_after_another(case: &Case, samples: &[&Sample]) -> Option<Steps> {
+    fn one_after_another(case: &Case, samples: &[&Sample]) -> Option<SteppedCurves> {
         let curve = Curve::one_after_another(case, samples);
         if !ends_with_only_sync(case, samples) {
-            return Steps::cut(vec![curve], lump_ns(case, samples)?);
+            return SteppedCurves::cut(vec![curve], lump_ns(case, samples)?);
         }
         let step_ns = (curve.length_ns() / samples.len() as u64).max(1);
-        Some(Steps { step_ns, curves: vec![curve], each: vec![trial_rates(case, samples)] })
+        Some(SteppedCurves { step_ns, curves: vec![curve], each: vec![trial_rates(case, samples)] })
     }
 
-    fn cut(curves: Vec<Curve>, lump_ns: f64) -> Option<Steps> {
+    fn cut(curves: Vec<Curve>, lump_ns: f64) -> Option<SteppedCurves> {
         let longest_ns = curves.iter().map(Curve::length_ns).max()?;
         let step_ns = step_ns(longest_ns, lump_ns);
         let each = curves.iter().map(|curve| curve.rates(step_ns)).collect();
-        Some(Steps { step_ns, curves, each })
+        Some(SteppedCurves { step_ns, curves, each })
     }
 }
 

@@ -65,7 +65,7 @@ pub(crate) fn share_of_others(measured: &Measured, trial: &Counted) -> Option<f6
 /// remain. Consecutive sustained trials are pieces of one, so none can be excluded.
 pub(crate) fn exclude(measured: &mut Measured) {
     let n = measured.n();
-    let limits = Limits::of(measured);
+    let limits = UsualRange::of(measured);
     let gate = |trial: &Counted| limits.gate(measured, trial);
     let gates: Vec<Option<Gate>> = measured.trials.iter().map(gate).collect();
     let disturbed = gates.iter().flatten().count();
@@ -85,7 +85,7 @@ pub(crate) fn exclude(measured: &mut Measured) {
 /// The limits of a case, derived from all its rounds. They are the same for each round, so a
 /// round's own speed does not matter.
 #[derive(Debug)]
-struct Limits {
+struct UsualRange {
     /// Stolen CPU time, relative to the machine's.
     stolen: f64,
     /// Foreign device reads in bytes per second; `None` if the worker's own are unknown, or other
@@ -93,15 +93,15 @@ struct Limits {
     others: Option<f64>,
 }
 
-impl Limits {
-    fn of(measured: &Measured) -> Limits {
+impl UsualRange {
+    fn of(measured: &Measured) -> UsualRange {
         let usual = |value: &dyn Fn(&Counted) -> Option<f64>| median(&measured.values(value));
         let machine_ns = usual(&|trial| Some(trial.evidence.machine_cpu_ns? as f64));
         let ticks = machine_ns.map_or(0.0, |ns| STEAL_NS_LEAST / ns.max(1.0));
         let own = usual(&|trial| a_second(trial.evidence.task_read_bytes?, window_ns(trial)))
             // What other hosts of the run read there is part of each round.
             .filter(|_| !measured.shares_device);
-        Limits { stolen: STEAL_MOST.max(ticks), others: own.map(|rate| FOREIGN_MOST * rate) }
+        UsualRange { stolen: STEAL_MOST.max(ticks), others: own.map(|rate| FOREIGN_MOST * rate) }
     }
 
     /// Why a trial should be excluded, if it should.

@@ -26,7 +26,7 @@ named! {
 
 /// The ends of the hosts in a round, on one clock.
 #[derive(Default)]
-pub(crate) struct Ends {
+pub(crate) struct RoundEnds {
     /// The first host's and the last one's.
     at_ns: Option<(u64, u64)>,
     hosts: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Ends {
     by_time: usize,
 }
 
-impl Ends {
+impl RoundEnds {
     /// Adds what the threads of a host did.
     pub(crate) fn add(&mut self, case: &Case, spans: &[Span]) {
         let lasted = |span: &Span| u128::from(span.end_ns.saturating_sub(span.start_ns));

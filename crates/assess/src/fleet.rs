@@ -8,9 +8,9 @@ mod facts;
 use crate::assessment::rows;
 use crate::comparison::least_of_interest;
 use crate::finding::{Code, Severity, Verdict};
-use crate::matching::{Key, key};
+use crate::matching::{MatchKey, key};
 use crate::middle::{median, variance};
-use crate::odd::{HOSTS_LEAST, Level, Levels, Odd, odd};
+use crate::odd::{CaseLevels, HOSTS_LEAST, HostLevel, Odd, odd};
 use crate::row::Row;
 use crate::stats::Estimate;
 use crate::summary::{ServedBy, Summary};
@@ -135,7 +135,7 @@ pub struct Figure {
     /// Those of them that most other hosts have not.
     pub own_doubts: Vec<Code>,
     #[serde(skip)]
-    level: Option<Level>,
+    level: Option<HostLevel>,
     #[serde(skip)]
     interest: f64,
 }
@@ -150,26 +150,26 @@ pub struct TooMany;
 
 /// Records of hosts, added one at a time.
 #[derive(Debug, Default)]
-pub struct Gathering {
-    hosts: Vec<Gathered>,
+pub struct FleetRecords {
+    hosts: Vec<HostRecord>,
     /// Each different case, in order of first appearance.
     cases: Vec<Case>,
     /// A case's index, by what makes it the same and its number among equals of one record.
-    places: HashMap<(Key, usize), usize>,
+    places: HashMap<(MatchKey, usize), usize>,
     copies: Vec<String>,
     figures: usize,
 }
 
 /// What is kept of a record.
 #[derive(Debug)]
-struct Gathered {
+struct HostRecord {
     member: Member,
     facts: Vec<Fact>,
     /// The figures, with the index of their case.
     figures: Vec<(usize, Figure)>,
 }
 
-impl Gathering {
+impl FleetRecords {
     /// Judges the record at `path` and adds its figures, unless it is a copy of one that is there.
     /// Returns whether it was added.
     ///
@@ -188,7 +188,7 @@ impl Gathering {
         let asked = || rows.iter().filter(|row| row.measured.role == Role::Asked);
         let tally = Tally::of(asked().map(|row| row.summary.verdict));
         let mut figures = Vec::new();
-        let mut among: HashMap<Key, usize> = HashMap::new();
+        let mut among: HashMap<MatchKey, usize> = HashMap::new();
         for row in asked() {
             let key = key(&row.summary);
             let number = among.entry(key.clone()).or_default();
@@ -214,7 +214,7 @@ impl Gathering {
             own: Vec::new(),
         };
         let facts = facts_of(header);
-        self.hosts.push(Gathered { member, facts, figures });
+        self.hosts.push(HostRecord { member, facts, figures });
         Ok(true)
     }
 
@@ -274,10 +274,10 @@ fn counts(summary: &Summary) -> bool {
     summary.verdict.stands()
 }
 
-fn level(row: &Row) -> Option<Level> {
+fn level(row: &Row) -> Option<HostLevel> {
     let rates = row.measured.rates();
     let logs: Vec<_> = rates.iter().map(|round| round.with(round.value.ln())).collect();
-    Level::of_logs(&logs).filter(|level| level.log.is_finite() && level.error.is_finite())
+    HostLevel::of_logs(&logs).filter(|level| level.log.is_finite() && level.error.is_finite())
 }
 
 impl Common {
@@ -308,9 +308,9 @@ fn tell_odd(cases: &mut [Common]) {
     let levels = |case: &Common| {
         let of = case.figures.iter().map(|figure| figure.as_ref()?.level).collect();
         let interest = case.figures.iter().flatten().map(|figure| figure.interest);
-        Levels { of, interest: interest.fold(0.0, f64::max) }
+        CaseLevels { of, interest: interest.fold(0.0, f64::max) }
     };
-    let all: Vec<Levels> = cases.iter().map(levels).collect();
+    let all: Vec<CaseLevels> = cases.iter().map(levels).collect();
     for (case, told) in cases.iter_mut().zip(odd(&all)) {
         case.odd_below = told.odd_below;
         for (host, odd) in told.odd {
@@ -338,15 +338,15 @@ fn tell_own_doubts(figures: &mut [Option<Figure>]) {
 
 /// What each host is called: what the user calls it, or its own name. Where several have one name,
 /// the name of its record is added.
-fn names(hosts: &[Gathered]) -> Vec<String> {
-    let own = |host: &Gathered| host.member.called.clone();
-    let file = |host: &Gathered| {
+fn names(hosts: &[HostRecord]) -> Vec<String> {
+    let own = |host: &HostRecord| host.member.called.clone();
+    let file = |host: &HostRecord| {
         let path = &host.member.record;
         let file = path.rsplit('/').next().unwrap_or(path);
         format!("{} ({})", own(host), file.strip_suffix(".jsonl").unwrap_or(file))
     };
-    let path = |host: &Gathered| format!("{} ({})", own(host), host.member.record);
-    let of = |name: &dyn Fn(&Gathered) -> String| hosts.iter().map(name).collect::<Vec<_>>();
+    let path = |host: &HostRecord| format!("{} ({})", own(host), host.member.record);
+    let of = |name: &dyn Fn(&HostRecord) -> String| hosts.iter().map(name).collect::<Vec<_>>();
     let mut names = of(&own);
     for longer in [of(&file), of(&path)] {
         let mut often: HashMap<String, usize> = HashMap::new();

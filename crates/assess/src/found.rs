@@ -73,7 +73,7 @@ fn add_new(known: &mut Vec<String>, ids: Vec<String>) {
 }
 
 /// What findings of one entry have in common.
-type Kind = (Reverse<Severity>, Code);
+type EntryKind = (Reverse<Severity>, Code);
 
 /// The findings of all rows, one entry for each code and severity, most severe first. A message is
 /// about one case: a requested one, if any has this finding.
@@ -81,7 +81,7 @@ pub(crate) fn findings<'a, 'r: 'a>(
     rows: impl Iterator<Item = &'a Row<'r>> + Clone,
     storage: Option<&Storage>,
 ) -> Vec<RunFinding> {
-    let mut kinds: BTreeMap<Kind, Vec<(&Row, &Finding)>> = BTreeMap::new();
+    let mut kinds: BTreeMap<EntryKind, Vec<(&Row, &Finding)>> = BTreeMap::new();
     for row in rows.clone() {
         for finding in &row.summary.findings {
             let kind = (Reverse(finding.severity), finding.code);

@@ -4,7 +4,7 @@
 //! the last host tells, when all were active, takes a second look at their trials.
 
 use crate::counted::{claims_durable, rate, timed_ns};
-use crate::ending::{Ending, Ends};
+use crate::ending::{Ending, RoundEnds};
 use crate::invocations;
 use crate::stats::{Estimate, Looks};
 use model::case::Case;
@@ -14,14 +14,14 @@ use model::trial::{HostClock, Outcome, Trial};
 use model::units::NS_PER_SECOND;
 
 /// A round of a case on several hosts.
-pub(crate) struct Round {
+pub(crate) struct HostRound {
     /// The numbers of the hosts, ascending.
     pub(crate) hosts: Vec<usize>,
     /// The rate of each; `None` if one has none.
     pub(crate) rates: Option<Vec<f64>>,
     /// The start of each, by its first thread.
     starts: Vec<u64>,
-    ends: Ends,
+    ends: RoundEnds,
     /// The most that a clock may have been wrong.
     pub(crate) error_ns: u64,
     /// While all threads of all hosts were active: the last start and the first end.
@@ -35,15 +35,15 @@ pub(crate) struct Round {
     is_further: bool,
 }
 
-impl Round {
+impl HostRound {
     /// A round of a plan, at this time.
-    pub(crate) fn new(plan: &Plan, turn: (usize, u32, u32), at_ms: u64) -> Round {
+    pub(crate) fn new(plan: &Plan, turn: (usize, u32, u32), at_ms: u64) -> HostRound {
         let whole = Trial::without_data(turn, at_ms, Outcome::Done(Sample::default()));
-        Round {
+        HostRound {
             hosts: Vec::new(),
             rates: Some(Vec::new()),
             starts: Vec::new(),
-            ends: Ends::default(),
+            ends: RoundEnds::default(),
             error_ns: 0,
             active: None,
             moved: Some(0.0),
@@ -127,8 +127,8 @@ impl Round {
 }
 
 /// What ended most of the rounds, and in how many of them time ended a part of the hosts, or all.
-pub(crate) fn ending(case: &Case, rounds: &[&Round]) -> Option<(Ending, [usize; 2])> {
-    let of = |round: &&Round| round.ends.ending(round.timed_ns(case));
+pub(crate) fn ending(case: &Case, rounds: &[&HostRound]) -> Option<(Ending, [usize; 2])> {
+    let of = |round: &&HostRound| round.ends.ending(round.timed_ns(case));
     let endings: Vec<Ending> = rounds.iter().filter_map(of).collect();
     let number = |ending: Ending| endings.iter().filter(|other| **other == ending).count();
     let most = Ending::ALL.iter().copied().max_by_key(|ending| number(*ending))?;

@@ -45,10 +45,10 @@ pub(crate) fn matches(asked_a: &[Summary], asked_b: &[Summary]) -> Vec<Match> {
 }
 
 /// What makes a case of one record the same as a case of another: everything but its time.
-pub(crate) type Key = Vec<(&'static str, String)>;
+pub(crate) type MatchKey = Vec<(&'static str, String)>;
 
 /// The key of a case.
-pub(crate) fn key(summary: &Summary) -> Key {
+pub(crate) fn key(summary: &Summary) -> MatchKey {
     let axes = summary.case.axes().into_iter();
     let axes = axes.filter(|(axis, _)| across(axis) != Across::Same);
     axes.chain(definitions(summary)).collect()

@@ -114,7 +114,7 @@ fn unsure(used: f64, trial: &Counted) -> f64 {
 
 /// Where the OS found the names of a trial, as far as its count of cached names shows it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Found {
+pub(crate) enum NameSources {
     /// It had them: the cache grew by a few of them, or by no more than other programs may add.
     InCache,
     /// It had not all of them.
@@ -125,17 +125,17 @@ pub(crate) enum Found {
 }
 
 /// Where the OS found the names of a trial whose call looks names up.
-pub(crate) fn found(measured: &Measured, work: &MetadataWork, trial: &Counted) -> Found {
-    let Some(share) = brought_share(measured, work, trial) else { return Found::Unseen };
+pub(crate) fn found(measured: &Measured, work: &MetadataWork, trial: &Counted) -> NameSources {
+    let Some(share) = brought_share(measured, work, trial) else { return NameSources::Unseen };
     let [least, most] = cached_for_one(measured);
     let used = used(work, trial) as f64;
     let (brought, unsure) = (share * used, unsure(used, trial));
     if brought <= unsure {
-        Found::InCache
+        NameSources::InCache
     } else if brought <= used * (most / least) as f64 + unsure {
-        Found::Outside
+        NameSources::Outside
     } else {
-        Found::Unseen
+        NameSources::Unseen
     }
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn are_answered_here(measured: &Measured, work: &MetadataWork) -> boo
         let waits = trial.in_span(told, trial.evidence.switches_voluntary);
         let most = WAITS_MOST * trial.sample.ops() as f64;
         let waits_for_nobody = waits.is_some_and(|waits| waits as f64 <= most);
-        found(measured, work, trial) == Found::InCache && waits_for_nobody
+        found(measured, work, trial) == NameSources::InCache && waits_for_nobody
     };
     !work.call.changes() && measured.trials.iter().all(are_here)
 }

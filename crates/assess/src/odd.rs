@@ -21,37 +21,37 @@ const ODD_OF: usize = 4;
 
 /// The figure of a case on a host.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Level {
+pub struct HostLevel {
     /// Its logarithm.
     pub log: f64,
     /// The standard error of that, from the host's own invocations or rounds.
     pub error: f64,
 }
 
-impl Level {
+impl HostLevel {
     /// From rounds whose values are logarithms; `None` with fewer than two.
-    pub fn of_logs(logs: &[Round]) -> Option<Level> {
+    pub fn of_logs(logs: &[Round]) -> Option<HostLevel> {
         if let Some(two) = TwoLevel::of_logs(logs) {
-            return Some(Level { log: two.centre, error: two.error() });
+            return Some(HostLevel { log: two.centre, error: two.error() });
         }
         let values: Vec<f64> = logs.iter().map(|round| round.value).collect();
         let error = MEDIAN_BY_MEAN * (variance(&values) / values.len() as f64).sqrt();
-        Some(Level { log: median(&values)?, error }).filter(|_| values.len() > 1)
+        Some(HostLevel { log: median(&values)?, error }).filter(|_| values.len() > 1)
     }
 }
 
 /// A case on several hosts.
 #[derive(Debug, Clone)]
-pub struct Levels {
+pub struct CaseLevels {
     /// Its figure on each host; `None` where it has none that counts.
-    pub of: Vec<Option<Level>>,
+    pub of: Vec<Option<HostLevel>>,
     /// The smallest effect of interest, as a share.
     pub interest: f64,
 }
 
-impl Levels {
+impl CaseLevels {
     /// The hosts that have a figure.
-    fn known(&self) -> Vec<(usize, Level)> {
+    fn known(&self) -> Vec<(usize, HostLevel)> {
         let of = self.of.iter().enumerate();
         of.filter_map(|(host, level)| Some((host, (*level)?))).collect()
     }
@@ -72,7 +72,7 @@ pub struct Odd {
 
 /// What is known of a case on several hosts.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Told {
+pub struct Oddity {
     /// The odd hosts, by their index.
     pub odd: Vec<(usize, Odd)>,
     /// A host would be odd if its rate were below this share of the others'; `None` if there are
@@ -82,8 +82,8 @@ pub struct Told {
 
 /// The odd hosts of each case. All cases and hosts are tested together, with an error rate of 5 %
 /// for all of them.
-pub fn odd(cases: &[Levels]) -> Vec<Told> {
-    let known: Vec<Vec<(usize, Level)>> = cases.iter().map(Levels::known).collect();
+pub fn odd(cases: &[CaseLevels]) -> Vec<Oddity> {
+    let known: Vec<Vec<(usize, HostLevel)>> = cases.iter().map(CaseLevels::known).collect();
     let all: Vec<Vec<(usize, f64)>> = known.iter().map(|known| apart(known)).collect();
     let tests = known.iter().map(Vec::len).filter(|hosts| *hosts >= HOSTS_LEAST).sum::<usize>();
     let mut p: Vec<f64> = all.iter().flatten().map(|(_, p)| *p).collect();
@@ -95,21 +95,21 @@ pub fn odd(cases: &[Levels]) -> Vec<Told> {
         let tested = apart.iter().zip(corrected.by_ref()).map(|((host, _), p)| (*host, p));
         let odd: Vec<(usize, f64)> = tested.filter(|(_, p)| *p <= LEVEL).collect();
         let rest = known.iter().filter(|(host, _)| odd.iter().all(|(other, _)| other != host));
-        let rest = Sums::of(rest);
+        let rest = LeaveOneOut::of(rest);
         let odd = far(known, &odd, rest, case.interest);
-        found.push(Told { odd, odd_below: rest.odd_below(tests, case.interest) });
+        found.push(Oddity { odd, odd_below: rest.odd_below(tests, case.interest) });
     }
     found
 }
 
 /// The hosts that are farthest from the others, each with its uncorrected p value.
-fn apart(known: &[(usize, Level)]) -> Vec<(usize, f64)> {
+fn apart(known: &[(usize, HostLevel)]) -> Vec<(usize, f64)> {
     let mut left = known.to_vec();
     let mut found: Vec<(usize, f64)> = Vec::new();
     let most = if known.len() < HOSTS_LEAST { 0 } else { known.len() / ODD_OF };
     while found.len() < most {
-        let all = Sums::of(&left);
-        let t = |level: Level| all.without(level).t(level);
+        let all = LeaveOneOut::of(&left);
+        let t = |level: HostLevel| all.without(level).t(level);
         let far = left.iter().enumerate().max_by(|(_, a), (_, b)| t(a.1).total_cmp(&t(b.1)));
         let Some((at, (_, level))) = far else { break };
         let p = student::two_sided(t(*level), (left.len() - 2) as f64);
@@ -126,9 +126,9 @@ fn apart(known: &[(usize, Level)]) -> Vec<(usize, f64)> {
 
 /// How far the `odd` hosts are from the rest, without differences that nobody cares about.
 fn far(
-    known: &[(usize, Level)],
+    known: &[(usize, HostLevel)],
     odd: &[(usize, f64)],
-    rest: Sums,
+    rest: LeaveOneOut,
     interest: f64,
 ) -> Vec<(usize, Odd)> {
     let of = |(host, p_holm): &(usize, f64)| {
@@ -143,7 +143,7 @@ fn far(
 
 /// Sums over hosts, from which one can be taken away.
 #[derive(Debug, Clone, Copy)]
-struct Sums {
+struct LeaveOneOut {
     n: f64,
     /// Logarithms are counted from here, or the squares of large ones would lose digits.
     zero: f64,
@@ -152,17 +152,17 @@ struct Sums {
     errors: f64,
 }
 
-impl Sums {
-    fn of<'a>(levels: impl IntoIterator<Item = &'a (usize, Level)>) -> Sums {
+impl LeaveOneOut {
+    fn of<'a>(levels: impl IntoIterator<Item = &'a (usize, HostLevel)>) -> LeaveOneOut {
         let mut levels = levels.into_iter().map(|(_, level)| *level).peekable();
         let zero = levels.peek().map_or(0.0, |level| level.log);
-        let none = Sums { n: 0.0, zero, logs: 0.0, squares: 0.0, errors: 0.0 };
+        let none = LeaveOneOut { n: 0.0, zero, logs: 0.0, squares: 0.0, errors: 0.0 };
         levels.fold(none, |sums, level| sums.with(level, 1.0))
     }
 
-    fn with(self, level: Level, sign: f64) -> Sums {
+    fn with(self, level: HostLevel, sign: f64) -> LeaveOneOut {
         let log = level.log - self.zero;
-        Sums {
+        LeaveOneOut {
             n: self.n + sign,
             zero: self.zero,
             logs: self.logs + sign * log,
@@ -171,7 +171,7 @@ impl Sums {
         }
     }
 
-    fn without(self, level: Level) -> Sums {
+    fn without(self, level: HostLevel) -> LeaveOneOut {
         self.with(level, -1.0)
     }
 
@@ -181,7 +181,7 @@ impl Sums {
 
     /// The standard error of the distance of another host, if it is like these. Hosts vary at least
     /// as much as their own rounds say; one whose rounds vary more may be farther away.
-    fn error(self, other: Level) -> f64 {
+    fn error(self, other: HostLevel) -> f64 {
         let own = (self.errors / self.n).max(0.0);
         let spread = ((self.squares - self.logs * self.logs / self.n) / (self.n - 1.0)).max(own);
         let more = (other.error * other.error - own).max(0.0);
@@ -191,7 +191,7 @@ impl Sums {
     /// The share of the others' rate below which a host like these would be odd, among so many
     /// tests.
     fn odd_below(self, tests: usize, interest: f64) -> Option<f64> {
-        let own = Level { log: 0.0, error: (self.errors / self.n).max(0.0).sqrt() };
+        let own = HostLevel { log: 0.0, error: (self.errors / self.n).max(0.0).sqrt() };
         if (self.n as usize) < HOSTS_LEAST - 1 || tests == 0 || self.error(own) == 0.0 {
             return None;
         }
@@ -201,7 +201,7 @@ impl Sums {
 
     /// The absolute distance of another host in standard errors. Without any spread nothing is
     /// known of it: hosts that agree to the last digit are copies.
-    fn t(self, other: Level) -> f64 {
+    fn t(self, other: HostLevel) -> f64 {
         let error = self.error(other);
         if error > 0.0 { (other.log - self.mean()).abs() / error } else { 0.0 }
     }
@@ -213,8 +213,8 @@ mod tests {
 
     /// The odd hosts among hosts with these rates, each known to 0.2 %.
     fn check(rates: &[f64], expected: &[usize]) -> Vec<(usize, Odd)> {
-        let level = |rate: &f64| Some(Level { log: rate.ln(), error: 0.002 });
-        let levels = Levels { of: rates.iter().map(level).collect(), interest: 0.05 };
+        let level = |rate: &f64| Some(HostLevel { log: rate.ln(), error: 0.002 });
+        let levels = CaseLevels { of: rates.iter().map(level).collect(), interest: 0.05 };
         let found = odd(&[levels]).remove(0).odd;
         let hosts: Vec<usize> = found.iter().map(|(host, _)| *host).collect();
         assert_eq!(hosts, expected, "{rates:?}: {found:?}");
@@ -253,19 +253,20 @@ mod tests {
 
     #[test]
     fn without_a_spread_nothing_is_known() {
-        let level = |log| Some(Level { log, error: 0.0 });
+        let level = |log| Some(HostLevel { log, error: 0.0 });
         let of = vec![level(0.0), level(0.0), level(0.0), level(0.0), level(1.0)];
-        assert!(odd(&[Levels { of, interest: 0.05 }])[0].odd.is_empty());
+        assert!(odd(&[CaseLevels { of, interest: 0.05 }])[0].odd.is_empty());
     }
 
     /// A host whose own rounds vary widely is not odd by what they happened to be.
     #[test]
     fn a_host_that_varies_more_must_be_farther_away() {
         let of = |error| {
-            let of = |log| Some(Level { log, error: 0.01 });
-            let mut levels: Vec<Option<Level>> = [0.0, 0.01, -0.01, 0.005, -0.005].map(of).to_vec();
-            levels.push(Some(Level { log: -0.3, error }));
-            odd(&[Levels { of: levels, interest: 0.05 }])[0].odd.len()
+            let of = |log| Some(HostLevel { log, error: 0.01 });
+            let mut levels: Vec<Option<HostLevel>> =
+                [0.0, 0.01, -0.01, 0.005, -0.005].map(of).to_vec();
+            levels.push(Some(HostLevel { log: -0.3, error }));
+            odd(&[CaseLevels { of: levels, interest: 0.05 }])[0].odd.len()
         };
         assert_eq!((of(0.01), of(0.1)), (1, 0));
     }
@@ -273,8 +274,8 @@ mod tests {
     #[test]
     fn more_cases_ask_for_more() {
         let of = |rates: &[f64]| {
-            let level = |rate: &f64| Some(Level { log: rate.ln(), error: 0.002 });
-            Levels { of: rates.iter().map(level).collect(), interest: 0.05 }
+            let level = |rate: &f64| Some(HostLevel { log: rate.ln(), error: 0.002 });
+            CaseLevels { of: rates.iter().map(level).collect(), interest: 0.05 }
         };
         let one = of(&[100.0, 101.0, 99.0, 90.0, 100.5, 99.5]);
         let alike = of(&[100.0, 101.0, 99.0, 100.2, 100.5, 99.5]);
@@ -293,9 +294,9 @@ mod tests {
     #[test]
     fn a_host_below_the_limit_is_odd() {
         let with = |rate: f64| {
-            let level = |rate: f64| Some(Level { log: rate.ln(), error: 0.002 });
+            let level = |rate: f64| Some(HostLevel { log: rate.ln(), error: 0.002 });
             let of = [100.0, 101.0, 99.0, 100.5, 99.5, rate].map(level).to_vec();
-            odd(&[Levels { of, interest: 0.02 }]).remove(0)
+            odd(&[CaseLevels { of, interest: 0.02 }]).remove(0)
         };
         // The host itself is one of the tests, and not one of those that it is held against.
         let limit = with(50.0).odd_below.expect("they vary");
@@ -308,11 +309,12 @@ mod tests {
     fn a_level_needs_two_rounds() {
         let round =
             |invocation, round, value| Round { invocation, round, is_further: false, value };
-        assert_eq!(Level::of_logs(&[]), None);
-        assert_eq!(Level::of_logs(&[round(0, 0, 1.0)]), None);
-        let level = Level::of_logs(&[round(0, 0, 1.0), round(0, 1, 3.0)]).expect("there are two");
+        assert_eq!(HostLevel::of_logs(&[]), None);
+        assert_eq!(HostLevel::of_logs(&[round(0, 0, 1.0)]), None);
+        let level =
+            HostLevel::of_logs(&[round(0, 0, 1.0), round(0, 1, 3.0)]).expect("there are two");
         assert!((level.log - 2.0).abs() < 1e-12 && (level.error - MEDIAN_BY_MEAN).abs() < 1e-12);
         let two = [round(0, 0, 1.0), round(1, 1, 3.0), round(1, 2, 3.0)];
-        assert_eq!(Level::of_logs(&two), Some(level), "rounds of an invocation are one");
+        assert_eq!(HostLevel::of_logs(&two), Some(level), "rounds of an invocation are one");
     }
 }

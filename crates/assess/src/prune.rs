@@ -87,10 +87,10 @@ fn is_decisive(ratio: &Ratio, plan: &Plan) -> bool {
 }
 
 /// An axis, and the values of the others.
-type Key = (&'static str, Vec<(&'static str, String)>);
+type ChainKey = (&'static str, Vec<(&'static str, String)>);
 
 fn chains(plan: &Plan) -> Vec<Chain> {
-    let mut all: HashMap<Key, Chain> = HashMap::new();
+    let mut all: HashMap<ChainKey, Chain> = HashMap::new();
     // With a rate, no axis gives more throughput than that.
     let is_asked = |planned: &Planned| planned.role == Role::Asked && !planned.case.is_open();
     let asked = plan.cases.iter().enumerate().filter(|(_, planned)| is_asked(planned));

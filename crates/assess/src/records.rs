@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-pub use crate::surroundings::Apart;
+pub use crate::surroundings::RecordDifference;
 
 /// A judged record, with what a comparison needs beyond its assessment. It holds no trials, so only
 /// one of two large records is in memory at a time.
@@ -66,9 +66,9 @@ pub struct RecordComparison {
     /// Whether both are the same record.
     pub is_same: bool,
     /// Differences that make figures incomparable.
-    pub obstacles: Vec<Apart>,
+    pub obstacles: Vec<RecordDifference>,
     /// Other differences, which may be the question.
-    pub others: Vec<Apart>,
+    pub others: Vec<RecordDifference>,
     /// The cases in both records, compared.
     pub pairs: Vec<Pair>,
     /// Requested cases that are not compared.
@@ -236,8 +236,8 @@ fn compared(a: Judged, b: Judged, kept: &[Record], is_anyway: bool) -> RecordCom
 }
 
 /// Why a case is left out for these differences: `A and B differ (block 4KiB in A, 8KiB in B)`.
-fn apart_by(against: &[Apart]) -> String {
-    let each = against.iter().map(|Apart { what, a, b, .. }| format!("{what} {a} in A, {b} in B"));
+fn apart_by(against: &[RecordDifference]) -> String {
+    let each = against.iter().map(|it| format!("{} {} in A, {} in B", it.what, it.a, it.b));
     format!("{APART}{})", each.collect::<Vec<_>>().join("; "))
 }
 
@@ -252,7 +252,7 @@ fn judged(pairs: Vec<Pair>, [asked_a, asked_b]: [&[Summary]; 2]) -> Vec<Pair> {
 
 /// What differs between the surroundings of two runs: the machine, its setup, the storage, the
 /// program and its peers. What only one of them knows is not a difference.
-pub fn apart(a: &Header, b: &Header) -> Vec<Apart> {
+pub fn apart(a: &Header, b: &Header) -> Vec<RecordDifference> {
     let mut list = Vec::new();
     note_facts(&mut list, &storage_facts(a), &storage_facts(b));
     note_facts(&mut list, &facts(a), &facts(b));

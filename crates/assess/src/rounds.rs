@@ -6,7 +6,7 @@ use crate::stats::{Estimate, median};
 
 /// Two levels of a rate: that of the first rounds, and that of the rest.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Levels {
+pub(crate) struct TwoLevels {
     /// Number of rounds before the step.
     pub(crate) at: usize,
     /// Their median.
@@ -15,12 +15,12 @@ pub(crate) struct Levels {
     pub(crate) after: f64,
 }
 
-impl Levels {
+impl TwoLevels {
     /// The step from round to round, if there is one, by the same rules as within a trial.
-    pub(crate) fn of(rates: &[f64]) -> Option<Levels> {
+    pub(crate) fn of(rates: &[f64]) -> Option<TwoLevels> {
         let at = split(rates)?;
         let (before, after) = rates.split_at(at);
-        Some(Levels { at, before: median(before)?, after: median(after)? })
+        Some(TwoLevels { at, before: median(before)?, after: median(after)? })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::counted::rate;
 use crate::ending::Ending;
-use crate::host_round::{Round, ending, estimate};
+use crate::host_round::{HostRound, ending, estimate};
 use crate::stats::Estimate;
 use model::case::Case;
 use model::part::Whose;
@@ -22,26 +22,26 @@ pub struct Scaling {
 }
 
 /// A case with its rounds, and how many hosts they are to have.
-pub(crate) struct Step<'a> {
+pub(crate) struct ScalingStep<'a> {
     pub(crate) case: &'a Case,
-    pub(crate) rounds: &'a [&'a Round],
+    pub(crate) rounds: &'a [&'a HostRound],
     pub(crate) hosts: u32,
 }
 
 /// The scaling of `step` among `all`, if there is a case that differs in the number of hosts only.
-pub(crate) fn scaling(step: &Step, all: &[Step]) -> Option<Scaling> {
+pub(crate) fn scaling(step: &ScalingStep, all: &[ScalingStep]) -> Option<Scaling> {
     let same = all.iter().filter(|other| is_same(other.case, step.case));
     let base = same.min_by_key(|other| other.hosts).filter(|base| base.hosts < step.hosts)?;
     if is_by_time(base)? != is_by_time(step)? {
         return None;
     }
-    let of_each = |step: &Step, round: &Round| {
+    let of_each = |step: &ScalingStep, round: &HostRound| {
         let is_whole = round.hosts.len() == step.hosts as usize;
         let rate = rate(step.case, &round.whole).filter(|_| is_whole)?;
         Some(rate / f64::from(step.hosts))
     };
-    let ratio = |round: &&Round| {
-        let turn = |round: &Round| (round.whole.invocation, round.whole.round);
+    let ratio = |round: &&HostRound| {
+        let turn = |round: &HostRound| (round.whole.invocation, round.whole.round);
         let paired = base.rounds.iter().find(|other| turn(other) == turn(round))?;
         let below = of_each(base, paired).filter(|rate| *rate > 0.0)?;
         Some(round.value(of_each(step, round)? / below))
@@ -52,7 +52,7 @@ pub(crate) fn scaling(step: &Step, all: &[Step]) -> Option<Scaling> {
 
 /// Whether time ended the trials. Figures of which it ended some, and the work the others, cannot
 /// be compared, and a trial of which it ended a part with none.
-fn is_by_time(step: &Step) -> Option<bool> {
+fn is_by_time(step: &ScalingStep) -> Option<bool> {
     match ending(step.case, step.rounds)?.0 {
         Ending::Time => Some(true),
         Ending::Work | Ending::SlowestHost => Some(false),

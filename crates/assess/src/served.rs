@@ -2,7 +2,7 @@
 
 use crate::counted::Counted;
 use crate::measured::Measured;
-use crate::names::{self, Flushed, Found};
+use crate::names::{self, Flushed, NameSources};
 use model::case::WriteWork;
 use model::case::{Advice, Cache, Call, Engine, MetadataWork, NameSync, Op, ReadWork, Sync, Work};
 use model::evidence::Residency;
@@ -234,10 +234,10 @@ fn served_names(measured: &Measured, work: &MetadataWork) -> ServedBy {
         return ServedBy::PageCache;
     }
     let found = |trial| names::found(measured, work, trial);
-    let found: Vec<Found> = measured.trials.iter().map(found).collect();
-    if found.contains(&Found::Unseen) {
+    let found: Vec<NameSources> = measured.trials.iter().map(found).collect();
+    if found.contains(&NameSources::Unseen) {
         ServedBy::Unverified
-    } else if found.iter().all(|it| *it == Found::InCache) {
+    } else if found.iter().all(|it| *it == NameSources::InCache) {
         ServedBy::NameCache
     } else {
         ServedBy::PageCache

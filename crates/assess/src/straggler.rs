@@ -1,7 +1,7 @@
 //! The slowest of several hosts, and what its own counters show beside those of the others.
 
 use crate::finding::{Code, Verdict};
-use crate::host_round::{Round, estimate};
+use crate::host_round::{HostRound, estimate};
 use crate::invocations;
 use crate::middle::median;
 use crate::stats::Estimate;
@@ -72,7 +72,7 @@ pub struct Sign {
 }
 
 /// What a host's own evidence says of a case.
-pub(crate) struct Own {
+pub(crate) struct HostEvidence {
     pub(crate) verdict: Verdict,
     /// The findings that speak against its figure.
     pub(crate) doubts: Vec<Code>,
@@ -101,9 +101,9 @@ pub(crate) fn clues(cases: usize, record: &Record) -> Vec<Clues> {
 /// The host with the lowest rate, compared with the others in the same rounds. `called` are the
 /// hosts of the rounds, and `own` is what their evidence says.
 pub(crate) fn slowest(
-    rounds: &[&Round],
+    rounds: &[&HostRound],
     called: &[String],
-    own: &[Option<&Own>],
+    own: &[Option<&HostEvidence>],
 ) -> Option<Slowest> {
     if called.len() < 2 {
         return None;
@@ -126,11 +126,12 @@ pub(crate) fn slowest(
 
 /// The findings of `host` that most of the others do not have: what all have explains no
 /// difference.
-fn doubts_alone(host: usize, its: &Own, own: &[Option<&Own>]) -> Vec<Code> {
+fn doubts_alone(host: usize, its: &HostEvidence, own: &[Option<&HostEvidence>]) -> Vec<Code> {
     let others = || own.iter().enumerate().filter(|(other, _)| *other != host);
     let has = |code: &Code| {
-        let with =
-            |(_, own): &(usize, &Option<&Own>)| own.is_some_and(|it| it.doubts.contains(code));
+        let with = |(_, own): &(usize, &Option<&HostEvidence>)| {
+            own.is_some_and(|it| it.doubts.contains(code))
+        };
         2 * others().filter(with).count() > others().count()
     };
     its.doubts.iter().filter(|code| !has(code)).copied().collect()
@@ -173,7 +174,7 @@ fn medians_of_others(values: &[f64]) -> Vec<f64> {
 
 /// The slowest host's rate divided by the fastest one's: median of the rounds. `None` with one
 /// host.
-pub(crate) fn balance(rounds: &[&Round]) -> Option<f64> {
+pub(crate) fn balance(rounds: &[&HostRound]) -> Option<f64> {
     let balance = |rates: &Vec<f64>| {
         let least = rates.iter().copied().min_by(f64::total_cmp)?;
         let most = rates.iter().copied().max_by(f64::total_cmp)?;
@@ -184,9 +185,9 @@ pub(crate) fn balance(rounds: &[&Round]) -> Option<f64> {
 }
 
 /// What stands out in the counters of `host`.
-fn signs(host: usize, own: &[Option<&Own>]) -> Vec<Sign> {
+fn signs(host: usize, own: &[Option<&HostEvidence>]) -> Vec<Sign> {
     let sign = |(index, clue): (usize, &Clue)| {
-        let value = |own: &Option<&Own>| own.as_ref()?.clues[index];
+        let value = |own: &Option<&HostEvidence>| own.as_ref()?.clues[index];
         let mine = value(&own[host])?;
         let others = own.iter().enumerate().filter(|(other, _)| *other != host);
         let others: Vec<f64> = others.filter_map(|(_, it)| value(it)).collect();

@@ -16,7 +16,7 @@ use crate::shared::SharedFile;
 use crate::stats::{Estimate, median};
 use crate::trials::{TrialFigures, trials};
 use crate::writing::Writing;
-use model::axis::Axes;
+use model::axis::AxesForm;
 use model::case::{Case, Op, Sync, Touch, WriteWork};
 use model::evidence::Evidence;
 use model::named;
@@ -74,7 +74,7 @@ pub struct Summary {
     /// A short name, unique in the run.
     pub id: String,
     /// Its axes by name.
-    #[serde(with = "Axes")]
+    #[serde(with = "AxesForm")]
     pub case: Case,
     /// Why it was measured. `asked`: to answer the question; `baseline`: to bound the answers;
     /// `twin`: to repeat another case.

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// A difference between two records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Apart {
+pub struct RecordDifference {
     /// What differs: an axis, or a fact about the machine, the storage or the run.
     pub what: String,
     /// Its value in the first record.
@@ -22,16 +22,17 @@ pub struct Apart {
 }
 
 /// Notes that a fact about a case differs; counts repeated differences.
-pub(crate) fn note(list: &mut Vec<Apart>, what: &str, a: &str, b: &str) {
+pub(crate) fn note(list: &mut Vec<RecordDifference>, what: &str, a: &str, b: &str) {
     if a == b {
         return;
     }
-    let is_known = |known: &&mut Apart| known.what == what && known.a == a && known.b == b;
+    let is_known =
+        |known: &&mut RecordDifference| known.what == what && known.a == a && known.b == b;
     match list.iter_mut().find(is_known) {
         Some(known) => known.cases += 1,
         None => {
             let (what, a, b) = (what.to_string(), a.to_string(), b.to_string());
-            list.push(Apart { what, a, b, cases: 1 });
+            list.push(RecordDifference { what, a, b, cases: 1 });
         }
     }
 }
@@ -40,7 +41,7 @@ pub(crate) fn note(list: &mut Vec<Apart>, what: &str, a: &str, b: &str) {
 pub(crate) type Fact = (String, String);
 
 /// Notes the facts that differ.
-pub(crate) fn note_facts(list: &mut Vec<Apart>, a: &[Fact], b: &[Fact]) {
+pub(crate) fn note_facts(list: &mut Vec<RecordDifference>, a: &[Fact], b: &[Fact]) {
     let value = |facts: &[Fact], what: &str| {
         let fact = facts.iter().find(|(known, _)| known == what);
         fact.map_or("none".to_string(), |(_, value)| value.clone())
@@ -52,7 +53,7 @@ pub(crate) fn note_facts(list: &mut Vec<Apart>, a: &[Fact], b: &[Fact]) {
         let (in_a, in_b) = (value(a, what), value(b, what));
         let is_known = list.iter().any(|known| known.what == *what);
         if in_a != in_b && !is_known {
-            list.push(Apart { what: what.clone(), a: in_a, b: in_b, cases: 0 });
+            list.push(RecordDifference { what: what.clone(), a: in_a, b: in_b, cases: 0 });
         }
     }
 }
@@ -144,16 +145,16 @@ pub(crate) fn settings(header: &Header) -> Vec<Fact> {
 
 /// Notes the load before two runs if it differs by at least one thread: it is never exactly
 /// equal.
-pub(crate) fn note_load(list: &mut Vec<Apart>, a: &Header, b: &Header) {
+pub(crate) fn note_load(list: &mut Vec<RecordDifference>, a: &Header, b: &Header) {
     let (Some(in_a), Some(in_b)) = (a.host.setup.load, b.host.setup.load) else { return };
     if (in_a - in_b).abs() >= 1.0 {
         let (what, a, b) = ("load average".to_string(), in_a.to_string(), in_b.to_string());
-        list.push(Apart { what, a, b, cases: 0 });
+        list.push(RecordDifference { what, a, b, cases: 0 });
     }
 }
 
 /// Notes the loops over memory that both measured and for which they chose different shapes.
-pub(crate) fn note_loops(list: &mut Vec<Apart>, a: &Header, b: &Header) {
+pub(crate) fn note_loops(list: &mut Vec<RecordDifference>, a: &Header, b: &Header) {
     let in_b = |one: &Calibrated| b.calibrated.iter().find(|other| other.walk == one.walk);
     let pairs = a.calibrated.iter().filter_map(|one| Some([one, in_b(one)?]));
     let apart: Vec<_> = pairs.filter(|[one, other]| one.chosen != other.chosen).collect();
@@ -165,7 +166,7 @@ pub(crate) fn note_loops(list: &mut Vec<Apart>, a: &Header, b: &Header) {
             apart.iter().map(|pair| format!("{} {}", pair[side].walk.words(), pair[side].chosen));
         said.collect::<Vec<_>>().join(", ")
     });
-    list.push(Apart { what: "fastest loops".to_string(), a, b, cases: 0 });
+    list.push(RecordDifference { what: "fastest loops".to_string(), a, b, cases: 0 });
 }
 
 /// Facts that all devices share, once; facts that differ, with each device's name.
@@ -191,7 +192,7 @@ fn of_devices(devices: &[Device]) -> Vec<Fact> {
 
 /// Notes the facts that both have and that differ. A fact that only one has is unknown for the
 /// other, which may come from an older version.
-pub(crate) fn note_known(list: &mut Vec<Apart>, a: &[Fact], b: &[Fact]) {
+pub(crate) fn note_known(list: &mut Vec<RecordDifference>, a: &[Fact], b: &[Fact]) {
     let is_in = |facts: &[Fact], what: &str| facts.iter().any(|(known, _)| known == what);
     let shared = |facts: &[Fact], others: &[Fact]| -> Vec<Fact> {
         facts.iter().filter(|(what, _)| is_in(others, what)).cloned().collect()

@@ -10,7 +10,7 @@ use crate::assessment::Assessment;
 use crate::finding::Verdict;
 use crate::found::RunFinding;
 use crate::stats::Estimate;
-use gathering::Gathering;
+use gathering::JointRecords;
 use model::case::Case;
 use model::host::Storage;
 use model::rank::Rank;
@@ -24,7 +24,7 @@ pub use crate::straggler::{Clue, Sign, Slowest};
 
 /// What the records of one run in lockstep have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
+pub struct RunIdentity {
     /// When it began.
     began: String,
     /// Its seed.
@@ -33,11 +33,11 @@ pub struct Run {
     of: u32,
 }
 
-impl Run {
+impl RunIdentity {
     /// The run of a record with this header; `None` if it was not in lockstep.
-    pub fn of(header: &Header) -> Option<Run> {
+    pub fn of(header: &Header) -> Option<RunIdentity> {
         let rank = header.plan.rank?;
-        Some(Run { began: header.began.clone(), seed: rank.seed, of: rank.of })
+        Some(RunIdentity { began: header.began.clone(), seed: rank.seed, of: rank.of })
     }
 }
 
@@ -206,7 +206,7 @@ pub fn together<E>(
     hosts: usize,
     mut read: impl FnMut(usize) -> Result<Record, E>,
 ) -> Result<Option<Together>, E> {
-    let mut gathering = Gathering::default();
+    let mut gathering = JointRecords::default();
     for host in 0..hosts {
         gathering.add(&read(host)?);
     }

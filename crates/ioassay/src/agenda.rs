@@ -4,7 +4,7 @@
 //! time has passed. So one host, the two sides of a gate and several hosts in lockstep follow the
 //! same rules.
 
-use crate::progress::Ends;
+use crate::progress::RunEnd;
 use crate::turns::{order_of_round, refusal};
 use assess::invocations::{Round, widest, width};
 use assess::prune::prunable;
@@ -48,7 +48,7 @@ pub(crate) struct Agenda<'a> {
 
 /// What is known of a turn: of the trial of a case in a round, on all hosts that take part in it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Measured {
+pub(crate) struct TurnResult {
     pub(crate) case: usize,
     pub(crate) round: u32,
     invocation: u32,
@@ -59,13 +59,13 @@ pub(crate) struct Measured {
     bytes: usize,
 }
 
-impl Measured {
+impl TurnResult {
     /// A turn of this `case` and `round`, with the trial of each host.
-    pub(crate) fn of(plan: &Plan, trials: &[&Trial]) -> Option<Measured> {
+    pub(crate) fn of(plan: &Plan, trials: &[&Trial]) -> Option<TurnResult> {
         let Trial { case, invocation, round, .. } = **trials.first()?;
         let rates = trials.iter().map(|trial| assess::rate(&plan.cases[case].case, trial));
         let is_failed = |trial: &&Trial| matches!(trial.outcome, Outcome::Failed { .. });
-        Some(Measured {
+        Some(TurnResult {
             case,
             round,
             invocation,
@@ -113,7 +113,8 @@ impl<'a> Agenda<'a> {
     /// Where the interrupted run `record` of one host goes on: in another invocation.
     pub(crate) fn of(record: &'a Record) -> Agenda<'a> {
         let plan = &record.header.plan;
-        let turns = record.trials.iter().filter_map(|trial| Measured::of(plan, &[trial])).collect();
+        let turns =
+            record.trials.iter().filter_map(|trial| TurnResult::of(plan, &[trial])).collect();
         Agenda::resumed(plan, &record.pruned, turns, next_invocation(record))
     }
 
@@ -121,7 +122,7 @@ impl<'a> Agenda<'a> {
     pub(crate) fn resumed(
         plan: &'a Plan,
         pruned: &[Pruned],
-        mut turns: Vec<Measured>,
+        mut turns: Vec<TurnResult>,
         invocation: u32,
     ) -> Agenda<'a> {
         let mut agenda = Agenda { invocation, ..Agenda::new(plan) };
@@ -140,11 +141,11 @@ impl<'a> Agenda<'a> {
 
     /// Adds the trials of a turn that are recorded.
     pub(crate) fn add_trials(&mut self, trials: &[&Trial]) {
-        Measured::of(self.plan, trials).iter().for_each(|turn| self.add(turn));
+        TurnResult::of(self.plan, trials).iter().for_each(|turn| self.add(turn));
     }
 
-    fn add(&mut self, turn: &Measured) {
-        let Measured { case, round, invocation, is_failed, .. } = *turn;
+    fn add(&mut self, turn: &TurnResult) {
+        let TurnResult { case, round, invocation, is_failed, .. } = *turn;
         self.known.insert((case, round));
         self.begun = self.begun.max(round.saturating_add(1));
         self.bytes = self.bytes.saturating_add(turn.bytes);
@@ -217,9 +218,9 @@ impl<'a> Agenda<'a> {
     }
 
     /// What ends the run.
-    pub(crate) fn ends(&self, passed: Duration) -> Ends {
-        let time = |given| Ends::Time { passed, given };
-        self.plan.budget.map_or(Ends::Rounds(self.plan.rounds), time)
+    pub(crate) fn ends(&self, passed: Duration) -> RunEnd {
+        let time = |given| RunEnd::Time { passed, given };
+        self.plan.budget.map_or(RunEnd::Rounds(self.plan.rounds), time)
     }
 
     /// Whether another round of the open cases fits into the time that the run is given. The first

@@ -10,7 +10,7 @@ use model::record::{End, Line};
 use std::time::Duration;
 
 /// One of the two runs.
-struct Side<'a> {
+struct GateSide<'a> {
     run: Run<'a>,
     /// The files of its invocation.
     files: Files,
@@ -24,8 +24,8 @@ struct Side<'a> {
 pub fn alternate<'a>(runs: [Run<'a>; 2], files: [Files; 2]) -> Result<End> {
     let [one, other] = runs;
     let [of_one, of_other] = files;
-    let mut sides = [Side::new(one, of_one), Side::new(other, of_other)];
-    let is_stopped = |sides: &[Side; 2]| sides[0].run.site.stop.is_asked();
+    let mut sides = [GateSide::new(one, of_one), GateSide::new(other, of_other)];
+    let is_stopped = |sides: &[GateSide; 2]| sides[0].run.site.stop.is_asked();
     let carried_out = take_turns(&mut sides);
     match carried_out {
         Ok(()) => {}
@@ -44,8 +44,8 @@ pub fn alternate<'a>(runs: [Run<'a>; 2], files: [Files; 2]) -> Result<End> {
 }
 
 /// Runs the rounds of both, until either has no more.
-fn take_turns(sides: &mut [Side; 2]) -> Result<()> {
-    while let [Some(one), Some(other)] = sides.each_mut().map(Side::next) {
+fn take_turns(sides: &mut [GateSide; 2]) -> Result<()> {
+    while let [Some(one), Some(other)] = sides.each_mut().map(GateSide::next) {
         if one.is_anew {
             dismiss(sides)?;
             begin_anew(sides)?;
@@ -58,7 +58,7 @@ fn take_turns(sides: &mut [Side; 2]) -> Result<()> {
 }
 
 /// New files and workers for both, after one pause.
-fn begin_anew(sides: &mut [Side; 2]) -> Result<()> {
+fn begin_anew(sides: &mut [GateSide; 2]) -> Result<()> {
     for (side, pause) in sides.iter_mut().zip([PAUSE, Duration::ZERO]) {
         let old = std::mem::take(&mut side.files);
         side.files = side.run.begin_anew(old, pause, &mut side.course)?;
@@ -68,11 +68,11 @@ fn begin_anew(sides: &mut [Side; 2]) -> Result<()> {
 
 /// A round of both. Each side begins every other one: what the first leaves to the second, such as
 /// a warmer processor, is divided equally. Returns whether it was completed.
-fn round(sides: &mut [Side; 2], turns: [&Turns; 2]) -> Result<bool> {
+fn round(sides: &mut [GateSide; 2], turns: [&Turns; 2]) -> Result<bool> {
     let order = if turns[0].round.is_multiple_of(2) { [0, 1] } else { [1, 0] };
     let mut traces = sides[order[0]].course.left_over.traces;
     for index in order {
-        let Side { run, files, course } = &mut sides[index];
+        let GateSide { run, files, course } = &mut sides[index];
         // Whatever one side wrote, the other waits for, too: both may be on one device.
         course.left_over.traces = course.left_over.traces.and(traces);
         if !run.round(files, turns[index], course)? {
@@ -81,26 +81,27 @@ fn round(sides: &mut [Side; 2], turns: [&Turns; 2]) -> Result<bool> {
         run.end_round(turns[index], course)?;
         traces = course.left_over.traces;
     }
+    sides.iter_mut().for_each(|side| side.run.show_findings());
     Ok(true)
 }
 
 /// Dismisses the workers of both.
-fn dismiss(sides: &mut [Side; 2]) -> Result<()> {
+fn dismiss(sides: &mut [GateSide; 2]) -> Result<()> {
     let mut all = sides.iter_mut();
-    all.try_for_each(|Side { run, files, course }| run.dismiss(files, &mut course.left_over))
+    all.try_for_each(|GateSide { run, files, course }| run.dismiss(files, &mut course.left_over))
 }
 
 /// Ends both records, even if one of them cannot be written.
-fn append_end(sides: &mut [Side; 2], end: &End) -> Result<()> {
+fn append_end(sides: &mut [GateSide; 2], end: &End) -> Result<()> {
     let ends = sides.each_mut().map(|side| side.run.store.append(&Line::End(end.clone())));
     ends.into_iter().collect()
 }
 
-impl<'a> Side<'a> {
-    fn new(run: Run<'a>, files: Files) -> Side<'a> {
+impl<'a> GateSide<'a> {
+    fn new(run: Run<'a>, files: Files) -> GateSide<'a> {
         let course = Course::begin(Agenda::new(run.site.plan), Duration::ZERO);
         run.site.progress.rounds_begin();
-        Side { run, files, course }
+        GateSide { run, files, course }
     }
 
     /// Its next round.

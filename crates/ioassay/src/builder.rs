@@ -5,9 +5,9 @@
 //! ([`ownership`]).
 
 use crate::ownership;
-use crate::peers::{Program, Source};
+use crate::peers::{Program, SourceFile};
 use crate::stop::Stop;
-use crate::tool::{self, Finished, Limits};
+use crate::tool::{self, Finished, ProgramLimits};
 use anyhow::{Context, Result};
 use model::peer::Peer;
 use std::fs::Permissions;
@@ -92,7 +92,7 @@ pub fn ready(
         return Ok(Ready { peer, run });
     }
     let host = witness::host(Vec::new());
-    let bench = Bench { memory: Limits::half_of(host.memory_available), stop };
+    let bench = Bench { memory: ProgramLimits::half_of(host.memory_available), stop };
     if let Some(command) = command_of(&program.version) {
         match bench.version(command) {
             Ok(version) => peer.version = Some(version),
@@ -177,7 +177,7 @@ impl Bench<'_> {
         time: Duration,
         first_bytes: usize,
     ) -> Result<Finished, String> {
-        tool::run(command, Limits { time, memory: self.memory, first_bytes }, self.stop)
+        tool::run(command, ProgramLimits { time, memory: self.memory, first_bytes }, self.stop)
     }
 
     /// The first line that a compiler or runtime prints about its version.
@@ -217,7 +217,7 @@ impl Bench<'_> {
     /// depend on the cache folder's path. Returns that text.
     fn build_at(&self, program: &Program, site: &Path) -> Result<String, String> {
         let mut name = PathBuf::new();
-        for Source { path, text } in program.headers.iter().chain(&program.source) {
+        for SourceFile { path, text } in program.headers.iter().chain(&program.source) {
             name = PathBuf::from(path.file_name().unwrap_or_default());
             std::fs::write(site.join(&name), text).map_err(|error| {
                 format!("writing its source to '{}' failed: {error}", site.display())

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// A device that only this run uses.
 #[derive(Debug)]
-pub struct Disk {
+pub struct ExclusiveDisk {
     /// Its node.
     pub path: PathBuf,
     /// Its name: `loop0`.
@@ -27,7 +27,7 @@ pub struct Disk {
 /// # Errors
 /// If it is not a block device, the name differs, or the device is in use. The device is then
 /// untouched.
-pub fn claim(path: &Path, repeated: Option<&str>) -> Result<Disk> {
+pub fn claim(path: &Path, repeated: Option<&str>) -> Result<ExclusiveDisk> {
     let shown = path.display();
     // A link's target may change, so use the node itself from here on.
     let path = &path.canonicalize().with_context(|| format!("failed to find '{shown}'"))?;
@@ -52,11 +52,11 @@ pub fn claim(path: &Path, repeated: Option<&str>) -> Result<Disk> {
     if !opened.file_type().is_block_device() || opened.rdev() != seen.rdev() {
         bail!("'{shown}' became another device while ioassay checked it: try again");
     }
-    Ok(Disk { path: path.to_path_buf(), name: disk.name, size: disk.size, file })
+    Ok(ExclusiveDisk { path: path.to_path_buf(), name: disk.name, size: disk.size, file })
 }
 
 /// Why `case` cannot run on `disk`.
-pub fn refusal(case: &Case, disk: &Disk) -> Option<String> {
+pub fn refusal(case: &Case, disk: &ExclusiveDisk) -> Option<String> {
     let work = match &case.work {
         Work::Memory(_) => return None,
         Work::Metadata(_) => {

@@ -56,12 +56,12 @@ pub struct Remains {
     /// The path.
     pub path: PathBuf,
     /// What became of it.
-    pub fate: Fate,
+    pub fate: RemainsFate,
 }
 
 /// What became of what another run made.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum RemainsFate {
     /// Its run has ended, and it is removed with files of this size in bytes.
     Removed(u64),
     /// It stays: it is another user's, or its run goes on.
@@ -131,7 +131,7 @@ impl Directory {
     ///
     /// # Errors
     /// If the folder or the file cannot be created.
-    pub fn create(&self, name: &str) -> Result<(File, Name)> {
+    pub fn create(&self, name: &str) -> Result<(File, OwnName)> {
         let folder = self.folder()?;
         create_in(folder.held.as_fd(), &folder.path, &format!("{name}{DATA}"))
     }
@@ -176,7 +176,7 @@ impl Directory {
     ///
     /// # Errors
     /// If the name is taken, or the OS refuses.
-    pub fn create_visible(&self, name: &str) -> Result<(File, Name)> {
+    pub fn create_visible(&self, name: &str) -> Result<(File, OwnName)> {
         create_in(self.held.as_fd(), &self.path, &format!("{name}{DATA}"))
     }
 
@@ -215,7 +215,7 @@ impl Directory {
             let fate = fate
                 .inspect_err(|error| log::warn!("cannot remove '{}': {error}", path.display()))
                 .ok()
-                .filter(|fate| *fate != Fate::Stays)?;
+                .filter(|fate| *fate != RemainsFate::Stays)?;
             Some(Remains { path, fate })
         };
         names.filter_map(remove).collect()
@@ -311,7 +311,7 @@ pub fn open_folder(parent: BorrowedFd, path: &OsStr) -> io::Result<OwnedFd> {
 }
 
 /// Creates a new file that only its owner can read, without following links.
-fn create_in(held: BorrowedFd, path: &Path, name: &str) -> Result<(File, Name)> {
+fn create_in(held: BorrowedFd, path: &Path, name: &str) -> Result<(File, OwnName)> {
     let path = path.join(name);
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let file = rustix::fs::openat(held, name, flags, Mode::RUSR | Mode::WUSR)
@@ -319,7 +319,7 @@ fn create_in(held: BorrowedFd, path: &Path, name: &str) -> Result<(File, Name)> 
         .with_context(|| format!("failed to create '{}'", path.display()))?;
     let identity = identity(&rustix::fs::fstat(&file)?);
     let name = name.to_string();
-    let name = Name { at: held.try_clone_to_owned()?, name, path, identity, stays: false };
+    let name = OwnName { at: held.try_clone_to_owned()?, name, path, identity, stays: false };
     Ok((File::from(file), name))
 }
 
@@ -346,7 +346,7 @@ fn other_kind(path: &Path) -> String {
 
 /// The name of a run's own file. It is removed when this is dropped, unless it is to stay.
 #[derive(Debug)]
-pub struct Name {
+pub struct OwnName {
     at: OwnedFd,
     name: String,
     path: PathBuf,
@@ -354,7 +354,7 @@ pub struct Name {
     stays: bool,
 }
 
-impl Name {
+impl OwnName {
     /// The path at which it was created.
     pub fn path(&self) -> &Path {
         &self.path
@@ -386,7 +386,7 @@ impl Name {
     }
 }
 
-impl Drop for Name {
+impl Drop for OwnName {
     fn drop(&mut self) {
         if self.stays {
             return;
@@ -498,7 +498,7 @@ mod tests {
         let (_file, _name) = directory.create("write-1MiB").expect("there is room");
 
         let removed = Directory::open(at).expect("it is there").remove_dead();
-        assert_eq!(removed, [Remains { path: dead.clone(), fate: Fate::Removed(2000) }]);
+        assert_eq!(removed, [Remains { path: dead.clone(), fate: RemainsFate::Removed(2000) }]);
         assert!(!dead.exists());
         for stays in [&elsewhere, &open_to_all] {
             assert_eq!(names(stays), [LOCK, "write-1MiB.data"]);
@@ -518,10 +518,10 @@ mod tests {
         let path = plant(at, 0o700, Some("other\nboot\n"), &["write-1MiB.data"]);
         let name = path.file_name().expect("it has one").to_owned();
         let fate = || remove_folder(&directory.held, &name).expect("it can be read");
-        assert_eq!(fate(), Fate::Stays);
+        assert_eq!(fate(), RemainsFate::Stays);
         let past = SystemTime::now() - Duration::from_secs(120);
         File::open(&path).and_then(|file| file.set_modified(past)).expect("it is ours");
-        assert_eq!(fate(), Fate::Unknown("other".to_string()));
+        assert_eq!(fate(), RemainsFate::Unknown("other".to_string()));
         assert_eq!(directory.remove_dead(), [Remains { path: path.clone(), fate: fate() }]);
         assert_eq!(names(&path), [LOCK, "write-1MiB.data"]);
     }
@@ -535,7 +535,7 @@ mod tests {
         let past = SystemTime::now() - Duration::from_secs(120);
         File::open(&path).and_then(|file| file.set_modified(past)).expect("it is ours");
         let found = directory.remove_dead();
-        assert!(matches!(found[..], [Remains { fate: Fate::Unknown(_), .. }]), "{found:?}");
+        assert!(matches!(found[..], [Remains { fate: RemainsFate::Unknown(_), .. }]), "{found:?}");
         assert_eq!(names(&path), [LOCK, "write-1MiB.data"]);
     }
 
@@ -551,8 +551,8 @@ mod tests {
             File::open(path).and_then(|file| file.set_modified(past)).expect("it is ours");
         }
         let mut removed = directory.remove_dead();
-        removed.sort_by_key(|remains| remains.fate == Fate::Removed(4));
-        let expected = [(unlocked, Fate::Removed(0)), (canary, Fate::Removed(4))];
+        removed.sort_by_key(|remains| remains.fate == RemainsFate::Removed(4));
+        let expected = [(unlocked, RemainsFate::Removed(0)), (canary, RemainsFate::Removed(4))];
         let expected = expected.map(|(path, fate)| Remains { path, fate });
         assert_eq!(removed, expected);
         assert_eq!(names(at), [""; 0]);

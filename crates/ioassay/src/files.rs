@@ -2,8 +2,8 @@
 
 mod needs;
 
-use self::needs::{Needs, needed_actors};
-use crate::device::Disk;
+use self::needs::{FileNeeds, needed_actors};
+use crate::device::ExclusiveDisk;
 use crate::directory::{Directory, Remains};
 use crate::fixture::{OwnFile, Purpose, Stay, TestFile};
 use crate::names::NameFolders;
@@ -33,7 +33,7 @@ pub enum Target {
     /// A user's own file, which is never written.
     File(OwnFile),
     /// A block device, whose entire content may be lost.
-    Device(Disk),
+    Device(ExclusiveDisk),
 }
 
 /// The files of a run.
@@ -63,7 +63,7 @@ pub struct Maker<'a> {
     /// The target.
     pub target: &'a Target,
     /// Where the source of copies is created, if in a different directory.
-    pub source: Option<&'a Source>,
+    pub source: Option<&'a CopySource>,
     /// The machine and the storage of the directory.
     pub environment: &'a Environment<'a>,
     /// Whether the files for reading stay after the run.
@@ -186,8 +186,8 @@ impl Maker<'_> {
         all.flat_map(Directory::remove_dead).collect()
     }
 
-    fn needs(&self) -> Needs {
-        Needs::of(self.plan, self.source.is_some())
+    fn needs(&self) -> FileNeeds {
+        FileNeeds::of(self.plan, self.source.is_some())
     }
 
     /// Checks that the files of both runs fit at the same time, if they share a file system or are
@@ -311,15 +311,15 @@ impl Files {
 pub fn written_before_trials(plan: &Plan, target: &Target, has_source: bool) -> u64 {
     match target {
         Target::Memory | Target::File(_) => 0,
-        Target::Device(_) => sum(&Needs::of(plan, has_source).kept),
+        Target::Device(_) => sum(&FileNeeds::of(plan, has_source).kept),
         Target::Directory(_) => written_in_directory(plan, has_source),
     }
 }
 
 /// The same of a run in a directory.
 pub fn written_in_directory(plan: &Plan, has_source: bool) -> u64 {
-    let Needs { read, copied, kept, beside, shared, made: _, names: _ } =
-        Needs::of(plan, has_source);
+    let FileNeeds { read, copied, kept, beside, shared, made: _, names: _ } =
+        FileNeeds::of(plan, has_source);
     let all = kept.iter().chain(&read).chain(&copied).chain(&beside).chain(&shared);
     sum(all).saturating_mul(plan.invocations.into())
 }
@@ -337,10 +337,10 @@ pub fn room(
     plan: &Plan,
     target: &Target,
     storage: Option<&Storage>,
-    source: Option<&Source>,
+    source: Option<&CopySource>,
 ) -> Result<Vec<Room>> {
     let Target::Directory(directory) = target else { return Ok(Vec::new()) };
-    let needs = Needs::of(plan, source.is_some());
+    let needs = FileNeeds::of(plan, source.is_some());
     let free = storage.and_then(|storage| storage.free);
     let bytes = sum(&needs.of_target());
     let here = Room {
@@ -363,7 +363,7 @@ pub fn room(
 
 /// The location of the source of copies.
 #[derive(Debug)]
-pub struct Source {
+pub struct CopySource {
     /// The directory.
     pub directory: Directory,
     /// Its storage.

@@ -8,10 +8,10 @@
 mod caching;
 mod own;
 
-use self::caching::Cached;
+use self::caching::CachedBy;
 pub use self::own::{OwnFile, metadata_of};
-use crate::device::Disk;
-use crate::directory::{Directory, Name};
+use crate::device::ExclusiveDisk;
+use crate::directory::{Directory, OwnName};
 use crate::progress::Progress;
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
@@ -36,14 +36,14 @@ pub struct TestFile {
     fixture: Fixture,
     file: File,
     /// Its name, if this program gave it one.
-    name: Option<Name>,
+    name: Option<OwnName>,
     /// The path through which workers open it.
     path: PathBuf,
     /// Its content; unknown for a user's own file.
     content: Option<Content>,
     digests: OnceCell<DigestTable>,
     counts: OnceCell<DigestTable>,
-    cached: Cached,
+    cached: CachedBy,
     /// When a user's own file had last been written as it was named.
     modified: Option<SystemTime>,
     /// The blocks that it had when it was opened.
@@ -128,7 +128,7 @@ impl TestFile {
     /// # Errors
     /// If it cannot be written, or the run is stopped meanwhile.
     pub fn on_device(
-        disk: &Disk,
+        disk: &ExclusiveDisk,
         content: Content,
         (progress, stop): (&Progress, &Stop),
     ) -> Result<TestFile> {
@@ -147,7 +147,12 @@ impl TestFile {
     }
 
     /// A file of several hosts that has `content`, or will have it.
-    pub fn of_hosts(path: PathBuf, file: File, name: Option<Name>, content: Content) -> TestFile {
+    pub fn of_hosts(
+        path: PathBuf,
+        file: File,
+        name: Option<OwnName>,
+        content: Content,
+    ) -> TestFile {
         // The others may still write to it, so how it is stored is not known.
         let Content { seed, size, .. } = content;
         let fixture = Fixture { path, size, seed: Some(seed), identity: None, layout: None };
@@ -180,7 +185,7 @@ impl TestFile {
     fn new(fixture: Fixture, file: File, content: Option<Content>) -> TestFile {
         let (digests, counts) = (OnceCell::new(), OnceCell::new());
         let path = through_proc(&file);
-        let cached = Cached::default();
+        let cached = CachedBy::default();
         let (name, modified, blocks) = (None, None, 0);
         TestFile { fixture, file, name, path, content, digests, counts, cached, modified, blocks }
     }
@@ -190,7 +195,7 @@ impl TestFile {
     /// # Errors
     /// If it cannot be removed.
     pub fn remove(self) -> Result<()> {
-        self.name.map_or(Ok(()), Name::remove)
+        self.name.map_or(Ok(()), OwnName::remove)
     }
 
     /// `words` with its name in place of the path through which workers open it.
@@ -231,7 +236,7 @@ impl TestFile {
     }
 }
 
-fn and_its_name((file, name): (File, Name)) -> (File, Option<Name>) {
+fn and_its_name((file, name): (File, OwnName)) -> (File, Option<OwnName>) {
     (file, Some(name))
 }
 

@@ -7,22 +7,22 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Axes with the values to try.
-pub type Axes = BTreeMap<String, Values>;
+pub type AxisGrid = BTreeMap<String, ValueList>;
 
 /// One value or a list of them.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged, expecting = "expected a text, a number or a list of them")]
-pub enum Values {
+pub enum ValueList {
     /// A single value.
-    One(Value),
+    One(AxisValue),
     /// A list.
-    List(Vec<Value>),
+    List(Vec<AxisValue>),
 }
 
 /// A text or a number: `"4KiB"`, `32` or `0.99`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged, expecting = "expected a text or a number")]
-pub enum Value {
+pub enum AxisValue {
     /// A whole number.
     Number(u64),
     /// A number with a fraction.
@@ -31,22 +31,22 @@ pub enum Value {
     Text(String),
 }
 
-impl Values {
+impl ValueList {
     /// Converts texts from the command line.
-    pub fn from_texts(texts: Vec<String>) -> Values {
-        Values::List(texts.into_iter().map(Value::Text).collect())
+    pub fn from_texts(texts: Vec<String>) -> ValueList {
+        ValueList::List(texts.into_iter().map(AxisValue::Text).collect())
     }
 
     /// The values as texts.
     pub fn texts(&self) -> Vec<String> {
-        let text = |value: &Value| match value {
-            Value::Number(number) => number.to_string(),
-            Value::Fraction(number) => number.to_string(),
-            Value::Text(text) => text.clone(),
+        let text = |value: &AxisValue| match value {
+            AxisValue::Number(number) => number.to_string(),
+            AxisValue::Fraction(number) => number.to_string(),
+            AxisValue::Text(text) => text.clone(),
         };
         match self {
-            Values::One(value) => vec![text(value)],
-            Values::List(values) => values.iter().map(text).collect(),
+            ValueList::One(value) => vec![text(value)],
+            ValueList::List(values) => values.iter().map(text).collect(),
         }
     }
 }
@@ -55,7 +55,7 @@ impl Values {
 ///
 /// # Errors
 /// If it has another one.
-pub fn check_axes(group: &Axes, known: &[&str]) -> Result<()> {
+pub fn check_axes(group: &AxisGrid, known: &[&str]) -> Result<()> {
     match group.keys().find(|axis| !known.contains(&axis.as_str())) {
         Some(axis) => bail!(units::unknown_name("axis", axis, known)),
         None => Ok(()),
@@ -64,7 +64,7 @@ pub fn check_axes(group: &Axes, known: &[&str]) -> Result<()> {
 
 /// The kind of `group`: with `kernel` it is memory work, with `call` it is on names, with `op` it
 /// writes.
-pub fn kind(group: &Axes) -> Kind {
+pub fn kind(group: &AxisGrid) -> Kind {
     match () {
         () if group.contains_key("kernel") => Kind::Memory,
         () if group.contains_key("call") => Kind::Metadata,

@@ -46,7 +46,7 @@ const HOSTS_MAX: usize = 10_000;
 /// A table in its file form.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct LauncherTable {
     launcher: Vec<Launcher>,
 }
 
@@ -136,14 +136,14 @@ impl Launcher {
     }
 
     /// The command that runs `program` with `words` on `host`. No shell interprets a word.
-    pub fn command(&self, host: &Host, program: &OsStr, words: &[OsString]) -> Command {
+    pub fn command(&self, host: &HostName, program: &OsStr, words: &[OsString]) -> Command {
         let prefix = self.prefix.iter().flatten().map(|word| word.replace(HOST, &host.0));
         self.with(prefix, program, words)
     }
 
     /// The command that runs `program` with `words` on all `hosts`. No shell interprets a word.
     pub fn command_for_all(&self, hosts: &Hosts, program: &OsStr, words: &[OsString]) -> Command {
-        let names: Vec<&str> = hosts.all().iter().map(Host::name).collect();
+        let names: Vec<&str> = hosts.all().iter().map(HostName::name).collect();
         let (names, count) = (names.join(","), hosts.all().len().to_string());
         let filled = |word: &String| word.replace(HOSTS, &names).replace(COUNT, &count);
         self.with(self.all.iter().flatten().map(filled), program, words)
@@ -172,7 +172,7 @@ impl Launcher {
 
 /// The launchers of a table.
 fn parse(text: &str) -> Result<Vec<Launcher>> {
-    let table: Table = toml::from_str(text)?;
+    let table: LauncherTable = toml::from_str(text)?;
     table.launcher.iter().try_for_each(check)?;
     Ok(table.launcher)
 }
@@ -222,10 +222,10 @@ fn quoted<'a>(words: impl Iterator<Item = &'a OsStr>) -> OsString {
 
 /// The name of a host, as its launcher knows it. No program takes it for an option.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Host(String);
+pub struct HostName(String);
 
-impl Host {
-    fn new(name: &str) -> Result<Host> {
+impl HostName {
+    fn new(name: &str) -> Result<HostName> {
         ensure!(!name.is_empty(), "a host has no name");
         ensure!(
             name.len() <= NAME_BYTES_MAX,
@@ -234,7 +234,7 @@ impl Host {
         ensure!(!name.starts_with('-'), "the host '{name}' begins with '-', like an option");
         let is_bad = |c: char| c.is_whitespace() || c.is_control();
         ensure!(!name.contains(is_bad), "the host {name:?} contains a space or control character");
-        Ok(Host(name.to_string()))
+        Ok(HostName(name.to_string()))
     }
 
     /// Its name.
@@ -245,7 +245,7 @@ impl Host {
 
 /// One or more hosts, each once, in the order given.
 #[derive(Debug)]
-pub struct Hosts(Vec<Host>);
+pub struct Hosts(Vec<HostName>);
 
 impl Hosts {
     /// The hosts of `a,b,c` or `n[1-4]`, of `@FILE`: one of these a line, with comments after `#`,
@@ -291,7 +291,8 @@ impl Hosts {
     }
 
     fn new(names: &[String]) -> Result<Hosts> {
-        let hosts: Vec<Host> = names.iter().map(|name| Host::new(name)).collect::<Result<_>>()?;
+        let hosts: Vec<HostName> =
+            names.iter().map(|name| HostName::new(name)).collect::<Result<_>>()?;
         ensure!(!hosts.is_empty(), "there is no host");
         ensure!(hosts.len() <= HOSTS_MAX, "there are more than {HOSTS_MAX} hosts");
         let mut known = BTreeSet::new();
@@ -307,7 +308,7 @@ impl Hosts {
     }
 
     /// The hosts, in the order given.
-    pub fn all(&self) -> &[Host] {
+    pub fn all(&self) -> &[HostName] {
         &self.0
     }
 }
@@ -357,7 +358,8 @@ mod tests {
     fn started(launcher: &str) -> String {
         let launcher = Launcher::load(launcher, None).unwrap();
         let words = ["a b".into(), "{host}".into()];
-        words_of(&launcher.command(&Host::new("h1").unwrap(), OsStr::new("x"), &words)).join("|")
+        words_of(&launcher.command(&HostName::new("h1").unwrap(), OsStr::new("x"), &words))
+            .join("|")
     }
 
     #[test]
@@ -392,7 +394,8 @@ mod tests {
     fn an_own_launcher_knows_the_host() {
         let launcher = own("[[launcher]]\nname = 'e'\nprefix = ['env', 'HOST={host}']");
         let words = ["-c".into(), "printf %s \"$HOST\"".into()];
-        let mut command = launcher.command(&Host::new("h$1").unwrap(), OsStr::new("sh"), &words);
+        let mut command =
+            launcher.command(&HostName::new("h$1").unwrap(), OsStr::new("sh"), &words);
         assert_eq!(command.output().unwrap().stdout, b"h$1");
     }
 
@@ -477,7 +480,7 @@ mod tests {
             let launcher = own("[[launcher]]\nname='s'\nprefix=['sh','-c']\nshell=true");
             let mut words = vec![OsString::from(r"%s\0")];
             words.extend(given.iter().map(OsString::from));
-            let host = Host::new("h").unwrap();
+            let host = HostName::new("h").unwrap();
             let output = launcher.command(&host, OsStr::new("printf"), &words).output().unwrap();
             let expected: String = given.iter().map(|word| format!("{word}\0")).collect();
             prop_assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);

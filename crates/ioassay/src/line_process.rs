@@ -30,7 +30,7 @@ const END_BY_TERM: Duration = Duration::from_millis(100);
 
 /// What is expected of a process that speaks lines.
 #[derive(Debug, Clone)]
-pub struct Manners {
+pub struct LineProtocol {
     /// What errors call it, such as `the worker`.
     pub name: String,
     /// Why it may be silent, for errors.
@@ -46,7 +46,7 @@ pub struct Manners {
 /// A process that speaks lines.
 #[derive(Debug)]
 pub struct LineProcess {
-    manners: Manners,
+    protocol: LineProtocol,
     speaker: Speaker,
     /// To it; `None` once it is told that nothing will follow.
     input: Option<Arc<Mutex<File>>>,
@@ -71,29 +71,33 @@ impl LineProcess {
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn start(mut command: Command, manners: Manners, stop: &Stop) -> Result<LineProcess> {
+    pub fn start(mut command: Command, protocol: LineProtocol, stop: &Stop) -> Result<LineProcess> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let (child, pipes) = ChildProcess::start(command, &manners.name)?;
+        let (child, pipes) = ChildProcess::start(command, &protocol.name)?;
         let input = OwnedFd::from(pipes.stdin.expect("stdin is a pipe"));
         let output = OwnedFd::from(pipes.stdout.expect("stdout is a pipe"));
-        LineProcess::new(Speaker::Child(Box::new(child)), (input, output), manners, stop)
+        LineProcess::new(Speaker::Child(Box::new(child)), (input, output), protocol, stop)
     }
 
     /// The process at the other end of `connection`.
     ///
     /// # Errors
     /// If the OS cannot give the connection another descriptor.
-    pub fn connected(connection: TcpStream, manners: Manners, stop: &Stop) -> Result<LineProcess> {
+    pub fn connected(
+        connection: TcpStream,
+        protocol: LineProtocol,
+        stop: &Stop,
+    ) -> Result<LineProcess> {
         let end = || connection.try_clone().map(OwnedFd::from);
         let ends = end().and_then(|input| Ok((input, end()?)));
-        let ends = ends.with_context(|| format!("failed to listen to {}", manners.name))?;
-        LineProcess::new(Speaker::Distant(connection), ends, manners, stop)
+        let ends = ends.with_context(|| format!("failed to listen to {}", protocol.name))?;
+        LineProcess::new(Speaker::Distant(connection), ends, protocol, stop)
     }
 
     fn new(
         speaker: Speaker,
         (input, output): (OwnedFd, OwnedFd),
-        manners: Manners,
+        protocol: LineProtocol,
         stop: &Stop,
     ) -> Result<LineProcess> {
         let unblocked =
@@ -104,7 +108,7 @@ impl LineProcess {
             output: BufReader::new(File::from(output)),
             line: Vec::new(),
             stop: stop.clone(),
-            manners,
+            protocol,
         };
         unblocked
             .with_context(|| format!("failed to make pipes of {} non-blocking", process.name()))?;
@@ -126,16 +130,16 @@ impl LineProcess {
 
     /// Gives it so long to exit after its input ends.
     pub fn give_farewell(&mut self, farewell: Duration) {
-        self.manners.farewell = farewell;
+        self.protocol.farewell = farewell;
     }
 
     /// How long it may take to answer.
     pub fn patience(&self) -> Duration {
-        self.manners.patience
+        self.protocol.patience
     }
 
     fn name(&self) -> &str {
-        &self.manners.name
+        &self.protocol.name
     }
 
     /// Sends `line`, which has no end yet.
@@ -145,7 +149,7 @@ impl LineProcess {
     pub fn say(&mut self, line: &str) -> Result<(), String> {
         let text = format!("{line}\n");
         let mut rest = text.as_bytes();
-        let patience = UNREAD.min(self.manners.patience);
+        let patience = UNREAD.min(self.protocol.patience);
         let deadline = Deadline::after(patience);
         let Some(input) = self.input.clone() else {
             return Err(format!("{} was told that nothing will follow", self.name()));
@@ -224,7 +228,7 @@ impl LineProcess {
 
     /// Why a process that sent nothing for so long is unusable.
     pub fn silent_for(&self, patience: Duration) -> String {
-        let Manners { name, silence, .. } = &self.manners;
+        let LineProtocol { name, silence, .. } = &self.protocol;
         format!("{name} sent nothing for {patience:?}: {silence}")
     }
 
@@ -235,11 +239,11 @@ impl LineProcess {
 
     /// The next complete line; an error of kind "would block" if there is none yet.
     fn next_line(&mut self) -> io::Result<String> {
-        let room = self.manners.line_bytes_max - self.line.len() as u64;
+        let room = self.protocol.line_bytes_max - self.line.len() as u64;
         self.output.by_ref().take(room).read_until(b'\n', &mut self.line)?;
         let is_whole = self.line.last() == Some(&b'\n');
         let line = std::mem::take(&mut self.line);
-        let most = self.manners.line_bytes_max;
+        let most = self.protocol.line_bytes_max;
         if is_whole {
             Ok(String::from_utf8_lossy(&line).trim_end().to_owned())
         } else if line.len() as u64 == most {
@@ -292,7 +296,7 @@ impl LineProcess {
     /// Describes how the process ended.
     fn end_of_process(&mut self) -> String {
         self.dismiss();
-        let (name, farewell) = (&self.manners.name, self.farewell());
+        let (name, farewell) = (&self.protocol.name, self.farewell());
         match &mut self.speaker {
             Speaker::Child(child) => child.death(&format!("{name} died"), farewell),
             Speaker::Distant(_) => format!("{name} closed its connection"),
@@ -300,7 +304,7 @@ impl LineProcess {
     }
 
     fn farewell(&self) -> Farewell {
-        Farewell { by_itself: self.manners.farewell, by_term: END_BY_TERM }
+        Farewell { by_itself: self.protocol.farewell, by_term: END_BY_TERM }
     }
 
     /// Tells the process that nothing will follow: it exits by itself, without being waited for.
@@ -324,7 +328,7 @@ impl LineProcess {
 
     /// Waits until the other end closes the connection: until it has removed its files.
     fn hear_end(&mut self) {
-        let deadline = Deadline::after(self.manners.farewell);
+        let deadline = Deadline::after(self.protocol.farewell);
         let mut chunk = [0; 4096];
         while !deadline.is_over() {
             match self.output.read(&mut chunk) {
@@ -364,8 +368,8 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
 
-    fn manners() -> Manners {
-        Manners {
+    fn protocol() -> LineProtocol {
+        LineProtocol {
             name: "the agent on b".to_owned(),
             silence: "",
             line_bytes_max: 1 << 10,
@@ -389,18 +393,18 @@ mod tests {
     fn a_process_that_has_ended_is_described_by_its_end() {
         let mut command = Command::new("sh");
         command.args(["-c", "echo out of memory >&2; exit 3"]);
-        let process = LineProcess::start(command, manners(), &Stop::default()).unwrap();
+        let process = LineProcess::start(command, protocol(), &Stop::default()).unwrap();
         let expected = "the agent on b died (exit status: 3); its stderr: out of memory";
         assert_eq!(why_not(process), expected);
         let mut command = Command::new("sh");
         command.args(["-c", "kill -9 $$"]);
-        let process = LineProcess::start(command, manners(), &Stop::default()).unwrap();
+        let process = LineProcess::start(command, protocol(), &Stop::default()).unwrap();
         let why = why_not(process);
         assert!(why.starts_with("the agent on b died (signal: 9"), "{why}");
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let connection = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         drop(listener.accept().unwrap());
-        let process = LineProcess::connected(connection, manners(), &Stop::default()).unwrap();
+        let process = LineProcess::connected(connection, protocol(), &Stop::default()).unwrap();
         assert_eq!(why_not(process), "the agent on b closed its connection");
     }
 }

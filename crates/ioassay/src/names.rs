@@ -7,7 +7,7 @@ use crate::directory::{Directory, open_folder};
 use crate::shared::{Meeting, folder_of};
 use anyhow::{Context, Result, bail};
 use model::case::{Call, Case, MetadataWork, Place};
-use model::metadata::{Letter, NAME_BYTES, Name};
+use model::metadata::{EntryName, Letter, NAME_BYTES};
 use model::plan::Plan;
 use model::rank::Rank;
 use model::sample::{Sample, Span};
@@ -244,9 +244,9 @@ impl NamesInUse {
     }
 
     /// The names that are there, by directory. In one that hosts share, only those with this seed.
-    fn there(&self) -> Result<BTreeMap<String, Vec<Name>>> {
+    fn there(&self) -> Result<BTreeMap<String, Vec<EntryName>>> {
         let is_shared = self.work.place == Place::Shared;
-        let own: HashSet<Name> = if is_shared { self.all().collect() } else { HashSet::new() };
+        let own: HashSet<EntryName> = if is_shared { self.all().collect() } else { HashSet::new() };
         let directories: BTreeSet<String> =
             (0..self.work.threads).map(|thread| self.work.directory(thread)).collect();
         let mut there = BTreeMap::new();
@@ -261,7 +261,7 @@ impl NamesInUse {
     }
 
     /// All names, as they are created and as they are renamed.
-    fn all(&self) -> impl Iterator<Item = Name> {
+    fn all(&self) -> impl Iterator<Item = EntryName> {
         let threads = 0..self.work.threads;
         threads.flat_map(move |thread| {
             (0..self.work.entries).flat_map(move |index| {
@@ -323,14 +323,14 @@ fn open(path: &Path) -> Result<OwnedFd> {
 }
 
 /// The names of a metadata case in a directory. Others are not a run's.
-fn list(path: &Path) -> Result<Vec<Name>> {
+fn list(path: &Path) -> Result<Vec<EntryName>> {
     let held = open(path)?;
     let mut names = Vec::new();
     for entry in std::fs::read_dir(format!("/proc/self/fd/{}", held.as_raw_fd()))? {
         let name = entry?.file_name();
         let name = name.as_encoded_bytes();
         if MetadataWork::is_name(name) {
-            names.extend(Name::try_from(name));
+            names.extend(EntryName::try_from(name));
         }
     }
     Ok(names)

@@ -23,14 +23,14 @@ static FOLDER: Dir = include_dir!("$CARGO_MANIFEST_DIR/peers");
 /// A table in its file form.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
-    peer: Vec<Row>,
+struct PeerTable {
+    peer: Vec<PeerRow>,
 }
 
 /// A row of the table; `peers/peers.toml` explains each key.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct PeerRow {
     name: String,
     source: Option<String>,
     #[serde(default)]
@@ -69,9 +69,9 @@ pub struct Program {
     /// Its properties before the build.
     pub peer: Peer,
     /// Its source, if any.
-    pub source: Option<Source>,
+    pub source: Option<SourceFile>,
     /// Other files that the build needs beside it.
-    pub headers: Vec<Source>,
+    pub headers: Vec<SourceFile>,
     /// The command that prints its version, or empty.
     pub version: Vec<String>,
     /// The command that builds it, or empty.
@@ -84,7 +84,7 @@ pub struct Program {
 
 /// A source file.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct SourceFile {
     /// Its path: absolute for a user's source, otherwise relative to the folder of peers.
     pub path: PathBuf,
     /// Its text.
@@ -93,9 +93,9 @@ pub struct Source {
 
 /// The files from which a program is built.
 #[derive(Debug, Clone, Default)]
-struct Text {
-    source: Option<Source>,
-    headers: Vec<Source>,
+struct ProgramText {
+    source: Option<SourceFile>,
+    headers: Vec<SourceFile>,
 }
 
 /// The maximum size of a table or a source.
@@ -124,7 +124,7 @@ impl Peers {
                 let path = folder.join(name);
                 let text = input::text(&path, TEXT_BYTES_MAX)
                     .with_context(|| format!("failed to read the source '{}'", path.display()))?;
-                Ok(Source { path, text })
+                Ok(SourceFile { path, text })
             };
             let own = parse(&text, Some(folder), &read)
                 .with_context(|| format!("the table of peers '{}' is broken", path.display()))?;
@@ -178,10 +178,10 @@ impl Peers {
     }
 }
 
-fn built_in_source(name: &str) -> Result<Source> {
+fn built_in_source(name: &str) -> Result<SourceFile> {
     let found = FOLDER.get_file(name).and_then(|file| file.contents_utf8());
     let text = found.with_context(|| format!("there is no source '{name}'"))?;
-    Ok(Source { path: name.into(), text: text.to_string() })
+    Ok(SourceFile { path: name.into(), text: text.to_string() })
 }
 
 /// Whether `text` is a table of peers without sources.
@@ -193,16 +193,16 @@ pub fn is_table(text: &str) -> bool {
 fn parse(
     text: &str,
     folder: Option<&Path>,
-    read: &dyn Fn(&str) -> Result<Source>,
+    read: &dyn Fn(&str) -> Result<SourceFile>,
 ) -> Result<Vec<Program>> {
-    let table: Table = toml::from_str(text)?;
+    let table: PeerTable = toml::from_str(text)?;
     let folder = folder.map(|folder| ("{folder}", vec![folder.to_string_lossy().into_owned()]));
     let threads = ("{threads}", vec![most_threads().to_string()]);
     let everywhere: Vec<Choice> = folder.into_iter().chain([threads]).collect();
     let mut programs = Vec::new();
     for row in table.peer {
         row.check_axes()?;
-        let text = Text {
+        let text = ProgramText {
             source: row.source.as_deref().map(read).transpose()?,
             headers: row.headers.iter().map(|name| read(name)).collect::<Result<_>>()?,
         };
@@ -235,7 +235,7 @@ type Choice = (&'static str, Vec<String>);
 
 /// Every combination of compiler, flags and form. The program's name contains the names of the
 /// flags and the form, through their own placeholders.
-fn choices(row: &Row, compilers: &[String]) -> Vec<Vec<Choice>> {
+fn choices(row: &PeerRow, compilers: &[String]) -> Vec<Vec<Choice>> {
     let mut all = Vec::new();
     for compiler in compilers {
         for (flags_name, flags) in &row.flags {
@@ -253,7 +253,7 @@ fn choices(row: &Row, compilers: &[String]) -> Vec<Vec<Choice>> {
     all
 }
 
-impl Row {
+impl PeerRow {
     /// Rejects unknown axes, because a limit on them would have no effect.
     fn check_axes(&self) -> Result<()> {
         match self.axes.keys().find(|axis| Axis::named(axis).is_none()) {
@@ -266,7 +266,7 @@ impl Row {
     ///
     /// # Errors
     /// If its name is invalid.
-    fn program(&self, text: Text, choice: &[Choice]) -> Result<Program> {
+    fn program(&self, text: ProgramText, choice: &[Choice]) -> Result<Program> {
         let put = |words: &[String]| -> Vec<String> {
             words.iter().flat_map(|word| put_in(word, choice)).collect()
         };
@@ -343,7 +343,7 @@ fn on_path(compilers: &[String]) -> Vec<(String, PathBuf)> {
 
 /// The installed compilers of a row. A matrix includes those with a version in their name, such as
 /// `gcc-12`. Each program appears once, under its shortest name.
-fn compilers_of(row: &Row, on_path: &[(String, PathBuf)]) -> Vec<String> {
+fn compilers_of(row: &PeerRow, on_path: &[(String, PathBuf)]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut known = BTreeSet::new();
     for compiler in &row.compilers {
@@ -375,12 +375,12 @@ mod tests {
         run = ['{build}/peer']
         kernels = ['count']";
 
-    fn no_source(name: &str) -> Result<Source> {
+    fn no_source(name: &str) -> Result<SourceFile> {
         bail!("no {name}")
     }
 
-    fn row(text: &str) -> Row {
-        let table: Table = toml::from_str(text).expect("the table is whole");
+    fn row(text: &str) -> PeerRow {
+        let table: PeerTable = toml::from_str(text).expect("the table is whole");
         table.peer.into_iter().next().expect("it has a row")
     }
 
@@ -389,7 +389,7 @@ mod tests {
         let row = row(MATRIX);
         let programs: Vec<Program> = choices(&row, &["zcc".to_string(), "zcc-2".to_string()])
             .iter()
-            .map(|choice| row.program(Text::default(), choice).expect("its name is one"))
+            .map(|choice| row.program(ProgramText::default(), choice).expect("its name is one"))
             .collect();
         let names: Vec<&str> = programs.iter().map(|p| p.peer.name.as_str()).collect();
         assert_eq!(names[..3], ["zcc-O0-loop", "zcc-O0-unrolled", "zcc-fast-loop"]);
@@ -427,7 +427,7 @@ mod tests {
         ];
         let matrix = row(MATRIX);
         assert_eq!(compilers_of(&matrix, &found), ["zcc", "zcc-9"]);
-        let one = Row { matrix: false, ..matrix };
+        let one = PeerRow { matrix: false, ..matrix };
         assert_eq!(compilers_of(&one, &found), ["zcc"]);
     }
 

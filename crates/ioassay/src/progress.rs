@@ -32,7 +32,7 @@ pub struct Progress {
 
 /// The next trial.
 #[derive(Debug)]
-pub struct Next<'a> {
+pub struct NextTrial<'a> {
     /// Number of finished trials.
     pub done: u64,
     /// Maximum number of trials.
@@ -40,7 +40,7 @@ pub struct Next<'a> {
     /// The round, from 0.
     pub round: u32,
     /// What ends the run.
-    pub ends: Ends,
+    pub ends: RunEnd,
     /// The case.
     pub case: &'a Case,
     /// The rate in each round of the case so far, from [`assess::rate`].
@@ -49,7 +49,7 @@ pub struct Next<'a> {
 
 /// What ends a run.
 #[derive(Debug, Clone, Copy)]
-pub enum Ends {
+pub enum RunEnd {
     /// At most this many rounds.
     Rounds(u32),
     /// Steady rates of one case after another.
@@ -125,7 +125,7 @@ impl Progress {
     }
 
     /// A trial starts.
-    pub fn trial(&self, next: &Next) {
+    pub fn trial(&self, next: &NextTrial) {
         if self.bar.is_hidden() {
             return;
         }
@@ -138,8 +138,8 @@ impl Progress {
         }
         lines.extend(Some(self.found.clone()).filter(|found| !found.is_empty()));
         let (done, all) = match next.ends {
-            Ends::Rounds(_) | Ends::Steady => (next.done, next.planned),
-            Ends::Time { passed, given } => (passed.as_secs(), given.as_secs().max(1)),
+            RunEnd::Rounds(_) | RunEnd::Steady => (next.done, next.planned),
+            RunEnd::Time { passed, given } => (passed.as_secs(), given.as_secs().max(1)),
         };
         self.show(done, all, &self.whereabouts(next), &lines);
     }
@@ -166,16 +166,16 @@ impl Progress {
     }
 
     /// Formats `round 3 of 10, trial 25 of 80, about 1m 20s left`.
-    fn whereabouts(&self, next: &Next) -> String {
-        let Next { done, planned, round, ends, .. } = *next;
+    fn whereabouts(&self, next: &NextTrial) -> String {
+        let NextTrial { done, planned, round, ends, .. } = *next;
         let (round, trial) = (u64::from(round) + 1, done + 1);
         // It is unknown when a rate becomes steady.
         let (place, about) = match ends {
-            Ends::Rounds(rounds) => {
+            RunEnd::Rounds(rounds) => {
                 (format!("round {round} of {rounds}, trial {trial} of {planned}"), "about")
             }
-            Ends::Steady => (format!("case {trial} of {planned}, trial {round}"), "roughly"),
-            Ends::Time { passed, given } => {
+            RunEnd::Steady => (format!("case {trial} of {planned}, trial {round}"), "roughly"),
+            RunEnd::Time { passed, given } => {
                 let left = units::time(Duration::from_secs(given.saturating_sub(passed).as_secs()));
                 return format!("round {round}, trial {trial}, {left} left");
             }
@@ -214,7 +214,7 @@ impl Default for Progress {
 }
 
 /// Formats a case's figure: `so far 612 MB/s (598-631 MB/s) in 7 rounds, latest 610 MB/s`.
-fn so_far(next: &Next) -> String {
+fn so_far(next: &NextTrial) -> String {
     let counted = match &next.case.work {
         Work::Write(work) if work.op == Op::Sync => Some("syncs"),
         Work::Metadata(_) => Some("names"),
@@ -346,8 +346,8 @@ mod tests {
     use model::case::Work;
     use model::zoo;
 
-    fn next<'a>(case: &'a Case, rates: &'a [f64]) -> Next<'a> {
-        Next { done: 0, planned: 20, round: 2, ends: Ends::Rounds(10), case, rates }
+    fn next<'a>(case: &'a Case, rates: &'a [f64]) -> NextTrial<'a> {
+        NextTrial { done: 0, planned: 20, round: 2, ends: RunEnd::Rounds(10), case, rates }
     }
 
     #[test]
@@ -365,14 +365,15 @@ mod tests {
     fn the_whereabouts_have_the_round_and_the_trial() {
         let case = Case::own(Work::Read(zoo::plain()));
         let progress = Progress::hidden();
-        let told = |next: &Next| progress.whereabouts(next);
+        let told = |next: &NextTrial| progress.whereabouts(next);
         assert_eq!(told(&next(&case, &[])), "round 3 of 10, trial 1 of 20");
-        let sustained = Next { ends: Ends::Steady, planned: 4, ..next(&case, &[]) };
+        let sustained = NextTrial { ends: RunEnd::Steady, planned: 4, ..next(&case, &[]) };
         assert_eq!(told(&sustained), "case 1 of 4, trial 3");
-        let later = Next { done: 10, ..next(&case, &[]) };
+        let later = NextTrial { done: 10, ..next(&case, &[]) };
         assert!(told(&later).ends_with(", about 0s left"), "{}", told(&later));
         let [passed, given] = [25, 90].map(Duration::from_secs);
-        let campaign = Next { done: 7, ends: Ends::Time { passed, given }, ..next(&case, &[]) };
+        let campaign =
+            NextTrial { done: 7, ends: RunEnd::Time { passed, given }, ..next(&case, &[]) };
         assert_eq!(told(&campaign), "round 3, trial 8, 1m 5s left");
     }
 

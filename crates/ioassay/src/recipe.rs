@@ -34,7 +34,7 @@ mod relative;
 mod populated;
 pub mod repetitions;
 
-use crate::group::{self, Axes, Values};
+use crate::group::{self, AxisGrid, ValueList};
 use crate::symbol::resolve;
 use anyhow::{Result, bail};
 pub use built_in::{BUILT_IN, find, text};
@@ -94,16 +94,16 @@ pub struct Recipe {
     pub view: View,
     /// Axes of all file groups.
     #[serde(default)]
-    pub axes: Axes,
+    pub axes: AxisGrid,
     /// What runs beside the cases that name it.
     #[serde(default)]
-    pub actors: BTreeMap<String, Axes>,
+    pub actors: BTreeMap<String, AxisGrid>,
     /// Groups of cases.
-    pub cases: Vec<Axes>,
+    pub cases: Vec<AxisGrid>,
     /// Groups of the same kinds that are left out if the command line changes an axis that they
     /// name: then it asks another question.
     #[serde(default)]
-    pub aside: Vec<Axes>,
+    pub aside: Vec<AxisGrid>,
 }
 
 fn default_size() -> String {
@@ -126,7 +126,7 @@ fn default_precision() -> f64 {
 #[derive(Debug, Clone, Default)]
 pub struct Changes {
     /// Axes.
-    pub axes: Axes,
+    pub axes: AxisGrid,
     /// Rounds.
     pub rounds: Option<u32>,
     /// Invocations.
@@ -186,10 +186,10 @@ impl Recipe {
             for (axis, values) in group.iter_mut() {
                 let list = values.texts();
                 *values = match axis.as_str() {
-                    "size" => Values::from_texts(
+                    "size" => ValueList::from_texts(
                         list.iter().map(|t| halve_size(t)).collect::<Result<_>>()?,
                     ),
-                    "time" => Values::from_texts(
+                    "time" => ValueList::from_texts(
                         list.iter().map(|t| halve_time(t)).collect::<Result<_>>()?,
                     ),
                     _ => continue,
@@ -266,9 +266,8 @@ impl Recipe {
     }
 
     fn sweeps(&self, changes: &Changes, environment: &Environment) -> Result<Vec<Sweep>> {
-        let is_changed = |group: &&Axes| group.keys().any(|axis| changes.axes.contains_key(axis));
-        let aside = self.aside.iter().filter(|group| !is_changed(group));
-        let groups = self.cases.iter().chain(aside);
+        let is_kept = |group: &&AxisGrid| !group.keys().any(|it| changes.axes.contains_key(it));
+        let groups = self.cases.iter().chain(self.aside.iter().filter(is_kept));
         let sweeps = groups.map(|group| self.sweep(group, changes, environment));
         let mut sweeps = sweeps.collect::<Result<Vec<Sweep>>>()?;
         let complete = |case: &mut Case| self.complete(case, changes, environment);
@@ -292,7 +291,7 @@ impl Recipe {
 
     /// Whether a change of `axis` applies to `group`. A ladder has separate threads for memory and
     /// for files: such a change applies to files, unless there are none.
-    fn takes(&self, group: &Axes, axis: &str) -> bool {
+    fn takes(&self, group: &AxisGrid, axis: &str) -> bool {
         let kind = group::kind(group);
         let has = |kind| Axis::named(axis).is_some_and(|axis| axis.is_of(kind));
         let of_files = has(Kind::Read) || has(Kind::Write);
@@ -302,7 +301,12 @@ impl Recipe {
     /// The values of each axis of a group: from the command line, else the group, else the recipe,
     /// else the default. The command line may mix engines for reading and writing: a group takes
     /// those that fit, if any.
-    fn sweep(&self, group: &Axes, changes: &Changes, environment: &Environment) -> Result<Sweep> {
+    fn sweep(
+        &self,
+        group: &AxisGrid,
+        changes: &Changes,
+        environment: &Environment,
+    ) -> Result<Sweep> {
         let kind = group::kind(group);
         let of_file = kind != Kind::Memory;
         let changed = |axis: &Axis| -> Option<Vec<String>> {
@@ -402,10 +406,10 @@ mod tests {
 
     /// The case ids of the recipe `text` with command line `changes`.
     fn check(text: &str, changes: &[(&str, &str)]) -> Result<Vec<String>> {
-        let mut axes = Axes::new();
+        let mut axes = AxisGrid::new();
         for (axis, values) in changes {
             let texts = values.split(',').map(str::to_string).collect();
-            axes.insert(axis.to_string(), Values::from_texts(texts));
+            axes.insert(axis.to_string(), ValueList::from_texts(texts));
         }
         let changes = Changes { axes, ..Changes::default() };
         let recipe = parse(&format!("name = 'test'\nquestion = '?'\n{text}"))?;

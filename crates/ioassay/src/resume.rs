@@ -5,7 +5,7 @@ use crate::fixture::OwnFile;
 use crate::recipe::Relative;
 use crate::store::Store;
 use anyhow::{Result, bail};
-use assess::records::{Apart, apart};
+use assess::records::{RecordDifference, apart};
 use model::axis::of_older;
 use model::case::Case;
 use model::host::Layout;
@@ -129,10 +129,9 @@ impl Interrupted {
         if list.is_empty() {
             return Ok(());
         }
-        let named = list
-            .iter()
-            .take(NAMED_MAX)
-            .map(|Apart { what, a, b, .. }| format!("\n  {what}: {a} in the record, {b} now"));
+        let named = list.iter().take(NAMED_MAX).map(|RecordDifference { what, a, b, .. }| {
+            format!("\n  {what}: {a} in the record, {b} now")
+        });
         let more = match list.len().saturating_sub(NAMED_MAX) {
             0 => String::new(),
             more => format!("\n  and {more} more"),
@@ -192,9 +191,9 @@ fn lasting(header: &Header) -> Header {
     header
 }
 
-fn note(list: &mut Vec<Apart>, what: &str, a: String, b: String) {
+fn note(list: &mut Vec<RecordDifference>, what: &str, a: String, b: String) {
     if a != b {
-        list.push(Apart { what: what.to_string(), a, b, cases: 0 });
+        list.push(RecordDifference { what: what.to_string(), a, b, cases: 0 });
     }
 }
 
@@ -204,7 +203,7 @@ fn shared(plan: &Plan) -> String {
 }
 
 /// What differs between two plans, besides what [`apart`] knows.
-fn plans_apart(then: &Plan, now: &Plan) -> Vec<Apart> {
+fn plans_apart(then: &Plan, now: &Plan) -> Vec<RecordDifference> {
     let mut list = Vec::new();
     let text = |case: &Case| {
         // Ids do not tell this, and records of older programs differ in it.

@@ -3,9 +3,9 @@
 
 use crate::agenda::{Agenda, Turns, lasted};
 use crate::files::Files;
-use crate::progress::{Ends, Next};
+use crate::progress::{NextTrial, RunEnd};
 use crate::resume::Before;
-use crate::site::{Left, Site, Turn};
+use crate::site::{Carryover, Site, TrialTurn};
 use crate::stage::{Stage, has_file};
 use crate::store::Store;
 use crate::turns::PAUSE;
@@ -32,13 +32,13 @@ pub(crate) struct Course<'a> {
     /// How long the run had lasted when it was interrupted.
     before: Duration,
     /// What trials leave to the next ones of their invocation.
-    pub(crate) left_over: Left,
+    pub(crate) left_over: Carryover,
 }
 
 impl<'a> Course<'a> {
     /// Of a run that begins, or goes on after it had `lasted` so long.
     pub(crate) fn begin(agenda: Agenda<'a>, lasted: Duration) -> Course<'a> {
-        Course { agenda, began: Instant::now(), before: lasted, left_over: Left::default() }
+        Course { agenda, began: Instant::now(), before: lasted, left_over: Carryover::default() }
     }
 
     /// The time since the run began, without that between an interruption and its resumption.
@@ -90,7 +90,7 @@ impl Run<'_> {
         }
         if course.agenda.invocation() > 0 {
             // The space of unlinked files may not be free yet.
-            course.left_over = Left::of_invocation_before();
+            course.left_over = Carryover::of_invocation_before();
         }
         while let Some(turns) = course.agenda.next(course.passed()) {
             if turns.is_anew {
@@ -107,6 +107,7 @@ impl Run<'_> {
             }
             if course.has_time() && self.round(&files, &turns, &mut course)? {
                 self.end_round(&turns, &mut course)?;
+                self.show_findings();
             }
             if self.site.stop.is_asked() {
                 break;
@@ -121,8 +122,12 @@ impl Run<'_> {
         for pruned in course.agenda.end_round(turns, course.passed()) {
             self.store.append(&Line::Pruned(pruned))?;
         }
-        self.site.progress.judge(self.store.path());
         Ok(())
+    }
+
+    /// Shows what is found so far, on a terminal.
+    pub(crate) fn show_findings(&mut self) {
+        self.site.progress.judge(self.store.path());
     }
 
     /// Creates everything again for an invocation, after a pause; the previous one's workers have
@@ -137,7 +142,7 @@ impl Run<'_> {
         self.site.stop.wait(pause);
         let files = self.site.maker.make_anew(old, (self.site.progress, self.site.stop))?;
         self.tell_anew(&files, course, since.elapsed(), None)?;
-        course.left_over = Left::of_invocation_before();
+        course.left_over = Carryover::of_invocation_before();
         Ok(files)
     }
 
@@ -145,11 +150,11 @@ impl Run<'_> {
     ///
     /// # Errors
     /// If peers changed the user's own file.
-    pub(crate) fn dismiss(&mut self, files: &Files, left_over: &mut Left) -> Result<()> {
+    pub(crate) fn dismiss(&mut self, files: &Files, left_over: &mut Carryover) -> Result<()> {
         let storage = self.site.storage;
         let complaint = left_over.complaint(files, storage);
         // A peer may still act when it is dismissed.
-        left_over.couriers.clear();
+        left_over.workers.clear();
         left_over.beside.clear();
         let complaint = complaint.or_else(|| left_over.complaint(files, storage));
         let Some(complaint) = complaint else { return Ok(()) };
@@ -189,7 +194,7 @@ impl Run<'_> {
             if self.site.stop.is_asked() || course.agenda.is_over(course.passed()) {
                 return Ok(false);
             }
-            let next = Next {
+            let next = NextTrial {
                 done: course.agenda.done(),
                 planned,
                 round: turns.round,
@@ -211,7 +216,7 @@ impl Run<'_> {
         course: &mut Course,
     ) -> Result<()> {
         let (invocation, at_ms) = (course.agenda.invocation(), course.at_ms());
-        let turn = Turn { files, case, invocation, round, at_ms };
+        let turn = TrialTurn { files, case, invocation, round, at_ms };
         if let Some(reason) = course.agenda.refusal(case) {
             let trial = turn.not_done(Outcome::Failed { reason });
             course.agenda.add_trials(&[&trial]);
@@ -240,7 +245,7 @@ impl Run<'_> {
     /// rate is steady or `budget` is used up. They all write to the same file.
     fn sustain(&mut self, budget: Duration, files: &Files) -> Result<()> {
         let began = Instant::now();
-        let mut left_over = Left::default();
+        let mut left_over = Carryover::default();
         let all = self.site.plan.cases.len() as u64;
         self.site.progress.rounds_begin();
         for index in 0..self.site.plan.cases.len() {
@@ -253,10 +258,17 @@ impl Run<'_> {
                 if self.site.stop.is_asked() {
                     return Ok(());
                 }
-                let (done, planned, ends) = (index as u64, all, Ends::Steady);
-                self.site.progress.trial(&Next { done, planned, round, ends, case, rates: &rates });
+                let (done, planned, ends) = (index as u64, all, RunEnd::Steady);
+                self.site.progress.trial(&NextTrial {
+                    done,
+                    planned,
+                    round,
+                    ends,
+                    case,
+                    rates: &rates,
+                });
                 let at_ms = began.elapsed().as_millis() as u64;
-                let turn = Turn { files, case: index, invocation: 0, round, at_ms };
+                let turn = TrialTurn { files, case: index, invocation: 0, round, at_ms };
                 let trial = self.site.trial(&mut left_over, turn, scratch.as_ref())?;
                 if self.site.stop.is_asked() {
                     return Ok(());
@@ -280,7 +292,7 @@ impl Run<'_> {
                     break;
                 }
             }
-            self.site.progress.judge(self.store.path());
+            self.show_findings();
         }
         Ok(())
     }

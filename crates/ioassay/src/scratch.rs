@@ -1,6 +1,6 @@
 //! A file to write: created in a case's initial state for a trial, read back, and removed.
 
-use crate::directory::{Directory, Name};
+use crate::directory::{Directory, OwnName};
 use crate::fixture::{TestFile, through_proc, with_name};
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
@@ -28,7 +28,7 @@ const GAP: u64 = 64 << 10;
 #[derive(Debug)]
 pub enum Scratch<'a> {
     /// Created for this trial; its name is removed when this is dropped.
-    Own(File, Name),
+    Own(File, OwnName),
     /// A file that every trial overwrites.
     Kept(&'a TestFile),
 }

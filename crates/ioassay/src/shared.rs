@@ -4,7 +4,7 @@
 //! One agent creates a file, in its folder of the run. The others open it by name, through their
 //! own mount of the directory, and refuse what is not that file. They never create or truncate one.
 
-use crate::directory::{DATA, Directory, FOLDER, Name, open_folder};
+use crate::directory::{DATA, Directory, FOLDER, OwnName, open_folder};
 use crate::fixture::{TestFile, write_range};
 use crate::progress::Progress;
 use crate::stop::Stop;
@@ -26,7 +26,7 @@ use std::path::Path;
 
 /// The use of a shared file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Use {
+pub enum FileUse {
     /// It is read.
     Read,
     /// It is overwritten.
@@ -35,15 +35,15 @@ pub enum Use {
     Fill,
 }
 
-impl Use {
+impl FileUse {
     /// The use of the shared file of this work, if it has one.
-    fn of(work: &Work) -> Option<(Use, u64)> {
+    fn of(work: &Work) -> Option<(FileUse, u64)> {
         let found = match work {
-            Work::Read(work) => (work.io, Use::Read),
+            Work::Read(work) => (work.io, FileUse::Read),
             Work::Write(work) if work.op == Op::Write => match work.allocation {
-                Allocation::Overwrite => (work.io, Use::Overwrite),
+                Allocation::Overwrite => (work.io, FileUse::Overwrite),
                 Allocation::None | Allocation::Fallocate | Allocation::Append => {
-                    (work.io, Use::Fill)
+                    (work.io, FileUse::Fill)
                 }
             },
             Work::Write(_) | Work::Memory(_) | Work::Metadata(_) => return None,
@@ -55,9 +55,9 @@ impl Use {
     /// The name of its file of `size` bytes.
     fn name(self, size: u64) -> String {
         let word = match self {
-            Use::Read => "read",
-            Use::Overwrite => "overwrite",
-            Use::Fill => "fill",
+            FileUse::Read => "read",
+            FileUse::Overwrite => "overwrite",
+            FileUse::Fill => "fill",
         };
         format!("shared-{word}-{}", units::bytes(size))
     }
@@ -67,7 +67,7 @@ impl Use {
 #[derive(Debug, Default)]
 pub struct SharedFiles {
     /// Those of all hosts.
-    all: BTreeMap<(Use, u64), TestFile>,
+    all: BTreeMap<(FileUse, u64), TestFile>,
     /// Those that the next host wrote, for this one to read, by size.
     next: BTreeMap<u64, TestFile>,
 }
@@ -136,7 +136,7 @@ impl SharedFiles {
                     free.insert(open(directory, (folder, &name), content, OFlags::RDWR)?)
                 }
             };
-            if used != Use::Fill {
+            if used != FileUse::Fill {
                 write_range(file.file(), content, segment(size, meeting.segment), watch)
                     .with_context(|| {
                         format!("failed to write to '{}'", file.fixture().path.display())
@@ -151,7 +151,7 @@ impl SharedFiles {
     /// # Errors
     /// If it should have one, and the host that created it is lost.
     pub fn of(&self, work: &Work) -> Result<Option<&TestFile>> {
-        let Some(found) = Use::of(work) else { return Ok(None) };
+        let Some(found) = FileUse::of(work) else { return Ok(None) };
         let file = self.all.get(&found);
         file.map(Some).context("the host that created the shared file was lost")
     }
@@ -163,7 +163,7 @@ impl SharedFiles {
     /// The failed step and the OS's error.
     pub fn to_write(&self, work: &Work) -> Result<Option<&TestFile>> {
         let Some(file) = self.of(work)? else { return Ok(None) };
-        if let (Work::Write(work), Some((Use::Fill, size))) = (work, Use::of(work))
+        if let (Work::Write(work), Some((FileUse::Fill, size))) = (work, FileUse::of(work))
             && file.is_created_here()
         {
             let path = file.fixture().path.display();
@@ -191,8 +191,8 @@ fn name_to_read(size: u64) -> String {
 }
 
 /// The sizes of the shared files of `plan`, for each use.
-pub fn needed(plan: &Plan) -> BTreeSet<(Use, u64)> {
-    plan.cases.iter().filter_map(|planned| Use::of(&planned.case.work)).collect()
+pub fn needed(plan: &Plan) -> BTreeSet<(FileUse, u64)> {
+    plan.cases.iter().filter_map(|planned| FileUse::of(&planned.case.work)).collect()
 }
 
 fn content(plan: &Plan, rank: &Rank, size: u64) -> Content {
@@ -212,7 +212,7 @@ fn first_page(content: Content) -> Vec<u8> {
     page
 }
 
-fn created(file: File, name: Name, content: Content) -> TestFile {
+fn created(file: File, name: OwnName, content: Content) -> TestFile {
     let path = name.path().to_path_buf();
     TestFile::of_hosts(path, file, Some(name), content)
 }

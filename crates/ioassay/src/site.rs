@@ -1,11 +1,11 @@
 //! Runs a trial: sets the cache state, collects evidence, lets the worker run and collects evidence
 //! again.
 
-mod left;
+mod carryover;
 mod making;
 mod names;
 
-pub(crate) use self::left::Left;
+pub(crate) use self::carryover::Carryover;
 use crate::barrier::Barrier;
 use crate::beside::{self, Companion};
 use crate::calming::Calming;
@@ -66,7 +66,7 @@ pub struct Site<'a> {
 const SETTLE_STEP: Duration = Duration::from_secs(1);
 
 /// One trial of a run.
-pub(crate) struct Turn<'f> {
+pub(crate) struct TrialTurn<'f> {
     /// The files of its invocation.
     pub(crate) files: &'f Files,
     pub(crate) case: usize,
@@ -75,7 +75,7 @@ pub(crate) struct Turn<'f> {
     pub(crate) at_ms: u64,
 }
 
-impl Turn<'_> {
+impl TrialTurn<'_> {
     /// The trial with this outcome and no other data.
     pub(crate) fn not_done(&self, outcome: Outcome) -> Trial {
         Trial::without_data((self.case, self.invocation, self.round), self.at_ms, outcome)
@@ -85,8 +85,8 @@ impl Turn<'_> {
 impl Site<'_> {
     /// The live worker of `peer`. If it failed earlier, a new one is started.
     #[expect(clippy::result_large_err, reason = "a trial has one outcome")]
-    fn worker(&self, left: &mut Left, peer: &str) -> Result<WorkerProcess, Outcome> {
-        if let Some(live) = left.couriers.remove(peer) {
+    fn worker(&self, left: &mut Carryover, peer: &str) -> Result<WorkerProcess, Outcome> {
+        if let Some(live) = left.workers.remove(peer) {
             return Ok(live);
         }
         self.start(peer).inspect(|started| left.started(peer, started))
@@ -117,11 +117,11 @@ impl Site<'_> {
     /// If our own worker cannot be started: then nothing can be measured.
     pub(crate) fn trial(
         &mut self,
-        left: &mut Left,
-        turn: Turn,
+        left: &mut Carryover,
+        turn: TrialTurn,
         scratch: Option<&Scratch>,
     ) -> Result<Trial> {
-        let Turn { files, case: index, round, .. } = turn;
+        let TrialTurn { files, case: index, round, .. } = turn;
         let case = &self.plan.cases[index].case;
         let mut trial = turn.not_done(Outcome::Unavailable { reason: String::new() });
         let seed = self.seed(index, round);
@@ -157,7 +157,7 @@ impl Site<'_> {
                 let outcome = self.act(left, &mut live, &job, &stage, (case, files), &mut trial);
                 match outcome {
                     Ok(outcome) => {
-                        left.couriers.insert(case.peer.clone(), live);
+                        left.workers.insert(case.peer.clone(), live);
                         let outcome = validate(&job, outcome, trial.evidence.window_ns);
                         beside::outcome_beside(outcome, &trial.beside)
                     }
@@ -189,7 +189,7 @@ impl Site<'_> {
     /// As for [`Site::perform`].
     fn act(
         &self,
-        left: &mut Left,
+        left: &mut Carryover,
         worker: &mut WorkerProcess,
         job: &Job,
         stage: &Stage,

@@ -9,7 +9,7 @@ mod newest;
 mod kept;
 
 pub use folders::{Readable, folders_of, records_of};
-pub use joint::{JointPlace, Written};
+pub use joint::{JointPlace, ReadableRecord};
 pub use kept::kept;
 pub use newest::newest;
 pub use place::Place;
@@ -40,12 +40,12 @@ pub struct Store {
     file: File,
     /// Whether a crash cut off its last line.
     is_cut: bool,
-    fate: Fate,
+    fate: RecordFate,
 }
 
 /// What becomes of a record that is being written.
 #[derive(Debug)]
-enum Fate {
+enum RecordFate {
     /// It stays at its path.
     Kept,
     /// Its lines also go to stdout. The file is in memory, to judge the run.
@@ -73,7 +73,7 @@ impl Store {
         if !is_alone {
             bail!("another run has begun to resume the record '{}'", path.display());
         }
-        Ok(Store { path: path.to_path_buf(), file, is_cut: false, fate: Fate::Kept })
+        Ok(Store { path: path.to_path_buf(), file, is_cut: false, fate: RecordFate::Kept })
     }
 
     /// A record that is printed.
@@ -81,7 +81,7 @@ impl Store {
     /// # Errors
     /// If stdout cannot be written.
     pub fn to_stdout(header: Header) -> Result<Store> {
-        Store::in_memory(header, Fate::Printed)
+        Store::in_memory(header, RecordFate::Printed)
     }
 
     /// A record that cannot be kept, for this reason, and is only judged.
@@ -89,7 +89,7 @@ impl Store {
     /// # Errors
     /// If there is no memory for it.
     pub fn unkept(header: Header, reason: String) -> Result<Store> {
-        Store::in_memory(header, Fate::Lost(reason))
+        Store::in_memory(header, RecordFate::Lost(reason))
     }
 
     /// A record that only this process reads.
@@ -97,10 +97,10 @@ impl Store {
     /// # Errors
     /// If there is no memory for it.
     pub fn in_passing(header: Header) -> Result<Store> {
-        Store::in_memory(header, Fate::Passing)
+        Store::in_memory(header, RecordFate::Passing)
     }
 
-    fn in_memory(header: Header, fate: Fate) -> Result<Store> {
+    fn in_memory(header: Header, fate: RecordFate) -> Result<Store> {
         let file = memfd_create("ioassay-record", MemfdFlags::CLOEXEC);
         let file = File::from(file.context("failed to create a file in memory")?);
         let mut store = Store { path: joint::in_memory(&file), file, is_cut: false, fate };
@@ -129,7 +129,7 @@ impl Store {
         let mut last = [0];
         file.read_exact_at(&mut last, size.len().saturating_sub(1)).with_context(failed)?;
         let (path, is_cut) = (path.to_path_buf(), last != *b"\n");
-        Ok((Store { path, file, is_cut, fate: Fate::Kept }, record))
+        Ok((Store { path, file, is_cut, fate: RecordFate::Kept }, record))
     }
 
     /// Appends a line. It has reached the OS when this returns, so a crash of this program loses
@@ -144,7 +144,7 @@ impl Store {
             .write_all(text.as_bytes())
             .with_context(|| format!("failed to write the record '{}'", self.path.display()))?;
         self.is_cut = false;
-        if let Fate::Printed = self.fate {
+        if let RecordFate::Printed = self.fate {
             let mut out = io::stdout().lock();
             out.write_all(text.as_bytes())
                 .and_then(|()| out.flush())
@@ -162,38 +162,38 @@ impl Store {
     ///
     /// # Errors
     /// If the OS refuses to hold it.
-    pub fn written(&self) -> Result<Written> {
+    pub fn written(&self) -> Result<ReadableRecord> {
         if self.is_kept() {
-            return Ok(Written::at(self.path.clone(), None));
+            return Ok(ReadableRecord::at(self.path.clone(), None));
         }
         let held = self.file.try_clone().context("failed to hold a record in memory")?;
-        Ok(Written::at(joint::in_memory(&held), Some(held)))
+        Ok(ReadableRecord::at(joint::in_memory(&held), Some(held)))
     }
 
     /// Whether it stays at its path.
     pub fn is_kept(&self) -> bool {
-        matches!(self.fate, Fate::Kept)
+        matches!(self.fate, RecordFate::Kept)
     }
 
     /// Whether it is printed, so that nothing else may be.
     pub fn is_printed(&self) -> bool {
-        matches!(self.fate, Fate::Printed)
+        matches!(self.fate, RecordFate::Printed)
     }
 
     /// The reason why it is not kept.
     pub fn why_unkept(&self) -> Option<&str> {
         match &self.fate {
-            Fate::Lost(reason) => Some(reason),
-            Fate::Kept | Fate::Printed | Fate::Passing => None,
+            RecordFate::Lost(reason) => Some(reason),
+            RecordFate::Kept | RecordFate::Printed | RecordFate::Passing => None,
         }
     }
 
     /// Where it is, for people.
     pub fn whereabouts(&self) -> String {
         match self.fate {
-            Fate::Kept => format!("in '{}'", self.path.display()),
-            Fate::Printed => "on stdout, as far as they were read".to_string(),
-            Fate::Lost(_) | Fate::Passing => "nowhere".to_string(),
+            RecordFate::Kept => format!("in '{}'", self.path.display()),
+            RecordFate::Printed => "on stdout, as far as they were read".to_string(),
+            RecordFate::Lost(_) | RecordFate::Passing => "nowhere".to_string(),
         }
     }
 }
@@ -250,12 +250,12 @@ pub fn read(path: &Path) -> Result<Record> {
     };
     let mut lines = Lines::new(input::lines(&file).with_context(failed)?);
     let header = several::skip_to(&mut lines, number).with_context(failed)?;
-    read_rest(&header, lines, path, Next::Ends)
+    read_rest(&header, lines, path, NextHeader::Ends)
 }
 
 /// What another header in the same file means.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum NextHeader {
     /// The record of a number was asked for, and it ends here.
     Ends,
     /// The file has more records than the one that was asked for.
@@ -267,14 +267,14 @@ fn read_lines(lines: impl BufRead, path: &Path) -> Result<Record> {
     let mut lines = Lines::new(lines);
     let first = lines.line().with_context(no_record)?;
     let first = first.ok_or(RecordError::Empty).with_context(no_record)?;
-    read_rest(&first, lines, path, Next::IsTooMuch)
+    read_rest(&first, lines, path, NextHeader::IsTooMuch)
 }
 
 fn read_rest(
     header: &str,
     mut lines: Lines<impl BufRead>,
     path: &Path,
-    next: Next,
+    next: NextHeader,
 ) -> Result<Record> {
     let no_record = || format!("'{}' is not a record", path.display());
     let mut reader = Reader::begin(header).with_context(no_record)?;
@@ -289,12 +289,12 @@ fn read_rest(
             );
         }
         match (several::is_next(&line, header), next) {
-            (true, Next::Ends) => break,
-            (true, Next::IsTooMuch) if input::regular(path).is_err() => bail!(
+            (true, NextHeader::Ends) => break,
+            (true, NextHeader::IsTooMuch) if input::regular(path).is_err() => bail!(
                 "'{}' is a pipe with several records, and a pipe is read once: save them in a file",
                 path.display()
             ),
-            (true, Next::IsTooMuch) => bail!(
+            (true, NextHeader::IsTooMuch) => bail!(
                 "'{0}' has several records: name one of them, such as '{0}#1'. 'ioassay report' \
                  takes them all",
                 path.display()

@@ -35,7 +35,7 @@ const MEMORY_LEAST: u64 = 512 << 20;
 
 /// Limits on a program's time and memory.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct ProgramLimits {
     /// Maximum running time.
     pub time: Duration,
     /// Bytes of data that each of its processes may have (`RLIMIT_DATA`). A limit on address space
@@ -45,7 +45,7 @@ pub struct Limits {
     pub first_bytes: usize,
 }
 
-impl Limits {
+impl ProgramLimits {
     /// Half of the `available` memory, so that a runaway compiler dies before it hurts the machine.
     /// Unlimited if the available memory is unknown.
     pub fn half_of(available: Option<u64>) -> Option<u64> {
@@ -111,7 +111,7 @@ impl Printed {
 ///
 /// # Errors
 /// Why it could not be started, or was killed: it exceeded the time limit, or a signal arrived.
-pub fn run(mut command: Command, limits: Limits, stop: &Stop) -> Result<Finished, String> {
+pub fn run(mut command: Command, limits: ProgramLimits, stop: &Stop) -> Result<Finished, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     command.process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -230,7 +230,7 @@ mod tests {
     fn run_for(time: Duration, script: &str) -> (Result<Finished, String>, Duration) {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        let limits = Limits { time, memory: Some(64 << 20), first_bytes: 10 };
+        let limits = ProgramLimits { time, memory: Some(64 << 20), first_bytes: 10 };
         let began = Instant::now();
         (run(command, limits, &Stop::default()), began.elapsed())
     }
@@ -297,14 +297,14 @@ mod tests {
         assert_eq!(limits, "65536\n0");
         let greedy = told(&format!("{limited}; head -c 200000000 /dev/zero | tail -n 1 | wc -c"));
         assert_eq!(greedy.stdout.last(), "0", "{greedy:?}");
-        assert_eq!(Limits::half_of(None), None);
-        assert_eq!(Limits::half_of(Some(8 << 30)), Some(4 << 30));
-        assert_eq!(Limits::half_of(Some(100 << 20)), Some(MEMORY_LEAST));
+        assert_eq!(ProgramLimits::half_of(None), None);
+        assert_eq!(ProgramLimits::half_of(Some(8 << 30)), Some(4 << 30));
+        assert_eq!(ProgramLimits::half_of(Some(100 << 20)), Some(MEMORY_LEAST));
     }
 
     #[test]
     fn what_is_not_there_is_named() {
-        let limits = Limits { time: GRACE, memory: None, first_bytes: 0 };
+        let limits = ProgramLimits { time: GRACE, memory: None, first_bytes: 0 };
         let start = |name| run(Command::new(name), limits, &Stop::default()).unwrap_err();
         assert_eq!(start("no-such-compiler"), "'no-such-compiler' is not installed");
         assert!(start("/").contains("'/' cannot be started: "));

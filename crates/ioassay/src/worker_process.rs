@@ -1,7 +1,7 @@
 //! A live worker: sends it jobs and receives outcomes, with a time limit on every wait.
 
 use crate::deadline::Deadline;
-use crate::line_process::{LineProcess, Manners};
+use crate::line_process::{LineProcess, LineProtocol};
 use crate::stop::Stop;
 use anyhow::Result;
 use model::case::Kernel;
@@ -44,14 +44,14 @@ impl WorkerProcess {
     /// # Errors
     /// If it cannot be started, says nothing or speaks another protocol.
     pub fn start(command: Command, stop: &Stop, patience: Duration) -> Result<WorkerProcess> {
-        let manners = Manners {
+        let protocol = LineProtocol {
             name: "the worker".to_string(),
             silence: "it hangs, or the device is too slow for this --size",
             line_bytes_max: LINE_BYTES_MAX,
             patience,
             farewell: FAREWELL,
         };
-        let mut worker = WorkerProcess { process: LineProcess::start(command, manners, stop)? };
+        let mut worker = WorkerProcess { process: LineProcess::start(command, protocol, stop)? };
         match worker.next(patience) {
             Ok(Reply::Hello { protocol: PROTOCOL, .. }) => Ok(worker),
             Ok(other) => {

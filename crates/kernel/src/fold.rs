@@ -4,7 +4,7 @@ use crate::lanes::{Lanes, SUMS, Unaligned, prefetch, stream_turns};
 use model::content::{DIGEST_PAGE, WORD_BYTES, weight};
 
 /// A word as stored in a file: little-endian and unaligned.
-pub(crate) type Word = [u8; WORD_BYTES as usize];
+pub(crate) type FileWord = [u8; WORD_BYTES as usize];
 
 /// A loop's operation on each vector.
 pub(crate) trait Fold {
@@ -160,7 +160,7 @@ fn part(bytes: &[u8], place: usize) -> u64 {
 /// The processor must support the instruction set of `L`.
 #[inline(always)]
 unsafe fn sum<L: Lanes, const WAYS: usize, const STREAMS: usize, const AHEAD: usize>(
-    words: &[Word],
+    words: &[FileWord],
 ) -> u64 {
     // SAFETY: the caller vouches for the instruction set.
     unsafe { fold::<L, WAYS, STREAMS, AHEAD>(words, &Sum) }
@@ -203,7 +203,7 @@ pub(crate) unsafe fn count<
 /// The processor must support the instruction set of `L`.
 #[inline(always)]
 unsafe fn fold<L: Lanes, const WAYS: usize, const STREAMS: usize, const AHEAD: usize>(
-    words: &[Word],
+    words: &[FileWord],
     fold: &impl Fold,
 ) -> u64 {
     let (vectors, words_left) = vectors::<L>(words);
@@ -273,9 +273,9 @@ fn sum_of_words<L: Lanes>(vector: &L) -> u64 {
 
 /// `words` as vectors, and the remaining words: fewer than a vector.
 #[inline(always)]
-fn vectors<L: Lanes>(words: &[Word]) -> (&[Unaligned<L>], &[Word]) {
+fn vectors<L: Lanes>(words: &[FileWord]) -> (&[Unaligned<L>], &[FileWord]) {
     let count = size_of_val(words) / size_of::<L>();
-    let (whole, rest) = words.split_at(count * size_of::<L>() / size_of::<Word>());
+    let (whole, rest) = words.split_at(count * size_of::<L>() / size_of::<FileWord>());
     // SAFETY: this is the same memory, viewed as unaligned vectors. Any bytes are a valid vector
     // (guaranteed by `Lanes`), and `whole` is `count` vectors long.
     (unsafe { std::slice::from_raw_parts(whole.as_ptr().cast(), count) }, rest)

@@ -44,7 +44,7 @@ macro_rules! instructions {
             word: u64,
         ) {
             // SAFETY: see `read`.
-            unsafe { $crate::map::write::<$lanes, $crate::map::Cached, W, S, A>(target, word) }
+            unsafe { $crate::map::write::<$lanes, $crate::map::PlainStores, W, S, A>(target, word) }
         }
 
         #[inline(never)]
@@ -64,7 +64,9 @@ macro_rules! instructions {
             source: &[u64],
         ) {
             // SAFETY: see `read`.
-            unsafe { $crate::map::copy::<$lanes, $crate::map::Cached, W, S, A>(target, source) }
+            unsafe {
+                $crate::map::copy::<$lanes, $crate::map::PlainStores, W, S, A>(target, source)
+            }
         }
 
         #[inline(never)]
@@ -86,9 +88,9 @@ macro_rules! instructions {
             c: &[f64],
             factor: f64,
         ) {
-            use $crate::map::{Cached, triad};
+            use $crate::map::{PlainStores, triad};
             // SAFETY: see `read`.
-            unsafe { triad::<$lanes, Cached, W, S, A>(target, b, c, factor) }
+            unsafe { triad::<$lanes, PlainStores, W, S, A>(target, b, c, factor) }
         }
 
         #[inline(never)]

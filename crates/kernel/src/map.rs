@@ -44,7 +44,7 @@ impl Map<2> for Triad {
 }
 
 /// How vectors are stored.
-pub(crate) trait Way {
+pub(crate) trait Stores {
     /// Stores two vectors.
     ///
     /// # Safety
@@ -56,12 +56,12 @@ pub(crate) trait Way {
 }
 
 /// Through the caches, like a normal program's stores.
-pub(crate) struct Cached;
+pub(crate) struct PlainStores;
 
 /// Past the caches.
 pub(crate) struct NonTemporal;
 
-impl Way for Cached {
+impl Stores for PlainStores {
     #[inline(always)]
     unsafe fn put<L: Lanes>([first, second]: &mut [L; 2], vectors: [L; 2]) {
         store(first, vectors[0]);
@@ -72,7 +72,7 @@ impl Way for Cached {
     fn end() {}
 }
 
-impl Way for NonTemporal {
+impl Stores for NonTemporal {
     #[inline(always)]
     unsafe fn put<L: Lanes>(to: &mut [L; 2], vectors: [L; 2]) {
         // SAFETY: the caller vouches for the instruction set.
@@ -98,7 +98,7 @@ impl Way for NonTemporal {
 #[inline(always)]
 pub(crate) unsafe fn write<
     L: Lanes,
-    W: Way,
+    W: Stores,
     const WAYS: usize,
     const STREAMS: usize,
     const AHEAD: usize,
@@ -117,7 +117,7 @@ pub(crate) unsafe fn write<
 #[inline(always)]
 pub(crate) unsafe fn copy<
     L: Lanes,
-    W: Way,
+    W: Stores,
     const WAYS: usize,
     const STREAMS: usize,
     const AHEAD: usize,
@@ -136,7 +136,7 @@ pub(crate) unsafe fn copy<
 #[inline(always)]
 pub(crate) unsafe fn triad<
     L: Lanes,
-    W: Way,
+    W: Stores,
     const WAYS: usize,
     const STREAMS: usize,
     const AHEAD: usize,
@@ -160,7 +160,7 @@ pub(crate) unsafe fn triad<
 /// A cache line of most processors. Vectors are written as whole lines, because a partial
 /// non-temporal store would have to wait for the rest of its line.
 #[repr(C, align(64))]
-struct Line([u64; 8]);
+struct CacheLine([u64; 8]);
 
 /// Writes the result of `map` on `sources` to `target`. Words outside the target's whole lines are
 /// written one by one, through the caches.
@@ -170,7 +170,7 @@ struct Line([u64; 8]);
 #[inline(always)]
 unsafe fn map<
     L: Lanes,
-    W: Way,
+    W: Stores,
     const WAYS: usize,
     const STREAMS: usize,
     const AHEAD: usize,
@@ -184,7 +184,7 @@ unsafe fn map<
         assert_eq!(target.len(), source.len(), "a target is as long as its sources");
     }
     // SAFETY: any words are a valid line, and any line is valid words.
-    let (head, lines, tail) = unsafe { target.align_to_mut::<Line>() };
+    let (head, lines, tail) = unsafe { target.align_to_mut::<CacheLine>() };
     let (tail_start, line_words) = (head.len() + 8 * lines.len(), 8 * lines.len());
     let bodies = sources.map(|source| &source[head.len()..][..line_words]);
     // SAFETY: a line is a whole number of vectors (guaranteed by `Lanes`) and aligned for each. The
@@ -222,7 +222,7 @@ unsafe fn map_words<const SOURCES: usize>(
 #[inline(always)]
 unsafe fn map_vectors<
     L: Lanes,
-    W: Way,
+    W: Stores,
     const WAYS: usize,
     const STREAMS: usize,
     const AHEAD: usize,
@@ -272,7 +272,7 @@ unsafe fn map_vectors<
 #[inline(always)]
 unsafe fn map_turn<
     L: Lanes,
-    W: Way,
+    W: Stores,
     const WAYS: usize,
     const AHEAD: usize,
     const SOURCES: usize,

@@ -24,7 +24,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 pub use case::{ids, of_older};
-pub use form::Axes;
+pub use form::AxesForm;
 pub use table::AXES;
 pub use usual::Usual;
 
@@ -66,7 +66,7 @@ pub struct Axis {
     /// The baseline within a run: cases that differ only in this axis are compared with it.
     pub baseline: Option<Usual>,
     /// How an id shows the value.
-    word: Word,
+    word: IdWord,
     /// How labels and sentences show the value.
     say: Say,
     get: fn(&Case) -> Option<String>,
@@ -117,7 +117,7 @@ pub enum Across {
 
 /// How an id shows the value of an axis.
 #[derive(Debug)]
-enum Word {
+enum IdWord {
     /// Not shown.
     Silent,
     /// Shown after this text, unless it equals the default.
@@ -143,7 +143,7 @@ impl Axis {
         across: Across::Apart,
         saturates: false,
         baseline: None,
-        word: Word::After("", None),
+        word: IdWord::After("", None),
         say: Say::of("{}"),
         get: |_| None,
         set: |_, _| Ok(()),
@@ -195,9 +195,9 @@ impl Axis {
     /// The value of `case` in an id; `None` if it lacks the axis or has the default.
     pub fn word(&self, case: &Case) -> Option<String> {
         match self.word {
-            Word::Silent => None,
-            Word::Own(word) => word(case),
-            Word::After(before, usual) => {
+            IdWord::Silent => None,
+            IdWord::Own(word) => word(case),
+            IdWord::After(before, usual) => {
                 let value = self.value(case)?;
                 (Some(value.as_str()) != usual).then(|| format!("{before}{value}"))
             }

@@ -4,7 +4,7 @@ use crate::arrival::{Arrival, Arrivals};
 use crate::cache::{Cache, Populated};
 use crate::named;
 use crate::part::{Part, Whose};
-use crate::pattern::{Order, Pattern, Share, Steps, Visits};
+use crate::pattern::{BlockOrder, Pattern, Share, ThreadSteps, Visits};
 use crate::zipf::{Theta, Zipf};
 use std::time::Duration;
 
@@ -110,7 +110,7 @@ impl Io {
 
     /// The blocks that `thread` visits in a trial with `seed`. They are the same in every pass.
     pub fn visits(&self, thread: u32, seed: u64) -> Visits {
-        let order = Order::new(self.pattern, self.blocks(), self.stride, self.theta, seed);
+        let order = BlockOrder::new(self.pattern, self.blocks(), self.stride, self.theta, seed);
         Visits::new(order, self.steps(thread), self.block, self.size)
     }
 
@@ -134,10 +134,10 @@ impl Io {
     }
 
     /// `thread`'s steps in a pass.
-    pub fn steps(&self, thread: u32) -> Steps {
+    pub fn steps(&self, thread: u32) -> ThreadSteps {
         let threads = u64::from(self.threads);
         let first = u64::from(self.part.number) * threads;
         let all = u64::from(self.part.of) * threads;
-        Steps::of(self.share, self.operations(), first + u64::from(thread), all)
+        ThreadSteps::of(self.share, self.operations(), first + u64::from(thread), all)
     }
 }

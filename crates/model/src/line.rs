@@ -11,25 +11,25 @@ pub struct ProtocolError {
 }
 
 /// A line to write.
-pub(crate) struct Line {
+pub(crate) struct LineBuilder {
     pub(crate) text: String,
 }
 
-impl Line {
-    pub(crate) fn new(verb: &str) -> Line {
-        Line { text: verb.to_string() }
+impl LineBuilder {
+    pub(crate) fn new(verb: &str) -> LineBuilder {
+        LineBuilder { text: verb.to_string() }
     }
 
-    pub(crate) fn with(self, key: &str, value: impl ToString) -> Line {
+    pub(crate) fn with(self, key: &str, value: impl ToString) -> LineBuilder {
         self.with_bytes(key, value.to_string().as_bytes())
     }
 
     /// Omits a number that is 0.
-    pub(crate) fn with_if(self, key: &str, number: u64) -> Line {
+    pub(crate) fn with_if(self, key: &str, number: u64) -> LineBuilder {
         if number > 0 { self.with(key, number) } else { self }
     }
 
-    pub(crate) fn with_bytes(mut self, key: &str, value: &[u8]) -> Line {
+    pub(crate) fn with_bytes(mut self, key: &str, value: &[u8]) -> LineBuilder {
         self.text.push(' ');
         self.text.push_str(key);
         self.text.push('=');

@@ -107,7 +107,7 @@ impl Default for MetadataWork {
 pub const NAME_BYTES: usize = 18;
 
 /// A name: 16 digits, a dot and a letter.
-pub type Name = [u8; NAME_BYTES];
+pub type EntryName = [u8; NAME_BYTES];
 
 /// The letter of a name, which a rename changes to the other one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -137,7 +137,7 @@ impl MetadataWork {
     }
 
     /// The name `index` of `thread`.
-    pub fn name(thread: u32, index: u64, letter: Letter, seed: u64) -> Name {
+    pub fn name(thread: u32, index: u64, letter: Letter, seed: u64) -> EntryName {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let word = mix(seed ^ mix(u64::from(thread) << 40 | index));
         let mut name = [b'.'; NAME_BYTES];

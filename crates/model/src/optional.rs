@@ -1,14 +1,14 @@
 //! Optional counters that a worker may report.
 
 use crate::generation::PagesRead;
-use crate::line::{Fields, Line, ProtocolError};
+use crate::line::{Fields, LineBuilder, ProtocolError};
 use crate::sample::{Seat, Span, Usage};
 
 /// Optional keys and numbers of a line.
 pub(crate) type OptionalFields = [(&'static str, Option<u64>)];
 
 /// Appends the known values to a line.
-pub(crate) fn with_known(line: Line, fields: &OptionalFields) -> Line {
+pub(crate) fn with_known(line: LineBuilder, fields: &OptionalFields) -> LineBuilder {
     fields.iter().fold(line, |line, (key, number)| match number {
         Some(number) => line.with(key, number),
         None => line,

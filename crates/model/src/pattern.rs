@@ -41,7 +41,7 @@ named! {
 
 /// The block of each step: a bijection on `0..blocks`, or draws.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub struct BlockOrder {
     blocks: u64,
     sequence: Sequence,
 }
@@ -62,13 +62,13 @@ enum Sequence {
     },
 }
 
-impl Order {
+impl BlockOrder {
     /// The order of `blocks` blocks in `pattern`. `stride` is in blocks, `theta` is the exponent of
     /// `zipf`, and `seed` determines a random order.
     ///
     /// # Panics
     /// If `stride` is 0.
-    pub fn new(pattern: Pattern, blocks: u64, stride: u64, theta: Theta, seed: u64) -> Order {
+    pub fn new(pattern: Pattern, blocks: u64, stride: u64, theta: Theta, seed: u64) -> BlockOrder {
         assert!(stride > 0, "a stride of 0 visits one block for ever");
         let sequence = match pattern {
             Pattern::Zipf => Sequence::Zipf {
@@ -81,7 +81,7 @@ impl Order {
                 Sequence::Strided { stride, long_lanes: blocks % stride, lane: blocks / stride }
             }
         };
-        Order { blocks, sequence }
+        BlockOrder { blocks, sequence }
     }
 
     /// The number of blocks.
@@ -153,7 +153,7 @@ impl Scramble {
 
 /// One thread's steps in a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Steps {
+pub struct ThreadSteps {
     /// The thread's first step.
     pub first: u64,
     /// The distance between its steps.
@@ -162,23 +162,23 @@ pub struct Steps {
     pub count: u64,
 }
 
-impl Steps {
+impl ThreadSteps {
     /// The steps of `thread`, one of `threads`, in a pass of `blocks` steps.
     ///
     /// # Panics
     /// If `thread` is not below `threads`.
-    pub fn of(share: Share, blocks: u64, thread: u64, threads: u64) -> Steps {
+    pub fn of(share: Share, blocks: u64, thread: u64, threads: u64) -> ThreadSteps {
         assert!(thread < threads, "thread {thread} of {threads}");
         match share {
             Share::Contiguous => {
                 let border =
                     |t: u64| (u128::from(blocks) * u128::from(t) / u128::from(threads)) as u64;
                 let first = border(thread);
-                Steps { first, stride: 1, count: border(thread + 1) - first }
+                ThreadSteps { first, stride: 1, count: border(thread + 1) - first }
             }
             Share::Interleaved => {
                 let count = (blocks + threads - 1 - thread) / threads;
-                Steps { first: thread, stride: threads, count }
+                ThreadSteps { first: thread, stride: threads, count }
             }
         }
     }
@@ -193,15 +193,15 @@ impl Steps {
 /// The blocks of a file that one thread visits in a pass, in order.
 #[derive(Debug, Clone)]
 pub struct Visits {
-    order: Order,
-    steps: Steps,
+    order: BlockOrder,
+    steps: ThreadSteps,
     block: u64,
     size: u64,
 }
 
 impl Visits {
     /// The blocks of `block` bytes in a file of `size` bytes, at the `steps` of `order`.
-    pub fn new(order: Order, steps: Steps, block: u64, size: u64) -> Visits {
+    pub fn new(order: BlockOrder, steps: ThreadSteps, block: u64, size: u64) -> Visits {
         Visits { order, steps, block, size }
     }
 
@@ -259,7 +259,7 @@ mod tests {
         fn every_block_comes_exactly_once(
             pattern in patterns(), blocks in 1u64..5_000, stride in 1u64..200, seed: u64,
         ) {
-            let order = Order::new(pattern, blocks, stride, Theta::USUAL, seed);
+            let order = BlockOrder::new(pattern, blocks, stride, Theta::USUAL, seed);
             let mut seen: Vec<u64> = (0..blocks).map(|step| order.block(step)).collect();
             seen.sort_unstable();
             prop_assert!(seen.into_iter().eq(0..blocks));
@@ -270,7 +270,7 @@ mod tests {
             for share in Share::ALL.iter().copied() {
                 let mut seen = Vec::new();
                 for thread in 0..threads {
-                    let steps = Steps::of(share, blocks, thread, threads);
+                    let steps = ThreadSteps::of(share, blocks, thread, threads);
                     seen.extend((0..steps.count).map(|index| steps.step(index)));
                 }
                 seen.sort_unstable();
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_strided_order_steps_by_the_stride() {
-        let order = Order::new(Pattern::Strided, 7, 3, Theta::USUAL, 0);
+        let order = BlockOrder::new(Pattern::Strided, 7, 3, Theta::USUAL, 0);
         let blocks: Vec<u64> = (0..7).map(|step| order.block(step)).collect();
         assert_eq!(blocks, [0, 3, 6, 1, 4, 2, 5]);
     }
@@ -291,7 +291,7 @@ mod tests {
     fn a_random_order_has_no_neighbours() {
         let blocks = 65_536;
         for seed in 0..20 {
-            let order = Order::new(Pattern::Random, blocks, 1, Theta::USUAL, seed);
+            let order = BlockOrder::new(Pattern::Random, blocks, 1, Theta::USUAL, seed);
             let near = (1..blocks)
                 .filter(|&step| order.block(step).abs_diff(order.block(step - 1)) <= 16)
                 .count();
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn seeds_give_different_orders() {
         let order = |seed| -> Vec<u64> {
-            let order = Order::new(Pattern::Random, 1000, 1, Theta::USUAL, seed);
+            let order = BlockOrder::new(Pattern::Random, 1000, 1, Theta::USUAL, seed);
             (0..1000).map(|step| order.block(step)).collect()
         };
         assert_eq!(order(1), order(1));

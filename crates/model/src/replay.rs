@@ -27,7 +27,7 @@ pub struct Replay {
 
 /// The sums over a thread's operations.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Sums {
+pub struct ReplaySums {
     /// Bytes of all operations.
     pub bytes: u64,
     /// Operations that read.
@@ -37,7 +37,7 @@ pub struct Sums {
 }
 
 /// The blocks that a thread has written so far, by their place in a pass.
-struct Written(Vec<bool>);
+struct WrittenBlocks(Vec<bool>);
 
 impl Replay {
     /// What the thread of `span` did in a trial of `work` with `seed`. `None` if the case is not
@@ -61,13 +61,13 @@ impl Replay {
         offset..offset + length
     }
 
-    fn nothing_written(&self) -> Written {
-        Written(vec![false; self.visits.count().min(self.ops) as usize])
+    fn nothing_written(&self) -> WrittenBlocks {
+        WrittenBlocks(vec![false; self.visits.count().min(self.ops) as usize])
     }
 
     /// How many operations read, and the bytes of both kinds.
-    pub fn sums(&self) -> Sums {
-        let mut sums = Sums::default();
+    pub fn sums(&self) -> ReplaySums {
+        let mut sums = ReplaySums::default();
         for (place, is_read) in self.operations() {
             let (_, length) = self.visits.block(place);
             sums.bytes = sums.bytes.saturating_add(length);
@@ -107,7 +107,7 @@ impl Replay {
     }
 }
 
-impl Written {
+impl WrittenBlocks {
     fn add(&mut self, place: u64) {
         self.0[place as usize] = true;
     }
@@ -139,7 +139,7 @@ mod tests {
             let (visits, mix) = (work.io.visits(0, seed), work.mix(0, seed).unwrap());
             let mut file = vec![0; 64 << 10];
             before.fill(0, &mut file);
-            let (mut sums, mut digest) = (Sums::default(), 0u64);
+            let (mut sums, mut digest) = (ReplaySums::default(), 0u64);
             for number in 0..total {
                 let (offset, length) = visits.block(number % visits.count());
                 sums.bytes += length;

@@ -131,7 +131,7 @@ impl Usage {
         }
     }
 
-    fn is_untold(&self) -> bool {
+    fn is_unknown(&self) -> bool {
         *self == Usage::default()
     }
 }
@@ -232,7 +232,7 @@ pub struct Sample {
     #[serde(default, skip_serializing_if = "Latencies::is_empty")]
     pub reads: Latencies,
     /// What the whole worker used meanwhile, according to itself.
-    #[serde(default, skip_serializing_if = "Usage::is_untold")]
+    #[serde(default, skip_serializing_if = "Usage::is_unknown")]
     pub usage: Usage,
 }
 

@@ -29,7 +29,7 @@ mod calibration;
 mod gather;
 
 use crate::case::Case;
-use crate::line::{Fields, Line};
+use crate::line::{Fields, LineBuilder};
 use crate::memory::Kernel;
 use crate::optional::{fields_of_span, fields_of_usage, pages, seat, usage, with_known};
 use crate::sample::{Span, Usage};
@@ -159,7 +159,7 @@ impl Request {
             Request::Go => "go".to_string(),
             Request::Calibrate(asked) => calibration::of_request(asked),
             Request::Job(job) => {
-                let mut line = Line::new("job").with("seed", job.seed);
+                let mut line = LineBuilder::new("job").with("seed", job.seed);
                 for (axis, value) in job.case.axes() {
                     line = line.with(axis, value);
                 }
@@ -213,13 +213,13 @@ impl Reply {
     /// Formats the line without its newline.
     pub fn encode(&self) -> String {
         let line = match self {
-            Reply::Hello { protocol, name, version } => Line::new("hello")
+            Reply::Hello { protocol, name, version } => LineBuilder::new("hello")
                 .with("protocol", protocol)
                 .with("name", name)
                 .with("version", version),
-            Reply::Ready => Line::new("ready"),
+            Reply::Ready => LineBuilder::new("ready"),
             Reply::Span(span) => {
-                let line = Line::new("span")
+                let line = LineBuilder::new("span")
                     .with("thread", span.thread)
                     .with("start_ns", span.start_ns)
                     .with("end_ns", span.end_ns)
@@ -235,20 +235,24 @@ impl Reply {
                 with_known(line, &fields_of_span(span))
             }
             Reply::Progress { thread, bytes } => {
-                Line::new("progress").with("thread", thread).with("bytes", joined(bytes))
+                LineBuilder::new("progress").with("thread", thread).with("bytes", joined(bytes))
             }
             Reply::Backlog { thread, ops } => {
-                Line::new("backlog").with("thread", thread).with("ops", joined(ops))
+                LineBuilder::new("backlog").with("thread", thread).with("ops", joined(ops))
             }
             Reply::Response { ns, count } => {
-                Line::new("response").with("ns", ns).with("count", count)
+                LineBuilder::new("response").with("ns", ns).with("count", count)
             }
             Reply::Timed { kernel, timed } => calibration::of_timed(*kernel, timed),
-            Reply::Calibrated => Line::new("calibrated"),
-            Reply::Read { ns, count } => Line::new("read").with("ns", ns).with("count", count),
-            Reply::Sync { ns, count } => Line::new("sync").with("ns", ns).with("count", count),
+            Reply::Calibrated => LineBuilder::new("calibrated"),
+            Reply::Read { ns, count } => {
+                LineBuilder::new("read").with("ns", ns).with("count", count)
+            }
+            Reply::Sync { ns, count } => {
+                LineBuilder::new("sync").with("ns", ns).with("count", count)
+            }
             Reply::Latency { ns, count } => {
-                Line::new("latency").with("ns", ns).with("count", count)
+                LineBuilder::new("latency").with("ns", ns).with("count", count)
             }
             Reply::Done {
                 setup_ns,
@@ -259,7 +263,7 @@ impl Reply {
                 read_max_ns,
                 usage,
             } => {
-                let line = Line::new("done")
+                let line = LineBuilder::new("done")
                     .with("setup_ns", setup_ns)
                     .with("warm_up_ns", warm_up_ns)
                     .with("max_ns", max_ns)
@@ -268,8 +272,8 @@ impl Reply {
                     .with_if("read_max_ns", *read_max_ns);
                 with_known(line, &fields_of_usage(usage))
             }
-            Reply::Unavailable { reason } => Line::new("unavailable").with("reason", reason),
-            Reply::Failed { reason } => Line::new("failed").with("reason", reason),
+            Reply::Unavailable { reason } => LineBuilder::new("unavailable").with("reason", reason),
+            Reply::Failed { reason } => LineBuilder::new("failed").with("reason", reason),
         };
         line.text
     }

@@ -305,7 +305,7 @@ fn shown(value: &str) -> &str {
 mod tests {
     use super::*;
     use crate::style::Style;
-    use assess::fleet::Gathering;
+    use assess::fleet::FleetRecords;
     use model::record::Record;
     use model::trial::Outcome;
     use model::zoo;
@@ -325,7 +325,7 @@ mod tests {
     }
 
     fn check(records: &[Record], width: usize) -> String {
-        let mut gathering = Gathering::default();
+        let mut gathering = FleetRecords::default();
         for (number, record) in records.iter().enumerate() {
             gathering.add(record, &format!("{number}.jsonl")).expect("they are few");
         }

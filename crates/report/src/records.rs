@@ -20,7 +20,7 @@ use assess::decision::{Decided, Decision, Open};
 use assess::finding::Verdict;
 use assess::gate::Gate;
 use assess::invocations::{INVOCATIONS_LEAST, RUNS_LEAST};
-use assess::records::{Apart, Basis, LeftOut, Pair, RecordComparison};
+use assess::records::{Basis, LeftOut, Pair, RecordComparison, RecordDifference};
 use assess::summary::Summary;
 use assess::trend::Quantity;
 use model::units;
@@ -30,7 +30,7 @@ const NAMED_MAX: usize = 3;
 
 /// Differences that make the records incomparable, in lines: `size (2 cases): 1MiB in A, 2MiB in
 /// B`.
-pub fn obstacles(all: &[Apart]) -> Vec<String> {
+pub fn obstacles(all: &[RecordDifference]) -> Vec<String> {
     all.iter().map(apart).collect()
 }
 
@@ -136,8 +136,8 @@ fn origin(path: &str, assessment: &Assessment) -> String {
     parts.join(" · ")
 }
 
-fn apart(apart: &Apart) -> String {
-    let Apart { what, a, b, cases } = apart;
+fn apart(apart: &RecordDifference) -> String {
+    let RecordDifference { what, a, b, cases } = apart;
     let whom = match cases {
         0 => String::new(),
         cases => format!(" ({})", count(*cases, "case")),

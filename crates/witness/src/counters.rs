@@ -8,7 +8,7 @@ use crate::limits;
 use crate::machine::{self, Machine};
 use crate::numa;
 use crate::page_cache;
-use crate::processes::{self, Counts, Process, Thread, open, over_all, read, read_file};
+use crate::processes::{self, Process, ProcessCounters, Thread, open, over_all, read, read_file};
 use crate::root::Root;
 use crate::traffic::{self, Traffic};
 use model::evidence::{Evidence, GroupTraffic, Limit, Probe, Residency};
@@ -40,7 +40,7 @@ pub struct Witness<'a> {
     /// The limits of control groups on them, before.
     limits: Vec<Limit>,
     /// What those groups do on the devices that they limit.
-    groups: Vec<limits::Counters>,
+    groups: Vec<limits::GroupCounters>,
     machine: Option<File>,
     meminfo: Option<File>,
     vmstat: Option<File>,
@@ -93,7 +93,7 @@ struct Pressure<T> {
 pub struct Snapshot {
     at_ns: u64,
     residency: Option<Residency>,
-    processes: BTreeMap<u32, Counts>,
+    processes: BTreeMap<u32, ProcessCounters>,
     /// Whether the OS lists descendants, so that none is missing.
     lists_all: bool,
     moved: Option<Traffic>,
@@ -160,7 +160,7 @@ impl<'a> Witness<'a> {
     fn with_limits_of(mut self, storage: &Storage) -> Witness<'a> {
         self.nodes.extend(storage.nodes().into_iter().map(str::to_string));
         self.limits = self.limits_now();
-        self.groups = limits::Counters::of(&Root::machine(), &self.limits);
+        self.groups = limits::GroupCounters::of(&Root::machine(), &self.limits);
         self
     }
 
@@ -230,13 +230,13 @@ impl<'a> Witness<'a> {
         self.processes.iter().map(Process::pid)
     }
 
-    fn counts(&self) -> BTreeMap<u32, Counts> {
+    fn counts(&self) -> BTreeMap<u32, ProcessCounters> {
         self.processes.iter().map(|process| (process.pid(), process.counts())).collect()
     }
 
     /// Adds descendants that were started since, whose counters began at 0. Returns whether the OS
     /// lists them.
-    fn find_new(&mut self, counts: &mut BTreeMap<u32, Counts>) -> bool {
+    fn find_new(&mut self, counts: &mut BTreeMap<u32, ProcessCounters>) -> bool {
         let Some(first) = self.pids().next() else { return false };
         let Some(found) = processes::descendants(first) else { return false };
         for pid in found {
@@ -278,7 +278,7 @@ impl<'a> Witness<'a> {
         snapshot.moved = sum(&self.devices.moved);
         snapshot.of_disks = sum(&self.devices.disks);
         snapshot.flushes = sum(&self.devices.flushed).and_then(|traffic| traffic.flushes);
-        snapshot.of_groups = self.groups.iter().map(limits::Counters::read).collect();
+        snapshot.of_groups = self.groups.iter().map(limits::GroupCounters::read).collect();
     }
 
     fn machine_into(&mut self, snapshot: &mut Snapshot) {
@@ -321,7 +321,8 @@ fn huge_bytes(pid: u32) -> Option<u64> {
 /// The change from `before` to `after`. That of a counter which went backwards is unknown.
 pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
     let delta = |of: fn(&Snapshot) -> Option<u64>| of(after)?.checked_sub(of(before)?);
-    let counts = |of: fn(&Counts) -> Option<u64>| over_all(&before.processes, &after.processes, of);
+    let counts =
+        |of: fn(&ProcessCounters) -> Option<u64>| over_all(&before.processes, &after.processes, of);
     let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
     // A worker may be a script whose child does the work.
     let child_ticks = counts(|it| Some(it.task?.child_ticks)).unwrap_or(0);
@@ -418,7 +419,7 @@ mod tests {
         };
         let process = |cpu_ns, write_bytes| {
             let moved = Some(Moved { read_bytes: 7, write_bytes, rchar: 7 });
-            BTreeMap::from([(1, Counts { cpu_ns, task: None, moved })])
+            BTreeMap::from([(1, ProcessCounters { cpu_ns, task: None, moved })])
         };
         let before = Snapshot {
             at_ns: 50,

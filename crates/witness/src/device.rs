@@ -6,7 +6,7 @@ use crate::loops::Identity;
 use crate::mounts::{Mount, mount_of_path};
 use crate::root::Root;
 use crate::sysfs::{self, chosen, entries, file_name, number, text};
-use crate::topology::{self, Node, Spread};
+use crate::topology::{self, DeviceTree, Multiplier};
 use crate::traffic;
 use backing::Blocks;
 use model::host::{Device, Holds, LoopFile, Medium, WeakPart, WriteCache};
@@ -60,7 +60,7 @@ impl Finder {
                 let sources = mount.source.to_string_lossy();
                 let nodes = sources.split(':').map(Path::new).map(|node| self.block_of_node(node));
                 let nodes: Vec<PathBuf> = nodes.collect();
-                let spread = if nodes.len() > 1 { Spread::MORE } else { Spread::SPLIT };
+                let spread = if nodes.len() > 1 { Multiplier::MORE } else { Multiplier::SPLIT };
                 let blocks = Blocks { spread, copies: spread, ..Blocks::of(nodes) };
                 self.ground_of_blocks(kind, &blocks, depth)
             }
@@ -118,8 +118,8 @@ impl Finder {
             return unseen("btrfs: its devices cannot be found in /sys".to_string());
         };
         let members: Vec<PathBuf> = entries(&file_system.join("devices")).collect();
-        let spread = Spread::of_btrfs(&file_system);
-        let copies = Spread::of_members(&file_system);
+        let spread = Multiplier::of_btrfs(&file_system);
+        let copies = Multiplier::of_members(&file_system);
         let blocks = Blocks { spread, copies, ..Blocks::of(members) };
         self.ground_of_blocks("btrfs", &blocks, depth)
     }
@@ -132,8 +132,8 @@ impl Finder {
 
     /// The storage below several block devices.
     fn ground_of_blocks(&self, kind: &str, blocks: &Blocks, depth: u32) -> Backing {
-        let nodes = |paths: &[PathBuf]| -> Vec<Node> {
-            paths.iter().filter_map(|block| Node::of(&self.root, block)).collect()
+        let nodes = |paths: &[PathBuf]| -> Vec<DeviceTree> {
+            paths.iter().filter_map(|block| DeviceTree::of(&self.root, block)).collect()
         };
         let (data, journal) = (nodes(&blocks.data), nodes(&blocks.journal));
         let tops = [data.clone(), journal].concat();
@@ -176,7 +176,7 @@ impl Finder {
             blocks.data.iter().chain(&blocks.journal).map(|block| number(&block.join("size")));
         let size = sectors.sum::<Option<u64>>().map_or(0, |sectors| sectors.saturating_mul(512));
         let notes = note_of_layers(&layers).into_iter().collect();
-        let stopping = tops.iter().flat_map(Node::stopping);
+        let stopping = tops.iter().flat_map(DeviceTree::stopping);
         let barriers_off = stopping.map(|name| without_flush(&name)).collect();
         let all = Backing { layers, size, barriers_off, weak_parts, ..Backing::of(medium, notes) };
         backings.into_iter().fold(all, |mut all, backing| {

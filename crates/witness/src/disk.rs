@@ -47,13 +47,13 @@ pub struct Disk {
 /// # Errors
 /// [`Error::NotADisk`] if it is not a block device; otherwise the OS's error for the failed step.
 pub fn disk(path: &Path) -> Result<Disk, Error> {
-    let node = Node::open(path)?;
+    let node = DeviceNode::open(path)?;
     let size = node.size()?;
     let logical_block = rustix::fs::ioctl_blksszget(&node.file)
         .map_err(Error::refused("ask for the logical block size of", &node.path))?;
     let root = Root::machine();
     let users = Users::of_machine(&root)?;
-    let family = Family::of(&root, &node.number).ok_or_else(|| {
+    let family = SharingDevices::of(&root, &node.number).ok_or_else(|| {
         let unlisted = std::io::Error::other(format!("/sys has no device {}", node.number));
         Error::refused("find out who uses", &node.path)(unlisted)
     })?;
@@ -77,7 +77,7 @@ pub fn disk(path: &Path) -> Result<Disk, Error> {
 /// # Errors
 /// As for [`disk`].
 pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
-    let node = Node::open(path)?;
+    let node = DeviceNode::open(path)?;
     let size = node.size()?;
     let root = Root::machine();
     let backing = Finder::new(&root).ground_of_number(&node.number);
@@ -154,21 +154,21 @@ fn evict_head(device: &File, probe: Probe, length: u64) -> Result<u64, Error> {
 }
 
 /// An open device node.
-struct Node {
+struct DeviceNode {
     file: File,
     /// Its path, with links resolved.
     path: PathBuf,
     number: String,
 }
 
-impl Node {
-    fn open(path: &Path) -> Result<Node, Error> {
+impl DeviceNode {
+    fn open(path: &Path) -> Result<DeviceNode, Error> {
         let path = std::fs::canonicalize(path).map_err(Error::refused("find", path))?;
         // Opening something else, such as a pipe, could block forever.
         let number = number_of(&path).map_err(Error::refused("look at", &path))?;
         let Some(number) = number else { return Err(Error::NotADisk { path }) };
         let file = File::open(&path).map_err(Error::refused("open", &path))?;
-        Ok(Node { file, path, number })
+        Ok(DeviceNode { file, path, number })
     }
 
     fn size(&self) -> Result<u64, Error> {
@@ -209,37 +209,37 @@ fn parse_swaps(text: &[u8]) -> Vec<PathBuf> {
 
 /// A device and those that share bytes with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Family {
-    itself: Member,
+struct SharingDevices {
+    itself: SharingDevice,
     /// Its partitions, or the disk that contains it.
-    relatives: Vec<Member>,
+    relatives: Vec<SharingDevice>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Member {
+struct SharingDevice {
     name: String,
     number: String,
     /// Its directory in sysfs.
     path: PathBuf,
 }
 
-impl Member {
-    fn at(path: PathBuf) -> Option<Member> {
-        Some(Member { name: file_name(&path), number: text(&path.join("dev"))?, path })
+impl SharingDevice {
+    fn at(path: PathBuf) -> Option<SharingDevice> {
+        Some(SharingDevice { name: file_name(&path), number: text(&path.join("dev"))?, path })
     }
 }
 
-impl Family {
+impl SharingDevices {
     /// The family of device `number`, if sysfs has it.
-    fn of(root: &Root, number: &str) -> Option<Family> {
+    fn of(root: &Root, number: &str) -> Option<SharingDevices> {
         let itself = std::fs::canonicalize(sysfs::block(root, number)).ok()?;
         let is_partition = |path: &Path| path.join("partition").exists();
         let relatives: Vec<PathBuf> = match itself.parent().filter(|_| is_partition(&itself)) {
             Some(disk) => vec![disk.to_path_buf()],
             None => entries(&itself).filter(|path| is_partition(path)).collect(),
         };
-        let relatives = relatives.into_iter().filter_map(Member::at).collect();
-        Some(Family { itself: Member::at(itself)?, relatives })
+        let relatives = relatives.into_iter().filter_map(SharingDevice::at).collect();
+        Some(SharingDevices { itself: SharingDevice::at(itself)?, relatives })
     }
 }
 
@@ -266,13 +266,13 @@ impl Users {
 
     /// Why a device of this family must not be written to. `by` is the loop device through which it
     /// would be written, if that is another one.
-    fn of(&self, family: &Family, by: Option<&str>) -> Vec<String> {
+    fn of(&self, family: &SharingDevices, by: Option<&str>) -> Vec<String> {
         self.within(family, by, DEPTH)
     }
 
-    fn within(&self, family: &Family, by: Option<&str>, depth: usize) -> Vec<String> {
+    fn within(&self, family: &SharingDevices, by: Option<&str>, depth: usize) -> Vec<String> {
         let mut objections = Vec::new();
-        for Member { name, number, path } in
+        for SharingDevice { name, number, path } in
             std::iter::once(&family.itself).chain(&family.relatives)
         {
             let mut object = |what: String| objections.push(format!("{name} {what}"));
@@ -330,7 +330,7 @@ impl Users {
         if self.swaps.iter().any(|swap| swap.is_same(file)) {
             objections.push(format!("{name} is made of '{path}', which is used for swap"));
         }
-        let below = file.number().and_then(|number| Family::of(&self.root, &number));
+        let below = file.number().and_then(|number| SharingDevices::of(&self.root, &number));
         if let Some(below) = below.filter(|_| depth > 0) {
             let of_below = self.within(&below, Some(name), depth - 1);
             objections
@@ -396,7 +396,7 @@ mod tests {
         let swaps = users.1.iter().map(|minor| Identity::of_node(8, *minor)).collect();
         let loops = loops::all(&root);
         let users = Users { root, mounts: users.0.to_vec(), swaps, loops };
-        let family = Family::of(&users.root, &format!("8:{minor}")).unwrap();
+        let family = SharingDevices::of(&users.root, &format!("8:{minor}")).unwrap();
         assert_eq!(users.of(&family, None), expected, "{family:#?}");
     }
 

@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 /// `struct fiemap` of `linux/fiemap.h`, without the trailing extents.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct Header {
+struct FiemapHeader {
     start: u64,
     length: u64,
     flags: u32,
@@ -37,12 +37,12 @@ const EXTENTS: usize = 512;
 
 /// A header with space for the answer.
 #[repr(C)]
-struct Request {
-    header: Header,
+struct FiemapRequest {
+    header: FiemapHeader,
     extents: [Extent; EXTENTS],
 }
 
-const FS_IOC_FIEMAP: Opcode = opcode::read_write::<Header>(b'f', 11);
+const FS_IOC_FIEMAP: Opcode = opcode::read_write::<FiemapHeader>(b'f', 11);
 /// Write dirty pages back first. Until then, even ext4 reports their data as unwritten
 /// (docs/method).
 const FLAG_SYNC: u32 = 0x1;
@@ -79,23 +79,25 @@ pub fn shared_bytes(file: &File) -> Option<u64> {
 }
 
 /// The extents of `file`, asked for with these flags.
-fn by_extents(file: &File, size: u64, flags: u32) -> Result<Tally, Errno> {
-    let mut request =
-        Box::new(Request { header: Header::default(), extents: [Extent::default(); EXTENTS] });
-    let mut tally = Tally::new(size);
+fn by_extents(file: &File, size: u64, flags: u32) -> Result<ExtentSums, Errno> {
+    let mut request = Box::new(FiemapRequest {
+        header: FiemapHeader::default(),
+        extents: [Extent::default(); EXTENTS],
+    });
+    let mut tally = ExtentSums::new(size);
     loop {
-        request.header = Header {
+        request.header = FiemapHeader {
             start: tally.end,
             length: u64::MAX - tally.end,
             flags,
             capacity: EXTENTS as u32,
-            ..Header::default()
+            ..FiemapHeader::default()
         };
         // SAFETY: for this request, the kernel takes a `struct fiemap` followed by as many extents
         // as its capacity states. That is the layout of `Request`, which is borrowed for the call
         // only.
         unsafe {
-            let call = Updater::<FS_IOC_FIEMAP, Request>::new(&mut *request);
+            let call = Updater::<FS_IOC_FIEMAP, FiemapRequest>::new(&mut *request);
             rustix::ioctl::ioctl(file, call)
         }?;
         let mapped = (request.header.mapped as usize).min(EXTENTS);
@@ -109,7 +111,7 @@ fn by_extents(file: &File, size: u64, flags: u32) -> Result<Tally, Errno> {
 }
 
 /// Sums up extents, which come in file order.
-struct Tally {
+struct ExtentSums {
     size: u64,
     /// End of the last extent.
     end: u64,
@@ -119,9 +121,9 @@ struct Tally {
     extents: u64,
 }
 
-impl Tally {
-    fn new(size: u64) -> Tally {
-        Tally { size, end: 0, unwritten: 0, encoded: 0, shared: 0, extents: 0 }
+impl ExtentSums {
+    fn new(size: u64) -> ExtentSums {
+        ExtentSums { size, end: 0, unwritten: 0, encoded: 0, shared: 0, extents: 0 }
     }
 
     fn add(&mut self, extent: &Extent) {
@@ -196,7 +198,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     fn check(size: u64, extents: &[(u64, u64, u32)], (unwritten, encoded): (u64, u64)) {
-        let mut tally = Tally::new(size);
+        let mut tally = ExtentSums::new(size);
         for &(logical, length, flags) in extents {
             tally.add(&Extent { logical, length, flags, ..Extent::default() });
         }
@@ -232,7 +234,7 @@ mod tests {
     #[test]
     fn what_is_shared_is_counted_up_to_the_end_of_the_file() {
         let shared = |size, extents: &[(u64, u64, u32)]| {
-            let mut tally = Tally::new(size);
+            let mut tally = ExtentSums::new(size);
             for &(logical, length, flags) in extents {
                 tally.add(&Extent { logical, length, flags, ..Extent::default() });
             }

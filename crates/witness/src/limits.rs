@@ -70,19 +70,19 @@ pub(crate) fn of_both(before: Option<&[Limit]>, after: Option<&[Limit]>) -> Opti
 
 /// The counters of a group on a device that it limits.
 #[derive(Debug)]
-pub(crate) struct Counters {
+pub(crate) struct GroupCounters {
     directory: PathBuf,
     number: String,
     /// What they are of, with amounts of 0.
     of: GroupTraffic,
 }
 
-impl Counters {
+impl GroupCounters {
     /// Those of each group and device in `limits`, once.
-    pub(crate) fn of(root: &Root, limits: &[Limit]) -> Vec<Counters> {
-        let mut all: Vec<Counters> = Vec::new();
+    pub(crate) fn of(root: &Root, limits: &[Limit]) -> Vec<GroupCounters> {
+        let mut all: Vec<GroupCounters> = Vec::new();
         for Limit { device, group, .. } in limits {
-            let is_known = |it: &Counters| it.of.group == *group && it.of.device == *device;
+            let is_known = |it: &GroupCounters| it.of.group == *group && it.of.device == *device;
             let Some(number) = number_of(root, device).filter(|_| !all.iter().any(is_known)) else {
                 continue;
             };
@@ -91,7 +91,7 @@ impl Counters {
                 device: device.clone(),
                 ..GroupTraffic::default()
             };
-            all.push(Counters { directory: group.into(), number, of });
+            all.push(GroupCounters { directory: group.into(), number, of });
         }
         all
     }
@@ -187,7 +187,7 @@ mod tests {
             let group = tempfile::tempdir().unwrap();
             files.iter().for_each(|(name, text)| write(group.path(), name, text));
             let (directory, number) = (group.path().to_path_buf(), "7:0".to_string());
-            let found = Counters { directory, number, of: GroupTraffic::default() }.read();
+            let found = GroupCounters { directory, number, of: GroupTraffic::default() }.read();
             let amounts = |it: GroupTraffic| [it.read_bytes, it.write_bytes, it.reads, it.writes];
             assert_eq!(found.map(amounts), expected, "{files:?}");
         };

@@ -39,7 +39,7 @@ pub struct MemoryGroup {
 
 /// The names of the limits in a version of control groups.
 #[derive(Debug, Clone, Copy)]
-struct Version {
+struct GroupVersion {
     limit: &'static str,
     /// Missing if the OS does not account for swap.
     swap: &'static str,
@@ -48,13 +48,14 @@ struct Version {
 }
 
 /// Version 1's second limit covers memory and swap together.
-const V1: Version = Version {
+const V1: GroupVersion = GroupVersion {
     limit: "memory.limit_in_bytes",
     swap: "memory.memsw.limit_in_bytes",
     swap_limit: |limit| limit,
 };
 
-const V2: Version = Version { limit: "memory.max", swap: "memory.swap.max", swap_limit: |_| 0 };
+const V2: GroupVersion =
+    GroupVersion { limit: "memory.max", swap: "memory.swap.max", swap_limit: |_| 0 };
 
 impl MemoryGroup {
     /// Creates a group whose members together may use `limit_bytes` of memory and no swap.
@@ -150,7 +151,7 @@ impl MemoryGroup {
     }
 
     /// Sets the limits and verifies them.
-    fn set(&mut self, version: Version, limit: u64) -> Result<(), Error> {
+    fn set(&mut self, version: GroupVersion, limit: u64) -> Result<(), Error> {
         let path = self.directory.join(version.limit);
         write(&path, &limit.to_string()).map_err(refused("set the limit", &path))?;
         let told = std::fs::read_to_string(&path).map_err(refused("read the limit", &path))?;
@@ -196,7 +197,7 @@ fn refused(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Erro
 }
 
 /// The version of a group created below `group`; `None` if it could not limit memory.
-fn version_below(group: &Path) -> Option<Version> {
+fn version_below(group: &Path) -> Option<GroupVersion> {
     if group.join(V1.limit).exists() {
         return Some(V1);
     }
@@ -204,7 +205,7 @@ fn version_below(group: &Path) -> Option<Version> {
     controllers.split_ascii_whitespace().any(|name| name == "memory").then_some(V2)
 }
 
-fn create_below(parent: &Path, version: Version, limit: u64) -> Result<MemoryGroup, Error> {
+fn create_below(parent: &Path, version: GroupVersion, limit: u64) -> Result<MemoryGroup, Error> {
     let directory = parent.join(format!("{PREFIX}{}", std::process::id()));
     let mut made = std::fs::create_dir(&directory);
     if made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {

@@ -6,7 +6,7 @@
 
 use crate::error::Error;
 use model::evidence::{Probe, Residency};
-use model::pattern::{Order, Pattern};
+use model::pattern::{BlockOrder, Pattern};
 use model::zipf::Theta;
 use rustix::fs::Advice;
 use rustix::io::Errno;
@@ -326,7 +326,7 @@ fn read_whole(file: &File) -> io::Result<()> {
 fn read_pages(file: &File, is_stopped: &(dyn Fn() -> bool + Sync)) -> io::Result<()> {
     let page = rustix::param::page_size();
     let pages = length(file)?.div_ceil(page as u64);
-    let order = Order::new(Pattern::Random, pages, 1, Theta::USUAL, 0);
+    let order = BlockOrder::new(Pattern::Random, pages, 1, Theta::USUAL, 0);
     let read = |thread: u64| -> io::Result<()> {
         let mut buffer = vec![0; page];
         for step in (thread..pages).step_by(READERS as usize) {

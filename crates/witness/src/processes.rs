@@ -26,10 +26,10 @@ pub(crate) struct Process {
 
 /// The counters of a process at one moment.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Counts {
+pub(crate) struct ProcessCounters {
     /// CPU time of all its threads, including those that have ended.
     pub(crate) cpu_ns: Option<u64>,
-    pub(crate) task: Option<Task>,
+    pub(crate) task: Option<ProcessStat>,
     pub(crate) moved: Option<Moved>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Moved {
 
 /// Values from `/proc/PID/stat`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Task {
+pub(crate) struct ProcessStat {
     /// Includes children that the process has waited for.
     pub(crate) user_ticks: u64,
     pub(crate) system_ticks: u64,
@@ -72,7 +72,7 @@ impl Process {
     }
 
     /// Its counters now; those of a process that is gone are `None`.
-    pub(crate) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> ProcessCounters {
         let mut buffer = [0; BUFFER];
         let io = read(&self.io, &mut buffer);
         let moved = io.and_then(|text| Io::from_read(text.as_bytes()).ok()).map(|io| Moved {
@@ -81,7 +81,7 @@ impl Process {
             rchar: io.rchar,
         });
         let task = read(&self.stat, &mut buffer).and_then(parse_task);
-        Counts { cpu_ns: self.clock.and_then(cpu_time_ns), task, moved }
+        ProcessCounters { cpu_ns: self.clock.and_then(cpu_time_ns), task, moved }
     }
 }
 
@@ -158,10 +158,10 @@ fn cpu_time_ns(clock: libc::clockid_t) -> Option<u64> {
     (outcome == 0).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-fn parse_task(text: &str) -> Option<Task> {
+fn parse_task(text: &str) -> Option<ProcessStat> {
     let stat = Stat::from_read(text.as_bytes()).ok()?;
     let [user, system] = [stat.cutime, stat.cstime].map(|ticks| u64::try_from(ticks).unwrap_or(0));
-    Some(Task {
+    Some(ProcessStat {
         user_ticks: stat.utime + user,
         system_ticks: stat.stime + system,
         child_ticks: user + system,

@@ -10,83 +10,83 @@ use std::path::{Path, PathBuf};
 
 /// A block device and its components.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Node {
+pub(crate) struct DeviceTree {
     /// Its sysfs directory.
     pub(crate) path: PathBuf,
-    spread: Spread,
-    below: Vec<Node>,
+    spread: Multiplier,
+    below: Vec<DeviceTree>,
     /// Whether the nodes below are paths to it rather than separate devices.
     is_reached_by_paths: bool,
 }
 
 /// How many times the components move each byte that the device moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Spread {
+pub(crate) struct Multiplier {
     reads: Amplification,
     writes: Amplification,
 }
 
-impl Spread {
+impl Multiplier {
     /// Each byte is on one of them.
-    pub(crate) const SPLIT: Spread =
-        Spread { reads: Amplification::ONE, writes: Amplification::ONE };
+    pub(crate) const SPLIT: Multiplier =
+        Multiplier { reads: Amplification::ONE, writes: Amplification::ONE };
     /// Each byte causes extra reads and writes: parity, copies of old blocks.
-    pub(crate) const MORE: Spread =
-        Spread { reads: Amplification::SOME, writes: Amplification::SOME };
-    const UNKNOWN: Spread =
-        Spread { reads: Amplification::UNKNOWN, writes: Amplification::UNKNOWN };
+    pub(crate) const MORE: Multiplier =
+        Multiplier { reads: Amplification::SOME, writes: Amplification::SOME };
+    const UNKNOWN: Multiplier =
+        Multiplier { reads: Amplification::UNKNOWN, writes: Amplification::UNKNOWN };
 
     /// Each byte is on `count` of them; a read uses one.
-    const fn copies(count: Amplification) -> Spread {
-        Spread { reads: Amplification::ONE, writes: count }
+    const fn copies(count: Amplification) -> Multiplier {
+        Multiplier { reads: Amplification::ONE, writes: count }
     }
 
-    fn or(self, other: Spread) -> Spread {
-        Spread { reads: self.reads.or(other.reads), writes: self.writes.or(other.writes) }
+    fn or(self, other: Multiplier) -> Multiplier {
+        Multiplier { reads: self.reads.or(other.reads), writes: self.writes.or(other.writes) }
     }
 
-    fn on(self, below: Spread) -> Spread {
-        Spread { reads: self.reads.on(below.reads), writes: self.writes.on(below.writes) }
+    fn on(self, below: Multiplier) -> Multiplier {
+        Multiplier { reads: self.reads.on(below.reads), writes: self.writes.on(below.writes) }
     }
 
     /// For the data profile of a btrfs; there may be several after a change.
-    pub(crate) fn of_btrfs(file_system: &Path) -> Spread {
-        Spread::of_profiles(file_system, &["data", "mixed"], 2)
+    pub(crate) fn of_btrfs(file_system: &Path) -> Multiplier {
+        Multiplier::of_profiles(file_system, &["data", "mixed"], 2)
     }
 
     /// For the members of a btrfs that have copies of its data and of all else: `dup` has both on
     /// one member.
-    pub(crate) fn of_members(file_system: &Path) -> Spread {
-        Spread::of_profiles(file_system, &["data", "mixed", "metadata", "system"], 1)
+    pub(crate) fn of_members(file_system: &Path) -> Multiplier {
+        Multiplier::of_profiles(file_system, &["data", "mixed", "metadata", "system"], 1)
     }
 
-    fn of_profiles(file_system: &Path, kinds: &[&str], dup: u32) -> Spread {
+    fn of_profiles(file_system: &Path, kinds: &[&str], dup: u32) -> Multiplier {
         let allocation = file_system.join("allocation");
         let profiles = kinds.iter().map(|kind| allocation.join(kind));
         let is_used = |path: &PathBuf| number(&path.join("total_bytes")).is_some_and(|n| n > 0);
         let spreads = profiles.flat_map(|kind| entries(&kind)).filter(is_used).map(|path| {
-            let copies = |count| Spread::copies(Amplification::of(count));
+            let copies = |count| Multiplier::copies(Amplification::of(count));
             match file_name(&path).as_str() {
                 "single" | "raid0" => copies(1),
                 "dup" => copies(dup),
                 "raid1" | "raid10" => copies(2),
                 "raid1c3" => copies(3),
                 "raid1c4" => copies(4),
-                _ => Spread::MORE,
+                _ => Multiplier::MORE,
             }
         });
         let is_missing = |member: PathBuf| number(&member.join("missing")) == Some(1);
-        match spreads.reduce(Spread::or) {
+        match spreads.reduce(Multiplier::or) {
             Some(spread) if entries(&file_system.join("devinfo")).any(is_missing) => {
-                spread.or(Spread::SPLIT)
+                spread.or(Multiplier::SPLIT)
             }
             Some(spread) => spread,
-            None => Spread::UNKNOWN,
+            None => Multiplier::UNKNOWN,
         }
     }
 
     /// For the level of a software RAID.
-    fn of_md(md: &Path) -> Spread {
+    fn of_md(md: &Path) -> Multiplier {
         let of = |name: &str| number(&md.join(name));
         let missing = of("degraded").unwrap_or(0);
         let copies = match text(&md.join("level")).as_deref() {
@@ -94,81 +94,88 @@ impl Spread {
             Some("raid1") => of("raid_disks"),
             // The lowest byte is the number of near copies, the next that of far copies.
             Some("raid10") => of("layout").map(|layout| (layout & 0xff) * (layout >> 8 & 0xff)),
-            Some("raid4" | "raid5" | "raid6") => return Spread::MORE,
-            _ => return Spread::UNKNOWN,
+            Some("raid4" | "raid5" | "raid6") => return Multiplier::MORE,
+            _ => return Multiplier::UNKNOWN,
         };
         let Some(most) = copies.and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0) else {
-            return Spread::MORE;
+            return Multiplier::MORE;
         };
         let missing = u32::try_from(missing).unwrap_or(u32::MAX);
         let least = most.saturating_sub(missing).max(1);
-        Spread::copies(Amplification { least, most: Some(most) })
+        Multiplier::copies(Amplification { least, most: Some(most) })
     }
 
     /// For a mapped device. Only root may read its table, so this uses its creator, which the UUID
     /// names, and LVM's names for the hidden volumes below it.
-    fn of_mapped(dm: &Path, below: &[Node]) -> Spread {
+    fn of_mapped(dm: &Path, below: &[DeviceTree]) -> Multiplier {
         let uuid = text(&dm.join("uuid")).unwrap_or_default();
         let is_made_by = |prefix: &str| uuid.starts_with(prefix);
         if is_made_by("CRYPT-LUKS1-") || is_made_by("CRYPT-PLAIN-") || is_made_by("mpath-") {
-            return Spread::SPLIT;
+            return Multiplier::SPLIT;
         }
         if is_made_by("CRYPT-LUKS2-") {
             // With integrity, there is another mapped device below, which keeps a journal.
             let has_integrity = below.iter().any(|node| node.uuid().contains("CRYPT-SUBDEV"));
-            return if has_integrity { Spread::MORE } else { Spread::SPLIT };
+            return if has_integrity { Multiplier::MORE } else { Multiplier::SPLIT };
         }
         // A mapped partition: `part1-mpath-…`.
         if is_made_by("part") && uuid.contains("-mpath-") {
-            return Spread::SPLIT;
+            return Multiplier::SPLIT;
         }
         if !is_made_by("LVM-") {
-            return Spread::UNKNOWN;
+            return Multiplier::UNKNOWN;
         }
-        let is_hidden = |node: &&Node| node.uuid().starts_with("LVM-");
-        let hidden: Vec<String> = below.iter().filter(is_hidden).map(Node::mapped_name).collect();
+        let is_hidden = |node: &&DeviceTree| node.uuid().starts_with("LVM-");
+        let hidden: Vec<String> =
+            below.iter().filter(is_hidden).map(DeviceTree::mapped_name).collect();
         let images = hidden.iter().filter(|name| name.contains("_mimage_")).count();
         match (hidden.len(), images) {
             // Linear or striped.
-            (0, _) if !uuid.ends_with("-cow") => Spread::SPLIT,
-            (_, 1..) => Spread::copies(Amplification::of(images as u32)),
+            (0, _) if !uuid.ends_with("-cow") => Multiplier::SPLIT,
+            (_, 1..) => Multiplier::copies(Amplification::of(images as u32)),
             // VDO deduplicates and compresses, so nothing is known.
             _ if hidden.iter().any(|name| name.contains("vdata") || name.contains("vpool")) => {
-                Spread::UNKNOWN
+                Multiplier::UNKNOWN
             }
             // A RAID of unknown level, a thin volume, a snapshot or a cache.
-            _ => Spread::MORE,
+            _ => Multiplier::MORE,
         }
     }
 }
 
-impl Node {
+impl DeviceTree {
     /// The block device at the sysfs directory `block`, or where a link there leads. A partition
     /// gives its disk.
-    pub(crate) fn of(root: &Root, block: &Path) -> Option<Node> {
+    pub(crate) fn of(root: &Root, block: &Path) -> Option<DeviceTree> {
         let mut path = std::fs::canonicalize(block).ok()?;
         if path.join("partition").exists() {
             path = path.parent()?.to_path_buf();
         }
         let slaves = entries(&path.join("slaves"));
-        let mut below: Vec<Node> = slaves.filter_map(|slave| Node::of(root, &slave)).collect();
-        below.sort_by_key(Node::name);
+        let mut below: Vec<DeviceTree> =
+            slaves.filter_map(|slave| DeviceTree::of(root, &slave)).collect();
+        below.sort_by_key(DeviceTree::name);
         let is_reached_by_paths = below.is_empty();
         if is_reached_by_paths {
             below = paths_of_nvme(root, &file_name(&path));
         }
         let spread = match () {
-            () if is_reached_by_paths => Spread::SPLIT,
-            () if path.join("md").is_dir() => Spread::of_md(&path.join("md")),
-            () if path.join("dm").is_dir() => Spread::of_mapped(&path.join("dm"), &below),
+            () if is_reached_by_paths => Multiplier::SPLIT,
+            () if path.join("md").is_dir() => Multiplier::of_md(&path.join("md")),
+            () if path.join("dm").is_dir() => Multiplier::of_mapped(&path.join("dm"), &below),
             // bcache and other stacked devices.
-            () => Spread::MORE,
+            () => Multiplier::MORE,
         };
-        Some(Node { path, spread, below, is_reached_by_paths })
+        Some(DeviceTree { path, spread, below, is_reached_by_paths })
     }
 
-    fn leaf(path: PathBuf) -> Node {
-        Node { path, spread: Spread::SPLIT, below: Vec::new(), is_reached_by_paths: false }
+    fn leaf(path: PathBuf) -> DeviceTree {
+        DeviceTree {
+            path,
+            spread: Multiplier::SPLIT,
+            below: Vec::new(),
+            is_reached_by_paths: false,
+        }
     }
 
     fn name(&self) -> String {
@@ -189,7 +196,7 @@ impl Node {
     pub(crate) fn disks(&self) -> Vec<PathBuf> {
         match self.below.is_empty() || self.is_reached_by_paths {
             true => vec![self.path.clone()],
-            false => self.below.iter().flat_map(Node::disks).collect(),
+            false => self.below.iter().flat_map(DeviceTree::disks).collect(),
         }
     }
 
@@ -205,7 +212,7 @@ impl Node {
         let stops = says(&self.path, "write through")
             && self.disks().iter().any(|disk| says(disk, "write back"));
         let own = stops.then(|| self.name()).into_iter();
-        own.chain(self.below.iter().flat_map(Node::stopping)).collect()
+        own.chain(self.below.iter().flat_map(DeviceTree::stopping)).collect()
     }
 
     fn height(&self) -> usize {
@@ -214,9 +221,9 @@ impl Node {
 
     /// The devices `depth` levels below (or at the bottom, if that is nearer), and how many times
     /// they move each byte.
-    fn cut(&self, depth: usize) -> (Vec<String>, Spread) {
+    fn cut(&self, depth: usize) -> (Vec<String>, Multiplier) {
         if depth == 0 || self.below.is_empty() {
-            return (vec![self.name()], Spread::SPLIT);
+            return (vec![self.name()], Multiplier::SPLIT);
         }
         let (names, below) = cut(&self.below, depth - 1);
         (names, self.spread.on(below))
@@ -224,18 +231,18 @@ impl Node {
 }
 
 /// The same for several devices, any of which may hold a byte.
-fn cut(nodes: &[Node], depth: usize) -> (Vec<String>, Spread) {
-    let cuts: Vec<(Vec<String>, Spread)> = nodes.iter().map(|node| node.cut(depth)).collect();
-    let spread = cuts.iter().map(|(_, spread)| *spread).reduce(Spread::or);
+fn cut(nodes: &[DeviceTree], depth: usize) -> (Vec<String>, Multiplier) {
+    let cuts: Vec<(Vec<String>, Multiplier)> = nodes.iter().map(|node| node.cut(depth)).collect();
+    let spread = cuts.iter().map(|(_, spread)| *spread).reduce(Multiplier::or);
     let mut names: Vec<String> = cuts.into_iter().flat_map(|(names, _)| names).collect();
     names.sort();
     names.dedup();
-    (names, spread.unwrap_or(Spread::SPLIT))
+    (names, spread.unwrap_or(Multiplier::SPLIT))
 }
 
 /// The disks below `tops`, each once.
-pub(crate) fn disks(tops: &[Node]) -> Vec<PathBuf> {
-    let mut disks: Vec<PathBuf> = tops.iter().flat_map(Node::disks).collect();
+pub(crate) fn disks(tops: &[DeviceTree]) -> Vec<PathBuf> {
+    let mut disks: Vec<PathBuf> = tops.iter().flat_map(DeviceTree::disks).collect();
     disks.sort_by_key(|disk| file_name(disk));
     disks.dedup();
     disks
@@ -243,11 +250,11 @@ pub(crate) fn disks(tops: &[Node]) -> Vec<PathBuf> {
 
 /// All layers from the bottom to `tops`, over which a file system distributes its bytes as in
 /// `spread`.
-pub(crate) fn layers(tops: &[Node], spread: Spread) -> Vec<Layer> {
-    let height = tops.iter().map(Node::height).max().unwrap_or(0);
+pub(crate) fn layers(tops: &[DeviceTree], spread: Multiplier) -> Vec<Layer> {
+    let height = tops.iter().map(DeviceTree::height).max().unwrap_or(0);
     let layer = |depth| {
         let (nodes, below) = cut(tops, depth);
-        let Spread { reads, writes } = spread.on(below);
+        let Multiplier { reads, writes } = spread.on(below);
         Layer { nodes, reads, writes, counts: Counts::default() }
     };
     (0..=height).rev().map(layer).collect()
@@ -255,7 +262,7 @@ pub(crate) fn layers(tops: &[Node], spread: Spread) -> Vec<Layer> {
 
 /// Whether each disk below `tops` has a copy of all, if a file system spreads its bytes over them
 /// as in `spread`.
-pub(crate) fn are_mirrors(tops: &[Node], spread: Spread) -> bool {
+pub(crate) fn are_mirrors(tops: &[DeviceTree], spread: Multiplier) -> bool {
     let bottom = layers(tops, spread).into_iter().next();
     bottom.is_some_and(|layer| {
         layer.nodes.len() > 1
@@ -264,7 +271,7 @@ pub(crate) fn are_mirrors(tops: &[Node], spread: Spread) -> bool {
 }
 
 /// The paths to a multipath NVMe disk: `nvme0c1n1` is a path to `nvme0n1`.
-fn paths_of_nvme(root: &Root, name: &str) -> Vec<Node> {
+fn paths_of_nvme(root: &Root, name: &str) -> Vec<DeviceTree> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let parts = name.strip_prefix("nvme").and_then(|rest| rest.split_once('n'));
     let Some((subsystem, namespace)) = parts else { return Vec::new() };
@@ -276,5 +283,5 @@ fn paths_of_nvme(root: &Root, name: &str) -> Vec<Node> {
         controller.is_some_and(is_number)
     };
     let paths = entries(&root.at("/sys/block")).filter(is_path);
-    paths.filter_map(|path| std::fs::canonicalize(path).ok()).map(Node::leaf).collect()
+    paths.filter_map(|path| std::fs::canonicalize(path).ok()).map(DeviceTree::leaf).collect()
 }

@@ -4,15 +4,15 @@ use crate::clock::Clock;
 use crate::drive::{Consume, LoopState, ThreadPlan, drive};
 use crate::engine::{BlockIo, Obstacle, Range};
 use crate::gate::Start;
-use crate::reporter::{Client, JobReporter, Part};
-use crate::team::{self, Counted, Member};
+use crate::reporter::{Client, JobReporter, ThreadPart};
+use crate::team::{self, Member, ThreadCounters};
 use kernel::Digest;
-use model::pattern::{Pattern, Share, Steps};
+use model::pattern::{Pattern, Share, ThreadSteps};
 use model::sample::Span;
 use std::io;
 
 /// One thread's engine, its part of the work and its counters.
-pub type Own<E> = (E, ThreadPlan, LoopState);
+pub type ThreadWork<E> = (E, ThreadPlan, LoopState);
 
 /// A team member that moves blocks.
 struct Mover<'a, E, L> {
@@ -28,7 +28,7 @@ struct Mover<'a, E, L> {
 
 impl<E: BlockIo, L: Consume> Member for Mover<'_, E, L> {
     type Timed = io::Result<Span>;
-    type Report = Part;
+    type Report = ThreadPart;
 
     fn perform(&mut self, start: &Start) -> io::Result<Span> {
         let (plan, consumer) = (&self.plan, &mut self.consumer);
@@ -39,13 +39,17 @@ impl<E: BlockIo, L: Consume> Member for Mover<'_, E, L> {
         self.io.let_go();
     }
 
-    fn tell(&mut self, timed: io::Result<Span>, counted: Counted) -> Result<Part, Obstacle> {
+    fn tell(
+        &mut self,
+        timed: io::Result<Span>,
+        counted: ThreadCounters,
+    ) -> Result<ThreadPart, Obstacle> {
         let span = timed.map_err(|error| obstacle(self.name, &error))?;
         let span = self.consumer.tell(Span { thread: self.thread, ..span });
         let span = counted.tell(self.state.tell(span));
         let (latencies, syncs) = (self.state.latencies(), self.state.syncs());
         let (responses, reads) = (self.state.responses(), self.state.reads());
-        Ok(Part { span, latencies, syncs, responses, reads })
+        Ok(ThreadPart { span, latencies, syncs, responses, reads })
     }
 }
 
@@ -54,7 +58,7 @@ impl<E: BlockIo, L: Consume> Member for Mover<'_, E, L> {
 pub fn move_blocks<E: BlockIo, L: Consume + Sync>(
     name: &str,
     threads: u32,
-    make: impl Fn(u32) -> Result<Own<E>, Obstacle> + Sync,
+    make: impl Fn(u32) -> Result<ThreadWork<E>, Obstacle> + Sync,
     consumer: &L,
     client: &mut dyn Client,
 ) {
@@ -77,7 +81,13 @@ fn obstacle(name: &str, error: &io::Error) -> Obstacle {
 
 /// The bytes of a file of `size` that a thread visits. If they are not one contiguous run, this is
 /// the whole file.
-pub fn range_of(pattern: Pattern, share: Share, steps: Steps, block: u64, size: u64) -> Range {
+pub fn range_of(
+    pattern: Pattern,
+    share: Share,
+    steps: ThreadSteps,
+    block: u64,
+    size: u64,
+) -> Range {
     if pattern != Pattern::Sequential || share != Share::Contiguous {
         return Range { offset: 0, length: size };
     }

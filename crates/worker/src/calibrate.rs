@@ -5,7 +5,7 @@ use crate::clock::os_now_ns;
 use crate::engine::Obstacle;
 use crate::gate::Start;
 use crate::memory::Memory;
-use crate::team::{self, Conductor, Counted, Member};
+use crate::team::{self, Conductor, Member, ThreadCounters};
 use kernel::{Run, Variant, candidates};
 use model::content::{COUNTED, WORD_BYTES};
 use model::memory::{ARRAY_GRANULE, Kernel, TRIAD_FACTOR};
@@ -34,7 +34,7 @@ const ROUNDS_MOST: usize = 129;
 pub fn calibrate(asked: &Calibrate) -> Result<Vec<(Kernel, Vec<Timed>)>, Obstacle> {
     let kernels: Vec<Candidates> = asked.kernels.iter().copied().map(Candidates::of).collect();
     let barrier = Barrier::new(asked.threads as usize);
-    let prepare = |thread| Walker::new(asked, thread, (&kernels, &barrier));
+    let prepare = |thread| PassRunner::new(asked, thread, (&kernels, &barrier));
     let mut collect = Collect(Ok(Vec::new()));
     team::run(asked.threads, prepare, &mut collect);
     let threads = collect.0?;
@@ -87,7 +87,7 @@ impl Candidates {
 }
 
 /// A team member that runs the passes of all candidates.
-struct Walker<'a> {
+struct PassRunner<'a> {
     thread: u32,
     time_ns: u64,
     kernels: &'a [Candidates],
@@ -97,12 +97,12 @@ struct Walker<'a> {
     passes: Vec<Pass>,
 }
 
-impl<'a> Walker<'a> {
+impl<'a> PassRunner<'a> {
     fn new(
         asked: &Calibrate,
         thread: u32,
         (kernels, barrier): (&'a [Candidates], &'a Barrier),
-    ) -> Result<Walker<'a>, Obstacle> {
+    ) -> Result<PassRunner<'a>, Obstacle> {
         let share = (asked.array / u64::from(asked.threads)).max(1);
         let size = share.next_multiple_of(ARRAY_GRANULE) as usize;
         let count = kernels.iter().map(|it| it.kernel.arrays() as usize).max().unwrap_or(0);
@@ -115,7 +115,14 @@ impl<'a> Walker<'a> {
         }
         let most = kernels.iter().map(|it| it.all.len() * ROUNDS_MOST).sum();
         let time_ns = u64::try_from(asked.time.as_nanos()).unwrap_or(u64::MAX);
-        Ok(Walker { thread, time_ns, kernels, barrier, arrays, passes: Vec::with_capacity(most) })
+        Ok(PassRunner {
+            thread,
+            time_ns,
+            kernels,
+            barrier,
+            arrays,
+            passes: Vec::with_capacity(most),
+        })
     }
 
     /// The passes of a kernel, until its time is up. One thread decides that for all.
@@ -218,7 +225,7 @@ fn run(run: Run, arrays: &mut [Option<Memory>; 3], range: Range<usize>, times: u
     std::hint::black_box(sum);
 }
 
-impl Member for Walker<'_> {
+impl Member for PassRunner<'_> {
     type Timed = ();
     type Report = Vec<Pass>;
 
@@ -226,7 +233,7 @@ impl Member for Walker<'_> {
         (0..self.kernels.len()).for_each(|place| self.walk(place));
     }
 
-    fn tell(&mut self, (): (), _: Counted) -> Result<Vec<Pass>, Obstacle> {
+    fn tell(&mut self, (): (), _: ThreadCounters) -> Result<Vec<Pass>, Obstacle> {
         Ok(std::mem::take(&mut self.passes))
     }
 }

@@ -12,13 +12,13 @@ use crate::clock::{Clock, os_now_ns};
 use crate::engine::BlockIo;
 use crate::gate::Start;
 use crate::meter::Meter;
-use crate::progress::Progress;
+use crate::progress::ProgressLog;
 use model::arrival::Arrivals;
 use model::case::{Io, MetadataWork, NameSync, Op, ReadWork, Sync, WriteWork};
 use model::mix::Mix;
 use model::pattern::Visits;
 use model::sample::{Latencies, Span};
-use open::OpenLoop;
+use open::Schedule;
 use reads::Reads;
 use std::io;
 use std::time::Duration;
@@ -124,10 +124,10 @@ pub trait Consume: Clone {
 #[derive(Debug)]
 pub struct LoopState {
     meter: Meter,
-    progress: Progress,
+    progress: ProgressLog,
     syncs: Syncs,
     slots: Box<[Slot]>,
-    open: Option<Box<OpenLoop>>,
+    open: Option<Box<Schedule>>,
     reads: Option<Box<Reads>>,
 }
 
@@ -143,10 +143,10 @@ struct Slot {
 impl LoopState {
     /// For one of the threads that do `io`, by its `plan`.
     pub fn new(io: &Io, plan: &ThreadPlan) -> LoopState {
-        let open = plan.schedule.as_ref().map(|schedule| OpenLoop::new(schedule.clone(), io));
+        let open = plan.schedule.as_ref().map(|schedule| Schedule::new(schedule.clone(), io));
         LoopState {
             meter: Meter::new(),
-            progress: Progress::new(io.time, io.threads),
+            progress: ProgressLog::new(io.time, io.threads),
             syncs: Syncs::default(),
             slots: vec![Slot::default(); io.depth as usize].into_boxed_slice(),
             open: open.map(Box::new),

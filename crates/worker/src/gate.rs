@@ -21,7 +21,7 @@ const SHUT: u32 = 2;
 
 /// Where threads wait to begin.
 #[derive(Debug)]
-pub struct Gate {
+pub struct StartGate {
     state: AtomicU32,
     threads: u32,
     /// Whether there are enough processors for all threads.
@@ -48,11 +48,11 @@ impl Start {
     }
 }
 
-impl Gate {
+impl StartGate {
     /// A gate for `threads` threads.
-    pub fn new(threads: u32) -> Gate {
+    pub fn new(threads: u32) -> StartGate {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        Gate {
+        StartGate {
             state: AtomicU32::new(CLOSED),
             threads,
             spins: threads > 1 && threads as usize <= processors,
@@ -119,7 +119,7 @@ mod tests {
 
     /// Checks how many of `threads` threads begin.
     fn check(threads: u32, begins: bool) {
-        let gate = Gate::new(threads);
+        let gate = StartGate::new(threads);
         let began = AtomicU32::new(0);
         std::thread::scope(|scope| {
             for _ in 0..threads {

@@ -1,7 +1,7 @@
 //! Performs a job on the names of files. To the timed loop, a name is a byte of a file, and a call
 //! moves it.
 
-use crate::blocks::{Own, move_blocks};
+use crate::blocks::{ThreadWork, move_blocks};
 use crate::drive::{Consume, LoopState, ThreadPlan};
 use crate::engine::{BlockIo, Obstacle};
 use crate::reporter::Client;
@@ -16,12 +16,12 @@ use std::path::Path;
 
 /// Performs `work` in the directories of `folder`.
 pub fn perform_names(work: &MetadataWork, seed: u64, folder: &Path, client: &mut dyn Client) {
-    let own = |thread| -> Result<Own<Names>, Obstacle> {
+    let own = |thread| -> Result<ThreadWork<NameCalls>, Obstacle> {
         let plan = ThreadPlan::of_metadata(work, thread, seed);
         let state = LoopState::new(&work.io(), &plan);
-        Ok((Names::new(work, thread, seed, folder)?, plan, state))
+        Ok((NameCalls::new(work, thread, seed, folder)?, plan, state))
     };
-    move_blocks(&work.call.to_string(), work.threads, own, &Found(work.call), client);
+    move_blocks(&work.call.to_string(), work.threads, own, &FoundSums(work.call), client);
 }
 
 /// Bytes of a name with the NUL after it.
@@ -32,19 +32,19 @@ const LISTING_BYTES: usize = 32 << 10;
 
 /// One thread's names.
 #[derive(Debug)]
-struct Table {
+struct ThreadNames {
     bytes: Vec<u8>,
 }
 
-impl Table {
+impl ThreadNames {
     /// `thread`'s names with this letter.
-    fn new(work: &MetadataWork, thread: u32, letter: Letter, seed: u64) -> Table {
+    fn new(work: &MetadataWork, thread: u32, letter: Letter, seed: u64) -> ThreadNames {
         let mut bytes = Vec::with_capacity(work.entries as usize * STRIDE);
         for index in 0..work.entries {
             bytes.extend(MetadataWork::name(thread, index, letter, seed));
             bytes.push(0);
         }
-        Table { bytes }
+        ThreadNames { bytes }
     }
 
     #[inline(always)]
@@ -56,14 +56,14 @@ impl Table {
 
 /// Calls on one thread's names, one at a time.
 #[derive(Debug)]
-struct Names {
+struct NameCalls {
     call: Call,
     is_synced: bool,
     directory: OwnedFd,
     /// The names as they are created.
-    names: Table,
+    names: ThreadNames,
     /// The names after a rename; empty for other calls.
-    renamed: Table,
+    renamed: ThreadNames,
     /// How often each name was renamed before this pass, and once more.
     passes: u64,
     /// The name, or the number of names, of the next call.
@@ -74,20 +74,25 @@ struct Names {
     found: [u8; 8],
 }
 
-impl Names {
-    fn new(work: &MetadataWork, thread: u32, seed: u64, folder: &Path) -> Result<Names, Obstacle> {
+impl NameCalls {
+    fn new(
+        work: &MetadataWork,
+        thread: u32,
+        seed: u64,
+        folder: &Path,
+    ) -> Result<NameCalls, Obstacle> {
         let path = folder.join(work.directory(thread));
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let directory = rustix::fs::open(&path, flags, Mode::empty())
             .map_err(|error| Obstacle::failed("opening", &path, &error.into()))?;
         let (renames, lists) = (work.call == Call::Rename, work.call == Call::Readdir);
-        let none = Table { bytes: Vec::new() };
-        let second = || Table::new(work, thread, Letter::B, seed);
-        Ok(Names {
+        let none = ThreadNames { bytes: Vec::new() };
+        let second = || ThreadNames::new(work, thread, Letter::B, seed);
+        Ok(NameCalls {
             call: work.call,
             is_synced: work.sync == NameSync::Fsync,
             directory,
-            names: Table::new(work, thread, Letter::A, seed),
+            names: ThreadNames::new(work, thread, Letter::A, seed),
             renamed: if renames { second() } else { none },
             passes: 0,
             index: 0,
@@ -159,7 +164,7 @@ impl Names {
     }
 }
 
-impl BlockIo for Names {
+impl BlockIo for NameCalls {
     const LOADS_ARE_IO: bool = false;
 
     fn begin_pass(&mut self) -> io::Result<()> {
@@ -192,9 +197,9 @@ impl BlockIo for Names {
 
 /// Adds up what calls found: inodes, and digests of listings.
 #[derive(Debug, Clone)]
-struct Found(Call);
+struct FoundSums(Call);
 
-impl Consume for Found {
+impl Consume for FoundSums {
     #[inline(always)]
     fn consume(&mut self, index: u64, found: &[u8]) -> u64 {
         let word = || found.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));

@@ -1,18 +1,18 @@
 //! Performs one job: creates the engines or the arrays and has a team run them.
 
-use crate::blocks::{DigestBlocks, Ignore, Own, move_blocks, range_of};
+use crate::blocks::{DigestBlocks, Ignore, ThreadWork, move_blocks, range_of};
 use crate::drive::{Consume, LoopState, ThreadPlan};
 use crate::engine::{self, BlockIo, Obstacle};
 use crate::engine::{
-    load::Load, mmap::Mapping, null::Null, pread::Pread, read::Read, uring::Uring,
+    load::RangeLoader, mmap::Mapping, null::Null, pread::Pread, read::Read, uring::Uring,
 };
 use crate::gate::Start;
 use crate::names::perform_names;
 use crate::page_reader::PageReader;
 use crate::perform_write::perform_write;
-use crate::reporter::{Client, JobReporter, Part};
+use crate::reporter::{Client, JobReporter, ThreadPart};
 use crate::stream::Arrays;
-use crate::team::{self, Counted, Member};
+use crate::team::{self, Member, ThreadCounters};
 use kernel::Count;
 use model::case::{Cache, Engine, Io, Isa, MemoryWork, ReadWork, Touch, Work};
 use model::content::COUNTED;
@@ -121,7 +121,7 @@ fn perform_engine(
             perform_file(work, seed, make, consumer, client);
         }
         Engine::Load => {
-            let make = |thread| Ok(Load::new(open()?, work, range(thread)));
+            let make = |thread| Ok(RangeLoader::new(open()?, work, range(thread)));
             perform_file(work, seed, make, consumer, client);
         }
         Engine::Uring => {
@@ -138,7 +138,7 @@ fn perform_file<E: BlockIo, L: Consume + Sync>(
     consumer: &L,
     client: &mut dyn Client,
 ) {
-    let own = |thread| -> Result<Own<E>, Obstacle> {
+    let own = |thread| -> Result<ThreadWork<E>, Obstacle> {
         let plan = ThreadPlan::of_read(work, thread, seed);
         let state = LoopState::new(&work.io, &plan);
         Ok((make(thread)?, plan, state))
@@ -158,29 +158,29 @@ fn perform_memory(work: &MemoryWork, job: &Job, client: &mut dyn Client) {
             Obstacle::Failed(format!("preparing the arrays of thread {thread}: {error}"))
         })
     };
-    let prepare = |thread| Ok(Walker { thread, arrays: arrays(thread)? });
+    let prepare = |thread| Ok(KernelRunner { thread, arrays: arrays(thread)? });
     team::run(work.threads, prepare, &mut JobReporter::new(client));
 }
 
 /// A team member that runs a kernel over arrays.
-struct Walker {
+struct KernelRunner {
     thread: u32,
     arrays: Arrays,
 }
 
-impl Member for Walker {
+impl Member for KernelRunner {
     type Timed = Span;
-    type Report = Part;
+    type Report = ThreadPart;
 
     fn perform(&mut self, start: &Start) -> Span {
         self.arrays.drive(start)
     }
 
-    fn tell(&mut self, span: Span, counted: Counted) -> Result<Part, Obstacle> {
+    fn tell(&mut self, span: Span, counted: ThreadCounters) -> Result<ThreadPart, Obstacle> {
         let digest = self.arrays.left().or(span.digest);
         let progress = self.arrays.progress(&span);
         let span = counted.tell(Span { thread: self.thread, digest, progress, ..span });
-        Ok(Part { span, ..Part::default() })
+        Ok(ThreadPart { span, ..ThreadPart::default() })
     }
 }
 

@@ -1,25 +1,25 @@
 //! Performs a job that writes a file.
 
-use crate::blocks::{DigestBlocks, Ignore, Own, move_blocks, range_of};
+use crate::blocks::{DigestBlocks, Ignore, ThreadWork, move_blocks, range_of};
 use crate::drive::{Consume, LoopState, ThreadPlan};
 use crate::engine::{BlockIo, Obstacle, Range, flags_of_write};
 use crate::reporter::Client;
-use crate::source::Source;
+use crate::source::BlockSource;
 use crate::writer::buffered::Buffered;
 use crate::writer::copy::Copy;
 use crate::writer::copy_file_range::CopyFileRange;
 use crate::writer::idle::Idle;
 use crate::writer::mixed_pwrite::MixedPwrite;
 use crate::writer::mixed_uring::MixedUring;
-use crate::writer::mmap::Mapping;
-use crate::writer::null::Null;
+use crate::writer::mmap::MappingWriter;
+use crate::writer::null::NullWriter;
 use crate::writer::pwrite::Pwrite;
 use crate::writer::sendfile::Sendfile;
 use crate::writer::splice::Splice;
-use crate::writer::uring::Uring;
+use crate::writer::uring::UringWriter;
 use crate::writer::uring_copy::UringCopy;
 use crate::writer::write::Write;
-use crate::writer::{Target, open_source};
+use crate::writer::{WriteTarget, open_source};
 use model::case::{Io, Isa, Op, Sync, WriteEngine, WriteWork};
 use model::generation;
 use model::trial::{Job, Outcome};
@@ -37,7 +37,7 @@ pub fn perform_write(job: &Job, work: &WriteWork, client: &mut dyn Client) {
         Op::Copy if copied.is_none() => "copy",
         op => {
             let (file, copied) = (file.unwrap_or(nowhere), copied.unwrap_or(nowhere));
-            let writing = Writing { work, seed: job.seed, shared: job.shared, file, copied };
+            let writing = WriteJob { work, seed: job.seed, shared: job.shared, file, copied };
             return match op {
                 _ if work.sync == Sync::Msync && work.engine != WriteEngine::Mmap => {
                     writing.refuse(client);
@@ -53,7 +53,7 @@ pub fn perform_write(job: &Job, work: &WriteWork, client: &mut dyn Client) {
 }
 
 /// A job that writes.
-struct Writing<'a> {
+struct WriteJob<'a> {
     work: &'a WriteWork,
     seed: u64,
     /// Determines the contents, if others read the file meanwhile.
@@ -64,15 +64,15 @@ struct Writing<'a> {
     copied: &'a Path,
 }
 
-impl Writing<'_> {
+impl WriteJob<'_> {
     /// Selects the engine that writes.
     fn write(&self, client: &mut dyn Client) {
-        let Writing { work, file, .. } = *self;
+        let WriteJob { work, file, .. } = *self;
         let failed = |error| Obstacle::failed("preparing to write", file, &error);
         match work.engine {
             WriteEngine::Null => {
                 self.run(
-                    |_| Ok(Null::<false>::new(self.source()?, work.io.depth as usize)),
+                    |_| Ok(NullWriter::<false>::new(self.source()?, work.io.depth as usize)),
                     client,
                 );
             }
@@ -91,12 +91,13 @@ impl Writing<'_> {
             WriteEngine::Mmap => {
                 let make = |thread| {
                     let (target, source) = (self.target()?, self.source()?);
-                    Mapping::new(target, source, work.io.size, self.range(thread)).map_err(failed)
+                    MappingWriter::new(target, source, work.io.size, self.range(thread))
+                        .map_err(failed)
                 };
                 self.run(make, client);
             }
             WriteEngine::Uring => {
-                let make = |_| Uring::new(self.target()?, self.source()?, work);
+                let make = |_| UringWriter::new(self.target()?, self.source()?, work);
                 self.run(make, client);
             }
             WriteEngine::CopyFileRange | WriteEngine::Sendfile | WriteEngine::Splice => {
@@ -111,7 +112,7 @@ impl Writing<'_> {
 
     /// Selects the engine that writes some blocks and reads the others.
     fn mix(&self, client: &mut dyn Client) {
-        let Writing { work, file, .. } = *self;
+        let WriteJob { work, file, .. } = *self;
         let depth = work.io.depth as usize;
         let Some(digest) = kernel::digest(Isa::Auto, None).map(DigestBlocks) else {
             return self.refuse(client);
@@ -119,7 +120,7 @@ impl Writing<'_> {
         let failed = |error| Obstacle::failed("preparing to read and write", file, &error);
         match work.engine {
             WriteEngine::Null => {
-                self.run(|_| Ok(Null::<true>::new(self.source()?, depth)), client);
+                self.run(|_| Ok(NullWriter::<true>::new(self.source()?, depth)), client);
             }
             WriteEngine::Pwrite => {
                 let make =
@@ -136,7 +137,7 @@ impl Writing<'_> {
 
     /// Selects the engine that copies.
     fn copy(&self, client: &mut dyn Client) {
-        let Writing { work, copied, .. } = *self;
+        let WriteJob { work, copied, .. } = *self;
         let block = work.io.block as usize;
         let failed = |error: io::Error| Obstacle::failed("preparing to copy", copied, &error);
         match work.engine {
@@ -187,7 +188,7 @@ impl Writing<'_> {
         client: &mut dyn Client,
     ) {
         let work = self.work;
-        let own = |thread| -> Result<Own<E>, Obstacle> {
+        let own = |thread| -> Result<ThreadWork<E>, Obstacle> {
             let plan = ThreadPlan::of_write(work, thread, self.seed);
             let state = LoopState::new(&work.io, &plan);
             Ok((make(thread)?, plan, state))
@@ -196,21 +197,21 @@ impl Writing<'_> {
         move_blocks(&name, work.io.threads, own, consumer, client);
     }
 
-    fn target(&self) -> Result<Target, Obstacle> {
-        Target::open(self.file, self.work)
+    fn target(&self) -> Result<WriteTarget, Obstacle> {
+        WriteTarget::open(self.file, self.work)
     }
 
     fn copied(&self) -> Result<File, Obstacle> {
         open_source(self.copied, self.work)
     }
 
-    fn source(&self) -> Result<Source, Obstacle> {
+    fn source(&self) -> Result<BlockSource, Obstacle> {
         let io = &self.work.io;
         let source = match self.shared {
-            None => Source::new(self.work.content(self.seed), io),
+            None => BlockSource::new(self.work.content(self.seed), io),
             Some(shared) => {
                 let [_, contents @ ..] = generation::contents(shared, io.size);
-                Source::in_turn(contents, io)
+                BlockSource::in_turn(contents, io)
             }
         };
         source.map_err(|error| {

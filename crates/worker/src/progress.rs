@@ -15,7 +15,7 @@ const STEPS_MAX: usize = 1 << 19;
 /// It is given running totals, so an operation costs one comparison. All memory is allocated in
 /// advance; once it is full, the last step absorbs the rest.
 #[derive(Debug)]
-pub struct Progress {
+pub struct ProgressLog {
     /// The finished steps.
     steps: Vec<u64>,
     /// Maximum number of steps, including the unfinished one.
@@ -26,16 +26,16 @@ pub struct Progress {
     told: u64,
 }
 
-impl Progress {
+impl ProgressLog {
     /// Progress for one of `threads` threads in a trial of `time`.
-    pub fn new(time: Duration, threads: u32) -> Progress {
+    pub fn new(time: Duration, threads: u32) -> ProgressLog {
         let wanted = time.as_nanos() / u128::from(PROGRESS_NS);
         let wanted = usize::try_from(wanted).unwrap_or(usize::MAX).saturating_add(SLACK_STEPS);
         let steps_max = wanted.min(STEPS_MAX / threads.max(1) as usize).max(1);
         // Touch each page now, so that no page fault is timed.
         let mut steps = vec![1; steps_max];
         steps.clear();
-        Progress { steps, steps_max, edge_ns: u64::MAX, told: 0 }
+        ProgressLog { steps, steps_max, edge_ns: u64::MAX, told: 0 }
     }
 
     /// The thread starts at `now_ns` on its clock.
@@ -107,7 +107,7 @@ mod tests {
             threads in prop_oneof![Just(1), Just(STEPS_MAX as u32 / 7), Just(u32::MAX)],
         ) {
             let start_ns = u64::from(start_ns);
-            let mut progress = Progress::new(Duration::from_secs(1), threads);
+            let mut progress = ProgressLog::new(Duration::from_secs(1), threads);
             progress.start(start_ns);
             let (mut now_ns, mut sum, mut ops) = (0, 0, Vec::new());
             for (gap_ns, bytes) in gaps {
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_span_that_is_shorter_than_its_parts_loses_no_bytes() {
-        let mut progress = Progress::new(Duration::from_secs(1), 1);
+        let mut progress = ProgressLog::new(Duration::from_secs(1), 1);
         progress.start(0);
         progress.reach(PROGRESS_NS, 5);
         assert_eq!(progress.steps(PROGRESS_NS - 1, 12), [12]);
@@ -133,9 +133,9 @@ mod tests {
 
     #[test]
     fn it_has_a_limit_of_memory() {
-        assert_eq!(Progress::new(Duration::MAX, 1).steps_max, STEPS_MAX);
-        assert_eq!(Progress::new(Duration::MAX, 0).steps_max, STEPS_MAX);
-        assert_eq!(Progress::new(Duration::MAX, 1 << 19).steps_max, 1);
-        assert_eq!(Progress::new(Duration::ZERO, 1).steps_max, SLACK_STEPS);
+        assert_eq!(ProgressLog::new(Duration::MAX, 1).steps_max, STEPS_MAX);
+        assert_eq!(ProgressLog::new(Duration::MAX, 0).steps_max, STEPS_MAX);
+        assert_eq!(ProgressLog::new(Duration::MAX, 1 << 19).steps_max, 1);
+        assert_eq!(ProgressLog::new(Duration::ZERO, 1).steps_max, SLACK_STEPS);
     }
 }

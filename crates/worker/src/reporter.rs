@@ -17,7 +17,7 @@ pub trait Client {
 
 /// One thread's part of a sample.
 #[derive(Debug, Default)]
-pub struct Part {
+pub struct ThreadPart {
     /// The thread's times and counts.
     pub span: Span,
     /// Latencies of its operations, if each was timed.
@@ -48,18 +48,18 @@ impl<'a> JobReporter<'a> {
     }
 }
 
-impl Conductor<Part> for JobReporter<'_> {
+impl Conductor<ThreadPart> for JobReporter<'_> {
     fn begin(&mut self) -> bool {
         self.setup_ns = os_now_ns() - self.began_ns;
         self.client.ready()
     }
 
-    fn end(&mut self, results: Result<Vec<Part>, Obstacle>, usage: Usage) {
+    fn end(&mut self, results: Result<Vec<ThreadPart>, Obstacle>, usage: Usage) {
         let outcome = match results {
             Ok(parts) => {
                 let setup_ns = self.setup_ns;
                 let mut sample = Sample { setup_ns, usage, ..Sample::default() };
-                for Part { span, latencies, syncs, responses, reads } in parts {
+                for ThreadPart { span, latencies, syncs, responses, reads } in parts {
                     sample.spans.push(span);
                     sample.latencies.add(&latencies);
                     sample.syncs.add(&syncs);

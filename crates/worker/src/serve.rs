@@ -17,7 +17,7 @@ use std::io::{self, BufRead, Write};
 pub fn serve(input: impl BufRead, output: impl Write) -> io::Result<()> {
     // Calibrate before the first job, so that no job waits for it.
     Clock::get();
-    let mut link = Link { input, output, line: String::new(), error: None };
+    let mut link = Connection { input, output, line: String::new(), error: None };
     link.say(&Reply::Hello {
         protocol: PROTOCOL,
         name: "ioassay".to_string(),
@@ -37,7 +37,7 @@ pub fn serve(input: impl BufRead, output: impl Write) -> io::Result<()> {
 }
 
 /// Both directions of the connection.
-struct Link<I, O> {
+struct Connection<I, O> {
     input: I,
     output: O,
     /// The last line received; empty at the end of the input.
@@ -45,7 +45,7 @@ struct Link<I, O> {
     error: Option<io::Error>,
 }
 
-impl<I: BufRead, O: Write> Link<I, O> {
+impl<I: BufRead, O: Write> Connection<I, O> {
     fn next_line(&mut self) -> io::Result<()> {
         self.line.clear();
         self.input.read_line(&mut self.line)?;
@@ -91,7 +91,7 @@ impl<I: BufRead, O: Write> Link<I, O> {
     }
 }
 
-impl<I: BufRead, O: Write> Client for Link<I, O> {
+impl<I: BufRead, O: Write> Client for Connection<I, O> {
     fn ready(&mut self) -> bool {
         let ready = self.say_ready();
         ready.unwrap_or_else(|error| {

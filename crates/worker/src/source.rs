@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// Prepares the blocks that one thread writes.
 #[derive(Debug)]
-pub struct Source {
+pub struct BlockSource {
     content: Content,
     pool: Pool,
     /// Where each slot's block is.
@@ -21,7 +21,7 @@ pub struct Source {
     /// The index within [`Source::regions`] of the pool's first region.
     first_region: usize,
     /// What the next pass writes, if that differs.
-    next: Option<Box<Source>>,
+    next: Option<Box<BlockSource>>,
 }
 
 /// The memory that holds the blocks.
@@ -61,7 +61,7 @@ impl BuiltSource {
 const PERIOD: usize = STAMP_PERIOD as usize;
 const PAGE: usize = STAMP_PAGE as usize;
 
-impl Source {
+impl BlockSource {
     /// A source of `content` for the blocks of `io`, as many in flight as it has.
     ///
     /// # Panics
@@ -69,7 +69,7 @@ impl Source {
     ///
     /// # Errors
     /// If the OS cannot allocate the buffers; the error states the size.
-    pub fn new(content: Content, io: &Io) -> io::Result<Source> {
+    pub fn new(content: Content, io: &Io) -> io::Result<BlockSource> {
         let (block, depth, pages) = (io.block as usize, io.depth as usize, io.pages);
         let pool = match content.kind {
             ContentKind::Constant | ContentKind::Zero => {
@@ -93,7 +93,7 @@ impl Source {
             }
         };
         let made = vec![BuiltSource::default(); depth].into_boxed_slice();
-        Ok(Source { content, pool, made, first_region: 0, next: None })
+        Ok(BlockSource { content, pool, made, first_region: 0, next: None })
     }
 
     /// A source of two contents in turn: the first pass writes the first.
@@ -103,10 +103,10 @@ impl Source {
     ///
     /// # Errors
     /// As for [`Source::new`].
-    pub fn in_turn(contents: [Content; 2], io: &Io) -> io::Result<Source> {
+    pub fn in_turn(contents: [Content; 2], io: &Io) -> io::Result<BlockSource> {
         let [first, second] = contents;
-        let first = Source::new(first, io)?;
-        let mut source = Source::new(second, io)?;
+        let first = BlockSource::new(first, io)?;
+        let mut source = BlockSource::new(second, io)?;
         source.first_region = first.regions().count();
         source.next = Some(Box::new(first));
         Ok(source)
@@ -173,7 +173,7 @@ impl Source {
     /// The memory that holds the blocks. It does not move during the source's lifetime.
     pub fn regions(&self) -> impl Iterator<Item = &[u8]> {
         let next = self.next.as_deref();
-        let mut all: Vec<&Source> = std::iter::once(self).chain(next).collect();
+        let mut all: Vec<&BlockSource> = std::iter::once(self).chain(next).collect();
         all.sort_by_key(|source| source.first_region);
         all.into_iter()
             .flat_map(|source| (0..source.region_count()).map(|region| source.region_bytes(region)))
@@ -254,7 +254,8 @@ mod tests {
     /// while others are prepared.
     fn check(kind: ContentKind, depth: usize, block: usize, offsets: &[u64]) {
         let content = content(kind);
-        let mut source = Source::new(content, &io(block, depth)).expect("there is room for little");
+        let mut source =
+            BlockSource::new(content, &io(block, depth)).expect("there is room for little");
         let mut in_flight = vec![None; depth];
         for (index, offset) in offsets.iter().enumerate() {
             let slot = index % depth;
@@ -309,7 +310,8 @@ mod tests {
     fn passes_write_the_contents_in_turn() {
         for depth in [1, 3] {
             let [_, contents @ ..] = model::generation::contents(7, 4 << 20);
-            let mut source = Source::in_turn(contents, &io(8192, depth)).expect("room for little");
+            let mut source =
+                BlockSource::in_turn(contents, &io(8192, depth)).expect("room for little");
             let regions: Vec<_> = source.regions().map(<[u8]>::as_ptr_range).collect();
             for pass in 0..4 {
                 source.begin_pass();
@@ -332,7 +334,7 @@ mod tests {
     fn blocks_are_aligned_as_their_offsets_are() {
         for (depth, block) in [(1, 512), (1, 4096), (4, 512), (4, 1536), (4, 4096)] {
             let mut source =
-                Source::new(content(ContentKind::Stamped), &io(block, depth)).expect("room");
+                BlockSource::new(content(ContentKind::Stamped), &io(block, depth)).expect("room");
             for index in 0..20u64 {
                 let (slot, offset) = (index as usize % depth, index * block as u64);
                 source.make(slot, offset, block);
@@ -348,7 +350,7 @@ mod tests {
             for depth in [1, 2] {
                 for block in [1 << 62, usize::MAX - 5] {
                     let error =
-                        Source::new(content(kind), &io(block, depth)).expect_err("too much");
+                        BlockSource::new(content(kind), &io(block, depth)).expect_err("too much");
                     assert!(!error.to_string().is_empty());
                 }
             }

@@ -3,7 +3,7 @@
 use crate::clock::os_now_ns;
 use crate::gate::Start;
 use crate::memory::Memory;
-use crate::progress::Progress;
+use crate::progress::ProgressLog;
 use kernel::{Count, Run};
 use model::case::{Kernel, MemoryWork, Pages};
 use model::content::{COUNTED, Content, WORD_BYTES};
@@ -25,18 +25,18 @@ const LOOK_NS: u64 = 100_000;
 /// One thread's arrays, and what it does with them.
 #[derive(Debug)]
 pub struct Arrays {
-    task: Task,
+    task: ArrayTask,
     /// Size of one array in bytes.
     size: u64,
     /// Words touched per pass, for kernels that touch only some.
     touches: u64,
     time_ns: u64,
-    progress: Progress,
+    progress: ProgressLog,
 }
 
 /// A kernel with its arrays.
 #[derive(Debug)]
-enum Task {
+enum ArrayTask {
     Read { read: fn(&[u64]) -> u64, source: Memory },
     Write { write: fn(&mut [u64], u64), target: Memory, word: u64 },
     Copy { copy: fn(&mut [u64], &[u64]), target: Memory, source: Memory },
@@ -93,29 +93,37 @@ impl Arrays {
         let word = work.written(thread, seed);
         let step = (work.step / WORD_BYTES) as usize;
         let task = match run {
-            Run::Read(read) => Task::Read { read, source: filled()? },
-            Run::Write(write) => Task::Write { write, target: array()?, word },
-            Run::Copy(copy) => Task::Copy { copy, target: array()?, source: filled()? },
+            Run::Read(read) => ArrayTask::Read { read, source: filled()? },
+            Run::Write(write) => ArrayTask::Write { write, target: array()?, word },
+            Run::Copy(copy) => ArrayTask::Copy { copy, target: array()?, source: filled()? },
             Run::Triad(triad) => {
                 let second = work.second_content(thread, seed);
                 let sources = [operands(content)?, operands(second)?];
-                Task::Triad { triad, target: array()?, sources }
+                ArrayTask::Triad { triad, target: array()?, sources }
             }
-            Run::Count(count) => Task::Count { count, source: filled()? },
+            Run::Count(count) => ArrayTask::Count { count, source: filled()? },
             Run::Chase(chase) => {
                 let mut cycle = array()?;
                 kernel::cycle(cycle.words_mut(), LINE_WORDS, content.seed);
-                Task::Chase { chase, cycle, place: 0 }
+                ArrayTask::Chase { chase, cycle, place: 0 }
             }
             Run::TouchPages(touch) if work.kernel == Kernel::FirstTouch => {
                 let (target, size, pages) = (Some(array()?), content.size as usize, work.pages);
-                Task::FirstTouch(FirstTouch { touch, step, target, size, pages, word, load_ns: 0 })
+                ArrayTask::FirstTouch(FirstTouch {
+                    touch,
+                    step,
+                    target,
+                    size,
+                    pages,
+                    word,
+                    load_ns: 0,
+                })
             }
-            Run::TouchPages(touch) => Task::TouchPages { touch, step, target: array()?, word },
-            Run::ReadPages(read) => Task::ReadPages { read, step, source: filled()? },
+            Run::TouchPages(touch) => ArrayTask::TouchPages { touch, step, target: array()?, word },
+            Run::ReadPages(read) => ArrayTask::ReadPages { read, step, source: filled()? },
         };
         let time_ns = u64::try_from(work.time.as_nanos()).unwrap_or(u64::MAX);
-        let progress = Progress::new(work.time, work.threads);
+        let progress = ProgressLog::new(work.time, work.threads);
         Ok(Arrays { task, size: content.size, touches: work.touches(), time_ns, progress })
     }
 
@@ -170,11 +178,13 @@ impl Arrays {
     /// and written.
     fn moved(&self) -> (u64, u64) {
         let arrays = match self.task {
-            Task::Read { .. } | Task::Count { .. } | Task::Write { .. } => 1,
-            Task::Copy { .. } => 2,
-            Task::Triad { .. } => 3,
-            Task::Chase { .. } => return (CHASE_STEPS, CHASE_STEPS * LINE_BYTES),
-            Task::TouchPages { .. } | Task::FirstTouch(_) | Task::ReadPages { .. } => {
+            ArrayTask::Read { .. } | ArrayTask::Count { .. } | ArrayTask::Write { .. } => 1,
+            ArrayTask::Copy { .. } => 2,
+            ArrayTask::Triad { .. } => 3,
+            ArrayTask::Chase { .. } => return (CHASE_STEPS, CHASE_STEPS * LINE_BYTES),
+            ArrayTask::TouchPages { .. }
+            | ArrayTask::FirstTouch(_)
+            | ArrayTask::ReadPages { .. } => {
                 return (self.touches, self.touches * LINE_BYTES);
             }
         };
@@ -182,41 +192,41 @@ impl Arrays {
     }
 }
 
-impl Task {
+impl ArrayTask {
     /// Runs `passes` passes. Returns the sum of what they read or counted; 0 for kernels that only
     /// write or follow pointers.
     fn run(&mut self, passes: u64) -> u64 {
         let mut sum = 0u64;
         match self {
-            Task::Read { read, source } => {
+            ArrayTask::Read { read, source } => {
                 let words = source.words();
                 (0..passes).for_each(|_| sum = sum.wrapping_add(read(words)));
             }
-            Task::Write { write, target, word } => {
+            ArrayTask::Write { write, target, word } => {
                 let words = target.words_mut();
                 (0..passes).for_each(|_| write(words, *word));
             }
-            Task::Copy { copy, target, source } => {
+            ArrayTask::Copy { copy, target, source } => {
                 let (target, source) = (target.words_mut(), source.words());
                 (0..passes).for_each(|_| copy(target, source));
             }
-            Task::Triad { triad, target, sources: [b, c] } => {
+            ArrayTask::Triad { triad, target, sources: [b, c] } => {
                 let (a, b, c) = (target.doubles_mut(), b.doubles(), c.doubles());
                 (0..passes).for_each(|_| triad(a, b, c, TRIAD_FACTOR));
             }
-            Task::Count { count, source } => {
+            ArrayTask::Count { count, source } => {
                 let bytes = source.bytes();
                 (0..passes).for_each(|_| sum = sum.wrapping_add(count(bytes, COUNTED)));
             }
-            Task::Chase { chase, cycle, place } => {
+            ArrayTask::Chase { chase, cycle, place } => {
                 *place = chase(cycle.words(), *place, passes * CHASE_STEPS);
             }
-            Task::TouchPages { touch, step, target, word } => {
+            ArrayTask::TouchPages { touch, step, target, word } => {
                 let words = target.words_mut();
                 (0..passes).for_each(|_| touch(words, *step, *word));
             }
-            Task::FirstTouch(first) => (0..passes).for_each(|_| first.run()),
-            Task::ReadPages { read, step, source } => {
+            ArrayTask::FirstTouch(first) => (0..passes).for_each(|_| first.run()),
+            ArrayTask::ReadPages { read, step, source } => {
                 let words = source.words();
                 (0..passes).for_each(|_| sum = sum.wrapping_add(read(words, *step)));
             }
@@ -227,7 +237,7 @@ impl Task {
     /// Time spent mapping memory, for kernels whose passes do that.
     fn load_ns(&self) -> u64 {
         match self {
-            Task::FirstTouch(first) => first.load_ns,
+            ArrayTask::FirstTouch(first) => first.load_ns,
             _ => 0,
         }
     }
@@ -236,15 +246,15 @@ impl Task {
     /// target.
     fn left(&self) -> Option<u64> {
         let (target, stride) = match self {
-            Task::Write { target, .. } | Task::Copy { target, .. } => (target, 1),
+            ArrayTask::Write { target, .. } | ArrayTask::Copy { target, .. } => (target, 1),
             // A double contributes its bits.
-            Task::Triad { target, .. } => (target, 1),
-            Task::TouchPages { target, step, .. } => (target, *step),
-            Task::FirstTouch(first) => (first.target.as_ref()?, first.step),
-            Task::Read { .. }
-            | Task::Count { .. }
-            | Task::Chase { .. }
-            | Task::ReadPages { .. } => return None,
+            ArrayTask::Triad { target, .. } => (target, 1),
+            ArrayTask::TouchPages { target, step, .. } => (target, *step),
+            ArrayTask::FirstTouch(first) => (first.target.as_ref()?, first.step),
+            ArrayTask::Read { .. }
+            | ArrayTask::Count { .. }
+            | ArrayTask::Chase { .. }
+            | ArrayTask::ReadPages { .. } => return None,
         };
         let words = target.words().iter().step_by(stride);
         Some(words.fold(0, |sum, word| sum.wrapping_add(*word)))
@@ -315,7 +325,8 @@ mod tests {
         for (pages, bytes) in Pages::ALL.iter().flat_map(|pages| steps.clone().map(|s| (*pages, s)))
         {
             let (arrays, span) = check(Kernel::FirstTouch, 1 << 20, bytes, pages);
-            let Task::FirstTouch(FirstTouch { target: Some(target), word, step, .. }) = arrays.task
+            let ArrayTask::FirstTouch(FirstTouch { target: Some(target), word, step, .. }) =
+                arrays.task
             else {
                 panic!("{span:?} left no memory")
             };

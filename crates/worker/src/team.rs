@@ -7,7 +7,7 @@
 //! lives as long as it does.
 
 use crate::engine::Obstacle;
-use crate::gate::{Gate, Start};
+use crate::gate::{Start, StartGate};
 use crate::pins;
 use crate::usage::{Counter, Reading};
 use model::sample::{Span, Usage};
@@ -30,19 +30,23 @@ pub trait Member: Sized {
 
     /// Turns the result of the timed part into the reported one, after all threads are done.
     /// `counted` was read just before and just after the timed part.
-    fn tell(&mut self, timed: Self::Timed, counted: Counted) -> Result<Self::Report, Obstacle>;
+    fn tell(
+        &mut self,
+        timed: Self::Timed,
+        counted: ThreadCounters,
+    ) -> Result<Self::Report, Obstacle>;
 }
 
 /// A thread's own counters, read just before and just after its timed part.
 #[derive(Debug, Clone, Copy)]
-pub struct Counted {
+pub struct ThreadCounters {
     /// Just before.
     pub begin: Reading,
     /// Just after.
     pub end: Reading,
 }
 
-impl Counted {
+impl ThreadCounters {
     /// Adds the difference to `span`.
     pub fn tell(self, span: Span) -> Span {
         self.begin.tell(self.end, span)
@@ -68,7 +72,7 @@ pub fn run<M: Member>(
     prepare: impl Fn(u32) -> Result<M, Obstacle> + Sync,
     conductor: &mut impl Conductor<M::Report>,
 ) {
-    let gate = Gate::new(count);
+    let gate = StartGate::new(count);
     let at_work = AtomicU32::new(count);
     let all_done = Barrier::new(count as usize);
     // Releasing this lock dismisses any number of threads at once.
@@ -97,7 +101,7 @@ pub fn run<M: Member>(
                     }
                     own.let_go();
                     all_done.wait();
-                    let result = (thread, own.tell(timed, Counted { begin, end }));
+                    let result = (thread, own.tell(timed, ThreadCounters { begin, end }));
                     tell_result
                         .send(result)
                         .expect("the conductor listens until all are dismissed");
@@ -160,7 +164,7 @@ mod tests {
             *self * 11
         }
 
-        fn tell(&mut self, timed: u32, _: Counted) -> Result<u32, Obstacle> {
+        fn tell(&mut self, timed: u32, _: ThreadCounters) -> Result<u32, Obstacle> {
             Ok(timed)
         }
     }
@@ -198,7 +202,7 @@ mod tests {
 
         fn perform(&mut self, _: &Start) {}
 
-        fn tell(&mut self, (): (), _: Counted) -> Result<(), Obstacle> {
+        fn tell(&mut self, (): (), _: ThreadCounters) -> Result<(), Obstacle> {
             Ok(())
         }
     }
@@ -246,7 +250,7 @@ mod tests {
 
         fn perform(&mut self, _: &Start) {}
 
-        fn tell(&mut self, (): (), counted: Counted) -> Result<Reading, Obstacle> {
+        fn tell(&mut self, (): (), counted: ThreadCounters) -> Result<Reading, Obstacle> {
             let counter = Counter::of_this_thread();
             let spent = |begin: Reading| begin.tell(counter.read(), Span::default()).cpu_ns;
             let begin = counter.read();

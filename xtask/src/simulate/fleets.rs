@@ -4,7 +4,7 @@ use super::noise::{normal, student_of_three};
 use super::rounds::share;
 use super::table::Table;
 use assess::invocations::Round;
-use assess::odd::{Level, Levels, odd};
+use assess::odd::{CaseLevels, HostLevel, odd};
 use model::random::Rng;
 
 /// The cases that each host measures.
@@ -67,11 +67,11 @@ pub(super) fn odd_hosts(sessions: usize) -> Table {
 }
 
 fn is_told(kind: &Kind, hosts: usize, rng: &mut Rng) -> bool {
-    let case = |case: usize, rng: &mut Rng| Levels {
+    let case = |case: usize, rng: &mut Rng| CaseLevels {
         of: (0..hosts).map(|host| level(kind, case == 0 && host < kind.slow, rng)).collect(),
         interest: INTEREST,
     };
-    let cases: Vec<Levels> = (0..CASES).map(|number| case(number, rng)).collect();
+    let cases: Vec<CaseLevels> = (0..CASES).map(|number| case(number, rng)).collect();
     let found = odd(&cases);
     if kind.slow == 0 {
         return found.iter().any(|told| !told.odd.is_empty());
@@ -82,7 +82,7 @@ fn is_told(kind: &Kind, hosts: usize, rng: &mut Rng) -> bool {
 }
 
 /// What a host measures of a case.
-fn level(kind: &Kind, is_slow: bool, rng: &mut Rng) -> Option<Level> {
+fn level(kind: &Kind, is_slow: bool, rng: &mut Rng) -> Option<HostLevel> {
     let off = if is_slow { kind.rate.ln() } else { 0.0 };
     let host = if kind.is_heavy { student_of_three(rng) } else { normal(rng) };
     let level = off + kind.hosts * host;
@@ -96,5 +96,5 @@ fn level(kind: &Kind, is_slow: bool, rng: &mut Rng) -> Option<Level> {
             rounds.push(Round { invocation, round, is_further: false, value });
         }
     }
-    Level::of_logs(&rounds)
+    HostLevel::of_logs(&rounds)
 }

@@ -109,7 +109,7 @@ pub(crate) fn counting_answers(rows: &[Row]) -> Vec<CountingAnswer> {
     let counts = rows.iter().filter_map(|row| Some(count_of(row)?.io.size));
     let sizes: BTreeSet<u64> = counts.collect();
     let reads = MemoryReads::of(rows);
-    let answers = sizes.into_iter().map(|size| Counts::new(rows, &reads, size).answer());
+    let answers = sizes.into_iter().map(|size| SizeCounts::new(rows, &reads, size).answer());
     answers.filter(|answer| !(answer.in_memory.is_empty() && answer.claims.is_empty())).collect()
 }
 
@@ -119,32 +119,32 @@ fn count_of<'a>(row: &'a Row) -> Option<&'a ReadWork> {
 }
 
 /// The rows that count data of one size, and their comparisons.
-struct Counts<'a, 'r> {
+struct SizeCounts<'a, 'r> {
     all: &'a [Row<'r>],
     reads: &'a MemoryReads<'a, 'r>,
     size: u64,
     /// The fastest count in memory for each number of threads.
-    in_memory: Vec<Loaded<'a, 'r>>,
+    in_memory: Vec<MemoryCount<'a, 'r>>,
 }
 
 /// A row that counts in memory, with its figure.
-struct Loaded<'a, 'r> {
+struct MemoryCount<'a, 'r> {
     row: &'a Row<'r>,
     throughput: Estimate,
     rates: Rounds,
 }
 
-impl<'a, 'r> Loaded<'a, 'r> {
+impl<'a, 'r> MemoryCount<'a, 'r> {
     /// A loaded file, without its loading time, or a counted array.
-    fn of(row: &'a Row<'r>, size: u64) -> Option<Loaded<'a, 'r>> {
+    fn of(row: &'a Row<'r>, size: u64) -> Option<MemoryCount<'a, 'r>> {
         if count_of(row).is_some_and(|work| work.engine == Engine::Load && work.io.size == size) {
             let throughput = row.summary.loaded?.throughput;
-            return Some(Loaded { row, throughput, rates: row.measured.loaded_rates() });
+            return Some(MemoryCount { row, throughput, rates: row.measured.loaded_rates() });
         }
         let work = row.measured.case.memory().filter(|work| work.kernel == Kernel::Count)?;
         let is_memory = is_beyond_caches(work.working_set, &row.measured);
         let throughput = row.summary.throughput.filter(|_| is_memory && row.stands())?;
-        row.is_own().then(|| Loaded { row, throughput, rates: row.measured.rates() })
+        row.is_own().then(|| MemoryCount { row, throughput, rates: row.measured.rates() })
     }
 
     fn threads(&self) -> u32 {
@@ -152,17 +152,17 @@ impl<'a, 'r> Loaded<'a, 'r> {
     }
 }
 
-impl<'a, 'r> Counts<'a, 'r> {
-    fn new(all: &'a [Row<'r>], reads: &'a MemoryReads<'a, 'r>, size: u64) -> Counts<'a, 'r> {
-        let mut in_memory: Vec<Loaded> =
-            all.iter().filter_map(|row| Loaded::of(row, size)).collect();
+impl<'a, 'r> SizeCounts<'a, 'r> {
+    fn new(all: &'a [Row<'r>], reads: &'a MemoryReads<'a, 'r>, size: u64) -> SizeCounts<'a, 'r> {
+        let mut in_memory: Vec<MemoryCount> =
+            all.iter().filter_map(|row| MemoryCount::of(row, size)).collect();
         // Keeps the fastest row for each number of threads, which comes first.
         in_memory.sort_by(|a, b| {
             let by_rate = b.throughput.median.total_cmp(&a.throughput.median);
             a.threads().cmp(&b.threads()).then(by_rate)
         });
         in_memory.dedup_by_key(|loaded| loaded.threads());
-        Counts { all, reads, size, in_memory }
+        SizeCounts { all, reads, size, in_memory }
     }
 
     fn answer(&self) -> CountingAnswer {
@@ -219,7 +219,7 @@ impl<'a, 'r> Counts<'a, 'r> {
         self.figure_of(row, throughput, &row.measured.rates())
     }
 
-    fn loaded_figure(&self, loaded: &Loaded) -> Option<RowRate> {
+    fn loaded_figure(&self, loaded: &MemoryCount) -> Option<RowRate> {
         self.figure_of(loaded.row, loaded.throughput, &loaded.rates)
     }
 

@@ -26,7 +26,7 @@ pub struct DiskOrMemory {
     pub page_cache: Option<Rated>,
     /// The fastest non-void row that a device served, if any.
     #[serde(with = "As::<Option<FastestForm>>")]
-    pub device: Option<Fastest>,
+    pub device: Option<FastestOfDevice>,
     /// Nanoseconds of a random 4 KiB read from the device at depth 1: the median of the fastest
     /// such row.
     #[serde(rename = "device_latency_ns", with = "As::<Option<WholeNs>>")]
@@ -50,7 +50,7 @@ pub struct RowLatency {
 
 /// The fastest row that a device served.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fastest {
+pub struct FastestOfDevice {
     /// The row, and those that the data cannot distinguish from it.
     pub lead: Lead,
     /// Whether it is faster than one thread reading memory.
@@ -144,8 +144,8 @@ struct FastestForm {
     bound: &'static str,
 }
 
-impl FormOf<Fastest> for FastestForm {
-    fn of(fastest: &Fastest) -> FastestForm {
+impl FormOf<FastestOfDevice> for FastestForm {
+    fn of(fastest: &FastestOfDevice) -> FastestForm {
         let (Rated { row, rate }, ratio) = (fastest.lead.best(), fastest.of_memory.ratio());
         FastestForm {
             id: row.clone(),
@@ -214,9 +214,9 @@ fn least(all: impl Iterator<Item = RowLatency>) -> Option<RowLatency> {
     })
 }
 
-fn fastest(row: &Row, lead: Lead, reads: &MemoryReads, rows: &[Row]) -> Option<Fastest> {
+fn fastest(row: &Row, lead: Lead, reads: &MemoryReads, rows: &[Row]) -> Option<FastestOfDevice> {
     let (most, of_most) = reads.of_most_threads()?;
-    Some(Fastest {
+    Some(FastestOfDevice {
         of_memory: is_faster(row, reads.with(1)?)?,
         of_most: (most > 1).then(|| is_faster(row, of_most)).flatten(),
         most_threads: most,

@@ -18,10 +18,10 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WritingAnswer {
     /// The highest acknowledged rate: what a program that does not wait sees.
-    #[serde(with = "As::<Option<Fastest>>")]
+    #[serde(with = "As::<Option<FastestWrites>>")]
     pub acknowledged: Option<Lead>,
     /// The highest durable rate.
-    #[serde(with = "As::<Option<Fastest>>")]
+    #[serde(with = "As::<Option<FastestWrites>>")]
     pub durable: Option<Lead>,
     /// The cost of durability: the durable rate of the `acknowledged` case divided by its
     /// acknowledged rate in the same trials, if it has both. Otherwise the rate of `durable`
@@ -33,7 +33,7 @@ pub struct WritingAnswer {
 /// The fastest row by one of its rates.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "FastestWrite")]
-struct Fastest {
+struct FastestWrites {
     /// Its id.
     id: Named,
     /// Bytes per second.
@@ -46,10 +46,10 @@ struct Fastest {
     alike: Vec<Named>,
 }
 
-impl FormOf<Lead> for Fastest {
-    fn of(lead: &Lead) -> Fastest {
+impl FormOf<Lead> for FastestWrites {
+    fn of(lead: &Lead) -> FastestWrites {
         let Rated { row, rate } = lead.best();
-        Fastest {
+        FastestWrites {
             id: row.clone(),
             rate: *rate,
             verdict: row.verdict,

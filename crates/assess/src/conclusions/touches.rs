@@ -68,18 +68,18 @@ fn touched(row: &Row) -> Option<(Phase, u64)> {
 fn reads_pages(work: &ReadWork, page: u64) -> bool {
     let ReadWork { io: Io { block, pattern, stride, ops, size, .. }, .. } = *work;
     let is_mapped = work.engine == Engine::Mmap && block == page && work.touch == Touch::Page;
-    is_mapped || (Steps { block, pattern, stride, ops, size }).are_pages(page)
+    is_mapped || (Stepping { block, pattern, stride, ops, size }).are_pages(page)
 }
 
 /// Whether it writes one byte of each page and nothing else.
 pub(crate) fn writes_pages(work: &WriteWork, page: u64) -> bool {
     let WriteWork { io: Io { block, pattern, stride, ops, size, .. }, .. } = *work;
     let is_write = work.op == Op::Write && work.engine != WriteEngine::Null;
-    is_write && (Steps { block, pattern, stride, ops, size }).are_pages(page)
+    is_write && (Stepping { block, pattern, stride, ops, size }).are_pages(page)
 }
 
 /// How a case's operations step through a file.
-struct Steps {
+struct Stepping {
     block: u64,
     pattern: Pattern,
     stride: u64,
@@ -87,7 +87,7 @@ struct Steps {
     size: u64,
 }
 
-impl Steps {
+impl Stepping {
     /// Whether each operation touches one byte of a different page. With more operations than
     /// pages, the first page would come again.
     fn are_pages(&self, page: u64) -> bool {

@@ -4,7 +4,7 @@ use super::context::{Context, Draft, graded};
 use crate::counted::Counted;
 use crate::course::{Change, TimeSeries};
 use crate::finding::Severity;
-use crate::rounds::{Levels, drift};
+use crate::rounds::{TwoLevels, drift};
 use crate::stats::median;
 use crate::summary::ServedBy;
 use model::case::{Advice, Cache, Op, ReadWork, Sync};
@@ -165,7 +165,7 @@ fn parts(context: &Context) -> &'static str {
 /// The first rounds had another rate than the others.
 fn step_between(context: &Context) -> Option<Draft> {
     let rates = rates_of_rounds(context)?;
-    let Levels { at, before, after } = Levels::of(&rates)?;
+    let TwoLevels { at, before, after } = TwoLevels::of(&rates)?;
     let (n, is_rise, times) = (rates.len(), after > before, apart(before, after));
     let [before, after] = [before, after].map(|level| context.rate(level));
     let parts = parts(context);
@@ -190,7 +190,7 @@ fn step_between(context: &Context) -> Option<Draft> {
 pub(super) fn drifting(context: &Context) -> Option<Draft> {
     let rates = rates_of_rounds(context)?;
     let correlation = drift(&rates)?;
-    if Levels::of(&rates).is_some() {
+    if TwoLevels::of(&rates).is_some() {
         return None;
     }
     let (first, last) = thirds(&rates)?;
@@ -224,7 +224,7 @@ pub(super) fn stalled(context: &Context) -> Option<Draft> {
     }
     let median_ns = context.summary.latency.p50?.ns as f64;
     let least_ns = (STALL_MEDIANS * median_ns).max(STALL_NS_LEAST);
-    let (mut all, mut stalls) = (Part::default(), Part::default());
+    let (mut all, mut stalls) = (Operations::default(), Operations::default());
     for trial in &context.measured.trials {
         all.add(&trial.sample.latencies, 0.0);
         stalls.add(&trial.sample.latencies, least_ns);
@@ -233,11 +233,11 @@ pub(super) fn stalled(context: &Context) -> Option<Draft> {
     let share = stalls.ns / all.ns.max(1.0);
     let severity = graded(share, [STALL_NOTE, STALL_DOUBT]).filter(|_| is_few)?;
     let is_stalled = |trial: &Counted| {
-        let mut part = Part::default();
+        let mut part = Operations::default();
         part.add(&trial.sample.latencies, least_ns);
         part.count > 0
     };
-    let arrivals = Arrivals::of(&context.measured.trials, least_ns, all.ns);
+    let arrivals = StalledArrivals::of(&context.measured.trials, least_ns, all.ns);
     let latencies = context.measured.trials.iter().map(|trial| &trial.sample.latencies);
     let longest_ns = latencies.map(|all| all.max_ns).max()?;
     let message = format!(
@@ -264,7 +264,7 @@ pub(super) fn stalled(context: &Context) -> Option<Draft> {
 /// The effect of stalls on an open load with steady requests. A closed loop sends nothing while it
 /// waits, so its latencies count each stall once (docs/method).
 #[derive(Debug)]
-struct Arrivals {
+struct StalledArrivals {
     /// The share of the requests that arrive during a stall, 0 to 1.
     share: f64,
     /// The mean time that these wait until the stall ends.
@@ -273,9 +273,9 @@ struct Arrivals {
     hundredth_ns: f64,
 }
 
-impl Arrivals {
+impl StalledArrivals {
     /// From the operations of at least `least_ns`; all operations together took `all_ns`.
-    fn of(trials: &[Counted], least_ns: f64, all_ns: f64) -> Arrivals {
+    fn of(trials: &[Counted], least_ns: f64, all_ns: f64) -> StalledArrivals {
         let counts = || trials.iter().flat_map(|trial| &trial.sample.latencies.counts);
         let stalls: Vec<(f64, f64)> = counts()
             .map(|(ns, count)| (*ns as f64, *count as f64))
@@ -292,7 +292,7 @@ impl Arrivals {
             *(if longer(middle) > 0.01 { &mut low } else { &mut high }) = middle;
         }
         let stalled_ns = sum(&|ns| ns);
-        Arrivals {
+        StalledArrivals {
             share: stalled_ns / all_ns.max(1.0),
             mean_ns: sum(&|ns| ns * ns / 2.0) / stalled_ns.max(1.0),
             hundredth_ns: low,
@@ -333,12 +333,12 @@ fn may_stall(context: &Context) -> bool {
 
 /// Some operations: their number and total time.
 #[derive(Debug, Default)]
-struct Part {
+struct Operations {
     count: u64,
     ns: f64,
 }
 
-impl Part {
+impl Operations {
     /// Adds those of at least `least_ns`.
     fn add(&mut self, latencies: &Latencies, least_ns: f64) {
         for (ns, count) in latencies.counts.iter().filter(|(ns, _)| *ns as f64 >= least_ns) {

@@ -22,7 +22,7 @@ const LIMIT_MOST: f64 = 2.0;
 /// case itself, what ran beside it, or others in the group.
 pub(super) fn reached(context: &Context) -> Option<Draft> {
     let used = |(storage, limit)| {
-        let use_of = Use::of(context, storage, limit)?;
+        let use_of = LimitUse::of(context, storage, limit)?;
         (LIMIT_LEAST..=LIMIT_MOST).contains(&use_of.share).then_some((storage, limit, use_of))
     };
     let found = limits(context).into_iter().filter_map(used);
@@ -128,14 +128,14 @@ fn writes_devices(context: &Context) -> bool {
 }
 
 /// How much of a limit was used, in the median of the trials under it.
-struct Use {
+struct LimitUse {
     share: f64,
     /// Whether the control group counted it, for all its processes.
     is_counted: bool,
 }
 
-impl Use {
-    fn of(context: &Context, storage: &Storage, limit: &Limit) -> Option<Use> {
+impl LimitUse {
+    fn of(context: &Context, storage: &Storage, limit: &Limit) -> Option<LimitUse> {
         let allowed = limit.a_second.max(1) as f64;
         let by_group = |trial: &Counted| {
             is_under(trial, storage, limit).then_some(())?;
@@ -143,8 +143,10 @@ impl Use {
             Some(a_second(used, trial.evidence.window_ns)? / allowed)
         };
         match median(&context.measured.values(by_group)) {
-            Some(share) => Some(Use { share, is_counted: true }),
-            None => Some(Use { share: used_by_case(context, storage, limit)?, is_counted: false }),
+            Some(share) => Some(LimitUse { share, is_counted: true }),
+            None => {
+                Some(LimitUse { share: used_by_case(context, storage, limit)?, is_counted: false })
+            }
         }
     }
 }

@@ -35,10 +35,10 @@ use crate::summary::ServedBy;
 use model::host::Storage;
 use std::collections::BTreeSet;
 
-type Rule = fn(&Context) -> Option<Draft>;
+type FindingRule = fn(&Context) -> Option<Draft>;
 
 /// The rule of each finding on a case.
-const RULES: [(Code, Rule); 48] = [
+const RULES: [(Code, FindingRule); 48] = [
     (Code::CacheLeak, cache::cache_leak),
     (Code::NotWarm, cache::not_warm),
     (Code::DirectIgnored, direct::direct_ignored),
@@ -94,7 +94,7 @@ pub(crate) fn find(context: &Context) -> Vec<Finding> {
     if context.measured.n() == 0 {
         return Vec::new();
     }
-    let apply = |(code, rule): &(Code, Rule)| Some(rule(context)?.named(*code));
+    let apply = |(code, rule): &(Code, FindingRule)| Some(rule(context)?.named(*code));
     RULES.iter().filter_map(apply).collect()
 }
 

@@ -3,7 +3,7 @@
 use super::context::{Context, Draft, lost, to_flush, unseen_sync};
 use crate::counted::Counted;
 use crate::finding::Severity;
-use crate::names::{BROUGHT_LEAST, Flushed, Found, brought_share, flushed, found, takes_out};
+use crate::names::{BROUGHT_LEAST, Flushed, NameSources, brought_share, flushed, found, takes_out};
 use model::case::{Cache, Call, MetadataWork, NameSync};
 use model::host::{Medium, Storage};
 use model::list::listed;
@@ -17,7 +17,7 @@ fn claims<'c>(context: &'c Context, cache: Cache) -> Option<&'c MetadataWork> {
 /// Claimed warm, but the OS had to bring names into its cache (docs/method).
 pub(super) fn not_warm(context: &Context) -> Option<Draft> {
     let work = claims(context, Cache::Warm)?;
-    let is_off = |trial: &Counted| found(context.measured, work, trial) == Found::Outside;
+    let is_off = |trial: &Counted| found(context.measured, work, trial) == NameSources::Outside;
     let off = context.measured.trials.iter().filter(|trial| is_off(trial));
     let share =
         off.filter_map(|trial| brought_share(context.measured, work, trial)).reduce(f64::max)?;
@@ -69,7 +69,7 @@ fn unseen_names(
     context: &Context,
     work: &MetadataWork,
 ) -> Option<(Severity, String, &'static str)> {
-    let is_unseen = |trial: &Counted| found(context.measured, work, trial) == Found::Unseen;
+    let is_unseen = |trial: &Counted| found(context.measured, work, trial) == NameSources::Unseen;
     let trial = context.measured.trials.iter().find(|trial| is_unseen(trial))?;
     let no_verdict = format!("no verdict says whether they were {}", work.cache);
     if trial.evidence.names_before.and(trial.evidence.names_after).is_none() {

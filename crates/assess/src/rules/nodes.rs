@@ -18,7 +18,7 @@ const APART_DOUBT: f64 = 0.20;
 const ARRAYS_LEAST: u64 = 16 << 20;
 
 /// A trial: the share of its pages on other nodes, and its rate.
-type Trial = (f64, f64);
+type NodeTrial = (f64, f64);
 
 /// Arrays of one thread were on other nodes than the thread (docs/method).
 pub(super) fn remote_pages(context: &Context) -> Option<Draft> {
@@ -33,7 +33,7 @@ pub(super) fn remote_pages(context: &Context) -> Option<Draft> {
         return None;
     }
     let told = measured.trials.iter().map(|trial| Some((remote_share(trial)?, trial.rate)));
-    let mut trials: Vec<Trial> = told.collect::<Option<_>>()?;
+    let mut trials: Vec<NodeTrial> = told.collect::<Option<_>>()?;
     trials.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (least, most) = (trials.first()?.0, trials.last()?.0);
     if most < REMOTE_LEAST {
@@ -77,13 +77,13 @@ fn remote_share(trial: &Counted) -> Option<f64> {
 /// The median rates of trials with fewer and with more remote pages, cut at the widest gap, if it
 /// is wide enough and the rates follow it. Each trial allocates new memory, so trials of one
 /// invocation count individually.
-fn near_and_far(trials: &[Trial]) -> Option<(f64, f64)> {
+fn near_and_far(trials: &[NodeTrial]) -> Option<(f64, f64)> {
     let gap = |cut: &usize| trials[*cut].0 - trials[*cut - 1].0;
     let cut = (1..trials.len()).max_by(|a, b| gap(a).total_cmp(&gap(b)))?;
     if gap(&cut) < REMOTE_LEAST {
         return None;
     }
-    let rates = |part: &[Trial]| part.iter().map(|(_, rate)| *rate).collect::<Vec<f64>>();
+    let rates = |part: &[NodeTrial]| part.iter().map(|(_, rate)| *rate).collect::<Vec<f64>>();
     let (near, far) = (rates(&trials[..cut]), rates(&trials[cut..]));
     let is_told = median_test(&near, &far) <= LEVEL;
     let (near, far) = (median(&near)?, median(&far)?);

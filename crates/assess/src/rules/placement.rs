@@ -17,7 +17,7 @@ const LEVEL_LEAST: usize = 3;
 const CHANCE_MOST: f64 = 0.01;
 
 /// Where a trial ran: the CPUs, or the nodes, that its threads began and ended on.
-type Cpus = BTreeSet<u32>;
+type RanOn = BTreeSet<u32>;
 
 /// Rounds in two levels, each with its own nodes or CPUs (docs/method).
 pub(super) fn cpu_levels(context: &Context) -> Option<Draft> {
@@ -25,11 +25,11 @@ pub(super) fn cpu_levels(context: &Context) -> Option<Draft> {
     let is_alone = context.measured.case.threads() == 1;
     let by_node = levels(context, |seat| seat.node).map(|levels| ("node", levels));
     let by_cpu = || Some(("CPU", levels(context, |seat| seat.cpu).filter(|_| is_alone)?));
-    let (what, Levels { slow, fast }) = by_node.or_else(by_cpu)?;
+    let (what, CpuLevels { slow, fast }) = by_node.or_else(by_cpu)?;
     let apart = fast.rate / slow.rate - 1.0;
     let severity = graded(apart, [APART_NOTE, APART_DOUBT])?;
     let units = if context.measured.is_one_invocation() { "rounds" } else { "invocations" };
-    let told = |level: &Level| {
+    let told = |level: &CpuLevel| {
         let numbers: Vec<String> = level.place.iter().map(u32::to_string).collect();
         let figure = context.rate(level.rate);
         format!("{what} {}: {figure} in {} {units}", numbers.join(","), level.rounds)
@@ -50,20 +50,20 @@ pub(super) fn cpu_levels(context: &Context) -> Option<Draft> {
 }
 
 /// Some rounds and where they ran.
-struct Level {
+struct CpuLevel {
     rate: f64,
     rounds: usize,
-    place: Cpus,
+    place: RanOn,
 }
 
-struct Levels {
-    slow: Level,
-    fast: Level,
+struct CpuLevels {
+    slow: CpuLevel,
+    fast: CpuLevel,
 }
 
 /// The two levels of the rounds, cut at the widest gap between their rates, if no place is in both
 /// and chance is unlikely.
-fn levels(context: &Context, of: fn(Seat) -> u32) -> Option<Levels> {
+fn levels(context: &Context, of: fn(Seat) -> u32) -> Option<CpuLevels> {
     let mut rounds = units(context, of)?;
     rounds.sort_by(|a, b| a.0.total_cmp(&b.0));
     let cuts = LEVEL_LEAST..rounds.len().checked_sub(LEVEL_LEAST)? + 1;
@@ -73,26 +73,26 @@ fn levels(context: &Context, of: fn(Seat) -> u32) -> Option<Levels> {
     let [slow, fast] = [slow, fast].map(|part| {
         let rates: Vec<f64> = part.iter().map(|(rate, _)| *rate).collect();
         let place = part.iter().flat_map(|(_, place)| place.iter().copied()).collect();
-        Some(Level { rate: median(&rates)?, rounds: part.len(), place })
+        Some(CpuLevel { rate: median(&rates)?, rounds: part.len(), place })
     });
     let (slow, fast) = (slow?, fast?);
-    let mut sizes: BTreeMap<&Cpus, usize> = BTreeMap::new();
+    let mut sizes: BTreeMap<&RanOn, usize> = BTreeMap::new();
     rounds.iter().for_each(|(_, place)| *sizes.entry(place).or_default() += 1);
     let sizes: Vec<usize> = sizes.into_values().collect();
     let is_apart = slow.place.is_disjoint(&fast.place);
-    (is_apart && chance(&sizes, fast.rounds) <= CHANCE_MOST).then_some(Levels { slow, fast })
+    (is_apart && chance(&sizes, fast.rounds) <= CHANCE_MOST).then_some(CpuLevels { slow, fast })
 }
 
 /// The rate of each unit and where it ran, if each trial reports it. Rounds of one invocation share
 /// more than where they ran, so each of several invocations is one unit.
-fn units(context: &Context, of: fn(Seat) -> u32) -> Option<Vec<(f64, Cpus)>> {
+fn units(context: &Context, of: fn(Seat) -> u32) -> Option<Vec<(f64, RanOn)>> {
     let place = |trial: &Counted| {
         let seats = trial.sample.spans.iter().flat_map(|span| [span.start_seat, span.end_seat]);
-        seats.map(|seat| Some(of(seat?))).collect::<Option<Cpus>>()
+        seats.map(|seat| Some(of(seat?))).collect::<Option<RanOn>>()
     };
     let unit = |trials: Vec<&Counted>| {
         let rates: Vec<f64> = trials.iter().map(|trial| trial.rate).collect();
-        let places: Vec<Cpus> = trials.into_iter().map(place).collect::<Option<_>>()?;
+        let places: Vec<RanOn> = trials.into_iter().map(place).collect::<Option<_>>()?;
         Some((median(&rates)?, places.into_iter().flatten().collect()))
     };
     context.measured.trials_by_unit().into_iter().map(unit).collect()

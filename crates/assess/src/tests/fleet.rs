@@ -2,7 +2,7 @@
 
 use super::{each, sample};
 use crate::finding::{Code, Verdict};
-use crate::fleet::{Fleet, Gathering};
+use crate::fleet::{Fleet, FleetRecords};
 use model::evidence::{Limit, Limited};
 use model::record::{Record, Side};
 use model::zoo;
@@ -37,7 +37,7 @@ fn check(plant: impl FnOnce(&mut Vec<Record>)) -> Fleet {
 }
 
 fn judge(hosts: &[Record]) -> Fleet {
-    let mut gathering = Gathering::default();
+    let mut gathering = FleetRecords::default();
     for (number, record) in hosts.iter().enumerate() {
         gathering.add(record, &format!("records/{number}.jsonl")).expect("they are few");
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::comparison::Difference;
-use crate::records::{Apart, Basis, Judged, RecordComparison};
+use crate::records::{Basis, Judged, RecordComparison, RecordDifference};
 use model::case::{BufferPages, Populated};
 use model::random::Rng;
 
@@ -48,11 +48,11 @@ fn check(
     let mut other = record(1.0);
     change(&mut other);
     let versus = compare(&record(1.0), &other, &[]);
-    let expected: Vec<Apart> = expected
+    let expected: Vec<RecordDifference> = expected
         .iter()
         .map(|(what, a, b, cases)| {
             let text = |text: &str| text.to_string();
-            Apart { what: text(what), a: text(a), b: text(b), cases: *cases }
+            RecordDifference { what: text(what), a: text(a), b: text(b), cases: *cases }
         })
         .collect();
     assert_eq!(versus.obstacles, expected);

@@ -4,7 +4,7 @@ use super::noise::{noisy, normal};
 use super::*;
 use crate::comparison::Difference;
 use crate::finding::Severity;
-use crate::rounds::{Levels, drift};
+use crate::rounds::{TwoLevels, drift};
 use model::random::Rng;
 
 /// A direct case whose rounds have these rates, in GiB/s.
@@ -167,7 +167,7 @@ type Told = fn(&[f64]) -> bool;
 #[test]
 fn noise_neither_drifts_nor_steps() {
     let is_told: [(&str, Told); 2] =
-        [("a drift", |r| drift(r).is_some()), ("a step", |r| Levels::of(r).is_some())];
+        [("a drift", |r| drift(r).is_some()), ("a step", |r| TwoLevels::of(r).is_some())];
     for n in [10, 20, 30] {
         for (what, told) in is_told {
             for found in [share(white(0.05, n), told), share(white(0.10, n), told)] {
@@ -193,10 +193,10 @@ fn rounds_that_depend_on_each_other_are_found() {
 #[test]
 fn a_step_of_a_third_is_found() {
     let level = |round| if round < 5 { 1.0 } else { 0.7 };
-    let found = share(|rng| noisy(rng, 10, level, 0.05, 0.0), |r| Levels::of(r).is_some());
+    let found = share(|rng| noisy(rng, 10, level, 0.05, 0.0), |r| TwoLevels::of(r).is_some());
     assert!(found > 0.90, "{found}");
     let level = |round| if round < 15 { 1.0 } else { 0.7 };
-    let found = share(|rng| noisy(rng, 30, level, 0.05, 0.0), |r| Levels::of(r).is_some());
+    let found = share(|rng| noisy(rng, 30, level, 0.05, 0.0), |r| TwoLevels::of(r).is_some());
     assert!(found > 0.95, "{found}");
 }
 

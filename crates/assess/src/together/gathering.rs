@@ -5,10 +5,10 @@ use crate::assessment::{Assessment, assess};
 use crate::counted::rate;
 use crate::finding::{Severity, Verdict};
 use crate::found::RunFinding;
-use crate::host_round::{Round, ending, estimate};
+use crate::host_round::{HostRound, ending, estimate};
 use crate::middle::median;
-use crate::scaling::{Step, scaling};
-use crate::straggler::{Clues, Own, balance, clues, slowest};
+use crate::scaling::{ScalingStep, scaling};
+use crate::straggler::{Clues, HostEvidence, balance, clues, slowest};
 use model::case::Case;
 use model::plan::{Plan, Role};
 use model::rank::Rank;
@@ -20,27 +20,27 @@ use std::collections::{BTreeMap, BTreeSet};
 const APART: f64 = 0.01;
 
 /// A case, an invocation and a round.
-type Turn = (usize, u32, u32);
+type TurnKey = (usize, u32, u32);
 
 /// What is kept of the records.
 #[derive(Default)]
-pub(super) struct Gathering {
+pub(super) struct JointRecords {
     /// The first record without its trials, and its judgement.
     first: Option<(Record, Assessment)>,
     hosts: Vec<Member>,
     /// Their numbers in the run, if their records say them.
     given: BTreeSet<u32>,
     /// What each host's own evidence says of each case of the plan.
-    own: Vec<Vec<Option<Own>>>,
+    own: Vec<Vec<Option<HostEvidence>>>,
     /// The commits that their programs were built from, if known.
     commits: Vec<Option<String>>,
     findings: Vec<HostsFinding>,
-    rounds: BTreeMap<Turn, Round>,
+    rounds: BTreeMap<TurnKey, HostRound>,
     /// Rounds that any host tried.
-    tried: BTreeSet<Turn>,
+    tried: BTreeSet<TurnKey>,
 }
 
-impl Gathering {
+impl JointRecords {
     /// Adds the record of the next host.
     pub(super) fn add(&mut self, record: &Record) {
         let header = &record.header;
@@ -65,12 +65,19 @@ impl Gathering {
             self.tried.insert(turn);
             if trial.sample().is_some() && trial.clock.is_some() {
                 let round = self.rounds.entry(turn);
-                let round = round.or_insert_with(|| Round::new(&header.plan, turn, trial.at_ms));
+                let round =
+                    round.or_insert_with(|| HostRound::new(&header.plan, turn, trial.at_ms));
                 round.add(host, &header.plan.cases[trial.case].case, trial);
             }
         }
-        if self.first.is_none() {
-            self.first = Some((Record { trials: Vec::new(), ..record.clone() }, assessment));
+        // A host that was lost does not know what was pruned after that.
+        let (first, _) = self
+            .first
+            .get_or_insert_with(|| (Record { trials: Vec::new(), ..record.clone() }, assessment));
+        for pruned in &record.pruned {
+            if !first.pruned.iter().any(|known| known.case == pruned.case) {
+                first.pruned.push(pruned.clone());
+            }
         }
     }
 
@@ -112,17 +119,17 @@ impl Gathering {
         let plan = &header.plan;
         let whole = self.whole(first);
         let rank = plan.rank.map(|rank| Rank { number: 0, ..rank });
-        let of_case = |index: usize| -> Vec<&Round> {
+        let of_case = |index: usize| -> Vec<&HostRound> {
             let (from, to) = ((index, 0, 0), (index, u32::MAX, u32::MAX));
             self.rounds.range(from..=to).map(|(_, round)| round).collect()
         };
-        let rounds: Vec<Vec<&Round>> = (0..plan.cases.len()).map(of_case).collect();
+        let rounds: Vec<Vec<&HostRound>> = (0..plan.cases.len()).map(of_case).collect();
         let step = |index: usize| {
             let case = &plan.cases[index].case;
             let hosts = rank.map_or(self.hosts.len() as u32, |rank| rank.hosts_of(case));
-            Step { case, rounds: &rounds[index], hosts }
+            ScalingStep { case, rounds: &rounds[index], hosts }
         };
-        let steps: Vec<Step> = (0..plan.cases.len()).map(step).collect();
+        let steps: Vec<ScalingStep> = (0..plan.cases.len()).map(step).collect();
         let asked = (0..steps.len()).filter(|index| plan.cases[*index].role == Role::Asked);
         let joint = |index: usize| {
             let step = &steps[index];
@@ -135,9 +142,10 @@ impl Gathering {
         let cases = asked.map(joint).collect();
         let of = rank.map_or(0, |rank| rank.of);
         let missing = self.missing(of).map(|number| name_of(&header, number)).collect();
-        let Gathering { hosts, findings, .. } = self;
+        let JointRecords { hosts, findings, .. } = self;
         // Here it stands for all.
-        let first = Assessment { one_host: None, ..judged };
+        let Assessment { campaign, skips, .. } = whole;
+        let first = Assessment { one_host: None, campaign, skips, ..judged };
         Some(Together { first, cases, hosts, findings, missing, rank })
     }
 
@@ -161,10 +169,10 @@ impl Gathering {
                 (*most, *known) = (rounds, hosts);
             }
         }
-        let is_usual = |(turn, round): (&Turn, &Round)| {
+        let is_usual = |(turn, round): (&TurnKey, &HostRound)| {
             usual.get(&turn.0).is_some_and(|(_, hosts)| *hosts == round.hosts).then_some(*turn)
         };
-        let keep: BTreeSet<Turn> = self.rounds.iter().filter_map(is_usual).collect();
+        let keep: BTreeSet<TurnKey> = self.rounds.iter().filter_map(is_usual).collect();
         self.rounds.retain(|turn, _| keep.contains(turn));
     }
 
@@ -177,11 +185,11 @@ impl Gathering {
     }
 
     /// A case on all hosts, without its scaling.
-    fn joint(&self, index: usize, step: &Step, whole: &Assessment) -> Joint {
-        let Step { case, rounds, .. } = *step;
+    fn joint(&self, index: usize, step: &ScalingStep, whole: &Assessment) -> Joint {
+        let ScalingStep { case, rounds, .. } = *step;
         let figures = whole.cases.iter().find(|summary| summary.case == *case);
         let hosts = rounds.first().map_or(&[][..], |round| &round.hosts[..]);
-        let own: Vec<Option<&Own>> =
+        let own: Vec<Option<&HostEvidence>> =
             hosts.iter().map(|host| self.own[*host].get(index)?.as_ref()).collect();
         let worst =
             own.iter().flatten().map(|own| own.verdict).max_by_key(|verdict| severity(*verdict));
@@ -226,7 +234,7 @@ impl Gathering {
     }
 }
 
-fn joint_round(case: &Case, round: &Round) -> JointRound {
+fn joint_round(case: &Case, round: &HostRound) -> JointRound {
     JointRound {
         invocation: round.whole.invocation,
         round: round.whole.round,
@@ -266,13 +274,13 @@ fn without_figures(joint: Joint, missing: usize) -> Joint {
 }
 
 /// What a host's own evidence says of each case of its plan.
-fn own(plan: &Plan, assessment: &Assessment, record: &Record) -> Vec<Option<Own>> {
+fn own(plan: &Plan, assessment: &Assessment, record: &Record) -> Vec<Option<HostEvidence>> {
     let mut clues = clues(plan.cases.len(), record);
     let of = |(planned, clues): (&model::plan::Planned, Clues)| {
         let summary = assessment.cases.iter().find(|summary| summary.case == planned.case)?;
         let is_against = summary.findings.iter().filter(|it| it.severity != Severity::Note);
         let doubts = is_against.map(|finding| finding.code).collect();
-        Some(Own { verdict: summary.verdict, doubts, clues })
+        Some(HostEvidence { verdict: summary.verdict, doubts, clues })
     };
     plan.cases.iter().zip(clues.drain(..)).map(of).collect()
 }
@@ -290,18 +298,18 @@ fn severity(verdict: Verdict) -> u8 {
 }
 
 /// Reasons to doubt what is said of all hosts.
-fn doubts(case: &Case, rounds: &[&Round], hosts: usize, left_out: usize) -> Vec<Doubt> {
-    let share = |of: fn(&Round) -> u64| {
-        let share = |round: &&Round| {
+fn doubts(case: &Case, rounds: &[&HostRound], hosts: usize, left_out: usize) -> Vec<Doubt> {
+    let share = |of: fn(&HostRound) -> u64| {
+        let share = |round: &&HostRound| {
             let ns = round.timed_ns(case);
             (ns > 0).then(|| of(round) as f64 / ns as f64)
         };
         median(&rounds.iter().filter_map(share).collect::<Vec<_>>()).filter(|it| *it > APART)
     };
     let mut doubts = Vec::new();
-    let error_ns = |round: &Round| round.error_ns;
+    let error_ns = |round: &HostRound| round.error_ns;
     doubts.extend(share(error_ns).map(|share| Doubt::ClockUncertain { share }));
-    doubts.extend(share(Round::skew_ns).map(|share| Doubt::StartSkew { share }));
+    doubts.extend(share(HostRound::skew_ns).map(|share| Doubt::StartSkew { share }));
     let [cut, by_time] = ending(case, rounds).map_or([0, 0], |(_, by_time)| by_time);
     if cut > 0 || (1..rounds.len()).contains(&by_time) {
         doubts.push(Doubt::EndsVary { share: (cut + by_time) as f64 / rounds.len() as f64 });

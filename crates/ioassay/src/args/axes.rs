@@ -53,7 +53,7 @@ fn flag(axis: &'static Axis) -> Arg {
         })
         .value_delimiter(',')
         .action(ArgAction::Append)
-        .value_parser(Values(axis))
+        .value_parser(AxisParser(axis))
         .hide_possible_values(true)
         .help_heading(HEADING)
         .help(axis.help())
@@ -62,9 +62,9 @@ fn flag(axis: &'static Axis) -> Arg {
 /// Accepts any text: the recipe and the machine determine an axis's values. The ones that are
 /// always valid are for completions.
 #[derive(Debug, Clone)]
-struct Values(&'static Axis);
+struct AxisParser(&'static Axis);
 
-impl TypedValueParser for Values {
+impl TypedValueParser for AxisParser {
     type Value = String;
 
     fn parse_ref(

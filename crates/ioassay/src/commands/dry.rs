@@ -70,7 +70,7 @@ pub fn show_on_hosts(
 ) -> Result<()> {
     let time = expected_on_hosts(plan, storage);
     if is_json {
-        let seconds = time.map(|time| time.as_secs_f64());
+        let seconds = plan.budget.or(time).map(|time| time.as_secs_f64());
         let said = serde_json::json!({"plan": plan, "hosts": hosts, "expected_s": seconds});
         return say(&serde_json::to_string_pretty(&said)?);
     }

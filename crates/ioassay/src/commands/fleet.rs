@@ -1,8 +1,8 @@
 //! Several hosts that should be alike: measured each by itself, and judged together. The same table
 //! comes from records that were made apart.
 
+use super::candidate::CandidateHost;
 use super::form;
-use super::guest::Guest;
 use super::hosts::{
     absolute, check_form, csv, late, place_of, refuse_given, refuse_output, refuse_run,
     tell_unkept, way_of,
@@ -13,18 +13,18 @@ use super::{Terminal, tell};
 use crate::args::form::FormArgs;
 use crate::args::hosts::HostArgs;
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
-use crate::hosts::interrupted::Before;
+use crate::hosts::access::{Agents, HostAccess};
+use crate::hosts::interrupted::JointBefore;
 use crate::hosts::lockstep::Lockstep;
 use crate::hosts::remote::Remote;
-use crate::hosts::way::{Agents, Way};
 use crate::orphans;
 use crate::recipe::hosts::refusal_alone;
 use crate::recipe::{self, Changes, Recipe};
 use crate::status::Status;
 use crate::stop::Stop;
-use crate::store::{self, JointPlace, Written};
+use crate::store::{self, JointPlace, ReadableRecord};
 use anyhow::{Context, Result, anyhow, bail};
-use assess::fleet::Gathering;
+use assess::fleet::FleetRecords;
 use model::plan::{Plan, Role};
 use model::printable::printable;
 use report::Style;
@@ -44,7 +44,7 @@ pub fn survey(args: &SurveyArgs, style: &Style) -> Result<Status> {
     let changes = Changes { seed: args.seed, ..Changes::default() };
     let SurveyArgs { directory, hosts, output, at_once, .. } = args;
     let (at_once, prunes) = (*at_once, false);
-    measure(&Errand { recipe, changes, directory, hosts, output, at_once, prunes }, style)
+    measure(&FleetTask { recipe, changes, directory, hosts, output, at_once, prunes }, style)
 }
 
 /// `ioassay run --hosts --each`.
@@ -57,11 +57,11 @@ pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
     let directory = args.directory.as_deref().unwrap_or(Path::new("."));
     let RunArgs { hosts, output, at_once, prune, .. } = args;
     let (at_once, prunes) = (*at_once, *prune);
-    measure(&Errand { recipe, changes, directory, hosts, output, at_once, prunes }, style)
+    measure(&FleetTask { recipe, changes, directory, hosts, output, at_once, prunes }, style)
 }
 
 /// What each host is to measure.
-struct Errand<'a> {
+struct FleetTask<'a> {
     recipe: Recipe,
     changes: Changes,
     directory: &'a Path,
@@ -74,7 +74,7 @@ struct Errand<'a> {
 }
 
 /// Measures on all hosts, and reports what is known of them.
-fn measure(errand: &Errand, style: &Style) -> Result<Status> {
+fn measure(errand: &FleetTask, style: &Style) -> Result<Status> {
     refuse_output(errand.output)?;
     refuse_given(&[("--resume", errand.output.resume.is_some())])?;
     if errand.output.dry_run {
@@ -86,43 +86,43 @@ fn measure(errand: &Errand, style: &Style) -> Result<Status> {
     let directory = absolute(errand.directory)?;
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     orphans::adopt();
-    let tour = Tour { errand, directory: &directory, place: &place, stop: &stop };
+    let tour = FleetRun { errand, directory: &directory, place: &place, stop: &stop };
     stop.status(tour.deliver(&way, style))
 }
 
 /// The way through all hosts.
-struct Tour<'a> {
-    errand: &'a Errand<'a>,
+struct FleetRun<'a> {
+    errand: &'a FleetTask<'a>,
     directory: &'a Path,
     place: &'a JointPlace,
     stop: &'a Stop,
 }
 
 /// A host's record, which may be in memory.
-struct Record {
-    written: Written,
+struct HostRecord {
+    written: ReadableRecord,
     is_kept: bool,
 }
 
 /// A host that was to be measured.
-struct Visited {
+struct MeasuredHost {
     called: String,
     /// Its record, if it has one.
-    record: Option<Record>,
+    record: Option<HostRecord>,
     /// Why it was not measured, or not completely.
     lost: Option<anyhow::Error>,
 }
 
-impl Tour<'_> {
-    fn deliver(&self, way: &Way, style: &Style) -> Result<Status> {
+impl FleetRun<'_> {
+    fn deliver(&self, way: &HostAccess, style: &Style) -> Result<Status> {
         // Those whose turn is later only say that they are there.
         let Agents { each: hosts, refused, hold: _hold } = way.start(self.stop)?;
         refused.iter().try_for_each(|refused| tell(&format!("note: {refused}")))?;
         let visited = if self.errand.at_once { self.at_once(hosts) } else { self.in_turn(hosts)? };
-        let lost: Vec<String> = visited.iter().filter_map(Visited::said).collect();
+        let lost: Vec<String> = visited.iter().filter_map(MeasuredHost::said).collect();
         lost.iter().try_for_each(|reason| tell(&format!("note: {reason}")))?;
-        let mut gathered = Gathered::default();
-        for Visited { record, .. } in &visited {
+        let mut gathered = FleetReport::default();
+        for MeasuredHost { record, .. } in &visited {
             record.iter().try_for_each(|record| gathered.add(record.written.path()))?;
         }
         if gathered.paths.is_empty() {
@@ -137,7 +137,7 @@ impl Tour<'_> {
     }
 
     /// One host after the other. After a signal, the others are not begun.
-    fn in_turn(&self, hosts: Vec<(String, Result<Remote>)>) -> Result<Vec<Visited>> {
+    fn in_turn(&self, hosts: Vec<(String, Result<Remote>)>) -> Result<Vec<MeasuredHost>> {
         let all = hosts.len();
         let mut visited = Vec::with_capacity(all);
         for (number, (called, agent)) in hosts.into_iter().enumerate() {
@@ -153,7 +153,7 @@ impl Tour<'_> {
     }
 
     /// All hosts at the same time, each by a thread of its own, which waits for it.
-    fn at_once(&self, hosts: Vec<(String, Result<Remote>)>) -> Vec<Visited> {
+    fn at_once(&self, hosts: Vec<(String, Result<Remote>)>) -> Vec<MeasuredHost> {
         thread::scope(|scope| {
             let start = |(number, (called, agent)): (usize, (String, Result<Remote>))| {
                 let name = called.clone();
@@ -161,26 +161,28 @@ impl Tour<'_> {
                 (name, thread::Builder::new().spawn_scoped(scope, visit))
             };
             let started: Vec<_> = hosts.into_iter().enumerate().map(start).collect();
-            let end =
-                |(called, started): (String, std::io::Result<ScopedJoinHandle<'_, Visited>>)| {
-                    let failed = |lost| Visited { called, record: None, lost: Some(lost) };
-                    match started.map(ScopedJoinHandle::join) {
-                        Ok(Ok(visited)) => visited,
-                        Ok(Err(_)) => failed(anyhow!("the thread that waited for it panicked")),
-                        Err(error) => failed(
-                            anyhow!(error).context("failed to start a thread that waits for it"),
-                        ),
+            let end = |(called, started): (
+                String,
+                std::io::Result<ScopedJoinHandle<'_, MeasuredHost>>,
+            )| {
+                let failed = |lost| MeasuredHost { called, record: None, lost: Some(lost) };
+                match started.map(ScopedJoinHandle::join) {
+                    Ok(Ok(visited)) => visited,
+                    Ok(Err(_)) => failed(anyhow!("the thread that waited for it panicked")),
+                    Err(error) => {
+                        failed(anyhow!(error).context("failed to start a thread that waits for it"))
                     }
-                };
+                }
+            };
             started.into_iter().map(end).collect()
         })
     }
 
     /// Measures on a host. What goes wrong there ends no other host's measurement.
-    fn visit(&self, number: usize, called: String, agent: Result<Remote>) -> Visited {
+    fn visit(&self, number: usize, called: String, agent: Result<Remote>) -> MeasuredHost {
         let mut record = None;
         let lost = self.run(number, &called, agent, &mut record).err();
-        Visited { called, record, lost }
+        MeasuredHost { called, record, lost }
     }
 
     /// A host's own plan is made for what the host is like, and its run waits for no other.
@@ -189,27 +191,27 @@ impl Tour<'_> {
         number: usize,
         called: &str,
         agent: Result<Remote>,
-        record: &mut Option<Record>,
+        record: &mut Option<HostRecord>,
     ) -> Result<()> {
-        let guest = Guest::look(called.to_owned(), agent, self.directory)?;
+        let guest = CandidateHost::look(called.to_owned(), agent, self.directory)?;
         let plan = self.plan(&guest)?;
         let mut begun = [guest.begin((number as u32, None), &plan, self.directory, None)?];
         let late = late(self.errand.output.quiet);
-        let made = Guest::all_made(&mut begun, &late)?.pop().context("it made nothing")?;
+        let made = CandidateHost::all_made(&mut begun, &late)?.pop().context("it made nothing")?;
         let [(guest, plan)] = begun;
         let began = store::date(SystemTime::now())?;
         let entry = guest.entry(number, plan.clone(), made, (&[], &began));
         let stores = self.place.begin(vec![entry])?;
         tell_unkept(&format!("the record of {called}"), &stores)?;
         let store = stores.into_iter().next().context("it has no record")?;
-        *record = Some(Record { written: store.written()?, is_kept: store.is_kept() });
+        *record = Some(HostRecord { written: store.written()?, is_kept: store.is_kept() });
         let member = guest.enter(store);
-        Lockstep::new(&plan, vec![member], Before::default(), self.stop, &late).carry_out()?;
+        Lockstep::new(&plan, vec![member], JointBefore::default(), self.stop, &late).carry_out()?;
         Ok(())
     }
 
-    fn plan(&self, guest: &Guest) -> Result<Plan> {
-        let Errand { recipe, changes, .. } = self.errand;
+    fn plan(&self, guest: &CandidateHost) -> Result<Plan> {
+        let FleetTask { recipe, changes, .. } = self.errand;
         if !recipe.relatives(changes, &guest.environment())?.is_empty() {
             bail!("rates in per cent do not go with --hosts yet: use rates in operations a second");
         }
@@ -227,7 +229,7 @@ impl Tour<'_> {
     }
 }
 
-impl Visited {
+impl MeasuredHost {
     /// What went wrong.
     fn said(&self) -> Option<String> {
         let (called, lost) = (&self.called, self.lost.as_ref()?);
@@ -252,20 +254,20 @@ pub fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Sta
 /// # Errors
 /// If one is not a record.
 pub fn show(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status> {
-    let mut gathered = Gathered::default();
+    let mut gathered = FleetReport::default();
     records.iter().try_for_each(|record| gathered.add(record))?;
     gathered.deliver((form, false), style)
 }
 
 /// Records that are read one at a time: a large one does not stay in memory.
 #[derive(Default)]
-struct Gathered {
-    gathering: Gathering,
+struct FleetReport {
+    gathering: FleetRecords,
     /// The records, without copies.
     paths: Vec<PathBuf>,
 }
 
-impl Gathered {
+impl FleetReport {
     fn add(&mut self, path: &Path) -> Result<()> {
         let record = store::read(path)?;
         let shown = printable(&path.display().to_string()).into_owned();

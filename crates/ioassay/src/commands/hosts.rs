@@ -5,9 +5,9 @@ use super::{say, tell};
 use crate::args::form::FormArgs;
 use crate::args::hosts::{HostArgs, HostsCommand};
 use crate::args::{OutputArgs, RunArgs};
+use crate::hosts::access::{Agents, HostAccess};
 use crate::hosts::check::check;
-use crate::hosts::late::Late;
-use crate::hosts::way::{Agents, Way};
+use crate::hosts::late::LateHosts;
 use crate::launch::{Hosts, Launcher, check_is_first};
 use crate::status::Status;
 use crate::stop::Stop;
@@ -47,7 +47,7 @@ pub fn execute(command: &HostsCommand, style: &Style) -> Result<Status> {
 }
 
 /// The hosts, and the way there. In an allocation, Slurm knows both.
-pub(super) fn way_of(args: &HostArgs) -> Result<Way> {
+pub(super) fn way_of(args: &HostArgs) -> Result<HostAccess> {
     check_is_first(|name| std::env::var(name).ok())?;
     let default = match args.hosts.as_deref() {
         Some("slurm") => "srun",
@@ -73,12 +73,12 @@ pub(super) fn way_of(args: &HostArgs) -> Result<Way> {
         }
         None => OsString::from("ioassay"),
     };
-    Ok(Way { hosts, launcher, program, listen: args.listen.clone() })
+    Ok(HostAccess { hosts, launcher, program, listen: args.listen.clone() })
 }
 
 /// Says on stderr which hosts are waited for, unless the user wants nothing there.
-pub(super) fn late(is_quiet: bool) -> Late {
-    Late::new(move |text| {
+pub(super) fn late(is_quiet: bool) -> LateHosts {
+    LateHosts::new(move |text| {
         if !is_quiet && let Err(error) = tell(&format!("note: {text}")) {
             log::debug!("nobody was told: {error:#}");
         }

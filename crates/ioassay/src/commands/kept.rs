@@ -2,7 +2,7 @@
 
 use super::tell;
 use crate::args::OutputArgs;
-use crate::directory::{Fate, Remains};
+use crate::directory::{Remains, RemainsFate};
 use crate::store::Store;
 use anyhow::Result;
 use model::printable::printable;
@@ -54,14 +54,14 @@ pub(super) fn tell_how_to_go_on(place: &Path, output: &OutputArgs) -> Result<()>
 pub(super) fn tell_remains(Remains { path, fate }: &Remains, is_quiet: bool) -> Result<()> {
     let path = path.display();
     match fate {
-        Fate::Removed(bytes) if !is_quiet => tell(&format!(
+        RemainsFate::Removed(bytes) if !is_quiet => tell(&format!(
             "removed '{path}' with {} of test files, left behind by a killed run",
             units::bytes_rounded(*bytes)
         )),
-        Fate::Unknown(node) if !is_quiet => {
+        RemainsFate::Unknown(node) if !is_quiet => {
             tell(&format!("note: {}", said_unproved(&path.to_string(), node)))
         }
-        Fate::Removed(_) | Fate::Unknown(_) | Fate::Stays => Ok(()),
+        RemainsFate::Removed(_) | RemainsFate::Unknown(_) | RemainsFate::Stays => Ok(()),
     }
 }
 

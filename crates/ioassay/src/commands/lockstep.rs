@@ -1,8 +1,8 @@
 //! `run` on several hosts, in lockstep.
 
+use super::candidate::CandidateHost;
 use super::dry;
 use super::form;
-use super::guest::Guest;
 use super::hosts::{absolute, check_form, csv, late, place_of, refuse_output, refuse_run};
 use super::hosts::{tell_unkept, way_of};
 use super::kept::tell_how_to_go_on;
@@ -11,15 +11,15 @@ use super::question::{budget_of, changes_of, refuse, set_ends};
 use super::{Terminal, tell};
 use crate::args::RunArgs;
 use crate::args::form::FormArgs;
-use crate::hosts::interrupted::{Before, InterruptedRun};
-use crate::hosts::late::{Late, some};
+use crate::hosts::access::{Agents, HostAccess};
+use crate::hosts::interrupted::{InterruptedRun, JointBefore};
+use crate::hosts::late::{LateHosts, some};
 use crate::hosts::lockstep::Lockstep;
 use crate::hosts::mark::who_sees;
 use crate::hosts::meeting::{Made, orders};
 use crate::hosts::member::Member;
 use crate::hosts::remote::Remote;
-use crate::hosts::way::{Agents, Way};
-use crate::launch::Host;
+use crate::launch::HostName;
 use crate::orphans;
 use crate::recipe::{self, hosts as of_hosts};
 use crate::resume::{self, Interrupted};
@@ -27,7 +27,7 @@ use crate::status::Status;
 use crate::stop::Stop;
 use crate::store::{self, JointPlace};
 use anyhow::{Context, Result, bail};
-use assess::together::Run;
+use assess::together::RunIdentity;
 use model::case::Case;
 use model::plan::{Plan, Role};
 use model::rank::Rank;
@@ -49,10 +49,10 @@ pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
     let way = way_of(&args.hosts)?;
     let directory = absolute(args.directory.as_deref().unwrap_or(Path::new(".")))?;
     let into = match &args.output.resume {
-        None => Into::New(place_of(&args.output, &recipe::find(&args.recipe)?.name)?),
+        None => JointDestination::New(place_of(&args.output, &recipe::find(&args.recipe)?.name)?),
         Some(folder) => {
-            let names: Vec<&str> = way.hosts.all().iter().map(Host::name).collect();
-            Into::Resumed(folder, InterruptedRun::open(folder, &names)?)
+            let names: Vec<&str> = way.hosts.all().iter().map(HostName::name).collect();
+            JointDestination::Resumed(folder, InterruptedRun::open(folder, &names)?)
         }
     };
     let stop = Stop::on_signals().context("failed to listen for signals")?;
@@ -60,35 +60,35 @@ pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
 }
 
 /// Where the records of a run go.
-enum Into<'a> {
+enum JointDestination<'a> {
     /// A folder for new ones.
     New(JointPlace),
     /// Those in the folder of a run that goes on.
     Resumed(&'a Path, InterruptedRun),
 }
 
-impl Into<'_> {
+impl JointDestination<'_> {
     /// The run that goes on, if it is one.
     fn resumed(&self) -> Option<&InterruptedRun> {
         match self {
-            Into::New(_) => None,
-            Into::Resumed(_, run) => Some(run),
+            JointDestination::New(_) => None,
+            JointDestination::Resumed(_, run) => Some(run),
         }
     }
 
     /// The folder, if there can be one.
     fn folder(&self) -> Option<PathBuf> {
         match self {
-            Into::New(place) => place.folder().map(Path::to_path_buf),
-            Into::Resumed(folder, _) => Some(folder.to_path_buf()),
+            JointDestination::New(place) => place.folder().map(Path::to_path_buf),
+            JointDestination::Resumed(folder, _) => Some(folder.to_path_buf()),
         }
     }
 }
 
 fn measure(
     args: &RunArgs,
-    (way, directory): (&Way, &Path),
-    into: Into<'_>,
+    (way, directory): (&HostAccess, &Path),
+    into: JointDestination<'_>,
     stop: &Stop,
     style: &Style,
 ) -> Result<Status> {
@@ -100,7 +100,7 @@ fn measure(
     tell_doubts(&guests)?;
     let apart = apart(&mut guests, directory)?;
     let mut plan = plan_of(args, &guests, &apart, into.resumed())?;
-    let mut before = Before::default();
+    let mut before = JointBefore::default();
     if let Some(run) = into.resumed() {
         let numbered = (0..).zip(&guests).zip(&run.records);
         for ((number, guest), record) in numbered {
@@ -148,7 +148,7 @@ fn can_go_on(records: &[PathBuf]) -> bool {
 }
 
 /// Says where a run goes on.
-fn tell_before(Before { known, again, .. }: &Before) -> Result<()> {
+fn tell_before(JointBefore { known, again, .. }: &JointBefore) -> Result<()> {
     if !known.is_empty() {
         tell(&format!("resumed: trials that all hosts have: {}", known.len()))?;
     }
@@ -174,7 +174,7 @@ pub fn of_one_run(records: &[PathBuf]) -> Result<Option<Vec<PathBuf>>> {
     let mut known = None;
     for path in records {
         let header = store::header(path)?;
-        let (run, rank) = (Run::of(&header), header.plan.rank);
+        let (run, rank) = (RunIdentity::of(&header), header.plan.rank);
         let is_same = known.get_or_insert_with(|| run.clone()) == &run;
         let Some(rank) = rank.filter(|_| is_same) else { return Ok(None) };
         // Copies are those of hosts that should be alike.
@@ -223,15 +223,15 @@ fn show(records: &[PathBuf], (form, is_quiet): (&FormArgs, bool), style: &Style)
 }
 
 /// The hosts, each with its agent and what it is like.
-fn guests(started: Vec<(String, Result<Remote>)>, directory: &Path) -> Result<Vec<Guest>> {
+fn guests(started: Vec<(String, Result<Remote>)>, directory: &Path) -> Result<Vec<CandidateHost>> {
     // They look at their storage at the same time: it takes each of them a while.
     let ask = |(called, agent): (String, Result<Remote>)| {
-        (called.clone(), Guest::ask(called, agent, directory))
+        (called.clone(), CandidateHost::ask(called, agent, directory))
     };
     let asked: Vec<_> = started.into_iter().map(ask).collect();
     let (mut guests, mut bad) = (Vec::new(), Vec::new());
     for (called, asked) in asked {
-        match asked.and_then(|(called, agent)| Guest::hear(called, agent)) {
+        match asked.and_then(|(called, agent)| CandidateHost::hear(called, agent)) {
             Ok(guest) => guests.push(guest),
             Err(error) => bad.push((called, error)),
         }
@@ -260,14 +260,14 @@ fn said_bad(bad: &[(String, anyhow::Error)]) -> String {
 }
 
 /// Says what makes figures of these hosts less than what they look like.
-fn tell_doubts(guests: &[Guest]) -> Result<()> {
-    for called in Guest::of_one_machine(guests) {
+fn tell_doubts(guests: &[CandidateHost]) -> Result<()> {
+    for called in CandidateHost::of_one_machine(guests) {
         tell(&format!(
             "note: {} are one machine (same name, same start): they share its processors and disks",
             some(&called)
         ))?;
     }
-    let others = Guest::of_other_builds(guests);
+    let others = CandidateHost::of_other_builds(guests);
     if others.is_empty() {
         return Ok(());
     }
@@ -279,7 +279,7 @@ fn tell_doubts(guests: &[Guest]) -> Result<()> {
 }
 
 /// The hosts that do not see in `directory` what the first one creates there.
-fn apart(guests: &mut [Guest], directory: &Path) -> Result<Vec<String>> {
+fn apart(guests: &mut [CandidateHost], directory: &Path) -> Result<Vec<String>> {
     let called: Vec<String> = guests.iter().map(|guest| guest.called.clone()).collect();
     let Some((first, others)) = guests.split_first_mut() else { return Ok(Vec::new()) };
     let lost = |called: &str| format!("the host {called} cannot take part");
@@ -300,7 +300,7 @@ fn apart(guests: &mut [Guest], directory: &Path) -> Result<Vec<String>> {
 /// those of the first. What one host cannot do, none does. A run that goes on keeps its seed.
 fn plan_of(
     args: &RunArgs,
-    guests: &[Guest],
+    guests: &[CandidateHost],
     apart: &[String],
     resumed: Option<&InterruptedRun>,
 ) -> Result<Plan> {
@@ -340,34 +340,34 @@ fn plan_of(
 
 /// Lets every host write its files, and begins its record, or goes on with it.
 fn members(
-    guests: Vec<Guest>,
+    guests: Vec<CandidateHost>,
     plan: &Plan,
     directory: &Path,
-    into: Into<'_>,
-    late: &Late,
+    into: JointDestination<'_>,
+    late: &LateHosts,
 ) -> Result<Vec<Member>> {
     let since = Instant::now();
     let hosts: Vec<String> = guests.iter().map(|guest| guest.called.clone()).collect();
     // All begin before the first is waited for.
-    let places = (0..).zip(Guest::neighbors(&guests));
-    let begin = |(place, guest): ((u32, Option<u32>), Guest)| {
+    let places = (0..).zip(CandidateHost::neighbors(&guests));
+    let begin = |(place, guest): ((u32, Option<u32>), CandidateHost)| {
         let record = into.resumed().and_then(|run| run.records.get(place.0 as usize));
         let calibrated = record.map(|it| it.record.header.calibrated.clone());
         guest.begin(place, plan, directory, calibrated)
     };
     let mut begun = places.zip(guests).map(begin).collect::<Result<Vec<_>>>()?;
-    let mut made = Guest::all_made(&mut begun, late)?;
+    let mut made = CandidateHost::all_made(&mut begun, late)?;
     if plan.rank.is_some_and(|rank| rank.shares) {
         let there: Vec<_> = made.into_iter().map(|made| made.folder).enumerate().collect();
         for ((_, order), (guest, _)) in orders(&there).iter().zip(&mut begun) {
             guest.tell(order)?;
         }
-        made = Guest::all_made(&mut begun, late)?;
+        made = CandidateHost::all_made(&mut begun, late)?;
     }
     let began = store::date(SystemTime::now())?;
     let InterruptedRun { records, before } = match into {
-        Into::Resumed(_, run) => run,
-        Into::New(place) => return entered(begun, made, &place, (&hosts, &began)),
+        JointDestination::Resumed(_, run) => run,
+        JointDestination::New(place) => return entered(begun, made, &place, (&hosts, &began)),
     };
     let anew = Invocation {
         number: before.invocation,
@@ -378,7 +378,7 @@ fn members(
         again: before.again.into_iter().collect(),
     };
     let all = begun.into_iter().zip(made).zip(records);
-    let go_on = |(((guest, _), made), record): (((Guest, Plan), Made), Interrupted)| {
+    let go_on = |(((guest, _), made), record): (((CandidateHost, Plan), Made), Interrupted)| {
         guest.go_on(record.store, Invocation { fixtures: made.fixtures, ..anew.clone() })
     };
     all.map(go_on).collect()
@@ -386,12 +386,12 @@ fn members(
 
 /// Hosts of a new run, with their records.
 fn entered(
-    begun: Vec<(Guest, Plan)>,
+    begun: Vec<(CandidateHost, Plan)>,
     made: Vec<Made>,
     place: &JointPlace,
     run: (&[String], &str),
 ) -> Result<Vec<Member>> {
-    let (guests, plans): (Vec<Guest>, Vec<Plan>) = begun.into_iter().unzip();
+    let (guests, plans): (Vec<CandidateHost>, Vec<Plan>) = begun.into_iter().unzip();
     let each = guests.iter().zip(plans.into_iter().zip(made)).enumerate();
     let entries = each.map(|(number, (guest, (plan, made)))| guest.entry(number, plan, made, run));
     let stores = place.begin(entries.collect())?;

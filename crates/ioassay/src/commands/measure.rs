@@ -10,7 +10,7 @@ use super::{command_line, dry, form, tell};
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
 use crate::builder::{self, Ready};
 use crate::calming::Calming;
-use crate::files::{Files, Maker, Source, Target};
+use crate::files::{CopySource, Files, Maker, Target};
 use crate::fixture::{OwnFile, Stay};
 use crate::orphans;
 use crate::peers::{Peers, Program};
@@ -154,7 +154,7 @@ pub fn keep(
         Err(_) if stop.is_asked() => return Ok(None),
         other => other?,
     };
-    let into = Into::of(interrupted, place, header, since.elapsed());
+    let into = Destination::of(interrupted, place, header, since.elapsed());
     let made = PreparedRun { maker, files, worker: &worker, memory: memory.as_ref() };
     let (record, files) = carry_out(made, into, &mut progress, stop)?;
     let stays = files.read().filter(|_| output.keep);
@@ -180,7 +180,7 @@ pub fn measure_record(
     let files = maker.make((&progress, stop))?;
     let header = header_of(plan, environment, None, environment.peers.to_vec())?;
     let made = PreparedRun { maker, files, worker, memory: None };
-    let into = Into::New { place: Place::Usual, header };
+    let into = Destination::New { place: Place::Usual, header };
     let (kept, _) = carry_out(made, into, &mut progress, stop)?;
     store::read(kept.path())
 }
@@ -195,7 +195,7 @@ struct PreparedRun<'a> {
 
 /// Where a run is recorded.
 #[expect(clippy::large_enum_variant, reason = "a run has one")]
-enum Into {
+enum Destination {
     /// In a new record with this header.
     New { place: Place, header: Header },
     /// In a record in memory, which only this process reads.
@@ -204,34 +204,36 @@ enum Into {
     Resumed { store: Store, before: Before },
 }
 
-impl Into {
+impl Destination {
     /// In that of an interrupted run, which goes on as in the header `now`, or in a new one at
     /// `place`. Creating its files took `made`.
-    fn of(interrupted: Option<Interrupted>, place: Place, now: Header, made: Duration) -> Into {
+    fn of(interrupted: Option<Interrupted>, place: Place, now: Header, made: Duration) -> Self {
         let Some(Interrupted { store, record }) = interrupted else {
-            return Into::New { place, header: now };
+            return Destination::New { place, header: now };
         };
         let resumed = Resumed { began: now.began, tool: now.tool };
-        Into::Resumed { store, before: Before { record, resumed, made } }
+        Destination::Resumed { store, before: Before { record, resumed, made } }
     }
 }
 
 /// Runs it. Returns the record and the last files.
 fn carry_out(
     made: PreparedRun,
-    into: Into,
+    into: Destination,
     progress: &mut Progress,
     stop: &Stop,
 ) -> Result<(Store, Files)> {
     let calibrated = match &into {
-        Into::New { header, .. } | Into::Passing { header } => &header.calibrated,
-        Into::Resumed { before, .. } => &before.record.header.calibrated,
+        Destination::New { header, .. } | Destination::Passing { header } => &header.calibrated,
+        Destination::Resumed { before, .. } => &before.record.header.calibrated,
     };
     let calibrated = &calibrated.clone()[..];
     let (mut store, before) = match into {
-        Into::Resumed { store, before } => (store, Some(before)),
-        Into::New { place, header } => (begin_record(&place, header, &made.files)?, None),
-        Into::Passing { header } => (Store::in_passing(begun(header, &made.files)?.0)?, None),
+        Destination::Resumed { store, before } => (store, Some(before)),
+        Destination::New { place, header } => (begin_record(&place, header, &made.files)?, None),
+        Destination::Passing { header } => {
+            (Store::in_passing(begun(header, &made.files)?.0)?, None)
+        }
     };
     let site = site(made.maker, made.worker, progress, stop);
     let site = Site { memory: made.memory, calibrated, ..site };
@@ -298,7 +300,7 @@ fn own_file(target: &Target) -> Option<&OwnFile> {
 pub(super) fn header_of(
     plan: &Plan,
     environment: &Environment,
-    source: Option<&Source>,
+    source: Option<&CopySource>,
     peers: Vec<Peer>,
 ) -> Result<Header> {
     Ok(Header {

@@ -9,7 +9,7 @@ pub mod question;
 pub mod dry;
 mod kept;
 pub mod measure;
-mod guest;
+mod candidate;
 pub mod hosts;
 pub mod lockstep;
 pub mod fleet;

@@ -9,9 +9,9 @@ use crate::args::{RunArgs, SurveyArgs};
 use crate::bind;
 use crate::device;
 use crate::directory::Directory;
-use crate::files::{Source, Target};
+use crate::files::{CopySource, Target};
 use crate::fixture::OwnFile;
-use crate::group::{self, Values};
+use crate::group::{self, ValueList};
 use crate::peers::Peers;
 use crate::recipe::{self, Changes, Recipe, Relative};
 use crate::resume::Interrupted;
@@ -72,7 +72,7 @@ pub struct Setting {
     /// The storage to measure; `None` if no file is used.
     pub storage: Option<Storage>,
     /// Where to create the source of copies, if elsewhere.
-    pub source: Option<Source>,
+    pub source: Option<CopySource>,
     /// Programs that can measure.
     pub peers: Vec<Peer>,
     /// The cases to measure, and the skipped ones. Of cases with relative rates, it has only the
@@ -126,7 +126,7 @@ impl Setting {
         let storage = storage_of(&question.target)?;
         let source = source_of(question)?;
         let peers = question.peers.facts();
-        let of_source = source.as_ref().map(|source: &Source| &source.storage);
+        let of_source = source.as_ref().map(|source: &CopySource| &source.storage);
         let environment = Environment {
             host: &host,
             storage: storage.as_ref(),
@@ -216,9 +216,9 @@ pub(super) fn changes_of(args: &RunArgs) -> Changes {
     Changes { axes, rounds, invocations, seed, no_ceilings, ..Changes::default() }
 }
 
-fn axes_of(args: &AxisArgs) -> group::Axes {
+fn axes_of(args: &AxisArgs) -> group::AxisGrid {
     let values = args.0.iter();
-    values.map(|(axis, texts)| (axis.to_string(), Values::from_texts(texts.clone()))).collect()
+    values.map(|(axis, texts)| (axis.to_string(), ValueList::from_texts(texts.clone()))).collect()
 }
 
 /// The question of `gate` in `directory`, or in the current one. Its sides are held against each
@@ -270,7 +270,7 @@ fn target_of(args: &RunArgs, recipe: &Recipe, changes: &mut Changes) -> Result<T
     }
     if let Some(device) = &args.device {
         let disk = device::claim(device, args.destroy.as_deref())?;
-        let one = |text: &str| Values::from_texts(vec![text.to_string()]);
+        let one = |text: &str| ValueList::from_texts(vec![text.to_string()]);
         changes.axes.entry("allocation".to_string()).or_insert_with(|| one("overwrite"));
         return Ok(Target::Device(disk));
     }
@@ -279,7 +279,7 @@ fn target_of(args: &RunArgs, recipe: &Recipe, changes: &mut Changes) -> Result<T
 
 /// Reads all of the user's own file.
 fn read_whole(changes: &mut Changes, own: &OwnFile) {
-    changes.axes.insert("size".to_string(), Values::from_texts(vec![units::bytes(own.size)]));
+    changes.axes.insert("size".to_string(), ValueList::from_texts(vec![units::bytes(own.size)]));
 }
 
 /// Refuses a place for a recipe that uses none.

@@ -1,7 +1,7 @@
 //! What killed runs left: folders with their files, and canaries.
 
 use super::owner::Owner;
-use super::{DATA, Fate, LOCK, open_folder};
+use super::{DATA, LOCK, RemainsFate, open_folder};
 use model::case::MetadataWork;
 use model::metadata;
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
@@ -25,18 +25,18 @@ pub(super) const CANARY_AGE: Duration = Duration::from_secs(3600);
 const CLOSING_WAIT: Duration = Duration::from_secs(1);
 
 /// Removes the folder `name` of `parent` if its run has ended for certain.
-pub(super) fn remove_folder(parent: &OwnedFd, name: &OsStr) -> io::Result<Fate> {
+pub(super) fn remove_folder(parent: &OwnedFd, name: &OsStr) -> io::Result<RemainsFate> {
     let folder = open_folder(parent.as_fd(), name)?;
     let stat = rustix::fs::fstat(&folder)?;
     if !is_own(&stat) || Mode::from_raw_mode(stat.st_mode).intersects(Mode::RWXG | Mode::RWXO) {
-        return Ok(Fate::Stays);
+        return Ok(RemainsFate::Stays);
     }
     // Opening something other than a regular file must not block.
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut written = String::new();
     let locked = match rustix::fs::openat(&folder, LOCK, flags, Mode::empty()) {
         Ok(lock) if rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() => {
-            return Ok(Fate::Stays);
+            return Ok(RemainsFate::Stays);
         }
         Ok(lock) => {
             let lock = File::from(lock);
@@ -50,14 +50,14 @@ pub(super) fn remove_folder(parent: &OwnedFd, name: &OsStr) -> io::Result<Fate> 
     let has_ended = !written.is_empty() && owner.has_ended(&Owner::here(&folder));
     match is_older(&stat, YOUNG) {
         // Hosts that share a directory find each other's folders, as soon as these are made.
-        false if !has_ended => return Ok(Fate::Stays),
-        true if !has_ended && !written.is_empty() => return Ok(Fate::Unknown(owner.node)),
+        false if !has_ended => return Ok(RemainsFate::Stays),
+        true if !has_ended && !written.is_empty() => return Ok(RemainsFate::Unknown(owner.node)),
         _ => {}
     }
     let bytes = clear(folder.as_fd())?;
     drop(locked);
     remove_cleared(parent, name)?;
-    Ok(Fate::Removed(bytes))
+    Ok(RemainsFate::Removed(bytes))
 }
 
 /// Removes the folder `name` of `parent`, which was cleared.
@@ -80,14 +80,14 @@ pub(super) fn remove_cleared(parent: &OwnedFd, name: &OsStr) -> io::Result<()> {
 }
 
 /// Removes the canary file `name` of `parent` if it is too old to be in use.
-pub(super) fn remove_canary(parent: &OwnedFd, name: &OsStr) -> io::Result<Fate> {
+pub(super) fn remove_canary(parent: &OwnedFd, name: &OsStr) -> io::Result<RemainsFate> {
     let stat = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
     let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     if !is_file || !is_own(&stat) || !is_older(&stat, CANARY_AGE) {
-        return Ok(Fate::Stays);
+        return Ok(RemainsFate::Stays);
     }
     rustix::fs::unlinkat(parent, name, AtFlags::empty())?;
-    Ok(Fate::Removed(u64::try_from(stat.st_size).unwrap_or(0)))
+    Ok(RemainsFate::Removed(u64::try_from(stat.st_size).unwrap_or(0)))
 }
 
 fn is_own(stat: &Stat) -> bool {

@@ -16,7 +16,7 @@ pub(super) fn needed_actors(plan: &Plan) -> impl Iterator<Item = (&Actor, u64)> 
 
 /// The sizes of the files that a plan needs.
 #[derive(Debug, Default)]
-pub(super) struct Needs {
+pub(super) struct FileNeeds {
     /// Files that are read.
     pub(super) read: BTreeSet<u64>,
     /// Files that are copied.
@@ -33,14 +33,14 @@ pub(super) struct Needs {
     pub(super) shared: Vec<u64>,
 }
 
-impl Needs {
+impl FileNeeds {
     /// What `plan` needs. Without a source elsewhere, copies read the files that others read.
-    pub(super) fn of(plan: &Plan, has_source: bool) -> Needs {
+    pub(super) fn of(plan: &Plan, has_source: bool) -> FileNeeds {
         let beside = needed_actors(plan).map(|(_, size)| size).collect();
         let creates = plan.rank.is_some_and(|rank| rank.number == 0);
         let shared = shared::needed(plan).into_iter().filter(|_| creates);
         let shared = shared.map(|(_, size)| size).collect();
-        let mut needs = Needs { beside, shared, ..Needs::default() };
+        let mut needs = FileNeeds { beside, shared, ..FileNeeds::default() };
         let is_own = |case: &Case| case.io().is_none_or(|io| io.files == Whose::Own);
         for planned in plan.cases.iter().filter(|planned| is_own(&planned.case)) {
             match &planned.case.work {

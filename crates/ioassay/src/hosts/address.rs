@@ -1,6 +1,6 @@
 //! The address at which this machine listens for agents that connect back.
 
-use crate::launch::Host;
+use crate::launch::HostName;
 use anyhow::{Context, Result, bail, ensure};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 
@@ -14,7 +14,7 @@ const ELSEWHERE: &str = "192.0.2.1";
 ///
 /// # Errors
 /// If there is no such address.
-pub(super) fn address(chosen: Option<&str>, hosts: &[Host]) -> Result<SocketAddr> {
+pub(super) fn address(chosen: Option<&str>, hosts: &[HostName]) -> Result<SocketAddr> {
     match chosen {
         Some(chosen) => parse(chosen),
         None => towards_all(hosts),
@@ -40,8 +40,8 @@ fn parse(chosen: &str) -> Result<SocketAddr> {
 
 /// The address from which this machine reaches the first of `hosts` that is another machine, or
 /// else any. If no name is known, the one that this machine's own name has, or its default route.
-fn towards_all(hosts: &[Host]) -> Result<SocketAddr> {
-    let name = |host: &Host| {
+fn towards_all(hosts: &[HostName]) -> Result<SocketAddr> {
+    let name = |host: &HostName| {
         let name = host.name();
         name.rsplit_once('@').map_or(name, |(_, place)| place).to_owned()
     };

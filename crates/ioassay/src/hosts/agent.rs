@@ -1,9 +1,9 @@
 //! `ioassay agent`: carries out orders on this host until its input ends.
 
-use super::link::{Link, beat};
+use super::link::{AgentLink, beat};
 use super::part;
 use crate::clock;
-use crate::directory::{DATA, Directory, Name};
+use crate::directory::{DATA, Directory, OwnName};
 use crate::machine::{boot, this_host};
 use crate::stop::Stop;
 use crate::version::{VERSION, commit};
@@ -27,7 +27,7 @@ pub fn serve(
     output: impl Write + Send,
     stop: &Stop,
 ) -> Result<()> {
-    let link = Link::new(input, output, stop)?;
+    let link = AgentLink::new(input, output, stop)?;
     link.say(&hello())?;
     let (goes_on, over) = channel();
     let (output, is_at_work) = (link.output(), link.is_at_work());
@@ -47,7 +47,7 @@ fn hello() -> Answer {
 }
 
 /// Carries out orders until none will follow.
-fn obey_all<W: Write>(link: &Link<W>) -> Result<()> {
+fn obey_all<W: Write>(link: &AgentLink<W>) -> Result<()> {
     let mut agent = Agent::default();
     while let Some(order) = link.next()? {
         match order {
@@ -66,7 +66,7 @@ fn obey_all<W: Write>(link: &Link<W>) -> Result<()> {
 #[derive(Debug, Default)]
 struct Agent {
     /// The files by which other hosts may see its directories, removed when it ends.
-    marks: Vec<Name>,
+    marks: Vec<OwnName>,
 }
 
 impl Agent {

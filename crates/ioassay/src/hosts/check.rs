@@ -16,7 +16,7 @@ use std::thread;
 const LOOKERS: usize = 8;
 
 /// A host that is being checked.
-struct Guest {
+struct CheckedHost {
     called: String,
     agent: Result<Remote>,
     found: Option<Found>,
@@ -27,13 +27,13 @@ struct Guest {
 /// # Errors
 /// If the OS starts no threads.
 pub fn check(hosts: Vec<(String, Result<Remote>)>, directory: &Path) -> Result<Vec<Checked>> {
-    let guest = |(called, agent)| Guest { called, agent, found: None };
-    let mut guests: Vec<Guest> = hosts.into_iter().map(guest).collect();
+    let guest = |(called, agent)| CheckedHost { called, agent, found: None };
+    let mut guests: Vec<CheckedHost> = hosts.into_iter().map(guest).collect();
     // To look takes a hundred round trips, and hosts are many.
     let each = guests.len().div_ceil(LOOKERS).max(1);
     thread::scope(|scope| {
         for some in guests.chunks_mut(each) {
-            let look = |guest: &mut Guest| guest.look(directory);
+            let look = |guest: &mut CheckedHost| guest.look(directory);
             let look = move || some.iter_mut().for_each(look);
             thread::Builder::new().spawn_scoped(scope, look)?;
         }
@@ -41,10 +41,10 @@ pub fn check(hosts: Vec<(String, Result<Remote>)>, directory: &Path) -> Result<V
     })
     .context("failed to start threads that look at hosts")?;
     find_sharers(&mut guests, directory);
-    Ok(guests.into_iter().map(Guest::checked).collect())
+    Ok(guests.into_iter().map(CheckedHost::checked).collect())
 }
 
-impl Guest {
+impl CheckedHost {
     /// Asks what it is like. If that fails, the host cannot be used.
     fn look(&mut self, directory: &Path) {
         let Ok(agent) = &mut self.agent else { return };
@@ -82,7 +82,7 @@ fn look(agent: &mut Remote, directory: &Path) -> Result<Found> {
 
 /// Finds which hosts share the directory. Most often all do, as a file of the first one shows.
 /// Those that do not see it are asked about each other.
-fn find_sharers(guests: &mut [Guest], directory: &Path) {
+fn find_sharers(guests: &mut [CheckedHost], directory: &Path) {
     let (mut group, mut lost) = (Vec::new(), Vec::new());
     let mut able = agents(guests);
     let Some((owner, first)) = (!able.is_empty()).then(|| able.remove(0)) else { return };
@@ -118,13 +118,13 @@ fn find_sharers(guests: &mut [Guest], directory: &Path) {
 }
 
 /// The agents that can be asked, with the numbers of their hosts.
-fn agents(guests: &mut [Guest]) -> Vec<(usize, &mut Remote)> {
+fn agents(guests: &mut [CheckedHost]) -> Vec<(usize, &mut Remote)> {
     let numbered = guests.iter_mut().enumerate();
     numbered.filter_map(|(index, guest)| Some((index, guest.agent.as_mut().ok()?))).collect()
 }
 
 /// Notes for each host of a group the others.
-fn tell_sharers(guests: &mut [Guest], mut group: Vec<usize>) {
+fn tell_sharers(guests: &mut [CheckedHost], mut group: Vec<usize>) {
     group.sort_unstable();
     let names: Vec<String> = group.iter().map(|index| guests[*index].called.clone()).collect();
     for index in &group {

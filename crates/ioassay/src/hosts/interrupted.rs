@@ -1,11 +1,11 @@
 //! A run in lockstep that was interrupted and goes on: with all of its hosts, where all of them
 //! are.
 
-use crate::agenda::{Agenda, Measured, lasted, next_invocation};
+use crate::agenda::{Agenda, TurnResult, lasted, next_invocation};
 use crate::resume::Interrupted;
 use crate::store::{self, Store};
 use anyhow::{Context, Result, bail};
-use assess::together::Run;
+use assess::together::RunIdentity;
 use model::plan::{Plan, Pruned};
 use model::rank::Rank;
 use model::record::{End, Line};
@@ -20,14 +20,14 @@ pub struct InterruptedRun {
     /// The record of each host, in the order of the hosts, open and locked, without its trials.
     pub records: Vec<Interrupted>,
     /// Where it goes on.
-    pub before: Before,
+    pub before: JointBefore,
 }
 
 /// What a run did before it was interrupted; nothing if it is new.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Before {
+pub struct JointBefore {
     /// The turns of which each host that takes part has a trial.
-    pub(crate) known: Vec<Measured>,
+    pub(crate) known: Vec<TurnResult>,
     /// The cases that were pruned.
     pub pruned: Vec<Pruned>,
     /// Those of which only some have one: when the run was killed, it had not written all, or it
@@ -62,7 +62,7 @@ impl InterruptedRun {
                 missing + 1
             );
         }
-        let run = |it: &Interrupted| Run::of(&it.record.header);
+        let run = |it: &Interrupted| RunIdentity::of(&it.record.header);
         if records.is_empty() || records.iter().any(|it| run(it) != run(&records[0])) {
             bail!("the records in '{shown}' are not those of one run");
         }
@@ -76,7 +76,7 @@ impl InterruptedRun {
                 hosts.join(",")
             );
         }
-        let mut run = InterruptedRun { before: Before::of(&records, &ranks), records };
+        let mut run = InterruptedRun { before: JointBefore::of(&records, &ranks), records };
         run.check_left(folder)?;
         // Their trials are known by now, and those of many hosts take much memory.
         run.records.iter_mut().for_each(|it| it.record.trials = Vec::new());
@@ -96,7 +96,12 @@ impl InterruptedRun {
             bail!("nothing is left to measure: the run in '{shown}' is complete");
         }
         let plan = self.plan();
-        if plan.budget.is_none() && self.before.agenda(plan).is_whole() {
+        // Some were ended and the others have as many turns, or no turn is left.
+        let lacks_ends = self.before.again.is_empty()
+            && self.records.iter().any(is_over)
+            && self.records.iter().all(|it| is_over(it) || it.record.end == End::Missing);
+        let is_whole = plan.budget.is_none() && self.before.agenda(plan).is_whole();
+        if lacks_ends || is_whole {
             for record in self.records.iter_mut().filter(|it| !is_over(it)) {
                 record.store.append(&Line::End(End::Complete))?;
             }
@@ -115,10 +120,10 @@ impl InterruptedRun {
     }
 }
 
-impl Before {
-    fn of(records: &[Interrupted], ranks: &[Rank]) -> Before {
+impl JointBefore {
+    fn of(records: &[Interrupted], ranks: &[Rank]) -> JointBefore {
         let mut turns: BTreeMap<(usize, u32), Vec<&Trial>> = BTreeMap::new();
-        let mut before = Before::default();
+        let mut before = JointBefore::default();
         for Interrupted { record, .. } in records {
             // Of two trials of a turn, the later one counts.
             let own: BTreeMap<_, _> =
@@ -129,12 +134,21 @@ impl Before {
         }
         let Some((first, rank)) = records.first().zip(ranks.first()) else { return before };
         let plan = &first.record.header.plan;
-        before.pruned.clone_from(&first.record.pruned);
+        // What only some have pruned is measured by all again: without the others, it was another
+        // figure.
+        for pruned in records.iter().flat_map(|it| &it.record.pruned) {
+            let has = |it: &Interrupted| it.record.pruned.iter().any(|it| it.case == pruned.case);
+            if !records.iter().all(has) {
+                before.again.insert((pruned.case, pruned.round));
+            } else if !before.pruned.iter().any(|known| known.case == pruned.case) {
+                before.pruned.push(pruned.clone());
+            }
+        }
         for (turn, trials) in turns {
             // A damaged record may have cases that the first one does not.
             let Some(planned) = plan.cases.get(turn.0) else { continue };
             if trials.len() == rank.hosts_of(&planned.case) as usize {
-                before.known.extend(Measured::of(plan, &trials));
+                before.known.extend(TurnResult::of(plan, &trials));
             } else {
                 before.again.insert(turn);
             }
@@ -166,7 +180,7 @@ mod tests {
 
     /// The run on two hosts, of which `plant` changes the records. The second case is only that of
     /// the first host.
-    fn check(plant: impl FnOnce(&mut [Record; 2])) -> (tempfile::TempDir, Result<Before>) {
+    fn check(plant: impl FnOnce(&mut [Record; 2])) -> (tempfile::TempDir, Result<JointBefore>) {
         let mut records = [0, 1].map(|number| {
             let mut record = zoo::record();
             record.end = End::Missing;

@@ -1,7 +1,7 @@
 //! Says which hosts the others wait for.
 
 use super::meeting::MAKING;
-use crate::progress::Ends;
+use crate::progress::RunEnd;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub(super) const MAKE: Expected =
 
 /// Says how far a run is, and which hosts the others wait for. A disk that hangs keeps a host busy
 /// that still gives signs of life, so it is not lost until its time is over (docs/method).
-pub struct Late {
+pub struct LateHosts {
     say: Box<dyn Fn(&str) + Sync>,
     /// After this time, hosts are named next.
     after: Mutex<Duration>,
@@ -43,22 +43,31 @@ pub struct Late {
     progress_after: Mutex<Duration>,
 }
 
-impl Late {
+impl LateHosts {
     /// With `say` to say so.
-    pub fn new(say: impl Fn(&str) + Sync + 'static) -> Late {
-        Late { say: Box::new(say), after: Mutex::new(LATE), progress_after: Mutex::new(MINUTE) }
+    pub fn new(say: impl Fn(&str) + Sync + 'static) -> LateHosts {
+        LateHosts {
+            say: Box::new(say),
+            after: Mutex::new(LATE),
+            progress_after: Mutex::new(MINUTE),
+        }
     }
 
     /// Says how far a run is, once a minute: `done` of `all` trials, in `elapsed`, or how much is
     /// left of the time that the run is given.
-    pub(super) fn tell_progress(&self, (done, all): (u64, u64), (elapsed, ends): (Duration, Ends)) {
+    pub(super) fn tell_progress(
+        &self,
+        (done, all): (u64, u64),
+        (elapsed, ends): (Duration, RunEnd),
+    ) {
         let mut next = self.progress_after.lock().unwrap_or_else(PoisonError::into_inner);
-        if elapsed < *next || done == 0 || done >= all {
+        let is_timed = matches!(ends, RunEnd::Time { .. });
+        if elapsed < *next || done == 0 || (done >= all && !is_timed) {
             return;
         }
         *next = elapsed.saturating_add(MINUTE);
         drop(next);
-        if let Ends::Time { passed, given } = ends {
+        if let RunEnd::Time { passed, given } = ends {
             let left = report::about(given.saturating_sub(passed));
             return (self.say)(&format!("{done} trials are done, {left} left"));
         }
@@ -117,9 +126,9 @@ mod tests {
     fn progress_is_told_once_a_minute() {
         let said = Arc::new(Mutex::new(Vec::new()));
         let says = said.clone();
-        let late = Late::new(move |text| says.lock().unwrap().push(text.to_owned()));
+        let late = LateHosts::new(move |text| says.lock().unwrap().push(text.to_owned()));
         for (done, seconds) in [(1, 5), (9, 59), (10, 61), (11, 100), (20, 122), (40, 300)] {
-            late.tell_progress((done, 40), (Duration::from_secs(seconds), Ends::Rounds(10)));
+            late.tell_progress((done, 40), (Duration::from_secs(seconds), RunEnd::Rounds(10)));
         }
         let expected = [
             "10 of 40 trials are done, about 3m 10s left",
@@ -132,7 +141,7 @@ mod tests {
     fn hosts_are_named_after_a_while_and_each_time_it_doubles() {
         let said = Arc::new(Mutex::new(Vec::new()));
         let says = said.clone();
-        let late = Late::new(move |text| says.lock().unwrap().push(text.to_owned()));
+        let late = LateHosts::new(move |text| says.lock().unwrap().push(text.to_owned()));
         let tell = |seconds: u64, answered: usize| {
             let since = Duration::from_secs(seconds);
             late.tell((since, answered), ["b", "c"].into_iter(), "prepare");

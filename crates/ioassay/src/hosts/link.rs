@@ -18,7 +18,7 @@ const SILENCE: Duration = Duration::from_secs(4);
 
 /// An agent's link.
 #[derive(Debug)]
-pub(super) struct Link<W> {
+pub(super) struct AgentLink<W> {
     orders: Orders,
     output: Mutex<W>,
     stop: Stop,
@@ -26,7 +26,7 @@ pub(super) struct Link<W> {
     is_at_work: AtomicBool,
 }
 
-impl<W: Write> Link<W> {
+impl<W: Write> AgentLink<W> {
     /// Begins to listen to `input`.
     ///
     /// # Errors
@@ -34,7 +34,7 @@ impl<W: Write> Link<W> {
     pub(super) fn new(input: impl Read + Send + 'static, output: W, stop: &Stop) -> Result<Self> {
         let orders = Orders::listen(input, stop)?;
         let (output, is_at_work) = (Mutex::new(output), AtomicBool::new(false));
-        Ok(Link { orders, output, stop: stop.clone(), is_at_work })
+        Ok(AgentLink { orders, output, stop: stop.clone(), is_at_work })
     }
 
     /// The next order; `None` if none will follow, or a signal asks to stop.

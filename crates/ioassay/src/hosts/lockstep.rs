@@ -3,13 +3,13 @@
 //! Each host has a record of its own, judged by its own evidence. What they did together comes
 //! from all records (`assess/together.rs`).
 
-use super::interrupted::Before;
-use super::late::{Expected, Late, MAKE};
+use super::interrupted::JointBefore;
+use super::late::{Expected, LateHosts, MAKE};
 use super::listening::{Waiting, hear_all};
 use super::meeting::{Made, orders};
 use super::member::{Member, clocks, loss};
 use super::remote::{Offsets, Remote};
-use super::turn::{Answers, Ended, Prepared, Turn, end_trial, is_failed, lead, lost};
+use super::turn::{Answers, Ended, JointTurn, Prepared, end_trial, is_failed, lead, lost};
 use crate::agenda::{Agenda, Turns};
 use crate::clock;
 use crate::stop::Stop;
@@ -37,10 +37,10 @@ pub struct Lockstep<'a> {
     /// The plan of the first host; each has it with a seed of its own.
     plan: &'a Plan,
     members: Vec<Member>,
-    before: Before,
+    before: JointBefore,
     stop: &'a Stop,
     /// Says which hosts are waited for.
-    late: &'a Late,
+    late: &'a LateHosts,
     began: Instant,
     /// Why hosts were lost so far.
     lost: Vec<String>,
@@ -65,9 +65,9 @@ impl Lockstep<'_> {
     pub fn new<'a>(
         plan: &'a Plan,
         members: Vec<Member>,
-        before: Before,
+        before: JointBefore,
         stop: &'a Stop,
-        late: &'a Late,
+        late: &'a LateHosts,
     ) -> Lockstep<'a> {
         let (lost, leaving, began) = (Vec::new(), Vec::new(), Instant::now());
         Lockstep { plan, members, before, stop, late, began, lost, leaving }
@@ -104,17 +104,15 @@ impl Lockstep<'_> {
     /// stopped, or its time is over.
     fn round(&mut self, turns: &Turns, agenda: &mut Agenda) -> Result<bool> {
         let Turns { round, invocation, .. } = *turns;
-        let planned = agenda.planned(turns);
+        let (planned, before) = (agenda.planned(turns), self.before.known.len() as u64);
         for &case in &turns.cases {
             if self.stop.is_asked() || agenda.is_over(self.passed()) {
                 return Ok(false);
             }
-            let turn = Turn { case, invocation, round, at_ms: self.at_ms() };
+            let turn = JointTurn { case, invocation, round, at_ms: self.at_ms() };
             self.turn(turn, agenda)?;
-            self.late.tell_progress(
-                (agenda.done(), planned),
-                (self.began.elapsed(), agenda.ends(self.passed())),
-            );
+            let progress = (agenda.done() - before, planned - before);
+            self.late.tell_progress(progress, (self.began.elapsed(), agenda.ends(self.passed())));
         }
         Ok(!self.stop.is_asked())
     }
@@ -235,7 +233,7 @@ impl Lockstep<'_> {
     }
 
     /// Runs and records a trial on all hosts, unless its case failed too often.
-    fn turn(&mut self, turn: Turn, agenda: &mut Agenda) -> Result<()> {
+    fn turn(&mut self, turn: JointTurn, agenda: &mut Agenda) -> Result<()> {
         let trials = match self.refusal(turn.case, agenda) {
             Some(reason) => {
                 let hosts = 0..self.hosts_of(turn.case);
@@ -247,7 +245,11 @@ impl Lockstep<'_> {
             // The trial was cut short, so it is not recorded.
             return Ok(());
         }
-        agenda.add_trials(&trials.iter().map(|(_, trial)| trial).collect::<Vec<_>>());
+        match &trials[..] {
+            // It is over, and nobody is left who could have it in a record.
+            [] => agenda.add_trials(&[&turn.failed("all of its hosts were lost".to_string())]),
+            trials => agenda.add_trials(&trials.iter().map(|(_, it)| it).collect::<Vec<_>>()),
+        }
         for (index, trial) in trials {
             // The record of a host that was lost meanwhile has ended.
             if let Some((store, _)) = self.members[index].live() {
@@ -272,7 +274,7 @@ impl Lockstep<'_> {
 
     /// Runs a trial on all of its hosts. If it fails on one, it fails on all: those that measured
     /// did so beside fewer than the case says.
-    fn trial(&mut self, turn: Turn) -> Result<Vec<(usize, Trial)>> {
+    fn trial(&mut self, turn: JointTurn) -> Result<Vec<(usize, Trial)>> {
         let before = self.clocks()?;
         let prepared = self.prepare(turn)?;
         let ended = self.perform(turn.case, &before, &prepared)?;
@@ -296,8 +298,8 @@ impl Lockstep<'_> {
     }
 
     /// Lets all hosts of a trial prepare it.
-    fn prepare(&mut self, turn: Turn) -> Result<Prepared> {
-        let Turn { case, invocation, round, at_ms } = turn;
+    fn prepare(&mut self, turn: JointTurn) -> Result<Prepared> {
+        let JointTurn { case, invocation, round, at_ms } = turn;
         let (hosts, reading) = (self.hosts_of(case), self.reading(case));
         let order =
             |index| (index < hosts).then_some(Order::Trial { case, invocation, round, at_ms });

@@ -40,6 +40,9 @@ impl Member {
 /// Why a case of the first `hosts` cannot be tried any more: a host was lost that the others need
 /// for it.
 pub(super) fn loss(members: &[Member], hosts: usize, case: &Case) -> Option<String> {
+    if members[..hosts].iter().all(|it| it.agent.is_none()) {
+        return Some("all of its hosts were lost".to_string());
+    }
     if let Some(work) = case.metadata() {
         // What a lost host left in a directory that all share would be listed.
         let hosts = if work.place == Place::Shared { members.len() } else { hosts };

@@ -1,18 +1,18 @@
 //! An agent's part in a run: it keeps the files, and does its trials when all hosts do.
 
-use super::link::Link;
+use super::link::AgentLink;
 use crate::barrier::Barrier;
 use crate::calibration::{calibrate, requests};
 use crate::calming::Calming;
 use crate::clock;
-use crate::directory::{Directory, Fate, Remains};
+use crate::directory::{Directory, Remains, RemainsFate};
 use crate::files::{Files, Maker, Target};
 use crate::fixture::Stay;
 use crate::machine::this_host;
 use crate::orphans;
 use crate::progress::Progress;
 use crate::shared::Meeting;
-use crate::site::{Left, Site, Turn};
+use crate::site::{Carryover, Site, TrialTurn};
 use crate::worker_process::{PATIENCE, own_command};
 use anyhow::{Context, Result, bail};
 use model::agent::{Answer, Order, Unproved};
@@ -36,7 +36,7 @@ const AHEAD_MAX: Duration = Duration::from_secs(10);
 /// # Errors
 /// If the link fails. What fails otherwise is answered.
 pub(super) fn take<W: Write>(
-    link: &Link<W>,
+    link: &AgentLink<W>,
     plan: &Plan,
     directory: &Path,
     calibrated: Option<Vec<Calibrated>>,
@@ -44,31 +44,31 @@ pub(super) fn take<W: Write>(
     orphans::adopt();
     match run(link, plan, directory, calibrated) {
         Ok(()) => Ok(()),
-        Err(End::Failed(error)) => link.answer(Err(error)),
-        Err(End::Unlinked(error)) => Err(error),
+        Err(PartEnd::Failed(error)) => link.answer(Err(error)),
+        Err(PartEnd::Unlinked(error)) => Err(error),
     }
 }
 
 /// Why a part ends early.
-enum End {
+enum PartEnd {
     /// It cannot go on; the coordinator is told.
     Failed(anyhow::Error),
     /// The coordinator cannot be told.
     Unlinked(anyhow::Error),
 }
 
-impl From<anyhow::Error> for End {
-    fn from(error: anyhow::Error) -> End {
-        End::Failed(error)
+impl From<anyhow::Error> for PartEnd {
+    fn from(error: anyhow::Error) -> PartEnd {
+        PartEnd::Failed(error)
     }
 }
 
 fn run<W: Write>(
-    link: &Link<W>,
+    link: &AgentLink<W>,
     plan: &Plan,
     directory: &Path,
     calibrated: Option<Vec<Calibrated>>,
-) -> Result<(), End> {
+) -> Result<(), PartEnd> {
     let target = Target::Directory(Rc::new(Directory::open(directory)?));
     let host = this_host();
     let storage = witness::storage(directory)
@@ -84,7 +84,7 @@ fn run<W: Write>(
     });
     let mut progress = Progress::hidden();
     let mut files = maker.make((&progress, link.stop()))?;
-    link.say(&made(&files, &calibrated, unproved)).map_err(End::Unlinked)?;
+    link.say(&made(&files, &calibrated, unproved)).map_err(PartEnd::Unlinked)?;
     let mut site = Site {
         plan,
         maker,
@@ -99,12 +99,12 @@ fn run<W: Write>(
         calming: Calming::default(),
         calibrated: &calibrated,
     };
-    let mut left = Left::default();
-    while let Some(order) = link.next().map_err(End::Unlinked)? {
+    let mut left = Carryover::default();
+    while let Some(order) = link.next().map_err(PartEnd::Unlinked)? {
         let answer = match order {
             Order::Ping => Answer::Clocks(clock::now()),
             Order::Anew => {
-                left = Left::of_invocation_before();
+                left = Carryover::of_invocation_before();
                 files = maker.make_anew(files, (site.progress, link.stop()))?;
                 made(&files, &calibrated, Vec::new())
             }
@@ -115,18 +115,18 @@ fn run<W: Write>(
                 made(&files, &calibrated, Vec::new())
             }
             Order::Trial { case, invocation, round, at_ms } => {
-                let turn = Turn { files: &files, case, invocation, round, at_ms };
+                let turn = TrialTurn { files: &files, case, invocation, round, at_ms };
                 Answer::Trial(Box::new(trial(&mut site, &mut left, turn)?))
             }
             // Its trial is over.
             Order::Cancel { .. } => continue,
             Order::End => {
-                link.say(&Answer::Done).map_err(End::Unlinked)?;
+                link.say(&Answer::Done).map_err(PartEnd::Unlinked)?;
                 return Ok(());
             }
             other => return Err(anyhow::anyhow!("it is no time for the order {other:?}").into()),
         };
-        link.say(&answer).map_err(End::Unlinked)?;
+        link.say(&answer).map_err(PartEnd::Unlinked)?;
     }
     Ok(())
 }
@@ -140,20 +140,20 @@ fn made(files: &Files, calibrated: &[Calibrated], unproved: Vec<Unproved>) -> An
 /// What stays of another run because nothing proves that it has ended.
 fn unproved(Remains { path, fate }: Remains) -> Option<Unproved> {
     match fate {
-        Fate::Unknown(node) => Some(Unproved { path: path.display().to_string(), node }),
-        Fate::Removed(_) | Fate::Stays => None,
+        RemainsFate::Unknown(node) => Some(Unproved { path: path.display().to_string(), node }),
+        RemainsFate::Removed(_) | RemainsFate::Stays => None,
     }
 }
 
 /// Runs a trial, whose worker waits for the others.
-fn trial(site: &mut Site, left: &mut Left, turn: Turn) -> Result<Trial> {
+fn trial(site: &mut Site, left: &mut Carryover, turn: TrialTurn) -> Result<Trial> {
     if turn.case >= site.plan.cases.len() {
         bail!("the plan has no case {}", turn.case);
     }
     site.trial(left, turn, None)
 }
 
-impl<W: Write> Barrier for Link<W> {
+impl<W: Write> Barrier for AgentLink<W> {
     fn begin(&self) -> Result<u64, String> {
         match ordered(self, &Answer::Ready)? {
             Order::Go { begins_ns } => near(begins_ns),
@@ -172,7 +172,7 @@ impl<W: Write> Barrier for Link<W> {
 }
 
 /// Says how far a trial is, and returns the order that follows, other than pings.
-fn ordered<W: Write>(link: &Link<W>, said: &Answer) -> Result<Order, String> {
+fn ordered<W: Write>(link: &AgentLink<W>, said: &Answer) -> Result<Order, String> {
     let text = |error: anyhow::Error| format!("{error:#}");
     link.say(said).map_err(text)?;
     loop {

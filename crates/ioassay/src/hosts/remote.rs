@@ -4,7 +4,7 @@
 use super::offset::{Offset, Ping};
 use crate::clock;
 use crate::deadline::Deadline;
-use crate::line_process::{LineProcess, Manners};
+use crate::line_process::{LineProcess, LineProtocol};
 use crate::stop::Stop;
 use crate::version::VERSION;
 use anyhow::{Context, Result, bail};
@@ -62,7 +62,7 @@ impl Remote {
     /// # Errors
     /// If it cannot be started.
     pub fn start(host: &str, command: Command, stop: &Stop) -> Result<Remote> {
-        let process = LineProcess::start(command, manners(host), stop)?;
+        let process = LineProcess::start(command, protocol(host), stop)?;
         Ok(Remote { process, heard: None, commit: None, arrived: 0 })
     }
 
@@ -71,7 +71,7 @@ impl Remote {
     /// # Errors
     /// If the OS refuses to listen to it.
     pub fn joined(host: &str, connection: TcpStream, stop: &Stop) -> Result<Remote> {
-        let process = LineProcess::connected(connection, manners(host), stop)?;
+        let process = LineProcess::connected(connection, protocol(host), stop)?;
         Ok(Remote { process, heard: None, commit: None, arrived: 0 })
     }
 
@@ -258,8 +258,8 @@ fn why_no_greeting(error: anyhow::Error) -> anyhow::Error {
 }
 
 /// What is expected of the agent on `host`.
-fn manners(host: &str) -> Manners {
-    Manners {
+fn protocol(host: &str) -> LineProtocol {
+    LineProtocol {
         name: format!("the agent on {host}"),
         silence: "the host may be down, or not let you in",
         line_bytes_max: LINE_BYTES_MAX,

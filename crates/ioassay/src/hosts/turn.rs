@@ -18,24 +18,24 @@ const LEAD_MAX: Duration = Duration::from_secs(8);
 
 /// The trial.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Turn {
+pub(super) struct JointTurn {
     pub(super) case: usize,
     pub(super) invocation: u32,
     pub(super) round: u32,
     pub(super) at_ms: u64,
 }
 
-impl Turn {
+impl JointTurn {
     /// A trial that was not measured.
     pub(super) fn failed(self, reason: String) -> Trial {
-        let Turn { case, invocation, round, at_ms } = self;
+        let JointTurn { case, invocation, round, at_ms } = self;
         let outcome = Outcome::Failed { reason };
         Trial::without_data((case, invocation, round), at_ms, outcome)
     }
 
     /// Makes `trial` the one that was ordered, whatever the agent called it.
     pub(super) fn claim(self, trial: &mut Trial) {
-        let Turn { case, invocation, round, at_ms } = self;
+        let JointTurn { case, invocation, round, at_ms } = self;
         (trial.case, trial.invocation, trial.round, trial.at_ms) = (case, invocation, round, at_ms);
     }
 }

@@ -13,7 +13,7 @@
 //! of the case beside which it runs.
 
 use super::{Changes, Recipe, fallback};
-use crate::group::{self, Axes, Values, check_axes};
+use crate::group::{self, AxisGrid, ValueList, check_axes};
 use anyhow::{Context, Result, bail};
 use model::actor;
 use model::axis::Axis;
@@ -49,8 +49,8 @@ const FILE: &str = "file";
 ///
 /// # Errors
 /// If its value is unknown.
-fn file_of(axes: &Axes) -> Result<ActorFile> {
-    match axes.get(FILE).map(Values::texts).as_deref() {
+fn file_of(axes: &AxisGrid) -> Result<ActorFile> {
+    match axes.get(FILE).map(ValueList::texts).as_deref() {
         None => Ok(ActorFile::Own),
         Some([text]) => Ok(text.parse()?),
         Some(_) => bail!("'{FILE}' takes one value"),

@@ -1,6 +1,6 @@
 //! Axes of the command line that would change nothing.
 
-use crate::group::Axes;
+use crate::group::AxisGrid;
 use anyhow::{Result, bail};
 use model::axis::Axis;
 use model::case::Case;
@@ -10,7 +10,7 @@ use model::case::Case;
 ///
 /// # Errors
 /// Names that axis.
-pub(super) fn check(given: &Axes, cases: &[Case]) -> Result<()> {
+pub(super) fn check(given: &AxisGrid, cases: &[Case]) -> Result<()> {
     for (name, values) in given {
         let Some(axis) = Axis::named(name) else { continue };
         let texts = values.texts();
@@ -38,12 +38,12 @@ fn has(axis: &Axis, case: &Case, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::group::Values;
+    use crate::group::ValueList;
     use model::axis::AXES;
     use model::zoo;
 
-    fn given(axis: &str, value: &str) -> Axes {
-        [(axis.to_string(), Values::from_texts(vec![value.to_string()]))].into()
+    fn given(axis: &str, value: &str) -> AxisGrid {
+        [(axis.to_string(), ValueList::from_texts(vec![value.to_string()]))].into()
     }
 
     #[test]

@@ -71,7 +71,7 @@ fn threads(io: &Io) -> Option<Io> {
 
 #[cfg(test)]
 mod tests {
-    use crate::group::Values;
+    use crate::group::ValueList;
     use crate::recipe::{Changes, find};
     use model::case::{Case, WriteEngine};
     use model::environment::Environment;
@@ -161,7 +161,7 @@ mod tests {
         let loads = relatives(&Changes::default());
         assert_eq!((loads.len(), loads[0].closed().id().as_str()), (1, expected));
         assert_eq!(loads[0].at(500).id(), expected.replace("t32", "t32 rate:500"));
-        let asked = [("engine".to_string(), Values::from_texts(vec!["uring".to_string()]))];
+        let asked = [("engine".to_string(), ValueList::from_texts(vec!["uring".to_string()]))];
         let changes = Changes { axes: asked.into(), ..Changes::default() };
         assert!(relatives(&changes)[0].closed().id().starts_with("uring "), "it was asked for");
     }

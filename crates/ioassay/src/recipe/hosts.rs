@@ -1,7 +1,7 @@
 //! The axis `hosts`: how many of them measure a case.
 
 use super::{Changes, Recipe};
-use crate::group::{Axes, Values};
+use crate::group::{AxisGrid, ValueList};
 use crate::symbol::{count_blocks, doublings};
 use model::case::{Case, Io, Populated};
 use model::list::listed;
@@ -43,13 +43,13 @@ impl Changes {
     }
 }
 
-fn resolve(group: &mut Axes, hosts: u32) {
+fn resolve(group: &mut AxisGrid, hosts: u32) {
     let Some(values) = group.get_mut(HOSTS) else { return };
     let numbers = |text: String| match text.as_str() {
         "doubling" => doublings(1, hosts.into(), |number| number.to_string()),
         _ => vec![text],
     };
-    *values = Values::from_texts(values.texts().into_iter().flat_map(numbers).collect());
+    *values = ValueList::from_texts(values.texts().into_iter().flat_map(numbers).collect());
 }
 
 /// Why `case` cannot be measured on this machine alone, if it needs several hosts.
@@ -99,7 +99,7 @@ mod tests {
     fn doubling_ends_with_all_hosts() {
         let check = |hosts, given: &[&str], expected: &[&str]| {
             let given = given.iter().map(|text| (*text).to_owned()).collect();
-            let mut axes = Axes::from([(HOSTS.to_owned(), Values::from_texts(given))]);
+            let mut axes = AxisGrid::from([(HOSTS.to_owned(), ValueList::from_texts(given))]);
             resolve(&mut axes, hosts);
             assert_eq!(axes[HOSTS].texts(), expected);
         };

@@ -73,7 +73,7 @@ fn evicts(sweep: &Sweep, is_measured: &dyn Fn(Case) -> bool) -> bool {
 mod tests {
     use super::super::parse;
     use super::*;
-    use crate::group::Values;
+    use crate::group::ValueList;
     use model::host::{Direct, Medium, Storage};
     use model::zoo;
     use std::collections::BTreeSet;
@@ -85,7 +85,7 @@ mod tests {
              populated = ['readahead', 'random']"
         );
         let recipe = parse(&text).expect("it is whole");
-        let value = |text: &str| Values::from_texts(vec![text.to_string()]);
+        let value = |text: &str| ValueList::from_texts(vec![text.to_string()]);
         let axes = given.map(|given| (POPULATED.to_string(), value(given))).into_iter().collect();
         let changes = Changes { axes, is_own_file, ..Changes::default() };
         let host = zoo::host();

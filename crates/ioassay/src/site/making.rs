@@ -1,6 +1,6 @@
 //! Makes the files of a trial ready.
 
-use super::{Left, Site};
+use super::{Carryover, Site};
 use crate::files::Files;
 use crate::scratch::Scratch;
 use crate::space;
@@ -28,7 +28,7 @@ impl Site<'_> {
         case: &Case,
         shared: Option<u64>,
         files: &'f Files,
-        left: &mut Left,
+        left: &mut Carryover,
     ) -> Result<Option<Scratch<'f>>, Outcome> {
         let work = case.write().filter(|_| has_file(case));
         let made = work.map(|work| self.make(work, files, left)).transpose();
@@ -37,7 +37,13 @@ impl Site<'_> {
     }
 
     /// Writes the content that a shared file has before a trial with `seed`.
-    fn make_shared(&self, case: &Case, seed: u64, files: &Files, left: &mut Left) -> Result<()> {
+    fn make_shared(
+        &self,
+        case: &Case,
+        seed: u64,
+        files: &Files,
+        left: &mut Carryover,
+    ) -> Result<()> {
         let file = files.overwritten(case).context("there is no file to share")?;
         let [before, ..] = generation::contents(seed, file.fixture().size);
         file.write_anew(before, (self.progress, self.stop))?;
@@ -50,7 +56,12 @@ impl Site<'_> {
     }
 
     /// The file for `work`, if enough free space remains for other users.
-    fn make<'f>(&self, work: &WriteWork, files: &'f Files, left: &mut Left) -> Result<Scratch<'f>> {
+    fn make<'f>(
+        &self,
+        work: &WriteWork,
+        files: &'f Files,
+        left: &mut Carryover,
+    ) -> Result<Scratch<'f>> {
         let own = work.allocation != Allocation::Overwrite;
         if let Some(storage) = self.storage.filter(|_| own) {
             let began = Instant::now();

@@ -1,6 +1,6 @@
 //! Makes the names that a trial uses, and brings them into the state that its case claims.
 
-use super::{Left, Site};
+use super::{Carryover, Site};
 use crate::files::Files;
 use crate::names::{Lent, NamesInUse};
 use crate::space::check_inodes;
@@ -26,7 +26,7 @@ impl Site<'_> {
         &self,
         files: &Files,
         (index, round): (usize, u32),
-        left: &mut Left,
+        left: &mut Carryover,
     ) -> Result<Option<Lent>, Outcome> {
         let case = &self.plan.cases[index].case;
         let Some(work) = case.metadata() else { return Ok(None) };

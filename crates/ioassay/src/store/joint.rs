@@ -65,15 +65,15 @@ pub(super) fn in_memory(file: &File) -> PathBuf {
 
 /// A record that can be read once nobody writes it any more.
 #[derive(Debug)]
-pub struct Written {
+pub struct ReadableRecord {
     path: PathBuf,
     /// What holds it, if it is in memory.
     _held: Option<File>,
 }
 
-impl Written {
-    pub(super) fn at(path: PathBuf, held: Option<File>) -> Written {
-        Written { path, _held: held }
+impl ReadableRecord {
+    pub(super) fn at(path: PathBuf, held: Option<File>) -> ReadableRecord {
+        ReadableRecord { path, _held: held }
     }
 
     /// Its path, for as long as this lives.

@@ -1,7 +1,7 @@
 //! Plans: recipes, the cases of a run, and skips with their reasons.
 
 use crate::sandbox::{PROGRAM, Sandbox, argument, text};
-use ioassay::group::Values;
+use ioassay::group::ValueList;
 use ioassay::recipe::{self, Changes};
 use model::environment::Environment;
 use model::zoo;
@@ -204,7 +204,7 @@ fn ten_thousand_cases_are_planned_and_no_two_have_one_id() {
     let (host, storage) = (zoo::host(), zoo::storage());
     let environment =
         Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
-    let values = |texts: &mut dyn Iterator<Item = String>| Values::from_texts(texts.collect());
+    let values = |texts: &mut dyn Iterator<Item = String>| ValueList::from_texts(texts.collect());
     let axes = [
         ("block", values(&mut (1..=100).map(|n| format!("{n}KiB")))),
         ("threads", values(&mut (1..=100).map(|n| n.to_string()))),

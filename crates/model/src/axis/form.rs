@@ -7,11 +7,11 @@ use serde::Serializer;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
-/// Writes a case as an object of its axes; for `#[serde(with = "Axes")]`.
+/// Writes a case as an object of its axes; for `#[serde(with = "AxesForm")]`.
 #[derive(Debug)]
-pub struct Axes;
+pub struct AxesForm;
 
-impl Axes {
+impl AxesForm {
     /// Writes the axes of a case in the order of the table.
     ///
     /// # Errors
@@ -30,7 +30,7 @@ fn key(axis: &Axis) -> String {
     }
 }
 
-impl JsonSchema for Axes {
+impl JsonSchema for AxesForm {
     fn schema_name() -> Cow<'static, str> {
         "Axes".into()
     }

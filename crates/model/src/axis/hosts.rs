@@ -1,7 +1,7 @@
 //! Rows of the table of axes that say how threads and hosts divide the work.
 
 use super::say::Say;
-use super::{Across, Axis, Domain, Usual, Word, put, small};
+use super::{Across, Axis, Domain, IdWord, Usual, put, small};
 use crate::case::Kind;
 use crate::part::Whose;
 use crate::pattern::Share;
@@ -12,7 +12,7 @@ pub(super) const SHARE: Axis = Axis {
     meaning: "How threads share the blocks",
     domain: Domain::Names(&[(Kind::Read, Share::NAMES), (Kind::Write, Share::NAMES)]),
     usual: Usual::files("contiguous"),
-    word: Word::After("", Some("contiguous")),
+    word: IdWord::After("", Some("contiguous")),
     say: Say::of("share {}").quiet("contiguous"),
     ..name_of!(io, io_mut, share)
 };
@@ -28,7 +28,7 @@ pub(super) const HOSTS: Axis = Axis {
     before: Usual::every("all"),
     absent: Some("all"),
     across: Across::Insisted,
-    word: Word::After("hosts:", None),
+    word: IdWord::After("hosts:", None),
     say: Say::of("{} hosts").text("{} hosts").called(&[("all", "all hosts")]).quiet("all"),
     get: |case| Some(case.hosts()).filter(|hosts| *hosts > 0).map(|hosts| hosts.to_string()),
     set: |case, text| {
@@ -51,7 +51,7 @@ pub(super) const FILES: Axis = Axis {
     before: Usual::every("own"),
     absent: Some("own"),
     domain: Domain::Other,
-    word: Word::After("", None),
+    word: IdWord::After("", None),
     say: Say::of("{} files")
         .called(&[("own", "own files"), ("shared", "shared file")])
         .quiet("own"),

@@ -1,7 +1,7 @@
 //! Rows of the table of axes that say how much is asked of the storage: a rate, and other work.
 
 use super::say::{LOADS, Say};
-use super::{Across, Axis, Domain, Usual, Word, count, put, rate};
+use super::{Across, Axis, Domain, IdWord, Usual, count, put, rate};
 use crate::actor;
 use crate::arrival::Arrival;
 use crate::case::Kind;
@@ -20,7 +20,7 @@ pub(super) const RATE: Axis = Axis {
     before: Usual::every("closed"),
     absent: Some("closed"),
     across: Across::Insisted,
-    word: Word::After("rate:", None),
+    word: IdWord::After("rate:", None),
     say: Say::of("{} operations per second").text("{}/s").called(LOADS).quiet("closed"),
     get: |case| Some(case.io()?.rate).filter(|rate| *rate > 0).map(|rate| rate.to_string()),
     set: |case, text| put(case.io_mut().map(|io| &mut io.rate), rate(text)),
@@ -35,7 +35,7 @@ pub(super) const ARRIVAL: Axis = Axis {
     domain: Domain::Names(&[(Kind::Read, Arrival::NAMES), (Kind::Write, Arrival::NAMES)]),
     usual: Usual::files("poisson"),
     before: Usual::every("poisson"),
-    word: Word::After("", Some("poisson")),
+    word: IdWord::After("", Some("poisson")),
     say: Say::of("{} arrivals").quiet("poisson"),
     get: |case| Some(case.io().filter(|io| io.rate > 0)?.arrival.to_string()),
     set: |case, text| put(case.io_mut().map(|io| &mut io.arrival), text.parse()),
@@ -54,7 +54,7 @@ pub(super) const READ_SHARE: Axis = Axis {
     before: Usual::every("0"),
     absent: Some("0"),
     across: Across::Insisted,
-    word: Word::After("reads:", None),
+    word: IdWord::After("reads:", None),
     say: Say::of("{} % reads").text("{} % reads").called(&[("0", "writes alone")]).quiet("0"),
     get: |case| {
         let share = case.write()?.read_share;
@@ -79,7 +79,7 @@ pub(super) const BESIDE: Axis = Axis {
     before: Usual::every("none"),
     absent: Some("none"),
     domain: Domain::Other,
-    word: Word::After("beside:", None),
+    word: IdWord::After("beside:", None),
     say: Say::of("{} beside it").text("beside {}").called(&[("none", "alone")]).quiet("none"),
     get: |case| (!case.beside.is_empty()).then(|| case.beside.join(actor::SEPARATOR)),
     set: |case, text| {

@@ -1,7 +1,7 @@
 //! Rows of the table of axes that work on names has alone.
 
 use super::say::Say;
-use super::{Across, Axis, Domain, Usual, Word, count, put};
+use super::{Across, Axis, Domain, IdWord, Usual, count, put};
 use crate::case::{Call, Kind, Place};
 
 /// The cache states that names can have.
@@ -13,7 +13,7 @@ pub(super) const CALL: Axis = Axis {
     meaning: "What is done to each name of a file",
     domain: Domain::Names(&[(Kind::Metadata, Call::NAMES)]),
     usual: Usual::metadata("stat"),
-    word: Word::Own(|case| Some(format!("metadata {}", case.metadata()?.call))),
+    word: IdWord::Own(|case| Some(format!("metadata {}", case.metadata()?.call))),
     ..name_of!(metadata, metadata_mut, call)
 };
 
@@ -23,7 +23,7 @@ pub(super) const DIRECTORIES: Axis = Axis {
     meaning: "Where the names are",
     domain: Domain::Names(&[(Kind::Metadata, Place::NAMES)]),
     usual: Usual::metadata("own"),
-    word: Word::After("dir:", Some("own")),
+    word: IdWord::After("dir:", Some("own")),
     say: Say::of("{} directory")
         .called(&[("own", "own directories"), ("shared", "shared directory")])
         .quiet("own"),
@@ -38,7 +38,7 @@ pub(super) const ENTRIES: Axis = Axis {
     domain: Domain::Count(1),
     usual: Usual::metadata("10000"),
     across: Across::Insisted,
-    word: Word::After("of ", None),
+    word: IdWord::After("of ", None),
     say: Say::of("{} names for each thread").text("{} names"),
     get: |case| Some(case.metadata()?.entries.to_string()),
     set: |case, text| {

@@ -1,7 +1,9 @@
 //! The table of axes.
 
 use super::say::{LOOPS, POPULATED, Say};
-use super::{Across, Axis, Domain, Usual, Word, count, hosts, load, metadata, put, small, writing};
+use super::{
+    Across, Axis, Domain, IdWord, Usual, count, hosts, load, metadata, put, small, writing,
+};
 use crate::case::{
     Advice, BufferPages, Cache, Engine, Isa, Kernel, Kind, OWN_PEER, Op, Pages, Populated,
 };
@@ -21,7 +23,7 @@ pub const AXES: &[Axis] = &[
         usual: Usual::every(OWN_PEER),
         before: Usual::every(OWN_PEER),
         baseline: Some(Usual::every(OWN_PEER)),
-        word: Word::After("", Some(OWN_PEER)),
+        word: IdWord::After("", Some(OWN_PEER)),
         say: Say::of("{}").quiet(OWN_PEER),
         get: |case| Some(case.peer.clone()),
         set: |case, text| {
@@ -46,7 +48,7 @@ pub const AXES: &[Axis] = &[
         meaning: "Loop over memory",
         domain: Domain::Names(&[(Kind::Memory, Kernel::NAMES)]),
         usual: Usual::memory("read"),
-        word: Word::Own(|case| {
+        word: IdWord::Own(|case| {
             let work = case.memory()?;
             Some(format!("memory {} {}", work.kernel, work.isa))
         }),
@@ -116,7 +118,7 @@ pub const AXES: &[Axis] = &[
         before: Usual::every("unknown"),
         baseline: Some(Usual::files("readahead")),
         across: Across::Insisted,
-        word: Word::Own(|case| match case.populated()? {
+        word: IdWord::Own(|case| match case.populated()? {
             // So cases have the ids that they had before there was a choice (see `ids`).
             Populated::ReadAhead | Populated::Unknown => None,
             populated => Some(format!("populated:{populated}")),
@@ -137,7 +139,7 @@ pub const AXES: &[Axis] = &[
         elsewhere: &["rw", "readwrite"],
         domain: Domain::Names(&[(Kind::Read, Pattern::NAMES), (Kind::Write, Pattern::PASSES)]),
         usual: Usual::files("sequential"),
-        word: Word::Own(|case| {
+        word: IdWord::Own(|case| {
             let io = case.io()?;
             Some(match io.pattern {
                 Pattern::Strided => format!("{}:{}", io.pattern, io.stride),
@@ -155,7 +157,7 @@ pub const AXES: &[Axis] = &[
         column: Some("stride_blocks"),
         symbols: &[("page", "as many blocks as a page has bytes")],
         usual: Usual::files("16"),
-        word: Word::Silent,
+        word: IdWord::Silent,
         say: Say::of("stride {}").text("by {}"),
         get: |case| Some(case.io()?.stride.to_string()),
         set: |case, text| put(case.io_mut().map(|io| &mut io.stride), count("stride", text, 1)),
@@ -169,7 +171,7 @@ pub const AXES: &[Axis] = &[
         domain: Domain::Exponent,
         usual: Usual::read("0.99"),
         before: Usual::every("0.99"),
-        word: Word::Silent,
+        word: IdWord::Silent,
         say: Say::of("theta {}").quiet("0.99"),
         get: |case| Some(case.io().filter(|io| io.pattern == Pattern::Zipf)?.theta.to_string()),
         set: |case, text| put(case.io_mut().map(|io| &mut io.theta), text.parse()),
@@ -196,7 +198,7 @@ pub const AXES: &[Axis] = &[
         usual: Usual::files("1"),
         across: Across::Insisted,
         saturates: true,
-        word: Word::After("d", None),
+        word: IdWord::After("d", None),
         say: Say::of("depth {}").text("depth {}").short("d{}").quiet("1"),
         get: |case| Some(case.io()?.depth.to_string()),
         set: |case, text| put(case.io_mut().map(|io| &mut io.depth), small("depth", text)),
@@ -216,7 +218,7 @@ pub const AXES: &[Axis] = &[
         before: Usual::files("fitting").and_memory("huge"),
         baseline: Some(Usual::files("base")),
         across: Across::Insisted,
-        word: Word::Own(|case| match case.memory() {
+        word: IdWord::Own(|case| match case.memory() {
             Some(work) => (work.pages != Pages::Huge).then(|| format!("pages:{}", work.pages)),
             // So cases have the ids that they had before there was a choice (see `ids`).
             None => (case.io()?.pages == BufferPages::Huge).then(|| "pages:huge".to_string()),
@@ -244,7 +246,7 @@ pub const AXES: &[Axis] = &[
         usual: Usual::memory("page"),
         before: Usual::every("4KiB"),
         across: Across::Insisted,
-        word: Word::After("step:", Some("4KiB")),
+        word: IdWord::After("step:", Some("4KiB")),
         say: Say::of("step {}").text("step {}").quiet("4KiB"),
         get: |case| {
             let work = case.memory().filter(|work| work.kernel.touches_pages())?;
@@ -269,7 +271,7 @@ pub const AXES: &[Axis] = &[
         usual: Usual::every("1"),
         across: Across::Insisted,
         saturates: true,
-        word: Word::After("t", None),
+        word: IdWord::After("t", None),
         say: Say::of("{} threads").text("{} threads").short("t{}").quiet("1"),
         get: |case| Some(case.threads().to_string()),
         set: |case, text| put(Some(case.threads_mut()), small("threads", text)),
@@ -294,7 +296,7 @@ pub const AXES: &[Axis] = &[
         symbols: &[("best", "auto, the fastest loop here"), ("each", "each one it has")],
         usual: Usual::read("auto").and_memory("auto"),
         before: Usual::every("auto"),
-        word: Word::Own(|case| {
+        word: IdWord::Own(|case| {
             let isa = case.read()?.isa;
             (isa != Isa::Auto).then(|| isa.to_string())
         }),
@@ -318,7 +320,7 @@ pub const AXES: &[Axis] = &[
         domain: Domain::Names(&[(Kind::Read, Advice::NAMES)]),
         usual: Usual::read("none"),
         baseline: Some(Usual::read("none")),
-        word: Word::After("advice:", Some("none")),
+        word: IdWord::After("advice:", Some("none")),
         say: Say::of("advice {}").text("advice {}").called(&[("none", "no advice")]).quiet("none"),
         ..name_of!(read, read_mut, advice)
     },
@@ -339,7 +341,7 @@ pub const AXES: &[Axis] = &[
         domain: Domain::Names(&[(Kind::Read, Submission::NAMES)]),
         usual: Usual::read("enter"),
         baseline: Some(Usual::read("plain")),
-        word: Word::After("", Some("enter")),
+        word: IdWord::After("", Some("enter")),
         say: Say::of("submission {}").quiet("enter"),
         ..name_of!(read, read_mut, submission)
     },
@@ -353,7 +355,7 @@ pub const AXES: &[Axis] = &[
         symbols: &[("all", "each block once"), ("lane", "the first block of each stride, once")],
         usual: Usual::files("0"),
         across: Across::Insisted,
-        word: Word::After("ops:", Some("0")),
+        word: IdWord::After("ops:", Some("0")),
         say: Say::of("{} operations").text("{} ops").called(&[("0", "no limit of ops")]).quiet("0"),
         get: |case| Some(case.io()?.ops.to_string()),
         set: |case, text| put(case.io_mut().map(|io| &mut io.ops), count("ops", text, 0)),
@@ -368,7 +370,7 @@ pub const AXES: &[Axis] = &[
         domain: Domain::Bytes,
         usual: Usual::files("1GiB"),
         across: Across::Insisted,
-        word: Word::After("of ", None),
+        word: IdWord::After("of ", None),
         say: Say::of("a file of {}").text("of {}"),
         ..bytes_of!(io, io_mut, size)
     },
@@ -381,7 +383,7 @@ pub const AXES: &[Axis] = &[
         column: Some("time_limit_seconds"),
         usual: Usual::files("1s").and_metadata("1s").and_memory("200ms"),
         across: Across::Same,
-        word: Word::Silent,
+        word: IdWord::Silent,
         say: Say::of("trials of {}").text("for {}"),
         get: |case| Some(units::time(case.time())),
         set: |case, text| put(Some(case.time_mut()), units::parse_time(text)),

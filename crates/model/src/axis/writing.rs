@@ -1,7 +1,7 @@
 //! Rows of the table of axes that say how changes are made, and made durable.
 
 use super::say::{BEGINNINGS, FILLS, SYNCS, Say};
-use super::{Across, Axis, Domain, Usual, Word, count, put};
+use super::{Across, Axis, Domain, IdWord, Usual, count, put};
 use crate::case::{Allocation, Atomic, Fill, Kind, NameSync, Sync};
 
 pub(super) const ALLOCATION: Axis = Axis {
@@ -10,7 +10,7 @@ pub(super) const ALLOCATION: Axis = Axis {
     meaning: "Initial allocation of the written file",
     domain: Domain::Names(&[(Kind::Write, Allocation::NAMES)]),
     usual: Usual::write("none"),
-    word: Word::After("alloc:", None),
+    word: IdWord::After("alloc:", None),
     say: Say::of("allocation {}").called(BEGINNINGS).quiet("none"),
     ..name_of!(write, write_mut, allocation)
 };
@@ -24,7 +24,7 @@ pub(super) const SYNC: Axis = Axis {
     usual: Usual::write("fdatasync").and_metadata("none"),
     before: Usual::every("none"),
     across: Across::Insisted,
-    word: Word::After("sync:", None),
+    word: IdWord::After("sync:", None),
     say: Say::of("sync {}").called(SYNCS),
     get: |case| {
         let of_write = case.write().map(|work| work.sync.to_string());
@@ -48,7 +48,7 @@ pub(super) const EVERY: Axis = Axis {
     column: Some("every_blocks"),
     usual: Usual::write("0"),
     across: Across::Insisted,
-    word: Word::After("every:", Some("0")),
+    word: IdWord::After("every:", Some("0")),
     say: Say::of("a sync every {} blocks")
         .text("every {}")
         .called(&[("0", "at the end"), ("1", "each")])
@@ -64,7 +64,7 @@ pub(super) const FILL: Axis = Axis {
     meaning: "Content of the written data",
     domain: Domain::Names(&[(Kind::Write, Fill::NAMES)]),
     usual: Usual::write("random"),
-    word: Word::After("fill:", Some("random")),
+    word: IdWord::After("fill:", Some("random")),
     say: Say::of("fill {}").text("fill {}").called(FILLS).quiet("random"),
     ..name_of!(write, write_mut, fill)
 };
@@ -76,7 +76,7 @@ pub(super) const ATOMIC: Axis = Axis {
     domain: Domain::Names(&[(Kind::Write, Atomic::NAMES)]),
     usual: Usual::write("no"),
     before: Usual::every("no"),
-    word: Word::After("atomic:", Some("no")),
+    word: IdWord::After("atomic:", Some("no")),
     say: Say::of("atomic {}").called(&[("yes", "atomic"), ("no", "not atomic")]).quiet("no"),
     ..name_of!(write, write_mut, atomic)
 };

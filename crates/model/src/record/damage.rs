@@ -27,11 +27,11 @@ pub(super) type Wrong = (Problem, String);
 
 /// The problems of the lines of a record.
 #[derive(Debug, Default)]
-pub(super) struct Damage(Vec<Told>);
+pub(super) struct Damage(Vec<Repeated>);
 
 /// A problem that lines have.
 #[derive(Debug)]
-struct Told {
+struct Repeated {
     problem: Problem,
     /// What is said of the first line.
     first: String,
@@ -44,7 +44,9 @@ impl Damage {
     pub(super) fn add(&mut self, number: usize, (problem, text): Wrong) {
         match self.0.iter_mut().find(|told| told.problem == problem) {
             Some(told) => told.count += 1,
-            None => self.0.push(Told { problem, first: format!("line {number} {text}"), count: 1 }),
+            None => {
+                self.0.push(Repeated { problem, first: format!("line {number} {text}"), count: 1 })
+            }
         }
     }
 

@@ -22,11 +22,11 @@ pub(super) struct Head {
 /// Only the version, because a newer header may be unreadable.
 #[derive(Deserialize)]
 struct Versioned {
-    header: Version,
+    header: VersionLine,
 }
 
 #[derive(Deserialize)]
-struct Version {
+struct VersionLine {
     version: Option<u64>,
 }
 

@@ -132,7 +132,7 @@ impl Reader {
         }
     }
 
-    /// Forgets trials that the resumed run measures again.
+    /// Forgets trials that the resumed run measures again, and that their cases were pruned.
     fn withdraw(&mut self, again: &[(usize, u32)]) {
         let known = again.iter().filter_map(|(case, round)| {
             let place = self.places.get(*case).copied().flatten()?;
@@ -143,6 +143,8 @@ impl Reader {
             return;
         }
         self.record.trials.retain(|trial| !known.contains(&(trial.case, trial.round)));
+        let is_again = |pruned: &Pruned| known.iter().any(|(case, _)| *case == pruned.case);
+        self.record.pruned.retain(|pruned| !is_again(pruned));
         self.told.retain(|(case, _, round), _| !known.contains(&(*case, *round)));
         for (index, trial) in self.record.trials.iter().enumerate() {
             let key = (trial.case, trial.invocation, trial.round);

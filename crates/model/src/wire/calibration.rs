@@ -1,7 +1,7 @@
 //! The lines of a calibration.
 
 use super::{Reply, joined};
-use crate::line::{Fields, Line, ProtocolError};
+use crate::line::{Fields, LineBuilder, ProtocolError};
 use crate::memory::Kernel;
 use crate::shape::{Calibrate, Shape, Timed};
 use crate::units::ParseError;
@@ -11,14 +11,14 @@ use std::time::Duration;
 /// The line of a request.
 pub(super) fn of_request(asked: &Calibrate) -> String {
     let kernels: Vec<&str> = asked.kernels.iter().map(|it| it.name()).collect();
-    let line = Line::new("calibrate").with("kernels", kernels.join(","));
+    let line = LineBuilder::new("calibrate").with("kernels", kernels.join(","));
     let line = line.with("pages", asked.pages).with("threads", asked.threads);
     line.with("array", asked.array).with("time_ns", asked.time.as_nanos()).text
 }
 
 /// The line of a candidate's passes.
-pub(super) fn of_timed(kernel: Kernel, timed: &Timed) -> Line {
-    let line = Line::new("timed").with("kernel", kernel).with("shape", timed.shape);
+pub(super) fn of_timed(kernel: Kernel, timed: &Timed) -> LineBuilder {
+    let line = LineBuilder::new("timed").with("kernel", kernel).with("shape", timed.shape);
     line.with("bytes", timed.bytes).with("ns", joined(&timed.pass_ns))
 }
 

@@ -7,7 +7,7 @@ use crate::text::{case, figure, text};
 use crate::words::{count, is_virtual, times, times_interval};
 use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
-use assess::conclusions::disk_or_memory::{Bottleneck, DiskOrMemory, Fastest, RowLatency};
+use assess::conclusions::disk_or_memory::{Bottleneck, DiskOrMemory, FastestOfDevice, RowLatency};
 use assess::decision::{Decided, Decision, Lead};
 use assess::summary::Summary;
 use model::case::{BufferPages, Op, WriteWork};
@@ -59,7 +59,7 @@ fn no_device(assessment: &Assessment) -> Sentence {
 fn device(
     assessment: &Assessment,
     answer: &DiskOrMemory,
-    fastest: &Fastest,
+    fastest: &FastestOfDevice,
     name: &dyn Fn(&str) -> String,
 ) -> Vec<Sentence> {
     let disk = disk(assessment);
@@ -137,7 +137,7 @@ fn of_most(all: &Decided, threads: u32) -> Sentence {
     })
 }
 
-fn bound(assessment: &Assessment, fastest: &Fastest, disk: &str) -> String {
+fn bound(assessment: &Assessment, fastest: &FastestOfDevice, disk: &str) -> String {
     match fastest.bound {
         Bottleneck::Limit => format!(
             "A limit of a control group bounds it (Throttled): without it, the {disk} may be \

@@ -2,7 +2,7 @@
 
 use super::trial::Trial;
 use assess::summary::Summary;
-use model::axis::Axes;
+use model::axis::AxesForm;
 use model::{case, peer, plan};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,7 +28,7 @@ pub(super) struct Skip<'a> {
     /// Its short name.
     id: String,
     /// Its axes by name.
-    #[serde(with = "Axes")]
+    #[serde(with = "AxesForm")]
     case: &'a case::Case,
     /// Why its figure would be meaningless, or why it was pruned.
     reason: &'a str,

@@ -3,7 +3,7 @@
 use super::{FORMAT, machine, storage};
 use assess::fleet::{self, Alone, Differing, Figure, OwnFact};
 use assess::trend::Quantity;
-use model::axis::Axes;
+use model::axis::AxesForm;
 use model::{case, host};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -95,7 +95,7 @@ struct Case<'a> {
     /// A short name, unique here.
     id: &'a str,
     /// Its axes by name.
-    #[serde(with = "Axes")]
+    #[serde(with = "AxesForm")]
     case: &'a case::Case,
     /// What the figures are.
     #[schemars(extend("enum" = ["bytes per second", "nanoseconds per operation"]))]

@@ -2,7 +2,7 @@
 
 use super::FORMAT;
 use assess::gate::{self, Check, Rule};
-use assess::records::{Apart, LeftOut, RecordComparison};
+use assess::records::{LeftOut, RecordComparison, RecordDifference};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -23,7 +23,7 @@ pub(super) struct Gate<'a> {
     /// What is missing in a record: it was stopped, cut off or damaged.
     missing: Vec<String>,
     /// Differences that make figures incomparable. Of two directories, they may be the question.
-    obstacles: &'a [Apart],
+    obstacles: &'a [RecordDifference],
     /// Limits that watch no case, such as the syncs of reads: `throughput`, `p99`, `sync p99` or
     /// `cpu`.
     idle: Vec<&'static str>,

@@ -5,7 +5,7 @@ use super::case::Case;
 use assess::Assessment;
 use assess::comparison::Comparison;
 use assess::control::Control;
-use assess::records::{self, Apart, Basis, LeftOut, RecordComparison};
+use assess::records::{self, Basis, LeftOut, RecordComparison, RecordDifference};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -25,9 +25,9 @@ pub(super) struct Compared<'a> {
     /// What is missing in a record: it was stopped, cut off or damaged.
     missing: Vec<String>,
     /// Differences that make figures incomparable; empty unless that was overruled.
-    obstacles: &'a [Apart],
+    obstacles: &'a [RecordDifference],
     /// Other differences.
-    others: &'a [Apart],
+    others: &'a [RecordDifference],
     /// The cases in both records.
     pairs: Vec<Pair<'a>>,
     /// Requested cases that are not compared.

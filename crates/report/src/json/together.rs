@@ -5,7 +5,7 @@ use super::case::Skip;
 use super::storage::Storage;
 use assess::campaign::Campaign;
 use assess::together::{self, HostsFinding, Joint};
-use model::axis::Axes;
+use model::axis::AxesForm;
 use model::case;
 use model::record::{End, Resumed, Tool};
 use schemars::JsonSchema;
@@ -120,6 +120,6 @@ struct Case<'a> {
     #[serde(flatten)]
     joint: &'a Joint,
     /// Its axes by name.
-    #[serde(with = "Axes")]
+    #[serde(with = "AxesForm")]
     case: &'a case::Case,
 }

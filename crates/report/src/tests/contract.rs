@@ -194,7 +194,7 @@ fn hosts_in_lockstep_keep_theirs() {
 
 #[test]
 fn hosts_keep_a_form_of_their_own() {
-    let mut hosts = assess::fleet::Gathering::default();
+    let mut hosts = assess::fleet::FleetRecords::default();
     for number in 0..5u64 {
         let mut record = model::zoo::record_of_invocations(5, 2);
         record.header.host.name = format!("node{number}");

@@ -4,7 +4,7 @@
 use super::build::*;
 use assess::Assessment;
 use assess::conclusions::Conclusions;
-use assess::conclusions::disk_or_memory::{Bottleneck, DiskOrMemory, Fastest, RowLatency};
+use assess::conclusions::disk_or_memory::{Bottleneck, DiskOrMemory, FastestOfDevice, RowLatency};
 use assess::decision::{Named, Rated};
 use assess::disturbance::{Excluded, Gate};
 use assess::finding::{Code, Finding, Severity};
@@ -96,7 +96,7 @@ pub(super) fn answer(cases: &[Summary]) -> DiskOrMemory {
     DiskOrMemory {
         memory: rated(&cases[0]),
         page_cache: Some(rated(&cases[6])),
-        device: Some(Fastest {
+        device: Some(FastestOfDevice {
             lead: lead(cases[9].throughput.expect("it was measured"), &cases[9], &[]),
             of_memory: is_faster([&cases[9], &cases[0]], 10, [0.091, 0.087, 0.094]),
             of_most: Some(is_faster([&cases[9], &cases[1]], 10, [0.051, 0.047, 0.054])),

@@ -28,7 +28,7 @@ use crate::answer;
 use crate::tests::forms::{pivot, plan, records, survey, table, text};
 use crate::{Style, shortfall};
 use assess::Assessment;
-use assess::conclusions::disk_or_memory::{Bottleneck, Fastest};
+use assess::conclusions::disk_or_memory::{Bottleneck, FastestOfDevice};
 use assess::conclusions::durability::WritingAnswer;
 use assess::finding::{Code, Severity, Verdict};
 use assess::records::{Judged, RecordComparison};
@@ -725,7 +725,7 @@ fn check_closing(change: impl Fn(&mut Assessment), expected: &str) {
     assert!(said.contains(expected), "'{said}' does not say '{expected}'");
 }
 
-fn fastest(assessment: &mut Assessment) -> &mut Fastest {
+fn fastest(assessment: &mut Assessment) -> &mut FastestOfDevice {
     let answer =
         assessment.conclusions.disk_or_memory.as_mut().expect("the rich one has an answer");
     answer.device.as_mut().expect("and a device")

@@ -5,7 +5,7 @@ use super::{all, build};
 use crate::Style;
 use crate::tests::forms::table;
 use crate::tests::forms::{fleet, gate_of_run, records, text, together, trend};
-use assess::fleet::Gathering;
+use assess::fleet::FleetRecords;
 use assess::gate::gate;
 use assess::records::Judged;
 use assess::trend::Trends;
@@ -45,7 +45,7 @@ fn comparisons_and_hosts_fit_sixty_columns() {
             ["slower > 0.1%", "p99 > 10%"].iter().map(|rule| rule.parse().unwrap()).collect();
         let decided = gate(&versus, &rules);
         check("gate", &gate_of_run(&versus, &decided, paths, &NARROW));
-        let mut gathering = Gathering::default();
+        let mut gathering = FleetRecords::default();
         for host in ["a-host-with-a-long-name-1", "a-host-with-a-long-name-2", "short"] {
             gathering.add(&record(&work, host), &format!("{host}.jsonl")).unwrap();
         }

@@ -7,7 +7,7 @@ use crate::words::per_second;
 use crate::{Style, csv, json, json_of_fleet, json_of_records, json_of_together};
 use crate::{openmetrics, table_columns};
 use assess::finding::{Code, Severity};
-use assess::fleet::Gathering;
+use assess::fleet::FleetRecords;
 use assess::records::Judged;
 use assess::summary::Summary;
 use assess::trend::{Quantity, Trends};
@@ -481,7 +481,7 @@ fn check_runs(record: &Record, assessment: &Assessment, whole: &Value) {
     let mut both = Vec::new();
     json_of_records(&versus, ["a", "b"], &mut both).unwrap();
     let both: Value = serde_json::from_slice(&both).unwrap();
-    let mut gathering = Gathering::default();
+    let mut gathering = FleetRecords::default();
     for host in ["one", "two", "three"] {
         let mut alike = record.clone();
         alike.header.host.name = host.to_string();
@@ -578,7 +578,7 @@ fn every_form_has_one_verdict() {
         let told: Vec<&str> = metrics.lines().filter(is_it).collect();
         assert!(told.len() == 1 && told[0].contains(&format!("\"{verdict}\"")), "{told:?}");
         let listed = crate::Listed::of("a.jsonl".to_string(), &assessment);
-        let mut gathering = Gathering::default();
+        let mut gathering = FleetRecords::default();
         gathering.add(&record, "a.jsonl").unwrap();
         for text in [
             crate::tests::forms::text(&assessment, &WIDE),

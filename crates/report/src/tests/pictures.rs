@@ -7,7 +7,7 @@ use crate::drawing::measure::width as text_width;
 use crate::tests::forms::{picture_alone, pictures, pictures_of_records};
 use assess::Assessment;
 use assess::finding::Verdict;
-use assess::fleet::Gathering;
+use assess::fleet::FleetRecords;
 use model::trial::Trial;
 use roxmltree::{Document, Node};
 use std::collections::HashSet;
@@ -34,7 +34,7 @@ fn of_hosts() -> Vec<Picture> {
         }
         one
     };
-    let mut gathering = Gathering::default();
+    let mut gathering = FleetRecords::default();
     for number in 0..5 {
         gathering.add(&host(number), &format!("{number}.jsonl")).expect("they are few");
     }

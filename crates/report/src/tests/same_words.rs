@@ -6,7 +6,7 @@ use crate::document::{Block, Finding, Part, Table};
 use crate::grid::Line;
 use crate::tests::GITHUB;
 use crate::{Checked, Document, Listed, Style};
-use assess::fleet::Gathering;
+use assess::fleet::FleetRecords;
 use assess::gate::gate;
 use assess::trend::Trends;
 use model::plan::{Plan, Planned, Role, Skip};
@@ -208,7 +208,7 @@ fn two_records_and_a_gate_say_the_same_in_every_form() {
 #[test]
 fn hosts_say_the_same_in_every_form() {
     for work in works() {
-        let mut gathering = Gathering::default();
+        let mut gathering = FleetRecords::default();
         for host in ["a", "b", "c", "d", "e"] {
             gathering.add(&record(&work, host), &format!("{host}.jsonl")).expect("they are few");
         }

@@ -2,7 +2,7 @@
 
 use crate::mounts::Mount;
 use crate::sysfs::file_name;
-use crate::topology::Spread;
+use crate::topology::Multiplier;
 use model::host::{Device, Holds, Medium, WeakPart};
 use model::layer::Layer;
 use std::collections::BTreeSet;
@@ -77,14 +77,14 @@ pub(super) struct Blocks {
     /// Those that hold its journal alone.
     pub(super) journal: Vec<PathBuf>,
     /// How it spreads its bytes over those of data.
-    pub(super) spread: Spread,
+    pub(super) spread: Multiplier,
     /// On how many of them it has copies of all.
-    pub(super) copies: Spread,
+    pub(super) copies: Multiplier,
 }
 
 impl Blocks {
     /// Each byte is on one of `data`.
     pub(super) fn of(data: Vec<PathBuf>) -> Blocks {
-        Blocks { data, journal: Vec::new(), spread: Spread::SPLIT, copies: Spread::SPLIT }
+        Blocks { data, journal: Vec::new(), spread: Multiplier::SPLIT, copies: Multiplier::SPLIT }
     }
 }

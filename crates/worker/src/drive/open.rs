@@ -7,7 +7,7 @@ use super::{Consume, Done, LoopState, ThreadPlan, begin_pass, reap, submit, sync
 use crate::clock::Clock;
 use crate::engine::BlockIo;
 use crate::meter::Meter;
-use crate::progress::Progress;
+use crate::progress::ProgressLog;
 use model::arrival::{Arrivals, Due};
 use model::io::Io;
 use model::sample::{Latencies, PROGRESS_NS, Span};
@@ -20,7 +20,7 @@ const SPIN_NS: u64 = 100_000;
 
 /// One thread's schedule and what became of it, allocated before the clock starts.
 #[derive(Debug)]
-pub(super) struct OpenLoop {
+pub(super) struct Schedule {
     /// The schedule from its beginning.
     schedule: Arrivals,
     /// The schedule of operations that no sync has answered so far.
@@ -30,7 +30,7 @@ pub(super) struct OpenLoop {
     is_done: bool,
     responses: Meter,
     /// Completed operations in each step.
-    completed: Progress,
+    completed: ProgressLog,
     /// Slots without an operation in flight.
     free: Vec<usize>,
     /// When the operation in each slot was due.
@@ -46,15 +46,15 @@ pub(super) struct OpenLoop {
     lag_ns: u64,
 }
 
-impl OpenLoop {
-    pub(super) fn new(schedule: Arrivals, io: &Io) -> OpenLoop {
-        OpenLoop {
+impl Schedule {
+    pub(super) fn new(schedule: Arrivals, io: &Io) -> Schedule {
+        Schedule {
             unanswered: schedule.clone(),
             schedule,
             answered: 0,
             is_done: false,
             responses: Meter::new(),
-            completed: Progress::new(io.time, io.threads),
+            completed: ProgressLog::new(io.time, io.threads),
             free: (0..io.depth as usize).rev().collect(),
             due: vec![0; io.depth as usize].into_boxed_slice(),
             start_ns: 0,
@@ -143,7 +143,7 @@ impl OpenLoop {
         done: &mut Done,
     ) -> io::Result<()> {
         let count = plan.visits.count();
-        let mut agenda = Agenda::new(self.schedule.clone(), clock.now_ns(), done.time_ns);
+        let mut agenda = OpenClock::new(self.schedule.clone(), clock.now_ns(), done.time_ns);
         (self.start_ns, self.time_ns) = (agenda.start, done.time_ns);
         state.progress.start(agenda.start);
         self.completed.start(agenda.start);
@@ -205,7 +205,7 @@ impl OpenLoop {
         &mut self,
         io: &mut E,
         clock: Clock,
-        agenda: &mut Agenda,
+        agenda: &mut OpenClock,
     ) -> io::Result<bool> {
         let early_ns = agenda.due.saturating_sub(agenda.now).saturating_sub(SPIN_NS);
         if io.is_ready(early_ns)? {
@@ -228,7 +228,7 @@ fn spun_ns(gap_ns: u64) -> u64 {
 }
 
 /// The clock and the schedule of a running loop.
-struct Agenda {
+struct OpenClock {
     schedule: Arrivals,
     now: u64,
     /// When the next operation is due.
@@ -237,10 +237,10 @@ struct Agenda {
     end: u64,
 }
 
-impl Agenda {
-    fn new(schedule: Arrivals, start: u64, time_ns: u64) -> Agenda {
+impl OpenClock {
+    fn new(schedule: Arrivals, start: u64, time_ns: u64) -> OpenClock {
         let end = start.saturating_add(time_ns);
-        let mut agenda = Agenda { schedule, now: start, due: start, start, end };
+        let mut agenda = OpenClock { schedule, now: start, due: start, start, end };
         agenda.next();
         agenda
     }

@@ -25,12 +25,12 @@ const STACK_BYTES: usize = 64 << 10;
 /// all of it. Dropping this stops them early and joins them.
 #[derive(Debug)]
 pub struct Ahead {
-    task: Arc<Task>,
+    task: Arc<FetchTask>,
     helpers: Vec<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-struct Task {
+struct FetchTask {
     map: Arc<Mmap>,
     range: Range<usize>,
     /// The next piece to claim.
@@ -47,7 +47,7 @@ impl Ahead {
         let is_within = range.start < range.end && range.end <= map.len();
         assert!(is_within, "what is touched ahead is a part of the mapping");
         let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let task = Arc::new(Task { map: Arc::clone(map), range, next, stop });
+        let task = Arc::new(FetchTask { map: Arc::clone(map), range, next, stop });
         let mut ahead = Ahead { task, helpers: Vec::with_capacity(HELPERS) };
         for _ in 0..HELPERS {
             let task = Arc::clone(&ahead.task);
@@ -73,7 +73,7 @@ impl Drop for Ahead {
     }
 }
 
-impl Task {
+impl FetchTask {
     /// One helper's work: claims and touches pieces until none are left or it is stopped.
     fn touch(&self) {
         loop {

@@ -16,7 +16,7 @@ const READ_BYTES: usize = 16 << 20;
 
 /// Loads a range of a file.
 #[derive(Debug)]
-pub struct Load {
+pub struct RangeLoader {
     file: File,
     work: ReadWork,
     range: Range,
@@ -27,10 +27,10 @@ pub struct Load {
     length: usize,
 }
 
-impl Load {
+impl RangeLoader {
     /// An engine for `range` of `file`, which must contain all its blocks.
-    pub fn new(file: File, work: &ReadWork, range: Range) -> Load {
-        Load { file, work: *work, range, memory: None, offset: 0, length: 0 }
+    pub fn new(file: File, work: &ReadWork, range: Range) -> RangeLoader {
+        RangeLoader { file, work: *work, range, memory: None, offset: 0, length: 0 }
     }
 
     /// Reads the range into the start of `buffer`.
@@ -51,7 +51,7 @@ impl Load {
     }
 }
 
-impl BlockIo for Load {
+impl BlockIo for RangeLoader {
     const LOADS_ARE_IO: bool = true;
     const ENDS_WITH_PASS: bool = true;
 

@@ -5,9 +5,9 @@
 //! bypasses it. What remains at the end, or before a sync, is written then; only that write
 //! acknowledges it.
 
-use super::{Call, Target};
+use super::{Call, WriteTarget};
 use crate::engine::BlockIo;
-use crate::source::Source;
+use crate::source::BlockSource;
 use model::writing::WRITE_BUFFER;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
@@ -18,14 +18,14 @@ const FLUSH: Call = Call::new("the flush of a buffer, after the write", &[]);
 /// Writes through a buffer.
 #[derive(Debug)]
 pub struct Buffered {
-    buffer: BufWriter<Target>,
-    source: Source,
+    buffer: BufWriter<WriteTarget>,
+    source: BlockSource,
     position: u64,
     offset: u64,
     length: usize,
 }
 
-impl Write for Target {
+impl Write for WriteTarget {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
@@ -35,7 +35,7 @@ impl Write for Target {
     }
 }
 
-impl Seek for Target {
+impl Seek for WriteTarget {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.file.seek(to)
     }
@@ -44,7 +44,7 @@ impl Seek for Target {
 impl Buffered {
     /// An engine that writes the blocks of `source`. The offset of `target` must be 0 and not
     /// shared.
-    pub fn new(target: Target, source: Source) -> Buffered {
+    pub fn new(target: WriteTarget, source: BlockSource) -> Buffered {
         let buffer = BufWriter::with_capacity(WRITE_BUFFER as usize, target);
         Buffered { buffer, source, position: 0, offset: 0, length: 0 }
     }

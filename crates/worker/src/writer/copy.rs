@@ -1,6 +1,6 @@
 //! Copies with `read(2)` and `write(2)` through one buffer, each file at its own offset.
 
-use super::{Call, Target, stand};
+use super::{Call, WriteTarget, stand};
 use crate::buffer::Buffers;
 use crate::engine::BlockIo;
 use model::case::Io;
@@ -14,7 +14,7 @@ const WRITE: Call = Call::new("write", &[]);
 #[derive(Debug)]
 pub struct Copy {
     source: File,
-    target: Target,
+    target: WriteTarget,
     buffers: Buffers,
     read_position: u64,
     write_position: u64,
@@ -25,7 +25,7 @@ pub struct Copy {
 impl Copy {
     /// An engine that copies blocks of `io`. The offsets of both files must be 0 and
     /// not shared.
-    pub fn new(source: File, target: Target, io: &Io) -> io::Result<Copy> {
+    pub fn new(source: File, target: WriteTarget, io: &Io) -> io::Result<Copy> {
         let buffers = Buffers::new(1, io.block as usize, io.pages)?;
         let (read_position, write_position, offset, length) = (0, 0, 0, 0);
         Ok(Copy { source, target, buffers, read_position, write_position, offset, length })

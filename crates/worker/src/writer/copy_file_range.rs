@@ -1,6 +1,6 @@
 //! `copy_file_range(2)`: the file system copies the blocks, or shares them.
 
-use super::{Call, Target};
+use super::{Call, WriteTarget};
 use crate::engine::BlockIo;
 use rustix::fs::copy_file_range;
 use std::fs::File;
@@ -13,14 +13,14 @@ const COPY_FILE_RANGE: Call =
 #[derive(Debug)]
 pub struct CopyFileRange {
     source: File,
-    target: Target,
+    target: WriteTarget,
     offset: u64,
     length: usize,
 }
 
 impl CopyFileRange {
     /// An engine that copies from `source` to `target`.
-    pub fn new(source: File, target: Target) -> CopyFileRange {
+    pub fn new(source: File, target: WriteTarget) -> CopyFileRange {
         CopyFileRange { source, target, offset: 0, length: 0 }
     }
 }

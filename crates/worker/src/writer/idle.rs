@@ -1,18 +1,18 @@
 //! Writes nothing: the sync call is the operation.
 
-use super::Target;
+use super::WriteTarget;
 use crate::engine::BlockIo;
 use std::io;
 
 /// An engine that only syncs.
 #[derive(Debug)]
 pub struct Idle {
-    target: Target,
+    target: WriteTarget,
 }
 
 impl Idle {
     /// An engine for `target`.
-    pub fn new(target: Target) -> Idle {
+    pub fn new(target: WriteTarget) -> Idle {
         Idle { target }
     }
 }

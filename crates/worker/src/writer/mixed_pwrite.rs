@@ -1,11 +1,11 @@
 //! `pwrite(2)` and `pread(2)` on one file, one block in flight.
 
-use super::Target;
+use super::WriteTarget;
 use super::pwrite::Pwrite;
 use crate::buffer::Buffers;
 use crate::engine::BlockIo;
 use crate::engine::pread::read_block;
-use crate::source::Source;
+use crate::source::BlockSource;
 use model::case::Io;
 use std::fs::File;
 use std::io;
@@ -25,7 +25,7 @@ impl MixedPwrite {
     ///
     /// # Errors
     /// If the OS has no memory or no descriptor left.
-    pub fn new(target: Target, source: Source, io: &Io) -> io::Result<MixedPwrite> {
+    pub fn new(target: WriteTarget, source: BlockSource, io: &Io) -> io::Result<MixedPwrite> {
         let block = io.block as usize;
         let (file, buffers) = (target.file.try_clone()?, Buffers::new(1, block, io.pages)?);
         Ok(MixedPwrite { writer: Pwrite::new(target, source), file, buffers, reading: None })

@@ -1,11 +1,11 @@
 //! io_uring of which some operations read the file and the rest write it.
 
-use super::Target;
-use super::uring::Uring;
+use super::WriteTarget;
+use super::uring::UringWriter;
 use crate::buffer::Buffers;
 use crate::engine::ring::Flight;
 use crate::engine::{BlockIo, Obstacle, ended_early, io_error};
-use crate::source::Source;
+use crate::source::BlockSource;
 use io_uring::{opcode, types};
 use model::case::WriteWork;
 use std::io;
@@ -13,7 +13,7 @@ use std::io;
 /// Writes and reads through one ring.
 pub struct MixedUring {
     // Dropped first, before the buffers that its ring uses.
-    writer: Uring,
+    writer: UringWriter,
     buffers: Buffers,
     /// For each slot, whether its operation reads.
     reads: Box<[bool]>,
@@ -22,7 +22,11 @@ pub struct MixedUring {
 impl MixedUring {
     /// A ring for as many operations in flight as `work` has. The thread that will use it must call
     /// this.
-    pub fn new(target: Target, source: Source, work: &WriteWork) -> Result<MixedUring, Obstacle> {
+    pub fn new(
+        target: WriteTarget,
+        source: BlockSource,
+        work: &WriteWork,
+    ) -> Result<MixedUring, Obstacle> {
         let depth = work.io.depth as usize;
         let buffers = Buffers::new(depth, work.io.block as usize, work.io.pages);
         let buffers = buffers.map_err(|error| {
@@ -30,7 +34,7 @@ impl MixedUring {
         })?;
         let slots = (0..depth).map(|slot| buffers.slot(slot));
         // SAFETY: the buffers never move, and they are dropped after the writer.
-        let writer = unsafe { Uring::beside(target, source, work, slots)? };
+        let writer = unsafe { UringWriter::beside(target, source, work, slots)? };
         Ok(MixedUring { writer, buffers, reads: vec![false; depth].into_boxed_slice() })
     }
 

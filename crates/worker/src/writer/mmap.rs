@@ -2,28 +2,33 @@
 //!
 //! Each pass maps the file again, within the timed region, as the reading engine does.
 
-use super::Target;
+use super::WriteTarget;
 use crate::engine::{BlockIo, Range};
-use crate::source::Source;
+use crate::source::BlockSource;
 use memmap2::{MmapMut, MmapOptions};
 use model::case::Sync;
 use std::io;
 
 /// A mapping of a whole file.
 #[derive(Debug)]
-pub struct Mapping {
-    target: Target,
-    source: Source,
+pub struct MappingWriter {
+    target: WriteTarget,
+    source: BlockSource,
     size: usize,
     range: Range,
     map: Option<MmapMut>,
     offset: usize,
 }
 
-impl Mapping {
+impl MappingWriter {
     /// An engine that stores the blocks of `source` into `range` of `target`, a file of `size`
     /// bytes.
-    pub fn new(target: Target, source: Source, size: u64, range: Range) -> io::Result<Mapping> {
+    pub fn new(
+        target: WriteTarget,
+        source: BlockSource,
+        size: u64,
+        range: Range,
+    ) -> io::Result<MappingWriter> {
         let held = target.file.metadata()?.len();
         if held < size {
             // Touching a page past the end of the file would raise SIGBUS and kill the worker.
@@ -31,11 +36,11 @@ impl Mapping {
                 "the file has {held} bytes, fewer than the {size} to write"
             )));
         }
-        Ok(Mapping { target, source, size: size as usize, range, map: None, offset: 0 })
+        Ok(MappingWriter { target, source, size: size as usize, range, map: None, offset: 0 })
     }
 }
 
-impl BlockIo for Mapping {
+impl BlockIo for MappingWriter {
     const LOADS_ARE_IO: bool = true;
     const WRITES: bool = true;
 

@@ -28,14 +28,14 @@ use std::path::Path;
 
 /// The file to write, and how to make it durable.
 #[derive(Debug)]
-pub struct Target {
+pub struct WriteTarget {
     file: File,
     sync: Sync,
 }
 
-impl Target {
+impl WriteTarget {
     /// Opens the job's file, which must exist. It is neither created nor truncated.
-    pub fn open(path: &Path, work: &WriteWork) -> Result<Target, Obstacle> {
+    pub fn open(path: &Path, work: &WriteWork) -> Result<WriteTarget, Obstacle> {
         let mut options = OpenOptions::new();
         // Linux requires read access to map a file, even for writing.
         let is_read = work.engine == WriteEngine::Mmap || work.read_share > 0;
@@ -43,7 +43,7 @@ impl Target {
         options.append(work.allocation == Allocation::Append);
         let durable = if work.sync == Sync::Dsync { libc::O_DSYNC } else { 0 };
         let file = open(path, &mut options, durable, work.io.cache)?;
-        Ok(Target { file, sync: work.sync })
+        Ok(WriteTarget { file, sync: work.sync })
     }
 
     /// Makes the file durable with the case's sync call.

@@ -1,25 +1,25 @@
 //! Moves nothing, so the loop's time is the tool's own overhead, including the stamps.
 
 use crate::engine::BlockIo;
-use crate::source::Source;
+use crate::source::BlockSource;
 use std::collections::VecDeque;
 use std::io;
 
 /// The null engine. Slots come back in the order of submission.
 #[derive(Debug)]
-pub struct Null<const MIXES: bool> {
-    source: Source,
+pub struct NullWriter<const MIXES: bool> {
+    source: BlockSource,
     submitted: VecDeque<usize>,
 }
 
-impl<const MIXES: bool> Null<MIXES> {
+impl<const MIXES: bool> NullWriter<MIXES> {
     /// An engine that prepares the blocks of `source`, with up to `depth` operations in flight.
-    pub fn new(source: Source, depth: usize) -> Self {
-        Null { source, submitted: VecDeque::with_capacity(depth) }
+    pub fn new(source: BlockSource, depth: usize) -> Self {
+        NullWriter { source, submitted: VecDeque::with_capacity(depth) }
     }
 }
 
-impl<const MIXES: bool> BlockIo for Null<MIXES> {
+impl<const MIXES: bool> BlockIo for NullWriter<MIXES> {
     const LOADS_ARE_IO: bool = false;
     const MIXES: bool = MIXES;
 

@@ -1,8 +1,8 @@
 //! `pwrite(2)`: one call per block, one block in flight.
 
-use super::{Call, Target};
+use super::{Call, WriteTarget};
 use crate::engine::BlockIo;
-use crate::source::Source;
+use crate::source::BlockSource;
 use rustix::io::ReadWriteFlags;
 use std::fs::File;
 use std::io::{self, IoSlice};
@@ -16,8 +16,8 @@ const NOT_ATOMIC: &[i32] = &[libc::ENOSYS, libc::EOPNOTSUPP, libc::EINVAL];
 /// Writes at explicit offsets; with `FLAGS`, by `pwritev2(2)`.
 #[derive(Debug)]
 pub struct Pwrite<const FLAGS: i32> {
-    target: Target,
-    source: Source,
+    target: WriteTarget,
+    source: BlockSource,
     offset: u64,
 }
 
@@ -30,7 +30,7 @@ impl<const FLAGS: i32> Pwrite<FLAGS> {
     };
 
     /// An engine that writes the blocks of `source` to `target`.
-    pub fn new(target: Target, source: Source) -> Self {
+    pub fn new(target: WriteTarget, source: BlockSource) -> Self {
         Pwrite { target, source, offset: 0 }
     }
 }

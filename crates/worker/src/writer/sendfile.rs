@@ -1,6 +1,6 @@
 //! `sendfile(2)`: the OS moves pages from one file to the other, at the target's offset.
 
-use super::{Call, Target, stand};
+use super::{Call, WriteTarget, stand};
 use crate::engine::BlockIo;
 use rustix::fs::sendfile;
 use std::fs::File;
@@ -14,7 +14,7 @@ const SENDFILE: Call =
 #[derive(Debug)]
 pub struct Sendfile {
     source: File,
-    target: Target,
+    target: WriteTarget,
     position: u64,
     offset: u64,
     length: usize,
@@ -22,7 +22,7 @@ pub struct Sendfile {
 
 impl Sendfile {
     /// An engine that copies from `source` to `target`, whose offset must be 0 and not shared.
-    pub fn new(source: File, target: Target) -> Sendfile {
+    pub fn new(source: File, target: WriteTarget) -> Sendfile {
         Sendfile { source, target, position: 0, offset: 0, length: 0 }
     }
 }

@@ -1,6 +1,6 @@
 //! `splice(2)`: the OS moves pages from one file into a pipe, and from there to the other.
 
-use super::{Call, Target};
+use super::{Call, WriteTarget};
 use crate::engine::BlockIo;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use std::fs::File;
@@ -19,7 +19,7 @@ const PIPE_BYTES_MAX: usize = 1 << 20;
 #[derive(Debug)]
 pub struct Splice {
     source: File,
-    target: Target,
+    target: WriteTarget,
     /// The ends of the pipe: read and write.
     pipe: (OwnedFd, OwnedFd),
     offset: u64,
@@ -28,7 +28,7 @@ pub struct Splice {
 
 impl Splice {
     /// An engine that copies blocks of up to `block` bytes from `source` to `target`.
-    pub fn new(source: File, target: Target, block: usize) -> io::Result<Splice> {
+    pub fn new(source: File, target: WriteTarget, block: usize) -> io::Result<Splice> {
         let pipe = pipe_with(PipeFlags::CLOEXEC)?;
         // A smaller pipe also works: it moves a block in parts. Unprivileged users have limits on
         // the size of a pipe and on the total.

@@ -1,9 +1,9 @@
 //! io_uring with registered buffers and files: many blocks in flight, reaped in batches.
 
-use super::{Call, Target};
+use super::{Call, WriteTarget};
 use crate::engine::ring::{Flight, Ring};
 use crate::engine::{BlockIo, Obstacle, flags_of_write};
-use crate::source::Source;
+use crate::source::BlockSource;
 use io_uring::{opcode, types};
 use model::case::{Submission, WriteWork};
 use std::{io, iter};
@@ -12,26 +12,30 @@ const URING_WRITE: Call =
     Call::new("io_uring write", &[libc::ENOSYS, libc::EOPNOTSUPP, libc::EXDEV]);
 
 /// Writes through a ring.
-pub struct Uring {
+pub struct UringWriter {
     // Dropped first, before the memory that the ring uses.
     pub(super) ring: Ring,
-    source: Source,
+    source: BlockSource,
     pub(super) flights: Box<[Flight]>,
     /// Whether the OS accepted the memory for registration.
     pub(super) registered: bool,
     /// The source's first region among the registered memory.
     first_region: u16,
-    target: Target,
+    target: WriteTarget,
     /// The flags of each write.
     flags: libc::c_int,
 }
 
-impl Uring {
+impl UringWriter {
     /// A ring for as many blocks of `source` in flight as `work` has. The thread that will use it
     /// must call this.
-    pub fn new(target: Target, source: Source, work: &WriteWork) -> Result<Uring, Obstacle> {
+    pub fn new(
+        target: WriteTarget,
+        source: BlockSource,
+        work: &WriteWork,
+    ) -> Result<UringWriter, Obstacle> {
         // SAFETY: there is no other memory.
-        unsafe { Uring::beside(target, source, work, iter::empty()) }
+        unsafe { UringWriter::beside(target, source, work, iter::empty()) }
     }
 
     /// The same with `others` registered before the source's memory.
@@ -39,11 +43,11 @@ impl Uring {
     /// # Safety
     /// The others must stay valid until this is dropped.
     pub(super) unsafe fn beside<'a>(
-        target: Target,
-        source: Source,
+        target: WriteTarget,
+        source: BlockSource,
         work: &WriteWork,
         others: impl ExactSizeIterator<Item = &'a [u8]>,
-    ) -> Result<Uring, Obstacle> {
+    ) -> Result<UringWriter, Obstacle> {
         let depth = work.io.depth;
         let mut ring = Ring::new(depth, Submission::Enter, &[&target.file])?;
         let first_region = others.len() as u16;
@@ -53,7 +57,7 @@ impl Uring {
         let registered = unsafe { ring.register(regions)? };
         let flights = vec![Flight::default(); depth as usize].into_boxed_slice();
         let flags = flags_of_write(work);
-        Ok(Uring { ring, source, flights, registered, first_region, target, flags })
+        Ok(UringWriter { ring, source, flights, registered, first_region, target, flags })
     }
 
     /// Queues a write for the rest of the block in `slot`.
@@ -91,7 +95,7 @@ impl Uring {
     }
 }
 
-impl BlockIo for Uring {
+impl BlockIo for UringWriter {
     const LOADS_ARE_IO: bool = false;
     const WRITES: bool = true;
 

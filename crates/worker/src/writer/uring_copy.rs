@@ -1,6 +1,6 @@
 //! Copies with io_uring: each slot reads a block, then writes it, with many in flight.
 
-use super::{Call, Target};
+use super::{Call, WriteTarget};
 use crate::buffer::Buffers;
 use crate::engine::ring::{Flight, Ring};
 use crate::engine::{BlockIo, Obstacle};
@@ -18,15 +18,15 @@ pub struct UringCopy {
     // Dropped first, before the buffers that the ring uses.
     ring: Ring,
     buffers: Buffers,
-    steps: Box<[Step]>,
+    steps: Box<[SlotStep]>,
     /// Whether the OS accepted the buffers for registration.
     registered: bool,
-    target: Target,
+    target: WriteTarget,
 }
 
 /// A slot's current step.
 #[derive(Debug, Clone, Copy)]
-enum Step {
+enum SlotStep {
     Read(Flight),
     Write(Flight),
 }
@@ -34,7 +34,7 @@ enum Step {
 impl UringCopy {
     /// A ring for as many blocks in flight as `work` has. The thread that will use it must call
     /// this.
-    pub fn new(source: &File, target: Target, work: &Io) -> Result<UringCopy, Obstacle> {
+    pub fn new(source: &File, target: WriteTarget, work: &Io) -> Result<UringCopy, Obstacle> {
         // Registration keeps the files open.
         let mut ring = Ring::new(work.depth, Submission::Enter, &[source, &target.file])?;
         let slots = work.depth as usize;
@@ -43,30 +43,30 @@ impl UringCopy {
         })?;
         // SAFETY: the buffers never move, and they are dropped after the ring.
         let registered = unsafe { ring.register((0..slots).map(|slot| buffers.slot(slot)))? };
-        let steps = vec![Step::Read(Flight::default()); slots].into_boxed_slice();
+        let steps = vec![SlotStep::Read(Flight::default()); slots].into_boxed_slice();
         Ok(UringCopy { ring, buffers, steps, registered, target })
     }
 
     /// Queues the rest of the step in `slot`.
     #[inline]
     fn queue(&mut self, slot: usize) -> io::Result<()> {
-        let (Step::Read(flight) | Step::Write(flight)) = self.steps[slot];
+        let (SlotStep::Read(flight) | SlotStep::Write(flight)) = self.steps[slot];
         let Flight { offset, length, moved } = flight;
         let rest = &mut self.buffers.slot_mut(slot)[moved..length];
         let (address, length) = (rest.as_mut_ptr(), rest.len() as u32);
         let (buffer, offset) = (slot as u16, offset + moved as u64);
         let (source, target) = (types::Fixed(0), types::Fixed(1));
         let entry = match (self.steps[slot], self.registered) {
-            (Step::Read(_), true) => {
+            (SlotStep::Read(_), true) => {
                 opcode::ReadFixed::new(source, address, length, buffer).offset(offset).build()
             }
-            (Step::Read(_), false) => {
+            (SlotStep::Read(_), false) => {
                 opcode::Read::new(source, address, length).offset(offset).build()
             }
-            (Step::Write(_), true) => {
+            (SlotStep::Write(_), true) => {
                 opcode::WriteFixed::new(target, address, length, buffer).offset(offset).build()
             }
-            (Step::Write(_), false) => {
+            (SlotStep::Write(_), false) => {
                 opcode::Write::new(target, address, length).offset(offset).build()
             }
         };
@@ -82,7 +82,7 @@ impl BlockIo for UringCopy {
 
     #[inline]
     fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()> {
-        self.steps[slot] = Step::Read(Flight { offset, length, moved: 0 });
+        self.steps[slot] = SlotStep::Read(Flight { offset, length, moved: 0 });
         self.queue(slot)?;
         self.ring.tell_batch()
     }
@@ -97,16 +97,16 @@ impl BlockIo for UringCopy {
         loop {
             let (slot, answer) = self.ring.wait()?;
             let (call, mut flight) = match self.steps[slot] {
-                Step::Read(flight) => (READ, flight),
-                Step::Write(flight) => (WRITE, flight),
+                SlotStep::Read(flight) => (READ, flight),
+                SlotStep::Write(flight) => (WRITE, flight),
             };
             flight.moved += call.moved(flight.offset, flight.length, flight.moved, answer)?;
             let is_whole = flight.moved >= flight.length;
             self.steps[slot] = match self.steps[slot] {
-                Step::Read(_) if is_whole => Step::Write(Flight { moved: 0, ..flight }),
-                Step::Read(_) => Step::Read(flight),
-                Step::Write(_) if is_whole => return Ok((slot, &[])),
-                Step::Write(_) => Step::Write(flight),
+                SlotStep::Read(_) if is_whole => SlotStep::Write(Flight { moved: 0, ..flight }),
+                SlotStep::Read(_) => SlotStep::Read(flight),
+                SlotStep::Write(_) if is_whole => return Ok((slot, &[])),
+                SlotStep::Write(_) => SlotStep::Write(flight),
             };
             self.queue(slot)?;
         }

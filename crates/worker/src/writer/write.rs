@@ -1,8 +1,8 @@
 //! `write(2)` at the file offset; it calls `lseek(2)` only if the next block is not adjacent.
 
-use super::{Call, Target, stand};
+use super::{Call, WriteTarget, stand};
 use crate::engine::BlockIo;
-use crate::source::Source;
+use crate::source::BlockSource;
 use std::io::{self, Write as _};
 
 const WRITE: Call = Call::new("write", &[]);
@@ -10,8 +10,8 @@ const WRITE: Call = Call::new("write", &[]);
 /// Writes at the file offset.
 #[derive(Debug)]
 pub struct Write {
-    target: Target,
-    source: Source,
+    target: WriteTarget,
+    source: BlockSource,
     position: u64,
     offset: u64,
 }
@@ -19,7 +19,7 @@ pub struct Write {
 impl Write {
     /// An engine that writes the blocks of `source`. The offset of `target` must be 0 and not
     /// shared.
-    pub fn new(target: Target, source: Source) -> Write {
+    pub fn new(target: WriteTarget, source: BlockSource) -> Write {
         Write { target, source, position: 0, offset: 0 }
     }
 }

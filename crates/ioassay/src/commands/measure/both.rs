@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// One side before its files are created.
-struct Side<'q> {
+struct SideSetup<'q> {
     question: &'q Question,
     setting: Setting,
     ready: BTreeMap<String, Ready>,
@@ -46,10 +46,10 @@ pub fn keep_both(
     place.check()?;
     let progress = || if is_quiet { Progress::hidden() } else { Progress::new() };
     let mut progress = [progress(), progress()];
-    let mut sides =
-        [Side::of(questions[0], &progress[0], stop)?, Side::of(questions[1], &progress[1], stop)?];
+    let side = |index: usize| SideSetup::of(questions[index], &progress[index], stop);
+    let mut sides = [side(0)?, side(1)?];
     let name = Some(name_of_pair(sides[0].header.plan.seed));
-    for (Side { header, .. }, which) in sides.iter_mut().zip(record::Side::ALL) {
+    for (SideSetup { header, .. }, which) in sides.iter_mut().zip(record::Side::ALL) {
         (header.alternates, header.side) = (name.clone(), Some(*which));
     }
     if !is_quiet {
@@ -107,8 +107,8 @@ pub fn keep_both(
     Ok(Some([a, b]))
 }
 
-impl<'q> Side<'q> {
-    fn of(question: &'q Question, progress: &Progress, stop: &Stop) -> Result<Side<'q>> {
+impl<'q> SideSetup<'q> {
+    fn of(question: &'q Question, progress: &Progress, stop: &Stop) -> Result<SideSetup<'q>> {
         let setting = Setting::of(question)?;
         setting.check_any_asked()?;
         check_invocations(setting.plan.invocations)?;
@@ -116,7 +116,7 @@ impl<'q> Side<'q> {
         let ready = ready_peers(&question.peers, &setting.plan, progress, stop);
         let peers = ready.values().map(|ready| ready.peer.clone()).collect();
         let header = header_of(&setting.plan, &setting.environment(), None, peers)?;
-        Ok(Side { question, setting, ready, header })
+        Ok(SideSetup { question, setting, ready, header })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Short trials before a run, which find the rates that it measures.
 
 use super::super::question::{Question, Setting};
-use super::{Into, PreparedRun, carry_out, header_of};
+use super::{Destination, PreparedRun, carry_out, header_of};
 use crate::commands::tell;
 use crate::files::{Files, Maker};
 use crate::fixture::Stay;
@@ -95,7 +95,7 @@ impl Probe<'_> {
         let header = header_of(&plan, environment, source.as_ref(), environment.peers.to_vec())?;
         let made = PreparedRun { maker, files: made, worker: self.worker, memory: self.memory };
         // A container may have no folder for temporary files.
-        let into = Into::Passing { header };
+        let into = Destination::Passing { header };
         let (store, made) = carry_out(made, into, self.progress, self.stop)?;
         if self.stop.is_asked() {
             bail!("stopped before the first trial of the run");

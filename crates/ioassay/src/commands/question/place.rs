@@ -2,8 +2,8 @@
 
 use super::Question;
 use crate::directory::Directory;
-use crate::files::{Source, Target};
-use crate::group::Values;
+use crate::files::{CopySource, Target};
+use crate::group::ValueList;
 use crate::machine::this_host;
 use anyhow::{Context, Result, bail};
 use model::host::{Host, Storage};
@@ -44,13 +44,13 @@ pub(super) fn host_of(question: &Question) -> Host {
 ///
 /// # Errors
 /// If the recipe copies nothing, or the place cannot be inspected.
-pub(super) fn source_of(question: &Question) -> Result<Option<Source>> {
+pub(super) fn source_of(question: &Question) -> Result<Option<CopySource>> {
     let Some(directory) = &question.source else { return Ok(None) };
-    let is_copied = |values: &Values| values.texts().iter().any(|op| op == "copy");
+    let is_copied = |values: &ValueList| values.texts().iter().any(|op| op == "copy");
     if !question.recipe.cases.iter().any(|group| group.get("op").is_some_and(is_copied)) {
         bail!("the recipe '{}' copies no files: leave out --source", question.recipe.name);
     }
     let directory = Directory::open(directory)?;
     let storage = storage_in(&directory)?;
-    Ok(Some(Source { directory, storage }))
+    Ok(Some(CopySource { directory, storage }))
 }

@@ -3,7 +3,7 @@
 
 use super::kept::said_unproved;
 use super::measure::tool;
-use crate::hosts::late::{Late, some};
+use crate::hosts::late::{LateHosts, some};
 use crate::hosts::listening::{Waiting, hear_all};
 use crate::hosts::meeting::{MAKING, Made};
 use crate::hosts::member::Member;
@@ -27,7 +27,7 @@ use std::time::Duration;
 const LOOKING: Duration = Duration::from_secs(30);
 
 /// A host that can take part in a run.
-pub(super) struct Guest {
+pub(super) struct CandidateHost {
     pub(super) called: String,
     pub(super) agent: Remote,
     host: Host,
@@ -36,14 +36,18 @@ pub(super) struct Guest {
     boot: Option<String>,
 }
 
-impl Guest {
+impl CandidateHost {
     /// Greets its agent, and asks what it is like.
     ///
     /// # Errors
     /// If it cannot be used.
-    pub(super) fn look(called: String, agent: Result<Remote>, directory: &Path) -> Result<Guest> {
-        let (called, agent) = Guest::ask(called, agent, directory)?;
-        Guest::hear(called, agent)
+    pub(super) fn look(
+        called: String,
+        agent: Result<Remote>,
+        directory: &Path,
+    ) -> Result<CandidateHost> {
+        let (called, agent) = CandidateHost::ask(called, agent, directory)?;
+        CandidateHost::hear(called, agent)
     }
 
     /// The first half of [`Guest::look`]: does not wait for the answer.
@@ -68,11 +72,11 @@ impl Guest {
     ///
     /// # Errors
     /// As for [`Guest::look`].
-    pub(super) fn hear(called: String, mut agent: Remote) -> Result<Guest> {
+    pub(super) fn hear(called: String, mut agent: Remote) -> Result<CandidateHost> {
         let place = agent.hear(LOOKING);
         match place.with_context(|| format!("the host {called} cannot take part"))? {
             Answer::Place { host, storage, boot } => {
-                Ok(Guest { called, agent, host, storage, boot })
+                Ok(CandidateHost { called, agent, host, storage, boot })
             }
             other => bail!("the host {called} sent '{}' instead of its place", shown(&other)),
         }
@@ -89,7 +93,7 @@ impl Guest {
         plan: &Plan,
         directory: &Path,
         calibrated: Option<Vec<Calibrated>>,
-    ) -> Result<(Guest, Plan)> {
+    ) -> Result<(CandidateHost, Plan)> {
         let mut plan = own_plan(plan, number);
         plan.rank.iter_mut().for_each(|rank| rank.neighbor = neighbor);
         let directory = directory.to_path_buf();
@@ -124,7 +128,10 @@ impl Guest {
     ///
     /// # Errors
     /// If one has none.
-    pub(super) fn all_made(begun: &mut [(Guest, Plan)], late: &Late) -> Result<Vec<Made>> {
+    pub(super) fn all_made(
+        begun: &mut [(CandidateHost, Plan)],
+        late: &LateHosts,
+    ) -> Result<Vec<Made>> {
         let called: Vec<String> = begun.iter().map(|(guest, _)| guest.called.clone()).collect();
         let agents = begun.iter_mut().map(|(guest, _)| &mut guest.agent).enumerate().collect();
         let waits = |since: Duration, answered: usize, silent: &mut dyn Iterator<Item = usize>| {
@@ -172,7 +179,7 @@ impl Guest {
     }
 
     /// Hosts that are one machine under several names: its own name, and its start, are the same.
-    pub(super) fn of_one_machine(guests: &[Guest]) -> Vec<Vec<String>> {
+    pub(super) fn of_one_machine(guests: &[CandidateHost]) -> Vec<Vec<String>> {
         let mut machines: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
         for guest in guests {
             if let Some(boot) = &guest.boot {
@@ -184,16 +191,16 @@ impl Guest {
     }
 
     /// Those whose program was built from another commit than this one.
-    pub(super) fn of_other_builds(guests: &[Guest]) -> Vec<String> {
+    pub(super) fn of_other_builds(guests: &[CandidateHost]) -> Vec<String> {
         let own = version::commit();
-        let is_other = |guest: &&Guest| guest.agent.commit() != own.as_deref();
+        let is_other = |guest: &&CandidateHost| guest.agent.commit() != own.as_deref();
         guests.iter().filter(is_other).map(|guest| guest.called.clone()).collect()
     }
 
     /// For each host, the number of the first other one that is on its machine and uses a device of
     /// it. Devices of one name on other machines are others.
-    pub(super) fn neighbors(guests: &[Guest]) -> Vec<Option<u32>> {
-        let places: Vec<Place> =
+    pub(super) fn neighbors(guests: &[CandidateHost]) -> Vec<Option<u32>> {
+        let places: Vec<HostPlace> =
             guests.iter().map(|it| (it.boot.as_deref(), &it.storage)).collect();
         neighbors(&places)
     }
@@ -240,13 +247,13 @@ fn said_of_unproved(called: &[String], made: &[Made]) -> Vec<String> {
 }
 
 /// The boot of a host's machine, if known, and its storage.
-type Place<'a> = (Option<&'a str>, &'a Storage);
+type HostPlace<'a> = (Option<&'a str>, &'a Storage);
 
-fn neighbors(places: &[Place]) -> Vec<Option<u32>> {
+fn neighbors(places: &[HostPlace]) -> Vec<Option<u32>> {
     let names = |storage: &Storage| -> BTreeSet<String> {
         storage.disks().into_iter().map(|disk| disk.name.clone()).collect()
     };
-    let is_beside = |one: &Place, other: &Place| {
+    let is_beside = |one: &HostPlace, other: &HostPlace| {
         one.0.is_some() && one.0 == other.0 && !names(one.1).is_disjoint(&names(other.1))
     };
     let first_beside = |number: usize| {
@@ -288,7 +295,7 @@ mod tests {
             Storage { devices: vec![device], ..zoo::storage() }
         };
         let (vda, vdb) = (on("vda"), on("vdb"));
-        let check = |places: &[Place], expected: &[Option<u32>]| {
+        let check = |places: &[HostPlace], expected: &[Option<u32>]| {
             assert_eq!(neighbors(places), expected);
         };
         check(&[(Some("a"), &vda), (Some("a"), &vda)], &[Some(1), Some(0)]);

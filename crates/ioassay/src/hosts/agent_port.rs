@@ -9,7 +9,7 @@
 use super::join::{AGENT, BUSY, COORDINATOR, LINE_BYTES_MAX};
 use super::token::{Token, is_same};
 use crate::deadline::Deadline;
-use crate::launch::Host;
+use crate::launch::HostName;
 use crate::stop::Stop;
 use anyhow::{Context, Result, anyhow, ensure};
 use model::printable::printable;
@@ -36,7 +36,7 @@ const STEP: Duration = Duration::from_millis(50);
 
 /// A port that agents connect to. It is closed on drop.
 #[derive(Debug)]
-pub(super) struct Gathering {
+pub(super) struct AgentPort {
     listener: TcpListener,
     token: Token,
     pending: Vec<Pending>,
@@ -55,19 +55,19 @@ struct Pending {
 
 /// Who came.
 #[derive(Debug)]
-pub(super) struct Gathered {
+pub(super) struct Arrived {
     /// For each host, its connection; `None` if its agent did not come.
     pub(super) joined: Vec<Option<TcpStream>>,
     /// Connections that were refused, from where and why.
     pub(super) refused: Vec<String>,
 }
 
-impl Gathering {
+impl AgentPort {
     /// Listens at `address`, of which the port may be 0: any that is free.
     ///
     /// # Errors
     /// If that is impossible there.
-    pub(super) fn open(address: SocketAddr, token: Token) -> Result<Gathering> {
+    pub(super) fn open(address: SocketAddr, token: Token) -> Result<AgentPort> {
         let open = || {
             let listener = TcpListener::bind(address)?;
             listener.set_nonblocking(true)?;
@@ -79,7 +79,7 @@ impl Gathering {
                  --listen"
             )
         })?;
-        Ok(Gathering {
+        Ok(AgentPort {
             listener,
             token,
             pending: Vec::new(),
@@ -100,11 +100,11 @@ impl Gathering {
     /// Then nobody can connect any more.
     pub(super) fn gather(
         mut self,
-        hosts: &[Host],
+        hosts: &[HostName],
         patience: Duration,
         mut may_come: impl FnMut() -> bool,
         stop: &Stop,
-    ) -> Gathered {
+    ) -> Arrived {
         let deadline = Deadline::after(patience);
         let mut joined: Vec<Option<TcpStream>> = hosts.iter().map(|_| None).collect();
         let mut is_last_look = false;
@@ -123,7 +123,7 @@ impl Gathering {
         if self.unnamed_count > 0 {
             self.refused.push(format!("{} more connections were refused", self.unnamed_count));
         }
-        Gathered { joined, refused: self.refused }
+        Arrived { joined, refused: self.refused }
     }
 
     /// Takes the connections that are there.
@@ -167,7 +167,7 @@ impl Gathering {
     }
 
     /// Hears the first lines that are there, and lets agents join.
-    fn hear(&mut self, hosts: &[Host], joined: &mut [Option<TcpStream>]) {
+    fn hear(&mut self, hosts: &[HostName], joined: &mut [Option<TcpStream>]) {
         for mut pending in std::mem::take(&mut self.pending) {
             match pending.hear() {
                 Ok(None) => self.pending.push(pending),
@@ -191,7 +191,7 @@ impl Gathering {
         &self,
         line: &str,
         from: IpAddr,
-        hosts: &[Host],
+        hosts: &[HostName],
         joined: &[Option<TcpStream>],
     ) -> Result<usize> {
         let mut words = line.split(' ');
@@ -267,21 +267,21 @@ impl Pending {
 
 /// The host that is called so: by its whole name, by the part before the first dot if only one host
 /// has it, or by the address that the connection comes from.
-fn index_of(hosts: &[Host], names: &[&str], from: IpAddr) -> Option<usize> {
-    fn place(host: &Host) -> &str {
+fn index_of(hosts: &[HostName], names: &[&str], from: IpAddr) -> Option<usize> {
+    fn place(host: &HostName) -> &str {
         host.name().rsplit_once('@').map_or(host.name(), |(_, place)| place)
     }
     fn short(name: &str) -> &str {
         name.split('.').next().unwrap_or(name)
     }
-    let only = |is_it: &dyn Fn(&Host) -> bool| {
+    let only = |is_it: &dyn Fn(&HostName) -> bool| {
         let mut found = hosts.iter().enumerate().filter(|(_, host)| is_it(host));
         let (index, _) = found.next()?;
         found.next().is_none().then_some(index)
     };
     let by_name = |name: &&str| only(&|host| place(host).eq_ignore_ascii_case(name));
     let by_short = |name: &&str| {
-        let is_it = |host: &Host| {
+        let is_it = |host: &HostName| {
             let is_address = place(host).parse::<IpAddr>().is_ok();
             !is_address && short(place(host)).eq_ignore_ascii_case(short(name))
         };
@@ -305,7 +305,7 @@ mod tests {
     /// an agent on host `a` that joins after them. Host `b` never comes.
     fn check(strangers: impl FnOnce(SocketAddr, &Token) + Send) -> (bool, Vec<String>) {
         let token = Token::random().unwrap();
-        let gathering = Gathering::open("127.0.0.1:0".parse().unwrap(), token.clone()).unwrap();
+        let gathering = AgentPort::open("127.0.0.1:0".parse().unwrap(), token.clone()).unwrap();
         let address = gathering.address().unwrap();
         let hosts = Hosts::load("a,b").unwrap();
         let gathered = thread::scope(|scope| {
@@ -375,7 +375,7 @@ mod tests {
         assert!(refused[0].ends_with(expected), "{refused:?}");
         // The second is the agent of `check`, which waits for its answer in vain.
         let token = Token::random().unwrap();
-        let gathering = Gathering::open("127.0.0.1:0".parse().unwrap(), token.clone()).unwrap();
+        let gathering = AgentPort::open("127.0.0.1:0".parse().unwrap(), token.clone()).unwrap();
         let hosts = Hosts::load("a").unwrap();
         let mut joined = [Some(TcpStream::connect(gathering.address().unwrap()).unwrap())];
         let line = format!("{AGENT} {} a", token.of_agent());
@@ -416,10 +416,10 @@ mod tests {
     #[test]
     fn whoever_connects_most_makes_room() {
         let token = Token::random().unwrap();
-        let mut gathering = Gathering::open("127.0.0.1:0".parse().unwrap(), token).unwrap();
+        let mut gathering = AgentPort::open("127.0.0.1:0".parse().unwrap(), token).unwrap();
         let address = gathering.address().unwrap();
         let mut connections = Vec::new();
-        let mut connect = |gathering: &mut Gathering| {
+        let mut connect = |gathering: &mut AgentPort| {
             connections.push(TcpStream::connect(address).unwrap());
             let before = gathering.pending.len() + gathering.refused.len();
             while gathering.pending.len() + gathering.refused.len() == before {
@@ -440,7 +440,7 @@ mod tests {
     #[test]
     fn an_agent_whose_place_was_taken_comes_again() {
         let token = Token::random().unwrap();
-        let mut gathering = Gathering::open("127.0.0.1:0".parse().unwrap(), token).unwrap();
+        let mut gathering = AgentPort::open("127.0.0.1:0".parse().unwrap(), token).unwrap();
         let address = gathering.address().unwrap();
         let late = TcpStream::connect(address).unwrap();
         let others = (0..PENDING_MAX).map(|_| TcpStream::connect(address).unwrap());
@@ -475,7 +475,7 @@ mod tests {
     #[test]
     fn an_agent_joins_through_a_flood_from_its_own_address() {
         let token = Token::random().unwrap();
-        let gathering = Gathering::open("127.0.0.1:0".parse().unwrap(), token.clone()).unwrap();
+        let gathering = AgentPort::open("127.0.0.1:0".parse().unwrap(), token.clone()).unwrap();
         let address = gathering.address().unwrap();
         let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let hosts = Hosts::load(&own).unwrap();
@@ -510,7 +510,7 @@ mod tests {
     #[test]
     fn an_agent_finds_its_coordinator_behind_a_dead_address() {
         let token = Token::random().unwrap();
-        let gathering = Gathering::open("127.0.0.1:0".parse().unwrap(), token.clone()).unwrap();
+        let gathering = AgentPort::open("127.0.0.1:0".parse().unwrap(), token.clone()).unwrap();
         let dead = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let addresses = [dead, gathering.address().unwrap()];
         let own = rustix::system::uname().nodename().to_string_lossy().into_owned();

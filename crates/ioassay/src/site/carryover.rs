@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 
 /// State from one trial to the next.
 #[derive(Default)]
-pub(crate) struct Left {
+pub(crate) struct Carryover {
     /// Live workers, by peer.
-    pub(crate) couriers: BTreeMap<String, WorkerProcess>,
+    pub(crate) workers: BTreeMap<String, WorkerProcess>,
     /// Live workers of actors.
     pub(crate) beside: Vec<WorkerProcess>,
     pub(crate) traces: Traces,
@@ -41,10 +41,10 @@ impl Traces {
     }
 }
 
-impl Left {
+impl Carryover {
     /// Nothing but what the invocation before left on the storage.
-    pub(crate) fn of_invocation_before() -> Left {
-        Left { traces: Traces { unlinked: true, wrote: false }, ..Left::default() }
+    pub(crate) fn of_invocation_before() -> Carryover {
+        Carryover { traces: Traces { unlinked: true, wrote: false }, ..Carryover::default() }
     }
 
     /// Remembers what the worker of `peer` had written when it started.
@@ -58,8 +58,8 @@ impl Left {
     /// on block devices, of a file whose pages were clean.
     fn no_peer_wrote(&self, storage: Option<&Storage>) -> bool {
         let counts = |it: &Storage| it.medium == Medium::Block && it.file_system != "zfs";
-        let mut peers = self.couriers.iter().filter(|(peer, _)| *peer != OWN_PEER);
-        let all_live = self.written.keys().all(|peer| self.couriers.contains_key(peer));
+        let mut peers = self.workers.iter().filter(|(peer, _)| *peer != OWN_PEER);
+        let all_live = self.written.keys().all(|peer| self.workers.contains_key(peer));
         let wrote_nothing = |(peer, worker): (&String, &WorkerProcess)| {
             let then = self.written.get(peer);
             then.is_some() && then == witness::written_by(worker.pid()).as_ref()
@@ -77,7 +77,7 @@ impl Left {
             self.guard = None;
         }
         let guard = self.guard.as_ref()?;
-        let peers = self.couriers.keys().map(String::as_str).filter(|peer| *peer != OWN_PEER);
+        let peers = self.workers.keys().map(String::as_str).filter(|peer| *peer != OWN_PEER);
         let peers = match peers.collect::<Vec<_>>().join(", ") {
             none if none.is_empty() => "a peer that has ended".to_string(),
             peers => format!("the peer {peers}"),

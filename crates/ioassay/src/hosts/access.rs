@@ -1,7 +1,7 @@
 //! The way to hosts: starts an agent on each, by a command for each or by one for all.
 
 use super::address::address;
-use super::gathering::Gathering;
+use super::agent_port::AgentPort;
 use super::launched::Launched;
 use super::pulse::Pulse;
 use super::remote::Remote;
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The hosts, and how ioassay is started there.
 #[derive(Debug)]
-pub struct Way {
+pub struct HostAccess {
     /// The hosts.
     pub hosts: Hosts,
     /// The launcher.
@@ -61,7 +61,7 @@ impl Agents {
     }
 }
 
-impl Way {
+impl HostAccess {
     /// Starts all agents. One that does not start is an error of its own.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl Way {
             return self.start_all(stop);
         }
         let words = [OsString::from("agent")];
-        let start = |host: &crate::launch::Host| {
+        let start = |host: &crate::launch::HostName| {
             let command = self.launcher.command(host, &self.program, &words);
             (host.name().to_owned(), Remote::start(host.name(), command, stop))
         };
@@ -83,7 +83,7 @@ impl Way {
     fn start_all(&self, stop: &Stop) -> Result<Agents> {
         let hosts = self.hosts.all();
         let token = Token::random()?;
-        let gathering = Gathering::open(address(self.listen.as_deref(), hosts)?, token.clone())?;
+        let gathering = AgentPort::open(address(self.listen.as_deref(), hosts)?, token.clone())?;
         let at = gathering.address()?;
         let file = match self.launcher.token_by() {
             TokenBy::Environment => None,
