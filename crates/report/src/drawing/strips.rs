@@ -76,7 +76,11 @@ pub(crate) struct Strips<'a> {
 }
 
 impl Strips<'_> {
-    pub(crate) fn picture(self) -> Picture {
+    /// `None` with fewer than two rows: nothing would be beside the only one.
+    pub(crate) fn picture(self) -> Option<Picture> {
+        if self.rows.len() < 2 {
+            return None;
+        }
         let axis = self.axis.clone().between(MARGIN, WIDTH - MARGIN);
         let note = Note::of(&self.note);
         let texts: Vec<Texts> = self.rows.iter().map(Texts::of).collect();
@@ -85,7 +89,7 @@ impl Strips<'_> {
         let top = note.height() + 4.0 + LINE;
         let bottom = top + heights.iter().sum::<f64>();
         let height = bottom + LINE + ABOVE_LEGEND + self.legend.height;
-        Picture::of(self.name, &self.title, self.alt.clone(), height, |canvas| {
+        let draw = |canvas: &Canvas| {
             note.draw(canvas, 0.0);
             labels_along(canvas, &axis, top - LINE / 2.0);
             let mut y = top;
@@ -95,7 +99,8 @@ impl Strips<'_> {
             }
             labels_along(canvas, &axis, bottom + LINE / 2.0);
             self.legend.draw(canvas, bottom + LINE + ABOVE_LEGEND);
-        })
+        };
+        Some(Picture::of(self.name, &self.title, self.alt.clone(), height, draw))
     }
 
     fn draw_row(&self, canvas: &Canvas, (row, texts): (&Strip, &Texts), axis: &Axis, top: f64) {

@@ -31,7 +31,7 @@ impl Row<'_> {
     }
 }
 
-/// The comparisons within a record; `None` if there are none.
+/// The comparisons within a record; `None` with fewer than two.
 pub(super) fn compared(assessment: &Assessment) -> Option<Picture> {
     let labels = Labels::of(assessment);
     let label = versus::label(&labels);
@@ -39,7 +39,8 @@ pub(super) fn compared(assessment: &Assessment) -> Option<Picture> {
     draw("Compared, round by round", "the first by the second", rows.collect())
 }
 
-/// The cases of two records, B relative to A; `None` if no cases can be compared.
+/// The cases of two records, B relative to A; `None` unless two cases can be
+/// compared.
 pub(super) fn compared_records(versus: &RecordComparison) -> Option<Picture> {
     let names = crate::pair::names(versus);
     let row = |pair: &'_ assess::records::Pair| crate::pair::name(versus.of(pair), &names);
@@ -91,7 +92,7 @@ fn draw(title: &str, which: &str, mut all: Vec<(String, &Comparison)>) -> Option
         height: STRIP,
         rows: rows.iter().map(strip).collect(),
     };
-    Some(strips.picture())
+    strips.picture()
 }
 
 fn shape(difference: Difference) -> (Mark, Colour) {

@@ -32,7 +32,7 @@ pub(super) fn heat(assessment: &Assessment) -> Vec<Picture> {
         (_, Some(axis)) => rows_by(assessment, axis.name, *metric).into_iter().collect(),
         (_, None) => by_two_axes(assessment, *metric),
     };
-    tables.iter().map(Table::draw).collect()
+    tables.iter().filter_map(Table::draw).collect()
 }
 
 /// Whether the table shows both the acknowledged and the durable rate of each case.

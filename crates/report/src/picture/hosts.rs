@@ -101,10 +101,11 @@ pub(crate) fn together(run: &Together, names: &Labels) -> Option<Picture> {
         height: STRIP,
         rows: rows.iter().map(strip).collect(),
     };
-    Some(strips.picture())
+    strips.picture()
 }
 
-/// Each host's rate by the median of all, in each case; `None` if no case has figures of two hosts.
+/// Each host's rate by the median of all, in each case; `None` unless two cases have figures
+/// of two hosts each.
 pub(crate) fn fleet(fleet: &Fleet, labels: &Labels) -> Option<Picture> {
     let figures = |common: &Common| -> Vec<Figure> {
         common.figures.iter().flatten().filter(|it| it.ratio > Some(0.0)).cloned().collect()
@@ -139,7 +140,7 @@ pub(crate) fn fleet(fleet: &Fleet, labels: &Labels) -> Option<Picture> {
         height: STRIP,
         rows: rows.iter().map(|(common, figures)| strip(fleet, common, figures, labels)).collect(),
     };
-    Some(strips.picture())
+    strips.picture()
 }
 
 fn strip<'a>(fleet: &Fleet, common: &Common, figures: &'a [Figure], labels: &Labels) -> Strip<'a> {

@@ -33,7 +33,7 @@ const RESPONSES: [(&str, Of); 3] = [
     ("p99.9 of the response", |it| it.p99_9),
 ];
 
-/// A picture for each load, and one of all if there are several.
+/// A picture for each load with two rates, and one of all if there are several.
 pub(super) fn loads(assessment: &Assessment) -> Vec<Picture> {
     let names = Labels::of(assessment);
     let title = |load: &Load| load.closed.as_ref().map(|closed| names.name(&closed.id));
@@ -51,7 +51,7 @@ pub(super) fn loads(assessment: &Assessment) -> Vec<Picture> {
             points: points(assessment, load, |it| it.p99),
         };
         let lines: Vec<Line> = all.iter().map(line).collect();
-        draw("p99 of the response time by load", &lines, &[])
+        draw("Response time by load, p99 of each", &lines, &[])
     });
     together.flatten().into_iter().chain(each).collect()
 }
@@ -85,6 +85,9 @@ fn points(assessment: &Assessment, load: &Load, of: Of) -> Vec<(f64, Percentile)
 }
 
 fn draw(title: &str, lines: &[Line], marked: &[&Load]) -> Option<Picture> {
+    if lines.iter().all(|line| line.points.len() < 2) {
+        return None;
+    }
     let points = || lines.iter().flat_map(|line| &line.points);
     let times = || points().map(|(_, it)| it.ns).filter(|ns| (1..UNSENT_NS).contains(ns));
     let (least, most) = (times().min()? as f64, times().max()? as f64);
@@ -109,7 +112,7 @@ fn draw(title: &str, lines: &[Line], marked: &[&Load]) -> Option<Picture> {
         marks().map(|(_, dash, label)| (Key::Line(FAINT, dash, None), label.to_string()));
     let legend = Legend::of(entries.chain(uprights));
     let height = top + PLOT + LINE * 2.2 + 8.0 + legend.height;
-    let name = title.to_lowercase().replace("p99 of the response time by load", "load p99");
+    let name = title.to_lowercase().replace("response time by load, p99 of each", "load p99");
     Some(Picture::of(&name, title, alt(lines), height, |canvas| {
         note.draw(canvas, 0.0);
         frame(canvas, &x, &y);

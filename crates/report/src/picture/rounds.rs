@@ -36,7 +36,8 @@ struct Row<'a> {
     dots: Vec<Dot>,
 }
 
-/// The rounds of all requested cases with more than one; `None` if there are none.
+/// The rounds of all requested cases with more than one; `None` with fewer than two
+/// such cases.
 pub(super) fn rounds(assessment: &Assessment) -> Option<Picture> {
     let names = Labels::of(assessment);
     let mut rows: Vec<Row> = asked(&assessment.cases)
@@ -78,7 +79,7 @@ pub(super) fn rounds(assessment: &Assessment) -> Option<Picture> {
         height: STRIP,
         rows: rows.iter().zip(&labels.own).map(|(row, label)| strip(row, label)).collect(),
     };
-    Some(strips.picture())
+    strips.picture()
 }
 
 /// A share above or below the figure.

@@ -171,8 +171,12 @@ impl Table {
         Legend::of(shares.chain([less]).chain(void))
     }
 
-    /// Draws the table.
-    pub(super) fn draw(&self) -> Picture {
+    /// Draws the table; `None` with fewer than two figures, which nothing could be compared with.
+    pub(super) fn draw(&self) -> Option<Picture> {
+        let cells = self.rows.iter().flat_map(|(_, cells)| cells);
+        if cells.filter(|cell| matches!(cell, Cell::Figure(..))).count() < 2 {
+            return None;
+        }
         let parts = self.parts();
         let note = Note::of(&self.note);
         let best = match self.better {
@@ -186,7 +190,7 @@ impl Table {
         };
         let tables: f64 = parts.iter().map(|part| heading(part) + rows(part) + 8.0).sum();
         let height = note.height() + 6.0 + tables + shade.height() + legend.height;
-        Picture::of(&self.name, &self.title, self.alt(), height, |canvas| {
+        let draw = |canvas: &Canvas| {
             note.draw(canvas, 0.0);
             let mut top = note.height() + 6.0;
             for part in &parts {
@@ -200,7 +204,8 @@ impl Table {
             }
             shade.draw(canvas, top);
             legend.draw(canvas, top + shade.height());
-        })
+        };
+        Some(Picture::of(&self.name, &self.title, self.alt(), height, draw))
     }
 
     fn draw_heading(&self, canvas: &Canvas, part: &Part, top: f64) {

@@ -118,6 +118,7 @@ fn every_picture_is_whole_and_says_what_it_is() {
             let svg = &figure.svg();
             let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
             assert!(name.chars().all(is_plain) && !name.starts_with('-'), "{name}");
+            assert!(title.starts_with(|c: char| c.is_uppercase()), "{name}: {title}");
             assert!(title.chars().count() > 4 && alt.ends_with('.'), "{name}: {title}, {alt}");
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name}: {svg}");
             let document = Document::parse(svg).unwrap_or_else(|error| panic!("{error}: {svg}"));
@@ -241,6 +242,26 @@ fn each_recipe_has_the_pictures_that_suit_it() {
     check(&made_writing::syncs_of_a_disk(), &["heat-by-sync", "latency-sync-write-fdatasync"]);
     check(&made_writing::touching(), &["latency-write-strided-1b", "rounds"]);
     assert_eq!(names(&made::all_failed()), Vec::<String>::new());
+}
+
+/// With nothing beside it, a bar, a cell or a row of dots says no more than its number. A
+/// distribution and a time series have many values of one case.
+#[test]
+fn a_single_case_is_held_against_no_other() {
+    for assessment in all() {
+        for one in &assessment.cases {
+            let mut alone = assessment.clone();
+            alone.cases.retain(|summary| summary.id == one.id);
+            alone.comparisons.clear();
+            let is_of_one = |name: &String| {
+                ["latency", "rate-over-time", "response"].iter().any(|it| name.starts_with(it))
+            };
+            let names = names(&alone);
+            // The rate until the last write and that until the last sync are two bars.
+            let is_of_writes = one.case.write().is_some() && names.contains(&"ladder".to_string());
+            assert!(is_of_writes || names.iter().all(is_of_one), "{}: {names:?}", one.id);
+        }
+    }
 }
 
 /// The void row of the survey is drawn, but in no colour of what served it, and named.
