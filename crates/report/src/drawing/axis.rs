@@ -1,8 +1,8 @@
-//! Axes: map values to pixels, choose the ticks, and draw the frame of a chart.
+//! Axes: map values to pixels, and choose the ticks.
 
-use super::canvas::{Anchor, Canvas, Dash, LINE, WIDTH};
+use super::canvas::{Anchor, Canvas, WIDTH};
 use super::measure::{round, width};
-use super::palette::{FAINT, GRID};
+use super::palette::FAINT;
 
 /// How values map to pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub(crate) struct Tick {
 /// Maps values to pixels.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Axis {
+    /// What its values are.
+    label: String,
     scale: Scale,
     /// The values at its start and end.
     values: (f64, f64),
@@ -102,17 +104,33 @@ impl Axis {
         let held = marks.iter().filter(|(value, _)| (ends.0..=ends.1).contains(value));
         let tick = |(value, label): &(f64, &str)| Tick { value: *value, label: label.to_string() };
         let ticks = held.map(tick).collect();
-        Axis { scale: Scale::Log, values: ends, pixels: (0.0, 1.0), ticks }
+        Axis { label: String::new(), scale: Scale::Log, values: ends, pixels: (0.0, 1.0), ticks }
     }
 
     fn of(scale: Scale, values: (f64, f64), ticks: Vec<f64>, say: impl Fn(f64) -> String) -> Axis {
         let tick = |value: f64| Tick { value, label: round(&say(value)) };
-        Axis { scale, values, pixels: (0.0, 1.0), ticks: ticks.into_iter().map(tick).collect() }
+        let ticks = ticks.into_iter().map(tick).collect();
+        Axis { label: String::new(), scale, values, pixels: (0.0, 1.0), ticks }
+    }
+
+    /// The same axis with a label.
+    pub(crate) fn of_what(self, label: &str) -> Axis {
+        Axis { label: label.to_string(), ..self }
     }
 
     /// The same axis between these pixels.
-    pub(crate) fn between(self, start: f64, end: f64) -> Axis {
-        Axis { pixels: (start, end), ..self }
+    pub(crate) fn between(&self, start: f64, end: f64) -> Axis {
+        Axis { pixels: (start, end), ..self.clone() }
+    }
+
+    /// What its values are. Equal steps along a logarithmic axis are equal ratios, which nobody
+    /// sees who takes them for differences, so it says so.
+    pub(crate) fn label(&self) -> String {
+        match (self.scale, self.label.strip_suffix(')')) {
+            (Scale::Linear, _) => self.label.clone(),
+            (Scale::Log, Some(start)) => format!("{start}, log)"),
+            (Scale::Log, None) => format!("{} (log)", self.label),
+        }
     }
 
     /// The pixel of a value; values out of range are clamped.
@@ -130,10 +148,6 @@ impl Axis {
     /// Whether the axis includes a value.
     pub(crate) fn holds(&self, value: f64) -> bool {
         (self.values.0..=self.values.1).contains(&value)
-    }
-
-    fn is_log(&self) -> bool {
-        self.scale == Scale::Log
     }
 
     /// The pixels of the ends.
@@ -159,43 +173,9 @@ impl Axis {
     }
 }
 
-/// The `note` of a chart, and which of its axes are logarithmic: equal steps along them are equal
-/// ratios, which nobody sees who takes them for differences.
-pub(crate) fn with_scales(note: &str, x: &Axis, y: Option<&Axis>) -> String {
-    let said = match (x.is_log(), y.map(Axis::is_log)) {
-        (true, Some(true)) => "both axes are logarithmic",
-        (true, Some(false)) => "the horizontal axis is logarithmic",
-        (true, None) => "the axis is logarithmic",
-        (false, Some(true)) => "the vertical axis is logarithmic",
-        (false, _) => return note.to_string(),
-    };
-    if note.is_empty() { said.to_string() } else { format!("{note}; {said}") }
-}
-
 /// Draws the labels of a horizontal axis, vertically centered on `y`.
 pub(crate) fn labels_along(canvas: &Canvas, axis: &Axis, y: f64) {
     for (tick, middle) in axis.fitting() {
         canvas.text(&tick.label, (middle, y), Anchor::Middle, FAINT);
     }
-}
-
-/// Draws the frame of a chart: its grid, and the labels of both axes.
-pub(crate) fn frame(canvas: &Canvas, x: &Axis, y: &Axis) {
-    let ((left, right), (bottom, top)) = (x.ends(), y.ends());
-    for tick in &y.ticks {
-        let at = y.at(tick.value);
-        canvas.line([(left, at), (right, at)], Dash::Whole, GRID, 1.0);
-        canvas.text(&tick.label, (left - 6.0, at), Anchor::End, FAINT);
-    }
-    for (tick, _) in x.fitting() {
-        let at = x.at(tick.value);
-        canvas.line([(at, top), (at, bottom)], Dash::Whole, GRID, 1.0);
-    }
-    canvas.path(&[(left, bottom), (right, bottom)], FAINT, 1.0);
-    labels_along(canvas, x, bottom + LINE * 0.8);
-}
-
-/// The width of a vertical axis's labels, including their gap.
-pub(crate) fn labels_width(axis: &Axis) -> f64 {
-    super::measure::widest(axis.ticks.iter().map(|tick| tick.label.as_str())) + 8.0
 }

@@ -123,6 +123,28 @@ impl Canvas {
         ));
     }
 
+    /// Lines of text below one another, from the `place` of the first one's upper edge.
+    pub(crate) fn lines(&self, lines: &[String], place: Point, anchor: Anchor, colour: Colour) {
+        for (index, line) in lines.iter().enumerate() {
+            let y = place.1 + LINE * (index as f64 + 0.5);
+            self.text(line, (place.0, y), anchor, colour);
+        }
+    }
+
+    /// The same in bold.
+    pub(crate) fn bold_lines(
+        &self,
+        lines: &[String],
+        place: Point,
+        anchor: Anchor,
+        colour: Colour,
+    ) {
+        for (index, line) in lines.iter().enumerate() {
+            let y = place.1 + LINE * (index as f64 + 0.5);
+            self.weighed_text(line, (place.0, y), anchor, colour, Weight::Bold);
+        }
+    }
+
     /// A filled rectangle.
     pub(crate) fn rect(&self, from: Point, to: Point, colour: Colour) {
         let (x, y, colour) = (fine(from.0), fine(from.1), rgb(colour));
@@ -135,7 +157,7 @@ impl Canvas {
     /// The outline of a rectangle.
     pub(crate) fn edge(&self, from: Point, to: Point, colour: Colour, width: f64) {
         let corners = [from, (to.0, from.1), to, (from.0, to.1), from];
-        self.path(&corners, colour, width);
+        self.line(&corners, Dash::Whole, colour, width);
     }
 
     /// A hatched rectangle.
@@ -148,23 +170,19 @@ impl Canvas {
             // Upward to the right from the bottom, clipped to the rectangle.
             let (low, high) = (foot.max(x0), (foot + height).min(x1));
             if high > low {
-                self.path(&[(low, y1 - (low - foot)), (high, y1 - (high - foot))], colour, 1.0);
+                self.line(
+                    &[(low, y1 - (low - foot)), (high, y1 - (high - foot))],
+                    Dash::Whole,
+                    colour,
+                    1.0,
+                );
             }
             foot += APART;
         }
     }
 
     /// A line through all `places`.
-    pub(crate) fn path(&self, places: &[Point], colour: Colour, width: f64) {
-        self.dashed(places, Dash::Whole, colour, width);
-    }
-
-    /// A straight line.
-    pub(crate) fn line(&self, ends: [Point; 2], dash: Dash, colour: Colour, width: f64) {
-        self.dashed(&ends, dash, colour, width);
-    }
-
-    fn dashed(&self, places: &[Point], dash: Dash, colour: Colour, width: f64) {
+    pub(crate) fn line(&self, places: &[Point], dash: Dash, colour: Colour, width: f64) {
         let dash = match dash {
             Dash::Whole => "",
             Dash::Long => " stroke-dasharray=\"7 3\"",
@@ -182,9 +200,14 @@ impl Canvas {
         const HALF: f64 = 3.0;
         let [(x0, y0), (x1, y1)] = ends;
         let (across, along) = if y0 == y1 { (0.0, HALF) } else { (HALF, 0.0) };
-        self.path(&ends, colour, 1.2);
+        self.line(&ends, Dash::Whole, colour, 1.2);
         for (x, y) in [(x0, y0), (x1, y1)] {
-            self.path(&[(x - across, y - along), (x + across, y + along)], colour, 1.2);
+            self.line(
+                &[(x - across, y - along), (x + across, y + along)],
+                Dash::Whole,
+                colour,
+                1.2,
+            );
         }
     }
 
@@ -210,8 +233,8 @@ impl Canvas {
             Mark::Diamond => filled(&[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)]),
             Mark::Triangle => filled(&[(0.0, -1.2), (1.2, 0.9), (-1.2, 0.9)]),
             Mark::Cross => {
-                self.path(&[at((-1.0, -1.0)), at((1.0, 1.0))], colour, 1.6);
-                self.path(&[at((-1.0, 1.0)), at((1.0, -1.0))], colour, 1.6);
+                self.line(&[at((-1.0, -1.0)), at((1.0, 1.0))], Dash::Whole, colour, 1.6);
+                self.line(&[at((-1.0, 1.0)), at((1.0, -1.0))], Dash::Whole, colour, 1.6);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The meaning of the marks, in lines above or below a picture.
 
+use super::block::Block;
 use super::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH};
 use super::measure::{width, wrapped};
 use super::palette::{Colour, FAINT, INK, VOID};
@@ -80,13 +81,21 @@ fn draw_key(canvas: &Canvas, key: Key, (x, y): (f64, f64)) {
             canvas.edge(from, to, colour, 1.0);
         }
         Key::Line(colour, dash, mark) => {
-            canvas.line([(x + 1.0, y), (x + KEY - 1.0, y)], dash, colour, 1.8);
+            canvas.line(&[(x + 1.0, y), (x + KEY - 1.0, y)], dash, colour, 1.8);
             if let Some(mark) = mark {
                 canvas.mark(mark, (x + KEY / 2.0, y), colour);
             }
         }
         Key::Point(colour, mark) => canvas.mark(mark, (x + KEY / 2.0, y), colour),
     }
+}
+
+/// The meaning of the marks, as the last part of a picture; nothing without entries.
+pub(crate) fn legend(entries: impl IntoIterator<Item = (Key, String)>) -> Block<'static> {
+    const ABOVE: f64 = 8.0;
+    let legend = Legend::of(entries);
+    let height = if legend.entries.is_empty() { 0.0 } else { legend.height + ABOVE };
+    Block::of(height, move |canvas, top| legend.draw(canvas, top + ABOVE))
 }
 
 /// The entry for void figures.

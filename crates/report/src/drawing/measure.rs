@@ -21,7 +21,7 @@ fn share(c: char) -> f64 {
 }
 
 /// Bold text is wider by this factor.
-const BOLD: f64 = 1.12;
+pub(crate) const BOLD: f64 = 1.12;
 
 /// The width of a text in pixels.
 pub(crate) fn width(text: &str) -> f64 {

@@ -5,12 +5,16 @@ pub(crate) mod palette;
 pub(crate) mod canvas;
 pub(crate) mod measure;
 pub(crate) mod axis;
+pub(crate) mod block;
 pub(crate) mod legend;
+pub(crate) mod shape;
+pub(crate) mod plot;
 pub(crate) mod strips;
 
 pub(crate) use palette::scheme_css;
 
 use crate::style::printable;
+use block::Block;
 use canvas::WIDTH;
 
 /// A picture.
@@ -42,6 +46,12 @@ impl Picture {
         let height = height.ceil();
         let body = canvas::drawn(draw);
         Picture { name: kebab(name), title: printable(title), alt: printable(&alt), height, body }
+    }
+
+    /// A picture of blocks below one another. Its name may not be unique yet.
+    pub(crate) fn of_blocks(name: &str, title: &str, alt: String, blocks: Vec<Block>) -> Picture {
+        let all = Block::stack(blocks);
+        Picture::of(name, title, alt, all.height, |canvas| all.draw(canvas, 0.0))
     }
 
     /// The `svg` element, for embedding in a page.

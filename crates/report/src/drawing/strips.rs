@@ -1,123 +1,108 @@
-//! Pictures with a strip for each row, all on one horizontal axis: a note above, the labels, the
-//! strips, and a legend below.
+//! Strips: a row of shapes for each label, all on one horizontal axis.
 
-use super::Picture;
 use super::axis::{Axis, labels_along};
-use super::canvas::{Anchor, Canvas, Dash, LINE, WIDTH};
-use super::legend::{Legend, Note};
-use super::measure::wrapped;
+use super::block::Block;
+use super::canvas::{Anchor, Dash, LINE, WIDTH};
+use super::measure::widest;
 use super::palette::{Colour, FAINT, GRID, INK};
+use super::shape::Shape;
 
 /// The margin of the axis at both sides.
-pub(crate) const MARGIN: f64 = 12.0;
-
+const MARGIN: f64 = 12.0;
+/// Between a strip and its figure.
+const GAP: f64 = 8.0;
 /// The gap below a strip.
-const BELOW: f64 = 9.0;
+const BELOW: f64 = 8.0;
 
-/// The gap above the legend.
-const ABOVE_LEGEND: f64 = 8.0;
-
-/// Draws on an axis, between two heights.
-pub(crate) type Draw<'a> = Box<dyn Fn(&Canvas, &Axis, (f64, f64)) + 'a>;
-
-/// A row: its label, a fainter text below it if that is not empty, and what is drawn.
-pub(crate) struct Strip<'a> {
+/// A row. Its shapes lie between 0, the upper edge, and 1, the lower one.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Strip {
+    /// Above the row; empty unless a group begins with it.
+    pub(crate) heading: String,
     pub(crate) label: String,
     pub(crate) colour: Colour,
+    /// A fainter text below the label; may be empty.
     pub(crate) beside: String,
-    pub(crate) draw: Draw<'a>,
+    /// To the right of the shapes, or after the label if there are none; may be empty.
+    pub(crate) figure: String,
+    pub(crate) shapes: Vec<Shape>,
 }
 
-impl<'a> Strip<'a> {
-    pub(crate) fn of(
-        label: &str,
-        beside: String,
-        draw: impl Fn(&Canvas, &Axis, (f64, f64)) + 'a,
-    ) -> Strip<'a> {
-        Strip { label: label.to_string(), colour: INK, beside, draw: Box::new(draw) }
+impl Strip {
+    pub(crate) fn of(label: &str, shapes: Vec<Shape>) -> Strip {
+        let [heading, beside, figure] = [const { String::new() }; 3];
+        Strip { heading, label: label.to_string(), colour: INK, beside, figure, shapes }
     }
-}
 
-/// The texts of a row, in lines.
-struct Texts {
-    label: Vec<String>,
-    beside: Vec<String>,
-}
-
-impl Texts {
-    fn of(row: &Strip) -> Texts {
-        let lines = |text: &str, room| match text {
-            "" => Vec::new(),
-            text => wrapped(text, room),
+    fn block(self, axis: &Axis, origin: Option<f64>, height: f64) -> Block<'static> {
+        let is_empty = self.shapes.is_empty();
+        let label = match is_empty && !self.figure.is_empty() {
+            true => format!("{}: {}", self.label, self.figure),
+            false => self.label.clone(),
         };
-        let (label, beside) = (lines(&row.label, WIDTH - 4.0), lines(&row.beside, WIDTH - 16.0));
-        Texts { label, beside }
+        let mut blocks = vec![
+            Block::heading(&self.heading),
+            Block::text(&label, 0.0, self.colour),
+            Block::text(&self.beside, MARGIN, FAINT),
+        ];
+        if !is_empty {
+            blocks.push(self.shapes_between(axis.clone(), origin, height));
+        }
+        blocks.push(Block::gap(BELOW));
+        Block::stack(blocks)
     }
 
-    fn height(&self) -> f64 {
-        LINE * (self.label.len() + self.beside.len()) as f64
+    fn shapes_between(self, x: Axis, origin: Option<f64>, height: f64) -> Block<'static> {
+        Block::of(height, move |canvas, top| {
+            for (at, colour) in x
+                .ticks
+                .iter()
+                .map(|tick| (tick.value, GRID))
+                .chain(origin.map(|origin| (origin, FAINT)))
+            {
+                let at = x.at(at);
+                canvas.line(&[(at, top - 1.0), (at, top + height + 1.0)], Dash::Whole, colour, 1.0);
+            }
+            let y = Axis::of_ends((0.0, 1.0), |_| String::new()).between(top, top + height);
+            for shape in &self.shapes {
+                shape.draw(canvas, &x, &y);
+            }
+            let place = (WIDTH - 1.0, top + height / 2.0);
+            canvas.text(&self.figure, place, Anchor::End, self.colour);
+        })
     }
 }
 
-/// The whole picture.
-pub(crate) struct Strips<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) title: String,
-    pub(crate) alt: String,
-    pub(crate) note: String,
-    /// From edge to edge: it is moved between the margins.
+pub(crate) struct Strips {
     pub(crate) axis: Axis,
     /// The value that all are held against, which has a line.
     pub(crate) origin: Option<f64>,
-    pub(crate) legend: Legend,
-    /// The height of a strip.
+    /// The height of the shapes of a row.
     pub(crate) height: f64,
-    pub(crate) rows: Vec<Strip<'a>>,
+    pub(crate) rows: Vec<Strip>,
 }
 
-impl Strips<'_> {
-    /// `None` with fewer than two rows: nothing would be beside the only one.
-    pub(crate) fn picture(self) -> Option<Picture> {
-        if self.rows.len() < 2 {
+impl Strips {
+    /// The rows, with the axis above and below them. `None` with fewer than two rows: nothing would
+    /// be beside the only one.
+    pub(crate) fn block(self) -> Option<Block<'static>> {
+        let Strips { axis, origin, height, rows } = self;
+        if rows.len() < 2 {
             return None;
         }
-        let axis = self.axis.clone().between(MARGIN, WIDTH - MARGIN);
-        let note = Note::of(&self.note);
-        let texts: Vec<Texts> = self.rows.iter().map(Texts::of).collect();
-        let heights: Vec<f64> =
-            texts.iter().map(|texts| texts.height() + self.height + BELOW).collect();
-        let top = note.height() + 4.0 + LINE;
-        let bottom = top + heights.iter().sum::<f64>();
-        let height = bottom + LINE + ABOVE_LEGEND + self.legend.height;
-        let draw = |canvas: &Canvas| {
-            note.draw(canvas, 0.0);
-            labels_along(canvas, &axis, top - LINE / 2.0);
-            let mut y = top;
-            for ((row, texts), height) in self.rows.iter().zip(&texts).zip(&heights) {
-                self.draw_row(canvas, (row, texts), &axis, y);
-                y += height;
-            }
-            labels_along(canvas, &axis, bottom + LINE / 2.0);
-            self.legend.draw(canvas, bottom + LINE + ABOVE_LEGEND);
+        let drawn = rows.iter().filter(|row| !row.shapes.is_empty());
+        let right = match widest(drawn.map(|row| row.figure.as_str())) {
+            0.0 => MARGIN,
+            wide => wide + GAP,
         };
-        Some(Picture::of(self.name, &self.title, self.alt.clone(), height, draw))
-    }
-
-    fn draw_row(&self, canvas: &Canvas, (row, texts): (&Strip, &Texts), axis: &Axis, top: f64) {
-        let lines = texts.label.iter().map(|line| (line, 0.0, row.colour));
-        let lines = lines.chain(texts.beside.iter().map(|line| (line, MARGIN, FAINT)));
-        for (index, (line, x, colour)) in lines.enumerate() {
-            canvas.text(line, (x, top + LINE * (index as f64 + 0.5)), Anchor::Start, colour);
-        }
-        let from = top + texts.height();
-        let to = from + self.height;
-        for tick in &axis.ticks {
-            let x = axis.at(tick.value);
-            canvas.line([(x, from - 1.0), (x, to + 1.0)], Dash::Whole, GRID, 1.0);
-        }
-        if let Some(origin) = self.origin.map(|origin| axis.at(origin)) {
-            canvas.line([(origin, from - 1.0), (origin, to + 1.0)], Dash::Whole, FAINT, 1.2);
-        }
-        (row.draw)(canvas, axis, (from, to));
+        let axis = axis.between(MARGIN, WIDTH - right);
+        let labels = || {
+            let axis = axis.clone();
+            Block::of(LINE, move |canvas, top| labels_along(canvas, &axis, top + LINE / 2.0))
+        };
+        let mut blocks = vec![Block::text(&axis.label(), 0.0, FAINT), Block::gap(2.0), labels()];
+        blocks.extend(rows.into_iter().map(|row| row.block(&axis, origin, height)));
+        blocks.push(labels());
+        Some(Block::stack(blocks))
     }
 }

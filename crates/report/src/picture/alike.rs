@@ -209,3 +209,8 @@ fn words_of_line(line: &[&Summary], names: &Labels) -> Vec<String> {
     words.extend(Some(kind.to_string()).filter(|kind| !kind.is_empty()));
     words
 }
+
+/// What a note says of the words that all labels share; empty if there are none.
+pub(super) fn all_are(common: &str) -> String {
+    if common.is_empty() { String::new() } else { format!("all: {common}") }
+}

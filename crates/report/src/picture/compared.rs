@@ -1,10 +1,12 @@
 //! Compared cases: the ratio of each pair with its interval, on a logarithmic axis around 1.
 
 use crate::drawing::Picture;
-use crate::drawing::axis::{Axis, with_scales};
+use crate::drawing::axis::Axis;
+use crate::drawing::block::Block;
 use crate::drawing::canvas::Mark;
-use crate::drawing::legend::{Key, Legend};
+use crate::drawing::legend::{Key, legend};
 use crate::drawing::palette::{Colour, GRID, SERIES};
+use crate::drawing::shape::{Shape, in_strip};
 use crate::drawing::strips::{Strip, Strips};
 use crate::labels::Labels;
 use crate::versus;
@@ -70,29 +72,23 @@ fn draw(title: &str, which: &str, mut all: Vec<(String, &Comparison)>) -> Option
     let values: Vec<f64> = rows.iter().flat_map(|row| -> Vec<f64> { ends(row.found) }).collect();
     let least = values.iter().copied().filter(|end| *end > 0.0).fold(1.0, f64::min);
     let most = values.iter().copied().fold(1.0, f64::max);
-    let axis = Axis::of_ratios(least / 1.03, most * 1.03, times);
-    let note = format!(
-        "ratio of the rates, {which}, with its 95 % interval; grey: too small to be of interest"
-    );
     let is_there = |difference: &&Difference| {
         **difference != Difference::InDoubt || rows.iter().any(|row| row.is(**difference))
     };
-    let legend = Legend::of(Difference::ALL.iter().filter(is_there).map(|difference| {
+    let entries = Difference::ALL.iter().filter(is_there).map(|difference| {
         let (mark, colour) = shape(*difference);
         (Key::Point(colour, mark), difference.to_string())
-    }));
+    });
     let strips = Strips {
-        name: "compared",
-        title,
-        alt: alt(&rows),
-        note: with_scales(&note, &axis, None),
-        axis,
+        axis: Axis::of_ratios(least / 1.03, most * 1.03, times)
+            .of_what(&format!("ratio of the rates, {which}")),
         origin: Some(1.0),
-        legend,
         height: STRIP,
         rows: rows.iter().map(strip).collect(),
     };
-    strips.picture()
+    let note = Block::note(&["with 95 % intervals", "grey: too small to be of interest"]);
+    let blocks = vec![note, strips.block()?, legend(entries)];
+    Some(Picture::of_blocks("compared", &title, alt(&rows), blocks))
 }
 
 fn shape(difference: Difference) -> (Mark, Colour) {
@@ -104,21 +100,17 @@ fn shape(difference: Difference) -> (Mark, Colour) {
     }
 }
 
-fn strip<'a>(row: &Row<'a>) -> Strip<'a> {
+fn strip(row: &Row) -> Strip {
     let found = row.found;
     let interval = times_interval(found.low, found.high);
     let interval = interval.map_or("no interval".to_string(), |ends| format!("({ends})"));
-    let said = format!("{} {interval} {}", times(found.ratio), difference(found));
-    Strip::of(&row.label, said, move |canvas, axis, (from, to)| {
-        let (low, high) = (axis.at(1.0 / (1.0 + found.interest)), axis.at(1.0 + found.interest));
-        canvas.rect((low, from), (high, to), GRID);
-        let middle = f64::midpoint(from, to);
-        let (mark, colour) = shape(found.difference);
-        if let (Some(low), Some(high)) = (found.low, found.high) {
-            canvas.whiskers([(axis.at(low), middle), (axis.at(high), middle)], colour);
-        }
-        canvas.mark(mark, (axis.at(found.ratio), middle), colour);
-    })
+    let beside = format!("{} {interval} {}", times(found.ratio), difference(found));
+    let least = 1.0 + found.interest;
+    let of_no_interest = Shape::Area([(1.0 / least, 0.0), (least, 1.0)], GRID);
+    let (mark, colour) = shape(found.difference);
+    let shapes = in_strip(found.ratio, found.low.zip(found.high), mark, colour);
+    let shapes = [of_no_interest].into_iter().chain(shapes).collect();
+    Strip { beside, ..Strip::of(&row.label, shapes) }
 }
 
 fn alt(rows: &[Row]) -> String {

@@ -2,13 +2,15 @@
 //! differ only in that axis. Each figure has its interval.
 
 use super::alike::{
-    PARTED_BY, Part, axes_but, grouped, is_rate, labels, own_first, parted, standing,
+    PARTED_BY, Part, all_are, axes_but, grouped, is_rate, labels, own_first, parted, standing,
 };
 use crate::drawing::Picture;
-use crate::drawing::axis::{Axis, frame, labels_width, with_scales};
-use crate::drawing::canvas::{Anchor, Dash, LINE, MARKS, WIDTH};
-use crate::drawing::legend::{Key, Legend, Note};
-use crate::drawing::palette::{FAINT, SERIES};
+use crate::drawing::axis::Axis;
+use crate::drawing::block::Block;
+use crate::drawing::canvas::Dash;
+use crate::drawing::legend::legend;
+use crate::drawing::plot::Plot;
+use crate::drawing::shape::{Measured, joined, key};
 use crate::labels::Labels;
 use crate::phrases::Factored;
 use crate::words::{self, Say, capital, count, main_estimate};
@@ -94,6 +96,18 @@ struct Line<'a> {
     points: Vec<(f64, Estimate)>,
 }
 
+/// What the figures are.
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    what: &'static str,
+    say: Say,
+    /// After the name of a picture.
+    suffix: &'static str,
+}
+
+const RATES: Kind = Kind { what: "throughput", say: units::rate, suffix: "" };
+const TIMES: Kind = Kind { what: "time of an operation", say: units::nanoseconds, suffix: " time" };
+
 const PLOT: f64 = 190.0;
 /// If there are more, only those of this program's own worker are drawn.
 const PICTURES_MOST: usize = 8;
@@ -104,7 +118,7 @@ pub(super) fn curves<'a>(assessment: &'a Assessment) -> Vec<Picture> {
     let of_run = (&names, words::figures_are(assessment));
     let mut pictures = Vec::new();
     for along in ALONG {
-        for is_of_rates in [true, false] {
+        for (is_of_rates, kind) in [(true, RATES), (false, TIMES)] {
             let of_kind = |summary: &&Summary| is_rate(&summary.case) == is_of_rates;
             let cases = standing(&assessment.cases).filter(of_kind);
             let parts = |cases: Vec<&'a Summary>| {
@@ -117,9 +131,7 @@ pub(super) fn curves<'a>(assessment: &'a Assessment) -> Vec<Picture> {
                 parted = parts(own_first(cases));
                 parted.truncate(PICTURES_MOST);
             }
-            let parts = parted;
-            pictures
-                .extend(parts.iter().filter_map(|part| draw(part, &along, is_of_rates, of_run)));
+            pictures.extend(parted.iter().filter_map(|part| draw(part, &along, kind, of_run)));
         }
     }
     pictures
@@ -147,7 +159,7 @@ fn lines<'a>(cases: impl Iterator<Item = &'a Summary>, along: &Along) -> Vec<Lin
 fn draw(
     part: &Part<Line>,
     along: &Along,
-    is_of_rates: bool,
+    kind: Kind,
     (names, figures_are): (&Labels, &str),
 ) -> Option<Picture> {
     let lines = &part.things;
@@ -156,70 +168,50 @@ fn draw(
     }
     let cases: Vec<Vec<&Summary>> = lines.iter().map(|line| line.cases.clone()).collect();
     let Factored { own, common } = labels(&cases, names);
-    let say: Say = if is_of_rates { units::rate } else { units::nanoseconds };
     let points = || lines.iter().flat_map(|line| &line.points);
     let mut values: Vec<f64> = points().map(|(x, _)| *x).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
-    let y = upright(points().map(|(_, estimate)| estimate), is_of_rates);
-    let left = labels_width(&y);
-    let x = Axis::of_values(&values, along.say).between(left, WIDTH - 12.0);
-    let key = |index: usize| (SERIES[index], MARKS[index]);
-    let entries = own.iter().enumerate().map(|(index, label)| {
-        let (colour, mark) = key(index);
-        (Key::Line(colour, Dash::Whole, Some(mark)), label.clone())
-    });
-    let legend = Legend::of(entries);
-    let what = if is_of_rates { "throughput" } else { "time of an operation" };
-    let note = Note::of(&with_scales(&note(what, figures_are, &common), &x, Some(&y)));
-    let top = note.height() + 10.0;
-    let y = y.between(top + PLOT, top);
-    let height = top + PLOT + LINE * 2.2 + 8.0 + legend.height;
-    let name = [&[along.name.to_string()], part.shared.as_slice()].concat().join(" ");
-    let kind = if is_of_rates { "" } else { " time" };
-    let of = if part.shared.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", part.shared.join(", "))
+    let measured = |(x, all): &(f64, Estimate)| Measured {
+        at: (*x, all.median),
+        interval: all.low.zip(all.high),
     };
-    let title = format!("{} by {}{of}", capital(what), along.title);
-    Some(Picture::of(
-        &(name + kind),
-        &title,
-        alt(lines, &own, along, what, say),
-        height,
-        |canvas| {
-            note.draw(canvas, 0.0);
-            frame(canvas, &x, &y);
-            canvas.text(
-                along.title,
-                ((left + WIDTH) / 2.0, top + PLOT + LINE * 1.8),
-                Anchor::Middle,
-                FAINT,
-            );
-            for (index, line) in lines.iter().enumerate() {
-                let (colour, mark) = key(index);
-                let places: Vec<_> =
-                    line.points.iter().map(|(at, all)| (x.at(*at), y.at(all.median))).collect();
-                canvas.path(&places, colour, 1.8);
-                for ((_, all), place) in line.points.iter().zip(places) {
-                    if let (Some(low), Some(high)) = (all.low, all.high) {
-                        canvas.whiskers([(place.0, y.at(low)), (place.0, y.at(high))], colour);
-                    }
-                    canvas.mark(mark, place, colour);
-                }
-            }
-            legend.draw(canvas, top + PLOT + LINE * 2.2 + 8.0);
-        },
+    let shapes = lines.iter().enumerate().flat_map(|(index, line)| {
+        let points: Vec<Measured> = line.points.iter().map(measured).collect();
+        joined(index, Dash::Whole, &points)
+    });
+    let plot = Plot {
+        x: Axis::of_values(&values, along.say).of_what(along.title),
+        y: upright(points().map(|(_, estimate)| estimate), kind.say).of_what(kind.what),
+        height: PLOT,
+        right: Vec::new(),
+        shapes: shapes.collect(),
+    };
+    let entries = own.iter().enumerate();
+    let entries = entries.map(|(index, label)| (key(index, Dash::Whole), label.clone()));
+    let left = plot.left();
+    let name = [&[along.name.to_string()], part.shared.as_slice()].concat().join(" ");
+    let of = match part.shared.is_empty() {
+        true => String::new(),
+        false => format!(": {}", part.shared.join(", ")),
+    };
+    Some(Picture::of_blocks(
+        &(name + kind.suffix),
+        &format!("{} by {}{of}", capital(kind.what), along.title),
+        alt(lines, &own, along, kind),
+        vec![
+            Block::note(&[&format!("{figures_are}, with its 95 % interval"), &all_are(&common)]),
+            plot.block(left),
+            legend(entries),
+        ],
     ))
 }
 
 /// The vertical axis: starts at 0, unless the figures are too far apart.
-fn upright<'a>(all: impl Iterator<Item = &'a Estimate> + Clone, is_of_rates: bool) -> Axis {
+fn upright<'a>(all: impl Iterator<Item = &'a Estimate> + Clone, say: Say) -> Axis {
     const SPREAD: f64 = 12.0;
     let least = all.clone().map(|all| all.low.unwrap_or(all.median)).fold(f64::INFINITY, f64::min);
     let most = all.map(|all| all.high.unwrap_or(all.median)).fold(0.0, f64::max);
-    let say: Say = if is_of_rates { units::rate } else { units::nanoseconds };
     if least > 0.0 && most > SPREAD * least {
         Axis::log(least * 0.8, most * 1.25, say)
     } else {
@@ -227,23 +219,13 @@ fn upright<'a>(all: impl Iterator<Item = &'a Estimate> + Clone, is_of_rates: boo
     }
 }
 
-fn note(what: &str, figures_are: &str, common: &str) -> String {
-    let common = if common.is_empty() { String::new() } else { format!("; all: {common}") };
-    format!("{what}, {figures_are}, with its 95 % interval{common}")
-}
-
-fn alt(lines: &[Line], own: &[String], along: &Along, what: &str, say: Say) -> String {
+fn alt(lines: &[Line], own: &[String], along: &Along, kind: Kind) -> String {
     let said = |(line, label): (&Line, &String)| {
-        let ends = [&line.points[0], &line.points[line.points.len() - 1]];
-        let end =
-            |(x, all): &(f64, Estimate)| format!("{} at {}", say(all.median), (along.say)(*x));
-        format!("{label} goes from {} to {}", end(ends[0]), end(ends[1]))
+        let [first, last] = [&line.points[0], &line.points[line.points.len() - 1]]
+            .map(|(x, all)| format!("{} at {}", (kind.say)(all.median), (along.say)(*x)));
+        format!("{label} goes from {first} to {last}")
     };
     let all: Vec<String> = lines.iter().zip(own).map(said).collect();
-    format!(
-        "{} of {what} by {}: {}.",
-        capital(&count(lines.len(), "line")),
-        along.title,
-        all.join("; ")
-    )
+    let lines = capital(&count(lines.len(), "line"));
+    format!("{lines} of {} by {}: {}.", kind.what, along.title, all.join("; "))
 }

@@ -1,10 +1,12 @@
 //! Pictures of several hosts: what they did together, and each beside the others.
 
 use crate::drawing::Picture;
-use crate::drawing::axis::{Axis, with_scales};
+use crate::drawing::axis::Axis;
+use crate::drawing::block::Block;
 use crate::drawing::canvas::Mark;
-use crate::drawing::legend::{Key, Legend};
+use crate::drawing::legend::{Key, legend};
 use crate::drawing::palette::{Colour, SERIES, VOID};
+use crate::drawing::shape::{Shape, in_strip};
 use crate::drawing::strips::{Strip, Strips};
 use crate::labels::Labels;
 use crate::words::{count, say, short, times};
@@ -30,9 +32,9 @@ fn shape(verdict: Verdict) -> (Mark, Colour) {
 }
 
 /// The marks of these verdicts.
-fn legend(verdicts: &[Verdict]) -> Legend {
+fn marks(verdicts: &[Verdict]) -> Block<'static> {
     let all = [Verdict::Sound, Verdict::Doubtful, Verdict::Void];
-    Legend::of(all.into_iter().filter(|verdict| verdicts.contains(verdict)).map(|verdict| {
+    legend(all.into_iter().filter(|verdict| verdicts.contains(verdict)).map(|verdict| {
         let (mark, colour) = shape(verdict);
         (Key::Point(colour, mark), verdict.to_string())
     }))
@@ -62,46 +64,35 @@ pub(crate) fn together(run: &Together, names: &Labels) -> Option<Picture> {
     let values: Vec<f64> = rows.iter().flat_map(|(_, rate)| ends(rate)).collect();
     let least = values.iter().copied().filter(|end| *end > 0.0).fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(0.0, f64::max);
-    if rows.len() < 2 || least > most {
+    if least > most {
         return None;
     }
     let verdicts: Vec<Verdict> = rows.iter().map(|(joint, _)| joint.verdict).collect();
-    let axis = Axis::log(least * 0.8, most * 1.2, units::rate);
     let standing = rows.iter().filter(|(joint, _)| joint.verdict.stands());
     let best = standing.max_by(|a, b| a.1.median.total_cmp(&b.1.median));
     let best = best.map_or(String::new(), |(joint, rate)| {
         format!(" The highest is {} of {}.", units::rate(rate.median), names.name(&joint.id))
     });
     let strip = |(joint, rate): &(&Joint, Estimate)| {
-        let ((mark, colour), rate) = (shape(joint.verdict), *rate);
+        let (mark, colour) = shape(joint.verdict);
         let said = match joint.verdict.stands() {
-            true => format!("{}, {}", units::rate(rate.median), joint.verdict),
-            false => format!("({}), {}", units::rate(rate.median), joint.verdict),
+            true => units::rate(rate.median),
+            false => format!("({})", units::rate(rate.median)),
         };
-        Strip::of(&names.name(&joint.id), said, move |canvas, axis, (from, to)| {
-            let middle = f64::midpoint(from, to);
-            if let (Some(low), Some(high)) = (rate.low, rate.high) {
-                canvas.whiskers([(axis.at(low), middle), (axis.at(high), middle)], colour);
-            }
-            canvas.mark(mark, (axis.at(rate.median), middle), colour);
-        })
+        let shapes = in_strip(rate.median, rate.low.zip(rate.high), mark, colour);
+        let beside = format!("{said}, {}", joint.verdict);
+        Strip { beside, ..Strip::of(&names.name(&joint.id), shapes) }
     };
     let strips = Strips {
-        name: "together",
-        title,
-        alt: format!("The rates of {} with their intervals.{best}", count(rows.len(), "case")),
-        note: with_scales(
-            "all bytes by the time of the trial, with its 95 % interval",
-            &axis,
-            None,
-        ),
-        axis,
+        axis: Axis::log(least * 0.8, most * 1.2, units::rate)
+            .of_what("all bytes by the time of the trial"),
         origin: None,
-        legend: legend(&verdicts),
         height: STRIP,
         rows: rows.iter().map(strip).collect(),
     };
-    strips.picture()
+    let alt = format!("The rates of {} with their intervals.{best}", count(rows.len(), "case"));
+    let blocks = vec![Block::note(&["with 95 % intervals"]), strips.block()?, marks(&verdicts)];
+    Some(Picture::of_blocks("together", &title, alt, blocks))
 }
 
 /// Each host's rate by the median of all, in each case; `None` unless two cases have figures
@@ -122,39 +113,34 @@ pub(crate) fn fleet(fleet: &Fleet, labels: &Labels) -> Option<Picture> {
     }
     let least = ratios.iter().copied().fold(1.0, f64::min);
     let most = ratios.iter().copied().fold(1.0, f64::max);
-    let axis = Axis::of_ratios(least / 1.05, most * 1.05, times);
     let verdicts: Vec<Verdict> = all().map(|figure| figure.verdict).collect();
     let odd = all().filter(|figure| figure.odd.is_some()).count();
+    let odd = if odd == 1 { "1 mark is".to_string() } else { format!("{odd} marks are") };
+    let alt = format!(
+        "A mark for each host in {}, at its rate by the median of all; {odd} odd.",
+        count(rows.len(), "case")
+    );
     let strips = Strips {
-        name: "hosts",
-        title,
-        alt: format!(
-            "A mark for each host in {}, at its rate by the median of all; {} odd.",
-            count(rows.len(), "case"),
-            if odd == 1 { "1 mark is".to_string() } else { format!("{odd} marks are") }
-        ),
-        note: with_scales("rate of each host by the median of all hosts", &axis, None),
-        axis,
+        axis: Axis::of_ratios(least / 1.05, most * 1.05, times)
+            .of_what("rate of each host by the median of all hosts"),
         origin: Some(1.0),
-        legend: legend(&verdicts),
         height: STRIP,
         rows: rows.iter().map(|(common, figures)| strip(fleet, common, figures, labels)).collect(),
     };
-    strips.picture()
+    Some(Picture::of_blocks("hosts", &title, alt, vec![strips.block()?, marks(&verdicts)]))
 }
 
-fn strip<'a>(fleet: &Fleet, common: &Common, figures: &'a [Figure], labels: &Labels) -> Strip<'a> {
+fn strip(fleet: &Fleet, common: &Common, figures: &[Figure], labels: &Labels) -> Strip {
     let say = say(common.quantity);
     let median = common.median.map_or(String::new(), |median| format!("median {}", say(median)));
     let odd: Vec<String> = (common.odd())
         .map(|(host, _, odd)| format!("{} {}", fleet.hosts[host].called, times(odd.ratio)))
         .collect();
     let odd = if odd.is_empty() { String::new() } else { format!("; odd: {}", short(&odd)) };
-    Strip::of(&labels.label(&common.case), median + &odd, move |canvas, axis, (from, to)| {
-        for figure in figures {
-            let (mark, colour) = shape(figure.verdict);
-            let at = axis.at(figure.ratio.unwrap_or(1.0));
-            canvas.mark(mark, (at, f64::midpoint(from, to)), colour);
-        }
-    })
+    let mark = |figure: &Figure| {
+        let (mark, colour) = shape(figure.verdict);
+        Shape::Mark((figure.ratio.unwrap_or(1.0), 0.5), mark, colour)
+    };
+    let shapes = figures.iter().map(mark).collect();
+    Strip { beside: median + &odd, ..Strip::of(&labels.label(&common.case), shapes) }
 }

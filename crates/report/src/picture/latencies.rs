@@ -1,12 +1,14 @@
 //! Latency distributions: the share of operations that took longer than each latency. Both axes are
 //! logarithmic, so a tail of one in a thousand is as wide as one in ten.
 
-use super::alike::{Part, asked, fewest, grouped, labels, parted};
+use super::alike::{Part, all_are, asked, fewest, grouped, labels, parted};
 use crate::drawing::Picture;
-use crate::drawing::axis::{Axis, frame, with_scales};
-use crate::drawing::canvas::{Anchor, Dash, LINE, MARKS, WIDTH};
-use crate::drawing::legend::{Key, Legend, Note};
-use crate::drawing::palette::{FAINT, SERIES};
+use crate::drawing::axis::Axis;
+use crate::drawing::block::Block;
+use crate::drawing::canvas::Dash;
+use crate::drawing::legend::legend;
+use crate::drawing::plot::Plot;
+use crate::drawing::shape::{Measured, key, series};
 use crate::labels::Labels;
 use crate::phrases::Factored;
 use crate::words::{capital, count, listed};
@@ -23,9 +25,6 @@ enum Of {
 }
 
 const PLOT: f64 = 210.0;
-/// Space for the shares on the left, and for the percentiles on the right.
-const LEFT: f64 = 60.0;
-const RIGHT: f64 = 62.0;
 
 /// The marked shares, with their percentiles.
 const SHARES: [(f64, &str, &str); 7] = [
@@ -116,30 +115,17 @@ fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labels) -> Option<Pic
     if cases.is_empty() {
         return None;
     }
-    let void = part.things.len() - cases.len();
     let lines: Vec<Vec<&Summary>> = cases.iter().map(|summary| vec![*summary]).collect();
     let Factored { own, common } = labels(&lines, names);
-    let curves: Vec<Vec<(f64, f64)>> =
-        cases.iter().filter_map(|summary| Some(curve(latency(of, summary)?))).collect();
-    let points = || curves.iter().flatten();
-    let least_ns = points().map(|(ns, _)| *ns).fold(f64::INFINITY, f64::min);
-    let most_ns = points().map(|(ns, _)| *ns).fold(0.0, f64::max);
-    let floor = points().map(|(_, share)| *share).fold(1.0, f64::min).min(0.05) * 0.7;
-    let key = |index: usize| (SERIES[index], MARKS[index]);
-    let entries = own.iter().enumerate().map(|(index, label)| {
-        let (colour, mark) = key(index);
-        (Key::Line(colour, Dash::Whole, Some(mark)), label.clone())
-    });
-    let legend = Legend::of(entries);
     let what = if of == Of::Syncs { "syncs" } else { "operations" };
-    let x =
-        Axis::log(least_ns * 0.9, most_ns * 1.1, units::nanoseconds).between(LEFT, WIDTH - RIGHT);
-    let marks = SHARES.map(|(share, label, _)| (share, label));
-    let y = Axis::of_marks((floor, 1.0), &marks);
-    let note = Note::of(&with_scales(&said_above(what, &common, void), &x, Some(&y)));
-    let top = note.height() + 8.0;
-    let y = y.between(top + PLOT, top);
-    let height = top + PLOT + LINE * 2.2 + 8.0 + legend.height;
+    let plot = plot(&cases, of, what);
+    let left = plot.left();
+    let void = match part.things.len() - cases.len() {
+        0 => String::new(),
+        void => format!("left out as void: {}", count(void, "case")),
+    };
+    let entries = own.iter().enumerate();
+    let entries = entries.map(|(index, label)| (key(index, Dash::Whole), label.clone()));
     let shared = part.shared.iter().map(|word| match (of, word.as_str()) {
         (Of::Syncs, "write") => "after writes",
         (Of::Syncs, "sync") => "after nothing",
@@ -151,33 +137,35 @@ fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labels) -> Option<Pic
         Of::Syncs => format!("Latency of syncs{of_part}"),
     };
     let name = format!("latency {kind} {}", part.shared.join(" "));
-    let alt = alt(&cases, &own, of, what);
-    Some(Picture::of(&name, &title, alt, height, |canvas| {
-        note.draw(canvas, 0.0);
-        frame(canvas, &x, &y);
-        for (share, _, percentile) in SHARES.iter().filter(|(share, ..)| y.holds(*share)) {
-            let place = (WIDTH - RIGHT + 5.0, y.at(*share));
-            canvas.text(percentile, place, Anchor::Start, FAINT);
-        }
-        let middle = ((LEFT + WIDTH - RIGHT) / 2.0, top + PLOT + LINE * 1.8);
-        canvas.text(service(&cases), middle, Anchor::Middle, FAINT);
-        for (index, (curve, summary)) in curves.iter().zip(&cases).enumerate() {
-            let (colour, mark) = key(index);
-            let places: Vec<_> =
-                curve.iter().map(|(ns, share)| (x.at(*ns), y.at(*share))).collect();
-            canvas.path(&places, colour, 1.8);
-            let latency = latency(of, summary).into_iter();
-            let percentiles = latency.flat_map(|all| {
-                [(all.p50, 0.5), (all.p90, 0.1), (all.p99, 1e-2), (all.p99_9, 1e-3)]
-            });
-            for (percentile, share) in percentiles {
-                if let Some(percentile) = percentile {
-                    canvas.mark(mark, (x.at(percentile.ns as f64), y.at(share)), colour);
-                }
-            }
-        }
-        legend.draw(canvas, top + PLOT + LINE * 2.2 + 8.0);
-    }))
+    let note = Block::note(&[&all_are(&common), &void]);
+    let blocks = vec![note, plot.block(left), legend(entries)];
+    Some(Picture::of_blocks(&name, &title, alt(&cases, &own, of, what), blocks))
+}
+
+/// A curve for each case, with marks at its percentiles.
+fn plot(cases: &[&Summary], of: Of, what: &str) -> Plot {
+    let all: Vec<&Latency> = cases.iter().filter_map(|summary| latency(of, summary)).collect();
+    let curves: Vec<Vec<(f64, f64)>> = all.iter().map(|latency| curve(latency)).collect();
+    let points = || curves.iter().flatten();
+    let least_ns = points().map(|(ns, _)| *ns).fold(f64::INFINITY, f64::min);
+    let most_ns = points().map(|(ns, _)| *ns).fold(0.0, f64::max);
+    let floor = points().map(|(_, share)| *share).fold(1.0, f64::min).min(0.05) * 0.7;
+    let y = Axis::of_marks((floor, 1.0), &SHARES.map(|(share, label, _)| (share, label)));
+    let right = SHARES.into_iter().filter(|(share, ..)| y.holds(*share));
+    let shapes = curves.iter().zip(all).enumerate().flat_map(|(index, (curve, all))| {
+        let marked = [(all.p50, 0.5), (all.p90, 0.1), (all.p99, 1e-2), (all.p99_9, 1e-3)];
+        let marked = marked.into_iter().filter_map(|(percentile, share)| {
+            Some(Measured { at: (percentile?.ns as f64, share), interval: None })
+        });
+        series(index, Dash::Whole, curve.clone(), &marked.collect::<Vec<_>>())
+    });
+    Plot {
+        x: Axis::log(least_ns * 0.9, most_ns * 1.1, units::nanoseconds).of_what(service(cases)),
+        right: right.map(|(share, _, percentile)| (share, percentile)).collect(),
+        y: y.of_what(&format!("share of {what} that took longer")),
+        height: PLOT,
+        shapes: shapes.collect(),
+    }
 }
 
 /// From the shortest latency, which every operation takes at least, to the longest.
@@ -188,15 +176,6 @@ fn curve(latency: &Latency) -> Vec<(f64, f64)> {
     let last = points.last().map(|(_, share)| *share).zip(latency.max_ns);
     let last = last.map(|(share, ns)| (ns.max(1) as f64, share));
     first.into_iter().chain(points).chain(last).collect()
-}
-
-fn said_above(what: &str, common: &str, void: usize) -> String {
-    let common = if common.is_empty() { String::new() } else { format!("; all: {common}") };
-    let void = match void {
-        0 => String::new(),
-        void => format!("; left out as void: {}", count(void, "case")),
-    };
-    format!("share of {what} that took longer{common}{void}")
 }
 
 fn alt(cases: &[&Summary], own: &[String], of: Of, what: &str) -> String {

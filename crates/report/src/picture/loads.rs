@@ -2,10 +2,13 @@
 //! longer does.
 
 use crate::drawing::Picture;
-use crate::drawing::axis::{Axis, frame, labels_width, with_scales};
-use crate::drawing::canvas::{Anchor, Canvas, Dash, LINE, MARKS, Mark, WIDTH};
-use crate::drawing::legend::{Key, Legend, Note};
-use crate::drawing::palette::{Colour, FAINT, SERIES};
+use crate::drawing::axis::Axis;
+use crate::drawing::block::Block;
+use crate::drawing::canvas::Dash;
+use crate::drawing::legend::{Key, legend};
+use crate::drawing::palette::{FAINT, SERIES};
+use crate::drawing::plot::Plot;
+use crate::drawing::shape::{Measured, Shape, joined, key};
 use crate::labels::Labels;
 use crate::words::{self, listed, per_second};
 use assess::Assessment;
@@ -16,8 +19,6 @@ use assess::summary::Latency;
 use model::units;
 
 const PLOT: f64 = 230.0;
-/// Space for the last label below the plot.
-const RIGHT: f64 = 16.0;
 
 /// A percentile along the rates.
 struct Line {
@@ -94,39 +95,35 @@ fn draw(title: &str, lines: &[Line], marked: &[&Load]) -> Option<Picture> {
     let widest = points().map(|(rate, _)| *rate).fold(0.0, f64::max);
     let closed = marked.iter().filter_map(|load| load.closed_iops).map(|iops| iops.median);
     let widest = closed.fold(widest, f64::max);
-    let y = Axis::log(least * 0.8, most * 1.6, units::nanoseconds);
-    let left = labels_width(&y);
-    let x = Axis::from_zero(widest * 1.04, per_second).between(left, WIDTH - RIGHT);
-    let note = "percentiles with their 95 % intervals; at the upper edge: operations that never \
-                began";
-    let note = Note::of(&with_scales(note, &x, Some(&y)));
-    let top = note.height() + 10.0;
-    let y = y.between(top + PLOT, top);
-    let key = |index: usize| (SERIES[index % SERIES.len()], MARKS[index % MARKS.len()]);
-    let entries = lines.iter().enumerate().map(|(index, line)| {
-        let (colour, mark) = key(index);
-        (Key::Line(colour, line.dash, Some(mark)), line.label.clone())
-    });
     let marks = || marked.iter().flat_map(|load| marks(load));
-    let uprights =
+    let uprights = marks().map(|(rate, dash, _)| Shape::Upright(rate, dash, FAINT));
+    let measured = |(rate, it): &(f64, Percentile)| Measured {
+        at: (*rate, it.ns as f64),
+        interval: it.low_ns.zip(it.high_ns).map(|(low, high)| (low as f64, high as f64)),
+    };
+    let lines_of = lines.iter().enumerate().flat_map(|(index, line)| {
+        let points: Vec<Measured> = line.points.iter().map(measured).collect();
+        joined(index, line.dash, &points)
+    });
+    let plot = Plot {
+        x: Axis::from_zero(widest * 1.04, per_second).of_what("operations due per second"),
+        y: Axis::log(least * 0.8, most * 1.6, units::nanoseconds).of_what("time"),
+        height: PLOT,
+        right: Vec::new(),
+        shapes: uprights.chain(lines_of).collect(),
+    };
+    let entries = lines.iter().enumerate();
+    let entries = entries.map(|(index, line)| (key(index, line.dash), line.label.clone()));
+    let of_marks =
         marks().map(|(_, dash, label)| (Key::Line(FAINT, dash, None), label.to_string()));
-    let legend = Legend::of(entries.chain(uprights));
-    let height = top + PLOT + LINE * 2.2 + 8.0 + legend.height;
+    let note = Block::note(&[
+        "percentiles with their 95 % intervals",
+        "at the upper edge: operations that never began",
+    ]);
+    let left = plot.left();
+    let blocks = vec![note, plot.block(left), legend(entries.chain(of_marks))];
     let name = title.to_lowercase().replace("response time by load, p99 of each", "load p99");
-    Some(Picture::of(&name, title, alt(lines), height, |canvas| {
-        note.draw(canvas, 0.0);
-        frame(canvas, &x, &y);
-        let middle = ((left + WIDTH) / 2.0, top + PLOT + LINE * 1.8);
-        canvas.text("operations due per second", middle, Anchor::Middle, FAINT);
-        for (rate, dash, _) in marks() {
-            let at = x.at(rate);
-            canvas.line([(at, top), (at, top + PLOT)], dash, FAINT, 1.4);
-        }
-        for (index, line) in lines.iter().enumerate() {
-            draw_line(canvas, line, key(index), &x, &y);
-        }
-        legend.draw(canvas, top + PLOT + LINE * 2.2 + 8.0);
-    }))
+    Some(Picture::of_blocks(&name, title, alt(lines), blocks))
 }
 
 /// Upright lines: the highest rate that is kept up with, and that of the closed loop.
@@ -134,21 +131,6 @@ fn marks(load: &Load) -> impl Iterator<Item = (f64, Dash, &'static str)> {
     let kept = load.kept_up.holds.map(|rate| (rate as f64, Dash::Short, "keeps up with this"));
     let closed = load.closed_iops.map(|iops| (iops.median, Dash::Long, "closed loop"));
     kept.into_iter().chain(closed)
-}
-
-fn draw_line(canvas: &Canvas, line: &Line, (colour, mark): (Colour, Mark), x: &Axis, y: &Axis) {
-    let place = |(rate, it): &(f64, Percentile)| (x.at(*rate), y.at(it.ns as f64));
-    let places: Vec<_> = line.points.iter().map(place).collect();
-    for pair in places.windows(2) {
-        canvas.line([pair[0], pair[1]], line.dash, colour, 1.8);
-    }
-    for (point, place) in line.points.iter().zip(&places) {
-        if let (Some(low), Some(high)) = (point.1.low_ns, point.1.high_ns) {
-            let ends = [low, high].map(|ns| (place.0, y.at(ns as f64)));
-            canvas.whiskers(ends, colour);
-        }
-        canvas.mark(mark, *place, colour);
-    }
 }
 
 fn alt(lines: &[Line]) -> String {

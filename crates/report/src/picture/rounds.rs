@@ -1,12 +1,14 @@
 //! Each round of each case as a dot around the case's median. Shows how noisy the machine was, and
 //! whether it drifted.
 
-use super::alike::{asked, labels};
+use super::alike::{all_are, asked, labels};
 use crate::drawing::Picture;
 use crate::drawing::axis::Axis;
+use crate::drawing::block::Block;
 use crate::drawing::canvas::Mark;
-use crate::drawing::legend::{Key, Legend};
+use crate::drawing::legend::{Key, legend};
 use crate::drawing::palette::{FAINT, INK, SERIES};
+use crate::drawing::shape::Shape;
 use crate::drawing::strips::{Strip, Strips};
 use crate::labels::Labels;
 use crate::words::count;
@@ -44,9 +46,6 @@ pub(super) fn rounds(assessment: &Assessment) -> Option<Picture> {
         .filter_map(|summary| Some(Row { summary, dots: dots(summary)? }))
         .filter(|row| row.dots.len() > 1)
         .collect();
-    if rows.is_empty() {
-        return None;
-    }
     let all = rows.len();
     if all > CASES_MOST {
         let mut spreads: Vec<f64> = rows.iter().map(spread).collect();
@@ -57,29 +56,21 @@ pub(super) fn rounds(assessment: &Assessment) -> Option<Picture> {
     }
     let lines: Vec<Vec<&Summary>> = rows.iter().map(|row| vec![row.summary]).collect();
     let labels = labels(&lines, &names);
-    let common = match labels.common.as_str() {
-        "" => String::new(),
-        common => format!("; all: {common}"),
-    };
     let furthest = rows.iter().map(spread).fold(0.01, f64::max).min(FAR) * 1.08;
     let title = match all {
         all if all > rows.len() => format!("Rounds of the {} noisiest of {all} cases", rows.len()),
         _ => "Rounds of each case".to_string(),
     };
     let strips = Strips {
-        name: "rounds",
-        title,
-        alt: alt(&rows, &labels.own),
-        note: format!(
-            "rate of each round by the figure of its case, the first round above{common}"
-        ),
-        axis: Axis::linear(-furthest, furthest, said_share),
+        axis: Axis::linear(-furthest, furthest, said_share)
+            .of_what("rate of each round by the figure of its case"),
         origin: Some(0.0),
-        legend: legend(&rows),
         height: STRIP,
         rows: rows.iter().zip(&labels.own).map(|(row, label)| strip(row, label)).collect(),
     };
-    strips.picture()
+    let note = Block::note(&["from the first round, above, to the last", &all_are(&labels.common)]);
+    let blocks = vec![note, strips.block()?, legend(entries(&rows))];
+    Some(Picture::of_blocks("rounds", &title, alt(&rows, &labels.own), blocks))
 }
 
 /// A share above or below the figure.
@@ -91,16 +82,16 @@ fn said_share(share: f64) -> String {
     }
 }
 
-fn legend(rows: &[Row]) -> Legend {
+/// The marks that these rows have.
+fn entries(rows: &[Row]) -> impl Iterator<Item = (Key, String)> {
     let has = |is_it: fn(&Dot) -> bool| rows.iter().flat_map(|row| &row.dots).any(is_it);
-    let is_far = |dot: &Dot| (dot.of_median - 1.0).abs() > FAR;
-    let left_out = "left out: other processes disturbed it".to_string();
-    let entries = [
-        Some((Key::Point(SERIES[0], Mark::Dot), "a round that counts".to_string())),
-        has(|dot| !dot.counts).then(|| (Key::Point(SERIES[1], Mark::Ring), left_out)),
-        has(is_far).then(|| (Key::Point(SERIES[0], Mark::Triangle), "further off".to_string())),
+    let all = [
+        (true, Mark::Dot, SERIES[0], "a round that counts"),
+        (has(|dot| !dot.counts), Mark::Ring, SERIES[1], "left out: other processes disturbed it"),
+        (has(|dot| (dot.of_median - 1.0).abs() > FAR), Mark::Triangle, SERIES[0], "further off"),
     ];
-    Legend::of(entries.into_iter().flatten())
+    let there = all.into_iter().filter(|(is_there, ..)| *is_there);
+    there.map(|(_, mark, colour, text)| (Key::Point(colour, mark), text.to_string()))
 }
 
 /// The dots of all successful trials; `None` without a median.
@@ -123,21 +114,21 @@ fn spread(row: &Row) -> f64 {
     row.dots.iter().map(|dot| (dot.of_median - 1.0).abs()).fold(0.0, f64::max)
 }
 
-fn strip<'a>(row: &'a Row, label: &str) -> Strip<'a> {
+fn strip(row: &Row, label: &str) -> Strip {
     let last = (row.dots.len() - 1).max(1) as f64;
-    let strip = Strip::of(label, String::new(), move |canvas, axis, (from, to)| {
-        for (index, dot) in row.dots.iter().enumerate() {
-            let off = dot.of_median - 1.0;
-            let (mark, colour) = match dot.counts {
-                true if off.abs() > FAR => (Mark::Triangle, SERIES[0]),
-                true => (Mark::Dot, SERIES[0]),
-                false => (Mark::Ring, SERIES[1]),
-            };
-            let y = from + 2.0 + (to - from - 4.0) * index as f64 / last;
-            canvas.mark(mark, (axis.at(off), y), colour);
-        }
-    });
-    Strip { colour: if row.summary.verdict.stands() { INK } else { FAINT }, ..strip }
+    let shape = |(index, dot): (usize, &Dot)| {
+        let off = dot.of_median - 1.0;
+        let (mark, colour) = match dot.counts {
+            true if off.abs() > FAR => (Mark::Triangle, SERIES[0]),
+            true => (Mark::Dot, SERIES[0]),
+            false => (Mark::Ring, SERIES[1]),
+        };
+        // No dot leaves its strip.
+        Shape::Mark((off, 0.1 + 0.8 * index as f64 / last), mark, colour)
+    };
+    let shapes = row.dots.iter().enumerate().map(shape).collect();
+    let colour = if row.summary.verdict.stands() { INK } else { FAINT };
+    Strip { colour, ..Strip::of(label, shapes) }
 }
 
 fn alt(rows: &[Row], labels: &[String]) -> String {
