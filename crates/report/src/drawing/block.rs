@@ -1,6 +1,6 @@
 //! The one layout of pictures: blocks below one another, each as wide as the picture.
 
-use super::canvas::{Anchor, Canvas, LINE, WIDTH};
+use super::canvas::{Anchor, Canvas, LINE, WIDTH, Weight};
 use super::measure::{BOLD, wrapped};
 use super::palette::{Colour, FAINT, INK};
 
@@ -21,7 +21,7 @@ impl<'a> Block<'a> {
     pub(crate) fn text(text: &str, left: f64, colour: Colour) -> Block<'a> {
         let lines = wrapped(text, WIDTH - left - 4.0);
         Block::of(LINE * lines.len() as f64, move |canvas, top| {
-            canvas.lines(&lines, (left, top), Anchor::Start, colour);
+            canvas.lines(&lines, (left, top), Anchor::Start, colour, Weight::Normal);
         })
     }
 
@@ -31,7 +31,7 @@ impl<'a> Block<'a> {
         let lines = wrapped(text, WIDTH / BOLD);
         let above = if lines.is_empty() { 0.0 } else { ABOVE };
         Block::of(LINE * lines.len() as f64 + above, move |canvas, top| {
-            canvas.bold_lines(&lines, (0.0, top + above), Anchor::Start, INK);
+            canvas.lines(&lines, (0.0, top + above), Anchor::Start, INK, Weight::Bold);
         })
     }
 

@@ -92,18 +92,25 @@ impl Canvas {
 
     /// A line of text, vertically centered on `place`.
     pub(crate) fn text(&self, text: &str, place: Point, anchor: Anchor, colour: Colour) {
-        self.weighed_text(text, place, anchor, colour, Weight::Normal);
+        self.weighed(text, place, anchor, colour, Weight::Normal);
     }
 
-    /// The same with a weight.
-    pub(crate) fn weighed_text(
+    /// Lines of text below one another, from the `place` of the first one's upper edge.
+    pub(crate) fn lines(
         &self,
-        text: &str,
+        lines: &[String],
         place: Point,
         anchor: Anchor,
         colour: Colour,
         weight: Weight,
     ) {
+        for (index, line) in lines.iter().enumerate() {
+            let y = place.1 + LINE * (index as f64 + 0.5);
+            self.weighed(line, (place.0, y), anchor, colour, weight);
+        }
+    }
+
+    fn weighed(&self, text: &str, place: Point, anchor: Anchor, colour: Colour, weight: Weight) {
         if text.is_empty() {
             return;
         }
@@ -123,28 +130,6 @@ impl Canvas {
         ));
     }
 
-    /// Lines of text below one another, from the `place` of the first one's upper edge.
-    pub(crate) fn lines(&self, lines: &[String], place: Point, anchor: Anchor, colour: Colour) {
-        for (index, line) in lines.iter().enumerate() {
-            let y = place.1 + LINE * (index as f64 + 0.5);
-            self.text(line, (place.0, y), anchor, colour);
-        }
-    }
-
-    /// The same in bold.
-    pub(crate) fn bold_lines(
-        &self,
-        lines: &[String],
-        place: Point,
-        anchor: Anchor,
-        colour: Colour,
-    ) {
-        for (index, line) in lines.iter().enumerate() {
-            let y = place.1 + LINE * (index as f64 + 0.5);
-            self.weighed_text(line, (place.0, y), anchor, colour, Weight::Bold);
-        }
-    }
-
     /// A filled rectangle.
     pub(crate) fn rect(&self, from: Point, to: Point, colour: Colour) {
         let (x, y, colour) = (fine(from.0), fine(from.1), rgb(colour));
@@ -155,12 +140,12 @@ impl Canvas {
     }
 
     /// The outline of a rectangle.
-    pub(crate) fn edge(&self, from: Point, to: Point, colour: Colour, width: f64) {
+    pub(crate) fn edge(&self, from: Point, to: Point, colour: Colour) {
         let corners = [from, (to.0, from.1), to, (from.0, to.1), from];
-        self.line(&corners, Dash::Whole, colour, width);
+        self.line(&corners, Dash::Whole, colour, 1.0);
     }
 
-    /// A hatched rectangle.
+    /// A hatched rectangle with its outline.
     pub(crate) fn hatch(&self, from: Point, to: Point, colour: Colour) {
         const APART: f64 = 6.0;
         let ((x0, y0), (x1, y1)) = (from, to);
@@ -170,15 +155,12 @@ impl Canvas {
             // Upward to the right from the bottom, clipped to the rectangle.
             let (low, high) = (foot.max(x0), (foot + height).min(x1));
             if high > low {
-                self.line(
-                    &[(low, y1 - (low - foot)), (high, y1 - (high - foot))],
-                    Dash::Whole,
-                    colour,
-                    1.0,
-                );
+                let ends = [(low, y1 - (low - foot)), (high, y1 - (high - foot))];
+                self.line(&ends, Dash::Whole, colour, 1.0);
             }
             foot += APART;
         }
+        self.edge(from, to, colour);
     }
 
     /// A line through all `places`.

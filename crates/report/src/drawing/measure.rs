@@ -28,11 +28,6 @@ pub(crate) fn width(text: &str) -> f64 {
     text.chars().map(share).sum::<f64>() * TEXT
 }
 
-/// The width of a bold text.
-pub(crate) fn bold_width(text: &str) -> f64 {
-    width(text) * BOLD
-}
-
 /// The width of the widest text; 0 if there are none.
 pub(crate) fn widest<'a>(texts: impl IntoIterator<Item = &'a str>) -> f64 {
     texts.into_iter().map(width).fold(0.0, f64::max)

@@ -10,6 +10,7 @@ pub(crate) mod legend;
 pub(crate) mod shape;
 pub(crate) mod plot;
 pub(crate) mod strips;
+pub(crate) mod cells;
 
 pub(crate) use palette::scheme_css;
 
@@ -35,23 +36,11 @@ pub struct Picture {
 const MARGIN: f64 = 12.0;
 
 impl Picture {
-    /// A picture of `height` pixels, drawn by `draw`. Its name may not be unique yet.
-    pub(crate) fn of(
-        name: &str,
-        title: &str,
-        alt: String,
-        height: f64,
-        draw: impl FnOnce(&canvas::Canvas),
-    ) -> Picture {
-        let height = height.ceil();
-        let body = canvas::drawn(draw);
-        Picture { name: kebab(name), title: printable(title), alt: printable(&alt), height, body }
-    }
-
     /// A picture of blocks below one another. Its name may not be unique yet.
-    pub(crate) fn of_blocks(name: &str, title: &str, alt: String, blocks: Vec<Block>) -> Picture {
+    pub(crate) fn of(name: &str, title: &str, alt: String, blocks: Vec<Block>) -> Picture {
         let all = Block::stack(blocks);
-        Picture::of(name, title, alt, all.height, |canvas| all.draw(canvas, 0.0))
+        let (height, body) = (all.height.ceil(), canvas::drawn(|canvas| all.draw(canvas, 0.0)));
+        Picture { name: kebab(name), title: printable(title), alt: printable(&alt), height, body }
     }
 
     /// The `svg` element, for embedding in a page.
@@ -80,17 +69,12 @@ impl Picture {
 
     /// A file of its own: with a background, its title, and where it is from.
     pub(crate) fn alone(&self, origin: &str) -> String {
-        let title = measure::wrapped(&self.title, WIDTH / 1.12);
-        let from = legend::Note::of(origin);
-        let above = canvas::LINE * title.len() as f64 + from.height() + 8.0;
-        let body = canvas::drawn(|canvas| {
-            for (index, line) in title.iter().enumerate() {
-                let place = (0.0, canvas::LINE * (index as f64 + 0.5));
-                let (anchor, weight) = (canvas::Anchor::Start, canvas::Weight::Bold);
-                canvas.weighed_text(line, place, anchor, palette::INK, weight);
-            }
-            from.draw(canvas, canvas::LINE * title.len() as f64);
-        });
+        let head = Block::stack(vec![
+            Block::heading(&self.title),
+            Block::note(&[origin]),
+            Block::gap(8.0),
+        ]);
+        let (above, body) = (head.height, canvas::drawn(|canvas| head.draw(canvas, 0.0)));
         let (width, height) = (WIDTH + 2.0 * MARGIN, above + self.height + 2.0 * MARGIN);
         let (x, y) = (-MARGIN, -MARGIN - above);
         let below = format!(

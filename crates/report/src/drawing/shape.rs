@@ -41,10 +41,7 @@ impl Shape {
             Shape::Interval(ends, colour) => canvas.whiskers(ends.map(place), *colour),
             Shape::Mark(at, mark, colour) => canvas.mark(*mark, place(*at), *colour),
             Shape::Area([from, to], colour) => canvas.rect(place(*from), place(*to), *colour),
-            Shape::Hatched([from, to], colour) => {
-                canvas.hatch(place(*from), place(*to), *colour);
-                canvas.edge(place(*from), place(*to), *colour, 1.0);
-            }
+            Shape::Hatched([from, to], colour) => canvas.hatch(place(*from), place(*to), *colour),
         }
     }
 }

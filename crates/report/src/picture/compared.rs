@@ -88,7 +88,7 @@ fn draw(title: &str, which: &str, mut all: Vec<(String, &Comparison)>) -> Option
     };
     let note = Block::note(&["with 95 % intervals", "grey: too small to be of interest"]);
     let blocks = vec![note, strips.block()?, legend(entries)];
-    Some(Picture::of_blocks("compared", &title, alt(&rows), blocks))
+    Some(Picture::of("compared", &title, alt(&rows), blocks))
 }
 
 fn shape(difference: Difference) -> (Mark, Colour) {

@@ -62,7 +62,7 @@ fn draw(courses: &[Course], common: &str) -> Picture {
     let has_step = courses.iter().any(|course| course.series.change.is_some());
     let step = (Key::Line(SERIES[1], Dash::Long, None), "a step in the rate was found here");
     blocks.push(legend(has_step.then(|| (step.0, step.1.to_string()))));
-    Picture::of_blocks("rate-over-time", "Rate over time", alt(courses), blocks)
+    Picture::of("rate-over-time", "Rate over time", alt(courses), blocks)
 }
 
 /// How the rate of a case is written: calls on names move no bytes.

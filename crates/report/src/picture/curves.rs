@@ -195,7 +195,7 @@ fn draw(
         true => String::new(),
         false => format!(": {}", part.shared.join(", ")),
     };
-    Some(Picture::of_blocks(
+    Some(Picture::of(
         &(name + kind.suffix),
         &format!("{} by {}{of}", capital(kind.what), along.title),
         alt(lines, &own, along, kind),

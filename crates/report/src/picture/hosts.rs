@@ -92,7 +92,7 @@ pub(crate) fn together(run: &Together, names: &Labels) -> Option<Picture> {
     };
     let alt = format!("The rates of {} with their intervals.{best}", count(rows.len(), "case"));
     let blocks = vec![Block::note(&["with 95 % intervals"]), strips.block()?, marks(&verdicts)];
-    Some(Picture::of_blocks("together", &title, alt, blocks))
+    Some(Picture::of("together", &title, alt, blocks))
 }
 
 /// Each host's rate by the median of all, in each case; `None` unless two cases have figures
@@ -127,7 +127,7 @@ pub(crate) fn fleet(fleet: &Fleet, labels: &Labels) -> Option<Picture> {
         height: STRIP,
         rows: rows.iter().map(|(common, figures)| strip(fleet, common, figures, labels)).collect(),
     };
-    Some(Picture::of_blocks("hosts", &title, alt, vec![strips.block()?, marks(&verdicts)]))
+    Some(Picture::of("hosts", &title, alt, vec![strips.block()?, marks(&verdicts)]))
 }
 
 fn strip(fleet: &Fleet, common: &Common, figures: &[Figure], labels: &Labels) -> Strip {

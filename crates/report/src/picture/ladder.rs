@@ -86,7 +86,7 @@ pub(super) fn ladder(assessment: &Assessment) -> Option<Picture> {
     let title = if is_survey { "From memory to storage" } else { "Throughput of each case" };
     let blocks =
         vec![Block::note(&[&all_are(&common)]), strips.block()?, legend(entries(&bars, &bounds))];
-    Some(Picture::of_blocks("ladder", title, alt(&bars, &bounds), blocks))
+    Some(Picture::of("ladder", title, alt(&bars, &bounds), blocks))
 }
 
 /// The bars of all requested cases, rung by rung, and the words their names share.

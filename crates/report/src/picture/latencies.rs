@@ -139,7 +139,7 @@ fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labels) -> Option<Pic
     let name = format!("latency {kind} {}", part.shared.join(" "));
     let note = Block::note(&[&all_are(&common), &void]);
     let blocks = vec![note, plot.block(left), legend(entries)];
-    Some(Picture::of_blocks(&name, &title, alt(&cases, &own, of, what), blocks))
+    Some(Picture::of(&name, &title, alt(&cases, &own, of, what), blocks))
 }
 
 /// A curve for each case, with marks at its percentiles.

@@ -123,7 +123,7 @@ fn draw(title: &str, lines: &[Line], marked: &[&Load]) -> Option<Picture> {
     let left = plot.left();
     let blocks = vec![note, plot.block(left), legend(entries.chain(of_marks))];
     let name = title.to_lowercase().replace("response time by load, p99 of each", "load p99");
-    Some(Picture::of_blocks(&name, title, alt(lines), blocks))
+    Some(Picture::of(&name, title, alt(lines), blocks))
 }
 
 /// Upright lines: the highest rate that is kept up with, and that of the closed loop.

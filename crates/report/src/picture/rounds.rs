@@ -70,7 +70,7 @@ pub(super) fn rounds(assessment: &Assessment) -> Option<Picture> {
     };
     let note = Block::note(&["from the first round, above, to the last", &all_are(&labels.common)]);
     let blocks = vec![note, strips.block()?, legend(entries(&rows))];
-    Some(Picture::of_blocks("rounds", &title, alt(&rows, &labels.own), blocks))
+    Some(Picture::of("rounds", &title, alt(&rows, &labels.own), blocks))
 }
 
 /// A share above or below the figure.
