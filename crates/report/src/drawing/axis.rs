@@ -31,6 +31,13 @@ pub(crate) struct Axis {
     pub(crate) ticks: Vec<Tick>,
 }
 
+/// The least and the largest of those values that are above 0; `None` without any.
+pub(crate) fn range(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    let mut above = values.into_iter().filter(|value| *value > 0.0);
+    let first = above.next()?;
+    Some(above.fold((first, first), |(least, most), it| (least.min(it), most.max(it))))
+}
+
 /// Ticks within a decade.
 const STEPS: [f64; 3] = [1.0, 2.0, 5.0];
 /// More ticks add nothing.
@@ -76,8 +83,7 @@ impl Axis {
 
     /// A logarithmic axis with a tick at each of these values.
     pub(crate) fn of_values(values: &[f64], say: impl Fn(f64) -> String) -> Axis {
-        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = values.iter().copied().fold(0.0, f64::max);
+        let (least, most) = range(values.iter().copied()).unwrap_or((1.0, 1.0));
         // Leaves a margin at both ends.
         let room = (most / least).powf(0.06).max(1.05);
         Axis::of(Scale::Log, (least / room, most * room), values.to_vec(), say)
@@ -88,8 +94,14 @@ impl Axis {
         Axis::of(Scale::Linear, ends, vec![ends.0, ends.1], say)
     }
 
-    /// A logarithmic axis around 1, with ticks at common ratios.
-    pub(crate) fn of_ratios(least: f64, most: f64, say: impl Fn(f64) -> String) -> Axis {
+    /// A logarithmic axis of these ratios and 1, with ticks at common ones.
+    pub(crate) fn of_ratios(
+        ratios: impl IntoIterator<Item = f64>,
+        say: impl Fn(f64) -> String,
+    ) -> Axis {
+        const ROOM: f64 = 1.04;
+        let (least, most) = range(ratios).unwrap_or((1.0, 1.0));
+        let (least, most) = (least.min(1.0) / ROOM, most.max(1.0) * ROOM);
         const NEAR: [f64; 9] = [0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.4];
         const WIDE: f64 = 2.5;
         if most / least > WIDE {

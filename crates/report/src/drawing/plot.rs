@@ -28,6 +28,12 @@ impl Plot {
         widest(self.y.ticks.iter().map(|tick| tick.label.as_str())) + GAP + 2.0
     }
 
+    /// The only plot of a picture.
+    pub(crate) fn alone(self) -> Block<'static> {
+        let left = self.left();
+        self.block(left)
+    }
+
     /// The plot with its vertical axis at `left`, which plots below one another share.
     pub(crate) fn block(self, left: f64) -> Block<'static> {
         let right = match widest(self.right.iter().map(|(_, name)| *name)) {

@@ -57,42 +57,38 @@ pub(crate) fn in_strip(
     interval.into_iter().chain([Shape::Mark((at, 0.5), mark, colour)]).collect()
 }
 
-/// A value along an axis, with its interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Measured {
-    pub(crate) at: Values,
-    /// The ends of the interval of the vertical value.
-    pub(crate) interval: Option<(f64, f64)>,
+/// A value of both axes, and the ends of its vertical interval.
+pub(crate) type Measured = (Values, Option<(f64, f64)>);
+
+/// A line with marks, and its text in the legend.
+pub(crate) struct Series {
+    pub(crate) label: String,
+    pub(crate) dash: Dash,
+    pub(crate) line: Vec<Values>,
+    pub(crate) marks: Vec<Measured>,
 }
 
-/// A line through values, with a mark at each.
-pub(crate) fn joined(index: usize, dash: Dash, points: &[Measured]) -> Vec<Shape> {
-    series(index, dash, points.iter().map(|point| point.at).collect(), points)
-}
-
-/// The line of this index, with marks at some values.
-pub(crate) fn series(
-    index: usize,
-    dash: Dash,
-    line: Vec<Values>,
-    points: &[Measured],
-) -> Vec<Shape> {
-    let (colour, mark) = looks(index);
-    let mut shapes = vec![Shape::Line(line, dash, colour)];
-    for Measured { at, interval } in points {
-        let interval = interval.map(|(low, high)| [(at.0, low), (at.0, high)]);
-        shapes.extend(interval.map(|ends| Shape::Interval(ends, colour)));
-        shapes.push(Shape::Mark(*at, mark, colour));
+impl Series {
+    /// A line through its marks.
+    pub(crate) fn through(label: &str, dash: Dash, marks: Vec<Measured>) -> Series {
+        let line = marks.iter().map(|(at, _)| *at).collect();
+        Series { label: label.to_string(), dash, line, marks }
     }
-    shapes
 }
 
-/// How the legend shows the line of this index.
-pub(crate) fn key(index: usize, dash: Dash) -> Key {
-    let (colour, mark) = looks(index);
-    Key::Line(colour, dash, Some(mark))
-}
-
-fn looks(index: usize) -> (Colour, Mark) {
-    (SERIES[index % SERIES.len()], MARKS[index % MARKS.len()])
+/// The shapes of these lines, each in its own color and with its own mark, and their entries in the
+/// legend.
+pub(crate) fn drawn(all: Vec<Series>) -> (Vec<Shape>, Vec<(Key, String)>) {
+    let (mut shapes, mut entries) = (Vec::new(), Vec::new());
+    for (index, Series { label, dash, line, marks }) in all.into_iter().enumerate() {
+        let (colour, mark) = (SERIES[index % SERIES.len()], MARKS[index % MARKS.len()]);
+        entries.push((Key::Line(colour, dash, Some(mark)), label));
+        shapes.push(Shape::Line(line, dash, colour));
+        for (at, interval) in marks {
+            let interval = interval.map(|(low, high)| [(at.0, low), (at.0, high)]);
+            shapes.extend(interval.map(|ends| Shape::Interval(ends, colour)));
+            shapes.push(Shape::Mark(at, mark, colour));
+        }
+    }
+    (shapes, entries)
 }

@@ -69,9 +69,7 @@ fn draw(title: &str, which: &str, mut all: Vec<(String, &Comparison)>) -> Option
         let ends = [found.low, found.high].into_iter().flatten();
         ends.chain([found.ratio, 1.0 + found.interest, 1.0 / (1.0 + found.interest)]).collect()
     };
-    let values: Vec<f64> = rows.iter().flat_map(|row| -> Vec<f64> { ends(row.found) }).collect();
-    let least = values.iter().copied().filter(|end| *end > 0.0).fold(1.0, f64::min);
-    let most = values.iter().copied().fold(1.0, f64::max);
+    let ratios = rows.iter().flat_map(|row| -> Vec<f64> { ends(row.found) });
     let is_there = |difference: &&Difference| {
         **difference != Difference::InDoubt || rows.iter().any(|row| row.is(**difference))
     };
@@ -80,8 +78,7 @@ fn draw(title: &str, which: &str, mut all: Vec<(String, &Comparison)>) -> Option
         (Key::Point(colour, mark), difference.to_string())
     });
     let strips = Strips {
-        axis: Axis::of_ratios(least / 1.03, most * 1.03, times)
-            .of_what(&format!("ratio of the rates, {which}")),
+        axis: Axis::of_ratios(ratios, times).of_what(&format!("ratio of the rates, {which}")),
         origin: Some(1.0),
         height: STRIP,
         rows: rows.iter().map(strip).collect(),

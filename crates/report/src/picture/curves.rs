@@ -3,6 +3,7 @@
 
 use super::alike::{
     PARTED_BY, Part, all_are, axes_but, grouped, is_rate, labels, own_first, parted, standing,
+    value,
 };
 use crate::drawing::Picture;
 use crate::drawing::axis::Axis;
@@ -10,7 +11,7 @@ use crate::drawing::block::Block;
 use crate::drawing::canvas::Dash;
 use crate::drawing::legend::legend;
 use crate::drawing::plot::Plot;
-use crate::drawing::shape::{Measured, joined, key};
+use crate::drawing::shape::{Series, drawn};
 use crate::labels::Labels;
 use crate::phrases::Factored;
 use crate::words::{self, Say, capital, count, main_estimate};
@@ -23,63 +24,26 @@ use model::units;
 /// An axis to draw figures along.
 #[derive(Debug, Clone, Copy)]
 struct Along {
-    name: &'static str,
     axis: &'static str,
     title: &'static str,
     /// Fewer values make no curve.
     values_least: usize,
-    value: fn(&Case) -> Option<f64>,
     say: fn(f64) -> String,
 }
 
 const ALONG: [Along; 5] = [
-    Along {
-        name: "by-threads",
-        axis: "threads",
-        title: "threads",
-        values_least: 2,
-        value: |case| Some(f64::from(case.threads())),
-        say: plain,
-    },
-    Along {
-        name: "by-block",
-        axis: "block",
-        title: "bytes an operation",
-        values_least: 3,
-        value: |case| {
-            let block = case.read().map(|work| work.io.block);
-            Some(block.or(case.write().map(|work| work.io.block))? as f64)
-        },
-        say: bytes,
-    },
-    Along {
-        name: "by-depth",
-        axis: "depth",
-        title: "operations in flight",
-        values_least: 3,
-        value: |case| {
-            let depth = case.read().map(|work| work.io.depth);
-            Some(f64::from(depth.or(case.write().map(|work| work.io.depth))?))
-        },
-        say: plain,
-    },
-    Along {
-        name: "by-size",
-        axis: "size",
-        title: "bytes of the file",
-        values_least: 3,
-        value: |case| Some(case.file_size()? as f64),
-        say: bytes,
-    },
-    Along {
-        name: "by-working-set",
-        axis: "working_set",
-        title: "bytes of the working set",
-        values_least: 3,
-        value: |case| Some(case.memory()?.working_set as f64),
-        say: bytes,
-    },
+    Along { axis: "threads", title: "threads", values_least: 2, say: plain },
+    Along { axis: "block", title: "bytes an operation", values_least: 3, say: bytes },
+    Along { axis: "depth", title: "operations in flight", values_least: 3, say: plain },
+    Along { axis: "size", title: "bytes of the file", values_least: 3, say: bytes },
+    Along { axis: "working_set", title: "bytes of the working set", values_least: 3, say: bytes },
 ];
+
+impl Along {
+    fn value(&self, case: &Case) -> Option<f64> {
+        Some(units::parse_bytes(&value(case, self.axis)?).ok()? as f64)
+    }
+}
 
 fn plain(value: f64) -> String {
     format!("{value:.0}")
@@ -138,12 +102,12 @@ pub(super) fn curves<'a>(assessment: &'a Assessment) -> Vec<Picture> {
 }
 
 fn lines<'a>(cases: impl Iterator<Item = &'a Summary>, along: &Along) -> Vec<Line<'a>> {
-    let has = |summary: &&Summary| (along.value)(&summary.case).is_some();
+    let has = |summary: &&Summary| along.value(&summary.case).is_some();
     let groups = grouped(cases.filter(has), |summary| axes_but(&summary.case, along.axis));
     let line = |(_, cases): (_, Vec<&'a Summary>)| {
         let point = |summary: &&Summary| {
             let (estimate, _) = main_estimate(summary)?;
-            Some(((along.value)(&summary.case)?, estimate))
+            Some((along.value(&summary.case)?, estimate))
         };
         let mut points: Vec<(f64, Estimate)> = cases.iter().filter_map(point).collect();
         points.retain(|(_, estimate)| estimate.median > 0.0);
@@ -172,46 +136,40 @@ fn draw(
     let mut values: Vec<f64> = points().map(|(x, _)| *x).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
-    let measured = |(x, all): &(f64, Estimate)| Measured {
-        at: (*x, all.median),
-        interval: all.low.zip(all.high),
-    };
-    let shapes = lines.iter().enumerate().flat_map(|(index, line)| {
-        let points: Vec<Measured> = line.points.iter().map(measured).collect();
-        joined(index, Dash::Whole, &points)
+    let measured = |(x, all): &(f64, Estimate)| ((*x, all.median), all.low.zip(all.high));
+    let series = lines.iter().zip(&own).map(|(line, label)| {
+        Series::through(label, Dash::Whole, line.points.iter().map(measured).collect())
     });
+    let (shapes, entries) = drawn(series.collect());
     let plot = Plot {
         x: Axis::of_values(&values, along.say).of_what(along.title),
         y: upright(points().map(|(_, estimate)| estimate), kind.say).of_what(kind.what),
         height: PLOT,
         right: Vec::new(),
-        shapes: shapes.collect(),
+        shapes,
     };
-    let entries = own.iter().enumerate();
-    let entries = entries.map(|(index, label)| (key(index, Dash::Whole), label.clone()));
-    let left = plot.left();
-    let name = [&[along.name.to_string()], part.shared.as_slice()].concat().join(" ");
-    let of = match part.shared.is_empty() {
-        true => String::new(),
-        false => format!(": {}", part.shared.join(", ")),
-    };
+    let name = format!("by {} {}{}", along.axis, part.shared.join(" "), kind.suffix);
+    let of = if part.shared.is_empty() { "" } else { ": " };
+    let title = format!("{} by {}{of}{}", capital(kind.what), along.title, part.shared.join(", "));
     Some(Picture::of(
-        &(name + kind.suffix),
-        &format!("{} by {}{of}", capital(kind.what), along.title),
+        &name,
+        &title,
         alt(lines, &own, along, kind),
         vec![
             Block::note(&[&format!("{figures_are}, with its 95 % interval"), &all_are(&common)]),
-            plot.block(left),
+            plot.alone(),
             legend(entries),
         ],
     ))
 }
 
 /// The vertical axis: starts at 0, unless the figures are too far apart.
-fn upright<'a>(all: impl Iterator<Item = &'a Estimate> + Clone, say: Say) -> Axis {
+fn upright<'a>(all: impl Iterator<Item = &'a Estimate>, say: Say) -> Axis {
     const SPREAD: f64 = 12.0;
-    let least = all.clone().map(|all| all.low.unwrap_or(all.median)).fold(f64::INFINITY, f64::min);
-    let most = all.map(|all| all.high.unwrap_or(all.median)).fold(0.0, f64::max);
+    let (low, high): (Vec<f64>, Vec<f64>) =
+        all.map(|all| (all.low.unwrap_or(all.median), all.high.unwrap_or(all.median))).unzip();
+    let least = low.into_iter().fold(f64::INFINITY, f64::min);
+    let most = high.into_iter().fold(0.0, f64::max);
     if least > 0.0 && most > SPREAD * least {
         Axis::log(least * 0.8, most * 1.25, say)
     } else {

@@ -1,7 +1,7 @@
 //! Pictures of several hosts: what they did together, and each beside the others.
 
 use crate::drawing::Picture;
-use crate::drawing::axis::Axis;
+use crate::drawing::axis::{Axis, range};
 use crate::drawing::block::Block;
 use crate::drawing::canvas::Mark;
 use crate::drawing::legend::{Key, legend};
@@ -61,12 +61,7 @@ pub(crate) fn together(run: &Together, names: &Labels) -> Option<Picture> {
     let title = bounded("Rate of all hosts together", &mut rows);
     let ends =
         |rate: &Estimate| [rate.low.unwrap_or(rate.median), rate.high.unwrap_or(rate.median)];
-    let values: Vec<f64> = rows.iter().flat_map(|(_, rate)| ends(rate)).collect();
-    let least = values.iter().copied().filter(|end| *end > 0.0).fold(f64::INFINITY, f64::min);
-    let most = values.iter().copied().fold(0.0, f64::max);
-    if least > most {
-        return None;
-    }
+    let (least, most) = range(rows.iter().flat_map(|(_, rate)| ends(rate)))?;
     let verdicts: Vec<Verdict> = rows.iter().map(|(joint, _)| joint.verdict).collect();
     let standing = rows.iter().filter(|(joint, _)| joint.verdict.stands());
     let best = standing.max_by(|a, b| a.1.median.total_cmp(&b.1.median));
@@ -107,12 +102,7 @@ pub(crate) fn fleet(fleet: &Fleet, labels: &Labels) -> Option<Picture> {
         .collect();
     let title = bounded("Each host beside the others", &mut rows);
     let all = || rows.iter().flat_map(|(_, figures)| figures);
-    let ratios: Vec<f64> = all().filter_map(|figure| figure.ratio).collect();
-    if ratios.is_empty() {
-        return None;
-    }
-    let least = ratios.iter().copied().fold(1.0, f64::min);
-    let most = ratios.iter().copied().fold(1.0, f64::max);
+    let ratios = all().filter_map(|figure| figure.ratio);
     let verdicts: Vec<Verdict> = all().map(|figure| figure.verdict).collect();
     let odd = all().filter(|figure| figure.odd.is_some()).count();
     let odd = if odd == 1 { "1 mark is".to_string() } else { format!("{odd} marks are") };
@@ -121,7 +111,7 @@ pub(crate) fn fleet(fleet: &Fleet, labels: &Labels) -> Option<Picture> {
         count(rows.len(), "case")
     );
     let strips = Strips {
-        axis: Axis::of_ratios(least / 1.05, most * 1.05, times)
+        axis: Axis::of_ratios(ratios, times)
             .of_what("rate of each host by the median of all hosts"),
         origin: Some(1.0),
         height: STRIP,

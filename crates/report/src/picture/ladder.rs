@@ -3,7 +3,7 @@
 
 use super::alike::{all_are, asked, is_rate, label_words};
 use crate::drawing::Picture;
-use crate::drawing::axis::Axis;
+use crate::drawing::axis::{Axis, range};
 use crate::drawing::block::Block;
 use crate::drawing::canvas::Dash;
 use crate::drawing::legend::{Key, legend, void_key};
@@ -73,9 +73,7 @@ pub(super) fn ladder(assessment: &Assessment) -> Option<Picture> {
     }
     let bounds = bounds(assessment);
     let values = rates().flat_map(|(_, rate)| [rate.median, rate.min]);
-    let values: Vec<f64> = values.chain(bounds.iter().map(|bound| bound.rate)).collect();
-    let least = values.iter().copied().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
-    let most = values.iter().copied().fold(0.0, f64::max);
+    let (least, most) = range(values.chain(bounds.iter().map(|bound| bound.rate)))?;
     let least = 10f64.powf((least * 0.7).log10().floor());
     let strips = Strips {
         axis: Axis::log(least, most * 1.02, units::rate).of_what("bytes a second"),

@@ -3,12 +3,12 @@
 
 use super::alike::{Part, all_are, asked, fewest, grouped, labels, parted};
 use crate::drawing::Picture;
-use crate::drawing::axis::Axis;
+use crate::drawing::axis::{Axis, range};
 use crate::drawing::block::Block;
 use crate::drawing::canvas::Dash;
-use crate::drawing::legend::legend;
+use crate::drawing::legend::{Key, legend};
 use crate::drawing::plot::Plot;
-use crate::drawing::shape::{Measured, key, series};
+use crate::drawing::shape::{Series, drawn};
 use crate::labels::Labels;
 use crate::phrases::Factored;
 use crate::words::{capital, count, listed};
@@ -118,14 +118,11 @@ fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labels) -> Option<Pic
     let lines: Vec<Vec<&Summary>> = cases.iter().map(|summary| vec![*summary]).collect();
     let Factored { own, common } = labels(&lines, names);
     let what = if of == Of::Syncs { "syncs" } else { "operations" };
-    let plot = plot(&cases, of, what);
-    let left = plot.left();
+    let (plot, entries) = plot(&cases, &own, of, what);
     let void = match part.things.len() - cases.len() {
         0 => String::new(),
         void => format!("left out as void: {}", count(void, "case")),
     };
-    let entries = own.iter().enumerate();
-    let entries = entries.map(|(index, label)| (key(index, Dash::Whole), label.clone()));
     let shared = part.shared.iter().map(|word| match (of, word.as_str()) {
         (Of::Syncs, "write") => "after writes",
         (Of::Syncs, "sync") => "after nothing",
@@ -138,34 +135,31 @@ fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labels) -> Option<Pic
     };
     let name = format!("latency {kind} {}", part.shared.join(" "));
     let note = Block::note(&[&all_are(&common), &void]);
-    let blocks = vec![note, plot.block(left), legend(entries)];
+    let blocks = vec![note, plot.alone(), legend(entries)];
     Some(Picture::of(&name, &title, alt(&cases, &own, of, what), blocks))
 }
 
-/// A curve for each case, with marks at its percentiles.
-fn plot(cases: &[&Summary], of: Of, what: &str) -> Plot {
+/// A curve for each case, with marks at its percentiles, and its entry in the legend.
+fn plot(cases: &[&Summary], own: &[String], of: Of, what: &str) -> (Plot, Vec<(Key, String)>) {
     let all: Vec<&Latency> = cases.iter().filter_map(|summary| latency(of, summary)).collect();
     let curves: Vec<Vec<(f64, f64)>> = all.iter().map(|latency| curve(latency)).collect();
     let points = || curves.iter().flatten();
-    let least_ns = points().map(|(ns, _)| *ns).fold(f64::INFINITY, f64::min);
-    let most_ns = points().map(|(ns, _)| *ns).fold(0.0, f64::max);
+    let (least_ns, most_ns) = range(points().map(|(ns, _)| *ns)).unwrap_or((1.0, 1.0));
     let floor = points().map(|(_, share)| *share).fold(1.0, f64::min).min(0.05) * 0.7;
     let y = Axis::of_marks((floor, 1.0), &SHARES.map(|(share, label, _)| (share, label)));
     let right = SHARES.into_iter().filter(|(share, ..)| y.holds(*share));
-    let shapes = curves.iter().zip(all).enumerate().flat_map(|(index, (curve, all))| {
-        let marked = [(all.p50, 0.5), (all.p90, 0.1), (all.p99, 1e-2), (all.p99_9, 1e-3)];
-        let marked = marked.into_iter().filter_map(|(percentile, share)| {
-            Some(Measured { at: (percentile?.ns as f64, share), interval: None })
-        });
-        series(index, Dash::Whole, curve.clone(), &marked.collect::<Vec<_>>())
+    let x = Axis::log(least_ns * 0.9, most_ns * 1.1, units::nanoseconds).of_what(service(cases));
+    let series = curves.iter().zip(all).zip(own).map(|((curve, all), label)| {
+        let marks = [(all.p50, 0.5), (all.p90, 0.1), (all.p99, 1e-2), (all.p99_9, 1e-3)];
+        let marks = marks.into_iter();
+        let marks = marks.filter_map(|(it, share)| Some(((it?.ns as f64, share), None)));
+        let (label, line, marks) = (label.clone(), curve.clone(), marks.collect());
+        Series { label, dash: Dash::Whole, line, marks }
     });
-    Plot {
-        x: Axis::log(least_ns * 0.9, most_ns * 1.1, units::nanoseconds).of_what(service(cases)),
-        right: right.map(|(share, _, percentile)| (share, percentile)).collect(),
-        y: y.of_what(&format!("share of {what} that took longer")),
-        height: PLOT,
-        shapes: shapes.collect(),
-    }
+    let (shapes, entries) = drawn(series.collect());
+    let right = right.map(|(share, _, percentile)| (share, percentile)).collect();
+    let y = y.of_what(&format!("share of {what} that took longer"));
+    (Plot { x, y, height: PLOT, right, shapes }, entries)
 }
 
 /// From the shortest latency, which every operation takes at least, to the longest.

@@ -8,7 +8,7 @@ use crate::drawing::canvas::Dash;
 use crate::drawing::legend::{Key, legend};
 use crate::drawing::palette::{FAINT, SERIES};
 use crate::drawing::plot::Plot;
-use crate::drawing::shape::{Measured, Shape, joined, key};
+use crate::drawing::shape::{Series, Shape, drawn};
 use crate::labels::Labels;
 use crate::words::{self, listed, per_second};
 use assess::Assessment;
@@ -95,33 +95,30 @@ fn draw(title: &str, lines: &[Line], marked: &[&Load]) -> Option<Picture> {
     let widest = points().map(|(rate, _)| *rate).fold(0.0, f64::max);
     let closed = marked.iter().filter_map(|load| load.closed_iops).map(|iops| iops.median);
     let widest = closed.fold(widest, f64::max);
-    let marks = || marked.iter().flat_map(|load| marks(load));
-    let uprights = marks().map(|(rate, dash, _)| Shape::Upright(rate, dash, FAINT));
-    let measured = |(rate, it): &(f64, Percentile)| Measured {
-        at: (*rate, it.ns as f64),
-        interval: it.low_ns.zip(it.high_ns).map(|(low, high)| (low as f64, high as f64)),
+    let measured = |(rate, it): &(f64, Percentile)| {
+        let interval = it.low_ns.zip(it.high_ns);
+        ((*rate, it.ns as f64), interval.map(|(low, high)| (low as f64, high as f64)))
     };
-    let lines_of = lines.iter().enumerate().flat_map(|(index, line)| {
-        let points: Vec<Measured> = line.points.iter().map(measured).collect();
-        joined(index, line.dash, &points)
+    let series = lines.iter().map(|line| {
+        Series::through(&line.label, line.dash, line.points.iter().map(measured).collect())
     });
+    let (mut shapes, mut entries) = drawn(series.collect());
+    for (rate, dash, label) in marked.iter().flat_map(|load| marks(load)) {
+        shapes.push(Shape::Upright(rate, dash, FAINT));
+        entries.push((Key::Line(FAINT, dash, None), label.to_string()));
+    }
     let plot = Plot {
         x: Axis::from_zero(widest * 1.04, per_second).of_what("operations due per second"),
         y: Axis::log(least * 0.8, most * 1.6, units::nanoseconds).of_what("time"),
         height: PLOT,
         right: Vec::new(),
-        shapes: uprights.chain(lines_of).collect(),
+        shapes,
     };
-    let entries = lines.iter().enumerate();
-    let entries = entries.map(|(index, line)| (key(index, line.dash), line.label.clone()));
-    let of_marks =
-        marks().map(|(_, dash, label)| (Key::Line(FAINT, dash, None), label.to_string()));
     let note = Block::note(&[
         "percentiles with their 95 % intervals",
         "at the upper edge: operations that never began",
     ]);
-    let left = plot.left();
-    let blocks = vec![note, plot.block(left), legend(entries.chain(of_marks))];
+    let blocks = vec![note, plot.alone(), legend(entries)];
     let name = title.to_lowercase().replace("response time by load, p99 of each", "load p99");
     Some(Picture::of(&name, title, alt(lines), blocks))
 }
