@@ -147,6 +147,23 @@ fn part<T>(
     }
 }
 
+/// With more pictures of one kind, nobody looks at them.
+const PICTURES_MOST: usize = 8;
+
+/// The parts of all these cases; if they are too many, only the first of those of the `fewer`.
+pub(super) fn bounded<'a, T>(
+    cases: Vec<&'a Summary>,
+    fewer: fn(Vec<&'a Summary>) -> Vec<&'a Summary>,
+    parts: impl Fn(Vec<&'a Summary>) -> Vec<T>,
+) -> Vec<T> {
+    let mut all = parts(cases.clone());
+    if all.len() > PICTURES_MOST {
+        all = parts(fewer(cases));
+        all.truncate(PICTURES_MOST);
+    }
+    all
+}
+
 /// Whether one picture may hold several values of an axis that it was split by. Different
 /// operations, cache states, blocks and sizes answer different questions, so they never share one.
 fn is_joined(axis: &str) -> bool {
@@ -198,13 +215,19 @@ pub(super) fn labels(lines: &[Vec<&Summary>], names: &Labels) -> Factored {
     Factored { own: own.collect(), common }
 }
 
-/// The words shared by the names of all cases of a line, and the rate they show.
-fn words_of_line(line: &[&Summary], names: &Labels) -> Vec<String> {
-    let mut all = line.iter().map(|summary| label_words(summary, names));
+/// The words that the names of all these cases share.
+pub(super) fn shared_words(cases: &[&Summary], names: &Labels) -> Vec<String> {
+    let mut all = cases.iter().map(|summary| label_words(summary, names));
     let mut words = all.next().unwrap_or_default();
     for other in all {
         words.retain(|word| other.contains(word));
     }
+    words
+}
+
+/// The same for a line, and the rate it shows.
+fn words_of_line(line: &[&Summary], names: &Labels) -> Vec<String> {
+    let mut words = shared_words(line, names);
     let kind = line.first().map_or("", |summary| words::rate_kind(summary));
     words.extend(Some(kind.to_string()).filter(|kind| !kind.is_empty()));
     words

@@ -2,8 +2,8 @@
 //! differ only in that axis. Each figure has its interval.
 
 use super::alike::{
-    PARTED_BY, Part, all_are, axes_but, grouped, is_rate, labels, own_first, parted, standing,
-    value,
+    PARTED_BY, Part, all_are, axes_but, bounded, grouped, is_rate, labels, own_first, parted,
+    standing, value,
 };
 use crate::drawing::Picture;
 use crate::drawing::axis::Axis;
@@ -73,8 +73,6 @@ const RATES: Kind = Kind { what: "throughput", say: units::rate, suffix: "" };
 const TIMES: Kind = Kind { what: "time of an operation", say: units::nanoseconds, suffix: " time" };
 
 const PLOT: f64 = 190.0;
-/// If there are more, only those of this program's own worker are drawn.
-const PICTURES_MOST: usize = 8;
 
 /// A picture for each axis with enough values, and for each kind of figure.
 pub(super) fn curves<'a>(assessment: &'a Assessment) -> Vec<Picture> {
@@ -89,13 +87,8 @@ pub(super) fn curves<'a>(assessment: &'a Assessment) -> Vec<Picture> {
                 let lines = lines(cases.into_iter(), &along);
                 parted(lines, |line: &Line| &line.cases[0].case, &PARTED_BY)
             };
-            let cases: Vec<&Summary> = cases.collect();
-            let mut parted = parts(cases.clone());
-            if parted.len() > PICTURES_MOST {
-                parted = parts(own_first(cases));
-                parted.truncate(PICTURES_MOST);
-            }
-            pictures.extend(parted.iter().filter_map(|part| draw(part, &along, kind, of_run)));
+            let all = bounded(cases.collect(), own_first, parts);
+            pictures.extend(all.iter().filter_map(|part| draw(part, &along, kind, of_run)));
         }
     }
     pictures

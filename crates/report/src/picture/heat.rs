@@ -1,7 +1,7 @@
 //! The heat maps that suit a recipe: by the two axes that it varies, or by its layout.
 
 use super::alike::{
-    asked, axes, axes_but, grouped, is_rate, label_words, labels, say_value, value,
+    all_are, asked, axes, axes_but, grouped, is_rate, labels, say_value, shared_words, value,
 };
 use super::table::{Better, Cell, Table};
 use crate::drawing::Picture;
@@ -60,21 +60,19 @@ fn method(block: &Matrix, assessment: &Assessment) -> Table {
         })
         .collect();
     let has_skips = rows.iter().flat_map(|(_, cells)| cells).any(|it| matches!(it, Cell::Skipped));
-    let skips = if has_skips { "; skip: not measured" } else { "" };
+    let skips = if has_skips { "skip: not measured" } else { "" };
     let has_idle = block.measured().any(|summary| pivot::idle(summary).is_some());
     let idle = if has_idle { ", and the mean idle share of the threads" } else { "" };
     let is_of_rates = block.measured().all(|summary| is_rate(&summary.case));
-    let note = format!(
-        "{}, {}{idle}; served by {}{skips}",
-        if is_of_rates { "throughput" } else { "throughput or time of an operation" },
-        words::figures_are(assessment),
-        pivot::served_by(block, assessment)
-    );
+    let what = if is_of_rates { "throughput" } else { "throughput or time of an operation" };
+    let served = format!("served by {}", pivot::served_by(block, assessment));
+    let note =
+        [format!("{what}, {}{idle}", words::figures_are(assessment)), served, skips.to_string()];
     let corner = pivot::corner(assessment);
     Table {
         name: format!("heat {}", block.title),
         title: format!("By {corner}: {}", block.title),
-        note,
+        note: note.to_vec(),
         corner,
         columns: block.series.iter().map(|series| series.name.clone()).collect(),
         rows,
@@ -105,10 +103,10 @@ fn strategies(assessment: &Assessment) -> Option<Table> {
     (rows.len() > 1).then(|| Table {
         name: "heat ways to write".to_string(),
         title: "Ways to write, acknowledged and durable".to_string(),
-        note:
-            "acknowledged: until the last write returned; durable: until the last sync returned, \
-               unless contradicted"
-                .to_string(),
+        note: vec![
+            "acknowledged: until the last write returned".to_string(),
+            "durable: until the last sync returned, unless contradicted".to_string(),
+        ],
         corner: "way".to_string(),
         columns: vec!["acknowledged".to_string(), "durable".to_string()],
         rows,
@@ -137,7 +135,6 @@ fn rows_by(assessment: &Assessment, axis: &str, metric: Metric) -> Option<Table>
     };
     let rows: Vec<(String, Vec<Cell>)> = lines.iter().zip(&labels.own).map(row).collect();
     let what = said_of(metric);
-    let common = common(&labels.common);
     let column = |value: &String| match axis {
         "ops" if value == "0" => "until the time is over".to_string(),
         "ops" if value == "all" => "all reads".to_string(),
@@ -151,10 +148,13 @@ fn rows_by(assessment: &Assessment, axis: &str, metric: Metric) -> Option<Table>
             capital(what),
             if axis == "ops" { "number of reads" } else { axis }
         ),
-        note: match metric {
-            Metric::Main => format!("{what}, {}{common}", words::figures_are(assessment)),
-            _ => format!("{what}, and what 99 % did not exceed{common}"),
-        },
+        note: vec![
+            match metric {
+                Metric::Main => format!("{what}, {}", words::figures_are(assessment)),
+                _ => format!("{what}, and what 99 % did not exceed"),
+            },
+            all_are(&labels.common),
+        ],
         corner: String::new(),
         columns: columns.iter().map(column).collect(),
         rows,
@@ -169,10 +169,6 @@ fn before_syncs(lines: &[Vec<&Summary>], names: &Labels) -> Factored {
         joined(phrases.into_iter().filter(|p| p.axis != "sync").map(|phrase| phrase.said))
     };
     Factored { own: lines.iter().map(label).collect(), common: String::new() }
-}
-
-fn common(common: &str) -> String {
-    if common.is_empty() { String::new() } else { format!("; all: {common}") }
 }
 
 /// The name of a metric.
@@ -309,7 +305,7 @@ fn plane_table(plane: &Plane, names: &Labels, metric: Metric, assessment: &Asses
         Metric::Main => format!("throughput, {}", words::figures_are(assessment)),
         metric => said_of(metric).to_string(),
     };
-    let shared = shared(cases, names);
+    let shared = listed(&shared_words(cases, names));
     let kind = match &cases[0].case.work {
         Work::Read(_) => "reading",
         Work::Write(_) => "writing",
@@ -318,7 +314,7 @@ fn plane_table(plane: &Plane, names: &Labels, metric: Metric, assessment: &Asses
     };
     // Each size of an array may be served by another cache.
     let served = match plane.axes.contains(&"working_set") {
-        true => format!("; served by {}", pivot::servers(cases.iter().copied(), assessment)),
+        true => format!("served by {}", pivot::servers(cases.iter().copied(), assessment)),
         false => String::new(),
     };
     let (of_rows, of_columns) = (down.replace('_', " "), across.replace('_', " "));
@@ -326,20 +322,10 @@ fn plane_table(plane: &Plane, names: &Labels, metric: Metric, assessment: &Asses
     Table {
         name: format!("heat {kind} {down} by {across}"),
         title,
-        note: format!("{what}{served}{}", common(&listed(&shared))),
+        note: vec![what, served, all_are(&shared)],
         corner: of_rows,
         columns: columns.iter().map(|value| say_value(across, value)).collect(),
         rows: lines.iter().map(row).collect(),
         better: if metric == Metric::Main { Better::High } else { Better::Low },
     }
-}
-
-/// The words that all names of these cases share.
-fn shared(cases: &[&Summary], names: &Labels) -> Vec<String> {
-    let mut all = cases.iter().map(|summary| label_words(summary, names));
-    let mut words = all.next().unwrap_or_default();
-    for other in all {
-        words.retain(|word| other.contains(word));
-    }
-    words
 }

@@ -1,7 +1,7 @@
 //! Latency distributions: the share of operations that took longer than each latency. Both axes are
 //! logarithmic, so a tail of one in a thousand is as wide as one in ten.
 
-use super::alike::{Part, all_are, asked, fewest, grouped, labels, parted};
+use super::alike::{Part, all_are, asked, bounded, fewest, grouped, labels, parted};
 use crate::drawing::Picture;
 use crate::drawing::axis::{Axis, range};
 use crate::drawing::block::Block;
@@ -36,9 +36,6 @@ const SHARES: [(f64, &str, &str); 7] = [
     (1e-5, "0.001 %", "p99.999"),
     (1e-6, "10⁻⁴ %", "1 - 10⁻⁶"),
 ];
-/// If there are more, only the cases of this program's own worker with the fewest threads are
-/// drawn.
-const PICTURES_MOST: usize = 8;
 /// Splits in this order, so that a picture compares cache states of the same way to read.
 const PARTED_BY: [&str; 11] =
     ["op", "sync", "size", "threads", "peer", "depth", "engine", "isa", "advice", "every", "cache"];
@@ -69,11 +66,7 @@ pub(super) fn latencies<'a>(assessment: &'a Assessment) -> Vec<Picture> {
             };
             grouped(timed, kind).into_iter().flat_map(of_kind).collect()
         };
-        let mut all = parts(timed.clone());
-        if all.len() > PICTURES_MOST {
-            all = parts(fewest(timed));
-            all.truncate(PICTURES_MOST);
-        }
+        let all = bounded(timed, fewest, parts);
         pictures.extend(all.iter().filter_map(|(kind, part)| draw(part, kind, of, &names)));
     }
     pictures

@@ -37,7 +37,7 @@ pub(super) struct Table {
     pub(super) name: String,
     pub(super) title: String,
     /// What a cell shows, and what all cells share.
-    pub(super) note: String,
+    pub(super) note: Vec<String>,
     /// What the rows are: the heading above their labels.
     pub(super) corner: String,
     pub(super) columns: Vec<String>,
@@ -137,7 +137,8 @@ impl Table {
             Better::High => "shade: share of the highest",
             Better::Low => "shade: how near to the lowest",
         };
-        let mut blocks = vec![Block::note(&[&self.note]), Block::gap(6.0)];
+        let note: Vec<&str> = self.note.iter().map(String::as_str).collect();
+        let mut blocks = vec![Block::note(&note), Block::gap(6.0)];
         blocks.extend(cells(&self.corner, &self.columns, &rows));
         blocks.extend([Block::note(&[shade]), legend(self.entries())]);
         Some(Picture::of(&self.name, &self.title, self.alt(best), blocks))
