@@ -11,6 +11,8 @@ use super::shape::Shape;
 const MARGIN: f64 = 12.0;
 /// Between a strip and its figure.
 const GAP: f64 = 8.0;
+/// The height of the shapes of a row.
+const STRIP: f64 = 14.0;
 /// The gap below a strip.
 const BELOW: f64 = 8.0;
 
@@ -34,7 +36,7 @@ impl Strip {
         Strip { heading, label: label.to_string(), colour: INK, beside, figure, shapes }
     }
 
-    fn block(self, axis: &Axis, origin: Option<f64>, height: f64) -> Block<'static> {
+    fn block(self, axis: &Axis, origin: Option<f64>) -> Block<'static> {
         let is_empty = self.shapes.is_empty();
         let label = match is_empty && !self.figure.is_empty() {
             true => format!("{}: {}", self.label, self.figure),
@@ -46,28 +48,24 @@ impl Strip {
             Block::text(&self.beside, MARGIN, FAINT),
         ];
         if !is_empty {
-            blocks.push(self.shapes_between(axis.clone(), origin, height));
+            blocks.push(self.drawn(axis.clone(), origin));
         }
         blocks.push(Block::gap(BELOW));
         Block::stack(blocks)
     }
 
-    fn shapes_between(self, x: Axis, origin: Option<f64>, height: f64) -> Block<'static> {
-        Block::of(height, move |canvas, top| {
-            for (at, colour) in x
-                .ticks
-                .iter()
-                .map(|tick| (tick.value, GRID))
-                .chain(origin.map(|origin| (origin, FAINT)))
-            {
+    fn drawn(self, x: Axis, origin: Option<f64>) -> Block<'static> {
+        Block::of(STRIP, move |canvas, top| {
+            let grid = x.ticks.iter().map(|tick| (tick.value, GRID));
+            for (at, colour) in grid.chain(origin.map(|origin| (origin, FAINT))) {
                 let at = x.at(at);
-                canvas.line(&[(at, top - 1.0), (at, top + height + 1.0)], Dash::Whole, colour, 1.0);
+                canvas.line(&[(at, top - 1.0), (at, top + STRIP + 1.0)], Dash::Whole, colour, 1.0);
             }
-            let y = Axis::of_ends((0.0, 1.0), |_| String::new()).between(top, top + height);
+            let y = Axis::of_ends((0.0, 1.0), |_| String::new()).between(top, top + STRIP);
             for shape in &self.shapes {
                 shape.draw(canvas, &x, &y);
             }
-            let place = (WIDTH - 1.0, top + height / 2.0);
+            let place = (WIDTH - 1.0, top + STRIP / 2.0);
             canvas.text(&self.figure, place, Anchor::End, self.colour);
         })
     }
@@ -77,8 +75,6 @@ pub(crate) struct Strips {
     pub(crate) axis: Axis,
     /// The value that all are held against, which has a line.
     pub(crate) origin: Option<f64>,
-    /// The height of the shapes of a row.
-    pub(crate) height: f64,
     pub(crate) rows: Vec<Strip>,
 }
 
@@ -86,7 +82,7 @@ impl Strips {
     /// The rows, with the axis above and below them. `None` with fewer than two rows: nothing would
     /// be beside the only one.
     pub(crate) fn block(self) -> Option<Block<'static>> {
-        let Strips { axis, origin, height, rows } = self;
+        let Strips { axis, origin, rows } = self;
         if rows.len() < 2 {
             return None;
         }
@@ -101,7 +97,7 @@ impl Strips {
             Block::of(LINE, move |canvas, top| labels_along(canvas, &axis, top + LINE / 2.0))
         };
         let mut blocks = vec![Block::text(&axis.label(), 0.0, FAINT), Block::gap(2.0), labels()];
-        blocks.extend(rows.into_iter().map(|row| row.block(&axis, origin, height)));
+        blocks.extend(rows.into_iter().map(|row| row.block(&axis, origin)));
         blocks.push(labels());
         Some(Block::stack(blocks))
     }

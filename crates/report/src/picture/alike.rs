@@ -197,6 +197,13 @@ pub(super) fn say_value(axis: &str, value: &str) -> String {
     Axis::named(axis).map_or_else(|| value.to_string(), |axis| axis.say(value))
 }
 
+/// Leaves the first rows of a picture. Its title, which says so if there are more.
+pub(super) fn limited<T>(title: &str, rows: &mut Vec<T>, most: usize) -> String {
+    let all = rows.len();
+    rows.truncate(most);
+    if all > most { format!("{title}: {most} of {all}") } else { title.to_string() }
+}
+
 /// The words of a case's label.
 pub(super) fn label_words(summary: &Summary, labels: &Labels) -> Vec<String> {
     let phrases = labels.phrases(&summary.case);

@@ -1,5 +1,6 @@
 //! Compared cases: the ratio of each pair with its interval, on a logarithmic axis around 1.
 
+use super::alike::limited;
 use crate::drawing::Picture;
 use crate::drawing::axis::Axis;
 use crate::drawing::block::Block;
@@ -18,20 +19,8 @@ use assess::records::RecordComparison;
 /// If there are more, those that found a difference come first, and the rest are omitted.
 const ROWS_MOST: usize = 24;
 
-/// The height of a comparison.
-const STRIP: f64 = 16.0;
-
 /// A comparison with its label.
-struct Row<'a> {
-    label: String,
-    found: &'a Comparison,
-}
-
-impl Row<'_> {
-    fn is(&self, difference: Difference) -> bool {
-        self.found.difference == difference
-    }
-}
+type Row<'a> = (String, &'a Comparison);
 
 /// The comparisons within a record; `None` with fewer than two.
 pub(super) fn compared(assessment: &Assessment) -> Option<Picture> {
@@ -41,8 +30,7 @@ pub(super) fn compared(assessment: &Assessment) -> Option<Picture> {
     draw("Compared, round by round", "the first by the second", rows.collect())
 }
 
-/// The cases of two records, B relative to A; `None` unless two cases can be
-/// compared.
+/// The cases of two records, B relative to A; `None` unless two cases can be compared.
 pub(super) fn compared_records(versus: &RecordComparison) -> Option<Picture> {
     let names = crate::pair::names(versus);
     let row = |pair: &'_ assess::records::Pair| crate::pair::name(versus.of(pair), &names);
@@ -50,28 +38,20 @@ pub(super) fn compared_records(versus: &RecordComparison) -> Option<Picture> {
     draw("B compared with A", "B by A", rows.collect())
 }
 
-fn draw(title: &str, which: &str, mut all: Vec<(String, &Comparison)>) -> Option<Picture> {
-    all.retain(|(_, found)| found.ratio > 0.0);
-    if all.is_empty() {
-        return None;
+fn draw(title: &str, which: &str, mut rows: Vec<Row>) -> Option<Picture> {
+    rows.retain(|(_, found)| found.ratio > 0.0);
+    if rows.len() > ROWS_MOST {
+        rows.sort_by_key(|(_, found)| found.difference != Difference::Different);
     }
-    let total = all.len();
-    if total > ROWS_MOST {
-        all.sort_by_key(|(_, found)| found.difference != Difference::Different);
-        all.truncate(ROWS_MOST);
-    }
-    let rows: Vec<Row> = all.into_iter().map(|(label, found)| Row { label, found }).collect();
-    let title = match total {
-        total if total > rows.len() => format!("{title}: {} of {total}", rows.len()),
-        _ => title.to_string(),
-    };
+    let title = limited(title, &mut rows, ROWS_MOST);
     let ends = |found: &Comparison| {
         let ends = [found.low, found.high].into_iter().flatten();
         ends.chain([found.ratio, 1.0 + found.interest, 1.0 / (1.0 + found.interest)]).collect()
     };
-    let ratios = rows.iter().flat_map(|row| -> Vec<f64> { ends(row.found) });
+    let ratios = rows.iter().flat_map(|(_, found)| -> Vec<f64> { ends(found) });
     let is_there = |difference: &&Difference| {
-        **difference != Difference::InDoubt || rows.iter().any(|row| row.is(**difference))
+        **difference != Difference::InDoubt
+            || rows.iter().any(|(_, found)| found.difference == **difference)
     };
     let entries = Difference::ALL.iter().filter(is_there).map(|difference| {
         let (mark, colour) = shape(*difference);
@@ -80,7 +60,6 @@ fn draw(title: &str, which: &str, mut all: Vec<(String, &Comparison)>) -> Option
     let strips = Strips {
         axis: Axis::of_ratios(ratios, times).of_what(&format!("ratio of the rates, {which}")),
         origin: Some(1.0),
-        height: STRIP,
         rows: rows.iter().map(strip).collect(),
     };
     let note = Block::note(&["with 95 % intervals", "grey: too small to be of interest"]);
@@ -97,8 +76,7 @@ fn shape(difference: Difference) -> (Mark, Colour) {
     }
 }
 
-fn strip(row: &Row) -> Strip {
-    let found = row.found;
+fn strip((label, found): &Row) -> Strip {
     let interval = times_interval(found.low, found.high);
     let interval = interval.map_or("no interval".to_string(), |ends| format!("({ends})"));
     let beside = format!("{} {interval} {}", times(found.ratio), difference(found));
@@ -107,19 +85,19 @@ fn strip(row: &Row) -> Strip {
     let (mark, colour) = shape(found.difference);
     let shapes = in_strip(found.ratio, found.low.zip(found.high), mark, colour);
     let shapes = [of_no_interest].into_iter().chain(shapes).collect();
-    Strip { beside, ..Strip::of(&row.label, shapes) }
+    Strip { beside, ..Strip::of(label, shapes) }
 }
 
 fn alt(rows: &[Row]) -> String {
     let counted = |difference: Difference| {
-        let count = rows.iter().filter(|row| row.is(difference)).count();
+        let count = rows.iter().filter(|(_, found)| found.difference == difference).count();
         (count > 0).then(|| format!("{count} {difference}"))
     };
     let all: Vec<String> = Difference::ALL.iter().filter_map(|each| counted(*each)).collect();
-    let effect = |row: &&Row| row.found.ratio.ln().abs();
+    let effect = |(_, found): &&Row| found.ratio.ln().abs();
     let largest = rows.iter().max_by(|a, b| effect(a).total_cmp(&effect(b)));
-    let largest = largest.map_or(String::new(), |row| {
-        format!(" The largest ratio is {}: {}.", row.label, times(row.found.ratio))
+    let largest = largest.map_or(String::new(), |(label, found)| {
+        format!(" The largest ratio is {label}: {}.", times(found.ratio))
     });
     let compared = count(rows.len(), "comparison");
     format!("Ratios with their intervals around 1: of {compared}, {}.{largest}", listed(&all))

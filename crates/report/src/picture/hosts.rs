@@ -1,5 +1,6 @@
 //! Pictures of several hosts: what they did together, and each beside the others.
 
+use super::alike::limited;
 use crate::drawing::Picture;
 use crate::drawing::axis::{Axis, range};
 use crate::drawing::block::Block;
@@ -20,8 +21,6 @@ use model::units;
 /// If there are more cases, only the first are drawn.
 const CASES_MOST: usize = 40;
 
-const STRIP: f64 = 14.0;
-
 /// How much a figure is worth.
 fn shape(verdict: Verdict) -> (Mark, Colour) {
     match verdict {
@@ -40,16 +39,6 @@ fn marks(verdicts: &[Verdict]) -> Block<'static> {
     }))
 }
 
-/// Leaves the first rows. The title, which says so if there are more.
-fn bounded<T>(title: &str, rows: &mut Vec<T>) -> String {
-    let all = rows.len();
-    rows.truncate(CASES_MOST);
-    match all {
-        all if all > CASES_MOST => format!("{title}: {CASES_MOST} of {all}"),
-        _ => title.to_string(),
-    }
-}
-
 /// The rate of all hosts together in each case; `None` unless two cases of bytes have one.
 pub(crate) fn together(run: &Together, names: &Labels) -> Option<Picture> {
     let rate = |joint: &Joint| -> Option<Estimate> {
@@ -58,7 +47,7 @@ pub(crate) fn together(run: &Together, names: &Labels) -> Option<Picture> {
     };
     let mut rows: Vec<(&Joint, Estimate)> =
         run.cases.iter().filter_map(|joint| Some((joint, rate(joint)?))).collect();
-    let title = bounded("Rate of all hosts together", &mut rows);
+    let title = limited("Rate of all hosts together", &mut rows, CASES_MOST);
     let ends =
         |rate: &Estimate| [rate.low.unwrap_or(rate.median), rate.high.unwrap_or(rate.median)];
     let (least, most) = range(rows.iter().flat_map(|(_, rate)| ends(rate)))?;
@@ -82,7 +71,6 @@ pub(crate) fn together(run: &Together, names: &Labels) -> Option<Picture> {
         axis: Axis::log(least * 0.8, most * 1.2, units::rate)
             .of_what("all bytes by the time of the trial"),
         origin: None,
-        height: STRIP,
         rows: rows.iter().map(strip).collect(),
     };
     let alt = format!("The rates of {} with their intervals.{best}", count(rows.len(), "case"));
@@ -100,7 +88,7 @@ pub(crate) fn fleet(fleet: &Fleet, labels: &Labels) -> Option<Picture> {
         .map(|common| (common, figures(common)))
         .filter(|(_, figures)| figures.len() > 1)
         .collect();
-    let title = bounded("Each host beside the others", &mut rows);
+    let title = limited("Each host beside the others", &mut rows, CASES_MOST);
     let all = || rows.iter().flat_map(|(_, figures)| figures);
     let ratios = all().filter_map(|figure| figure.ratio);
     let verdicts: Vec<Verdict> = all().map(|figure| figure.verdict).collect();
@@ -114,7 +102,6 @@ pub(crate) fn fleet(fleet: &Fleet, labels: &Labels) -> Option<Picture> {
         axis: Axis::of_ratios(ratios, times)
             .of_what("rate of each host by the median of all hosts"),
         origin: Some(1.0),
-        height: STRIP,
         rows: rows.iter().map(|(common, figures)| strip(fleet, common, figures, labels)).collect(),
     };
     Some(Picture::of("hosts", &title, alt, vec![strips.block()?, marks(&verdicts)]))

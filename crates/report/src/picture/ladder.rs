@@ -25,9 +25,6 @@ use model::view::{Layout, Metric};
 /// With more bars, it is a list.
 const BARS_MOST: usize = 30;
 
-/// The height of a bar.
-const BAR: f64 = 12.0;
-
 /// A figure of a case.
 #[derive(Debug)]
 struct Bar {
@@ -78,7 +75,6 @@ pub(super) fn ladder(assessment: &Assessment) -> Option<Picture> {
     let strips = Strips {
         axis: Axis::log(least, most * 1.02, units::rate).of_what("bytes a second"),
         origin: Some(least),
-        height: BAR,
         rows: bars.iter().map(|bar| strip(bar, least, &bounds)).collect(),
     };
     let title = if is_survey { "From memory to storage" } else { "Throughput of each case" };

@@ -22,9 +22,6 @@ const CASES_MOST: usize = 30;
 /// Dots further from the median than this share are drawn at the edge.
 const FAR: f64 = 0.6;
 
-/// The height of a case's dots.
-const STRIP: f64 = 18.0;
-
 /// A round: its value relative to its case's median, and whether it is counted.
 #[derive(Debug, Clone, Copy)]
 struct Dot {
@@ -65,7 +62,6 @@ pub(super) fn rounds(assessment: &Assessment) -> Option<Picture> {
         axis: Axis::linear(-furthest, furthest, said_share)
             .of_what("rate of each round by the figure of its case"),
         origin: Some(0.0),
-        height: STRIP,
         rows: rows.iter().zip(&labels.own).map(|(row, label)| strip(row, label)).collect(),
     };
     let note = Block::note(&["from the first round, above, to the last", &all_are(&labels.common)]);
