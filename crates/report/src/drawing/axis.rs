@@ -46,6 +46,7 @@ const TICKS_MOST: usize = 7;
 impl Axis {
     /// A logarithmic axis from `least` to `most`, both above 0, with round ticks.
     pub(crate) fn log(least: f64, most: f64, say: impl Fn(f64) -> String) -> Axis {
+        const WIDER: f64 = 1.6;
         assert!(least > 0.0 && most >= least, "a logarithm is of what is above 0");
         assert!(most.is_finite(), "an axis has an end");
         let (low, high) = (least.log10().floor() as i32, most.log10().ceil() as i32);
@@ -55,6 +56,10 @@ impl Axis {
             decades.filter(|value| *value >= least * 0.999 && *value <= most * 1.001).collect()
         };
         let mut values = all(&STEPS);
+        if values.len() < 2 {
+            // Nobody can read a logarithmic scale off a single tick.
+            return Axis::log(least / WIDER, most * WIDER, say);
+        }
         if values.len() > TICKS_MOST {
             values = all(&STEPS[..1]);
         }
@@ -189,5 +194,30 @@ impl Axis {
 pub(crate) fn labels_along(canvas: &Canvas, axis: &Axis, y: f64) {
     for (tick, middle) in axis.fitting() {
         canvas.text(&tick.label, (middle, y), Anchor::Middle, FAINT);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_logarithmic_axis_has_a_few_ticks(least in 1e-3f64..1e12, ratio in 1f64..1e9) {
+            let axis = Axis::log(least, least * ratio, |value| value.to_string());
+            prop_assert!((2..=TICKS_MOST).contains(&axis.ticks.len()), "{:?}", axis.ticks);
+            prop_assert!(axis.holds(least) && axis.holds(least * ratio));
+        }
+    }
+
+    #[test]
+    fn the_label_of_a_logarithmic_axis_says_so() {
+        let say = |value: f64| value.to_string();
+        for (label, expected) in [("threads", "threads (log)"), ("time (slow)", "time (slow, log)")]
+        {
+            assert_eq!(Axis::log(1.0, 10.0, say).of_what(label).label(), expected);
+            assert_eq!(Axis::from_zero(10.0, say).of_what(label).label(), label);
+        }
     }
 }

@@ -46,7 +46,8 @@ pub(crate) fn cells(corner: &str, columns: &[String], rows: &[Row]) -> Vec<Block
     let figures = rows.iter().flat_map(|(_, cells)| cells).flatten();
     let figures = figures.filter(|cell| matches!(cell.ground, Ground::Filled(_)));
     let texts = figures.flat_map(|cell| &cell.lines).map(String::as_str);
-    let least = CELL.max(widest(texts) + 6.0);
+    let words = columns.iter().flat_map(|column| column.split_whitespace());
+    let least = CELL.max(widest(texts) + 6.0).max(widest(words) * BOLD + 3.0);
     // Cells take precedence: labels can wrap.
     let label = labels.min((WIDTH - (columns.len() as f64).min(4.0) * least).max(64.0));
     let beside = (((WIDTH - label) / least).floor() as usize).max(1);

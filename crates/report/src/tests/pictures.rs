@@ -244,6 +244,17 @@ fn each_recipe_has_the_pictures_that_suit_it() {
     assert_eq!(names(&made::all_failed()), Vec::<String>::new());
 }
 
+/// Who takes equal steps for equal differences misreads it.
+#[test]
+fn a_logarithmic_axis_says_so() {
+    let of_survey = |name: &str| texts(&named(&made::rich(), name));
+    assert!(of_survey("ladder").contains("bytes a second (log)"));
+    let latency = of_survey("latency-read-random-4kib");
+    assert!(latency.contains("service time (closed loop, log)"), "{latency}");
+    assert!(latency.contains("share of operations that took longer (log)"), "{latency}");
+    assert!(!of_survey("rate-over-time").contains("log"));
+}
+
 /// With nothing beside it, a bar, a cell or a row of dots says no more than its number. A
 /// distribution and a time series have many values of one case.
 #[test]
