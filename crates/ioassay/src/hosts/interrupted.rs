@@ -203,6 +203,7 @@ mod tests {
         for (name, record) in ["10-a.jsonl", "2-b.jsonl"].iter().zip(records) {
             let mut store = Store::create(&folder.path().join(name), record.header).unwrap();
             record.trials.into_iter().for_each(|it| store.append(&Line::Trial(it)).unwrap());
+            record.pruned.into_iter().for_each(|it| store.append(&Line::Pruned(it)).unwrap());
             if record.end != End::Missing {
                 store.append(&Line::End(record.end)).unwrap();
             }
@@ -226,6 +227,38 @@ mod tests {
         assert_eq!(found, known.chain(alone).collect());
         assert_eq!(before.invocation, 1);
         assert!(before.lasted > Duration::ZERO);
+    }
+
+    #[test]
+    fn a_case_stays_pruned_if_all_hosts_know_it() {
+        let pruned = |case| Pruned { case, round: 5, reason: "it gives no more".to_string() };
+        let cut = |all: &mut [Record; 2]| all.iter_mut().for_each(|it| it.trials.truncate(6));
+        let (_folder, before) = check(|all| {
+            cut(all);
+            all.iter_mut().for_each(|it| it.pruned.push(pruned(0)));
+        });
+        let before = before.unwrap();
+        assert_eq!((before.pruned, before.again), (vec![pruned(0)], BTreeSet::new()));
+        // One of them was lost by then.
+        for host in 0..2 {
+            let (_folder, before) = check(|all| {
+                cut(all);
+                all[host].pruned.push(pruned(0));
+            });
+            let before = before.unwrap();
+            assert_eq!((before.pruned, before.again), (Vec::new(), [(0, 5)].into()));
+        }
+    }
+
+    #[test]
+    fn a_run_with_a_time_that_lacks_only_an_end_gets_it() {
+        let (folder, before) = check(|all| {
+            all.iter_mut().for_each(|it| it.header.plan.budget = Some(Duration::from_secs(60)));
+            all[0].end = End::Complete;
+        });
+        assert!(before.unwrap_err().to_string().contains("lacked only their end"));
+        let again = InterruptedRun::open(folder.path(), &["a", "b"]).unwrap_err().to_string();
+        assert!(again.contains("is complete"), "{again}");
     }
 
     #[test]

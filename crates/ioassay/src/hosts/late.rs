@@ -138,6 +138,19 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_is_given_a_time_tells_how_much_is_left_of_it() {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let says = said.clone();
+        let late = LateHosts::new(move |text| says.lock().unwrap().push(text.to_owned()));
+        let [minute, hour] = [60, 3600].map(Duration::from_secs);
+        // The planned rounds are over, and it is resumed: an hour had passed before.
+        let passed = hour.saturating_add(minute);
+        let ends = RunEnd::Time { passed, given: hour.saturating_mul(3) };
+        late.tell_progress((40, 40), (minute, ends));
+        assert_eq!(*said.lock().unwrap(), ["40 trials are done, about 1h 59m left"]);
+    }
+
+    #[test]
     fn hosts_are_named_after_a_while_and_each_time_it_doubles() {
         let said = Arc::new(Mutex::new(Vec::new()));
         let says = said.clone();
