@@ -445,14 +445,16 @@ mod tests {
     fn a_resumed_run_withdraws_what_it_measures_again() {
         let mut record = zoo::record();
         record.end = End::Interrupted;
+        record.pruned = vec![Pruned { case: 0, round: 3, reason: "it gives no more".to_string() }];
         let (mut lines, anew) = resumed(&record);
+        assert_eq!(damage_of(&lines).0.pruned, record.pruned);
         let withdrawn = anew.replace("}}\n", ",\"again\":[[0,3],[0,77],[9,3]]}}\n");
         assert_ne!(withdrawn, anew);
         lines.push(withdrawn);
         let (read, damage) = damage_of(&lines);
         assert_eq!(damage, [""; 0]);
         let kept: Vec<_> = record.trials.iter().filter(|it| it.round != 3).cloned().collect();
-        assert_eq!(read.trials, kept);
+        assert_eq!((read.trials, read.pruned), (kept, Vec::new()));
         let again = Trial { invocation: 1, ..record.trials[3].clone() };
         lines.push(Line::Trial(again.clone()).encode() + "\n");
         // A trial that is repeated is still found at its place.

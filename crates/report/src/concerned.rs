@@ -79,7 +79,7 @@ fn first_and_others(
 }
 
 /// The names of a few cases, or the first and the number of the others.
-pub(crate) fn whom(ids: &[String], name: &dyn Fn(&str) -> String) -> Text {
+pub(crate) fn concerned_names(ids: &[String], name: &dyn Fn(&str) -> String) -> Text {
     match ids {
         [first, others @ ..] if ids.len() > NAMED_MOST => {
             text!("{} and {}", case(first, name), count(others.len(), "other case"))
@@ -131,7 +131,7 @@ mod tests {
     fn a_list_names_a_few_and_counts_the_others() {
         let said = |ids: &[&str]| {
             let ids: Vec<String> = ids.iter().map(|id| id.to_string()).collect();
-            whom(&ids, &|id| id.to_uppercase()).to_string()
+            concerned_names(&ids, &|id| id.to_uppercase()).to_string()
         };
         assert_eq!(said(&["a"]), "A");
         assert_eq!(said(&["a", "b", "c"]), "A, B and C");

@@ -15,16 +15,16 @@ use model::axis::{AXES, Axis, Domain, Quantity};
 use model::units::NS_PER_SECOND;
 
 /// The data of a row.
-struct Row<'a> {
+struct CsvRow<'a> {
     assessment: &'a Assessment,
     summary: &'a Summary,
     trial: &'a TrialFigures,
-    lockstep: Option<Lockstep>,
+    lockstep: Option<LockstepTrial>,
 }
 
 /// What is known of a trial from the records of all hosts that ran it in lockstep.
 #[derive(Clone, Copy)]
-struct Lockstep {
+struct LockstepTrial {
     /// Bytes per second of all hosts in its round, or names of calls on names.
     together: Option<f64>,
     /// How much later than the first host this one began.
@@ -41,24 +41,24 @@ enum Field {
 }
 
 /// A column that is neither an axis nor a metric.
-struct Column {
+struct CsvColumn {
     name: &'static str,
     kind: &'static str,
     meaning: &'static str,
-    field: fn(&Row) -> Field,
+    field: fn(&CsvRow) -> Field,
 }
 
 const fn column(
     name: &'static str,
     kind: &'static str,
     meaning: &'static str,
-    field: fn(&Row) -> Field,
-) -> Column {
-    Column { name, kind, meaning, field }
+    field: fn(&CsvRow) -> Field,
+) -> CsvColumn {
+    CsvColumn { name, kind, meaning, field }
 }
 
 /// Columns that have the same value in all rows of a run.
-const OF_RUN: &[Column] = &[
+const OF_RUN: &[CsvColumn] = &[
     column("recipe", "text", "name of the recipe", |row| text(&row.assessment.header.plan.recipe)),
     column("began", "text", "start of the run: RFC 3339, UTC", |row| {
         text(&row.assessment.header.began)
@@ -101,7 +101,7 @@ const OF_RUN: &[Column] = &[
 ];
 
 /// Columns that have the same value in all rows of a case, besides its axes.
-const OF_CASE: &[Column] = &[
+const OF_CASE: &[CsvColumn] = &[
     column("case", "text", "short name, unique in the run", |row| text(&row.summary.id)),
     column("role", "text", "asked, baseline or twin", |row| text(row.summary.role.name())),
     column(
@@ -122,7 +122,7 @@ const OF_CASE: &[Column] = &[
 ];
 
 /// Columns that identify and describe the trial.
-const OF_TRIAL: &[Column] = &[
+const OF_TRIAL: &[CsvColumn] = &[
     column("invocation", "number", "from 0", |row| number(Some(row.trial.invocation))),
     column("round", "number", "from 0, numbered across invocations", |row| {
         number(Some(row.trial.round))
@@ -153,7 +153,7 @@ const OF_TRIAL: &[Column] = &[
 
 /// The name of each column, in order, with the type of its fields and its meaning.
 pub fn csv_columns() -> Vec<[String; 3]> {
-    let fixed = |column: &Column| [column.name, column.kind, column.meaning].map(str::to_string);
+    let fixed = |column: &CsvColumn| [column.name, column.kind, column.meaning].map(str::to_string);
     let axis = |axis: &Axis| {
         let (first, rest) = axis.meaning.split_at(1);
         [axis.column().into_owned(), kind(axis).to_string(), first.to_lowercase() + rest]
@@ -202,20 +202,20 @@ pub fn csv_rows_of_host(assessment: &Assessment, run: &Together) -> String {
         let is_same =
             |it: &&JointRound| (it.invocation, it.round) == (trial.invocation, trial.round);
         let round = joint.rounds.iter().find(is_same)?;
-        Some(Lockstep { together: round.rate, start_ns: *round.starts_ns.get(host)? })
+        Some(LockstepTrial { together: round.rate, start_ns: *round.starts_ns.get(host)? })
     })
 }
 
 fn rows(
     assessment: &Assessment,
-    lockstep: &dyn Fn(&Summary, &TrialFigures) -> Option<Lockstep>,
+    lockstep: &dyn Fn(&Summary, &TrialFigures) -> Option<LockstepTrial>,
 ) -> String {
     let mut table = Writer::from_writer(Vec::new());
     for summary in assessment.measured() {
         let axes: Vec<Field> = AXES.iter().map(|axis| of_axis(axis, summary)).collect();
         for trial in &summary.trials {
-            let row = Row { assessment, summary, trial, lockstep: lockstep(summary, trial) };
-            let of = |columns: &[Column]| {
+            let row = CsvRow { assessment, summary, trial, lockstep: lockstep(summary, trial) };
+            let of = |columns: &[CsvColumn]| {
                 columns.iter().map(|column| (column.field)(&row).written()).collect::<Vec<_>>()
             };
             let fields = of(OF_RUN).into_iter().chain(of(OF_CASE));

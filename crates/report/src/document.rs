@@ -25,7 +25,7 @@ pub struct Document {
     /// The answer: last on a terminal, where the eye is when it ends, and first elsewhere.
     pub(crate) answer: Vec<Paragraph>,
     /// All else, in the same order in every form.
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<Section>,
     /// What a picture in a file of its own says of where it is from.
     pub(crate) origin: String,
 }
@@ -49,27 +49,27 @@ impl Paragraph {
 
 /// Blocks with a title. A terminal shows no titles, because their order and their tables tell.
 #[derive(Debug, Clone)]
-pub(crate) struct Part {
+pub(crate) struct Section {
     pub(crate) title: &'static str,
     pub(crate) blocks: Vec<Block>,
     /// Only a page has room for it; the other forms name it in a line.
     pub(crate) is_on_page_only: bool,
 }
 
-impl Part {
-    pub(crate) fn new(title: &'static str, blocks: Vec<Block>) -> Part {
-        Part { title, blocks, is_on_page_only: false }
+impl Section {
+    pub(crate) fn new(title: &'static str, blocks: Vec<Block>) -> Section {
+        Section { title, blocks, is_on_page_only: false }
     }
 
     /// The pictures, which only a page shows.
-    pub(crate) fn pictures(all: Vec<Picture>) -> Part {
+    pub(crate) fn pictures(all: Vec<Picture>) -> Section {
         let all = Some(all).filter(|all| !all.is_empty());
-        Part::on_page("Pictures", all.map(Block::Pictures).into_iter().collect())
+        Section::on_page("Pictures", all.map(Block::Pictures).into_iter().collect())
     }
 
     /// A part that only a page shows.
-    pub(crate) fn on_page(title: &'static str, blocks: Vec<Block>) -> Part {
-        Part { title, blocks, is_on_page_only: true }
+    pub(crate) fn on_page(title: &'static str, blocks: Vec<Block>) -> Section {
+        Section { title, blocks, is_on_page_only: true }
     }
 }
 
@@ -81,7 +81,7 @@ pub(crate) enum Block {
     Aside(Text),
     Table(Table),
     List(List),
-    Findings(Vec<Finding>),
+    Findings(Vec<FindingBlock>),
     /// Only on a page.
     Pictures(Vec<Picture>),
     /// What colors of cells tell; shown only in color.
@@ -113,7 +113,7 @@ pub(crate) struct Table {
     /// Its title, where a part has several.
     pub(crate) title: String,
     pub(crate) grid: Grid,
-    pub(crate) legend: Vec<Note>,
+    pub(crate) legend: Vec<Remark>,
 }
 
 impl Table {
@@ -125,15 +125,15 @@ impl Table {
 
 /// An explanation of columns; shown where one of them is, and always if it names none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Note {
+pub(crate) struct Remark {
     pub(crate) text: String,
     pub(crate) columns: Vec<&'static str>,
 }
 
-impl Note {
+impl Remark {
     /// An explanation of the whole table.
-    pub(crate) fn of_all(text: impl Into<String>) -> Note {
-        Note { text: text.into(), columns: Vec::new() }
+    pub(crate) fn of_all(text: impl Into<String>) -> Remark {
+        Remark { text: text.into(), columns: Vec::new() }
     }
 
     /// Whether it explains something in a table with these columns.
@@ -143,7 +143,7 @@ impl Note {
 }
 
 /// The explanations that a table with these columns needs, in a line; empty if it needs none.
-fn legend(notes: &[Note], shown: &[&str]) -> String {
+fn legend(notes: &[Remark], shown: &[&str]) -> String {
     let needed = notes.iter().filter(|note| note.is_of(shown));
     needed.map(|note| note.text.as_str()).collect::<Vec<_>>().join("; ")
 }
@@ -179,7 +179,7 @@ pub(crate) struct List {
 
 /// Something that was found, with how grave it is.
 #[derive(Debug, Clone)]
-pub(crate) struct Finding {
+pub(crate) struct FindingBlock {
     /// A word for its kind, such as `doubt` or `skip`.
     pub(crate) kind: &'static str,
     pub(crate) paint: Paint,
@@ -192,11 +192,11 @@ pub(crate) struct Finding {
     pub(crate) remedy: Option<Text>,
 }
 
-impl Finding {
+impl FindingBlock {
     /// One without a code and rows.
-    pub(crate) fn of_kind(kind: &'static str, paint: Paint, text: impl Into<Text>) -> Finding {
+    pub(crate) fn of_kind(kind: &'static str, paint: Paint, text: impl Into<Text>) -> FindingBlock {
         let (rows, cases) = (Text::default(), Vec::new());
-        Finding { kind, paint, code: None, rows, cases, text: text.into(), remedy: None }
+        FindingBlock { kind, paint, code: None, rows, cases, text: text.into(), remedy: None }
     }
 
     /// All of it in a line.
@@ -266,10 +266,10 @@ impl Document {
     }
 
     /// Adds a part, unless it is empty. Of very long tables it keeps the first rows, and says so.
-    pub(crate) fn part(&mut self, part: Part) {
+    pub(crate) fn part(&mut self, part: Section) {
         let blocks: Vec<Block> = part.blocks.into_iter().flat_map(bounded).collect();
         if !blocks.is_empty() {
-            self.parts.push(Part { blocks, ..part });
+            self.parts.push(Section { blocks, ..part });
         }
     }
 

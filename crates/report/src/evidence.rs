@@ -1,6 +1,6 @@
 //! The evidence for each case: what the OS counted around its trials, and the trials themselves.
 
-use crate::document::{Block, Finding, Folded};
+use crate::document::{Block, FindingBlock, Folded};
 use crate::style::Paint;
 use crate::text::{case, figure, text};
 use crate::trials;
@@ -50,9 +50,9 @@ fn of(summary: &Summary, assessment: &Assessment, name: &dyn Fn(&str) -> String)
     let verdict = summary.verdict.name();
     let title = text!("{} {} {}", case(&summary.id, name), figure(main), verdict);
     let id = (name(&summary.id) != summary.id).then(|| Block::aside(&summary.id));
-    let found = summary.findings.iter().map(|finding| Finding {
+    let found = summary.findings.iter().map(|finding| FindingBlock {
         code: Some(finding.code.name()),
-        ..Finding::of_kind(
+        ..FindingBlock::of_kind(
             finding.severity.name(),
             severity_paint(finding.severity),
             finding.message.as_str(),
@@ -60,9 +60,9 @@ fn of(summary: &Summary, assessment: &Assessment, name: &dyn Fn(&str) -> String)
     });
     let failed = summary.failures.iter().map(|(failure, trials)| {
         let said = format!("{}: {}", count(*trials, "trial"), failure.reason());
-        Finding::of_kind(failure.name(), Paint::Void, said)
+        FindingBlock::of_kind(failure.name(), Paint::Void, said)
     });
-    let found: Vec<Finding> = found.chain(failed).collect();
+    let found: Vec<FindingBlock> = found.chain(failed).collect();
     let found = (!found.is_empty()).then_some(Block::Findings(found));
     let facts = Block::Facts(known(summary, assessment));
     let blocks = id.into_iter().chain(found).chain([facts]).chain(trials::table(summary));

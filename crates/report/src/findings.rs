@@ -1,9 +1,9 @@
 //! What was found in a run, the same in every view: failures, findings, skips, notes and what the
 //! control says.
 
-use crate::concerned::{concerned, rows_of, whom};
+use crate::concerned::{concerned, concerned_names, rows_of};
 use crate::control;
-use crate::document::{Block, Finding};
+use crate::document::{Block, FindingBlock};
 use crate::missed::{failures, without_figure};
 use crate::style::Paint;
 use crate::text::{Text, text};
@@ -35,7 +35,7 @@ pub(crate) fn findings(
     all.extend(notes(assessment).into_iter().map(note));
     all.extend(assessment.control.as_ref().map(|control| {
         let said = control::said(assessment, control, name);
-        Finding::of_kind("A/A", Paint::Strong, said)
+        FindingBlock::of_kind("A/A", Paint::Strong, said)
     }));
     if all.is_empty() { Vec::new() } else { vec![Block::Findings(all)] }
 }
@@ -49,8 +49,8 @@ fn nothing(assessment: &Assessment) -> &'static str {
 }
 
 /// A note.
-pub(crate) fn note(text: String) -> Finding {
-    Finding::of_kind("note", Paint::Faint, text)
+pub(crate) fn note(text: String) -> FindingBlock {
+    FindingBlock::of_kind("note", Paint::Faint, text)
 }
 
 /// When the run was resumed, if it was.
@@ -109,10 +109,10 @@ pub(crate) fn notes(assessment: &Assessment) -> Vec<String> {
 }
 
 /// A finding of a run; notes need no remedy.
-fn finding(found: &RunFinding, rows: Text, name: &dyn Fn(&str) -> String) -> Finding {
+fn finding(found: &RunFinding, rows: Text, name: &dyn Fn(&str) -> String) -> FindingBlock {
     let assess::finding::Finding { code, severity, message, remedy, .. } = &found.finding;
     let is_told = *severity != Severity::Note && !remedy.is_empty();
-    Finding {
+    FindingBlock {
         kind: severity.name(),
         paint: severity_paint(*severity),
         code: Some(code.name()),
@@ -124,14 +124,15 @@ fn finding(found: &RunFinding, rows: Text, name: &dyn Fn(&str) -> String) -> Fin
 }
 
 /// Skips, grouped by reason.
-pub(crate) fn skips(skips: &[Skip], name: &dyn Fn(&str) -> String) -> Vec<Finding> {
+pub(crate) fn skips(skips: &[Skip], name: &dyn Fn(&str) -> String) -> Vec<FindingBlock> {
     let said = said_skips(skips, name).into_iter();
-    said.map(|text| Finding::of_kind("skip", Paint::Faint, text)).collect()
+    said.map(|text| FindingBlock::of_kind("skip", Paint::Faint, text)).collect()
 }
 
 /// Skips as a line for each reason.
 fn said_skips(skips: &[Skip], name: &dyn Fn(&str) -> String) -> Vec<Text> {
-    let say = |(reason, ids): &(&str, Vec<String>)| text!("{}: {}", whom(ids, name), *reason);
+    let say =
+        |(reason, ids): &(&str, Vec<String>)| text!("{}: {}", concerned_names(ids, name), *reason);
     by_reason(skips).iter().map(say).collect()
 }
 

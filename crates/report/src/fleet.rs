@@ -1,10 +1,10 @@
 //! Several hosts that should be alike: a table of cases, a table of hosts, the odd hosts, and how
 //! the machines differ.
 
-use crate::document::{Block, Document, Finding, Note, Paragraph, Part, Table};
+use crate::document::{Block, Document, FindingBlock, Paragraph, Remark, Section, Table};
 use crate::findings::note;
-use crate::grid::{Cell, Grid, left, right};
-use crate::labels::Labels;
+use crate::grid::{Grid, GridCell, left, right};
+use crate::labels::CaseLabels;
 use crate::picture::pictures_of_fleet;
 use crate::style::Paint;
 use crate::text::{self, Text, command, figure, text};
@@ -31,15 +31,15 @@ pub fn fleet(fleet: &Fleet) -> Document {
         answer: conclusions(fleet, &labels).into_iter().map(Paragraph::plain).collect(),
         ..Document::default()
     };
-    document.part(Part::pictures(pictures_of_fleet(fleet, &labels)));
-    document.part(Part::new("Cases", vec![Block::Table(Table::new(cases(fleet, &labels)))]));
-    let hosts = Table { legend: vec![Note::of_all(LEGEND)], ..Table::new(hosts(fleet)) };
-    document.part(Part::new("Hosts", vec![Block::Table(hosts)]));
-    let differ = |text| Finding::of_kind("differ", Paint::Faint, text);
+    document.part(Section::pictures(pictures_of_fleet(fleet, &labels)));
+    document.part(Section::new("Cases", vec![Block::Table(Table::new(cases(fleet, &labels)))]));
+    let hosts = Table { legend: vec![Remark::of_all(LEGEND)], ..Table::new(hosts(fleet)) };
+    document.part(Section::new("Hosts", vec![Block::Table(hosts)]));
+    let differ = |text| FindingBlock::of_kind("differ", Paint::Faint, text);
     let found = differing(fleet).into_iter().map(differ);
-    let found: Vec<Finding> = found.chain(notes(fleet).into_iter().map(note)).collect();
+    let found: Vec<FindingBlock> = found.chain(notes(fleet).into_iter().map(note)).collect();
     let found = Some(found).filter(|all| !all.is_empty());
-    document.part(Part::new("Not alike", found.map(Block::Findings).into_iter().collect()));
+    document.part(Section::new("Not alike", found.map(Block::Findings).into_iter().collect()));
     document
 }
 
@@ -89,12 +89,12 @@ fn alike(fleet: &Fleet) -> String {
 }
 
 /// The labels of the common cases.
-fn labels(fleet: &Fleet) -> Labels<'_> {
-    Labels::of_cases(fleet.cases.iter().map(|common| &common.case))
+fn labels(fleet: &Fleet) -> CaseLabels<'_> {
+    CaseLabels::of_cases(fleet.cases.iter().map(|common| &common.case))
 }
 
 /// A row for each case.
-fn cases(fleet: &Fleet, labels: &Labels) -> Grid {
+fn cases(fleet: &Fleet, labels: &CaseLabels) -> Grid {
     let mut grid = Grid::new(vec![
         left("case", 0),
         right("hosts", 1),
@@ -119,7 +119,7 @@ fn cases(fleet: &Fleet, labels: &Labels) -> Grid {
             common.odd_below.map_or(NONE.to_string(), times),
             short(&odd),
         ];
-        grid.row(texts.map(|text| Cell::new(text, paint)).to_vec());
+        grid.row(texts.map(|text| GridCell::new(text, paint)).to_vec());
     }
     grid
 }
@@ -132,24 +132,24 @@ fn hosts(fleet: &Fleet) -> Grid {
     for (place, host) in fleet.hosts.iter().enumerate() {
         let is_odd = fleet.cases.iter().any(|case| case.odd().any(|(odd, ..)| odd == place));
         let name = if is_odd { Paint::Doubt } else { Paint::Plain };
-        let mut row = vec![Cell::new(host.called.clone(), name)];
+        let mut row = vec![GridCell::new(host.called.clone(), name)];
         row.extend(fleet.cases.iter().map(|common| cell(common.figures[place].as_ref())));
-        row.push(Cell::new(tally(&host.tally), Paint::Faint));
+        row.push(GridCell::new(tally(&host.tally), Paint::Faint));
         grid.row(row);
     }
     grid
 }
 
 /// A host's figure: relative to the median of all, or why it does not count.
-fn cell(figure: Option<&Figure>) -> Cell {
-    let Some(figure) = figure else { return Cell::new(NONE, Paint::Faint) };
+fn cell(figure: Option<&Figure>) -> GridCell {
+    let Some(figure) = figure else { return GridCell::new(NONE, Paint::Faint) };
     let Some(ratio) = figure.ratio else {
         let (word, paint) = match figure.verdict {
             Verdict::Unavailable => ("n/a", Paint::Void),
             Verdict::Sound | Verdict::Doubtful => (NONE, Paint::Doubt),
             verdict => (verdict.name(), Paint::Void),
         };
-        return Cell::new(word, paint);
+        return GridCell::new(word, paint);
     };
     let odd = if figure.odd.is_some() { "!" } else { "" };
     let (doubt, paint) = match figure.verdict {
@@ -157,11 +157,11 @@ fn cell(figure: Option<&Figure>) -> Cell {
         _ => ("", Paint::Plain),
     };
     let paint = if figure.odd.is_some() { Paint::Void } else { paint };
-    Cell::new(format!("{}{odd}{doubt}", times(ratio)), paint)
+    GridCell::new(format!("{}{odd}{doubt}", times(ratio)), paint)
 }
 
 /// Which hosts are odd, in what and by how much, or why that cannot be told.
-fn conclusions(fleet: &Fleet, labels: &Labels) -> Vec<Text> {
+fn conclusions(fleet: &Fleet, labels: &CaseLabels) -> Vec<Text> {
     let told = fleet.cases.iter().filter(|common| common.is_told()).count();
     if told == 0 {
         return vec![untold(fleet)];
@@ -201,7 +201,7 @@ fn untold(fleet: &Fleet) -> Text {
 }
 
 /// What a host is odd in, and what may be why.
-fn odd_host(fleet: &Fleet, place: usize, word: &str, labels: &Labels) -> Text {
+fn odd_host(fleet: &Fleet, place: usize, word: &str, labels: &CaseLabels) -> Text {
     let member = &fleet.hosts[place];
     let mut found: Vec<(&Common, &Figure, &Odd)> = Vec::new();
     for common in &fleet.cases {

@@ -1,6 +1,6 @@
 //! What is around the figures, the same in every view: where the run was made, and what is missing.
 
-use crate::document::Note;
+use crate::document::Remark;
 use crate::loops::loops;
 use crate::part;
 use crate::words::{self, count, listed};
@@ -267,9 +267,9 @@ pub(crate) fn missing(assessment: &Assessment) -> Vec<String> {
 }
 
 /// Says in the legend of a table what its figures are.
-pub(crate) fn figures_are(assessment: &Assessment) -> Note {
+pub(crate) fn figures_are(assessment: &Assessment) -> Remark {
     let text = format!("throughput: {}", words::figures_are(assessment));
-    Note { text, columns: vec!["throughput"] }
+    Remark { text, columns: vec!["throughput"] }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The checks of a gate: which loss exceeds its limit.
 
-use crate::document::{Block, Paragraph, Part, Table};
-use crate::grid::{Cell, Grid, LAST, left, right};
+use crate::document::{Block, Paragraph, Section, Table};
+use crate::grid::{Grid, GridCell, LAST, left, right};
 use crate::pair::{name, names};
 use crate::style::Paint;
 use crate::text::{Text, command, figure, text};
@@ -13,8 +13,8 @@ use model::record::Tool;
 use model::units;
 
 /// The checks in a table.
-pub(crate) fn checks(versus: &RecordComparison, gate: &Gate) -> Part {
-    Part::new("Checks", vec![Block::Table(Table::new(table(versus, gate)))])
+pub(crate) fn checks(versus: &RecordComparison, gate: &Gate) -> Section {
+    Section::new("Checks", vec![Block::Table(Table::new(table(versus, gate)))])
 }
 
 /// What the checks decide.
@@ -61,7 +61,7 @@ fn table(versus: &RecordComparison, gate: &Gate) -> Grid {
             limit(check),
             outcome(check),
         ];
-        grid.row(texts.map(|text| Cell::new(text, paint)).to_vec());
+        grid.row(texts.map(|text| GridCell::new(text, paint)).to_vec());
     }
     grid
 }

@@ -8,16 +8,16 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 /// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum Align {
     Left,
     Right,
 }
 
 /// A column.
 #[derive(Debug, Clone)]
-pub(crate) struct Column {
+pub(crate) struct GridColumn {
     title: String,
-    side: Side,
+    side: Align,
     /// The column with the highest rank is omitted first. Rank 0 is never omitted; [`LAST`] only if
     /// folding the first column is not enough.
     rank: u8,
@@ -27,32 +27,32 @@ pub(crate) struct Column {
 pub(crate) const LAST: u8 = u8::MAX;
 
 /// A column of text.
-pub(crate) fn left(title: &str, rank: u8) -> Column {
-    Column { title: title.to_string(), side: Side::Left, rank }
+pub(crate) fn left(title: &str, rank: u8) -> GridColumn {
+    GridColumn { title: title.to_string(), side: Align::Left, rank }
 }
 
 /// A column of figures.
-pub(crate) fn right(title: &str, rank: u8) -> Column {
-    Column { title: title.to_string(), side: Side::Right, rank }
+pub(crate) fn right(title: &str, rank: u8) -> GridColumn {
+    GridColumn { title: title.to_string(), side: Align::Right, rank }
 }
 
 /// A cell.
 #[derive(Debug, Clone)]
-pub(crate) struct Cell {
+pub(crate) struct GridCell {
     pub(crate) text: String,
     pub(crate) paint: Paint,
     /// The id of the case that it names.
     pub(crate) case: Option<String>,
 }
 
-impl Cell {
-    pub(crate) fn new(text: impl Into<String>, paint: Paint) -> Cell {
-        Cell { text: printable(&text.into()), paint, case: None }
+impl GridCell {
+    pub(crate) fn new(text: impl Into<String>, paint: Paint) -> GridCell {
+        GridCell { text: printable(&text.into()), paint, case: None }
     }
 
     /// The name of a case.
-    pub(crate) fn of_case(id: &str, name: impl Into<String>, paint: Paint) -> Cell {
-        Cell { case: Some(id.to_string()), ..Cell::new(name, paint) }
+    pub(crate) fn of_case(id: &str, name: impl Into<String>, paint: Paint) -> GridCell {
+        GridCell { case: Some(id.to_string()), ..GridCell::new(name, paint) }
     }
 
     pub(crate) fn width(&self) -> usize {
@@ -62,16 +62,16 @@ impl Cell {
 
 /// A line of a table.
 #[derive(Debug, Clone)]
-pub(crate) enum Line {
+pub(crate) enum GridLine {
     Heading(String),
-    Cells(Vec<Cell>),
+    Cells(Vec<GridCell>),
 }
 
 /// A table.
 #[derive(Debug, Clone)]
 pub(crate) struct Grid {
-    columns: Vec<Column>,
-    lines: Vec<Line>,
+    columns: Vec<GridColumn>,
+    lines: Vec<GridLine>,
     /// Whether columns that do not fit go into a second table, and so on.
     is_split: bool,
 }
@@ -81,20 +81,20 @@ const FIRST_MIN: usize = 16;
 const LAST_MIN: usize = 12;
 
 impl Grid {
-    pub(crate) fn new(columns: Vec<Column>) -> Grid {
+    pub(crate) fn new(columns: Vec<GridColumn>) -> Grid {
         Grid { columns, lines: Vec::new(), is_split: false }
     }
 
     /// A table of which no column may be omitted.
-    pub(crate) fn split(columns: Vec<Column>) -> Grid {
+    pub(crate) fn split(columns: Vec<GridColumn>) -> Grid {
         Grid { is_split: true, ..Grid::new(columns) }
     }
 
-    pub(crate) fn lines(&self) -> &[Line] {
+    pub(crate) fn lines(&self) -> &[GridLine] {
         &self.lines
     }
 
-    pub(crate) fn side(&self, column: usize) -> Side {
+    pub(crate) fn side(&self, column: usize) -> Align {
         self.columns[column].side
     }
 
@@ -112,8 +112,8 @@ impl Grid {
         let all = self.rows().count();
         let mut left = most;
         self.lines.retain(|line| match line {
-            Line::Heading(_) => left > 0,
-            Line::Cells(_) => {
+            GridLine::Heading(_) => left > 0,
+            GridLine::Cells(_) => {
                 let is_kept = left > 0;
                 left = left.saturating_sub(1);
                 is_kept
@@ -129,18 +129,18 @@ impl Grid {
 
     /// A heading for the rows that follow.
     pub(crate) fn heading(&mut self, text: &str) {
-        self.lines.push(Line::Heading(text.to_string()));
+        self.lines.push(GridLine::Heading(text.to_string()));
     }
 
-    pub(crate) fn row(&mut self, cells: Vec<Cell>) {
+    pub(crate) fn row(&mut self, cells: Vec<GridCell>) {
         assert_eq!(cells.len(), self.columns.len(), "a row has a cell for each column");
-        self.lines.push(Line::Cells(cells));
+        self.lines.push(GridLine::Cells(cells));
     }
 
-    fn rows(&self) -> impl Iterator<Item = &Vec<Cell>> {
+    fn rows(&self) -> impl Iterator<Item = &Vec<GridCell>> {
         self.lines.iter().filter_map(|line| match line {
-            Line::Cells(cells) => Some(cells),
-            Line::Heading(_) => None,
+            GridLine::Cells(cells) => Some(cells),
+            GridLine::Heading(_) => None,
         })
     }
 
@@ -171,21 +171,21 @@ impl Grid {
 
     fn laid_out(&self, shown: &[usize], gap: u16, style: &Style) -> String {
         let ends = self.end_widths(shown, gap, style.width);
-        let rows: Vec<Line> =
+        let rows: Vec<GridLine> =
             self.lines.iter().flat_map(|line| unfold(line, shown, ends, style.width)).collect();
 
         let mut table = Table::new();
         table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
         table.set_header(shown.iter().map(|&column| self.columns[column].title.as_str()));
         for line in &rows {
-            if let Line::Cells(cells) = line {
+            if let GridLine::Cells(cells) = line {
                 table.add_row(cells.iter().map(|cell| cell.text.as_str()));
             }
         }
         for (index, &column) in shown.iter().enumerate() {
             let side = match self.columns[column].side {
-                Side::Left => CellAlignment::Left,
-                Side::Right => CellAlignment::Right,
+                Align::Left => CellAlignment::Left,
+                Align::Right => CellAlignment::Right,
             };
             let column = table.column_mut(index).expect("every shown column is in the table");
             column.set_cell_alignment(side);
@@ -198,8 +198,8 @@ impl Grid {
         let mut out = format!("{}\n", style.paint(title.trim_end(), Paint::Strong));
         for line in &rows {
             match line {
-                Line::Heading(text) => out.push_str(&style.paint(text, Paint::Strong)),
-                Line::Cells(cells) => {
+                GridLine::Heading(text) => out.push_str(&style.paint(text, Paint::Strong)),
+                GridLine::Cells(cells) => {
                     let text = laid_out.next().expect("each row has one line");
                     out.push_str(&painted(&text, cells, &widths, usize::from(gap), style));
                 }
@@ -219,15 +219,15 @@ impl Grid {
         };
         let mut out = row(&mut shown.iter().map(|&column| inline(&self.columns[column].title)));
         out.push_str(&row(&mut shown.iter().map(|&column| match self.columns[column].side {
-            Side::Left => ":--".to_string(),
-            Side::Right => "--:".to_string(),
+            Align::Left => ":--".to_string(),
+            Align::Right => "--:".to_string(),
         })));
         for line in &self.lines {
             out.push_str(&match line {
-                Line::Cells(cells) => {
+                GridLine::Cells(cells) => {
                     row(&mut shown.iter().map(|&column| inline(&cells[column].text)))
                 }
-                Line::Heading(text) => {
+                GridLine::Heading(text) => {
                     let first = [format!("**{}**", inline(text))].into_iter();
                     row(&mut first.chain(shown.iter().skip(1).map(|_| String::new())))
                 }
@@ -291,7 +291,7 @@ impl Grid {
         let over = (first.min(self.column_width(shown[0])) + others).saturating_sub(width);
         let title = self.columns[last].title.chars().count();
         let whole = self.column_width(last);
-        let is_text = self.columns[last].side == Side::Left && shown.len() > 1;
+        let is_text = self.columns[last].side == Align::Left && shown.len() > 1;
         let folded = whole.saturating_sub(over).max(LAST_MIN).max(title);
         [first, if is_text { folded } else { whole }]
     }
@@ -299,31 +299,33 @@ impl Grid {
 
 /// The shown columns of a line; if the first or the last column is too wide, it continues on more
 /// lines. Headings span the whole table.
-fn unfold(line: &Line, shown: &[usize], ends: [usize; 2], width: usize) -> Vec<Line> {
+fn unfold(line: &GridLine, shown: &[usize], ends: [usize; 2], width: usize) -> Vec<GridLine> {
     let cells = match line {
-        Line::Cells(cells) => cells,
-        Line::Heading(text) => return fold(text, width).into_iter().map(Line::Heading).collect(),
+        GridLine::Cells(cells) => cells,
+        GridLine::Heading(text) => {
+            return fold(text, width).into_iter().map(GridLine::Heading).collect();
+        }
     };
-    let cells: Vec<&Cell> = shown.iter().map(|&column| &cells[column]).collect();
+    let cells: Vec<&GridCell> = shown.iter().map(|&column| &cells[column]).collect();
     let [first, last] = [0, cells.len() - 1];
     let firsts = parts(cells[first], ends[0]);
     let lasts = if last == first { Vec::new() } else { parts(cells[last], ends[1]) };
     let line = |index: usize| {
-        let cell = |(place, cell): (usize, &&Cell)| {
+        let cell = |(place, cell): (usize, &&GridCell)| {
             let text = match place {
                 place if place == first => firsts.get(index).cloned(),
                 place if place == last => lasts.get(index).cloned(),
                 _ => Some(cell.text.clone()).filter(|_| index == 0),
             };
-            Cell::new(text.unwrap_or_default(), cell.paint)
+            GridCell::new(text.unwrap_or_default(), cell.paint)
         };
-        Line::Cells(cells.iter().enumerate().map(cell).collect())
+        GridLine::Cells(cells.iter().enumerate().map(cell).collect())
     };
     (0..firsts.len().max(lasts.len())).map(line).collect()
 }
 
 /// The lines of a cell of at most this width; all but the first are indented.
-fn parts(cell: &Cell, width: usize) -> Vec<String> {
+fn parts(cell: &GridCell, width: usize) -> Vec<String> {
     if cell.width() <= width {
         return vec![cell.text.clone()];
     }
@@ -337,7 +339,7 @@ fn parts(cell: &Cell, width: usize) -> Vec<String> {
 }
 
 /// Adds the cells' colors to a laid out line; `widths` locates each column's text.
-fn painted(line: &str, cells: &[Cell], widths: &[usize], gap: usize, style: &Style) -> String {
+fn painted(line: &str, cells: &[GridCell], widths: &[usize], gap: usize, style: &Style) -> String {
     let mut characters = line.chars();
     let mut out = String::new();
     for (cell, &width) in cells.iter().zip(widths) {
@@ -358,7 +360,9 @@ mod tests {
         grid.heading("all of them");
         for (name, few) in [("one two three four five", "1 µs"), ("six", "20 µs")] {
             grid.row(
-                [name, few, "123456789", NONE].map(|text| Cell::new(text, Paint::Void)).to_vec(),
+                [name, few, "123456789", NONE]
+                    .map(|text| GridCell::new(text, Paint::Void))
+                    .to_vec(),
             );
         }
         grid
@@ -403,7 +407,7 @@ mod tests {
     fn the_last_column_is_folded_when_the_first_is_not_enough() {
         let mut grid = Grid::new(vec![left("name", 0), right("many", 0), left("verdict", 0)]);
         let texts = ["one two three four five", "123456789", "cannot tell: needs 12 rounds"];
-        grid.row(texts.map(|text| Cell::new(text, Paint::Void)).to_vec());
+        grid.row(texts.map(|text| GridCell::new(text, Paint::Void)).to_vec());
         assert_eq!(
             grid.render(&Style { colour: false, width: 46 }).0,
             "name               many verdict\n\

@@ -1,6 +1,6 @@
 //! What hosts are like, before anything is measured on them.
 
-use crate::document::{Block, Document, List, Paragraph, Part};
+use crate::document::{Block, Document, List, Paragraph, Section};
 use crate::style::Paint;
 use crate::text::Text;
 use crate::words::{count, listed};
@@ -15,14 +15,14 @@ pub struct Checked {
     /// What the user calls it.
     pub called: String,
     /// What it is like; `None` if it cannot be used.
-    pub found: Option<Found>,
+    pub found: Option<HostFacts>,
     /// Why it cannot be used.
     pub reason: Option<String>,
 }
 
 /// What a host is like.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Found {
+pub struct HostFacts {
     /// The machine.
     pub host: Host,
     /// The storage of the directory.
@@ -45,7 +45,7 @@ pub fn hosts(checked: &[Checked]) -> Document {
     let answer = vec![Paragraph::plain(together(checked))];
     let mut document = Document { answer, ..Document::default() };
     let entries = grouped(checked);
-    document.part(Part::new(
+    document.part(Section::new(
         "Hosts",
         entries.iter().map(|(called, each)| entry(called, each)).collect(),
     ));
@@ -86,7 +86,7 @@ fn grouped(checked: &[Checked]) -> Vec<(Vec<String>, &Checked)> {
     groups
 }
 
-fn machine(found: &Found) -> String {
+fn machine(found: &HostFacts) -> String {
     let Host { os, cores, cpu, no_io_uring, .. } = &found.host;
     let ns = units::nanoseconds(found.clock_ahead_ns.unsigned_abs() as f64);
     let error = units::nanoseconds(found.clock_error_ns as f64);
@@ -103,7 +103,7 @@ fn machine(found: &Found) -> String {
     format!("{os} · {cores} · {cpu} · {ring} · clock {ns} {is_ahead} (±{error}){build}")
 }
 
-fn directory(found: &Found) -> String {
+fn directory(found: &HostFacts) -> String {
     let Storage { directory, file_system, medium, devices, residency_probe, .. } = &found.storage;
     let names: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
     let below = match medium {
@@ -128,7 +128,7 @@ fn directory(found: &Found) -> String {
 
 /// Whether all hosts share the directory.
 fn together(checked: &[Checked]) -> String {
-    let found: Vec<&Found> = checked.iter().filter_map(|each| each.found.as_ref()).collect();
+    let found: Vec<&HostFacts> = checked.iter().filter_map(|each| each.found.as_ref()).collect();
     let lost = checked.len() - found.len();
     let lost = match lost {
         lost if lost == 0 || found.is_empty() => String::new(),
@@ -175,7 +175,7 @@ mod tests {
     use model::zoo;
 
     fn one(called: &str, shares_with: &[&str]) -> Checked {
-        let found = Found {
+        let found = HostFacts {
             host: zoo::host(),
             storage: zoo::storage(),
             boot: Some(called.to_string()),

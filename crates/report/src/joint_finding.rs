@@ -1,8 +1,8 @@
 //! What the own evidence of several hosts says against figures.
 
 use crate::concerned::rows_of;
-use crate::document::Finding;
-use crate::labels::Labels;
+use crate::document::FindingBlock;
+use crate::labels::CaseLabels;
 use crate::text::text;
 use crate::words::{severity_paint, short};
 use assess::finding::Code;
@@ -15,8 +15,8 @@ use model::units;
 pub(crate) fn finding(
     run: &Together,
     HostsFinding { found, hosts }: &HostsFinding,
-    names: &Labels,
-) -> Finding {
+    names: &CaseLabels,
+) -> FindingBlock {
     let name = |id: &str| names.name(id);
     let rows = rows_of(found, false, None, &name);
     let rows = if rows.is_empty() { rows } else { text!(": {}", rows) };
@@ -28,11 +28,11 @@ pub(crate) fn finding(
         }
         _ => message.clone(),
     };
-    Finding {
+    FindingBlock {
         code: Some(code.name()),
         rows: text!("on {}{}", short(hosts), rows),
         cases: found.cases.iter().map(|id| (id.clone(), name(id))).collect(),
-        ..Finding::of_kind(severity.name(), severity_paint(*severity), message)
+        ..FindingBlock::of_kind(severity.name(), severity_paint(*severity), message)
     }
 }
 

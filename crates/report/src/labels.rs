@@ -22,7 +22,7 @@ const FIRST: [&str; 10] =
 type GroupOfKind = (String, Kind);
 /// A value: `text` tells values apart, `phrase` is for readers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Value {
+struct LabelValue {
     text: String,
     phrase: String,
     /// Whether to mention it if all cases share it.
@@ -30,18 +30,18 @@ struct Value {
 }
 
 /// A value for each axis that has one.
-type Values = BTreeMap<&'static str, Value>;
+type LabelValues = BTreeMap<&'static str, LabelValue>;
 
 /// Labels of the cases of a report.
-pub(crate) struct Labels<'a> {
+pub(crate) struct CaseLabels<'a> {
     cases: HashMap<String, &'a Case>,
     group: Box<dyn Fn(&Case) -> String + 'a>,
     /// The kinds of work in each group.
     kinds: HashMap<String, HashSet<Kind>>,
     /// The values that all cases of a group and kind share.
-    common: HashMap<GroupOfKind, Values>,
+    common: HashMap<GroupOfKind, LabelValues>,
     /// The values that all cases of a kind share, in any group.
-    everywhere: HashMap<Kind, Values>,
+    everywhere: HashMap<Kind, LabelValues>,
     /// Axes that the heading of a group names already.
     said: Vec<&'a str>,
     /// An axis, with a hash of all other values, if some cases differ only in this axis.
@@ -53,10 +53,10 @@ pub(crate) struct Labels<'a> {
     one_host: Option<&'a OneHost>,
 }
 
-impl<'a> Labels<'a> {
+impl<'a> CaseLabels<'a> {
     /// Labels for the cases of an assessment.
-    pub(crate) fn of(assessment: &'a Assessment) -> Labels<'a> {
-        Labels::by(assessment, |_| String::new())
+    pub(crate) fn of(assessment: &'a Assessment) -> CaseLabels<'a> {
+        CaseLabels::by(assessment, |_| String::new())
     }
 
     /// Labels for cases in groups. `group` returns a group's distinctive words; labels name only
@@ -64,41 +64,41 @@ impl<'a> Labels<'a> {
     pub(crate) fn by(
         assessment: &'a Assessment,
         group: impl Fn(&Case) -> String + 'a,
-    ) -> Labels<'a> {
+    ) -> CaseLabels<'a> {
         let asked = assessment.cases.iter().filter(|summary| summary.role == Role::Asked);
         let skipped: Vec<&Case> = assessment.skips.iter().map(|skip| &skip.case).collect();
         let shown: Vec<&Case> =
             asked.map(|summary| &summary.case).chain(skipped.iter().copied()).collect();
         let measured = assessment.measured().map(|summary| (summary.id.clone(), &summary.case));
         let skipped = skipped.into_iter().map(|case| (case.id(), case));
-        let labels = Labels::new(&shown, skipped.chain(measured).collect(), Box::new(group));
-        Labels { one_host: assessment.one_host.as_ref(), ..labels }
+        let labels = CaseLabels::new(&shown, skipped.chain(measured).collect(), Box::new(group));
+        CaseLabels { one_host: assessment.one_host.as_ref(), ..labels }
     }
 
     /// Labels for cases below headings: cases with the same values of these axes (or of the same
     /// `kind`) share one.
-    pub(crate) fn below_axes(assessment: &'a Assessment, axes: &'a [Heading]) -> Labels<'a> {
-        let labels = Labels::by(assessment, |case| heading(axes, case));
-        Labels { said: axes.iter().map(|heading| heading.name()).collect(), ..labels }
+    pub(crate) fn below_axes(assessment: &'a Assessment, axes: &'a [Heading]) -> CaseLabels<'a> {
+        let labels = CaseLabels::by(assessment, |case| heading(axes, case));
+        CaseLabels { said: axes.iter().map(|heading| heading.name()).collect(), ..labels }
     }
 
     /// Labels for cases that are listed together.
-    pub(crate) fn of_cases(cases: impl Iterator<Item = &'a Case>) -> Labels<'a> {
+    pub(crate) fn of_cases(cases: impl Iterator<Item = &'a Case>) -> CaseLabels<'a> {
         let cases: Vec<&Case> = cases.collect();
         let ids = model::axis::ids(cases.iter().copied());
         let named = ids.into_iter().zip(cases.iter().copied()).collect();
-        Labels::new(&cases, named, Box::new(|_| String::new()))
+        CaseLabels::new(&cases, named, Box::new(|_| String::new()))
     }
 
     fn new(
         shown: &[&'a Case],
         cases: HashMap<String, &'a Case>,
         group: Box<dyn Fn(&Case) -> String + 'a>,
-    ) -> Labels<'a> {
+    ) -> CaseLabels<'a> {
         let mut kinds: HashMap<String, HashSet<Kind>> = HashMap::new();
-        let mut places: HashMap<GroupOfKind, Vec<Values>> = HashMap::new();
-        let mut by_kind: HashMap<Kind, Vec<Values>> = HashMap::new();
-        let mut seen: HashMap<(&'static str, u64), Value> = HashMap::new();
+        let mut places: HashMap<GroupOfKind, Vec<LabelValues>> = HashMap::new();
+        let mut by_kind: HashMap<Kind, Vec<LabelValues>> = HashMap::new();
+        let mut seen: HashMap<(&'static str, u64), LabelValue> = HashMap::new();
         let mut alone = HashSet::new();
         for case in shown {
             let (group, values) = (group(case), values(case));
@@ -117,9 +117,9 @@ impl<'a> Labels<'a> {
             by_kind.into_iter().map(|(kind, all)| (kind, self::common(&all))).collect();
         let (said, last, one_host) = (Vec::new(), HashMap::new(), None);
         let labels =
-            Labels { cases, group, kinds, common, everywhere, said, alone, last, one_host };
+            CaseLabels { cases, group, kinds, common, everywhere, said, alone, last, one_host };
         let last = labels.last_resort(shown);
-        Labels { last, ..labels }
+        CaseLabels { last, ..labels }
     }
 
     /// For cases whose labels are the same: the axes in which they differ all the same, by id.
@@ -144,7 +144,7 @@ impl<'a> Labels<'a> {
     pub(crate) fn phrases(&self, case: &Case) -> Vec<Phrase> {
         let (group, values) = ((self.group)(case), values(case));
         let of_kind = self.said_of_kind(&group, case.kind());
-        let is_quiet = |axis: &Axis, value: &Value| {
+        let is_quiet = |axis: &Axis, value: &LabelValue| {
             axis.is_quiet(case.kind(), &value.text) || is_of_what_is_written(axis, case)
         };
         let place = (group, case.kind());
@@ -164,7 +164,8 @@ impl<'a> Labels<'a> {
         let is_known = |axis: &&Axis| differs(axis).is_some() && axis.name != "time";
         let is_open = |axis: &&Axis| !self.said.contains(&axis.name);
         let mut told: Vec<&Axis> = ordered().filter(is_open).filter(is_told).collect();
-        let is_alone = !place.0.is_empty() && self.common.get(&place).is_none_or(Values::is_empty);
+        let is_alone =
+            !place.0.is_empty() && self.common.get(&place).is_none_or(LabelValues::is_empty);
         if told.is_empty() && (place.0.is_empty() || !self.said.is_empty()) && !is_alone {
             told = ordered().filter(is_open).filter(is_known).collect();
         }
@@ -201,8 +202,8 @@ impl<'a> Labels<'a> {
 
     /// The values that the cases of a group and kind share; if it has only one case, the values
     /// that all cases of the kind share.
-    fn common_of(&self, place: &GroupOfKind) -> &Values {
-        static NONE: Values = Values::new();
+    fn common_of(&self, place: &GroupOfKind) -> &LabelValues {
+        static NONE: LabelValues = LabelValues::new();
         let of_place = self.common.get(place).filter(|common| !common.is_empty());
         of_place.or_else(|| self.everywhere.get(&place.1)).unwrap_or(&NONE)
     }
@@ -287,7 +288,7 @@ impl<'a> Labels<'a> {
             .iter()
             .filter(|(axis, _)| !all.contains_key(*axis) && !["cache", "time"].contains(axis))
             .filter(|(axis, _)| !self.said.contains(axis));
-        let own: Values = own.map(|(axis, value)| (*axis, value.clone())).collect();
+        let own: LabelValues = own.map(|(axis, value)| (*axis, value.clone())).collect();
         listed(&said_of(&own))
     }
 }
@@ -336,7 +337,7 @@ fn is_whole(case: &Case) -> bool {
 }
 
 /// The values of a case, without those that have no meaning in it.
-fn values(case: &Case) -> Values {
+fn values(case: &Case) -> LabelValues {
     let strided = case.io().is_some_and(|io| io.pattern == Pattern::Strided);
     let has_vectors = case.memory().is_none_or(|work| work.kernel.has_vectors());
     let has_meaning = |axis: &&Axis| match axis.name {
@@ -352,14 +353,14 @@ fn values(case: &Case) -> Values {
         let is_usual =
             axis.is_quiet(case.kind(), &text) || (axis.name == "peer" && text == OWN_PEER);
         let is_told = axis.name != "time" && (!is_usual || axis.word(case).is_some());
-        Some((axis.name, Value { text, phrase, is_told }))
+        Some((axis.name, LabelValue { text, phrase, is_told }))
     };
     AXES.iter().filter(has_meaning).filter_map(value).collect()
 }
 
 /// The values that several cases share; a single case shares nothing.
-fn common(all: &[Values]) -> Values {
-    let mut common = Values::new();
+fn common(all: &[LabelValues]) -> LabelValues {
+    let mut common = LabelValues::new();
     if all.len() < 2 {
         return common;
     }
@@ -374,13 +375,13 @@ fn common(all: &[Values]) -> Values {
 }
 
 /// Values in full words, without those that need no mention.
-fn said_of(values: &Values) -> Vec<String> {
+fn said_of(values: &LabelValues) -> Vec<String> {
     let told = ordered().filter_map(|axis| values.get(axis.name));
     told.filter(|value| value.is_told).map(|value| value.phrase.clone()).collect()
 }
 
 /// A hash of a case's values, except for one axis.
-fn all_but(axis: &str, group: &str, values: &Values) -> u64 {
+fn all_but(axis: &str, group: &str, values: &LabelValues) -> u64 {
     let mut hasher = DefaultHasher::new();
     group.hash(&mut hasher);
     for (known, value) in values.iter().filter(|(known, _)| **known != axis) {
@@ -399,7 +400,7 @@ mod tests {
 
     /// The labels of these cases in one table.
     fn labels_of(cases: &[Case]) -> Vec<String> {
-        let labels = Labels::of_cases(cases.iter());
+        let labels = CaseLabels::of_cases(cases.iter());
         cases.iter().map(|case| labels.label(case)).collect()
     }
 
@@ -413,7 +414,8 @@ mod tests {
         let of = |engine| Case::own(Work::Write(WriteWork { engine, ..zoo::plain_write() }));
         let cases = [of(WriteEngine::Write), of(WriteEngine::Pwrite)];
         let known = cases.iter().map(|case| (case.id(), case)).collect();
-        let labels = Labels::new(&[&cases[0], &cases[1]], known, Box::new(|_| "write".to_string()));
+        let labels =
+            CaseLabels::new(&[&cases[0], &cases[1]], known, Box::new(|_| "write".to_string()));
         let named = cases.each_ref().map(|case| labels.name(&case.id()));
         assert_eq!(named, ["write", "write pwrite"]);
     }
@@ -426,7 +428,7 @@ mod tests {
         ];
         assert_eq!(labels_of(&cases), ["mmap", "pread t2"]);
         assert_eq!(
-            Labels::of_cases(cases.iter()).common_to_all("rows"),
+            CaseLabels::of_cases(cases.iter()).common_to_all("rows"),
             "common to all rows: as-is, blocks of 4KiB, sequential, depth 1, touch sum and a file \
              of 1MiB"
         );
@@ -457,11 +459,11 @@ mod tests {
             with_block(8192),
         ];
         assert_eq!(labels_of(&cases), ["write 4KiB", "write pwrite 8KiB", "4KiB", "8KiB"]);
-        let said = Labels::of_cases(cases.iter()).common_to_all("rows");
+        let said = CaseLabels::of_cases(cases.iter()).common_to_all("rows");
         assert!(said.contains(" of a kind: read: "), "{said}");
         assert!(said.contains("touch sum and a file of 1MiB; write: write, as-is"), "{said}");
         // One read shares nothing with the writes.
-        let said = Labels::of_cases(cases[..3].iter()).common_to_all("rows");
+        let said = CaseLabels::of_cases(cases[..3].iter()).common_to_all("rows");
         assert!(said.contains(" of a kind: write: "), "{said}");
     }
 
@@ -502,7 +504,7 @@ mod tests {
             cases.retain(|case| known.insert(case.clone()));
             let ids: HashSet<String> = model::axis::ids(cases.iter()).into_iter().collect();
             prop_assert_eq!(ids.len(), cases.len());
-            let labels = Labels::of_cases(cases.iter());
+            let labels = CaseLabels::of_cases(cases.iter());
             let said: Vec<String> = cases.iter().map(|case| labels.label(case)).collect();
             for (a, one) in cases.iter().enumerate() {
                 for (b, other) in cases.iter().enumerate().take(a) {

@@ -11,8 +11,8 @@ mod mixed;
 mod shared;
 mod cases;
 
-use crate::document::Note;
-use crate::grid::{Column, left, right};
+use crate::document::Remark;
+use crate::grid::{GridColumn, left, right};
 use crate::style::Paint;
 use crate::words::{self, NONE};
 use assess::Assessment;
@@ -54,7 +54,7 @@ pub(crate) struct Metric {
     short: Option<fn(&Summary) -> String>,
     /// Its OpenMetrics family, and its labels besides those of the case; `None` if it is not
     /// exported.
-    pub(crate) gauge: Option<Gauge>,
+    pub(crate) gauge: Option<CaseGauge>,
 }
 
 /// The defaults of a metric.
@@ -111,7 +111,7 @@ enum Trial {
 }
 
 /// The labels of a sample: names and values.
-pub(crate) type Labels = Vec<(Cow<'static, str>, String)>;
+pub(crate) type GaugeLabels = Vec<(Cow<'static, str>, String)>;
 
 pub(crate) fn label(name: &'static str, value: impl Into<String>) -> (Cow<'static, str>, String) {
     (name.into(), value.into())
@@ -122,7 +122,7 @@ pub(crate) fn label(name: &'static str, value: impl Into<String>) -> (Cow<'stati
 pub(crate) type Family = &'static [(&'static str, &'static str)];
 
 /// A family, and the labels of its sample for a case.
-type Gauge = (Family, fn(&Summary) -> Option<Labels>);
+type CaseGauge = (Family, fn(&Summary) -> Option<GaugeLabels>);
 
 /// A trial's value of a metric.
 #[derive(Debug, PartialEq)]
@@ -191,7 +191,7 @@ impl Metric {
     }
 
     /// Its column in a table of cases; the column with the highest rank is omitted first.
-    pub(crate) fn in_grid(&self, rank: u8) -> Column {
+    pub(crate) fn in_grid(&self, rank: u8) -> GridColumn {
         if self.is_text() { left(self.title, rank) } else { right(self.title, rank) }
     }
 
@@ -328,10 +328,10 @@ pub(crate) fn legend(
     shown: &[&Metric],
     measured: &[&Summary],
     assessment: &Assessment,
-) -> Vec<Note> {
+) -> Vec<Remark> {
     let note = |text: String, metrics: Vec<&Metric>| {
         let columns = metrics.iter().map(|metric| metric.title).collect();
-        (!metrics.is_empty()).then_some(Note { text, columns })
+        (!metrics.is_empty()).then_some(Remark { text, columns })
     };
     let of = |is: &dyn Fn(&Metric) -> bool| -> Vec<&Metric> {
         shown.iter().copied().filter(|metric| is(metric)).collect()
@@ -344,7 +344,7 @@ pub(crate) fn legend(
         true => words::SERVICE_TIME_OPEN,
         false => words::SERVICE_TIME,
     };
-    let mut legend: Vec<Note> = note(of_time.to_string(), timed).into_iter().collect();
+    let mut legend: Vec<Remark> = note(of_time.to_string(), timed).into_iter().collect();
     let explained = shown.iter().filter(|metric| !metric.legend.is_empty());
     legend.extend(
         explained.filter_map(|metric| {

@@ -1,7 +1,7 @@
 //! Missing figures: trials that failed or were unavailable, and baselines without a valid figure.
 
-use crate::concerned::whom;
-use crate::document::Finding;
+use crate::concerned::concerned_names;
+use crate::document::FindingBlock;
 use crate::style::Paint;
 use crate::text::text;
 use crate::words::{self, count};
@@ -32,7 +32,10 @@ pub(crate) fn without_figure(assessment: &Assessment) -> Option<String> {
 type Missed<'a> = (&'a Failure, Vec<String>, usize);
 
 /// The reasons why trials failed or were unavailable, each once.
-pub(crate) fn failures(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<Finding> {
+pub(crate) fn failures(
+    assessment: &Assessment,
+    name: &dyn Fn(&str) -> String,
+) -> Vec<FindingBlock> {
     let mut reasons: Vec<Missed> = Vec::new();
     for summary in assessment.measured() {
         for (reason, trials) in &summary.failures {
@@ -48,9 +51,9 @@ pub(crate) fn failures(assessment: &Assessment, name: &dyn Fn(&str) -> String) -
     reasons.iter().map(|missed| finding(missed, name)).collect()
 }
 
-fn finding((failure, ids, trials): &Missed, name: &dyn Fn(&str) -> String) -> Finding {
+fn finding((failure, ids, trials): &Missed, name: &dyn Fn(&str) -> String) -> FindingBlock {
     let (trials, reason) = (count(*trials, "trial"), failure.reason());
-    let text = text!("{}, {}: {}", whom(ids, name), trials, reason);
+    let text = text!("{}, {}: {}", concerned_names(ids, name), trials, reason);
     let cases = ids.iter().map(|id| (id.clone(), name(id))).collect();
-    Finding { cases, ..Finding::of_kind(failure.name(), Paint::Void, text) }
+    FindingBlock { cases, ..FindingBlock::of_kind(failure.name(), Paint::Void, text) }
 }

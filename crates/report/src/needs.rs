@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// The maximum resources that a plan needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Needs {
+pub struct PlanNeeds {
     /// The number of trials; `None` if they continue until a rate is steady.
     pub trials: Option<u64>,
     /// The duration on a typical machine; `None` if it cannot be estimated.
@@ -69,7 +69,7 @@ fn rounded_up(time: Duration) -> Duration {
 }
 
 /// The needs of a plan, by what they are of.
-pub(crate) fn needs(needs: &Needs) -> Vec<(&'static str, String)> {
+pub(crate) fn needs(needs: &PlanNeeds) -> Vec<(&'static str, String)> {
     let mut memory = units::bytes_rounded(needs.memory_bytes);
     if needs.page_cache_bytes > 0 {
         let page_cache = units::bytes_rounded(needs.page_cache_bytes);
@@ -94,7 +94,7 @@ pub(crate) fn needs(needs: &Needs) -> Vec<(&'static str, String)> {
 }
 
 /// How long it takes.
-fn time(needs: &Needs) -> String {
+fn time(needs: &PlanNeeds) -> String {
     let trials =
         needs.trials.map_or("trials".to_string(), |trials| count(trials as usize, "trial"));
     let ends = if needs.ends_by_operations {
@@ -121,7 +121,7 @@ fn time(needs: &Needs) -> String {
 }
 
 /// What a run does with the time that it is given; its planned rounds take `planned`.
-fn given(budget: Duration, needs: &Needs, planned: &str) -> String {
+fn given(budget: Duration, needs: &PlanNeeds, planned: &str) -> String {
     let fits = |time: Option<Duration>| time.is_none_or(|time| time <= budget);
     let what = if fits(needs.expected) {
         "The planned rounds come first. The rest of the time goes to the cases with the widest \
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     /// A line for each need.
-    fn said(all: &Needs) -> String {
+    fn said(all: &PlanNeeds) -> String {
         needs(all).iter().map(|(what, text)| format!("{what}: {text}\n")).collect()
     }
 
@@ -211,7 +211,7 @@ mod tests {
         let (names, free_inodes) = (0, None);
         let (directory, free) = ("/data".into(), Some(5 << 30));
         let room = Room { directory, bytes: 1 << 30, free, names, free_inodes };
-        let all = Needs {
+        let all = PlanNeeds {
             trials: Some(200),
             expected: Some(Duration::from_secs(70)),
             round: Some(Duration::from_secs(7)),
@@ -248,13 +248,13 @@ mod tests {
             (6, "too short for one round"),
         ] {
             let budget = Some(Duration::from_secs(budget));
-            let text = said(&Needs { budget, ..all.clone() });
+            let text = said(&PlanNeeds { budget, ..all.clone() });
             assert!(text.contains(expected), "{text}");
         }
-        let sooner = said(&Needs { ends_by_operations: true, ..all.clone() });
+        let sooner = said(&PlanNeeds { ends_by_operations: true, ..all.clone() });
         assert!(sooner.contains("200 trials should end long before"), "{sooner}");
         let record = "x.jsonl".into();
-        let least = Needs {
+        let least = PlanNeeds {
             trials: None,
             expected: None,
             disk: Vec::new(),
@@ -262,9 +262,9 @@ mod tests {
             record,
             ..all
         };
-        let untold = said(&Needs { available_bytes: None, ..least.clone() });
+        let untold = said(&PlanNeeds { available_bytes: None, ..least.clone() });
         assert!(untold.contains("128 MiB; an unknown amount is available\n"), "{untold}");
-        let text = said(&Needs { record_is_named: true, ..least });
+        let text = said(&PlanNeeds { record_is_named: true, ..least });
         for expected in
             ["time: trials of at most 2m 30s,", "disk: none", "128 MiB; 20.0", "record: x.jsonl\n"]
         {

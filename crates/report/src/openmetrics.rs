@@ -6,7 +6,7 @@
 //! cases have no samples.
 
 use crate::MARK;
-use crate::metric::{self, FAMILIES, Family, Labels, Metric, label};
+use crate::metric::{self, FAMILIES, Family, GaugeLabels, Metric, label};
 use crate::style::printable;
 use crate::words;
 use assess::Assessment;
@@ -26,7 +26,7 @@ const PREFIX: &str = "ioassay_";
 struct Gauge {
     name: &'static str,
     help: &'static str,
-    samples: fn(&Assessment, &Names) -> Vec<(Labels, f64)>,
+    samples: fn(&Assessment, &CaseNames) -> Vec<(GaugeLabels, f64)>,
 }
 
 /// Metrics of the run. All are gauges: the run is over, so nothing counts up.
@@ -41,21 +41,21 @@ const OF_RUN: [Gauge; 5] = [
         name: "run_complete",
         help: "Whether the run was carried out to its end: 0 if it was stopped, or its record is \
                cut off.",
-        samples: |assessment, _| vec![(Labels::new(), flag(assessment.end == End::Complete))],
+        samples: |assessment, _| vec![(GaugeLabels::new(), flag(assessment.end == End::Complete))],
     },
     Gauge {
         name: "run_invocations",
         help: "Fresh starts in the run, with new workers and files. With 1, intervals hold within \
                this run only.",
         samples: |assessment, _| {
-            vec![(Labels::new(), f64::from(assessment.repetition.invocations))]
+            vec![(GaugeLabels::new(), f64::from(assessment.repetition.invocations))]
         },
     },
     Gauge {
         name: "run_damage",
         help: "Kinds of problems found in the record; the trials they affect are not in these \
                figures.",
-        samples: |assessment, _| vec![(Labels::new(), assessment.damage.len() as f64)],
+        samples: |assessment, _| vec![(GaugeLabels::new(), assessment.damage.len() as f64)],
     },
 ];
 
@@ -80,7 +80,7 @@ const OF_CASES: [Gauge; 4] = [
         name: "skipped_cases",
         help: "Requested cases that were not measured, because their figures would mean nothing \
                here.",
-        samples: |assessment, _| vec![(Labels::new(), assessment.skips.len() as f64)],
+        samples: |assessment, _| vec![(GaugeLabels::new(), assessment.skips.len() as f64)],
     },
 ];
 
@@ -96,7 +96,7 @@ pub fn metric_names() -> Vec<String> {
 pub fn openmetrics(assessment: &Assessment) -> String {
     let mut out = format!("# {MARK} {}\n", printable(&assessment.header.tool.version));
     let (common, names) = (common(assessment), names(assessment));
-    let mut put = |name: &str, help: &str, samples: Vec<(Labels, f64)>| {
+    let mut put = |name: &str, help: &str, samples: Vec<(GaugeLabels, f64)>| {
         if samples.is_empty() {
             return;
         }
@@ -124,10 +124,10 @@ pub fn openmetrics(assessment: &Assessment) -> String {
 /// The samples of a family: the figures (`end` 0), or one end of their intervals.
 fn figures(
     assessment: &Assessment,
-    names: &Names,
+    names: &CaseNames,
     family: Family,
     end: usize,
-) -> Vec<(Labels, f64)> {
+) -> Vec<(GaugeLabels, f64)> {
     let sample = |summary: &Summary, metric: &Metric| {
         let (_, labels) = metric.gauge.filter(|(of, _)| *of == family)?;
         let all = of_case(summary, names).into_iter().chain(axes(summary)).chain(labels(summary)?);
@@ -140,7 +140,7 @@ fn figures(
 }
 
 /// Labels of all samples; they tell the samples of several files apart.
-fn common(assessment: &Assessment) -> Labels {
+fn common(assessment: &Assessment) -> GaugeLabels {
     let directory = assessment.header.storage.as_ref().map(|storage| storage.directory.display());
     let directory = directory.map_or(String::new(), |directory| directory.to_string());
     vec![label("recipe", &assessment.header.plan.recipe), label("directory", directory)]
@@ -160,7 +160,7 @@ fn flag(is_so: bool) -> f64 {
     f64::from(u8::from(is_so))
 }
 
-fn run_info(assessment: &Assessment, _: &Names) -> Vec<(Labels, f64)> {
+fn run_info(assessment: &Assessment, _: &CaseNames) -> Vec<(GaugeLabels, f64)> {
     let host = &assessment.header.host;
     let mut labels = vec![
         label("version", &assessment.header.tool.version),
@@ -179,20 +179,20 @@ fn run_info(assessment: &Assessment, _: &Names) -> Vec<(Labels, f64)> {
     vec![(labels, 1.0)]
 }
 
-fn run_timestamp(assessment: &Assessment, _: &Names) -> Vec<(Labels, f64)> {
+fn run_timestamp(assessment: &Assessment, _: &CaseNames) -> Vec<(GaugeLabels, f64)> {
     let began = humantime::parse_rfc3339_weak(&assessment.header.began).ok();
     let since = began.and_then(|began| began.duration_since(UNIX_EPOCH).ok());
-    since.map(|since| (Labels::new(), since.as_secs_f64())).into_iter().collect()
+    since.map(|since| (GaugeLabels::new(), since.as_secs_f64())).into_iter().collect()
 }
 
 /// The labels that identify a case.
-fn of_case(summary: &Summary, names: &Names) -> Labels {
+fn of_case(summary: &Summary, names: &CaseNames) -> GaugeLabels {
     let name = names.get(summary.id.as_str()).unwrap_or(&summary.id);
     vec![label("case", name), label("role", summary.role.name())]
 }
 
 /// What to call each case in metrics, by its id.
-pub(crate) type Names<'a> = HashMap<&'a str, String>;
+pub(crate) type CaseNames<'a> = HashMap<&'a str, String>;
 
 /// Axes whose values a recipe leaves to the machine. With them, a case would have another name on
 /// each host, and no query could be about all of them. Each has a label of its own.
@@ -200,12 +200,12 @@ const OF_MACHINE: [&str; 3] = ["isa", "working_set", "size"];
 
 /// The ids without the axes of the machine, or only without some of them if cases of the run would
 /// share a name.
-pub(crate) fn names(assessment: &Assessment) -> Names<'_> {
-    let without = |axes: &[&str]| -> Names<'_> {
+pub(crate) fn names(assessment: &Assessment) -> CaseNames<'_> {
+    let without = |axes: &[&str]| -> CaseNames<'_> {
         let summaries = assessment.measured();
         summaries.map(|summary| (summary.id.as_str(), stripped(summary, axes))).collect()
     };
-    let is_unique = |names: &Names| {
+    let is_unique = |names: &CaseNames| {
         let different: HashSet<&String> = names.values().collect();
         different.len() == names.len()
     };
@@ -240,7 +240,7 @@ fn axes(summary: &Summary) -> impl Iterator<Item = (Cow<'static, str>, String)> 
     })
 }
 
-fn verdicts(assessment: &Assessment, names: &Names) -> Vec<(Labels, f64)> {
+fn verdicts(assessment: &Assessment, names: &CaseNames) -> Vec<(GaugeLabels, f64)> {
     let of = |summary: &Summary| {
         let sample = |verdict: &Verdict| {
             let mut labels = of_case(summary, names);
@@ -252,7 +252,7 @@ fn verdicts(assessment: &Assessment, names: &Names) -> Vec<(Labels, f64)> {
     assessment.measured().flat_map(of).collect()
 }
 
-fn trials(assessment: &Assessment, names: &Names) -> Vec<(Labels, f64)> {
+fn trials(assessment: &Assessment, names: &CaseNames) -> Vec<(GaugeLabels, f64)> {
     let mut samples = Vec::new();
     for summary in assessment.measured() {
         for fate in ["counted", "excluded", "unavailable", "failed"] {
@@ -265,7 +265,7 @@ fn trials(assessment: &Assessment, names: &Names) -> Vec<(Labels, f64)> {
     samples
 }
 
-fn findings(assessment: &Assessment, _: &Names) -> Vec<(Labels, f64)> {
+fn findings(assessment: &Assessment, _: &CaseNames) -> Vec<(GaugeLabels, f64)> {
     let mut counts: BTreeMap<(Severity, Code), u32> = BTreeMap::new();
     let of_cases = assessment.measured().flat_map(|summary| &summary.findings);
     let of_run = assessment.findings.iter().filter(|found| found.is_of_run());

@@ -1,9 +1,9 @@
 //! Tables with one axis as rows and all others as columns, one for each heading. Cases that would
 //! make no column get rows in a table below.
 
-use crate::document::{Block, Note, Table};
-use crate::grid::{Cell, Grid, left};
-use crate::labels::{self, Labels};
+use crate::document::{Block, Remark, Table};
+use crate::grid::{Grid, GridCell, left};
+use crate::labels::{self, CaseLabels};
 use crate::metric::Metric;
 use crate::phrases::joined;
 use crate::style::Paint;
@@ -28,13 +28,13 @@ const STEPS_LEAST: usize = 2;
 
 /// The content of a cell.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Content<'a> {
+pub(crate) enum CellContent<'a> {
     Measured(&'a Summary),
     Skipped,
 }
 
 /// A row: its value as a number, and as text.
-type Row = (u64, String);
+type PivotRow = (u64, String);
 
 /// A column: cases that differ only in the axis of the rows.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(crate) struct Series<'a> {
     pub(crate) name: String,
     /// Any of its cases.
     case: &'a Case,
-    cells: BTreeMap<Row, Content<'a>>,
+    cells: BTreeMap<PivotRow, CellContent<'a>>,
 }
 
 /// A table: the cases below one heading.
@@ -53,14 +53,14 @@ pub(crate) struct Matrix<'a> {
 }
 
 impl<'a> Series<'a> {
-    pub(crate) fn content(&self, row: &Row) -> Option<Content<'a>> {
+    pub(crate) fn content(&self, row: &PivotRow) -> Option<CellContent<'a>> {
         self.cells.get(row).copied()
     }
 
     fn measured(&self) -> impl Iterator<Item = &'a Summary> {
         self.cells.values().filter_map(|content| match content {
-            Content::Measured(summary) => Some(*summary),
-            Content::Skipped => None,
+            CellContent::Measured(summary) => Some(*summary),
+            CellContent::Skipped => None,
         })
     }
 }
@@ -70,9 +70,9 @@ impl<'a> Matrix<'a> {
         self.series.iter().flat_map(Series::measured)
     }
 
-    pub(crate) fn rows(&self) -> Vec<Row> {
+    pub(crate) fn rows(&self) -> Vec<PivotRow> {
         let all = self.series.iter().flat_map(|series| series.cells.keys().cloned());
-        all.collect::<BTreeSet<Row>>().into_iter().collect()
+        all.collect::<BTreeSet<PivotRow>>().into_iter().collect()
     }
 
     /// Drops columns that another peer only skipped, because the skips list them, and columns with
@@ -95,10 +95,10 @@ impl<'a> Matrix<'a> {
 pub(crate) fn matrices(assessment: &Assessment) -> Vec<Matrix<'_>> {
     let view = &assessment.view();
     let Some(rows) = view.rows else { return Vec::new() };
-    let labels = Labels::below_axes(assessment, &view.group);
+    let labels = CaseLabels::below_axes(assessment, &view.group);
     let asked = assessment.cases.iter().filter(|summary| summary.role == Role::Asked);
-    let measured = asked.map(|summary| (&summary.case, Content::Measured(summary)));
-    let skipped = assessment.skips.iter().map(|skip| (&skip.case, Content::Skipped));
+    let measured = asked.map(|summary| (&summary.case, CellContent::Measured(summary)));
+    let skipped = assessment.skips.iter().map(|skip| (&skip.case, CellContent::Skipped));
     let mut blocks: Vec<Matrix> = Vec::new();
     let (mut of_title, mut of_alike) = (HashMap::new(), HashMap::new());
     for (case, content) in measured.chain(skipped) {
@@ -118,8 +118,8 @@ pub(crate) fn matrices(assessment: &Assessment) -> Vec<Matrix<'_>> {
         // The figure of a pruned case stands.
         let cells = &mut all[series].cells;
         match content {
-            Content::Measured(_) => drop(cells.insert(row, content)),
-            Content::Skipped => drop(cells.entry(row).or_insert(content)),
+            CellContent::Measured(_) => drop(cells.insert(row, content)),
+            CellContent::Skipped => drop(cells.entry(row).or_insert(content)),
         }
     }
     blocks.iter_mut().for_each(Matrix::keep_columns);
@@ -131,7 +131,7 @@ pub(crate) fn matrices(assessment: &Assessment) -> Vec<Matrix<'_>> {
     blocks
 }
 
-fn row(axis: &Axis, case: &Case) -> Option<Row> {
+fn row(axis: &Axis, case: &Case) -> Option<PivotRow> {
     match axis.quantity(case)? {
         axis::Quantity::Whole(number) => Some((number, axis.value(case)?)),
         _ => Some((0, axis.value(case)?)),
@@ -140,7 +140,7 @@ fn row(axis: &Axis, case: &Case) -> Option<Row> {
 
 /// The name of a column: the label of any of its cases, without the axis of the rows. Where all
 /// cases are alike in the rest, it is their engine.
-fn name(labels: &Labels, rows: &Axis, case: &Case) -> String {
+fn name(labels: &CaseLabels, rows: &Axis, case: &Case) -> String {
     let phrases = labels.phrases(case).into_iter().filter(|phrase| phrase.axis != rows.name);
     match joined(phrases.map(|phrase| phrase.short)) {
         name if name.is_empty() => {
@@ -174,7 +174,7 @@ pub(crate) fn pivot(assessment: &Assessment) -> Vec<Block> {
             None => format!("{title}, served by {}", served_by(matrix, assessment)),
         };
         let is_void = |summary: &Summary| summary.n > 0 && summary.verdict == Verdict::Void;
-        let void = matrix.measured().any(is_void).then(|| Note::of_all(words::VOID));
+        let void = matrix.measured().any(is_void).then(|| Remark::of_all(words::VOID));
         let legend = void.into_iter().collect();
         let grid = grid(matrix, &lines, assessment);
         all.push(Block::Table(Table { title, grid, legend }));
@@ -234,11 +234,11 @@ fn grid(block: &Matrix, lines: &[&Metric], assessment: &Assessment) -> Grid {
     let names = names.chain(served.iter().map(|_| "served by".to_string()));
     let mut grid = Grid::split(names.map(|name| left(&name, 0)).collect());
     for (index, row) in rows.iter().enumerate() {
-        let cells: Vec<Vec<Cell>> = (block.series.iter())
+        let cells: Vec<Vec<GridCell>> = (block.series.iter())
             .map(|series| cell(series.content(row), lines, assessment, fastest))
             .collect();
         for line in 0..lines.len() {
-            let once = |text: &str| Cell::new(if line == 0 { text } else { "" }, Paint::Plain);
+            let once = |text: &str| GridCell::new(if line == 0 { text } else { "" }, Paint::Plain);
             let served = served.iter().map(|served| once(&served[index]));
             let cells = cells.iter().map(|lines| lines[line].clone());
             grid.row([once(&row.1)].into_iter().chain(cells).chain(served).collect());
@@ -249,23 +249,23 @@ fn grid(block: &Matrix, lines: &[&Metric], assessment: &Assessment) -> Grid {
 
 /// A figure, and the lines below it.
 fn cell(
-    content: Option<Content>,
+    content: Option<CellContent>,
     lines: &[&Metric],
     assessment: &Assessment,
     fastest: f64,
-) -> Vec<Cell> {
-    let with = |first: Cell| {
-        let below = lines.iter().skip(1).map(|_| Cell::new("", Paint::Plain));
+) -> Vec<GridCell> {
+    let with = |first: GridCell| {
+        let below = lines.iter().skip(1).map(|_| GridCell::new("", Paint::Plain));
         [first].into_iter().chain(below).collect()
     };
     let summary = match content {
-        None => return with(Cell::new("", Paint::Plain)),
-        Some(Content::Skipped) => return with(Cell::new("skip", Paint::Faint)),
-        Some(Content::Measured(summary)) => summary,
+        None => return with(GridCell::new("", Paint::Plain)),
+        Some(CellContent::Skipped) => return with(GridCell::new("skip", Paint::Faint)),
+        Some(CellContent::Measured(summary)) => summary,
     };
     let texts: Vec<String> = lines.iter().map(|line| line.cell(summary, assessment)).collect();
     let Some(figure) = texts.first().filter(|text| *text != NONE) else {
-        return with(Cell::new(summary.verdict.name(), Paint::Void));
+        return with(GridCell::new(summary.verdict.name(), Paint::Void));
     };
     let (mark, paint) = match summary.verdict {
         Verdict::Void => ("", Paint::Void),
@@ -277,9 +277,9 @@ fn cell(
     let void = summary.findings.iter().find(grave).map(|found| found.code.name());
     let below = texts.iter().skip(1).enumerate().map(|(index, text)| {
         let why = void.filter(|_| index == 0).map(str::to_string);
-        Cell::new(why.unwrap_or_else(|| text.clone()), Paint::Faint)
+        GridCell::new(why.unwrap_or_else(|| text.clone()), Paint::Faint)
     });
-    let figure = Cell::of_case(&summary.id, format!("{figure}{mark}{idle}"), paint);
+    let figure = GridCell::of_case(&summary.id, format!("{figure}{mark}{idle}"), paint);
     [figure].into_iter().chain(below).collect()
 }
 
@@ -302,10 +302,10 @@ fn shade(summary: &Summary, fastest: f64) -> Paint {
 
 /// What served each row; `None` if the cells of one differ, or if it is the same for all rows.
 fn served_rows(block: &Matrix, assessment: &Assessment) -> Option<Vec<String>> {
-    let of_row = |row: &Row| {
+    let of_row = |row: &PivotRow| {
         let cells = block.series.iter().filter_map(|series| match series.content(row)? {
-            Content::Measured(summary) => Some(summary).filter(|summary| summary.n > 0),
-            Content::Skipped => None,
+            CellContent::Measured(summary) => Some(summary).filter(|summary| summary.n > 0),
+            CellContent::Skipped => None,
         });
         let by = cells.map(|summary| words::server(summary, assessment.header.storage.as_ref()));
         by.collect::<BTreeSet<String>>()

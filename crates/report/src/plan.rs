@@ -1,9 +1,9 @@
 //! A plan before it runs: the cases to measure, and the skips with reasons.
 
-use crate::document::{Block, Document, List, Paragraph, Part};
+use crate::document::{Block, Document, List, Paragraph, Section};
 use crate::findings;
-use crate::labels::Labels;
-use crate::needs::{self, Needs};
+use crate::labels::CaseLabels;
+use crate::needs::{self, PlanNeeds};
 use crate::text::Text;
 use crate::words::count;
 use model::plan::{Plan, Role};
@@ -17,11 +17,11 @@ const NAMED_MAX: usize = 4;
 pub fn plan(
     plan: &Plan,
     notes: Vec<(&'static str, Vec<String>)>,
-    needs: Option<&Needs>,
+    needs: Option<&PlanNeeds>,
 ) -> Document {
     let all = plan.cases.iter().map(|planned| (&planned.case, planned.role));
     let asked = all.filter(|(_, role)| *role == Role::Asked).map(|(case, _)| case);
-    let names = Labels::of_cases(asked.chain(plan.skips.iter().map(|skip| &skip.case)));
+    let names = CaseLabels::of_cases(asked.chain(plan.skips.iter().map(|skip| &skip.case)));
 
     let (cases, rounds) = (count(plan.cases.len(), "case"), count(plan.rounds as usize, "round"));
     let repeated = match plan.invocations {
@@ -79,7 +79,7 @@ pub fn plan(
     if let Some(needs) = needs {
         blocks.extend([list("needed", Vec::new()), Block::Facts(needs::needs(needs))]);
     }
-    document.part(Part::new("Plan", blocks));
+    document.part(Section::new("Plan", blocks));
     document.answer = vec![Paragraph::plain("This is a plan: nothing was run.")];
     document
 }

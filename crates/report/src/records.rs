@@ -1,12 +1,12 @@
 //! Two records compared: their differences, each case in both, and the conclusions.
 
-use crate::document::{Block, Document, Finding, Note, Paragraph, Part, Table};
+use crate::document::{Block, Document, FindingBlock, Paragraph, Remark, Section, Table};
 use crate::evidence;
 use crate::findings;
 use crate::frame::{self, on};
 use crate::gate;
-use crate::grid::{Cell, Grid, LAST, left, right};
-use crate::labels::Labels;
+use crate::grid::{Grid, GridCell, LAST, left, right};
+use crate::labels::CaseLabels;
 use crate::origin;
 use crate::pair::{name, names};
 use crate::picture::pictures_of_records;
@@ -46,10 +46,10 @@ pub fn records(versus: &RecordComparison, gate: Option<&Gate>, paths: [&str; 2])
         answer: vec![Paragraph::plain(closing(versus))],
         ..of_both(versus, paths)
     };
-    document.part(Part::pictures(pictures_of_records(versus)));
-    let legend = vec![Note { text: LEGEND.to_string(), columns: vec!["p"] }];
+    document.part(Section::pictures(pictures_of_records(versus)));
+    let legend = vec![Remark { text: LEGEND.to_string(), columns: vec!["p"] }];
     let table = Table { legend, ..Table::new(table(versus)) };
-    document.part(Part::new("Cases", vec![Block::Table(table)]));
+    document.part(Section::new("Cases", vec![Block::Table(table)]));
     if let Some(gate) = gate {
         document.part(gate::checks(versus, gate));
         document.answer.push(gate::answer(versus, gate));
@@ -65,7 +65,7 @@ pub fn gate_run(versus: &RecordComparison, gate: &Gate, paths: [&str; 2]) -> Doc
         answer: vec![gate::answer(versus, gate)],
         ..of_both(versus, paths)
     };
-    document.part(Part::pictures(pictures_of_records(versus)));
+    document.part(Section::pictures(pictures_of_records(versus)));
     document.part(gate::checks(versus, gate));
     also(versus, &mut document);
     document
@@ -86,24 +86,24 @@ fn of_both(versus: &RecordComparison, paths: [&str; 2]) -> Document {
 
 /// Adds what differs besides the cases, and both records.
 fn also(versus: &RecordComparison, document: &mut Document) {
-    document.part(Part::new("What else differs", not_compared(versus)));
+    document.part(Section::new("What else differs", not_compared(versus)));
     for (title, side) in [("Record A", &versus.a), ("Record B", &versus.b)] {
-        document.part(Part::on_page(title, one(side)));
+        document.part(Section::on_page(title, one(side)));
     }
 }
 
 /// Other differences, and the cases that are not compared.
 fn not_compared(versus: &RecordComparison) -> Vec<Block> {
-    let of = |kind, text| Finding::of_kind(kind, Paint::Faint, text);
+    let of = |kind, text| FindingBlock::of_kind(kind, Paint::Faint, text);
     let others = versus.others.iter().map(|other| of("also", apart(other)));
     let left = left_out(&versus.left_out).into_iter().map(|text| of("left", text));
-    let all: Vec<Finding> = others.chain(left).collect();
+    let all: Vec<FindingBlock> = others.chain(left).collect();
     if all.is_empty() { Vec::new() } else { vec![Block::Findings(all)] }
 }
 
 /// One of the records: its verdicts, its findings, its origin and its command.
 fn one(assessment: &Assessment) -> Vec<Block> {
-    let labels = Labels::of(assessment);
+    let labels = CaseLabels::of(assessment);
     let mut blocks = vec![Block::plain(evidence::tally(assessment))];
     blocks.extend(findings::findings(assessment, false, &|id| labels.name(id)));
     blocks.extend(origin::origin(assessment));
@@ -173,7 +173,7 @@ fn table(versus: &RecordComparison) -> Grid {
             pair.p.map_or(NONE.to_string(), probability),
             difference(found),
         ];
-        grid.row(texts.map(|text| Cell::new(text, paint)).to_vec());
+        grid.row(texts.map(|text| GridCell::new(text, paint)).to_vec());
     }
     grid
 }
@@ -285,7 +285,7 @@ struct Asked<'a> {
 }
 
 /// The number of cases in which B is faster, slower or equivalent.
-fn verdicts(versus: &RecordComparison, names: &Labels) -> Text {
+fn verdicts(versus: &RecordComparison, names: &CaseLabels) -> Text {
     let asked = versus.pairs.iter().filter_map(|pair| {
         let decided = {
             let [a, b] = versus.of(pair);

@@ -1,11 +1,11 @@
 //! The report of a run.
 
 use crate::answer;
-use crate::document::{Block, Document, Paragraph, Part};
+use crate::document::{Block, Document, Paragraph, Section};
 use crate::evidence::evidence;
 use crate::findings;
 use crate::frame;
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::origin;
 use crate::picture::pictures;
 use crate::pivot;
@@ -30,19 +30,19 @@ pub fn run(assessment: &Assessment) -> Document {
         answer: answer::answer(assessment).into_iter().map(Paragraph::plain).collect(),
         parts: Vec::new(),
     };
-    document.part(Part::pictures(pictures(assessment)));
-    document.part(Part::new("Cases", cases(assessment, &labels)));
+    document.part(Section::pictures(pictures(assessment)));
+    document.part(Section::new("Cases", cases(assessment, &labels)));
     if !is_ladder {
         let courses = table::courses(assessment, &name);
-        document.part(Part::new("Over time", courses.into_iter().map(Block::plain).collect()));
+        document.part(Section::new("Over time", courses.into_iter().map(Block::plain).collect()));
     }
     // A survey compares neighbors on its ladder in its answer.
     let compared = versus::compared(assessment, &labels);
-    document.part(Part { is_on_page_only: is_ladder, ..Part::new("Compared", compared) });
-    document.part(Part::new("Findings", findings::findings(assessment, true, &name)));
-    document.part(Part::on_page("Evidence", evidence(assessment, &name)));
-    document.part(Part::on_page("Host, storage and method", origin::origin(assessment)));
-    document.part(Part::new("Again", origin::again(assessment)));
+    document.part(Section { is_on_page_only: is_ladder, ..Section::new("Compared", compared) });
+    document.part(Section::new("Findings", findings::findings(assessment, true, &name)));
+    document.part(Section::on_page("Evidence", evidence(assessment, &name)));
+    document.part(Section::on_page("Host, storage and method", origin::origin(assessment)));
+    document.part(Section::new("Again", origin::again(assessment)));
     document
 }
 
@@ -50,14 +50,14 @@ pub fn run(assessment: &Assessment) -> Document {
 fn about(assessment: &Assessment) -> Vec<Text> {
     let mut lines = frame::surroundings(assessment);
     if assessment.view().layout != Layout::Ladder {
-        lines.extend(Labels::of(assessment).common_line());
+        lines.extend(CaseLabels::of(assessment).common_line());
         lines.extend(table::versions(assessment));
     }
     lines.into_iter().map(Text::from).collect()
 }
 
 /// The tables, and what else is known of the cases.
-fn cases(assessment: &Assessment, labels: &Labels) -> Vec<Block> {
+fn cases(assessment: &Assessment, labels: &CaseLabels) -> Vec<Block> {
     let tables = match assessment.view().layout {
         Layout::Ladder => return survey::survey(assessment),
         Layout::Pivot => pivot::pivot(assessment),

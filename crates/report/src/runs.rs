@@ -1,6 +1,6 @@
 //! A list of records.
 
-use crate::document::{Block, Document, List, Paragraph, Part};
+use crate::document::{Block, Document, List, Paragraph, Section};
 use crate::style::Paint;
 use crate::text::Text;
 use crate::words::{count, short, tally};
@@ -93,12 +93,12 @@ impl Listed {
 /// the path. Then the unreadable records, with reasons.
 pub fn runs(records: &[Listed], unreadable: &[String]) -> Document {
     let mut document = Document::default();
-    document.part(Part::new("Runs", records.iter().map(entry).collect()));
+    document.part(Section::new("Runs", records.iter().map(entry).collect()));
     let heading = format!("{} cannot be read:", count(unreadable.len(), "file"));
     let items = unreadable.iter().map(Text::from).collect();
     let bad = Block::List(List { heading: Paragraph::plain(heading), items, is_apart: false });
     let bad = (!unreadable.is_empty()).then_some(bad);
-    document.part(Part::new("Not read", bad.into_iter().collect()));
+    document.part(Section::new("Not read", bad.into_iter().collect()));
     document
 }
 

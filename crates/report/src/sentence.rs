@@ -12,12 +12,12 @@ use model::units;
 /// A sentence, with the rows it names.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sentence {
-    said: Said,
+    said: Statement,
     rows: Vec<Named>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Said {
+enum Statement {
     Text(Text),
     /// A question that is undecided, and what it takes to decide it.
     Open(Undecided),
@@ -40,7 +40,9 @@ impl Sentence {
         let rows = decided.rows().to_vec();
         match decided.decision() {
             Decision::Undecided => Sentence::open(asks, takes(decided.open()), &rows),
-            decision => Sentence { said: Said::Text(say(decision == Decision::Yes).into()), rows },
+            decision => {
+                Sentence { said: Statement::Text(say(decision == Decision::Yes).into()), rows }
+            }
         }
     }
 
@@ -51,12 +53,12 @@ impl Sentence {
         rows: impl IntoIterator<Item = &'a Named>,
     ) -> Sentence {
         let question = Undecided { asks: asks.into(), takes: takes.into() };
-        Sentence { said: Said::Open(question), rows: rows.into_iter().cloned().collect() }
+        Sentence { said: Statement::Open(question), rows: rows.into_iter().cloned().collect() }
     }
 
     /// Whether it only names an undecided question.
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.said, Said::Open(_))
+        matches!(self.said, Statement::Open(_))
     }
 
     /// One sentence of several: `start`, then their texts as clauses, which have no final period.
@@ -68,8 +70,8 @@ impl Sentence {
 
     fn text(&self) -> Option<&Text> {
         match &self.said {
-            Said::Text(text) => Some(text),
-            Said::Open(_) => None,
+            Statement::Text(text) => Some(text),
+            Statement::Open(_) => None,
         }
     }
 
@@ -98,7 +100,7 @@ impl Sentence {
         text: impl Into<Text>,
         rows: impl IntoIterator<Item = &'a Named>,
     ) -> Sentence {
-        Sentence { said: Said::Text(text.into()), rows: rows.into_iter().cloned().collect() }
+        Sentence { said: Statement::Text(text.into()), rows: rows.into_iter().cloned().collect() }
     }
 
     /// Figures of the rows with these summaries, none of which may be void.
@@ -160,8 +162,8 @@ fn open(sentences: &[Sentence]) -> Text {
     let questions: Vec<&Undecided> = sentences
         .iter()
         .filter_map(|sentence| match &sentence.said {
-            Said::Open(question) => Some(question),
-            Said::Text(_) => None,
+            Statement::Open(question) => Some(question),
+            Statement::Text(_) => None,
         })
         .collect();
     let of_same = questions.chunk_by(|one, next| one.takes == next.takes);

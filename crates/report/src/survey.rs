@@ -1,9 +1,9 @@
 //! The survey on one screen: the ladder from memory to storage, and the answer.
 
-use crate::document::{Block, Note, Table};
+use crate::document::{Block, Remark, Table};
 use crate::frame;
-use crate::grid::{Cell, Grid, LAST, left, right};
-use crate::labels::Labels;
+use crate::grid::{Grid, GridCell, LAST, left, right};
+use crate::labels::CaseLabels;
 use crate::metric::Metric;
 use crate::phrases::joined;
 use crate::style::Paint;
@@ -117,24 +117,24 @@ pub(crate) fn survey(assessment: &Assessment) -> Vec<Block> {
     };
     let ceiling = format!("{CEILING}: {}", Metric::named("ceiling").legend);
     let legend = [
-        Note { text: words::SERVICE_TIME_SHORT.to_string(), columns: vec!["p50", "p99"] },
+        Remark { text: words::SERVICE_TIME_SHORT.to_string(), columns: vec!["p50", "p99"] },
         frame::figures_are(assessment),
-        Note { text: ceiling, columns: vec![CEILING] },
-        Note::of_all(overhead),
+        Remark { text: ceiling, columns: vec![CEILING] },
+        Remark::of_all(overhead),
     ];
     let is_void = |summary: &Summary| summary.n > 0 && summary.verdict == Verdict::Void;
-    let void = assessment.cases.iter().any(is_void).then(|| Note::of_all(words::VOID));
+    let void = assessment.cases.iter().any(is_void).then(|| Remark::of_all(words::VOID));
     let legend = legend.into_iter().chain(void).collect();
     let grid = rows(assessment, &labels(assessment));
     vec![Block::Table(Table { legend, ..Table::new(grid) })]
 }
 
 /// The labels of this view: below the heading of a rung, a row names only the differences there.
-pub(crate) fn labels(assessment: &Assessment) -> Labels<'_> {
-    Labels::by(assessment, |case| Rung::of(case).map_or("", Rung::word).to_string())
+pub(crate) fn labels(assessment: &Assessment) -> CaseLabels<'_> {
+    CaseLabels::by(assessment, |case| Rung::of(case).map_or("", Rung::word).to_string())
 }
 
-fn rows(assessment: &Assessment, labels: &Labels) -> Grid {
+fn rows(assessment: &Assessment, labels: &CaseLabels) -> Grid {
     let mut grid = Grid::new(vec![
         left("", 0),
         right("throughput", 0),
@@ -157,9 +157,9 @@ fn rows(assessment: &Assessment, labels: &Labels) -> Grid {
         }
         for summary in summaries {
             let label = format!("  {}", label_on_rung(labels, summary));
-            let rates = summary.case.write().map_or(&[][..], Rate::of);
+            let rates = summary.case.write().map_or(&[][..], WriteRate::of);
             let Some((last, others)) = rates.split_last() else {
-                grid.row(row(assessment, summary, label, Rate::OF_READS, true));
+                grid.row(row(assessment, summary, label, WriteRate::OF_READS, true));
                 continue;
             };
             for rate in others.iter().chain([last]) {
@@ -179,28 +179,28 @@ fn row(
     label: String,
     shown: [&str; 4],
     is_last: bool,
-) -> Vec<Cell> {
-    let none = || Cell::new(NONE, words::verdict_paint(summary.verdict));
+) -> Vec<GridCell> {
+    let none = || GridCell::new(NONE, words::verdict_paint(summary.verdict));
     let cell = |name: &str| {
         let metric = Metric::named(name);
         match metric.short_cell(summary, assessment) {
             // A bound in place of a median would push out a column at 120 columns.
             text if text.starts_with('≤') => none(),
-            text => Cell::new(text, metric.paint(summary)),
+            text => GridCell::new(text, metric.paint(summary)),
         }
     };
     // The title has the unit, which leaves room for other columns.
     let operations = || {
         let metric = Metric::named("iops");
         let text = metric.short_cell(summary, assessment);
-        Cell::new(text.trim_end_matches("/s"), metric.paint(summary))
+        GridCell::new(text.trim_end_matches("/s"), metric.paint(summary))
     };
     let once = |name: &str| if is_last { cell(name) } else { none() };
     // A void row shows only the throughput, because its finding refers to it.
-    let beside = |cell: Cell| if summary.verdict.stands() { cell } else { none() };
+    let beside = |cell: GridCell| if summary.verdict.stands() { cell } else { none() };
     let [rate, interval, p50, p99] = shown;
     vec![
-        Cell::of_case(&summary.id, label, Paint::Plain),
+        GridCell::of_case(&summary.id, label, Paint::Plain),
         cell(rate),
         cell(interval),
         beside(if is_last { operations() } else { none() }),
@@ -214,7 +214,7 @@ fn row(
 }
 
 /// The label of a row below the heading of its rung.
-pub(crate) fn label_on_rung(labels: &Labels, summary: &Summary) -> String {
+pub(crate) fn label_on_rung(labels: &CaseLabels, summary: &Summary) -> String {
     let short = |short: String| match short.as_str() {
         "sequential" => "seq.".to_string(),
         "random" => "rand.".to_string(),
@@ -228,7 +228,7 @@ pub(crate) fn label_on_rung(labels: &Labels, summary: &Summary) -> String {
 
 /// The rate that a row of a writing case shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rate {
+pub(crate) enum WriteRate {
     Acknowledged,
     Durable,
     /// Neither: the case only syncs.
@@ -237,26 +237,26 @@ pub(crate) enum Rate {
     Mixed,
 }
 
-impl Rate {
+impl WriteRate {
     /// If every write is synced, or syncs come between writes, accepting a write includes waiting
     /// for syncs. Then only the durable rate means something.
-    pub(crate) fn of(work: &WriteWork) -> &'static [Rate] {
+    pub(crate) fn of(work: &WriteWork) -> &'static [WriteRate] {
         match (work.op, work.sync) {
-            (Op::Sync, _) => &[Rate::OnlySynced],
-            _ if work.read_share > 0 => &[Rate::Mixed],
-            (_, Sync::None) => &[Rate::Acknowledged],
-            (_, Sync::Dsync) => &[Rate::Durable],
-            _ if work.every > 0 => &[Rate::Durable],
-            _ => &[Rate::Acknowledged, Rate::Durable],
+            (Op::Sync, _) => &[WriteRate::OnlySynced],
+            _ if work.read_share > 0 => &[WriteRate::Mixed],
+            (_, Sync::None) => &[WriteRate::Acknowledged],
+            (_, Sync::Dsync) => &[WriteRate::Durable],
+            _ if work.every > 0 => &[WriteRate::Durable],
+            _ => &[WriteRate::Acknowledged, WriteRate::Durable],
         }
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Rate::Acknowledged => "acknowledged",
-            Rate::Durable => "durable",
-            Rate::OnlySynced => "synced",
-            Rate::Mixed => "reads and writes",
+            WriteRate::Acknowledged => "acknowledged",
+            WriteRate::Durable => "durable",
+            WriteRate::OnlySynced => "synced",
+            WriteRate::Mixed => "reads and writes",
         }
     }
 
@@ -266,10 +266,10 @@ impl Rate {
     /// The metrics of this rate: with the latency of its writes or of its syncs.
     fn metrics(self) -> [&'static str; 4] {
         match self {
-            Rate::Acknowledged => ["acknowledged", "acknowledged_interval", "p50", "p99"],
-            Rate::Durable => ["durable", "durable_interval", "sync_p50", "sync_p99"],
-            Rate::OnlySynced => ["throughput", "interval", "sync_p50", "sync_p99"],
-            Rate::Mixed => Rate::OF_READS,
+            WriteRate::Acknowledged => ["acknowledged", "acknowledged_interval", "p50", "p99"],
+            WriteRate::Durable => ["durable", "durable_interval", "sync_p50", "sync_p99"],
+            WriteRate::OnlySynced => ["throughput", "interval", "sync_p50", "sync_p99"],
+            WriteRate::Mixed => WriteRate::OF_READS,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The table for any recipe: a row for each case.
 
-use crate::document::{Block, Note, Table};
+use crate::document::{Block, Remark, Table};
 use crate::frame;
-use crate::grid::{Cell, Grid, LAST, left};
-use crate::labels::{self, Labels};
+use crate::grid::{Grid, GridCell, LAST, left};
+use crate::labels::{self, CaseLabels};
 use crate::metric::{self, Metric, Small};
 use crate::style::Paint;
 use crate::words;
@@ -75,16 +75,16 @@ pub(crate) fn versions(assessment: &Assessment) -> Vec<String> {
 type Shown = (&'static Metric, u8);
 
 /// A heading and its cases.
-type Group<'a> = (String, Vec<&'a Summary>);
+type Heading<'a> = (String, Vec<&'a Summary>);
 
 /// A table with explanations of its columns and marks.
-fn part(assessment: &Assessment, groups: &[Group], shown: &[Shown]) -> Block {
+fn part(assessment: &Assessment, groups: &[Heading], shown: &[Shown]) -> Block {
     let metrics: Vec<&Metric> = shown.iter().map(|(metric, _)| *metric).collect();
     let all = groups.iter().flat_map(|(_, summaries)| summaries).copied();
     let measured: Vec<&Summary> = all.filter(|it| it.n > 0).collect();
     let mut legend = metric::legend(&metrics, &measured, assessment);
     let is_void = |summary: &&Summary| summary.verdict == Verdict::Void;
-    legend.extend(measured.iter().any(is_void).then(|| Note::of_all(words::VOID)));
+    legend.extend(measured.iter().any(is_void).then(|| Remark::of_all(words::VOID)));
     legend.push(frame::figures_are(assessment));
     Block::Table(Table { legend, ..Table::new(rows(assessment, groups, shown)) })
 }
@@ -146,8 +146,8 @@ fn usual(assessment: &Assessment) -> Vec<Shown> {
     shown.map(|(name, rank)| (Metric::named(name), rank)).to_vec()
 }
 
-fn rows(assessment: &Assessment, groups: &[Group], shown: &[Shown]) -> Grid {
-    let labels = Labels::below_axes(assessment, &assessment.view().group);
+fn rows(assessment: &Assessment, groups: &[Heading], shown: &[Shown]) -> Grid {
+    let labels = CaseLabels::below_axes(assessment, &assessment.view().group);
     let metrics = shown.iter().map(|(metric, rank)| metric.in_grid(*rank));
     let mut grid = Grid::new([left("case", 0)].into_iter().chain(metrics).collect());
     for (heading, summaries) in groups {
@@ -158,9 +158,9 @@ fn rows(assessment: &Assessment, groups: &[Group], shown: &[Shown]) -> Grid {
         }
         for summary in summaries {
             let name = name(summary, heading, &labels);
-            let name = Cell::of_case(&summary.id, name, Paint::Plain);
+            let name = GridCell::of_case(&summary.id, name, Paint::Plain);
             let cells = shown.iter().map(|(metric, _)| {
-                Cell::new(metric.short_cell(summary, assessment), metric.paint(summary))
+                GridCell::new(metric.short_cell(summary, assessment), metric.paint(summary))
             });
             grid.row([name].into_iter().chain(cells).collect());
         }
@@ -170,14 +170,14 @@ fn rows(assessment: &Assessment, groups: &[Group], shown: &[Shown]) -> Grid {
 
 /// The cases by heading: for requested cases, from the group axes of the view; for others, their
 /// role. Cases without a heading come first.
-fn groups<'a>(assessment: &'a Assessment, is_here: &dyn Fn(&Summary) -> bool) -> Vec<Group<'a>> {
+fn groups<'a>(assessment: &'a Assessment, is_here: &dyn Fn(&Summary) -> bool) -> Vec<Heading<'a>> {
     let heading = |summary: &Summary| match summary.role {
         Role::Asked => labels::heading(&assessment.view().group, &summary.case),
         Role::Baseline => "baselines".to_string(),
         Role::Twin => "measured a second time (A/A)".to_string(),
         Role::Elsewhere => "measured by other hosts".to_string(),
     };
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<Heading> = Vec::new();
     let is_row = |it: &&Summary| is_here(it) && !is_beside(it, assessment);
     for summary in assessment.measured().filter(is_row) {
         let heading = heading(summary);
@@ -191,7 +191,7 @@ fn groups<'a>(assessment: &'a Assessment, is_here: &dyn Fn(&Summary) -> bool) ->
 }
 
 /// The name of a row, without words that its heading has already.
-fn name(summary: &Summary, heading: &str, labels: &Labels) -> String {
+fn name(summary: &Summary, heading: &str, labels: &CaseLabels) -> String {
     match (summary.role, heading) {
         (Role::Asked, "") => labels.short(&summary.id),
         (Role::Asked, _) => format!("  {}", labels.below(summary)),

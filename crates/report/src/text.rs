@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Span {
+pub(crate) enum TextSpan {
     Words(String),
     /// A figure with its unit, such as `1.89 GB/s` or `0.11×`, without its interval.
     Figure(String),
@@ -18,19 +18,19 @@ pub(crate) enum Span {
     Command(String),
 }
 
-impl Span {
+impl TextSpan {
     /// Its text alone.
     pub(crate) fn words(&self) -> &str {
         match self {
-            Span::Words(text) | Span::Figure(text) | Span::Command(text) => text,
-            Span::Case { name, .. } => name,
+            TextSpan::Words(text) | TextSpan::Figure(text) | TextSpan::Command(text) => text,
+            TextSpan::Case { name, .. } => name,
         }
     }
 }
 
 /// Spans that follow each other without anything between them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Text(Vec<Span>);
+pub(crate) struct Text(Vec<TextSpan>);
 
 /// A text of this template, in which each `{}` stands for the next of the parts: words, numbers,
 /// figures, cases or texts.
@@ -58,17 +58,17 @@ pub(crate) const fn places(template: &str) -> usize {
 
 /// A figure with its unit.
 pub(crate) fn figure(text: impl Into<String>) -> Text {
-    Text(vec![Span::Figure(text.into())])
+    Text(vec![TextSpan::Figure(text.into())])
 }
 
 /// A case with its name in this report.
 pub(crate) fn case(id: &str, name: &dyn Fn(&str) -> String) -> Text {
-    Text(vec![Span::Case { id: id.to_string(), name: name(id) }])
+    Text(vec![TextSpan::Case { id: id.to_string(), name: name(id) }])
 }
 
 /// A command to type.
 pub(crate) fn command(text: impl Into<String>) -> Text {
-    Text(vec![Span::Command(text.into())])
+    Text(vec![TextSpan::Command(text.into())])
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -110,8 +110,8 @@ impl Text {
     pub(crate) fn push(&mut self, text: impl Into<Text>) {
         for span in text.into().0 {
             match (self.0.last_mut(), span) {
-                (_, Span::Words(words)) if words.is_empty() => {}
-                (Some(Span::Words(before)), Span::Words(words)) => before.push_str(&words),
+                (_, TextSpan::Words(words)) if words.is_empty() => {}
+                (Some(TextSpan::Words(before)), TextSpan::Words(words)) => before.push_str(&words),
                 (_, span) => self.0.push(span),
             }
         }
@@ -121,13 +121,13 @@ impl Text {
         self.0.is_empty()
     }
 
-    pub(crate) fn spans(&self) -> &[Span] {
+    pub(crate) fn spans(&self) -> &[TextSpan] {
         &self.0
     }
 
     /// The text with an initial capital, if it starts with words.
     pub(crate) fn capital(mut self) -> Text {
-        if let Some(Span::Words(words)) = self.0.first_mut() {
+        if let Some(TextSpan::Words(words)) = self.0.first_mut() {
             *words = crate::words::capital(words);
         }
         self
@@ -150,7 +150,7 @@ impl Text {
 impl Display for Text {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|span| match span {
-            Span::Command(command) => write!(to, "'{command}'"),
+            TextSpan::Command(command) => write!(to, "'{command}'"),
             span => to.write_str(span.words()),
         })
     }
@@ -164,7 +164,7 @@ impl From<&str> for Text {
 
 impl From<String> for Text {
     fn from(words: String) -> Text {
-        Text(if words.is_empty() { Vec::new() } else { vec![Span::Words(words)] })
+        Text(if words.is_empty() { Vec::new() } else { vec![TextSpan::Words(words)] })
     }
 }
 
@@ -199,8 +199,8 @@ mod tests {
     #[test]
     fn a_template_takes_a_part_for_each_of_its_places() {
         let said = text!("it moves {}, {} of memory.", figure("1.89 GB/s"), figure("0.11×"));
-        let words = |text: &str| Span::Words(text.to_string());
-        let figure = |text: &str| Span::Figure(text.to_string());
+        let words = |text: &str| TextSpan::Words(text.to_string());
+        let figure = |text: &str| TextSpan::Figure(text.to_string());
         assert_eq!(
             said.spans(),
             [

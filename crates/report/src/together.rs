@@ -1,12 +1,12 @@
 //! What several hosts did together, in lockstep.
 
-use crate::concerned::whom;
-use crate::document::{Block, Document, Note, Paragraph, Part, Table};
+use crate::concerned::concerned_names;
+use crate::document::{Block, Document, Paragraph, Remark, Section, Table};
 use crate::findings::{campaign, note, skips};
 use crate::frame::title;
-use crate::grid::{Cell, Grid, left, right};
+use crate::grid::{Grid, GridCell, left, right};
 use crate::joint_finding::finding;
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::picture::pictures_of_together;
 use crate::style::Paint;
 use crate::text::{Text, case, figure, text};
@@ -21,7 +21,7 @@ use model::units::{self, NS_PER_SECOND};
 
 /// The table of all hosts together, the stragglers, the doubts, and what is wrong on each host.
 pub fn together(run: &Together) -> Document {
-    let names = Labels::of(&run.first);
+    let names = CaseLabels::of(&run.first);
     let name = |id: &str| names.name(id);
     let mut document = Document {
         title: title(&run.first),
@@ -30,16 +30,16 @@ pub fn together(run: &Together) -> Document {
         origin: title(&run.first),
         ..Document::default()
     };
-    document.part(Part::pictures(pictures_of_together(run, &names)));
+    document.part(Section::pictures(pictures_of_together(run, &names)));
     let is_void = |joint: &Joint| joint.n > 0 && joint.verdict == Verdict::Void;
-    let void = run.cases.iter().any(is_void).then(|| Note::of_all(words::VOID));
+    let void = run.cases.iter().any(is_void).then(|| Remark::of_all(words::VOID));
     let table = Table { legend: void.into_iter().collect(), ..Table::new(table(run, &names)) };
-    document.part(Part::new("Cases", vec![Block::Table(table)]));
+    document.part(Section::new("Cases", vec![Block::Table(table)]));
     let notes = notes(run).into_iter().chain(campaign(&run.first)).map(note);
     let found = run.findings.iter().map(|found| finding(run, found, &names));
     let found: Vec<_> = found.chain(skips(&run.first.skips, &name)).chain(notes).collect();
     let found = (!found.is_empty()).then_some(Block::Findings(found));
-    document.part(Part::new("Findings", found.into_iter().collect()));
+    document.part(Section::new("Findings", found.into_iter().collect()));
     document
 }
 
@@ -125,7 +125,7 @@ fn shift(run: &Together) -> Option<String> {
 }
 
 /// A row for each case.
-fn table(run: &Together, names: &Labels) -> Grid {
+fn table(run: &Together, names: &CaseLabels) -> Grid {
     // A column that a sentence tells to read is never left out.
     let has =
         |is_it: fn(&Doubt) -> bool| run.cases.iter().flat_map(|joint| &joint.doubts).any(is_it);
@@ -163,7 +163,7 @@ fn table(run: &Together, names: &Labels) -> Grid {
             .as_ref()
             .map(|slowest| format!("{} {}", slowest.host, words::times(slowest.ratio.median)));
         let efficiency = joint.scaling.as_ref().map(|it| efficiency(&it.efficiency));
-        let plain = |text: String| Cell::new(text, Paint::Plain);
+        let plain = |text: String| GridCell::new(text, Paint::Plain);
         let or_none = |text: Option<String>| plain(text.unwrap_or_else(|| NONE.to_string()));
         let paint = words::verdict_paint(joint.verdict);
         // A void figure is not to be read alone.
@@ -175,7 +175,7 @@ fn table(run: &Together, names: &Labels) -> Grid {
         grid.row(vec![
             plain(name_of(joint, names)),
             plain(joint.hosts.len().to_string()),
-            Cell::new(figure(rate(main)), paint),
+            GridCell::new(figure(rate(main)), paint),
             plain(interval),
             plain(figure(rate(joint.common))),
             plain(figure(per_second)),
@@ -185,14 +185,14 @@ fn table(run: &Together, names: &Labels) -> Grid {
             or_none(joint.balance.map(words::times)),
             or_none(joint.start_skew_ns.map(units::nanoseconds)),
             or_none(joint.ended_by.map(|ending| ending.name().to_string())),
-            Cell::new(joint.verdict.name(), paint),
+            GridCell::new(joint.verdict.name(), paint),
         ]);
     }
     grid
 }
 
 /// The row's name, and which of its hosts its figures are not of.
-fn name_of(joint: &Joint, names: &Labels) -> String {
+fn name_of(joint: &Joint, names: &CaseLabels) -> String {
     let name = names.name(&joint.id);
     if joint.without.is_empty() {
         name
@@ -209,13 +209,13 @@ fn efficiency(estimate: &Estimate) -> String {
 }
 
 /// The stragglers, and the reasons to doubt what is said of all.
-fn conclusions(run: &Together, names: &Labels) -> Vec<Text> {
+fn conclusions(run: &Together, names: &CaseLabels) -> Vec<Text> {
     let lines = stragglers(run, names).into_iter().chain(ends(run, names));
     lines.chain(doubts(run, names)).collect()
 }
 
 /// Which rows are of trials that time ended, if the others are not: figures of two kinds.
-fn ends(run: &Together, names: &Labels) -> Option<Text> {
+fn ends(run: &Together, names: &CaseLabels) -> Option<Text> {
     let (by_time, by_work): (Vec<&Joint>, Vec<&Joint>) = run
         .cases
         .iter()
@@ -227,13 +227,13 @@ fn ends(run: &Together, names: &Labels) -> Option<Text> {
         text!(
             "{}: time ended the trials, and their work those of the other rows: if one host is \
              slow, the others wait for it there, and not here, so they are not compared.",
-            whom(&ids, &|id| names.name(id))
+            concerned_names(&ids, &|id| names.name(id))
         )
     })
 }
 
 /// The stragglers, with what their own evidence says.
-fn stragglers(run: &Together, names: &Labels) -> Vec<Text> {
+fn stragglers(run: &Together, names: &CaseLabels) -> Vec<Text> {
     let straggles = |joint: &&Joint| joint.slowest.as_ref().is_some_and(|it| it.is_straggler);
     let said = |joint: &Joint| {
         let slowest = joint.slowest.as_ref()?;
@@ -291,7 +291,7 @@ fn sign(sign: &Sign) -> String {
 }
 
 /// The doubts, each kind once, with the worst case.
-fn doubts(run: &Together, names: &Labels) -> Vec<Text> {
+fn doubts(run: &Together, names: &CaseLabels) -> Vec<Text> {
     let longer = words::fitted("use a longer --time", &run.first.header.tool);
     let lost = worst(run, names, |doubt| match doubt {
         Doubt::HostLost { rounds, .. } => Some(*rounds as f64),
@@ -363,7 +363,7 @@ fn doubts(run: &Together, names: &Labels) -> Vec<Text> {
 }
 
 /// The doubt that hosts began apart.
-fn skew(run: &Together, names: &Labels, longer: &str) -> Option<Text> {
+fn skew(run: &Together, names: &CaseLabels, longer: &str) -> Option<Text> {
     let of = |doubt: &Doubt| match doubt {
         Doubt::StartSkew { share } => Some(*share),
         _ => None,
@@ -388,14 +388,14 @@ fn skew(run: &Together, names: &Labels, longer: &str) -> Option<Text> {
 }
 
 /// The cases with a doubt, and the most that it says. `None` if no case has it.
-fn worst(run: &Together, names: &Labels, is_it: fn(&Doubt) -> Option<f64>) -> Option<(Text, f64)> {
+fn worst(run: &Together, names: &CaseLabels, of: fn(&Doubt) -> Option<f64>) -> Option<(Text, f64)> {
     let found = |joint: &Joint| {
-        let most = joint.doubts.iter().filter_map(is_it).max_by(f64::total_cmp)?;
+        let most = joint.doubts.iter().filter_map(of).max_by(f64::total_cmp)?;
         Some((joint.id.clone(), most))
     };
     let (ids, sizes): (Vec<String>, Vec<f64>) = run.cases.iter().filter_map(found).unzip();
     let most = sizes.into_iter().max_by(f64::total_cmp)?;
-    Some((whom(&ids, &|id| names.name(id)), most))
+    Some((concerned_names(&ids, &|id| names.name(id)), most))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The trend of a recipe's figures from run to run.
 
-use crate::document::{Block, Document, Finding, Part, Table};
-use crate::grid::{Cell, Grid, left, right};
-use crate::labels::Labels;
+use crate::document::{Block, Document, FindingBlock, Section, Table};
+use crate::grid::{Grid, GridCell, left, right};
+use crate::labels::CaseLabels;
 use crate::run::run;
 use crate::sparkline::{STEPS_MAX, sparkline};
 use crate::style::Paint;
@@ -20,7 +20,7 @@ const STEP_RUNS: usize = 10;
 /// The trend of all cases after the run `last`, which is run `number`, counted from 1.
 pub fn trend(trends: &Trends, last: &Assessment, number: usize) -> Document {
     let all = trends.all();
-    let names = Labels::of(last);
+    let names = CaseLabels::of(last);
     let mut about = vec![tally(&last.tally())];
     let codes: Vec<String> = last.codes().iter().map(ToString::to_string).collect();
     if !codes.is_empty() {
@@ -35,7 +35,7 @@ pub fn trend(trends: &Trends, last: &Assessment, number: usize) -> Document {
         ..Document::default()
     };
     if all.is_empty() {
-        document.part(Part::new("Trend", vec![Block::plain("No run has a valid figure.")]));
+        document.part(Section::new("Trend", vec![Block::plain("No run has a valid figure.")]));
         return with_run(document, last);
     }
     let mut grid =
@@ -43,7 +43,8 @@ pub fn trend(trends: &Trends, last: &Assessment, number: usize) -> Document {
     for trend in &all {
         grid.row(cells(trend, &names));
     }
-    let steps: Vec<Finding> = all.iter().filter_map(|trend| step(trend, trends, &names)).collect();
+    let steps: Vec<FindingBlock> =
+        all.iter().filter_map(|trend| step(trend, trends, &names)).collect();
     let mut blocks = vec![Block::Table(Table::new(grid))];
     blocks.extend((!steps.is_empty()).then_some(Block::Findings(steps)));
     if (2..STEP_RUNS).contains(&all[0].runs.len()) {
@@ -51,7 +52,7 @@ pub fn trend(trends: &Trends, last: &Assessment, number: usize) -> Document {
             "telling a step from chance takes {STEP_RUNS} runs, and more with many cases"
         )));
     }
-    document.part(Part::new("Trend", blocks));
+    document.part(Section::new("Trend", blocks));
     with_run(document, last)
 }
 
@@ -61,15 +62,15 @@ fn with_run(mut document: Document, last: &Assessment) -> Document {
     document.warnings = run.warnings;
     let about = run.about.into_iter().map(Block::Aside);
     let answer = run.answer.into_iter().map(Block::Paragraph);
-    document.part(Part::on_page("The last run", about.chain(answer).collect()));
+    document.part(Section::on_page("The last run", about.chain(answer).collect()));
     for part in run.parts {
-        document.part(Part { is_on_page_only: true, ..part });
+        document.part(Section { is_on_page_only: true, ..part });
     }
     document
 }
 
-fn cells(trend: &Trend, names: &Labels) -> Vec<Cell> {
-    let plain = |text: String| Cell::new(text, Paint::Plain);
+fn cells(trend: &Trend, names: &CaseLabels) -> Vec<GridCell> {
+    let plain = |text: String| GridCell::new(text, Paint::Plain);
     let say = say(trend.quantity);
     let last = trend.runs.last().copied().flatten();
     let ci = last.map_or(NONE.to_string(), |run| interval(run.low, run.high, say));
@@ -92,7 +93,7 @@ fn blocks(trend: &Trend) -> String {
     last.iter().map(|run| run.and_then(|_| blocks.next()).unwrap_or(GAP)).collect()
 }
 
-fn step(trend: &Trend, trends: &Trends, names: &Labels) -> Option<Finding> {
+fn step(trend: &Trend, trends: &Trends, names: &CaseLabels) -> Option<FindingBlock> {
     let step = trend.step?;
     let say = words::say(trend.quantity);
     let at = trends.forgotten() + step.at + 1;
@@ -104,5 +105,5 @@ fn step(trend: &Trend, trends: &Trends, names: &Labels) -> Option<Finding> {
         say(step.after),
         times(step.after / step.before)
     );
-    Some(Finding::of_kind("step", Paint::Doubt, text))
+    Some(FindingBlock::of_kind("step", Paint::Doubt, text))
 }

@@ -1,7 +1,7 @@
 //! The trials of a case, one by one.
 
 use crate::document::{Block, Table};
-use crate::grid::{Cell, Grid, left, right};
+use crate::grid::{Grid, GridCell, left, right};
 use crate::style::Paint;
 use crate::words::{self, NONE, per_second};
 use assess::summary::Summary;
@@ -12,9 +12,9 @@ use model::units;
 const TRIALS_MAX: usize = 40;
 
 /// A column: its heading and its text for a trial.
-type Column = (&'static str, fn(&Figures) -> Option<String>);
+type TrialColumn = (&'static str, fn(&Figures) -> Option<String>);
 
-const COLUMNS: [Column; 21] = [
+const COLUMNS: [TrialColumn; 21] = [
     ("throughput", |trial| {
         // What a plain write acknowledges is its throughput.
         let is_mixed = trial.read_ops.is_some();
@@ -74,7 +74,7 @@ pub(crate) fn table(summary: &Summary) -> Vec<Block> {
         });
         let round = [trial.round.to_string()].into_iter();
         let texts = round.chain(figures).chain([fate(&trial.fate)]);
-        grid.row(texts.map(|text| Cell::new(text, Paint::Plain)).collect());
+        grid.row(texts.map(|text| GridCell::new(text, Paint::Plain)).collect());
     }
     if grid.is_empty() {
         return Vec::new();

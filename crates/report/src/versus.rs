@@ -1,9 +1,9 @@
 //! Comparisons of cases that differ in one axis only.
 
-use crate::apart::Apart;
-use crate::document::{Block, Note, Table};
-use crate::grid::{Cell, Grid, LAST, left, right};
-use crate::labels::Labels;
+use crate::apart::LabelDifference;
+use crate::document::{Block, Remark, Table};
+use crate::grid::{Grid, GridCell, LAST, left, right};
+use crate::labels::CaseLabels;
 use crate::sentence::{Paragraphs, Sentence, said_ratio};
 use crate::text::{Text, figure, joined, text};
 use crate::words::{
@@ -27,17 +27,17 @@ const LEGEND: &str = "ratio: of the rates of the same rounds, the first case by 
 const LISTED_MAX: usize = 12;
 
 /// The comparisons as a table; none if there are none.
-pub(crate) fn compared(assessment: &Assessment, labels: &Labels) -> Vec<Block> {
+pub(crate) fn compared(assessment: &Assessment, labels: &CaseLabels) -> Vec<Block> {
     if assessment.comparisons.is_empty() {
         return Vec::new();
     }
-    let legend = vec![Note::of_all(LEGEND)];
+    let legend = vec![Remark::of_all(LEGEND)];
     let table = Block::Table(Table { legend, ..Table::new(grid(assessment, labels)) });
     [table].into_iter().chain(unlisted(&assessment.comparisons).map(Block::aside)).collect()
 }
 
 /// The listed comparisons.
-fn grid(assessment: &Assessment, labels: &Labels) -> Grid {
+fn grid(assessment: &Assessment, labels: &CaseLabels) -> Grid {
     let (comparisons, label) = (&assessment.comparisons, self::label(labels));
     let is_listed = |found: &&Comparison| {
         comparisons.len() <= LISTED_MAX || found.difference == Difference::Different
@@ -52,7 +52,7 @@ fn grid(assessment: &Assessment, labels: &Labels) -> Grid {
         let interval = times_interval(found.low, found.high).unwrap_or(NONE.to_string());
         let paint = difference_paint(found.difference);
         let texts = [label(found), times(found.ratio), interval, difference(found)];
-        grid.row(texts.map(|text| Cell::new(text, paint)).to_vec());
+        grid.row(texts.map(|text| GridCell::new(text, paint)).to_vec());
     }
     grid
 }
@@ -72,12 +72,12 @@ fn unlisted(comparisons: &[Comparison]) -> Option<String> {
 }
 
 /// The labels of two compared cases.
-fn apart(found: &Comparison, labels: &Labels) -> Apart {
-    Apart::of(&labels.words(&found.case), &labels.words(&found.base))
+fn apart(found: &Comparison, labels: &CaseLabels) -> LabelDifference {
+    LabelDifference::of(&labels.words(&found.case), &labels.words(&found.base))
 }
 
 /// The label of a comparison: `mmap vs pread, cold`.
-pub(crate) fn label(labels: &Labels) -> impl Fn(&Comparison) -> String {
+pub(crate) fn label(labels: &CaseLabels) -> impl Fn(&Comparison) -> String {
     move |found| apart(found, labels).to_string()
 }
 
@@ -91,12 +91,12 @@ const DECIDED_MOST: usize = 6;
 
 /// How many comparisons the rounds decided, and the clearest, for all numbers of threads together:
 /// `mmap is 2.96× to 3.15× as fast as pread, warm 4KiB`.
-pub(crate) fn decided(assessment: &Assessment, labels: &Labels) -> Paragraphs {
+pub(crate) fn decided(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs {
     let all = asked(assessment);
     if all.is_empty() {
         return Paragraphs::new();
     }
-    let mut groups: Vec<(Apart, Vec<&Decided>)> = Vec::new();
+    let mut groups: Vec<(LabelDifference, Vec<&Decided>)> = Vec::new();
     for decided in &all {
         let mut apart = apart(decided.comparison(), labels);
         apart.shared.retain(|word| word.axis != "threads");
@@ -158,7 +158,7 @@ fn counted(all: &[Decided]) -> String {
 }
 
 /// `mmap is 2.96× to 3.15× as fast as pread, warm 4KiB`: the faster one is first.
-fn clause((apart, members): &(Apart, Vec<&Decided>)) -> Text {
+fn clause((apart, members): &(LabelDifference, Vec<&Decided>)) -> Text {
     let is_more = members.iter().all(|decided| decided.comparison().ratio > 1.0);
     let ratios = members.iter().map(|decided| match is_more {
         true => decided.ratio(),
@@ -225,7 +225,7 @@ fn limit_of_uring(assessment: &Assessment) -> Option<Sentence> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Document, Part};
+    use crate::document::{Document, Section};
     use crate::sentence::paragraph;
     use crate::style::Style;
     use crate::tests::made;
@@ -275,9 +275,9 @@ mod tests {
         let cycle = [Difference::Different, Difference::Equivalent, Difference::Inconclusive];
         let all: Vec<Comparison> = (0..count).map(|n| found(n + 1, cycle[n % 3])).collect();
         let assessment = run_of(all, Verdict::Sound);
-        let blocks = compared(&assessment, &Labels::of(&assessment));
+        let blocks = compared(&assessment, &CaseLabels::of(&assessment));
         let mut document = Document::default();
-        document.part(Part::new("Compared", blocks));
+        document.part(Section::new("Compared", blocks));
         document.text(&Style { colour: false, width: 80 })
     }
 
@@ -294,7 +294,7 @@ mod tests {
 
     fn said_of(comparisons: Vec<Comparison>, verdict: Verdict) -> Option<String> {
         let assessment = run_of(comparisons, verdict);
-        let labels = Labels::of(&assessment);
+        let labels = CaseLabels::of(&assessment);
         Some(paragraph(decided(&assessment, &labels).first()?, &|id| labels.name(id)).to_string())
     }
 

@@ -38,7 +38,7 @@ pub(crate) const SERVICE_TIME_OPEN: &str =
 pub(crate) const SERVICE_TIME_SHORT: &str = "p50, p99: service time (closed loop)";
 
 /// Formats a figure with its unit.
-pub(crate) type Say = fn(f64) -> String;
+pub(crate) type FigureFormat = fn(f64) -> String;
 
 /// Joins figures without their units: `598-631` if they all have the same unit. Otherwise, each
 /// keeps the first letter of its own: `998M-1.05G`.
@@ -55,7 +55,7 @@ fn joined(texts: &[String], between: &str) -> String {
 }
 
 /// An interval without the unit, which its median has: `598-631`.
-pub(crate) fn interval(low: Option<f64>, high: Option<f64>, say: Say) -> String {
+pub(crate) fn interval(low: Option<f64>, high: Option<f64>, say: FigureFormat) -> String {
     match (low, high) {
         (Some(low), Some(high)) => joined(&[say(low), say(high)], "-"),
         _ => NONE.to_string(),
@@ -64,7 +64,7 @@ pub(crate) fn interval(low: Option<f64>, high: Option<f64>, say: Say) -> String 
 
 /// The minimum, mean and maximum of the rounds, without the unit, which their median has:
 /// `598/612/631`. If their units differ, each keeps its first letter.
-pub(crate) fn min_mean_max(estimate: &Estimate, say: Say) -> String {
+pub(crate) fn min_mean_max(estimate: &Estimate, say: FigureFormat) -> String {
     joined(&[say(estimate.min), say(estimate.mean), say(estimate.max)], "/")
 }
 
@@ -193,13 +193,13 @@ pub(crate) fn percent(percent: f64) -> String {
 }
 
 /// The main figure of a row, and how to format it.
-pub(crate) fn main_estimate(summary: &Summary) -> Option<(Estimate, Say)> {
+pub(crate) fn main_estimate(summary: &Summary) -> Option<(Estimate, FigureFormat)> {
     let (estimate, quantity) = trend::main_estimate(summary)?;
     Some((estimate, say(quantity)))
 }
 
 /// How to format a quantity.
-pub(crate) fn say(quantity: Quantity) -> Say {
+pub(crate) fn say(quantity: Quantity) -> FigureFormat {
     match quantity {
         Quantity::BytesPerSecond => units::rate,
         Quantity::NsPerOp => |ns| format!("{}/op", units::nanoseconds(ns)),

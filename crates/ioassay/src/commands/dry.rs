@@ -19,7 +19,7 @@ use model::host::Storage;
 use model::metadata::NAME_BYTES;
 use model::plan::Plan;
 use model::units;
-use report::{Needs, Style};
+use report::{PlanNeeds, Style};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<S
     if let Place::File(path) = Place::of(output.record.as_deref()) {
         store::check_free(&path)?;
     }
-    let needs = Needs {
+    let needs = PlanNeeds {
         expected: expected(&[(question, &setting)]).map(|run| run.saturating_add(searching)),
         ..needs(question, &setting, output)?
     };
@@ -156,7 +156,7 @@ pub fn check_form(form: &FormArgs) -> Result<()> {
     }
 }
 
-fn needs(question: &Question, setting: &Setting, output: &OutputArgs) -> Result<Needs> {
+fn needs(question: &Question, setting: &Setting, output: &OutputArgs) -> Result<PlanNeeds> {
     let Setting { host, storage, source, plan, .. } = setting;
     let cases = || plan.cases.iter().map(|planned| &planned.case);
     let is_warm = |case: &&Case| case.cache() == Some(Cache::Warm);
@@ -171,7 +171,7 @@ fn needs(question: &Question, setting: &Setting, output: &OutputArgs) -> Result<
         },
     };
     let huge = host.huge_page_bytes();
-    Ok(Needs {
+    Ok(PlanNeeds {
         trials: plan.sustain.is_none().then(|| u64::from(plan.rounds) * plan.cases.len() as u64),
         expected: None,
         round: first_round(plan, storage.as_ref()),

@@ -6,7 +6,7 @@ use super::remote::Remote;
 use crate::version;
 use anyhow::{Context, Result, bail};
 use model::agent::{Answer, Order, shown};
-use report::{Checked, Found};
+use report::{Checked, HostFacts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
@@ -19,7 +19,7 @@ const LOOKERS: usize = 8;
 struct CheckedHost {
     called: String,
     agent: Result<Remote>,
-    found: Option<Found>,
+    found: Option<HostFacts>,
 }
 
 /// Checks the hosts, each with its agent: what they are like, and which of them share `directory`.
@@ -62,11 +62,11 @@ impl CheckedHost {
 }
 
 /// What a host is like; which others share its directory is found later.
-fn look(agent: &mut Remote, directory: &Path) -> Result<Found> {
+fn look(agent: &mut Remote, directory: &Path) -> Result<HostFacts> {
     agent.greet()?;
     let offsets = agent.offsets()?;
     match agent.ask(&Order::Look { directory: directory.to_path_buf() })? {
-        Answer::Place { host, storage, boot } => Ok(Found {
+        Answer::Place { host, storage, boot } => Ok(HostFacts {
             host,
             storage,
             boot,

@@ -1,6 +1,6 @@
 //! How much builds of the same loop differ.
 
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::sentence::{Paragraphs, Sentence, said_ratio};
 use crate::text::{case, figure, text};
 use crate::words;
@@ -8,7 +8,7 @@ use assess::Assessment;
 use assess::conclusions::builds::Builds;
 
 /// How much builds of the same loop differ, if several were measured.
-pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
+pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs {
     let name = &|id: &str| labels.name(id);
     let all =
         assessment.conclusions.builds.iter().filter_map(|builds| said(assessment, builds, name));

@@ -1,6 +1,6 @@
 //! The cost of a commit, and whether the devices flushed.
 
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::metric::until_durable;
 use crate::sentence::{Paragraphs, Sentence, missing};
 use crate::text::{Text, figure, text};
@@ -23,7 +23,7 @@ fn rows<'a>(assessment: &'a Assessment, ids: &[String]) -> Vec<(&'a WriteWork, &
 }
 
 /// The cost of commits and the effect of syncs, from the valid rows.
-pub(super) fn answer(assessment: &Assessment, _: &Labels) -> Paragraphs {
+pub(super) fn answer(assessment: &Assessment, _: &CaseLabels) -> Paragraphs {
     let Commits { synced, commits } = &assessment.conclusions.commits;
     if synced.is_empty() {
         return missing("No sync has a valid figure.");

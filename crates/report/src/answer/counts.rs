@@ -1,6 +1,6 @@
 //! Is counting the 10s of a file faster from storage than in memory?
 
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::sentence::{Paragraphs, Sentence, missing, said_ratio};
 use crate::text::{Text, case, figure, listed, text};
 use crate::words::{count, is_virtual};
@@ -12,7 +12,7 @@ use model::case::Engine;
 use model::units::{self, percent};
 
 /// The answer for each size, in sentences.
-pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
+pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs {
     let name = &|id: &str| labels.name(id);
     if assessment.conclusions.counting.is_empty() {
         return missing(

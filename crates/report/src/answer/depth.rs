@@ -1,6 +1,6 @@
 //! How many operations in flight a device needs.
 
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::sentence::{Paragraphs, Sentence, takes};
 use crate::text::{case, command, figure, text};
 use crate::words::per_second;
@@ -13,7 +13,7 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_millis(1);
 
 /// A paragraph for each group of cases that differ in their depth.
-pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
+pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs {
     let name = &|id: &str| labels.name(id);
     let is_only = assessment.conclusions.depths.len() == 1;
     let of = |depths: &Depths| {

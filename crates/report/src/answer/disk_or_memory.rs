@@ -1,7 +1,7 @@
 //! The answer of a survey in words: is this disk faster than memory, and what bounds it?
 
 use super::{engines, operations};
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::sentence::{Paragraphs, Sentence, beside_lead, said_ratio};
 use crate::text::{case, figure, text};
 use crate::words::{count, is_virtual, times, times_interval};
@@ -16,7 +16,7 @@ use model::units;
 
 /// The answer in a few sentences, as far as it is known: first about the disk and memory, then the
 /// figures of each rung.
-pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
+pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs {
     let name = &|id: &str| labels.name(id);
     let first = match &assessment.conclusions.disk_or_memory {
         None => vec![Sentence::plain(

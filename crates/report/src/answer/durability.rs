@@ -1,6 +1,6 @@
 //! The fastest way to write, and the cost of durability.
 
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::sentence::{Paragraphs, Sentence, said_ratio};
 use crate::text::{Text, command, text};
 use crate::writes;
@@ -11,7 +11,7 @@ use model::case::Op;
 use model::watched::SyncedBy;
 
 /// The answer in sentences.
-pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
+pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs {
     let name = &|id: &str| labels.name(id);
     let Some(answer) = &assessment.conclusions.writing else { return Vec::new() };
     let writes = |op| assessment.cases.iter().any(|it| it.case.write().is_some_and(|w| w.op == op));

@@ -1,6 +1,6 @@
 //! Which engine reads fastest, where cases differ only in it.
 
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::phrases::joined;
 use crate::sentence::{Sentence, said_ratio};
 use crate::text::text;
@@ -16,7 +16,7 @@ use model::plan::Role;
 const MOST: usize = 4;
 
 /// The sentences for each kind of read that several engines did.
-pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Vec<Sentence> {
+pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Sentence> {
     let said =
         assessment.conclusions.engines.iter().filter_map(|lead| said(assessment, lead, labels));
     said.take(MOST).flatten().collect()
@@ -24,7 +24,7 @@ pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Vec<Sentence> 
 
 /// `In warm 4KiB random reads, mmap is faster than pread, 1.35× (1.20-1.51); it is no faster than
 /// uring, 1.01× (0.99-1.02).` Those that are undecided are asked about.
-fn said(assessment: &Assessment, lead: &Lead, labels: &Labels) -> Option<Vec<Sentence>> {
+fn said(assessment: &Assessment, lead: &Lead, labels: &CaseLabels) -> Option<Vec<Sentence>> {
     let find = |id: &str| assessment.cases.iter().find(|summary| summary.id == id);
     let best = find(&lead.best().row.id)?;
     let name = engine(&best.case)?;

@@ -1,6 +1,6 @@
 //! The fastest row for each source of the bytes.
 
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::sentence::{Paragraphs, Sentence};
 use assess::Assessment;
 use assess::decision::Lead;
@@ -8,7 +8,7 @@ use assess::summary::ServedBy;
 
 /// The fastest valid row for each source of the bytes, and the rows that cannot be told apart from
 /// it.
-pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
+pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs {
     let name = &|id: &str| labels.name(id);
     let said = |(by, lead): &(ServedBy, Lead)| {
         Sentence::fastest(&format!("Fastest {}:", source(*by)), lead, name)

@@ -1,6 +1,6 @@
 //! What other work on the same storage does to a case.
 
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::sentence::{Paragraphs, Sentence, missing, said_ratio};
 use crate::text::{Text, case, figure, joined, text};
 use crate::words::{self, per_second};
@@ -12,7 +12,7 @@ use assess::summary::Summary;
 use model::units;
 
 /// A paragraph for each case alone, and one for each set of others beside it.
-pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
+pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs {
     if assessment.conclusions.interferences.is_empty() {
         let is_beside = |case: &Summary| !case.beside.is_empty();
         return missing(match assessment.cases.iter().any(is_beside) {
@@ -36,7 +36,7 @@ fn operation(timed: Timed) -> &'static str {
     }
 }
 
-fn said_alone(found: &Interference, labels: &Labels) -> Sentence {
+fn said_alone(found: &Interference, labels: &CaseLabels) -> Sentence {
     let alone = &found.alone;
     let text = text!(
         "{}: {}, and {} takes {}.",
@@ -61,7 +61,7 @@ fn said_times(side: &Side, names: &str) -> Text {
 const IS_LONGER: &str = "whether its p99 is longer";
 
 /// `beside writer (412 MB/s, 393/s): 31.0 k/s, 0.9 ms and 4.1 ms. Alone it does 2.7× as many …`
-fn said_beside(found: &Interference, it: &Disturbed, labels: &Labels) -> Vec<Sentence> {
+fn said_beside(found: &Interference, it: &Disturbed, labels: &CaseLabels) -> Vec<Sentence> {
     let is_open = found.timed == Timed::Response;
     let rate = match is_open {
         true => Text::default(),

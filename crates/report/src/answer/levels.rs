@@ -1,6 +1,6 @@
 //! The memory levels that latencies show.
 
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::sentence::{Paragraphs, Sentence};
 use crate::text::{Text, figure, listed, text};
 use crate::words::{count, pages};
@@ -9,7 +9,7 @@ use assess::levels::{Level, Levels};
 use model::units;
 
 /// The memory levels that latencies show.
-pub(super) fn answer(assessment: &Assessment, _: &Labels) -> Paragraphs {
+pub(super) fn answer(assessment: &Assessment, _: &CaseLabels) -> Paragraphs {
     let caches = &assessment.header.host.caches;
     let said = |levels: &Levels| {
         [said_levels(levels)].into_iter().chain(said_unnamed(levels, caches)).collect()

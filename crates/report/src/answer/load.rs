@@ -1,6 +1,6 @@
 //! How much load the storage holds.
 
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::sentence::{Paragraphs, Sentence};
 use crate::text::{Text, case, figure, joined, listed, text};
 use crate::words::{self, per_second};
@@ -10,7 +10,7 @@ use assess::decision::{Decision, Named};
 use model::units;
 
 /// A paragraph for each load.
-pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
+pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs {
     let is_only = assessment.conclusions.loads.len() == 1;
     let of = |load: &Load| {
         let title = load.closed.as_ref().filter(|_| !is_only);

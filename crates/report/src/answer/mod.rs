@@ -16,7 +16,7 @@ mod builds;
 mod load;
 mod interference;
 
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::sentence::{Paragraphs, paragraph};
 use crate::text::{Text, text};
 use crate::words::count;
@@ -27,25 +27,25 @@ use model::plan::Role;
 use model::view::{Layout, Question};
 
 /// The labels of the cases of an assessment.
-pub(crate) fn labels(assessment: &Assessment) -> Labels<'_> {
+pub(crate) fn labels(assessment: &Assessment) -> CaseLabels<'_> {
     match assessment.view().layout {
         Layout::Ladder => survey::labels(assessment),
-        _ => Labels::of(assessment),
+        _ => CaseLabels::of(assessment),
     }
 }
 
 /// How a question is answered.
-struct Row {
+struct QuestionRow {
     /// What the run says to it, in paragraphs.
-    answer: fn(&Assessment, &Labels) -> Paragraphs,
+    answer: fn(&Assessment, &CaseLabels) -> Paragraphs,
     /// Whether the answer is about speed, in which rows with a rate take no part.
     is_of_speed: bool,
 }
 
 /// The table of questions.
-fn row(question: Question) -> Row {
-    let speed = |answer| Row { answer, is_of_speed: true };
-    let other = |answer| Row { answer, is_of_speed: false };
+fn row(question: Question) -> QuestionRow {
+    let speed = |answer| QuestionRow { answer, is_of_speed: true };
+    let other = |answer| QuestionRow { answer, is_of_speed: false };
     match question {
         Question::Fastest => speed(fastest::answer),
         Question::Differences => speed(versus::decided),
@@ -99,7 +99,7 @@ fn with_rate(assessment: &Assessment) -> Option<Text> {
 }
 
 /// The answer to a question; `labels` names the cases.
-pub(crate) fn said(question: Question, assessment: &Assessment, labels: &Labels) -> Vec<Text> {
+pub(crate) fn said(question: Question, assessment: &Assessment, labels: &CaseLabels) -> Vec<Text> {
     let paragraphs = (row(question).answer)(assessment, labels);
     let said = paragraphs.iter().filter(|sentences| !sentences.is_empty());
     said.map(|sentences| paragraph(sentences, &|id: &str| labels.name(id))).collect()

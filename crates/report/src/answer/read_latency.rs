@@ -1,6 +1,6 @@
 //! The time of a read, and whether it depends on the number of reads.
 
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::phrases;
 use crate::sentence::{Paragraphs, Sentence, said_ratio};
 use crate::text::{Text, figure, joined, listed, text};
@@ -12,25 +12,26 @@ use model::case::{Io, ReadWork};
 use model::plan::Role;
 
 /// Rows that differ in their number of iterations only, fewest first, and unlimited last.
-struct Group<'a> {
+struct ReadGroup<'a> {
     title: String,
     rows: Vec<(&'a ReadWork, &'a Summary)>,
 }
 
-fn groups<'a>(assessment: &'a Assessment, labels: &Labels) -> Vec<Group<'a>> {
-    let mut groups: Vec<(ReadWork, Group)> = Vec::new();
+fn groups<'a>(assessment: &'a Assessment, labels: &CaseLabels) -> Vec<ReadGroup<'a>> {
+    let mut groups: Vec<(ReadWork, ReadGroup)> = Vec::new();
     for summary in assessment.cases.iter().filter(|summary| summary.role == Role::Asked) {
         let Some(work) = summary.case.read() else { continue };
         let alike = ReadWork { io: Io { ops: 0, ..work.io }, ..*work };
         match groups.iter_mut().find(|(known, _)| *known == alike) {
             Some((_, group)) => group.rows.push((work, summary)),
             None => {
-                let group = Group { title: title(labels, summary), rows: vec![(work, summary)] };
+                let group =
+                    ReadGroup { title: title(labels, summary), rows: vec![(work, summary)] };
                 groups.push((alike, group));
             }
         }
     }
-    let mut groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
+    let mut groups: Vec<ReadGroup> = groups.into_iter().map(|(_, group)| group).collect();
     for group in &mut groups {
         // 0 means unlimited, so it must come last.
         group.rows.sort_by_key(|(work, _)| work.io.ops.wrapping_sub(1));
@@ -39,7 +40,7 @@ fn groups<'a>(assessment: &'a Assessment, labels: &Labels) -> Vec<Group<'a>> {
 }
 
 /// The title of a group: the label of one of its rows, without the number of operations.
-fn title(labels: &Labels, summary: &Summary) -> String {
+fn title(labels: &CaseLabels, summary: &Summary) -> String {
     let phrases = labels.phrases(&summary.case).into_iter().filter(|phrase| phrase.axis != "ops");
     match phrases::joined(phrases.map(|phrase| phrase.said)) {
         title if title.is_empty() => "reads".to_string(),
@@ -57,14 +58,14 @@ fn iterations(work: &ReadWork) -> String {
 }
 
 /// The time of a read, and for each group, how it changes with the number of iterations.
-pub(super) fn answer(assessment: &Assessment, names: &Labels) -> Paragraphs {
+pub(super) fn answer(assessment: &Assessment, names: &CaseLabels) -> Paragraphs {
     let groups = groups(assessment, names);
     let changes = groups.iter().map(|group| change(group, &assessment.conclusions.iterations));
     typical(&groups).map(|sentence| vec![sentence]).into_iter().chain(changes).collect()
 }
 
 /// The time of a read in the row with the most iterations.
-fn typical(groups: &[Group]) -> Option<Sentence> {
+fn typical(groups: &[ReadGroup]) -> Option<Sentence> {
     let (mut texts, mut rows) = (Vec::new(), Vec::new());
     for group in groups {
         let longest = group.rows.iter().rev().find(|(_, summary)| stands(summary));
@@ -80,7 +81,7 @@ fn typical(groups: &[Group]) -> Option<Sentence> {
 
 /// How the fewest iterations compare with the most: the rows' figures, and whether their throughput
 /// differs.
-fn change(group: &Group, questions: &[Decided]) -> Vec<Sentence> {
+fn change(group: &ReadGroup, questions: &[Decided]) -> Vec<Sentence> {
     let title = &group.title;
     let with_figure: Vec<_> = group.rows.iter().filter(|(_, summary)| stands(summary)).collect();
     // Without a figure, or with only one number of iterations, there is nothing to compare.

@@ -1,6 +1,6 @@
 //! The number of threads that saturates memory.
 
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::sentence::{Paragraphs, Sentence, takes};
 use crate::text::{Text, figure, joined, text};
 use crate::words::{self, capital};
@@ -12,7 +12,7 @@ use model::units;
 
 /// The number of threads that saturates memory: for the fastest reads, then for other loops, beside
 /// those reads.
-pub(super) fn answer(assessment: &Assessment, _: &Labels) -> Paragraphs {
+pub(super) fn answer(assessment: &Assessment, _: &CaseLabels) -> Paragraphs {
     let is_reading = |it: &&Saturation| {
         it.of_reads.is_none() && (it.kernel, it.pages) == (Kernel::Read, Pages::Huge)
     };

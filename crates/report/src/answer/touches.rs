@@ -1,6 +1,6 @@
 //! The cost of touching a page of a file instead of a page of memory.
 
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::phrases;
 use crate::sentence::{Paragraphs, Sentence, missing};
 use crate::text::{Text, figure, joined, listed, text};
@@ -16,7 +16,7 @@ fn find<'a>(assessment: &'a Assessment, id: &str) -> Option<&'a Summary> {
 }
 
 /// The cost of a page of a file, compared with a page of memory.
-pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
+pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs {
     if assessment.conclusions.touching.is_empty() {
         return missing(
             "There is no answer: it needs valid figures for pages of a file and of memory, \
@@ -29,7 +29,7 @@ pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
 }
 
 /// The cost of a phase for each way, grouped by the file's cache state.
-fn said(assessment: &Assessment, phase: Phase, labels: &Labels) -> Option<Sentence> {
+fn said(assessment: &Assessment, phase: Phase, labels: &CaseLabels) -> Option<Sentence> {
     let mut caches: Vec<(Cache, Vec<Text>)> = Vec::new();
     let of_phase = || assessment.conclusions.touching.iter().filter(|held| held.phase == phase);
     for held in of_phase() {
@@ -78,7 +78,7 @@ fn costs(held: &Touching) -> Text {
 }
 
 /// The way to touch a file: its label without words that the sentence has already.
-fn by(file: &Summary, labels: &Labels) -> Text {
+fn by(file: &Summary, labels: &CaseLabels) -> Text {
     let phrases = labels.phrases(&file.case).into_iter();
     let said = phrases.filter(|phrase| !["kind", "cache", "block"].contains(&phrase.axis));
     text!("by {}", phrases::joined(said.map(|phrase| phrase.said)))

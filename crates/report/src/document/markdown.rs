@@ -1,9 +1,9 @@
 //! A document as GitHub Markdown, to paste into an issue or a README.
 
-use super::{Block, Document, Finding, List, Paragraph, Table, legend};
+use super::{Block, Document, FindingBlock, List, Paragraph, Table, legend};
 use crate::markup::{block, fenced, inline, one_line};
 use crate::style::Paint;
-use crate::text::{Span, Text};
+use crate::text::{Text, TextSpan};
 use crate::words::capital;
 
 /// The document, the answer first.
@@ -93,7 +93,7 @@ impl Page {
     }
 }
 
-fn finding(finding: &Finding) -> String {
+fn finding(finding: &FindingBlock) -> String {
     let text = inline_text(&finding.line());
     format!("- **{}** {text}\n", finding.kind)
 }
@@ -110,12 +110,12 @@ fn inline_text(text: &Text) -> String {
 }
 
 /// A span, its words escaped. Spaces at its ends part it from its neighbors.
-fn shown(span: &Span, escaped: fn(&str) -> String) -> String {
+fn shown(span: &TextSpan, escaped: fn(&str) -> String) -> String {
     let words = span.words();
     let space = |is_there: bool| if is_there { " " } else { "" };
     let before = space(words.starts_with(char::is_whitespace));
     match span {
-        Span::Command(command) => code(command),
+        TextSpan::Command(command) => code(command),
         _ if words.trim().is_empty() => before.to_string(),
         _ => {
             let after = space(words.ends_with(char::is_whitespace));

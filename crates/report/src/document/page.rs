@@ -3,13 +3,15 @@
 //! Made with maud, whose templates escape their input and cannot leave a tag open: a record may
 //! come from anyone.
 
-use super::{Block, Document, Finding, Folded, List, Paragraph, Part, Table, known, legend};
+use super::{
+    Block, Document, FindingBlock, Folded, List, Paragraph, Section, Table, known, legend,
+};
 use crate::MARK;
 use crate::concerned::NAMED_MOST;
 use crate::drawing::{Picture, scheme_css};
-use crate::grid::{Cell, Line, Side};
+use crate::grid::{Align, GridCell, GridLine};
 use crate::style::Paint;
-use crate::text::{Span, Text};
+use crate::text::{Text, TextSpan};
 use crate::words::count;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::collections::HashMap;
@@ -130,7 +132,7 @@ impl<'a> Links<'a> {
         html! { p class={ "answer " (hero) (class_of(*paint)) } { (self.text(text)) } }
     }
 
-    fn part(&self, part: &Part) -> Markup {
+    fn part(&self, part: &Section) -> Markup {
         html! { @for block in &part.blocks { (self.block(block)) } }
     }
 
@@ -167,10 +169,10 @@ impl<'a> Links<'a> {
         html! {
             @for span in text.spans() {
                 @match span {
-                    Span::Words(words) => (words),
-                    Span::Figure(figure) => strong { (figure) },
-                    Span::Case { id, name } => (self.case(id, name)),
-                    Span::Command(command) => code { (command) },
+                    TextSpan::Words(words) => (words),
+                    TextSpan::Figure(figure) => strong { (figure) },
+                    TextSpan::Case { id, name } => (self.case(id, name)),
+                    TextSpan::Command(command) => code { (command) },
                 }
             }
         }
@@ -207,7 +209,7 @@ impl<'a> Links<'a> {
     /// A table that scrolls if it is wider than the window.
     fn table(&self, Table { title, grid, legend: notes }: &Table) -> Markup {
         let columns = grid.with_content();
-        let sides: Vec<Side> = columns.iter().map(|&column| grid.side(column)).collect();
+        let sides: Vec<Align> = columns.iter().map(|&column| grid.side(column)).collect();
         let titles = grid.titles();
         let legend = legend(notes, &titles);
         html! {
@@ -218,17 +220,17 @@ impl<'a> Links<'a> {
                     thead {
                         tr {
                             @for (title, side) in titles.iter().zip(&sides) {
-                                th.t[*side == Side::Left] scope="col" { (title) }
+                                th.t[*side == Align::Left] scope="col" { (title) }
                             }
                         }
                     }
                     tbody {
                         @for line in grid.lines() {
                             @match line {
-                                Line::Heading(text) => tr {
+                                GridLine::Heading(text) => tr {
                                     th.group scope="rowgroup" colspan=(columns.len()) { (text) }
                                 },
-                                Line::Cells(cells) => (self.row(cells, &columns, &sides)),
+                                GridLine::Cells(cells) => (self.row(cells, &columns, &sides)),
                             }
                         }
                     }
@@ -238,12 +240,12 @@ impl<'a> Links<'a> {
         }
     }
 
-    fn row(&self, cells: &[Cell], columns: &[usize], sides: &[Side]) -> Markup {
+    fn row(&self, cells: &[GridCell], columns: &[usize], sides: &[Align]) -> Markup {
         html! {
             tr {
                 @for (index, (&column, side)) in columns.iter().zip(sides).enumerate() {
                     @let cell = &cells[column];
-                    @let left = if *side == Side::Left { "t " } else { "" };
+                    @let left = if *side == Align::Left { "t " } else { "" };
                     @let class = format!("{left}{}", class_of(cell.paint));
                     @let text = match &cell.case {
                         Some(id) => self.case(id, cell.text.trim()),
@@ -256,8 +258,8 @@ impl<'a> Links<'a> {
         }
     }
 
-    fn finding(&self, finding: &Finding) -> Markup {
-        let Finding { kind, paint, code, rows, cases, text, remedy } = finding;
+    fn finding(&self, finding: &FindingBlock) -> Markup {
+        let FindingBlock { kind, paint, code, rows, cases, text, remedy } = finding;
         let class = class_of(*paint);
         let link = |(id, name): &(String, String)| self.case(id, name);
         html! {

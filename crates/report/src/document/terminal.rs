@@ -1,6 +1,6 @@
 //! A document as text for a terminal.
 
-use super::{Block, Document, Finding, Paragraph, Table, legend};
+use super::{Block, Document, FindingBlock, Paragraph, Table, legend};
 use crate::style::{Paint, Style, fold, printable};
 
 /// The document, the answer last.
@@ -32,7 +32,7 @@ fn lead(kind: &str) -> String {
 
 /// The kinds of blocks that a blank line may separate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum BlockKind {
     Table,
     Text,
     List,
@@ -43,7 +43,7 @@ struct Output<'a> {
     text: String,
     style: &'a Style,
     /// The last block.
-    last: Option<Kind>,
+    last: Option<BlockKind>,
     /// Whether a part begins.
     is_new: bool,
 }
@@ -56,12 +56,12 @@ impl Output<'_> {
             Block::Table(table) => self.table(table),
             Block::List(list) => {
                 self.is_new |= list.is_apart;
-                self.begin(Kind::List);
+                self.begin(BlockKind::List);
                 self.heading(&list.heading);
                 list.items.iter().for_each(|item| self.led("  ", Paint::Plain, &item.to_string()));
             }
             Block::Findings(all) => {
-                self.begin(Kind::Findings);
+                self.begin(BlockKind::Findings);
                 all.iter().for_each(|finding| self.finding(finding));
             }
             Block::Shades { what, all } if self.style.colour => {
@@ -73,12 +73,12 @@ impl Output<'_> {
             }
             Block::Shades { .. } => {}
             Block::Facts(facts) => {
-                self.begin(Kind::List);
+                self.begin(BlockKind::List);
                 let known = super::known(facts);
                 known.for_each(|(what, is)| self.led("  ", Paint::Plain, &format!("{what}: {is}")));
             }
             Block::Code(command) => {
-                self.begin(Kind::Findings);
+                self.begin(BlockKind::Findings);
                 // On one line, however long, so that it can be copied.
                 let lead = self.style.paint(&lead(&title.to_lowercase()), Paint::Faint);
                 self.text.push_str(&format!("{lead}{}\n", printable(command)));
@@ -88,13 +88,13 @@ impl Output<'_> {
     }
 
     /// Adds a blank line where a block of this kind needs one.
-    fn begin(&mut self, kind: Kind) {
+    fn begin(&mut self, kind: BlockKind) {
         let is_apart = match (self.last, kind) {
-            (Some(Kind::Findings), Kind::Findings) => false,
+            (Some(BlockKind::Findings), BlockKind::Findings) => false,
             _ if self.is_new => true,
-            (last, Kind::Text | Kind::List) => last.is_some_and(|last| last != kind),
-            (_, Kind::Table) => true,
-            (_, Kind::Findings) => true,
+            (last, BlockKind::Text | BlockKind::List) => last.is_some_and(|last| last != kind),
+            (_, BlockKind::Table) => true,
+            (_, BlockKind::Findings) => true,
         };
         if is_apart && !self.text.is_empty() {
             self.text.push('\n');
@@ -123,12 +123,12 @@ impl Output<'_> {
     }
 
     fn paragraph(&mut self, paragraph: &Paragraph) {
-        self.begin(Kind::Text);
+        self.begin(BlockKind::Text);
         self.line(paragraph.paint, &paragraph.text.to_string());
     }
 
     fn table(&mut self, table: &Table) {
-        self.begin(Kind::Table);
+        self.begin(BlockKind::Table);
         if !table.title.is_empty() {
             self.line(Paint::Strong, &table.title);
         }
@@ -140,7 +140,7 @@ impl Output<'_> {
         }
     }
 
-    fn finding(&mut self, finding: &Finding) {
+    fn finding(&mut self, finding: &FindingBlock) {
         let text = finding.line().to_string();
         self.led(&lead(finding.kind), finding.paint, &text);
     }

@@ -20,7 +20,7 @@ pub(crate) struct Tick {
 
 /// Maps values to pixels.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Axis {
+pub(crate) struct DrawnAxis {
     /// What its values are.
     label: String,
     scale: Scale,
@@ -43,9 +43,9 @@ const STEPS: [f64; 3] = [1.0, 2.0, 5.0];
 /// More ticks add nothing.
 const TICKS_MOST: usize = 7;
 
-impl Axis {
+impl DrawnAxis {
     /// A logarithmic axis from `least` to `most`, both above 0, with round ticks.
-    pub(crate) fn log(least: f64, most: f64, say: impl Fn(f64) -> String) -> Axis {
+    pub(crate) fn log(least: f64, most: f64, say: impl Fn(f64) -> String) -> DrawnAxis {
         const WIDER: f64 = 1.6;
         assert!(least > 0.0 && most >= least, "a logarithm is of what is above 0");
         assert!(most.is_finite(), "an axis has an end");
@@ -58,23 +58,23 @@ impl Axis {
         let mut values = all(&STEPS);
         if values.len() < 2 {
             // Nobody can read a logarithmic scale off a single tick.
-            return Axis::log(least / WIDER, most * WIDER, say);
+            return DrawnAxis::log(least / WIDER, most * WIDER, say);
         }
         if values.len() > TICKS_MOST {
             values = all(&STEPS[..1]);
         }
         let every = values.len().div_ceil(TICKS_MOST).max(1);
         let values: Vec<f64> = values.into_iter().step_by(every).collect();
-        Axis::of(Scale::Log, (least, most), values, say)
+        DrawnAxis::of(Scale::Log, (least, most), values, say)
     }
 
     /// An axis from 0 to `most`, which must be above 0.
-    pub(crate) fn from_zero(most: f64, say: impl Fn(f64) -> String) -> Axis {
-        Axis::linear(0.0, most, say)
+    pub(crate) fn from_zero(most: f64, say: impl Fn(f64) -> String) -> DrawnAxis {
+        DrawnAxis::linear(0.0, most, say)
     }
 
     /// An axis from `least` to `most`, which must be larger.
-    pub(crate) fn linear(least: f64, most: f64, say: impl Fn(f64) -> String) -> Axis {
+    pub(crate) fn linear(least: f64, most: f64, say: impl Fn(f64) -> String) -> DrawnAxis {
         assert!(most > least, "an axis has a length");
         let rough = (most - least) / 4.0;
         let power = 10f64.powi(rough.log10().floor() as i32);
@@ -83,61 +83,72 @@ impl Axis {
         let first = (least / step).ceil() as i64;
         let last = (most / step * 1.001).floor() as i64;
         let values = (first..=last).map(|index| index as f64 * step).collect();
-        Axis::of(Scale::Linear, (least, most), values, say)
+        DrawnAxis::of(Scale::Linear, (least, most), values, say)
     }
 
     /// A logarithmic axis with a tick at each of these values.
-    pub(crate) fn of_values(values: &[f64], say: impl Fn(f64) -> String) -> Axis {
+    pub(crate) fn of_values(values: &[f64], say: impl Fn(f64) -> String) -> DrawnAxis {
         let (least, most) = range(values.iter().copied()).unwrap_or((1.0, 1.0));
         // Leaves a margin at both ends.
         let room = (most / least).powf(0.06).max(1.05);
-        Axis::of(Scale::Log, (least / room, most * room), values.to_vec(), say)
+        DrawnAxis::of(Scale::Log, (least / room, most * room), values.to_vec(), say)
     }
 
     /// An axis with ticks only at its `ends`.
-    pub(crate) fn of_ends(ends: (f64, f64), say: impl Fn(f64) -> String) -> Axis {
-        Axis::of(Scale::Linear, ends, vec![ends.0, ends.1], say)
+    pub(crate) fn of_ends(ends: (f64, f64), say: impl Fn(f64) -> String) -> DrawnAxis {
+        DrawnAxis::of(Scale::Linear, ends, vec![ends.0, ends.1], say)
     }
 
     /// A logarithmic axis of these ratios and 1, with ticks at common ones.
     pub(crate) fn of_ratios(
         ratios: impl IntoIterator<Item = f64>,
         say: impl Fn(f64) -> String,
-    ) -> Axis {
+    ) -> DrawnAxis {
         const ROOM: f64 = 1.04;
         let (least, most) = range(ratios).unwrap_or((1.0, 1.0));
         let (least, most) = (least.min(1.0) / ROOM, most.max(1.0) * ROOM);
         const NEAR: [f64; 9] = [0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.4];
         const WIDE: f64 = 2.5;
         if most / least > WIDE {
-            return Axis::log(least, most, say);
+            return DrawnAxis::log(least, most, say);
         }
         let held = NEAR.into_iter().filter(|ratio| (least..=most).contains(ratio)).collect();
-        Axis::of(Scale::Log, (least, most), held, say)
+        DrawnAxis::of(Scale::Log, (least, most), held, say)
     }
 
     /// A logarithmic axis between `ends`, with those `marks` that lie within.
-    pub(crate) fn of_marks(ends: (f64, f64), marks: &[(f64, &str)]) -> Axis {
+    pub(crate) fn of_marks(ends: (f64, f64), marks: &[(f64, &str)]) -> DrawnAxis {
         let held = marks.iter().filter(|(value, _)| (ends.0..=ends.1).contains(value));
         let tick = |(value, label): &(f64, &str)| Tick { value: *value, label: label.to_string() };
         let ticks = held.map(tick).collect();
-        Axis { label: String::new(), scale: Scale::Log, values: ends, pixels: (0.0, 1.0), ticks }
+        DrawnAxis {
+            label: String::new(),
+            scale: Scale::Log,
+            values: ends,
+            pixels: (0.0, 1.0),
+            ticks,
+        }
     }
 
-    fn of(scale: Scale, values: (f64, f64), ticks: Vec<f64>, say: impl Fn(f64) -> String) -> Axis {
+    fn of(
+        scale: Scale,
+        values: (f64, f64),
+        ticks: Vec<f64>,
+        say: impl Fn(f64) -> String,
+    ) -> DrawnAxis {
         let tick = |value: f64| Tick { value, label: round(&say(value)) };
         let ticks = ticks.into_iter().map(tick).collect();
-        Axis { label: String::new(), scale, values, pixels: (0.0, 1.0), ticks }
+        DrawnAxis { label: String::new(), scale, values, pixels: (0.0, 1.0), ticks }
     }
 
     /// The same axis with a label.
-    pub(crate) fn of_what(self, label: &str) -> Axis {
-        Axis { label: label.to_string(), ..self }
+    pub(crate) fn of_what(self, label: &str) -> DrawnAxis {
+        DrawnAxis { label: label.to_string(), ..self }
     }
 
     /// The same axis between these pixels.
-    pub(crate) fn between(&self, start: f64, end: f64) -> Axis {
-        Axis { pixels: (start, end), ..self.clone() }
+    pub(crate) fn between(&self, start: f64, end: f64) -> DrawnAxis {
+        DrawnAxis { pixels: (start, end), ..self.clone() }
     }
 
     /// What its values are. Equal steps along a logarithmic axis are equal ratios, which nobody
@@ -191,7 +202,7 @@ impl Axis {
 }
 
 /// Draws the labels of a horizontal axis, vertically centered on `y`.
-pub(crate) fn labels_along(canvas: &Canvas, axis: &Axis, y: f64) {
+pub(crate) fn labels_along(canvas: &Canvas, axis: &DrawnAxis, y: f64) {
     for (tick, middle) in axis.fitting() {
         canvas.text(&tick.label, (middle, y), Anchor::Middle, FAINT);
     }
@@ -205,7 +216,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_logarithmic_axis_has_a_few_ticks(least in 1e-3f64..1e12, ratio in 1f64..1e9) {
-            let axis = Axis::log(least, least * ratio, |value| value.to_string());
+            let axis = DrawnAxis::log(least, least * ratio, |value| value.to_string());
             prop_assert!((2..=TICKS_MOST).contains(&axis.ticks.len()), "{:?}", axis.ticks);
             prop_assert!(axis.holds(least) && axis.holds(least * ratio));
         }
@@ -216,8 +227,8 @@ mod tests {
         let say = |value: f64| value.to_string();
         for (label, expected) in [("threads", "threads (log)"), ("time (slow)", "time (slow, log)")]
         {
-            assert_eq!(Axis::log(1.0, 10.0, say).of_what(label).label(), expected);
-            assert_eq!(Axis::from_zero(10.0, say).of_what(label).label(), label);
+            assert_eq!(DrawnAxis::log(1.0, 10.0, say).of_what(label).label(), expected);
+            assert_eq!(DrawnAxis::from_zero(10.0, say).of_what(label).label(), label);
         }
     }
 }

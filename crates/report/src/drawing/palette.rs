@@ -3,7 +3,7 @@
 
 /// The use of a color determines its minimum contrast with the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Use {
+pub(crate) enum ColorUse {
     /// To be read: a contrast of at least 4.5 (WCAG 2, AA).
     Text,
     /// To be seen: at least 3.
@@ -21,51 +21,51 @@ pub(crate) enum Use {
 pub(crate) struct Colour {
     pub(crate) light: u32,
     pub(crate) dark: u32,
-    pub(crate) used: Use,
+    pub(crate) used: ColorUse,
 }
 
-const fn colour(used: Use, light: u32, dark: u32) -> Colour {
+const fn colour(used: ColorUse, light: u32, dark: u32) -> Colour {
     Colour { light, dark, used }
 }
 
 /// The page. Only pictures in their own files have a background.
-pub(crate) const PAPER: Colour = colour(Use::Ground, 0xFFFFFF, 0x0D1117);
+pub(crate) const PAPER: Colour = colour(ColorUse::Ground, 0xFFFFFF, 0x0D1117);
 /// Texts and measured values.
-pub(crate) const INK: Colour = colour(Use::Text, 0x1F2328, 0xE6EDF3);
+pub(crate) const INK: Colour = colour(ColorUse::Text, 0x1F2328, 0xE6EDF3);
 /// Secondary texts.
-pub(crate) const FAINT: Colour = colour(Use::Text, 0x59636E, 0x9198A1);
+pub(crate) const FAINT: Colour = colour(ColorUse::Text, 0x59636E, 0x9198A1);
 /// Void figures.
-pub(crate) const VOID: Colour = colour(Use::Text, 0xCF222E, 0xFF7B72);
+pub(crate) const VOID: Colour = colour(ColorUse::Text, 0xCF222E, 0xFF7B72);
 /// Grid lines, and hatching behind texts.
-pub(crate) const GRID: Colour = colour(Use::Grid, 0xD1D9E0, 0x3D444D);
+pub(crate) const GRID: Colour = colour(ColorUse::Grid, 0xD1D9E0, 0x3D444D);
 
 /// The colors of series, in an order that makes neighbors differ most, including for color-blind
 /// readers.
 pub(crate) const SERIES: [Colour; 7] = [
-    colour(Use::Line, 0x0A6FDB, 0x3B82F6),
-    colour(Use::Line, 0xDB6100, 0xF0883E),
-    colour(Use::Line, 0x006B5B, 0x00D1A0),
-    colour(Use::Line, 0x5B2A86, 0xD8BFFF),
-    colour(Use::Line, 0x6B5200, 0xF7DC6F),
-    colour(Use::Line, 0xD6409F, 0xE0409A),
-    colour(Use::Line, 0x3D444E, 0xA9B2BC),
+    colour(ColorUse::Line, 0x0A6FDB, 0x3B82F6),
+    colour(ColorUse::Line, 0xDB6100, 0xF0883E),
+    colour(ColorUse::Line, 0x006B5B, 0x00D1A0),
+    colour(ColorUse::Line, 0x5B2A86, 0xD8BFFF),
+    colour(ColorUse::Line, 0x6B5200, 0xF7DC6F),
+    colour(ColorUse::Line, 0xD6409F, 0xE0409A),
+    colour(ColorUse::Line, 0x3D444E, 0xA9B2BC),
 ];
 
 /// The backgrounds of a heat map, from the palest to the deepest, which stands out most.
 pub(crate) const SHADES: [Colour; crate::style::SHADES as usize] = [
-    colour(Use::Ground, 0xE4F1FE, 0x14253B),
-    colour(Use::Ground, 0xBBDDFB, 0x1A3A63),
-    colour(Use::Ground, 0x86C1F7, 0x22518C),
-    colour(Use::Ground, 0x1F6FD0, 0x62A9F7),
-    colour(Use::Ground, 0x0B3B82, 0xB4D8FE),
+    colour(ColorUse::Ground, 0xE4F1FE, 0x14253B),
+    colour(ColorUse::Ground, 0xBBDDFB, 0x1A3A63),
+    colour(ColorUse::Ground, 0x86C1F7, 0x22518C),
+    colour(ColorUse::Ground, 0x1F6FD0, 0x62A9F7),
+    colour(ColorUse::Ground, 0x0B3B82, 0xB4D8FE),
 ];
 
 /// From this shade on, texts use [`ON_DEEP`].
 const DEEP_FROM: usize = 3;
 /// Texts on the paler shades.
-const ON_COOL: Colour = colour(Use::OnGround, 0x1B1F24, 0xF0F6FC);
+const ON_COOL: Colour = colour(ColorUse::OnGround, 0x1B1F24, 0xF0F6FC);
 /// Texts on the deeper shades.
-const ON_DEEP: Colour = colour(Use::OnGround, 0xFEFEFE, 0x010409);
+const ON_DEEP: Colour = colour(ColorUse::OnGround, 0xFEFEFE, 0x010409);
 
 /// The color of texts on a shade.
 pub(crate) fn on_shade(shade: usize) -> Colour {
@@ -119,10 +119,10 @@ mod tests {
     fn what_is_read_stands_out_from_the_page_in_both_schemes() {
         for colour in all() {
             let least = match colour.used {
-                Use::Text => 4.5,
-                Use::Line => 3.0,
-                Use::Grid => 1.2,
-                Use::Ground | Use::OnGround => continue,
+                ColorUse::Text => 4.5,
+                ColorUse::Line => 3.0,
+                ColorUse::Grid => 1.2,
+                ColorUse::Ground | ColorUse::OnGround => continue,
             };
             for (own, page) in [(colour.light, PAPER.light), (colour.dark, PAPER.dark)] {
                 let contrast = contrast(own, page);

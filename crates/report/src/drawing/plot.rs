@@ -1,6 +1,6 @@
 //! A plot: shapes between a horizontal and a vertical axis, with a grid and the labels of both.
 
-use super::axis::{Axis, labels_along};
+use super::axis::{DrawnAxis, labels_along};
 use super::block::Block;
 use super::canvas::{Anchor, Canvas, Dash, LINE, WIDTH};
 use super::measure::widest;
@@ -13,8 +13,8 @@ const RIGHT: f64 = 14.0;
 const GAP: f64 = 6.0;
 
 pub(crate) struct Plot {
-    pub(crate) x: Axis,
-    pub(crate) y: Axis,
+    pub(crate) x: DrawnAxis,
+    pub(crate) y: DrawnAxis,
     /// The height of the area between the axes.
     pub(crate) height: f64,
     /// Other names of values of the vertical axis, on the right.
@@ -63,7 +63,7 @@ impl Plot {
 }
 
 /// The grid, and the ticks of both axes.
-fn frame(canvas: &Canvas, x: &Axis, y: &Axis) {
+fn frame(canvas: &Canvas, x: &DrawnAxis, y: &DrawnAxis) {
     let ((left, right), (bottom, top)) = (x.ends(), y.ends());
     for tick in &y.ticks {
         let at = y.at(tick.value);

@@ -1,6 +1,6 @@
 //! What is drawn between axes. Places are values of the horizontal and of the vertical axis.
 
-use super::axis::Axis;
+use super::axis::DrawnAxis;
 use super::canvas::{Canvas, Dash, MARKS, Mark, Point};
 use super::legend::Key;
 use super::palette::{Colour, SERIES};
@@ -27,7 +27,7 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    pub(crate) fn draw(&self, canvas: &Canvas, x: &Axis, y: &Axis) {
+    pub(crate) fn draw(&self, canvas: &Canvas, x: &DrawnAxis, y: &DrawnAxis) {
         let place = |(a, b): Values| -> Point { (x.at(a), y.at(b)) };
         match self {
             Shape::Line(through, dash, colour) => {

@@ -1,6 +1,6 @@
 //! Strips: a row of shapes for each label, all on one horizontal axis.
 
-use super::axis::{Axis, labels_along};
+use super::axis::{DrawnAxis, labels_along};
 use super::block::Block;
 use super::canvas::{Anchor, Dash, LINE, WIDTH};
 use super::measure::widest;
@@ -36,7 +36,7 @@ impl Strip {
         Strip { heading, label: label.to_string(), colour: INK, beside, figure, shapes }
     }
 
-    fn block(self, axis: &Axis, origin: Option<f64>) -> Block<'static> {
+    fn block(self, axis: &DrawnAxis, origin: Option<f64>) -> Block<'static> {
         let is_empty = self.shapes.is_empty();
         let label = match is_empty && !self.figure.is_empty() {
             true => format!("{}: {}", self.label, self.figure),
@@ -54,14 +54,14 @@ impl Strip {
         Block::stack(blocks)
     }
 
-    fn drawn(self, x: Axis, origin: Option<f64>) -> Block<'static> {
+    fn drawn(self, x: DrawnAxis, origin: Option<f64>) -> Block<'static> {
         Block::of(STRIP, move |canvas, top| {
             let grid = x.ticks.iter().map(|tick| (tick.value, GRID));
             for (at, colour) in grid.chain(origin.map(|origin| (origin, FAINT))) {
                 let at = x.at(at);
                 canvas.line(&[(at, top - 1.0), (at, top + STRIP + 1.0)], Dash::Whole, colour, 1.0);
             }
-            let y = Axis::of_ends((0.0, 1.0), |_| String::new()).between(top, top + STRIP);
+            let y = DrawnAxis::of_ends((0.0, 1.0), |_| String::new()).between(top, top + STRIP);
             for shape in &self.shapes {
                 shape.draw(canvas, &x, &y);
             }
@@ -72,7 +72,7 @@ impl Strip {
 }
 
 pub(crate) struct Strips {
-    pub(crate) axis: Axis,
+    pub(crate) axis: DrawnAxis,
     /// The value that all are held against, which has a line.
     pub(crate) origin: Option<f64>,
     pub(crate) rows: Vec<Strip>,

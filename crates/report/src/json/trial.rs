@@ -77,11 +77,11 @@ fn value(figures: &trials::Figures, metric: &Metric) -> Value {
 }
 
 /// One object in the figures.
-struct Part<'a>(&'a trials::Figures, &'static str);
+struct FiguresPart<'a>(&'a trials::Figures, &'static str);
 
-impl Serialize for Part<'_> {
+impl Serialize for FiguresPart<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Part(figures, part) = self;
+        let FiguresPart(figures, part) = self;
         serializer.collect_map(of_part(part).map(|metric| (metric.json.1, value(figures, metric))))
     }
 }
@@ -93,7 +93,7 @@ impl Serialize for Figures<'_> {
             figures.serialize_entry(metric.json.1, &value(self.0, metric))?;
         }
         for (name, _) in PARTS {
-            figures.serialize_entry(name, &Part(self.0, name))?;
+            figures.serialize_entry(name, &FiguresPart(self.0, name))?;
         }
         figures.end()
     }

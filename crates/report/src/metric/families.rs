@@ -1,6 +1,6 @@
 //! The OpenMetrics families of cases' figures.
 
-use super::{Family, Labels, label};
+use super::{Family, GaugeLabels, label};
 use assess::summary::Summary;
 use assess::trend::Quantity;
 use model::case::Work;
@@ -45,12 +45,12 @@ pub(super) const PAGES: Family = &[(
 /// The families, in order.
 pub(crate) const FAMILIES: [Family; 5] = [THROUGHPUT, OPERATIONS, OPERATION, LATENCY, PAGES];
 
-pub(super) fn no_labels(_: &Summary) -> Option<Labels> {
-    Some(Labels::new())
+pub(super) fn no_labels(_: &Summary) -> Option<GaugeLabels> {
+    Some(GaugeLabels::new())
 }
 
 /// The labels of a rate; `None` if bytes per second mean nothing in the case.
-pub(super) fn rate_labels(summary: &Summary, quantity: &str) -> Option<Labels> {
+pub(super) fn rate_labels(summary: &Summary, quantity: &str) -> Option<GaugeLabels> {
     let served_by = summary.served_by.map_or(String::new(), |by| by.name().to_string());
     let level = summary.level.map(|level| label("level", level.to_string()));
     let labels = [label("quantity", quantity), label("served_by", served_by)];
@@ -60,7 +60,7 @@ pub(super) fn rate_labels(summary: &Summary, quantity: &str) -> Option<Labels> {
 
 /// The labels of the throughput; `None` for plain writes, which have two other rates, and for
 /// calls on names.
-pub(super) fn throughput_labels(summary: &Summary) -> Option<Labels> {
+pub(super) fn throughput_labels(summary: &Summary) -> Option<GaugeLabels> {
     match &summary.case.work {
         Work::Read(_) => rate_labels(summary, "read"),
         Work::Memory(_) => rate_labels(summary, "memory"),
@@ -69,6 +69,6 @@ pub(super) fn throughput_labels(summary: &Summary) -> Option<Labels> {
     }
 }
 
-pub(super) fn percentile_labels(of: &str, percentile: &str) -> Option<Labels> {
+pub(super) fn percentile_labels(of: &str, percentile: &str) -> Option<GaugeLabels> {
     Some(vec![label("of", of), label("percentile", percentile)])
 }

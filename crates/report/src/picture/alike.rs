@@ -1,6 +1,6 @@
 //! Cases that differ in a few axes only: which lines share a picture, and their labels there.
 
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::phrases::{Factored, factor_out};
 use crate::words::{self, listed};
 use assess::finding::Verdict;
@@ -205,14 +205,14 @@ pub(super) fn limited<T>(title: &str, rows: &mut Vec<T>, most: usize) -> String 
 }
 
 /// The words of a case's label.
-pub(super) fn label_words(summary: &Summary, labels: &Labels) -> Vec<String> {
+pub(super) fn label_words(summary: &Summary, labels: &CaseLabels) -> Vec<String> {
     let phrases = labels.phrases(&summary.case);
     let said: Vec<String> = phrases.into_iter().map(|phrase| phrase.said).collect();
     if said.is_empty() { vec![labels.name(&summary.id)] } else { said }
 }
 
 /// The labels of lines; each line is a group of cases.
-pub(super) fn labels(lines: &[Vec<&Summary>], names: &Labels) -> Factored {
+pub(super) fn labels(lines: &[Vec<&Summary>], names: &CaseLabels) -> Factored {
     let all = lines.iter().map(|line| words_of_line(line, names)).collect();
     let Factored { own, common } = factor_out(all);
     let own = own.into_iter().zip(lines).map(|(own, line)| {
@@ -223,7 +223,7 @@ pub(super) fn labels(lines: &[Vec<&Summary>], names: &Labels) -> Factored {
 }
 
 /// The words that the names of all these cases share.
-pub(super) fn shared_words(cases: &[&Summary], names: &Labels) -> Vec<String> {
+pub(super) fn shared_words(cases: &[&Summary], names: &CaseLabels) -> Vec<String> {
     let mut all = cases.iter().map(|summary| label_words(summary, names));
     let mut words = all.next().unwrap_or_default();
     for other in all {
@@ -233,7 +233,7 @@ pub(super) fn shared_words(cases: &[&Summary], names: &Labels) -> Vec<String> {
 }
 
 /// The same for a line, and the rate it shows.
-fn words_of_line(line: &[&Summary], names: &Labels) -> Vec<String> {
+fn words_of_line(line: &[&Summary], names: &CaseLabels) -> Vec<String> {
     let mut words = shared_words(line, names);
     let kind = line.first().map_or("", |summary| words::rate_kind(summary));
     words.extend(Some(kind.to_string()).filter(|kind| !kind.is_empty()));

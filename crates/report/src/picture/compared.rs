@@ -2,14 +2,14 @@
 
 use super::alike::limited;
 use crate::drawing::Picture;
-use crate::drawing::axis::Axis;
+use crate::drawing::axis::DrawnAxis;
 use crate::drawing::block::Block;
 use crate::drawing::canvas::Mark;
 use crate::drawing::legend::{Key, legend};
 use crate::drawing::palette::{Colour, GRID, SERIES};
 use crate::drawing::shape::{Shape, in_strip};
 use crate::drawing::strips::{Strip, Strips};
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::versus;
 use crate::words::{count, difference, listed, times, times_interval};
 use assess::Assessment;
@@ -24,7 +24,7 @@ type Row<'a> = (String, &'a Comparison);
 
 /// The comparisons within a record; `None` with fewer than two.
 pub(super) fn compared(assessment: &Assessment) -> Option<Picture> {
-    let labels = Labels::of(assessment);
+    let labels = CaseLabels::of(assessment);
     let label = versus::label(&labels);
     let rows = assessment.comparisons.iter().map(|found| (label(found), found));
     draw("Compared, round by round", "the first by the second", rows.collect())
@@ -58,7 +58,7 @@ fn draw(title: &str, which: &str, mut rows: Vec<Row>) -> Option<Picture> {
         (Key::Point(colour, mark), difference.to_string())
     });
     let strips = Strips {
-        axis: Axis::of_ratios(ratios, times).of_what(&format!("ratio of the rates, {which}")),
+        axis: DrawnAxis::of_ratios(ratios, times).of_what(&format!("ratio of the rates, {which}")),
         origin: Some(1.0),
         rows: rows.iter().map(strip).collect(),
     };

@@ -2,7 +2,7 @@
 
 use super::alike::{LINES_MOST, all_are, asked, labels};
 use crate::drawing::Picture;
-use crate::drawing::axis::Axis;
+use crate::drawing::axis::DrawnAxis;
 use crate::drawing::block::Block;
 use crate::drawing::canvas::{Dash, WIDTH};
 use crate::drawing::legend::{Key, legend};
@@ -10,7 +10,7 @@ use crate::drawing::measure::shortened;
 use crate::drawing::palette::{FAINT, INK, SERIES, VOID};
 use crate::drawing::plot::Plot;
 use crate::drawing::shape::Shape;
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::words::{self, count};
 use assess::Assessment;
 use assess::course::{Change, TimeSeries};
@@ -30,7 +30,7 @@ const PLOT: f64 = 44.0;
 
 /// Pictures with a few time series each; those with a step come first.
 pub(super) fn courses(assessment: &Assessment) -> Vec<Picture> {
-    let names = Labels::of(assessment);
+    let names = CaseLabels::of(assessment);
     let mut all: Vec<(&Summary, &TimeSeries)> = asked(&assessment.cases)
         .filter_map(|summary| Some((summary, summary.course.as_ref()?)))
         .filter(|(_, course)| course.rates.iter().any(|rate| *rate > 0.0))
@@ -82,8 +82,8 @@ fn plot(Course { series, summary, .. }: &Course) -> Plot {
     let change = series.change.as_ref();
     let step = change.map(|change| Shape::Upright(change.at_ns as f64, Dash::Long, SERIES[1]));
     Plot {
-        x: Axis::from_zero(at_ns(series.rates.len()), units::nanoseconds),
-        y: Axis::of_ends((0.0, most), unit(summary)),
+        x: DrawnAxis::from_zero(at_ns(series.rates.len()), units::nanoseconds),
+        y: DrawnAxis::of_ends((0.0, most), unit(summary)),
         height: PLOT,
         right: Vec::new(),
         shapes: [line].into_iter().chain(step).collect(),

@@ -6,15 +6,15 @@ use super::alike::{
     standing, value,
 };
 use crate::drawing::Picture;
-use crate::drawing::axis::Axis;
+use crate::drawing::axis::DrawnAxis;
 use crate::drawing::block::Block;
 use crate::drawing::canvas::Dash;
 use crate::drawing::legend::legend;
 use crate::drawing::plot::Plot;
 use crate::drawing::shape::{Series, drawn};
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::phrases::Factored;
-use crate::words::{self, Say, capital, count, main_estimate};
+use crate::words::{self, FigureFormat, capital, count, main_estimate};
 use assess::Assessment;
 use assess::stats::Estimate;
 use assess::summary::Summary;
@@ -64,7 +64,7 @@ struct Line<'a> {
 #[derive(Debug, Clone, Copy)]
 struct Kind {
     what: &'static str,
-    say: Say,
+    say: FigureFormat,
     /// After the name of a picture.
     suffix: &'static str,
 }
@@ -76,7 +76,7 @@ const PLOT: f64 = 190.0;
 
 /// A picture for each axis with enough values, and for each kind of figure.
 pub(super) fn curves<'a>(assessment: &'a Assessment) -> Vec<Picture> {
-    let names = Labels::of(assessment);
+    let names = CaseLabels::of(assessment);
     let of_run = (&names, words::figures_are(assessment));
     let mut pictures = Vec::new();
     for along in ALONG {
@@ -117,7 +117,7 @@ fn draw(
     part: &Part<Line>,
     along: &Along,
     kind: Kind,
-    (names, figures_are): (&Labels, &str),
+    (names, figures_are): (&CaseLabels, &str),
 ) -> Option<Picture> {
     let lines = &part.things;
     if lines.is_empty() {
@@ -135,7 +135,7 @@ fn draw(
     });
     let (shapes, entries) = drawn(series.collect());
     let plot = Plot {
-        x: Axis::of_values(&values, along.say).of_what(along.title),
+        x: DrawnAxis::of_values(&values, along.say).of_what(along.title),
         y: upright(points().map(|(_, estimate)| estimate), kind.say).of_what(kind.what),
         height: PLOT,
         right: Vec::new(),
@@ -157,16 +157,16 @@ fn draw(
 }
 
 /// The vertical axis: starts at 0, unless the figures are too far apart.
-fn upright<'a>(all: impl Iterator<Item = &'a Estimate>, say: Say) -> Axis {
+fn upright<'a>(all: impl Iterator<Item = &'a Estimate>, say: FigureFormat) -> DrawnAxis {
     const SPREAD: f64 = 12.0;
     let (low, high): (Vec<f64>, Vec<f64>) =
         all.map(|all| (all.low.unwrap_or(all.median), all.high.unwrap_or(all.median))).unzip();
     let least = low.into_iter().fold(f64::INFINITY, f64::min);
     let most = high.into_iter().fold(0.0, f64::max);
     if least > 0.0 && most > SPREAD * least {
-        Axis::log(least * 0.8, most * 1.25, say)
+        DrawnAxis::log(least * 0.8, most * 1.25, say)
     } else {
-        Axis::from_zero(most * 1.06, say)
+        DrawnAxis::from_zero(most * 1.06, say)
     }
 }
 

@@ -6,9 +6,9 @@ use super::alike::{
 use super::table::{Better, Cell, Table};
 use crate::drawing::Picture;
 
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::phrases::{Factored, joined};
-use crate::pivot::{self, Content, Matrix};
+use crate::pivot::{self, CellContent, Matrix};
 use crate::words::{self, NOT_DURABLE, capital, listed, main_estimate};
 use assess::Assessment;
 use assess::summary::{Latency, Summary};
@@ -46,10 +46,10 @@ fn methods(assessment: &Assessment) -> Vec<Table> {
 }
 
 fn method(block: &Matrix, assessment: &Assessment) -> Table {
-    let cell = |content: Option<Content>| match content {
+    let cell = |content: Option<CellContent>| match content {
         None => Cell::Empty,
-        Some(Content::Skipped) => Cell::Skipped,
-        Some(Content::Measured(summary)) => Cell::of(summary, said(summary, Metric::Main)),
+        Some(CellContent::Skipped) => Cell::Skipped,
+        Some(CellContent::Measured(summary)) => Cell::of(summary, said(summary, Metric::Main)),
     };
     let rows: Vec<(String, Vec<Cell>)> = block
         .rows()
@@ -82,7 +82,7 @@ fn method(block: &Matrix, assessment: &Assessment) -> Table {
 
 /// The acknowledged and the durable rate of each way to write.
 fn strategies(assessment: &Assessment) -> Option<Table> {
-    let names = Labels::of(assessment);
+    let names = CaseLabels::of(assessment);
     let writes = |summary: &&Summary| {
         summary.role == Role::Asked && summary.case.write().is_some_and(|work| work.op != Op::Sync)
     };
@@ -116,7 +116,7 @@ fn strategies(assessment: &Assessment) -> Option<Table> {
 
 /// A row for each group of cases that differ in one axis only; its values are the columns.
 fn rows_by(assessment: &Assessment, axis: &str, metric: Metric) -> Option<Table> {
-    let names = Labels::of(assessment);
+    let names = CaseLabels::of(assessment);
     let has = |summary: &&Summary| value(&summary.case, axis).is_some();
     let cases: Vec<&Summary> = asked(&assessment.cases).filter(has).collect();
     let columns = values(&cases, axis);
@@ -163,7 +163,7 @@ fn rows_by(assessment: &Assessment, axis: &str, metric: Metric) -> Option<Table>
 }
 
 /// The work before each sync, without the sync's name: `1MiB every 16`.
-fn before_syncs(lines: &[Vec<&Summary>], names: &Labels) -> Factored {
+fn before_syncs(lines: &[Vec<&Summary>], names: &CaseLabels) -> Factored {
     let label = |line: &Vec<&Summary>| {
         let phrases = line.first().map_or(Vec::new(), |summary| names.phrases(&summary.case));
         joined(phrases.into_iter().filter(|p| p.axis != "sync").map(|phrase| phrase.said))
@@ -231,7 +231,7 @@ struct Plane<'a> {
 
 /// One table at a time: the pair of axes that covers the most cases not yet shown.
 fn by_two_axes(assessment: &Assessment, metric: Metric) -> Vec<Table> {
-    let names = Labels::of(assessment);
+    let names = CaseLabels::of(assessment);
     let mut left: Vec<&Summary> = asked(&assessment.cases).collect();
     let all = left.clone();
     let mut tables = Vec::new();
@@ -279,7 +279,12 @@ fn planes<'a>(cases: &[&'a Summary]) -> Vec<Plane<'a>> {
     planes
 }
 
-fn plane_table(plane: &Plane, names: &Labels, metric: Metric, assessment: &Assessment) -> Table {
+fn plane_table(
+    plane: &Plane,
+    names: &CaseLabels,
+    metric: Metric,
+    assessment: &Assessment,
+) -> Table {
     let cases = &plane.cases;
     let [first, second] = plane.axes;
     // Fewer columns than rows.

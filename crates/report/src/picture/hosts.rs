@@ -2,14 +2,14 @@
 
 use super::alike::limited;
 use crate::drawing::Picture;
-use crate::drawing::axis::{Axis, range};
+use crate::drawing::axis::{DrawnAxis, range};
 use crate::drawing::block::Block;
 use crate::drawing::canvas::Mark;
 use crate::drawing::legend::{Key, legend};
 use crate::drawing::palette::{Colour, SERIES, VOID};
 use crate::drawing::shape::{Shape, in_strip};
 use crate::drawing::strips::{Strip, Strips};
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::words::{count, say, short, times};
 use assess::finding::Verdict;
 use assess::fleet::{Common, Figure, Fleet};
@@ -40,7 +40,7 @@ fn marks(verdicts: &[Verdict]) -> Block<'static> {
 }
 
 /// The rate of all hosts together in each case; `None` unless two cases of bytes have one.
-pub(crate) fn together(run: &Together, names: &Labels) -> Option<Picture> {
+pub(crate) fn together(run: &Together, names: &CaseLabels) -> Option<Picture> {
     let rate = |joint: &Joint| -> Option<Estimate> {
         let is_rate = Quantity::of(&joint.case) == Quantity::BytesPerSecond;
         joint.throughput.filter(|rate| is_rate && rate.median > 0.0)
@@ -68,7 +68,7 @@ pub(crate) fn together(run: &Together, names: &Labels) -> Option<Picture> {
         Strip { beside, ..Strip::of(&names.name(&joint.id), shapes) }
     };
     let strips = Strips {
-        axis: Axis::log(least * 0.8, most * 1.2, units::rate)
+        axis: DrawnAxis::log(least * 0.8, most * 1.2, units::rate)
             .of_what("all bytes by the time of the trial"),
         origin: None,
         rows: rows.iter().map(strip).collect(),
@@ -80,7 +80,7 @@ pub(crate) fn together(run: &Together, names: &Labels) -> Option<Picture> {
 
 /// Each host's rate by the median of all, in each case; `None` unless two cases have figures
 /// of two hosts each.
-pub(crate) fn fleet(fleet: &Fleet, labels: &Labels) -> Option<Picture> {
+pub(crate) fn fleet(fleet: &Fleet, labels: &CaseLabels) -> Option<Picture> {
     let figures = |common: &Common| -> Vec<Figure> {
         common.figures.iter().flatten().filter(|it| it.ratio > Some(0.0)).cloned().collect()
     };
@@ -99,7 +99,7 @@ pub(crate) fn fleet(fleet: &Fleet, labels: &Labels) -> Option<Picture> {
         count(rows.len(), "case")
     );
     let strips = Strips {
-        axis: Axis::of_ratios(ratios, times)
+        axis: DrawnAxis::of_ratios(ratios, times)
             .of_what("rate of each host by the median of all hosts"),
         origin: Some(1.0),
         rows: rows.iter().map(|(common, figures)| strip(fleet, common, figures, labels)).collect(),
@@ -107,7 +107,7 @@ pub(crate) fn fleet(fleet: &Fleet, labels: &Labels) -> Option<Picture> {
     Some(Picture::of("hosts", &title, alt, vec![strips.block()?, marks(&verdicts)]))
 }
 
-fn strip(fleet: &Fleet, common: &Common, figures: &[Figure], labels: &Labels) -> Strip {
+fn strip(fleet: &Fleet, common: &Common, figures: &[Figure], labels: &CaseLabels) -> Strip {
     let say = say(common.quantity);
     let median = common.median.map_or(String::new(), |median| format!("median {}", say(median)));
     let odd: Vec<String> = (common.odd())

@@ -3,16 +3,16 @@
 
 use super::alike::{all_are, asked, is_rate, label_words};
 use crate::drawing::Picture;
-use crate::drawing::axis::{Axis, range};
+use crate::drawing::axis::{DrawnAxis, range};
 use crate::drawing::block::Block;
 use crate::drawing::canvas::Dash;
 use crate::drawing::legend::{Key, legend, void_key};
 use crate::drawing::palette::{Colour, INK, SERIES, VOID};
 use crate::drawing::shape::Shape;
 use crate::drawing::strips::{Strip, Strips};
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::phrases::{Factored, factor_out};
-use crate::survey::{RUNGS, Rate, Rung, label_on_rung, labels};
+use crate::survey::{RUNGS, Rung, WriteRate, label_on_rung, labels};
 use crate::words::{self, NOT_DURABLE, count, listed};
 use assess::Assessment;
 use assess::finding::Verdict;
@@ -73,7 +73,7 @@ pub(super) fn ladder(assessment: &Assessment) -> Option<Picture> {
     let (least, most) = range(values.chain(bounds.iter().map(|bound| bound.rate)))?;
     let least = 10f64.powf((least * 0.7).log10().floor());
     let strips = Strips {
-        axis: Axis::log(least, most * 1.02, units::rate).of_what("bytes a second"),
+        axis: DrawnAxis::log(least, most * 1.02, units::rate).of_what("bytes a second"),
         origin: Some(least),
         rows: bars.iter().map(|bar| strip(bar, least, &bounds)).collect(),
     };
@@ -107,7 +107,7 @@ fn bars(assessment: &Assessment) -> (Vec<Bar>, String) {
 /// The labels of bars: in a survey, the same as in its table.
 fn names(assessment: &Assessment, on_rungs: &[(Rung, &Summary)]) -> Factored {
     if assessment.view().layout != Layout::Ladder {
-        let names = Labels::of(assessment);
+        let names = CaseLabels::of(assessment);
         return factor_out(
             on_rungs.iter().map(|(_, summary)| label_words(summary, &names)).collect(),
         );
@@ -119,25 +119,27 @@ fn names(assessment: &Assessment, on_rungs: &[(Rung, &Summary)]) -> Factored {
 
 /// At least one.
 fn bars_of(summary: &Summary, label: &str) -> Vec<Bar> {
-    let rates = summary.case.write().map_or(&[][..], Rate::of);
+    let rates = summary.case.write().map_or(&[][..], WriteRate::of);
     if rates.is_empty() {
         let rate = summary.throughput.filter(|_| is_rate(&summary.case));
         let (said, _) = words::main_figure(summary);
         return vec![bar(summary, label, rate, said, By::Served(summary.served_by))];
     }
-    let of_rate = |rate: &Rate| {
+    let of_rate = |rate: &WriteRate| {
         let label = format!("{label} {}", rate.name());
         let writing = summary.writing.as_ref();
         let (found, by) = match rate {
-            Rate::Acknowledged => (writing.and_then(|all| all.acknowledged), By::Acknowledged),
-            Rate::Durable => (writing.and_then(|all| all.durable), By::Served(summary.served_by)),
-            Rate::OnlySynced => (None, By::Served(summary.served_by)),
-            Rate::Mixed => (summary.throughput, By::Served(summary.served_by)),
+            WriteRate::Acknowledged => (writing.and_then(|all| all.acknowledged), By::Acknowledged),
+            WriteRate::Durable => {
+                (writing.and_then(|all| all.durable), By::Served(summary.served_by))
+            }
+            WriteRate::OnlySynced => (None, By::Served(summary.served_by)),
+            WriteRate::Mixed => (summary.throughput, By::Served(summary.served_by)),
         };
         let said = match (rate, found) {
-            (Rate::OnlySynced, _) => words::main_figure(summary).0,
+            (WriteRate::OnlySynced, _) => words::main_figure(summary).0,
             (_, Some(found)) => units::rate(found.median),
-            (Rate::Durable, None) if words::is_not_durable(summary) => NOT_DURABLE.to_string(),
+            (WriteRate::Durable, None) if words::is_not_durable(summary) => NOT_DURABLE.to_string(),
             (_, None) => words::NONE.to_string(),
         };
         bar(summary, &label, found, said, by)

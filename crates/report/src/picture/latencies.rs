@@ -3,13 +3,13 @@
 
 use super::alike::{Part, all_are, asked, bounded, fewest, grouped, labels, parted};
 use crate::drawing::Picture;
-use crate::drawing::axis::{Axis, range};
+use crate::drawing::axis::{DrawnAxis, range};
 use crate::drawing::block::Block;
 use crate::drawing::canvas::Dash;
 use crate::drawing::legend::{Key, legend};
 use crate::drawing::plot::Plot;
 use crate::drawing::shape::{Series, drawn};
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::phrases::Factored;
 use crate::words::{capital, count, listed};
 use assess::Assessment;
@@ -44,7 +44,7 @@ const COUNT_LEAST: u64 = 20;
 
 /// A picture for each block and pattern with individually timed operations, and one for syncs.
 pub(super) fn latencies<'a>(assessment: &'a Assessment) -> Vec<Picture> {
-    let names = Labels::of(assessment);
+    let names = CaseLabels::of(assessment);
     let mut pictures = Vec::new();
     for of in [Of::Operations, Of::Syncs] {
         let is_timed = |summary: &&Summary| {
@@ -102,7 +102,7 @@ fn plural(kind: &str) -> String {
     }
 }
 
-fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labels) -> Option<Picture> {
+fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &CaseLabels) -> Option<Picture> {
     let stands = |summary: &&&Summary| summary.verdict.stands();
     let cases: Vec<&Summary> = part.things.iter().filter(stands).copied().collect();
     if cases.is_empty() {
@@ -139,9 +139,10 @@ fn plot(cases: &[&Summary], own: &[String], of: Of, what: &str) -> (Plot, Vec<(K
     let points = || curves.iter().flatten();
     let (least_ns, most_ns) = range(points().map(|(ns, _)| *ns)).unwrap_or((1.0, 1.0));
     let floor = points().map(|(_, share)| *share).fold(1.0, f64::min).min(0.05) * 0.7;
-    let y = Axis::of_marks((floor, 1.0), &SHARES.map(|(share, label, _)| (share, label)));
+    let y = DrawnAxis::of_marks((floor, 1.0), &SHARES.map(|(share, label, _)| (share, label)));
     let right = SHARES.into_iter().filter(|(share, ..)| y.holds(*share));
-    let x = Axis::log(least_ns * 0.9, most_ns * 1.1, units::nanoseconds).of_what(service(cases));
+    let x =
+        DrawnAxis::log(least_ns * 0.9, most_ns * 1.1, units::nanoseconds).of_what(service(cases));
     let series = curves.iter().zip(all).zip(own).map(|((curve, all), label)| {
         let marks = [(all.p50, 0.5), (all.p90, 0.1), (all.p99, 1e-2), (all.p99_9, 1e-3)];
         let marks = marks.into_iter();

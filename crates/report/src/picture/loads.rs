@@ -2,14 +2,14 @@
 //! longer does.
 
 use crate::drawing::Picture;
-use crate::drawing::axis::Axis;
+use crate::drawing::axis::DrawnAxis;
 use crate::drawing::block::Block;
 use crate::drawing::canvas::Dash;
 use crate::drawing::legend::{Key, legend};
 use crate::drawing::palette::{FAINT, SERIES};
 use crate::drawing::plot::Plot;
 use crate::drawing::shape::{Series, Shape, drawn};
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::words::{self, listed, per_second};
 use assess::Assessment;
 use assess::conclusions::load::Load;
@@ -36,7 +36,7 @@ const RESPONSES: [(&str, Of); 3] = [
 
 /// A picture for each load with two rates, and one of all if there are several.
 pub(super) fn loads(assessment: &Assessment) -> Vec<Picture> {
-    let names = Labels::of(assessment);
+    let names = CaseLabels::of(assessment);
     let title = |load: &Load| load.closed.as_ref().map(|closed| names.name(&closed.id));
     let is_only = assessment.conclusions.loads.len() == 1;
     let each = assessment.conclusions.loads.iter().filter_map(|load| {
@@ -108,8 +108,8 @@ fn draw(title: &str, lines: &[Line], marked: &[&Load]) -> Option<Picture> {
         entries.push((Key::Line(FAINT, dash, None), label.to_string()));
     }
     let plot = Plot {
-        x: Axis::from_zero(widest * 1.04, per_second).of_what("operations due per second"),
-        y: Axis::log(least * 0.8, most * 1.6, units::nanoseconds).of_what("time"),
+        x: DrawnAxis::from_zero(widest * 1.04, per_second).of_what("operations due per second"),
+        y: DrawnAxis::log(least * 0.8, most * 1.6, units::nanoseconds).of_what("time"),
         height: PLOT,
         right: Vec::new(),
         shapes,

@@ -15,7 +15,7 @@ mod compared;
 mod hosts;
 
 use crate::drawing::Picture;
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use assess::Assessment;
 use assess::fleet::Fleet;
 use assess::records::RecordComparison;
@@ -53,12 +53,12 @@ pub(crate) fn pictures(assessment: &Assessment) -> Vec<Picture> {
 }
 
 /// The picture of what several hosts did together.
-pub(crate) fn pictures_of_together(run: &Together, names: &Labels) -> Vec<Picture> {
+pub(crate) fn pictures_of_together(run: &Together, names: &CaseLabels) -> Vec<Picture> {
     hosts::together(run, names).into_iter().collect()
 }
 
 /// The picture of hosts that should be alike.
-pub(crate) fn pictures_of_fleet(fleet: &Fleet, labels: &Labels) -> Vec<Picture> {
+pub(crate) fn pictures_of_fleet(fleet: &Fleet, labels: &CaseLabels) -> Vec<Picture> {
     hosts::fleet(fleet, labels).into_iter().collect()
 }
 

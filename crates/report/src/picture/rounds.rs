@@ -3,14 +3,14 @@
 
 use super::alike::{all_are, asked, labels};
 use crate::drawing::Picture;
-use crate::drawing::axis::Axis;
+use crate::drawing::axis::DrawnAxis;
 use crate::drawing::block::Block;
 use crate::drawing::canvas::Mark;
 use crate::drawing::legend::{Key, legend};
 use crate::drawing::palette::{FAINT, INK, SERIES};
 use crate::drawing::shape::Shape;
 use crate::drawing::strips::{Strip, Strips};
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::words::count;
 use assess::Assessment;
 use assess::summary::Summary;
@@ -38,7 +38,7 @@ struct Row<'a> {
 /// The rounds of all requested cases with more than one; `None` with fewer than two
 /// such cases.
 pub(super) fn rounds(assessment: &Assessment) -> Option<Picture> {
-    let names = Labels::of(assessment);
+    let names = CaseLabels::of(assessment);
     let mut rows: Vec<Row> = asked(&assessment.cases)
         .filter_map(|summary| Some(Row { summary, dots: dots(summary)? }))
         .filter(|row| row.dots.len() > 1)
@@ -59,7 +59,7 @@ pub(super) fn rounds(assessment: &Assessment) -> Option<Picture> {
         _ => "Rounds of each case".to_string(),
     };
     let strips = Strips {
-        axis: Axis::linear(-furthest, furthest, said_share)
+        axis: DrawnAxis::linear(-furthest, furthest, said_share)
             .of_what("rate of each round by the figure of its case"),
         origin: Some(0.0),
         rows: rows.iter().zip(&labels.own).map(|(row, label)| strip(row, label)).collect(),

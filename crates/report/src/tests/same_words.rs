@@ -2,8 +2,8 @@
 
 use super::one_value::{record, works};
 use super::{all, two_records};
-use crate::document::{Block, Finding, Part, Table};
-use crate::grid::Line;
+use crate::document::{Block, FindingBlock, Section, Table};
+use crate::grid::GridLine;
 use crate::tests::GITHUB;
 use crate::{Checked, Document, Listed, Style};
 use assess::fleet::FleetRecords;
@@ -63,7 +63,7 @@ fn expected(document: &Document, form: Form) -> Vec<String> {
     words(&said.join(" "))
 }
 
-fn of_block(block: &Block, part: &Part, form: Form) -> Vec<String> {
+fn of_block(block: &Block, part: &Section, form: Form) -> Vec<String> {
     match block {
         Block::Paragraph(paragraph) => vec![paragraph.text.to_string()],
         Block::Aside(text) => vec![text.to_string()],
@@ -96,8 +96,8 @@ fn of_table(Table { title, grid, legend }: &Table) -> Vec<String> {
     said.extend(grid.titles().iter().map(ToString::to_string));
     for line in grid.lines() {
         match line {
-            Line::Heading(text) => said.push(text.clone()),
-            Line::Cells(cells) => said.extend(shown.iter().map(|at| cells[*at].text.clone())),
+            GridLine::Heading(text) => said.push(text.clone()),
+            GridLine::Cells(cells) => said.extend(shown.iter().map(|at| cells[*at].text.clone())),
         }
     }
     let titles = grid.titles();
@@ -108,7 +108,7 @@ fn of_table(Table { title, grid, legend }: &Table) -> Vec<String> {
     said.into_iter().chain(notes.map(|note| note.text.clone())).collect()
 }
 
-fn of_finding(finding: &Finding, form: Form) -> Vec<String> {
+fn of_finding(finding: &FindingBlock, form: Form) -> Vec<String> {
     let mut said = vec![finding.kind.to_string()];
     if let Some(code) = finding.code {
         said.push(format!("{code} {}", finding.rows));

@@ -2,7 +2,7 @@
 //! without saying so.
 
 use crate::answer;
-use crate::labels::Labels;
+use crate::labels::CaseLabels;
 use crate::text::joined;
 use assess::Assessment;
 use assess::finding::{Code, Verdict};
@@ -132,7 +132,7 @@ proptest! {
         made in proptest::collection::vec((0.5f64..4.0, fault()), 8),
     ) {
         let assessment = assess::assess(&record(&made));
-        let labels = Labels::by(&assessment, |case| {
+        let labels = CaseLabels::by(&assessment, |case| {
             let index = assessment.cases.iter().position(|summary| summary.case == *case);
             format!("<{}>", index.expect("a label is of a case of the record"))
         });
