@@ -21,27 +21,27 @@ pub(crate) struct Agenda<'a> {
     /// The number of the current invocation, or of the next one if the run is resumed.
     invocation: u32,
     /// The rounds of the invocation that have not begun.
-    left: Range<u32>,
+    rounds_left: Range<u32>,
     /// Whether this process has begun an invocation.
     has_begun: bool,
     /// Unfinished cases.
-    open: Vec<usize>,
+    open_cases: Vec<usize>,
     /// The rate of each case in each round.
     rates: Vec<Vec<Round>>,
     /// Cases that need no more rounds, because throughput no longer grows with one of their axes.
     pruned: HashSet<usize>,
     /// Number of consecutive failures of each case since the run began or was resumed: its cause
     /// may be gone.
-    failed: Vec<u32>,
+    failed_in_row: Vec<u32>,
     /// The cases and rounds of all recorded trials.
-    known: HashSet<(usize, u32)>,
+    recorded: HashSet<(usize, u32)>,
     /// The number of rounds begun.
-    begun: u32,
+    rounds_begun: u32,
     /// The memory in bytes of all trials of a record.
-    bytes: usize,
+    record_bytes: usize,
     /// The longest time of a trial in any round of this process: that of the round, with what
     /// preceded it, divided by its trials.
-    longest: Duration,
+    trial_time_longest: Duration,
     /// When the last round ended, or what precedes the next one began.
     since: Duration,
 }
@@ -96,22 +96,22 @@ impl<'a> Agenda<'a> {
         Agenda {
             plan,
             invocation: 0,
-            left: 0..0,
+            rounds_left: 0..0,
             has_begun: false,
-            open: (0..cases).collect(),
+            open_cases: (0..cases).collect(),
             rates: vec![Vec::new(); cases],
             pruned: HashSet::new(),
-            failed: vec![0; cases],
-            known: HashSet::new(),
-            begun: 0,
-            bytes: 0,
-            longest: Duration::ZERO,
+            failed_in_row: vec![0; cases],
+            recorded: HashSet::new(),
+            rounds_begun: 0,
+            record_bytes: 0,
+            trial_time_longest: Duration::ZERO,
             since: Duration::ZERO,
         }
     }
 
     /// Where the interrupted run `record` of one host goes on: in another invocation.
-    pub(crate) fn of(record: &'a Record) -> Agenda<'a> {
+    pub(crate) fn of_record(record: &'a Record) -> Agenda<'a> {
         let plan = &record.header.plan;
         let turns =
             record.trials.iter().filter_map(|trial| TurnResult::of(plan, &[trial])).collect();
@@ -135,7 +135,7 @@ impl<'a> Agenda<'a> {
                 agenda.close_settled();
             }
         }
-        agenda.failed = vec![0; plan.cases.len()];
+        agenda.failed_in_row = vec![0; plan.cases.len()];
         agenda
     }
 
@@ -146,10 +146,11 @@ impl<'a> Agenda<'a> {
 
     fn add(&mut self, turn: &TurnResult) {
         let TurnResult { case, round, invocation, is_failed, .. } = *turn;
-        self.known.insert((case, round));
-        self.begun = self.begun.max(round.saturating_add(1));
-        self.bytes = self.bytes.saturating_add(turn.bytes);
-        self.failed[case] = if is_failed { self.failed[case].saturating_add(1) } else { 0 };
+        self.recorded.insert((case, round));
+        self.rounds_begun = self.rounds_begun.max(round.saturating_add(1));
+        self.record_bytes = self.record_bytes.saturating_add(turn.bytes);
+        self.failed_in_row[case] =
+            if is_failed { self.failed_in_row[case].saturating_add(1) } else { 0 };
         if let Some(value) = turn.rate {
             let is_further = self.plan.is_further(round);
             self.rates[case].push(Round { invocation, round, is_further, value });
@@ -159,7 +160,7 @@ impl<'a> Agenda<'a> {
     /// The next round with trials that are left, when so much time has `passed`; `None` at the end
     /// of the run.
     pub(crate) fn next(&mut self, passed: Duration) -> Option<Turns> {
-        while let Some(round) = self.left.next().filter(|_| self.has_time(passed)) {
+        while let Some(round) = self.rounds_left.next().filter(|_| self.has_time(passed)) {
             let turns = self.turns(round);
             if turns.is_some() {
                 return turns;
@@ -168,7 +169,7 @@ impl<'a> Agenda<'a> {
         self.since = passed;
         let rounds = self.next_rounds(passed)?;
         let round = rounds.clone().find(|round| self.turns(*round).is_some())?;
-        self.left = round.saturating_add(1)..rounds.end;
+        self.rounds_left = round.saturating_add(1)..rounds.end;
         let is_anew = std::mem::replace(&mut self.has_begun, true);
         self.invocation += u32::from(is_anew);
         self.turns(round).map(|turns| Turns { is_anew, ..turns })
@@ -176,8 +177,8 @@ impl<'a> Agenda<'a> {
 
     /// The trials of a round that are left, if any.
     fn turns(&self, round: u32) -> Option<Turns> {
-        let mut cases = order_of_round(self.plan, &self.open, round);
-        cases.retain(|case| !self.known.contains(&(*case, round)));
+        let mut cases = order_of_round(self.plan, &self.open_cases, round);
+        cases.retain(|case| !self.recorded.contains(&(*case, round)));
         let turns = Turns { round, invocation: self.invocation, is_anew: false, cases };
         (!turns.cases.is_empty()).then_some(turns)
     }
@@ -191,7 +192,7 @@ impl<'a> Agenda<'a> {
         }
         self.plan.budget?;
         let (cases, first) = self.widest()?;
-        self.open = cases;
+        self.open_cases = cases;
         let last = first.saturating_add(self.plan.rounds_of(0).len() as u32);
         self.has_time(passed).then_some(first..last)
     }
@@ -206,14 +207,14 @@ impl<'a> Agenda<'a> {
         let took = passed.saturating_sub(self.since);
         let trials = u32::try_from(turns.cases.len()).ok();
         let of_one = trials.and_then(|trials| took.checked_div(trials));
-        self.longest = self.longest.max(of_one.unwrap_or(took));
+        self.trial_time_longest = self.trial_time_longest.max(of_one.unwrap_or(took));
         self.since = passed;
         pruned
     }
 
     /// Whether the time that the run is given is over, or its record is full.
     pub(crate) fn is_over(&self, passed: Duration) -> bool {
-        let is_full = is_full(self.bytes, self.begun);
+        let is_full = is_full(self.record_bytes, self.rounds_begun);
         self.plan.budget.is_some_and(|budget| is_full || passed >= budget)
     }
 
@@ -226,26 +227,27 @@ impl<'a> Agenda<'a> {
     /// Whether another round of the open cases fits into the time that the run is given. The first
     /// always does.
     pub(crate) fn has_time(&self, passed: Duration) -> bool {
-        let round = self.longest.saturating_mul(self.open.len() as u32);
+        let round = self.trial_time_longest.saturating_mul(self.open_cases.len() as u32);
         let end = passed.saturating_add(round);
         let fits = !self.is_over(passed) && self.plan.budget.is_none_or(|budget| end <= budget);
-        self.known.is_empty() || fits
+        self.recorded.is_empty() || fits
     }
 
     /// The requested cases with the widest intervals, and the first round in which they have not
     /// been measured; `None` if there are none.
     fn widest(&self) -> Option<(Vec<usize>, u32)> {
         let width = |case: usize| {
-            let is_asked = self.plan.cases[case].role == Role::Asked && self.failed[case] == 0;
+            let is_asked =
+                self.plan.cases[case].role == Role::Asked && self.failed_in_row[case] == 0;
             width(&self.rates[case]).filter(|_| is_asked && !self.pruned.contains(&case))
         };
         let cases = widest(&(0..self.plan.cases.len()).map(width).collect::<Vec<_>>());
-        (!cases.is_empty()).then_some((cases, self.plan.rounds.max(self.begun)))
+        (!cases.is_empty()).then_some((cases, self.plan.rounds.max(self.rounds_begun)))
     }
 
     /// Why a case that failed too often in a row is not tried again, if it is not.
     pub(crate) fn refusal(&self, case: usize) -> Option<String> {
-        refusal(self.failed[case])
+        refusal(self.failed_in_row[case])
     }
 
     /// The number of the current invocation.
@@ -260,7 +262,7 @@ impl<'a> Agenda<'a> {
 
     /// Whether each open case has a trial in this round.
     fn has_whole(&self, round: u32) -> bool {
-        self.open.iter().all(|case| self.known.contains(&(*case, round)))
+        self.open_cases.iter().all(|case| self.recorded.contains(&(*case, round)))
     }
 
     /// The rates of a case so far.
@@ -270,14 +272,14 @@ impl<'a> Agenda<'a> {
 
     /// The number of recorded turns.
     pub(crate) fn done(&self) -> u64 {
-        self.known.len() as u64
+        self.recorded.len() as u64
     }
 
     /// The number of turns at the end of the planned rounds, if no case ends early, when those of
     /// `turns` begin.
     pub(crate) fn planned(&self, turns: &Turns) -> u64 {
         let after = self.plan.rounds.saturating_sub(turns.round.saturating_add(1));
-        let after = u64::from(after) * self.open.len() as u64;
+        let after = u64::from(after) * self.open_cases.len() as u64;
         self.done() + turns.cases.len() as u64 + after
     }
 
@@ -286,7 +288,7 @@ impl<'a> Agenda<'a> {
     fn prune(&mut self) -> Vec<Pruned> {
         let mut found = prunable(self.plan, &self.rates);
         found.retain(|(case, _)| !self.pruned.contains(case));
-        let pruned = |(case, reason)| Pruned { case, round: self.begun, reason };
+        let pruned = |(case, reason)| Pruned { case, round: self.rounds_begun, reason };
         let found: Vec<Pruned> = found.into_iter().map(pruned).collect();
         self.close_pruned(&found);
         found
@@ -294,7 +296,7 @@ impl<'a> Agenda<'a> {
 
     fn close_pruned(&mut self, pruned: &[Pruned]) {
         self.pruned.extend(pruned.iter().map(|pruned| pruned.case));
-        self.open.retain(|case| !self.pruned.contains(case));
+        self.open_cases.retain(|case| !self.pruned.contains(case));
     }
 
     /// Closes cases that are settled. A case and its twin end together, because they are compared
@@ -311,7 +313,7 @@ impl<'a> Agenda<'a> {
             let same = |other: &usize| cases[*other].case == cases[case].case;
             (0..cases.len()).filter(same).any(|same| !is_settled(same))
         };
-        self.open.retain(|&case| is_open(case));
+        self.open_cases.retain(|&case| is_open(case));
     }
 }
 
@@ -415,7 +417,7 @@ mod tests {
             let mut record = whole.clone();
             record.trials.truncate(cut);
             record.invocations.retain(|anew| anew.number <= (cut / 2) as u32);
-            let mut agenda = Agenda::of(&record);
+            let mut agenda = Agenda::of_record(&record);
             assert_eq!((agenda.done(), agenda.rates(0).len()), (cut as u64, cut));
             assert_eq!(agenda.is_whole(), cut == whole.trials.len());
             let last = record.trials.last().map_or(0, |last| last.invocation);
@@ -512,18 +514,18 @@ mod tests {
         let mut record = zoo::record();
         record.header.plan.rounds = 20;
         assert_eq!(record.trials.len(), 10);
-        assert!(Agenda::of(&record).open.is_empty());
+        assert!(Agenda::of_record(&record).open_cases.is_empty());
         // Several hosts go on.
         let rank = Rank { number: 0, of: 2, seed: 7, shares: false, neighbor: None };
         record.header.plan.rank = Some(rank);
-        assert_eq!(Agenda::of(&record).open, [0]);
+        assert_eq!(Agenda::of_record(&record).open_cases, [0]);
         record.header.plan.rank = None;
         record.trials.pop();
-        assert_eq!(Agenda::of(&record).open, [0]);
+        assert_eq!(Agenda::of_record(&record).open_cases, [0]);
         // Its rounds of two invocations are not those of one.
         let mut record = zoo::record();
         record.header.plan.rounds = 20;
         record.trials.iter_mut().skip(5).for_each(|trial| trial.invocation = 1);
-        assert_eq!(Agenda::of(&record).open, [0]);
+        assert_eq!(Agenda::of_record(&record).open_cases, [0]);
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::agenda::{Agenda, Turns};
 use crate::files::Files;
-use crate::schedule::{Course, Run};
+use crate::schedule::{Run, RunState};
 use crate::turns::PAUSE;
 use anyhow::Result;
 use model::record::{End, Line};
@@ -14,7 +14,7 @@ struct GateSide<'a> {
     run: Run<'a>,
     /// The files of its invocation.
     files: Files,
-    course: Course<'a>,
+    state: RunState<'a>,
 }
 
 /// Runs all trials of both, each in its own record. Returns how they ended.
@@ -61,7 +61,7 @@ fn take_turns(sides: &mut [GateSide; 2]) -> Result<()> {
 fn begin_anew(sides: &mut [GateSide; 2]) -> Result<()> {
     for (side, pause) in sides.iter_mut().zip([PAUSE, Duration::ZERO]) {
         let old = std::mem::take(&mut side.files);
-        side.files = side.run.begin_anew(old, pause, &mut side.course)?;
+        side.files = side.run.begin_anew(old, pause, &mut side.state)?;
     }
     Ok(())
 }
@@ -70,16 +70,16 @@ fn begin_anew(sides: &mut [GateSide; 2]) -> Result<()> {
 /// a warmer processor, is divided equally. Returns whether it was completed.
 fn round(sides: &mut [GateSide; 2], turns: [&Turns; 2]) -> Result<bool> {
     let order = if turns[0].round.is_multiple_of(2) { [0, 1] } else { [1, 0] };
-    let mut traces = sides[order[0]].course.left_over.traces;
+    let mut traces = sides[order[0]].state.left_over.traces;
     for index in order {
-        let GateSide { run, files, course } = &mut sides[index];
+        let GateSide { run, files, state } = &mut sides[index];
         // Whatever one side wrote, the other waits for, too: both may be on one device.
-        course.left_over.traces = course.left_over.traces.and(traces);
-        if !run.round(files, turns[index], course)? {
+        state.left_over.traces = state.left_over.traces.and(traces);
+        if !run.round(files, turns[index], state)? {
             return Ok(false);
         }
-        run.end_round(turns[index], course)?;
-        traces = course.left_over.traces;
+        run.end_round(turns[index], state)?;
+        traces = state.left_over.traces;
     }
     sides.iter_mut().for_each(|side| side.run.show_findings());
     Ok(true)
@@ -88,7 +88,7 @@ fn round(sides: &mut [GateSide; 2], turns: [&Turns; 2]) -> Result<bool> {
 /// Dismisses the workers of both.
 fn dismiss(sides: &mut [GateSide; 2]) -> Result<()> {
     let mut all = sides.iter_mut();
-    all.try_for_each(|GateSide { run, files, course }| run.dismiss(files, &mut course.left_over))
+    all.try_for_each(|GateSide { run, files, state }| run.dismiss(files, &mut state.left_over))
 }
 
 /// Ends both records, even if one of them cannot be written.
@@ -99,13 +99,13 @@ fn append_end(sides: &mut [GateSide; 2], end: &End) -> Result<()> {
 
 impl<'a> GateSide<'a> {
     fn new(run: Run<'a>, files: Files) -> GateSide<'a> {
-        let course = Course::begin(Agenda::new(run.site.plan), Duration::ZERO);
+        let state = RunState::begin(Agenda::new(run.site.plan), Duration::ZERO);
         run.site.progress.rounds_begin();
-        GateSide { run, files, course }
+        GateSide { run, files, state }
     }
 
     /// Its next round.
     fn next(&mut self) -> Option<Turns> {
-        self.course.agenda.next(self.course.passed())
+        self.state.agenda.next(self.state.passed())
     }
 }

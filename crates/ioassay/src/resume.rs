@@ -169,7 +169,7 @@ fn unresumable(record: &Record) -> Option<&'static str> {
 fn is_whole(record: &Record) -> bool {
     let plan = &record.header.plan;
     let is_limited = plan.sustain.is_some() || plan.budget.is_some();
-    !is_limited && Agenda::of(record).is_whole()
+    !is_limited && Agenda::of_record(record).is_whole()
 }
 
 /// How a file is stored, in words.

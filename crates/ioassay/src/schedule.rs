@@ -1,5 +1,5 @@
-//! Carries out a plan: the order of trials, and a fresh start for each invocation. Appends each
-//! trial to the record immediately.
+//! Carries out the agenda of a run on this host, with a fresh start for each invocation. Appends
+//! each trial to the record immediately.
 
 use crate::agenda::{Agenda, Turns, lasted};
 use crate::files::Files;
@@ -25,25 +25,25 @@ pub struct Run<'a> {
     pub before: Option<&'a Before>,
 }
 
-/// How far a run is.
-pub(crate) struct Course<'a> {
+/// The state of a run between its trials.
+pub(crate) struct RunState<'a> {
     pub(crate) agenda: Agenda<'a>,
     began: Instant,
     /// How long the run had lasted when it was interrupted.
-    before: Duration,
+    lasted: Duration,
     /// What trials leave to the next ones of their invocation.
     pub(crate) left_over: Carryover,
 }
 
-impl<'a> Course<'a> {
+impl<'a> RunState<'a> {
     /// Of a run that begins, or goes on after it had `lasted` so long.
-    pub(crate) fn begin(agenda: Agenda<'a>, lasted: Duration) -> Course<'a> {
-        Course { agenda, began: Instant::now(), before: lasted, left_over: Carryover::default() }
+    pub(crate) fn begin(agenda: Agenda<'a>, lasted: Duration) -> RunState<'a> {
+        RunState { agenda, began: Instant::now(), lasted, left_over: Carryover::default() }
     }
 
     /// The time since the run began, without that between an interruption and its resumption.
     pub(crate) fn passed(&self) -> Duration {
-        self.before.saturating_add(self.began.elapsed())
+        self.lasted.saturating_add(self.began.elapsed())
     }
 
     /// The same in milliseconds.
@@ -81,21 +81,21 @@ impl Run<'_> {
     fn take_turns(&mut self, mut files: Files) -> Result<Files> {
         let before = self.before;
         let plan = self.site.plan;
-        let agenda = before.map_or_else(|| Agenda::new(plan), |it| Agenda::of(&it.record));
+        let agenda = before.map_or_else(|| Agenda::new(plan), |it| Agenda::of_record(&it.record));
         let lasted = before.map_or(Duration::ZERO, |before| lasted(&before.record));
-        let mut course = Course::begin(agenda, lasted);
+        let mut state = RunState::begin(agenda, lasted);
         self.site.progress.rounds_begin();
         if let Some(Before { resumed, made, .. }) = before {
-            self.tell_anew(&files, &course, *made, Some(resumed.clone()))?;
+            self.record_invocation(&files, &state, *made, Some(resumed.clone()))?;
         }
-        if course.agenda.invocation() > 0 {
+        if state.agenda.invocation() > 0 {
             // The space of unlinked files may not be free yet.
-            course.left_over = Carryover::of_invocation_before();
+            state.left_over = Carryover::of_invocation_before();
         }
-        while let Some(turns) = course.agenda.next(course.passed()) {
+        while let Some(turns) = state.agenda.next(state.passed()) {
             if turns.is_anew {
-                self.dismiss(&files, &mut course.left_over)?;
-                files = match self.begin_anew(files, PAUSE, &mut course) {
+                self.dismiss(&files, &mut state.left_over)?;
+                files = match self.begin_anew(files, PAUSE, &mut state) {
                     Ok(files) => files,
                     // Even if something stops the run, the completed trials are valid.
                     Err(_) if self.site.stop.is_asked() => return Ok(Files::default()),
@@ -105,21 +105,21 @@ impl Run<'_> {
                     }
                 };
             }
-            if course.has_time() && self.round(&files, &turns, &mut course)? {
-                self.end_round(&turns, &mut course)?;
+            if state.has_time() && self.round(&files, &turns, &mut state)? {
+                self.end_round(&turns, &mut state)?;
                 self.show_findings();
             }
             if self.site.stop.is_asked() {
                 break;
             }
         }
-        self.dismiss(&files, &mut course.left_over)?;
+        self.dismiss(&files, &mut state.left_over)?;
         Ok(files)
     }
 
     /// Ends a round, and records which cases are pruned.
-    pub(crate) fn end_round(&mut self, turns: &Turns, course: &mut Course) -> Result<()> {
-        for pruned in course.agenda.end_round(turns, course.passed()) {
+    pub(crate) fn end_round(&mut self, turns: &Turns, state: &mut RunState) -> Result<()> {
+        for pruned in state.agenda.end_round(turns, state.passed()) {
             self.store.append(&Line::Pruned(pruned))?;
         }
         Ok(())
@@ -136,13 +136,13 @@ impl Run<'_> {
         &mut self,
         old: Files,
         pause: Duration,
-        course: &mut Course,
+        state: &mut RunState,
     ) -> Result<Files> {
         let since = Instant::now();
         self.site.stop.wait(pause);
         let files = self.site.maker.make_anew(old, (self.site.progress, self.site.stop))?;
-        self.tell_anew(&files, course, since.elapsed(), None)?;
-        course.left_over = Carryover::of_invocation_before();
+        self.record_invocation(&files, state, since.elapsed(), None)?;
+        state.left_over = Carryover::of_invocation_before();
         Ok(files)
     }
 
@@ -163,10 +163,10 @@ impl Run<'_> {
     }
 
     /// Records the start of an invocation that `made` was spent to prepare.
-    fn tell_anew(
+    fn record_invocation(
         &mut self,
         files: &Files,
-        course: &Course,
+        state: &RunState,
         made: Duration,
         resumed: Option<Resumed>,
     ) -> Result<()> {
@@ -174,7 +174,7 @@ impl Run<'_> {
             true => files.all().map(|file| file.fixture().clone()).collect(),
             false => Vec::new(),
         };
-        let (number, at_ms) = (course.agenda.invocation(), course.at_ms());
+        let (number, at_ms) = (state.agenda.invocation(), state.at_ms());
         let made_ms = made.as_millis() as u64;
         let again = Vec::new();
         let anew = Invocation { number, at_ms, made_ms, fixtures, resumed, again };
@@ -187,23 +187,23 @@ impl Run<'_> {
         &mut self,
         files: &Files,
         turns: &Turns,
-        course: &mut Course,
+        state: &mut RunState,
     ) -> Result<bool> {
-        let planned = course.agenda.planned(turns);
+        let planned = state.agenda.planned(turns);
         for &case in &turns.cases {
-            if self.site.stop.is_asked() || course.agenda.is_over(course.passed()) {
+            if self.site.stop.is_asked() || state.agenda.is_over(state.passed()) {
                 return Ok(false);
             }
             let next = NextTrial {
-                done: course.agenda.done(),
+                done: state.agenda.done(),
                 planned,
                 round: turns.round,
-                ends: course.agenda.ends(course.passed()),
+                ends: state.agenda.ends(state.passed()),
                 case: &self.site.plan.cases[case].case,
-                rates: &course.agenda.rates(case),
+                rates: &state.agenda.rates(case),
             };
             self.site.progress.trial(&next);
-            self.turn(files, (case, turns.round), course)?;
+            self.turn(files, (case, turns.round), state)?;
         }
         Ok(!self.site.stop.is_asked())
     }
@@ -213,17 +213,17 @@ impl Run<'_> {
         &mut self,
         files: &Files,
         (case, round): (usize, u32),
-        course: &mut Course,
+        state: &mut RunState,
     ) -> Result<()> {
-        let (invocation, at_ms) = (course.agenda.invocation(), course.at_ms());
+        let (invocation, at_ms) = (state.agenda.invocation(), state.at_ms());
         let turn = TrialTurn { files, case, invocation, round, at_ms };
-        if let Some(reason) = course.agenda.refusal(case) {
+        if let Some(reason) = state.agenda.refusal(case) {
             let trial = turn.not_done(Outcome::Failed { reason });
-            course.agenda.add_trials(&[&trial]);
+            state.agenda.add_trials(&[&trial]);
             return self.store.append(&Line::Trial(trial));
         }
-        let mut trial = self.site.trial(&mut course.left_over, turn, None)?;
-        let complaint = course.left_over.complaint(files, self.site.storage);
+        let mut trial = self.site.trial(&mut state.left_over, turn, None)?;
+        let complaint = state.left_over.complaint(files, self.site.storage);
         if let Some(reason) = complaint.clone() {
             trial.outcome = Outcome::Failed { reason };
         }
@@ -232,7 +232,7 @@ impl Run<'_> {
             return Ok(());
         }
         self.site.progress.over(&trial);
-        course.agenda.add_trials(&[&trial]);
+        state.agenda.add_trials(&[&trial]);
         self.store.append(&Line::Trial(trial))?;
         if let Some(complaint) = complaint {
             self.store.append(&Line::End(End::Interrupted))?;

@@ -50,7 +50,7 @@ impl CandidateHost {
         CandidateHost::hear(called, agent)
     }
 
-    /// The first half of [`Guest::look`]: does not wait for the answer.
+    /// The first half of [`CandidateHost::look`]: does not wait for the answer.
     ///
     /// # Errors
     /// As for it.
@@ -71,7 +71,7 @@ impl CandidateHost {
     /// The other half.
     ///
     /// # Errors
-    /// As for [`Guest::look`].
+    /// As for [`CandidateHost::look`].
     pub(super) fn hear(called: String, mut agent: Remote) -> Result<CandidateHost> {
         let place = agent.hear(LOOKING);
         match place.with_context(|| format!("the host {called} cannot take part"))? {

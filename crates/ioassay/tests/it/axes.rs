@@ -57,7 +57,7 @@ const AXIS: [Added; 4] = [
         ]),
         usual: Usual::files("usual"),
         before: Usual::files("usual"),
-        word: Word::After("priority:", Some("usual")),
+        word: IdWord::After("priority:", Some("usual")),
         say: Say::of("priority {}").text("priority {}").quiet("usual"),
         ..name_of!(io, io_mut, priority)
     },

@@ -82,8 +82,13 @@ impl Strips {
     /// The rows, with the axis above and below them. `None` with fewer than two rows: nothing would
     /// be beside the only one.
     pub(crate) fn block(self) -> Option<Block<'static>> {
+        if self.rows.len() < 2 { None } else { self.block_of_any() }
+    }
+
+    /// The same where a single row says something: it compares two things itself.
+    pub(crate) fn block_of_any(self) -> Option<Block<'static>> {
         let Strips { axis, origin, rows } = self;
-        if rows.len() < 2 {
+        if rows.is_empty() {
             return None;
         }
         let drawn = rows.iter().filter(|row| !row.shapes.is_empty());

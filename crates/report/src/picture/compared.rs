@@ -22,7 +22,7 @@ const ROWS_MOST: usize = 24;
 /// A comparison with its label.
 type Row<'a> = (String, &'a Comparison);
 
-/// The comparisons within a record; `None` with fewer than two.
+/// The comparisons within a record; `None` without any.
 pub(super) fn compared(assessment: &Assessment) -> Option<Picture> {
     let labels = CaseLabels::of(assessment);
     let label = versus::label(&labels);
@@ -30,7 +30,7 @@ pub(super) fn compared(assessment: &Assessment) -> Option<Picture> {
     draw("Compared, round by round", "the first by the second", rows.collect())
 }
 
-/// The cases of two records, B relative to A; `None` unless two cases can be compared.
+/// The cases of two records, B relative to A; `None` unless one can be compared.
 pub(super) fn compared_records(versus: &RecordComparison) -> Option<Picture> {
     let names = crate::pair::names(versus);
     let row = |pair: &'_ assess::records::Pair| crate::pair::name(versus.of(pair), &names);
@@ -63,7 +63,7 @@ fn draw(title: &str, which: &str, mut rows: Vec<Row>) -> Option<Picture> {
         rows: rows.iter().map(strip).collect(),
     };
     let note = Block::note(&["with 95 % intervals", "grey: too small to be of interest"]);
-    let blocks = vec![note, strips.block()?, legend(entries)];
+    let blocks = vec![note, strips.block_of_any()?, legend(entries)];
     Some(Picture::of("compared", &title, alt(&rows), blocks))
 }
 
