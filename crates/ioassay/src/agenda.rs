@@ -212,10 +212,12 @@ impl<'a> Agenda<'a> {
         pruned
     }
 
-    /// Whether the time that the run is given is over, or its record is full.
+    /// Whether the time that the run is given is over, or its record is full. It never is before
+    /// the first trial: a run without any would begin anew for ever.
     pub(crate) fn is_over(&self, passed: Duration) -> bool {
         let is_full = is_full(self.record_bytes, self.rounds_begun);
-        self.plan.budget.is_some_and(|budget| is_full || passed >= budget)
+        let is_over = |budget| is_full || passed >= budget;
+        !self.recorded.is_empty() && self.plan.budget.is_some_and(is_over)
     }
 
     /// What ends the run.
@@ -454,9 +456,14 @@ mod tests {
         plan.budget = Some(Duration::from_secs(10));
         let (all, _) = carry_out(&mut Agenda::new(&plan), wild);
         assert_eq!(all.iter().map(|(_, began)| *began).collect::<Vec<_>>(), [0, 4]);
-        // The first round is always measured.
+        // The first round always begins, and its first trial ends the run.
         plan.budget = Some(Duration::ZERO);
-        assert!(Agenda::new(&plan).next(SECOND).is_some());
+        let mut agenda = Agenda::new(&plan);
+        let turns = agenda.next(SECOND).expect("the first round begins");
+        assert!(!agenda.is_over(SECOND));
+        agenda.add_trials(&[&trial(turns.cases[0], &turns, 1.0)]);
+        assert!(agenda.is_over(SECOND));
+        assert_eq!(agenda.next(SECOND), None);
     }
 
     #[test]

@@ -149,6 +149,29 @@ fn a_host_that_was_lost_takes_part_again() {
     check_whole(&desk, &resume(&desk, "a,b,c", &[]));
 }
 
+/// Nobody is left for the cases of one host, and the others are measured to their end.
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn cases_whose_hosts_are_all_lost_do_not_keep_the_others() {
+    let desk = desk();
+    let mut args = desk.args("a,b,c", ROUNDS);
+    args.push("--host-count=1,3".to_owned());
+    let running = desk.start_with(&args);
+    desk.wait_for_trial(NAMES[0]);
+    send(running.agents()[0], Signal::KILL);
+    let output = running.output();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let [_, b, c] = records(&desk);
+    for record in [b, c] {
+        assert_eq!((&record.end, record.invocations.len()), (&End::Complete, 0));
+        let cases = &record.header.plan.cases;
+        let is_of_all = |case: usize| cases[case].case.io().is_some_and(|io| io.hosts != 1);
+        let of_all = (0..cases.len()).filter(|case| is_of_all(*case)).count();
+        let rounds: BTreeSet<_> = record.trials.iter().map(|it| (it.case, it.round)).collect();
+        assert_eq!(rounds.len(), of_all * ROUNDS as usize, "{rounds:?}");
+    }
+}
+
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
 fn only_the_same_run_on_the_same_hosts_is_resumed() {
