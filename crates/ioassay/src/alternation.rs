@@ -106,6 +106,6 @@ impl<'a> GateSide<'a> {
 
     /// Its next round.
     fn next(&mut self) -> Option<Turns> {
-        self.state.agenda.next(self.state.passed())
+        self.state.agenda.next(self.state.clock.passed())
     }
 }

@@ -1,8 +1,9 @@
-//! The OS's clocks.
+//! The OS's clocks, and the time of a run.
 
 use model::agent::Clocks;
 use rustix::thread::nanosleep;
 use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::time::{Duration, Instant};
 
 /// How long before a moment the wait for it no longer sleeps: waking up takes tens of
 /// microseconds, and on a virtual machine more.
@@ -27,6 +28,36 @@ pub fn wait_until(ns: u64) {
                 let _ = nanosleep(&time);
             }
         }
+    }
+}
+
+/// The time of a run, without that between an interruption and its resumption.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunClock {
+    began: Instant,
+    /// How long it had lasted when it was interrupted.
+    lasted: Duration,
+}
+
+impl RunClock {
+    /// Starts the clock of a run that had `lasted` so long before.
+    pub(crate) fn start(lasted: Duration) -> RunClock {
+        RunClock { began: Instant::now(), lasted }
+    }
+
+    /// The time since the run began.
+    pub(crate) fn passed(&self) -> Duration {
+        self.lasted.saturating_add(self.began.elapsed())
+    }
+
+    /// The same in milliseconds.
+    pub(crate) fn at_ms(&self) -> u64 {
+        u64::try_from(self.passed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// The time since this process started it.
+    pub(crate) fn here(&self) -> Duration {
+        self.began.elapsed()
     }
 }
 

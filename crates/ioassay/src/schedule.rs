@@ -2,6 +2,7 @@
 //! each trial to the record immediately.
 
 use crate::agenda::{Agenda, Turns, lasted};
+use crate::clock::RunClock;
 use crate::files::Files;
 use crate::progress::{NextTrial, RunEnd};
 use crate::resume::Before;
@@ -28,9 +29,7 @@ pub struct Run<'a> {
 /// The state of a run between its trials.
 pub(crate) struct RunState<'a> {
     pub(crate) agenda: Agenda<'a>,
-    began: Instant,
-    /// How long the run had lasted when it was interrupted.
-    lasted: Duration,
+    pub(crate) clock: RunClock,
     /// What trials leave to the next ones of their invocation.
     pub(crate) left_over: Carryover,
 }
@@ -38,22 +37,12 @@ pub(crate) struct RunState<'a> {
 impl<'a> RunState<'a> {
     /// Of a run that begins, or goes on after it had `lasted` so long.
     pub(crate) fn begin(agenda: Agenda<'a>, lasted: Duration) -> RunState<'a> {
-        RunState { agenda, began: Instant::now(), lasted, left_over: Carryover::default() }
-    }
-
-    /// The time since the run began, without that between an interruption and its resumption.
-    pub(crate) fn passed(&self) -> Duration {
-        self.lasted.saturating_add(self.began.elapsed())
-    }
-
-    /// The same in milliseconds.
-    pub(crate) fn at_ms(&self) -> u64 {
-        u64::try_from(self.passed().as_millis()).unwrap_or(u64::MAX)
+        RunState { agenda, clock: RunClock::start(lasted), left_over: Carryover::default() }
     }
 
     /// Whether another round fits into the time that the run is given.
     fn has_time(&self) -> bool {
-        self.agenda.has_time(self.passed())
+        self.agenda.has_time(self.clock.passed())
     }
 }
 
@@ -92,7 +81,7 @@ impl Run<'_> {
             // The space of unlinked files may not be free yet.
             state.left_over = Carryover::of_invocation_before();
         }
-        while let Some(turns) = state.agenda.next(state.passed()) {
+        while let Some(turns) = state.agenda.next(state.clock.passed()) {
             if turns.is_anew {
                 self.dismiss(&files, &mut state.left_over)?;
                 files = match self.begin_anew(files, PAUSE, &mut state) {
@@ -119,7 +108,7 @@ impl Run<'_> {
 
     /// Ends a round, and records which cases are pruned.
     pub(crate) fn end_round(&mut self, turns: &Turns, state: &mut RunState) -> Result<()> {
-        for pruned in state.agenda.end_round(turns, state.passed()) {
+        for pruned in state.agenda.end_round(turns, state.clock.passed()) {
             self.store.append(&Line::Pruned(pruned))?;
         }
         Ok(())
@@ -174,7 +163,7 @@ impl Run<'_> {
             true => files.all().map(|file| file.fixture().clone()).collect(),
             false => Vec::new(),
         };
-        let (number, at_ms) = (state.agenda.invocation(), state.at_ms());
+        let (number, at_ms) = (state.agenda.invocation(), state.clock.at_ms());
         let made_ms = made.as_millis() as u64;
         let again = Vec::new();
         let anew = Invocation { number, at_ms, made_ms, fixtures, resumed, again };
@@ -191,14 +180,14 @@ impl Run<'_> {
     ) -> Result<bool> {
         let planned = state.agenda.planned(turns);
         for &case in &turns.cases {
-            if self.site.stop.is_asked() || state.agenda.is_over(state.passed()) {
+            if self.site.stop.is_asked() || state.agenda.is_over(state.clock.passed()) {
                 return Ok(false);
             }
             let next = NextTrial {
                 done: state.agenda.done(),
                 planned,
                 round: turns.round,
-                ends: state.agenda.ends(state.passed()),
+                ends: state.agenda.ends(state.clock.passed()),
                 case: &self.site.plan.cases[case].case,
                 rates: &state.agenda.rates(case),
             };
@@ -215,7 +204,7 @@ impl Run<'_> {
         (case, round): (usize, u32),
         state: &mut RunState,
     ) -> Result<()> {
-        let (invocation, at_ms) = (state.agenda.invocation(), state.at_ms());
+        let (invocation, at_ms) = (state.agenda.invocation(), state.clock.at_ms());
         let turn = TrialTurn { files, case, invocation, round, at_ms };
         if let Some(reason) = state.agenda.refusal(case) {
             let trial = turn.not_done(Outcome::Failed { reason });

@@ -209,7 +209,7 @@ pub(crate) fn say(quantity: Quantity) -> FigureFormat {
 /// The median and the interval of [`main_estimate`].
 pub(crate) fn main_figure(summary: &Summary) -> (String, String) {
     match main_estimate(summary) {
-        None if is_not_durable(summary) => (NOT_DURABLE.to_string(), NONE.to_string()),
+        None if summary.is_not_durable() => (NOT_DURABLE.to_string(), NONE.to_string()),
         None => (NONE.to_string(), NONE.to_string()),
         Some((estimate, say)) => (say(estimate.median), interval(estimate.low, estimate.high, say)),
     }
@@ -222,14 +222,9 @@ pub(crate) fn rate_kind(summary: &Summary) -> &'static str {
         Some(work) if work.read_share > 0 => "reads+writes",
         Some(work) if work.op == Op::Sync || work.engine == WriteEngine::Null => "",
         Some(work) if !work.sync.claims_durable() => "acknowledged",
-        Some(_) if is_not_durable(summary) => "",
+        Some(_) if summary.is_not_durable() => "",
         Some(_) => "durable",
     }
-}
-
-/// Whether a case called a sync and yet has no durable rate, because the evidence contradicts it.
-pub(crate) fn is_not_durable(summary: &Summary) -> bool {
-    summary.is_not_durable()
 }
 
 /// A time, or [`NONE`].

@@ -39,7 +39,7 @@ pub(crate) fn acknowledged(writing: Option<&Writing>) -> (String, String) {
 
 /// The durable rate and its interval; [`NOT_DURABLE`] if the evidence contradicts it.
 pub(crate) fn durable(summary: &Summary) -> (String, String) {
-    if words::is_not_durable(summary) {
+    if summary.is_not_durable() {
         return (NOT_DURABLE.to_string(), NONE.to_string());
     }
     rate(summary.writing.as_ref().and_then(|writing| writing.durable))

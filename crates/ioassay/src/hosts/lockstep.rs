@@ -11,7 +11,7 @@ use super::member::{Member, clocks, loss};
 use super::remote::{Offsets, Remote};
 use super::turn::{Answers, Ended, JointTurn, Prepared, end_trial, is_failed, lead, lost};
 use crate::agenda::{Agenda, Turns};
-use crate::clock;
+use crate::clock::{self, RunClock};
 use crate::stop::Stop;
 use crate::store::Store;
 use crate::turns::PAUSE;
@@ -41,7 +41,7 @@ pub struct Lockstep<'a> {
     stop: &'a Stop,
     /// Says which hosts are waited for.
     late: &'a LateHosts,
-    began: Instant,
+    clock: RunClock,
     /// Why hosts were lost so far.
     lost: Vec<String>,
     /// The agents of lost hosts, which are given time to end while the others go on.
@@ -69,8 +69,8 @@ impl Lockstep<'_> {
         stop: &'a Stop,
         late: &'a LateHosts,
     ) -> Lockstep<'a> {
-        let (lost, leaving, began) = (Vec::new(), Vec::new(), Instant::now());
-        Lockstep { plan, members, before, stop, late, began, lost, leaving }
+        let (lost, leaving, clock) = (Vec::new(), Vec::new(), RunClock::start(before.lasted));
+        Lockstep { plan, members, before, stop, late, clock, lost, leaving }
     }
 
     /// Runs all trials that are left. A host that is lost during a trial ends it on the others,
@@ -80,12 +80,12 @@ impl Lockstep<'_> {
     /// If a record cannot be written, or no host is left.
     pub fn carry_out(mut self) -> Result<Vec<String>> {
         let mut agenda = self.before.agenda(self.plan);
-        while let Some(turns) = agenda.next(self.passed()) {
+        while let Some(turns) = agenda.next(self.clock.passed()) {
             if turns.is_anew && !self.stop.is_asked() {
                 self.begin_anew(turns.invocation)?;
             }
-            if agenda.has_time(self.passed()) && self.round(&turns, &mut agenda)? {
-                for pruned in agenda.end_round(&turns, self.passed()) {
+            if agenda.has_time(self.clock.passed()) && self.round(&turns, &mut agenda)? {
+                for pruned in agenda.end_round(&turns, self.clock.passed()) {
                     self.append(&Line::Pruned(pruned))?;
                 }
             }
@@ -106,25 +106,16 @@ impl Lockstep<'_> {
         let Turns { round, invocation, .. } = *turns;
         let (planned, before) = (agenda.planned(turns), self.before.known.len() as u64);
         for &case in &turns.cases {
-            if self.stop.is_asked() || agenda.is_over(self.passed()) {
+            if self.stop.is_asked() || agenda.is_over(self.clock.passed()) {
                 return Ok(false);
             }
-            let turn = JointTurn { case, invocation, round, at_ms: self.at_ms() };
+            let turn = JointTurn { case, invocation, round, at_ms: self.clock.at_ms() };
             self.turn(turn, agenda)?;
             let progress = (agenda.done() - before, planned - before);
-            self.late.tell_progress(progress, (self.began.elapsed(), agenda.ends(self.passed())));
+            self.late
+                .tell_progress(progress, (self.clock.here(), agenda.ends(self.clock.passed())));
         }
         Ok(!self.stop.is_asked())
-    }
-
-    /// The time since the run began, without that between an interruption and its resumption.
-    fn passed(&self) -> Duration {
-        self.before.lasted.saturating_add(self.began.elapsed())
-    }
-
-    /// The same in milliseconds.
-    fn at_ms(&self) -> u64 {
-        u64::try_from(self.passed().as_millis()).unwrap_or(u64::MAX)
     }
 
     /// The hosts that are not lost.
@@ -139,7 +130,7 @@ impl Lockstep<'_> {
 
     /// Gives up a host, whose record ends here.
     fn lose(&mut self, index: usize, error: &anyhow::Error) -> Result<String> {
-        let (at_ms, member) = (self.at_ms(), &mut self.members[index]);
+        let (at_ms, member) = (self.clock.at_ms(), &mut self.members[index]);
         if let Some(agent) = member.agent.take() {
             // It may take seconds to end. If no thread can be started, it ends here.
             let leaving = thread::Builder::new().spawn(move || drop(agent));
@@ -222,7 +213,7 @@ impl Lockstep<'_> {
                 there.retain(|(index, _)| heard.contains(index));
             }
         }
-        let (at_ms, made_ms) = (self.at_ms(), since.elapsed().as_millis() as u64);
+        let (at_ms, made_ms) = (self.clock.at_ms(), since.elapsed().as_millis() as u64);
         for (index, answer) in answers.heard {
             let Made { fixtures, .. } = Made::of(answer)?;
             let (resumed, again) = (None, Vec::new());

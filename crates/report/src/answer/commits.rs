@@ -14,10 +14,12 @@ use assess::summary::Summary;
 use model::case::{Allocation, Cache, WriteWork};
 use model::pattern::Pattern;
 use model::units;
+use std::collections::HashSet;
 
 /// The rows with these ids.
 fn rows<'a>(assessment: &'a Assessment, ids: &[String]) -> Vec<(&'a WriteWork, &'a Summary)> {
-    let is_one = |summary: &&Summary| ids.contains(&summary.id);
+    let ids: HashSet<&str> = ids.iter().map(String::as_str).collect();
+    let is_one = |summary: &&Summary| ids.contains(summary.id.as_str());
     let rows = assessment.cases.iter().filter(is_one);
     rows.filter_map(|summary| Some((summary.case.write()?, summary))).collect()
 }

@@ -94,7 +94,7 @@ fn strategies(assessment: &Assessment) -> Option<Table> {
         };
         let acknowledged = Cell::of(summary, rate(writing.and_then(|all| all.acknowledged)));
         let durable = match writing.and_then(|all| all.durable) {
-            None if words::is_not_durable(summary) => Cell::Void(vec![NOT_DURABLE.to_string()]),
+            None if summary.is_not_durable() => Cell::Void(vec![NOT_DURABLE.to_string()]),
             durable => Cell::of(summary, rate(durable)),
         };
         (names.name(&summary.id), vec![acknowledged, durable])

@@ -139,7 +139,7 @@ fn bars_of(summary: &Summary, label: &str) -> Vec<Bar> {
         let said = match (rate, found) {
             (WriteRate::OnlySynced, _) => words::main_figure(summary).0,
             (_, Some(found)) => units::rate(found.median),
-            (WriteRate::Durable, None) if words::is_not_durable(summary) => NOT_DURABLE.to_string(),
+            (WriteRate::Durable, None) if summary.is_not_durable() => NOT_DURABLE.to_string(),
             (_, None) => words::NONE.to_string(),
         };
         bar(summary, &label, found, said, by)
