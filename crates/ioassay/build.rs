@@ -21,7 +21,7 @@ const YEAR_10000: Duration = Duration::from_secs(253_402_300_800);
 
 /// What is known of the source.
 #[derive(Default)]
-struct Source {
+struct SourceState {
     commit: Option<String>,
     date: Option<String>,
 }
@@ -50,17 +50,17 @@ fn rust() -> Option<String> {
 }
 
 /// The source of a package, which has a commit but no date.
-fn of_package(manifest: &Path) -> Option<Source> {
+fn of_package(manifest: &Path) -> Option<SourceState> {
     let text = fs::read_to_string(manifest.join(OF_PACKAGE)).ok()?;
     let (_, after) = text.split_once("\"sha1\"")?;
     let commit = after.split('"').nth(1)?;
     let is_changed = text.contains("\"dirty\": true");
-    Some(Source { commit: Some(named(commit, is_changed)?), date: None })
+    Some(SourceState { commit: Some(named(commit, is_changed)?), date: None })
 }
 
 /// The source of a checkout of this project. A copy inside another project's checkout is not one:
 /// its commit would be that project's.
-fn of_checkout(manifest: &Path) -> Option<Source> {
+fn of_checkout(manifest: &Path) -> Option<SourceState> {
     let root = manifest.join("../..").canonicalize().ok()?;
     let git = |line: &[&str]| {
         let output = Command::new("git").arg("-C").arg(&root).args(line).env("TZ", "UTC").output();
@@ -78,7 +78,7 @@ fn of_checkout(manifest: &Path) -> Option<Source> {
     let is_changed = !git(&sources)?.is_empty();
     let shown = git(&["log", "-1", "--date=format-local:%Y-%m-%d", "--format=%H %cd"])?;
     let (commit, date) = shown.split_once(' ')?;
-    Some(Source { commit: Some(named(commit, is_changed)?), date: Some(date.to_string()) })
+    Some(SourceState { commit: Some(named(commit, is_changed)?), date: Some(date.to_string()) })
 }
 
 /// Asks cargo to run this again once the commit or a source has changed.

@@ -2,7 +2,7 @@
 //! against what shares neither code nor definitions with ioassay (Python and C in `xtask/hunt`).
 
 use crate::extent::Extent;
-use crate::stage::Stage;
+use crate::stage::ProgramFolder;
 use crate::{document, install, programs};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -63,7 +63,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     for package in NEEDS {
         install::ensure(&shell, package)?;
     }
-    let stage = Stage::new(root, &options.directory, "hunt", extent.build())?;
+    let stage = ProgramFolder::new(root, &options.directory, "hunt", extent.build())?;
     test_itself(root, &stage)?;
     let page = stage.path("page");
     let mut hunt = script(root, "main.py");
@@ -94,7 +94,7 @@ fn can_hunt() -> Result<()> {
 }
 
 /// Plants faults for the hunter; it must find them.
-fn test_itself(root: &Path, stage: &Stage) -> Result<()> {
+fn test_itself(root: &Path, stage: &ProgramFolder) -> Result<()> {
     let mut tests = script(root, "test_hunt.py");
     tests.env("IOASSAY", stage.program()).env("PLACE", stage.folder());
     let status = tests.status().context("starting the tests of the hunter")?;

@@ -12,7 +12,7 @@ const TABLE: &str = include_str!("packages.toml");
 /// The table of packages.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct PackageTable {
     package: Vec<Package>,
 }
 
@@ -23,7 +23,7 @@ struct Package {
     /// Its Debian name.
     name: String,
     /// What shows that it is installed.
-    sign: Sign,
+    sign: InstalledSign,
     /// The tests that are skipped without it.
     tests: Option<String>,
 }
@@ -31,7 +31,7 @@ struct Package {
 /// How to detect that a package is installed.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Sign {
+enum InstalledSign {
     /// One of its programs.
     Program(String),
     /// One of its files.
@@ -67,11 +67,11 @@ pub(crate) fn run(shell: &Shell) -> Result<()> {
 }
 
 fn install_missing(shell: &Shell, missing: &[&Package]) -> Result<()> {
-    let is_whole = |package: &&&Package| !matches!(package.sign, Sign::ProgramsAlone(_));
+    let is_whole = |package: &&&Package| !matches!(package.sign, InstalledSign::ProgramsAlone(_));
     let names: Vec<_> = missing.iter().filter(is_whole).map(|it| it.name.as_str()).collect();
     install(shell, &names)?;
     for package in missing {
-        if let Sign::ProgramsAlone(programs) = &package.sign {
+        if let InstalledSign::ProgramsAlone(programs) = &package.sign {
             take_out(shell, &package.name, programs)?;
         }
     }
@@ -104,16 +104,18 @@ pub(crate) fn package(shell: &Shell, package: &str) -> Result<()> {
 }
 
 fn table() -> Result<Vec<Package>> {
-    let table: Table = toml::from_str(TABLE).context("the table of packages")?;
+    let table: PackageTable = toml::from_str(TABLE).context("the table of packages")?;
     Ok(table.package)
 }
 
 impl Package {
     fn is_there(&self) -> bool {
         match &self.sign {
-            Sign::Program(program) => is_there(program),
-            Sign::ProgramsAlone(programs) => programs.iter().all(|program| is_there(program)),
-            Sign::File(file) => Path::new(file).exists(),
+            InstalledSign::Program(program) => is_there(program),
+            InstalledSign::ProgramsAlone(programs) => {
+                programs.iter().all(|program| is_there(program))
+            }
+            InstalledSign::File(file) => Path::new(file).exists(),
         }
     }
 }

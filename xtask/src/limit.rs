@@ -13,7 +13,7 @@ const ROOT: &str = "/sys/fs/cgroup";
 /// A limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Limit {
+pub(crate) enum PlantedLimit {
     /// Bytes per second read from the scene's device.
     ReadBytes(#[serde(deserialize_with = "bytes")] u64),
     /// Bytes per second written to that device.
@@ -34,35 +34,45 @@ pub(crate) fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error>
 /// The scheduling period of a CPU quota, in microseconds.
 const PERIOD_US: u32 = 100_000;
 
-impl Limit {
+impl PlantedLimit {
     /// The names of its controller in versions 1 and 2.
     fn controllers(self) -> [&'static str; 2] {
         match self {
-            Limit::ReadBytes(_) | Limit::WriteBytes(_) | Limit::ReadOps(_) => ["blkio", "io"],
-            Limit::Memory(_) => ["memory", "memory"],
-            Limit::Cpu(_) => ["cpu", "cpu"],
+            PlantedLimit::ReadBytes(_) | PlantedLimit::WriteBytes(_) | PlantedLimit::ReadOps(_) => {
+                ["blkio", "io"]
+            }
+            PlantedLimit::Memory(_) => ["memory", "memory"],
+            PlantedLimit::Cpu(_) => ["cpu", "cpu"],
         }
     }
 
     /// The version 1 file and its content; `device` is `MAJOR:MINOR`.
     fn first(self, device: &str) -> (&'static str, String) {
         match self {
-            Limit::ReadBytes(n) => ("blkio.throttle.read_bps_device", format!("{device} {n}")),
-            Limit::WriteBytes(n) => ("blkio.throttle.write_bps_device", format!("{device} {n}")),
-            Limit::ReadOps(n) => ("blkio.throttle.read_iops_device", format!("{device} {n}")),
-            Limit::Memory(bytes) => ("memory.limit_in_bytes", bytes.to_string()),
-            Limit::Cpu(percent) => ("cpu.cfs_quota_us", (PERIOD_US / 100 * percent).to_string()),
+            PlantedLimit::ReadBytes(n) => {
+                ("blkio.throttle.read_bps_device", format!("{device} {n}"))
+            }
+            PlantedLimit::WriteBytes(n) => {
+                ("blkio.throttle.write_bps_device", format!("{device} {n}"))
+            }
+            PlantedLimit::ReadOps(n) => {
+                ("blkio.throttle.read_iops_device", format!("{device} {n}"))
+            }
+            PlantedLimit::Memory(bytes) => ("memory.limit_in_bytes", bytes.to_string()),
+            PlantedLimit::Cpu(percent) => {
+                ("cpu.cfs_quota_us", (PERIOD_US / 100 * percent).to_string())
+            }
         }
     }
 
     /// The same for version 2.
     fn second(self, device: &str) -> (&'static str, String) {
         match self {
-            Limit::ReadBytes(n) => ("io.max", format!("{device} rbps={n}")),
-            Limit::WriteBytes(n) => ("io.max", format!("{device} wbps={n}")),
-            Limit::ReadOps(n) => ("io.max", format!("{device} riops={n}")),
-            Limit::Memory(bytes) => ("memory.max", bytes.to_string()),
-            Limit::Cpu(percent) => {
+            PlantedLimit::ReadBytes(n) => ("io.max", format!("{device} rbps={n}")),
+            PlantedLimit::WriteBytes(n) => ("io.max", format!("{device} wbps={n}")),
+            PlantedLimit::ReadOps(n) => ("io.max", format!("{device} riops={n}")),
+            PlantedLimit::Memory(bytes) => ("memory.max", bytes.to_string()),
+            PlantedLimit::Cpu(percent) => {
                 ("cpu.max", format!("{} {PERIOD_US}", PERIOD_US / 100 * percent))
             }
         }
@@ -82,7 +92,7 @@ impl Group {
     ///
     /// # Errors
     /// Why this machine cannot have one.
-    pub(crate) fn new(limit: Limit, device: &str) -> Result<Group, String> {
+    pub(crate) fn new(limit: PlantedLimit, device: &str) -> Result<Group, String> {
         let [first, second] = limit.controllers();
         let root = Path::new(ROOT);
         let is_second = !root.join(first).join("cgroup.procs").exists();
@@ -104,7 +114,7 @@ impl Group {
     }
 
     /// Sets another limit, or changes one of its kind.
-    pub(crate) fn set(&self, limit: Limit) -> Result<(), String> {
+    pub(crate) fn set(&self, limit: PlantedLimit) -> Result<(), String> {
         let device = &self.device;
         let (name, text) = if self.is_second { limit.second(device) } else { limit.first(device) };
         write(&self.directory.join(name), &text)
@@ -154,28 +164,28 @@ mod tests {
 
     #[test]
     fn both_versions_are_told_the_same() {
-        let check = |limit: Limit, first: (&str, &str), second: (&str, &str)| {
+        let check = |limit: PlantedLimit, first: (&str, &str), second: (&str, &str)| {
             let (name, text) = limit.first("7:3");
             assert_eq!((name, text.as_str()), first);
             let (name, text) = limit.second("7:3");
             assert_eq!((name, text.as_str()), second);
         };
         check(
-            Limit::ReadBytes(20),
+            PlantedLimit::ReadBytes(20),
             ("blkio.throttle.read_bps_device", "7:3 20"),
             ("io.max", "7:3 rbps=20"),
         );
         check(
-            Limit::WriteBytes(8),
+            PlantedLimit::WriteBytes(8),
             ("blkio.throttle.write_bps_device", "7:3 8"),
             ("io.max", "7:3 wbps=8"),
         );
         check(
-            Limit::ReadOps(9),
+            PlantedLimit::ReadOps(9),
             ("blkio.throttle.read_iops_device", "7:3 9"),
             ("io.max", "7:3 riops=9"),
         );
-        check(Limit::Memory(5), ("memory.limit_in_bytes", "5"), ("memory.max", "5"));
-        check(Limit::Cpu(20), ("cpu.cfs_quota_us", "20000"), ("cpu.max", "20000 100000"));
+        check(PlantedLimit::Memory(5), ("memory.limit_in_bytes", "5"), ("memory.max", "5"));
+        check(PlantedLimit::Cpu(20), ("cpu.cfs_quota_us", "20000"), ("cpu.max", "20000 100000"));
     }
 }

@@ -13,7 +13,7 @@ use std::process::Command;
 const DOCUMENTS: [&str; 3] = ["README.md", "docs/recipes/survey.md", "docs/tutorial.md"];
 
 /// A comment above each output block names its record.
-struct Mark {
+struct RecordComment {
     /// The start of the comment.
     start: &'static str,
     /// The width of the report.
@@ -22,11 +22,11 @@ struct Mark {
     excerpt: fn(&str) -> Result<String>,
 }
 
-const MARKS: [Mark; 3] = [
-    Mark { start: "<!-- records/", columns: 120, excerpt: whole },
+const MARKS: [RecordComment; 3] = [
+    RecordComment { start: "<!-- records/", columns: 120, excerpt: whole },
     // It is too narrow for operations a second.
-    Mark { start: "<!-- table of records/", columns: 112, excerpt: table },
-    Mark { start: "<!-- conclusion of records/", columns: 100, excerpt: conclusion },
+    RecordComment { start: "<!-- table of records/", columns: 112, excerpt: table },
+    RecordComment { start: "<!-- conclusion of records/", columns: 100, excerpt: conclusion },
 ];
 
 /// The report of the record with this name, in as many columns.
@@ -75,7 +75,7 @@ pub(crate) fn run(root: &Path, extent: Extent) -> Result<()> {
 fn with_blocks(document: &str, report: Report) -> Result<String> {
     ensure!(MARKS.iter().any(|mark| document.contains(mark.start)), "it shows no record");
     let mut new = document.to_owned();
-    for Mark { start, columns, excerpt } in MARKS {
+    for RecordComment { start, columns, excerpt } in MARKS {
         new = with_excerpts(&new, start, &|record| excerpt(&report(record, columns)?))?;
     }
     Ok(new)

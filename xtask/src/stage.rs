@@ -11,22 +11,27 @@ use tempfile::TempDir;
 
 /// The program and a folder, which is removed with its content when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Stage {
+pub(crate) struct ProgramFolder {
     folder: TempDir,
     ioassay: PathBuf,
     interrupt: Interrupt,
 }
 
-impl Stage {
+impl ProgramFolder {
     /// Builds ioassay and creates a folder for `chore` below `directory`.
-    pub(crate) fn new(root: &Path, directory: &Path, chore: &str, build: Build) -> Result<Stage> {
+    pub(crate) fn new(
+        root: &Path,
+        directory: &Path,
+        chore: &str,
+        build: Build,
+    ) -> Result<ProgramFolder> {
         let interrupt = Interrupt::watch()?;
         fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
         let ioassay = programs::ioassay(root, build)?;
         let prefix = format!("ioassay-{chore}-");
         let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(directory);
         let folder = folder.with_context(|| format!("a folder in '{}'", directory.display()))?;
-        Ok(Stage { folder, ioassay, interrupt })
+        Ok(ProgramFolder { folder, ioassay, interrupt })
     }
 
     /// The folder.

@@ -101,7 +101,7 @@ fn check_arm(shell: &Shell) -> Result<()> {
 }
 
 /// The result of a step.
-enum End {
+enum StepResult {
     Passed,
     Failed,
     Skipped,
@@ -117,30 +117,30 @@ pub(crate) fn run(root: &Path, demand: Demand, scope: Scope) -> Result<()> {
         let start = Instant::now();
         let end = perform(action, &shell, root, demand, scope).unwrap_or_else(|error| {
             println!("{error:#}");
-            End::Failed
+            StepResult::Failed
         });
         (*name, end, start.elapsed())
     };
-    let mut ends: Vec<(&str, End, Duration)> = STEPS.iter().map(run_one).collect();
+    let mut ends: Vec<(&str, StepResult, Duration)> = STEPS.iter().map(run_one).collect();
     ends.extend(run_together(root, &own));
 
     println!();
     for (name, end, took) in &ends {
         let end = match end {
-            End::Passed => "passed",
-            End::Failed => "FAILED",
-            End::Skipped => "skipped",
+            StepResult::Passed => "passed",
+            StepResult::Failed => "FAILED",
+            StepResult::Skipped => "skipped",
         };
         println!("{name:<18}{end:<10}{:>7.1} s", took.as_secs_f64());
     }
-    let failed = ends.iter().filter(|(_, end, _)| matches!(end, End::Failed));
+    let failed = ends.iter().filter(|(_, end, _)| matches!(end, StepResult::Failed));
     let failed: Vec<&str> = failed.map(|(name, ..)| *name).collect();
     ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
     Ok(())
 }
 
 /// Runs each of [`TOGETHER`] as a process of its own, and prints what it said when it has ended.
-fn run_together(root: &Path, own: &Path) -> Vec<(&'static str, End, Duration)> {
+fn run_together(root: &Path, own: &Path) -> Vec<(&'static str, StepResult, Duration)> {
     let printing = Mutex::new(());
     let run_one = &|line: &'static str| {
         let start = Instant::now();
@@ -159,7 +159,7 @@ fn run_together(root: &Path, own: &Path) -> Vec<(&'static str, End, Duration)> {
                 false
             }
         };
-        (line, if is_passed { End::Passed } else { End::Failed }, took)
+        (line, if is_passed { StepResult::Passed } else { StepResult::Failed }, took)
     };
     let all = thread::scope(|scope| {
         let started = TOGETHER.map(|line| scope.spawn(move || run_one(line)));
@@ -175,21 +175,21 @@ fn perform(
     root: &Path,
     demand: Demand,
     scope: Scope,
-) -> Result<End> {
+) -> Result<StepResult> {
     let line = match action {
-        Own(run) => return run(shell, root, scope).map(|()| End::Passed),
+        Own(run) => return run(shell, root, scope).map(|()| StepResult::Passed),
         Component(component, line) if !has_subcommand(shell, line) => {
             println!("{component} is not installed: rustup component add {component}");
             return Ok(match demand {
-                Demand::WhatIsThere => End::Skipped,
-                Demand::Everything => End::Failed,
+                Demand::WhatIsThere => StepResult::Skipped,
+                Demand::Everything => StepResult::Failed,
             });
         }
         Component(_, line) => line,
     };
     println!("cargo {line}");
     cargo(shell).args(line.split(' ')).run()?;
-    Ok(End::Passed)
+    Ok(StepResult::Passed)
 }
 
 /// Whether cargo has the subcommand that `line` starts with.

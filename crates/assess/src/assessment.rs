@@ -4,7 +4,7 @@ use crate::arrays::place;
 use crate::bus::bus;
 use crate::caches::Caches;
 use crate::campaign::Campaign;
-use crate::ceiling::{Bases, Bounds, CeilingShare, bounds};
+use crate::ceiling::{Bases, CeilingShare, RowCeilings, bounds};
 use crate::comparison::{Comparison, comparisons};
 use crate::conclusions::Conclusions;
 use crate::control::{Control, control};
@@ -201,7 +201,7 @@ pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
     // Ceilings come after the verdicts because a void case is not a ceiling. A ceiling has none
     // itself.
     let bases = Bases::of(&rows);
-    let all: Vec<Bounds> = rows.iter().map(|row| bounds(row, &bases)).collect();
+    let all: Vec<RowCeilings> = rows.iter().map(|row| bounds(row, &bases)).collect();
     let buses: Vec<Option<Estimate>> = rows.iter().map(|row| bus(row, &rows)).collect();
     let held = all.iter().flat_map(|bounds| [&bounds.ceiling, &bounds.loaded_ceiling]).flatten();
     let bases: HashSet<String> = held.map(|held| held.base.clone()).collect();
@@ -218,7 +218,7 @@ pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
 }
 
 /// Stores the ceilings of a case.
-fn hold(summary: &mut Summary, bounds: &Bounds) {
+fn hold(summary: &mut Summary, bounds: &RowCeilings) {
     summary.ceiling = bounds.ceiling.as_ref().map(CeilingShare::ceiling);
     summary.of_memory = bounds.of_memory;
     if let Some(loaded) = &mut summary.loaded {

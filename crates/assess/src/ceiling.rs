@@ -22,7 +22,7 @@ pub(crate) fn is_beyond_caches(bytes: u64, measured: &Measured) -> bool {
 
 /// The ceilings of a row's figures, computed for all rows before any of them changes.
 #[derive(Debug)]
-pub(crate) struct Bounds {
+pub(crate) struct RowCeilings {
     /// The ceiling of the throughput.
     pub(crate) ceiling: Option<CeilingShare>,
     /// Whether it is the fastest loop over memory that does the same, and so its own ceiling.
@@ -204,14 +204,14 @@ impl<'a, 'r> Bases<'a, 'r> {
 
 /// The ceilings of `row`: for memory and the page cache, the fastest loop that does the same with
 /// as many threads; for a device, the fastest comparable direct row.
-pub(crate) fn bounds(row: &Row, bases: &Bases) -> Bounds {
+pub(crate) fn bounds(row: &Row, bases: &Bases) -> RowCeilings {
     let served_by = row.summary.served_by.filter(|by| moves_bulk(row, *by));
     let loaded_by = row.summary.loaded.map(|loaded| loaded.served_by);
     let loaded_by = loaded_by.filter(|by| moves_bulk(row, *by) && is_beyond_if_loaded(row));
     let memory = bases.memory.with(1);
     let is_loop = served_by.is_some() && row.measured.case.memory().is_some();
     let fastest = bases.loops.bound(row).filter(|_| is_loop);
-    Bounds {
+    RowCeilings {
         is_fastest_loop: fastest.is_some_and(|fastest| std::ptr::eq(fastest, row)),
         ceiling: served_by.and_then(|by| held(row, by, bases, &|base| row.share_of(base))),
         of_memory: served_by.and(memory).and_then(|m| Some(row.share_of(m)?.median)),

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 named! {
     /// The outcome of a run's controls.
-    Outcome "control outcome" {
+    ControlOutcome "control outcome" {
         /// All are equivalent to the cases they repeat: the smallest effect of interest can be
         /// resolved.
         Agrees "agrees",
@@ -27,7 +27,7 @@ pub struct Control {
     /// Their joint outcome. `agrees`: each repeated case is equivalent to its first measurement;
     /// `wide`: none differs, but an interval is wider than the smallest effect of interest, or
     /// missing.
-    pub outcome: Outcome,
+    pub outcome: ControlOutcome,
     /// The end farthest from 1 of all their intervals, as a share: the same case may differ by this
     /// much, so this run cannot resolve smaller effects. Null if an interval is missing.
     pub decides: Option<f64>,
@@ -62,14 +62,14 @@ pub(crate) fn control(rows: &mut [Row], twins: &mut [Row]) -> Option<Control> {
     })
 }
 
-fn outcome(comparisons: &[Comparison], is_whole: bool) -> Outcome {
+fn outcome(comparisons: &[Comparison], is_whole: bool) -> ControlOutcome {
     let is = |difference| move |found: &Comparison| found.difference == difference;
     if comparisons.iter().any(is(Difference::Different)) {
-        Outcome::Differs
+        ControlOutcome::Differs
     } else if is_whole && comparisons.iter().all(is(Difference::Equivalent)) {
-        Outcome::Agrees
+        ControlOutcome::Agrees
     } else {
-        Outcome::Wide
+        ControlOutcome::Wide
     }
 }
 

@@ -16,7 +16,7 @@ use model::plan::ROUNDS_MIN;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use crate::measured::Gate;
+pub use crate::measured::Exclusion;
 
 /// The rounds of a case that are excluded because of what the machine did to them, by limits fixed
 /// in advance.
@@ -27,8 +27,8 @@ pub struct Excluded {
     /// The number for each reason; only the first reason that applies counts. `steal`: the
     /// hypervisor took CPU time; `throttled`: a CPU quota held the worker back; `foreign`: other
     /// processes read from the devices; `reclaimed`: the OS evicted part of a warm file.
-    #[serde(with = "As::<Vec<ByReason<Gate>>>")]
-    pub reasons: Vec<(Gate, usize)>,
+    #[serde(with = "As::<Vec<ByReason<Exclusion>>>")]
+    pub reasons: Vec<(Exclusion, usize)>,
     /// The rate with these rounds included, in bytes per second, or operations per second if the
     /// case only calls a sync.
     pub rate_with_them: Estimate,
@@ -67,7 +67,7 @@ pub(crate) fn exclude(measured: &mut Measured) {
     let n = measured.n();
     let limits = UsualRange::of(measured);
     let gate = |trial: &Counted| limits.gate(measured, trial);
-    let gates: Vec<Option<Gate>> = measured.trials.iter().map(gate).collect();
+    let gates: Vec<Option<Exclusion>> = measured.trials.iter().map(gate).collect();
     let disturbed = gates.iter().flatten().count();
     let is_few = disturbed as f64 <= EXCLUDED_MOST * n as f64;
     let is_left = n - disturbed >= ROUNDS_MIN as usize;
@@ -105,23 +105,23 @@ impl UsualRange {
     }
 
     /// Why a trial should be excluded, if it should.
-    fn gate(&self, measured: &Measured, trial: &Counted) -> Option<Gate> {
+    fn gate(&self, measured: &Measured, trial: &Counted) -> Option<Exclusion> {
         let is_above = |parts: Option<(u64, u64)>, most: f64| {
             parts.is_some_and(|(part, whole)| part as f64 > most * whole as f64)
         };
         let evidence = &trial.evidence;
         if is_above(evidence.steal_ns.zip(evidence.machine_cpu_ns), self.stolen) {
-            return Some(Gate::Steal);
+            return Some(Exclusion::Steal);
         }
         if is_above(throttled_parts(measured, trial), THROTTLED_MOST) {
-            return Some(Gate::Throttled);
+            return Some(Exclusion::Throttled);
         }
         let others =
             rate_of_others(measured, trial).filter(|_| is_read_from_device(measured, trial));
         if others.zip(self.others).is_some_and(|(others, most)| others > most) {
-            return Some(Gate::Foreign);
+            return Some(Exclusion::Foreign);
         }
-        is_reclaimed(measured, trial).then_some(Gate::Reclaimed)
+        is_reclaimed(measured, trial).then_some(Exclusion::Reclaimed)
     }
 }
 
@@ -171,8 +171,8 @@ impl Excluded {
         if excluded.is_empty() {
             return None;
         }
-        let count = |gate: Gate| excluded.iter().filter(|(known, _)| *known == gate).count();
-        let reasons = Gate::ALL.iter().map(|gate| (*gate, count(*gate)));
+        let count = |gate: Exclusion| excluded.iter().filter(|(known, _)| *known == gate).count();
+        let reasons = Exclusion::ALL.iter().map(|gate| (*gate, count(*gate)));
         let rates: Vec<Round> = measured.all().map(|trial| trial.at(trial.rate)).collect();
         Some(Excluded {
             trials: excluded.len(),

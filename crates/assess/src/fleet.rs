@@ -16,7 +16,7 @@ use crate::stats::Estimate;
 use crate::summary::{ServedBy, Summary};
 use crate::surroundings::Fact;
 use crate::tally::Tally;
-use crate::trend::{Quantity, main_estimate};
+use crate::trend::{FigureUnit, main_estimate};
 use facts::{differing, facts_of, own};
 use model::axis;
 use model::case::Case;
@@ -35,7 +35,7 @@ pub const FIGURES_MAX: usize = 1_000_000;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fleet {
     /// The hosts, in the order given.
-    pub hosts: Vec<Member>,
+    pub hosts: Vec<FleetHost>,
     /// The requested cases that at least two hosts have.
     pub cases: Vec<Common>,
     /// Those that one host has.
@@ -48,7 +48,7 @@ pub struct Fleet {
 
 /// A host.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Member {
+pub struct FleetHost {
     /// What it is called here: its name, if that is unique.
     pub called: String,
     /// The path of its record.
@@ -82,7 +82,7 @@ pub struct Common {
     /// Its axes.
     pub case: Case,
     /// The unit of its figures.
-    pub quantity: Quantity,
+    pub quantity: FigureUnit,
     /// How many hosts have a figure that counts: one that is not void, of two or more rounds.
     pub n: usize,
     /// The median of their figures; none if there is none.
@@ -93,7 +93,7 @@ pub struct Common {
     /// few.
     pub odd_below: Option<f64>,
     /// The figure of each host, in the order of `hosts`; none where it has not this case.
-    pub figures: Vec<Option<Figure>>,
+    pub figures: Vec<Option<HostFigure>>,
 }
 
 impl Common {
@@ -103,7 +103,7 @@ impl Common {
     }
 
     /// The odd hosts, by their place in `hosts`.
-    pub fn odd(&self) -> impl Iterator<Item = (usize, &Figure, &Odd)> {
+    pub fn odd(&self) -> impl Iterator<Item = (usize, &HostFigure, &Odd)> {
         let of = self.figures.iter().enumerate();
         of.filter_map(|(host, figure)| {
             let figure = figure.as_ref()?;
@@ -114,7 +114,7 @@ impl Common {
 
 /// The figure of a case on a host.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Figure {
+pub struct HostFigure {
     /// The verdict of the host's own evidence.
     pub verdict: Verdict,
     /// The source that served the bytes, by the evidence.
@@ -151,7 +151,7 @@ pub struct TooMany;
 /// Records of hosts, added one at a time.
 #[derive(Debug, Default)]
 pub struct FleetRecords {
-    hosts: Vec<HostRecord>,
+    hosts: Vec<RecordSummary>,
     /// Each different case, in order of first appearance.
     cases: Vec<Case>,
     /// A case's index, by what makes it the same and its number among equals of one record.
@@ -162,11 +162,11 @@ pub struct FleetRecords {
 
 /// What is kept of a record.
 #[derive(Debug)]
-struct HostRecord {
-    member: Member,
+struct RecordSummary {
+    member: FleetHost,
     facts: Vec<Fact>,
     /// The figures, with the index of their case.
-    figures: Vec<(usize, Figure)>,
+    figures: Vec<(usize, HostFigure)>,
 }
 
 impl FleetRecords {
@@ -198,13 +198,13 @@ impl FleetRecords {
                 self.cases.push(row.summary.case.clone());
             }
             *number += 1;
-            figures.push((case, Figure::of(row)));
+            figures.push((case, HostFigure::of(row)));
         }
         self.figures += figures.len();
         if self.figures > FIGURES_MAX {
             return Err(TooMany);
         }
-        let member = Member {
+        let member = FleetHost {
             called: header.called.clone().unwrap_or_else(|| header.host.name.clone()),
             record: path.to_string(),
             header: bare,
@@ -214,7 +214,7 @@ impl FleetRecords {
             own: Vec::new(),
         };
         let facts = facts_of(header);
-        self.hosts.push(HostRecord { member, facts, figures });
+        self.hosts.push(RecordSummary { member, facts, figures });
         Ok(true)
     }
 
@@ -224,14 +224,14 @@ impl FleetRecords {
         let facts: Vec<&[Fact]> = self.hosts.iter().map(|host| &host.facts[..]).collect();
         let differing = differing(&facts);
         let ids = axis::ids(self.cases.iter());
-        let mut figures: Vec<Vec<Option<Figure>>> = vec![Vec::new(); self.cases.len()];
+        let mut figures: Vec<Vec<Option<HostFigure>>> = vec![Vec::new(); self.cases.len()];
         let mut hosts = Vec::with_capacity(self.hosts.len());
         for ((place, host), called) in self.hosts.into_iter().enumerate().zip(names) {
             for (case, figure) in host.figures {
                 figures[case].resize(place, None);
                 figures[case].push(Some(figure));
             }
-            hosts.push(Member { called, own: own(&differing, place), ..host.member });
+            hosts.push(FleetHost { called, own: own(&differing, place), ..host.member });
         }
         let (mut cases, mut alone) = (Vec::new(), Vec::new());
         for ((id, case), mut figures) in ids.into_iter().zip(self.cases).zip(figures) {
@@ -247,12 +247,12 @@ impl FleetRecords {
     }
 }
 
-impl Figure {
-    fn of(row: &Row) -> Figure {
+impl HostFigure {
+    fn of(row: &Row) -> HostFigure {
         let summary = &row.summary;
         let estimate = main_estimate(summary).map(|(estimate, _)| estimate);
         let is_against = summary.findings.iter().filter(|it| it.severity >= Severity::Doubt);
-        Figure {
+        HostFigure {
             verdict: summary.verdict,
             served_by: summary.served_by,
             n: summary.n,
@@ -281,7 +281,7 @@ fn level(row: &Row) -> Option<HostLevel> {
 }
 
 impl Common {
-    fn of(id: String, case: Case, mut figures: Vec<Option<Figure>>) -> Common {
+    fn of(id: String, case: Case, mut figures: Vec<Option<HostFigure>>) -> Common {
         let levels = || figures.iter().flatten().filter_map(|it| Some((it.level?, it.estimate?)));
         let logs: Vec<f64> = levels().map(|(level, _)| level.log).collect();
         let medians: Vec<f64> = levels().map(|(_, estimate)| estimate.median).collect();
@@ -290,7 +290,7 @@ impl Common {
                 figure.ratio = figure.level.map(|level| (level.log - middle).exp());
             }
         }
-        let quantity = Quantity::of(&case);
+        let quantity = FigureUnit::of(&case);
         let median = median(&medians);
         Common { id, case, quantity, n: logs.len(), median, spread: None, odd_below: None, figures }
     }
@@ -324,7 +324,7 @@ fn tell_odd(cases: &mut [Common]) {
 }
 
 /// Tells which doubts at most half of the other hosts share.
-fn tell_own_doubts(figures: &mut [Option<Figure>]) {
+fn tell_own_doubts(figures: &mut [Option<HostFigure>]) {
     let mut often: HashMap<Code, usize> = HashMap::new();
     for code in figures.iter().flatten().flat_map(|figure| &figure.doubts) {
         *often.entry(*code).or_default() += 1;
@@ -338,15 +338,15 @@ fn tell_own_doubts(figures: &mut [Option<Figure>]) {
 
 /// What each host is called: what the user calls it, or its own name. Where several have one name,
 /// the name of its record is added.
-fn names(hosts: &[HostRecord]) -> Vec<String> {
-    let own = |host: &HostRecord| host.member.called.clone();
-    let file = |host: &HostRecord| {
+fn names(hosts: &[RecordSummary]) -> Vec<String> {
+    let own = |host: &RecordSummary| host.member.called.clone();
+    let file = |host: &RecordSummary| {
         let path = &host.member.record;
         let file = path.rsplit('/').next().unwrap_or(path);
         format!("{} ({})", own(host), file.strip_suffix(".jsonl").unwrap_or(file))
     };
-    let path = |host: &HostRecord| format!("{} ({})", own(host), host.member.record);
-    let of = |name: &dyn Fn(&HostRecord) -> String| hosts.iter().map(name).collect::<Vec<_>>();
+    let path = |host: &RecordSummary| format!("{} ({})", own(host), host.member.record);
+    let of = |name: &dyn Fn(&RecordSummary) -> String| hosts.iter().map(name).collect::<Vec<_>>();
     let mut names = of(&own);
     for longer in [of(&file), of(&path)] {
         let mut often: HashMap<String, usize> = HashMap::new();

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::finding::Verdict;
 use crate::invocations::{INVOCATIONS_LEAST, Round, RunToRun, TwoLevel, Welch};
 use crate::latency::UNSENT_NS;
-use crate::records::{Basis, Pair, RecordComparison};
+use crate::records::{Basis, CasePair, RecordComparison};
 use crate::significance::{LEVEL, holm};
 use crate::trials::{Fate, Figures, TrialFigures};
 use crate::{comparison, summary::Summary};
@@ -81,7 +81,7 @@ impl FromStr for Rule {
 
 named! {
     /// The outcome of a check.
-    Outcome "outcome" {
+    CheckOutcome "outcome" {
         /// The loss is proved to exceed the limit.
         Exceeded "exceeded",
         /// The 95 % interval lies within the limit.
@@ -99,7 +99,7 @@ pub struct Gate {
     /// Rules that watch no case, such as the syncs of reads.
     pub idle: Vec<Rule>,
     /// The outcome of all.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
 }
 
 /// A rule applied to a case that both records have.
@@ -114,7 +114,7 @@ pub struct Check {
     /// The 95 % interval of the ratio; `None` if too little is known for one.
     pub interval: Option<(f64, f64)>,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
     /// How many counted rounds of either side have no such figure, such as a percentile of too few
     /// operations. Those are often the slow ones, so that the others decide nothing.
     pub unmeasured: usize,
@@ -144,19 +144,19 @@ pub fn gate(versus: &RecordComparison, rules: &[Rule]) -> Gate {
     for ((check, _), corrected) in checks.iter_mut().zip(holm(&p)) {
         // The other half of the level is for gains, which nobody asks about.
         if corrected <= LEVEL / 2.0 {
-            (check.outcome, check.needs) = (Outcome::Exceeded, None);
+            (check.outcome, check.needs) = (CheckOutcome::Exceeded, None);
         }
     }
     let checks: Vec<Check> = checks.into_iter().map(|(check, _)| check).collect();
     let watches = |rule: &&Rule| checks.iter().any(|check| check.rule == **rule);
     let idle: Vec<Rule> = rules.iter().filter(|rule| !watches(rule)).copied().collect();
-    let has = |outcome: Outcome| checks.iter().any(|check| check.outcome == outcome);
-    let outcome = if has(Outcome::Exceeded) || versus.broken() > 0 {
-        Outcome::Exceeded
-    } else if has(Outcome::Open) || !idle.is_empty() || !versus.left_out.is_empty() {
-        Outcome::Open
+    let has = |outcome: CheckOutcome| checks.iter().any(|check| check.outcome == outcome);
+    let outcome = if has(CheckOutcome::Exceeded) || versus.broken() > 0 {
+        CheckOutcome::Exceeded
+    } else if has(CheckOutcome::Open) || !idle.is_empty() || !versus.left_out.is_empty() {
+        CheckOutcome::Open
     } else {
-        Outcome::Within
+        CheckOutcome::Within
     };
     Gate { checks, idle, outcome }
 }
@@ -165,7 +165,7 @@ pub fn gate(versus: &RecordComparison, rules: &[Rule]) -> Gate {
 /// a loss if the true one is at the limit.
 fn check(
     versus: &RecordComparison,
-    (index, pair): (usize, &Pair),
+    (index, pair): (usize, &CasePair),
     rule: Rule,
 ) -> Option<(Check, f64)> {
     let both = versus.of(pair);
@@ -188,7 +188,7 @@ fn check(
         rule,
         ratio: log_ratio.map(f64::exp),
         interval: None,
-        outcome: Outcome::Open,
+        outcome: CheckOutcome::Open,
         unmeasured,
         failed: match (both.map(failed), both.map(|side| side.trials.len())) {
             ([a, b], [of_a, of_b]) if b * of_a > a * of_b => b,
@@ -213,7 +213,8 @@ fn check(
     check.runs = found.filter(|found| found.is_by_runs).and_then(|_| runs(pair));
     match found {
         Some(found) if loss + found.half_width <= limit => {
-            check.outcome = if check.failed == 0 { Outcome::Within } else { Outcome::Open };
+            check.outcome =
+                if check.failed == 0 { CheckOutcome::Within } else { CheckOutcome::Open };
         }
         Some(found) if !found.is_by_runs => {
             let sides = paired.as_ref().map_or(&logs[..], std::slice::from_ref);
@@ -227,7 +228,12 @@ fn check(
 
 /// The two sides compared; `None` if the runs have too few invocations, and earlier ones say
 /// nothing.
-fn compared(logs: &[Vec<Round>; 2], pair: &Pair, watched: Watched, ratio: f64) -> Option<Welch> {
+fn compared(
+    logs: &[Vec<Round>; 2],
+    pair: &CasePair,
+    watched: Watched,
+    ratio: f64,
+) -> Option<Welch> {
     // How much runs differ is known of the main figure only.
     let runs = runs(pair).filter(|_| watched == Watched::Throughput);
     match logs.each_ref().map(|logs| two_level(logs)) {
@@ -237,7 +243,7 @@ fn compared(logs: &[Vec<Round>; 2], pair: &Pair, watched: Watched, ratio: f64) -
 }
 
 /// What kept runs say about the variation between runs.
-fn runs(pair: &Pair) -> Option<RunToRun> {
+fn runs(pair: &CasePair) -> Option<RunToRun> {
     match pair.basis {
         Basis::RunToRun(runs) | Basis::Invocations(Some(runs)) => Some(runs),
         Basis::Invocations(None) | Basis::Nothing => None,

@@ -8,7 +8,7 @@ use crate::invocations::{Round, exchangeable};
 use crate::middle::mean;
 use crate::stats::{Estimate, Looks};
 use model::case::{Advice, Case, Engine, NameSync, ReadWork, Work, WriteEngine, WriteWork};
-use model::host::{Fixture, Holds, Host, Storage};
+use model::host::{Fixture, HeldContent, Host, Storage};
 use model::layer::Amplification;
 use model::named;
 use model::part::Part;
@@ -22,7 +22,7 @@ use std::time::Duration;
 
 named! {
     /// Why a trial is excluded: what the machine did to it.
-    Gate "gate" {
+    Exclusion "gate" {
         /// The hypervisor took the machine's CPU time.
         Steal "steal",
         /// A control group's CPU quota throttled the worker.
@@ -61,7 +61,7 @@ pub(crate) struct Measured<'a> {
     /// The trials that count: those with a [`rate`](crate::counted::rate).
     pub(crate) trials: Vec<Counted<'a>>,
     /// The trials excluded because of what the machine did to them, with the reason.
-    pub(crate) excluded: Vec<(Gate, Counted<'a>)>,
+    pub(crate) excluded: Vec<(Exclusion, Counted<'a>)>,
     /// The trials that failed.
     pub(crate) failed: Vec<Lost>,
     pub(crate) host: &'a Host,
@@ -155,7 +155,7 @@ impl Measured<'_> {
             Work::Metadata(work) => work.sync == NameSync::Fsync,
             Work::Memory(_) => return false,
         };
-        storage.lost_parts().any(|part| claims_durable || part.holds == Holds::Data)
+        storage.lost_parts().any(|part| claims_durable || part.holds == HeldContent::Data)
     }
 }
 

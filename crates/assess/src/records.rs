@@ -70,14 +70,14 @@ pub struct RecordComparison {
     /// Other differences, which may be the question.
     pub others: Vec<RecordDifference>,
     /// The cases in both records, compared.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<CasePair>,
     /// Requested cases that are not compared.
     pub left_out: Vec<LeftOut>,
 }
 
 /// A case in both records.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pair {
+pub struct CasePair {
     /// Its index in the first record.
     a: usize,
     /// Its index in the second record.
@@ -148,7 +148,7 @@ impl RecordComparison {
     }
 
     /// The two summaries of a pair.
-    pub fn of(&self, pair: &Pair) -> [&Summary; 2] {
+    pub fn of(&self, pair: &CasePair) -> [&Summary; 2] {
         [&self.a.cases[pair.a], &self.b.cases[pair.b]]
     }
 }
@@ -242,10 +242,10 @@ fn apart_by(against: &[RecordDifference]) -> String {
 }
 
 /// Doubtful figures decide nothing, whatever their interval says.
-fn judged(pairs: Vec<Pair>, [asked_a, asked_b]: [&[Summary]; 2]) -> Vec<Pair> {
-    let judged = |pair: Pair| {
+fn judged(pairs: Vec<CasePair>, [asked_a, asked_b]: [&[Summary]; 2]) -> Vec<CasePair> {
+    let judged = |pair: CasePair| {
         let comparison = pair.comparison.judged([&asked_b[pair.b], &asked_a[pair.a]]);
-        Pair { comparison, ..pair }
+        CasePair { comparison, ..pair }
     };
     pairs.into_iter().map(judged).collect()
 }
@@ -282,7 +282,7 @@ fn alone(asked_a: &[Summary], asked_b: &[Summary], matches: &[Match]) -> Vec<Lef
 }
 
 /// Compares two matching cases, or returns why they cannot be compared.
-fn pair(a: &Judged, b: &Judged, found: &Match, earlier: &Earlier) -> Result<Pair, String> {
+fn pair(a: &Judged, b: &Judged, found: &Match, earlier: &Earlier) -> Result<CasePair, String> {
     let (case_a, case_b) = (&a.asked()[found.a], &b.asked()[found.b]);
     let without = [(case_a, "A"), (case_b, "B")].map(|(case, side)| without_figure(case, side));
     if without.iter().any(Option::is_some) {
@@ -314,7 +314,7 @@ fn pair(a: &Judged, b: &Judged, found: &Match, earlier: &Earlier) -> Result<Pair
     let difference = comparison::difference(log_ratio.exp(), interval, interest);
     let is_open = difference == Difference::Inconclusive && matches!(basis, Basis::Invocations(_));
     let count = |logs: &[Round]| TwoLevel::of_logs(logs).map_or(1, |two| two.logs.len());
-    Ok(Pair {
+    Ok(CasePair {
         a: found.a,
         b: found.b,
         comparison: Comparison {
@@ -341,7 +341,7 @@ fn logs(row: &Row) -> Vec<Round> {
 }
 
 /// Adds the number of invocations that a decision needs.
-fn with_needs(mut pair: Pair, both: [&[Round]; 2]) -> Pair {
+fn with_needs(mut pair: CasePair, both: [&[Round]; 2]) -> CasePair {
     let found = &mut pair.comparison;
     let variance = both.iter().filter_map(|logs| TwoLevel::of_logs(logs)).map(|two| two.variance());
     let needed = comparison::invocations_needed(variance.sum(), found.interest);
@@ -373,7 +373,7 @@ fn without_figure(case: &Summary, side: &str) -> Option<String> {
 }
 
 /// A case compared with itself: no difference, whatever its variation.
-fn itself(mut pair: Pair) -> Pair {
+fn itself(mut pair: CasePair) -> CasePair {
     let found = &mut pair.comparison;
     (found.low, found.high, found.needs) = (Some(1.0), Some(1.0), None);
     found.difference = Difference::Equivalent;
@@ -383,7 +383,7 @@ fn itself(mut pair: Pair) -> Pair {
 
 /// Corrects the p values over all pairs. A pair that differs by its interval, but not after the
 /// correction, is inconclusive.
-fn corrected(mut pairs: Vec<Pair>) -> Vec<Pair> {
+fn corrected(mut pairs: Vec<CasePair>) -> Vec<CasePair> {
     let all: Vec<f64> = pairs.iter().filter_map(|pair| pair.p).collect();
     let mut corrected = holm(&all).into_iter();
     for pair in &mut pairs {

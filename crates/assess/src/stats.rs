@@ -13,7 +13,7 @@ pub(crate) use crate::middle::median;
 
 named! {
     /// What an interval is valid for.
-    Holds "reach of an interval" {
+    IntervalScope "reach of an interval" {
         /// The rounds of one invocation: another run may give another figure.
         WithinRun "within this run",
         /// New invocations, with new workers and new files.
@@ -62,12 +62,13 @@ struct Reach {
     /// Number of invocations.
     invocations: usize,
     /// What the interval is valid for. With one invocation, another run may give another figure.
-    holds: Holds,
+    holds: IntervalScope,
 }
 
 impl FormOf<usize> for Reach {
     fn of(invocations: &usize) -> Reach {
-        let holds = if *invocations > 1 { Holds::Invocations } else { Holds::WithinRun };
+        let holds =
+            if *invocations > 1 { IntervalScope::Invocations } else { IntervalScope::WithinRun };
         Reach { invocations: *invocations, holds }
     }
 }
@@ -146,7 +147,7 @@ impl Estimate {
     }
 
     /// What the interval is valid for.
-    pub fn holds(&self) -> Holds {
+    pub fn holds(&self) -> IntervalScope {
         Reach::of(&self.invocations).holds
     }
 
@@ -309,14 +310,14 @@ mod tests {
         let high = 1_000.0 / 9.0;
         let of = |rounds: &[Round]| Estimate::of_rounds(rounds, Looks::None).expect("rounds");
         let three = of(&rounds(&[&[90.0, 90.0], &[100.0, 99.0, 101.0], &[high, high]]));
-        assert_eq!((three.n, three.invocations, three.holds()), (7, 3, Holds::Invocations));
+        assert_eq!((three.n, three.invocations, three.holds()), (7, 3, IntervalScope::Invocations));
         assert!((three.median - 100.0).abs() < 1e-9, "{three:?}");
         // t with two degrees of freedom, for a median.
         let half = (4.302_653 * 1.253_314 * (10.0f64 / 9.0).ln() / 3f64.sqrt()).exp();
         assert!((three.high.expect("it has one") / three.median / half - 1.0).abs() < 1e-6);
         assert!((three.median / three.low.expect("it has one") / half - 1.0).abs() < 1e-6);
         let one = of(&rounds(&[&[90.0, 90.0, 100.0, 99.0, 101.0, high, high]]));
-        assert_eq!((one.invocations, one.holds(), one.spread), (1, Holds::WithinRun, None));
+        assert_eq!((one.invocations, one.holds(), one.spread), (1, IntervalScope::WithinRun, None));
         assert_eq!((one.low, one.high), (Some(90.0), Some(high)));
     }
 

@@ -37,7 +37,7 @@ pub struct Slowest {
     /// do not have.
     pub doubts: Vec<Code>,
     /// What its counters show more of than those of the others.
-    pub signs: Vec<Sign>,
+    pub signs: Vec<StragglerSign>,
 }
 
 named! {
@@ -62,7 +62,7 @@ named! {
 /// What the counters of a straggler show more of than those of the other hosts. Each value is the
 /// median of the rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-pub struct Sign {
+pub struct StragglerSign {
     /// Its kind.
     pub clue: Clue,
     /// The value of this host.
@@ -185,7 +185,7 @@ pub(crate) fn balance(rounds: &[&HostRound]) -> Option<f64> {
 }
 
 /// What stands out in the counters of `host`.
-fn signs(host: usize, own: &[Option<&HostEvidence>]) -> Vec<Sign> {
+fn signs(host: usize, own: &[Option<&HostEvidence>]) -> Vec<StragglerSign> {
     let sign = |(index, clue): (usize, &Clue)| {
         let value = |own: &Option<&HostEvidence>| own.as_ref()?.clues[index];
         let mine = value(&own[host])?;
@@ -197,7 +197,11 @@ fn signs(host: usize, own: &[Option<&HostEvidence>]) -> Vec<Sign> {
         let is_share = matches!(clue, Clue::Throttled | Clue::Steal | Clue::Waited);
         let is_much = mine >= STANDS_OUT * others && (!is_share || mine >= SHARE_LEAST);
         let is_known = is_share || others > 0.0 || *clue == Clue::Limit;
-        (mine > 0.0 && is_much && is_known).then_some(Sign { clue: *clue, own: mine, others })
+        (mine > 0.0 && is_much && is_known).then_some(StragglerSign {
+            clue: *clue,
+            own: mine,
+            others,
+        })
     };
     Clue::ALL.iter().enumerate().filter_map(sign).collect()
 }

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 pub use crate::ending::Ending;
 pub use crate::scaling::Scaling;
-pub use crate::straggler::{Clue, Sign, Slowest};
+pub use crate::straggler::{Clue, Slowest, StragglerSign};
 
 /// What the records of one run in lockstep have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub struct Together {
     /// The judgement of the first host, whose plan is that of all.
     pub first: Assessment,
     /// The hosts, in their order.
-    pub hosts: Vec<Member>,
+    pub hosts: Vec<JointHost>,
     /// The requested cases, in the order of the plan.
     pub cases: Vec<Joint>,
     /// What the hosts' own evidence says, one entry for each code and severity, most severe first.
@@ -61,7 +61,7 @@ pub struct Together {
 
 /// A host of the run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Member {
+pub struct JointHost {
     /// What the user calls it.
     pub called: String,
     /// The name and version of its operating system.

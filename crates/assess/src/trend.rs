@@ -11,17 +11,17 @@ use model::plan::Role;
 
 /// The unit of a case's figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quantity {
+pub enum FigureUnit {
     /// Bytes per second.
     BytesPerSecond,
     /// Nanoseconds per operation.
     NsPerOp,
 }
 
-impl Quantity {
+impl FigureUnit {
     /// The unit of a case's figure: the time of an operation for a chase, the null engine, a sync
     /// without data and a call on names, which move no bytes in bulk.
-    pub fn of(case: &Case) -> Quantity {
+    pub fn of(case: &Case) -> FigureUnit {
         let is_timed = match &case.work {
             _ if case.is_null() => true,
             Work::Read(_) => false,
@@ -29,17 +29,17 @@ impl Quantity {
             Work::Memory(work) => !work.kernel.is_bulk(),
             Work::Metadata(_) => true,
         };
-        if is_timed { Quantity::NsPerOp } else { Quantity::BytesPerSecond }
+        if is_timed { FigureUnit::NsPerOp } else { FigureUnit::BytesPerSecond }
     }
 }
 
 /// A case's main figure. It is the time of an operation, or the throughput: for writes, the durable
 /// rate if the case claims one, otherwise the acknowledged rate. A mix also reads, so that neither
 /// is its throughput, which is that of all operations.
-pub fn main_estimate(summary: &Summary) -> Option<(Estimate, Quantity)> {
-    let quantity = Quantity::of(&summary.case);
+pub fn main_estimate(summary: &Summary) -> Option<(Estimate, FigureUnit)> {
+    let quantity = FigureUnit::of(&summary.case);
     let estimate = match (quantity, &summary.case.work) {
-        (Quantity::NsPerOp, _) => summary.ns_per_op,
+        (FigureUnit::NsPerOp, _) => summary.ns_per_op,
         _ if summary.case.is_mixed() => summary.throughput,
         (_, Work::Write(work)) if work.sync.claims_durable() => summary.writing.as_ref()?.durable,
         (_, Work::Write(_)) => summary.writing.as_ref()?.acknowledged,
@@ -50,7 +50,7 @@ pub fn main_estimate(summary: &Summary) -> Option<(Estimate, Quantity)> {
 
 /// A step in a case's figures from run to run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
+pub struct TrendStep {
     /// The index of the first run after the step.
     pub at: usize,
     /// The median of the runs before.
@@ -67,11 +67,11 @@ pub struct Trend {
     /// The case.
     pub case: Case,
     /// The unit of its figures.
-    pub quantity: Quantity,
+    pub quantity: FigureUnit,
     /// The figure of each run; `None` if it has no valid one.
     pub runs: Vec<Option<Estimate>>,
     /// The step, if there is one.
-    pub step: Option<Step>,
+    pub step: Option<TrendStep>,
 }
 
 /// Runs of one recipe, in order.
@@ -80,15 +80,15 @@ pub struct Trends {
     /// Number of early runs that are no longer kept.
     forgotten: usize,
     /// For each run, the main figure of each case that has one.
-    runs: Vec<Vec<Figure>>,
+    runs: Vec<Vec<RunFigure>>,
 }
 
 /// A case's figure in a run.
 #[derive(Debug, Clone)]
-struct Figure {
+struct RunFigure {
     case: Case,
     estimate: Estimate,
-    quantity: Quantity,
+    quantity: FigureUnit,
 }
 
 /// Maximum number of runs to keep: the latest.
@@ -103,7 +103,7 @@ impl Trends {
         let stands = asked.filter(|summary| summary.verdict.stands());
         let figure = |summary: &Summary| {
             let (estimate, quantity) = main_estimate(summary)?;
-            Some(Figure { case: summary.case.clone(), estimate, quantity })
+            Some(RunFigure { case: summary.case.clone(), estimate, quantity })
         };
         self.push(stands.filter_map(figure).collect());
     }
@@ -113,7 +113,7 @@ impl Trends {
         self.push(Vec::new());
     }
 
-    fn push(&mut self, run: Vec<Figure>) {
+    fn push(&mut self, run: Vec<RunFigure>) {
         if self.runs.len() == RUNS_MOST {
             self.runs.remove(0);
             self.forgotten += 1;
@@ -128,16 +128,16 @@ impl Trends {
 
     /// The trend of each case with a figure in any run, in order of first appearance.
     pub fn all(&self) -> Vec<Trend> {
-        let mut cases: Vec<(&Case, Quantity)> = Vec::new();
+        let mut cases: Vec<(&Case, FigureUnit)> = Vec::new();
         for figure in self.runs.iter().flatten() {
             if !cases.iter().any(|(case, _)| **case == figure.case) {
                 cases.push((&figure.case, figure.quantity));
             }
         }
-        let of_run = |case: &Case, run: &[Figure]| {
+        let of_run = |case: &Case, run: &[RunFigure]| {
             run.iter().find(|figure| figure.case == *case).map(|figure| figure.estimate)
         };
-        let trend = |(id, (case, quantity)): (String, &(&Case, Quantity))| {
+        let trend = |(id, (case, quantity)): (String, &(&Case, FigureUnit))| {
             let runs: Vec<_> = self.runs.iter().map(|run| of_run(case, run)).collect();
             let step = step(&runs, cases.len());
             Trend { id, case: (*case).clone(), quantity: *quantity, runs, step }
@@ -154,7 +154,7 @@ impl Trends {
 /// `cases` are tested together, so each must be that much rarer (Bonferroni). For many unchanged
 /// cases, about one look in a hundred finds a step. A step in the middle of ten runs can be that
 /// rare; in seven, none can.
-pub fn step(runs: &[Option<Estimate>], cases: usize) -> Option<Step> {
+pub fn step(runs: &[Option<Estimate>], cases: usize) -> Option<TrendStep> {
     let told: Vec<(usize, Estimate)> =
         runs.iter().enumerate().filter_map(|(at, run)| Some((at, (*run)?))).collect();
     let medians: Vec<f64> = told.iter().map(|(_, run)| run.median).collect();
@@ -171,7 +171,7 @@ pub fn step(runs: &[Option<Estimate>], cases: usize) -> Option<Step> {
     if overlap.is_some_and(|(low_high, high_low)| low_high >= high_low) {
         return None;
     }
-    Some(Step { at: after.first()?.0, before: level_before, after: level_after })
+    Some(TrendStep { at: after.first()?.0, before: level_before, after: level_after })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::counted::{Counted, a_second, counts_calls};
 use crate::failure::Failure;
-use crate::measured::{Gate, Lost, Measured};
+use crate::measured::{Exclusion, Lost, Measured};
 use crate::open_loop;
 use crate::percentile::percentile_ns;
 use crate::spent::split;
@@ -16,7 +16,7 @@ pub enum Fate {
     /// It is included in its case's figures.
     Counted,
     /// It succeeded, but is excluded because of what the machine did to it.
-    Excluded(Gate),
+    Excluded(Exclusion),
     /// It has no figures.
     Lost(Failure),
 }

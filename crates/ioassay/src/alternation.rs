@@ -6,7 +6,7 @@ use crate::files::Files;
 use crate::schedule::{Run, RunState};
 use crate::turns::PAUSE;
 use anyhow::Result;
-use model::record::{End, Line};
+use model::record::{End, RecordLine};
 use std::time::Duration;
 
 /// One of the two runs.
@@ -93,7 +93,7 @@ fn dismiss(sides: &mut [GateSide; 2]) -> Result<()> {
 
 /// Ends both records, even if one of them cannot be written.
 fn append_end(sides: &mut [GateSide; 2], end: &End) -> Result<()> {
-    let ends = sides.each_mut().map(|side| side.run.store.append(&Line::End(end.clone())));
+    let ends = sides.each_mut().map(|side| side.run.store.append(&RecordLine::End(end.clone())));
     ends.into_iter().collect()
 }
 

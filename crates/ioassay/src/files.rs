@@ -5,7 +5,7 @@ mod needs;
 use self::needs::{FileNeeds, needed_actors};
 use crate::device::ExclusiveDisk;
 use crate::directory::{Directory, Remains};
-use crate::fixture::{OwnFile, Purpose, Stay, TestFile};
+use crate::fixture::{FilePurpose, OwnFile, Stay, TestFile};
 use crate::names::NameFolders;
 use crate::progress::Progress;
 use crate::scratch::Scratch;
@@ -19,7 +19,7 @@ use model::environment::Environment;
 use model::host::{Medium, Storage};
 use model::part::Whose;
 use model::plan::Plan;
-use report::Room;
+use report::SpaceNeed;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -105,7 +105,7 @@ impl Maker<'_> {
         let content = |size| Content { seed: plan.seed, size, kind: plan.content };
         let watch = (progress, stop);
         let is_shown = plan.rank.is_some_and(|rank| rank.is_shifted());
-        let purpose = if is_shown { Purpose::Shown } else { Purpose::Read };
+        let purpose = if is_shown { FilePurpose::Shown } else { FilePurpose::Read };
         for &size in &needs.read {
             let file = TestFile::create(directory, purpose, content(size), stay, watch)?;
             if plan.memory_limit.is_some() {
@@ -118,17 +118,27 @@ impl Maker<'_> {
         for &size in &needs.copied {
             let Some(source) = source else { break };
             check_space(&source.storage, environment.host, &[size])?;
-            let file =
-                TestFile::create(&source.directory, Purpose::Source, content(size), stay, watch)?;
+            let file = TestFile::create(
+                &source.directory,
+                FilePurpose::Source,
+                content(size),
+                stay,
+                watch,
+            )?;
             files.sources.insert(size, file);
         }
         for &size in &needs.kept {
-            let file =
-                TestFile::create(directory, Purpose::Write, content(size), Stay::Removed, watch)?;
+            let file = TestFile::create(
+                directory,
+                FilePurpose::Write,
+                content(size),
+                Stay::Removed,
+                watch,
+            )?;
             files.kept.insert(size, file);
         }
         for (actor, size) in needed_actors(plan) {
-            let purpose = Purpose::Beside(&actor.name);
+            let purpose = FilePurpose::Beside(&actor.name);
             let file = TestFile::create(directory, purpose, content(size), Stay::Removed, watch)?;
             files.beside.insert(actor.name.clone(), file);
         }
@@ -338,19 +348,19 @@ pub fn room(
     target: &Target,
     storage: Option<&Storage>,
     source: Option<&CopySource>,
-) -> Result<Vec<Room>> {
+) -> Result<Vec<SpaceNeed>> {
     let Target::Directory(directory) = target else { return Ok(Vec::new()) };
     let needs = FileNeeds::of(plan, source.is_some());
     let free = storage.and_then(|storage| storage.free);
     let bytes = sum(&needs.of_target());
-    let here = Room {
+    let here = SpaceNeed {
         directory: directory.path().to_path_buf(),
         bytes,
         free,
         names: needs.names,
         free_inodes: free_inodes(directory)?,
     };
-    let there = source.map(|source| Room {
+    let there = source.map(|source| SpaceNeed {
         directory: source.directory.path().to_path_buf(),
         bytes: sum(&needs.copied),
         free: source.storage.free,

@@ -17,7 +17,7 @@ use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
 use model::case::Touch;
 use model::content::{Content, DigestTable, PartFunction};
-use model::host::{Fixture, Layout};
+use model::host::{FileLayout, Fixture};
 use model::units;
 use std::cell::OnceCell;
 use std::fs::{File, OpenOptions};
@@ -61,7 +61,7 @@ pub enum Stay {
 
 /// The use of a test file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose<'a> {
+pub enum FilePurpose<'a> {
     /// It is read.
     Read,
     /// Another host reads it.
@@ -74,14 +74,14 @@ pub enum Purpose<'a> {
     Beside(&'a str),
 }
 
-impl Purpose<'_> {
+impl FilePurpose<'_> {
     /// The part of the file's name for this purpose.
     fn word(self) -> String {
         match self {
-            Purpose::Read | Purpose::Shown => "read".to_string(),
-            Purpose::Source => "source".to_string(),
-            Purpose::Write => "overwrite".to_string(),
-            Purpose::Beside(actor) => format!("beside-{actor}"),
+            FilePurpose::Read | FilePurpose::Shown => "read".to_string(),
+            FilePurpose::Source => "source".to_string(),
+            FilePurpose::Write => "overwrite".to_string(),
+            FilePurpose::Beside(actor) => format!("beside-{actor}"),
         }
     }
 }
@@ -93,7 +93,7 @@ impl TestFile {
     /// If it cannot be written, or the run is stopped meanwhile. Nothing of it remains then.
     pub fn create(
         directory: &Directory,
-        purpose: Purpose,
+        purpose: FilePurpose,
         content: Content,
         stay: Stay,
         (progress, stop): (&Progress, &Stop),
@@ -103,7 +103,7 @@ impl TestFile {
         let own = format!("{word}-{}", units::bytes(size));
         let visible = format!("ioassay-{own}-{pid}");
         let nameless = match (stay, purpose) {
-            (Stay::Removed, Purpose::Read | Purpose::Source) => directory.create_nameless(),
+            (Stay::Removed, FilePurpose::Read | FilePurpose::Source) => directory.create_nameless(),
             _ => None,
         };
         let (file, mut name) = match (nameless, stay) {
@@ -308,7 +308,7 @@ pub fn write_range(
     Ok(())
 }
 
-fn layout_of(file: &File, size: u64, path: &Path) -> Result<Option<Layout>> {
+fn layout_of(file: &File, size: u64, path: &Path) -> Result<Option<FileLayout>> {
     witness::layout(file, size)
         .with_context(|| format!("failed to read the layout of '{}' on its device", path.display()))
 }
@@ -319,7 +319,7 @@ mod tests {
     use model::content::ContentKind;
 
     /// The name in `/proc` of a file with this purpose, and the number of entries in its directory.
-    fn check(purpose: Purpose) -> (String, usize) {
+    fn check(purpose: FilePurpose) -> (String, usize) {
         let folder = tempfile::tempdir_in(".").expect("the crate's folder is writable");
         let directory = Directory::open(folder.path()).expect("it is there");
         let content = Content { seed: 1, size: 8192, kind: ContentKind::Random };
@@ -344,12 +344,12 @@ mod tests {
 
     #[test]
     fn what_is_written_has_a_name_and_what_is_only_read_has_none() {
-        let (name, entries) = check(Purpose::Write);
+        let (name, entries) = check(FilePurpose::Write);
         assert!(name.ends_with("/overwrite-8KiB.data") && entries == 1, "{name}");
         let folder = tempfile::tempdir_in(".").expect("the crate's folder is writable");
         let directory = Directory::open(folder.path()).expect("it is there");
         let has_nameless = directory.create_nameless().is_some();
-        for purpose in [Purpose::Read, Purpose::Source] {
+        for purpose in [FilePurpose::Read, FilePurpose::Source] {
             let (name, entries) = check(purpose);
             assert_eq!(name.contains(".data"), !has_nameless, "{name}");
             assert_eq!(entries, usize::from(!has_nameless));
@@ -364,7 +364,7 @@ mod tests {
         let entries = || std::fs::read_dir(folder.path()).expect("it is there").count();
         let create = |content, stop: &Stop| {
             let watch = (&Progress::hidden(), stop);
-            TestFile::create(&directory, Purpose::Read, content, Stay::Kept, watch)
+            TestFile::create(&directory, FilePurpose::Read, content, Stay::Kept, watch)
         };
         let kept = create(content, &Stop::default()).expect("there is room for little");
         let path = kept.fixture().path.clone();

@@ -9,12 +9,12 @@ use std::path::PathBuf;
 #[derive(Debug)]
 pub struct Guard {
     path: PathBuf,
-    seen: Seen,
+    seen: FileMetadata,
 }
 
 /// Metadata that writing, moving or replacing a file changes, but reading does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Seen {
+struct FileMetadata {
     size: i64,
     /// What it has on its storage, in units of 512 bytes.
     blocks: i64,
@@ -32,14 +32,14 @@ impl Guard {
             return None;
         }
         let path = file.fixture().path.clone();
-        let seen = file.content().is_none().then(|| Seen::of(file)).flatten()?;
+        let seen = file.content().is_none().then(|| FileMetadata::of(file)).flatten()?;
         Some(Guard { path, seen })
     }
 
     /// Whether the file was only written to, or not changed at all. Whoever did that has written
     /// bytes, which the OS counts; it counts none of those that cut a file or punch holes into it.
     pub fn was_only_written(&self, file: &TestFile) -> bool {
-        Seen::of(file).is_some_and(|now| {
+        FileMetadata::of(file).is_some_and(|now| {
             now.size >= self.seen.size
                 && now.blocks >= self.seen.blocks
                 && now.named == self.seen.named
@@ -49,7 +49,7 @@ impl Guard {
 
     /// How the file changed, if it did, while the `peers` had it open.
     pub fn complaint(&self, file: &TestFile, peers: &str) -> Option<String> {
-        let now = Seen::of(file)?;
+        let now = FileMetadata::of(file)?;
         let what = match () {
             () if now == self.seen => return None,
             () if now.size != self.seen.size => {
@@ -69,12 +69,12 @@ impl Guard {
     }
 }
 
-impl Seen {
-    fn of(file: &TestFile) -> Option<Seen> {
+impl FileMetadata {
+    fn of(file: &TestFile) -> Option<FileMetadata> {
         let Stat { st_size, st_blocks, st_mtime, st_mtime_nsec, st_ctime, st_ctime_nsec, .. } =
             fstat(file.file()).ok()?;
         let named = file.fixture().path.metadata().ok();
-        Some(Seen {
+        Some(FileMetadata {
             size: st_size,
             blocks: st_blocks,
             modified: (st_mtime, st_mtime_nsec),

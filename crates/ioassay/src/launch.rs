@@ -64,7 +64,7 @@ pub struct Launcher {
     #[serde(default)]
     token: TokenBy,
     /// Where the hosts come from, unless the user names them.
-    hosts: Option<Allocation>,
+    hosts: Option<HostSource>,
 }
 
 /// How agents that connect back get their token.
@@ -81,7 +81,7 @@ pub enum TokenBy {
 /// Who knows hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Allocation {
+enum HostSource {
     Slurm,
 }
 
@@ -132,7 +132,7 @@ impl Launcher {
 
     /// Whether its hosts are those of an allocation, unless the user names others.
     pub fn knows_hosts(&self) -> bool {
-        self.hosts == Some(Allocation::Slurm)
+        self.hosts == Some(HostSource::Slurm)
     }
 
     /// The command that runs `program` with `words` on `host`. No shell interprets a word.

@@ -6,7 +6,7 @@
 use crate::directory::{Directory, open_folder};
 use crate::shared::{Meeting, folder_of};
 use anyhow::{Context, Result, bail};
-use model::case::{Call, Case, MetadataWork, Place};
+use model::case::{Call, Case, Directories, MetadataWork};
 use model::metadata::{EntryName, Letter, NAME_BYTES};
 use model::plan::Plan;
 use model::rank::Rank;
@@ -70,7 +70,7 @@ impl NameFolders {
     /// The folder with the directories that host `maker` makes names in.
     fn of(&self, work: &MetadataWork, rank: Option<&Rank>, maker: u32) -> Result<PathBuf> {
         let own = rank.map_or(0, |rank| rank.number);
-        let is_shared = work.place == Place::Shared && rank.is_some_and(|rank| rank.shares);
+        let is_shared = work.place == Directories::Shared && rank.is_some_and(|rank| rank.shares);
         let lost = "the host whose names this one uses was lost";
         match &self.next {
             _ if is_shared || maker != own && maker == 0 => {
@@ -102,7 +102,9 @@ impl NameFolders {
         let own = rank.map_or(0, |rank| rank.number);
         let maker = rank.map_or(own, |rank| rank.maker(case));
         let others: Vec<u64> = (0..work.part.of)
-            .filter(|host| *host != maker && work.place == Place::Shared && !work.part.is_whole())
+            .filter(|host| {
+                *host != maker && work.place == Directories::Shared && !work.part.is_whole()
+            })
             .map(&seed_of)
             .collect();
         let of = |maker| NamesInUse::new(work, seed_of(maker), self.of(&work, rank, maker)?);
@@ -206,8 +208,8 @@ impl NamesInUse {
     /// The digest of all listings of a thread.
     fn listed(&self, span: &Span) -> u64 {
         let threads = match self.work.place {
-            Place::Own => span.thread..span.thread + 1,
-            Place::Shared => 0..self.work.threads,
+            Directories::Own => span.thread..span.thread + 1,
+            Directories::Shared => 0..self.work.threads,
         };
         let seeds = [self.seed].into_iter().chain(self.others.iter().copied());
         let mut digest = 0u64;
@@ -245,7 +247,7 @@ impl NamesInUse {
 
     /// The names that are there, by directory. In one that hosts share, only those with this seed.
     fn there(&self) -> Result<BTreeMap<String, Vec<EntryName>>> {
-        let is_shared = self.work.place == Place::Shared;
+        let is_shared = self.work.place == Directories::Shared;
         let own: HashSet<EntryName> = if is_shared { self.all().collect() } else { HashSet::new() };
         let directories: BTreeSet<String> =
             (0..self.work.threads).map(|thread| self.work.directory(thread)).collect();

@@ -8,9 +8,9 @@ use anyhow::{Result, bail};
 use assess::records::{RecordDifference, apart};
 use model::axis::of_older;
 use model::case::Case;
-use model::host::Layout;
+use model::host::FileLayout;
 use model::plan::Plan;
-use model::record::{End, Header, Line, Record, Resumed};
+use model::record::{End, Header, Record, RecordLine, Resumed};
 use model::units;
 use std::path::Path;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub struct Interrupted {
 
 /// What an interrupted run measured, and how it goes on.
 #[derive(Debug)]
-pub struct Before {
+pub struct ResumedRun {
     /// The record up to now.
     pub record: Record,
     /// What resumes it.
@@ -50,7 +50,7 @@ impl Interrupted {
             bail!("the record '{}' {reason}", path.display());
         }
         if is_whole(&record) {
-            store.append(&Line::End(End::Complete))?;
+            store.append(&RecordLine::End(End::Complete))?;
             bail!(
                 "nothing is left to measure: the record '{}' lacked only its end",
                 path.display()
@@ -98,7 +98,7 @@ impl Interrupted {
         &self,
         now: &Header,
         own: Option<&OwnFile>,
-        layout: Option<Layout>,
+        layout: Option<FileLayout>,
     ) -> Result<()> {
         let then = &self.record.header;
         let mut list = plans_apart(&then.plan, &now.plan);
@@ -173,8 +173,8 @@ fn is_whole(record: &Record) -> bool {
 }
 
 /// How a file is stored, in words.
-fn stored(layout: &Layout) -> String {
-    let Layout { unwritten, encoded, extents } = layout;
+fn stored(layout: &FileLayout) -> String {
+    let FileLayout { unwritten, encoded, extents } = layout;
     let extents = extents.map_or(String::new(), |count| format!(" in {count} extents"));
     let [unwritten, encoded] = [unwritten, encoded].map(|bytes| units::bytes(*bytes));
     format!("{unwritten} never written and {encoded} encoded{extents}")
@@ -261,9 +261,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("record");
         let mut store = Store::create(&path, of.header).unwrap();
-        of.trials.into_iter().for_each(|trial| store.append(&Line::Trial(trial)).unwrap());
+        of.trials.into_iter().for_each(|trial| store.append(&RecordLine::Trial(trial)).unwrap());
         if of.end != End::Missing {
-            store.append(&Line::End(of.end)).unwrap();
+            store.append(&RecordLine::End(of.end)).unwrap();
         }
         drop(store);
         let opened = Interrupted::open(&path);
@@ -341,7 +341,7 @@ mod tests {
         let (identity, modified) = ("inode 7".to_string(), None);
         let named = OwnFile { path: "/log".into(), size: 1 << 20, identity, modified };
         let identity = Some(named.identity.clone());
-        let layout = Layout { unwritten: 0, encoded: 0, extents: Some(1) };
+        let layout = FileLayout { unwritten: 0, encoded: 0, extents: Some(1) };
         let (path, size, layout_then) = (named.path.clone(), named.size, Some(layout.clone()));
         then.header.fixtures[0] = Fixture { path, size, seed: None, identity, layout: layout_then };
         let header = then.header.clone();
@@ -351,10 +351,10 @@ mod tests {
         check(&named, Some(layout.clone())).unwrap();
         // A file system that does not tell it refuses nothing.
         check(&named, None).unwrap();
-        let refused = |own: &OwnFile, layout: &Layout| {
+        let refused = |own: &OwnFile, layout: &FileLayout| {
             check(own, Some(layout.clone())).unwrap_err().to_string()
         };
-        let error = refused(&named, &Layout { unwritten: 4096, extents: Some(3), ..layout });
+        let error = refused(&named, &FileLayout { unwritten: 4096, extents: Some(3), ..layout });
         let expected = "how your own file is stored: 0B never written and 0B encoded in 1 extents \
                         in the record, 4KiB never written and 0B encoded in 3 extents now";
         assert!(error.contains(expected), "{error}");

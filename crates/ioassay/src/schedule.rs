@@ -5,14 +5,14 @@ use crate::agenda::{Agenda, Turns, lasted};
 use crate::clock::RunClock;
 use crate::files::Files;
 use crate::progress::{NextTrial, RunEnd};
-use crate::resume::Before;
+use crate::resume::ResumedRun;
 use crate::site::{Carryover, Site, TrialTurn};
 use crate::stage::{Stage, has_file};
 use crate::store::Store;
 use crate::turns::PAUSE;
 use anyhow::{Result, bail};
 use model::part::Part;
-use model::record::{End, Invocation, Line, Resumed};
+use model::record::{End, Invocation, RecordLine, Resumed};
 use model::trial::Outcome;
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ pub struct Run<'a> {
     /// The record.
     pub store: &'a mut Store,
     /// What was measured before the run was interrupted, if it is resumed.
-    pub before: Option<&'a Before>,
+    pub before: Option<&'a ResumedRun>,
 }
 
 /// The state of a run between its trials.
@@ -61,7 +61,7 @@ impl Run<'_> {
             }
         };
         let end = if self.site.stop.is_asked() { End::Interrupted } else { End::Complete };
-        self.store.append(&Line::End(end.clone()))?;
+        self.store.append(&RecordLine::End(end.clone()))?;
         self.site.progress.end();
         Ok((end, files))
     }
@@ -74,7 +74,7 @@ impl Run<'_> {
         let lasted = before.map_or(Duration::ZERO, |before| lasted(&before.record));
         let mut state = RunState::begin(agenda, lasted);
         self.site.progress.rounds_begin();
-        if let Some(Before { resumed, made, .. }) = before {
+        if let Some(ResumedRun { resumed, made, .. }) = before {
             self.record_invocation(&files, &state, *made, Some(resumed.clone()))?;
         }
         if state.agenda.invocation() > 0 {
@@ -89,7 +89,7 @@ impl Run<'_> {
                     // Even if something stops the run, the completed trials are valid.
                     Err(_) if self.site.stop.is_asked() => return Ok(Files::default()),
                     Err(error) => {
-                        self.store.append(&Line::End(End::Interrupted))?;
+                        self.store.append(&RecordLine::End(End::Interrupted))?;
                         return Err(error);
                     }
                 };
@@ -109,7 +109,7 @@ impl Run<'_> {
     /// Ends a round, and records which cases are pruned.
     pub(crate) fn end_round(&mut self, turns: &Turns, state: &mut RunState) -> Result<()> {
         for pruned in state.agenda.end_round(turns, state.clock.passed()) {
-            self.store.append(&Line::Pruned(pruned))?;
+            self.store.append(&RecordLine::Pruned(pruned))?;
         }
         Ok(())
     }
@@ -147,7 +147,7 @@ impl Run<'_> {
         left_over.beside.clear();
         let complaint = complaint.or_else(|| left_over.complaint(files, storage));
         let Some(complaint) = complaint else { return Ok(()) };
-        self.store.append(&Line::End(End::Interrupted))?;
+        self.store.append(&RecordLine::End(End::Interrupted))?;
         bail!(complaint);
     }
 
@@ -167,7 +167,7 @@ impl Run<'_> {
         let made_ms = made.as_millis() as u64;
         let again = Vec::new();
         let anew = Invocation { number, at_ms, made_ms, fixtures, resumed, again };
-        self.store.append(&Line::Invocation(anew))
+        self.store.append(&RecordLine::Invocation(anew))
     }
 
     /// Runs the trials of a round. Returns whether all were run; otherwise, the run is stopped, or
@@ -209,7 +209,7 @@ impl Run<'_> {
         if let Some(reason) = state.agenda.refusal(case) {
             let trial = turn.not_done(Outcome::Failed { reason });
             state.agenda.add_trials(&[&trial]);
-            return self.store.append(&Line::Trial(trial));
+            return self.store.append(&RecordLine::Trial(trial));
         }
         let mut trial = self.site.trial(&mut state.left_over, turn, None)?;
         let complaint = state.left_over.complaint(files, self.site.storage);
@@ -222,9 +222,9 @@ impl Run<'_> {
         }
         self.site.progress.over(&trial);
         state.agenda.add_trials(&[&trial]);
-        self.store.append(&Line::Trial(trial))?;
+        self.store.append(&RecordLine::Trial(trial))?;
         if let Some(complaint) = complaint {
-            self.store.append(&Line::End(End::Interrupted))?;
+            self.store.append(&RecordLine::End(End::Interrupted))?;
             bail!(complaint);
         }
         Ok(())
@@ -276,7 +276,7 @@ impl Run<'_> {
                     let job = stage.job(case, self.site.seed(index, round), Part::WHOLE);
                     self.site.read_back(&job, &stage, trial);
                 }
-                self.store.append(&Line::Trial(trial.clone()))?;
+                self.store.append(&RecordLine::Trial(trial.clone()))?;
                 if is_last {
                     break;
                 }

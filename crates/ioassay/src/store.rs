@@ -20,7 +20,7 @@ pub use several::{expand, header, lines_of};
 use crate::input;
 use crate::recipe;
 use anyhow::{Context, Result, bail};
-use model::record::{Header, Line, Reader, Record, RecordError, VERSION};
+use model::record::{Header, Reader, Record, RecordError, RecordLine, VERSION};
 use model::units;
 use rustix::fs::{AtFlags, CWD, FlockOperation, MemfdFlags, OFlags};
 use rustix::fs::{flock, linkat, memfd_create};
@@ -66,7 +66,7 @@ impl Store {
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("failed to create the folder '{}'", folder.display()))?;
         }
-        let header = Line::Header { version: VERSION, header }.encode() + "\n";
+        let header = RecordLine::Header { version: VERSION, header }.encode() + "\n";
         let file = create_whole(path, &header).with_context(|| not_created(path))?;
         let is_alone = lock(&file).inspect_err(|_| drop(std::fs::remove_file(path)));
         let is_alone = is_alone.with_context(|| format!("failed to lock '{}'", path.display()))?;
@@ -104,7 +104,7 @@ impl Store {
         let file = memfd_create("ioassay-record", MemfdFlags::CLOEXEC);
         let file = File::from(file.context("failed to create a file in memory")?);
         let mut store = Store { path: joint::in_memory(&file), file, is_cut: false, fate };
-        store.append(&Line::Header { version: VERSION, header })?;
+        store.append(&RecordLine::Header { version: VERSION, header })?;
         Ok(store)
     }
 
@@ -137,7 +137,7 @@ impl Store {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn append(&mut self, line: &Line) -> Result<()> {
+    pub fn append(&mut self, line: &RecordLine) -> Result<()> {
         let end = if self.is_cut { "\n" } else { "" };
         let text = format!("{end}{}\n", line.encode());
         self.file
@@ -421,9 +421,9 @@ mod tests {
             let mut header = record.header.clone();
             header.host.name = name.to_string();
             let lines = [
-                Line::Header { version: VERSION, header },
-                Line::Trial(record.trials[0].clone()),
-                Line::Trial(record.trials[1].clone()),
+                RecordLine::Header { version: VERSION, header },
+                RecordLine::Trial(record.trials[0].clone()),
+                RecordLine::Trial(record.trials[1].clone()),
             ];
             lines.iter().map(|line| format!("{}\n", line.encode())).collect::<String>()
         };
@@ -443,7 +443,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("record");
         let record = model::zoo::record();
-        let trial = Line::Trial(record.trials[0].clone());
+        let trial = RecordLine::Trial(record.trials[0].clone());
         let mut first = Store::create(&path, record.header.clone()).unwrap();
         first.append(&trial).unwrap();
         let used = Store::reopen(&path).unwrap_err().to_string();

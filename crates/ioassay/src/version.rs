@@ -32,7 +32,7 @@ fn full(commit: &str, date: &str) -> String {
 
 /// What `--version --json` prints. Unknown values are left out.
 #[derive(Serialize)]
-struct Build {
+struct VersionInfo {
     name: &'static str,
     version: &'static str,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -61,7 +61,7 @@ struct Build {
 /// This build and what it can do here, as JSON.
 pub fn json() -> String {
     let host = this_host();
-    let build = Build {
+    let build = VersionInfo {
         name: "ioassay",
         version: VERSION,
         commit: COMMIT,

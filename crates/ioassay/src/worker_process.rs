@@ -5,7 +5,7 @@ use crate::line_process::{LineProcess, LineProtocol};
 use crate::stop::Stop;
 use anyhow::Result;
 use model::case::Kernel;
-use model::shape::{Calibrate, Calibrated, Timed};
+use model::shape::{Calibrate, Calibrated, ShapePasses};
 use model::trial::{Job, Outcome};
 use model::wire::{Gather, PROTOCOL, Reply, Request};
 use std::process::Command;
@@ -132,7 +132,7 @@ impl WorkerProcess {
     pub fn calibrate(&mut self, asked: &Calibrate) -> Result<Vec<Calibrated>, String> {
         self.say(&Request::Calibrate(asked.clone()))?;
         let deadline = Deadline::after(self.process.patience());
-        let mut measured: Vec<(Kernel, Vec<Timed>)> = Vec::new();
+        let mut measured: Vec<(Kernel, Vec<ShapePasses>)> = Vec::new();
         loop {
             match self.next(deadline.left())? {
                 Reply::Timed { kernel, timed } => match measured.last_mut() {
@@ -147,8 +147,9 @@ impl WorkerProcess {
                 return Err("the worker sent a calibration without an end".to_string());
             }
         }
-        let choice =
-            |(kernel, timed): &(Kernel, Vec<Timed>)| Calibrated::of(asked.walk(*kernel), timed);
+        let choice = |(kernel, timed): &(Kernel, Vec<ShapePasses>)| {
+            Calibrated::of(asked.walk(*kernel), timed)
+        };
         Ok(measured.iter().filter_map(choice).collect())
     }
 

@@ -109,8 +109,8 @@ macro_rules! instructions {
         /// The loop of `kernel`; `None` if it is not a bulk kernel or the processor lacks the
         /// instruction set.
         pub(crate) fn run<const W: usize, const S: usize, const A: usize>(
-            kernel: model::memory::Kernel) -> Option<$crate::run::Run> {
-            use $crate::run::Run;
+            kernel: model::memory::Kernel) -> Option<$crate::run::Loop> {
+            use $crate::run::Loop;
             use model::memory::Kernel;
             if matches!(kernel, Kernel::WriteNt | Kernel::CopyNt | Kernel::TriadNt) && !$streams {
                 return None;
@@ -119,23 +119,23 @@ macro_rules! instructions {
             // set.
             let run = match kernel {
                 // SAFETY: see above.
-                Kernel::Read => Run::Read(|words| unsafe { read::<W, S, A>(words) }),
+                Kernel::Read => Loop::Read(|words| unsafe { read::<W, S, A>(words) }),
                 // SAFETY: see above.
-                Kernel::Count => Run::Count(|bytes, int| unsafe { count::<W, S, A>(bytes, int) }),
+                Kernel::Count => Loop::Count(|a, int| unsafe { count::<W, S, A>(a, int) }),
                 // SAFETY: see above.
-                Kernel::Write => Run::Write(|a, word| unsafe { write::<W, S, A>(a, word) }),
+                Kernel::Write => Loop::Write(|a, word| unsafe { write::<W, S, A>(a, word) }),
                 // SAFETY: see above.
-                Kernel::WriteNt => Run::Write(|a, word| unsafe { write_nt::<W, S, A>(a, word) }),
+                Kernel::WriteNt => Loop::Write(|a, w| unsafe { write_nt::<W, S, A>(a, w) }),
                 // SAFETY: see above.
-                Kernel::Copy => Run::Copy(|a, b| unsafe { copy::<W, S, A>(a, b) }),
+                Kernel::Copy => Loop::Copy(|a, b| unsafe { copy::<W, S, A>(a, b) }),
                 // SAFETY: see above.
-                Kernel::CopyNt => Run::Copy(|a, b| unsafe { copy_nt::<W, S, A>(a, b) }),
+                Kernel::CopyNt => Loop::Copy(|a, b| unsafe { copy_nt::<W, S, A>(a, b) }),
                 // SAFETY: see above.
-                Kernel::Triad => Run::Triad(|a, b, c, x| unsafe { triad::<W, S, A>(a, b, c, x) }),
+                Kernel::Triad => Loop::Triad(|a, b, c, f| unsafe { triad::<W, S, A>(a, b, c, f) }),
                 // SAFETY: see above.
                 Kernel::TriadNt => {
                     // SAFETY: see above.
-                    Run::Triad(|a, b, c, x| unsafe { triad_nt::<W, S, A>(a, b, c, x) })
+                    Loop::Triad(|a, b, c, x| unsafe { triad_nt::<W, S, A>(a, b, c, x) })
                 }
                 Kernel::Chase
                 | Kernel::TouchPages

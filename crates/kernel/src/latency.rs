@@ -1,17 +1,17 @@
 //! Loops that measure the time of an operation. They use no vectors.
 
 use crate::lanes::store;
-use crate::run::Run;
+use crate::run::Loop;
 use model::memory::Kernel;
 use model::random::Rng;
 
 /// The loop of `kernel`; `None` if it is a bulk kernel.
-pub(crate) fn run(kernel: Kernel) -> Option<Run> {
+pub(crate) fn run(kernel: Kernel) -> Option<Loop> {
     match kernel {
-        Kernel::Chase => Some(Run::Chase(chase)),
+        Kernel::Chase => Some(Loop::Chase(chase)),
         // The loop is the same; the caller decides whether the memory is fresh.
-        Kernel::TouchPages | Kernel::FirstTouch => Some(Run::TouchPages(touch_pages)),
-        Kernel::ReadPages => Some(Run::ReadPages(read_pages)),
+        Kernel::TouchPages | Kernel::FirstTouch => Some(Loop::TouchPages(touch_pages)),
+        Kernel::ReadPages => Some(Loop::ReadPages(read_pages)),
         _ => None,
     }
 }

@@ -53,12 +53,12 @@ mod aarch64;
 mod tests;
 
 pub use latency::cycle;
-pub use run::{Count, Digest, Run};
+pub use run::{Count, Digest, Loop};
 
 #[cfg(target_arch = "aarch64")]
 use aarch64::neon;
 use model::memory::{Isa, Kernel};
-use model::shape::Shape;
+use model::shape::LoopShape;
 #[cfg(target_arch = "x86_64")]
 use x86_64::{avx2, avx512, sse2};
 
@@ -66,9 +66,9 @@ use x86_64::{avx2, avx512, sse2};
 #[derive(Debug)]
 pub struct Form {
     /// The shape.
-    pub shape: Shape,
+    pub shape: LoopShape,
     /// The loop of a kernel; `None` if the shape has none, or the processor lacks the isa.
-    run: fn(Kernel) -> Option<Run>,
+    run: fn(Kernel) -> Option<Loop>,
     /// The digest; `None` if the shape has none, or the processor lacks the isa.
     digest: fn() -> Option<Digest>,
 }
@@ -79,9 +79,9 @@ pub struct Variant {
     /// The kernel.
     pub kernel: Kernel,
     /// The shape of the loop.
-    pub shape: Shape,
+    pub shape: LoopShape,
     /// The loop.
-    pub run: Run,
+    pub run: Loop,
 }
 
 macro_rules! forms {
@@ -89,14 +89,14 @@ macro_rules! forms {
     => {
         &[
             Form {
-                shape: Shape { isa: Isa::Scalar, ways: 1, streams: 1, ahead: 0 },
+                shape: LoopShape { isa: Isa::Scalar, ways: 1, streams: 1, ahead: 0 },
                 run: latency::run,
                 digest: || None,
             },
             $($(
                 #[$cfg]
                 Form {
-                    shape: Shape {
+                    shape: LoopShape {
                         isa: Isa::$isa, ways: $ways, streams: $streams, ahead: $ahead
                     },
                     run: $module::run::<$ways, $streams, $ahead>,
@@ -140,7 +140,7 @@ pub fn variants() -> impl Iterator<Item = Variant> {
 
 /// The loop of `kernel` in `shape`, or in the usual shape for `isa`. [`Isa::Auto`] selects the
 /// widest available. `None` if there is no such loop or this processor cannot run it.
-pub fn variant(kernel: Kernel, isa: Isa, shape: Option<Shape>) -> Option<Variant> {
+pub fn variant(kernel: Kernel, isa: Isa, shape: Option<LoopShape>) -> Option<Variant> {
     let of_kernel = || variants().filter(|it| it.kernel == kernel);
     if let Some(shape) = shape {
         return of_kernel().find(|it| it.shape == shape);
@@ -166,16 +166,16 @@ pub fn candidates(kernel: Kernel) -> Vec<Variant> {
 
 /// The digest in `shape`, or in the usual one for `isa`. [`Isa::Auto`] selects the widest
 /// available. `None` if this processor cannot run it.
-pub fn digest(isa: Isa, shape: Option<Shape>) -> Option<Digest> {
+pub fn digest(isa: Isa, shape: Option<LoopShape>) -> Option<Digest> {
     let shape = variant(Kernel::Read, isa, shape)?.shape;
     FORMS.iter().find(|form| form.shape == shape).and_then(|form| (form.digest)())
 }
 
 /// The count in `shape`, or in the usual one for `isa`. [`Isa::Auto`] selects the widest available.
 /// `None` if this processor cannot run it.
-pub fn count(isa: Isa, shape: Option<Shape>) -> Option<Count> {
+pub fn count(isa: Isa, shape: Option<LoopShape>) -> Option<Count> {
     match variant(Kernel::Count, isa, shape)?.run {
-        Run::Count(count) => Some(count),
+        Loop::Count(count) => Some(count),
         other => unreachable!("the row of the count holds {other:?}"),
     }
 }

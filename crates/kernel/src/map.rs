@@ -12,7 +12,7 @@ pub(crate) trait Map<const SOURCES: usize> {
 }
 
 /// Writes the same word everywhere.
-struct Fill(u64);
+struct ConstantFill(u64);
 
 /// Writes the source's content.
 struct Same;
@@ -20,7 +20,7 @@ struct Same;
 /// Writes `b + factor·c`.
 struct Triad(f64);
 
-impl Map<0> for Fill {
+impl Map<0> for ConstantFill {
     #[inline(always)]
     unsafe fn apply<L: Lanes>(&self, _: [L; 0]) -> L {
         // SAFETY: the caller vouches for the instruction set.
@@ -107,7 +107,7 @@ pub(crate) unsafe fn write<
     word: u64,
 ) {
     // SAFETY: the caller vouches for the instruction set.
-    unsafe { map::<L, W, WAYS, STREAMS, AHEAD, 0>(target, [], &Fill(word)) }
+    unsafe { map::<L, W, WAYS, STREAMS, AHEAD, 0>(target, [], &ConstantFill(word)) }
 }
 
 /// Copies `source` into `target`, which has the same length.

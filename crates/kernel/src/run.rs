@@ -4,7 +4,7 @@
 ///
 /// A loop with a target panics if a source has another length.
 #[derive(Debug, Clone, Copy)]
-pub enum Run {
+pub enum Loop {
     /// The wrapping sum of the words.
     Read(fn(words: &[u64]) -> u64),
     /// Fills the slice with the word, using ordinary or non-temporal stores.

@@ -2,7 +2,7 @@
 #![expect(clippy::print_stderr, reason = "a test that skips a row says which")]
 
 use crate::{
-    FORMS, Run, Variant, available, candidates, count, cycle, digest, variant, variants, widest,
+    FORMS, Loop, Variant, available, candidates, count, cycle, digest, variant, variants, widest,
 };
 use model::content::{Content, ContentKind, digest_of};
 use model::memory::{Isa, Kernel};
@@ -17,7 +17,7 @@ const WORDS_MAX: usize = 600;
 const BLOCKS_WORDS: usize = (9 << 20) / 8 + 64 + 13;
 
 /// The loops that this processor can run. Prints the shapes of others once.
-fn runs() -> impl Iterator<Item = (Variant, Run)> {
+fn runs() -> impl Iterator<Item = (Variant, Loop)> {
     static NAMED: Once = Once::new();
     NAMED.call_once(|| {
         for form in FORMS.iter().filter(|form| !available().contains(&form.shape.isa)) {
@@ -49,7 +49,7 @@ fn random_words(count: usize) -> Vec<u64> {
 fn check_read(words: &[u64]) {
     let naive = words.iter().fold(0u64, |sum, word| sum.wrapping_add(*word));
     for (row, run) in runs() {
-        if let Run::Read(read) = run {
+        if let Loop::Read(read) = run {
             assert_eq!(read(words), naive, "{row:?} of {} words", words.len());
         }
     }
@@ -74,15 +74,15 @@ fn check_written(b: &[u64], c: &[u64], target: &[u64], start: usize) {
         let mut target = target.to_vec();
         let part = &mut target[range.clone()];
         let naive = match run {
-            Run::Write(write) => {
+            Loop::Write(write) => {
                 write(part, word);
                 &fill
             }
-            Run::Copy(copy) => {
+            Loop::Copy(copy) => {
                 copy(part, b);
                 &same
             }
-            Run::Triad(triad) => {
+            Loop::Triad(triad) => {
                 let mut doubles: Vec<f64> = part.iter().map(|word| f64::from_bits(*word)).collect();
                 triad(&mut doubles, &doubles_b, &doubles_c, FACTOR);
                 part.iter_mut().zip(doubles).for_each(|(to, double)| *to = double.to_bits());
@@ -104,7 +104,7 @@ fn check_count(bytes: &[u8], value: u32) {
     let ints = bytes.as_chunks::<4>().0;
     let naive = ints.iter().filter(|int| u32::from_le_bytes(**int) == value).count() as u64;
     for (row, run) in runs() {
-        if let Run::Count(count) = run {
+        if let Loop::Count(count) = run {
             assert_eq!(count(bytes, value), naive, "{row:?} of {} bytes", bytes.len());
         }
     }
@@ -130,7 +130,7 @@ fn check_cycle(count: usize, stride: usize, seed: u64) {
     let mut visited = vec![false; count];
     for step in 0..slots {
         for (row, run) in runs() {
-            if let Run::Chase(chase) = run {
+            if let Loop::Chase(chase) = run {
                 assert_eq!(chase(&words, 0, step), naive, "{row:?}: {step} steps");
             }
         }
@@ -225,14 +225,14 @@ fn auto_is_the_widest_that_there_is() {
 fn a_row_holds_its_kernel() {
     for (row, run) in runs() {
         let kernels: &[Kernel] = match run {
-            Run::Read(_) => &[Kernel::Read],
-            Run::Write(_) => &[Kernel::Write, Kernel::WriteNt],
-            Run::Copy(_) => &[Kernel::Copy, Kernel::CopyNt],
-            Run::Triad(_) => &[Kernel::Triad, Kernel::TriadNt],
-            Run::Count(_) => &[Kernel::Count],
-            Run::Chase(_) => &[Kernel::Chase],
-            Run::TouchPages(_) => &[Kernel::TouchPages, Kernel::FirstTouch],
-            Run::ReadPages(_) => &[Kernel::ReadPages],
+            Loop::Read(_) => &[Kernel::Read],
+            Loop::Write(_) => &[Kernel::Write, Kernel::WriteNt],
+            Loop::Copy(_) => &[Kernel::Copy, Kernel::CopyNt],
+            Loop::Triad(_) => &[Kernel::Triad, Kernel::TriadNt],
+            Loop::Count(_) => &[Kernel::Count],
+            Loop::Chase(_) => &[Kernel::Chase],
+            Loop::TouchPages(_) => &[Kernel::TouchPages, Kernel::FirstTouch],
+            Loop::ReadPages(_) => &[Kernel::ReadPages],
         };
         assert!(kernels.contains(&row.kernel), "{row:?}");
     }
@@ -288,10 +288,10 @@ fn what_is_written_needs_sources_as_long() {
     }
     for (row, run) in runs() {
         for (target, source) in [(9, 8), (8, 9), (0, 1), (65, 64)] {
-            if let Run::Copy(copy) = run {
+            if let Loop::Copy(copy) = run {
                 check(row, || copy(&mut vec![0; target], &vec![0; source]));
             }
-            if let Run::Triad(triad) = run {
+            if let Loop::Triad(triad) = run {
                 let [same, other] = [target, source].map(|length| vec![0.0; length]);
                 check(row, || triad(&mut vec![0.0; target], &same, &other, 3.0));
                 check(row, || triad(&mut vec![0.0; target], &other, &same, 3.0));
@@ -333,7 +333,7 @@ fn the_halves_of_a_word_are_counted_apart() {
 #[test]
 fn pages_are_touched_in_their_first_word() {
     for kernel in [Kernel::TouchPages, Kernel::FirstTouch] {
-        let Run::TouchPages(touch) = variant(kernel, Isa::Auto, None).expect("a row").run else {
+        let Loop::TouchPages(touch) = variant(kernel, Isa::Auto, None).expect("a row").run else {
             panic!("the row of {kernel} holds another loop")
         };
         for (count, step) in touches() {
@@ -349,7 +349,7 @@ fn pages_are_touched_in_their_first_word() {
 
 #[test]
 fn pages_are_read_in_their_first_word() {
-    let Run::ReadPages(read) = variant(Kernel::ReadPages, Isa::Auto, None).expect("a row").run
+    let Loop::ReadPages(read) = variant(Kernel::ReadPages, Isa::Auto, None).expect("a row").run
     else {
         panic!("the row holds another loop")
     };

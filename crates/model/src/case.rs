@@ -18,7 +18,7 @@ pub use crate::axes::Axes;
 pub use crate::cache::{Cache, Populated};
 pub use crate::io::{BufferPages, Io};
 pub use crate::memory::{Isa, Kernel, LINE, MemoryWork, Pages, STEP};
-pub use crate::metadata::{Call, MetadataWork, NameSync, Place};
+pub use crate::metadata::{Call, Directories, MetadataWork, NameSync};
 pub use crate::reading::{Advice, Engine, ReadWork, Submission, Touch};
 pub use crate::writing::{Allocation, Atomic, Fill, Op, Sync, WriteEngine, WriteWork};
 

@@ -315,7 +315,8 @@ pub struct AtomicWrites {
 
 /// How a file is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Layout {
+#[schemars(rename = "Layout")]
+pub struct FileLayout {
     /// Bytes without stored data: holes, and extents allocated but never written.
     pub unwritten: u64,
     /// Bytes stored in another form: compressed, or inside metadata.
@@ -339,7 +340,7 @@ pub struct Fixture {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
     /// How it is stored; null if the file system does not report it.
-    pub layout: Option<Layout>,
+    pub layout: Option<FileLayout>,
 }
 
 /// A part of a storage that a power cut takes, or that cannot be seen.
@@ -348,14 +349,14 @@ pub struct WeakPart {
     /// The name of its device, which is in memory; null if the device cannot be seen.
     pub device: Option<String>,
     /// What is there.
-    pub holds: Holds,
+    pub holds: HeldContent,
     /// Whether disks have a copy of all that is there.
     pub is_copied: bool,
 }
 
 named! {
     /// What a part of a storage holds.
-    Holds "held content" {
+    HeldContent "held content" {
         /// Some of the data of files, or of what describes them.
         Data "data",
         /// The journal, in which a file system commits its changes.

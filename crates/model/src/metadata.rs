@@ -33,7 +33,7 @@ named! {
 
 named! {
     /// Which directory a thread's names are in.
-    Place "directories" {
+    Directories "directories" {
         /// Each thread has a directory of its own.
         Own "own",
         /// All threads of all hosts have the same.
@@ -69,7 +69,7 @@ pub struct MetadataWork {
     /// The call.
     pub call: Call,
     /// Whose directory.
-    pub place: Place,
+    pub place: Directories,
     /// Names of each thread.
     pub entries: u64,
     /// `warm`: the OS has all names and inodes in its caches. `cold`: none.
@@ -91,7 +91,7 @@ impl Default for MetadataWork {
     fn default() -> MetadataWork {
         MetadataWork {
             call: Call::Stat,
-            place: Place::Own,
+            place: Directories::Own,
             entries: 1,
             cache: Cache::Warm,
             sync: NameSync::None,
@@ -169,16 +169,16 @@ impl MetadataWork {
     /// The directory of `thread`'s names, in the folder of a run.
     pub fn directory(&self, thread: u32) -> String {
         match self.place {
-            Place::Own => format!("own-{thread}{DIRECTORY}"),
-            Place::Shared => format!("shared{DIRECTORY}"),
+            Directories::Own => format!("own-{thread}{DIRECTORY}"),
+            Directories::Shared => format!("shared{DIRECTORY}"),
         }
     }
 
     /// The names that one listing returns.
     pub fn listed(&self) -> u64 {
         match self.place {
-            Place::Own => self.entries,
-            Place::Shared => self.entries * u64::from(self.threads) * u64::from(self.part.of),
+            Directories::Own => self.entries,
+            Directories::Shared => self.entries * u64::from(self.threads) * u64::from(self.part.of),
         }
     }
 
@@ -369,7 +369,7 @@ mod tests {
     fn a_listing_returns_all_names_of_its_directory() {
         let work = MetadataWork { part: Part { number: 1, of: 3 }, ..work(Call::Readdir) };
         assert_eq!((work.listed(), work.visits(0, 1).count()), (13, 1));
-        let shared = MetadataWork { place: Place::Shared, ..work };
+        let shared = MetadataWork { place: Directories::Shared, ..work };
         let span = Span { ops: 2, ..Span::default() };
         assert_eq!((shared.listed(), shared.expected_bytes(&span)), (78, Some(156)));
     }

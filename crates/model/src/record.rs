@@ -153,7 +153,7 @@ impl End {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "a line lives until it is written, one at a time")]
-pub enum Line {
+pub enum RecordLine {
     /// The first line.
     Header {
         /// Version of the format.
@@ -224,7 +224,7 @@ pub enum RecordError {
     },
 }
 
-impl Line {
+impl RecordLine {
     /// The line as text, without its end.
     pub fn encode(&self) -> String {
         serde_json::to_string(self).expect("a record is plain data, which JSON can always write")
@@ -291,11 +291,11 @@ mod tests {
 
     fn text_of(record: &Record) -> String {
         let header = record.header.clone();
-        let mut lines = vec![Line::Header { version: VERSION, header }];
-        lines.extend(record.invocations.iter().cloned().map(Line::Invocation));
-        lines.extend(record.trials.iter().cloned().map(Line::Trial));
-        lines.extend(record.pruned.iter().cloned().map(Line::Pruned));
-        lines.push(Line::End(record.end.clone()));
+        let mut lines = vec![RecordLine::Header { version: VERSION, header }];
+        lines.extend(record.invocations.iter().cloned().map(RecordLine::Invocation));
+        lines.extend(record.trials.iter().cloned().map(RecordLine::Trial));
+        lines.extend(record.pruned.iter().cloned().map(RecordLine::Pruned));
+        lines.push(RecordLine::End(record.end.clone()));
         lines.iter().map(|line| line.encode() + "\n").collect()
     }
 
@@ -408,7 +408,7 @@ mod tests {
         assert_eq!(read.trials, record.trials);
         assert_eq!(damage, ["line 4 repeats the trial of line 2: it counts once"]);
         let other = Trial { at_ms: 12_345, ..record.trials[0].clone() };
-        lines[3] = Line::Trial(other).encode() + "\n";
+        lines[3] = RecordLine::Trial(other).encode() + "\n";
         let (read, damage) = damage_of(&lines);
         assert_eq!(read.trials, record.trials);
         let [damage] = &damage[..] else { panic!("{damage:?}") };
@@ -422,7 +422,7 @@ mod tests {
             text_of(&record).split_inclusive('\n').map(str::to_string).collect();
         let late = Trial { round: 1_000, ..record.trials[0].clone() };
         let end = lines.len();
-        lines.push(Line::Trial(late).encode() + "\n");
+        lines.push(RecordLine::Trial(late).encode() + "\n");
         let (read, damage) = damage_of(&lines);
         assert_eq!((read.trials, read.end), (record.trials, record.end));
         let late = format!("line {} comes after the end in line {end}", end + 1);
@@ -437,7 +437,7 @@ mod tests {
         let (number, at_ms, made_ms, fixtures) = (1, 9_000, 800, Vec::new());
         let again = Vec::new();
         let anew = Invocation { number, at_ms, made_ms, fixtures, resumed, again };
-        (lines, Line::Invocation(anew).encode() + "\n")
+        (lines, RecordLine::Invocation(anew).encode() + "\n")
     }
 
     /// What not all hosts of a run have is measured again, and counts once.
@@ -456,14 +456,14 @@ mod tests {
         let kept: Vec<_> = record.trials.iter().filter(|it| it.round != 3).cloned().collect();
         assert_eq!((read.trials, read.pruned), (kept, Vec::new()));
         let again = Trial { invocation: 1, ..record.trials[3].clone() };
-        lines.push(Line::Trial(again.clone()).encode() + "\n");
+        lines.push(RecordLine::Trial(again.clone()).encode() + "\n");
         // A trial that is repeated is still found at its place.
-        lines.push(Line::Trial(record.trials[5].clone()).encode() + "\n");
+        lines.push(RecordLine::Trial(record.trials[5].clone()).encode() + "\n");
         let (read, damage) = damage_of(&lines);
         assert_eq!((read.trials.len(), read.trials.last()), (10, Some(&again)));
         assert!(damage[0].contains("repeats the trial of line 7"), "{damage:?}");
         // Nothing of a complete run is withdrawn.
-        lines[11] = Line::End(End::Complete).encode() + "\n";
+        lines[11] = RecordLine::End(End::Complete).encode() + "\n";
         assert_eq!(damage_of(&lines).0.trials, record.trials);
     }
 
@@ -473,12 +473,12 @@ mod tests {
         record.end = End::Interrupted;
         let (mut lines, anew) = resumed(&record);
         let late = Trial { invocation: 1, round: 10, ..record.trials[0].clone() };
-        lines.extend([anew, Line::Trial(late.clone()).encode() + "\n"]);
+        lines.extend([anew, RecordLine::Trial(late.clone()).encode() + "\n"]);
         let (read, damage) = damage_of(&lines);
         assert_eq!(damage, [""; 0]);
         assert_eq!((read.end, read.trials.last()), (End::Missing, Some(&late)));
         assert!(read.invocations[0].resumed.is_some());
-        lines.push(Line::End(End::Complete).encode() + "\n");
+        lines.push(RecordLine::End(End::Complete).encode() + "\n");
         assert_eq!(Record::decode(&lines.concat()).unwrap().end, End::Complete);
     }
 
@@ -545,7 +545,8 @@ mod tests {
         let trial = Trial { outcome: failed, ..record.trials[0].clone() };
         let header = text_of(&record).lines().next().unwrap().to_string();
         let mut reader = Reader::begin(&header).unwrap();
-        let mut take = |round| reader.line(&Line::Trial(Trial { round, ..trial.clone() }).encode());
+        let mut take =
+            |round| reader.line(&RecordLine::Trial(Trial { round, ..trial.clone() }).encode());
         (0..TRIALS_MAX as u32).for_each(|round| take(round).unwrap());
         let error = take(TRIALS_MAX as u32).unwrap_err().to_string();
         assert!(error.ends_with("trials of a case: 20001, at most 20000"), "{error}");
@@ -566,7 +567,7 @@ mod tests {
                 break;
             }
             let trial = Trial { round, ..trial.clone() };
-            reader.line(&Line::Trial(trial.clone()).encode()).unwrap();
+            reader.line(&RecordLine::Trial(trial.clone()).encode()).unwrap();
             record.trials.push(trial);
         }
         assert!(record.trials.len() > 10);

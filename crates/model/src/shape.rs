@@ -10,7 +10,8 @@ use std::time::Duration;
 
 /// How a loop over memory is written. Its text is `avx2-8x3`, or `avx2-8x1+2048` with a prefetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub struct Shape {
+#[schemars(rename = "Shape")]
+pub struct LoopShape {
     /// Its instruction set.
     pub isa: Isa,
     /// Vectors in each turn of the loop.
@@ -21,10 +22,10 @@ pub struct Shape {
     pub ahead: u32,
 }
 
-impl Shape {
+impl LoopShape {
     /// The shape in words: `avx2, 8 ways, 3 streams, no prefetch`.
     pub fn words(&self) -> String {
-        let Shape { isa, ways, streams, ahead } = self;
+        let LoopShape { isa, ways, streams, ahead } = self;
         let plural = if *streams == 1 { "" } else { "s" };
         let prefetch = match ahead {
             0 => "no prefetch".to_string(),
@@ -34,24 +35,24 @@ impl Shape {
     }
 }
 
-impl fmt::Display for Shape {
+impl fmt::Display for LoopShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}x{}", self.isa, self.ways, self.streams)?;
         if self.ahead > 0 { write!(f, "+{}", self.ahead) } else { Ok(()) }
     }
 }
 
-impl FromStr for Shape {
+impl FromStr for LoopShape {
     type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Shape, ParseError> {
+    fn from_str(text: &str) -> Result<LoopShape, ParseError> {
         let invalid = || ParseError::Shape { given: text.to_string() };
         let (isa, shape) = text.split_once('-').ok_or_else(invalid)?;
         let (shape, ahead) = shape.split_once('+').unwrap_or((shape, "0"));
         let (ways, streams) = shape.split_once('x').ok_or_else(invalid)?;
         let number = |text: &str| text.parse().map_err(|_| invalid());
         let [ways, streams, ahead] = [number(ways)?, number(streams)?, number(ahead)?];
-        Ok(Shape { isa: isa.parse()?, ways, streams, ahead })
+        Ok(LoopShape { isa: isa.parse()?, ways, streams, ahead })
     }
 }
 
@@ -83,7 +84,7 @@ pub struct Calibrated {
     #[serde(flatten)]
     pub walk: Walk,
     /// The shape that the run uses for loops with `isa auto` like this one.
-    pub chosen: Shape,
+    pub chosen: LoopShape,
     /// The candidates, in the order of preference.
     pub candidates: Vec<Candidate>,
 }
@@ -92,7 +93,7 @@ pub struct Calibrated {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Candidate {
     /// The shape.
-    pub shape: Shape,
+    pub shape: LoopShape,
     /// Its bytes per second, as far as the passes of its rounds show.
     pub throughput: f64,
     /// The number of passes.
@@ -128,9 +129,9 @@ impl Calibrate {
 
 /// The passes of one shape, in nanoseconds each.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Timed {
+pub struct ShapePasses {
     /// The shape.
-    pub shape: Shape,
+    pub shape: LoopShape,
     /// Bytes that all threads moved in a pass.
     pub bytes: u64,
     /// The time of each pass.
@@ -144,14 +145,14 @@ impl Calibrated {
     /// The median of a candidate's rates among those of the same round decides, because what
     /// disturbs a machine disturbs neighboring passes. Its throughput is that ratio times the rate
     /// of a quiet round, the upper quartile: what disturbs a round makes it slower.
-    pub fn of(walk: Walk, timed: &[Timed]) -> Option<Calibrated> {
-        let timed: Vec<&Timed> = timed.iter().filter(|it| !it.pass_ns.is_empty()).collect();
+    pub fn of(walk: Walk, timed: &[ShapePasses]) -> Option<Calibrated> {
+        let timed: Vec<&ShapePasses> = timed.iter().filter(|it| !it.pass_ns.is_empty()).collect();
         let passes = timed.iter().map(|it| it.pass_ns.len()).min()?;
         let round = |index| timed.iter().map(move |it| it.rate(index)).collect::<Vec<f64>>();
         let rounds: Vec<Vec<f64>> = (0..passes).map(round).collect();
         let middles: Vec<f64> = rounds.iter().map(|rates| at(rates.clone(), 1, 2)).collect();
         let quiet = at(middles.clone(), 3, 4);
-        let candidate = |(index, it): (usize, &&Timed)| {
+        let candidate = |(index, it): (usize, &&ShapePasses)| {
             let pairs = rounds.iter().zip(&middles);
             let ratio = at(pairs.map(|(rates, middle)| rates[index] / middle).collect(), 1, 2);
             let passes = u32::try_from(passes).unwrap_or(u32::MAX);
@@ -165,7 +166,7 @@ impl Calibrated {
     }
 }
 
-impl Timed {
+impl ShapePasses {
     /// The bytes per second of a pass.
     fn rate(&self, pass: usize) -> f64 {
         self.bytes as f64 / self.pass_ns[pass].max(1) as f64 * 1e9
@@ -191,7 +192,7 @@ pub fn calibrated(all: &[Calibrated], walk: Walk) -> Option<&Calibrated> {
 }
 
 /// The shape that was chosen for a loop like `walk`, if one was.
-pub fn chosen(all: &[Calibrated], walk: Option<Walk>) -> Option<Shape> {
+pub fn chosen(all: &[Calibrated], walk: Option<Walk>) -> Option<LoopShape> {
     calibrated(all, walk?).map(|it| it.chosen)
 }
 
@@ -199,7 +200,7 @@ pub fn chosen(all: &[Calibrated], walk: Option<Walk>) -> Option<Shape> {
 mod tests {
     use super::*;
 
-    fn shape(text: &str) -> Shape {
+    fn shape(text: &str) -> LoopShape {
         text.parse().expect(text)
     }
 
@@ -208,12 +209,12 @@ mod tests {
 
     /// The choice among shapes whose passes take these times.
     fn choice(passes: &[(&str, &[u64])]) -> Option<String> {
-        let timed = |(text, pass_ns): &(&str, &[u64])| Timed {
+        let timed = |(text, pass_ns): &(&str, &[u64])| ShapePasses {
             shape: shape(text),
             bytes: 1_000,
             pass_ns: pass_ns.to_vec(),
         };
-        let timed: Vec<Timed> = passes.iter().map(timed).collect();
+        let timed: Vec<ShapePasses> = passes.iter().map(timed).collect();
         Calibrated::of(WALK, &timed).map(|it| it.chosen.to_string())
     }
 
@@ -226,7 +227,7 @@ mod tests {
             assert_eq!((shape(text).to_string(), shape(text).words()), (text.into(), words.into()));
         }
         for text in ["", "avx2", "avx2-8", "avx2-8x", "mmx-8x1", "avx2-8x1+", "avx2-8x-1"] {
-            assert!(text.parse::<Shape>().is_err(), "{text}");
+            assert!(text.parse::<LoopShape>().is_err(), "{text}");
         }
     }
 
@@ -252,7 +253,7 @@ mod tests {
         let noise = [3.0, 1.0, 3.3, 1.1, 2.9, 3.6, 1.0, 3.1];
         let pass_ns = |base: f64| noise.map(|times| (base * times) as u64).to_vec();
         let timed =
-            |(text, base)| Timed { shape: shape(text), bytes: 1_000, pass_ns: pass_ns(base) };
+            |(text, base)| ShapePasses { shape: shape(text), bytes: 1_000, pass_ns: pass_ns(base) };
         let timed =
             [("avx512-8x3", 1_000.0), ("avx2-16x1", 950.0), ("sse2-8x1", 1_200.0)].map(timed);
         let calibrated = Calibrated::of(WALK, &timed).expect("there are passes");

@@ -8,7 +8,7 @@ use crate::pattern::{Pattern, Share, Visits};
 use crate::random::mix;
 use crate::replay::Replay;
 use crate::sample::{Sample, Span};
-use crate::shape::Shape;
+use crate::shape::LoopShape;
 use serde::{Deserialize, Serialize};
 use std::iter;
 use std::ops::Range;
@@ -31,7 +31,7 @@ pub struct Job {
     pub shared: Option<u64>,
     /// The shape of the loop over memory that is the fastest for the case. Only this program's own
     /// worker is given one.
-    pub shape: Option<Shape>,
+    pub shape: Option<LoopShape>,
 }
 
 impl Job {

@@ -54,7 +54,7 @@ named! {
 
 named! {
     /// The value in the cells of a heat map.
-    Metric "metric" {
+    CellMetric "metric" {
         /// The main figure of the case.
         Main "main",
         /// The time per operation.
@@ -136,7 +136,7 @@ pub struct View {
     /// The questions that the answer answers.
     pub answer: Vec<Question>,
     /// The value in the cells of a heat map.
-    pub metric: Metric,
+    pub metric: CellMetric,
     /// The axis of the heat map's columns; by default, the two axes that most cases vary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub across: Option<&'static Axis>,
@@ -152,7 +152,7 @@ impl Default for View {
             cells: Vec::new(),
             more: Vec::new(),
             answer: vec![Question::Fastest, Question::Differences],
-            metric: Metric::Main,
+            metric: CellMetric::Main,
             across: None,
         }
     }

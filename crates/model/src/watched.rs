@@ -1,7 +1,7 @@
 //! Which of a storage's devices are watched, and what a sync does there.
 
 use crate::case::{WriteEngine, WriteWork};
-use crate::host::{Device, Holds, Storage, WeakPart, WriteCache};
+use crate::host::{Device, HeldContent, Storage, WeakPart, WriteCache};
 use crate::layer::{Amplification, Layer};
 use crate::list::listed;
 use std::collections::BTreeSet;
@@ -205,7 +205,7 @@ impl Storage {
 
     /// Whether data of files may be read from memory, though the storage is on block devices.
     pub fn has_data_in_memory(&self) -> bool {
-        self.weak_parts.iter().any(|part| part.device.is_some() && part.holds == Holds::Data)
+        self.weak_parts.iter().any(|part| part.device.is_some() && part.holds == HeldContent::Data)
     }
 
     /// The devices of parts in memory, in words: `loop2, a file on tmpfs`.

@@ -33,7 +33,7 @@ use crate::line::{Fields, LineBuilder};
 use crate::memory::Kernel;
 use crate::optional::{fields_of_span, fields_of_usage, pages, seat, usage, with_known};
 use crate::sample::{Span, Usage};
-use crate::shape::{Calibrate, Timed};
+use crate::shape::{Calibrate, ShapePasses};
 use crate::trial::{Job, Outcome};
 use crate::units::ParseError;
 use std::ffi::OsString;
@@ -119,7 +119,7 @@ pub enum Reply {
         /// The loop.
         kernel: Kernel,
         /// Its shape, and how long its passes took.
-        timed: Timed,
+        timed: ShapePasses,
     },
     /// All candidates were measured.
     Calibrated,
@@ -446,7 +446,7 @@ mod tests {
         });
         assert_eq!(Request::decode(&request.encode()), Ok(request));
         let shape = "avx2-8x1+2048".parse().expect("it is a shape");
-        let timed = Timed { shape, bytes: 5, pass_ns: vec![1, 2] };
+        let timed = ShapePasses { shape, bytes: 5, pass_ns: vec![1, 2] };
         for reply in [Reply::Timed { kernel: Kernel::Count, timed }, Reply::Calibrated] {
             assert_eq!(Reply::decode(&reply.encode()), Ok(reply));
         }

@@ -7,10 +7,10 @@ use crate::case::{
 use crate::case::{
     Allocation, Atomic, Fill, Op, Submission, Sync, Touch, Work, WriteEngine, WriteWork,
 };
-use crate::case::{Call, MetadataWork, NameSync, Place};
+use crate::case::{Call, Directories, MetadataWork, NameSync};
 use crate::environment::Environment;
 use crate::evidence::{Evidence, Probe, Residency};
-use crate::host::{Device, Direct, Fixture, Host, Layout, Medium, Storage, WriteCache};
+use crate::host::{Device, Direct, FileLayout, Fixture, Host, Medium, Storage, WriteCache};
 use crate::pattern::{Pattern, Share};
 use crate::peer::Peer;
 use crate::plan::{Plan, Role};
@@ -172,7 +172,7 @@ fn cases_of_names() -> Vec<Case> {
     let mut cases = Vec::new();
     for call in Call::ALL.iter().copied() {
         let cache = if call == Call::Create { Cache::AsIs } else { Cache::Warm };
-        for place in Place::ALL.iter().copied() {
+        for place in Directories::ALL.iter().copied() {
             let work = MetadataWork { call, place, entries: 100, cache, ..plain_metadata() };
             cases.push(Case::own(Work::Metadata(work)));
         }
@@ -279,7 +279,7 @@ pub fn record_of(work: ReadWork, rounds: u32) -> Record {
         size: 1 << 30,
         seed: Some(1),
         identity: None,
-        layout: Some(Layout { unwritten: 0, encoded: 0, extents: Some(3) }),
+        layout: Some(FileLayout { unwritten: 0, encoded: 0, extents: Some(3) }),
     };
     let command = ["ioassay", "run", "zoo"].map(str::to_string).to_vec();
     let header = Header {

@@ -12,7 +12,7 @@ use crate::words::{
     self, NAMED_MAX, NONE, count, listed, say, short, shorter, tally, times, times_interval,
 };
 use assess::finding::Verdict;
-use assess::fleet::{Common, Differing, Figure, Fleet, Member};
+use assess::fleet::{Common, Differing, Fleet, FleetHost, HostFigure};
 use assess::odd::{HOSTS_LEAST, Odd};
 use model::record::End;
 use model::units;
@@ -49,7 +49,7 @@ const LEGEND: &str = "× the median rate of all hosts; !: odd; ?: doubtful, but 
 
 /// The title: `ioassay 0.1.0 · survey · 6 hosts`.
 fn title(fleet: &Fleet) -> String {
-    let of = |name: fn(&Member) -> &str| {
+    let of = |name: fn(&FleetHost) -> &str| {
         let mut all: Vec<&str> = fleet.hosts.iter().map(name).collect();
         all.dedup();
         match all[..] {
@@ -141,7 +141,7 @@ fn hosts(fleet: &Fleet) -> Grid {
 }
 
 /// A host's figure: relative to the median of all, or why it does not count.
-fn cell(figure: Option<&Figure>) -> GridCell {
+fn cell(figure: Option<&HostFigure>) -> GridCell {
     let Some(figure) = figure else { return GridCell::new(NONE, Paint::Faint) };
     let Some(ratio) = figure.ratio else {
         let (word, paint) = match figure.verdict {
@@ -203,13 +203,13 @@ fn untold(fleet: &Fleet) -> Text {
 /// What a host is odd in, and what may be why.
 fn odd_host(fleet: &Fleet, place: usize, word: &str, labels: &CaseLabels) -> Text {
     let member = &fleet.hosts[place];
-    let mut found: Vec<(&Common, &Figure, &Odd)> = Vec::new();
+    let mut found: Vec<(&Common, &HostFigure, &Odd)> = Vec::new();
     for common in &fleet.cases {
         let own = common.odd().filter(|(host, ..)| *host == place);
         found.extend(own.map(|(_, figure, odd)| (common, figure, odd)));
     }
     found.sort_by(|a, b| b.2.ratio.ln().abs().total_cmp(&a.2.ratio.ln().abs()));
-    let of = |(common, _, odd): &(&Common, &Figure, &Odd)| {
+    let of = |(common, _, odd): &(&Common, &HostFigure, &Odd)| {
         let range = times_interval(Some(odd.low), Some(odd.high)).unwrap_or_default();
         text!("{} {} ({})", labels.label(&common.case), figure(times(odd.ratio)), range)
     };
@@ -238,7 +238,7 @@ fn odd_host(fleet: &Fleet, place: usize, word: &str, labels: &CaseLabels) -> Tex
 }
 
 /// What a machine has, and the others have not. Whether that is the cause, a record cannot tell.
-fn own_facts(member: &Member) -> String {
+fn own_facts(member: &FleetHost) -> String {
     let of = |fact: &assess::fleet::OwnFact| {
         format!("{}: {} (most others: {})", fact.what, shown(&fact.own), shown(&fact.most))
     };

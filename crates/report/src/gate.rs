@@ -6,7 +6,7 @@ use crate::pair::{name, names};
 use crate::style::Paint;
 use crate::text::{Text, command, figure, text};
 use crate::words::{NONE, count, fitted, listed, times, times_interval};
-use assess::gate::{Check, Gate, Outcome, Watched};
+use assess::gate::{Check, CheckOutcome, Gate, Watched};
 use assess::records::RecordComparison;
 use model::plan::INVOCATIONS_MAX;
 use model::record::Tool;
@@ -20,8 +20,8 @@ pub(crate) fn checks(versus: &RecordComparison, gate: &Gate) -> Section {
 /// What the checks decide.
 pub(crate) fn answer(versus: &RecordComparison, gate: &Gate) -> Paragraph {
     let paint = match gate.outcome {
-        Outcome::Exceeded | Outcome::Open => Paint::Doubt,
-        Outcome::Within => Paint::Plain,
+        CheckOutcome::Exceeded | CheckOutcome::Open => Paint::Doubt,
+        CheckOutcome::Within => Paint::Plain,
     };
     Paragraph { paint, ..Paragraph::plain(closing(versus, gate)) }
 }
@@ -29,9 +29,9 @@ pub(crate) fn answer(versus: &RecordComparison, gate: &Gate) -> Paragraph {
 /// What a gate decided, as a title.
 pub(crate) fn title(gate: &Gate) -> &'static str {
     match gate.outcome {
-        Outcome::Exceeded => "The gate fails",
-        Outcome::Open => "The gate cannot tell",
-        Outcome::Within => "The gate passes",
+        CheckOutcome::Exceeded => "The gate fails",
+        CheckOutcome::Open => "The gate cannot tell",
+        CheckOutcome::Within => "The gate passes",
     }
 }
 
@@ -48,8 +48,8 @@ fn table(versus: &RecordComparison, gate: &Gate) -> Grid {
     ]);
     for check in &gate.checks {
         let paint = match check.outcome {
-            Outcome::Exceeded | Outcome::Open => Paint::Doubt,
-            Outcome::Within => Paint::Plain,
+            CheckOutcome::Exceeded | CheckOutcome::Open => Paint::Doubt,
+            CheckOutcome::Within => Paint::Plain,
         };
         let doubt = if check.is_in_doubt { "?" } else { "" };
         let interval = check.interval.and_then(|(low, high)| times_interval(Some(low), Some(high)));
@@ -77,17 +77,17 @@ fn limit(check: &Check) -> String {
 
 fn outcome(check: &Check) -> String {
     match (check.outcome, check.needs) {
-        (Outcome::Open, _) if check.unmeasured > 0 => {
+        (CheckOutcome::Open, _) if check.unmeasured > 0 => {
             format!("cannot tell: {} without it", count(check.unmeasured, "round"))
         }
-        (Outcome::Open, _) if check.failed > 0 => {
+        (CheckOutcome::Open, _) if check.failed > 0 => {
             format!("cannot tell: {} failed in B", count(check.failed, "trial"))
         }
-        (Outcome::Open, Some(needs)) if needs > MOST => {
+        (CheckOutcome::Open, Some(needs)) if needs > MOST => {
             format!("cannot tell: needs over {MOST} invocations")
         }
-        (Outcome::Open, Some(needs)) => format!("cannot tell: needs {needs} invocations"),
-        (Outcome::Open, None) if check.runs.is_some() => {
+        (CheckOutcome::Open, Some(needs)) => format!("cannot tell: needs {needs} invocations"),
+        (CheckOutcome::Open, None) if check.runs.is_some() => {
             "cannot tell: earlier runs vary".to_string()
         }
         (outcome, _) => outcome.to_string(),
@@ -121,8 +121,8 @@ fn decision(versus: &RecordComparison, gate: &Gate) -> Text {
         lost => format!(" {} could not be compared.", count(lost, "case")),
     };
     match gate.outcome {
-        Outcome::Exceeded => {
-            let slower = match number(checks, Outcome::Exceeded) {
+        CheckOutcome::Exceeded => {
+            let slower = match number(checks, CheckOutcome::Exceeded) {
                 0 => String::new(),
                 1 => format!(" Of {all}, 1 loses more than its limit, {NO_CHANCE}."),
                 some => format!(" Of {all}, {some} lose more than their limit, {NO_CHANCE}."),
@@ -134,11 +134,11 @@ fn decision(versus: &RecordComparison, gate: &Gate) -> Text {
             };
             text!("The gate fails.{}{}{}", slower, broken, lost)
         }
-        Outcome::Within => {
+        CheckOutcome::Within => {
             text!("The gate passes: of {}, none loses more than its limit.", all)
         }
-        Outcome::Open => {
-            let open = match number(checks, Outcome::Open) {
+        CheckOutcome::Open => {
+            let open = match number(checks, CheckOutcome::Open) {
                 0 => String::new(),
                 1 => format!(" Of {all}, 1 is open."),
                 open => format!(" Of {all}, {open} are open."),
@@ -149,7 +149,7 @@ fn decision(versus: &RecordComparison, gate: &Gate) -> Text {
     }
 }
 
-fn number(checks: &[Check], outcome: Outcome) -> usize {
+fn number(checks: &[Check], outcome: CheckOutcome) -> usize {
     checks.iter().filter(|check| check.outcome == outcome).count()
 }
 
@@ -162,7 +162,7 @@ fn idle(gate: &Gate) -> String {
 /// What would decide the open checks.
 fn advice(gate: &Gate, tool: &Tool) -> Text {
     let mut advice = Text::default();
-    let checks = || gate.checks.iter().filter(|check| check.outcome == Outcome::Open);
+    let checks = || gate.checks.iter().filter(|check| check.outcome == CheckOutcome::Open);
     let lacking = |watched: Watched| {
         checks().any(|check| check.rule.watched == watched && check.unmeasured > 0)
     };

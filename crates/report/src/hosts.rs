@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// A host that was checked.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Checked {
+pub struct HostCheck {
     /// What the user calls it.
     pub called: String,
     /// What it is like; `None` if it cannot be used.
@@ -41,7 +41,7 @@ pub struct HostFacts {
 }
 
 /// The hosts in a few lines each, and what they share.
-pub fn hosts(checked: &[Checked]) -> Document {
+pub fn hosts(checked: &[HostCheck]) -> Document {
     let answer = vec![Paragraph::plain(together(checked))];
     let mut document = Document { answer, ..Document::default() };
     let entries = grouped(checked);
@@ -53,7 +53,7 @@ pub fn hosts(checked: &[Checked]) -> Document {
 }
 
 /// What a host is like, or why hosts cannot be used.
-fn entry(called: &[String], each: &Checked) -> Block {
+fn entry(called: &[String], each: &HostCheck) -> Block {
     let paint = if each.found.is_some() { Paint::Strong } else { Paint::Doubt };
     let lines = match (&each.found, &each.reason) {
         (Some(found), _) => vec![machine(found), directory(found)],
@@ -72,10 +72,10 @@ fn entry(called: &[String], each: &Checked) -> Block {
 
 /// Each host that can be used; those that cannot for one reason, as a launcher of all says it of
 /// each, once.
-fn grouped(checked: &[Checked]) -> Vec<(Vec<String>, &Checked)> {
-    let mut groups: Vec<(Vec<String>, &Checked)> = Vec::new();
+fn grouped(checked: &[HostCheck]) -> Vec<(Vec<String>, &HostCheck)> {
+    let mut groups: Vec<(Vec<String>, &HostCheck)> = Vec::new();
     for each in checked {
-        let is_same = |(_, known): &&mut (Vec<String>, &Checked)| {
+        let is_same = |(_, known): &&mut (Vec<String>, &HostCheck)| {
             each.reason.is_some() && known.reason == each.reason
         };
         match groups.iter_mut().find(is_same) {
@@ -127,7 +127,7 @@ fn directory(found: &HostFacts) -> String {
 }
 
 /// Whether all hosts share the directory.
-fn together(checked: &[Checked]) -> String {
+fn together(checked: &[HostCheck]) -> String {
     let found: Vec<&HostFacts> = checked.iter().filter_map(|each| each.found.as_ref()).collect();
     let lost = checked.len() - found.len();
     let lost = match lost {
@@ -156,9 +156,9 @@ fn together(checked: &[Checked]) -> String {
 }
 
 /// Which names are those of one machine, in sentences.
-fn of_one_machine(checked: &[Checked]) -> Vec<String> {
+fn of_one_machine(checked: &[HostCheck]) -> Vec<String> {
     let mut machines: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
-    for Checked { called, found, .. } in checked {
+    for HostCheck { called, found, .. } in checked {
         let boot = found.as_ref().and_then(|found| Some((found.boot.as_deref()?, &found.host)));
         if let Some((boot, host)) = boot {
             machines.entry((boot, &host.name)).or_default().push(called.clone());
@@ -174,7 +174,7 @@ mod tests {
     use crate::style::Style;
     use model::zoo;
 
-    fn one(called: &str, shares_with: &[&str]) -> Checked {
+    fn one(called: &str, shares_with: &[&str]) -> HostCheck {
         let found = HostFacts {
             host: zoo::host(),
             storage: zoo::storage(),
@@ -184,7 +184,7 @@ mod tests {
             clock_error_ns: 40_000,
             shares_with: shares_with.iter().map(|name| name.to_string()).collect(),
         };
-        Checked { called: called.to_string(), found: Some(found), reason: None }
+        HostCheck { called: called.to_string(), found: Some(found), reason: None }
     }
 
     /// What a launcher of all says of each is shown once, and one machine with two names is told.
@@ -204,9 +204,9 @@ mod tests {
         assert!(said.contains("another build of ioassay (commit abc)"), "{said}");
     }
 
-    fn lost(called: &str) -> Checked {
+    fn lost(called: &str) -> HostCheck {
         let reason = Some("it is down".to_string());
-        Checked { called: called.to_string(), found: None, reason }
+        HostCheck { called: called.to_string(), found: None, reason }
     }
 
     #[test]
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn what_is_shared_is_said() {
-        let check = |all: &[Checked], expected: &str| {
+        let check = |all: &[HostCheck], expected: &str| {
             assert!(together(all).starts_with(expected), "{}", together(all));
         };
         check(&[one("a", &["b"]), one("b", &["a"])], "All 2 share the directory");

@@ -25,8 +25,8 @@ use assess::records::RecordComparison;
 use assess::repetition::Repetition;
 use assess::together::Together;
 use assess::{Assessment, RunFinding};
-use case::{Case, Peer, Skip};
-use machine::Host;
+use case::{CaseForm, PeerForm, SkipForm};
+use machine::HostForm;
 use model::host::{self, Affinity, Fixture};
 use model::record::{Resumed, Side, Tool};
 use model::shape::Calibrated;
@@ -35,7 +35,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::io::{self, Write};
-use storage::Storage;
+use storage::StorageForm;
 
 /// The version of the format.
 const FORMAT: u32 = 3;
@@ -65,7 +65,7 @@ pub fn json_of_gate(
     decided: &assess::gate::Gate,
     paths: [&str; 2],
 ) -> String {
-    pretty(&gate::Gate::of(versus, decided, paths))
+    pretty(&gate::GateForm::of(versus, decided, paths))
 }
 
 /// Writes hosts as indented JSON, with a final newline.
@@ -73,7 +73,7 @@ pub fn json_of_gate(
 /// # Errors
 /// If `out` cannot be written.
 pub fn json_of_fleet(fleet: &Fleet, mut out: impl Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut out, &fleet::Fleet::of(fleet))?;
+    serde_json::to_writer_pretty(&mut out, &fleet::FleetForm::of(fleet))?;
     writeln!(out)
 }
 
@@ -82,7 +82,7 @@ pub fn json_of_fleet(fleet: &Fleet, mut out: impl Write) -> io::Result<()> {
 /// # Errors
 /// If `out` cannot be written.
 pub fn json_of_together(run: &Together, mut out: impl Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut out, &together::Together::of(run))?;
+    serde_json::to_writer_pretty(&mut out, &together::TogetherForm::of(run))?;
     writeln!(out)
 }
 
@@ -103,17 +103,17 @@ pub fn json_schema_of_records() -> String {
 
 /// The JSON schema of [`json_of_fleet`].
 pub fn json_schema_of_fleet() -> String {
-    schema_of::<fleet::Fleet<'static>>()
+    schema_of::<fleet::FleetForm<'static>>()
 }
 
 /// The JSON schema of [`json_of_together`].
 pub fn json_schema_of_together() -> String {
-    schema_of::<together::Together<'static>>()
+    schema_of::<together::TogetherForm<'static>>()
 }
 
 /// The JSON schema of [`json_of_gate`].
 pub fn json_schema_of_gate() -> String {
-    schema_of::<gate::Gate<'static>>()
+    schema_of::<gate::GateForm<'static>>()
 }
 
 fn schema_of<T: JsonSchema>() -> String {
@@ -156,12 +156,12 @@ struct Report<'a> {
     /// Determines the data, the random orders and the order of cases.
     seed: u64,
     /// The machine.
-    #[serde(with = "Host")]
+    #[serde(with = "HostForm")]
     host: &'a host::Host,
     /// The storage; null if the run used no file.
-    storage: Option<Storage<'a>>,
+    storage: Option<StorageForm<'a>>,
     /// The storage of the file that copies read, if it differs from `storage`; otherwise null.
-    source_storage: Option<Storage<'a>>,
+    source_storage: Option<StorageForm<'a>>,
     /// The files of the run.
     fixtures: &'a [Fixture],
     /// The shapes of loops over memory that were measured before the run, and the chosen ones.
@@ -169,11 +169,11 @@ struct Report<'a> {
     /// `isa auto` is the widest vectors.
     calibrated: &'a [Calibrated],
     /// Programs that measured, besides this program's own worker.
-    peers: Vec<Peer<'a>>,
+    peers: Vec<PeerForm<'a>>,
     /// Each case, with baselines and then repeated cases last.
-    cases: Vec<Case<'a>>,
+    cases: Vec<CaseForm<'a>>,
     /// The skipped and the pruned cases, with reasons.
-    skips: Vec<Skip<'a>>,
+    skips: Vec<SkipForm<'a>>,
     /// Comparisons of cases that differ only in engine, peer, advice, submission, populated or
     /// pages.
     comparisons: &'a [Comparison],
@@ -211,13 +211,13 @@ impl Report<'_> {
             repetition: &assessment.repetition,
             seed: assessment.header.plan.seed,
             host: &assessment.header.host,
-            storage: assessment.header.storage.as_ref().map(Storage::of),
-            source_storage: assessment.header.source_storage.as_ref().map(Storage::of),
+            storage: assessment.header.storage.as_ref().map(StorageForm::of),
+            source_storage: assessment.header.source_storage.as_ref().map(StorageForm::of),
             fixtures: &assessment.header.fixtures,
             calibrated: &assessment.header.calibrated,
-            peers: assessment.header.peers.iter().map(Peer::of).collect(),
-            cases: assessment.measured().map(Case::of).collect(),
-            skips: assessment.skips.iter().map(Skip::of).collect(),
+            peers: assessment.header.peers.iter().map(PeerForm::of).collect(),
+            cases: assessment.measured().map(CaseForm::of).collect(),
+            skips: assessment.skips.iter().map(SkipForm::of).collect(),
             comparisons: &assessment.comparisons,
             control: assessment.control.as_ref(),
             findings: &assessment.findings,

@@ -1,7 +1,7 @@
 //! The loops over memory that a run found to be the fastest.
 
 use crate::words::count;
-use model::shape::{Calibrated, Shape};
+use model::shape::{Calibrated, LoopShape};
 
 /// Of more shapes, only the number is shown.
 const SHAPES_TOLD: usize = 3;
@@ -9,7 +9,7 @@ const SHAPES_TOLD: usize = 3;
 /// The shapes of loops that were found to be the fastest: `memory: avx2, 8 ways, 3 streams, no
 /// prefetch`, or how many loops have which.
 pub(crate) fn loops(calibrated: &[Calibrated]) -> Option<String> {
-    let mut shapes: Vec<(Shape, usize)> = Vec::new();
+    let mut shapes: Vec<(LoopShape, usize)> = Vec::new();
     for Calibrated { chosen, .. } in calibrated {
         match shapes.iter_mut().find(|(shape, _)| shape == chosen) {
             Some((_, loops)) => *loops += 1,
@@ -20,7 +20,7 @@ pub(crate) fn loops(calibrated: &[Calibrated]) -> Option<String> {
         return Some(format!("memory: {}", shape.words()));
     }
     shapes.sort_by_key(|(_, loops)| std::cmp::Reverse(*loops));
-    let said = |(shape, loops): &(Shape, usize)| {
+    let said = |(shape, loops): &(LoopShape, usize)| {
         format!("{} for {}", shape.words(), count(*loops, "loop"))
     };
     let mut told: Vec<String> = shapes.iter().take(SHAPES_TOLD).map(said).collect();

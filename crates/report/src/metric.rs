@@ -41,9 +41,9 @@ pub(crate) struct Metric {
     /// Its explanation below a table, if it needs one.
     pub(crate) legend: &'static str,
     /// How to get it for a case.
-    case: Case,
+    case: CaseMetric,
     /// How to get it for a trial.
-    trial: Trial,
+    trial: TrialMetric,
     /// Its column in CSV, if trials have it.
     pub(crate) column: &'static str,
     /// Its place in the JSON of a trial: the object, or empty if none, and the key.
@@ -64,8 +64,8 @@ const PLAIN: Metric = Metric {
     unit: Unit::Number,
     meaning: "",
     legend: "",
-    case: Case::Nothing,
-    trial: Trial::Nothing,
+    case: CaseMetric::Nothing,
+    trial: TrialMetric::Nothing,
     column: "",
     json: ("", ""),
     said: None,
@@ -88,7 +88,7 @@ pub(crate) enum Unit {
 }
 
 /// How to get a metric for a case.
-enum Case {
+enum CaseMetric {
     /// Only trials have it.
     Nothing,
     Estimate(fn(&Summary) -> Option<Estimate>),
@@ -100,7 +100,7 @@ enum Case {
 }
 
 /// How to get a metric for a trial.
-enum Trial {
+enum TrialMetric {
     /// Only cases have it.
     Nothing,
     /// Every successful trial has it.
@@ -187,7 +187,7 @@ impl Metric {
 
     /// Whether it is a percentile, which may be based on few operations.
     pub(crate) fn is_percentile(&self) -> bool {
-        matches!(self.case, Case::Percentile(_))
+        matches!(self.case, CaseMetric::Percentile(_))
     }
 
     /// Its column in a table of cases; the column with the highest rank is omitted first.
@@ -198,8 +198,10 @@ impl Metric {
     /// The color of its cell: figures have the color of their verdict.
     pub(crate) fn paint(&self, summary: &Summary) -> Paint {
         match (&self.case, words::verdict_paint(summary.verdict)) {
-            (Case::Words(_), _) if self.name != "verdict" => Paint::Plain,
-            (Case::Percentile(of), Paint::Plain) if of(summary).is_some_and(|it| !it.solid) => {
+            (CaseMetric::Words(_), _) if self.name != "verdict" => Paint::Plain,
+            (CaseMetric::Percentile(of), Paint::Plain)
+                if of(summary).is_some_and(|it| !it.solid) =>
+            {
                 Paint::Faint
             }
             (_, paint) => paint,
@@ -211,12 +213,12 @@ impl Metric {
         let said =
             |value: Option<f64>| value.map_or(NONE.to_string(), |value| self.unit.said(value));
         let text = match (self.said, &self.case) {
-            (_, Case::Words(words)) => return words(summary, assessment),
+            (_, CaseMetric::Words(words)) => return words(summary, assessment),
             (Some(say), _) => say(summary),
-            (None, Case::Nothing) => NONE.to_string(),
-            (None, Case::Plain(of)) => said(of(summary)),
-            (None, Case::Estimate(of)) => said(of(summary).map(|estimate| estimate.median)),
-            (None, Case::Percentile(of)) => words::percentile(of(summary)),
+            (None, CaseMetric::Nothing) => NONE.to_string(),
+            (None, CaseMetric::Plain(of)) => said(of(summary)),
+            (None, CaseMetric::Estimate(of)) => said(of(summary).map(|estimate| estimate.median)),
+            (None, CaseMetric::Percentile(of)) => words::percentile(of(summary)),
         };
         words::figure(summary, text)
     }
@@ -233,13 +235,13 @@ impl Metric {
     /// operation that had not begun is infinite.
     pub(crate) fn based(&self, summary: &Summary) -> [Option<f64>; 3] {
         let all = match self.case {
-            Case::Estimate(of) => match of(summary) {
+            CaseMetric::Estimate(of) => match of(summary) {
                 Some(all) => [Some(all.median), all.low, all.high],
                 None => [None; 3],
             },
-            Case::Percentile(of) => [of(summary).map(|p| p.ns as f64), None, None],
-            Case::Plain(of) => [of(summary), None, None],
-            Case::Nothing | Case::Words(_) => [None; 3],
+            CaseMetric::Percentile(of) => [of(summary).map(|p| p.ns as f64), None, None],
+            CaseMetric::Plain(of) => [of(summary), None, None],
+            CaseMetric::Nothing | CaseMetric::Words(_) => [None; 3],
         };
         all.map(|value| match value? {
             value if self.unit == Unit::Nanoseconds && value >= UNSENT_NS as f64 => {
@@ -252,27 +254,28 @@ impl Metric {
     /// A trial's value.
     pub(crate) fn of_trial<'a>(&self, figures: &'a Figures) -> Option<Value<'a>> {
         match self.trial {
-            Trial::Nothing => None,
-            Trial::Always(of) => Some(Value::Whole(of(figures))),
-            Trial::Whole(of) => of(figures).map(Value::Whole),
-            Trial::Real(of) => of(figures).map(Value::Real),
-            Trial::Nodes(of) => of(figures).map(Value::Nodes),
+            TrialMetric::Nothing => None,
+            TrialMetric::Always(of) => Some(Value::Whole(of(figures))),
+            TrialMetric::Whole(of) => of(figures).map(Value::Whole),
+            TrialMetric::Real(of) => of(figures).map(Value::Real),
+            TrialMetric::Nodes(of) => of(figures).map(Value::Nodes),
         }
     }
 
     /// Whether its values for trials are whole numbers.
     pub(crate) fn is_whole(&self) -> bool {
-        matches!(self.trial, Trial::Whole(_) | Trial::Always(_)) && !self.is_in_seconds()
+        matches!(self.trial, TrialMetric::Whole(_) | TrialMetric::Always(_))
+            && !self.is_in_seconds()
     }
 
     /// Whether every successful trial has it.
     pub(crate) fn is_always(&self) -> bool {
-        matches!(self.trial, Trial::Always(_))
+        matches!(self.trial, TrialMetric::Always(_))
     }
 
     /// Whether it is bytes per NUMA node.
     pub(crate) fn is_of_nodes(&self) -> bool {
-        matches!(self.trial, Trial::Nodes(_))
+        matches!(self.trial, TrialMetric::Nodes(_))
     }
 
     /// Whether the JSON of a trial has it in seconds.
@@ -293,7 +296,7 @@ const INTERVALS: [(&str, &str); 5] = [
 /// The names of all metrics that a table of cases can have as columns.
 pub fn table_columns() -> Vec<&'static str> {
     let is_interval = |name: &str| INTERVALS.iter().any(|(_, interval)| *interval == name);
-    let is_of_trials = |it: &Metric| matches!(it.case, Case::Nothing) && it.said.is_none();
+    let is_of_trials = |it: &Metric| matches!(it.case, CaseMetric::Nothing) && it.said.is_none();
     let of_cases = all().filter(|metric| !is_of_trials(metric));
     of_cases.map(|metric| metric.name).filter(|name| !is_interval(name)).collect()
 }
@@ -389,7 +392,7 @@ pub(crate) fn small_blocks<'a>(cases: impl Iterator<Item = &'a Summary>) -> Smal
 
 /// The metrics of trials.
 pub(crate) fn of_trials() -> impl Iterator<Item = &'static Metric> {
-    all().filter(|metric| !matches!(metric.trial, Trial::Nothing))
+    all().filter(|metric| !matches!(metric.trial, TrialMetric::Nothing))
 }
 
 #[cfg(test)]

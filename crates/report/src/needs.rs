@@ -22,7 +22,7 @@ pub struct PlanNeeds {
     /// Whether some trials end after a number of operations, long before their time limit.
     pub ends_by_operations: bool,
     /// The space for files, by directory.
-    pub disk: Vec<Room>,
+    pub disk: Vec<SpaceNeed>,
     /// Bytes of memory that a worker uses.
     pub memory_bytes: u64,
     /// Bytes of page cache that warm files use.
@@ -37,7 +37,7 @@ pub struct PlanNeeds {
 
 /// A directory for files, and the space they need there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Room {
+pub struct SpaceNeed {
     /// The directory.
     pub directory: PathBuf,
     /// The maximum total size in bytes of all files that exist at a time.
@@ -137,7 +137,7 @@ fn given(budget: Duration, needs: &PlanNeeds, planned: &str) -> String {
     )
 }
 
-fn said_of(room: &Room) -> String {
+fn said_of(room: &SpaceNeed) -> String {
     let names = said_names(room);
     match room.bytes {
         0 => names,
@@ -146,7 +146,7 @@ fn said_of(room: &Room) -> String {
     }
 }
 
-fn said_names(room: &Room) -> String {
+fn said_names(room: &SpaceNeed) -> String {
     let (names, directory) = (room.names, room.directory.display());
     match room.free_inodes {
         None => format!("{names} empty files in {directory}, which creates inodes as needed"),
@@ -161,7 +161,7 @@ fn said_names(room: &Room) -> String {
     }
 }
 
-fn said_bytes(room: &Room) -> String {
+fn said_bytes(room: &SpaceNeed) -> String {
     let (bytes, directory) = (units::bytes_rounded(room.bytes), room.directory.display());
     let Some(free) = room.free else {
         return format!("{bytes} in {directory}, whose free space is unknown");
@@ -196,7 +196,7 @@ mod tests {
     fn names_need_inodes() {
         let said = |bytes, free_inodes| {
             let free = Some(5 << 30);
-            said_of(&Room { directory: "/data".into(), bytes, free, names: 2000, free_inodes })
+            said_of(&SpaceNeed { directory: "/data".into(), bytes, free, names: 2000, free_inodes })
         };
         assert_eq!(said(0, Some(4000)), "2000 empty files in /data, where 4000 inodes are free");
         assert!(said(0, Some(3999)).contains("free: that does not fit"));
@@ -210,7 +210,7 @@ mod tests {
     fn what_is_needed_is_told() {
         let (names, free_inodes) = (0, None);
         let (directory, free) = ("/data".into(), Some(5 << 30));
-        let room = Room { directory, bytes: 1 << 30, free, names, free_inodes };
+        let room = SpaceNeed { directory, bytes: 1 << 30, free, names, free_inodes };
         let all = PlanNeeds {
             trials: Some(200),
             expected: Some(Duration::from_secs(70)),
@@ -220,8 +220,8 @@ mod tests {
             ends_by_operations: false,
             disk: vec![
                 room.clone(),
-                Room { free: Some(1 << 20), ..room.clone() },
-                Room { free: None, ..room },
+                SpaceNeed { free: Some(1 << 20), ..room.clone() },
+                SpaceNeed { free: None, ..room },
             ],
             memory_bytes: 128 << 20,
             page_cache_bytes: 256 << 20,

@@ -12,7 +12,7 @@ use crate::words::{self, NONE, listed};
 use assess::Assessment;
 use assess::finding::{Finding, Severity, Verdict};
 use assess::summary::Summary;
-use assess::trend::Quantity;
+use assess::trend::FigureUnit;
 use model::axis::{self, Axis};
 use model::case::{Case, OWN_PEER};
 use model::plan::Role;
@@ -38,7 +38,7 @@ type PivotRow = (u64, String);
 
 /// A column: cases that differ only in the axis of the rows.
 #[derive(Debug)]
-pub(crate) struct Series<'a> {
+pub(crate) struct PivotColumn<'a> {
     pub(crate) name: String,
     /// Any of its cases.
     case: &'a Case,
@@ -49,10 +49,10 @@ pub(crate) struct Series<'a> {
 #[derive(Debug)]
 pub(crate) struct Matrix<'a> {
     pub(crate) title: String,
-    pub(crate) series: Vec<Series<'a>>,
+    pub(crate) series: Vec<PivotColumn<'a>>,
 }
 
-impl<'a> Series<'a> {
+impl<'a> PivotColumn<'a> {
     pub(crate) fn content(&self, row: &PivotRow) -> Option<CellContent<'a>> {
         self.cells.get(row).copied()
     }
@@ -67,7 +67,7 @@ impl<'a> Series<'a> {
 
 impl<'a> Matrix<'a> {
     pub(crate) fn measured(&self) -> impl Iterator<Item = &'a Summary> {
-        self.series.iter().flat_map(Series::measured)
+        self.series.iter().flat_map(PivotColumn::measured)
     }
 
     pub(crate) fn rows(&self) -> Vec<PivotRow> {
@@ -112,7 +112,7 @@ pub(crate) fn matrices(assessment: &Assessment) -> Vec<Matrix<'_>> {
         let alike: Vec<Option<String>> = others.map(|axis| axis.value(case)).collect();
         let all = &mut blocks[block].series;
         let series = *of_alike.entry((block, alike)).or_insert_with(|| {
-            all.push(Series { name: String::new(), case, cells: BTreeMap::new() });
+            all.push(PivotColumn { name: String::new(), case, cells: BTreeMap::new() });
             all.len() - 1
         });
         // The figure of a pruned case stands.
@@ -290,7 +290,7 @@ pub(crate) fn idle(summary: &Summary) -> Option<f64> {
 
 /// The throughput; `None` if the main figure is a time.
 fn rate(summary: &Summary) -> Option<f64> {
-    let is_of_bytes = Quantity::of(&summary.case) == Quantity::BytesPerSecond;
+    let is_of_bytes = FigureUnit::of(&summary.case) == FigureUnit::BytesPerSecond;
     Some(summary.throughput.filter(|_| is_of_bytes)?.median)
 }
 

@@ -20,9 +20,9 @@ use assess::decision::{Decided, Decision, Open};
 use assess::finding::Verdict;
 use assess::gate::Gate;
 use assess::invocations::{INVOCATIONS_LEAST, RUNS_LEAST};
-use assess::records::{Basis, LeftOut, Pair, RecordComparison, RecordDifference};
+use assess::records::{Basis, CasePair, LeftOut, RecordComparison, RecordDifference};
 use assess::summary::Summary;
-use assess::trend::Quantity;
+use assess::trend::FigureUnit;
 use model::units;
 
 /// If there are more cases with the same reason, only the first are named.
@@ -186,9 +186,9 @@ fn probability(p: f64) -> String {
 /// The median of the compared quantity, bytes or operations per second; with a question mark if it
 /// is doubtful.
 fn speed(summary: &Summary) -> String {
-    let said = match Quantity::of(&summary.case) {
-        Quantity::BytesPerSecond => summary.throughput.map(|found| units::rate(found.median)),
-        Quantity::NsPerOp => summary.iops.map(|found| per_second(found.median)),
+    let said = match FigureUnit::of(&summary.case) {
+        FigureUnit::BytesPerSecond => summary.throughput.map(|found| units::rate(found.median)),
+        FigureUnit::NsPerOp => summary.iops.map(|found| per_second(found.median)),
     };
     let doubt = if summary.verdict == Verdict::Doubtful { "?" } else { "" };
     said.map_or(NONE.to_string(), |said| said + doubt)
@@ -239,7 +239,7 @@ fn apart_too(versus: &RecordComparison) -> Option<Text> {
 fn basis(versus: &RecordComparison) -> Text {
     let of = |is: fn(&Basis) -> bool| versus.pairs.iter().filter(|pair| is(&pair.basis)).count();
     let by_runs = |basis: &Basis| matches!(basis, Basis::RunToRun(_));
-    let spread = |pair: &Pair| match pair.basis {
+    let spread = |pair: &CasePair| match pair.basis {
         Basis::RunToRun(spread) => Some(spread),
         Basis::Invocations(_) | Basis::Nothing => None,
     };
@@ -279,8 +279,8 @@ fn basis(versus: &RecordComparison) -> Text {
 }
 
 /// A case in both records, and the decision whether they differ.
-struct Asked<'a> {
-    pair: &'a Pair,
+struct ComparedCase<'a> {
+    pair: &'a CasePair,
     decided: Decided,
 }
 
@@ -291,14 +291,14 @@ fn verdicts(versus: &RecordComparison, names: &CaseLabels) -> Text {
             let [a, b] = versus.of(pair);
             Decided::differs(pair.comparison.clone(), [b, a])?
         };
-        Some(Asked { pair, decided })
+        Some(ComparedCase { pair, decided })
     });
-    let asked: Vec<Asked> = asked.collect();
+    let asked: Vec<ComparedCase> = asked.collect();
     let is = |wanted: Decision| asked.iter().filter(move |one| one.decided.decision() == wanted);
-    let (faster, slower): (Vec<&Asked>, Vec<&Asked>) =
+    let (faster, slower): (Vec<&ComparedCase>, Vec<&ComparedCase>) =
         is(Decision::Yes).partition(|one| one.pair.comparison.ratio > 1.0);
-    let most = |all: &[&Asked], word: &str| {
-        let effect = |one: &&&Asked| one.pair.comparison.ratio.ln().abs();
+    let most = |all: &[&ComparedCase], word: &str| {
+        let effect = |one: &&&ComparedCase| one.pair.comparison.ratio.ln().abs();
         let largest = all.iter().max_by(|a, b| effect(a).total_cmp(&effect(b)))?;
         let ratio = said_ratio(&largest.decided.ratio());
         let most = if all.len() > 1 { "most: " } else { "" };
@@ -316,7 +316,7 @@ fn verdicts(versus: &RecordComparison, names: &CaseLabels) -> Text {
     let parts = [most(&faster, "faster"), most(&slower, "slower"), alike];
     let parts: Vec<Text> = parts.into_iter().flatten().collect();
     let of = count(versus.pairs.len(), "case");
-    let open: Vec<&Asked> = is(Decision::Undecided).collect();
+    let open: Vec<&ComparedCase> = is(Decision::Undecided).collect();
     let reasons = reasons(&open);
     match (parts.is_empty(), open.len()) {
         (true, _) => text!("Of {} none is decided{}.", of, reasons),
@@ -328,8 +328,8 @@ fn verdicts(versus: &RecordComparison, names: &CaseLabels) -> Text {
 }
 
 /// Why cases are undecided: `: 2 have a doubtful figure (?), 1 takes up to 24 invocations`.
-fn reasons(open: &[&Asked]) -> String {
-    let (doubtful, wide): (Vec<&Asked>, Vec<&Asked>) =
+fn reasons(open: &[&ComparedCase]) -> String {
+    let (doubtful, wide): (Vec<&ComparedCase>, Vec<&ComparedCase>) =
         open.iter().partition(|one| one.decided.open() == Some(Open::InDoubt));
     let verb = |number: usize, one: &'static str, many| if number == 1 { one } else { many };
     let doubts = (!doubtful.is_empty()).then(|| {

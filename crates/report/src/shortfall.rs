@@ -6,7 +6,7 @@ use assess::Assessment;
 use assess::conclusions::load::Load;
 use assess::decision::Decision;
 use assess::finding::Severity;
-use assess::fleet::{Fleet, Member};
+use assess::fleet::{Fleet, FleetHost};
 use assess::gate::Gate;
 use assess::records::RecordComparison;
 use assess::summary::Summary;
@@ -77,7 +77,7 @@ pub fn shortfall_of_together(run: &Together) -> Option<String> {
 
 /// The same of several hosts, each by itself.
 pub fn shortfall_of_fleet(fleet: &Fleet) -> Option<String> {
-    let lacks = |host: &&Member| !host.tally.stand();
+    let lacks = |host: &&FleetHost| !host.tally.stand();
     let hosts: Vec<String> = (fleet.hosts.iter().filter(lacks))
         .map(|host| format!("{} ({})", host.called, words::tally(&host.tally)))
         .collect();

@@ -13,8 +13,8 @@ use crate::text::{Text, case, figure, text};
 use crate::words::{self, NONE, count, listed, short};
 use assess::finding::Verdict;
 use assess::stats::Estimate;
-use assess::together::{Clue, Doubt, Ending, Joint, Member, Sign, Together};
-use assess::trend::Quantity;
+use assess::together::{Clue, Doubt, Ending, Joint, JointHost, StragglerSign, Together};
+use assess::trend::FigureUnit;
 use model::case::Case;
 use model::record::End;
 use model::units::{self, NS_PER_SECOND};
@@ -46,7 +46,7 @@ pub fn together(run: &Together) -> Document {
 /// The hosts, those that are alike in one line, and what holds for all of them.
 fn heads(run: &Together) -> Vec<String> {
     let mut kinds: Vec<(String, Vec<String>)> = Vec::new();
-    for Member { called, os, cores, storage, .. } in &run.hosts {
+    for JointHost { called, os, cores, storage, .. } in &run.hosts {
         let place = storage.as_ref().map_or(String::new(), |storage| {
             format!(" · {} · {}", storage.directory.display(), storage.file_system)
         });
@@ -68,7 +68,7 @@ fn heads(run: &Together) -> Vec<String> {
 
 /// What a reader of the records should know of the run.
 fn notes(run: &Together) -> Vec<String> {
-    let of = |is_it: &dyn Fn(&Member) -> bool| -> Option<String> {
+    let of = |is_it: &dyn Fn(&JointHost) -> bool| -> Option<String> {
         let hosts = run.hosts.iter().filter(|member| is_it(member));
         let hosts: Vec<String> = hosts.map(|member| member.called.clone()).collect();
         (!hosts.is_empty()).then(|| short(&hosts))
@@ -80,7 +80,7 @@ fn notes(run: &Together) -> Vec<String> {
     if !times.is_empty() {
         lines.push(format!("the run was interrupted, and resumed at {}", listed(&times)));
     }
-    for Member { called, end, .. } in &run.hosts {
+    for JointHost { called, end, .. } in &run.hosts {
         if let End::Lost { at_ms, reason } = end {
             lines.push(format!("{called} {}", words::lost(*at_ms, reason)));
         }
@@ -89,7 +89,7 @@ fn notes(run: &Together) -> Vec<String> {
     lines.extend(interrupted.map(|hosts| format!("{hosts}: the run was interrupted")));
     let missing = of(&|member| member.end == End::Missing);
     lines.extend(missing.map(|hosts| format!("{hosts}: the record has no end")));
-    for Member { called, damage, .. } in &run.hosts {
+    for JointHost { called, damage, .. } in &run.hosts {
         lines.extend(damage.iter().map(|problem| format!("{called}: {problem}")));
     }
     lines
@@ -149,9 +149,9 @@ fn table(run: &Together, names: &CaseLabels) -> Grid {
     ]);
     for joint in &run.cases {
         // Some cases move no bytes: only what they do counts.
-        let (unit, main): (fn(f64) -> String, _) = match Quantity::of(&joint.case) {
-            Quantity::BytesPerSecond => (units::rate, joint.throughput),
-            Quantity::NsPerOp => (words::per_second, joint.throughput.or(joint.iops)),
+        let (unit, main): (fn(f64) -> String, _) = match FigureUnit::of(&joint.case) {
+            FigureUnit::BytesPerSecond => (units::rate, joint.throughput),
+            FigureUnit::NsPerOp => (words::per_second, joint.throughput.or(joint.iops)),
         };
         let rate = |estimate: Option<Estimate>| estimate.map(|estimate| unit(estimate.median));
         let interval = main.map_or(NONE.to_string(), |estimate| {
@@ -257,8 +257,8 @@ fn stragglers(run: &Together, names: &CaseLabels) -> Vec<Text> {
 }
 
 /// What a straggler's counters show.
-fn sign(sign: &Sign) -> String {
-    let Sign { clue, own, others } = *sign;
+fn sign(sign: &StragglerSign) -> String {
+    let StragglerSign { clue, own, others } = *sign;
     let share = |what: &str| {
         format!(
             "{what} for {} of the time ({} on the others)",
@@ -298,7 +298,7 @@ fn doubts(run: &Together, names: &CaseLabels) -> Vec<Text> {
         _ => None,
     });
     let lost = lost.map(|(cases, rounds)| {
-        let when = |member: &Member| match &member.end {
+        let when = |member: &JointHost| match &member.end {
             End::Lost { at_ms, .. } => {
                 Some(format!("{} {}", member.called, words::lost_at(*at_ms)))
             }

@@ -8,7 +8,7 @@ use assess::latency::UNSENT_NS;
 use assess::percentile::Percentile;
 use assess::stats::Estimate;
 use assess::summary::{Ceiling, CeilingKind, ServedBy, Summary};
-use assess::trend::{self, Quantity};
+use assess::trend::{self, FigureUnit};
 use assess::trials::Fate;
 use assess::{Assessment, Tally};
 use model::case::{Op, Pages, WriteEngine};
@@ -199,10 +199,10 @@ pub(crate) fn main_estimate(summary: &Summary) -> Option<(Estimate, FigureFormat
 }
 
 /// How to format a quantity.
-pub(crate) fn say(quantity: Quantity) -> FigureFormat {
+pub(crate) fn say(quantity: FigureUnit) -> FigureFormat {
     match quantity {
-        Quantity::BytesPerSecond => units::rate,
-        Quantity::NsPerOp => |ns| format!("{}/op", units::nanoseconds(ns)),
+        FigureUnit::BytesPerSecond => units::rate,
+        FigureUnit::NsPerOp => |ns| format!("{}/op", units::nanoseconds(ns)),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::cgroup;
 use crate::limits;
-use crate::machine::{self, Machine};
+use crate::machine::{self, ProcStat};
 use crate::numa;
 use crate::page_cache;
 use crate::processes::{self, Process, ProcessCounters, Thread, open, over_all, read, read_file};
@@ -102,7 +102,7 @@ pub struct Snapshot {
     of_groups: Vec<Option<GroupTraffic>>,
     /// `None` without a device.
     limits: Option<Vec<Limit>>,
-    machine: Option<Machine>,
+    machine: Option<ProcStat>,
     dirty: Option<u64>,
     dirty_limit: Option<u64>,
     swapped: Option<u64>,

@@ -9,7 +9,7 @@ use crate::sysfs::{self, chosen, entries, file_name, number, text};
 use crate::topology::{self, DeviceTree, Multiplier};
 use crate::traffic;
 use backing::Blocks;
-use model::host::{Device, Holds, LoopFile, Medium, WeakPart, WriteCache};
+use model::host::{Device, HeldContent, LoopFile, Medium, WeakPart, WriteCache};
 use model::layer::{Amplification, Layer};
 use model::list::listed;
 use std::fs::File;
@@ -101,7 +101,7 @@ impl Finder {
             backing.notes.push(format!("{kind}: its journal is on {}", listed(&names)));
         }
         if of_ext4 == Journal::Unseen && backing.medium == Medium::Block {
-            let holds = Holds::Journal;
+            let holds = HeldContent::Journal;
             backing.weak_parts.push(WeakPart { device: None, holds, is_copied: false });
         }
         backing
@@ -158,7 +158,7 @@ impl Finder {
         };
         let mut of_each: Vec<Vec<WeakPart>> = all()
             .filter(|(disk, _)| is_of_data(disk))
-            .map(|(disk, backing)| backing.weak_parts_of(disk, Holds::Data))
+            .map(|(disk, backing)| backing.weak_parts_of(disk, HeldContent::Data))
             .collect();
         let loses = |parts: &Vec<WeakPart>| parts.iter().any(|part| !part.is_copied);
         if topology::are_mirrors(&data, blocks.copies) && !of_each.iter().all(loses) {
@@ -166,7 +166,7 @@ impl Finder {
         }
         let mut weak_parts = of_each.concat();
         for (disk, backing) in all().filter(|(disk, _)| !is_of_data(disk)) {
-            weak_parts.extend(backing.weak_parts_of(disk, Holds::Journal));
+            weak_parts.extend(backing.weak_parts_of(disk, HeldContent::Journal));
         }
         if medium == Medium::Ram {
             weak_parts.clear();

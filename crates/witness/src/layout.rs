@@ -1,6 +1,6 @@
 //! How a file is stored: which parts were never written, and which are stored in another form.
 
-use model::host::Layout;
+use model::host::FileLayout;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Updater, opcode};
@@ -23,7 +23,7 @@ struct FiemapHeader {
 /// `struct fiemap_extent`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct Extent {
+struct FiemapExtent {
     logical: u64,
     physical: u64,
     length: u64,
@@ -39,7 +39,7 @@ const EXTENTS: usize = 512;
 #[repr(C)]
 struct FiemapRequest {
     header: FiemapHeader,
-    extents: [Extent; EXTENTS],
+    extents: [FiemapExtent; EXTENTS],
 }
 
 const FS_IOC_FIEMAP: Opcode = opcode::read_write::<FiemapHeader>(b'f', 11);
@@ -61,7 +61,7 @@ const EXTENT_SHARED: u32 = 0x2000;
 ///
 /// # Errors
 /// Any error of the OS except for missing support.
-pub fn layout(file: &File, size: u64) -> io::Result<Option<Layout>> {
+pub fn layout(file: &File, size: u64) -> io::Result<Option<FileLayout>> {
     match by_extents(file, size, FLAG_SYNC) {
         Ok(tally) => Ok(Some(tally.layout())),
         Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL | Errno::BADR | Errno::NOSYS) => {
@@ -82,7 +82,7 @@ pub fn shared_bytes(file: &File) -> Option<u64> {
 fn by_extents(file: &File, size: u64, flags: u32) -> Result<ExtentSums, Errno> {
     let mut request = Box::new(FiemapRequest {
         header: FiemapHeader::default(),
-        extents: [Extent::default(); EXTENTS],
+        extents: [FiemapExtent::default(); EXTENTS],
     });
     let mut tally = ExtentSums::new(size);
     loop {
@@ -126,7 +126,7 @@ impl ExtentSums {
         ExtentSums { size, end: 0, unwritten: 0, encoded: 0, shared: 0, extents: 0 }
     }
 
-    fn add(&mut self, extent: &Extent) {
+    fn add(&mut self, extent: &FiemapExtent) {
         // Blocks allocated past the end of the file are not part of it.
         let start = extent.logical.clamp(self.end.min(self.size), self.size);
         let end = extent.logical.saturating_add(extent.length);
@@ -150,8 +150,8 @@ impl ExtentSums {
         }
     }
 
-    fn layout(&self) -> Layout {
-        Layout {
+    fn layout(&self) -> FileLayout {
+        FileLayout {
             unwritten: self.unwritten + self.size.saturating_sub(self.end),
             encoded: self.encoded,
             extents: Some(self.extents),
@@ -161,7 +161,7 @@ impl ExtentSums {
 
 /// The layout without a list of extents, found by seeking holes. File systems without support
 /// report no holes, which is credible only if the file has enough blocks.
-fn by_seeking(file: &File, size: u64) -> io::Result<Option<Layout>> {
+fn by_seeking(file: &File, size: u64) -> io::Result<Option<FileLayout>> {
     let position = rustix::fs::tell(file)?;
     let holes = holes(file, size);
     rustix::fs::seek(file, SeekFrom::Start(position))?;
@@ -171,7 +171,7 @@ fn by_seeking(file: &File, size: u64) -> io::Result<Option<Layout>> {
         Err(error) => return Err(error.into()),
     };
     let is_believed = unwritten > 0 || file.metadata()?.blocks().saturating_mul(512) >= size;
-    Ok(is_believed.then_some(Layout { unwritten, encoded: 0, extents: None }))
+    Ok(is_believed.then_some(FileLayout { unwritten, encoded: 0, extents: None }))
 }
 
 fn holes(file: &File, size: u64) -> Result<u64, Errno> {
@@ -200,7 +200,7 @@ mod tests {
     fn check(size: u64, extents: &[(u64, u64, u32)], (unwritten, encoded): (u64, u64)) {
         let mut tally = ExtentSums::new(size);
         for &(logical, length, flags) in extents {
-            tally.add(&Extent { logical, length, flags, ..Extent::default() });
+            tally.add(&FiemapExtent { logical, length, flags, ..FiemapExtent::default() });
         }
         let layout = tally.layout();
         assert_eq!((layout.unwritten, layout.encoded), (unwritten, encoded), "{extents:?}");
@@ -236,7 +236,7 @@ mod tests {
         let shared = |size, extents: &[(u64, u64, u32)]| {
             let mut tally = ExtentSums::new(size);
             for &(logical, length, flags) in extents {
-                tally.add(&Extent { logical, length, flags, ..Extent::default() });
+                tally.add(&FiemapExtent { logical, length, flags, ..FiemapExtent::default() });
             }
             tally.shared
         };

@@ -8,19 +8,19 @@ pub(crate) const NAMES: &str = "/proc/sys/fs/dentry-state";
 
 /// Values from the first line of `/proc/stat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Machine {
+pub(crate) struct ProcStat {
     pub(crate) steal_ticks: u64,
     pub(crate) all_ticks: u64,
 }
 
 /// Parses `cpu user nice system idle iowait irq softirq steal guest guest_nice`. Guest time is
 /// included in user and nice.
-pub(crate) fn parse_machine(text: &str) -> Option<Machine> {
+pub(crate) fn parse_machine(text: &str) -> Option<ProcStat> {
     let line = text.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Option<Vec<u64>> =
         line.split_ascii_whitespace().take(8).map(|field| field.parse().ok()).collect();
     let ticks = ticks.filter(|ticks| ticks.len() == 8)?;
-    Some(Machine { steal_ticks: ticks[7], all_ticks: ticks.iter().sum() })
+    Some(ProcStat { steal_ticks: ticks[7], all_ticks: ticks.iter().sum() })
 }
 
 /// The total of the line that starts with `some`, in microseconds.
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn steal_is_the_eighth_field_and_guests_are_not_counted_twice() {
         let stat = "cpu  100 1 50 800 20 3 4 22 70 1\ncpu0 50 0 25 400 10 1 2 11 35 0\nintr 5\n";
-        assert_eq!(parse_machine(stat), Some(Machine { steal_ticks: 22, all_ticks: 1000 }));
+        assert_eq!(parse_machine(stat), Some(ProcStat { steal_ticks: 22, all_ticks: 1000 }));
         assert_eq!(parse_machine("cpu  1 2 3\n"), None);
         assert_eq!(parse_machine(""), None);
     }

@@ -5,7 +5,7 @@ use crate::drive::{Consume, LoopState, ThreadPlan, drive};
 use crate::engine::{BlockIo, Obstacle, Range};
 use crate::gate::Start;
 use crate::reporter::{Client, JobReporter, ThreadPart};
-use crate::team::{self, Member, ThreadCounters};
+use crate::team::{self, TeamMember, ThreadCounters};
 use kernel::Digest;
 use model::pattern::{Pattern, Share, ThreadSteps};
 use model::sample::Span;
@@ -26,7 +26,7 @@ struct Mover<'a, E, L> {
     clock: Clock,
 }
 
-impl<E: BlockIo, L: Consume> Member for Mover<'_, E, L> {
+impl<E: BlockIo, L: Consume> TeamMember for Mover<'_, E, L> {
     type Timed = io::Result<Span>;
     type Report = ThreadPart;
 

@@ -5,12 +5,12 @@ use crate::clock::os_now_ns;
 use crate::engine::Obstacle;
 use crate::gate::Start;
 use crate::memory::Memory;
-use crate::team::{self, Conductor, Member, ThreadCounters};
-use kernel::{Run, Variant, candidates};
+use crate::team::{self, Conductor, TeamMember, ThreadCounters};
+use kernel::{Loop, Variant, candidates};
 use model::content::{COUNTED, WORD_BYTES};
 use model::memory::{ARRAY_GRANULE, Kernel, TRIAD_FACTOR};
 use model::sample::Usage;
-use model::shape::{Calibrate, Timed};
+use model::shape::{Calibrate, ShapePasses};
 use std::ops::Range;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +31,7 @@ const ROUNDS_MOST: usize = 129;
 ///
 /// # Errors
 /// If there is no memory for the arrays, or no thread.
-pub fn calibrate(asked: &Calibrate) -> Result<Vec<(Kernel, Vec<Timed>)>, Obstacle> {
+pub fn calibrate(asked: &Calibrate) -> Result<Vec<(Kernel, Vec<ShapePasses>)>, Obstacle> {
     let kernels: Vec<Candidates> = asked.kernels.iter().copied().map(Candidates::of).collect();
     let barrier = Barrier::new(asked.threads as usize);
     let prepare = |thread| PassRunner::new(asked, thread, (&kernels, &barrier));
@@ -68,9 +68,9 @@ impl Candidates {
 
     /// How long the passes of each candidate took, from the first thread's start to the last one's
     /// end. `place` is that of the kernel; each of the threads has the same passes.
-    fn timed(&self, place: usize, threads: &[Vec<Pass>]) -> Vec<Timed> {
+    fn timed(&self, place: usize, threads: &[Vec<Pass>]) -> Vec<ShapePasses> {
         let of_candidate = |(candidate, variant): (usize, &Variant)| {
-            let mut timed = Timed { shape: variant.shape, bytes: 0, pass_ns: Vec::new() };
+            let mut timed = ShapePasses { shape: variant.shape, bytes: 0, pass_ns: Vec::new() };
             for (index, pass) in threads.first().into_iter().flatten().enumerate() {
                 if pass.of != (place, candidate) || pass.round == 0 {
                     continue;
@@ -191,30 +191,30 @@ impl Places {
 
 /// Runs a loop as often over a part of the arrays.
 #[inline(never)]
-fn run(run: Run, arrays: &mut [Option<Memory>; 3], range: Range<usize>, times: usize) {
+fn run(run: Loop, arrays: &mut [Option<Memory>; 3], range: Range<usize>, times: usize) {
     let [first, second, third] = arrays;
     let Some(first) = first else { return };
     let bytes = range.start * WORD_BYTES as usize..range.end * WORD_BYTES as usize;
     // What it returns is not used, but the loop must run.
     let mut sum = 0u64;
     match (run, second, third) {
-        (Run::Read(read), ..) => {
+        (Loop::Read(read), ..) => {
             let words = &first.words()[range];
             (0..times).for_each(|_| sum = sum.wrapping_add(read(words)));
         }
-        (Run::Count(count), ..) => {
+        (Loop::Count(count), ..) => {
             let bytes = &first.bytes()[bytes];
             (0..times).for_each(|_| sum = sum.wrapping_add(count(bytes, COUNTED)));
         }
-        (Run::Write(write), ..) => {
+        (Loop::Write(write), ..) => {
             let words = &mut first.words_mut()[range];
             (0..times).for_each(|_| write(words, 1));
         }
-        (Run::Copy(copy), Some(source), _) => {
+        (Loop::Copy(copy), Some(source), _) => {
             let (target, source) = (&mut first.words_mut()[range.clone()], &source.words()[range]);
             (0..times).for_each(|_| copy(target, source));
         }
-        (Run::Triad(triad), Some(b), Some(c)) => {
+        (Loop::Triad(triad), Some(b), Some(c)) => {
             let (a, b) = (&mut first.doubles_mut()[range.clone()], &b.doubles()[range.clone()]);
             let c = &c.doubles()[range];
             (0..times).for_each(|_| triad(a, b, c, TRIAD_FACTOR));
@@ -225,7 +225,7 @@ fn run(run: Run, arrays: &mut [Option<Memory>; 3], range: Range<usize>, times: u
     std::hint::black_box(sum);
 }
 
-impl Member for PassRunner<'_> {
+impl TeamMember for PassRunner<'_> {
     type Timed = ();
     type Report = Vec<Pass>;
 

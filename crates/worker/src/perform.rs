@@ -12,7 +12,7 @@ use crate::page_reader::PageReader;
 use crate::perform_write::perform_write;
 use crate::reporter::{Client, JobReporter, ThreadPart};
 use crate::stream::Arrays;
-use crate::team::{self, Member, ThreadCounters};
+use crate::team::{self, TeamMember, ThreadCounters};
 use kernel::Count;
 use model::case::{Cache, Engine, Io, Isa, MemoryWork, ReadWork, Touch, Work};
 use model::content::COUNTED;
@@ -168,7 +168,7 @@ struct KernelRunner {
     arrays: Arrays,
 }
 
-impl Member for KernelRunner {
+impl TeamMember for KernelRunner {
     type Timed = Span;
     type Report = ThreadPart;
 

@@ -4,7 +4,7 @@ use crate::clock::os_now_ns;
 use crate::gate::Start;
 use crate::memory::Memory;
 use crate::progress::ProgressLog;
-use kernel::{Count, Run};
+use kernel::{Count, Loop};
 use model::case::{Kernel, MemoryWork, Pages};
 use model::content::{COUNTED, Content, WORD_BYTES};
 use model::memory::TRIAD_FACTOR;
@@ -75,7 +75,7 @@ impl Arrays {
     ///
     /// # Errors
     /// If the OS cannot allocate an array; the error states its size.
-    pub fn new(work: &MemoryWork, run: Run, thread: u32, seed: u64) -> io::Result<Arrays> {
+    pub fn new(work: &MemoryWork, run: Loop, thread: u32, seed: u64) -> io::Result<Arrays> {
         let content = work.content(thread, seed);
         let array = || Memory::resident(content.size as usize, work.pages);
         let filled = || {
@@ -93,21 +93,21 @@ impl Arrays {
         let word = work.written(thread, seed);
         let step = (work.step / WORD_BYTES) as usize;
         let task = match run {
-            Run::Read(read) => ArrayTask::Read { read, source: filled()? },
-            Run::Write(write) => ArrayTask::Write { write, target: array()?, word },
-            Run::Copy(copy) => ArrayTask::Copy { copy, target: array()?, source: filled()? },
-            Run::Triad(triad) => {
+            Loop::Read(read) => ArrayTask::Read { read, source: filled()? },
+            Loop::Write(write) => ArrayTask::Write { write, target: array()?, word },
+            Loop::Copy(copy) => ArrayTask::Copy { copy, target: array()?, source: filled()? },
+            Loop::Triad(triad) => {
                 let second = work.second_content(thread, seed);
                 let sources = [operands(content)?, operands(second)?];
                 ArrayTask::Triad { triad, target: array()?, sources }
             }
-            Run::Count(count) => ArrayTask::Count { count, source: filled()? },
-            Run::Chase(chase) => {
+            Loop::Count(count) => ArrayTask::Count { count, source: filled()? },
+            Loop::Chase(chase) => {
                 let mut cycle = array()?;
                 kernel::cycle(cycle.words_mut(), LINE_WORDS, content.seed);
                 ArrayTask::Chase { chase, cycle, place: 0 }
             }
-            Run::TouchPages(touch) if work.kernel == Kernel::FirstTouch => {
+            Loop::TouchPages(touch) if work.kernel == Kernel::FirstTouch => {
                 let (target, size, pages) = (Some(array()?), content.size as usize, work.pages);
                 ArrayTask::FirstTouch(FirstTouch {
                     touch,
@@ -119,8 +119,10 @@ impl Arrays {
                     load_ns: 0,
                 })
             }
-            Run::TouchPages(touch) => ArrayTask::TouchPages { touch, step, target: array()?, word },
-            Run::ReadPages(read) => ArrayTask::ReadPages { read, step, source: filled()? },
+            Loop::TouchPages(touch) => {
+                ArrayTask::TouchPages { touch, step, target: array()?, word }
+            }
+            Loop::ReadPages(read) => ArrayTask::ReadPages { read, step, source: filled()? },
         };
         let time_ns = u64::try_from(work.time.as_nanos()).unwrap_or(u64::MAX);
         let progress = ProgressLog::new(work.time, work.threads);

@@ -16,7 +16,7 @@ use std::sync::{Barrier, PoisonError, RwLock, mpsc};
 use std::thread;
 
 /// What a thread prepared, and how it uses it.
-pub trait Member: Sized {
+pub trait TeamMember: Sized {
     /// The raw result of the timed part.
     type Timed;
     /// The result that it reports.
@@ -67,7 +67,7 @@ pub trait Conductor<T> {
 /// runs its timed part.
 ///
 /// If a thread panics, the others wait forever, so a worker process aborts on panic.
-pub fn run<M: Member>(
+pub fn run<M: TeamMember>(
     count: u32,
     prepare: impl Fn(u32) -> Result<M, Obstacle> + Sync,
     conductor: &mut impl Conductor<M::Report>,
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    impl Member for u32 {
+    impl TeamMember for u32 {
         type Timed = u32;
         type Report = u32;
 
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    impl Member for Present<'_> {
+    impl TeamMember for Present<'_> {
         type Timed = ();
         type Report = ();
 
@@ -244,7 +244,7 @@ mod tests {
     /// Has an instant timed part, but takes long to report.
     struct Talker;
 
-    impl Member for Talker {
+    impl TeamMember for Talker {
         type Timed = ();
         type Report = Reading;
 

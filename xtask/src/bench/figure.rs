@@ -2,14 +2,14 @@
 
 /// The target for a figure or a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Goal {
+pub(super) struct RowTarget {
     pub(super) least: Option<f64>,
     pub(super) most: Option<f64>,
 }
 
-impl Goal {
-    pub(super) const fn at_most(most: f64) -> Goal {
-        Goal { least: None, most: Some(most) }
+impl RowTarget {
+    pub(super) const fn at_most(most: f64) -> RowTarget {
+        RowTarget { least: None, most: Some(most) }
     }
 
     fn range(self) -> (f64, f64) {
@@ -39,7 +39,7 @@ impl Goal {
 
 /// The unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum RowUnit {
     Ratio,
     PerSecond,
     BytesPerSecond,
@@ -48,23 +48,23 @@ pub(super) enum Unit {
     Bytes,
 }
 
-impl Unit {
+impl RowUnit {
     /// Formats `value` with its unit.
     pub(super) fn show(self, value: f64) -> String {
         match self {
             // Two decimals would show almost nothing of a small share.
-            Unit::Ratio if value.abs() < 0.1 => format!("{value:.3}"),
-            Unit::Ratio => format!("{value:.2}"),
-            Unit::PerSecond if value >= 1e6 => format!("{:.2} M/s", value / 1e6),
-            Unit::PerSecond if value >= 1e4 => format!("{:.1} k/s", value / 1e3),
-            Unit::PerSecond => format!("{value:.0} /s"),
-            Unit::BytesPerSecond if value < 1e9 => format!("{:.1} MB/s", value / 1e6),
-            Unit::BytesPerSecond => format!("{:.2} GB/s", value / 1e9),
-            Unit::Nanoseconds if value < 1e3 => format!("{value:.1} ns"),
-            Unit::Nanoseconds => format!("{value:.0} ns"),
-            Unit::Seconds if value < 0.1 => format!("{:.2} ms", value * 1e3),
-            Unit::Seconds => format!("{value:.2} s"),
-            Unit::Bytes => format!("{:.2} MiB", value / f64::from(1 << 20)),
+            RowUnit::Ratio if value.abs() < 0.1 => format!("{value:.3}"),
+            RowUnit::Ratio => format!("{value:.2}"),
+            RowUnit::PerSecond if value >= 1e6 => format!("{:.2} M/s", value / 1e6),
+            RowUnit::PerSecond if value >= 1e4 => format!("{:.1} k/s", value / 1e3),
+            RowUnit::PerSecond => format!("{value:.0} /s"),
+            RowUnit::BytesPerSecond if value < 1e9 => format!("{:.1} MB/s", value / 1e6),
+            RowUnit::BytesPerSecond => format!("{:.2} GB/s", value / 1e9),
+            RowUnit::Nanoseconds if value < 1e3 => format!("{value:.1} ns"),
+            RowUnit::Nanoseconds => format!("{value:.0} ns"),
+            RowUnit::Seconds if value < 0.1 => format!("{:.2} ms", value * 1e3),
+            RowUnit::Seconds => format!("{value:.2} s"),
+            RowUnit::Bytes => format!("{:.2} MiB", value / f64::from(1 << 20)),
         }
     }
 }
@@ -95,7 +95,7 @@ impl Absent {
 
 /// A row.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct BenchRow {
     pub(super) name: String,
     /// ioassay's figure, formatted.
     pub(super) ours: String,
@@ -103,19 +103,25 @@ pub(super) struct Row {
     pub(super) theirs: String,
     /// The value that the target applies to: the ratio, or ioassay's figure.
     pub(super) figure: Result<Figure, Absent>,
-    pub(super) unit: Unit,
-    pub(super) goal: Goal,
+    pub(super) unit: RowUnit,
+    pub(super) goal: RowTarget,
     /// Why the target is hard to meet.
     pub(super) why: String,
     /// What the OS counted during both.
     pub(super) evidence: String,
 }
 
-impl Row {
+impl BenchRow {
     /// A row without a peer, from at least one figure.
-    pub(super) fn alone(name: &str, unit: Unit, goal: Goal, why: &str, figures: &[f64]) -> Row {
+    pub(super) fn alone(
+        name: &str,
+        unit: RowUnit,
+        goal: RowTarget,
+        why: &str,
+        figures: &[f64],
+    ) -> BenchRow {
         let found = assess::stats::Estimate::of(figures).expect("a row has at least one figure");
-        Row {
+        BenchRow {
             name: name.to_owned(),
             ours: unit.show(found.median),
             theirs: "–".to_owned(),
@@ -160,10 +166,16 @@ impl Row {
 mod tests {
     use super::*;
 
-    fn row(least: Option<f64>, most: Option<f64>) -> Row {
+    fn row(least: Option<f64>, most: Option<f64>) -> BenchRow {
         let figure = Ok(Figure { median: 1.2, interval: Some((0.9, 1.4)) });
-        let alone = Row::alone("warm", Unit::Ratio, Goal { least, most }, "It is hard.", &[1.2]);
-        Row { figure, ..alone }
+        let alone = BenchRow::alone(
+            "warm",
+            RowUnit::Ratio,
+            RowTarget { least, most },
+            "It is hard.",
+            &[1.2],
+        );
+        BenchRow { figure, ..alone }
     }
 
     #[test]
@@ -184,23 +196,23 @@ mod tests {
         assert_eq!(row(None, Some(1.0)).target(), "≤ 1.00");
         assert_eq!(row(None, None).show(), "1.20 [0.90, 1.40]");
         let absent =
-            Row { figure: Err(Absent::Here("fio is missing".to_owned())), ..row(None, None) };
+            BenchRow { figure: Err(Absent::Here("fio is missing".to_owned())), ..row(None, None) };
         assert!(!absent.is_met() && absent.show() == "fio is missing");
     }
 
     #[test]
     fn a_figure_is_shown_with_its_unit() {
         for (unit, value, expected) in [
-            (Unit::Ratio, 0.0123, "0.012"),
-            (Unit::PerSecond, 28_412_345.0, "28.41 M/s"),
-            (Unit::PerSecond, 476_139.0, "476.1 k/s"),
-            (Unit::PerSecond, 912.4, "912 /s"),
-            (Unit::BytesPerSecond, 14_560_360_000.0, "14.56 GB/s"),
-            (Unit::BytesPerSecond, 9_560_360.0, "9.6 MB/s"),
-            (Unit::Nanoseconds, 34.16, "34.2 ns"),
-            (Unit::Nanoseconds, 3_416.4, "3416 ns"),
-            (Unit::Seconds, 0.756, "0.76 s"),
-            (Unit::Bytes, 3_145_728.0, "3.00 MiB"),
+            (RowUnit::Ratio, 0.0123, "0.012"),
+            (RowUnit::PerSecond, 28_412_345.0, "28.41 M/s"),
+            (RowUnit::PerSecond, 476_139.0, "476.1 k/s"),
+            (RowUnit::PerSecond, 912.4, "912 /s"),
+            (RowUnit::BytesPerSecond, 14_560_360_000.0, "14.56 GB/s"),
+            (RowUnit::BytesPerSecond, 9_560_360.0, "9.6 MB/s"),
+            (RowUnit::Nanoseconds, 34.16, "34.2 ns"),
+            (RowUnit::Nanoseconds, 3_416.4, "3416 ns"),
+            (RowUnit::Seconds, 0.756, "0.76 s"),
+            (RowUnit::Bytes, 3_145_728.0, "3.00 MiB"),
         ] {
             assert_eq!(unit.show(value), expected);
         }

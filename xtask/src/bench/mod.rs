@@ -10,14 +10,14 @@ mod page;
 
 use crate::extent::Extent;
 use crate::options::at_least;
-use crate::stage::{Circumstances, Stage};
+use crate::stage::{Circumstances, ProgramFolder};
 use crate::{document, install, programs};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use figure::{Absent, Row};
+use figure::{Absent, BenchRow};
 use model::random::Rng;
 use model::units::{self, ParseError};
-use rows::Asked;
+use rows::RowDefinition;
 use serde::Deserialize;
 use serde_json::Value;
 use std::fs;
@@ -40,28 +40,28 @@ const FOLDER: &str = "xtask/src/bench";
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sections {
-    section: Vec<Section>,
+    section: Vec<BenchSection>,
 }
 
 /// A section.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Section {
+struct BenchSection {
     /// One of [`page::SECTIONS`].
     title: String,
     /// Debian packages with the peers.
     needs: Vec<String>,
     /// What is measured, and how.
     method: String,
-    run: Vec<Run>,
+    run: Vec<RecipeRun>,
 }
 
 /// A recipe, and the rows that its report fills.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Run {
+struct RecipeRun {
     recipe: String,
-    row: Vec<Asked>,
+    row: Vec<RowDefinition>,
 }
 
 /// The command's options.
@@ -109,7 +109,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let shell = Shell::new()?;
     shell.change_dir(root);
     let extent = options.extent;
-    let stage = Stage::new(root, &options.directory, "bench", extent.build())?;
+    let stage = ProgramFolder::new(root, &options.directory, "bench", extent.build())?;
     put_peers(root, &stage, extent)?;
     let sections: Sections = toml::from_str(&fs::read_to_string(root.join(FOLDER).join(TABLE))?)?;
     let (mut written, mut wrong) = (Vec::new(), Vec::new());
@@ -129,7 +129,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
 }
 
 /// What is wrong with a row.
-fn fault(row: &Row) -> Option<String> {
+fn fault(row: &BenchRow) -> Option<String> {
     match &row.figure {
         Err(Absent::Anywhere(reason)) => Some(format!("{}: {reason}", row.name)),
         Ok(_) | Err(Absent::Here(_)) => None,
@@ -144,7 +144,7 @@ const EXAMPLE: &str = "bare_pread";
 const PACKAGE: &str = "--package=ioassay-worker";
 
 /// Puts the benchmark's own peers into the stage's folder.
-fn put_peers(root: &Path, stage: &Stage, extent: Extent) -> Result<()> {
+fn put_peers(root: &Path, stage: &ProgramFolder, extent: Extent) -> Result<()> {
     let built = programs::build(root, extent.build(), &[PACKAGE, "--example", EXAMPLE])?;
     let files = PEERS.map(|name| (root.join(FOLDER).join(name), name));
     for (from, name) in files.into_iter().chain([(built, EXAMPLE)]) {
@@ -158,12 +158,12 @@ const TABLE: &str = "sections.toml";
 
 /// Runs the recipes of a section and returns its method and rows.
 fn measure(
-    section: &Section,
+    section: &BenchSection,
     options: &Options,
     shell: &Shell,
-    stage: &Stage,
+    stage: &ProgramFolder,
     circumstances: &mut Circumstances,
-) -> Result<(String, Vec<Row>)> {
+) -> Result<(String, Vec<BenchRow>)> {
     for package in &section.needs {
         // If a peer is missing, its rows say so.
         if let Err(error) = install::ensure(shell, package) {
@@ -173,7 +173,7 @@ fn measure(
     let folder = shell.current_dir().join(FOLDER);
     let method = format!("{} {} rounds.", section.method.trim(), options.rounds);
     let mut rows = Vec::new();
-    for Run { recipe, row } in &section.run {
+    for RecipeRun { recipe, row } in &section.run {
         let judged = run_recipe(stage, options, &folder.join(recipe))?;
         let peers = judged["peers"].as_array().into_iter().flatten();
         for version in peers.filter_map(|peer| peer["version"].as_str()) {
@@ -190,7 +190,7 @@ fn measure(
 }
 
 /// The report on a run of `recipe`.
-fn run_recipe(stage: &Stage, options: &Options, recipe: &Path) -> Result<Value> {
+fn run_recipe(stage: &ProgramFolder, options: &Options, recipe: &Path) -> Result<Value> {
     let is_of_files = fs::read_to_string(recipe)?.contains("\nsize = ");
     let (recipe, directory) =
         (recipe.display().to_string(), options.directory.display().to_string());
@@ -216,7 +216,7 @@ fn run_recipe(stage: &Stage, options: &Options, recipe: &Path) -> Result<Value> 
 }
 
 /// The method and rows of the section about the program itself.
-fn program(stage: &Stage, options: &Options) -> Result<(String, Vec<Row>)> {
+fn program(stage: &ProgramFolder, options: &Options) -> Result<(String, Vec<BenchRow>)> {
     let extent = options.extent;
     let (times, starts, mut rng) =
         (extent.pick(options.rounds, 1), extent.pick(100, 1), Rng::new(SEED));

@@ -1,6 +1,6 @@
 //! The sections of the document, one per part of the benchmark.
 
-use super::figure::Row;
+use super::figure::BenchRow;
 use crate::document::{cell, paragraph};
 use crate::stage::Circumstances;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 pub(super) const SECTIONS: [&str; 5] = ["Files", "Load", "Memory", "Writing", "The program"];
 
 /// Formats a section.
-pub(super) fn section(circumstances: &Circumstances, method: &str, rows: &[Row]) -> String {
+pub(super) fn section(circumstances: &Circumstances, method: &str, rows: &[BenchRow]) -> String {
     let mut text = circumstances.text() + &paragraph(method);
     text += "| row | ioassay | peer | ratio, or the figure itself | target | | evidence |\n\
              |---|---|---|---|---|---|---|\n";
@@ -18,14 +18,14 @@ pub(super) fn section(circumstances: &Circumstances, method: &str, rows: &[Row])
 }
 
 /// Formats a row of the table.
-pub(super) fn line(row: &Row) -> String {
+pub(super) fn line(row: &BenchRow) -> String {
     let verdict = match (&row.figure, row.goal.is_none(), row.is_met()) {
         (Err(_), ..) => "**not measured**",
         (Ok(_), true, _) => "",
         (Ok(_), _, true) => "met",
         (Ok(_), _, false) => "**missed**",
     };
-    let Row { name, ours, theirs, evidence, .. } = row;
+    let BenchRow { name, ours, theirs, evidence, .. } = row;
     // A reason may span several lines and contain bars.
     let shown = cell(&row.show());
     format!(
@@ -36,7 +36,7 @@ pub(super) fn line(row: &Row) -> String {
 
 /// The rows that missed their target, with the distance and why the target is hard, and the rows
 /// that were not measured.
-fn missed(rows: &[Row]) -> String {
+fn missed(rows: &[BenchRow]) -> String {
     let mut text = String::new();
     for row in rows.iter().filter(|row| !row.is_met()) {
         let (name, shown) = (&row.name, row.show());
@@ -61,14 +61,14 @@ fn missed(rows: &[Row]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figure::{Absent, Figure, Goal, Unit};
+    use super::super::figure::{Absent, Figure, RowTarget, RowUnit};
     use super::*;
 
-    fn row(median: f64, least: f64) -> Row {
-        let goal = Goal { least: Some(least), most: None };
+    fn row(median: f64, least: f64) -> BenchRow {
+        let goal = RowTarget { least: Some(least), most: None };
         let figure = Ok(Figure { median, interval: Some((0.9, 1.3)) });
-        let alone = Row::alone("warm pread", Unit::Ratio, goal, "It is hard.", &[median]);
-        Row { figure, theirs: "fio: 9".to_owned(), evidence: "device".to_owned(), ..alone }
+        let alone = BenchRow::alone("warm pread", RowUnit::Ratio, goal, "It is hard.", &[median]);
+        BenchRow { figure, theirs: "fio: 9".to_owned(), evidence: "device".to_owned(), ..alone }
     }
 
     #[test]
@@ -77,7 +77,7 @@ mod tests {
             "| warm pread | 1.20 | fio: 9 | 1.20 [0.90, 1.30] | ≥ 1.00 | met | device |\n";
         assert_eq!(line(&row(1.2, 1.0)), expected);
         assert!(line(&row(1.2, 1.3)).contains("| **missed** |"));
-        let absent = Row { figure: Err(Absent::Here("a|b\nc".to_owned())), ..row(1.2, 1.0) };
+        let absent = BenchRow { figure: Err(Absent::Here("a|b\nc".to_owned())), ..row(1.2, 1.0) };
         assert!(line(&absent).contains("| a\\|b c | ≥ 1.00 | **not measured** |"));
     }
 

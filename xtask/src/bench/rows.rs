@@ -1,6 +1,6 @@
 //! Rows from the report on a run, as printed by `ioassay report --json`.
 
-use super::figure::{Absent, Figure, Goal, Row, Unit};
+use super::figure::{Absent, BenchRow, Figure, RowTarget, RowUnit};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ const NOT_INSTALLED: [&str; 2] = ["on the PATH", "is not installed"];
 /// A row's definition in `sections.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct RowDefinition {
     name: String,
     /// The axes that distinguish the case from all others of the run, as in the JSON.
     case: BTreeMap<String, Value>,
@@ -22,7 +22,7 @@ pub(super) struct Asked {
     #[serde(default)]
     with: BTreeMap<String, Value>,
     /// The compared quantity.
-    of: Quantity,
+    of: RowQuantity,
     least: Option<f64>,
     most: Option<f64>,
     #[serde(default)]
@@ -32,7 +32,7 @@ pub(super) struct Asked {
 /// A quantity of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Quantity {
+enum RowQuantity {
     /// Bytes per second; durable ones if the case claims that its writes are durable.
     Throughput,
     Iops,
@@ -44,22 +44,22 @@ enum Quantity {
     Cpu,
 }
 
-impl Quantity {
-    fn unit(self) -> Unit {
+impl RowQuantity {
+    fn unit(self) -> RowUnit {
         match self {
-            Quantity::Throughput => Unit::BytesPerSecond,
-            Quantity::Iops => Unit::PerSecond,
-            Quantity::Time | Quantity::AddedTime | Quantity::Cpu => Unit::Nanoseconds,
+            RowQuantity::Throughput => RowUnit::BytesPerSecond,
+            RowQuantity::Iops => RowUnit::PerSecond,
+            RowQuantity::Time | RowQuantity::AddedTime | RowQuantity::Cpu => RowUnit::Nanoseconds,
         }
     }
 
     /// Its key in the JSON.
     fn key(self) -> &'static str {
         match self {
-            Quantity::Throughput => "throughput",
-            Quantity::Iops => "iops",
-            Quantity::Time | Quantity::AddedTime => "ns_per_op",
-            Quantity::Cpu => "cpu_ns_per_op",
+            RowQuantity::Throughput => "throughput",
+            RowQuantity::Iops => "iops",
+            RowQuantity::Time | RowQuantity::AddedTime => "ns_per_op",
+            RowQuantity::Cpu => "cpu_ns_per_op",
         }
     }
 
@@ -68,7 +68,7 @@ impl Quantity {
         let found = &case[self.key()];
         // A case with a rate has no time per operation. One whose rate is out of reach takes as
         // long as its operations per second say.
-        if self == Quantity::AddedTime && found.is_null() {
+        if self == RowQuantity::AddedTime && found.is_null() {
             let threads = case["case"]["threads"].as_f64()?;
             let median = threads * 1e9 / case["iops"]["median"].as_f64()?;
             return Some(Figure { median, interval: None });
@@ -79,20 +79,20 @@ impl Quantity {
     }
 }
 
-impl Asked {
+impl RowDefinition {
     #[cfg(test)]
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
     /// Fills the row from the report on a run.
-    pub(super) fn answer(&self, run: &Value) -> Row {
+    pub(super) fn answer(&self, run: &Value) -> BenchRow {
         let has_peer = !self.with.is_empty();
         let answer = self.find(run);
-        let goal = Goal { least: self.least, most: self.most };
+        let goal = RowTarget { least: self.least, most: self.most };
         let of_quantity = self.of.unit();
-        let is_ratio = has_peer && self.of != Quantity::AddedTime;
-        let unit = if is_ratio { Unit::Ratio } else { of_quantity };
+        let is_ratio = has_peer && self.of != RowQuantity::AddedTime;
+        let unit = if is_ratio { RowUnit::Ratio } else { of_quantity };
         let shown = |case: &Value| self.of.of(case).map(|found| of_quantity.show(found.median));
         let dash = || "–".to_owned();
         let (ours, theirs, evidence) = match &answer {
@@ -113,7 +113,7 @@ impl Asked {
                 .ok_or_else(|| self.lacks([ours, ours], "the case lacks this figure")),
         });
         let (name, why) = (self.name.clone(), self.why.clone());
-        Row { name, ours, theirs, figure, unit, goal, why, evidence }
+        BenchRow { name, ours, theirs, figure, unit, goal, why, evidence }
     }
 
     /// ioassay's case, and the one that differs from it only in the axes of `with`; the fastest, if
@@ -180,7 +180,7 @@ impl Asked {
         let of = |found: &&Value, case: &Value, base: &Value| {
             found["case"] == case["id"] && found["base"] == base["id"]
         };
-        let is_rate = matches!(self.of, Quantity::Throughput | Quantity::Iops);
+        let is_rate = matches!(self.of, RowQuantity::Throughput | RowQuantity::Iops);
         for found in compared.filter(|_| is_rate) {
             let number = |key: &str| found[key].as_f64();
             let interval = number("low").zip(number("high"));
@@ -197,7 +197,7 @@ impl Asked {
             return Err(self.lacks([ours, theirs], "one of the two lacks this figure"));
         };
         let median = match self.of {
-            Quantity::AddedTime => theirs.median - ours.median,
+            RowQuantity::AddedTime => theirs.median - ours.median,
             _ => ours.median / theirs.median,
         };
         Ok(Figure { median, interval: None })
@@ -293,9 +293,9 @@ mod tests {
         json!({ "cases": cases, "comparisons": [compared], "skips": skips })
     }
 
-    fn row(run: &Value, of: &str, with: &str) -> Row {
+    fn row(run: &Value, of: &str, with: &str) -> BenchRow {
         let text = format!("name = 'r'\nof = '{of}'\ncase = {{ engine = 'uring' }}\nwith = {with}");
-        toml::from_str::<Asked>(&text).expect("it is whole").answer(run)
+        toml::from_str::<RowDefinition>(&text).expect("it is whole").answer(run)
     }
 
     #[test]
@@ -316,7 +316,7 @@ mod tests {
         }
         let row = row(&run, "added-time", "{ peer = 'fio' }");
         assert_eq!(row.figure, Ok(Figure { median: 22.5, interval: None }));
-        assert_eq!((row.unit, row.show().as_str()), (Unit::Nanoseconds, "22.5 ns"));
+        assert_eq!((row.unit, row.show().as_str()), (RowUnit::Nanoseconds, "22.5 ns"));
         // A case with a rate has operations per second, and no time of one.
         let open = &mut run["cases"][1];
         (open["ns_per_op"], open["case"]["threads"]) = (Value::Null, json!(2));
@@ -329,7 +329,7 @@ mod tests {
     fn what_is_not_compared_has_the_ratio_of_the_medians() {
         let row = row(&run("sound"), "cpu", "{ peer = 'fio' }");
         assert_eq!(row.figure, Ok(Figure { median: 0.5, interval: None }));
-        assert_eq!(self::row(&run("sound"), "throughput", "{}").unit, Unit::BytesPerSecond);
+        assert_eq!(self::row(&run("sound"), "throughput", "{}").unit, RowUnit::BytesPerSecond);
         let best = self::row(&run("sound"), "throughput", "{ peer = 'best' }");
         assert_eq!(best.figure.map(|found| found.median), Ok(2.0));
     }

@@ -1,7 +1,7 @@
 //! Figures about ioassay alone: how long planning and reporting take, and how much memory it uses.
 
-use super::figure::{Goal, Row, Unit};
-use crate::stage::Stage;
+use super::figure::{BenchRow, RowTarget, RowUnit};
+use crate::stage::ProgramFolder;
 use anyhow::{Context, Result, ensure};
 use assess::stats::Estimate;
 use model::random::Rng;
@@ -27,7 +27,7 @@ const SIZE: &str = "the program's file";
 const STARTING: &str = "starting it, to print its version: wall time";
 
 /// Measures `times` times how long planning many cases takes.
-pub(super) fn plan(stage: &Stage, times: usize) -> Result<Row> {
+pub(super) fn plan(stage: &ProgramFolder, times: usize) -> Result<BenchRow> {
     let recipe = stage.path("many.toml");
     fs::write(&recipe, MANY)?;
     let arguments = ["plan", &recipe.display().to_string(), &folder(&recipe)];
@@ -38,20 +38,20 @@ pub(super) fn plan(stage: &Stage, times: usize) -> Result<Row> {
         seconds.push(took);
     }
     let why = "Each case is parsed, compared with those before it, checked and printed.";
-    Ok(Row::alone(PLANNING, Unit::Seconds, Goal::at_most(1.0), why, &seconds))
+    Ok(BenchRow::alone(PLANNING, RowUnit::Seconds, RowTarget::at_most(1.0), why, &seconds))
 }
 
 /// Measures the size of the program.
-pub(super) fn size(stage: &Stage) -> Result<Row> {
+pub(super) fn size(stage: &ProgramFolder) -> Result<BenchRow> {
     let why = "It has all libraries in it but the C library, and the recipes and peers.";
     let bytes = fs::metadata(stage.program())?.len() as f64;
-    let most = Goal::at_most(10.0 * f64::from(1 << 20));
-    Ok(Row::alone(SIZE, Unit::Bytes, most, why, &[bytes]))
+    let most = RowTarget::at_most(10.0 * f64::from(1 << 20));
+    Ok(BenchRow::alone(SIZE, RowUnit::Bytes, most, why, &[bytes]))
 }
 
 /// Measures `times` times how long printing the version takes, compared with a program that does
 /// nothing.
-pub(super) fn start(stage: &Stage, rng: &mut Rng, times: usize) -> Result<Row> {
+pub(super) fn start(stage: &ProgramFolder, rng: &mut Rng, times: usize) -> Result<BenchRow> {
     let seconds = |program: &Path, arguments: &[&str]| {
         let start = Instant::now();
         let output = Command::new(program).args(arguments).output()?;
@@ -74,9 +74,9 @@ pub(super) fn start(stage: &Stage, rng: &mut Rng, times: usize) -> Result<Row> {
         nothing.push(idle);
     }
     let idle = Estimate::of(&nothing).expect("it was started");
-    println!("starting `true` takes {}", Unit::Seconds.show(idle.median));
+    println!("starting `true` takes {}", RowUnit::Seconds.show(idle.median));
     let why = "Most of it is what it takes to start any program: the loader maps and relocates it.";
-    Ok(Row::alone(STARTING, Unit::Seconds, Goal::at_most(0.005), why, &ours))
+    Ok(BenchRow::alone(STARTING, RowUnit::Seconds, RowTarget::at_most(0.005), why, &ours))
 }
 
 /// The formats for reporting a large record, with the maximum time in seconds.
@@ -88,11 +88,11 @@ const REPORT_BYTES_MOST: f64 = 500.0 * (1 << 20) as f64;
 /// Measures `times` times how long reporting a record of this size takes in a format, and how much
 /// memory.
 pub(super) fn report(
-    stage: &Stage,
+    stage: &ProgramFolder,
     (form, seconds_most): (&'static str, f64),
     times: usize,
     mib: u64,
-) -> Result<Vec<Row>> {
+) -> Result<Vec<BenchRow>> {
     let (recipe, small) = (stage.path("small.toml"), stage.path("small.jsonl"));
     let (large, page) = (stage.path("large.jsonl"), stage.path("page.html"));
     if !large.exists() {
@@ -118,10 +118,16 @@ pub(super) fn report(
     }
     let row = |quantity, unit, most, figures: &[f64]| {
         let why = "Nearly all of it is reading 100 MiB of JSON and building the trials from it.";
-        Row::alone(&reporting(mib, form, quantity), unit, Goal::at_most(most), why, figures)
+        BenchRow::alone(
+            &reporting(mib, form, quantity),
+            unit,
+            RowTarget::at_most(most),
+            why,
+            figures,
+        )
     };
-    let time = row("wall time", Unit::Seconds, seconds_most, &seconds);
-    Ok(vec![time, row("memory", Unit::Bytes, REPORT_BYTES_MOST, &bytes)])
+    let time = row("wall time", RowUnit::Seconds, seconds_most, &seconds);
+    Ok(vec![time, row("memory", RowUnit::Bytes, REPORT_BYTES_MOST, &bytes)])
 }
 
 /// The name of a row about a report.
@@ -177,7 +183,7 @@ const NULL_JOB: &str = "job seed=1 peer=rust engine=null cache=as-is pattern=ran
 
 /// Compares a worker's peak memory in a long trial with that in a short one, of as many
 /// milliseconds.
-pub(super) fn memory(stage: &Stage, [short_ms, long_ms]: [u32; 2]) -> Result<Row> {
+pub(super) fn memory(stage: &ProgramFolder, [short_ms, long_ms]: [u32; 2]) -> Result<BenchRow> {
     let peak = |time_ms: u32| {
         stage.go_on()?;
         let job = stage.path("job");
@@ -190,9 +196,10 @@ pub(super) fn memory(stage: &Stage, [short_ms, long_ms]: [u32; 2]) -> Result<Row
     let why = "The histogram has a fixed size; the list of latencies told at the end has one line \
                for each that occurred, and a longer trial sees more different ones.";
     let name = remembering([short_ms, long_ms]);
-    let row = Row::alone(&name, Unit::Ratio, Goal::at_most(1.05), why, &[long / short]);
-    let theirs = format!("in {} s: {}", seconds(short_ms), Unit::Bytes.show(short));
-    Ok(Row { ours: Unit::Bytes.show(long), theirs, ..row })
+    let row =
+        BenchRow::alone(&name, RowUnit::Ratio, RowTarget::at_most(1.05), why, &[long / short]);
+    let theirs = format!("in {} s: {}", seconds(short_ms), RowUnit::Bytes.show(short));
+    Ok(BenchRow { ours: RowUnit::Bytes.show(long), theirs, ..row })
 }
 
 /// The name of the row about memory.
@@ -205,7 +212,7 @@ fn seconds(ms: u32) -> f64 {
     f64::from(ms) / 1000.0
 }
 
-fn timed(stage: &Stage, arguments: &[&str]) -> Result<(String, f64)> {
+fn timed(stage: &ProgramFolder, arguments: &[&str]) -> Result<(String, f64)> {
     stage.go_on()?;
     let start = Instant::now();
     let text = stage.ioassay(arguments)?;

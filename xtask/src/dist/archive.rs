@@ -1,7 +1,7 @@
 //! Archives: one folder with the program and what belongs to it, for any Linux.
 
 use super::arch::Arch;
-use super::source::Source;
+use super::source::SourceClone;
 use super::staged::COMPLETIONS;
 use super::{notices, program};
 use anyhow::{Context, Result};
@@ -21,7 +21,7 @@ pub(super) fn name(version: &str, arch: Arch) -> String {
 }
 
 /// Makes the archive for `arch` in the folder `out`.
-pub(super) fn make(source: &Source, arch: Arch, out: &Path) -> Result<()> {
+pub(super) fn make(source: &SourceClone, arch: Arch, out: &Path) -> Result<()> {
     let shell = &source.shell;
     let folder = source.target.join("archive").join(name(&source.version, arch));
     shell.remove_path(&folder)?;

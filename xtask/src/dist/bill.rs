@@ -2,12 +2,12 @@
 
 use super::arch::Arch;
 use super::archive;
-use super::source::Source;
+use super::source::SourceClone;
 use anyhow::{Result, ensure};
 use std::path::Path;
 
 /// Makes the bill of the program for `arch` in the folder `out`.
-pub(super) fn make(source: &Source, arch: Arch, out: &Path) -> Result<()> {
+pub(super) fn make(source: &SourceClone, arch: Arch, out: &Path) -> Result<()> {
     let shell = &source.shell;
     let name = format!("{}.cdx", archive::name(&source.version, arch));
     let options = ["cyclonedx", "--quiet", "--format=json", "--spec-version=1.5"];

@@ -24,7 +24,7 @@ use anyhow::{Context, Result, ensure};
 use arch::Arch;
 use clap::Args;
 use needs::Tools;
-use source::Source;
+use source::SourceClone;
 use std::fs;
 use std::path::{Path, PathBuf};
 use xshell::Shell;
@@ -101,7 +101,7 @@ fn make_all(shell: &Shell, root: &Path, place: &Path, options: &Options) -> Resu
 
 /// Makes all packages in a folder of `place`, which is returned.
 fn make(root: &Path, commit: &str, place: &Path, tools: &Tools) -> Result<PathBuf> {
-    let source = Source::clone_of(root, commit, place, tools)?;
+    let source = SourceClone::clone_of(root, commit, place, tools)?;
     let out = place.join("packages");
     source.shell.remove_path(&out)?;
     source.shell.create_dir(&out)?;

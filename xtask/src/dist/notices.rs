@@ -1,7 +1,7 @@
 //! The notices of what a program contains of others: the packages of cargo, Rust's own library and
 //! musl. Their licenses ask for that in every copy.
 
-use super::source::Source;
+use super::source::SourceClone;
 use anyhow::{Result, ensure};
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ pub(super) const NAME: &str = "THIRD-PARTY";
 const FIXED: &str = "xtask/dist/notices";
 
 /// Writes the file to where [`path`] says.
-pub(super) fn write(source: &Source) -> Result<()> {
+pub(super) fn write(source: &SourceClone) -> Result<()> {
     let shell = &source.shell;
     let options = ["about", "generate", "--locked", "--fail", "--config=xtask/dist/about.toml"];
     let cargo = source.cargo().args(options);
@@ -28,6 +28,6 @@ pub(super) fn write(source: &Source) -> Result<()> {
 }
 
 /// Where it is.
-pub(super) fn path(source: &Source) -> PathBuf {
+pub(super) fn path(source: &SourceClone) -> PathBuf {
     source.staged().join(NAME)
 }

@@ -1,19 +1,19 @@
 //! Packages of distributions. What is in them is metadata of the package of cargo.
 
 use super::arch::Arch;
-use super::source::Source;
+use super::source::SourceClone;
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 
 /// Makes the `.deb` for `arch` in the folder `out`.
-pub(super) fn make_deb(source: &Source, arch: Arch, out: &Path) -> Result<()> {
+pub(super) fn make_deb(source: &SourceClone, arch: Arch, out: &Path) -> Result<()> {
     let cargo = source.cargo().args(["deb", "--quiet", "--no-build", "--no-strip"]);
     let cargo = cargo.args(["--package=ioassay", "--target", &arch.target(), "--output"]).arg(out);
     Ok(cargo.run()?)
 }
 
 /// Makes the `.rpm` for `arch` in the folder `out`.
-pub(super) fn make_rpm(source: &Source, arch: Arch, out: &Path) -> Result<()> {
+pub(super) fn make_rpm(source: &SourceClone, arch: Arch, out: &Path) -> Result<()> {
     let cargo = source.cargo().args(["generate-rpm", "--package=crates/ioassay"]);
     let cargo = cargo.args(["--target", &arch.target(), "--payload-compress=gzip", "--output"]);
     Ok(cargo.arg(out).run()?)

@@ -1,7 +1,7 @@
 //! Static programs: they run on any Linux, whatever C library it has.
 
 use super::arch::Arch;
-use super::source::Source;
+use super::source::SourceClone;
 use anyhow::{Context, Result, ensure};
 use std::env;
 use std::fs;
@@ -12,7 +12,7 @@ use xshell::cmd;
 const SEPARATOR: &str = "\u{1f}";
 
 /// Builds the program of `source` for `arch`.
-pub(super) fn build(source: &Source, arch: Arch) -> Result<PathBuf> {
+pub(super) fn build(source: &SourceClone, arch: Arch) -> Result<PathBuf> {
     let target = arch.target();
     println!("building for {target}");
     let options = ["--quiet", "--locked", "--release", "--package=ioassay", "--bin=ioassay"];
@@ -27,13 +27,13 @@ pub(super) fn build(source: &Source, arch: Arch) -> Result<PathBuf> {
 }
 
 /// Where [`build`] puts the program.
-pub(super) fn path(source: &Source, arch: Arch) -> PathBuf {
+pub(super) fn path(source: &SourceClone, arch: Arch) -> PathBuf {
     source.target.join(arch.target()).join("release/ioassay")
 }
 
 /// The flags of rustc, for cargo. The linker and the C library are Rust's own, so that a package
 /// depends on Rust's version and on nothing else of this machine.
-pub(super) fn flags(source: &Source) -> Result<String> {
+pub(super) fn flags(source: &SourceClone) -> Result<String> {
     let shell = &source.shell;
     let sysroot = cmd!(shell, "rustc --print sysroot").quiet().read()?;
     let version = cmd!(shell, "rustc --version --verbose").quiet().read()?;

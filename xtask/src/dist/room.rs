@@ -19,34 +19,34 @@ const ENTER: &str = "mount --bind \"$0\" \"$0\"; \
 
 /// A folder that is a root.
 #[derive(Debug)]
-pub(super) struct Room<'a> {
+pub(super) struct RootFolder<'a> {
     shell: &'a Shell,
     pub(super) folder: PathBuf,
 }
 
-impl<'a> Room<'a> {
+impl<'a> RootFolder<'a> {
     /// An empty root in `folder`, in place of what is there.
-    pub(super) fn empty(shell: &'a Shell, folder: &Path) -> Result<Room<'a>> {
+    pub(super) fn empty(shell: &'a Shell, folder: &Path) -> Result<RootFolder<'a>> {
         shell.remove_path(folder)?;
         for inside in ["proc", "sys", "dev", "data"] {
             shell.create_dir(folder.join(inside))?;
         }
-        Ok(Room { shell, folder: folder.to_owned() })
+        Ok(RootFolder { shell, folder: folder.to_owned() })
     }
 
     /// The smallest Debian in `folder`, in place of what is there.
-    pub(super) fn debian(shell: &'a Shell, folder: &Path) -> Result<Room<'a>> {
+    pub(super) fn debian(shell: &'a Shell, folder: &Path) -> Result<RootFolder<'a>> {
         shell.remove_path(folder)?;
         let options = ["--quiet", "--variant=minbase", "--mode=root"];
         let make = cmd!(shell, "mmdebstrap {options...} {SUITE} {folder}");
         make.quiet().ignore_stdout().ignore_stderr().run()?;
         shell.create_dir(folder.join("data"))?;
-        Ok(Room { shell, folder: folder.to_owned() })
+        Ok(RootFolder { shell, folder: folder.to_owned() })
     }
 
     /// Runs the command line `words` in this root.
     pub(super) fn command(&self, words: &[&str]) -> Cmd<'a> {
-        let Room { shell, folder } = self;
+        let RootFolder { shell, folder } = self;
         cmd!(shell, "unshare --mount --net sh -e -c {ENTER} {folder} {words...}").quiet()
     }
 }

@@ -10,7 +10,7 @@ use xshell::{Cmd, Shell, cmd};
 
 /// A clone, and a shell in its folder. The shell's environment is that of all makers of packages.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct SourceClone {
     pub(super) shell: Shell,
     pub(super) folder: PathBuf,
     /// Cargo's folder; it stays if the source is cloned again.
@@ -22,14 +22,14 @@ pub(super) struct Source {
     pub(super) date: String,
 }
 
-impl Source {
+impl SourceClone {
     /// Clones a commit of `root`, below `place`.
     pub(super) fn clone_of(
         root: &Path,
         commit: &str,
         place: &Path,
         tools: &Tools,
-    ) -> Result<Source> {
+    ) -> Result<SourceClone> {
         let shell = Shell::new()?;
         let (folder, target) = (place.join("source"), place.join("target"));
         shell.remove_path(&folder)?;
@@ -51,7 +51,7 @@ impl Source {
         let manifest: toml::Table = shell.read_file("Cargo.toml")?.parse()?;
         let version = manifest["workspace"]["package"]["version"].as_str();
         let version = version.context("the workspace has no version")?.to_owned();
-        Ok(Source { shell, folder, target, version, seconds, date })
+        Ok(SourceClone { shell, folder, target, version, seconds, date })
     }
 
     /// Cargo, in the folder.

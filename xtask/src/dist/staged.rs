@@ -1,6 +1,6 @@
 //! What packages have besides the program: manual pages, completions, a changelog.
 
-use super::source::Source;
+use super::source::SourceClone;
 use anyhow::Result;
 use std::path::Path;
 use xshell::cmd;
@@ -11,7 +11,7 @@ pub(super) const COMPLETIONS: [(&str, &str); 3] =
 
 /// Writes it below the package's own folder, where its metadata looks for it. `program` prints it,
 /// so it describes exactly this program.
-pub(super) fn write(source: &Source, program: &Path) -> Result<()> {
+pub(super) fn write(source: &SourceClone, program: &Path) -> Result<()> {
     let shell = &source.shell;
     let staged = source.staged();
     let [plain, packed, completions] = ["man", "gz", "complete"].map(|name| staged.join(name));

@@ -3,7 +3,7 @@
 
 use super::arch::{self, Arch};
 use super::package::find;
-use super::room::{self, DATA, Room};
+use super::room::{self, DATA, RootFolder};
 use super::{emulated, notices, sums};
 use crate::python;
 use anyhow::{Context, Result, ensure};
@@ -12,7 +12,7 @@ use std::path::Path;
 use xshell::{Cmd, Shell, cmd};
 
 /// A way to try something.
-type Attempt = fn(&Trial<'_>) -> Result<()>;
+type Attempt = fn(&PackageTrial<'_>) -> Result<()>;
 
 /// What is tried, and how.
 const ATTEMPTS: [(&str, Attempt); 6] = [
@@ -30,7 +30,7 @@ const ATTEMPTS: [(&str, Attempt); 6] = [
 /// If one of them does not do what it must.
 pub(super) fn all(shell: &Shell, dist: &Path, place: &Path) -> Result<()> {
     shell.create_dir(place)?;
-    let trial = Trial { shell, dist, place, here: Arch::of_this_machine()? };
+    let trial = PackageTrial { shell, dist, place, here: Arch::of_this_machine()? };
     for (name, run) in ATTEMPTS {
         println!("trying: {name}");
         run(&trial).with_context(|| format!("trying: {name}"))?;
@@ -39,14 +39,14 @@ pub(super) fn all(shell: &Shell, dist: &Path, place: &Path) -> Result<()> {
     Ok(())
 }
 
-struct Trial<'a> {
+struct PackageTrial<'a> {
     shell: &'a Shell,
     dist: &'a Path,
     place: &'a Path,
     here: Arch,
 }
 
-impl Trial<'_> {
+impl PackageTrial<'_> {
     fn checksums(&self) -> Result<()> {
         let _there = self.shell.push_dir(self.dist);
         let name = sums::NAME;
@@ -54,7 +54,7 @@ impl Trial<'_> {
     }
 
     fn archive(&self) -> Result<()> {
-        let room = Room::empty(self.shell, &self.place.join("empty"))?;
+        let room = RootFolder::empty(self.shell, &self.place.join("empty"))?;
         self.unpack(self.here, &room.folder)?;
         let has_notices = room.folder.join(notices::NAME).is_file();
         ensure!(has_notices, "the archive has no {}", notices::NAME);
@@ -69,7 +69,7 @@ impl Trial<'_> {
             let said = cmd!(self.shell, "lintian {options...} {file}").quiet();
             self.keep(&format!("lintian-{}", arch.name), said, 0)?;
         }
-        let room = Room::debian(self.shell, &self.place.join("debian"))?;
+        let room = RootFolder::debian(self.shell, &self.place.join("debian"))?;
         let file = find(self.dist, &[self.here.debian, ".deb"])?;
         self.shell.copy_file(file, room.folder.join("it.deb"))?;
         room.command(&["dpkg", "--install", "/it.deb"]).ignore_stdout().run()?;

@@ -2,7 +2,7 @@
 
 use super::arch::Arch;
 use super::needs::Tools;
-use super::source::Source;
+use super::source::SourceClone;
 use super::{notices, program};
 use anyhow::{Result, ensure};
 use std::path::Path;
@@ -13,7 +13,7 @@ const LAST: &str = "\"LICENSE-APACHE\"]";
 /// Makes the wheel for `arch` in the folder `out`.
 ///
 /// The program needs no C library, so the wheel is for systems with glibc and with musl.
-pub(super) fn make(source: &Source, tools: &Tools, arch: Arch, out: &Path) -> Result<()> {
+pub(super) fn make(source: &SourceClone, tools: &Tools, arch: Arch, out: &Path) -> Result<()> {
     add_notices(source)?;
     let maturin = source.shell.cmd(&tools.maturin).quiet().args(["build", "--quiet", "--locked"]);
     let maturin = maturin.args(["--release", "--strip=false", "--target", &arch.target()]);
@@ -24,7 +24,7 @@ pub(super) fn make(source: &Source, tools: &Tools, arch: Arch, out: &Path) -> Re
 
 /// Adds the notices of others to the licenses in the clone. They are made for a release, so the
 /// metadata in the repository cannot name them.
-fn add_notices(source: &Source) -> Result<()> {
+fn add_notices(source: &SourceClone) -> Result<()> {
     let (shell, path) = (&source.shell, "pyproject.toml");
     let text = shell.read_file(path)?;
     if text.contains(notices::NAME) {

@@ -4,7 +4,7 @@ use assess::records::Judged;
 use model::case::Case;
 use model::environment::Environment;
 use model::printable::is_printable;
-use model::record::{Line, Record, VERSION};
+use model::record::{Record, RecordLine, VERSION};
 use model::trial::Job;
 use model::wire::{Reply, Request};
 use model::{units, zoo};
@@ -155,9 +155,9 @@ fn records(root: &Path) -> Vec<String> {
 /// A record with one case.
 fn small() -> String {
     let record = zoo::record();
-    let mut lines = vec![Line::Header { version: VERSION, header: record.header }];
-    lines.extend(record.trials.into_iter().map(Line::Trial));
-    lines.push(Line::End(record.end));
+    let mut lines = vec![RecordLine::Header { version: VERSION, header: record.header }];
+    lines.extend(record.trials.into_iter().map(RecordLine::Trial));
+    lines.push(RecordLine::End(record.end));
     lines.iter().map(|line| line.encode() + "\n").collect()
 }
 

@@ -59,7 +59,7 @@ impl Options {
 
 /// The results for a kind.
 #[derive(Default)]
-struct Tally {
+struct FuzzTally {
     inputs: AtomicU64,
     nanoseconds: AtomicU64,
     longest: AtomicU64,
@@ -80,7 +80,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
         bail!("no kind of input has '{}' in its name", options.only);
     }
     let seeds: Vec<Vec<String>> = kinds.iter().map(|kind| (kind.seeds)(root)).collect();
-    let tallies: Vec<Tally> = kinds.iter().map(|_| Tally::default()).collect();
+    let tallies: Vec<FuzzTally> = kinds.iter().map(|_| FuzzTally::default()).collect();
     let failures = Mutex::new(Vec::new());
     let began = Instant::now();
     let work = || {

@@ -5,7 +5,7 @@
 
 use crate::extent::Extent;
 use crate::options::at_least;
-use crate::stage::Stage;
+use crate::stage::ProgramFolder;
 use crate::{generated, install, programs};
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -44,7 +44,7 @@ const SMALL: [&str; 4] = ["--rounds=3", "--invocations=3", "--time=10ms", "--siz
 
 /// What gates of one kind came to.
 #[derive(Debug, Default)]
-struct Counts {
+struct GateCounts {
     exceeded: usize,
     within: usize,
     open: usize,
@@ -62,9 +62,9 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
         println!("skipped: gates ({COMPILER} is missing)");
         return Ok(());
     }
-    let stage = Stage::new(root, &crate::target(), "gates", extent.build())?;
+    let stage = ProgramFolder::new(root, &crate::target(), "gates", extent.build())?;
     prepare(root, &stage)?;
-    let mut counts = [Counts::default(), Counts::default()];
+    let mut counts = [GateCounts::default(), GateCounts::default()];
     for number in 1..=extent.pick(options.runs, 1) {
         for (side, counts) in ["same", "slow"].iter().zip(&mut counts) {
             let outcome = counts.add(&gate(&stage, side, extent.pick(&[], &SMALL))?)?;
@@ -77,7 +77,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
 }
 
 /// Builds the peer, what slows it down, and the two tables that name it.
-fn prepare(root: &Path, stage: &Stage) -> Result<()> {
+fn prepare(root: &Path, stage: &ProgramFolder) -> Result<()> {
     let path = |name: &str| stage.path(name).display().to_string();
     let source = root.join("peers/c/peer.c").display().to_string();
     let flags = ["-std=c11", "-O2", "-pthread"];
@@ -104,7 +104,7 @@ fn compile(arguments: &[&str]) -> Result<()> {
 }
 
 /// The JSON of a gate whose other side is `side`, with the options `more`.
-fn gate(stage: &Stage, side: &str, more: &[&str]) -> Result<Value> {
+fn gate(stage: &ProgramFolder, side: &str, more: &[&str]) -> Result<Value> {
     let path = |name: &str| stage.path(name).display().to_string();
     let peers = format!("--peers={}", path(&format!("{side}.toml")));
     let (against, record) =
@@ -115,7 +115,7 @@ fn gate(stage: &Stage, side: &str, more: &[&str]) -> Result<Value> {
     Ok(serde_json::from_str(&printed)?)
 }
 
-impl Counts {
+impl GateCounts {
     /// Counts a gate, and returns what it came to.
     fn add(&mut self, gate: &Value) -> Result<String> {
         let ratio = gate["checks"][0]["ratio"].as_f64().context("the gate checked nothing")?;
@@ -143,13 +143,13 @@ impl Counts {
 /// The kinds of gates, as the table calls them.
 const KINDS: [&str; 2] = ["the same program", "reads 10 % slower"];
 
-fn table(counts: &[Counts; 2]) -> String {
+fn table(counts: &[GateCounts; 2]) -> String {
     let mut out = String::from(
         "| the other side | gates | fails | passes | cannot tell | B/A, nine of ten |\n\
          |---|---|---|---|---|---|\n",
     );
     for (side, counts) in KINDS.iter().zip(counts) {
-        let Counts { exceeded, within, open, .. } = counts;
+        let GateCounts { exceeded, within, open, .. } = counts;
         let (gates, (low, high)) = (counts.ratios.len(), counts.range());
         let _ = writeln!(
             out,
@@ -184,7 +184,7 @@ mod tests {
     fn outcomes_are_counted() {
         let gate =
             |outcome: &str, ratio: f64| json!({"outcome": outcome, "checks": [{"ratio": ratio}]});
-        let mut counts = [Counts::default(), Counts::default()];
+        let mut counts = [GateCounts::default(), GateCounts::default()];
         for ratio in [1.01, 0.99, 1.0] {
             counts[0].add(&gate("within", ratio)).expect("it is an outcome");
         }

@@ -24,7 +24,7 @@ pub(super) struct Survey {
 
 /// The results of all surveys of one storage.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct SurveyTally {
     surveys: usize,
     rows: usize,
     /// Rows without a meaningful figure.
@@ -48,10 +48,10 @@ struct Count {
     truly: usize,
 }
 
-impl Tally {
+impl SurveyTally {
     /// Counts the findings of `surveys`.
-    pub(super) fn of(surveys: &[Survey]) -> Tally {
-        let mut tally = Tally { surveys: surveys.len(), ..Tally::default() };
+    pub(super) fn of(surveys: &[Survey]) -> SurveyTally {
+        let mut tally = SurveyTally { surveys: surveys.len(), ..SurveyTally::default() };
         for survey in surveys {
             for case in list(&survey.report["cases"]) {
                 tally.add_row(survey, case);
@@ -106,7 +106,7 @@ impl Tally {
 
     /// The table and summary for the surveys of `storage`.
     fn text(&self, storage: &str) -> String {
-        let Tally { surveys, rows, void, doubtful, falsely, findings, .. } = self;
+        let SurveyTally { surveys, rows, void, doubtful, falsely, findings, .. } = self;
         let sound = rows - void - doubtful;
         let percent = *falsely as f64 / (*rows).max(1) as f64 * 100.0;
         let mut text = format!("### {storage}\n\n")
@@ -159,7 +159,7 @@ fn list(value: &Value) -> &[Value] {
 }
 
 /// The section, from the surveys of each storage.
-pub(super) fn section(circumstances: &Circumstances, tallies: &[(String, Tally)]) -> String {
+pub(super) fn section(circumstances: &Circumstances, tallies: &[(String, SurveyTally)]) -> String {
     let text = circumstances.text()
         + &paragraph(
             "`ioassay survey --quick DIR`, repeated without a planted fault. Its warnings are then \
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn what_is_true_of_the_machine_is_no_false_doubt() {
-        let tally = Tally::of(&[survey(0.02), survey(0.0)]);
+        let tally = SurveyTally::of(&[survey(0.02), survey(0.0)]);
         let text = section(&circumstances(), &[("/dev/shm".to_owned(), tally)]);
         let flat = text.replace('\n', " ");
         for expected in [

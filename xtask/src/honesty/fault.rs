@@ -1,7 +1,7 @@
 //! The table of faults: known ways to be misled, and how each tool is tested with them.
 
-use super::said::Sign;
-use crate::limit::{Limit, bytes};
+use super::said::WarningSign;
+use crate::limit::{PlantedLimit, bytes};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -31,15 +31,15 @@ pub(super) struct Fault {
     /// The tools whose defaults avoid the fault; `aside` explains why.
     #[serde(default)]
     pub(super) avoided: Vec<String>,
-    pub(super) place: Place,
+    pub(super) place: FilePlace,
     /// What is mounted on a directory of that place, to show it.
     pub(super) above: Option<Above>,
-    pub(super) content: Content,
+    pub(super) content: FileContent,
     /// Size of the file in bytes.
     #[serde(deserialize_with = "bytes")]
     pub(super) size: u64,
-    pub(super) before: Before,
-    pub(super) limit: Option<Limit>,
+    pub(super) before: Preparation,
+    pub(super) limit: Option<PlantedLimit>,
     pub(super) meanwhile: Option<Meanwhile>,
     /// What strace injects into reads of the file.
     pub(super) inject: Option<String>,
@@ -49,13 +49,13 @@ pub(super) struct Fault {
     pub(super) fio: String,
     pub(super) dd: String,
     /// What counts as a warning by ioassay.
-    pub(super) signs: Vec<Sign>,
+    pub(super) signs: Vec<WarningSign>,
 }
 
 /// Where the file is.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) enum Place {
+pub(super) enum FilePlace {
     /// A new file system on a loop device. Without `noinit_itable`, ext4 would initialize tables in
     /// the background. `below` is a losetup option for access to the image; usually direct I/O.
     Loop {
@@ -87,7 +87,7 @@ pub(super) enum Above {
 /// The file's content.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Content {
+pub(super) enum FileContent {
     Random,
     Zeros,
     /// None: only the size is set.
@@ -101,7 +101,7 @@ pub(super) enum Content {
 /// What happens before each tool starts.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Before {
+pub(super) enum Preparation {
     /// The file is evicted from the page cache.
     Evict,
     /// The file is read into the page cache.
@@ -124,7 +124,7 @@ pub(super) enum Meanwhile {
     Readers,
     /// After the device has moved this many MiB (for ioassay, fio and dd), the limit becomes
     /// `limit`.
-    Change { after_mib: [u64; 3], limit: Limit },
+    Change { after_mib: [u64; 3], limit: PlantedLimit },
 }
 
 /// The table as it is written.
@@ -170,14 +170,14 @@ mod tests {
         let check = |has: fn(&Fault) -> bool, what: &str| {
             assert!(faults.iter().any(|fault| fault.smoke && has(fault)), "{what}");
         };
-        check(|fault| matches!(fault.place, Place::Loop { .. }), "a loop device");
-        check(|fault| matches!(fault.place, Place::Memory), "a file in memory");
+        check(|fault| matches!(fault.place, FilePlace::Loop { .. }), "a loop device");
+        check(|fault| matches!(fault.place, FilePlace::Memory), "a file in memory");
         check(|fault| matches!(fault.above, Some(Above::Overlay)), "an overlay");
         check(|fault| matches!(fault.above, Some(Above::Bindfs)), "a FUSE file system");
         check(|fault| fault.limit.is_some(), "a control group");
         check(|fault| fault.meanwhile.is_some(), "a neighbor");
         check(|fault| fault.inject.is_some(), "strace");
-        check(|fault| matches!(fault.content, Content::Absent), "a file that is written");
+        check(|fault| matches!(fault.content, FileContent::Absent), "a file that is written");
     }
 
     #[test]
@@ -192,7 +192,7 @@ mod tests {
         };
         let found = read(&table("like = \"warm\"\nfio = \"e\"\n")).expect("it is whole");
         let fault = &found[0];
-        assert!(matches!(fault.before, Before::Warm), "{fault:?}");
+        assert!(matches!(fault.before, Preparation::Warm), "{fault:?}");
         assert_eq!((fault.size, fault.ioassay.as_str(), fault.fio.as_str()), (1 << 20, "a", "e"));
         for (fault, expected) in [
             ("like = \"cold\"", "no kind is called `cold`"),

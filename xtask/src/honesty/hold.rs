@@ -5,9 +5,9 @@ use super::small;
 use crate::document::{commands, paragraph};
 use crate::extent::Extent;
 use crate::fixture::{Mounted, PLAIN, Setup};
-use crate::limit::{Group, Limit};
+use crate::limit::{Group, PlantedLimit};
 use crate::programs;
-use crate::stage::{Circumstances, Stage};
+use crate::stage::{Circumstances, ProgramFolder};
 use crate::unable::Unable;
 use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
@@ -56,7 +56,7 @@ impl Found {
 /// # Errors
 /// If a device cannot be limited here, or a run fails.
 pub(super) fn section(
-    stage: &Stage,
+    stage: &ProgramFolder,
     circumstances: &Circumstances,
     n: usize,
     extent: Extent,
@@ -78,12 +78,12 @@ pub(super) fn section(
     Ok(text(circumstances, &all))
 }
 
-fn runs(stage: &Stage, limit: u64, n: usize, extent: Extent) -> Result<Vec<Found>> {
+fn runs(stage: &ProgramFolder, limit: u64, n: usize, extent: Extent) -> Result<Vec<Found>> {
     let folder = TempDir::new_in(stage.folder())?;
     let setup = Setup { size: IMAGE_BYTES, ..PLAIN };
     let mounted = Mounted::on_loop(folder, "ext4", &setup).map_err(Unable::error)?;
     let number = scene::number(mounted.loop_name())?;
-    let group = Group::new(Limit::ReadOps(limit), &number).map_err(Unable::error)?;
+    let group = Group::new(PlantedLimit::ReadOps(limit), &number).map_err(Unable::error)?;
     let directory = mounted.point.display().to_string();
     let mut all = Vec::new();
     for run in 0..n {

@@ -15,12 +15,12 @@ mod hold;
 
 use crate::extent::Extent;
 use crate::options::at_least;
-use crate::stage::{Circumstances, Stage};
+use crate::stage::{Circumstances, ProgramFolder};
 use crate::unable::Unable;
 use crate::{document, install, programs};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use clean::{Survey, Tally};
+use clean::{Survey, SurveyTally};
 use fault::Fault;
 use page::{Played, SECTIONS};
 use serde_json::Value;
@@ -67,36 +67,41 @@ pub(crate) struct Options {
 
 /// A section of the document, and how often its measurement is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum HonestySection {
     Faults,
     Stop,
     Hold(usize),
     Clean(usize),
 }
 
-impl Part {
+impl HonestySection {
     fn title(self) -> &'static str {
         let place = match self {
-            Part::Faults => 0,
-            Part::Stop => 1,
-            Part::Hold(_) => 2,
-            Part::Clean(_) => 3,
+            HonestySection::Faults => 0,
+            HonestySection::Stop => 1,
+            HonestySection::Hold(_) => 2,
+            HonestySection::Clean(_) => 3,
         };
         SECTIONS[place]
     }
 }
 
 impl Options {
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self) -> Vec<HonestySection> {
         match self {
             _ if self.extent.is_smoke() => {
-                vec![Part::Faults, Part::Stop, Part::Hold(1), Part::Clean(1)]
+                vec![
+                    HonestySection::Faults,
+                    HonestySection::Stop,
+                    HonestySection::Hold(1),
+                    HonestySection::Clean(1),
+                ]
             }
-            Options { clean: Some(n), .. } => vec![Part::Clean(*n)],
-            Options { stop: true, .. } => vec![Part::Stop],
-            Options { hold: Some(n), .. } => vec![Part::Hold(*n)],
-            Options { only: Some(_), .. } => vec![Part::Faults],
-            _ => vec![Part::Faults, Part::Stop],
+            Options { clean: Some(n), .. } => vec![HonestySection::Clean(*n)],
+            Options { stop: true, .. } => vec![HonestySection::Stop],
+            Options { hold: Some(n), .. } => vec![HonestySection::Hold(*n)],
+            Options { only: Some(_), .. } => vec![HonestySection::Faults],
+            _ => vec![HonestySection::Faults, HonestySection::Stop],
         }
     }
 }
@@ -107,7 +112,7 @@ impl Options {
 /// If a program that all need is missing, or the user interrupted this. A fault that cannot be
 /// planted is not an error: the document reports it.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
-    let stage = Stage::new(root, &options.directory, "honesty", options.extent.build())?;
+    let stage = ProgramFolder::new(root, &options.directory, "honesty", options.extent.build())?;
     let mut sections = Vec::new();
     for part in options.parts() {
         match section(part, root, &stage, options) {
@@ -126,17 +131,24 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
 }
 
 /// The text of a section.
-fn section(part: Part, root: &Path, stage: &Stage, options: &Options) -> Result<String> {
+fn section(
+    part: HonestySection,
+    root: &Path,
+    stage: &ProgramFolder,
+    options: &Options,
+) -> Result<String> {
     let extent = options.extent;
     let circumstances = |others: &[(&str, &str)]| self::circumstances(root, stage, others);
     match part {
-        Part::Faults => faults(root, stage, options),
-        Part::Stop if extent.is_smoke() && !install::is_there(FIO) => {
+        HonestySection::Faults => faults(root, stage, options),
+        HonestySection::Stop if extent.is_smoke() && !install::is_there(FIO) => {
             Err(Unable::error("fio is missing"))
         }
-        Part::Stop => stop::section(stage, &circumstances(&[(FIO, "--version")])?, extent),
-        Part::Hold(n) => hold::section(stage, &circumstances(&[])?, n, extent),
-        Part::Clean(n) => {
+        HonestySection::Stop => {
+            stop::section(stage, &circumstances(&[(FIO, "--version")])?, extent)
+        }
+        HonestySection::Hold(n) => hold::section(stage, &circumstances(&[])?, n, extent),
+        HonestySection::Clean(n) => {
             let tally = |place| Ok((storage(stage, place)?, survey(stage, place, n, extent)?));
             let places = [Path::new(MEMORY), &options.directory];
             let tallies = places.into_iter().map(tally).collect::<Result<Vec<_>>>()?;
@@ -146,7 +158,7 @@ fn section(part: Part, root: &Path, stage: &Stage, options: &Options) -> Result<
 }
 
 /// The section on faults.
-fn faults(root: &Path, stage: &Stage, options: &Options) -> Result<String> {
+fn faults(root: &Path, stage: &ProgramFolder, options: &Options) -> Result<String> {
     let shell = Shell::new()?;
     shell.change_dir(root);
     for package in NEEDS {
@@ -168,7 +180,11 @@ fn faults(root: &Path, stage: &Stage, options: &Options) -> Result<String> {
 
 /// Plants each of `faults`. In the smoke form, all that goes wrong is an error, except for what
 /// this machine cannot have.
-fn play_all<'a>(stage: &Stage, faults: &[&'a Fault], extent: Extent) -> Result<Vec<Played<'a>>> {
+fn play_all<'a>(
+    stage: &ProgramFolder,
+    faults: &[&'a Fault],
+    extent: Extent,
+) -> Result<Vec<Played<'a>>> {
     fs::write(stage.path("write.toml"), scene::WRITE_RECIPE)?;
     let (mut all, mut wrong) = (Vec::new(), Vec::new());
     for fault in faults {
@@ -193,7 +209,7 @@ fn play_all<'a>(stage: &Stage, faults: &[&'a Fault], extent: Extent) -> Result<V
     Ok(all)
 }
 
-fn play(fault: &Fault, stage: &Stage, extent: Extent) -> Result<Vec<scene::Ran>> {
+fn play(fault: &Fault, stage: &ProgramFolder, extent: Extent) -> Result<Vec<scene::ToolResult>> {
     if !rustix::process::geteuid().is_root() {
         return Err(Unable::error("it needs root"));
     }
@@ -201,7 +217,7 @@ fn play(fault: &Fault, stage: &Stage, extent: Extent) -> Result<Vec<scene::Ran>>
 }
 
 /// A storage's name for readers.
-fn storage(stage: &Stage, directory: &Path) -> Result<String> {
+fn storage(stage: &ProgramFolder, directory: &Path) -> Result<String> {
     let facts = stage.host(directory)?;
     let line = document::describe(&facts);
     let (_, storage) = line.split_once("; ").context("`ioassay host` names no storage")?;
@@ -221,7 +237,12 @@ const SMALL_SURVEY: [&str; 7] = [
 ];
 
 /// Counts the findings of `n` quick surveys of `directory`.
-fn survey(stage: &Stage, directory: &Path, n: usize, extent: Extent) -> Result<Tally> {
+fn survey(
+    stage: &ProgramFolder,
+    directory: &Path,
+    n: usize,
+    extent: Extent,
+) -> Result<SurveyTally> {
     let ticks = || -> Result<(u64, u64)> {
         clean::cpu_ticks(&fs::read_to_string("/proc/stat")?).context("/proc/stat reports no time")
     };
@@ -241,11 +262,15 @@ fn survey(stage: &Stage, directory: &Path, n: usize, extent: Extent) -> Result<T
         ensure!(report["cases"].is_array(), "the survey reports no cases");
         surveys.push(Survey { report, steal_share });
     }
-    Ok(Tally::of(&surveys))
+    Ok(SurveyTally::of(&surveys))
 }
 
 /// The circumstances; `others` are further programs with their version options.
-fn circumstances(root: &Path, stage: &Stage, others: &[(&str, &str)]) -> Result<Circumstances> {
+fn circumstances(
+    root: &Path,
+    stage: &ProgramFolder,
+    others: &[(&str, &str)],
+) -> Result<Circumstances> {
     let mut circumstances = stage.circumstances(root)?;
     // A missing program has no version.
     let others = others.iter().map(|(name, option)| programs::first_line(root, name, &[option]));
@@ -303,7 +328,7 @@ mod tests {
             directory: crate::target(),
             extent: Extent::SMOKE,
         };
-        let titles: Vec<&str> = options.parts().into_iter().map(Part::title).collect();
+        let titles: Vec<&str> = options.parts().into_iter().map(HonestySection::title).collect();
         assert_eq!(titles, SECTIONS);
     }
 }

@@ -1,9 +1,9 @@
 //! The document: what was planted, and how each tool responded.
 
 use super::fault::{Fault, Meanwhile};
-use super::scene::{self, Ran, TOOLS, WRITE_RECIPE};
+use super::scene::{self, TOOLS, ToolResult, WRITE_RECIPE};
 use crate::document::{cell, commands, paragraph};
-use crate::limit::Limit;
+use crate::limit::PlantedLimit;
 use crate::stage::Circumstances;
 use model::units;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ pub(super) const SECTIONS: [&str; 4] =
     ["Faults", "A stop under load", "The load that is held", "Clean runs"];
 
 /// A fault and the tools' results, or why it could not be planted.
-pub(super) type Played<'a> = (&'a Fault, Result<Vec<Ran>, String>);
+pub(super) type Played<'a> = (&'a Fault, Result<Vec<ToolResult>, String>);
 
 /// The section on faults.
 pub(super) fn faults(circumstances: &Circumstances, all: &[Played<'_>]) -> String {
@@ -45,7 +45,7 @@ pub(super) fn faults(circumstances: &Circumstances, all: &[Played<'_>]) -> Strin
 }
 
 /// A tool's response to a fault, in a word.
-fn word(fault: &Fault, ran: &Ran) -> &'static str {
+fn word(fault: &Fault, ran: &ToolResult) -> &'static str {
     match ran.said.warning {
         Some(_) => "**warned**",
         None if fault.avoided.iter().any(|tool| tool == ran.tool) => "avoided",
@@ -71,7 +71,7 @@ fn part((fault, played): &Played<'_>) -> String {
 }
 
 /// A row of a fault's table.
-fn line(Ran { tool, cached_percent, device_bytes, said }: &Ran) -> String {
+fn line(ToolResult { tool, cached_percent, device_bytes, said }: &ToolResult) -> String {
     let cached = cached_percent.map_or("–".to_owned(), |percent| format!("{percent:.0} %"));
     let moved = device_bytes.map_or("–".to_owned(), units::bytes_rounded);
     let quote = |text: &str| format!("`{}`", cell(&text.replace('`', "'")));
@@ -107,11 +107,11 @@ fn commands_of(all: &[Played<'_>]) -> String {
 /// What surrounds a fault's commands.
 fn circumstance(fault: &Fault) -> String {
     let limit = |limit| match limit {
-        Limit::ReadBytes(n) => format!("limit: read {n} bytes a second"),
-        Limit::WriteBytes(n) => format!("limit: write {n} bytes a second"),
-        Limit::ReadOps(n) => format!("limit: read {n} times a second"),
-        Limit::Memory(n) => format!("limit: {n} bytes of memory"),
-        Limit::Cpu(percent) => format!("limit: {percent} % of a CPU"),
+        PlantedLimit::ReadBytes(n) => format!("limit: read {n} bytes a second"),
+        PlantedLimit::WriteBytes(n) => format!("limit: write {n} bytes a second"),
+        PlantedLimit::ReadOps(n) => format!("limit: read {n} times a second"),
+        PlantedLimit::Memory(n) => format!("limit: {n} bytes of memory"),
+        PlantedLimit::Cpu(percent) => format!("limit: {percent} % of a CPU"),
     };
     let mut text = fault.limit.map(|is| format!(" ({})", limit(is))).unwrap_or_default();
     if let Some(Meanwhile::Change { after_mib, limit: then }) = &fault.meanwhile {
@@ -142,14 +142,14 @@ pub(super) mod tests {
         fault::all().expect("it is whole")
     }
 
-    fn ran(tool: &'static str, warning: Option<&str>) -> Ran {
+    fn ran(tool: &'static str, warning: Option<&str>) -> ToolResult {
         let said = Said {
             headline: "read: IOPS=604".to_owned(),
             is_answer: true,
             beside: Some("vda: ios=557/0".to_owned()),
             warning: warning.map(str::to_owned),
         };
-        Ran { tool, cached_percent: Some(49.99), device_bytes: Some(32 << 20), said }
+        ToolResult { tool, cached_percent: Some(49.99), device_bytes: Some(32 << 20), said }
     }
 
     #[test]

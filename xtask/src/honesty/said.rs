@@ -29,7 +29,7 @@ impl Said {
 /// What counts as a warning by ioassay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Sign {
+pub(super) enum WarningSign {
     /// A finding with this code.
     Finding(Code),
     /// It names this as what served the bytes.
@@ -73,7 +73,7 @@ pub(super) fn of_dd(output: &Output) -> Said {
 }
 
 /// Parses ioassay's `--json` output for the requested case. Any of `signs` counts as a warning.
-pub(super) fn of_ioassay(output: &Output, signs: &[Sign]) -> Said {
+pub(super) fn of_ioassay(output: &Output, signs: &[WarningSign]) -> Said {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let cases = report["cases"].as_array().map(Vec::as_slice).unwrap_or_default();
     let Some(case) = cases.iter().find(|case| case["role"] == "asked") else {
@@ -95,12 +95,14 @@ pub(super) fn of_ioassay(output: &Output, signs: &[Sign]) -> Said {
         }
     }
     let warning = signs.iter().find_map(|sign| match sign {
-        Sign::Finding(code) => {
+        WarningSign::Finding(code) => {
             let finding = findings.iter().find(|finding| finding["code"] == code.name())?;
             Some(format!("{code}: {}", finding["message"].as_str().unwrap_or_default()))
         }
-        Sign::Served(by) => (served_by == Some(by.name())).then(|| format!("served by {by}")),
-        Sign::Failure => case["failures"][0]["reason"].as_str().map(str::to_owned),
+        WarningSign::Served(by) => {
+            (served_by == Some(by.name())).then(|| format!("served by {by}"))
+        }
+        WarningSign::Failure => case["failures"][0]["reason"].as_str().map(str::to_owned),
     });
     let beside = Some(codes.join(", ")).filter(|codes| !codes.is_empty());
     Said::new(Some(&headline), beside, warning)
@@ -207,18 +209,18 @@ Disk stats (read/write):
 
     #[test]
     fn ioassay_is_quoted() {
-        let check = |signs: &[Sign], warning: Option<&str>| {
+        let check = |signs: &[WarningSign], warning: Option<&str>| {
             let said = of_ioassay(&output(&report().to_string(), ""), signs);
             assert_eq!(said.headline, "4.10 MB/s, 1000 IOPS, served by page-cache: doubtful");
             assert_eq!(said.beside.as_deref(), Some("Ram (note), VirtualDevice (note)"));
             assert_eq!(said.warning.as_deref(), warning);
         };
         check(&[], None);
-        check(&[Sign::Finding(Code::NoIo), Sign::Served(ServedBy::Ram)], None);
-        let signs = [Code::NoIo, Code::Ram].map(Sign::Finding);
+        check(&[WarningSign::Finding(Code::NoIo), WarningSign::Served(ServedBy::Ram)], None);
+        let signs = [Code::NoIo, Code::Ram].map(WarningSign::Finding);
         check(&signs, Some("Ram: it is memory"));
-        check(&[Sign::Served(ServedBy::PageCache)], Some("served by page-cache"));
-        check(&[Sign::Failure], Some("it failed"));
+        check(&[WarningSign::Served(ServedBy::PageCache)], Some("served by page-cache"));
+        check(&[WarningSign::Failure], Some("it failed"));
     }
 
     #[test]

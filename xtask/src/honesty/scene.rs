@@ -1,13 +1,13 @@
 //! A planted fault, and the tools that run on it.
 
-use super::fault::{Above, Before, Content, Fault, Meanwhile, Place};
+use super::fault::{Above, Fault, FileContent, FilePlace, Meanwhile, Preparation};
 use super::guards::Neighbours;
-use super::said::{self, Said, Sign};
+use super::said::{self, Said, WarningSign};
 use super::small;
 use crate::extent::Extent;
 use crate::fixture::{self, Mounted, Setup, Zram};
 use crate::limit::Group;
-use crate::stage::Stage;
+use crate::stage::ProgramFolder;
 use crate::unable::Unable;
 use crate::{install, programs};
 use anyhow::{Context, Result, ensure};
@@ -32,7 +32,7 @@ pub(super) const TOOLS: [&str; 3] = ["ioassay", "fio", "dd"];
 
 /// A tool's result for a fault.
 #[derive(Debug, Clone)]
-pub(super) struct Ran {
+pub(super) struct ToolResult {
     pub(super) tool: &'static str,
     /// Percentage of the file in the page cache beforehand, according to fincore; `None` without a
     /// file or fincore.
@@ -42,14 +42,14 @@ pub(super) struct Ran {
     pub(super) said: Said,
 }
 
-impl Ran {
+impl ToolResult {
     /// Fails if the tool refused its command: then what it said is no answer. A fault that makes
     /// reads fail leaves fio and dd without a figure, but not ioassay.
     pub(super) fn check(&self, fault: &Fault) -> Result<()> {
-        let may_fail = fault.signs.contains(&Sign::Failure);
+        let may_fail = fault.signs.contains(&WarningSign::Failure);
         let answered = self.said.is_answer
             || (self.tool != TOOLS[0] && (may_fail || !install::is_there(self.tool)));
-        let Ran { tool, said, .. } = self;
+        let ToolResult { tool, said, .. } = self;
         ensure!(
             answered,
             "{tool} gave no figure: {}",
@@ -63,7 +63,11 @@ impl Ran {
 ///
 /// # Errors
 /// Why it cannot be planted here, or what went wrong.
-pub(super) fn play(fault: &Fault, stage: &Stage, extent: Extent) -> Result<Vec<Ran>> {
+pub(super) fn play(
+    fault: &Fault,
+    stage: &ProgramFolder,
+    extent: Extent,
+) -> Result<Vec<ToolResult>> {
     let scene = Scene::plant(fault, stage, extent)?;
     let mut all = Vec::new();
     for (place, tool) in TOOLS.into_iter().enumerate() {
@@ -78,7 +82,7 @@ pub(super) fn play(fault: &Fault, stage: &Stage, extent: Extent) -> Result<Vec<R
 /// A planted fault. The order of the fields is the order of unmounting.
 struct Scene<'a> {
     fault: &'a Fault,
-    stage: &'a Stage,
+    stage: &'a ProgramFolder,
     extent: Extent,
     file: PathBuf,
     /// Its name in `/sys/block`.
@@ -91,7 +95,7 @@ struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    fn plant(fault: &'a Fault, stage: &'a Stage, extent: Extent) -> Result<Scene<'a>> {
+    fn plant(fault: &'a Fault, stage: &'a ProgramFolder, extent: Extent) -> Result<Scene<'a>> {
         let mut scene = Scene {
             fault,
             stage,
@@ -119,13 +123,13 @@ impl<'a> Scene<'a> {
         let stage = self.stage;
         let folder = || TempDir::new_in(stage.folder()).map_err(|error| error.to_string());
         let directory = match &self.fault.place {
-            Place::Memory => {
+            FilePlace::Memory => {
                 let folder = TempDir::new_in("/dev/shm").map_err(|e| format!("/dev/shm: {e}"))?;
                 let path = folder.path().to_owned();
                 self._folder = Some(folder);
                 path
             }
-            Place::Zram => {
+            FilePlace::Zram => {
                 let zram = Zram::new(ZRAM_BYTES)?;
                 let node = zram.node();
                 self.device = node.strip_prefix("/dev/").map(str::to_owned);
@@ -133,7 +137,7 @@ impl<'a> Scene<'a> {
                 let mounted = Mounted::new(folder()?, "ext4", &node, "rw", None)?;
                 self.keep(mounted)
             }
-            Place::Loop { kind, mount, below } => {
+            FilePlace::Loop { kind, mount, below } => {
                 let setup = Setup { size: IMAGE_BYTES, losetup: &[below.as_str()], mount };
                 let mounted = Mounted::on_loop(folder()?, kind, &setup)?;
                 self.device = Some(mounted.loop_name().to_owned());
@@ -163,14 +167,14 @@ impl<'a> Scene<'a> {
         let create =
             |path: &str| self.stage.ioassay(&["data", "create", path, "--size", &size.to_string()]);
         match content {
-            Content::Random => drop(create(&path)?),
-            Content::Zeros => fs::write(&self.file, vec![0; usize::try_from(*size)?])?,
-            Content::Sparse => File::create(&self.file)?.set_len(*size)?,
-            Content::Allocated => {
+            FileContent::Random => drop(create(&path)?),
+            FileContent::Zeros => fs::write(&self.file, vec![0; usize::try_from(*size)?])?,
+            FileContent::Sparse => File::create(&self.file)?.set_len(*size)?,
+            FileContent::Allocated => {
                 let file = File::create(&self.file)?;
                 rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, *size)?;
             }
-            Content::Absent => {}
+            FileContent::Absent => {}
         }
         if let Some(Meanwhile::Readers) = meanwhile {
             create(&self.other().display().to_string())?;
@@ -199,15 +203,15 @@ impl<'a> Scene<'a> {
         let warm = || self.stage.ioassay(&["cache", "warm", &self.text()]);
         let half = self.fault.size / 2;
         match self.fault.before {
-            Before::Evict => drop(evict()?),
-            Before::Warm => drop(warm()?),
-            Before::HalfWarm => {
+            Preparation::Evict => drop(evict()?),
+            Preparation::Warm => drop(warm()?),
+            Preparation::HalfWarm => {
                 warm()?;
                 let file = File::open(&self.file)?;
                 let advice = rustix::fs::Advice::DontNeed;
                 rustix::fs::fadvise(file, half, None, advice)?;
             }
-            Before::ReadAhead => {
+            Preparation::ReadAhead => {
                 evict()?;
                 let device = self.device.as_deref().context("there is no device to read ahead")?;
                 let path = format!("/sys/block/{device}/queue/read_ahead_kb");
@@ -218,7 +222,7 @@ impl<'a> Scene<'a> {
                 command.args([&from, "of=/dev/null", "bs=1M", &count]);
                 programs::output(command, 0..=0)?;
             }
-            Before::Remove => {
+            Preparation::Remove => {
                 if self.file.exists() {
                     fs::remove_file(&self.file)?;
                 }
@@ -237,7 +241,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Runs the tool at index `place`.
-    fn run(&self, place: usize, tool: &'static str) -> Result<Ran> {
+    fn run(&self, place: usize, tool: &'static str) -> Result<ToolResult> {
         let command = self.command(place);
         let cached_percent = cached_percent(&self.file, self.fault.size);
         let before = self.device.as_deref().map(moved);
@@ -254,7 +258,7 @@ impl<'a> Scene<'a> {
         for text in [&mut said.warning, &mut said.beside].into_iter().flatten() {
             *text = self.anonymous(text);
         }
-        Ok(Ran { tool, cached_percent, device_bytes, said })
+        Ok(ToolResult { tool, cached_percent, device_bytes, said })
     }
 
     /// `text` with placeholders for the temporary paths.

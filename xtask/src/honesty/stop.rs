@@ -2,7 +2,7 @@
 
 use crate::document::{commands, paragraph};
 use crate::extent::Extent;
-use crate::stage::{Circumstances, Stage};
+use crate::stage::{Circumstances, ProgramFolder};
 use anyhow::{Context, Result, bail};
 use model::units::nanoseconds;
 use rustix::process::{Pid, Signal, kill_process};
@@ -16,18 +16,18 @@ use std::time::Duration;
 
 /// Reads a second that are asked for, and how long.
 #[derive(Debug, Clone, Copy)]
-struct Load {
+struct StopLoad {
     seconds: u32,
     stop_ms: u32,
 }
 
-const WHOLE: Load = Load { seconds: 6, stop_ms: 1000 };
-const SMALL: Load = Load { seconds: 1, stop_ms: 100 };
+const WHOLE: StopLoad = StopLoad { seconds: 6, stop_ms: 1000 };
+const SMALL: StopLoad = StopLoad { seconds: 1, stop_ms: 100 };
 
 /// Reads asked for per second.
 const RATE: u32 = 1000;
 
-impl Load {
+impl StopLoad {
     /// The reads of a process before it is stopped: it is then in the middle.
     fn reads(self) -> u64 {
         u64::from(self.seconds * RATE) * 5 / 12
@@ -35,7 +35,7 @@ impl Load {
 
     /// The command of ioassay.
     fn open(self) -> String {
-        let Load { seconds, .. } = self;
+        let StopLoad { seconds, .. } = self;
         format!(
             "ioassay run read-methods --file FILE --engine pread --cache as-is --pattern random \
              --block 4KiB --threads 1 --rounds 1 --invocations 1 --time {seconds}s --no-ceilings \
@@ -45,7 +45,7 @@ impl Load {
 
     /// The command of fio.
     fn fio(self) -> String {
-        let Load { seconds, .. } = self;
+        let StopLoad { seconds, .. } = self;
         format!(
             "fio --name=read --filename=FILE --rw=randread --bs=4k --invalidate=0 --time_based \
              --runtime={seconds} --rate_iops={RATE} --percentile_list=50:95:99 \
@@ -54,7 +54,7 @@ impl Load {
     }
 
     /// The operations that fall due in the stop wait for its end, the first of them for all of it.
-    fn truth(self) -> Row {
+    fn truth(self) -> StopRow {
         let stop_ns = f64::from(self.stop_ms) * 1e6;
         let operations_each = f64::from(self.seconds) * 1000.0 / f64::from(self.stop_ms);
         let above = |share: f64| (1.0 - operations_each * share).max(0.0) * stop_ns;
@@ -66,14 +66,14 @@ impl Load {
 const LOOKS: u32 = 6000;
 
 /// Latencies in nanoseconds: p50, p95, p99 and the longest.
-type Row = [f64; 4];
+type StopRow = [f64; 4];
 
 /// The section, from runs in the stage's folder.
 ///
 /// # Errors
 /// If a program is missing or fails, or the one that reads is not found.
 pub(super) fn section(
-    stage: &Stage,
+    stage: &ProgramFolder,
     circumstances: &Circumstances,
     extent: Extent,
 ) -> Result<String> {
@@ -102,8 +102,8 @@ pub(super) fn section(
     ))
 }
 
-fn text(circumstances: &Circumstances, load: Load, rows: &[(&str, Row)]) -> String {
-    let Load { seconds, stop_ms } = load;
+fn text(circumstances: &Circumstances, load: StopLoad, rows: &[(&str, StopRow)]) -> String {
+    let StopLoad { seconds, stop_ms } = load;
     let (stop, due, all) = (f64::from(stop_ms) / 1000.0, stop_ms * RATE / 1000, seconds * RATE);
     let mut text = circumstances.text()
         + &paragraph(&format!(
@@ -122,7 +122,7 @@ fn text(circumstances: &Circumstances, load: Load, rows: &[(&str, Row)]) -> Stri
 }
 
 /// Runs a program with `words`, stops the process of it that reads, and returns what it prints.
-fn stopped(stage: &Stage, program: &Path, words: &str, load: Load) -> Result<String> {
+fn stopped(stage: &ProgramFolder, program: &Path, words: &str, load: StopLoad) -> Result<String> {
     let mut command = stage.command(program);
     command.args(words.split(' ')).stdout(Stdio::piped()).stderr(Stdio::null());
     let child = command.spawn().with_context(|| format!("starting {command:?}"))?;
@@ -139,7 +139,7 @@ fn stopped(stage: &Stage, program: &Path, words: &str, load: Load) -> Result<Str
 }
 
 /// Waits for a process of `child`, or itself, to have called read more than `least` times.
-fn reader(stage: &Stage, child: &Child, least: u64) -> Result<Pid> {
+fn reader(stage: &ProgramFolder, child: &Child, least: u64) -> Result<Pid> {
     let first = i32::try_from(child.id())?;
     for _ in 0..LOOKS {
         stage.go_on()?;
@@ -180,7 +180,7 @@ fn sample(record: &str) -> Option<Value> {
 }
 
 /// From a record's list of latencies and their counts.
-fn of_counts(latencies: &Value) -> Option<Row> {
+fn of_counts(latencies: &Value) -> Option<StopRow> {
     let pairs = latencies["counts"].as_array()?.iter();
     let pairs: Option<Vec<(f64, u64)>> =
         pairs.map(|pair| Some((pair[0].as_f64()?, pair[1].as_u64()?))).collect();
@@ -197,7 +197,7 @@ fn of_counts(latencies: &Value) -> Option<Row> {
     Some([at(0.5)?, at(0.95)?, at(0.99)?, latencies["max_ns"].as_f64()?])
 }
 
-fn of_fio(printed: &Value) -> Option<Row> {
+fn of_fio(printed: &Value) -> Option<StopRow> {
     let told = &printed["jobs"][0]["read"]["clat_ns"];
     let at = |percentile: &str| told["percentile"][percentile].as_f64();
     Some([at("50.000000")?, at("95.000000")?, at("99.000000")?, told["max"].as_f64()?])

@@ -1,7 +1,7 @@
 //! An emulated machine: starts it, runs its scenarios and collects their results.
 
 use super::image::{Images, Serial};
-use super::kernel::{self, Arch};
+use super::kernel::{self, EmulatedArch};
 use super::scenario::{Checked, Machine, Scenario};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -31,7 +31,7 @@ const OUT: u64 = 64;
 
 /// The result of a scenario.
 #[derive(Debug)]
-pub(super) struct Ran {
+pub(super) struct ScenarioResult {
     /// Number of assertions.
     pub(super) asserted: usize,
     /// The assertions that failed.
@@ -46,13 +46,14 @@ pub(super) struct Booted {
     /// How long it ran, in seconds.
     pub(super) seconds: f64,
     /// The results of its scenarios, in order.
-    pub(super) ran: Vec<Ran>,
+    pub(super) ran: Vec<ScenarioResult>,
 }
 
 impl Booted {
     /// The result of a machine that returned nothing: all its scenarios fail.
     pub(super) fn failed(machine: &Machine, error: &anyhow::Error) -> Booted {
-        let failed = |_: &Scenario| Ran { asserted: 0, wrong: vec![format!("{error:#}")] };
+        let failed =
+            |_: &Scenario| ScenarioResult { asserted: 0, wrong: vec![format!("{error:#}")] };
         Booted {
             release: machine.kernel.clone(),
             seconds: 0.0,
@@ -87,10 +88,10 @@ fn run_once(machine: &Machine, images: &Images, program: &Path, out: &Path) -> R
     pack(machine, images, program, work.path())?;
     let began = Instant::now();
     let log = File::create(out.join("qemu.txt"))?;
-    let helper = Ended(helper(machine, work.path(), &log)?);
+    let helper = GuestProcess(helper(machine, work.path(), &log)?);
     let mut qemu = command(machine, images, work.path(), out)?;
     qemu.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-    let qemu = Ended(Some(qemu.spawn().context("starting QEMU")?));
+    let qemu = GuestProcess(Some(qemu.spawn().context("starting QEMU")?));
     let longest = LONGEST * u32::try_from(machine.scenario.len())?;
     let waited = wait(qemu, longest, &out.join("console.txt"));
     drop(helper);
@@ -109,9 +110,9 @@ fn run_once(machine: &Machine, images: &Images, program: &Path, out: &Path) -> R
 }
 
 /// A process that is killed when this is dropped, on every path.
-struct Ended(Option<Child>);
+struct GuestProcess(Option<Child>);
 
-impl Drop for Ended {
+impl Drop for GuestProcess {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
             let _ = child.kill();
@@ -121,7 +122,7 @@ impl Drop for Ended {
 }
 
 /// Compares the results with the expectations.
-fn judge(scenario: &Scenario, out: &Path) -> Ran {
+fn judge(scenario: &Scenario, out: &Path) -> ScenarioResult {
     let read = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_default();
     let report: Value = serde_json::from_str(&read("report.json")).unwrap_or(Value::Null);
     let errors = read("errors");
@@ -131,7 +132,7 @@ fn judge(scenario: &Scenario, out: &Path) -> Ran {
         format!("the exit status is {}, not {expected}: {}", status.trim(), errors.trim())
     });
     let Checked { asserted, wrong } = checked;
-    Ran { asserted, wrong }
+    ScenarioResult { asserted, wrong }
 }
 
 /// Starts the machine's helper and waits for its socket.
@@ -142,7 +143,8 @@ fn helper(machine: &Machine, work: &Path, log: &File) -> Result<Option<Child>> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(work).stdin(Stdio::null());
     command.stdout(log.try_clone()?).stderr(log.try_clone()?);
-    let mut helper = Ended(Some(command.spawn().with_context(|| format!("starting {program}"))?));
+    let mut helper =
+        GuestProcess(Some(command.spawn().with_context(|| format!("starting {program}"))?));
     let began = Instant::now();
     while !work.join("helper.sock").exists() {
         ensure!(began.elapsed() < HELPER, "{program} did not create its socket");
@@ -152,7 +154,7 @@ fn helper(machine: &Machine, work: &Path, log: &File) -> Result<Option<Child>> {
 }
 
 /// Waits until the guest powers off.
-fn wait(mut qemu: Ended, longest: Duration, console: &Path) -> Result<()> {
+fn wait(mut qemu: GuestProcess, longest: Duration, console: &Path) -> Result<()> {
     let began = Instant::now();
     let is_silent = || fs::metadata(console).is_ok_and(|console| console.len() == 0);
     let child = qemu.0.as_mut().context("it was started")?;
@@ -202,8 +204,8 @@ fn pack(machine: &Machine, images: &Images, program: &Path, work: &Path) -> Resu
 fn command(machine: &Machine, images: &Images, work: &Path, out: &Path) -> Result<Command> {
     let kernel = kernel::named(&machine.kernel).context("the kernel is known")?;
     let (program, board, console) = match kernel.arch {
-        Arch::Amd64 => ("qemu-system-x86_64", "q35", "ttyS0"),
-        Arch::Arm64 => ("qemu-system-aarch64", "virt,gic-version=3", "ttyAMA0"),
+        EmulatedArch::Amd64 => ("qemu-system-x86_64", "q35", "ttyS0"),
+        EmulatedArch::Arm64 => ("qemu-system-aarch64", "virt,gic-version=3", "ttyAMA0"),
     };
     let mut qemu = Command::new(program);
     qemu.current_dir(work);

@@ -1,7 +1,7 @@
 //! Images that machines share: a root image with Debian's tools for each architecture, and a module
 //! image for each kernel. Each is built once and kept.
 
-use super::kernel::{self, Arch, Kernel, TABLE};
+use super::kernel::{self, EmulatedArch, LinuxKernel, TABLE};
 use crate::install;
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -41,11 +41,11 @@ impl Images {
         Ok(Images { folder: folder.to_owned() })
     }
 
-    pub(super) fn root(&self, arch: Arch) -> PathBuf {
+    pub(super) fn root(&self, arch: EmulatedArch) -> PathBuf {
         self.folder.join(format!("root-{}.ext4", arch.debian()))
     }
 
-    fn busybox(&self, arch: Arch) -> PathBuf {
+    fn busybox(&self, arch: EmulatedArch) -> PathBuf {
         self.folder.join(format!("busybox-{}", arch.debian()))
     }
 
@@ -74,7 +74,7 @@ impl Images {
         TABLE.needs.iter().try_for_each(|package| install::ensure(&shell, package))?;
         for name in kernels {
             let kernel = kernel::named(name).with_context(|| format!("no kernel is {name}"))?;
-            if kernel.arch == Arch::Arm64 {
+            if kernel.arch == EmulatedArch::Arm64 {
                 TABLE.arm_needs.iter().try_for_each(|package| install::ensure(&shell, package))?;
             }
             if !self.root(kernel.arch).exists() {
@@ -91,7 +91,7 @@ impl Images {
 
     /// Packages are unpacked but not configured. That takes only seconds and needs no processor of
     /// the other architecture, and their scripts would do nothing useful here.
-    fn make_root(&self, shell: &Shell, arch: Arch) -> Result<()> {
+    fn make_root(&self, shell: &Shell, arch: EmulatedArch) -> Result<()> {
         let work = TempDir::new_in(&self.folder)?;
         let root = work.path().join("root");
         let name = arch.debian();
@@ -122,7 +122,7 @@ impl Images {
         image_of(shell, &root, &self.root(arch))
     }
 
-    fn make_kernel(&self, shell: &Shell, kernel: &Kernel) -> Result<()> {
+    fn make_kernel(&self, shell: &Shell, kernel: &LinuxKernel) -> Result<()> {
         let work = TempDir::new_in(&self.folder)?;
         let unpacked = work.path().join("unpacked");
         kernel.unpack(shell, work.path(), &unpacked)?;

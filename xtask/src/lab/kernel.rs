@@ -11,17 +11,17 @@ use xshell::{Shell, cmd};
 /// An emulated architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Arch {
+pub(super) enum EmulatedArch {
     Amd64,
     Arm64,
 }
 
-impl Arch {
+impl EmulatedArch {
     /// Debian's name for it.
     pub(super) fn debian(self) -> &'static str {
         match self {
-            Arch::Amd64 => "amd64",
-            Arch::Arm64 => "arm64",
+            EmulatedArch::Amd64 => "amd64",
+            EmulatedArch::Arm64 => "arm64",
         }
     }
 }
@@ -29,7 +29,7 @@ impl Arch {
 /// What images are made of.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Table {
+pub(super) struct ImageTable {
     /// Packages on the host, and those for 64-bit ARM.
     pub(super) needs: Vec<String>,
     pub(super) arm_needs: Vec<String>,
@@ -40,33 +40,33 @@ pub(super) struct Table {
     pub(super) first: Vec<String>,
     /// Module folders that machines may need.
     pub(super) folders: Vec<String>,
-    kernel: Vec<Kernel>,
+    kernel: Vec<LinuxKernel>,
 }
 
 /// A kernel, named as in the table of machines.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Kernel {
+pub(super) struct LinuxKernel {
     pub(super) name: String,
-    pub(super) arch: Arch,
+    pub(super) arch: EmulatedArch,
     /// The Debian suite that contains it.
     suite: String,
     /// Selects the newest package whose name matches.
     pattern: String,
 }
 
-pub(super) static TABLE: LazyLock<Table> =
+pub(super) static TABLE: LazyLock<ImageTable> =
     LazyLock::new(|| toml::from_str(include_str!("images.toml")).expect("the table is whole"));
 
 /// The kernel with this name.
-pub(super) fn named(name: &str) -> Option<&'static Kernel> {
+pub(super) fn named(name: &str) -> Option<&'static LinuxKernel> {
     TABLE.kernel.iter().find(|kernel| kernel.name == name)
 }
 
 const MIRROR: &str = "http://deb.debian.org/";
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-impl Kernel {
+impl LinuxKernel {
     /// Downloads the newest matching kernel with its modules and unpacks it below `work`. It uses
     /// private package lists, so the suites configured on this machine do not matter.
     ///
@@ -95,7 +95,7 @@ impl Kernel {
 }
 
 /// Options that make apt use lists of one suite and architecture in `folder`.
-fn private_lists(folder: &Path, suite: &str, arch: Arch) -> Result<Vec<String>> {
+fn private_lists(folder: &Path, suite: &str, arch: EmulatedArch) -> Result<Vec<String>> {
     let apt = folder.join("apt");
     for needed in ["lists/partial", "archives/partial"] {
         fs::create_dir_all(apt.join(needed))?;

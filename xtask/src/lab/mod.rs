@@ -17,7 +17,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use guest::Booted;
 use image::Images;
-use kernel::Arch;
+use kernel::EmulatedArch;
 use scenario::Machine;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -109,16 +109,18 @@ fn judge(machines: &[Machine], done: &[Booted]) -> Result<()> {
 }
 
 /// The program for each required architecture.
-struct Program {
+struct LabProgram {
     amd64: PathBuf,
     arm64: Option<PathBuf>,
 }
 
-impl Program {
-    fn of(&self, arch: Arch) -> Result<&Path> {
+impl LabProgram {
+    fn of(&self, arch: EmulatedArch) -> Result<&Path> {
         match arch {
-            Arch::Amd64 => Ok(&self.amd64),
-            Arch::Arm64 => self.arm64.as_deref().context("there is no build for 64-bit ARM"),
+            EmulatedArch::Amd64 => Ok(&self.amd64),
+            EmulatedArch::Arm64 => {
+                self.arm64.as_deref().context("there is no build for 64-bit ARM")
+            }
         }
     }
 }
@@ -142,10 +144,10 @@ impl Options {
     }
 
     /// Builds the program for the machines.
-    fn build(&self, root: &Path, machines: &[Machine]) -> Result<Program> {
+    fn build(&self, root: &Path, machines: &[Machine]) -> Result<LabProgram> {
         println!("building");
         let is_arm = |machine: &Machine| {
-            kernel::named(&machine.kernel).is_some_and(|kernel| kernel.arch == Arch::Arm64)
+            kernel::named(&machine.kernel).is_some_and(|kernel| kernel.arch == EmulatedArch::Arm64)
         };
         // The tests' debug build already exists, and an emulated machine runs it in the same time.
         let build = if self.writes() { Build::Release } else { Build::Tests };
@@ -155,7 +157,7 @@ impl Options {
         let amd64 = self.folder.join("ioassay");
         let shell = Shell::new()?;
         cmd!(shell, "strip -o {amd64} {built}").quiet().run()?;
-        Ok(Program { amd64, arm64: arm64.transpose()? })
+        Ok(LabProgram { amd64, arm64: arm64.transpose()? })
     }
 
     /// Boots the machines and returns their results in order.
@@ -188,7 +190,7 @@ impl Options {
         Ok(done.into_iter().map(came).collect())
     }
 
-    fn boot_one(&self, machine: &Machine, images: &Images, program: &Program) -> Result<Booted> {
+    fn boot_one(&self, machine: &Machine, images: &Images, program: &LabProgram) -> Result<Booted> {
         let kernel = kernel::named(&machine.kernel).context("unknown kernel")?;
         let out = self.folder.join("out").join(&machine.scenario[0].name);
         guest::run(machine, images, program.of(kernel.arch)?, &out)
@@ -226,7 +228,7 @@ mod tests {
 
     #[test]
     fn the_packages_are_known() {
-        let kernel::Table { needs, arm_needs, .. } = &*kernel::TABLE;
+        let kernel::ImageTable { needs, arm_needs, .. } = &*kernel::TABLE;
         install::check_known(needs.iter().chain(arm_needs).map(String::as_str));
     }
 

@@ -1,6 +1,6 @@
 //! The part of the document that lists what was asserted on each machine.
 
-use super::guest::{Booted, Ran};
+use super::guest::{Booted, ScenarioResult};
 use super::scenario::{Machine, Scenario};
 use crate::document::{cell, paragraph};
 use anyhow::{Context, Result};
@@ -25,7 +25,7 @@ impl Fresh {
             let ran = machine.scenario.iter().zip(&booted.ran);
             ran.map(move |(scenario, ran)| (machine, &booted.release, scenario, ran))
         });
-        let rows: Vec<(&Machine, &String, &Scenario, &Ran)> = rows.collect();
+        let rows: Vec<(&Machine, &String, &Scenario, &ScenarioResult)> = rows.collect();
         let asserted: usize = rows.iter().map(|(.., ran)| ran.asserted).sum();
         let passed = rows.iter().filter(|(.., ran)| ran.wrong.is_empty()).count();
         let plural = if machines.len() == 1 { "" } else { "s" };
@@ -66,7 +66,7 @@ impl Fresh {
 }
 
 /// The line of a scenario.
-fn line(machine: &Machine, release: &str, scenario: &Scenario, ran: &Ran) -> String {
+fn line(machine: &Machine, release: &str, scenario: &Scenario, ran: &ScenarioResult) -> String {
     let Machine { cpu, processors, memory, .. } = machine;
     let Scenario { name, about, quick, .. } = scenario;
     let end = if ran.wrong.is_empty() { "passed" } else { "FAILED" };

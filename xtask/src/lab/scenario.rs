@@ -12,7 +12,7 @@ const TABLE: &str = include_str!("scenarios.toml");
 /// The table.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct ScenarioTable {
     machine: Vec<Machine>,
 }
 
@@ -126,7 +126,7 @@ fn usual_run() -> String {
 
 /// The machines of the table.
 pub(super) fn machines() -> Result<Vec<Machine>> {
-    let table: Table = toml::from_str(TABLE).context("the table of scenarios")?;
+    let table: ScenarioTable = toml::from_str(TABLE).context("the table of scenarios")?;
     Ok(table.machine)
 }
 
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_machine_without_a_chosen_scenario_does_not_boot() {
-        let machines: Table = toml::from_str(
+        let machines: ScenarioTable = toml::from_str(
             "[[machine]]\nkernel = \"6.1\"\n\
              [[machine.scenario]]\nname = \"a\"\nabout = \"\"\nprepare = \"\"\n\
              [[machine.scenario]]\nname = \"b\"\nabout = \"\"\nprepare = \"\"\nquick = true\n\

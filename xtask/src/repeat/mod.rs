@@ -8,14 +8,14 @@ mod tally;
 
 use crate::extent::Extent;
 use crate::options::at_least;
-use crate::stage::Stage;
+use crate::stage::ProgramFolder;
 use crate::{document, generated, programs};
 use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use tally::{Seen, Tally};
+use tally::{PairComparison, RepeatTally};
 
 /// The recipe to repeat.
 const RECIPE: &str = include_str!("recipe.toml");
@@ -61,7 +61,7 @@ const SMALL: [&str; 6] = [
 /// continues after them.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let extent = options.extent;
-    let stage = Stage::new(root, &crate::target(), "repeat", extent.build())?;
+    let stage = ProgramFolder::new(root, &crate::target(), "repeat", extent.build())?;
     let records = extent.pick(options.records.clone(), stage.path("records"));
     fs::create_dir_all(&records).context(records.display().to_string())?;
     let recipe = text(&stage.path("repetitions.toml"));
@@ -82,8 +82,8 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
 
 /// Compares consecutive records twice: for a user who has only these two, and for a user who has
 /// also kept all earlier ones. A comparison finds the other records in the folder of its two.
-fn tally(stage: &Stage, paths: &[PathBuf]) -> Result<Tally> {
-    let mut tally = Tally::default();
+fn tally(stage: &ProgramFolder, paths: &[PathBuf]) -> Result<RepeatTally> {
+    let mut tally = RepeatTally::default();
     let [alone, among] = ["alone", "among"].map(|name| stage.path(name));
     fs::create_dir(&alone)?;
     fs::create_dir(&among)?;
@@ -99,7 +99,7 @@ fn tally(stage: &Stage, paths: &[PathBuf]) -> Result<Tally> {
         let copies = |folder: &Path, numbers: [usize; 2]| {
             numbers.map(|number| folder.join(format!("{number}.jsonl")))
         };
-        tally.add(Seen {
+        tally.add(PairComparison {
             alone: compare(pair, copies(&alone, [0, 1]))?,
             among: compare(pair, copies(&among, [index, index + 1]))?,
         })?;
@@ -108,7 +108,7 @@ fn tally(stage: &Stage, paths: &[PathBuf]) -> Result<Tally> {
 }
 
 /// When, where and with which version the records were made, in a sentence.
-fn circumstances(root: &Path, stage: &Stage, first: &Path) -> Result<String> {
+fn circumstances(root: &Path, stage: &ProgramFolder, first: &Path) -> Result<String> {
     let report: Value =
         serde_json::from_str(&stage.ioassay(&["report", "--json", &text(first)])?)?;
     let began = report["began"].as_str().unwrap_or("unknown");

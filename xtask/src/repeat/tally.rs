@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fmt::Write;
 
 /// The output of `ioassay compare --json` for a pair of records.
-pub(super) struct Seen {
+pub(super) struct PairComparison {
     /// For a user who has only the two records.
     pub(super) alone: Value,
     /// For a user who has also kept the earlier records of the question.
@@ -15,16 +15,16 @@ pub(super) struct Seen {
 
 /// The totals over all pairs.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Tally {
+pub(super) struct RepeatTally {
     pairs: usize,
     /// Pairs of records with at least one case called different: alone, and among others.
     wrong: [usize; 2],
-    cases: Vec<Case>,
+    cases: Vec<CaseTotals>,
 }
 
 /// The totals of one case over all pairs.
 #[derive(Debug, Default, PartialEq)]
-struct Case {
+struct CaseTotals {
     id: String,
     /// Pairs in which it was compared.
     pairs: usize,
@@ -42,9 +42,9 @@ struct Case {
     figures: Vec<f64>,
 }
 
-impl Tally {
+impl RepeatTally {
     /// Adds the comparisons of a pair.
-    pub(super) fn add(&mut self, seen: Seen) -> Result<()> {
+    pub(super) fn add(&mut self, seen: PairComparison) -> Result<()> {
         let mut is_wrong = [false; 2];
         for (index, said) in [&seen.alone, &seen.among].into_iter().enumerate() {
             for pair in said["pairs"].as_array().context("two records compared have no pairs")? {
@@ -66,10 +66,10 @@ impl Tally {
     }
 
     /// The entry for a pair's case.
-    fn case(&mut self, pair: &Value) -> Result<&mut Case> {
+    fn case(&mut self, pair: &Value) -> Result<&mut CaseTotals> {
         let id = pair["a"]["id"].as_str().context("a case has no id")?;
         let index = self.cases.iter().position(|case| case.id == id).unwrap_or_else(|| {
-            self.cases.push(Case { id: id.to_owned(), ..Case::default() });
+            self.cases.push(CaseTotals { id: id.to_owned(), ..CaseTotals::default() });
             self.cases.len() - 1
         });
         Ok(&mut self.cases[index])
@@ -77,7 +77,7 @@ impl Tally {
 
     /// The conclusion as text, and the table.
     pub(super) fn text(&self) -> String {
-        let sum = |of: fn(&Case) -> usize| self.cases.iter().map(of).sum::<usize>();
+        let sum = |of: fn(&CaseTotals) -> usize| self.cases.iter().map(of).sum::<usize>();
         let (held, intervals) = (sum(|case| case.held), sum(|case| case.intervals));
         let [alone, among] = self.wrong;
         let mut text = paragraph(&format!(
@@ -106,7 +106,7 @@ impl Tally {
     }
 }
 
-impl Case {
+impl CaseTotals {
     /// Adds a comparison.
     fn add(&mut self, pair: &Value) -> Result<()> {
         self.pairs += 1;
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn pairs_are_counted_by_case_and_together() {
-        let mut tally = Tally::default();
+        let mut tally = RepeatTally::default();
         let all = [
             json!([
                 pair("x", Some((90.0, 110.0)), 105.0, "equivalent"),
@@ -188,7 +188,7 @@ mod tests {
             let mut alone = among.clone();
             alone[0]["comparison"]["difference"] = "different".into();
             let [alone, among] = [alone, among].map(|pairs| json!({ "pairs": pairs }));
-            tally.add(Seen { alone, among }).expect("it is whole");
+            tally.add(PairComparison { alone, among }).expect("it is whole");
         }
         let text = tally.text();
         for expected in [
@@ -204,9 +204,9 @@ mod tests {
 
     #[test]
     fn what_is_no_comparison_is_an_error() {
-        let mut tally = Tally::default();
+        let mut tally = RepeatTally::default();
         for wrong in [json!({}), json!({ "pairs": [{}] })] {
-            let seen = Seen { alone: wrong.clone(), among: wrong.clone() };
+            let seen = PairComparison { alone: wrong.clone(), among: wrong.clone() };
             assert!(tally.add(seen).is_err(), "{wrong}");
         }
     }

@@ -1,8 +1,8 @@
 //! Hosts of one machine: each has its own disk at the common directory, and its own limits.
 
 use crate::fixture::{Mounted, Setup};
-use crate::limit::{Group, Limit};
-use crate::stage::Stage;
+use crate::limit::{Group, PlantedLimit};
+use crate::stage::ProgramFolder;
 use crate::unable::Unable;
 use anyhow::{Context, Result};
 use std::fs;
@@ -15,15 +15,15 @@ use tempfile::TempDir;
 pub(super) const LIMITS_MIB: [u64; 3] = [60, 60, 15];
 
 /// A host. The order of the fields is the order in which they end.
-struct Host {
+struct RivalHost {
     name: String,
     _group: Group,
     disk: Mounted,
 }
 
 /// All hosts, and how a command is started on one.
-pub(super) struct Hosts {
-    all: Vec<Host>,
+pub(super) struct RivalHosts {
+    all: Vec<RivalHost>,
     /// The directory that each sees as its own disk.
     pub(super) common: PathBuf,
     /// The folder of the programs that start a command on a host, each with the host's name.
@@ -33,16 +33,16 @@ pub(super) struct Hosts {
 /// Runs its further words in a mount namespace of their own, in which the directory `$1` is `$0`.
 const ENTER: &str = r#"mount --bind "$0" "$1" && cd "$1" && shift && exec "$@""#;
 
-impl Hosts {
+impl RivalHosts {
     /// Sets up hosts with disks of `bytes` each.
     ///
     /// # Errors
     /// Why this machine cannot have them.
-    pub(super) fn new(stage: &Stage, bytes: u64) -> Result<Hosts> {
+    pub(super) fn new(stage: &ProgramFolder, bytes: u64) -> Result<RivalHosts> {
         let (common, doors) = (stage.path("common"), stage.path("hosts"));
         fs::create_dir(&common)?;
         fs::create_dir(&doors)?;
-        let mut hosts = Hosts { all: Vec::new(), common, doors };
+        let mut hosts = RivalHosts { all: Vec::new(), common, doors };
         for (place, mib) in LIMITS_MIB.into_iter().enumerate() {
             let host = hosts.set_up(format!("h{}", place + 1), mib << 20, bytes, stage)?;
             hosts.all.push(host);
@@ -50,16 +50,23 @@ impl Hosts {
         Ok(hosts)
     }
 
-    fn set_up(&self, name: String, rate: u64, bytes: u64, stage: &Stage) -> Result<Host> {
+    fn set_up(
+        &self,
+        name: String,
+        rate: u64,
+        bytes: u64,
+        stage: &ProgramFolder,
+    ) -> Result<RivalHost> {
         let folder = TempDir::new_in(stage.folder())?;
         let setup = Setup { size: bytes, losetup: &["--direct-io=on"], mount: "rw" };
         let disk = Mounted::on_loop(folder, "ext4", &setup).map_err(Unable::error)?;
         let device = format!("/sys/block/{}/dev", disk.loop_name());
         let number = fs::read_to_string(&device).context(device)?;
-        let group = Group::new(Limit::ReadBytes(rate), number.trim()).map_err(Unable::error)?;
-        group.set(Limit::WriteBytes(rate)).map_err(Unable::error)?;
+        let group =
+            Group::new(PlantedLimit::ReadBytes(rate), number.trim()).map_err(Unable::error)?;
+        group.set(PlantedLimit::WriteBytes(rate)).map_err(Unable::error)?;
         self.write_door(&name, &group, &disk.point)?;
-        Ok(Host { name, _group: group, disk })
+        Ok(RivalHost { name, _group: group, disk })
     }
 
     /// Writes the program that runs its arguments on a host.

@@ -9,14 +9,14 @@ mod tools;
 
 use crate::extent::Extent;
 use crate::options::at_least;
-use crate::stage::Stage;
+use crate::stage::ProgramFolder;
 use crate::unable::Unable;
 use crate::{document, generated, install, programs};
 use anyhow::{Context, Result};
 use clap::Args;
-use hosts::{Hosts, LIMITS_MIB};
+use hosts::{LIMITS_MIB, RivalHosts};
 use model::list::listed;
-use row::{Answers, Row, Words};
+use row::{RivalRow, ToolAnswers, Words};
 use std::path::{Path, PathBuf};
 use tools::{Ranks, Servers};
 
@@ -60,9 +60,9 @@ const LEAST: Extents =
 /// If a tool that is there gives no figure, or the user interrupts it.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let extent = options.extent;
-    let stage = Stage::new(root, &crate::target(), "rivals", extent.build())?;
+    let stage = ProgramFolder::new(root, &crate::target(), "rivals", extent.build())?;
     let least = extent.pick(&WHOLE, &LEAST);
-    let hosts = match Hosts::new(&stage, least.disk) {
+    let hosts = match RivalHosts::new(&stage, least.disk) {
         Err(error) if extent.is_smoke() && error.is::<Unable>() => {
             println!("skipped: rivals ({error:#})");
             return Ok(());
@@ -88,7 +88,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
 }
 
 impl Extents {
-    fn words(&self, hosts: &Hosts) -> Words {
+    fn words(&self, hosts: &RivalHosts) -> Words {
         Words(vec![
             ("BYTES", (self.bytes_mib << 20).to_string()),
             ("MANY", (self.many_mib << 20).to_string()),
@@ -100,7 +100,7 @@ impl Extents {
 }
 
 /// Creates the file at `path`, under the names that IOR's ranks give to it, too.
-fn create(stage: &Stage, path: &Path, size: &str, ranks: usize) -> Result<()> {
+fn create(stage: &ProgramFolder, path: &Path, size: &str, ranks: usize) -> Result<()> {
     stage.ioassay(&["data", "create", &path.display().to_string(), "--size", size])?;
     for rank in 0..ranks {
         let name = path.with_extension(format!("{rank:08}"));
@@ -112,14 +112,19 @@ fn create(stage: &Stage, path: &Path, size: &str, ranks: usize) -> Result<()> {
 /// The tools that are there.
 struct Inquiry<'a> {
     options: &'a Options,
-    stage: &'a Stage,
-    hosts: &'a Hosts,
+    stage: &'a ProgramFolder,
+    hosts: &'a RivalHosts,
     words: Words,
     servers: Option<Servers>,
 }
 
 impl<'a> Inquiry<'a> {
-    fn new(options: &'a Options, stage: &'a Stage, hosts: &'a Hosts, words: Words) -> Result<Self> {
+    fn new(
+        options: &'a Options,
+        stage: &'a ProgramFolder,
+        hosts: &'a RivalHosts,
+        words: Words,
+    ) -> Result<Self> {
         let has_fio = install::is_there("fio");
         let servers = has_fio.then(|| Servers::start(stage, hosts)).transpose()?;
         for (name, is_there) in
@@ -138,9 +143,9 @@ impl<'a> Inquiry<'a> {
     }
 
     /// What all answer to a question; nothing if no other tool is there.
-    fn ask(&self, row: &Row, turns: usize) -> Result<Option<Answers>> {
+    fn ask(&self, row: &RivalRow, turns: usize) -> Result<Option<ToolAnswers>> {
         let (question, is_of_names) = (row.question.clone(), row.is_of_names());
-        let mut answers = Answers { question, is_of_names, ..Answers::default() };
+        let mut answers = ToolAnswers { question, is_of_names, ..ToolAnswers::default() };
         for _ in 0..turns {
             for (tool, rate) in self.others(row)? {
                 match answers.others.iter_mut().find(|(name, _)| *name == tool) {
@@ -160,7 +165,7 @@ impl<'a> Inquiry<'a> {
     }
 
     /// What the other tools answer.
-    fn others(&self, row: &Row) -> Result<Vec<(&'static str, f64)>> {
+    fn others(&self, row: &RivalRow) -> Result<Vec<(&'static str, f64)>> {
         let (stage, hosts) = (self.stage, self.hosts);
         let mut rates = Vec::new();
         if let (Some(program), Some(options)) = (&self.options.ior, &row.ior) {
@@ -202,7 +207,7 @@ impl<'a> Inquiry<'a> {
 }
 
 /// What IOR or mdtest calls itself, which it prints before its results.
-fn version(stage: &Stage, program: &Path, words: &[&str]) -> Result<String> {
+fn version(stage: &ProgramFolder, program: &Path, words: &[&str]) -> Result<String> {
     let mut command = stage.command(program);
     command.args(words).arg(stage.path("version"));
     let printed = programs::read(command, 0..=0)?;

@@ -9,14 +9,14 @@ const TABLE: &str = include_str!("rows.toml");
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
-    row: Vec<Row>,
+struct RivalTable {
+    row: Vec<RivalRow>,
 }
 
 /// A question.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Row {
+pub(super) struct RivalRow {
     pub(super) question: String,
     /// The case of ioassay's recipe.
     ioassay: toml::Table,
@@ -42,12 +42,12 @@ impl Words {
 }
 
 /// All questions.
-pub(super) fn all() -> Result<Vec<Row>> {
-    let table: Table = toml::from_str(TABLE).context("the table of questions")?;
+pub(super) fn all() -> Result<Vec<RivalRow>> {
+    let table: RivalTable = toml::from_str(TABLE).context("the table of questions")?;
     Ok(table.row)
 }
 
-impl Row {
+impl RivalRow {
     /// Whether it is about calls on names and not about bytes.
     pub(super) fn is_of_names(&self) -> bool {
         self.ioassay.contains_key("call")
@@ -73,7 +73,7 @@ impl Row {
 
 /// The answers to a question, one of each tool in each turn.
 #[derive(Debug, Default)]
-pub(super) struct Answers {
+pub(super) struct ToolAnswers {
     pub(super) question: String,
     pub(super) is_of_names: bool,
     pub(super) ended_by: Vec<String>,
@@ -82,7 +82,7 @@ pub(super) struct Answers {
     pub(super) others: Vec<(&'static str, Vec<f64>)>,
 }
 
-impl Answers {
+impl ToolAnswers {
     /// A row of the document's table for each other tool.
     fn text(&self, to: &mut String) {
         let rate = |rates: &[f64]| self.show(median(rates));
@@ -115,7 +115,7 @@ impl Answers {
 }
 
 /// The document's table.
-pub(super) fn table(all: &[Answers]) -> String {
+pub(super) fn table(all: &[ToolAnswers]) -> String {
     let mut text = String::from(
         "| all hosts | ended by | ioassay | the other | ratio of turns, and its range |\n\
          |---|---|---|---|---|\n",
@@ -138,12 +138,12 @@ mod tests {
 
     #[test]
     fn a_row_has_each_other_tool_with_its_ratios_by_turn() {
-        let answers = Answers {
+        let answers = ToolAnswers {
             question: "q".to_owned(),
             ended_by: vec!["time".to_owned(), "time".to_owned()],
             ioassay: vec![2e6, 4e6],
             others: vec![("IOR", vec![2e6, 2e6])],
-            ..Answers::default()
+            ..ToolAnswers::default()
         };
         let row = "| q | time | 2.9 MiB/s | IOR: 1.9 MiB/s | 1.500 (1.000-2.000) |\n";
         assert!(table(&[answers]).ends_with(row));

@@ -1,9 +1,9 @@
 //! The tools, and how each is asked a question and answers.
 
-use super::hosts::Hosts;
-use super::row::{Row, Words};
+use super::hosts::RivalHosts;
+use super::row::{RivalRow, Words};
 use crate::programs;
-use crate::stage::Stage;
+use crate::stage::ProgramFolder;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::fs;
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// What ioassay answered.
 #[derive(Debug, Clone)]
-pub(super) struct Answer {
+pub(super) struct ToolAnswer {
     /// Bytes or calls per second, of all hosts together.
     pub(super) rate: f64,
     /// What ended the trials.
@@ -26,7 +26,12 @@ pub(super) struct Answer {
 const LAUNCHER: &str = "rivals";
 
 /// Asks ioassay.
-pub(super) fn ioassay(stage: &Stage, hosts: &Hosts, row: &Row, words: &Words) -> Result<Answer> {
+pub(super) fn ioassay(
+    stage: &ProgramFolder,
+    hosts: &RivalHosts,
+    row: &RivalRow,
+    words: &Words,
+) -> Result<ToolAnswer> {
     let path = |name: &str| stage.path(name).display().to_string();
     fs::write(path("rivals.toml"), row.recipe(words)?)?;
     fs::write(path("launchers.toml"), hosts.launcher(LAUNCHER))?;
@@ -47,7 +52,7 @@ pub(super) fn ioassay(stage: &Stage, hosts: &Hosts, row: &Row, words: &Words) ->
     let report: Value = serde_json::from_str(&printed)?;
     let case = &report["cases"][0];
     let rate = if row.is_of_names() { &case["iops"] } else { &case["throughput"] };
-    Ok(Answer {
+    Ok(ToolAnswer {
         rate: rate["median"].as_f64().with_context(|| format!("ioassay has no figure: {case}"))?,
         ended_by: case["ended_by"].as_str().unwrap_or("unknown").to_owned(),
     })
@@ -56,8 +61,8 @@ pub(super) fn ioassay(stage: &Stage, hosts: &Hosts, row: &Row, words: &Words) ->
 /// A program that runs as ranks of MPI.
 pub(super) struct Ranks<'a> {
     pub(super) program: &'a Path,
-    pub(super) stage: &'a Stage,
-    pub(super) hosts: &'a Hosts,
+    pub(super) stage: &'a ProgramFolder,
+    pub(super) hosts: &'a RivalHosts,
 }
 
 impl Ranks<'_> {
@@ -105,7 +110,7 @@ pub(super) struct Servers {
 
 impl Servers {
     /// Starts them, and waits until each can be reached.
-    pub(super) fn start(stage: &Stage, hosts: &Hosts) -> Result<Servers> {
+    pub(super) fn start(stage: &ProgramFolder, hosts: &RivalHosts) -> Result<Servers> {
         let mut servers = Servers { all: Vec::new(), job: stage.path("rivals.fio") };
         for name in hosts.names() {
             let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();

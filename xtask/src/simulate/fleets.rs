@@ -2,7 +2,7 @@
 
 use super::noise::{normal, student_of_three};
 use super::rounds::share;
-use super::table::Table;
+use super::table::MarkdownTable;
 use assess::invocations::Round;
 use assess::odd::{CaseLevels, HostLevel, odd};
 use model::random::Rng;
@@ -21,7 +21,7 @@ const INTEREST: f64 = 0.05;
 const HOSTS: [usize; 5] = [4, 6, 8, 12, 24];
 
 /// Hosts, of which the first are slower in the first case.
-struct Kind {
+struct HostKind {
     name: &'static str,
     /// The standard deviation from host to host, as a share.
     hosts: f64,
@@ -35,28 +35,28 @@ struct Kind {
     rate: f64,
 }
 
-const ALIKE: Kind =
-    Kind { name: "alike", hosts: 0.02, rounds: 0.05, is_heavy: false, slow: 0, rate: 1.0 };
+const ALIKE: HostKind =
+    HostKind { name: "alike", hosts: 0.02, rounds: 0.05, is_heavy: false, slow: 0, rate: 1.0 };
 
-const KINDS: [Kind; 10] = [
+const KINDS: [HostKind; 10] = [
     ALIKE,
-    Kind { name: "alike, rounds vary by 20 %", rounds: 0.2, ..ALIKE },
-    Kind { name: "alike, hosts vary by 10 %", hosts: 0.1, ..ALIKE },
-    Kind { name: "alike, with heavy tails", is_heavy: true, ..ALIKE },
-    Kind { name: "one is slower by a tenth", slow: 1, rate: 0.9, ..ALIKE },
-    Kind { name: "by a fifth", slow: 1, rate: 0.8, ..ALIKE },
-    Kind { name: "by half", slow: 1, rate: 0.5, ..ALIKE },
-    Kind { name: "by nine tenths", slow: 1, rate: 0.1, ..ALIKE },
-    Kind { name: "two are slower by half", slow: 2, rate: 0.5, ..ALIKE },
-    Kind { name: "two by nine tenths", slow: 2, rate: 0.1, ..ALIKE },
+    HostKind { name: "alike, rounds vary by 20 %", rounds: 0.2, ..ALIKE },
+    HostKind { name: "alike, hosts vary by 10 %", hosts: 0.1, ..ALIKE },
+    HostKind { name: "alike, with heavy tails", is_heavy: true, ..ALIKE },
+    HostKind { name: "one is slower by a tenth", slow: 1, rate: 0.9, ..ALIKE },
+    HostKind { name: "by a fifth", slow: 1, rate: 0.8, ..ALIKE },
+    HostKind { name: "by half", slow: 1, rate: 0.5, ..ALIKE },
+    HostKind { name: "by nine tenths", slow: 1, rate: 0.1, ..ALIKE },
+    HostKind { name: "two are slower by half", slow: 2, rate: 0.5, ..ALIKE },
+    HostKind { name: "two by nine tenths", slow: 2, rate: 0.1, ..ALIKE },
 ];
 
 /// The share of fleets in which a host is called odd: any if all are alike, otherwise exactly the
 /// slow ones.
-pub(super) fn odd_hosts(sessions: usize) -> Table {
+pub(super) fn odd_hosts(sessions: usize) -> MarkdownTable {
     let titles = HOSTS.map(|hosts| format!("{hosts} hosts"));
     let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
-    let mut table = Table::new(&[&["fleet"], &titles[..]].concat());
+    let mut table = MarkdownTable::new(&[&["fleet"], &titles[..]].concat());
     for (seed, kind) in (0..).zip(KINDS) {
         let shares = HOSTS.map(|hosts| {
             share(sessions, 500 + seed + hosts as u64, |rng| is_told(&kind, hosts, rng))
@@ -66,7 +66,7 @@ pub(super) fn odd_hosts(sessions: usize) -> Table {
     table
 }
 
-fn is_told(kind: &Kind, hosts: usize, rng: &mut Rng) -> bool {
+fn is_told(kind: &HostKind, hosts: usize, rng: &mut Rng) -> bool {
     let case = |case: usize, rng: &mut Rng| CaseLevels {
         of: (0..hosts).map(|host| level(kind, case == 0 && host < kind.slow, rng)).collect(),
         interest: INTEREST,
@@ -82,7 +82,7 @@ fn is_told(kind: &Kind, hosts: usize, rng: &mut Rng) -> bool {
 }
 
 /// What a host measures of a case.
-fn level(kind: &Kind, is_slow: bool, rng: &mut Rng) -> Option<HostLevel> {
+fn level(kind: &HostKind, is_slow: bool, rng: &mut Rng) -> Option<HostLevel> {
     let off = if is_slow { kind.rate.ln() } else { 0.0 };
     let host = if kind.is_heavy { student_of_three(rng) } else { normal(rng) };
     let level = off + kind.hosts * host;

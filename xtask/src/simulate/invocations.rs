@@ -4,7 +4,7 @@
 use super::noise::normal;
 use super::record;
 use super::rounds::share;
-use super::table::Table;
+use super::table::MarkdownTable;
 use assess::comparison::Difference;
 use assess::invocations::Round;
 use assess::records::Judged;
@@ -17,7 +17,7 @@ const HEADS: [&str; 5] = ["3 × 3", "4 × 3", "5 × 2", "6 × 2", "5 × 4"];
 
 /// How invocations and rounds vary, as fractions of the figure.
 #[derive(Debug, Clone, Copy)]
-struct Noise {
+struct InvocationNoise {
     between: f64,
     within: f64,
     /// The share of rounds that are slower, by up to 40 %.
@@ -28,21 +28,29 @@ struct Noise {
     memory: f64,
 }
 
-const PLAIN: Noise =
-    Noise { between: 0.05, within: 0.05, slow_rounds: 0.0, slow_invocations: 0.0, memory: 0.0 };
+const PLAIN: InvocationNoise = InvocationNoise {
+    between: 0.05,
+    within: 0.05,
+    slow_rounds: 0.0,
+    slow_invocations: 0.0,
+    memory: 0.0,
+};
 
-const ALL: [(&str, Noise); 8] = [
-    ("1 % between, 2 % within", Noise { between: 0.01, within: 0.02, ..PLAIN }),
-    ("2 % between, 15 % within", Noise { between: 0.02, within: 0.15, ..PLAIN }),
+const ALL: [(&str, InvocationNoise); 8] = [
+    ("1 % between, 2 % within", InvocationNoise { between: 0.01, within: 0.02, ..PLAIN }),
+    ("2 % between, 15 % within", InvocationNoise { between: 0.02, within: 0.15, ..PLAIN }),
     ("5 % between, 5 % within", PLAIN),
-    ("10 % between, 5 % within", Noise { between: 0.1, ..PLAIN }),
-    ("5 % and 5 %, 15 % of the rounds slow", Noise { slow_rounds: 0.15, ..PLAIN }),
-    ("5 % and 5 %, 15 % of the invocations slow", Noise { slow_invocations: 0.15, ..PLAIN }),
-    ("5 % and 5 %, AR(1) of invocations, φ = .5", Noise { memory: 0.5, ..PLAIN }),
-    ("5 % and 5 %, AR(1) of invocations, φ = .8", Noise { memory: 0.8, ..PLAIN }),
+    ("10 % between, 5 % within", InvocationNoise { between: 0.1, ..PLAIN }),
+    ("5 % and 5 %, 15 % of the rounds slow", InvocationNoise { slow_rounds: 0.15, ..PLAIN }),
+    (
+        "5 % and 5 %, 15 % of the invocations slow",
+        InvocationNoise { slow_invocations: 0.15, ..PLAIN },
+    ),
+    ("5 % and 5 %, AR(1) of invocations, φ = .5", InvocationNoise { memory: 0.5, ..PLAIN }),
+    ("5 % and 5 %, AR(1) of invocations, φ = .8", InvocationNoise { memory: 0.8, ..PLAIN }),
 ];
 
-impl Noise {
+impl InvocationNoise {
     /// Generates the rounds of a run.
     fn run(&self, rng: &mut Rng, (invocations, rounds): (usize, usize)) -> Vec<Round> {
         let mut state = normal(rng);
@@ -64,7 +72,7 @@ impl Noise {
     /// The median over a very large number of invocations.
     fn truth(&self, rounds: usize) -> f64 {
         let mut rng = Rng::new(9);
-        let one = Noise { memory: 0.0, ..*self };
+        let one = InvocationNoise { memory: 0.0, ..*self };
         let many: Vec<Round> = one.run(&mut rng, (20_001, rounds));
         let mut medians: Vec<f64> = many
             .chunks(rounds)
@@ -85,10 +93,13 @@ fn holds(run: &[Round], value: f64) -> bool {
 }
 
 /// A table with a row for each kind of noise and a column for each split.
-fn table(sessions: usize, of: impl Fn(&Noise, (usize, usize), &mut Rng, f64) -> bool) -> Table {
+fn table(
+    sessions: usize,
+    of: impl Fn(&InvocationNoise, (usize, usize), &mut Rng, f64) -> bool,
+) -> MarkdownTable {
     let mut heads = vec!["invocations × rounds"];
     heads.extend(HEADS);
-    let mut table = Table::new(&heads);
+    let mut table = MarkdownTable::new(&heads);
     for (seed, (name, noise)) in (0..).zip(ALL) {
         let shares = SPLITS.map(|split| {
             let truth = noise.truth(split.1);
@@ -100,12 +111,12 @@ fn table(sessions: usize, of: impl Fn(&Noise, (usize, usize), &mut Rng, f64) -> 
 }
 
 /// How often the interval contains the median of all invocations.
-pub(super) fn coverage(sessions: usize) -> Table {
+pub(super) fn coverage(sessions: usize) -> MarkdownTable {
     table(sessions, |noise, split, rng, truth| holds(&noise.run(rng, split), truth))
 }
 
 /// How often it contains the figure of another run.
-pub(super) fn later(sessions: usize) -> Table {
+pub(super) fn later(sessions: usize) -> MarkdownTable {
     table(sessions, |noise, split, rng, _| {
         let later = Estimate::of_rounds(&noise.run(rng, split), Looks::None);
         let earlier = noise.run(rng, split);
@@ -114,17 +125,17 @@ pub(super) fn later(sessions: usize) -> Table {
 }
 
 /// How often the interval is so wide that it is reported, by how much invocations vary.
-pub(super) fn wide(sessions: usize) -> Table {
+pub(super) fn wide(sessions: usize) -> MarkdownTable {
     let mut heads = vec!["invocations × rounds"];
     heads.extend(HEADS);
-    let mut table = Table::new(&heads);
+    let mut table = MarkdownTable::new(&heads);
     for (name, between) in [
         ("10 % between, 5 % within", 0.1),
         ("30 % between, 5 % within", 0.3),
         ("50 % between, 5 % within", 0.5),
         ("100 % between, 5 % within", 1.0),
     ] {
-        let noise = Noise { between, ..PLAIN };
+        let noise = InvocationNoise { between, ..PLAIN };
         let is_wide = |rng: &mut Rng, split| {
             Estimate::of_rounds(&noise.run(rng, split), Looks::None).is_some_and(|it| it.is_wide())
         };
@@ -134,7 +145,7 @@ pub(super) fn wide(sessions: usize) -> Table {
 }
 
 /// How often two equivalent runs are called different.
-pub(super) fn alike(sessions: usize) -> Table {
+pub(super) fn alike(sessions: usize) -> MarkdownTable {
     table(sessions, |noise, split, rng, _| {
         let mut made = || {
             let rates: Vec<f64> = noise.run(rng, split).iter().map(|round| round.value).collect();

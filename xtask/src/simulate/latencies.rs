@@ -2,7 +2,7 @@
 
 use super::noise::normal;
 use super::rounds::share;
-use super::table::Table;
+use super::table::MarkdownTable;
 use assess::percentile::Distribution;
 use model::random::Rng;
 use model::sample::Latencies;
@@ -75,8 +75,8 @@ fn poisson(rng: &mut Rng, mean: f64) -> usize {
     count
 }
 
-pub(super) fn coverage(sessions: usize) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn coverage(sessions: usize) -> MarkdownTable {
+    let mut table = MarkdownTable::new(&[
         "operations",
         "p50, 5",
         "p50, 10",

@@ -17,7 +17,7 @@ use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::Path;
 use std::thread;
-use table::Table;
+use table::MarkdownTable;
 
 const DOCUMENT: &str = "docs/method/simulations.md";
 /// The part of the document with the tables.
@@ -35,7 +35,7 @@ struct Simulation {
     title: &'static str,
     /// Divides the number of sessions, for slow simulations.
     part: usize,
-    run: fn(usize) -> Table,
+    run: fn(usize) -> MarkdownTable,
 }
 
 static ALL: [Simulation; 14] = [

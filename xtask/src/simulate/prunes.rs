@@ -2,7 +2,7 @@
 
 use super::noise::normal;
 use super::rounds::share;
-use super::table::Table;
+use super::table::MarkdownTable;
 use assess::invocations::Round;
 use assess::prune::prunable;
 use model::case::{Case, Engine, Io, ReadWork, Work};
@@ -14,19 +14,19 @@ use model::zoo;
 const VALUES: u32 = 7;
 
 /// How a run is divided, and how much the rounds of a case vary, as a share.
-struct Run {
+struct PrunedRun {
     name: &'static str,
     invocations: u32,
     rounds: u32,
     noise: f64,
 }
 
-const RUNS: [Run; 5] = [
-    Run { name: "5 × 2, 1 %", invocations: 5, rounds: 2, noise: 0.01 },
-    Run { name: "5 × 2, 3 %", invocations: 5, rounds: 2, noise: 0.03 },
-    Run { name: "20 × 2, 1 %", invocations: 20, rounds: 2, noise: 0.01 },
-    Run { name: "20 × 2, 3 %", invocations: 20, rounds: 2, noise: 0.03 },
-    Run { name: "1 × 28, 3 %", invocations: 1, rounds: 28, noise: 0.03 },
+const RUNS: [PrunedRun; 5] = [
+    PrunedRun { name: "5 × 2, 1 %", invocations: 5, rounds: 2, noise: 0.01 },
+    PrunedRun { name: "5 × 2, 3 %", invocations: 5, rounds: 2, noise: 0.03 },
+    PrunedRun { name: "20 × 2, 1 %", invocations: 20, rounds: 2, noise: 0.01 },
+    PrunedRun { name: "20 × 2, 3 %", invocations: 20, rounds: 2, noise: 0.03 },
+    PrunedRun { name: "1 × 28, 3 %", invocations: 1, rounds: 28, noise: 0.03 },
 ];
 
 /// How throughput grows along an axis.
@@ -47,9 +47,9 @@ const CURVES: [(&str, Curve); 7] = [
 ];
 
 /// The share of runs that pruned any value before their last round.
-pub(super) fn pruned(sessions: usize) -> Table {
+pub(super) fn pruned(sessions: usize) -> MarkdownTable {
     let names: Vec<&str> = RUNS.iter().map(|run| run.name).collect();
-    let mut table = Table::new(&[&["throughput by an axis"], &names[..]].concat());
+    let mut table = MarkdownTable::new(&[&["throughput by an axis"], &names[..]].concat());
     for (seed, (name, curve)) in (0..).zip(CURVES) {
         let shares = RUNS.map(|run| {
             let plan = plan(&run);
@@ -61,7 +61,7 @@ pub(super) fn pruned(sessions: usize) -> Table {
 }
 
 /// Cases that differ in their depth.
-fn plan(run: &Run) -> Plan {
+fn plan(run: &PrunedRun) -> Plan {
     let mut plan = Plan::new("simulated", run.invocations * run.rounds, 0.025, 1);
     (plan.invocations, plan.prune) = (run.invocations, true);
     let case = |at: u32| {
@@ -75,7 +75,7 @@ fn plan(run: &Run) -> Plan {
 
 /// Whether a case is pruned after any round but the last, as in a run. A case varies from one
 /// invocation to the next half as much as from round to round.
-fn is_pruned(plan: &Plan, run: &Run, curve: Curve, rng: &mut Rng) -> bool {
+fn is_pruned(plan: &Plan, run: &PrunedRun, curve: Curve, rng: &mut Rng) -> bool {
     let mut rounds: Vec<Vec<Round>> = vec![Vec::new(); VALUES as usize];
     for invocation in 0..run.invocations {
         let levels: Vec<f64> =

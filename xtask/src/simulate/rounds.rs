@@ -2,7 +2,7 @@
 
 use super::noise::{ALL, NORMAL, Noise, SLOW, normal};
 use super::record;
-use super::table::Table;
+use super::table::MarkdownTable;
 use assess::stats::{Estimate, Looks};
 use model::random::Rng;
 
@@ -32,8 +32,8 @@ fn covers_after(looks: Looks, rates: &[f64], truth: f64) -> bool {
 }
 
 /// Coverage by kind of noise and by number of rounds, and if rounds end once the figure is precise.
-pub(super) fn coverage(sessions: usize) -> Table {
-    let mut table = Table::new(&["noise", "7", "10", "14", "20", "28", "until precise"]);
+pub(super) fn coverage(sessions: usize) -> MarkdownTable {
+    let mut table = MarkdownTable::new(&["noise", "7", "10", "14", "20", "28", "until precise"]);
     for (seed, noise) in (0..).zip(ALL) {
         let truth = noise.median();
         let of = |n: usize| {
@@ -83,8 +83,8 @@ fn disturbed(noise: &Noise, rng: &mut Rng, rounds: usize, truth: f64) -> bool {
 
 /// Coverage of the machine's median when a run sees only one level: all its rounds are off by the
 /// same amount.
-pub(super) fn runs(sessions: usize) -> Table {
-    let mut table = Table::new(&["each run is off by", "7", "10", "14", "20", "28"]);
+pub(super) fn runs(sessions: usize) -> MarkdownTable {
+    let mut table = MarkdownTable::new(&["each run is off by", "7", "10", "14", "20", "28"]);
     for (seed, off) in (0..).zip([0.0, 0.01, 0.025, 0.05, 0.1]) {
         let of = |n: usize| {
             share(sessions, 200 + seed + n as u64, |rng| {

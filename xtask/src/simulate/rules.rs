@@ -3,7 +3,7 @@
 use super::noise::{AR_7, NORMAL, Noise, SLOW, normal};
 use super::record;
 use super::rounds::share;
-use super::table::Table;
+use super::table::MarkdownTable;
 use assess::comparison::Difference;
 use assess::records::Judged;
 use assess::series::{drift, is_steady_window, step};
@@ -21,8 +21,8 @@ fn fall(rounds: usize, after: f64) -> impl Fn(usize) -> f64 {
 }
 
 /// Steps and drifts within a time series or from round to round.
-pub(super) fn series(sessions: usize) -> Table {
-    let mut table = Table::new(&["reported", "10", "20", "30", "60"]);
+pub(super) fn series(sessions: usize) -> MarkdownTable {
+    let mut table = MarkdownTable::new(&["reported", "10", "20", "30", "60"]);
     let mut row = |name: &str, holds: &dyn Fn(&mut Rng, usize) -> bool| {
         let of = |n: usize| share(sessions, n as u64, |rng| holds(rng, n));
         table.row(name, &[10, 20, 30, 60].map(of));
@@ -44,8 +44,8 @@ pub(super) fn series(sessions: usize) -> Table {
 }
 
 /// Which windows count as steady.
-pub(super) fn steady(sessions: usize) -> Table {
-    let mut table = Table::new(&["called steady", "5 steps", "10 steps"]);
+pub(super) fn steady(sessions: usize) -> MarkdownTable {
+    let mut table = MarkdownTable::new(&["called steady", "5 steps", "10 steps"]);
     for (name, a_step, times) in [
         ("no drift, noise of 3 %", 0.0, 0.6),
         ("no drift, noise of 5 %", 0.0, 1.0),
@@ -65,8 +65,8 @@ pub(super) fn steady(sessions: usize) -> Table {
 }
 
 /// Two cases of one run, and the same case in two runs.
-pub(super) fn compared(sessions: usize) -> Table {
-    let mut table = Table::new(&["called different", "7", "10", "20"]);
+pub(super) fn compared(sessions: usize) -> MarkdownTable {
+    let mut table = MarkdownTable::new(&["called different", "7", "10", "20"]);
     let mut row = |name: &str, holds: &dyn Fn(&mut Rng, usize) -> bool| {
         let of = |n: usize| share(sessions, n as u64, |rng| holds(rng, n));
         table.row(name, &[7, 10, 20].map(of));
@@ -102,8 +102,8 @@ pub(super) fn compared(sessions: usize) -> Table {
 }
 
 /// The fastest of many equal cases.
-pub(super) fn fastest(sessions: usize) -> Table {
-    let mut table = Table::new(&["one of 24 is called slower", "7", "10", "20"]);
+pub(super) fn fastest(sessions: usize) -> MarkdownTable {
+    let mut table = MarkdownTable::new(&["one of 24 is called slower", "7", "10", "20"]);
     for (name, invocations) in
         [("the same, in one run: normal, 5 %", 1), ("the same, in 5 invocations: normal, 5 %", 5)]
     {
@@ -138,8 +138,9 @@ fn pair(rng: &mut Rng, rounds: usize, factor: f64, memory: f64, slow: f64) -> [V
 }
 
 /// Steps from run to run.
-pub(super) fn trends(sessions: usize) -> Table {
-    let mut table = Table::new(&["a step between runs, of", "10 runs", "20 runs", "40 runs"]);
+pub(super) fn trends(sessions: usize) -> MarkdownTable {
+    let mut table =
+        MarkdownTable::new(&["a step between runs, of", "10 runs", "20 runs", "40 runs"]);
     let mut row = |name: &str, after: f64, cases: usize, noise: Noise| {
         let of = |n: usize| {
             share(sessions, n as u64, |rng| {

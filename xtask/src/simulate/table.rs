@@ -4,14 +4,14 @@ use std::fmt::Write;
 
 /// A Markdown table with a title for each column.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct MarkdownTable {
     text: String,
 }
 
-impl Table {
-    pub(super) fn new(titles: &[&str]) -> Table {
+impl MarkdownTable {
+    pub(super) fn new(titles: &[&str]) -> MarkdownTable {
         let rule = ["|---"].repeat(titles.len()).concat();
-        Table { text: format!("| {} |\n{rule}|\n", titles.join(" | ")) }
+        MarkdownTable { text: format!("| {} |\n{rule}|\n", titles.join(" | ")) }
     }
 
     /// Adds a row of shares from 0 to 1; NaN means not simulated.
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn shares_may_differ_by_chance_and_words_not_at_all() {
-        let mut table = Table::new(&["a", "b"]);
+        let mut table = MarkdownTable::new(&["a", "b"]);
         table.row("x", &[0.5]);
         table.row("y", &[1.0]);
         assert_eq!(table.text(), "| a | b |\n|---|---|\n| x | .50 |\n| y | 1.00 |\n");

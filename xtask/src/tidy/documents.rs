@@ -1,6 +1,6 @@
 //! Checks of documents, and of files that must agree with them.
 
-use super::source::{Source, Violation};
+use super::source::{Violation, WorkspaceFile};
 use std::collections::BTreeMap;
 
 /// The pages whose sections define the findings.
@@ -78,7 +78,7 @@ fn resolve(path: &str, target: &str) -> Option<String> {
 
 /// Every finding has one section, `## Code`, in the pages of findings, and every section there has
 /// a finding.
-pub(super) fn check_findings(sources: &BTreeMap<&str, &Source>) -> Vec<Violation> {
+pub(super) fn check_findings(sources: &BTreeMap<&str, &WorkspaceFile>) -> Vec<Violation> {
     let Some(findings) = sources.get(FINDINGS) else {
         return vec![Violation::in_file(FINDINGS, "missing: it names the findings")];
     };
@@ -126,7 +126,7 @@ fn sections(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// Every test that the page of what is caught names as evidence exists.
-pub(super) fn check_tests(sources: &BTreeMap<&str, &Source>) -> Vec<Violation> {
+pub(super) fn check_tests(sources: &BTreeMap<&str, &WorkspaceFile>) -> Vec<Violation> {
     let Some(caught) = sources.get(CAUGHT) else {
         return vec![Violation::in_file(
             CAUGHT,
@@ -155,7 +155,7 @@ fn is_name(text: &&str) -> bool {
 }
 
 /// CI runs the README's test command and nothing else.
-pub(super) fn check_ci(sources: &BTreeMap<&str, &Source>) -> Vec<Violation> {
+pub(super) fn check_ci(sources: &BTreeMap<&str, &WorkspaceFile>) -> Vec<Violation> {
     let lines = |path| sources.get(path).map_or("", |source| source.text.as_str()).lines();
     let mut violations = Vec::new();
     if !lines(README).any(|line| line.split('#').next().map(str::trim) == Some(TEST_COMMAND)) {
@@ -207,14 +207,14 @@ mod tests {
     /// Runs a check of several files on `files`, given as paths and texts.
     fn with(
         files: &[(&str, &str)],
-        check: fn(&BTreeMap<&str, &Source>) -> Vec<Violation>,
+        check: fn(&BTreeMap<&str, &WorkspaceFile>) -> Vec<Violation>,
     ) -> Vec<Violation> {
-        let source = |(path, text): &(&str, &str)| Source {
+        let source = |(path, text): &(&str, &str)| WorkspaceFile {
             path: (*path).to_owned(),
             bytes: text.len() as u64,
             text: (*text).to_owned(),
         };
-        let sources: Vec<Source> = files.iter().map(source).collect();
+        let sources: Vec<WorkspaceFile> = files.iter().map(source).collect();
         check(&sources.iter().map(|source| (source.path.as_str(), source)).collect())
     }
 

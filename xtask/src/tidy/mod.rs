@@ -11,7 +11,7 @@ mod documents;
 
 use anyhow::{Result, ensure};
 use rust::Rust;
-use source::{Source, Violation};
+use source::{Violation, WorkspaceFile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 use std::path::Path;
@@ -27,8 +27,8 @@ pub(crate) fn run(root: &Path) -> Result<()> {
 }
 
 /// All violations in `sources`, ordered by path.
-fn check(sources: &[Source]) -> Vec<Violation> {
-    let by_path: BTreeMap<&str, &Source> =
+fn check(sources: &[WorkspaceFile]) -> Vec<Violation> {
+    let by_path: BTreeMap<&str, &WorkspaceFile> =
         sources.iter().map(|source| (source.path.as_str(), source)).collect();
     let known = with_folders(by_path.keys().copied());
     let exists = |path: &str| known.contains(path);
@@ -38,7 +38,7 @@ fn check(sources: &[Source]) -> Vec<Violation> {
     violations.extend(documents::check_tests(&by_path));
     violations.extend(documents::check_ci(&by_path));
     for source in sources {
-        let Source { path, text, .. } = source;
+        let WorkspaceFile { path, text, .. } = source;
         violations.extend(shape::check_bytes(source));
         violations.extend(layers::check_manifest(path, text));
         if path.ends_with(".md") {
@@ -49,7 +49,7 @@ fn check(sources: &[Source]) -> Vec<Violation> {
         }
     }
 
-    let is_rust = |source: &&Source| source.path.ends_with(".rs");
+    let is_rust = |source: &&WorkspaceFile| source.path.ends_with(".rs");
     let parsed = sources.iter().filter(is_rust).map(|file| Rust::new(&file.path, &file.text));
     let files: Vec<Rust<'_>> = parsed.collect();
     violations.extend(layers::check_modules(&files));

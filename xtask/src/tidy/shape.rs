@@ -1,7 +1,7 @@
 //! Limits on lines, functions and files, and rules on whitespace.
 
 use super::rust::{Rust, is_test_file};
-use super::source::{FILE_BYTES_MAX, Source, Violation};
+use super::source::{FILE_BYTES_MAX, Violation, WorkspaceFile};
 
 /// Maximum line width, as in rustfmt, which cannot break comments and literals.
 const LINE_COLUMNS_MAX: usize = 100;
@@ -15,8 +15,8 @@ const FUNCTION_LINES_MAX: usize = 70;
 /// Files are not too large and end with a newline; lines have no trailing spaces.
 ///
 /// Snapshots hold output verbatim, so they may have trailing spaces.
-pub(super) fn check_bytes(source: &Source) -> Vec<Violation> {
-    let Source { path, bytes, text } = source;
+pub(super) fn check_bytes(source: &WorkspaceFile) -> Vec<Violation> {
+    let WorkspaceFile { path, bytes, text } = source;
     let mut violations = Vec::new();
     if *bytes > FILE_BYTES_MAX {
         let text = format!("{bytes} bytes, more than {FILE_BYTES_MAX}: keep it elsewhere");
@@ -112,8 +112,8 @@ mod tests {
         assert_eq!(told, expected);
     }
 
-    fn source(path: &str, text: &str) -> Source {
-        Source { path: path.to_owned(), bytes: text.len() as u64, text: text.to_owned() }
+    fn source(path: &str, text: &str) -> WorkspaceFile {
+        WorkspaceFile { path: path.to_owned(), bytes: text.len() as u64, text: text.to_owned() }
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn files_are_small() {
-        let file = |bytes| Source { path: "a.png".to_owned(), bytes, text: String::new() };
+        let file = |bytes| WorkspaceFile { path: "a.png".to_owned(), bytes, text: String::new() };
         let told = "a.png:1: 1048577 bytes, more than 1048576: keep it elsewhere";
         check(&check_bytes(&file(FILE_BYTES_MAX + 1)), &[told]);
         check(&check_bytes(&file(FILE_BYTES_MAX)), &[]);

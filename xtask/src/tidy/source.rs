@@ -16,7 +16,7 @@ const PACKAGES: &str = "dist";
 
 /// A file of the workspace.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct WorkspaceFile {
     /// Path from the root of the workspace, with `/` as the separator.
     pub(crate) path: String,
     /// Size in bytes.
@@ -57,7 +57,7 @@ impl fmt::Display for Violation {
 /// Reads all files below `root`, ordered by path. Does not follow links.
 ///
 /// It does not use git, so it also works in an unpacked archive.
-pub(crate) fn read_all(root: &Path) -> Result<Vec<Source>> {
+pub(crate) fn read_all(root: &Path) -> Result<Vec<WorkspaceFile>> {
     let mut sources = Vec::new();
     let mut folders = vec![String::new()];
     while let Some(folder) = folders.pop() {
@@ -81,14 +81,14 @@ pub(crate) fn read_all(root: &Path) -> Result<Vec<Source>> {
     Ok(sources)
 }
 
-fn read(root: &Path, path: String) -> Result<Source> {
+fn read(root: &Path, path: String) -> Result<WorkspaceFile> {
     let place = root.join(&path);
     let context = || format!("failed to read {}", place.display());
     let bytes = fs::metadata(&place).with_context(context)?.len();
     if bytes > FILE_BYTES_MAX {
-        return Ok(Source { path, bytes, text: String::new() });
+        return Ok(WorkspaceFile { path, bytes, text: String::new() });
     }
     let content = fs::read(&place).with_context(context)?;
     let text = String::from_utf8(content).unwrap_or_default();
-    Ok(Source { path, bytes, text })
+    Ok(WorkspaceFile { path, bytes, text })
 }

@@ -20,7 +20,7 @@ use std::borrow::Cow;
 
 named! {
     /// The time that an operation takes for whoever asks for it.
-    Timed "timed" {
+    LatencyKind "timed" {
         /// From when it was due, for a case with a rate.
         Response "response",
         /// That of the sync that makes it durable.
@@ -34,16 +34,17 @@ named! {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Interference {
     /// What the percentiles are of.
-    pub timed: Timed,
+    pub timed: LatencyKind,
     /// The case alone.
-    pub alone: Side,
+    pub alone: InterferenceSide,
     /// The same case beside each set of actors.
     pub beside: Vec<Disturbed>,
 }
 
 /// One of the compared cases.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Side {
+#[schemars(rename = "Side")]
+pub struct InterferenceSide {
     /// The case.
     pub case: Named,
     /// Operations per second, median of the rounds.
@@ -60,7 +61,7 @@ pub struct Side {
 pub struct Disturbed {
     /// The figures.
     #[serde(flatten)]
-    pub side: Side,
+    pub side: InterferenceSide,
     /// What the actors did.
     pub actors: Vec<ActorFigures>,
     /// How many times as long the p99 is, from paired rounds; null if a round has too few
@@ -92,23 +93,23 @@ fn of(rows: &[&Row]) -> Option<Interference> {
     (!beside.is_empty()).then_some(Interference { timed, alone, beside })
 }
 
-fn timed(row: &Row) -> Timed {
+fn timed(row: &Row) -> LatencyKind {
     match &row.summary.writing {
-        _ if row.measured.case.is_open() => Timed::Response,
-        Some(writing) if writing.sync.count > 0 => Timed::Sync,
-        _ => Timed::Service,
+        _ if row.measured.case.is_open() => LatencyKind::Response,
+        Some(writing) if writing.sync.count > 0 => LatencyKind::Sync,
+        _ => LatencyKind::Service,
     }
 }
 
-fn side(row: &Row, timed: Timed) -> Option<Side> {
+fn side(row: &Row, timed: LatencyKind) -> Option<InterferenceSide> {
     let summary = &row.summary;
     let latency: &Latency = match timed {
-        Timed::Response => &summary.open.as_ref()?.response,
-        Timed::Sync => &summary.writing.as_ref()?.sync,
-        Timed::Service => &summary.latency,
+        LatencyKind::Response => &summary.open.as_ref()?.response,
+        LatencyKind::Sync => &summary.writing.as_ref()?.sync,
+        LatencyKind::Service => &summary.latency,
     };
     let ns = |percentile: Option<Percentile>| percentile.map(|it| it.ns);
-    Some(Side {
+    Some(InterferenceSide {
         case: Named::of(summary)?,
         iops: summary.iops?.median,
         p50_ns: ns(latency.p50),
@@ -116,8 +117,8 @@ fn side(row: &Row, timed: Timed) -> Option<Side> {
     })
 }
 
-fn disturbed(row: &Row, alone: &Row, timed: Timed) -> Option<Disturbed> {
-    let is_closed = timed != Timed::Response;
+fn disturbed(row: &Row, alone: &Row, timed: LatencyKind) -> Option<Disturbed> {
+    let is_closed = timed != LatencyKind::Response;
     let speeds = [alone, row].map(|row| speeds(row, timed));
     let p99 = speeds[0].as_ref().zip(speeds[1].as_ref());
     Some(Disturbed {
@@ -130,7 +131,7 @@ fn disturbed(row: &Row, alone: &Row, timed: Timed) -> Option<Disturbed> {
 
 /// The reciprocal of each round's p99: a case is faster if it is larger. `None` unless all rounds
 /// have one.
-fn speeds(row: &Row, timed: Timed) -> Option<Rounds> {
+fn speeds(row: &Row, timed: LatencyKind) -> Option<Rounds> {
     let speed = |trial: &Counted| {
         let ns = percentile_ns(&times(trial, timed), 100)?;
         (ns > 0 && ns != UNSENT_NS).then(|| trial.at(1.0 / ns as f64))
@@ -138,11 +139,11 @@ fn speeds(row: &Row, timed: Timed) -> Option<Rounds> {
     row.measured.trials.iter().map(speed).collect()
 }
 
-fn times<'a>(trial: &Counted<'a>, timed: Timed) -> Cow<'a, Latencies> {
+fn times<'a>(trial: &Counted<'a>, timed: LatencyKind) -> Cow<'a, Latencies> {
     match timed {
-        Timed::Response => Cow::Owned(open_loop::responses(trial.sample)),
-        Timed::Sync => Cow::Borrowed(&trial.sample.syncs),
-        Timed::Service => Cow::Borrowed(&trial.sample.latencies),
+        LatencyKind::Response => Cow::Owned(open_loop::responses(trial.sample)),
+        LatencyKind::Sync => Cow::Borrowed(&trial.sample.syncs),
+        LatencyKind::Service => Cow::Borrowed(&trial.sample.latencies),
     }
 }
 

@@ -30,7 +30,7 @@ pub struct Saturation {
     /// The smallest number of threads that gives at least 90 % of the highest throughput.
     pub nearly: u32,
     /// The throughput with each number of threads, ascending.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ThreadStep>,
     /// The highest throughput in bytes per second.
     pub highest: f64,
     /// The same relative to the fastest row that reads memory in huge pages; null for such reads
@@ -46,7 +46,8 @@ pub struct Saturation {
 
 /// The throughput with a number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-pub struct Step {
+#[schemars(rename = "Step")]
+pub struct ThreadStep {
     /// The number of threads.
     pub threads: u32,
     /// Bytes per second.
@@ -85,11 +86,13 @@ fn saturation(rows: &[&Row], reads: Option<&Row>) -> Option<Saturation> {
     let after = |at: usize| give_more(rows[at], &rows[at + 1..]);
     let enough = (0..fewer.len()).find(|at| after(*at) == Decision::No);
     let threads = enough.map(|at| rows[at].measured.case.threads());
-    let step =
-        |row: &&Row| Step { threads: row.measured.case.threads(), throughput: row.throughput() };
-    let steps: Vec<Step> = rows.iter().map(step).collect();
+    let step = |row: &&Row| ThreadStep {
+        threads: row.measured.case.threads(),
+        throughput: row.throughput(),
+    };
+    let steps: Vec<ThreadStep> = rows.iter().map(step).collect();
     let best = fastest(rows.iter().copied())?;
-    let is_near = |step: &&Step| step.throughput >= NEARLY_LEAST * best.throughput();
+    let is_near = |step: &&ThreadStep| step.throughput >= NEARLY_LEAST * best.throughput();
     let is_reading = best.is_own() && (kernel, pages) == (Kernel::Read, Pages::Huge);
     let others = reads.filter(|_| !is_reading);
     Some(Saturation {

@@ -1,7 +1,7 @@
 //! Whether a figure is above what bounds it.
 
 use super::context::Draft;
-use crate::ceiling::{Bounds, CeilingShare, is_beyond_caches};
+use crate::ceiling::{CeilingShare, RowCeilings, is_beyond_caches};
 use crate::finding::Severity;
 use crate::row::Row;
 use crate::summary::CeilingKind;
@@ -18,7 +18,7 @@ const WRITING_MOST: f64 = 4.0;
 
 /// The throughput, or that without loading, is above its ceiling (docs/method). The interval of
 /// the paired rounds decides: noise alone often lifts a row above its ceiling.
-pub(super) fn above_ceiling(row: &Row, bounds: &Bounds) -> Option<Draft> {
+pub(super) fn above_ceiling(row: &Row, bounds: &RowCeilings) -> Option<Draft> {
     let whole = bounds.ceiling.as_ref().and_then(|held| above(row, held, ""));
     let loaded = bounds.loaded_ceiling.as_ref();
     let loaded = loaded.and_then(|held| above(row, held, ", without loading,"));

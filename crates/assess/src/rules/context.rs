@@ -7,7 +7,7 @@ use crate::ratio::Ratio;
 use crate::served::SHARE_NOISE;
 use crate::summary::{ServedBy, Summary};
 use model::case::{Cache, ReadWork, WriteWork};
-use model::host::{Holds, Medium, Storage};
+use model::host::{HeldContent, Medium, Storage};
 use model::list::listed;
 use model::units::{percent, rate, scaled};
 
@@ -81,7 +81,7 @@ pub(super) fn lost(storage: Option<&Storage>) -> String {
         let what = if storage.is_some_and(Storage::is_raw) { "its blocks" } else { "its files" };
         return format!("{on} keeps {what} in memory: nothing survives a power cut");
     };
-    let of_data = || storage.lost_parts().filter(|part| part.holds == Holds::Data);
+    let of_data = || storage.lost_parts().filter(|part| part.holds == HeldContent::Data);
     let kind = &storage.file_system;
     match of_data().next() {
         Some(_) => format!(

@@ -3,7 +3,7 @@
 use super::context::{Context, Draft, graded};
 use super::limits;
 use crate::counted::Counted;
-use crate::disturbance::{Gate, throttled_parts};
+use crate::disturbance::{Exclusion, throttled_parts};
 use crate::finding::Severity;
 use crate::stats::Estimate;
 use model::case::{Engine, WriteEngine};
@@ -148,11 +148,13 @@ pub(super) fn excluded(context: &Context) -> Option<Draft> {
     Draft::sized(share, Severity::Note, message, remedy)
 }
 
-fn why(gate: Gate) -> &'static str {
+fn why(gate: Exclusion) -> &'static str {
     match gate {
-        Gate::Steal => "the hypervisor gave more than 10 % of the CPU time to others",
-        Gate::Throttled => "a CPU quota held the worker back for more than 5 % of its time",
-        Gate::Foreign => "others read from the devices at more than 20 % of the case's usual rate",
-        Gate::Reclaimed => "the OS evicted part of the file from the page cache",
+        Exclusion::Steal => "the hypervisor gave more than 10 % of the CPU time to others",
+        Exclusion::Throttled => "a CPU quota held the worker back for more than 5 % of its time",
+        Exclusion::Foreign => {
+            "others read from the devices at more than 20 % of the case's usual rate"
+        }
+        Exclusion::Reclaimed => "the OS evicted part of the file from the page cache",
     }
 }

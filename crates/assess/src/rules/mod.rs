@@ -28,7 +28,7 @@ use context::Draft;
 pub(crate) use context::{Context, Overhead};
 pub(crate) use schedule::Generators;
 
-use crate::ceiling::Bounds;
+use crate::ceiling::RowCeilings;
 use crate::finding::{Code, Finding, Severity};
 use crate::row::Row;
 use crate::summary::ServedBy;
@@ -103,7 +103,7 @@ pub(crate) fn find_among(
     row: &Row,
     rows: &[Row],
     generators: &Generators,
-    bounds: &Bounds,
+    bounds: &RowCeilings,
 ) -> Vec<Finding> {
     let above = above::above_ceiling(row, bounds).map(|fault| fault.named(Code::AboveCeiling));
     let host = host::host_cache(row, rows).map(|fault| fault.named(Code::HostCache));

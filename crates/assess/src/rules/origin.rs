@@ -7,7 +7,7 @@ use crate::finding::Severity;
 use crate::served::{SHARE_NOISE, called_share, hole_share, shared_share};
 use crate::summary::ServedBy;
 use model::case::{Cache, Case, Kernel, NameSync, OWN_PEER, Op, Touch, Work, WriteWork};
-use model::host::{Holds, Medium, Storage};
+use model::host::{HeldContent, Medium, Storage};
 use model::units::percent;
 
 /// The worker's calls returned less than it reports (docs/method): it did not read the rest.
@@ -146,7 +146,7 @@ fn copied_into_memory(work: &WriteWork, file_system: &str) -> Option<Draft> {
 
 /// A part of the storage is in memory, and no counter shows what of the bytes was there.
 fn partly_ram(claim: &str, severity: Severity, storage: &Storage) -> Option<Draft> {
-    let parts = storage.weak_parts.iter().filter(|part| part.holds == Holds::Data);
+    let parts = storage.weak_parts.iter().filter(|part| part.holds == HeldContent::Data);
     let message = format!(
         "claimed '{claim}', but a part of {} is in memory ({}), which may have served or taken the \
          bytes instead of a disk",

@@ -53,12 +53,12 @@ pub(super) fn generator_behind(row: &Row, generators: &Generators) -> Option<Dra
 }
 
 /// What the null engine did on each schedule that it followed. Cases with a rate may be thousands.
-pub(crate) struct Generators<'a>(HashMap<Schedule, Option<&'a OpenLoop>>);
+pub(crate) struct Generators<'a>(HashMap<LatenessRule, Option<&'a OpenLoop>>);
 
 /// Rate, arrivals and threads.
-type Schedule = (u64, Arrival, u32);
+type LatenessRule = (u64, Arrival, u32);
 
-fn schedule(case: &Case) -> Option<Schedule> {
+fn schedule(case: &Case) -> Option<LatenessRule> {
     case.io().map(|io| (io.rate, io.arrival, io.threads))
 }
 

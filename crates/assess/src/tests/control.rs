@@ -1,7 +1,7 @@
 //! The A/A control: results when a case and its twin agree, and when they differ.
 
 use super::*;
-use crate::control::Outcome;
+use crate::control::ControlOutcome;
 use crate::decision::{Decision, Lead};
 use crate::finding::Code;
 use crate::summary::{ServedBy, Summary};
@@ -24,7 +24,7 @@ fn has_finding(summary: &Summary) -> bool {
 fn a_twin_that_differs_is_told_on_both() {
     let assessment = assess(&twins(1.1));
     let control = assessment.control.as_ref().expect("there is a twin");
-    assert_eq!(control.outcome, Outcome::Differs);
+    assert_eq!(control.outcome, ControlOutcome::Differs);
     let decides = control.decides.expect("ten rounds have an interval");
     assert!((decides - 0.1).abs() < 0.001, "{decides}");
     assert!(assessment.measured().all(has_finding));
@@ -44,7 +44,7 @@ fn a_twin_that_differs_is_told_on_both() {
 fn a_twin_that_agrees_is_told_and_is_no_finding() {
     let assessment = assess(&twins(1.001));
     let control = assessment.control.as_ref().expect("there is a twin");
-    assert_eq!(control.outcome, Outcome::Agrees);
+    assert_eq!(control.outcome, ControlOutcome::Agrees);
     assert!(!assessment.measured().any(has_finding));
     assert_eq!(assess(&flawless(work(Cache::Warm))).control, None);
 }
@@ -59,14 +59,14 @@ fn a_twin_that_varies_says_what_cannot_be_decided() {
         }
     }
     let control = assess(&record).control.expect("there is a twin");
-    assert_eq!(control.outcome, Outcome::Wide);
+    assert_eq!(control.outcome, ControlOutcome::Wide);
     assert!(control.decides.expect("there is an interval") > 0.15);
     record.trials.retain(|trial| trial.round < 5);
     let control = assess(&record).control.expect("there is a twin");
-    assert_eq!((control.outcome, control.decides), (Outcome::Wide, None));
+    assert_eq!((control.outcome, control.decides), (ControlOutcome::Wide, None));
     record.trials.clear();
     let control = assess(&record).control.expect("there is a twin");
-    assert_eq!((control.outcome, control.comparisons.len()), (Outcome::Wide, 0));
+    assert_eq!((control.outcome, control.comparisons.len()), (ControlOutcome::Wide, 0));
 }
 
 /// A fast twin is never an answer, a ceiling or a comparison.

@@ -3,7 +3,7 @@
 
 use super::writing::{direct, flawless_write, over, unsynced};
 use super::*;
-use crate::disturbance::{Excluded, Gate};
+use crate::disturbance::{Excluded, Exclusion};
 use crate::finding::{Code, Finding};
 use crate::summary::Summary;
 use model::case::{Advice, Allocation, Io, Op, Touch, WriteEngine, WriteWork};
@@ -491,7 +491,7 @@ fn what_was_left_out_is_told_with_the_figure_that_it_would_make() {
     disturb(&mut record, &[6], |e| e.throttled_ns = Some(400 * MS));
     let found = first(&record);
     let Excluded { trials, reasons, rate_with_them } = found.excluded.expect("two are left out");
-    assert_eq!((trials, reasons), (2, vec![(Gate::Steal, 1), (Gate::Throttled, 1)]));
+    assert_eq!((trials, reasons), (2, vec![(Exclusion::Steal, 1), (Exclusion::Throttled, 1)]));
     let throughput = found.throughput.expect("there is a figure");
     assert_eq!((throughput.n, rate_with_them.n), (8, 10));
     assert!(rate_with_them.min < 0.6 * throughput.min, "{rate_with_them:?}");

@@ -37,14 +37,14 @@ fn check(slowness: f64, names: [Option<&str>; 2]) -> Check {
 fn what_disturbs_both_sides_cancels_out_where_their_rounds_alternated() {
     let pair = [Some("a1b2"), Some("a1b2")];
     let found = check(1.0 / 0.9, pair);
-    assert_eq!(found.outcome, gate::Outcome::Exceeded, "{found:#?}");
+    assert_eq!(found.outcome, gate::CheckOutcome::Exceeded, "{found:#?}");
     assert!(found.ratio.is_some_and(|ratio| (ratio - 0.9).abs() < 1e-3), "{found:#?}");
-    assert_eq!(check(1.0, pair).outcome, gate::Outcome::Within);
-    assert_eq!(check(1.0 / 0.96, pair).outcome, gate::Outcome::Within);
+    assert_eq!(check(1.0, pair).outcome, gate::CheckOutcome::Within);
+    assert_eq!(check(1.0 / 0.96, pair).outcome, gate::CheckOutcome::Within);
     // Between runs of other pairs, or made apart, the same disturbance hides the same loss.
     for names in [[None, None], [Some("a1b2"), Some("c3d4")], [Some("a1b2"), None]] {
         let found = check(1.0 / 0.9, names);
-        assert_eq!(found.outcome, gate::Outcome::Open, "{names:?}: {found:#?}");
+        assert_eq!(found.outcome, gate::CheckOutcome::Open, "{names:?}: {found:#?}");
         assert!(found.needs.is_some_and(|needs| needs > 5), "{found:#?}");
     }
 }
@@ -59,7 +59,7 @@ fn rounds_without_a_partner_do_not_count() {
     let versus = crate::compare(Judged::of(a), Judged::of(b), &[]);
     let rule = "slower > 5%".parse().expect("it is a limit");
     let checks = gate(&versus, &[rule]).checks;
-    assert!(checks.iter().all(|check| check.outcome == gate::Outcome::Open), "{checks:#?}");
+    assert!(checks.iter().all(|check| check.outcome == gate::CheckOutcome::Open), "{checks:#?}");
     assert!(checks.iter().all(|check| check.interval.is_none()), "{checks:#?}");
 }
 
@@ -80,10 +80,10 @@ fn of_latency(few: [bool; 2], rule: &str) -> Gate {
 #[test]
 fn a_round_without_the_figure_leaves_the_gate_open() {
     let whole = of_latency([false, false], "p99 > 5%");
-    assert_eq!(whole.outcome, gate::Outcome::Within, "{whole:#?}");
+    assert_eq!(whole.outcome, gate::CheckOutcome::Within, "{whole:#?}");
     for few in [[true, false], [false, true]] {
         let found = of_latency(few, "p99 > 5%");
-        assert_eq!(found.outcome, gate::Outcome::Open, "{found:#?}");
+        assert_eq!(found.outcome, gate::CheckOutcome::Open, "{found:#?}");
         assert!(found.checks.iter().all(|check| check.unmeasured == 1), "{found:#?}");
     }
 }
@@ -92,7 +92,7 @@ fn a_round_without_the_figure_leaves_the_gate_open() {
 fn a_limit_that_watches_nothing_leaves_the_gate_open() {
     let found = of_latency([false, false], "sync p99 > 5%");
     assert_eq!((found.checks.len(), found.idle.len()), (0, 1));
-    assert_eq!(found.outcome, gate::Outcome::Open);
+    assert_eq!(found.outcome, gate::CheckOutcome::Open);
 }
 
 #[test]
@@ -105,9 +105,9 @@ fn a_case_that_one_side_of_a_gate_cannot_do_is_held_against_no_other() {
         let rule = "slower > 5%".parse().expect("it is a limit");
         (versus.pairs.len(), versus.left_out.len(), gate(&versus, &[rule]).outcome)
     };
-    assert_eq!(compared(Some("a1b2")), (1, 2, gate::Outcome::Open));
+    assert_eq!(compared(Some("a1b2")), (1, 2, gate::CheckOutcome::Open));
     // Of records made apart, the nearest are matched, which are compared if the user asks for it.
-    assert_eq!(compared(None), (1, 1, gate::Outcome::Open));
+    assert_eq!(compared(None), (1, 1, gate::CheckOutcome::Open));
 }
 
 /// A gate of cases with a rate, whose second side was changed.
@@ -137,19 +137,19 @@ fn of_open(rule: &str, change: impl Fn(&mut Sample)) -> Gate {
 #[test]
 fn with_a_rate_a_gate_watches_response_times_and_cpu_time_without_waiting() {
     for rule in ["p99 > 10%", "cpu > 10%"] {
-        assert_eq!(of_open(rule, |_| {}).outcome, gate::Outcome::Within, "{rule}");
+        assert_eq!(of_open(rule, |_| {}).outcome, gate::CheckOutcome::Within, "{rule}");
     }
     // Each operation takes as long as before, and waits for its turn.
     let queues = |sample: &mut Sample| {
         sample.responses = Latencies { counts: vec![(90_000, 2_000)], max_ns: 90_000 };
     };
-    assert_eq!(of_open("p99 > 10%", queues).outcome, gate::Outcome::Exceeded);
+    assert_eq!(of_open("p99 > 10%", queues).outcome, gate::CheckOutcome::Exceeded);
     // Work takes the place of waiting.
     let works = |sample: &mut Sample| sample.spans[0].spin_ns = 0;
-    assert_eq!(of_open("cpu > 10%", works).outcome, gate::Outcome::Exceeded);
+    assert_eq!(of_open("cpu > 10%", works).outcome, gate::CheckOutcome::Exceeded);
     // What never began is slower by nobody knows how much.
     let late = of_open("p99 > 10%", |sample| sample.spans[0].unsent = 60);
-    assert_eq!(late.outcome, gate::Outcome::Open);
+    assert_eq!(late.outcome, gate::CheckOutcome::Open);
     assert!(late.checks.iter().all(|check| check.unmeasured > 0), "{late:#?}");
 }
 
@@ -170,16 +170,16 @@ fn of_failing(failed: [u32; 2]) -> Gate {
 #[test]
 fn trials_that_fail_in_b_leave_the_gate_open_and_those_in_a_do_not() {
     let whole = of_failing([0, 0]);
-    assert_eq!(whole.outcome, gate::Outcome::Within, "{whole:#?}");
+    assert_eq!(whole.outcome, gate::CheckOutcome::Within, "{whole:#?}");
     let found = of_failing([0, 2]);
-    assert_eq!(found.outcome, gate::Outcome::Open, "{found:#?}");
+    assert_eq!(found.outcome, gate::CheckOutcome::Open, "{found:#?}");
     for check in &found.checks {
         assert!(check.failed > 0 && check.interval.is_some(), "{check:#?}");
         assert_eq!(check.needs, None, "more invocations would fail, too");
     }
     for failed in [[2, 0], [2, 2]] {
         assert!(of_failing(failed).checks.iter().all(|check| check.failed == 0));
-        assert_eq!(of_failing(failed).outcome, gate::Outcome::Within);
+        assert_eq!(of_failing(failed).outcome, gate::CheckOutcome::Within);
     }
 }
 
@@ -221,7 +221,7 @@ fn no_number_of_invocations_shows_that_nothing_was_lost() {
     let [a, b] = [a, b].map(Judged::of);
     let found = gate(&crate::compare(a, b, &[]), &["slower > 0%".parse().expect("it is a limit")]);
     for check in &found.checks {
-        assert_eq!((check.outcome, check.needs), (gate::Outcome::Open, None), "{check:#?}");
+        assert_eq!((check.outcome, check.needs), (gate::CheckOutcome::Open, None), "{check:#?}");
     }
 }
 
@@ -244,9 +244,9 @@ fn a_gate_names_the_kept_runs_that_leave_it_open() {
         gate(&crate::compare(a, b, kept), &[rule]).checks[0].clone()
     };
     let alone = check(&[]);
-    assert_eq!((alone.outcome, alone.runs), (gate::Outcome::Exceeded, None), "{alone:#?}");
+    assert_eq!((alone.outcome, alone.runs), (gate::CheckOutcome::Exceeded, None), "{alone:#?}");
     let found = check(&wide);
-    assert_eq!(found.outcome, gate::Outcome::Open, "{found:#?}");
+    assert_eq!(found.outcome, gate::CheckOutcome::Open, "{found:#?}");
     assert!(found.runs.is_some_and(|runs| runs.runs == 6), "{found:#?}");
 }
 

@@ -1,7 +1,7 @@
 //! Cases of several actors.
 
 use super::*;
-use crate::conclusions::interference::{Interference, Timed};
+use crate::conclusions::interference::{Interference, LatencyKind};
 use crate::decision::Decision;
 use crate::latency::UNSENT_NS;
 use crate::records::Judged;
@@ -56,7 +56,7 @@ fn found(record: &Record) -> Vec<Interference> {
 fn a_case_is_compared_with_itself_alone() {
     let found = found(&beside(3));
     assert_eq!(found.len(), 1);
-    assert_eq!(found[0].timed, Timed::Service);
+    assert_eq!(found[0].timed, LatencyKind::Service);
     let it = &found[0].beside[0];
     assert_eq!(it.is_longer(), Decision::Yes);
     let ratio = it.p99.as_ref().expect("each round has a p99").ratio().median;
@@ -172,7 +172,7 @@ fn what_never_began_has_no_ratio() {
         planned.case = planned.case.at_rate(1_000);
     }
     let it = &found(&record)[0];
-    assert_eq!(it.timed, Timed::Response);
+    assert_eq!(it.timed, LatencyKind::Response);
     assert_eq!((it.beside[0].p99.is_none(), it.beside[0].rate.is_none()), (true, true));
     assert_eq!(it.beside[0].side.p99_ns, Some(UNSENT_NS));
 }

@@ -162,7 +162,7 @@ fn a_mix_has_one_throughput() {
     for sync in [Sync::None, Sync::Dsync] {
         let case = first(&mixed(mix(sync)));
         let (figure, quantity) = crate::trend::main_estimate(&case).expect("it has one");
-        assert_eq!(quantity, crate::trend::Quantity::BytesPerSecond);
+        assert_eq!(quantity, crate::trend::FigureUnit::BytesPerSecond);
         assert_eq!(Some(figure), case.throughput, "{sync}");
     }
     let finding = &first(&mixed(mix(Sync::None))).findings[0];

@@ -235,7 +235,7 @@ fn changes_that_are_not_durable() {
     let in_memory = |r: &mut Record| storage(r).medium = Medium::Ram;
     check(durable(Call::Create), in_memory, "doubtful ram: Ram doubt, NotDurable doubt");
     let journal = |device: Option<&str>, is_copied| {
-        let (device, holds) = (device.map(str::to_string), model::host::Holds::Journal);
+        let (device, holds) = (device.map(str::to_string), model::host::HeldContent::Journal);
         let part = model::host::WeakPart { device, holds, is_copied };
         move |r: &mut Record| storage(r).weak_parts = vec![part.clone()]
     };

@@ -4,7 +4,7 @@ use super::*;
 use crate::RunFinding;
 use crate::finding::{Code, Severity};
 use model::case::{Advice, BufferPages, Io, Submission};
-use model::host::{Device, Direct, Layout, LoopFile, Medium};
+use model::host::{Device, Direct, FileLayout, LoopFile, Medium};
 use model::pattern::Pattern;
 use model::rank::Rank;
 
@@ -20,7 +20,7 @@ fn storage(record: &mut Record) -> &mut model::host::Storage {
     record.header.storage.as_mut().expect("the zoo has a storage")
 }
 
-fn layout(record: &mut Record) -> &mut Layout {
+fn layout(record: &mut Record) -> &mut FileLayout {
     record.header.fixtures[0].layout.as_mut().expect("the zoo's file has a layout")
 }
 
@@ -655,7 +655,7 @@ fn reads_of_a_storage_that_is_partly_in_memory_are_mixed() {
             storage(r).weak_parts = vec![model::host::WeakPart { device, holds, is_copied }];
         }
     };
-    use model::host::Holds::{Data, Journal};
+    use model::host::HeldContent::{Data, Journal};
     for is_copied in [false, true] {
         let mixed = "doubtful mixed: Ram doubt";
         check(flawless(work(Cache::Direct)), part(Data, is_copied), mixed);

@@ -398,11 +398,11 @@ fn loops_of_other_compilers_are_compared_with_the_fastest_of_ours() {
 /// A version 1 record has no peer, pages, loading or content.
 #[test]
 fn a_record_of_the_first_version_is_judged_the_same() {
-    use model::record::{Line, VERSION};
+    use model::record::{RecordLine, VERSION};
     let record = ladder();
-    let mut lines = vec![Line::Header { version: VERSION, header: record.header.clone() }];
-    lines.extend(record.trials.iter().cloned().map(Line::Trial));
-    lines.push(Line::End(record.end.clone()));
+    let mut lines = vec![RecordLine::Header { version: VERSION, header: record.header.clone() }];
+    lines.extend(record.trials.iter().cloned().map(RecordLine::Trial));
+    lines.push(RecordLine::End(record.end.clone()));
     let text: String = lines.iter().map(|line| line.encode() + "\n").collect();
     let mut old = text.clone();
     for newer in [

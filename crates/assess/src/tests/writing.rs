@@ -6,7 +6,7 @@ use crate::finding::Code;
 use crate::finding::{Severity, Verdict};
 use crate::summary::Summary;
 use model::case::{Allocation, Fill, Io, Op, Sync, WriteEngine, WriteWork};
-use model::host::{Device, Direct, Holds, LoopFile, Medium, Storage, WeakPart, WriteCache};
+use model::host::{Device, Direct, HeldContent, LoopFile, Medium, Storage, WeakPart, WriteCache};
 use model::layer::{Amplification, Counts, Layer};
 use model::pattern::Pattern;
 use model::trial::ReadBack;
@@ -1422,7 +1422,7 @@ fn what_is_mounted_without_barriers_is_not_durable() {
 }
 
 /// A part in memory, or of an unknown device, of a storage whose rest is on disks.
-fn weak_part(device: Option<&str>, holds: Holds, is_copied: bool) -> impl Fn(&mut Record) {
+fn weak_part(device: Option<&str>, holds: HeldContent, is_copied: bool) -> impl Fn(&mut Record) {
     let device = device.map(str::to_string);
     move |r| storage(r).weak_parts = vec![WeakPart { device: device.clone(), holds, is_copied }]
 }
@@ -1435,25 +1435,25 @@ fn what_is_in_memory_alone_is_not_durable() {
         first(&record).writing.is_some_and(|writing| writing.durable.is_some())
     };
     let ram = Some("ram0");
-    let journal = weak_part(ram, Holds::Journal, false);
+    let journal = weak_part(ram, HeldContent::Journal, false);
     check(flawless_write(over()), &journal, "doubtful mixed: NotDurable doubt");
     assert!(!durable(&journal));
     let mut record = flawless_write(over());
     journal(&mut record);
     let expected = "claimed durable by 'fdatasync', but the journal of ext4 is in memory (ram0)";
     assert!(message(&record).starts_with(expected), "{}", message(&record));
-    let data = weak_part(ram, Holds::Data, false);
+    let data = weak_part(ram, HeldContent::Data, false);
     check(flawless_write(over()), &data, "doubtful mixed: Ram doubt, NotDurable doubt");
     assert!(!durable(&data));
     // A disk has a copy.
-    for holds in [Holds::Data, Holds::Journal] {
+    for holds in [HeldContent::Data, HeldContent::Journal] {
         let copied = weak_part(ram, holds, true);
         check(flawless_write(over()), &copied, "sound device:");
         assert!(durable(&copied));
         check(flawless_write(over()), weak_part(None, holds, true), "sound device:");
     }
     // Nothing says where the journal is.
-    let unseen = weak_part(None, Holds::Journal, false);
+    let unseen = weak_part(None, HeldContent::Journal, false);
     check(flawless_write(over()), &unseen, "doubtful device: NotDurable doubt");
     let unflushed = |r: &mut Record| {
         unseen(r);

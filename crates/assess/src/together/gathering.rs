@@ -1,6 +1,6 @@
 //! Records of hosts, added one at a time, and judged together.
 
-use super::{Doubt, HostsFinding, Joint, JointRound, Member, Together};
+use super::{Doubt, HostsFinding, Joint, JointHost, JointRound, Together};
 use crate::assessment::{Assessment, assess};
 use crate::counted::rate;
 use crate::finding::{Severity, Verdict};
@@ -27,7 +27,7 @@ type TurnKey = (usize, u32, u32);
 pub(super) struct JointRecords {
     /// The first record without its trials, and its judgement.
     first: Option<(Record, Assessment)>,
-    hosts: Vec<Member>,
+    hosts: Vec<JointHost>,
     /// Their numbers in the run, if their records say them.
     given: BTreeSet<u32>,
     /// What each host's own evidence says of each case of the plan.
@@ -48,7 +48,7 @@ impl JointRecords {
         let host = self.hosts.len();
         let called = header.called.clone().unwrap_or_else(|| header.host.name.clone());
         self.add_findings(&called, &assessment.findings);
-        self.hosts.push(Member {
+        self.hosts.push(JointHost {
             called,
             os: header.host.os.clone(),
             cores: header.host.cores,

@@ -17,7 +17,7 @@ use model::environment::Environment;
 use model::host::{Fixture, Host, Storage};
 use model::plan::{Plan, Role};
 use model::rank::Rank;
-use model::record::{Header, Invocation, Line, Tool};
+use model::record::{Header, Invocation, RecordLine, Tool};
 use model::shape::Calibrated;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -174,7 +174,7 @@ impl CandidateHost {
     /// # Errors
     /// If it cannot be written.
     pub(super) fn go_on(self, mut store: Store, anew: Invocation) -> Result<Member> {
-        store.append(&Line::Invocation(anew))?;
+        store.append(&RecordLine::Invocation(anew))?;
         Ok(self.enter(store))
     }
 

@@ -8,7 +8,7 @@ use crate::args::kept::CompareArgs;
 use crate::status::Status;
 use crate::store;
 use anyhow::{Result, bail};
-use assess::gate::{Gate, Outcome, gate};
+use assess::gate::{CheckOutcome, Gate, gate};
 use assess::records::{Judged, LeftOut, RecordComparison};
 use model::printable::printable;
 use model::record::Record;
@@ -115,9 +115,9 @@ pub(super) fn shown(path: &Path) -> String {
 pub(super) fn status_of(versus: &RecordComparison, gate: &Gate, is_strict: bool) -> Status {
     let why = || report::shortfall_of_gate(versus, gate);
     match gate.outcome {
-        Outcome::Exceeded => Status::not_all(why()),
-        Outcome::Open if is_strict => Status::open(why()),
-        Outcome::Open | Outcome::Within => Status::DONE,
+        CheckOutcome::Exceeded => Status::not_all(why()),
+        CheckOutcome::Open if is_strict => Status::open(why()),
+        CheckOutcome::Open | CheckOutcome::Within => Status::DONE,
     }
 }
 

@@ -3,7 +3,7 @@
 mod time;
 
 use self::time::{expected, expected_on_hosts, first_round, spins, trial};
-use super::question::{Question, Setting, refuse};
+use super::question::{RunQuestion, Setting, refuse};
 use super::{command_line, say, tell};
 use crate::args::OutputArgs;
 use crate::args::form::FormArgs;
@@ -28,7 +28,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// If the place does not exist, the plan is impossible, or the name of the record is taken.
-pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<Status> {
+pub fn show(question: &RunQuestion, output: &OutputArgs, style: &Style) -> Result<Status> {
     let mut setting = Setting::of(question)?;
     leave_out_io_uring(&mut setting);
     let loads = setting.loads.clone();
@@ -156,7 +156,7 @@ pub fn check_form(form: &FormArgs) -> Result<()> {
     }
 }
 
-fn needs(question: &Question, setting: &Setting, output: &OutputArgs) -> Result<PlanNeeds> {
+fn needs(question: &RunQuestion, setting: &Setting, output: &OutputArgs) -> Result<PlanNeeds> {
     let Setting { host, storage, source, plan, .. } = setting;
     let cases = || plan.cases.iter().map(|planned| &planned.case);
     let is_warm = |case: &&Case| case.cache() == Some(Cache::Warm);
@@ -199,7 +199,7 @@ fn measuring(plan: &Plan) -> Duration {
 
 /// Adds cases at rates that may be those of the run. The rates are not known yet, but their number
 /// is, and so is what they need. Returns how long short trials take to find them.
-fn add_nominal(question: &Question, setting: &mut Setting) -> Result<Duration> {
+fn add_nominal(question: &RunQuestion, setting: &mut Setting) -> Result<Duration> {
     let is_slow = spins(setting.storage.as_ref());
     let search = Search::of(&setting.plan);
     let of = |relative: &Relative| {
@@ -221,7 +221,7 @@ const LONG: Duration = Duration::from_secs(20);
 ///
 /// # Errors
 /// If stderr cannot be written.
-pub fn tell_time(sides: &[(&Question, &Setting)]) -> Result<()> {
+pub fn tell_time(sides: &[(&RunQuestion, &Setting)]) -> Result<()> {
     let are_found = sides.iter().any(|(_, setting)| !setting.loads.is_empty());
     let has_budget = sides.iter().any(|(_, setting)| setting.plan.budget.is_some());
     match expected(sides).filter(|time| *time >= LONG || are_found) {
@@ -237,7 +237,7 @@ pub fn tell_time(sides: &[(&Question, &Setting)]) -> Result<()> {
 ///
 /// # Errors
 /// If the plan cannot be made, or stderr cannot be written.
-pub fn tell_time_of_search(question: &Question, setting: &mut Setting) -> Result<()> {
+pub fn tell_time_of_search(question: &RunQuestion, setting: &mut Setting) -> Result<()> {
     let asked = setting.plan.clone();
     let searching = add_nominal(question, setting)?;
     let run = expected(&[(question, setting)]);

@@ -3,7 +3,7 @@
 use super::kept::tell_kept;
 use super::measure::both::{check_rates, keep_both};
 use super::measure::{header_of, keep};
-use super::question::{self, Question, Setting};
+use super::question::{self, RunQuestion, Setting};
 use super::{compare, form, say, tell};
 use crate::args::OutputArgs;
 use crate::args::gate::GateArgs;
@@ -89,7 +89,7 @@ fn reference(path: &Path) -> Result<Reference> {
 }
 
 /// The question with `program` in place of its peer's.
-fn with_program(args: &GateArgs, program: &Path, seed: u64) -> Result<Question> {
+fn with_program(args: &GateArgs, program: &Path, seed: u64) -> Result<RunQuestion> {
     let mut question = question::of_gate(args, args.directory.as_deref(), seed)?;
     let plan = Setting::of(&question)?.plan;
     let asked = plan.cases.iter().filter(|planned| planned.role == Role::Asked);
@@ -110,7 +110,7 @@ fn with_program(args: &GateArgs, program: &Path, seed: u64) -> Result<Question> 
 fn against_record(
     args: &GateArgs,
     base: &Path,
-    question: &Question,
+    question: &RunQuestion,
     stop: &Stop,
     style: &Style,
 ) -> Result<Status> {
@@ -130,7 +130,7 @@ fn against_record(
 }
 
 /// The header of the run that `question` asks for.
-fn asked_now(question: &Question) -> Result<Header> {
+fn asked_now(question: &RunQuestion) -> Result<Header> {
     let setting = Setting::of(question)?;
     check_rates(question, &setting)?;
     header_of(&setting.plan, &setting.environment(), None, Vec::new())

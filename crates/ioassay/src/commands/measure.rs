@@ -5,7 +5,7 @@ mod shapes;
 pub mod both;
 
 use super::kept::{Kept, tell_building, tell_how_to_go_on, tell_kept, tell_remains};
-use super::question::{self, Question, Setting};
+use super::question::{self, RunQuestion, Setting};
 use super::{command_line, dry, form, tell};
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
 use crate::builder::{self, Ready};
@@ -15,7 +15,7 @@ use crate::fixture::{OwnFile, Stay};
 use crate::orphans;
 use crate::peers::{Peers, Program};
 use crate::progress::Progress;
-use crate::resume::{self, Before, Interrupted};
+use crate::resume::{self, Interrupted, ResumedRun};
 use crate::schedule::Run;
 use crate::site::Site;
 use crate::status::Status;
@@ -24,7 +24,7 @@ use crate::store::{self, Place, Store};
 use crate::version;
 use crate::worker_process::{self, PATIENCE};
 use anyhow::{Context, Result, bail};
-use calibrate::Probe;
+use calibrate::Calibrator;
 use model::case::OWN_PEER;
 use model::environment::Environment;
 use model::peer::Peer;
@@ -67,7 +67,7 @@ pub fn plan(args: &RunArgs, style: &Style) -> Result<Status> {
 
 /// Measures the question, keeps the record and prints the report; a dry run prints the plan.
 /// Returns the exit status.
-fn answer(mut question: Question, output: &OutputArgs, style: &Style) -> Result<Status> {
+fn answer(mut question: RunQuestion, output: &OutputArgs, style: &Style) -> Result<Status> {
     if output.dry_run {
         return dry::show(&question, output, style);
     }
@@ -92,13 +92,13 @@ fn answer(mut question: Question, output: &OutputArgs, style: &Style) -> Result<
 /// If nothing could be measured: a place that does not exist, is not writable or is too small; or
 /// if the interrupted run was another one.
 pub fn keep(
-    question: &Question,
+    question: &RunQuestion,
     interrupted: Option<Interrupted>,
     output: &OutputArgs,
     stop: &Stop,
 ) -> Result<Option<Kept>> {
     orphans::adopt();
-    let Question { target, peers, .. } = question;
+    let RunQuestion { target, peers, .. } = question;
     let mut setting = Setting::of(question)?;
     setting.check_any_asked()?;
     let memory = question.memory.map(MemoryGroup::create).transpose()?;
@@ -116,7 +116,7 @@ pub fn keep(
         if !output.quiet {
             dry::tell_time_of_search(question, &mut setting)?;
         }
-        let found = Probe {
+        let found = Calibrator {
             question,
             setting: &setting,
             worker: &worker,
@@ -201,7 +201,7 @@ enum Destination {
     /// In a record in memory, which only this process reads.
     Passing { header: Header },
     /// In that of an interrupted run.
-    Resumed { store: Store, before: Before },
+    Resumed { store: Store, before: ResumedRun },
 }
 
 impl Destination {
@@ -212,7 +212,7 @@ impl Destination {
             return Destination::New { place, header: now };
         };
         let resumed = Resumed { began: now.began, tool: now.tool };
-        Destination::Resumed { store, before: Before { record, resumed, made } }
+        Destination::Resumed { store, before: ResumedRun { record, resumed, made } }
     }
 }
 

@@ -146,7 +146,7 @@ fn verify(args: &PeersArgs, directory: &Path, stop: &Stop, style: &Style) -> Res
     }
     let mut status = Status::DONE;
     for name in [OWN_PEER].into_iter().chain(ready.keys().map(String::as_str)) {
-        let verdict = Verdict::of(name, &record);
+        let verdict = PeerResults::of(name, &record);
         say(&verdict.text((name, widest), style))?;
         // A peer that can do none of the cases is not wrong.
         if let Some(wrong) = verdict.wrong.first() {
@@ -205,7 +205,7 @@ fn awkward_reads(engine: Engine) -> Vec<ReadWork> {
 
 /// The results of a peer.
 #[derive(Debug, Default)]
-struct Verdict {
+struct PeerResults {
     right: usize,
     /// Trials without a value that could be checked.
     unchecked: usize,
@@ -219,9 +219,9 @@ struct Verdict {
 /// The maximum number of wrong trials printed in full.
 const WRONG_TOLD: usize = 5;
 
-impl Verdict {
-    fn of(name: &str, record: &Record) -> Verdict {
-        let mut verdict = Verdict::default();
+impl PeerResults {
+    fn of(name: &str, record: &Record) -> PeerResults {
+        let mut verdict = PeerResults::default();
         for trial in &record.trials {
             let case = &record.header.plan.cases[trial.case].case;
             if case.peer == name {
@@ -258,7 +258,7 @@ impl Verdict {
     }
 
     fn text(&self, (name, widest): (&str, usize), style: &Style) -> String {
-        let Verdict { right, wrong, unchecked, .. } = self;
+        let PeerResults { right, wrong, unchecked, .. } = self;
         let counts = format!("{right} right, {} wrong, {unchecked} without a check", wrong.len());
         let mut text = report::entry(name, widest, &counts, style);
         let mut below = |line: String| text.push_str(&report::indented(&line, style));

@@ -33,7 +33,7 @@ use std::time::Duration;
 
 /// The parsed question.
 #[derive(Debug)]
-pub struct Question {
+pub struct RunQuestion {
     /// The recipe.
     pub recipe: Recipe,
     /// The command line's changes to the recipe.
@@ -82,7 +82,7 @@ pub struct Setting {
     pub loads: Vec<Relative>,
 }
 
-impl Question {
+impl RunQuestion {
     /// Reads as much of the user's own file as the interrupted run did.
     pub fn read_as_then(&mut self, interrupted: &Interrupted) {
         if let Target::File(own) = &mut self.target {
@@ -92,8 +92,8 @@ impl Question {
     }
 
     /// The question as it is without options.
-    fn of(recipe: Recipe, changes: Changes, target: Target, peers: Peers) -> Question {
-        Question {
+    fn of(recipe: Recipe, changes: Changes, target: Target, peers: Peers) -> RunQuestion {
+        RunQuestion {
             recipe,
             changes,
             target,
@@ -120,7 +120,7 @@ impl Setting {
     ///
     /// # Errors
     /// If the place does not exist, or the plan cannot be made.
-    pub fn of(question: &Question) -> Result<Setting> {
+    pub fn of(question: &RunQuestion) -> Result<Setting> {
         let pin = bind::bind(question.pin.as_deref(), question.node)?;
         let host = host_of(question);
         let storage = storage_of(&question.target)?;
@@ -144,7 +144,7 @@ impl Setting {
     ///
     /// # Errors
     /// If the plan cannot be made.
-    pub fn add_loads(&mut self, question: &Question, loads: Vec<Case>) -> Result<()> {
+    pub fn add_loads(&mut self, question: &RunQuestion, loads: Vec<Case>) -> Result<()> {
         let changes = Changes { loads, seed: Some(self.plan.seed), ..question.changes.clone() };
         let plan = plan_of(question, &changes, &self.environment())?;
         self.plan = Plan { bound: self.plan.bound.clone(), ..plan };
@@ -184,14 +184,14 @@ impl Setting {
 ///
 /// # Errors
 /// If the question is not understood or cannot be answered here.
-pub fn of_run(args: &RunArgs) -> Result<Question> {
+pub fn of_run(args: &RunArgs) -> Result<RunQuestion> {
     if args.hosts.are_named() {
         bail!("only 'run' and 'survey' measure on other hosts: leave out --hosts here");
     }
     let recipe = recipe::find(&args.recipe)?;
     let mut changes = changes_of(args);
     let target = target_of(args, &recipe, &mut changes)?;
-    Ok(Question {
+    Ok(RunQuestion {
         recipe,
         changes,
         target,
@@ -226,7 +226,7 @@ fn axes_of(args: &AxisArgs) -> group::AxisGrid {
 ///
 /// # Errors
 /// If the question is not understood or cannot be answered here.
-pub fn of_gate(args: &GateArgs, directory: Option<&Path>, seed: u64) -> Result<Question> {
+pub fn of_gate(args: &GateArgs, directory: Option<&Path>, seed: u64) -> Result<RunQuestion> {
     let recipe = recipe::find(&args.recipe)?;
     let changes = Changes {
         axes: axes_of(&args.axes),
@@ -243,7 +243,7 @@ pub fn of_gate(args: &GateArgs, directory: Option<&Path>, seed: u64) -> Result<Q
     let target = in_directory(&recipe, directory)?;
     let peers = Peers::load(args.peers.as_deref())?;
     let (pin, node) = (args.pin.clone(), args.node);
-    Ok(Question { pin, node, ..Question::of(recipe, changes, target, peers) })
+    Ok(RunQuestion { pin, node, ..RunQuestion::of(recipe, changes, target, peers) })
 }
 
 /// The goals of `--hold`.
@@ -300,8 +300,8 @@ fn in_directory(recipe: &Recipe, directory: Option<&Path>) -> Result<Target> {
 }
 
 /// The plan for a question at a place.
-fn plan_of(question: &Question, changes: &Changes, environment: &Environment) -> Result<Plan> {
-    let Question { recipe, target, sustain, memory, .. } = question;
+fn plan_of(question: &RunQuestion, changes: &Changes, environment: &Environment) -> Result<Plan> {
+    let RunQuestion { recipe, target, sustain, memory, .. } = question;
     let mut plan = recipe.plan(changes, environment)?;
     refuse(&mut plan, recipe::hosts::refusal_alone);
     plan.memory_limit = *memory;
@@ -348,18 +348,18 @@ pub(super) fn refuse(plan: &mut Plan, reason: impl Fn(&Case) -> Option<String>) 
 ///
 /// # Errors
 /// As for [`of_run`].
-pub fn of_survey(args: &SurveyArgs) -> Result<Question> {
+pub fn of_survey(args: &SurveyArgs) -> Result<RunQuestion> {
     let mut recipe = recipe::find("survey")?;
     if args.quick {
         recipe = recipe.quick()?;
     }
     let changes = Changes { seed: args.seed, ..Changes::default() };
     let target = Target::Directory(Rc::new(Directory::open(&args.directory)?));
-    Ok(Question {
+    Ok(RunQuestion {
         budget: budget_of(&args.output)?,
         is_controlled: args.output.control,
         pin: args.output.pin.clone(),
         node: args.output.node,
-        ..Question::of(recipe, changes, target, Peers::load(None)?)
+        ..RunQuestion::of(recipe, changes, target, Peers::load(None)?)
     })
 }

@@ -1,7 +1,7 @@
 //! `ioassay watch`: repeats a recipe.
 
 use super::kept::{Kept, tell_kept};
-use super::question::{self, Question};
+use super::question::{self, RunQuestion};
 use super::{dry, form, measure, say};
 use crate::args::{OutputArgs, WatchArgs};
 use crate::status::Status;
@@ -38,7 +38,7 @@ pub fn execute(args: &WatchArgs, style: &Style) -> Result<Status> {
 
 fn watch(
     args: &WatchArgs,
-    question: &Question,
+    question: &RunQuestion,
     interval: Duration,
     stop: &Stop,
     style: &Style,

@@ -6,7 +6,7 @@ use super::remote::Remote;
 use crate::version;
 use anyhow::{Context, Result, bail};
 use model::agent::{Answer, Order, shown};
-use report::{Checked, HostFacts};
+use report::{HostCheck, HostFacts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
@@ -26,7 +26,7 @@ struct CheckedHost {
 ///
 /// # Errors
 /// If the OS starts no threads.
-pub fn check(hosts: Vec<(String, Result<Remote>)>, directory: &Path) -> Result<Vec<Checked>> {
+pub fn check(hosts: Vec<(String, Result<Remote>)>, directory: &Path) -> Result<Vec<HostCheck>> {
     let guest = |(called, agent)| CheckedHost { called, agent, found: None };
     let mut guests: Vec<CheckedHost> = hosts.into_iter().map(guest).collect();
     // To look takes a hundred round trips, and hosts are many.
@@ -54,10 +54,10 @@ impl CheckedHost {
         }
     }
 
-    fn checked(self) -> Checked {
+    fn checked(self) -> HostCheck {
         let reason = self.agent.as_ref().err().map(|error| format!("{error:#}"));
         let found = self.found.filter(|_| reason.is_none());
-        Checked { called: self.called, found, reason }
+        HostCheck { called: self.called, found, reason }
     }
 }
 

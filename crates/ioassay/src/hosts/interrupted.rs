@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use assess::together::RunIdentity;
 use model::plan::{Plan, Pruned};
 use model::rank::Rank;
-use model::record::{End, Line};
+use model::record::{End, RecordLine};
 use model::trial::Trial;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -103,7 +103,7 @@ impl InterruptedRun {
         let is_whole = plan.budget.is_none() && self.before.agenda(plan).is_whole();
         if lacks_ends || is_whole {
             for record in self.records.iter_mut().filter(|it| !is_over(it)) {
-                record.store.append(&Line::End(End::Complete))?;
+                record.store.append(&RecordLine::End(End::Complete))?;
             }
             bail!("nothing is left to measure: the records in '{shown}' lacked only their end");
         }
@@ -202,10 +202,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (name, record) in ["10-a.jsonl", "2-b.jsonl"].iter().zip(records) {
             let mut store = Store::create(&folder.path().join(name), record.header).unwrap();
-            record.trials.into_iter().for_each(|it| store.append(&Line::Trial(it)).unwrap());
-            record.pruned.into_iter().for_each(|it| store.append(&Line::Pruned(it)).unwrap());
+            record.trials.into_iter().for_each(|it| store.append(&RecordLine::Trial(it)).unwrap());
+            record.pruned.into_iter().for_each(|it| store.append(&RecordLine::Pruned(it)).unwrap());
             if record.end != End::Missing {
-                store.append(&Line::End(record.end)).unwrap();
+                store.append(&RecordLine::End(record.end)).unwrap();
             }
         }
         let opened = InterruptedRun::open(folder.path(), &["a", "b"]);

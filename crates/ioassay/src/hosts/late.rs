@@ -20,7 +20,7 @@ const NAMED_MAX: usize = 6;
 
 /// What hosts are to do, and how long that takes.
 #[derive(Clone, Copy)]
-pub(super) struct Expected {
+pub(super) struct ExpectedWork {
     /// What they do.
     pub(super) what: &'static str,
     /// How long it takes where nothing is wrong, besides what is short.
@@ -30,8 +30,8 @@ pub(super) struct Expected {
 }
 
 /// New files of all hosts.
-pub(super) const MAKE: Expected =
-    Expected { what: "make its files", time: Duration::ZERO, patience: MAKING };
+pub(super) const MAKE: ExpectedWork =
+    ExpectedWork { what: "make its files", time: Duration::ZERO, patience: MAKING };
 
 /// Says how far a run is, and which hosts the others wait for. A disk that hangs keeps a host busy
 /// that still gives signs of life, so it is not lost until its time is over (docs/method).

@@ -4,12 +4,12 @@
 //! from all records (`assess/together.rs`).
 
 use super::interrupted::JointBefore;
-use super::late::{Expected, LateHosts, MAKE};
+use super::late::{ExpectedWork, LateHosts, MAKE};
 use super::listening::{Waiting, hear_all};
 use super::meeting::{Made, orders};
 use super::member::{Member, clocks, loss};
 use super::remote::{Offsets, Remote};
-use super::turn::{Answers, Ended, JointTurn, Prepared, end_trial, is_failed, lead, lost};
+use super::turn::{HostAnswers, JointTurn, Prepared, TrialEnd, end_trial, is_failed, lead, lost};
 use crate::agenda::{Agenda, Turns};
 use crate::clock::{self, RunClock};
 use crate::stop::Stop;
@@ -18,7 +18,7 @@ use crate::turns::PAUSE;
 use anyhow::{Result, bail};
 use model::agent::{Answer, Order, shown};
 use model::plan::Plan;
-use model::record::{End, Invocation, Line};
+use model::record::{End, Invocation, RecordLine};
 use model::trial::{Outcome, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread::{self, JoinHandle};
@@ -86,14 +86,14 @@ impl Lockstep<'_> {
             }
             if agenda.has_time(self.clock.passed()) && self.round(&turns, &mut agenda)? {
                 for pruned in agenda.end_round(&turns, self.clock.passed()) {
-                    self.append(&Line::Pruned(pruned))?;
+                    self.append(&RecordLine::Pruned(pruned))?;
                 }
             }
             if self.stop.is_asked() {
                 break;
             }
         }
-        self.append(&Line::End(match self.stop.is_asked() {
+        self.append(&RecordLine::End(match self.stop.is_asked() {
             true => End::Interrupted,
             false => End::Complete,
         }))?;
@@ -124,7 +124,7 @@ impl Lockstep<'_> {
     }
 
     /// Appends a line to the records of the hosts that are not lost.
-    fn append(&mut self, line: &Line) -> Result<()> {
+    fn append(&mut self, line: &RecordLine) -> Result<()> {
         self.live().try_for_each(|(store, _)| store.append(line))
     }
 
@@ -140,10 +140,10 @@ impl Lockstep<'_> {
         self.late.begin_anew();
         // A run that is stopped dismisses its hosts.
         if self.stop.is_asked() {
-            member.store.append(&Line::End(End::Interrupted))?;
+            member.store.append(&RecordLine::End(End::Interrupted))?;
             return Ok(reason);
         }
-        member.store.append(&Line::End(End::Lost { at_ms, reason: format!("{error:#}") }))?;
+        member.store.append(&RecordLine::End(End::Lost { at_ms, reason: format!("{error:#}") }))?;
         if self.members.iter().all(|member| member.agent.is_none()) {
             match self.members.len() {
                 1 => bail!(reason),
@@ -160,9 +160,9 @@ impl Lockstep<'_> {
     fn each(
         &mut self,
         order: impl Fn(usize) -> Option<Order>,
-        what: Expected,
+        what: ExpectedWork,
         release: impl Fn(&str, &anyhow::Error) -> Option<(Order, Duration)>,
-    ) -> Result<Answers> {
+    ) -> Result<HostAnswers> {
         let called: Vec<String> = self.members.iter().map(|it| it.called.clone()).collect();
         let release = |index: usize, error: &anyhow::Error| release(&called[index], error);
         let mut waiting = Vec::new();
@@ -174,13 +174,13 @@ impl Lockstep<'_> {
                 Err(error) => heard.push((index, Err(error))),
             }
         }
-        let Expected { what, time, patience } = what;
+        let ExpectedWork { what, time, patience } = what;
         let late = |since: Duration, answered: usize, silent: &mut dyn Iterator<Item = usize>| {
             let names = silent.map(|index| called[index].as_str());
             self.late.tell((since.saturating_sub(time), answered), names, what);
         };
         let heard = hear_all(waiting, heard, &Waiting { patience, release: &release, late: &late });
-        let mut answers = Answers::default();
+        let mut answers = HostAnswers::default();
         for (index, answer) in heard {
             match answer {
                 Ok(answer) => answers.heard.push((index, answer)),
@@ -218,7 +218,7 @@ impl Lockstep<'_> {
             let Made { fixtures, .. } = Made::of(answer)?;
             let (resumed, again) = (None, Vec::new());
             let anew = Invocation { number, at_ms, made_ms, fixtures, resumed, again };
-            self.members[index].store.append(&Line::Invocation(anew))?;
+            self.members[index].store.append(&RecordLine::Invocation(anew))?;
         }
         Ok(())
     }
@@ -244,7 +244,7 @@ impl Lockstep<'_> {
         for (index, trial) in trials {
             // The record of a host that was lost meanwhile has ended.
             if let Some((store, _)) = self.members[index].live() {
-                store.append(&Line::Trial(trial))?;
+                store.append(&RecordLine::Trial(trial))?;
             }
         }
         Ok(())
@@ -299,7 +299,7 @@ impl Lockstep<'_> {
             Some((end_trial(called, error), RELEASE.saturating_add(reading)))
         };
         let patience = PREPARING.saturating_add(reading);
-        let prepare = Expected { what: "prepare its trial", time: Duration::ZERO, patience };
+        let prepare = ExpectedWork { what: "prepare its trial", time: Duration::ZERO, patience };
         let answers = self.each(order, prepare, release)?;
         let mut prepared =
             Prepared { reason: answers.lost.first().cloned(), ..Prepared::default() };
@@ -327,7 +327,7 @@ impl Lockstep<'_> {
         case: usize,
         before: &BTreeMap<usize, Offsets>,
         prepared: &Prepared,
-    ) -> Result<Ended> {
+    ) -> Result<TrialEnd> {
         let planned = &self.plan.cases[case].case;
         let (time, lead) = (planned.time(), lead(planned, prepared.ready.len()));
         let begins_ns = clock::now().monotonic_ns.saturating_add(lead.as_nanos() as u64);
@@ -342,7 +342,7 @@ impl Lockstep<'_> {
         let release =
             |called: &str, error: &anyhow::Error| Some((end_trial(called, error), RELEASE));
         let expected = time.saturating_add(lead);
-        let measure = Expected { what: "end its trial", time: expected, patience };
+        let measure = ExpectedWork { what: "end its trial", time: expected, patience };
         let done = self.each(go, measure, release)?;
         let reason = prepared.reason.clone().or(done.lost.first().cloned());
         // What ends because another host was lost has not failed by itself.
@@ -360,11 +360,11 @@ impl Lockstep<'_> {
                 Some(reason) => Order::Cancel { reason: reason.clone() },
             })
         };
-        let check = Expected { what: "check what it wrote", time: Duration::ZERO, patience };
+        let check = ExpectedWork { what: "check what it wrote", time: Duration::ZERO, patience };
         let closed = self.each(close, check, |_, _| None)?;
         let reason = reason.or(closed.lost.first().cloned());
         told.extend(closed.heard);
-        Ok(Ended { told, reason, failed })
+        Ok(TrialEnd { told, reason, failed })
     }
 
     /// The time that reading the whole file of a case takes on a slow disk, with 16 MB/s.

@@ -4,7 +4,7 @@ use super::remote::{Offsets, PINGS, Remote};
 use crate::store::Store;
 use anyhow::{Context, Result};
 use model::case::Case;
-use model::metadata::Place;
+use model::metadata::Directories;
 use model::part::Whose;
 use std::io;
 use std::thread;
@@ -45,7 +45,7 @@ pub(super) fn loss(members: &[Member], hosts: usize, case: &Case) -> Option<Stri
     }
     if let Some(work) = case.metadata() {
         // What a lost host left in a directory that all share would be listed.
-        let hosts = if work.place == Place::Shared { members.len() } else { hosts };
+        let hosts = if work.place == Directories::Shared { members.len() } else { hosts };
         let lost = members[..hosts].iter().find(|it| it.agent.is_none())?;
         return Some(format!("the host {}, whose names others use, was lost", lost.called));
     }

@@ -42,7 +42,7 @@ impl JointTurn {
 
 /// What hosts answered.
 #[derive(Debug, Default)]
-pub(super) struct Answers {
+pub(super) struct HostAnswers {
     /// By the number of the host.
     pub(super) heard: Vec<(usize, Answer)>,
     /// Why hosts were lost.
@@ -62,7 +62,7 @@ pub(super) struct Prepared {
 
 /// How a trial ended.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct TrialEnd {
     /// By the number of the host.
     pub(super) told: Vec<(usize, Answer)>,
     /// Why it failed on all hosts.

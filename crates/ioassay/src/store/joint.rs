@@ -86,7 +86,7 @@ impl ReadableRecord {
 mod tests {
     use super::*;
     use crate::store;
-    use model::record::Line;
+    use model::record::RecordLine;
 
     fn two() -> Vec<(String, Header)> {
         ["1-a.jsonl", "2-b.jsonl"].map(|name| (name.to_owned(), model::zoo::record().header)).into()
@@ -131,7 +131,7 @@ mod tests {
         let record = model::zoo::record();
         let mut store = place.begin(two()).unwrap().remove(0);
         let written = store.written().unwrap();
-        store.append(&Line::Trial(record.trials[0].clone())).unwrap();
+        store.append(&RecordLine::Trial(record.trials[0].clone())).unwrap();
         drop(store);
         assert_eq!(store::read(written.path()).unwrap().trials, record.trials[..1]);
     }

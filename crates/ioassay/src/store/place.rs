@@ -120,7 +120,7 @@ mod tests {
     fn a_record_that_is_not_kept_can_be_read_until_it_is_dropped() {
         let record = model::zoo::record();
         let mut store = Store::unkept(record.header.clone(), "no home".to_string()).unwrap();
-        store.append(&model::record::Line::Trial(record.trials[0].clone())).unwrap();
+        store.append(&model::record::RecordLine::Trial(record.trials[0].clone())).unwrap();
         let read = store::read(store.path()).unwrap();
         assert_eq!(read.trials, record.trials[..1]);
         assert_eq!(store.why_unkept(), Some("no home"));

@@ -2,7 +2,7 @@
 
 use crate::sandbox::{PROGRAM, Sandbox, argument, text};
 use ioassay::recipe::{self, BUILT_IN};
-use model::view::{Layout, Metric, Question};
+use model::view::{CellMetric, Layout, Question};
 use std::path::{Path, PathBuf};
 
 /// The folder of the workspace.
@@ -18,7 +18,9 @@ fn document(path: &str) -> String {
 #[test]
 fn the_manual_lists_what_a_view_may_be() {
     let text = document("docs/use.md");
-    for name in [Layout::NAMES, Question::NAMES, Metric::NAMES, &report::table_columns()].concat() {
+    for name in
+        [Layout::NAMES, Question::NAMES, CellMetric::NAMES, &report::table_columns()].concat()
+    {
         assert!(text.contains(&format!("`{name}`")), "'{name}' is not in docs/use.md");
     }
 }

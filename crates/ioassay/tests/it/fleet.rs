@@ -2,7 +2,7 @@
 
 use crate::hosts::{Desk, send};
 use crate::sandbox::{argument, check_refusal, text, wait_for};
-use model::record::{Line, Record, VERSION};
+use model::record::{Record, RecordLine, VERSION};
 use model::trial::Outcome;
 use model::zoo;
 use rustix::process::Signal;
@@ -172,10 +172,10 @@ fn made(desk: &Desk) -> Vec<String> {
 /// The text of a record.
 pub(crate) fn lines(record: Record) -> String {
     let Record { header, invocations, trials, end, .. } = record;
-    let mut lines = vec![Line::Header { version: VERSION, header }.encode()];
-    lines.extend(invocations.into_iter().map(|it| Line::Invocation(it).encode()));
-    lines.extend(trials.into_iter().map(|trial| Line::Trial(trial).encode()));
-    lines.push(Line::End(end).encode());
+    let mut lines = vec![RecordLine::Header { version: VERSION, header }.encode()];
+    lines.extend(invocations.into_iter().map(|it| RecordLine::Invocation(it).encode()));
+    lines.extend(trials.into_iter().map(|trial| RecordLine::Trial(trial).encode()));
+    lines.push(RecordLine::End(end).encode());
     lines.join("\n") + "\n"
 }
 

@@ -2,7 +2,7 @@
 
 use crate::fleet::lines;
 use crate::sandbox::{PROGRAM, Sandbox, text};
-use model::record::{Line, Record};
+use model::record::{Record, RecordLine};
 use model::trial::Outcome;
 use std::io::{PipeWriter, Read};
 use std::process::{Output, Stdio};
@@ -96,7 +96,7 @@ fn a_run_whose_messages_nobody_reads_goes_on() {
     let output = command.args(RUN).arg("--record=record").stderr(unread()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let record = std::fs::read_to_string(sandbox.path("record")).unwrap();
-    let is_end = |line: &str| matches!(serde_json::from_str(line), Ok(Line::End(_)));
+    let is_end = |line: &str| matches!(serde_json::from_str(line), Ok(RecordLine::End(_)));
     assert!(record.lines().last().is_some_and(is_end), "{record}");
 }
 

@@ -1,7 +1,7 @@
 //! The shapes of loops over memory: measured before a run, kept in its record, and used again.
 
 use crate::sandbox::Sandbox;
-use model::record::{End, Line, Record, VERSION};
+use model::record::{End, Record, RecordLine, VERSION};
 use model::shape::Calibrated;
 use model::trial::Outcome;
 use serde_json::{Value, json};
@@ -24,8 +24,8 @@ fn record(sandbox: &Sandbox, name: &str) -> Record {
 /// Writes the record without its last trial, as if the run had been killed then, with other loops.
 fn cut(sandbox: &Sandbox, record: &Record, calibrated: Vec<Calibrated>) {
     let header = model::record::Header { calibrated, ..record.header.clone() };
-    let mut lines = vec![Line::Header { version: VERSION, header }];
-    lines.push(Line::Trial(record.trials[0].clone()));
+    let mut lines = vec![RecordLine::Header { version: VERSION, header }];
+    lines.push(RecordLine::Trial(record.trials[0].clone()));
     let text: String = lines.iter().map(|line| line.encode() + "\n").collect();
     std::fs::write(sandbox.path("record"), text).unwrap();
 }

@@ -2,7 +2,7 @@
 
 use super::say::Say;
 use super::{Across, Axis, Domain, IdWord, Usual, count, put};
-use crate::case::{Call, Kind, Place};
+use crate::case::{Call, Directories, Kind};
 
 /// The cache states that names can have.
 pub(super) const CACHES: &[&str] = &["warm", "cold", "as-is"];
@@ -21,7 +21,7 @@ pub(super) const DIRECTORIES: Axis = Axis {
     name: "directories",
     flag: "directories",
     meaning: "Where the names are",
-    domain: Domain::Names(&[(Kind::Metadata, Place::NAMES)]),
+    domain: Domain::Names(&[(Kind::Metadata, Directories::NAMES)]),
     usual: Usual::metadata("own"),
     word: IdWord::After("dir:", Some("own")),
     say: Say::of("{} directory")

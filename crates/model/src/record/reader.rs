@@ -2,7 +2,7 @@
 
 use super::damage::{Damage, Problem, Wrong};
 use super::head::Head;
-use super::{End, Invocation, LINE_BYTES_MAX, Line, MEMORY_BYTES_MAX, Record, RecordError};
+use super::{End, Invocation, LINE_BYTES_MAX, MEMORY_BYTES_MAX, Record, RecordError, RecordLine};
 use super::{TRIALS_MAX, at_most};
 use crate::plan::{CASES_MAX, Pruned, TWINS_MAX};
 use crate::printable::printable_json;
@@ -89,7 +89,7 @@ impl Reader {
             self.broken = Some((self.number, problem));
             (problem, format!("{what}: {error}"))
         })?;
-        if let Line::Invocation(Invocation { resumed: Some(_), again, .. }) = &line
+        if let RecordLine::Invocation(Invocation { resumed: Some(_), again, .. }) = &line
             && self.record.end != End::Complete
         {
             self.resume();
@@ -100,9 +100,9 @@ impl Reader {
             return Err((Problem::Late, text));
         }
         match line {
-            Line::Trial(trial) => return self.trial(trial),
-            Line::Pruned(pruned) => return self.pruned(pruned),
-            Line::Invocation(invocation) => {
+            RecordLine::Trial(trial) => return self.trial(trial),
+            RecordLine::Pruned(pruned) => return self.pruned(pruned),
+            RecordLine::Invocation(invocation) => {
                 let files = size_of_val(&invocation.fixtures[..]);
                 let command = invocation.resumed.iter().flat_map(|it| &it.tool.command);
                 let command: usize = command.map(|word| word.len() + size_of::<String>()).sum();
@@ -110,11 +110,11 @@ impl Reader {
                 self.bytes += size_of::<Invocation>() + files + command + again;
                 self.record.invocations.push(invocation);
             }
-            Line::End(end) => {
+            RecordLine::End(end) => {
                 self.record.end = end;
                 self.ended = Some(self.number);
             }
-            Line::Header { .. } => {
+            RecordLine::Header { .. } => {
                 return Err((Problem::SecondHeader, "is a second header".to_string()));
             }
         }

@@ -3,7 +3,7 @@
 use super::{Reply, joined};
 use crate::line::{Fields, LineBuilder, ProtocolError};
 use crate::memory::Kernel;
-use crate::shape::{Calibrate, Shape, Timed};
+use crate::shape::{Calibrate, LoopShape, ShapePasses};
 use crate::units::ParseError;
 use std::str::FromStr;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(super) fn of_request(asked: &Calibrate) -> String {
 }
 
 /// The line of a candidate's passes.
-pub(super) fn of_timed(kernel: Kernel, timed: &Timed) -> LineBuilder {
+pub(super) fn of_timed(kernel: Kernel, timed: &ShapePasses) -> LineBuilder {
     let line = LineBuilder::new("timed").with("kernel", kernel).with("shape", timed.shape);
     line.with("bytes", timed.bytes).with("ns", joined(&timed.pass_ns))
 }
@@ -40,11 +40,11 @@ pub(super) fn request(fields: &mut Fields) -> Result<Calibrate, ProtocolError> {
 pub(super) fn timed(fields: &mut Fields) -> Result<Reply, ProtocolError> {
     let (kernel, shape) = (parsed(fields, "kernel")?, parsed(fields, "shape")?);
     let (bytes, pass_ns) = (fields.number("bytes")?, fields.numbers("ns")?);
-    Ok(Reply::Timed { kernel, timed: Timed { shape, bytes, pass_ns } })
+    Ok(Reply::Timed { kernel, timed: ShapePasses { shape, bytes, pass_ns } })
 }
 
 /// The shape of a job, if it has one.
-pub(super) fn shape(fields: &mut Fields) -> Result<Option<Shape>, ProtocolError> {
+pub(super) fn shape(fields: &mut Fields) -> Result<Option<LoopShape>, ProtocolError> {
     if fields.has("shape") { parsed(fields, "shape").map(Some) } else { Ok(None) }
 }
 

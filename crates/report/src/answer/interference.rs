@@ -6,7 +6,7 @@ use crate::text::{Text, case, figure, joined, text};
 use crate::words::{self, per_second};
 use assess::Assessment;
 use assess::actors::ActorFigures;
-use assess::conclusions::interference::{Disturbed, Interference, Side, Timed};
+use assess::conclusions::interference::{Disturbed, Interference, InterferenceSide, LatencyKind};
 use assess::latency::UNSENT_NS;
 use assess::summary::Summary;
 use model::units;
@@ -28,11 +28,11 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs
 }
 
 /// What an operation is called for whoever waits for it.
-fn operation(timed: Timed) -> &'static str {
+fn operation(timed: LatencyKind) -> &'static str {
     match timed {
-        Timed::Response => "a response",
-        Timed::Sync => "a sync",
-        Timed::Service => "an operation",
+        LatencyKind::Response => "a response",
+        LatencyKind::Sync => "a sync",
+        LatencyKind::Service => "an operation",
     }
 }
 
@@ -49,7 +49,7 @@ fn said_alone(found: &Interference, labels: &CaseLabels) -> Sentence {
 }
 
 /// The times of an operation, with the `names` of both percentiles.
-fn said_times(side: &Side, names: &str) -> Text {
+fn said_times(side: &InterferenceSide, names: &str) -> Text {
     let [p50, p99] = [side.p50_ns, side.p99_ns].map(words::response).map(figure);
     match side.p99_ns {
         Some(_) => text!("{} and {}{}", p50, p99, names),
@@ -62,7 +62,7 @@ const IS_LONGER: &str = "whether its p99 is longer";
 
 /// `beside writer (412 MB/s, 393/s): 31.0 k/s, 0.9 ms and 4.1 ms. Alone it does 2.7× as many …`
 fn said_beside(found: &Interference, it: &Disturbed, labels: &CaseLabels) -> Vec<Sentence> {
-    let is_open = found.timed == Timed::Response;
+    let is_open = found.timed == LatencyKind::Response;
     let rate = match is_open {
         true => Text::default(),
         false => text!("{}, ", figure(per_second(it.side.iops))),

@@ -5,7 +5,7 @@ use crate::sentence::{Paragraphs, Sentence, takes};
 use crate::text::{Text, figure, joined, text};
 use crate::words::{self, capital};
 use assess::Assessment;
-use assess::conclusions::saturation::{Saturation, Step};
+use assess::conclusions::saturation::{Saturation, ThreadStep};
 use assess::decision::Decision;
 use model::case::{Isa, Kernel, Pages};
 use model::units;
@@ -34,7 +34,7 @@ pub(super) fn answer(assessment: &Assessment, _: &CaseLabels) -> Paragraphs {
 /// `One thread reads 34.0 GB/s (avx2, huge pages), two 37.0 GB/s: one is nearly enough.`
 fn said_reads(saturation: &Saturation) -> Sentence {
     let Saturation { isa, pages, threads, nearly, steps, .. } = saturation;
-    let is_told = |index: usize, step: &Step| {
+    let is_told = |index: usize, step: &ThreadStep| {
         let is_end = index == 0 || index + 1 == steps.len();
         is_end || Some(step.threads) == *threads || step.threads == *nearly
     };

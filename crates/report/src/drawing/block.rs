@@ -7,49 +7,49 @@ use super::palette::{Colour, FAINT, INK};
 type Draw<'a> = Box<dyn Fn(&Canvas, f64) + 'a>;
 
 /// A part of a picture: its height in pixels, and what is drawn below its top.
-pub(crate) struct Block<'a> {
+pub(crate) struct PictureBlock<'a> {
     pub(crate) height: f64,
     draw: Draw<'a>,
 }
 
-impl<'a> Block<'a> {
-    pub(crate) fn of(height: f64, draw: impl Fn(&Canvas, f64) + 'a) -> Block<'a> {
-        Block { height, draw: Box::new(draw) }
+impl<'a> PictureBlock<'a> {
+    pub(crate) fn of(height: f64, draw: impl Fn(&Canvas, f64) + 'a) -> PictureBlock<'a> {
+        PictureBlock { height, draw: Box::new(draw) }
     }
 
     /// A text in as many lines as it needs, `left` of which is free; nothing if it is empty.
-    pub(crate) fn text(text: &str, left: f64, colour: Colour) -> Block<'a> {
+    pub(crate) fn text(text: &str, left: f64, colour: Colour) -> PictureBlock<'a> {
         let lines = wrapped(text, WIDTH - left - 4.0);
-        Block::of(LINE * lines.len() as f64, move |canvas, top| {
+        PictureBlock::of(LINE * lines.len() as f64, move |canvas, top| {
             canvas.lines(&lines, (left, top), Anchor::Start, colour, Weight::Normal);
         })
     }
 
     /// The title of the blocks below; nothing if it is empty.
-    pub(crate) fn heading(text: &str) -> Block<'a> {
+    pub(crate) fn heading(text: &str) -> PictureBlock<'a> {
         const ABOVE: f64 = 5.0;
         let lines = wrapped(text, WIDTH / BOLD);
         let above = if lines.is_empty() { 0.0 } else { ABOVE };
-        Block::of(LINE * lines.len() as f64 + above, move |canvas, top| {
+        PictureBlock::of(LINE * lines.len() as f64 + above, move |canvas, top| {
             canvas.lines(&lines, (0.0, top + above), Anchor::Start, INK, Weight::Bold);
         })
     }
 
     /// What a reader must know about the whole picture; what is empty is left out.
-    pub(crate) fn note(said: &[&str]) -> Block<'a> {
+    pub(crate) fn note(said: &[&str]) -> PictureBlock<'a> {
         let said: Vec<&str> = said.iter().copied().filter(|text| !text.is_empty()).collect();
-        Block::text(&said.join("; "), 0.0, FAINT)
+        PictureBlock::text(&said.join("; "), 0.0, FAINT)
     }
 
     /// Free space.
-    pub(crate) fn gap(height: f64) -> Block<'a> {
-        Block::of(height, |_, _| ())
+    pub(crate) fn gap(height: f64) -> PictureBlock<'a> {
+        PictureBlock::of(height, |_, _| ())
     }
 
     /// Blocks as one.
-    pub(crate) fn stack(blocks: Vec<Block<'a>>) -> Block<'a> {
+    pub(crate) fn stack(blocks: Vec<PictureBlock<'a>>) -> PictureBlock<'a> {
         let height = blocks.iter().map(|block| block.height).sum();
-        Block::of(height, move |canvas, top| {
+        PictureBlock::of(height, move |canvas, top| {
             let mut top = top;
             for block in &blocks {
                 block.draw(canvas, top);

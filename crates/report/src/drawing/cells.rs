@@ -1,7 +1,7 @@
 //! Cells in rows and columns, with a heading above each column and a label before each row. Columns
 //! that do not fit side by side follow below.
 
-use super::block::Block;
+use super::block::PictureBlock;
 use super::canvas::{Anchor, Canvas, LINE, WIDTH, Weight};
 use super::measure::{BOLD, shortened, widest, wrapped};
 use super::palette::{Colour, GRID, INK};
@@ -22,14 +22,14 @@ pub(crate) enum Ground {
 
 /// The text of a cell, in lines.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Cell {
+pub(crate) struct CellText {
     pub(crate) lines: Vec<String>,
     pub(crate) colour: Colour,
     pub(crate) ground: Ground,
 }
 
 /// A row: its label and a cell for each column, of which some are empty.
-pub(crate) type Row = (String, Vec<Option<Cell>>);
+pub(crate) type CellRow = (String, Vec<Option<CellText>>);
 
 /// How wide the labels and the columns are.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +39,11 @@ struct Widths {
 }
 
 /// A block for each heading and each row. `corner`: the heading above the labels.
-pub(crate) fn cells(corner: &str, columns: &[String], rows: &[Row]) -> Vec<Block<'static>> {
+pub(crate) fn cells(
+    corner: &str,
+    columns: &[String],
+    rows: &[CellRow],
+) -> Vec<PictureBlock<'static>> {
     let labels = widest(rows.iter().map(|(label, _)| label.as_str()));
     let labels = labels.max(widest([corner]) * BOLD) + 8.0;
     // A figure is whole; other texts are shortened.
@@ -60,17 +64,21 @@ pub(crate) fn cells(corner: &str, columns: &[String], rows: &[Row]) -> Vec<Block
             let cells = cells.iter().skip(index * beside).take(columns.len());
             row(label, cells.cloned().collect(), widths)
         }));
-        blocks.push(Block::gap(8.0));
+        blocks.push(PictureBlock::gap(8.0));
     }
     blocks
 }
 
-fn headings(corner: &str, columns: &[String], Widths { label, cell }: Widths) -> Block<'static> {
+fn headings(
+    corner: &str,
+    columns: &[String],
+    Widths { label, cell }: Widths,
+) -> PictureBlock<'static> {
     let corner = wrapped(corner, (label - 2.0) / BOLD);
     let of_column = |name: &String| wrapped(name, (cell - 2.0) / BOLD);
     let columns: Vec<Vec<String>> = columns.iter().map(of_column).collect();
     let lines = columns.iter().map(Vec::len).max().unwrap_or(1).max(corner.len());
-    Block::of(LINE * lines as f64 + 6.0, move |canvas, top| {
+    PictureBlock::of(LINE * lines as f64 + 6.0, move |canvas, top| {
         canvas.lines(&corner, (0.0, top), Anchor::Start, INK, Weight::Bold);
         for (index, column) in columns.iter().enumerate() {
             let place = (label + cell * (index as f64 + 0.5), top);
@@ -79,11 +87,11 @@ fn headings(corner: &str, columns: &[String], Widths { label, cell }: Widths) ->
     })
 }
 
-fn row(label: &str, cells: Vec<Option<Cell>>, widths: Widths) -> Block<'static> {
+fn row(label: &str, cells: Vec<Option<CellText>>, widths: Widths) -> PictureBlock<'static> {
     let label = wrapped(label, widths.label - 6.0);
     let lines = cells.iter().flatten().map(|cell| cell.lines.len()).max().unwrap_or(1);
     let height = LINE * lines.max(label.len()) as f64 + PADDING;
-    Block::of(height, move |canvas, top| {
+    PictureBlock::of(height, move |canvas, top| {
         let middle = top + height / 2.0;
         centered(canvas, &label, (0.0, middle), Anchor::Start, INK);
         for (column, cell) in cells.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! The meaning of the marks, below a picture.
 
-use super::block::Block;
+use super::block::PictureBlock;
 use super::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH, Weight};
 use super::measure::{widest, wrapped};
 use super::palette::{Colour, INK, VOID};
@@ -36,7 +36,7 @@ const ABOVE: f64 = 8.0;
 
 /// The meaning of the marks, side by side while they fit, as the last part of a picture. A mark
 /// without a text needs no explanation.
-pub(crate) fn legend(entries: impl IntoIterator<Item = (Key, String)>) -> Block<'static> {
+pub(crate) fn legend(entries: impl IntoIterator<Item = (Key, String)>) -> PictureBlock<'static> {
     let (mut placed, mut x, mut y): (Vec<Entry>, f64, f64) = (Vec::new(), 0.0, ABOVE);
     let mut height = 0.0f64;
     for (key, text) in entries.into_iter().filter(|(_, text)| !text.is_empty()) {
@@ -49,7 +49,7 @@ pub(crate) fn legend(entries: impl IntoIterator<Item = (Key, String)>) -> Block<
         placed.push(Entry { key, lines, x, y });
         x += taken + APART;
     }
-    Block::of(height, move |canvas, top| {
+    PictureBlock::of(height, move |canvas, top| {
         for Entry { key, lines, x, y } in &placed {
             draw_key(canvas, *key, (*x, top + y + LINE / 2.0));
             let place = (x + KEY + GAP, top + y);

@@ -15,7 +15,7 @@ pub(crate) mod cells;
 pub(crate) use palette::scheme_css;
 
 use crate::style::printable;
-use block::Block;
+use block::PictureBlock;
 use canvas::WIDTH;
 
 /// A picture.
@@ -37,8 +37,8 @@ const MARGIN: f64 = 12.0;
 
 impl Picture {
     /// A picture of blocks below one another. Its name may not be unique yet.
-    pub(crate) fn of(name: &str, title: &str, alt: String, blocks: Vec<Block>) -> Picture {
-        let all = Block::stack(blocks);
+    pub(crate) fn of(name: &str, title: &str, alt: String, blocks: Vec<PictureBlock>) -> Picture {
+        let all = PictureBlock::stack(blocks);
         let (height, body) = (all.height.ceil(), canvas::drawn(|canvas| all.draw(canvas, 0.0)));
         Picture { name: kebab(name), title: printable(title), alt: printable(&alt), height, body }
     }
@@ -69,10 +69,10 @@ impl Picture {
 
     /// A file of its own: with a background, its title, and where it is from.
     pub(crate) fn alone(&self, origin: &str) -> String {
-        let head = Block::stack(vec![
-            Block::heading(&self.title),
-            Block::note(&[origin]),
-            Block::gap(8.0),
+        let head = PictureBlock::stack(vec![
+            PictureBlock::heading(&self.title),
+            PictureBlock::note(&[origin]),
+            PictureBlock::gap(8.0),
         ]);
         let (above, body) = (head.height, canvas::drawn(|canvas| head.draw(canvas, 0.0)));
         let (width, height) = (WIDTH + 2.0 * MARGIN, above + self.height + 2.0 * MARGIN);

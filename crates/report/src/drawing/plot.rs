@@ -1,7 +1,7 @@
 //! A plot: shapes between a horizontal and a vertical axis, with a grid and the labels of both.
 
 use super::axis::{DrawnAxis, labels_along};
-use super::block::Block;
+use super::block::PictureBlock;
 use super::canvas::{Anchor, Canvas, Dash, LINE, WIDTH};
 use super::measure::widest;
 use super::palette::{FAINT, GRID};
@@ -29,13 +29,13 @@ impl Plot {
     }
 
     /// The only plot of a picture.
-    pub(crate) fn alone(self) -> Block<'static> {
+    pub(crate) fn alone(self) -> PictureBlock<'static> {
         let left = self.left();
         self.block(left)
     }
 
     /// The plot with its vertical axis at `left`, which plots below one another share.
-    pub(crate) fn block(self, left: f64) -> Block<'static> {
+    pub(crate) fn block(self, left: f64) -> PictureBlock<'static> {
         let right = match widest(self.right.iter().map(|(_, name)| *name)) {
             0.0 => RIGHT,
             wide => wide + GAP,
@@ -45,7 +45,7 @@ impl Plot {
         let (over, under) = (self.y.label(), x.label());
         let above = line(&over) + 9.0;
         let height = above + self.height + LINE * 1.6 + line(&under);
-        Block::of(height, move |canvas, top| {
+        PictureBlock::of(height, move |canvas, top| {
             canvas.text(&over, (0.0, top + 2.0 + LINE / 2.0), Anchor::Start, FAINT);
             let (from, to) = (top + above, top + above + self.height);
             let y = self.y.between(to, from);

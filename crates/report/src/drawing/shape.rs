@@ -58,19 +58,19 @@ pub(crate) fn in_strip(
 }
 
 /// A value of both axes, and the ends of its vertical interval.
-pub(crate) type Measured = (Values, Option<(f64, f64)>);
+pub(crate) type MeasuredPoint = (Values, Option<(f64, f64)>);
 
 /// A line with marks, and its text in the legend.
 pub(crate) struct Series {
     pub(crate) label: String,
     pub(crate) dash: Dash,
     pub(crate) line: Vec<Values>,
-    pub(crate) marks: Vec<Measured>,
+    pub(crate) marks: Vec<MeasuredPoint>,
 }
 
 impl Series {
     /// A line through its marks.
-    pub(crate) fn through(label: &str, dash: Dash, marks: Vec<Measured>) -> Series {
+    pub(crate) fn through(label: &str, dash: Dash, marks: Vec<MeasuredPoint>) -> Series {
         let line = marks.iter().map(|(at, _)| *at).collect();
         Series { label: label.to_string(), dash, line, marks }
     }

@@ -1,7 +1,7 @@
 //! Strips: a row of shapes for each label, all on one horizontal axis.
 
 use super::axis::{DrawnAxis, labels_along};
-use super::block::Block;
+use super::block::PictureBlock;
 use super::canvas::{Anchor, Dash, LINE, WIDTH};
 use super::measure::widest;
 use super::palette::{Colour, FAINT, GRID, INK};
@@ -36,26 +36,26 @@ impl Strip {
         Strip { heading, label: label.to_string(), colour: INK, beside, figure, shapes }
     }
 
-    fn block(self, axis: &DrawnAxis, origin: Option<f64>) -> Block<'static> {
+    fn block(self, axis: &DrawnAxis, origin: Option<f64>) -> PictureBlock<'static> {
         let is_empty = self.shapes.is_empty();
         let label = match is_empty && !self.figure.is_empty() {
             true => format!("{}: {}", self.label, self.figure),
             false => self.label.clone(),
         };
         let mut blocks = vec![
-            Block::heading(&self.heading),
-            Block::text(&label, 0.0, self.colour),
-            Block::text(&self.beside, MARGIN, FAINT),
+            PictureBlock::heading(&self.heading),
+            PictureBlock::text(&label, 0.0, self.colour),
+            PictureBlock::text(&self.beside, MARGIN, FAINT),
         ];
         if !is_empty {
             blocks.push(self.drawn(axis.clone(), origin));
         }
-        blocks.push(Block::gap(BELOW));
-        Block::stack(blocks)
+        blocks.push(PictureBlock::gap(BELOW));
+        PictureBlock::stack(blocks)
     }
 
-    fn drawn(self, x: DrawnAxis, origin: Option<f64>) -> Block<'static> {
-        Block::of(STRIP, move |canvas, top| {
+    fn drawn(self, x: DrawnAxis, origin: Option<f64>) -> PictureBlock<'static> {
+        PictureBlock::of(STRIP, move |canvas, top| {
             let grid = x.ticks.iter().map(|tick| (tick.value, GRID));
             for (at, colour) in grid.chain(origin.map(|origin| (origin, FAINT))) {
                 let at = x.at(at);
@@ -81,12 +81,12 @@ pub(crate) struct Strips {
 impl Strips {
     /// The rows, with the axis above and below them. `None` with fewer than two rows: nothing would
     /// be beside the only one.
-    pub(crate) fn block(self) -> Option<Block<'static>> {
+    pub(crate) fn block(self) -> Option<PictureBlock<'static>> {
         if self.rows.len() < 2 { None } else { self.block_of_any() }
     }
 
     /// The same where a single row says something: it compares two things itself.
-    pub(crate) fn block_of_any(self) -> Option<Block<'static>> {
+    pub(crate) fn block_of_any(self) -> Option<PictureBlock<'static>> {
         let Strips { axis, origin, rows } = self;
         if rows.is_empty() {
             return None;
@@ -99,11 +99,12 @@ impl Strips {
         let axis = axis.between(MARGIN, WIDTH - right);
         let labels = || {
             let axis = axis.clone();
-            Block::of(LINE, move |canvas, top| labels_along(canvas, &axis, top + LINE / 2.0))
+            PictureBlock::of(LINE, move |canvas, top| labels_along(canvas, &axis, top + LINE / 2.0))
         };
-        let mut blocks = vec![Block::text(&axis.label(), 0.0, FAINT), Block::gap(2.0), labels()];
+        let mut blocks =
+            vec![PictureBlock::text(&axis.label(), 0.0, FAINT), PictureBlock::gap(2.0), labels()];
         blocks.extend(rows.into_iter().map(|row| row.block(&axis, origin)));
         blocks.push(labels());
-        Some(Block::stack(blocks))
+        Some(PictureBlock::stack(blocks))
     }
 }

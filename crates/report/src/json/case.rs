@@ -1,6 +1,6 @@
 //! Cases with their trials, skipped cases, and the programs that measured.
 
-use super::trial::Trial;
+use super::trial::TrialForm;
 use assess::summary::Summary;
 use model::axis::AxesForm;
 use model::{case, peer, plan};
@@ -9,22 +9,24 @@ use serde::Serialize;
 
 /// A case and the summary of its trials.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Case<'a> {
+#[schemars(rename = "Case")]
+pub(super) struct CaseForm<'a> {
     #[serde(flatten)]
     summary: &'a Summary,
     /// The figures of each trial, in the order of rounds, including excluded ones.
-    trials: Vec<Trial<'a>>,
+    trials: Vec<TrialForm<'a>>,
 }
 
-impl Case<'_> {
-    pub(super) fn of(summary: &Summary) -> Case<'_> {
-        Case { summary, trials: summary.trials.iter().map(Trial::of).collect() }
+impl CaseForm<'_> {
+    pub(super) fn of(summary: &Summary) -> CaseForm<'_> {
+        CaseForm { summary, trials: summary.trials.iter().map(TrialForm::of).collect() }
     }
 }
 
 /// A requested case that was not measured, or pruned: its figure is that of fewer rounds.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Skip<'a> {
+#[schemars(rename = "Skip")]
+pub(super) struct SkipForm<'a> {
     /// Its short name.
     id: String,
     /// Its axes by name.
@@ -34,15 +36,16 @@ pub(super) struct Skip<'a> {
     reason: &'a str,
 }
 
-impl Skip<'_> {
-    pub(super) fn of(skip: &plan::Skip) -> Skip<'_> {
-        Skip { id: skip.case.id(), case: &skip.case, reason: &skip.reason }
+impl SkipForm<'_> {
+    pub(super) fn of(skip: &plan::Skip) -> SkipForm<'_> {
+        SkipForm { id: skip.case.id(), case: &skip.case, reason: &skip.reason }
     }
 }
 
 /// A program that measured, besides this program's own worker.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Peer<'a> {
+#[schemars(rename = "Peer")]
+pub(super) struct PeerForm<'a> {
     /// Its name.
     name: &'a str,
     /// The version that its compiler or runtime prints.
@@ -56,9 +59,9 @@ pub(super) struct Peer<'a> {
     unavailable: Option<&'a str>,
 }
 
-impl Peer<'_> {
-    pub(super) fn of(peer: &peer::Peer) -> Peer<'_> {
-        Peer {
+impl PeerForm<'_> {
+    pub(super) fn of(peer: &peer::Peer) -> PeerForm<'_> {
+        PeerForm {
             name: &peer.name,
             version: peer.version.as_deref(),
             build: peer.build.as_deref(),

@@ -1,8 +1,8 @@
 //! Several hosts that should be alike.
 
 use super::{FORMAT, machine, storage};
-use assess::fleet::{self, Alone, Differing, Figure, OwnFact};
-use assess::trend::Quantity;
+use assess::fleet::{self, Alone, Differing, HostFigure, OwnFact};
+use assess::trend::FigureUnit;
 use model::axis::AxesForm;
 use model::{case, host};
 use schemars::JsonSchema;
@@ -12,14 +12,14 @@ use serde::Serialize;
 /// that nothing can be said.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "ioassay fleet", rename = "Fleet")]
-pub(super) struct Fleet<'a> {
+pub(super) struct FleetForm<'a> {
     /// Version of this form. It increases when a field changes its meaning or goes away; new fields
     /// may appear without.
     format: u32,
     /// The hosts, in the order given.
-    hosts: Vec<Host<'a>>,
+    hosts: Vec<FleetHostForm<'a>>,
     /// The requested cases that at least two hosts have.
-    cases: Vec<Case<'a>>,
+    cases: Vec<FleetCaseForm<'a>>,
     /// The requested cases that one host has.
     alone: &'a [Alone],
     /// What is not alike on all hosts: facts about the machines, the storage and the run.
@@ -28,13 +28,13 @@ pub(super) struct Fleet<'a> {
     copies: &'a [String],
 }
 
-impl Fleet<'_> {
-    pub(super) fn of(fleet: &fleet::Fleet) -> Fleet<'_> {
+impl FleetForm<'_> {
+    pub(super) fn of(fleet: &fleet::Fleet) -> FleetForm<'_> {
         let hosts = fleet.hosts.iter().enumerate();
-        Fleet {
+        FleetForm {
             format: FORMAT,
-            hosts: hosts.map(|(place, host)| Host::of(fleet, place, host)).collect(),
-            cases: fleet.cases.iter().map(Case::of).collect(),
+            hosts: hosts.map(|(place, host)| FleetHostForm::of(fleet, place, host)).collect(),
+            cases: fleet.cases.iter().map(FleetCaseForm::of).collect(),
             alone: &fleet.alone,
             differing: &fleet.differing,
             copies: &fleet.copies,
@@ -45,7 +45,7 @@ impl Fleet<'_> {
 /// A host.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Member")]
-struct Host<'a> {
+struct FleetHostForm<'a> {
     /// What it is called here, unique among these hosts.
     called: &'a str,
     /// The path of its record.
@@ -64,16 +64,20 @@ struct Host<'a> {
     /// What it has and most others have not: these may be why it is odd.
     own: &'a [OwnFact],
     /// The machine.
-    #[serde(with = "machine::Host")]
+    #[serde(with = "machine::HostForm")]
     host: &'a host::Host,
     /// The storage; null if the run used no file.
-    storage: Option<storage::Storage<'a>>,
+    storage: Option<storage::StorageForm<'a>>,
 }
 
-impl Host<'_> {
-    fn of<'a>(fleet: &'a fleet::Fleet, place: usize, member: &'a fleet::Member) -> Host<'a> {
+impl FleetHostForm<'_> {
+    fn of<'a>(
+        fleet: &'a fleet::Fleet,
+        place: usize,
+        member: &'a fleet::FleetHost,
+    ) -> FleetHostForm<'a> {
         let is_odd = |common: &&fleet::Common| common.odd().any(|(host, ..)| host == place);
-        Host {
+        FleetHostForm {
             called: &member.called,
             record: &member.record,
             began: &member.header.began,
@@ -83,7 +87,7 @@ impl Host<'_> {
             odd_in: fleet.cases.iter().filter(is_odd).map(|common| common.id.as_str()).collect(),
             own: &member.own,
             host: &member.header.host,
-            storage: member.header.storage.as_ref().map(storage::Storage::of),
+            storage: member.header.storage.as_ref().map(storage::StorageForm::of),
         }
     }
 }
@@ -91,7 +95,7 @@ impl Host<'_> {
 /// A case on several hosts.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "CommonCase")]
-struct Case<'a> {
+struct FleetCaseForm<'a> {
     /// A short name, unique here.
     id: &'a str,
     /// Its axes by name.
@@ -111,17 +115,17 @@ struct Case<'a> {
     /// A host would be odd if its rate were below this share of the others'.
     odd_below: Option<f64>,
     /// The figure of each host, in the order of `hosts`; null where it was not measured.
-    figures: &'a [Option<Figure>],
+    figures: &'a [Option<HostFigure>],
 }
 
-impl Case<'_> {
-    fn of(common: &fleet::Common) -> Case<'_> {
-        Case {
+impl FleetCaseForm<'_> {
+    fn of(common: &fleet::Common) -> FleetCaseForm<'_> {
+        FleetCaseForm {
             id: &common.id,
             case: &common.case,
             quantity: match common.quantity {
-                Quantity::BytesPerSecond => "bytes per second",
-                Quantity::NsPerOp => "nanoseconds per operation",
+                FigureUnit::BytesPerSecond => "bytes per second",
+                FigureUnit::NsPerOp => "nanoseconds per operation",
             },
             n: common.n,
             is_told: common.is_told(),

@@ -9,7 +9,7 @@ use serde::Serialize;
 /// What a gate decided, by ioassay. Ratios are B over A.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "ioassay gate", rename = "Gate")]
-pub(super) struct Gate<'a> {
+pub(super) struct GateForm<'a> {
     /// Version of this form. It increases when a field changes its meaning or goes away; new fields
     /// may appear without.
     format: u32,
@@ -64,12 +64,12 @@ struct OneCheck<'a> {
     is_in_doubt: bool,
 }
 
-impl<'a> Gate<'a> {
+impl<'a> GateForm<'a> {
     pub(super) fn of(
         versus: &'a RecordComparison,
         gate: &gate::Gate,
         [a, b]: [&'a str; 2],
-    ) -> Gate<'a> {
+    ) -> GateForm<'a> {
         let one = |check: &Check| OneCheck {
             id: &versus.of(&versus.pairs[check.pair])[1].id,
             metric: check.rule.watched.name(),
@@ -84,7 +84,7 @@ impl<'a> Gate<'a> {
             needs_invocations: check.needs,
             is_in_doubt: check.is_in_doubt,
         };
-        Gate {
+        GateForm {
             format: FORMAT,
             a,
             b,

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// The machine.
 #[derive(Serialize, JsonSchema)]
 #[serde(remote = "host::Host")]
-pub(super) struct Host {
+pub(super) struct HostForm {
     /// Its name.
     name: String,
     /// The OS and its release.

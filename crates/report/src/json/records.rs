@@ -1,7 +1,7 @@
 //! Two records compared.
 
 use super::FORMAT;
-use super::case::Case;
+use super::case::CaseForm;
 use assess::Assessment;
 use assess::comparison::Comparison;
 use assess::control::Control;
@@ -29,7 +29,7 @@ pub(super) struct Compared<'a> {
     /// Other differences.
     others: &'a [RecordDifference],
     /// The cases in both records.
-    pairs: Vec<Pair<'a>>,
+    pairs: Vec<CasePairForm<'a>>,
     /// Requested cases that are not compared.
     left_out: &'a [LeftOut],
 }
@@ -44,7 +44,7 @@ impl<'a> Compared<'a> {
             missing: crate::records::missing(versus),
             obstacles: &versus.obstacles,
             others: &versus.others,
-            pairs: versus.pairs.iter().map(|pair| Pair::of(versus, pair)).collect(),
+            pairs: versus.pairs.iter().map(|pair| CasePairForm::of(versus, pair)).collect(),
             left_out: &versus.left_out,
         }
     }
@@ -83,11 +83,11 @@ impl Origin<'_> {
 
 /// A case in both records.
 #[derive(Serialize, JsonSchema)]
-struct Pair<'a> {
+struct CasePairForm<'a> {
     /// The case in the first record.
-    a: Case<'a>,
+    a: CaseForm<'a>,
     /// The case in the second record.
-    b: Case<'a>,
+    b: CaseForm<'a>,
     /// The second record relative to the first.
     comparison: &'a Comparison,
     /// The p value of a t test, with Holm's correction over all pairs; null if undecidable.
@@ -101,14 +101,14 @@ struct Pair<'a> {
     run_to_run: Option<f64>,
 }
 
-impl<'a> Pair<'a> {
-    fn of(versus: &'a RecordComparison, pair: &'a records::Pair) -> Pair<'a> {
-        let [a, b] = versus.of(pair).map(Case::of);
+impl<'a> CasePairForm<'a> {
+    fn of(versus: &'a RecordComparison, pair: &'a records::CasePair) -> CasePairForm<'a> {
+        let [a, b] = versus.of(pair).map(CaseForm::of);
         let (basis, run_to_run) = match pair.basis {
             Basis::Invocations(_) => ("invocations", None),
             Basis::RunToRun(spread) => ("runs", Some(spread.deviation)),
             Basis::Nothing => ("nothing", None),
         };
-        Pair { a, b, comparison: &pair.comparison, p_holm: pair.p, basis, run_to_run }
+        CasePairForm { a, b, comparison: &pair.comparison, p_holm: pair.p, basis, run_to_run }
     }
 }

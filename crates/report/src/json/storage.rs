@@ -8,7 +8,8 @@ use serde::Serialize;
 
 /// The file system of the test files, and what is below it.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Storage<'a> {
+#[schemars(rename = "Storage")]
+pub(super) struct StorageForm<'a> {
     /// The requested directory.
     directory: String,
     /// Its type, such as `ext4` or `tmpfs`.
@@ -20,7 +21,7 @@ pub(super) struct Storage<'a> {
     /// What is below.
     medium: Medium,
     /// The block devices it is on.
-    devices: Vec<Device<'a>>,
+    devices: Vec<DeviceForm<'a>>,
     /// The layers down to the devices, the bottom first; empty in older records.
     layers: &'a [Layer],
     /// Maximum readahead for files here, in bytes; null if the OS does not report it.
@@ -63,19 +64,19 @@ pub(super) struct Storage<'a> {
     notes: &'a [String],
 }
 
-impl Storage<'_> {
-    pub(super) fn of(storage: &host::Storage) -> Storage<'_> {
+impl StorageForm<'_> {
+    pub(super) fn of(storage: &host::Storage) -> StorageForm<'_> {
         let (direct_accepted, direct_align, direct_bypasses) = match storage.direct {
             Direct::Refused => (false, None, None),
             Direct::Accepted { offset_align, bypasses } => (true, Some(offset_align), bypasses),
         };
-        Storage {
+        StorageForm {
             directory: storage.directory.display().to_string(),
             file_system: &storage.file_system,
             mount_point: storage.mount_point.display().to_string(),
             mount_options: &storage.mount_options,
             medium: storage.medium,
-            devices: storage.devices.iter().map(Device::of).collect(),
+            devices: storage.devices.iter().map(DeviceForm::of).collect(),
             layers: &storage.layers,
             read_ahead: storage.read_ahead,
             barriers_off: &storage.barriers_off,
@@ -101,7 +102,8 @@ impl Storage<'_> {
 
 /// A block device.
 #[derive(Serialize, JsonSchema)]
-struct Device<'a> {
+#[schemars(rename = "Device")]
+struct DeviceForm<'a> {
     /// Its name.
     name: &'a str,
     /// The model it reports.
@@ -123,12 +125,13 @@ struct Device<'a> {
     /// For a loop device, whether it accesses its backing file with direct I/O; null for others.
     loop_direct: Option<bool>,
     /// For a loop device, the file that it is; null for others, or if it cannot be reached.
-    file: Option<LoopFile<'a>>,
+    file: Option<LoopFileForm<'a>>,
 }
 
 /// The file that a loop device is.
 #[derive(Serialize, JsonSchema)]
-struct LoopFile<'a> {
+#[schemars(rename = "LoopFile")]
+struct LoopFileForm<'a> {
     /// The file system that it is on, or `block device`.
     file_system: &'a str,
     /// The names of the devices below.
@@ -140,9 +143,9 @@ struct LoopFile<'a> {
     journals_data: Option<bool>,
 }
 
-impl Device<'_> {
-    fn of(device: &host::Device) -> Device<'_> {
-        Device {
+impl DeviceForm<'_> {
+    fn of(device: &host::Device) -> DeviceForm<'_> {
+        DeviceForm {
             name: &device.name,
             model: device.model.as_deref(),
             firmware: device.firmware.as_deref(),
@@ -153,7 +156,7 @@ impl Device<'_> {
             read_ahead: device.read_ahead,
             write_cache: device.write_cache,
             loop_direct: device.loop_direct,
-            file: device.file.as_ref().map(|file| LoopFile {
+            file: device.file.as_ref().map(|file| LoopFileForm {
                 file_system: &file.file_system,
                 devices: file.devices.iter().map(|device| device.name.as_str()).collect(),
                 disks: &file.disks,

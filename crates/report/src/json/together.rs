@@ -1,8 +1,8 @@
 //! What several hosts did together, in lockstep.
 
 use super::FORMAT;
-use super::case::Skip;
-use super::storage::Storage;
+use super::case::SkipForm;
+use super::storage::StorageForm;
 use assess::campaign::Campaign;
 use assess::together::{self, HostsFinding, Joint};
 use model::axis::AxesForm;
@@ -15,7 +15,7 @@ use serde::Serialize;
 /// unknown, or that nothing can be said.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "ioassay lockstep", rename = "Lockstep")]
-pub(super) struct Together<'a> {
+pub(super) struct TogetherForm<'a> {
     /// Version of this form. It increases when a field changes its meaning or goes away; new fields
     /// may appear without.
     format: u32,
@@ -34,24 +34,24 @@ pub(super) struct Together<'a> {
     /// Whether all hosts share the directory: then each reads what the next one wrote.
     shares_directory: Option<bool>,
     /// The hosts, in their order.
-    hosts: Vec<Host<'a>>,
+    hosts: Vec<JointHostForm<'a>>,
     /// The hosts of the run whose records are not given.
     missing: &'a [String],
     /// The requested cases on all hosts.
-    cases: Vec<Case<'a>>,
+    cases: Vec<TogetherCaseForm<'a>>,
     /// What the hosts' own evidence says, one entry for each code and severity, most severe first,
     /// with the message of the host where it is worst.
     findings: &'a [HostsFinding],
     /// The skipped and the pruned cases, with reasons.
-    skips: Vec<Skip<'a>>,
+    skips: Vec<SkipForm<'a>>,
     /// The time that the run was given (`--for`); null if its plan alone decided the rounds.
     campaign: Option<Campaign>,
 }
 
-impl Together<'_> {
-    pub(super) fn of(run: &together::Together) -> Together<'_> {
+impl TogetherForm<'_> {
+    pub(super) fn of(run: &together::Together) -> TogetherForm<'_> {
         let first = &run.first;
-        Together {
+        TogetherForm {
             format: FORMAT,
             tool: &first.header.tool,
             began: &first.header.began,
@@ -60,11 +60,15 @@ impl Together<'_> {
             seed: first.header.plan.seed,
             of: run.rank.map(|rank| rank.of),
             shares_directory: run.rank.map(|rank| rank.shares),
-            hosts: run.hosts.iter().map(Host::of).collect(),
+            hosts: run.hosts.iter().map(JointHostForm::of).collect(),
             missing: &run.missing,
-            cases: run.cases.iter().map(|joint| Case { joint, case: &joint.case }).collect(),
+            cases: run
+                .cases
+                .iter()
+                .map(|joint| TogetherCaseForm { joint, case: &joint.case })
+                .collect(),
             findings: &run.findings,
-            skips: first.skips.iter().map(Skip::of).collect(),
+            skips: first.skips.iter().map(SkipForm::of).collect(),
             campaign: first.campaign,
         }
     }
@@ -73,7 +77,7 @@ impl Together<'_> {
 /// A host.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "LockstepHost")]
-struct Host<'a> {
+struct JointHostForm<'a> {
     /// What the user calls it.
     called: &'a str,
     /// The name and version of its operating system.
@@ -91,12 +95,12 @@ struct Host<'a> {
     /// The parts of its record that could not be read.
     damage: &'a [String],
     /// The storage; null if the run used no file.
-    storage: Option<Storage<'a>>,
+    storage: Option<StorageForm<'a>>,
 }
 
-impl Host<'_> {
-    fn of(member: &together::Member) -> Host<'_> {
-        Host {
+impl JointHostForm<'_> {
+    fn of(member: &together::JointHost) -> JointHostForm<'_> {
+        JointHostForm {
             called: &member.called,
             os: &member.os,
             cores: member.cores,
@@ -107,7 +111,7 @@ impl Host<'_> {
             },
             resumed: &member.resumed,
             damage: &member.damage,
-            storage: member.storage.as_ref().map(Storage::of),
+            storage: member.storage.as_ref().map(StorageForm::of),
         }
     }
 }
@@ -115,7 +119,7 @@ impl Host<'_> {
 /// A case on all hosts.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "JointCase")]
-struct Case<'a> {
+struct TogetherCaseForm<'a> {
     /// The figures.
     #[serde(flatten)]
     joint: &'a Joint,

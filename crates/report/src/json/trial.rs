@@ -12,7 +12,8 @@ use std::borrow::Cow;
 
 /// The results of one trial.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Trial<'a> {
+#[schemars(rename = "Trial")]
+pub(super) struct TrialForm<'a> {
     /// Its invocation, from 0.
     invocation: u32,
     /// Its round, numbered from 0 over all invocations.
@@ -25,19 +26,25 @@ pub(super) struct Trial<'a> {
     /// Why, unless it is counted; if it is excluded, the reason's name.
     reason: Option<&'a str>,
     /// What it timed; null if it did not succeed.
-    figures: Option<Figures<'a>>,
+    figures: Option<TrialFiguresForm<'a>>,
 }
 
-impl Trial<'_> {
-    pub(super) fn of(trial: &TrialFigures) -> Trial<'_> {
+impl TrialForm<'_> {
+    pub(super) fn of(trial: &TrialFigures) -> TrialForm<'_> {
         let (fate, reason) = fate(&trial.fate);
         let (invocation, round) = (trial.invocation, trial.round);
-        Trial { invocation, round, fate, reason, figures: trial.figures.as_ref().map(Figures) }
+        TrialForm {
+            invocation,
+            round,
+            fate,
+            reason,
+            figures: trial.figures.as_ref().map(TrialFiguresForm),
+        }
     }
 }
 
 /// The figures of a successful trial, as the table of metrics has them.
-struct Figures<'a>(&'a trials::Figures);
+struct TrialFiguresForm<'a>(&'a trials::Figures);
 
 /// The objects in the figures, in order, each with its description.
 const PARTS: [(&str, &str); 7] = [
@@ -86,7 +93,7 @@ impl Serialize for FiguresPart<'_> {
     }
 }
 
-impl Serialize for Figures<'_> {
+impl Serialize for TrialFiguresForm<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut figures = serializer.serialize_map(None)?;
         for metric in of_part("") {
@@ -99,7 +106,7 @@ impl Serialize for Figures<'_> {
     }
 }
 
-impl JsonSchema for Figures<'_> {
+impl JsonSchema for TrialFiguresForm<'_> {
     fn schema_name() -> Cow<'static, str> {
         "Figures".into()
     }

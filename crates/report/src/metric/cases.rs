@@ -2,7 +2,7 @@
 
 use super::families::{OPERATION, no_labels};
 use super::table::{operations, until_durable, writing};
-use super::{Case, Metric, PLAIN, Unit};
+use super::{CaseMetric, Metric, PLAIN, Unit};
 use crate::concerned::marks;
 use crate::sentence::said_ratio;
 use crate::sparkline::sparkline;
@@ -24,7 +24,7 @@ const fn spent(
     meaning: &'static str,
     of: fn(&Summary) -> Option<f64>,
 ) -> Metric {
-    let (title, legend, case) = (name, meaning, Case::Plain(of));
+    let (title, legend, case) = (name, meaning, CaseMetric::Plain(of));
     Metric { name, title, unit, meaning, legend, case, ..PLAIN }
 }
 
@@ -34,7 +34,7 @@ const fn said(
     meaning: &'static str,
     of: fn(&Summary, &Assessment) -> String,
 ) -> Metric {
-    let (unit, legend, case) = (Unit::Text, meaning, Case::Words(of));
+    let (unit, legend, case) = (Unit::Text, meaning, CaseMetric::Words(of));
     Metric { name, title, unit, meaning, legend, case, ..PLAIN }
 }
 
@@ -71,7 +71,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         title: "time/op",
         unit: Unit::Nanoseconds,
         meaning: "of a thread for an operation, all it has in flight together",
-        case: Case::Estimate(|it| it.ns_per_op),
+        case: CaseMetric::Estimate(|it| it.ns_per_op),
         gauge: Some((OPERATION, no_labels)),
         legend: "of a thread for an operation, without a sync at the end",
         ..PLAIN
@@ -81,7 +81,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         title: "rounds",
         unit: Unit::Number,
         meaning: "trials that count",
-        case: Case::Words(|it, _| it.n.to_string()),
+        case: CaseMetric::Words(|it, _| it.n.to_string()),
         ..PLAIN
     },
     Metric {
@@ -125,7 +125,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         unit: Unit::Number,
         meaning: "how many operations were timed, or how many syncs",
         legend: "how many operations, or syncs",
-        case: Case::Plain(timed),
+        case: CaseMetric::Plain(timed),
         ..PLAIN
     },
     Metric {
@@ -136,7 +136,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
                   write with O_DSYNC may go through to the medium (FUA), which is no flush",
         legend: "of a trial, the flushes that the devices completed for anyone, and the syncs; \
                  O_DSYNC may write through to the medium (FUA), which is no flush",
-        case: Case::Plain(|it| {
+        case: CaseMetric::Plain(|it| {
             let of_names = || it.names?.flushes_per_trial;
             Some(writing(it).map_or_else(of_names, |it| it.flushes_per_trial)? as f64)
         }),
@@ -149,7 +149,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         unit: Unit::Percent,
         meaning: "names that the OS's cache grew by, for each 100 that a trial used",
         legend: "names that the OS's cache grew by, for each 100 that a trial used",
-        case: Case::Plain(|it| Some(100.0 * it.names?.brought_share?)),
+        case: CaseMetric::Plain(|it| Some(100.0 * it.names?.brought_share?)),
         ..PLAIN
     },
     Metric {
@@ -157,7 +157,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         title: "device reads",
         unit: Unit::Number,
         meaning: "requests of a trial that the devices completed, for anyone",
-        case: Case::Plain(|it| Some(it.names?.device_reads? as f64)),
+        case: CaseMetric::Plain(|it| Some(it.names?.device_reads? as f64)),
         ..PLAIN
     },
     Metric {
@@ -165,7 +165,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         title: "rate",
         unit: Unit::Text,
         meaning: "which rate the throughput is",
-        case: Case::Words(|it, _| words::rate_kind(it).to_string()),
+        case: CaseMetric::Words(|it, _| words::rate_kind(it).to_string()),
         ..PLAIN
     },
     Metric {
@@ -181,7 +181,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         title: "idle",
         unit: Unit::Percent,
         meaning: "mean idle share of the threads",
-        case: Case::Plain(|it| it.imbalance_percent),
+        case: CaseMetric::Plain(|it| it.imbalance_percent),
         ..PLAIN
     },
     Metric {
@@ -189,7 +189,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         title: "CPU/op",
         unit: Unit::Nanoseconds,
         meaning: "CPU time of an operation, over all threads",
-        case: Case::Plain(|it| it.cpu_ns_per_op),
+        case: CaseMetric::Plain(|it| it.cpu_ns_per_op),
         ..PLAIN
     },
     Metric {
@@ -207,7 +207,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         title: "served by",
         unit: Unit::Text,
         meaning: "what served the bytes, by the evidence",
-        case: Case::Words(|it, all| words::served_by(it, all.header.storage.as_ref())),
+        case: CaseMetric::Words(|it, all| words::served_by(it, all.header.storage.as_ref())),
         ..PLAIN
     },
     Metric {
@@ -216,7 +216,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         unit: Unit::Percent,
         meaning: "share of the bytes that the page cache served",
         legend: "share of the bytes that the page cache served",
-        case: Case::Plain(|it| Some(it.hit_share? * 100.0)),
+        case: CaseMetric::Plain(|it| Some(it.hit_share? * 100.0)),
         said: Some(|it| words::hits(it).unwrap_or_else(|| NONE.to_string())),
         ..PLAIN
     },
@@ -226,7 +226,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         unit: Unit::Percent,
         meaning: "largest share of a zipf pattern that a cache within the memory limit can serve",
         legend: "the most that a cache within the memory limit could serve of this pattern",
-        case: Case::Plain(|it| Some(it.cacheable_share? * 100.0)),
+        case: CaseMetric::Plain(|it| Some(it.cacheable_share? * 100.0)),
         ..PLAIN
     },
     Metric {
@@ -234,7 +234,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         title: "verdict",
         unit: Unit::Text,
         meaning: "whether the figures are sound, doubtful or void",
-        case: Case::Words(|it, all| {
+        case: CaseMetric::Words(|it, all| {
             let marks = marks(it, all);
             let apart = if marks.is_empty() { "" } else { " " };
             format!("{}{apart}{marks}", it.verdict)
@@ -270,7 +270,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
     }),
     Metric {
         title: "bus (est.)",
-        case: Case::Estimate(|it| it.bus),
+        case: CaseMetric::Estimate(|it| it.bus),
         ..spent("bus", Unit::BytesPerSecond, "estimated bytes a second on the memory bus", |_| None)
     },
     Metric {

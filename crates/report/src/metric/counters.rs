@@ -1,6 +1,6 @@
 //! What the OS counted around a trial.
 
-use super::{Case, Metric, PLAIN, Trial, Unit};
+use super::{CaseMetric, Metric, PLAIN, TrialMetric, Unit};
 use assess::trials::Figures;
 
 const fn counter(
@@ -10,7 +10,7 @@ const fn counter(
     of: fn(&Figures) -> Option<u64>,
 ) -> Metric {
     let json = ("evidence", column);
-    Metric { name: column, unit, meaning, trial: Trial::Whole(of), column, json, ..PLAIN }
+    Metric { name: column, unit, meaning, trial: TrialMetric::Whole(of), column, json, ..PLAIN }
 }
 
 /// In the order of the CSV columns.
@@ -19,7 +19,7 @@ pub(crate) const COUNTERS: &[Metric] = &[
         name: "window_ns",
         unit: Unit::Nanoseconds,
         meaning: "time covered by the OS counters below",
-        trial: Trial::Always(|it| it.evidence.window_ns),
+        trial: TrialMetric::Always(|it| it.evidence.window_ns),
         column: "window_ns",
         json: ("evidence", "window_ns"),
         ..PLAIN
@@ -39,7 +39,7 @@ pub(crate) const COUNTERS: &[Metric] = &[
     Metric {
         title: "folio",
         legend: "mean size of the OS's units of memory in which the file is cached",
-        case: Case::Plain(|it| it.folio_bytes.map(|bytes| bytes as f64)),
+        case: CaseMetric::Plain(|it| it.folio_bytes.map(|bytes| bytes as f64)),
         ..counter(
             "folio_bytes",
             Unit::Bytes,
@@ -184,7 +184,7 @@ pub(crate) const COUNTERS: &[Metric] = &[
         unit: Unit::Text,
         meaning: "memory of the worker, and of its mappings of the file, on \
                   each NUMA node: `0:4096 1:0`",
-        trial: Trial::Nodes(|it| it.evidence.node_bytes.as_ref()),
+        trial: TrialMetric::Nodes(|it| it.evidence.node_bytes.as_ref()),
         column: "node_bytes",
         json: ("evidence", "node_bytes"),
         ..PLAIN

@@ -2,7 +2,7 @@
 
 use super::{Family, GaugeLabels, label};
 use assess::summary::Summary;
-use assess::trend::Quantity;
+use assess::trend::FigureUnit;
 use model::case::Work;
 
 pub(super) const THROUGHPUT: Family = &[
@@ -55,7 +55,7 @@ pub(super) fn rate_labels(summary: &Summary, quantity: &str) -> Option<GaugeLabe
     let level = summary.level.map(|level| label("level", level.to_string()));
     let labels = [label("quantity", quantity), label("served_by", served_by)];
     let labels = labels.into_iter().chain(level).collect();
-    (Quantity::of(&summary.case) != Quantity::NsPerOp).then_some(labels)
+    (FigureUnit::of(&summary.case) != FigureUnit::NsPerOp).then_some(labels)
 }
 
 /// The labels of the throughput; `None` for plain writes, which have two other rates, and for

@@ -1,7 +1,7 @@
 //! Figures of cases of which some operations read and the rest write.
 
 use super::families::{LATENCY, OPERATIONS, percentile_labels};
-use super::{Case, Metric, PLAIN, Trial, Unit, label};
+use super::{CaseMetric, Metric, PLAIN, TrialMetric, Unit, label};
 use assess::latency::Latency;
 use assess::mixed::Mixed;
 use assess::summary::Summary;
@@ -24,7 +24,7 @@ pub(crate) const MIXED: &[Metric] = &[
         name: "read_operations",
         unit: Unit::Number,
         meaning: "those of the operations that read, in a mixed case",
-        trial: Trial::Whole(|it| it.read_ops),
+        trial: TrialMetric::Whole(|it| it.read_ops),
         column: "read_operations",
         json: ("", "read_ops"),
         ..PLAIN
@@ -35,7 +35,7 @@ pub(crate) const MIXED: &[Metric] = &[
         unit: Unit::PerSecond,
         meaning: "operations per second that read, in a mixed case",
         legend: "operations per second that read",
-        case: Case::Estimate(|it| mixed(it)?.read_iops),
+        case: CaseMetric::Estimate(|it| mixed(it)?.read_iops),
         gauge: Some((OPERATIONS, |_| Some(vec![label("of", "reads")]))),
         ..PLAIN
     },
@@ -44,8 +44,8 @@ pub(crate) const MIXED: &[Metric] = &[
         title: "read p50",
         unit: Unit::Nanoseconds,
         meaning: "median latency of the reads of a mixed case",
-        case: Case::Percentile(|it| reads(it)?.p50),
-        trial: Trial::Whole(|it| it.read_p50_ns),
+        case: CaseMetric::Percentile(|it| reads(it)?.p50),
+        trial: TrialMetric::Whole(|it| it.read_p50_ns),
         column: "read_p50_ns",
         json: ("read_ns", "p50"),
         gauge: Some((LATENCY, |_| percentile_labels("read", "50"))),
@@ -56,8 +56,8 @@ pub(crate) const MIXED: &[Metric] = &[
         title: "read p99",
         unit: Unit::Nanoseconds,
         meaning: "99th percentile of the reads of a mixed case",
-        case: Case::Percentile(|it| reads(it)?.p99),
-        trial: Trial::Whole(|it| it.read_p99_ns),
+        case: CaseMetric::Percentile(|it| reads(it)?.p99),
+        trial: TrialMetric::Whole(|it| it.read_p99_ns),
         column: "read_p99_ns",
         json: ("read_ns", "p99"),
         gauge: Some((LATENCY, |_| percentile_labels("read", "99"))),
@@ -68,8 +68,8 @@ pub(crate) const MIXED: &[Metric] = &[
         title: "read p99.9",
         unit: Unit::Nanoseconds,
         meaning: "99.9th percentile of the reads of a mixed case",
-        case: Case::Percentile(|it| reads(it)?.p99_9),
-        trial: Trial::Whole(|it| it.read_p99_9_ns),
+        case: CaseMetric::Percentile(|it| reads(it)?.p99_9),
+        trial: TrialMetric::Whole(|it| it.read_p99_9_ns),
         column: "read_p99_9_ns",
         json: ("read_ns", "p99_9"),
         gauge: Some((LATENCY, |_| percentile_labels("read", "99.9"))),
@@ -81,7 +81,7 @@ pub(crate) const MIXED: &[Metric] = &[
         unit: Unit::PerSecond,
         meaning: "operations per second that wrote, in a mixed case",
         legend: "operations per second that wrote",
-        case: Case::Estimate(|it| mixed(it)?.write_iops),
+        case: CaseMetric::Estimate(|it| mixed(it)?.write_iops),
         gauge: Some((OPERATIONS, |_| Some(vec![label("of", "writes")]))),
         ..PLAIN
     },
@@ -90,8 +90,8 @@ pub(crate) const MIXED: &[Metric] = &[
         title: "write p50",
         unit: Unit::Nanoseconds,
         meaning: "median latency of the writes of a mixed case",
-        case: Case::Percentile(|it| writes(it)?.p50),
-        trial: Trial::Whole(|it| it.write_p50_ns),
+        case: CaseMetric::Percentile(|it| writes(it)?.p50),
+        trial: TrialMetric::Whole(|it| it.write_p50_ns),
         column: "write_p50_ns",
         json: ("write_ns", "p50"),
         gauge: Some((LATENCY, |_| percentile_labels("write", "50"))),
@@ -102,8 +102,8 @@ pub(crate) const MIXED: &[Metric] = &[
         title: "write p99",
         unit: Unit::Nanoseconds,
         meaning: "99th percentile of the writes of a mixed case",
-        case: Case::Percentile(|it| writes(it)?.p99),
-        trial: Trial::Whole(|it| it.write_p99_ns),
+        case: CaseMetric::Percentile(|it| writes(it)?.p99),
+        trial: TrialMetric::Whole(|it| it.write_p99_ns),
         column: "write_p99_ns",
         json: ("write_ns", "p99"),
         gauge: Some((LATENCY, |_| percentile_labels("write", "99"))),
@@ -114,8 +114,8 @@ pub(crate) const MIXED: &[Metric] = &[
         title: "write p99.9",
         unit: Unit::Nanoseconds,
         meaning: "99.9th percentile of the writes of a mixed case",
-        case: Case::Percentile(|it| writes(it)?.p99_9),
-        trial: Trial::Whole(|it| it.write_p99_9_ns),
+        case: CaseMetric::Percentile(|it| writes(it)?.p99_9),
+        trial: TrialMetric::Whole(|it| it.write_p99_9_ns),
         column: "write_p99_9_ns",
         json: ("write_ns", "p99_9"),
         gauge: Some((LATENCY, |_| percentile_labels("write", "99.9"))),

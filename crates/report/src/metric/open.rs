@@ -1,7 +1,7 @@
 //! Figures of cases with a rate.
 
 use super::families::{LATENCY, percentile_labels};
-use super::{Case, Metric, PLAIN, Trial, Unit};
+use super::{CaseMetric, Metric, PLAIN, TrialMetric, Unit};
 use crate::words;
 use assess::open_loop::OpenLoop;
 use assess::summary::{Latency, Summary};
@@ -28,7 +28,7 @@ pub(crate) const OPEN: &[Metric] = &[
         unit: Unit::PerSecond,
         meaning: "operations that were due",
         legend: "operations per second that were due",
-        case: Case::Estimate(|it| Some(open(it)?.offered)),
+        case: CaseMetric::Estimate(|it| Some(open(it)?.offered)),
         ..PLAIN
     },
     Metric {
@@ -37,7 +37,7 @@ pub(crate) const OPEN: &[Metric] = &[
         unit: Unit::Percent,
         meaning: "the share of the due operations that had begun when the time was up",
         legend: "the share of the due operations that had begun when the time was up",
-        case: Case::Plain(|it| Some(open(it)?.achieved * 100.0)),
+        case: CaseMetric::Plain(|it| Some(open(it)?.achieved * 100.0)),
         ..PLAIN
     },
     Metric {
@@ -46,8 +46,8 @@ pub(crate) const OPEN: &[Metric] = &[
         unit: Unit::Nanoseconds,
         meaning: "response time: from when an operation was due until it was done: median",
         legend: "response time: from when an operation was due until it was done",
-        case: Case::Percentile(|it| response(it)?.p50),
-        trial: Trial::Whole(|it| it.response_p50_ns),
+        case: CaseMetric::Percentile(|it| response(it)?.p50),
+        trial: TrialMetric::Whole(|it| it.response_p50_ns),
         column: "response_p50_ns",
         json: ("response_ns", "p50"),
         gauge: Some((LATENCY, |_| percentile_labels("response", "50"))),
@@ -58,7 +58,7 @@ pub(crate) const OPEN: &[Metric] = &[
         title: "resp. p90",
         unit: Unit::Nanoseconds,
         meaning: "90th percentile of the response times",
-        case: Case::Percentile(|it| response(it)?.p90),
+        case: CaseMetric::Percentile(|it| response(it)?.p90),
         gauge: Some((LATENCY, |_| percentile_labels("response", "90"))),
         ..PLAIN
     },
@@ -67,8 +67,8 @@ pub(crate) const OPEN: &[Metric] = &[
         title: "resp. p99",
         unit: Unit::Nanoseconds,
         meaning: "99th percentile of the response times",
-        case: Case::Percentile(|it| response(it)?.p99),
-        trial: Trial::Whole(|it| it.response_p99_ns),
+        case: CaseMetric::Percentile(|it| response(it)?.p99),
+        trial: TrialMetric::Whole(|it| it.response_p99_ns),
         column: "response_p99_ns",
         json: ("response_ns", "p99"),
         gauge: Some((LATENCY, |_| percentile_labels("response", "99"))),
@@ -79,8 +79,8 @@ pub(crate) const OPEN: &[Metric] = &[
         title: "resp. p99.9",
         unit: Unit::Nanoseconds,
         meaning: "99.9th percentile of the response times",
-        case: Case::Percentile(|it| response(it)?.p99_9),
-        trial: Trial::Whole(|it| it.response_p99_9_ns),
+        case: CaseMetric::Percentile(|it| response(it)?.p99_9),
+        trial: TrialMetric::Whole(|it| it.response_p99_9_ns),
         column: "response_p99_9_ns",
         json: ("response_ns", "p99_9"),
         gauge: Some((LATENCY, |_| percentile_labels("response", "99.9"))),
@@ -91,7 +91,7 @@ pub(crate) const OPEN: &[Metric] = &[
         title: "resp. p99.99",
         unit: Unit::Nanoseconds,
         meaning: "99.99th percentile of the response times",
-        case: Case::Percentile(|it| response(it)?.p99_99),
+        case: CaseMetric::Percentile(|it| response(it)?.p99_99),
         gauge: Some((LATENCY, |_| percentile_labels("response", "99.99"))),
         ..PLAIN
     },
@@ -100,8 +100,8 @@ pub(crate) const OPEN: &[Metric] = &[
         title: "resp. max",
         unit: Unit::Nanoseconds,
         meaning: "maximum of the response times",
-        case: Case::Plain(|it| Some(response(it)?.max_ns? as f64)),
-        trial: Trial::Whole(|it| it.response_max_ns),
+        case: CaseMetric::Plain(|it| Some(response(it)?.max_ns? as f64)),
+        trial: TrialMetric::Whole(|it| it.response_max_ns),
         column: "response_max_ns",
         json: ("response_ns", "max"),
         gauge: Some((LATENCY, |_| percentile_labels("response", "100"))),
@@ -115,7 +115,7 @@ pub(crate) const OPEN: &[Metric] = &[
         meaning: "mean time from when an operation was due until it was submitted: it waited for a \
                   thread, or for one of those in flight",
         legend: "mean time from when an operation was due until it was submitted",
-        case: Case::Plain(|it| open(it)?.submit_lag_ns),
+        case: CaseMetric::Plain(|it| open(it)?.submit_lag_ns),
         ..PLAIN
     },
     Metric {
@@ -125,8 +125,8 @@ pub(crate) const OPEN: &[Metric] = &[
         meaning: "operations due that had not begun when the time was up; each counts as later \
                   than any other",
         legend: "operations due that had not begun when the time was up",
-        case: Case::Plain(|it| Some(open(it)?.unsent as f64)),
-        trial: Trial::Whole(|it| it.unsent),
+        case: CaseMetric::Plain(|it| Some(open(it)?.unsent as f64)),
+        trial: TrialMetric::Whole(|it| it.unsent),
         column: "unsent_operations",
         json: ("", "unsent"),
         ..PLAIN
@@ -137,7 +137,7 @@ pub(crate) const OPEN: &[Metric] = &[
         unit: Unit::Number,
         meaning: "the most operations due but not done at the end of a tenth of a second",
         legend: "the most operations due but not done at the end of a tenth of a second",
-        case: Case::Plain(|it| Some(open(it)?.backlog? as f64)),
+        case: CaseMetric::Plain(|it| Some(open(it)?.backlog? as f64)),
         ..PLAIN
     },
     Metric {
@@ -146,7 +146,7 @@ pub(crate) const OPEN: &[Metric] = &[
         unit: Unit::BytesPerSecond,
         meaning: "bytes per second of all actors beside the case, while its trials ran",
         legend: "what the actors beside the case moved while its trials ran",
-        case: Case::Plain(beside),
+        case: CaseMetric::Plain(beside),
         ..PLAIN
     },
 ];

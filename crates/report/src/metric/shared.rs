@@ -1,7 +1,7 @@
 //! Figures of a file that was read and overwritten at the same time.
 
 use super::families::PAGES;
-use super::{Case, Metric, PLAIN, Trial, Unit, label};
+use super::{CaseMetric, Metric, PLAIN, TrialMetric, Unit, label};
 use assess::shared::SharedFile;
 use assess::summary::Summary;
 
@@ -17,8 +17,8 @@ pub(crate) const SHARED: &[Metric] = &[
         unit: Unit::Number,
         meaning: "pages of 4 KiB that were read of a file which was overwritten meanwhile",
         legend: "pages of 4 KiB read while the file was overwritten",
-        case: Case::Plain(|it| Some(shared(it)?.pages as f64)),
-        trial: Trial::Whole(|it| it.pages),
+        case: CaseMetric::Plain(|it| Some(shared(it)?.pages as f64)),
+        trial: TrialMetric::Whole(|it| it.pages),
         column: "pages_read",
         json: ("", "pages_read"),
         gauge: Some((PAGES, |_| Some(vec![label("state", "any")]))),
@@ -28,7 +28,7 @@ pub(crate) const SHARED: &[Metric] = &[
         name: "new_pages",
         unit: Unit::Number,
         meaning: "those of them that were whole and had been written in the trial",
-        trial: Trial::Whole(|it| it.new_pages),
+        trial: TrialMetric::Whole(|it| it.new_pages),
         column: "new_pages",
         json: ("", "new_pages"),
         ..PLAIN
@@ -39,7 +39,7 @@ pub(crate) const SHARED: &[Metric] = &[
         unit: Unit::Percent,
         meaning: "share of those pages that had been written in the same trial",
         legend: "pages read that had been written in the same trial",
-        case: Case::Plain(|it| Some(100.0 * shared(it)?.new_share)),
+        case: CaseMetric::Plain(|it| Some(100.0 * shared(it)?.new_share)),
         ..PLAIN
     },
     Metric {
@@ -48,8 +48,8 @@ pub(crate) const SHARED: &[Metric] = &[
         unit: Unit::Number,
         meaning: "those of them with parts of several writes",
         legend: "pages read with parts of several writes",
-        case: Case::Plain(|it| Some(shared(it)?.torn_pages as f64)),
-        trial: Trial::Whole(|it| it.torn_pages),
+        case: CaseMetric::Plain(|it| Some(shared(it)?.torn_pages as f64)),
+        trial: TrialMetric::Whole(|it| it.torn_pages),
         column: "torn_pages",
         json: ("", "torn_pages"),
         gauge: Some((PAGES, |_| Some(vec![label("state", "torn")]))),

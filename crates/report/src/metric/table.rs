@@ -2,13 +2,13 @@
 
 use super::families::{LATENCY, OPERATIONS, THROUGHPUT};
 use super::families::{no_labels, percentile_labels, rate_labels, throughput_labels};
-use super::{Case, Metric, PLAIN, Trial, Unit};
+use super::{CaseMetric, Metric, PLAIN, TrialMetric, Unit};
 use crate::words::{self, NONE};
 use crate::writes;
 use assess::percentile::Percentile;
 use assess::stats::Estimate;
 use assess::summary::{Latency, Summary};
-use assess::trend::Quantity;
+use assess::trend::FigureUnit;
 use assess::writing::Writing;
 use model::case::Sync;
 use model::units;
@@ -16,7 +16,7 @@ use model::units;
 /// Operations per second; for a memory loop, only if its main figure is the time per operation.
 pub(super) fn operations(summary: &Summary) -> Option<Estimate> {
     let is_counted =
-        summary.case.io().is_some() || Quantity::of(&summary.case) == Quantity::NsPerOp;
+        summary.case.io().is_some() || FigureUnit::of(&summary.case) == FigureUnit::NsPerOp;
     summary.iops.filter(|_| is_counted)
 }
 
@@ -60,7 +60,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         name: "bytes",
         unit: Unit::Bytes,
         meaning: "moved by all threads",
-        trial: Trial::Always(|it| it.bytes),
+        trial: TrialMetric::Always(|it| it.bytes),
         column: "bytes",
         json: ("", "bytes"),
         ..PLAIN
@@ -69,7 +69,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         name: "operations",
         unit: Unit::Number,
         meaning: "by all threads",
-        trial: Trial::Always(|it| it.ops),
+        trial: TrialMetric::Always(|it| it.ops),
         column: "operations",
         json: ("", "ops"),
         ..PLAIN
@@ -78,7 +78,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         name: "elapsed",
         unit: Unit::Nanoseconds,
         meaning: "from the first thread's start to the last one's end",
-        trial: Trial::Always(|it| it.elapsed_ns),
+        trial: TrialMetric::Always(|it| it.elapsed_ns),
         column: "elapsed_ns",
         json: ("", "elapsed_s"),
         ..PLAIN
@@ -87,7 +87,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         name: "synced",
         unit: Unit::Nanoseconds,
         meaning: "from the first thread's start until the last sync returned",
-        trial: Trial::Whole(|it| it.synced_ns),
+        trial: TrialMetric::Whole(|it| it.synced_ns),
         column: "synced_ns",
         json: ("", "synced_s"),
         ..PLAIN
@@ -97,8 +97,8 @@ pub(crate) const FIGURES: &[Metric] = &[
         title: "throughput",
         unit: Unit::BytesPerSecond,
         meaning: "the trial's figure",
-        case: Case::Estimate(|it| it.throughput),
-        trial: Trial::Real(|it| it.throughput),
+        case: CaseMetric::Estimate(|it| it.throughput),
+        trial: TrialMetric::Real(|it| it.throughput),
         column: "throughput_bytes_per_second",
         json: ("", "throughput"),
         said: Some(|it| words::main_figure(it).0),
@@ -111,8 +111,8 @@ pub(crate) const FIGURES: &[Metric] = &[
         unit: Unit::BytesPerSecond,
         meaning: "acknowledged throughput: until the last write returned",
         legend: "until the last write returned",
-        case: Case::Estimate(|it| writing(it)?.acknowledged),
-        trial: Trial::Real(|it| it.acknowledged),
+        case: CaseMetric::Estimate(|it| writing(it)?.acknowledged),
+        trial: TrialMetric::Real(|it| it.acknowledged),
         column: "acknowledged_bytes_per_second",
         json: ("", "acknowledged"),
         gauge: Some((THROUGHPUT, |it| rate_labels(it, "acknowledged"))),
@@ -124,8 +124,8 @@ pub(crate) const FIGURES: &[Metric] = &[
         unit: Unit::BytesPerSecond,
         meaning: "until the last sync returned, if it made the data durable",
         legend: "throughput including the final sync, unless contradicted",
-        case: Case::Estimate(|it| writing(it)?.durable),
-        trial: Trial::Real(|it| it.durable),
+        case: CaseMetric::Estimate(|it| writing(it)?.durable),
+        trial: TrialMetric::Real(|it| it.durable),
         column: "durable_bytes_per_second",
         json: ("", "durable"),
         said: Some(|it| writes::durable(it).0),
@@ -137,8 +137,8 @@ pub(crate) const FIGURES: &[Metric] = &[
         title: "op/s",
         unit: Unit::PerSecond,
         meaning: "over the same time as the throughput",
-        case: Case::Estimate(|it| it.iops),
-        trial: Trial::Real(|it| it.iops),
+        case: CaseMetric::Estimate(|it| it.iops),
+        trial: TrialMetric::Real(|it| it.iops),
         column: "operations_per_second",
         json: ("", "iops"),
         said: Some(iops),
@@ -150,8 +150,8 @@ pub(crate) const FIGURES: &[Metric] = &[
         title: "p50",
         unit: Unit::Nanoseconds,
         meaning: "service time (closed loop) of an operation: median",
-        case: Case::Percentile(|it| it.latency.p50),
-        trial: Trial::Whole(|it| it.p50_ns),
+        case: CaseMetric::Percentile(|it| it.latency.p50),
+        trial: TrialMetric::Whole(|it| it.p50_ns),
         column: "p50_ns",
         json: ("latency_ns", "p50"),
         gauge: Some((LATENCY, |_| percentile_labels("operation", "50"))),
@@ -162,7 +162,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         title: "p90",
         unit: Unit::Nanoseconds,
         meaning: "90th percentile",
-        case: Case::Percentile(|it| it.latency.p90),
+        case: CaseMetric::Percentile(|it| it.latency.p90),
         gauge: Some((LATENCY, |_| percentile_labels("operation", "90"))),
         ..PLAIN
     },
@@ -171,8 +171,8 @@ pub(crate) const FIGURES: &[Metric] = &[
         title: "p99",
         unit: Unit::Nanoseconds,
         meaning: "99th percentile",
-        case: Case::Percentile(|it| it.latency.p99),
-        trial: Trial::Whole(|it| it.p99_ns),
+        case: CaseMetric::Percentile(|it| it.latency.p99),
+        trial: TrialMetric::Whole(|it| it.p99_ns),
         column: "p99_ns",
         json: ("latency_ns", "p99"),
         gauge: Some((LATENCY, |_| percentile_labels("operation", "99"))),
@@ -183,8 +183,8 @@ pub(crate) const FIGURES: &[Metric] = &[
         title: "p99.9",
         unit: Unit::Nanoseconds,
         meaning: "99.9th percentile",
-        case: Case::Percentile(|it| it.latency.p99_9),
-        trial: Trial::Whole(|it| it.p99_9_ns),
+        case: CaseMetric::Percentile(|it| it.latency.p99_9),
+        trial: TrialMetric::Whole(|it| it.p99_9_ns),
         column: "p99_9_ns",
         json: ("latency_ns", "p99_9"),
         gauge: Some((LATENCY, |_| percentile_labels("operation", "99.9"))),
@@ -195,7 +195,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         title: "p99.99",
         unit: Unit::Nanoseconds,
         meaning: "99.99th percentile",
-        case: Case::Percentile(|it| it.latency.p99_99),
+        case: CaseMetric::Percentile(|it| it.latency.p99_99),
         gauge: Some((LATENCY, |_| percentile_labels("operation", "99.99"))),
         ..PLAIN
     },
@@ -204,8 +204,8 @@ pub(crate) const FIGURES: &[Metric] = &[
         title: "max",
         unit: Unit::Nanoseconds,
         meaning: "maximum",
-        case: Case::Plain(|it| Some(it.latency.max_ns? as f64)),
-        trial: Trial::Whole(|it| it.max_ns),
+        case: CaseMetric::Plain(|it| Some(it.latency.max_ns? as f64)),
+        trial: TrialMetric::Whole(|it| it.max_ns),
         column: "max_ns",
         json: ("latency_ns", "max"),
         gauge: Some((LATENCY, |_| percentile_labels("operation", "100"))),
@@ -216,8 +216,8 @@ pub(crate) const FIGURES: &[Metric] = &[
         title: "sync p50",
         unit: Unit::Nanoseconds,
         meaning: "service time (closed loop) of a sync that is a call of its own: median",
-        case: Case::Percentile(|it| sync(it)?.p50),
-        trial: Trial::Whole(|it| it.sync_p50_ns),
+        case: CaseMetric::Percentile(|it| sync(it)?.p50),
+        trial: TrialMetric::Whole(|it| it.sync_p50_ns),
         column: "sync_p50_ns",
         json: ("sync_latency_ns", "p50"),
         gauge: Some((LATENCY, |_| percentile_labels("sync", "50"))),
@@ -231,7 +231,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         title: "sync p90",
         unit: Unit::Nanoseconds,
         meaning: "90th percentile of those syncs",
-        case: Case::Percentile(|it| sync(it)?.p90),
+        case: CaseMetric::Percentile(|it| sync(it)?.p90),
         gauge: Some((LATENCY, |_| percentile_labels("sync", "90"))),
         said: Some(|it| said_sync(it, |it| it.p90)),
         ..PLAIN
@@ -241,8 +241,8 @@ pub(crate) const FIGURES: &[Metric] = &[
         title: "sync p99",
         unit: Unit::Nanoseconds,
         meaning: "99th percentile of those syncs",
-        case: Case::Percentile(|it| sync(it)?.p99),
-        trial: Trial::Whole(|it| it.sync_p99_ns),
+        case: CaseMetric::Percentile(|it| sync(it)?.p99),
+        trial: TrialMetric::Whole(|it| it.sync_p99_ns),
         column: "sync_p99_ns",
         json: ("sync_latency_ns", "p99"),
         gauge: Some((LATENCY, |_| percentile_labels("sync", "99"))),
@@ -254,8 +254,8 @@ pub(crate) const FIGURES: &[Metric] = &[
         title: "sync p99.9",
         unit: Unit::Nanoseconds,
         meaning: "99.9th percentile of those syncs",
-        case: Case::Percentile(|it| sync(it)?.p99_9),
-        trial: Trial::Whole(|it| it.sync_p99_9_ns),
+        case: CaseMetric::Percentile(|it| sync(it)?.p99_9),
+        trial: TrialMetric::Whole(|it| it.sync_p99_9_ns),
         column: "sync_p99_9_ns",
         json: ("sync_latency_ns", "p99_9"),
         gauge: Some((LATENCY, |_| percentile_labels("sync", "99.9"))),
@@ -267,7 +267,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         title: "sync p99.99",
         unit: Unit::Nanoseconds,
         meaning: "99.99th percentile of those syncs",
-        case: Case::Percentile(|it| sync(it)?.p99_99),
+        case: CaseMetric::Percentile(|it| sync(it)?.p99_99),
         gauge: Some((LATENCY, |_| percentile_labels("sync", "99.99"))),
         said: Some(|it| said_sync(it, |it| it.p99_99)),
         ..PLAIN
@@ -277,8 +277,8 @@ pub(crate) const FIGURES: &[Metric] = &[
         title: "sync max",
         unit: Unit::Nanoseconds,
         meaning: "maximum of those syncs",
-        case: Case::Plain(|it| Some(sync(it)?.max_ns? as f64)),
-        trial: Trial::Whole(|it| it.sync_max_ns),
+        case: CaseMetric::Plain(|it| Some(sync(it)?.max_ns? as f64)),
+        trial: TrialMetric::Whole(|it| it.sync_max_ns),
         column: "sync_max_ns",
         json: ("sync_latency_ns", "max"),
         gauge: Some((LATENCY, |_| percentile_labels("sync", "100"))),
@@ -289,7 +289,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         name: "span_cpu",
         unit: Unit::Nanoseconds,
         meaning: "CPU time of the worker from the first thread's start to the last one's end",
-        trial: Trial::Whole(|it| it.span_cpu_ns),
+        trial: TrialMetric::Whole(|it| it.span_cpu_ns),
         column: "span_cpu_ns",
         json: ("spent", "cpu_s"),
         ..PLAIN
@@ -298,7 +298,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         name: "span_user",
         unit: Unit::Nanoseconds,
         meaning: "the part of it in user mode",
-        trial: Trial::Whole(|it| it.span_user_ns),
+        trial: TrialMetric::Whole(|it| it.span_user_ns),
         column: "span_user_ns",
         json: ("spent", "user_s"),
         ..PLAIN
@@ -307,7 +307,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         name: "span_system",
         unit: Unit::Nanoseconds,
         meaning: "the part of it in the kernel",
-        trial: Trial::Whole(|it| it.span_system_ns),
+        trial: TrialMetric::Whole(|it| it.span_system_ns),
         column: "span_system_ns",
         json: ("spent", "system_s"),
         ..PLAIN

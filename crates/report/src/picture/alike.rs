@@ -5,7 +5,7 @@ use crate::phrases::{Factored, factor_out};
 use crate::words::{self, listed};
 use assess::finding::Verdict;
 use assess::summary::Summary;
-use assess::trend::Quantity;
+use assess::trend::FigureUnit;
 use model::axis::Axis;
 use model::case::{Case, OWN_PEER};
 use model::plan::Role;
@@ -66,7 +66,7 @@ pub(super) fn asked(cases: &[Summary]) -> impl Iterator<Item = &Summary> {
 
 /// Whether the figure of a case is a throughput; otherwise it is the time per operation.
 pub(super) fn is_rate(case: &Case) -> bool {
-    Quantity::of(case) == Quantity::BytesPerSecond
+    FigureUnit::of(case) == FigureUnit::BytesPerSecond
 }
 
 /// Groups things by key, in order of first appearance.
@@ -93,35 +93,35 @@ pub(super) fn parted<T>(
     things: Vec<T>,
     case: impl Fn(&T) -> &Case + Copy,
     axes: &[&str],
-) -> Vec<Part<T>> {
+) -> Vec<PictureGroup<T>> {
     let mut parts = Vec::new();
-    part(Part { shared: Vec::new(), things }, case, axes, &mut parts);
+    part(PictureGroup { shared: Vec::new(), things }, case, axes, &mut parts);
     parts
 }
 
 /// The things in one picture.
 #[derive(Debug)]
-pub(super) struct Part<T> {
+pub(super) struct PictureGroup<T> {
     /// The values that set them apart from other pictures.
     pub(super) shared: Vec<String>,
     pub(super) things: Vec<T>,
 }
 
 fn part<T>(
-    whole: Part<T>,
+    whole: PictureGroup<T>,
     case: impl Fn(&T) -> &Case + Copy,
     axes: &[&str],
-    parts: &mut Vec<Part<T>>,
+    parts: &mut Vec<PictureGroup<T>>,
 ) {
-    let Part { shared, things } = whole;
+    let PictureGroup { shared, things } = whole;
     if things.len() <= LINES_MOST {
-        return parts.push(Part { shared, things });
+        return parts.push(PictureGroup { shared, things });
     }
     let Some((axis, others)) = axes.split_first() else {
         let mut left = things;
         while !left.is_empty() {
             let rest = left.split_off(left.len().min(LINES_MOST));
-            parts.push(Part { shared: shared.clone(), things: left });
+            parts.push(PictureGroup { shared: shared.clone(), things: left });
             left = rest;
         }
         return;
@@ -143,7 +143,7 @@ fn part<T>(
     for (values, things) in bins {
         let mut shared = shared.clone();
         shared.extend(Some(listed(&values)).filter(|said| !said.is_empty()));
-        part(Part { shared, things }, case, others, parts);
+        part(PictureGroup { shared, things }, case, others, parts);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::alike::limited;
 use crate::drawing::Picture;
 use crate::drawing::axis::DrawnAxis;
-use crate::drawing::block::Block;
+use crate::drawing::block::PictureBlock;
 use crate::drawing::canvas::Mark;
 use crate::drawing::legend::{Key, legend};
 use crate::drawing::palette::{Colour, GRID, SERIES};
@@ -20,7 +20,7 @@ use assess::records::RecordComparison;
 const ROWS_MOST: usize = 24;
 
 /// A comparison with its label.
-type Row<'a> = (String, &'a Comparison);
+type RatioRow<'a> = (String, &'a Comparison);
 
 /// The comparisons within a record; `None` without any.
 pub(super) fn compared(assessment: &Assessment) -> Option<Picture> {
@@ -33,12 +33,12 @@ pub(super) fn compared(assessment: &Assessment) -> Option<Picture> {
 /// The cases of two records, B relative to A; `None` unless one can be compared.
 pub(super) fn compared_records(versus: &RecordComparison) -> Option<Picture> {
     let names = crate::pair::names(versus);
-    let row = |pair: &'_ assess::records::Pair| crate::pair::name(versus.of(pair), &names);
+    let row = |pair: &'_ assess::records::CasePair| crate::pair::name(versus.of(pair), &names);
     let rows = versus.pairs.iter().map(|pair| (row(pair), &pair.comparison));
     draw("B compared with A", "B by A", rows.collect())
 }
 
-fn draw(title: &str, which: &str, mut rows: Vec<Row>) -> Option<Picture> {
+fn draw(title: &str, which: &str, mut rows: Vec<RatioRow>) -> Option<Picture> {
     rows.retain(|(_, found)| found.ratio > 0.0);
     if rows.len() > ROWS_MOST {
         rows.sort_by_key(|(_, found)| found.difference != Difference::Different);
@@ -62,7 +62,7 @@ fn draw(title: &str, which: &str, mut rows: Vec<Row>) -> Option<Picture> {
         origin: Some(1.0),
         rows: rows.iter().map(strip).collect(),
     };
-    let note = Block::note(&["with 95 % intervals", "grey: too small to be of interest"]);
+    let note = PictureBlock::note(&["with 95 % intervals", "grey: too small to be of interest"]);
     let blocks = vec![note, strips.block_of_any()?, legend(entries)];
     Some(Picture::of("compared", &title, alt(&rows), blocks))
 }
@@ -76,7 +76,7 @@ fn shape(difference: Difference) -> (Mark, Colour) {
     }
 }
 
-fn strip((label, found): &Row) -> Strip {
+fn strip((label, found): &RatioRow) -> Strip {
     let interval = times_interval(found.low, found.high);
     let interval = interval.map_or("no interval".to_string(), |ends| format!("({ends})"));
     let beside = format!("{} {interval} {}", times(found.ratio), difference(found));
@@ -88,13 +88,13 @@ fn strip((label, found): &Row) -> Strip {
     Strip { beside, ..Strip::of(label, shapes) }
 }
 
-fn alt(rows: &[Row]) -> String {
+fn alt(rows: &[RatioRow]) -> String {
     let counted = |difference: Difference| {
         let count = rows.iter().filter(|(_, found)| found.difference == difference).count();
         (count > 0).then(|| format!("{count} {difference}"))
     };
     let all: Vec<String> = Difference::ALL.iter().filter_map(|each| counted(*each)).collect();
-    let effect = |(_, found): &&Row| found.ratio.ln().abs();
+    let effect = |(_, found): &&RatioRow| found.ratio.ln().abs();
     let largest = rows.iter().max_by(|a, b| effect(a).total_cmp(&effect(b)));
     let largest = largest.map_or(String::new(), |(label, found)| {
         format!(" The largest ratio is {label}: {}.", times(found.ratio))

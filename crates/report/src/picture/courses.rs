@@ -3,7 +3,7 @@
 use super::alike::{LINES_MOST, all_are, asked, labels};
 use crate::drawing::Picture;
 use crate::drawing::axis::DrawnAxis;
-use crate::drawing::block::Block;
+use crate::drawing::block::PictureBlock;
 use crate::drawing::canvas::{Dash, WIDTH};
 use crate::drawing::legend::{Key, legend};
 use crate::drawing::measure::shortened;
@@ -51,12 +51,12 @@ fn draw(courses: &[Course], common: &str) -> Picture {
     let what = if courses.iter().all(is_of_names) { "names" } else { "bytes" };
     let said = format!("{what} a second over the seconds of a trial");
     let left = courses.iter().map(|course| plot(course).left()).fold(0.0, f64::max);
-    let mut blocks = vec![Block::note(&[&said, &all_are(common)]), Block::gap(4.0)];
+    let mut blocks = vec![PictureBlock::note(&[&said, &all_are(common)]), PictureBlock::gap(4.0)];
     for course in courses {
         let change = course.series.change.as_ref();
         let step = change.map_or(String::new(), |change| said_of(change, unit(course.summary)));
-        blocks.push(Block::text(&course.label, 0.0, INK));
-        blocks.push(Block::text(&shortened(&step, WIDTH - 12.0), 8.0, FAINT));
+        blocks.push(PictureBlock::text(&course.label, 0.0, INK));
+        blocks.push(PictureBlock::text(&shortened(&step, WIDTH - 12.0), 8.0, FAINT));
         blocks.push(plot(course).block(left));
     }
     let has_step = courses.iter().any(|course| course.series.change.is_some());

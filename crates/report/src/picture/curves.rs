@@ -2,12 +2,12 @@
 //! differ only in that axis. Each figure has its interval.
 
 use super::alike::{
-    PARTED_BY, Part, all_are, axes_but, bounded, grouped, is_rate, labels, own_first, parted,
-    standing, value,
+    PARTED_BY, PictureGroup, all_are, axes_but, bounded, grouped, is_rate, labels, own_first,
+    parted, standing, value,
 };
 use crate::drawing::Picture;
 use crate::drawing::axis::DrawnAxis;
-use crate::drawing::block::Block;
+use crate::drawing::block::PictureBlock;
 use crate::drawing::canvas::Dash;
 use crate::drawing::legend::legend;
 use crate::drawing::plot::Plot;
@@ -55,22 +55,23 @@ fn bytes(value: f64) -> String {
 
 /// Cases that differ in one axis only, sorted by its value.
 #[derive(Debug)]
-struct Line<'a> {
+struct CurveLine<'a> {
     cases: Vec<&'a Summary>,
     points: Vec<(f64, Estimate)>,
 }
 
 /// What the figures are.
 #[derive(Debug, Clone, Copy)]
-struct Kind {
+struct CurveKind {
     what: &'static str,
     say: FigureFormat,
     /// After the name of a picture.
     suffix: &'static str,
 }
 
-const RATES: Kind = Kind { what: "throughput", say: units::rate, suffix: "" };
-const TIMES: Kind = Kind { what: "time of an operation", say: units::nanoseconds, suffix: " time" };
+const RATES: CurveKind = CurveKind { what: "throughput", say: units::rate, suffix: "" };
+const TIMES: CurveKind =
+    CurveKind { what: "time of an operation", say: units::nanoseconds, suffix: " time" };
 
 const PLOT: f64 = 190.0;
 
@@ -85,7 +86,7 @@ pub(super) fn curves<'a>(assessment: &'a Assessment) -> Vec<Picture> {
             let cases = standing(&assessment.cases).filter(of_kind);
             let parts = |cases: Vec<&'a Summary>| {
                 let lines = lines(cases.into_iter(), &along);
-                parted(lines, |line: &Line| &line.cases[0].case, &PARTED_BY)
+                parted(lines, |line: &CurveLine| &line.cases[0].case, &PARTED_BY)
             };
             let all = bounded(cases.collect(), own_first, parts);
             pictures.extend(all.iter().filter_map(|part| draw(part, &along, kind, of_run)));
@@ -94,7 +95,7 @@ pub(super) fn curves<'a>(assessment: &'a Assessment) -> Vec<Picture> {
     pictures
 }
 
-fn lines<'a>(cases: impl Iterator<Item = &'a Summary>, along: &Along) -> Vec<Line<'a>> {
+fn lines<'a>(cases: impl Iterator<Item = &'a Summary>, along: &Along) -> Vec<CurveLine<'a>> {
     let has = |summary: &&Summary| along.value(&summary.case).is_some();
     let groups = grouped(cases.filter(has), |summary| axes_but(&summary.case, along.axis));
     let line = |(_, cases): (_, Vec<&'a Summary>)| {
@@ -107,16 +108,16 @@ fn lines<'a>(cases: impl Iterator<Item = &'a Summary>, along: &Along) -> Vec<Lin
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         // The same case can occur twice, with different time limits.
         points.dedup_by_key(|(x, _)| *x);
-        (points.len() >= along.values_least).then_some(Line { cases, points })
+        (points.len() >= along.values_least).then_some(CurveLine { cases, points })
     };
     groups.into_iter().filter_map(line).collect()
 }
 
 /// `figures_are`: what the figures of the run are.
 fn draw(
-    part: &Part<Line>,
+    part: &PictureGroup<CurveLine>,
     along: &Along,
-    kind: Kind,
+    kind: CurveKind,
     (names, figures_are): (&CaseLabels, &str),
 ) -> Option<Picture> {
     let lines = &part.things;
@@ -149,7 +150,10 @@ fn draw(
         &title,
         alt(lines, &own, along, kind),
         vec![
-            Block::note(&[&format!("{figures_are}, with its 95 % interval"), &all_are(&common)]),
+            PictureBlock::note(&[
+                &format!("{figures_are}, with its 95 % interval"),
+                &all_are(&common),
+            ]),
             plot.alone(),
             legend(entries),
         ],
@@ -170,8 +174,8 @@ fn upright<'a>(all: impl Iterator<Item = &'a Estimate>, say: FigureFormat) -> Dr
     }
 }
 
-fn alt(lines: &[Line], own: &[String], along: &Along, kind: Kind) -> String {
-    let said = |(line, label): (&Line, &String)| {
+fn alt(lines: &[CurveLine], own: &[String], along: &Along, kind: CurveKind) -> String {
+    let said = |(line, label): (&CurveLine, &String)| {
         let [first, last] = [&line.points[0], &line.points[line.points.len() - 1]]
             .map(|(x, all)| format!("{} at {}", (kind.say)(all.median), (along.say)(*x)));
         format!("{label} goes from {first} to {last}")

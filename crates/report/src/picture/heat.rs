@@ -3,7 +3,7 @@
 use super::alike::{
     all_are, asked, axes, axes_but, grouped, is_rate, labels, say_value, shared_words, value,
 };
-use super::table::{Better, Cell, Table};
+use super::table::{Better, HeatCell, HeatMap};
 use crate::drawing::Picture;
 
 use crate::labels::CaseLabels;
@@ -15,7 +15,7 @@ use assess::summary::{Latency, Summary};
 use model::case::{Case, Op, Sync, Work};
 use model::plan::Role;
 use model::units;
-use model::view::{Layout, Metric, View};
+use model::view::{CellMetric, Layout, View};
 
 /// With more tables, there is no overview.
 const TABLES_MOST: usize = 6;
@@ -32,7 +32,7 @@ pub(super) fn heat(assessment: &Assessment) -> Vec<Picture> {
         (_, Some(axis)) => rows_by(assessment, axis.name, *metric).into_iter().collect(),
         (_, None) => by_two_axes(assessment, *metric),
     };
-    tables.iter().filter_map(Table::draw).collect()
+    tables.iter().filter_map(HeatMap::draw).collect()
 }
 
 /// Whether the table shows both the acknowledged and the durable rate of each case.
@@ -41,17 +41,19 @@ fn shows_both_rates(view: &View) -> bool {
 }
 
 /// The tables of a pivot, for each of its headings.
-fn methods(assessment: &Assessment) -> Vec<Table> {
+fn methods(assessment: &Assessment) -> Vec<HeatMap> {
     pivot::matrices(assessment).iter().map(|block| method(block, assessment)).collect()
 }
 
-fn method(block: &Matrix, assessment: &Assessment) -> Table {
+fn method(block: &Matrix, assessment: &Assessment) -> HeatMap {
     let cell = |content: Option<CellContent>| match content {
-        None => Cell::Empty,
-        Some(CellContent::Skipped) => Cell::Skipped,
-        Some(CellContent::Measured(summary)) => Cell::of(summary, said(summary, Metric::Main)),
+        None => HeatCell::Empty,
+        Some(CellContent::Skipped) => HeatCell::Skipped,
+        Some(CellContent::Measured(summary)) => {
+            HeatCell::of(summary, said(summary, CellMetric::Main))
+        }
     };
-    let rows: Vec<(String, Vec<Cell>)> = block
+    let rows: Vec<(String, Vec<HeatCell>)> = block
         .rows()
         .iter()
         .map(|row| {
@@ -59,7 +61,8 @@ fn method(block: &Matrix, assessment: &Assessment) -> Table {
             (row.1.clone(), cells.collect())
         })
         .collect();
-    let has_skips = rows.iter().flat_map(|(_, cells)| cells).any(|it| matches!(it, Cell::Skipped));
+    let has_skips =
+        rows.iter().flat_map(|(_, cells)| cells).any(|it| matches!(it, HeatCell::Skipped));
     let skips = if has_skips { "skip: not measured" } else { "" };
     let has_idle = block.measured().any(|summary| pivot::idle(summary).is_some());
     let idle = if has_idle { ", and the mean idle share of the threads" } else { "" };
@@ -69,7 +72,7 @@ fn method(block: &Matrix, assessment: &Assessment) -> Table {
     let note =
         [format!("{what}, {}{idle}", words::figures_are(assessment)), served, skips.to_string()];
     let corner = pivot::corner(assessment);
-    Table {
+    HeatMap {
         name: format!("heat {}", block.title),
         title: format!("By {corner}: {}", block.title),
         note: note.to_vec(),
@@ -81,7 +84,7 @@ fn method(block: &Matrix, assessment: &Assessment) -> Table {
 }
 
 /// The acknowledged and the durable rate of each way to write.
-fn strategies(assessment: &Assessment) -> Option<Table> {
+fn strategies(assessment: &Assessment) -> Option<HeatMap> {
     let names = CaseLabels::of(assessment);
     let writes = |summary: &&Summary| {
         summary.role == Role::Asked && summary.case.write().is_some_and(|work| work.op != Op::Sync)
@@ -92,15 +95,16 @@ fn strategies(assessment: &Assessment) -> Option<Table> {
             let rate = rate?;
             Some((rate.median, vec![units::rate(rate.median)]))
         };
-        let acknowledged = Cell::of(summary, rate(writing.and_then(|all| all.acknowledged)));
+        let acknowledged = HeatCell::of(summary, rate(writing.and_then(|all| all.acknowledged)));
         let durable = match writing.and_then(|all| all.durable) {
-            None if summary.is_not_durable() => Cell::Void(vec![NOT_DURABLE.to_string()]),
-            durable => Cell::of(summary, rate(durable)),
+            None if summary.is_not_durable() => HeatCell::Void(vec![NOT_DURABLE.to_string()]),
+            durable => HeatCell::of(summary, rate(durable)),
         };
         (names.name(&summary.id), vec![acknowledged, durable])
     };
-    let rows: Vec<(String, Vec<Cell>)> = assessment.cases.iter().filter(writes).map(row).collect();
-    (rows.len() > 1).then(|| Table {
+    let rows: Vec<(String, Vec<HeatCell>)> =
+        assessment.cases.iter().filter(writes).map(row).collect();
+    (rows.len() > 1).then(|| HeatMap {
         name: "heat ways to write".to_string(),
         title: "Ways to write, acknowledged and durable".to_string(),
         note: vec![
@@ -115,7 +119,7 @@ fn strategies(assessment: &Assessment) -> Option<Table> {
 }
 
 /// A row for each group of cases that differ in one axis only; its values are the columns.
-fn rows_by(assessment: &Assessment, axis: &str, metric: Metric) -> Option<Table> {
+fn rows_by(assessment: &Assessment, axis: &str, metric: CellMetric) -> Option<HeatMap> {
     let names = CaseLabels::of(assessment);
     let has = |summary: &&Summary| value(&summary.case, axis).is_some();
     let cases: Vec<&Summary> = asked(&assessment.cases).filter(has).collect();
@@ -126,14 +130,16 @@ fn rows_by(assessment: &Assessment, axis: &str, metric: Metric) -> Option<Table>
     let row = |(cases, label): (&Vec<&Summary>, &String)| {
         let cell = |column: &String| {
             let found = cases.iter().find(|s| value(&s.case, axis).as_ref() == Some(column));
-            found.map_or(Cell::Empty, |summary| match Cell::of(summary, said(summary, metric)) {
-                Cell::Empty => Cell::Void(vec!["too few".to_string()]),
-                cell => cell,
+            found.map_or(HeatCell::Empty, |summary| {
+                match HeatCell::of(summary, said(summary, metric)) {
+                    HeatCell::Empty => HeatCell::Void(vec!["too few".to_string()]),
+                    cell => cell,
+                }
             })
         };
         (label.replace(" ?", ""), columns.iter().map(cell).collect())
     };
-    let rows: Vec<(String, Vec<Cell>)> = lines.iter().zip(&labels.own).map(row).collect();
+    let rows: Vec<(String, Vec<HeatCell>)> = lines.iter().zip(&labels.own).map(row).collect();
     let what = said_of(metric);
     let column = |value: &String| match axis {
         "ops" if value == "0" => "until the time is over".to_string(),
@@ -141,7 +147,7 @@ fn rows_by(assessment: &Assessment, axis: &str, metric: Metric) -> Option<Table>
         "ops" => format!("{value} reads"),
         _ => say_value(axis, value),
     };
-    (rows.len() > 1 && columns.len() > 1).then(|| Table {
+    (rows.len() > 1 && columns.len() > 1).then(|| HeatMap {
         name: format!("heat by {axis}"),
         title: format!(
             "{} by {}",
@@ -150,7 +156,7 @@ fn rows_by(assessment: &Assessment, axis: &str, metric: Metric) -> Option<Table>
         ),
         note: vec![
             match metric {
-                Metric::Main => format!("{what}, {}", words::figures_are(assessment)),
+                CellMetric::Main => format!("{what}, {}", words::figures_are(assessment)),
                 _ => format!("{what}, and what 99 % did not exceed"),
             },
             all_are(&labels.common),
@@ -172,17 +178,17 @@ fn before_syncs(lines: &[Vec<&Summary>], names: &CaseLabels) -> Factored {
 }
 
 /// The name of a metric.
-fn said_of(metric: Metric) -> &'static str {
+fn said_of(metric: CellMetric) -> &'static str {
     match metric {
-        Metric::Main => "figure",
-        Metric::PerOperation => "time of an operation",
-        Metric::Latency => "median latency",
-        Metric::SyncLatency => "median latency of a sync",
+        CellMetric::Main => "figure",
+        CellMetric::PerOperation => "time of an operation",
+        CellMetric::Latency => "median latency",
+        CellMetric::SyncLatency => "median latency of a sync",
     }
 }
 
 /// A case's value of a metric, and its text.
-fn said(summary: &Summary, metric: Metric) -> Option<(f64, Vec<String>)> {
+fn said(summary: &Summary, metric: CellMetric) -> Option<(f64, Vec<String>)> {
     let of_latency = |latency: &Latency| {
         let p50 = latency.p50?;
         let p99 = latency.p99.map(|_| format!("p99 {}", words::percentile(latency.p99)));
@@ -191,17 +197,17 @@ fn said(summary: &Summary, metric: Metric) -> Option<(f64, Vec<String>)> {
     };
     let idle = summary.imbalance_percent.map(|idle| format!("idle {idle:.0} %"));
     match metric {
-        Metric::Main => {
+        CellMetric::Main => {
             let (estimate, say) = main_estimate(summary)?;
             let said = say(estimate.median).replace("/op", "");
             Some((estimate.median, [Some(said), idle].into_iter().flatten().collect()))
         }
-        Metric::PerOperation => {
+        CellMetric::PerOperation => {
             let ns = summary.ns_per_op?.median;
             Some((ns, [Some(units::nanoseconds(ns)), idle].into_iter().flatten().collect()))
         }
-        Metric::Latency => of_latency(&summary.latency),
-        Metric::SyncLatency => match summary.case.write()?.sync {
+        CellMetric::Latency => of_latency(&summary.latency),
+        CellMetric::SyncLatency => match summary.case.write()?.sync {
             Sync::Dsync => of_latency(&summary.latency),
             _ => of_latency(&summary.writing.as_ref()?.sync),
         },
@@ -230,7 +236,7 @@ struct Plane<'a> {
 }
 
 /// One table at a time: the pair of axes that covers the most cases not yet shown.
-fn by_two_axes(assessment: &Assessment, metric: Metric) -> Vec<Table> {
+fn by_two_axes(assessment: &Assessment, metric: CellMetric) -> Vec<HeatMap> {
     let names = CaseLabels::of(assessment);
     let mut left: Vec<&Summary> = asked(&assessment.cases).collect();
     let all = left.clone();
@@ -282,9 +288,9 @@ fn planes<'a>(cases: &[&'a Summary]) -> Vec<Plane<'a>> {
 fn plane_table(
     plane: &Plane,
     names: &CaseLabels,
-    metric: Metric,
+    metric: CellMetric,
     assessment: &Assessment,
-) -> Table {
+) -> HeatMap {
     let cases = &plane.cases;
     let [first, second] = plane.axes;
     // Fewer columns than rows.
@@ -298,16 +304,16 @@ fn plane_table(
         let cell = |column: &String| {
             let is_it = |s: &&&Summary| has(s, across, column) && has(s, down, line);
             let found = cases.iter().find(is_it);
-            found.map_or(Cell::Empty, |summary| Cell::of(summary, said(summary, metric)))
+            found.map_or(HeatCell::Empty, |summary| HeatCell::of(summary, said(summary, metric)))
         };
         (line.clone(), columns.iter().map(cell).collect())
     };
     let metric = match is_rate(&cases[0].case) {
         true => metric,
-        false => Metric::PerOperation,
+        false => CellMetric::PerOperation,
     };
     let what = match metric {
-        Metric::Main => format!("throughput, {}", words::figures_are(assessment)),
+        CellMetric::Main => format!("throughput, {}", words::figures_are(assessment)),
         metric => said_of(metric).to_string(),
     };
     let shared = listed(&shared_words(cases, names));
@@ -324,13 +330,13 @@ fn plane_table(
     };
     let (of_rows, of_columns) = (down.replace('_', " "), across.replace('_', " "));
     let title = format!("{}: {of_rows} by {of_columns}", capital(kind));
-    Table {
+    HeatMap {
         name: format!("heat {kind} {down} by {across}"),
         title,
         note: vec![what, served, all_are(&shared)],
         corner: of_rows,
         columns: columns.iter().map(|value| say_value(across, value)).collect(),
         rows: lines.iter().map(row).collect(),
-        better: if metric == Metric::Main { Better::High } else { Better::Low },
+        better: if metric == CellMetric::Main { Better::High } else { Better::Low },
     }
 }

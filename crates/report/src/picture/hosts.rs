@@ -3,7 +3,7 @@
 use super::alike::limited;
 use crate::drawing::Picture;
 use crate::drawing::axis::{DrawnAxis, range};
-use crate::drawing::block::Block;
+use crate::drawing::block::PictureBlock;
 use crate::drawing::canvas::Mark;
 use crate::drawing::legend::{Key, legend};
 use crate::drawing::palette::{Colour, SERIES, VOID};
@@ -12,10 +12,10 @@ use crate::drawing::strips::{Strip, Strips};
 use crate::labels::CaseLabels;
 use crate::words::{count, say, short, times};
 use assess::finding::Verdict;
-use assess::fleet::{Common, Figure, Fleet};
+use assess::fleet::{Common, Fleet, HostFigure};
 use assess::stats::Estimate;
 use assess::together::{Joint, Together};
-use assess::trend::Quantity;
+use assess::trend::FigureUnit;
 use model::units;
 
 /// If there are more cases, only the first are drawn.
@@ -31,7 +31,7 @@ fn shape(verdict: Verdict) -> (Mark, Colour) {
 }
 
 /// The marks of these verdicts.
-fn marks(verdicts: &[Verdict]) -> Block<'static> {
+fn marks(verdicts: &[Verdict]) -> PictureBlock<'static> {
     let all = [Verdict::Sound, Verdict::Doubtful, Verdict::Void];
     legend(all.into_iter().filter(|verdict| verdicts.contains(verdict)).map(|verdict| {
         let (mark, colour) = shape(verdict);
@@ -42,7 +42,7 @@ fn marks(verdicts: &[Verdict]) -> Block<'static> {
 /// The rate of all hosts together in each case; `None` unless two cases of bytes have one.
 pub(crate) fn together(run: &Together, names: &CaseLabels) -> Option<Picture> {
     let rate = |joint: &Joint| -> Option<Estimate> {
-        let is_rate = Quantity::of(&joint.case) == Quantity::BytesPerSecond;
+        let is_rate = FigureUnit::of(&joint.case) == FigureUnit::BytesPerSecond;
         joint.throughput.filter(|rate| is_rate && rate.median > 0.0)
     };
     let mut rows: Vec<(&Joint, Estimate)> =
@@ -74,17 +74,18 @@ pub(crate) fn together(run: &Together, names: &CaseLabels) -> Option<Picture> {
         rows: rows.iter().map(strip).collect(),
     };
     let alt = format!("The rates of {} with their intervals.{best}", count(rows.len(), "case"));
-    let blocks = vec![Block::note(&["with 95 % intervals"]), strips.block()?, marks(&verdicts)];
+    let blocks =
+        vec![PictureBlock::note(&["with 95 % intervals"]), strips.block()?, marks(&verdicts)];
     Some(Picture::of("together", &title, alt, blocks))
 }
 
 /// Each host's rate by the median of all, in each case; `None` unless two cases have figures
 /// of two hosts each.
 pub(crate) fn fleet(fleet: &Fleet, labels: &CaseLabels) -> Option<Picture> {
-    let figures = |common: &Common| -> Vec<Figure> {
+    let figures = |common: &Common| -> Vec<HostFigure> {
         common.figures.iter().flatten().filter(|it| it.ratio > Some(0.0)).cloned().collect()
     };
-    let mut rows: Vec<(&Common, Vec<Figure>)> = (fleet.cases.iter())
+    let mut rows: Vec<(&Common, Vec<HostFigure>)> = (fleet.cases.iter())
         .map(|common| (common, figures(common)))
         .filter(|(_, figures)| figures.len() > 1)
         .collect();
@@ -107,14 +108,14 @@ pub(crate) fn fleet(fleet: &Fleet, labels: &CaseLabels) -> Option<Picture> {
     Some(Picture::of("hosts", &title, alt, vec![strips.block()?, marks(&verdicts)]))
 }
 
-fn strip(fleet: &Fleet, common: &Common, figures: &[Figure], labels: &CaseLabels) -> Strip {
+fn strip(fleet: &Fleet, common: &Common, figures: &[HostFigure], labels: &CaseLabels) -> Strip {
     let say = say(common.quantity);
     let median = common.median.map_or(String::new(), |median| format!("median {}", say(median)));
     let odd: Vec<String> = (common.odd())
         .map(|(host, _, odd)| format!("{} {}", fleet.hosts[host].called, times(odd.ratio)))
         .collect();
     let odd = if odd.is_empty() { String::new() } else { format!("; odd: {}", short(&odd)) };
-    let mark = |figure: &Figure| {
+    let mark = |figure: &HostFigure| {
         let (mark, colour) = shape(figure.verdict);
         Shape::Mark((figure.ratio.unwrap_or(1.0), 0.5), mark, colour)
     };

@@ -4,7 +4,7 @@
 use super::alike::{all_are, asked, is_rate, label_words};
 use crate::drawing::Picture;
 use crate::drawing::axis::{DrawnAxis, range};
-use crate::drawing::block::Block;
+use crate::drawing::block::PictureBlock;
 use crate::drawing::canvas::Dash;
 use crate::drawing::legend::{Key, legend, void_key};
 use crate::drawing::palette::{Colour, INK, SERIES, VOID};
@@ -20,7 +20,7 @@ use assess::stats::Estimate;
 use assess::summary::{ServedBy, Summary};
 use model::case::Kernel;
 use model::units;
-use model::view::{Layout, Metric};
+use model::view::{CellMetric, Layout};
 
 /// With more bars, it is a list.
 const BARS_MOST: usize = 30;
@@ -64,7 +64,7 @@ pub(super) fn ladder(assessment: &Assessment) -> Option<Picture> {
     let standing = rates().filter(|(bar, _)| !bar.is_void).count();
     let is_survey = assessment.view().layout == Layout::Ladder;
     // When one byte per page is touched, bytes per second mean nothing.
-    let is_of_bytes = assessment.view().metric != Metric::PerOperation;
+    let is_of_bytes = assessment.view().metric != CellMetric::PerOperation;
     if !is_of_bytes || standing < 2 || (standing > BARS_MOST && !is_survey) {
         return None;
     }
@@ -78,8 +78,11 @@ pub(super) fn ladder(assessment: &Assessment) -> Option<Picture> {
         rows: bars.iter().map(|bar| strip(bar, least, &bounds)).collect(),
     };
     let title = if is_survey { "From memory to storage" } else { "Throughput of each case" };
-    let blocks =
-        vec![Block::note(&[&all_are(&common)]), strips.block()?, legend(entries(&bars, &bounds))];
+    let blocks = vec![
+        PictureBlock::note(&[&all_are(&common)]),
+        strips.block()?,
+        legend(entries(&bars, &bounds)),
+    ];
     Some(Picture::of("ladder", title, alt(&bars, &bounds), blocks))
 }
 

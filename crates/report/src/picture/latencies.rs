@@ -1,10 +1,10 @@
 //! Latency distributions: the share of operations that took longer than each latency. Both axes are
 //! logarithmic, so a tail of one in a thousand is as wide as one in ten.
 
-use super::alike::{Part, all_are, asked, bounded, fewest, grouped, labels, parted};
+use super::alike::{PictureGroup, all_are, asked, bounded, fewest, grouped, labels, parted};
 use crate::drawing::Picture;
 use crate::drawing::axis::{DrawnAxis, range};
-use crate::drawing::block::Block;
+use crate::drawing::block::PictureBlock;
 use crate::drawing::canvas::Dash;
 use crate::drawing::legend::{Key, legend};
 use crate::drawing::plot::Plot;
@@ -59,7 +59,7 @@ pub(super) fn latencies<'a>(assessment: &'a Assessment) -> Vec<Picture> {
             Of::Operations => kind(&summary.case),
             Of::Syncs => "sync".to_string(),
         };
-        let parts = |timed: Vec<&'a Summary>| -> Vec<(String, Part<&'a Summary>)> {
+        let parts = |timed: Vec<&'a Summary>| -> Vec<(String, PictureGroup<&'a Summary>)> {
             let of_kind = |(kind, cases): (String, Vec<&'a Summary>)| {
                 let parts = parted(cases, |summary| &summary.case, &PARTED_BY);
                 parts.into_iter().map(move |part| (kind.clone(), part))
@@ -102,7 +102,7 @@ fn plural(kind: &str) -> String {
     }
 }
 
-fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &CaseLabels) -> Option<Picture> {
+fn draw(part: &PictureGroup<&Summary>, kind: &str, of: Of, names: &CaseLabels) -> Option<Picture> {
     let stands = |summary: &&&Summary| summary.verdict.stands();
     let cases: Vec<&Summary> = part.things.iter().filter(stands).copied().collect();
     if cases.is_empty() {
@@ -127,7 +127,7 @@ fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &CaseLabels) -> Option
         Of::Syncs => format!("Latency of syncs{of_part}"),
     };
     let name = format!("latency {kind} {}", part.shared.join(" "));
-    let note = Block::note(&[&all_are(&common), &void]);
+    let note = PictureBlock::note(&[&all_are(&common), &void]);
     let blocks = vec![note, plot.alone(), legend(entries)];
     Some(Picture::of(&name, &title, alt(&cases, &own, of, what), blocks))
 }

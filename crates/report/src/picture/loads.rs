@@ -3,7 +3,7 @@
 
 use crate::drawing::Picture;
 use crate::drawing::axis::DrawnAxis;
-use crate::drawing::block::Block;
+use crate::drawing::block::PictureBlock;
 use crate::drawing::canvas::Dash;
 use crate::drawing::legend::{Key, legend};
 use crate::drawing::palette::{FAINT, SERIES};
@@ -21,7 +21,7 @@ use model::units;
 const PLOT: f64 = 230.0;
 
 /// A percentile along the rates.
-struct Line {
+struct PercentileLine {
     label: String,
     dash: Dash,
     points: Vec<(f64, Percentile)>,
@@ -46,20 +46,20 @@ pub(super) fn loads(assessment: &Assessment) -> Vec<Picture> {
     let all: Vec<&Load> = assessment.conclusions.loads.iter().collect();
     let together = (1..=SERIES.len()).contains(&all.len()) && !is_only;
     let together = together.then(|| {
-        let line = |load: &&Load| Line {
+        let line = |load: &&Load| PercentileLine {
             label: title(load).unwrap_or_else(|| "load".to_string()),
             dash: Dash::Whole,
             points: points(assessment, load, |it| it.p99),
         };
-        let lines: Vec<Line> = all.iter().map(line).collect();
+        let lines: Vec<PercentileLine> = all.iter().map(line).collect();
         draw("Response time by load, p99 of each", &lines, &[])
     });
     together.flatten().into_iter().chain(each).collect()
 }
 
 /// The percentiles of the response, and one of the service.
-fn of_percentiles(assessment: &Assessment, load: &Load) -> Vec<Line> {
-    let response = RESPONSES.map(|(label, of)| Line {
+fn of_percentiles(assessment: &Assessment, load: &Load) -> Vec<PercentileLine> {
+    let response = RESPONSES.map(|(label, of)| PercentileLine {
         label: label.to_string(),
         dash: Dash::Whole,
         points: points(assessment, load, of),
@@ -68,7 +68,7 @@ fn of_percentiles(assessment: &Assessment, load: &Load) -> Vec<Line> {
         let summary = assessment.cases.iter().find(|summary| summary.id == rate.case.id)?;
         Some((rate.rate as f64, summary.latency.p99?))
     });
-    let service = Line {
+    let service = PercentileLine {
         label: "p99 of the service".to_string(),
         dash: Dash::Long,
         points: service.collect(),
@@ -85,7 +85,7 @@ fn points(assessment: &Assessment, load: &Load, of: Of) -> Vec<(f64, Percentile)
     load.rates.iter().filter_map(point).collect()
 }
 
-fn draw(title: &str, lines: &[Line], marked: &[&Load]) -> Option<Picture> {
+fn draw(title: &str, lines: &[PercentileLine], marked: &[&Load]) -> Option<Picture> {
     if lines.iter().all(|line| line.points.len() < 2) {
         return None;
     }
@@ -114,7 +114,7 @@ fn draw(title: &str, lines: &[Line], marked: &[&Load]) -> Option<Picture> {
         right: Vec::new(),
         shapes,
     };
-    let note = Block::note(&[
+    let note = PictureBlock::note(&[
         "percentiles with their 95 % intervals",
         "at the upper edge: operations that never began",
     ]);
@@ -130,8 +130,8 @@ fn marks(load: &Load) -> impl Iterator<Item = (f64, Dash, &'static str)> {
     kept.into_iter().chain(closed)
 }
 
-fn alt(lines: &[Line]) -> String {
-    let said = |line: &Line| {
+fn alt(lines: &[PercentileLine]) -> String {
+    let said = |line: &PercentileLine| {
         let at = |(rate, it): &(f64, Percentile)| {
             format!("{} at {}", words::percentile(Some(*it)), per_second(*rate))
         };

@@ -4,7 +4,7 @@
 use super::alike::{all_are, asked, labels};
 use crate::drawing::Picture;
 use crate::drawing::axis::DrawnAxis;
-use crate::drawing::block::Block;
+use crate::drawing::block::PictureBlock;
 use crate::drawing::canvas::Mark;
 use crate::drawing::legend::{Key, legend};
 use crate::drawing::palette::{FAINT, INK, SERIES};
@@ -30,7 +30,7 @@ struct Dot {
 }
 
 #[derive(Debug)]
-struct Row<'a> {
+struct RoundsRow<'a> {
     summary: &'a Summary,
     dots: Vec<Dot>,
 }
@@ -39,8 +39,8 @@ struct Row<'a> {
 /// such cases.
 pub(super) fn rounds(assessment: &Assessment) -> Option<Picture> {
     let names = CaseLabels::of(assessment);
-    let mut rows: Vec<Row> = asked(&assessment.cases)
-        .filter_map(|summary| Some(Row { summary, dots: dots(summary)? }))
+    let mut rows: Vec<RoundsRow> = asked(&assessment.cases)
+        .filter_map(|summary| Some(RoundsRow { summary, dots: dots(summary)? }))
         .filter(|row| row.dots.len() > 1)
         .collect();
     let all = rows.len();
@@ -64,7 +64,8 @@ pub(super) fn rounds(assessment: &Assessment) -> Option<Picture> {
         origin: Some(0.0),
         rows: rows.iter().zip(&labels.own).map(|(row, label)| strip(row, label)).collect(),
     };
-    let note = Block::note(&["from the first round, above, to the last", &all_are(&labels.common)]);
+    let note =
+        PictureBlock::note(&["from the first round, above, to the last", &all_are(&labels.common)]);
     let blocks = vec![note, strips.block()?, legend(entries(&rows))];
     Some(Picture::of("rounds", &title, alt(&rows, &labels.own), blocks))
 }
@@ -79,7 +80,7 @@ fn said_share(share: f64) -> String {
 }
 
 /// The marks that these rows have.
-fn entries(rows: &[Row]) -> impl Iterator<Item = (Key, String)> {
+fn entries(rows: &[RoundsRow]) -> impl Iterator<Item = (Key, String)> {
     let has = |is_it: fn(&Dot) -> bool| rows.iter().flat_map(|row| &row.dots).any(is_it);
     let all = [
         (true, Mark::Dot, SERIES[0], "a round that counts"),
@@ -106,11 +107,11 @@ fn dots(summary: &Summary) -> Option<Vec<Dot>> {
 }
 
 /// The distance of the furthest round from the median.
-fn spread(row: &Row) -> f64 {
+fn spread(row: &RoundsRow) -> f64 {
     row.dots.iter().map(|dot| (dot.of_median - 1.0).abs()).fold(0.0, f64::max)
 }
 
-fn strip(row: &Row, label: &str) -> Strip {
+fn strip(row: &RoundsRow, label: &str) -> Strip {
     let last = (row.dots.len() - 1).max(1) as f64;
     let shape = |(index, dot): (usize, &Dot)| {
         let off = dot.of_median - 1.0;
@@ -127,7 +128,7 @@ fn strip(row: &Row, label: &str) -> Strip {
     Strip { colour, ..Strip::of(label, shapes) }
 }
 
-fn alt(rows: &[Row], labels: &[String]) -> String {
+fn alt(rows: &[RoundsRow], labels: &[String]) -> String {
     let noisiest = rows.iter().zip(labels).max_by(|a, b| spread(a.0).total_cmp(&spread(b.0)));
     let out: usize = rows.iter().map(|row| row.dots.iter().filter(|dot| !dot.counts).count()).sum();
     let noisiest = noisiest.map_or(String::new(), |(row, label)| {

@@ -1,7 +1,7 @@
 //! A heat map: cells on two axes, shaded by how close each is to the best in its table.
 
 use crate::drawing::Picture;
-use crate::drawing::block::Block;
+use crate::drawing::block::PictureBlock;
 use crate::drawing::cells::{self, CELL, Ground, cells};
 use crate::drawing::legend::{Key, legend};
 use crate::drawing::measure::{round, width};
@@ -21,7 +21,7 @@ pub(super) enum Better {
 
 /// The content of a cell.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Cell {
+pub(super) enum HeatCell {
     Empty,
     /// A valid figure: its value, and its text.
     Figure(f64, Vec<String>),
@@ -33,7 +33,7 @@ pub(super) enum Cell {
 
 /// A heat map, ready to be drawn.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Table {
+pub(super) struct HeatMap {
     pub(super) name: String,
     pub(super) title: String,
     /// What a cell shows, and what all cells share.
@@ -41,40 +41,40 @@ pub(super) struct Table {
     /// What the rows are: the heading above their labels.
     pub(super) corner: String,
     pub(super) columns: Vec<String>,
-    pub(super) rows: Vec<(String, Vec<Cell>)>,
+    pub(super) rows: Vec<(String, Vec<HeatCell>)>,
     pub(super) better: Better,
 }
 
-impl Cell {
+impl HeatCell {
     /// The cell of a case: its figure as `said`, or why it has no valid one.
-    pub(super) fn of(summary: &Summary, said: Option<(f64, Vec<String>)>) -> Cell {
+    pub(super) fn of(summary: &Summary, said: Option<(f64, Vec<String>)>) -> HeatCell {
         if summary.n == 0 {
-            return Cell::Void(vec![summary.verdict.to_string()]);
+            return HeatCell::Void(vec![summary.verdict.to_string()]);
         }
         if summary.verdict == Verdict::Void {
             let grave = |finding: &&Finding| finding.severity == Severity::Void;
             let code = summary.findings.iter().find(grave).map(|found| found.code.name());
             let words = code.map(camel_words).unwrap_or_default();
-            return Cell::Void([vec!["void".to_string()], words].concat());
+            return HeatCell::Void([vec!["void".to_string()], words].concat());
         }
         match said {
-            None => Cell::Empty,
+            None => HeatCell::Empty,
             Some((value, mut lines)) => {
                 if let (Verdict::Doubtful, Some(first)) = (summary.verdict, lines.first_mut()) {
                     first.push('?');
                 }
-                Cell::Figure(value, lines)
+                HeatCell::Figure(value, lines)
             }
         }
     }
 
     /// `best`: the best figure of the table.
-    fn drawn(&self, best: f64, better: Better) -> Option<cells::Cell> {
+    fn drawn(&self, best: f64, better: Better) -> Option<cells::CellText> {
         let (lines, colour, ground) = match self {
-            Cell::Empty => return None,
-            Cell::Skipped => (vec!["skip".to_string()], FAINT, Ground::Outlined),
-            Cell::Void(lines) => (lines.clone(), VOID, Ground::Hatched),
-            Cell::Figure(value, lines) => {
+            HeatCell::Empty => return None,
+            HeatCell::Skipped => (vec!["skip".to_string()], FAINT, Ground::Outlined),
+            HeatCell::Void(lines) => (lines.clone(), VOID, Ground::Hatched),
+            HeatCell::Figure(value, lines) => {
                 let share = match better {
                     Better::High => value / best,
                     Better::Low => best / value,
@@ -84,7 +84,7 @@ impl Cell {
                 (lines.clone(), on_shade(shade), Ground::Filled(SHADES[shade]))
             }
         };
-        Some(cells::Cell { lines, colour, ground })
+        Some(cells::CellText { lines, colour, ground })
     }
 }
 
@@ -103,9 +103,9 @@ fn camel_words(code: &str) -> Vec<String> {
     words
 }
 
-impl Table {
+impl HeatMap {
     /// Row by row: the label of the row, the name of the column, and the cell.
-    fn cells(&self) -> impl Iterator<Item = (&str, &str, &Cell)> {
+    fn cells(&self) -> impl Iterator<Item = (&str, &str, &HeatCell)> {
         self.rows.iter().flat_map(|(row, cells)| {
             let of_columns = cells.iter().zip(&self.columns);
             of_columns.map(move |(cell, column)| (row.as_str(), column.as_str(), cell))
@@ -113,13 +113,13 @@ impl Table {
     }
 
     fn voids(&self) -> usize {
-        self.cells().filter(|(.., cell)| matches!(cell, Cell::Void(_))).count()
+        self.cells().filter(|(.., cell)| matches!(cell, HeatCell::Void(_))).count()
     }
 
     /// Draws the table; `None` with fewer than two figures, which nothing could be compared with.
     pub(super) fn draw(&self) -> Option<Picture> {
         let figures = self.cells().filter_map(|(.., cell)| match cell {
-            Cell::Figure(value, _) => Some(*value),
+            HeatCell::Figure(value, _) => Some(*value),
             _ => None,
         });
         let figures: Vec<f64> = figures.collect();
@@ -128,19 +128,19 @@ impl Table {
             Better::Low => f64::min,
         });
         let best = best.filter(|_| figures.len() > 1)?;
-        let drawn = |(label, cells): &(String, Vec<Cell>)| {
+        let drawn = |(label, cells): &(String, Vec<HeatCell>)| {
             let cells = cells.iter().map(|cell| cell.drawn(best, self.better));
             (label.clone(), cells.collect())
         };
-        let rows: Vec<cells::Row> = self.rows.iter().map(drawn).collect();
+        let rows: Vec<cells::CellRow> = self.rows.iter().map(drawn).collect();
         let shade = match self.better {
             Better::High => "shade: share of the highest",
             Better::Low => "shade: how near to the lowest",
         };
         let note: Vec<&str> = self.note.iter().map(String::as_str).collect();
-        let mut blocks = vec![Block::note(&note), Block::gap(6.0)];
+        let mut blocks = vec![PictureBlock::note(&note), PictureBlock::gap(6.0)];
         blocks.extend(cells(&self.corner, &self.columns, &rows));
-        blocks.extend([Block::note(&[shade]), legend(self.entries())]);
+        blocks.extend([PictureBlock::note(&[shade]), legend(self.entries())]);
         Some(Picture::of(&self.name, &self.title, self.alt(best), blocks))
     }
 
@@ -156,7 +156,7 @@ impl Table {
 
     fn alt(&self, best: f64) -> String {
         let first = self.cells().find_map(|(row, column, cell)| match cell {
-            Cell::Figure(value, lines) if *value == best => {
+            HeatCell::Figure(value, lines) if *value == best => {
                 Some(format!("{column}, {row}: {}", lines.first()?))
             }
             _ => None,

@@ -6,7 +6,7 @@ use assess::comparison::{Comparison, Difference};
 use assess::conclusions::Conclusions;
 use assess::conclusions::commits::commits;
 use assess::decision::{Decided, Lead, Rated};
-use assess::disturbance::Gate;
+use assess::disturbance::Exclusion;
 use assess::failure::Failure;
 use assess::finding::{Code, Finding, Severity, Verdict};
 use assess::percentile::Percentile;
@@ -143,7 +143,7 @@ fn trials(rate: f64, block: u64, p50: f64) -> Vec<TrialFigures> {
         TrialFigures {
             invocation: 0,
             round,
-            fate: if round == 3 { Fate::Excluded(Gate::Steal) } else { Fate::Counted },
+            fate: if round == 3 { Fate::Excluded(Exclusion::Steal) } else { Fate::Counted },
             figures: Some(Figures {
                 bytes,
                 ops: bytes / block,

@@ -3,7 +3,7 @@
 use crate::tests::forms::{markdown, markdown_of_records, text};
 use crate::{Style, csv, json, openmetrics, shortfall};
 use model::plan::{Planned, Role};
-use model::record::{End, Line, Record, VERSION};
+use model::record::{End, Record, RecordLine, VERSION};
 use model::trial::Trial;
 use model::zoo;
 use proptest::prelude::*;
@@ -47,9 +47,9 @@ static RECORDS: LazyLock<Vec<String>> = LazyLock::new(|| {
 });
 
 fn text_of(record: &Record) -> String {
-    let mut lines = vec![Line::Header { version: VERSION, header: record.header.clone() }];
-    lines.extend(record.trials.iter().cloned().map(Line::Trial));
-    lines.push(Line::End(record.end.clone()));
+    let mut lines = vec![RecordLine::Header { version: VERSION, header: record.header.clone() }];
+    lines.extend(record.trials.iter().cloned().map(RecordLine::Trial));
+    lines.push(RecordLine::End(record.end.clone()));
     lines.iter().map(|line| line.encode() + "\n").collect()
 }
 

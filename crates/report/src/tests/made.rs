@@ -6,7 +6,7 @@ use assess::Assessment;
 use assess::conclusions::Conclusions;
 use assess::conclusions::disk_or_memory::{Bottleneck, DiskOrMemory, FastestOfDevice, RowLatency};
 use assess::decision::{Named, Rated};
-use assess::disturbance::{Excluded, Gate};
+use assess::disturbance::{Excluded, Exclusion};
 use assess::finding::{Code, Finding, Severity};
 use assess::summary::{ServedBy, Summary};
 use model::case::{Cache, Case, Engine, Io, Kernel, ReadWork, Work};
@@ -53,7 +53,7 @@ pub(crate) fn rich() -> Assessment {
     for row in [8, 11] {
         cases[row] = found(cases[row].clone(), &steal());
     }
-    let reasons = vec![(Gate::Steal, 1)];
+    let reasons = vec![(Exclusion::Steal, 1)];
     let rate_with_them = cases[9].throughput.expect("it was measured");
     cases[9].excluded = Some(Excluded { trials: 1, reasons, rate_with_them });
     let cpu_bound = finding(

@@ -3,7 +3,7 @@
 use super::build::*;
 use assess::Assessment;
 use assess::actors::ActorFigures;
-use assess::conclusions::interference::{Disturbed, Interference, Side, Timed};
+use assess::conclusions::interference::{Disturbed, Interference, InterferenceSide, LatencyKind};
 use assess::decision::Named;
 use assess::latency::UNSENT_NS;
 use assess::open_loop::OpenLoop;
@@ -53,9 +53,9 @@ fn reads(rate: u64, bytes_per_second: f64, actors: &[(&str, f64)]) -> Summary {
     summary
 }
 
-fn side(summary: &Summary, p99_ns: u64) -> Side {
+fn side(summary: &Summary, p99_ns: u64) -> InterferenceSide {
     let latency = summary.open.as_ref().map_or(&summary.latency, |open| &open.response);
-    Side {
+    InterferenceSide {
         case: Named::of(summary).expect("it is valid"),
         iops: summary.iops.expect("it has operations").median,
         p50_ns: latency.p50.map(|p50| p50.ns),
@@ -86,7 +86,7 @@ pub(super) fn interference() -> Assessment {
                 rate: is_closed.then(|| is_faster(rows, pairs, ratio)),
             }
         };
-        let timed = if is_closed { Timed::Service } else { Timed::Response };
+        let timed = if is_closed { LatencyKind::Service } else { LatencyKind::Response };
         let late = if is_closed { 9_000_000 } else { UNSENT_NS };
         Interference {
             timed,

@@ -4,7 +4,7 @@ use super::build::*;
 use assess::Assessment;
 use assess::conclusions::builds::Builds;
 use assess::conclusions::counts::{Claim, CountingAnswer, Fair, RowRate};
-use assess::conclusions::saturation::{Saturation, Step};
+use assess::conclusions::saturation::{Saturation, ThreadStep};
 use assess::decision::{Decision, Named};
 use assess::levels::{Level, Levels, Nominal};
 use assess::ratio::Ratio;
@@ -95,7 +95,7 @@ pub(super) fn memory() -> Assessment {
         most_threads: 2,
         nearly: 1,
         steps: [(1, 42e9), (2, 45e9)]
-            .map(|(threads, throughput)| Step { threads, throughput })
+            .map(|(threads, throughput)| ThreadStep { threads, throughput })
             .to_vec(),
         highest: 45e9,
         of_reads: (kernel != Kernel::Read).then_some(0.97),

@@ -10,7 +10,7 @@ use assess::finding::{Code, Severity};
 use assess::fleet::FleetRecords;
 use assess::records::Judged;
 use assess::summary::Summary;
-use assess::trend::{Quantity, Trends};
+use assess::trend::{FigureUnit, Trends};
 use assess::{Assessment, RunFinding};
 use model::axis::Axis;
 use model::case::{
@@ -231,7 +231,7 @@ fn one_value(metric: &str, case: &Value) -> Option<f64> {
 
 /// How people read the figure of a metric.
 fn said(metric: &Metric, case: &Value, summary: &Summary) -> Option<String> {
-    if metric.name == "throughput" && Quantity::of(&summary.case) == Quantity::NsPerOp {
+    if metric.name == "throughput" && FigureUnit::of(&summary.case) == FigureUnit::NsPerOp {
         let ns = one_value("operation", case)?;
         return Some(format!("{}/op", units::nanoseconds(ns)));
     }
@@ -509,9 +509,9 @@ fn check_runs(record: &Record, assessment: &Assessment, whole: &Value) {
         is("watch", &runs[index], "last", &main);
         is("the fleet", &alike[index], "median", &main);
         // A name moves no bytes: what is compared is how many there are in a second.
-        let rate = match Quantity::of(&summary.case) {
-            Quantity::BytesPerSecond => main,
-            Quantity::NsPerOp => per_second(one_value("iops", case).unwrap()),
+        let rate = match FigureUnit::of(&summary.case) {
+            FigureUnit::BytesPerSecond => main,
+            FigureUnit::NsPerOp => per_second(one_value("iops", case).unwrap()),
         };
         is("compare", &compared[index], "A", &rate);
         is("compare", &compared[index], "B", &rate);
@@ -520,9 +520,9 @@ fn check_runs(record: &Record, assessment: &Assessment, whole: &Value) {
             let of_pair = both["pairs"][index]["a"].pointer(place);
             assert_eq!(of_pair, case.pointer(place), "{name} in compare");
         }
-        let quantity = match Quantity::of(&summary.case) {
-            Quantity::BytesPerSecond => "throughput",
-            Quantity::NsPerOp => "operation",
+        let quantity = match FigureUnit::of(&summary.case) {
+            FigureUnit::BytesPerSecond => "throughput",
+            FigureUnit::NsPerOp => "operation",
         };
         let near = |form: &str, found: &Value, name: &str| {
             let (found, one) = (found.as_f64(), one_value(name, case));

@@ -69,7 +69,7 @@ fn texts(figure: &Picture) -> String {
 
 /// Where a text is, in pixels of the view box.
 #[derive(Debug, Clone)]
-struct Place {
+struct Directories {
     text: String,
     left: f64,
     right: f64,
@@ -86,7 +86,7 @@ fn number(node: &Node, name: &str) -> f64 {
     text.parse().unwrap_or_else(|_| panic!("{name} '{text}' is no number"))
 }
 
-fn place(node: &Node) -> Place {
+fn place(node: &Node) -> Directories {
     let (x, y) = (number(node, "x"), number(node, "y"));
     let text = node.text().unwrap_or_default().trim().to_string();
     let bold = if node.attribute("font-weight") == Some("bold") { 1.12 } else { 1.0 };
@@ -98,7 +98,7 @@ fn place(node: &Node) -> Place {
         other => panic!("{other:?} is no anchor"),
     };
     let half = SIZE * HIGH / 2.0;
-    Place { text, left, right: left + wide, top: y - half, bottom: y + half }
+    Directories { text, left, right: left + wide, top: y - half, bottom: y + half }
 }
 
 fn view_box(document: &Document) -> (f64, f64) {
@@ -149,7 +149,7 @@ fn no_text_leaves_its_picture_or_lies_on_another() {
         let document = Document::parse(&svg).expect("it is valid");
         let (width, height) = view_box(&document);
         let is_text = |node: &Node| node.has_tag_name("text");
-        let places: Vec<Place> =
+        let places: Vec<Directories> =
             document.descendants().filter(is_text).map(|node| place(&node)).collect();
         assert!(!places.is_empty(), "{name} has no text");
         for (index, one) in places.iter().enumerate() {

@@ -5,7 +5,7 @@ use super::{all, two_records};
 use crate::document::{Block, FindingBlock, Section, Table};
 use crate::grid::GridLine;
 use crate::tests::GITHUB;
-use crate::{Checked, Document, Listed, Style};
+use crate::{Document, HostCheck, Listed, Style};
 use assess::fleet::FleetRecords;
 use assess::gate::gate;
 use assess::trend::Trends;
@@ -234,7 +234,7 @@ fn a_trend_a_plan_and_lists_say_the_same_in_every_form() {
     let plan = Plan { cases: planned, skips, ..zoo::record().header.plan };
     let notes = vec![("measured too", vec!["90 % of what it does".to_string()])];
     check("a plan", &crate::plan(&plan, notes, None));
-    let lost = ["a", "b"].map(|called| Checked {
+    let lost = ["a", "b"].map(|called| HostCheck {
         called: called.to_string(),
         found: None,
         reason: Some("it is down".to_string()),

@@ -59,7 +59,7 @@ fn hostile(record: &str) -> (Record, usize) {
 
 fn record_text() -> String {
     let record = zoo::record();
-    let mut lines = vec![model::record::Line::Header {
+    let mut lines = vec![model::record::RecordLine::Header {
         version: model::record::VERSION,
         header: record.header.clone(),
     }];
@@ -67,7 +67,7 @@ fn record_text() -> String {
     let failed = model::trial::Outcome::Failed { reason: "it died".to_string() };
     trials.truncate(3);
     trials[2].outcome = failed;
-    lines.extend(trials.into_iter().map(model::record::Line::Trial));
+    lines.extend(trials.into_iter().map(model::record::RecordLine::Trial));
     lines.iter().map(|line| line.encode() + "\n").collect()
 }
 

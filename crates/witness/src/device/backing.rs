@@ -3,7 +3,7 @@
 use crate::mounts::Mount;
 use crate::sysfs::file_name;
 use crate::topology::Multiplier;
-use model::host::{Device, Holds, Medium, WeakPart};
+use model::host::{Device, HeldContent, Medium, WeakPart};
 use model::layer::Layer;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -47,13 +47,13 @@ impl Backing {
     }
 
     /// The parts of it that are weak, where `holds` is, if it is one disk.
-    pub(super) fn weak_parts_of(&self, disk: &Path, holds: Holds) -> Vec<WeakPart> {
+    pub(super) fn weak_parts_of(&self, disk: &Path, holds: HeldContent) -> Vec<WeakPart> {
         match self.medium {
             Medium::Ram => {
                 vec![WeakPart { device: Some(file_name(disk)), holds, is_copied: false }]
             }
             // A journal in a file that is on such a part is one.
-            _ if holds == Holds::Journal => {
+            _ if holds == HeldContent::Journal => {
                 let weak = self.weak_parts.iter().cloned();
                 weak.map(|part| WeakPart { holds, ..part }).collect()
             }

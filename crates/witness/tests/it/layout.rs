@@ -1,5 +1,5 @@
 use crate::fixture;
-use model::host::Layout;
+use model::host::FileLayout;
 use rustix::fs::FallocateFlags;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -8,7 +8,7 @@ use std::path::Path;
 const BLOCK: u64 = 4096;
 
 #[track_caller]
-fn check(file: &File, unwritten: u64) -> Layout {
+fn check(file: &File, unwritten: u64) -> FileLayout {
     let layout = witness::layout(file, file.metadata().unwrap().len())
         .unwrap()
         .expect("this file system tells");
@@ -48,7 +48,7 @@ fn tell_of_holes(directory: &Path) {
 }
 
 /// A file with every other block written: more extents than fit into one request.
-fn tell_of_many_extents(directory: &Path) -> Layout {
+fn tell_of_many_extents(directory: &Path) -> FileLayout {
     let file = File::create(directory.join("many")).unwrap();
     for block in 0..1300 {
         file.write_all_at(&fixture::content(BLOCK), 2 * block * BLOCK).unwrap();

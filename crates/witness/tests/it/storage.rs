@@ -1,7 +1,7 @@
 use crate::actor::Actor;
 use crate::fixture::{self, JOURNALED, Mounted, PLAIN, Setup, Zram};
 use model::evidence::Probe;
-use model::host::{Direct, Holds, Medium, Storage};
+use model::host::{Direct, HeldContent, Medium, Storage};
 use model::layer::Counts;
 use std::fs::File;
 use std::path::Path;
@@ -230,7 +230,7 @@ fn an_external_journal_in_memory_is_a_weak_part() {
         return fixture::skip("external journal", "temporary files are on no block device");
     }
     let [part] = &storage.weak_parts[..] else { panic!("{storage:#?}") };
-    assert_eq!((part.holds, part.is_copied), (Holds::Journal, false), "{storage:#?}");
+    assert_eq!((part.holds, part.is_copied), (HeldContent::Journal, false), "{storage:#?}");
     assert_ne!(part.device.as_deref(), Some(mounted.loop_name()), "{storage:#?}");
     assert_eq!(storage.devices.len(), 2, "{storage:#?}");
 }

@@ -1,7 +1,7 @@
 //! Each call on real directories.
 
 use super::{SEED, outcome_in, sample_of};
-use model::case::{Cache, Call, MetadataWork, NameSync, Place, Work};
+use model::case::{Cache, Call, Directories, MetadataWork, NameSync, Work};
 use model::metadata::Letter;
 use model::sample::Sample;
 use model::trial::{Job, Outcome};
@@ -78,7 +78,7 @@ fn check(work: MetadataWork) -> Sample {
 #[test]
 fn each_call_leaves_what_it_says() {
     for call in Call::ALL.iter().copied() {
-        for place in Place::ALL.iter().copied() {
+        for place in Directories::ALL.iter().copied() {
             let work =
                 MetadataWork { call, place, entries: 300, threads: 2, ..zoo::plain_metadata() };
             let sample = check(work);

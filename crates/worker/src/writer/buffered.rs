@@ -5,15 +5,15 @@
 //! bypasses it. What remains at the end, or before a sync, is written then; only that write
 //! acknowledges it.
 
-use super::{Call, WriteTarget};
+use super::{WriteCall, WriteTarget};
 use crate::engine::BlockIo;
 use crate::source::BlockSource;
 use model::writing::WRITE_BUFFER;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
-const WRITE: Call = Call::new("a write through a buffer", &[]);
-const SEEK: Call = Call::new("a seek, before the write through a buffer", &[]);
-const FLUSH: Call = Call::new("the flush of a buffer, after the write", &[]);
+const WRITE: WriteCall = WriteCall::new("a write through a buffer", &[]);
+const SEEK: WriteCall = WriteCall::new("a seek, before the write through a buffer", &[]);
+const FLUSH: WriteCall = WriteCall::new("the flush of a buffer, after the write", &[]);
 
 /// Writes through a buffer.
 #[derive(Debug)]

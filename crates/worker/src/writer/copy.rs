@@ -1,14 +1,14 @@
 //! Copies with `read(2)` and `write(2)` through one buffer, each file at its own offset.
 
-use super::{Call, WriteTarget, stand};
+use super::{WriteCall, WriteTarget, stand};
 use crate::buffer::Buffers;
 use crate::engine::BlockIo;
 use model::case::Io;
 use std::fs::File;
 use std::io::{self, Read, Write};
 
-const READ: Call = Call::new("read", &[]);
-const WRITE: Call = Call::new("write", &[]);
+const READ: WriteCall = WriteCall::new("read", &[]);
+const WRITE: WriteCall = WriteCall::new("write", &[]);
 
 /// Copies at the files' offsets.
 #[derive(Debug)]

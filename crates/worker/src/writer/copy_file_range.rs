@@ -1,13 +1,13 @@
 //! `copy_file_range(2)`: the file system copies the blocks, or shares them.
 
-use super::{Call, WriteTarget};
+use super::{WriteCall, WriteTarget};
 use crate::engine::BlockIo;
 use rustix::fs::copy_file_range;
 use std::fs::File;
 use std::io;
 
-const COPY_FILE_RANGE: Call =
-    Call::new("copy_file_range", &[libc::ENOSYS, libc::EOPNOTSUPP, libc::EXDEV]);
+const COPY_FILE_RANGE: WriteCall =
+    WriteCall::new("copy_file_range", &[libc::ENOSYS, libc::EOPNOTSUPP, libc::EXDEV]);
 
 /// Copies at explicit offsets.
 #[derive(Debug)]

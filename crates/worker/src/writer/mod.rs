@@ -116,15 +116,15 @@ fn stand(mut file: &File, position: &mut u64, offset: u64) -> io::Result<()> {
 
 /// A system call that moves bytes.
 #[derive(Debug, Clone, Copy)]
-struct Call {
+struct WriteCall {
     name: &'static str,
     /// The errors that mean the OS or the file system does not support the call.
     cannot: &'static [i32],
 }
 
-impl Call {
-    const fn new(name: &'static str, cannot: &'static [i32]) -> Call {
-        Call { name, cannot }
+impl WriteCall {
+    const fn new(name: &'static str, cannot: &'static [i32]) -> WriteCall {
+        WriteCall { name, cannot }
     }
 
     /// Calls `step` until it has moved all `length` bytes of the block at `offset`. `step` takes

@@ -1,6 +1,6 @@
 //! `pwrite(2)`: one call per block, one block in flight.
 
-use super::{Call, WriteTarget};
+use super::{WriteCall, WriteTarget};
 use crate::engine::BlockIo;
 use crate::source::BlockSource;
 use rustix::io::ReadWriteFlags;
@@ -22,11 +22,11 @@ pub struct Pwrite<const FLAGS: i32> {
 }
 
 impl<const FLAGS: i32> Pwrite<FLAGS> {
-    const CALL: Call = match FLAGS {
-        0 => Call::new("pwrite", &[]),
-        libc::RWF_DONTCACHE => Call::new("pwritev2 with RWF_DONTCACHE", UNKNOWN),
-        libc::RWF_ATOMIC => Call::new("pwritev2 with RWF_ATOMIC", NOT_ATOMIC),
-        _ => Call::new("pwritev2", UNKNOWN),
+    const CALL: WriteCall = match FLAGS {
+        0 => WriteCall::new("pwrite", &[]),
+        libc::RWF_DONTCACHE => WriteCall::new("pwritev2 with RWF_DONTCACHE", UNKNOWN),
+        libc::RWF_ATOMIC => WriteCall::new("pwritev2 with RWF_ATOMIC", NOT_ATOMIC),
+        _ => WriteCall::new("pwritev2", UNKNOWN),
     };
 
     /// An engine that writes the blocks of `source` to `target`.

@@ -1,14 +1,14 @@
 //! `sendfile(2)`: the OS moves pages from one file to the other, at the target's offset.
 
-use super::{Call, WriteTarget, stand};
+use super::{WriteCall, WriteTarget, stand};
 use crate::engine::BlockIo;
 use rustix::fs::sendfile;
 use std::fs::File;
 use std::io;
 
 /// EINVAL: the call does not support this kind of file.
-const SENDFILE: Call =
-    Call::new("sendfile", &[libc::ENOSYS, libc::EOPNOTSUPP, libc::EXDEV, libc::EINVAL]);
+const SENDFILE: WriteCall =
+    WriteCall::new("sendfile", &[libc::ENOSYS, libc::EOPNOTSUPP, libc::EXDEV, libc::EINVAL]);
 
 /// Copies to the target's file offset.
 #[derive(Debug)]

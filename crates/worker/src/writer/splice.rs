@@ -1,6 +1,6 @@
 //! `splice(2)`: the OS moves pages from one file into a pipe, and from there to the other.
 
-use super::{Call, WriteTarget};
+use super::{WriteCall, WriteTarget};
 use crate::engine::BlockIo;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use std::fs::File;
@@ -9,8 +9,8 @@ use std::os::fd::OwnedFd;
 
 /// EINVAL: the file system does not support splicing.
 const CANNOT: &[i32] = &[libc::ENOSYS, libc::EOPNOTSUPP, libc::EXDEV, libc::EINVAL];
-const TO_PIPE: Call = Call::new("splice to a pipe", CANNOT);
-const FROM_PIPE: Call = Call::new("splice from a pipe", CANNOT);
+const TO_PIPE: WriteCall = WriteCall::new("splice to a pipe", CANNOT);
+const FROM_PIPE: WriteCall = WriteCall::new("splice from a pipe", CANNOT);
 
 /// The default limit of a pipe's size in bytes.
 const PIPE_BYTES_MAX: usize = 1 << 20;

@@ -1,6 +1,6 @@
 //! io_uring with registered buffers and files: many blocks in flight, reaped in batches.
 
-use super::{Call, WriteTarget};
+use super::{WriteCall, WriteTarget};
 use crate::engine::ring::{Flight, Ring};
 use crate::engine::{BlockIo, Obstacle, flags_of_write};
 use crate::source::BlockSource;
@@ -8,8 +8,8 @@ use io_uring::{opcode, types};
 use model::case::{Submission, WriteWork};
 use std::{io, iter};
 
-const URING_WRITE: Call =
-    Call::new("io_uring write", &[libc::ENOSYS, libc::EOPNOTSUPP, libc::EXDEV]);
+const URING_WRITE: WriteCall =
+    WriteCall::new("io_uring write", &[libc::ENOSYS, libc::EOPNOTSUPP, libc::EXDEV]);
 
 /// Writes through a ring.
 pub struct UringWriter {

@@ -1,6 +1,6 @@
 //! Copies with io_uring: each slot reads a block, then writes it, with many in flight.
 
-use super::{Call, WriteTarget};
+use super::{WriteCall, WriteTarget};
 use crate::buffer::Buffers;
 use crate::engine::ring::{Flight, Ring};
 use crate::engine::{BlockIo, Obstacle};
@@ -10,8 +10,8 @@ use std::fs::File;
 use std::io;
 
 const CANNOT: &[i32] = &[libc::ENOSYS, libc::EOPNOTSUPP, libc::EXDEV];
-const READ: Call = Call::new("io_uring read", CANNOT);
-const WRITE: Call = Call::new("io_uring write", CANNOT);
+const READ: WriteCall = WriteCall::new("io_uring read", CANNOT);
+const WRITE: WriteCall = WriteCall::new("io_uring write", CANNOT);
 
 /// Copies through a ring.
 pub struct UringCopy {

@@ -1,11 +1,11 @@
 //! `write(2)` at the file offset; it calls `lseek(2)` only if the next block is not adjacent.
 
-use super::{Call, WriteTarget, stand};
+use super::{WriteCall, WriteTarget, stand};
 use crate::engine::BlockIo;
 use crate::source::BlockSource;
 use std::io::{self, Write as _};
 
-const WRITE: Call = Call::new("write", &[]);
+const WRITE: WriteCall = WriteCall::new("write", &[]);
 
 /// Writes at the file offset.
 #[derive(Debug)]

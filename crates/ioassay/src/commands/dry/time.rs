@@ -2,7 +2,7 @@
 //! setup, so the times that the cases ask for say little.
 
 use crate::calibration;
-use crate::commands::question::{Question, Setting};
+use crate::commands::question::{RunQuestion, Setting};
 use crate::files;
 use crate::load::GAP;
 use crate::turns::PAUSE;
@@ -17,8 +17,8 @@ use std::time::Duration;
 use witness::page_cache;
 
 /// The time of a run, or of the two of a gate, whose rounds alternate. `None` for a sustained run.
-pub(super) fn expected(sides: &[(&Question, &Setting)]) -> Option<Duration> {
-    let time = |(question, setting): &(&Question, &Setting)| {
+pub(super) fn expected(sides: &[(&RunQuestion, &Setting)]) -> Option<Duration> {
+    let time = |(question, setting): &(&RunQuestion, &Setting)| {
         let Setting { plan, storage, .. } = setting;
         let bytes = files::written_before_trials(plan, &question.target, setting.source.is_some());
         without_pauses(plan, storage.as_ref(), bytes)
@@ -31,7 +31,7 @@ pub(super) fn expected(sides: &[(&Question, &Setting)]) -> Option<Duration> {
 }
 
 /// How long it takes to find the fastest loops, which both sides of a gate share.
-fn calibrating(sides: &[(&Question, &Setting)]) -> Duration {
+fn calibrating(sides: &[(&RunQuestion, &Setting)]) -> Duration {
     let Some((_, first)) = sides.first() else { return Duration::ZERO };
     let plans: Vec<&Plan> = sides.iter().map(|(_, side)| &side.plan).collect();
     let loops = calibration::requests(&plans, &first.host);

@@ -1,6 +1,6 @@
 //! Measures both sides of a gate in one run, whose rounds alternate.
 
-use super::super::question::{Question, Setting};
+use super::super::question::{RunQuestion, Setting};
 use super::shapes::shapes_of;
 use super::{begin_record, header_of, pinned_command, ready_peers, site, tell_remains};
 use crate::alternation::alternate;
@@ -25,7 +25,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// One side before its files are created.
 struct SideSetup<'q> {
-    question: &'q Question,
+    question: &'q RunQuestion,
     setting: Setting,
     ready: BTreeMap<String, Ready>,
     header: Header,
@@ -37,7 +37,7 @@ struct SideSetup<'q> {
 /// # Errors
 /// If one of them could not be measured.
 pub fn keep_both(
-    questions: [&Question; 2],
+    questions: [&RunQuestion; 2],
     place: &Place,
     is_quiet: bool,
     stop: &Stop,
@@ -108,7 +108,7 @@ pub fn keep_both(
 }
 
 impl<'q> SideSetup<'q> {
-    fn of(question: &'q Question, progress: &Progress, stop: &Stop) -> Result<SideSetup<'q>> {
+    fn of(question: &'q RunQuestion, progress: &Progress, stop: &Stop) -> Result<SideSetup<'q>> {
         let setting = Setting::of(question)?;
         setting.check_any_asked()?;
         check_invocations(setting.plan.invocations)?;
@@ -124,7 +124,7 @@ impl<'q> SideSetup<'q> {
 ///
 /// # Errors
 /// If there are any.
-pub fn check_rates(question: &Question, setting: &Setting) -> Result<()> {
+pub fn check_rates(question: &RunQuestion, setting: &Setting) -> Result<()> {
     if !setting.loads.is_empty() {
         bail!(
             "the rates of the recipe '{}' are found anew for each side, which would be asked for \

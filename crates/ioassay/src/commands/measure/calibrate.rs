@@ -1,6 +1,6 @@
 //! Short trials before a run, which find the rates that it measures.
 
-use super::super::question::{Question, Setting};
+use super::super::question::{RunQuestion, Setting};
 use super::{Destination, PreparedRun, carry_out, header_of};
 use crate::commands::tell;
 use crate::files::{Files, Maker};
@@ -19,8 +19,8 @@ use std::process::Command;
 use witness::MemoryGroup;
 
 /// Measures cases before the run.
-pub(super) struct Probe<'a> {
-    pub(super) question: &'a Question,
+pub(super) struct Calibrator<'a> {
+    pub(super) question: &'a RunQuestion,
     pub(super) setting: &'a Setting,
     pub(super) worker: &'a dyn Fn(&str) -> Result<Command, String>,
     pub(super) memory: Option<&'a MemoryGroup>,
@@ -35,7 +35,7 @@ struct Short {
     files: Option<Files>,
 }
 
-impl Probe<'_> {
+impl Calibrator<'_> {
     /// The cases of `loads` at the rates that were found for them.
     ///
     /// # Errors

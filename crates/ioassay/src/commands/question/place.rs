@@ -1,6 +1,6 @@
 //! The machine and the storage that a question is about.
 
-use super::Question;
+use super::RunQuestion;
 use crate::directory::Directory;
 use crate::files::{CopySource, Target};
 use crate::group::ValueList;
@@ -34,7 +34,7 @@ fn storage_in(directory: &Directory) -> Result<Storage> {
 }
 
 /// This machine; its available memory is at most the workers' limit.
-pub(super) fn host_of(question: &Question) -> Host {
+pub(super) fn host_of(question: &RunQuestion) -> Host {
     let host = this_host();
     let bounds = [host.memory_available, question.memory];
     Host { memory_available: bounds.into_iter().flatten().min(), ..host }
@@ -44,7 +44,7 @@ pub(super) fn host_of(question: &Question) -> Host {
 ///
 /// # Errors
 /// If the recipe copies nothing, or the place cannot be inspected.
-pub(super) fn source_of(question: &Question) -> Result<Option<CopySource>> {
+pub(super) fn source_of(question: &RunQuestion) -> Result<Option<CopySource>> {
     let Some(directory) = &question.source else { return Ok(None) };
     let is_copied = |values: &ValueList| values.texts().iter().any(|op| op == "copy");
     if !question.recipe.cases.iter().any(|group| group.get("op").is_some_and(is_copied)) {
