@@ -10,7 +10,7 @@ use crate::names::NameFolders;
 use crate::progress::Progress;
 use crate::scratch::Scratch;
 use crate::shared::{self, Meeting, SharedFiles};
-use crate::space::{are_subvolumes, check_inodes, check_memory, check_space, sum};
+use crate::space::{are_subvolumes, check_inodes, check_memory, check_space, reserve, sum};
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
 use model::case::{Allocation, Case, Op, Work, WriteWork};
@@ -95,9 +95,7 @@ impl Maker<'_> {
             Target::Directory(directory) => directory,
         };
         let needs = self.needs();
-        if let Some(storage) = environment.storage {
-            check_space(storage, environment.host, &needs.of_target())?;
-        }
+        check_fit(plan, environment)?;
         check_inodes(free_inodes(directory)?, needs.names)?;
         let mut files = Files { directory: Some(Rc::clone(directory)), ..Files::default() };
         files.shared = SharedFiles::create(plan, directory)?;
@@ -369,6 +367,21 @@ pub fn room(
     });
     let rooms = [here].into_iter().chain(there);
     Ok(rooms.filter(|room| room.bytes > 0 || room.names > 0).collect())
+}
+
+/// Checks that the files of `plan` fit into its directory.
+///
+/// # Errors
+/// If they do not fit.
+pub fn check_fit(plan: &Plan, environment: &Environment) -> Result<()> {
+    let Some(storage) = environment.storage else { return Ok(()) };
+    check_space(storage, environment.host, &FileNeeds::of(plan, false).of_target())
+}
+
+/// The free bytes that `storage` must have for the files of `plan`.
+pub fn needed_free(plan: &Plan, storage: &Storage) -> u64 {
+    let reserve = storage.capacity.map_or(0, reserve);
+    sum(&FileNeeds::of(plan, false).of_target()).saturating_add(reserve)
 }
 
 /// The location of the source of copies.

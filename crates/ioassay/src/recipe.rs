@@ -175,28 +175,28 @@ impl Recipe {
     /// the time and size.
     pub fn quick(mut self) -> Result<Recipe> {
         (self.rounds, self.invocations) = (Some(ROUNDS_MIN), Some(1));
-        let halve_size =
-            |text: &str| -> Result<String> { Ok(units::bytes(units::parse_bytes(text)? / 2)) };
-        let halve_time =
-            |text: &str| -> Result<String> { Ok(units::time(units::parse_time(text)? / 2)) };
-        self.size = halve_size(&self.size)?;
-        self.time = halve_time(&self.time)?;
-        let groups = self.cases.iter_mut().chain(&mut self.aside).chain(self.actors.values_mut());
-        for group in groups.chain([&mut self.axes]) {
-            for (axis, values) in group.iter_mut() {
-                let list = values.texts();
-                *values = match axis.as_str() {
-                    "size" => ValueList::from_texts(
-                        list.iter().map(|t| halve_size(t)).collect::<Result<_>>()?,
-                    ),
-                    "time" => ValueList::from_texts(
-                        list.iter().map(|t| halve_time(t)).collect::<Result<_>>()?,
-                    ),
-                    _ => continue,
-                };
-            }
-        }
+        let halved = |text: &str| Ok(units::time(units::parse_time(text)? / 2));
+        self.time = halved(&self.time)?;
+        self.change("time", halved)?;
+        self.smaller()
+    }
+
+    /// The recipe with files of half the size.
+    pub fn smaller(mut self) -> Result<Recipe> {
+        let halved = |text: &str| Ok(units::bytes(units::parse_bytes(text)? / 2));
+        self.size = halved(&self.size)?;
+        self.change("size", halved)?;
         Ok(self)
+    }
+
+    /// Changes the values of an axis in all groups.
+    fn change(&mut self, axis: &str, new: impl Fn(&str) -> Result<String>) -> Result<()> {
+        let groups = self.cases.iter_mut().chain(&mut self.aside).chain(self.actors.values_mut());
+        for values in groups.chain([&mut self.axes]).filter_map(|group| group.get_mut(axis)) {
+            let texts = values.texts().iter().map(|text| new(text)).collect::<Result<_>>()?;
+            *values = ValueList::from_texts(texts);
+        }
+        Ok(())
     }
 
     /// Whether any group reads or writes a file.

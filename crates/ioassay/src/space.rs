@@ -12,7 +12,7 @@ use model::units;
 /// If they do not fit.
 pub fn check_free(storage: &Storage, free: Option<u64>, needed: u64) -> Result<()> {
     let (Some(capacity), Some(free)) = (storage.capacity, free) else { return Ok(()) };
-    let reserve = (capacity / 20).min(1 << 30);
+    let reserve = reserve(capacity);
     if needed.saturating_add(reserve) > free {
         bail!(
             "test files of {} do not fit into '{}': {} are free, and {} must stay free for other \
@@ -24,6 +24,11 @@ pub fn check_free(storage: &Storage, free: Option<u64>, needed: u64) -> Result<(
         );
     }
     Ok(())
+}
+
+/// The bytes of a file system of this capacity that must stay free for other programs.
+pub fn reserve(capacity: u64) -> u64 {
+    (capacity / 20).min(1 << 30)
 }
 
 /// Checks that files of `sizes` bytes may be written: see [`check_free`] and [`check_memory`].

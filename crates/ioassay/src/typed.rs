@@ -26,6 +26,8 @@ pub fn understand(words: &[OsString]) -> Result<Cli, Error> {
 fn hinted(mut error: Error, words: &[OsString]) -> Error {
     if let Some(flag) = own_flag(&error) {
         error.remove(ContextKind::SuggestedArg);
+        // It would be that of the similar option.
+        error.remove(ContextKind::Usage);
         let tip = format!("ioassay calls it '--{flag}'");
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
         return error;
@@ -85,6 +87,13 @@ mod tests {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let error = understand(&words).expect_err("it is not understood").to_string();
         assert!(error.contains(expected), "{line}: '{error}' does not say '{expected}'");
+    }
+
+    #[test]
+    fn an_option_of_another_tool_brings_no_usage_of_a_similar_one() {
+        let words = ["ioassay", "run", "read-methods", "--bs", "4k"].map(OsString::from);
+        let error = understand(&words).expect_err("it is not understood").to_string();
+        assert!(!error.contains("--beside"), "{error}");
     }
 
     #[test]

@@ -108,7 +108,8 @@ fn content() -> Content {
 }
 
 fn is_forbidden(answer: &io::Error) -> bool {
-    let forbidden = [Errno::ACCESS, Errno::PERM, Errno::ROFS];
+    // The last is the answer of procfs, of a directory that is there.
+    let forbidden = [Errno::ACCESS, Errno::PERM, Errno::ROFS, Errno::NOENT];
     Errno::from_io_error(answer).is_some_and(|errno| forbidden.contains(&errno))
 }
 

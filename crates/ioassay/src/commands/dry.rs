@@ -3,6 +3,7 @@
 mod time;
 
 use self::time::{expected, expected_on_hosts, first_round, spins, trial};
+use super::question::fit::tell_smaller;
 use super::question::{RunQuestion, Setting, refuse};
 use super::{command_line, say, tell};
 use crate::args::OutputArgs;
@@ -31,6 +32,7 @@ use std::time::Duration;
 pub fn show(question: &RunQuestion, output: &OutputArgs, style: &Style) -> Result<Status> {
     let mut setting = Setting::of(question)?;
     leave_out_io_uring(&mut setting);
+    tell_smaller(question, &setting)?;
     let loads = setting.loads.clone();
     let mut asked = setting.plan.clone();
     let typed = command_line();

@@ -5,6 +5,7 @@ mod shapes;
 pub mod both;
 
 use super::kept::{Kept, tell_building, tell_how_to_go_on, tell_kept, tell_remains};
+use super::question::fit::tell_smaller;
 use super::question::{self, RunQuestion, Setting};
 use super::{command_line, dry, form, tell};
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
@@ -131,6 +132,7 @@ pub fn keep(
         }
     }
     if interrupted.is_none() && !output.quiet {
+        tell_smaller(question, &setting)?;
         dry::tell_time(&[(question, &setting)])?;
     }
     let (source, environment) = (setting.source.as_ref(), &setting.environment());

@@ -1,5 +1,6 @@
 //! A question from the command line: its subject, its place, and the plan that answers it.
 
+pub mod fit;
 mod options;
 mod place;
 
@@ -16,6 +17,7 @@ use crate::peers::Peers;
 use crate::recipe::{self, Changes, Recipe, Relative};
 use crate::resume::Interrupted;
 use anyhow::{Result, bail};
+use fit::largest_that_fits;
 use model::axis;
 use model::case::{Case, Populated};
 use model::environment::Environment;
@@ -60,6 +62,8 @@ pub struct RunQuestion {
     pub goals: Vec<Goal>,
     /// The operations per second at which they must be met.
     pub at_least: Option<u64>,
+    /// Whether its files may be smaller than the recipe's, to fit.
+    pub takes_what_fits: bool,
     /// Programs that can measure.
     pub peers: Peers,
 }
@@ -67,6 +71,8 @@ pub struct RunQuestion {
 /// Where a question is to be answered, and the plan for it.
 #[derive(Debug)]
 pub struct Setting {
+    /// The recipe, with files that fit.
+    pub recipe: Recipe,
     /// The machine; its available memory is at most the workers' limit.
     pub host: Host,
     /// The storage to measure; `None` if no file is used.
@@ -107,6 +113,7 @@ impl RunQuestion {
             node: None,
             goals: Vec::new(),
             at_least: None,
+            takes_what_fits: false,
             peers,
         }
     }
@@ -134,10 +141,15 @@ impl Setting {
             peers: &peers,
         };
         let loads = question.recipe.relatives(&question.changes, &environment)?;
-        let mut plan = plan_of(question, &question.changes, &environment)?;
+        let recipe = if question.takes_what_fits {
+            largest_that_fits(question, &environment)?
+        } else {
+            question.recipe.clone()
+        };
+        let mut plan = plan_of(&recipe, question, &question.changes, &environment)?;
         plan.bound = Affinity { pin, node: question.node };
         check_goals(&plan, !loads.is_empty())?;
-        Ok(Setting { host, storage, source, peers, plan, loads })
+        Ok(Setting { recipe, host, storage, source, peers, plan, loads })
     }
 
     /// Adds cases with rates that were found for the relative ones.
@@ -146,7 +158,7 @@ impl Setting {
     /// If the plan cannot be made.
     pub fn add_loads(&mut self, question: &RunQuestion, loads: Vec<Case>) -> Result<()> {
         let changes = Changes { loads, seed: Some(self.plan.seed), ..question.changes.clone() };
-        let plan = plan_of(question, &changes, &self.environment())?;
+        let plan = plan_of(&self.recipe, question, &changes, &self.environment())?;
         self.plan = Plan { bound: self.plan.bound.clone(), ..plan };
         Ok(())
     }
@@ -205,6 +217,7 @@ pub fn of_run(args: &RunArgs) -> Result<RunQuestion> {
         node: args.output.node,
         goals: goals_of(args)?,
         at_least: args.at_least.as_deref().map(least_of).transpose()?,
+        takes_what_fits: false,
         peers: Peers::load(args.peers.as_deref())?,
     })
 }
@@ -300,8 +313,13 @@ fn in_directory(recipe: &Recipe, directory: Option<&Path>) -> Result<Target> {
 }
 
 /// The plan for a question at a place.
-fn plan_of(question: &RunQuestion, changes: &Changes, environment: &Environment) -> Result<Plan> {
-    let RunQuestion { recipe, target, sustain, memory, .. } = question;
+fn plan_of(
+    recipe: &Recipe,
+    question: &RunQuestion,
+    changes: &Changes,
+    environment: &Environment,
+) -> Result<Plan> {
+    let RunQuestion { target, sustain, memory, .. } = question;
     let mut plan = recipe.plan(changes, environment)?;
     refuse(&mut plan, recipe::hosts::refusal_alone);
     plan.memory_limit = *memory;
@@ -360,6 +378,7 @@ pub fn of_survey(args: &SurveyArgs) -> Result<RunQuestion> {
         is_controlled: args.output.control,
         pin: args.output.pin.clone(),
         node: args.output.node,
+        takes_what_fits: true,
         ..RunQuestion::of(recipe, changes, target, Peers::load(None)?)
     })
 }

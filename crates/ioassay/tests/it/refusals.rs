@@ -14,6 +14,12 @@ fn a_directory_that_is_not_there_is_refused() {
 }
 
 #[test]
+fn a_directory_without_files_of_its_own_is_refused() {
+    let expected = ["failed to create a file in '/proc'", "name a directory that this user can"];
+    Sandbox::new().refuses(&["survey", "/proc"], &expected);
+}
+
+#[test]
 fn a_directory_that_is_a_file_is_refused() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path("plain"), "text").unwrap();

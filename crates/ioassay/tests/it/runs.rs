@@ -1,7 +1,7 @@
 //! Real runs: every engine in every cache state, and their reports.
 
 use crate::honesty::plant::tried;
-use crate::sandbox::{PROGRAM, Sandbox, argument, skip};
+use crate::sandbox::{PROGRAM, Sandbox, argument, check_refusal, skip, text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -77,6 +77,34 @@ fn a_survey_says_before_how_long_it_takes() {
         let is_told = said.starts_with("time: about ") && said.contains(" on a typical machine");
         assert!(is_told, "{}: {said}", sandbox.directory().display());
     }
+}
+
+/// A survey takes the largest files that fit, and refuses only where next to nothing is free.
+#[test]
+fn a_survey_where_little_is_free_has_smaller_files() {
+    let test = "a_survey_where_little_is_free_has_smaller_files";
+    let sandbox = Sandbox::new();
+    let survey = |free: &str| {
+        let script = format!(
+            "mount -t tmpfs -o size={free} none . && cd \"$PWD\" && \
+             exec \"$0\" survey . --quick --dry-run"
+        );
+        let mut command = sandbox.start("unshare");
+        command.args(["-m", "sh", "-c", &script, PROGRAM]).output().unwrap()
+    };
+    let plenty = survey("2g");
+    if text(&plenty.stderr).contains("unshare") || text(&plenty.stderr).contains("mount:") {
+        return skip(test, "only root can mount a file system in a namespace");
+    }
+    // Its silent twin.
+    assert!(plenty.stderr.is_empty(), "{plenty:?}");
+    assert!(text(&plenty.stdout).contains("disk: 896 MiB"), "{plenty:?}");
+    let little = survey("64m");
+    let said = text(&little.stderr);
+    assert!(said.starts_with("test files: 32MiB or less instead of 512MiB"), "{said}");
+    assert!(text(&little.stdout).contains("disk: 56.0 MiB"), "{little:?}");
+    let none = ["a survey needs 14.7 MiB of free space", "name another directory"];
+    check_refusal(&survey("14m"), &none);
 }
 
 /// What one trial leaves in the device must not delay the next.
