@@ -2,12 +2,13 @@
 //! the raw lines what `ioassay report` prints.
 
 use crate::programs::{self, Build};
-use crate::python;
+use crate::unable::Demand;
+use crate::{files, python};
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs, thread};
+use std::thread;
 use tempfile::TempDir;
 
 /// The audit's packages. These versions are known to agree with the records in `records/`.
@@ -23,13 +24,15 @@ const FRESH: [&str; 5] = ["reading", "writing", "memory", "beside", "load"];
 /// # Errors
 /// If ioassay cannot be built, or it and the audit differ. If there is no Python, it only says so,
 /// except in CI and with records.
-pub(crate) fn run(root: &Path, records: &[PathBuf]) -> Result<()> {
+pub(crate) fn run(records: &[PathBuf]) -> Result<()> {
     // A debug build is fast enough: the audit judges records and needs no meaningful timings.
-    let ioassay = programs::build(root, Build::Tests, &programs::IOASSAY)?;
-    match Auditor::new(root, ioassay) {
+    let ioassay = programs::ioassay(Build::Tests)?;
+    match Auditor::new(ioassay) {
         Ok(auditor) if records.is_empty() => auditor.test(),
         Ok(auditor) => auditor.audit(records),
-        Err(error) if !records.is_empty() || env::var("CI").as_deref() == Ok("true") => Err(error),
+        Err(error) if !records.is_empty() || Demand::of_environment() == Demand::Everything => {
+            Err(error)
+        }
         Err(error) => {
             println!("skipped: records are not audited: {error:#}");
             Ok(())
@@ -37,9 +40,13 @@ pub(crate) fn run(root: &Path, records: &[PathBuf]) -> Result<()> {
     }
 }
 
+/// The folder of the audit's programs.
+fn scripts() -> PathBuf {
+    crate::root().join("xtask/audit")
+}
+
 /// A Python with the packages, and the program to audit.
 struct Auditor {
-    root: PathBuf,
     /// Cargo's target folder.
     target: PathBuf,
     python: PathBuf,
@@ -47,14 +54,10 @@ struct Auditor {
 }
 
 impl Auditor {
-    fn new(root: &Path, ioassay: PathBuf) -> Result<Auditor> {
+    fn new(ioassay: PathBuf) -> Result<Auditor> {
         let target = ioassay.ancestors().nth(2).context("cargo builds into its folder")?.to_owned();
         let python = python::environment(&target.join("audit"), &PACKAGES, "numpy, scipy.stats")?;
-        Ok(Auditor { root: root.to_owned(), target, python, ioassay })
-    }
-
-    fn scripts(&self) -> PathBuf {
-        self.root.join("xtask/audit")
+        Ok(Auditor { target, python, ioassay })
     }
 
     /// The audit's Python, set up to leave no files beside its scripts.
@@ -67,11 +70,7 @@ impl Auditor {
     /// Runs the audit's own tests, and audits the kept records and fresh ones. Most of a fresh run
     /// is waiting, so all are made meanwhile: only arithmetic is checked here.
     fn test(&self) -> Result<()> {
-        let kept = fs::read_dir(self.root.join("records"))?;
-        let kept = kept.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
-        let is_record = |path: &PathBuf| path.extension() == Some(OsStr::new("jsonl"));
-        let mut kept: Vec<PathBuf> = kept.into_iter().filter(is_record).collect();
-        kept.sort();
+        let kept = files::in_folder(&crate::root().join("records"), "jsonl")?;
         let folder = TempDir::new_in(&self.target)?;
         thread::scope(|scope| {
             let fresh = FRESH.map(|recipe| scope.spawn(|| self.measure(folder.path(), recipe)));
@@ -88,7 +87,7 @@ impl Auditor {
 
     fn audit(&self, records: &[impl AsRef<OsStr>]) -> Result<()> {
         let mut command = self.python();
-        command.arg(self.scripts().join("main.py")).arg(&self.ioassay).args(records);
+        command.arg(scripts().join("main.py")).arg(&self.ioassay).args(records);
         let status = command.status().context("starting the audit")?;
         ensure!(status.success(), "ioassay and the audit differ");
         Ok(())
@@ -97,8 +96,8 @@ impl Auditor {
     /// Runs the audit's own tests: it must detect falsified values.
     fn test_itself(&self) -> Result<()> {
         let mut command = self.python();
-        command.args(["-m", "unittest", "discover", "--start-directory"]).arg(self.scripts());
-        command.current_dir(&self.root);
+        command.args(["-m", "unittest", "discover", "--start-directory"]).arg(scripts());
+        command.current_dir(crate::root());
         let status = command.status().context("starting the tests of the audit")?;
         ensure!(status.success(), "the audit does not find what it must");
         Ok(())
@@ -108,7 +107,7 @@ impl Auditor {
     fn measure(&self, folder: &Path, recipe: &str) -> Result<PathBuf> {
         let record = folder.join(recipe).with_extension("jsonl");
         let mut command = Command::new(&self.ioassay);
-        command.arg("run").arg(self.scripts().join("fresh").join(recipe).with_extension("toml"));
+        command.arg("run").arg(scripts().join("fresh").join(recipe).with_extension("toml"));
         command.args(["--quiet", "--record"]).arg(&record);
         if recipe != "memory" {
             command.arg("--control").arg(folder);

@@ -5,9 +5,11 @@
 //! their own and checked there, with the dependencies that the tests have compiled. Nothing of the
 //! repository is near them, so a file that a package lacks is missed.
 
+use crate::files;
+use crate::programs::own_cargo;
 use anyhow::{Context, Result, ensure};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use xshell::{Shell, cmd};
 
 /// The largest package that crates.io accepts, in bytes.
@@ -17,22 +19,24 @@ const PACKAGE_BYTES_MAX: u64 = 10 << 20;
 const IN_EACH: [&str; 4] = ["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 
 /// Does all that publishing does, except for the upload.
-pub(crate) fn try_to_publish(root: &Path) -> Result<()> {
+pub(crate) fn try_to_publish() -> Result<()> {
     let shell = Shell::new()?;
-    shell.change_dir(root);
+    shell.change_dir(crate::root());
     cmd!(shell, "cargo publish --workspace --dry-run").run()?;
     Ok(())
 }
 
-/// Makes all packages of the workspace at `root`, and checks what is in them.
-pub(crate) fn check(shell: &Shell, root: &Path) -> Result<()> {
-    let _root = shell.push_dir(root);
+/// Makes all packages of the workspace, and checks what is in them.
+pub(crate) fn check() -> Result<()> {
+    let shell = Shell::new()?;
+    shell.change_dir(crate::root());
     let target = crate::target();
     let made = target.join("package");
-    for old in packages(&made)? {
+    fs::create_dir_all(&made)?;
+    for old in files::in_folder(&made, "crate")? {
         fs::remove_file(old)?;
     }
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let cargo = own_cargo();
     // The first also asks what only publishing asks, and the second also keeps the packages.
     for line in ["publish --workspace --dry-run", "package --workspace --exclude xtask"] {
         println!("cargo {line} --no-verify --allow-dirty");
@@ -50,26 +54,16 @@ pub(crate) fn check(shell: &Shell, root: &Path) -> Result<()> {
     }
     fs::create_dir_all(&folder)?;
     let mut names = Vec::new();
-    for package in packages(&made)? {
-        names.push(unpack(shell, &package, &folder)?);
+    for package in files::in_folder(&made, "crate")? {
+        names.push(unpack(&shell, &package, &folder)?);
     }
     ensure!(!names.is_empty(), "cargo made no package in {}", made.display());
-    write_workspace(root, &folder, &names)?;
+    write_workspace(crate::root(), &folder, &names)?;
     println!("cargo check, of {} unpacked packages", names.len());
     let _there = shell.push_dir(&folder);
     let _target = shell.push_env("CARGO_TARGET_DIR", &target);
     cmd!(shell, "{cargo} check --quiet --workspace").quiet().run()?;
     Ok(())
-}
-
-/// The packages in cargo's folder for them.
-fn packages(folder: &Path) -> Result<Vec<PathBuf>> {
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
-    let paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
-    let is_package = |path: &PathBuf| path.extension().is_some_and(|it| it == "crate");
-    let mut packages: Vec<PathBuf> = paths.into_iter().filter(is_package).collect();
-    packages.sort();
-    Ok(packages)
 }
 
 /// Unpacks a package below `folder`. Returns the name of its own folder.

@@ -2,6 +2,8 @@
 
 use crate::document::Purpose;
 use crate::programs::Build;
+use crate::unable::Unable;
+use anyhow::Result;
 use clap::Args;
 
 /// The option of these commands.
@@ -25,6 +27,18 @@ impl Extent {
     /// The first for the whole, the second for the least.
     pub(crate) fn pick<T>(self, whole: T, least: T) -> T {
         if self.is_smoke { least } else { whole }
+    }
+
+    /// What came of `what`; nothing in the smoke form if this machine cannot have it, which is
+    /// printed.
+    pub(crate) fn or_skip<T>(self, what: &str, result: Result<T>) -> Result<Option<T>> {
+        match result {
+            Err(error) if self.is_smoke && error.is::<Unable>() => {
+                println!("skipped: {what} ({error:#})");
+                Ok(None)
+            }
+            result => result.map(Some),
+        }
     }
 
     /// The build to run.

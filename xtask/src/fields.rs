@@ -3,7 +3,6 @@
 use crate::document::{self, Purpose};
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
-use std::path::Path;
 
 /// The page.
 const PAGE: &str = "docs/fields.md";
@@ -16,9 +15,9 @@ Every field that `--json` of `run`, `survey` and `report` prints, from the schem
 null, empty or absent if its value is unknown. `cargo xtask show` writes this page.
 ";
 
-/// Makes the page of the workspace at `root`.
-pub(crate) fn put(root: &Path, purpose: Purpose) -> Result<()> {
-    document::put(&root.join(PAGE), &page()?, purpose)
+/// Makes the page.
+pub(crate) fn put(purpose: Purpose) -> Result<()> {
+    document::put(PAGE, &page()?, purpose)
 }
 
 /// The page: the whole, then each kind of object by name.
@@ -40,12 +39,11 @@ fn section(name: &str, kind: &Value) -> String {
         return String::new();
     }
     let described = described(kind);
-    let mut out =
-        format!("\n## {name}\n\n{described}\n\n| field | kind | meaning |\n|---|---|---|\n");
-    for (field, value) in fields {
-        out.push_str(&format!("| `{field}` | {} | {} |\n", kind_of(value), self::described(value)));
-    }
-    out
+    let rows = fields.into_iter().map(|(field, value)| {
+        format!("| `{field}` | {} | {} |", kind_of(value), self::described(value))
+    });
+    let rows = document::table("| field | kind | meaning |", rows);
+    format!("\n## {name}\n\n{described}\n\n{rows}")
 }
 
 /// Its own fields, and those of each of its forms.
@@ -59,7 +57,7 @@ fn fields(kind: &Value) -> Vec<(&String, &Value)> {
 /// The description in a line of a table.
 fn described(value: &Value) -> String {
     let text = value["description"].as_str().unwrap_or_default();
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+    document::cell(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// `number`, `text or null`, `list of [Case](#case)`.
@@ -96,7 +94,7 @@ mod tests {
     #[test]
     fn every_field_is_documented() {
         let page = page().expect("the schema is whole");
-        let kept = std::fs::read_to_string(crate::root().join(PAGE)).expect("it is there");
+        let kept = document::read(PAGE).expect("it is there");
         assert!(kept == page, "{PAGE} is not that of the schema: cargo xtask show");
     }
 

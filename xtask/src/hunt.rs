@@ -1,22 +1,23 @@
 //! Hunts for rows that are called sound and are not: random questions on random storage, held
 //! against what shares neither code nor definitions with ioassay (Python and C in `xtask/hunt`).
 
+use crate::document::Part;
 use crate::extent::Extent;
-use crate::stage::ProgramFolder;
-use crate::{document, install, programs};
+use crate::stage::Experiment;
+use crate::unable::{Demand, Unable};
+use crate::{install, programs};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use model::units;
 use rustix::process::geteuid;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
-use std::{env, fs};
-use xshell::Shell;
 
 /// The document with what hunts found, relative to the workspace, and its section.
 const DOCUMENT: &str = "docs/honesty.md";
-const SECTION: &str = "Questions that nobody chose";
+const SECTION: Part = Part::Section("Questions that nobody chose");
 
 /// What the section says of all hunts.
 const FOUND: &str = include_str!("../hunt/found.txt");
@@ -45,28 +46,24 @@ pub(crate) struct Options {
     #[arg(long = "dir", value_name = "DIR", default_value_os_t = crate::target())]
     directory: PathBuf,
     #[command(flatten)]
-    extent: Extent,
+    pub(crate) extent: Extent,
 }
 
 /// Hunts, and writes what came of it into the document.
 ///
 /// # Errors
 /// If a fault was found, or the hunt found none of those that are planted in its own tests.
-pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let extent = options.extent;
-    if let Err(reason) = can_hunt() {
-        ensure!(env::var("CI").as_deref() != Ok("true") && extent.is_smoke(), "{reason}");
-        println!("skipped: no hunt: {reason}");
-        return Ok(());
-    }
-    let shell = Shell::new()?;
-    for package in NEEDS {
-        install::ensure(&shell, package)?;
-    }
-    let stage = ProgramFolder::new(root, &options.directory, "hunt", extent.build())?;
-    test_itself(root, &stage)?;
+    can_hunt().map_err(|reason| match Demand::of_environment() {
+        Demand::Everything => reason,
+        Demand::WhatIsThere => Unable::error(format!("{reason:#}")),
+    })?;
+    NEEDS.into_iter().try_for_each(install::ensure)?;
+    let stage = Experiment::new(&options.directory, "hunt", extent)?;
+    test_itself(&stage)?;
     let page = stage.path("page");
-    let mut hunt = script(root, "main.py");
+    let mut hunt = script("main.py");
     hunt.args([stage.program(), stage.folder()]).args(["--seed", &options.seed.to_string()]);
     let seconds = options.duration.as_secs().to_string();
     hunt.args(extent.pick(["--for", &seconds, "--speeds", HELD], SMOKE));
@@ -74,8 +71,8 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let status = hunt.status().context("starting the hunt")?;
     stage.go_on()?;
     let found = fs::read_to_string(&page).context("what the hunt found")?;
-    let text = format!("{}{found}\n{FOUND}", stage.circumstances(root)?.text());
-    document::rewrite(&root.join(DOCUMENT), &[(SECTION, text)], extent.purpose())?;
+    let text = format!("{}{found}\n{FOUND}", stage.circumstances(&[])?.text());
+    stage.put(DOCUMENT, &[(SECTION, text)])?;
     ensure!(status.success(), "the hunt found a fault");
     Ok(())
 }
@@ -94,8 +91,8 @@ fn can_hunt() -> Result<()> {
 }
 
 /// Plants faults for the hunter; it must find them.
-fn test_itself(root: &Path, stage: &ProgramFolder) -> Result<()> {
-    let mut tests = script(root, "test_hunt.py");
+fn test_itself(stage: &Experiment) -> Result<()> {
+    let mut tests = script("test_hunt.py");
     tests.env("IOASSAY", stage.program()).env("PLACE", stage.folder());
     let status = tests.status().context("starting the tests of the hunter")?;
     ensure!(status.success(), "the hunter does not find what it must");
@@ -103,21 +100,20 @@ fn test_itself(root: &Path, stage: &ProgramFolder) -> Result<()> {
 }
 
 /// A Python program of the hunter, set up to leave no files beside it.
-fn script(root: &Path, name: &str) -> Command {
+fn script(name: &str) -> Command {
     let mut command = Command::new("python3");
-    command.arg("-B").arg(root.join("xtask/hunt").join(name));
+    command.arg("-B").arg(crate::root().join("xtask/hunt").join(name));
     command
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options;
+    use crate::{document, options};
 
     #[test]
     fn the_document_has_its_section() {
-        document::check_sections(DOCUMENT, &[SECTION]);
-        assert!(document::section(DOCUMENT, SECTION).contains(FOUND.trim()));
+        assert!(document::part(DOCUMENT, SECTION).contains(FOUND.trim()));
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Packages that tests, benchmarks and the lab need in addition to the build's.
 
 use anyhow::{Context, Result, ensure};
+use rustix::process::geteuid;
 use serde::Deserialize;
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
 /// The table's text.
@@ -49,13 +50,13 @@ const ADMINISTRATORS_FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];
 /// Installs missing packages that tests need, as root on Debian. Names those still missing and the
 /// tests that are skipped without them. A missing package is not an error: each test reports what
 /// it skips.
-pub(crate) fn run(shell: &Shell) -> Result<()> {
+pub(crate) fn run() -> Result<()> {
     let packages = table()?;
     let missing = || packages.iter().filter(|it| it.tests.is_some() && !it.is_there());
-    if missing().next().is_some() && may_install(shell)? {
+    if missing().next().is_some() && may_install() {
         let names: Vec<_> = missing().map(|package| package.name.as_str()).collect();
         println!("installing with apt-get: {}", names.join(", "));
-        if let Err(error) = install_missing(shell, &missing().collect::<Vec<_>>()) {
+        if let Err(error) = install_missing(&missing().collect::<Vec<_>>()) {
             println!("{error}");
         }
     }
@@ -66,13 +67,13 @@ pub(crate) fn run(shell: &Shell) -> Result<()> {
     Ok(())
 }
 
-fn install_missing(shell: &Shell, missing: &[&Package]) -> Result<()> {
+fn install_missing(missing: &[&Package]) -> Result<()> {
     let is_whole = |package: &&&Package| !matches!(package.sign, InstalledSign::ProgramsAlone(_));
     let names: Vec<_> = missing.iter().filter(is_whole).map(|it| it.name.as_str()).collect();
-    install(shell, &names)?;
+    install(&names)?;
     for package in missing {
         if let InstalledSign::ProgramsAlone(programs) = &package.sign {
-            take_out(shell, &package.name, programs)?;
+            take_out(&package.name, programs)?;
         }
     }
     Ok(())
@@ -82,25 +83,35 @@ fn install_missing(shell: &Shell, missing: &[&Package]) -> Result<()> {
 ///
 /// # Errors
 /// If it is missing and cannot be installed.
-pub(crate) fn ensure(shell: &Shell, name: &str) -> Result<()> {
+pub(crate) fn ensure(name: &str) -> Result<()> {
     let packages = table()?;
     let found = packages.iter().find(|package| package.name == name);
     let found = found.with_context(|| format!("the table of packages lacks {name}"))?;
     if !found.is_there() {
-        package(shell, name)?;
+        package(name)?;
     }
     ensure!(found.is_there(), "{name} is installed, but lacks what it is needed for");
     Ok(())
+}
+
+/// Ensures that as many as possible of the Debian packages `names` are installed, and tells which
+/// are not: what needs one of these says itself that it lacks it.
+pub(crate) fn ensure_some(names: &[impl AsRef<str>]) {
+    for name in names {
+        if let Err(error) = ensure(name.as_ref()) {
+            println!("{error:#}");
+        }
+    }
 }
 
 /// Installs a Debian `package`, as root on Debian.
 ///
 /// # Errors
 /// On other systems, or if it cannot be installed.
-pub(crate) fn package(shell: &Shell, package: &str) -> Result<()> {
-    ensure!(may_install(shell)?, "install {package}, or run this as root on Debian");
+pub(crate) fn package(package: &str) -> Result<()> {
+    ensure!(may_install(), "install {package}, or run this as root on Debian");
     println!("installing with apt-get: {package}");
-    install(shell, &[package])
+    install(&[package])
 }
 
 fn table() -> Result<Vec<Package>> {
@@ -122,21 +133,23 @@ impl Package {
 
 /// Whether the `PATH` or a folder of administrators has `program`.
 pub(crate) fn is_there(program: &str) -> bool {
+    find(program).is_some()
+}
+
+/// Where the `PATH` or a folder of administrators has `program`.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
-    let administrators = ADMINISTRATORS_FOLDERS.iter().map(Path::new);
-    let users = env::split_paths(&path);
-    users.chain(administrators.map(Path::to_owned)).any(|folder| folder.join(program).is_file())
+    let folders = env::split_paths(&path).chain(ADMINISTRATORS_FOLDERS.map(PathBuf::from));
+    folders.map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
 /// Whether this is root on Debian or a derivative.
-fn may_install(shell: &Shell) -> Result<bool> {
-    if !Path::new("/etc/debian_version").exists() || !is_there("apt-get") {
-        return Ok(false);
-    }
-    Ok(cmd!(shell, "id -u").quiet().read()? == "0")
+fn may_install() -> bool {
+    Path::new("/etc/debian_version").exists() && is_there("apt-get") && geteuid().is_root()
 }
 
-fn install(shell: &Shell, packages: &[&str]) -> Result<()> {
+fn install(packages: &[&str]) -> Result<()> {
+    let shell = Shell::new()?;
     let _frontend = shell.push_env("DEBIAN_FRONTEND", "noninteractive");
     cmd!(shell, "apt-get update --quiet --quiet").run()?;
     let install = cmd!(shell, "apt-get install --quiet --quiet --yes --no-install-recommends");
@@ -146,7 +159,8 @@ fn install(shell: &Shell, packages: &[&str]) -> Result<()> {
 
 /// Downloads `package` into a temporary folder and extracts only `programs`: nothing else is
 /// installed, and no server starts. Requires up-to-date package lists.
-fn take_out(shell: &Shell, package: &str, programs: &[String]) -> Result<()> {
+fn take_out(package: &str, programs: &[String]) -> Result<()> {
+    let shell = Shell::new()?;
     let folder = shell.create_temp_dir()?;
     let _there = shell.push_dir(folder.path());
     // Otherwise apt-get downloads as a user who cannot write to this folder.
@@ -160,6 +174,21 @@ fn take_out(shell: &Shell, package: &str, programs: &[String]) -> Result<()> {
         cmd!(shell, "install {found} {LOCAL_FOLDER}").run()?;
     }
     Ok(())
+}
+
+/// Whether Rust has its library for `target`. If not, rustup is asked for it.
+pub(crate) fn has_target(target: &str) -> Result<bool> {
+    let shell = Shell::new()?;
+    let is_there = || {
+        let folder = cmd!(shell, "rustc --print target-libdir --target {target}");
+        folder.quiet().ignore_stderr().read().is_ok_and(|folder| Path::new(&folder).is_dir())
+    };
+    if !is_there() {
+        println!("rustup target add {target}");
+        // This may fail without rustup or a network; the check below reports it.
+        let _ = cmd!(shell, "rustup target add {target}").quiet().ignore_stderr().run();
+    }
+    Ok(is_there())
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! Control groups with limits.
 
+use crate::unable::Unable;
+use crate::waiting::within;
+use anyhow::{Context, Result, ensure};
 use model::units;
 use serde::{Deserialize, Deserializer, de};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
 /// Where control groups of both versions are mounted.
@@ -35,47 +37,29 @@ pub(crate) fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error>
 const PERIOD_US: u32 = 100_000;
 
 impl PlantedLimit {
-    /// The names of its controller in versions 1 and 2.
+    /// Its file and what that has to contain, in versions 1 and 2; `device` is `MAJOR:MINOR`.
+    fn files(self, device: &str) -> [(&'static str, String); 2] {
+        let of_device = |first, key: &str, n: u64| {
+            [(first, format!("{device} {n}")), ("io.max", format!("{device} {key}={n}"))]
+        };
+        match self {
+            PlantedLimit::ReadBytes(n) => of_device("blkio.throttle.read_bps_device", "rbps", n),
+            PlantedLimit::WriteBytes(n) => of_device("blkio.throttle.write_bps_device", "wbps", n),
+            PlantedLimit::ReadOps(n) => of_device("blkio.throttle.read_iops_device", "riops", n),
+            PlantedLimit::Memory(bytes) => {
+                ["memory.limit_in_bytes", "memory.max"].map(|file| (file, bytes.to_string()))
+            }
+            PlantedLimit::Cpu(percent) => {
+                let quota_us = (PERIOD_US / 100 * percent).to_string();
+                let of_period = format!("{quota_us} {PERIOD_US}");
+                [("cpu.cfs_quota_us", quota_us), ("cpu.max", of_period)]
+            }
+        }
+    }
+
+    /// The names of its controller in versions 1 and 2, with which those of files begin.
     fn controllers(self) -> [&'static str; 2] {
-        match self {
-            PlantedLimit::ReadBytes(_) | PlantedLimit::WriteBytes(_) | PlantedLimit::ReadOps(_) => {
-                ["blkio", "io"]
-            }
-            PlantedLimit::Memory(_) => ["memory", "memory"],
-            PlantedLimit::Cpu(_) => ["cpu", "cpu"],
-        }
-    }
-
-    /// The version 1 file and its content; `device` is `MAJOR:MINOR`.
-    fn first(self, device: &str) -> (&'static str, String) {
-        match self {
-            PlantedLimit::ReadBytes(n) => {
-                ("blkio.throttle.read_bps_device", format!("{device} {n}"))
-            }
-            PlantedLimit::WriteBytes(n) => {
-                ("blkio.throttle.write_bps_device", format!("{device} {n}"))
-            }
-            PlantedLimit::ReadOps(n) => {
-                ("blkio.throttle.read_iops_device", format!("{device} {n}"))
-            }
-            PlantedLimit::Memory(bytes) => ("memory.limit_in_bytes", bytes.to_string()),
-            PlantedLimit::Cpu(percent) => {
-                ("cpu.cfs_quota_us", (PERIOD_US / 100 * percent).to_string())
-            }
-        }
-    }
-
-    /// The same for version 2.
-    fn second(self, device: &str) -> (&'static str, String) {
-        match self {
-            PlantedLimit::ReadBytes(n) => ("io.max", format!("{device} rbps={n}")),
-            PlantedLimit::WriteBytes(n) => ("io.max", format!("{device} wbps={n}")),
-            PlantedLimit::ReadOps(n) => ("io.max", format!("{device} riops={n}")),
-            PlantedLimit::Memory(bytes) => ("memory.max", bytes.to_string()),
-            PlantedLimit::Cpu(percent) => {
-                ("cpu.max", format!("{} {PERIOD_US}", PERIOD_US / 100 * percent))
-            }
-        }
+        self.files("").map(|(file, _)| file.split('.').next().expect("a split has a first part"))
     }
 }
 
@@ -88,36 +72,39 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// A group with `limit`; `device` is `MAJOR:MINOR`, for limits on a device.
+    /// A group with `limits`; `device` is the name of the limited device in `/sys/block`, if any.
     ///
     /// # Errors
     /// Why this machine cannot have one.
-    pub(crate) fn new(limit: PlantedLimit, device: &str) -> Result<Group, String> {
-        let [first, second] = limit.controllers();
+    pub(crate) fn new(limits: &[PlantedLimit], device: Option<&str>) -> Result<Group> {
+        let device = device.map(number).transpose()?.unwrap_or_default();
+        Group::create(limits, device).map_err(|error| Unable::error(format!("{error:#}")))
+    }
+
+    fn create(limits: &[PlantedLimit], device: String) -> Result<Group> {
+        let first = limits.first().context("there is no limit")?;
+        let [first, second] = first.controllers();
         let root = Path::new(ROOT);
         let is_second = !root.join(first).join("cgroup.procs").exists();
         let parent = if is_second { root.to_owned() } else { root.join(first) };
         if is_second {
             let there = fs::read_to_string(root.join("cgroup.controllers")).unwrap_or_default();
-            if !there.split_whitespace().any(|name| name == second) {
-                return Err(format!("there is no control group with the controller '{second}'"));
-            }
+            let is_there = there.split_whitespace().any(|name| name == second);
+            ensure!(is_there, "there is no control group with the controller '{second}'");
             write(&root.join("cgroup.subtree_control"), &format!("+{second}"))?;
         }
-        let of_device = device.replace(':', "-");
-        let name = format!("ioassay-xtask-{}-{of_device}", std::process::id());
+        let name = format!("ioassay-xtask-{}-{}", std::process::id(), device.replace(':', "-"));
         let directory = parent.join(name);
-        fs::create_dir(&directory).map_err(|e| format!("'{}': {e}", directory.display()))?;
-        let group = Group { directory, is_second, device: device.to_owned() };
-        group.set(limit)?;
+        fs::create_dir(&directory).with_context(|| format!("'{}'", directory.display()))?;
+        let group = Group { directory, is_second, device };
+        limits.iter().try_for_each(|limit| group.set(*limit))?;
         Ok(group)
     }
 
     /// Sets another limit, or changes one of its kind.
-    pub(crate) fn set(&self, limit: PlantedLimit) -> Result<(), String> {
-        let device = &self.device;
-        let (name, text) = if self.is_second { limit.second(device) } else { limit.first(device) };
-        write(&self.directory.join(name), &text)
+    pub(crate) fn set(&self, limit: PlantedLimit) -> Result<()> {
+        let (name, text) = &limit.files(&self.device)[usize::from(self.is_second)];
+        write(&self.directory.join(name), text)
     }
 
     /// The group's directory.
@@ -136,26 +123,21 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         // Its members have ended, but the OS may need a moment to notice.
-        let is_gone = soon(|| fs::remove_dir(&self.directory).is_ok());
-        if !is_gone {
+        let removed = || fs::remove_dir(&self.directory).ok();
+        if within(Duration::from_secs(1), removed).is_none() {
             eprintln!("'{}' stays", self.directory.display());
         }
     }
 }
 
-/// Retries for a second. Returns whether it succeeded.
-fn soon(try_it: impl Fn() -> bool) -> bool {
-    for _ in 0..50 {
-        if try_it() {
-            return true;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    false
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).with_context(|| format!("'{}'", path.display()))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    fs::write(path, text).map_err(|error| format!("'{}': {error}", path.display()))
+/// The `MAJOR:MINOR` of a device.
+fn number(device: &str) -> Result<String> {
+    let path = format!("/sys/block/{device}/dev");
+    Ok(fs::read_to_string(&path).context(path)?.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -165,10 +147,11 @@ mod tests {
     #[test]
     fn both_versions_are_told_the_same() {
         let check = |limit: PlantedLimit, first: (&str, &str), second: (&str, &str)| {
-            let (name, text) = limit.first("7:3");
-            assert_eq!((name, text.as_str()), first);
-            let (name, text) = limit.second("7:3");
-            assert_eq!((name, text.as_str()), second);
+            let files = limit.files("7:3");
+            assert_eq!(
+                files.each_ref().map(|(name, text)| (*name, text.as_str())),
+                [first, second]
+            );
         };
         check(
             PlantedLimit::ReadBytes(20),

@@ -6,6 +6,13 @@
 #![expect(clippy::disallowed_methods, reason = "where a chore gets no thread, it panics")]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it speaks to a developer")]
 
+mod at_once;
+mod waiting;
+mod arch;
+mod unable;
+mod words;
+mod files;
+mod json;
 mod install;
 mod options;
 mod tidy;
@@ -14,9 +21,7 @@ mod python;
 mod audit;
 mod document;
 mod extent;
-mod generated;
 mod stage;
-mod unable;
 #[path = "../../crates/witness/tests/it/fixture.rs"]
 #[expect(dead_code, reason = "the file systems of the witness's tests, of which not all are used")]
 mod fixture;
@@ -42,7 +47,7 @@ use anyhow::Result;
 use clap::Parser;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use xshell::Shell;
+use unable::Demand;
 
 /// ioassay's own chores
 #[derive(Parser)]
@@ -141,25 +146,27 @@ fn main() -> ExitCode {
 impl Chore {
     fn run(&self) -> Result<()> {
         match self {
-            Chore::Test(scope) => test::run(root(), test::Demand::of_environment(), *scope),
-            Chore::Ci(scope) => test::run(root(), test::Demand::Everything, *scope),
-            Chore::Neighbor(options) => neighbor::run(root(), options),
+            Chore::Test(scope) => test::run(Demand::of_environment(), *scope),
+            Chore::Ci(scope) => test::run(Demand::Everything, *scope),
+            Chore::Neighbor(options) => neighbor::run(options),
             Chore::Tidy => tidy::run(root()),
-            Chore::Simulate { check: true } => simulate::check(root()),
-            Chore::Simulate { check: false } => simulate::run(root()),
-            Chore::Audit { records } => audit::run(root(), records),
-            Chore::Bench(options) => bench::run(root(), options),
-            Chore::Honesty(options) => honesty::run(root(), options),
-            Chore::Hunt(options) => hunt::run(root(), options),
-            Chore::Fuzz(options) => fuzz::run(root(), options),
-            Chore::Rivals(options) => rivals::run(root(), options),
-            Chore::Lab(options) => lab::run(root(), options),
-            Chore::Crates { whole: true } => crates::try_to_publish(root()),
-            Chore::Crates { whole: false } => crates::check(&Shell::new()?, root()),
+            Chore::Simulate { check: true } => simulate::check(),
+            Chore::Simulate { check: false } => simulate::run(),
+            Chore::Audit { records } => audit::run(records),
+            Chore::Bench(options) => bench::run(options),
+            Chore::Honesty(options) => honesty::run(options),
+            Chore::Hunt(options) => options.extent.or_skip("hunt", hunt::run(options)).map(drop),
+            Chore::Fuzz(options) => fuzz::run(options),
+            Chore::Rivals(options) => {
+                options.extent.or_skip("rivals", rivals::run(options)).map(drop)
+            }
+            Chore::Lab(options) => lab::run(options),
+            Chore::Crates { whole: true } => crates::try_to_publish(),
+            Chore::Crates { whole: false } => crates::check(),
             Chore::Dist(options) => dist::run(root(), options),
-            Chore::Show(scope) => shown::run(root(), *scope),
-            Chore::Gates(options) => gates::run(root(), options),
-            Chore::Repeat(options) => repeat::run(root(), options),
+            Chore::Show(scope) => shown::run(*scope),
+            Chore::Gates(options) => options.extent.or_skip("gates", gates::run(options)).map(drop),
+            Chore::Repeat(options) => repeat::run(options),
         }
     }
 }

@@ -4,15 +4,15 @@
 use crate::options::at_least;
 use crate::programs::Interrupt;
 use crate::suite;
+use crate::waiting::within;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::BTreeMap;
+use std::fs;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use std::{fs, thread};
 use tempfile::TempDir;
 
 /// The command's options.
@@ -39,14 +39,14 @@ const REMOVED_MOST: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// If the tests do not compile, the neighbor cannot work, or a test failed.
-pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let interrupt = Interrupt::watch()?;
-    suite::build(root)?;
-    let neighbor = Neighbor::new(root)?;
+    suite::build()?;
+    let neighbor = Neighbor::new()?;
     let mut failed: BTreeMap<String, usize> = BTreeMap::new();
     for round in 1..=options.rounds {
         let began = Instant::now();
-        let output = suite::measuring(root, options.only.as_deref()).output()?;
+        let output = suite::measuring(options.only.as_deref()).output()?;
         interrupt.go_on()?;
         let said = String::from_utf8_lossy(&output.stdout);
         let ended =
@@ -81,7 +81,8 @@ struct Neighbor {
 }
 
 impl Neighbor {
-    fn new(root: &Path) -> Result<Neighbor> {
+    fn new() -> Result<Neighbor> {
+        let root = crate::root();
         let folder = TempDir::new_in(crate::target())?;
         let mut loops = Vec::new();
         for work in WORK {
@@ -107,10 +108,7 @@ impl Drop for Neighbor {
             let _ = child.wait();
         }
         // What waits for the disk ends a moment later.
-        let began = Instant::now();
-        while fs::remove_dir_all(self.folder.path()).is_err() && began.elapsed() < REMOVED_MOST {
-            thread::sleep(Duration::from_millis(20));
-        }
+        let _ = within(REMOVED_MOST, || fs::remove_dir_all(self.folder.path()).ok());
     }
 }
 
@@ -137,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_neighbor_works_until_it_is_dropped() {
-        let neighbor = Neighbor::new(crate::root()).expect("there are a compiler and a disk");
+        let neighbor = Neighbor::new().expect("there are a compiler and a disk");
         let folder = neighbor.folder.path().to_owned();
         assert!(folder.join("peer").is_file() && folder.join("written").is_file());
         drop(neighbor);

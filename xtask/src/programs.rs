@@ -4,10 +4,10 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use xshell::{Cmd, Shell};
@@ -50,6 +50,25 @@ pub(crate) fn output(mut command: Command, good: RangeInclusive<i32>) -> Result<
     Ok(output)
 }
 
+/// A process that is killed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Running(pub(crate) Child);
+
+impl Running {
+    /// Starts `command`.
+    pub(crate) fn start(mut command: Command) -> Result<Running> {
+        Ok(Running(command.spawn().with_context(|| format!("starting {command:?}"))?))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // One that has ended cannot be killed, and is only waited for.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// The cargo that runs this program, in a shell.
 pub(crate) fn cargo(shell: &Shell) -> Cmd<'_> {
     shell.cmd(own_cargo()).quiet()
@@ -59,9 +78,6 @@ pub(crate) fn cargo(shell: &Shell) -> Cmd<'_> {
 pub(crate) fn own_cargo() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
-
-/// Cargo's options that select ioassay.
-pub(crate) const IOASSAY: [&str; 1] = ["--bin=ioassay"];
 
 /// Which build of a program to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +90,7 @@ pub(crate) enum Build {
 
 impl Build {
     /// Cargo's options that select it.
-    pub(crate) fn options(self) -> &'static [&'static str] {
+    fn options(self) -> &'static [&'static str] {
         match self {
             Build::Release => &["--release"],
             // Its features are those of the whole workspace.
@@ -84,36 +100,31 @@ impl Build {
 }
 
 /// Builds ioassay and returns its path.
-pub(crate) fn ioassay(root: &Path, build: Build) -> Result<PathBuf> {
+pub(crate) fn ioassay(build: Build) -> Result<PathBuf> {
     println!("building");
-    self::build(root, build, &IOASSAY)
+    self::build(build, &["--bin=ioassay"])
 }
 
-/// Builds `target` and returns the executable's path.
-pub(crate) fn build(root: &Path, build: Build, target: &[&str]) -> Result<PathBuf> {
-    build_with(root, &[build.options(), target].concat())
-}
-
-/// The target of [`build_for_arm`].
-const ARM: &str = "aarch64-unknown-linux-gnu";
+/// The target of [`ioassay_for_arm`].
+pub(crate) const ARM: &str = "aarch64-unknown-linux-gnu";
 /// Cargo settings for linking: static, so that it runs on any root image.
 const ARM_LINKING: [(&str, &str); 2] = [
     ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc"),
     ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS", "-Ctarget-feature=+crt-static"),
 ];
 
-/// Builds with cargo's `options` for 64-bit ARM, using Debian's cross compiler.
-pub(crate) fn build_for_arm(root: &Path, options: &[&str]) -> Result<PathBuf> {
-    build_with(root, &[&["--target", ARM], options].concat())
+/// Builds ioassay for 64-bit ARM, using Debian's cross compiler.
+pub(crate) fn ioassay_for_arm(build: Build) -> Result<PathBuf> {
+    self::build(build, &["--bin=ioassay", "--target", ARM])
 }
 
-/// Builds with cargo's `options` and returns the executable's path.
-pub(crate) fn build_with(root: &Path, options: &[&str]) -> Result<PathBuf> {
+/// Builds what cargo's options `target` select, and returns the executable's path.
+pub(crate) fn build(build: Build, target: &[&str]) -> Result<PathBuf> {
     let mut command = Command::new(own_cargo());
     command.envs(ARM_LINKING);
-    command.args(["build", "--message-format=json-render-diagnostics"]);
-    command.args(options).current_dir(root).stderr(Stdio::inherit());
-    executable(&read(command, 0..=0)?).with_context(|| format!("cargo built no {options:?}"))
+    command.args(["build", "--message-format=json-render-diagnostics"]).args(build.options());
+    command.args(target).current_dir(crate::root()).stderr(Stdio::inherit());
+    executable(&read(command, 0..=0)?).with_context(|| format!("cargo built no {target:?}"))
 }
 
 /// The last executable in cargo's build messages.
@@ -124,27 +135,25 @@ fn executable(messages: &str) -> Option<PathBuf> {
     })
 }
 
-/// The first line that a program prints, such as its version, when run in the folder `root`.
-pub(crate) fn first_line(root: &Path, program: &str, arguments: &[&str]) -> Result<String> {
+/// The first line that a program prints, such as its version, when run in the workspace.
+pub(crate) fn first_line(program: impl AsRef<OsStr>, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(root);
+    command.args(arguments).current_dir(crate::root());
     let text = read(command, 0..=0)?;
     Ok(text.trim().lines().next().unwrap_or_default().to_owned())
 }
 
-/// The version of the ioassay at `program`, plus the commit of the sources at `root`.
-pub(crate) fn own_version(root: &Path, program: &Path) -> Result<String> {
-    let mut command = Command::new(program);
-    command.arg("--version");
-    let version = read(command, 0..=0)?.trim().to_owned();
+/// The version of the ioassay at `program`, plus the commit of the sources.
+pub(crate) fn own_version(program: &Path) -> Result<String> {
+    let version = first_line(program, &["--version"])?;
     // Sources without their git history have no commit.
-    let commit = first_line(root, "git", &["describe", "--always", "--dirty"]);
+    let commit = first_line("git", &["describe", "--always", "--dirty"]);
     Ok(commit.map_or(version.clone(), |commit| format!("{version} ({commit})")))
 }
 
 /// The current date and time, to the minute.
-pub(crate) fn date(root: &Path) -> Result<String> {
-    first_line(root, "date", &["-u", "+%Y-%m-%d %H:%M UTC"])
+pub(crate) fn date() -> Result<String> {
+    first_line("date", &["-u", "+%Y-%m-%d %H:%M UTC"])
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use crate::{install, programs};
 use anyhow::{Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use xshell::Shell;
 
 /// The Python of the virtual environment in `folder`, which is created if it is missing or cannot
 /// import `modules`. Pip installs `packages` in it.
@@ -36,7 +35,7 @@ pub(crate) fn create(folder: &Path) -> Result<()> {
         programs::output(command, 0..=0)
     };
     if create("python3").is_err() {
-        install::package(&Shell::new()?, "python3-venv")?;
+        install::package("python3-venv")?;
         create("/usr/bin/python3")?;
     }
     Ok(())

@@ -5,8 +5,6 @@ use crate::document::Purpose;
 use crate::extent::Extent;
 use crate::{document, fields, programs};
 use anyhow::{Context, Result, ensure};
-use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 /// The documents that show output from records.
@@ -42,31 +40,31 @@ const FOLDER: &str = "docs/pictures";
 /// What surrounds a picture's rules for dark pages.
 const DARK: [&str; 2] = ["@media screen and (prefers-color-scheme:dark){\n", "\n}\n"];
 
-/// Rewrites the output and pictures in the documents at `root`. The smoke form compares them: they
+/// Rewrites the output and pictures in the documents. The smoke form compares them: they
 /// are the same whenever they are made.
 ///
 /// # Errors
 /// If a record cannot be read, a block is missing, or a document that is compared differs.
-pub(crate) fn run(root: &Path, extent: Extent) -> Result<()> {
+pub(crate) fn run(extent: Extent) -> Result<()> {
     let purpose = extent.pick(Purpose::Write, Purpose::Compare);
-    fields::put(root, purpose)?;
-    let program = programs::ioassay(root, extent.build())?;
+    fields::put(purpose)?;
+    let program = programs::ioassay(extent.build())?;
     let report = |record: &str, columns: u16, options: &[&str]| {
         let mut command = Command::new(&program);
         command.env("COLUMNS", columns.to_string());
-        command.arg("report").arg(root.join("records").join(record)).args(options);
+        command.arg("report").arg(crate::root().join("records").join(record)).args(options);
         programs::read(command, 0..=1)
     };
     for name in DOCUMENTS {
-        let old = fs::read_to_string(root.join(name)).context(name)?;
+        let old = document::read(name)?;
         let new =
             with_blocks(&old, &|record, columns| report(record, columns, &[])).context(name)?;
-        document::put(&root.join(name), &new, purpose)?;
+        document::put(name, &new, purpose)?;
     }
     for (name, record) in PICTURES {
         let [light, dark] = schemes(&report(record, 120, &["--svg", name])?).context(name)?;
-        document::put(&root.join(format!("{FOLDER}/{name}-light.svg")), &light, purpose)?;
-        document::put(&root.join(format!("{FOLDER}/{name}-dark.svg")), &dark, purpose)?;
+        document::put(&format!("{FOLDER}/{name}-light.svg"), &light, purpose)?;
+        document::put(&format!("{FOLDER}/{name}-dark.svg"), &dark, purpose)?;
     }
     Ok(())
 }

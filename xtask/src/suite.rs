@@ -6,7 +6,6 @@
 use crate::programs::own_cargo;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use std::path::Path;
 use std::process::{Command, Output};
 use std::thread;
 
@@ -30,39 +29,39 @@ const LONG: &str = "long::";
 const MEASURING_THREADS: &str = "--test-threads=3";
 const OTHER_THREADS: &str = "--test-threads=6";
 
-/// Builds all tests of the workspace at `root`.
+/// Builds all tests of the workspace.
 ///
 /// # Errors
 /// If they do not compile.
-pub(crate) fn build(root: &Path) -> Result<()> {
-    ensure!(tests(root, &["--no-run"]).status()?.success(), "the tests do not compile");
+pub(crate) fn build() -> Result<()> {
+    ensure!(tests(&["--no-run"]).status()?.success(), "the tests do not compile");
     Ok(())
 }
 
 /// The command for the tests that measure, or for those of them with `only` in their names.
-pub(crate) fn measuring(root: &Path, only: Option<&str>) -> Command {
+pub(crate) fn measuring(only: Option<&str>) -> Command {
     // Of several names, one is enough.
     let names = only.map_or(MEASURING.to_vec(), |only| vec![only]);
-    tests(root, &[&["--", "--include-ignored", MEASURING_THREADS], &names[..]].concat())
+    tests(&[&["--", "--include-ignored", MEASURING_THREADS], &names[..]].concat())
 }
 
 /// The command for all others.
-fn others(root: &Path, scope: Scope) -> Command {
+fn others(scope: Scope) -> Command {
     let skipped = MEASURING.iter().chain((!scope.is_all).then_some(&LONG));
     let skipped: Vec<&str> = skipped.flat_map(|name| ["--skip", name]).collect();
-    tests(root, &[&["--", "--include-ignored", OTHER_THREADS], &skipped[..]].concat())
+    tests(&[&["--", "--include-ignored", OTHER_THREADS], &skipped[..]].concat())
 }
 
-/// Runs the tests of the workspace at `root`.
+/// Runs the tests of the workspace.
 ///
 /// # Errors
 /// If they do not compile, or one fails.
-pub(crate) fn run(root: &Path, scope: Scope) -> Result<()> {
-    build(root)?;
+pub(crate) fn run(scope: Scope) -> Result<()> {
+    build()?;
     // Both parts are the same programs. If two printed at the same time, nobody could read it.
     let (measured, other) = thread::scope(|scope_of_threads| {
-        let measured = scope_of_threads.spawn(|| measuring(root, None).output());
-        let other = others(root, scope).status();
+        let measured = scope_of_threads.spawn(|| measuring(None).output());
+        let other = others(scope).status();
         (measured.join().expect("no thread panics"), other)
     });
     let measured: Output = measured.context("starting cargo")?;
@@ -81,8 +80,9 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Cargo's command for tests of the whole workspace.
-fn tests(root: &Path, options: &[&str]) -> Command {
+fn tests(options: &[&str]) -> Command {
     let mut command = Command::new(own_cargo());
-    command.args(["test", "--workspace", "--no-fail-fast"]).args(options).current_dir(root);
+    command.args(["test", "--workspace", "--no-fail-fast"]).args(options);
+    command.current_dir(crate::root());
     command
 }

@@ -8,10 +8,12 @@ mod rows;
 mod solos;
 mod page;
 
+use crate::document::Part;
 use crate::extent::Extent;
+use crate::json::list;
 use crate::options::at_least;
-use crate::stage::{Circumstances, ProgramFolder};
-use crate::{document, install, programs};
+use crate::stage::{Circumstances, Experiment};
+use crate::{install, programs};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use figure::{Absent, BenchRow};
@@ -21,8 +23,7 @@ use rows::RowDefinition;
 use serde::Deserialize;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
-use xshell::Shell;
+use std::path::PathBuf;
 
 /// With fewer rounds, there is no interval.
 const ROUNDS_MIN: usize = 6;
@@ -35,6 +36,7 @@ const DOCUMENT: &str = "docs/benchmarks.md";
 
 /// The recipes and the table of sections, relative to the workspace.
 const FOLDER: &str = "xtask/src/bench";
+const TABLE: &str = "xtask/src/bench/sections.toml";
 
 /// The sections that recipes measure.
 #[derive(Debug, Deserialize)]
@@ -84,11 +86,10 @@ pub(crate) struct Options {
     extent: Extent,
 }
 
-/// Of the smoke form: the time of a trial, and the sizes of files and arrays. fio needs as much
-/// time, and also where it reads or writes a whole file.
-const TIME: &str = "100ms";
-const FILE: &str = "128MiB";
-const ARRAYS: &str = "32MiB";
+/// What the smoke form adds to a run, of files and of memory. fio needs as much time, and also
+/// where it reads or writes a whole file.
+const SMALL_FILES: &str = " --time 100ms --size 128MiB";
+const SMALL_ARRAYS: &str = " --time 100ms --working-set 32MiB";
 
 /// The title of the section with this name.
 fn title(name: &str) -> Result<&'static str, &'static str> {
@@ -100,32 +101,36 @@ fn size(text: &str) -> Result<String, ParseError> {
     units::parse_bytes(text).map(units::bytes)
 }
 
-/// Runs the benchmarks from the workspace at `root` and writes the document.
+/// Runs the benchmarks and writes the document.
 ///
 /// # Errors
 /// If something could not be measured, or a row is wrong, so that no run has a figure for it. A
 /// missed target is not an error: the document reports it.
-pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
-    let shell = Shell::new()?;
-    shell.change_dir(root);
-    let extent = options.extent;
-    let stage = ProgramFolder::new(root, &options.directory, "bench", extent.build())?;
-    put_peers(root, &stage, extent)?;
-    let sections: Sections = toml::from_str(&fs::read_to_string(root.join(FOLDER).join(TABLE))?)?;
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let stage = Experiment::new(&options.directory, "bench", options.extent)?;
+    put_peers(&stage)?;
+    let sections = sections()?;
     let (mut written, mut wrong) = (Vec::new(), Vec::new());
     let is_asked = |title: &&str| options.only.is_none_or(|only| only == *title);
     for title in page::SECTIONS.into_iter().filter(is_asked) {
-        let mut circumstances = stage.circumstances(root)?;
-        let (method, rows) = match sections.section.iter().find(|section| section.title == title) {
-            Some(section) => measure(section, options, &shell, &stage, &mut circumstances)?,
+        let mut circumstances = stage.circumstances(&[])?;
+        let (method, rows) = match sections.iter().find(|section| section.title == title) {
+            Some(section) => measure(section, options, &stage, &mut circumstances)?,
             None => program(&stage, options)?,
         };
         wrong.extend(rows.iter().filter_map(fault));
-        written.push((title, page::section(&circumstances, &method, &rows)));
+        let text = page::section(&circumstances, &method, &rows);
+        written.push((Part::Section(title), text));
     }
-    document::rewrite(&root.join(DOCUMENT), &written, extent.purpose())?;
+    stage.put(DOCUMENT, &written)?;
     ensure!(wrong.is_empty(), "rows that no run can have:\n{}", wrong.join("\n"));
     Ok(())
+}
+
+/// The table of sections.
+fn sections() -> Result<Vec<BenchSection>> {
+    let text = fs::read_to_string(crate::root().join(TABLE)).context(TABLE)?;
+    Ok(toml::from_str::<Sections>(&text).context(TABLE)?.section)
 }
 
 /// What is wrong with a row.
@@ -144,45 +149,34 @@ const EXAMPLE: &str = "bare_pread";
 const PACKAGE: &str = "--package=ioassay-worker";
 
 /// Puts the benchmark's own peers into the stage's folder.
-fn put_peers(root: &Path, stage: &ProgramFolder, extent: Extent) -> Result<()> {
-    let built = programs::build(root, extent.build(), &[PACKAGE, "--example", EXAMPLE])?;
-    let files = PEERS.map(|name| (root.join(FOLDER).join(name), name));
+fn put_peers(stage: &Experiment) -> Result<()> {
+    let built = programs::build(stage.extent.build(), &[PACKAGE, "--example", EXAMPLE])?;
+    let files = PEERS.map(|name| (crate::root().join(FOLDER).join(name), name));
     for (from, name) in files.into_iter().chain([(built, EXAMPLE)]) {
         fs::copy(&from, stage.path(name)).with_context(|| from.display().to_string())?;
     }
     Ok(())
 }
 
-/// The table of sections, in [`FOLDER`].
-const TABLE: &str = "sections.toml";
-
 /// Runs the recipes of a section and returns its method and rows.
 fn measure(
     section: &BenchSection,
     options: &Options,
-    shell: &Shell,
-    stage: &ProgramFolder,
+    stage: &Experiment,
     circumstances: &mut Circumstances,
 ) -> Result<(String, Vec<BenchRow>)> {
-    for package in &section.needs {
-        // If a peer is missing, its rows say so.
-        if let Err(error) = install::ensure(shell, package) {
-            println!("{error:#}");
-        }
-    }
-    let folder = shell.current_dir().join(FOLDER);
+    install::ensure_some(&section.needs);
     let method = format!("{} {} rounds.", section.method.trim(), options.rounds);
     let mut rows = Vec::new();
     for RecipeRun { recipe, row } in &section.run {
-        let judged = run_recipe(stage, options, &folder.join(recipe))?;
-        let peers = judged["peers"].as_array().into_iter().flatten();
-        for version in peers.filter_map(|peer| peer["version"].as_str()) {
+        let judged = run_recipe(stage, options, recipe)?;
+        for version in list(&judged["peers"]).iter().filter_map(|peer| peer["version"].as_str()) {
             if !circumstances.versions.iter().any(|known| known == version) {
                 circumstances.versions.push(version.to_owned());
             }
         }
         for row in row.iter().map(|asked| asked.answer(&judged)) {
-            print!("{}", page::line(&row));
+            println!("{}", page::line(&row));
             rows.push(row);
         }
     }
@@ -190,33 +184,32 @@ fn measure(
 }
 
 /// The report on a run of `recipe`.
-fn run_recipe(stage: &ProgramFolder, options: &Options, recipe: &Path) -> Result<Value> {
-    let is_of_files = fs::read_to_string(recipe)?.contains("\nsize = ");
-    let (recipe, directory) =
-        (recipe.display().to_string(), options.directory.display().to_string());
-    println!("running {recipe}");
-    let (record, peers) = (stage.path("record.jsonl"), stage.path(PEERS[0]).display().to_string());
+fn run_recipe(stage: &Experiment, options: &Options, recipe: &str) -> Result<Value> {
+    let path = crate::root().join(FOLDER).join(recipe);
+    let is_of_files = fs::read_to_string(&path)?.contains("\nsize = ");
+    println!("running {}", path.display());
+    let record = stage.path("record.jsonl");
     if record.exists() {
         fs::remove_file(&record)?;
     }
-    let record = record.display().to_string();
-    let rounds = options.extent.pick(options.rounds, 1).to_string();
-    let mut words = vec!["run", &recipe, "--rounds", &rounds, "--record", &record];
-    words.extend(["--peers", &peers, "--quiet"]);
+    let rounds = options.extent.pick(options.rounds, 1);
+    let mut line = format!(
+        "ioassay run RECIPE --rounds {rounds} --record RECORD --peers FOLDER/{} --quiet",
+        PEERS[0]
+    );
     if is_of_files {
-        words.push(&directory);
-        options.size.iter().for_each(|size| words.extend(["--size", size]));
+        line += " DIR";
+        options.size.iter().for_each(|size| line += &format!(" --size {size}"));
     }
-    if options.extent.is_smoke() {
-        let [size, least] = if is_of_files { ["--size", FILE] } else { ["--working-set", ARRAYS] };
-        words.extend(["--time", TIME, size, least]);
-    }
-    stage.ioassay(&words)?;
-    Ok(serde_json::from_str(&stage.ioassay(&["report", &record, "--json"])?)?)
+    line += options.extent.pick("", if is_of_files { SMALL_FILES } else { SMALL_ARRAYS });
+    let words = stage.words().and("RECIPE", path).and("RECORD", record);
+    let words = words.and("DIR", &options.directory);
+    stage.ioassay(&line, &words)?;
+    stage.json("ioassay report RECORD --json", &words)
 }
 
 /// The method and rows of the section about the program itself.
-fn program(stage: &ProgramFolder, options: &Options) -> Result<(String, Vec<BenchRow>)> {
+fn program(stage: &Experiment, options: &Options) -> Result<(String, Vec<BenchRow>)> {
     let extent = options.extent;
     let (times, starts, mut rng) =
         (extent.pick(options.rounds, 1), extent.pick(100, 1), Rng::new(SEED));
@@ -232,14 +225,14 @@ fn program(stage: &ProgramFolder, options: &Options) -> Result<(String, Vec<Benc
         rows.extend(solos::report(stage, form, times, extent.pick(solos::RECORD_MIB, 1))?);
     }
     rows.push(solos::memory(stage, extent.pick(solos::TRIALS_MS, [100, 200]))?);
-    rows.iter().for_each(|row| print!("{}", page::line(row)));
+    rows.iter().for_each(|row| println!("{}", page::line(row)));
     Ok((method, rows))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options;
+    use crate::{document, options};
 
     #[test]
     fn options_are_read() {
@@ -266,29 +259,21 @@ mod tests {
     }
 
     #[test]
-    fn every_section_has_its_recipes_and_rows() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench");
-        let table = fs::read_to_string(folder.join(TABLE)).expect("it is ours");
-        let sections: Sections = toml::from_str(&table).expect("it is whole");
-        let titles: Vec<&str> = sections.section.iter().map(|one| one.title.as_str()).collect();
+    fn every_section_has_its_recipes_and_the_document_all_rows() {
+        let sections = sections().expect("it is whole");
+        let titles: Vec<&str> = sections.iter().map(|one| one.title.as_str()).collect();
         assert_eq!(titles, page::SECTIONS[..4]);
-        document::check_sections(DOCUMENT, &page::SECTIONS);
-        let needs = sections.section.iter().flat_map(|section| &section.needs);
+        let needs = sections.iter().flat_map(|section| &section.needs);
         install::check_known(needs.map(String::as_str));
-        for run in sections.section.iter().flat_map(|section| &section.run) {
-            assert!(folder.join(&run.recipe).is_file() && !run.row.is_empty(), "{}", run.recipe);
+        for run in sections.iter().flat_map(|section| &section.run) {
+            let is_there = crate::root().join(FOLDER).join(&run.recipe).is_file();
+            assert!(is_there && !run.row.is_empty(), "{}", run.recipe);
         }
-    }
-
-    #[test]
-    fn the_document_has_all_rows() {
-        let table = fs::read_to_string(crate::root().join(FOLDER).join(TABLE)).expect("it is ours");
-        let sections: Sections = toml::from_str(&table).expect("it is whole");
         for title in page::SECTIONS {
-            let section = sections.section.iter().find(|section| section.title == title);
+            let section = sections.iter().find(|section| section.title == title);
             let rows = section.map(|section| section.run.iter().flat_map(|run| &run.row));
             let names = rows.map(|rows| rows.map(|row| row.name().to_owned()).collect());
-            let text = document::section(DOCUMENT, title);
+            let text = document::part(DOCUMENT, Part::Section(title));
             assert_eq!(document::rows(&text), names.unwrap_or_else(solos::names), "{title}");
         }
     }

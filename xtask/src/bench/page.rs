@@ -1,7 +1,7 @@
 //! The sections of the document, one per part of the benchmark.
 
 use super::figure::BenchRow;
-use crate::document::{cell, paragraph};
+use crate::document::{cell, paragraph, table};
 use crate::stage::Circumstances;
 use std::fmt::Write;
 
@@ -10,11 +10,9 @@ pub(super) const SECTIONS: [&str; 5] = ["Files", "Load", "Memory", "Writing", "T
 
 /// Formats a section.
 pub(super) fn section(circumstances: &Circumstances, method: &str, rows: &[BenchRow]) -> String {
-    let mut text = circumstances.text() + &paragraph(method);
-    text += "| row | ioassay | peer | ratio, or the figure itself | target | | evidence |\n\
-             |---|---|---|---|---|---|---|\n";
-    rows.iter().for_each(|row| text += &line(row));
-    text + "\n### Missed\n\n" + &missed(rows)
+    let head = "| row | ioassay | peer | ratio, or the figure itself | target | | evidence |";
+    let (rows, missed) = (table(head, rows.iter().map(line)), missed(rows));
+    circumstances.text() + &paragraph(method) + &rows + "\n### Missed\n\n" + &missed
 }
 
 /// Formats a row of the table.
@@ -28,10 +26,8 @@ pub(super) fn line(row: &BenchRow) -> String {
     let BenchRow { name, ours, theirs, evidence, .. } = row;
     // A reason may span several lines and contain bars.
     let shown = cell(&row.show());
-    format!(
-        "| {name} | {ours} | {theirs} | {shown} | {} | {verdict} | {evidence} |\n",
-        row.target()
-    )
+    let target = row.target();
+    format!("| {name} | {ours} | {theirs} | {shown} | {target} | {verdict} | {evidence} |")
 }
 
 /// The rows that missed their target, with the distance and why the target is hard, and the rows
@@ -73,8 +69,7 @@ mod tests {
 
     #[test]
     fn a_row_says_whether_its_target_is_met() {
-        let expected =
-            "| warm pread | 1.20 | fio: 9 | 1.20 [0.90, 1.30] | ≥ 1.00 | met | device |\n";
+        let expected = "| warm pread | 1.20 | fio: 9 | 1.20 [0.90, 1.30] | ≥ 1.00 | met | device |";
         assert_eq!(line(&row(1.2, 1.0)), expected);
         assert!(line(&row(1.2, 1.3)).contains("| **missed** |"));
         let absent = BenchRow { figure: Err(Absent::Here("a|b\nc".to_owned())), ..row(1.2, 1.0) };

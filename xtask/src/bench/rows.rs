@@ -1,6 +1,7 @@
 //! Rows from the report on a run, as printed by `ioassay report --json`.
 
 use super::figure::{Absent, BenchRow, Figure, RowTarget, RowUnit};
+use crate::json::{asked, list, text};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -119,7 +120,6 @@ impl RowDefinition {
     /// ioassay's case, and the one that differs from it only in the axes of `with`; the fastest, if
     /// there are several. Without such axes, both are the same.
     fn find<'a>(&self, run: &'a Value) -> Result<(&'a Value, &'a Value), Absent> {
-        let asked = || list(&run["cases"]).iter().filter(|case| case["role"] == "asked");
         let is_ours = |case: &&Value| self.is_ours(run, case);
         let rate = |case: &&Value| case["throughput"]["median"].as_f64().unwrap_or(0.0);
         let theirs_of = |ours: &'a Value| {
@@ -128,10 +128,11 @@ impl RowDefinition {
                 axes.into_iter()
                     .all(|(axis, value)| has(run, case, axis, self.with.get(axis).unwrap_or(value)))
             };
-            let found = asked().filter(is_theirs);
+            let found = asked(run).filter(is_theirs);
             found.max_by(|one, other| rate(one).total_cmp(&rate(other)))
         };
-        let mut pairs = asked().filter(is_ours).filter_map(|ours| Some((ours, theirs_of(ours)?)));
+        let mut pairs =
+            asked(run).filter(is_ours).filter_map(|ours| Some((ours, theirs_of(ours)?)));
         let Some((ours, theirs)) = pairs.next() else { return Err(self.skipped(run)) };
         match lack(ours).or_else(|| lack(theirs)) {
             Some(absent) => Err(absent),
@@ -230,14 +231,6 @@ fn lack(case: &Value) -> Option<Absent> {
         let fails = has_none && case["verdict"] != "unavailable";
         if fails { Absent::Anywhere(reason) } else { Absent::Here(reason) }
     })
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map(Vec::as_slice).unwrap_or_default()
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 /// The evidence around a case: what served it, the device's traffic relative to the case's, and

@@ -1,7 +1,7 @@
 //! Figures about ioassay alone: how long planning and reporting take, and how much memory it uses.
 
 use super::figure::{BenchRow, RowTarget, RowUnit};
-use crate::stage::ProgramFolder;
+use crate::stage::Experiment;
 use anyhow::{Context, Result, ensure};
 use assess::stats::Estimate;
 use model::random::Rng;
@@ -27,22 +27,21 @@ const SIZE: &str = "the program's file";
 const STARTING: &str = "starting it, to print its version: wall time";
 
 /// Measures `times` times how long planning many cases takes.
-pub(super) fn plan(stage: &ProgramFolder, times: usize) -> Result<BenchRow> {
-    let recipe = stage.path("many.toml");
-    fs::write(&recipe, MANY)?;
-    let arguments = ["plan", &recipe.display().to_string(), &folder(&recipe)];
+pub(super) fn plan(stage: &Experiment, times: usize) -> Result<BenchRow> {
+    fs::write(stage.path("many.toml"), MANY)?;
     let mut seconds = Vec::new();
     for _ in 0..times {
-        let (text, took) = timed(stage, &arguments)?;
+        let start = Instant::now();
+        let text = stage.ioassay("ioassay plan FOLDER/many.toml FOLDER", &stage.words())?;
+        seconds.push(start.elapsed().as_secs_f64());
         ensure!(text.lines().count() > 10_000, "ioassay planned fewer than 10 000 cases");
-        seconds.push(took);
     }
     let why = "Each case is parsed, compared with those before it, checked and printed.";
     Ok(BenchRow::alone(PLANNING, RowUnit::Seconds, RowTarget::at_most(1.0), why, &seconds))
 }
 
 /// Measures the size of the program.
-pub(super) fn size(stage: &ProgramFolder) -> Result<BenchRow> {
+pub(super) fn size(stage: &Experiment) -> Result<BenchRow> {
     let why = "It has all libraries in it but the C library, and the recipes and peers.";
     let bytes = fs::metadata(stage.program())?.len() as f64;
     let most = RowTarget::at_most(10.0 * f64::from(1 << 20));
@@ -51,7 +50,7 @@ pub(super) fn size(stage: &ProgramFolder) -> Result<BenchRow> {
 
 /// Measures `times` times how long printing the version takes, compared with a program that does
 /// nothing.
-pub(super) fn start(stage: &ProgramFolder, rng: &mut Rng, times: usize) -> Result<BenchRow> {
+pub(super) fn start(stage: &Experiment, rng: &mut Rng, times: usize) -> Result<BenchRow> {
     let seconds = |program: &Path, arguments: &[&str]| {
         let start = Instant::now();
         let output = Command::new(program).args(arguments).output()?;
@@ -61,17 +60,14 @@ pub(super) fn start(stage: &ProgramFolder, rng: &mut Rng, times: usize) -> Resul
     let (mut ours, mut nothing) = (Vec::new(), Vec::new());
     for _ in 0..times {
         stage.go_on()?;
-        let own = || seconds(stage.program(), &["--version"]);
-        let idle = || seconds(Path::new("true"), &[]);
-        let (own, idle) = if rng.next_u64().is_multiple_of(2) {
-            let own = own()?;
-            (own, idle()?)
-        } else {
-            let idle = idle()?;
-            (own()?, idle)
-        };
-        ours.push(own);
-        nothing.push(idle);
+        let own = (stage.program(), &["--version"][..], &mut ours);
+        let mut turns = [own, (Path::new("true"), &[], &mut nothing)];
+        if !rng.next_u64().is_multiple_of(2) {
+            turns.reverse();
+        }
+        for (program, arguments, taken) in turns {
+            taken.push(seconds(program, arguments)?);
+        }
     }
     let idle = Estimate::of(&nothing).expect("it was started");
     println!("starting `true` takes {}", RowUnit::Seconds.show(idle.median));
@@ -79,8 +75,9 @@ pub(super) fn start(stage: &ProgramFolder, rng: &mut Rng, times: usize) -> Resul
     Ok(BenchRow::alone(STARTING, RowUnit::Seconds, RowTarget::at_most(0.005), why, &ours))
 }
 
-/// The formats for reporting a large record, with the maximum time in seconds.
-pub(super) const FORMS: [(&str, f64); 3] = [("text", 2.0), ("csv", 5.0), ("html", 5.0)];
+/// The formats for reporting a large record, each with its option and the maximum time in seconds.
+pub(super) const FORMS: [(&str, &str, f64); 3] =
+    [("text", "", 2.0), ("csv", " --csv", 5.0), ("html", " --html FOLDER/page.html", 5.0)];
 
 /// The maximum memory for reporting.
 const REPORT_BYTES_MOST: f64 = 500.0 * (1 << 20) as f64;
@@ -88,31 +85,24 @@ const REPORT_BYTES_MOST: f64 = 500.0 * (1 << 20) as f64;
 /// Measures `times` times how long reporting a record of this size takes in a format, and how much
 /// memory.
 pub(super) fn report(
-    stage: &ProgramFolder,
-    (form, seconds_most): (&'static str, f64),
+    stage: &Experiment,
+    (form, option, seconds_most): (&str, &str, f64),
     times: usize,
     mib: u64,
 ) -> Result<Vec<BenchRow>> {
-    let (recipe, small) = (stage.path("small.toml"), stage.path("small.jsonl"));
-    let (large, page) = (stage.path("large.jsonl"), stage.path("page.html"));
+    let (words, large) = (stage.words(), stage.path("large.jsonl"));
     if !large.exists() {
-        fs::write(&recipe, SMALL)?;
-        let [recipe, record] = [&recipe, &small].map(|path| path.display().to_string());
-        stage.ioassay(&["run", &recipe, &folder(&small), "--record", &record])?;
+        fs::write(stage.path("small.toml"), SMALL)?;
+        let line = "ioassay run FOLDER/small.toml FOLDER --record FOLDER/small.jsonl";
+        stage.ioassay(line, &words)?;
         let mut whole = BufWriter::new(fs::File::create(&large)?);
-        enlarge(&fs::read_to_string(&small)?, mib << 20, &mut whole)?;
+        enlarge(&fs::read_to_string(stage.path("small.jsonl"))?, mib << 20, &mut whole)?;
     }
-    let (large, page) = (large.display().to_string(), page.display().to_string());
-    let mut arguments = vec!["report", &large];
-    match form {
-        "csv" => arguments.push("--csv"),
-        "html" => arguments.extend(["--html", &page]),
-        _ => {}
-    }
+    let line = format!("ioassay report FOLDER/large.jsonl{option}");
     let (mut seconds, mut bytes) = (Vec::new(), Vec::new());
     for _ in 0..times {
         stage.go_on()?;
-        let (took, peak) = watched(Command::new(stage.program()).args(&arguments))?;
+        let (took, peak) = watched(&mut stage.command(&stage.split(&line, &words)))?;
         seconds.push(took);
         bytes.push(peak as f64);
     }
@@ -183,7 +173,7 @@ const NULL_JOB: &str = "job seed=1 peer=rust engine=null cache=as-is pattern=ran
 
 /// Compares a worker's peak memory in a long trial with that in a short one, of as many
 /// milliseconds.
-pub(super) fn memory(stage: &ProgramFolder, [short_ms, long_ms]: [u32; 2]) -> Result<BenchRow> {
+pub(super) fn memory(stage: &Experiment, [short_ms, long_ms]: [u32; 2]) -> Result<BenchRow> {
     let peak = |time_ms: u32| {
         stage.go_on()?;
         let job = stage.path("job");
@@ -212,18 +202,6 @@ fn seconds(ms: u32) -> f64 {
     f64::from(ms) / 1000.0
 }
 
-fn timed(stage: &ProgramFolder, arguments: &[&str]) -> Result<(String, f64)> {
-    stage.go_on()?;
-    let start = Instant::now();
-    let text = stage.ioassay(arguments)?;
-    Ok((text, start.elapsed().as_secs_f64()))
-}
-
-/// The folder that contains the file at `path`.
-fn folder(path: &Path) -> String {
-    path.parent().expect("a file is in a folder").display().to_string()
-}
-
 #[cfg(test)]
 pub(super) use tests::names;
 
@@ -234,7 +212,7 @@ mod tests {
     /// The names of all rows, in order.
     pub(in crate::bench) fn names() -> Vec<String> {
         let mut names = [SIZE, STARTING, PLANNING].map(str::to_owned).to_vec();
-        for (form, _) in FORMS {
+        for (form, ..) in FORMS {
             names.extend(["wall time", "memory"].map(|of| reporting(RECORD_MIB, form, of)));
         }
         names.push(remembering(TRIALS_MS));

@@ -1,9 +1,9 @@
 //! Archives: one folder with the program and what belongs to it, for any Linux.
 
-use super::arch::Arch;
 use super::source::SourceClone;
 use super::staged::COMPLETIONS;
 use super::{notices, program};
+use crate::arch::Arch;
 use anyhow::{Context, Result};
 use std::path::Path;
 use xshell::{Shell, cmd};

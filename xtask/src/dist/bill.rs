@@ -1,8 +1,8 @@
 //! The bill of materials: the packages that are in a program, in CycloneDX.
 
-use super::arch::Arch;
 use super::archive;
 use super::source::SourceClone;
+use crate::arch::Arch;
 use anyhow::{Result, ensure};
 use std::path::Path;
 

@@ -1,10 +1,10 @@
 //! Programs of another processor, by QEMU's emulation of a single program.
 
-use super::arch::Arch;
 use super::needs;
-use anyhow::{Context, Result, bail};
-use std::env;
-use std::path::{Path, PathBuf};
+use crate::arch::Arch;
+use crate::install;
+use anyhow::{Context, Result};
+use std::path::Path;
 use xshell::{Cmd, Shell, cmd};
 
 /// Runs what follows `$0`, `$1` and `$2` where the kernel starts the other processor's programs by
@@ -20,41 +20,38 @@ const MASK: &str =
     r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff";
 
 /// The number of `arch` in its programs.
-fn number(arch: Arch) -> Result<&'static str> {
-    match arch.name {
-        "x86_64" => Ok(r"\x3e\x00"),
-        "aarch64" => Ok(r"\xb7\x00"),
-        other => bail!("programs of {other} have an unknown number"),
+fn number(arch: Arch) -> &'static str {
+    match arch {
+        Arch::Amd64 => r"\x3e\x00",
+        Arch::Arm64 => r"\xb7\x00",
     }
 }
 
 /// The kernel's rule to run programs of `arch` by the emulator at `path`.
-fn rule(arch: Arch, path: &Path) -> Result<String> {
-    let number = number(arch)?;
-    Ok(format!(":ioassay-{}:M::{HEAD}{number}:{MASK}:{}:F", arch.name, path.display()))
+fn rule(arch: Arch, path: &Path) -> String {
+    let (name, number) = (arch.name(), number(arch));
+    format!(":ioassay-{name}:M::{HEAD}{number}:{MASK}:{}:F", path.display())
 }
 
 /// A command line that runs programs of `arch`, with no network. It mounts something on `folder`.
 pub(super) fn command<'a>(shell: &'a Shell, arch: Arch, folder: &Path) -> Result<Cmd<'a>> {
     let emulator = needs::emulator(arch);
-    let path = env::var_os("PATH").unwrap_or_default();
-    let found = env::split_paths(&path).map(|place| place.join(&emulator));
-    let found: Option<PathBuf> = found.into_iter().find(|path| path.is_file());
-    let rule = rule(arch, &found.with_context(|| format!("{emulator} is missing"))?)?;
+    let found = install::find(&emulator).with_context(|| format!("{emulator} is missing"))?;
+    let rule = rule(arch, &found);
     let spaces = ["--user", "--map-root-user", "--mount", "--net"];
     Ok(cmd!(shell, "unshare {spaces...} sh -e -c {RUN} {rule} {folder}").quiet())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::arch;
     use super::*;
+    use crate::arch;
 
     /// The kernel reads the rule: as many bytes count as the head has.
     #[test]
     fn a_rule_counts_all_bytes_of_a_programs_head() {
         for arch in arch::ALL {
-            let rule = rule(arch, Path::new("/usr/bin/qemu")).expect("it has a number");
+            let rule = rule(arch, Path::new("/usr/bin/qemu"));
             let parts: Vec<&str> = rule.split(':').collect();
             let bytes = |part: &str| part.replace("ELF", r"\x45\x4c\x46").matches("\\x").count();
             assert_eq!((bytes(parts[4]), bytes(parts[5])), (20, 20), "{rule}");

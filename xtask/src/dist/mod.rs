@@ -5,7 +5,6 @@
 //!
 //! The modules are listed from lowest to highest; a module uses only those listed above it.
 
-mod arch;
 mod needs;
 mod source;
 mod program;
@@ -20,8 +19,8 @@ mod room;
 mod emulated;
 mod tried;
 
+use crate::arch::{self, Arch};
 use anyhow::{Context, Result, ensure};
-use arch::Arch;
 use clap::Args;
 use needs::Tools;
 use source::SourceClone;
@@ -57,7 +56,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
         return make_all(&shell, root, &place, options);
     }
     // It is better to miss something now than after two builds.
-    needs::for_trying(&shell)?;
+    needs::for_trying()?;
     if !options.is_kept {
         make_all(&shell, root, &place, options)?;
     }
@@ -185,8 +184,8 @@ mod tests {
         let container = read("Containerfile");
         for arch in arch::ALL {
             let archive = format!("{FOLDER}/{}.tar.gz", archive::name("*", arch));
-            assert!(container.contains(&format!("MACHINE={}", arch.name)), "{container}");
-            let of_arch = container.replace("${MACHINE}", arch.name);
+            assert!(container.contains(&format!("MACHINE={}", arch.name())), "{container}");
+            let of_arch = container.replace("${MACHINE}", arch.name());
             assert!(of_arch.contains(&format!("ADD {archive} /\n")), "{archive}\n{container}");
             assert!(read("docs/release.md").contains(&archive::name("VERSION", arch)), "{arch:?}");
         }

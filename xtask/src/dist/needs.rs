@@ -1,12 +1,12 @@
 //! Programs that only packaging needs. The test command does not install them.
 
-use super::arch::{self, Arch};
+use crate::arch::{self, Arch};
 use crate::{install, programs, python};
 use anyhow::{Context, Result, ensure};
+use rustix::process::geteuid;
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use xshell::{Shell, cmd};
+use xshell::Shell;
 
 /// Programs, each with its Debian package.
 const PROGRAMS: [(&str, &str); 5] = [
@@ -46,7 +46,9 @@ pub(super) struct Tools {
 /// Names what is missing and cannot be installed.
 pub(super) fn tools(shell: &Shell, folder: &Path) -> Result<Tools> {
     for arch in arch::ALL {
-        add_target(shell, arch)?;
+        let target = arch.target();
+        let is_there = install::has_target(&target)?;
+        ensure!(is_there, "Rust's library for {target} is missing: rustup target add {target}");
     }
     let mut folders = Vec::new();
     for (name, version, features) in SUBCOMMANDS {
@@ -73,39 +75,21 @@ pub(super) fn tools(shell: &Shell, folder: &Path) -> Result<Tools> {
 ///
 /// # Errors
 /// Names one that is missing and cannot be installed.
-pub(super) fn for_trying(shell: &Shell) -> Result<()> {
-    let is_root = cmd!(shell, "id -u").quiet().read()? == "0";
-    ensure!(is_root, "trying packages needs a root of their own: run this as root");
+pub(super) fn for_trying() -> Result<()> {
+    ensure!(geteuid().is_root(), "trying packages needs a root of their own: run this as root");
     for (program, package) in PROGRAMS {
         if !install::is_there(program) {
-            install::package(shell, package)?;
+            install::package(package)?;
         }
     }
     let others = arch::ALL.into_iter().filter(|arch| !arch.is_of_this_machine());
     if !others.map(emulator).all(|program| install::is_there(&program)) {
-        install::package(shell, EMULATORS)?;
+        install::package(EMULATORS)?;
     }
     Ok(())
 }
 
 /// The program that runs another processor's programs.
 pub(super) fn emulator(arch: Arch) -> String {
-    format!("qemu-{}", arch.name)
-}
-
-/// Ensures that Rust has its library for `arch`.
-fn add_target(shell: &Shell, arch: Arch) -> Result<()> {
-    let target = arch.target();
-    let is_there = || {
-        let mut rustc = Command::new("rustc");
-        rustc.args(["--print", "target-libdir", "--target", &target]);
-        programs::read(rustc, 0..=0).is_ok_and(|folder| Path::new(folder.trim()).is_dir())
-    };
-    if !is_there() {
-        println!("rustup target add {target}");
-        // This may fail without rustup or a network; the check below reports it.
-        let _ = shell.cmd("rustup").args(["target", "add", &target]).quiet().run();
-    }
-    ensure!(is_there(), "Rust's library for {target} is missing: rustup target add {target}");
-    Ok(())
+    format!("qemu-{}", arch.name())
 }

@@ -1,7 +1,7 @@
 //! Packages of distributions. What is in them is metadata of the package of cargo.
 
-use super::arch::Arch;
 use super::source::SourceClone;
+use crate::arch::Arch;
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 

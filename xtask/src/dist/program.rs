@@ -1,7 +1,7 @@
 //! Static programs: they run on any Linux, whatever C library it has.
 
-use super::arch::Arch;
 use super::source::SourceClone;
+use crate::arch::Arch;
 use anyhow::{Context, Result, ensure};
 use std::env;
 use std::fs;

@@ -1,10 +1,10 @@
 //! Tries each package as a new user would: in a fresh root, without a network, up to the answer of
 //! a survey.
 
-use super::arch::{self, Arch};
 use super::package::find;
 use super::room::{self, DATA, RootFolder};
 use super::{emulated, notices, sums};
+use crate::arch::{self, Arch};
 use crate::python;
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -63,14 +63,14 @@ impl PackageTrial<'_> {
 
     fn deb(&self) -> Result<()> {
         for arch in arch::ALL {
-            let file = find(self.dist, &[arch.debian, ".deb"])?;
+            let file = find(self.dist, &[arch.debian(), ".deb"])?;
             // Remarks below a warning are guesses: it finds misspelled words across two texts.
             let options = ["--fail-on=error,warning", "--allow-root"];
             let said = cmd!(self.shell, "lintian {options...} {file}").quiet();
-            self.keep(&format!("lintian-{}", arch.name), said, 0)?;
+            self.keep(&format!("lintian-{}", arch.name()), said, 0)?;
         }
         let room = RootFolder::debian(self.shell, &self.place.join("debian"))?;
-        let file = find(self.dist, &[self.here.debian, ".deb"])?;
+        let file = find(self.dist, &[self.here.debian(), ".deb"])?;
         self.shell.copy_file(file, room.folder.join("it.deb"))?;
         room.command(&["dpkg", "--install", "/it.deb"]).ignore_stdout().run()?;
         self.survey("deb", room.command(&["ioassay", "survey", "--quick", DATA]))?;
@@ -84,11 +84,11 @@ impl PackageTrial<'_> {
     /// There is no root of such a system here, so it is only inspected.
     fn rpm(&self) -> Result<()> {
         for arch in arch::ALL {
-            let file = find(self.dist, &[arch.name, ".rpm"])?;
+            let file = find(self.dist, &[arch.name(), ".rpm"])?;
             let query =
                 |what: &str| cmd!(self.shell, "rpm --query --package {what} {file}").quiet();
-            self.keep(&format!("rpm-info-{}", arch.name), query("--info"), 0)?;
-            let files = self.keep(&format!("rpm-files-{}", arch.name), query("--list"), 0)?;
+            self.keep(&format!("rpm-info-{}", arch.name()), query("--info"), 0)?;
+            let files = self.keep(&format!("rpm-files-{}", arch.name()), query("--list"), 0)?;
             for file in [
                 "/usr/bin/ioassay",
                 "/usr/share/man/man1/ioassay-survey.1.gz",
@@ -120,7 +120,7 @@ impl PackageTrial<'_> {
     fn others(&self) -> Result<()> {
         for arch in arch::ALL.into_iter().filter(|arch| *arch != self.here) {
             let [folder, mount] =
-                ["", "-rules"].map(|end| self.place.join(format!("{}{end}", arch.name)));
+                ["", "-rules"].map(|end| self.place.join(format!("{}{end}", arch.name())));
             self.shell.remove_path(&folder)?;
             self.shell.create_dir(&folder)?;
             self.shell.create_dir(&mount)?;
@@ -128,7 +128,7 @@ impl PackageTrial<'_> {
             let ioassay = emulated::command(self.shell, arch, &mount)?;
             let ioassay = ioassay.arg(folder.join("ioassay"));
             let ioassay = ioassay.env("XDG_STATE_HOME", self.place.join("state"));
-            self.survey(arch.name, ioassay.args(["survey", "--quick"]).arg(folder))?;
+            self.survey(arch.name(), ioassay.args(["survey", "--quick"]).arg(folder))?;
         }
         Ok(())
     }

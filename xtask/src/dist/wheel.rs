@@ -1,9 +1,9 @@
 //! Wheels: pip installs the program, and no Python.
 
-use super::arch::Arch;
 use super::needs::Tools;
 use super::source::SourceClone;
 use super::{notices, program};
+use crate::arch::Arch;
 use anyhow::{Result, ensure};
 use std::path::Path;
 

@@ -1,5 +1,6 @@
 //! The kinds of input, and the properties that must hold for any input.
 
+use crate::files;
 use assess::records::Judged;
 use model::case::Case;
 use model::environment::Environment;
@@ -18,7 +19,7 @@ pub(super) struct InputKind {
     /// Its name.
     pub(super) name: &'static str,
     /// Its share of the time, relative to the others.
-    pub(super) share: u64,
+    pub(super) share: u128,
     /// Valid inputs.
     pub(super) seeds: fn(&Path) -> Vec<String>,
     /// Checks the properties and returns what is wrong.
@@ -140,10 +141,7 @@ fn table(text: &str) -> Result<(), String> {
 const LINES_MOST: usize = 40;
 
 fn records(root: &Path) -> Vec<String> {
-    let folder = fs::read_dir(root.join("records")).expect("it is ours");
-    let mut paths: Vec<_> = folder.map(|entry| entry.expect("it is ours").path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
-    paths.sort();
+    let paths = files::in_folder(&root.join("records"), "jsonl").expect("it is ours");
     let head = |path: &std::path::PathBuf| {
         let text = fs::read_to_string(path).expect("it is ours");
         text.split_inclusive('\n').take(LINES_MOST).collect()

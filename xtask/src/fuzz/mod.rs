@@ -7,14 +7,13 @@
 mod input;
 mod kinds;
 
+use crate::at_once::locked;
 use crate::suite::Scope;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use kinds::{InputKind, KINDS};
 use model::random::{Rng, mix};
 use std::panic::{self, AssertUnwindSafe};
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
@@ -58,18 +57,18 @@ impl Options {
 }
 
 /// The results for a kind.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct FuzzTally {
-    inputs: AtomicU64,
-    nanoseconds: AtomicU64,
-    longest: AtomicU64,
+    inputs: u64,
+    spent: Duration,
+    longest: Duration,
 }
 
 /// Tests inputs until the time is up or the requested number is reached.
 ///
 /// # Errors
 /// If an input fails; it is then in the corpus.
-pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let (seconds, inputs) = match options.inputs {
         Some(inputs) => (u64::MAX, inputs),
         None => (options.seconds, u64::MAX),
@@ -79,34 +78,35 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     if kinds.is_empty() {
         bail!("no kind of input has '{}' in its name", options.only);
     }
-    let seeds: Vec<Vec<String>> = kinds.iter().map(|kind| (kind.seeds)(root)).collect();
-    let tallies: Vec<FuzzTally> = kinds.iter().map(|_| FuzzTally::default()).collect();
+    let seeds: Vec<Vec<String>> = kinds.iter().map(|kind| (kind.seeds)(crate::root())).collect();
+    let tallies = Mutex::new(vec![FuzzTally::default(); kinds.len()]);
     let failures = Mutex::new(Vec::new());
     let began = Instant::now();
     let work = || {
         while began.elapsed().as_secs() < seconds {
+            let mut all = locked(&tallies);
             // Time is divided by share, so slow kinds get fewer inputs.
-            let spent = |index: &usize| {
-                tallies[*index].nanoseconds.load(Ordering::Relaxed) / kinds[*index].share
-            };
+            let spent = |index: &usize| all[*index].spent.as_nanos() / kinds[*index].share;
             let index = (0..kinds.len()).min_by_key(spent).expect("there is a kind");
-            let made: u64 = tallies.iter().map(|tally| tally.inputs.load(Ordering::Relaxed)).sum();
-            if made >= inputs {
+            if all.iter().map(|tally| tally.inputs).sum::<u64>() >= inputs {
                 return;
             }
-            let number = tallies[index].inputs.fetch_add(1, Ordering::Relaxed);
+            let number = all[index].inputs;
+            all[index].inputs += 1;
+            drop(all);
             let text = make(options, kinds[index], &seeds[index], number);
             let started = Instant::now();
             if let Err(problem) = check(kinds[index], &text) {
-                let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut failures = locked(&failures);
                 failures.push((kinds[index].name, number, text, problem));
                 if failures.len() >= 20 {
                     return;
                 }
             }
-            let took = started.elapsed().as_nanos() as u64;
-            tallies[index].nanoseconds.fetch_add(took, Ordering::Relaxed);
-            tallies[index].longest.fetch_max(took, Ordering::Relaxed);
+            let took = started.elapsed();
+            let tally = &mut locked(&tallies)[index];
+            tally.spent = tally.spent.saturating_add(took);
+            tally.longest = tally.longest.max(took);
         }
     };
     // Failures are reported with their input instead of a panic message.
@@ -115,25 +115,20 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let jobs = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(work))));
     panic::set_hook(usual);
-    for (kind, tally) in kinds.iter().zip(&tallies) {
-        let [inputs, spent, longest] = [&tally.inputs, &tally.nanoseconds, &tally.longest]
-            .map(|number| number.load(Ordering::Relaxed));
-        println!(
-            "{:<10}{inputs:>12} inputs {:>8.1} s, the longest {:.3} s",
-            kind.name,
-            spent as f64 / 1e9,
-            longest as f64 / 1e9
-        );
+    for (kind, tally) in kinds.iter().zip(locked(&tallies).iter()) {
+        let FuzzTally { inputs, spent, longest } = tally;
+        let (spent, longest) = (spent.as_secs_f64(), longest.as_secs_f64());
+        println!("{:<10}{inputs:>12} inputs {spent:>8.1} s, the longest {longest:.3} s", kind.name);
     }
-    keep(root, failures.into_inner().unwrap_or_else(PoisonError::into_inner))
+    keep(failures.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Writes failing inputs to the corpus, one for each problem.
-fn keep(root: &Path, mut failures: Vec<(&str, u64, String, String)>) -> Result<()> {
+fn keep(mut failures: Vec<(&str, u64, String, String)>) -> Result<()> {
     failures.sort_by_key(|(kind, _, text, problem)| (*kind, problem.clone(), text.len()));
     failures.dedup_by_key(|(kind, _, _, problem)| (*kind, problem.clone()));
     for (kind, number, text, problem) in &failures {
-        let path = root.join(CORPUS).join(format!("{kind}-{:016x}.json", hash(text)));
+        let path = crate::root().join(CORPUS).join(format!("{kind}-{:016x}.json", hash(text)));
         let case = serde_json::json!({"kind": kind, "input": text});
         fs::write(&path, case.to_string() + "\n").with_context(|| path.display().to_string())?;
         println!("{kind} {number}: {problem}\n  kept in {}", path.display());
@@ -171,14 +166,10 @@ fn check(kind: &InputKind, text: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn root() -> &'static Path {
-        crate::root()
-    }
-
     #[test]
     fn what_failed_once_passes_for_ever() {
         let mut all = 0;
-        for entry in fs::read_dir(root().join(CORPUS)).unwrap() {
+        for entry in fs::read_dir(crate::root().join(CORPUS)).unwrap() {
             let path = entry.unwrap().path();
             let case = fs::read_to_string(&path).unwrap();
             let case: serde_json::Value = serde_json::from_str(&case).unwrap();
@@ -194,7 +185,7 @@ mod tests {
     fn inputs_can_be_made_again() {
         let options = Options { seed: 7, ..Options::of(Scope::default()) };
         for kind in &KINDS {
-            let seeds = (kind.seeds)(root());
+            let seeds = (kind.seeds)(crate::root());
             assert!(!seeds.is_empty(), "{}", kind.name);
             let made: Vec<_> = (0..4).map(|n| make(&options, kind, &seeds, n)).collect();
             let again: Vec<_> = (0..4).map(|n| make(&options, kind, &seeds, n)).collect();

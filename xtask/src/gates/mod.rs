@@ -3,18 +3,16 @@
 //! The two sides are programs of one peer: twice the same one, or one whose reads are made slower
 //! by a ninth of the time that each took.
 
+use crate::document::{self, Part};
 use crate::extent::Extent;
 use crate::options::at_least;
-use crate::stage::ProgramFolder;
-use crate::{generated, install, programs};
+use crate::stage::Experiment;
+use crate::unable::Unable;
+use crate::{install, programs};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::Value;
-use std::fmt::Write;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::Command;
 
 /// The recipe that the gate measures.
 const RECIPE: &str = include_str!("recipe.toml");
@@ -25,8 +23,16 @@ const SLOW: &str = include_str!("slow.c");
 /// What builds the peer.
 const COMPILER: &str = "gcc";
 
-/// The document with the table, relative to the workspace.
+/// The document, relative to the workspace, and its part with the table.
 const DOCUMENT: &str = "docs/ci.md";
+const PART: Part = Part::Marked("gates");
+
+/// The gate of the program `reader` against itself or against a slow one, as a table of peers says.
+const GATE: &str = "ioassay gate FOLDER/gates.toml FOLDER --against=FOLDER/reader \
+                    --peers=FOLDER/SIDE.toml --record=FOLDER/records/ --quiet --json";
+
+/// What the smoke form adds to it: a gate needs three invocations.
+const SMALL: &str = " --rounds=3 --invocations=3 --time=10ms --size=4MiB";
 
 /// The command's options.
 #[derive(Debug, PartialEq, Args)]
@@ -36,11 +42,8 @@ pub(crate) struct Options {
     #[arg(conflicts_with = "is_smoke")]
     runs: usize,
     #[command(flatten)]
-    extent: Extent,
+    pub(crate) extent: Extent,
 }
-
-/// The options of the smoke form's gates: a gate needs three invocations.
-const SMALL: [&str; 4] = ["--rounds=3", "--invocations=3", "--time=10ms", "--size=4MiB"];
 
 /// What gates of one kind came to.
 #[derive(Debug, Default)]
@@ -56,63 +59,47 @@ struct GateCounts {
 ///
 /// # Errors
 /// If a gate cannot be run, or the user interrupts it.
-pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
-    let extent = options.extent;
-    if extent.is_smoke() && !install::is_there(COMPILER) {
-        println!("skipped: gates ({COMPILER} is missing)");
-        return Ok(());
+pub(crate) fn run(options: &Options) -> Result<()> {
+    if !install::is_there(COMPILER) {
+        return Err(Unable::error(format!("{COMPILER} is missing")));
     }
-    let stage = ProgramFolder::new(root, &crate::target(), "gates", extent.build())?;
-    prepare(root, &stage)?;
+    let stage = Experiment::new(&crate::target(), "gates", options.extent)?;
+    prepare(&stage)?;
+    let line = GATE.to_owned() + options.extent.pick("", SMALL);
     let mut counts = [GateCounts::default(), GateCounts::default()];
-    for number in 1..=extent.pick(options.runs, 1) {
-        for (side, counts) in ["same", "slow"].iter().zip(&mut counts) {
-            let outcome = counts.add(&gate(&stage, side, extent.pick(&[], &SMALL))?)?;
+    for number in 1..=options.extent.pick(options.runs, 1) {
+        for (side, counts) in SIDES.iter().zip(&mut counts) {
+            let outcome = counts.add(&stage.json(&line, &stage.words().and("SIDE", side))?)?;
             println!("{number} {side}: {outcome}");
         }
     }
-    let text = stage.circumstances(root)?.text() + &table(&counts);
+    let text = stage.circumstances(&[])?.text() + &table(&counts);
     println!("{text}");
-    generated::put(&root.join(DOCUMENT), "gates", &text, extent.purpose())
+    stage.put(DOCUMENT, &[(PART, text)])
 }
 
+/// The other sides of gates, each of which is a table of peers.
+const SIDES: [&str; 2] = ["same", "slow"];
+
 /// Builds the peer, what slows it down, and the two tables that name it.
-fn prepare(root: &Path, stage: &ProgramFolder) -> Result<()> {
-    let path = |name: &str| stage.path(name).display().to_string();
-    let source = root.join("peers/c/peer.c").display().to_string();
-    let flags = ["-std=c11", "-O2", "-pthread"];
-    compile(&[&flags[..], &["-o", &path("reader"), &source]].concat())?;
-    fs::write(stage.path("slow.c"), SLOW)?;
-    compile(&["-O2", "-shared", "-fPIC", "-o", &path("slow.so"), &path("slow.c"), "-ldl"])?;
-    let script = format!("#!/bin/sh\nLD_PRELOAD='{}' exec '{}'\n", path("slow.so"), path("reader"));
-    fs::write(stage.path("slow"), script)?;
-    fs::set_permissions(stage.path("slow"), fs::Permissions::from_mode(0o755))?;
+fn prepare(stage: &Experiment) -> Result<()> {
     fs::write(stage.path("gates.toml"), RECIPE)?;
-    for (table, program) in [("same", "reader"), ("slow", "slow")] {
+    fs::write(stage.path("slow.c"), SLOW)?;
+    let words = stage.words().and("SOURCE", crate::root().join("peers/c/peer.c"));
+    for line in [
+        "gcc -std=c11 -O2 -pthread -o FOLDER/reader SOURCE",
+        "gcc -O2 -shared -fPIC -o FOLDER/slow.so FOLDER/slow.c -ldl",
+    ] {
+        programs::read(stage.command(&stage.split(line, &words)), 0..=0)?;
+    }
+    stage.script("slow", &words.put("LD_PRELOAD='FOLDER/slow.so' exec 'FOLDER/reader'"))?;
+    for (side, program) in SIDES.iter().zip(["reader", "slow"]) {
         let row = format!(
             "[[peer]]\nname = \"reader\"\nrun = [\"{{folder}}/{program}\"]\nengines = [\"pread\"]\n"
         );
-        fs::write(stage.path(&format!("{table}.toml")), row)?;
+        fs::write(stage.path(&format!("{side}.toml")), row)?;
     }
     Ok(())
-}
-
-fn compile(arguments: &[&str]) -> Result<()> {
-    let mut command = Command::new(COMPILER);
-    command.args(arguments);
-    programs::read(command, 0..=0).map(drop)
-}
-
-/// The JSON of a gate whose other side is `side`, with the options `more`.
-fn gate(stage: &ProgramFolder, side: &str, more: &[&str]) -> Result<Value> {
-    let path = |name: &str| stage.path(name).display().to_string();
-    let peers = format!("--peers={}", path(&format!("{side}.toml")));
-    let (against, record) =
-        (format!("--against={}", path("reader")), format!("--record={}/", path("records")));
-    let (recipe, folder) = (path("gates.toml"), path(""));
-    let words = ["gate", &recipe, &folder, &against, &peers, &record, "--quiet", "--json"];
-    let printed = stage.ioassay(&[&words, more].concat())?;
-    Ok(serde_json::from_str(&printed)?)
 }
 
 impl GateCounts {
@@ -144,25 +131,19 @@ impl GateCounts {
 const KINDS: [&str; 2] = ["the same program", "reads 10 % slower"];
 
 fn table(counts: &[GateCounts; 2]) -> String {
-    let mut out = String::from(
-        "| the other side | gates | fails | passes | cannot tell | B/A, nine of ten |\n\
-         |---|---|---|---|---|---|\n",
-    );
-    for (side, counts) in KINDS.iter().zip(counts) {
+    let rows = KINDS.iter().zip(counts).map(|(side, counts)| {
         let GateCounts { exceeded, within, open, .. } = counts;
         let (gates, (low, high)) = (counts.ratios.len(), counts.range());
-        let _ = writeln!(
-            out,
-            "| {side} | {gates} | {exceeded} | {within} | {open} | {low:.3} to {high:.3} |"
-        );
-    }
-    out
+        format!("| {side} | {gates} | {exceeded} | {within} | {open} | {low:.3} to {high:.3} |")
+    });
+    let head = "| the other side | gates | fails | passes | cannot tell | B/A, nine of ten |";
+    document::table(head, rows)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{document, options};
+    use crate::options;
     use serde_json::json;
 
     #[test]
@@ -175,9 +156,8 @@ mod tests {
 
     #[test]
     fn the_document_has_a_row_for_each_kind_of_gate() {
-        let document = fs::read_to_string(crate::root().join(DOCUMENT)).expect("it is ours");
-        let part = generated::part(&document, "gates").expect("it has both lines");
-        assert_eq!(document::rows(part), KINDS);
+        let part = document::part(DOCUMENT, PART);
+        assert_eq!(document::rows(&part), KINDS);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Runs without a planted fault: the warnings that ioassay gives anyway.
 
-use crate::document::{cell, paragraph};
+use crate::document::{cell, paragraph, table};
+use crate::json::{list, text};
 use crate::stage::Circumstances;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -74,15 +75,12 @@ impl SurveyTally {
             _ => {}
         }
         let id = case["id"].as_str().unwrap_or("a case without a name");
-        for failure in list(&case["failures"]) {
-            self.voids.push(format!("{id}: {}", failure["reason"].as_str().unwrap_or_default()));
-        }
+        let failures = list(&case["failures"]).iter();
+        self.voids.extend(failures.map(|failure| format!("{id}: {}", text(&failure["reason"]))));
         let mut is_false = false;
         for finding in list(&case["findings"]) {
             let is_true = self.add_finding(survey, finding);
-            let [code, message] =
-                ["code", "message"].map(|name| finding[name].as_str().unwrap_or_default());
-            let told = format!("{id}: {code}: {message}");
+            let told = format!("{id}: {}: {}", text(&finding["code"]), text(&finding["message"]));
             match finding["severity"].as_str() {
                 Some("void") => self.voids.push(told),
                 Some("doubt") if !is_true => self.doubts.push(told),
@@ -116,10 +114,10 @@ impl SurveyTally {
                  {percent:.1} %."
             ));
         if !findings.is_empty() {
-            text += "| finding | severity | times | true of the machine |\n|---|---|---|---|\n";
-        }
-        for ((severity, code), Count { all, truly }) in findings {
-            let _ = writeln!(text, "| {code} | {severity} | {all} | {truly} |");
+            let rows = findings.iter().map(|((severity, code), Count { all, truly })| {
+                format!("| {code} | {severity} | {all} | {truly} |")
+            });
+            text += &table("| finding | severity | times | true of the machine |", rows);
         }
         text + &told("Void", &self.voids) + &told("Doubts that are false", &self.doubts)
     }
@@ -154,10 +152,6 @@ fn is_true(survey: &Survey, code: &str) -> bool {
     }
 }
 
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map(Vec::as_slice).unwrap_or_default()
-}
-
 /// The section, from the surveys of each storage.
 pub(super) fn section(circumstances: &Circumstances, tallies: &[(String, SurveyTally)]) -> String {
     let text = circumstances.text()
@@ -183,8 +177,8 @@ pub(super) fn cpu_ticks(stat: &str) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::page::tests::circumstances;
     use super::*;
+    use crate::stage::circumstances;
     use serde_json::json;
 
     fn finding(code: &str, severity: &str) -> Value {

@@ -1,5 +1,6 @@
 //! Competing load on the machine, which ends when it is dropped.
 
+use anyhow::{Context, Result};
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
@@ -47,10 +48,10 @@ impl Neighbours {
     }
 
     /// Two threads that read the file at `path` with O_DIRECT.
-    pub(super) fn readers(path: &Path) -> Result<Neighbours, String> {
+    pub(super) fn readers(path: &Path) -> Result<Neighbours> {
         let flags = i32::try_from(rustix::fs::OFlags::DIRECT.bits()).expect("flags are an int");
-        let open = File::options().read(true).custom_flags(flags).open(path);
-        let file = open.map_err(|error| format!("'{}': {error}", path.display()))?;
+        let file = File::options().read(true).custom_flags(flags).open(path);
+        let file = file.with_context(|| format!("'{}'", path.display()))?;
         let blocks = file.metadata().map_or(0, |data| data.len()) / READ_BYTES as u64;
         let file = Arc::new(file);
         Ok(Neighbours::start(2, move |times| {

@@ -1,17 +1,14 @@
 //! How often `--hold` finds the load that a device with a known limit holds.
 
-use super::scene;
 use super::small;
-use crate::document::{commands, paragraph};
-use crate::extent::Extent;
+use crate::at_once::at_once;
+use crate::document::{commands, paragraph, table};
 use crate::fixture::{Mounted, PLAIN, Setup};
 use crate::limit::{Group, PlantedLimit};
-use crate::programs;
-use crate::stage::{Circumstances, ProgramFolder};
+use crate::stage::{Circumstances, Experiment};
 use crate::unable::Unable;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use serde_json::Value;
-use std::fmt::Write;
 use tempfile::TempDir;
 
 /// Reads per second that the device allows.
@@ -56,68 +53,51 @@ impl Found {
 /// # Errors
 /// If a device cannot be limited here, or a run fails.
 pub(super) fn section(
-    stage: &ProgramFolder,
+    stage: &Experiment,
     circumstances: &Circumstances,
     n: usize,
-    extent: Extent,
 ) -> Result<String> {
     // The lower limit takes twice as long to find.
-    let limits = extent.pick(&LIMITS[..], &LIMITS[1..]);
-    let all: Result<Vec<Vec<Found>>> = std::thread::scope(|scope| {
-        let start = |limit: &u64| {
-            let limit = *limit;
-            scope.spawn(move || runs(stage, limit, n, extent))
-        };
-        let started: Vec<_> = limits.iter().map(start).collect();
-        let join = |one: std::thread::ScopedJoinHandle<'_, Result<Vec<Found>>>| {
-            one.join().map_err(|_| anyhow!("a thread of the runs panicked"))?
-        };
-        started.into_iter().map(join).collect()
-    });
-    let all: Vec<(u64, Vec<Found>)> = limits.iter().copied().zip(all?).collect();
+    let limits = stage.extent.pick(&LIMITS[..], &LIMITS[1..]);
+    let all = at_once(limits, limits.len(), |limit| Ok((*limit, runs(stage, *limit, n)?)));
+    let all = all.into_iter().collect::<Result<Vec<(u64, Vec<Found>)>>>()?;
     Ok(text(circumstances, &all))
 }
 
-fn runs(stage: &ProgramFolder, limit: u64, n: usize, extent: Extent) -> Result<Vec<Found>> {
+fn runs(stage: &Experiment, limit: u64, n: usize) -> Result<Vec<Found>> {
     let folder = TempDir::new_in(stage.folder())?;
     let setup = Setup { size: IMAGE_BYTES, ..PLAIN };
     let mounted = Mounted::on_loop(folder, "ext4", &setup).map_err(Unable::error)?;
-    let number = scene::number(mounted.loop_name())?;
-    let group = Group::new(PlantedLimit::ReadOps(limit), &number).map_err(Unable::error)?;
-    let directory = mounted.point.display().to_string();
+    let group = Group::new(&[PlantedLimit::ReadOps(limit)], Some(mounted.loop_name()))?;
+    let line = stage.extent.pick(RUN.to_owned(), small::command(RUN));
+    let words = stage.split(&line, &stage.words().and("DIR", &mounted.point));
+    let words = [group.enter(), words].concat();
     let mut all = Vec::new();
-    for run in 0..n {
-        stage.go_on()?;
-        let words = extent.pick(RUN.to_owned(), small::command(RUN)).replace("DIR", &directory);
-        let words = words.strip_prefix("ioassay ").context("it runs ioassay")?;
-        let enter = group.enter();
-        let (program, before) = enter.split_first().context("entering a group is a command")?;
-        let mut command = stage.command(program);
-        command.args(before).arg(stage.program()).args(words.split(' '));
-        let found = Found::of(&serde_json::from_str(&programs::read(command, 0..=1)?)?)?;
-        println!("{limit}/s, run {} of {n}: {found:?}", run + 1);
+    for run in 1..=n {
+        let found = Found::of(&serde_json::from_str(&stage.read(&words)?)?)?;
+        println!("{limit}/s, run {run} of {n}: {found:?}");
         all.push(found);
     }
     Ok(all)
 }
 
 fn text(circumstances: &Circumstances, all: &[(u64, Vec<Found>)]) -> String {
-    let mut text = circumstances.text()
+    let rows = all.iter().map(|(limit, found)| {
+        let right = found.iter().filter(|it| it.is_around(*limit)).count();
+        let holds = range(found.iter().map(|it| it.holds));
+        let fails = range(found.iter().map(|it| it.fails));
+        format!("| {limit}/s | {} | {right} | {holds} | {fails} |", found.len())
+    });
+    circumstances.text()
         + &paragraph(
             "A control group limits the reads per second of a loop device, so the load that it \
              holds is known. `--hold` has to find it. A run is right if the limit lies between \
              its bounds, or less than 5 % below the lower one, which is how close the bounds are \
              meant to be. Both devices are measured at once.",
         )
-        + "| limit | runs | right | holds, from and to | fails, from and to |\n\
-           |---|---|---|---|---|\n";
-    for (limit, found) in all {
-        let right = found.iter().filter(|it| it.is_around(*limit)).count();
-        let holds = range(found.iter().map(|it| it.holds));
-        let fails = range(found.iter().map(|it| it.fails));
-        let _ = writeln!(text, "| {limit}/s | {} | {right} | {holds} | {fails} |", found.len());
-    }
-    text + "\n" + &commands(&[RUN.replace("p90<50ms", "'p90<50ms'")])
+        + &table("| limit | runs | right | holds, from and to | fails, from and to |", rows)
+        + "\n"
+        + &commands(&[RUN.replace("p90<50ms", "'p90<50ms'")])
 }
 
 /// The least and the largest of the known values, and how many are unknown.

@@ -13,20 +13,19 @@ mod clean;
 mod stop;
 mod hold;
 
+use crate::document::Part;
 use crate::extent::Extent;
 use crate::options::at_least;
-use crate::stage::{Circumstances, ProgramFolder};
+use crate::stage::Experiment;
 use crate::unable::Unable;
-use crate::{document, install, programs};
+use crate::{document, install};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use clean::{Survey, SurveyTally};
 use fault::Fault;
-use page::{Played, SECTIONS};
-use serde_json::Value;
+use page::Played;
 use std::fs;
 use std::path::{Path, PathBuf};
-use xshell::Shell;
 
 /// The document, relative to the workspace.
 const DOCUMENT: &str = "docs/honesty.md";
@@ -74,122 +73,92 @@ enum HonestySection {
     Clean(usize),
 }
 
+use HonestySection::{Clean, Faults, Hold, Stop};
+
 impl HonestySection {
     fn title(self) -> &'static str {
-        let place = match self {
-            HonestySection::Faults => 0,
-            HonestySection::Stop => 1,
-            HonestySection::Hold(_) => 2,
-            HonestySection::Clean(_) => 3,
-        };
-        SECTIONS[place]
+        match self {
+            Faults => "Faults",
+            Stop => "A stop under load",
+            Hold(_) => "The load that is held",
+            Clean(_) => "Clean runs",
+        }
+    }
+
+    /// Its text.
+    fn text(self, stage: &Experiment, options: &Options) -> Result<String> {
+        match self {
+            Faults => faults(stage, options),
+            Stop if !install::is_there(FIO) => Err(Unable::error("fio is missing")),
+            Stop => stop::section(stage, &stage.circumstances(&[FIO])?),
+            Hold(n) => hold::section(stage, &stage.circumstances(&[])?, n),
+            Clean(n) => {
+                let tally = |place: &Path| {
+                    let storage = document::describe_storage(&stage.host(place)?);
+                    Ok((storage, survey(stage, place, n)?))
+                };
+                let places = [Path::new(MEMORY), &options.directory];
+                let tallies = places.into_iter().map(tally).collect::<Result<Vec<_>>>()?;
+                Ok(clean::section(&stage.circumstances(&[])?, &tallies))
+            }
+        }
     }
 }
 
 impl Options {
-    fn parts(&self) -> Vec<HonestySection> {
+    fn sections(&self) -> Vec<HonestySection> {
         match self {
-            _ if self.extent.is_smoke() => {
-                vec![
-                    HonestySection::Faults,
-                    HonestySection::Stop,
-                    HonestySection::Hold(1),
-                    HonestySection::Clean(1),
-                ]
-            }
-            Options { clean: Some(n), .. } => vec![HonestySection::Clean(*n)],
-            Options { stop: true, .. } => vec![HonestySection::Stop],
-            Options { hold: Some(n), .. } => vec![HonestySection::Hold(*n)],
-            Options { only: Some(_), .. } => vec![HonestySection::Faults],
-            _ => vec![HonestySection::Faults, HonestySection::Stop],
+            _ if self.extent.is_smoke() => vec![Faults, Stop, Hold(1), Clean(1)],
+            Options { clean: Some(n), .. } => vec![Clean(*n)],
+            Options { stop: true, .. } => vec![Stop],
+            Options { hold: Some(n), .. } => vec![Hold(*n)],
+            Options { only: Some(_), .. } => vec![Faults],
+            _ => vec![Faults, Stop],
         }
     }
 }
 
-/// Plants faults, or runs surveys without, from the workspace at `root`, and writes the document.
+/// Plants faults, or runs surveys without, and writes the document.
 ///
 /// # Errors
 /// If a program that all need is missing, or the user interrupted this. A fault that cannot be
 /// planted is not an error: the document reports it.
-pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
-    let stage = ProgramFolder::new(root, &options.directory, "honesty", options.extent.build())?;
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let stage = Experiment::new(&options.directory, "honesty", options.extent)?;
     let mut sections = Vec::new();
-    for part in options.parts() {
-        match section(part, root, &stage, options) {
-            Ok(text) => sections.push((part.title(), text)),
-            Err(error) if options.extent.is_smoke() && error.is::<Unable>() => {
-                println!("skipped: {} ({error:#})", part.title());
-            }
-            Err(error) => return Err(error),
-        }
+    for section in options.sections() {
+        let text = section.text(&stage, options);
+        let text = options.extent.or_skip(section.title(), text)?;
+        sections.extend(text.map(|text| (Part::Section(section.title()), text)));
     }
     if options.only.is_some() {
         sections.iter().for_each(|(_, text)| println!("{text}"));
         return Ok(());
     }
-    document::rewrite(&root.join(DOCUMENT), &sections, options.extent.purpose())
-}
-
-/// The text of a section.
-fn section(
-    part: HonestySection,
-    root: &Path,
-    stage: &ProgramFolder,
-    options: &Options,
-) -> Result<String> {
-    let extent = options.extent;
-    let circumstances = |others: &[(&str, &str)]| self::circumstances(root, stage, others);
-    match part {
-        HonestySection::Faults => faults(root, stage, options),
-        HonestySection::Stop if extent.is_smoke() && !install::is_there(FIO) => {
-            Err(Unable::error("fio is missing"))
-        }
-        HonestySection::Stop => {
-            stop::section(stage, &circumstances(&[(FIO, "--version")])?, extent)
-        }
-        HonestySection::Hold(n) => hold::section(stage, &circumstances(&[])?, n, extent),
-        HonestySection::Clean(n) => {
-            let tally = |place| Ok((storage(stage, place)?, survey(stage, place, n, extent)?));
-            let places = [Path::new(MEMORY), &options.directory];
-            let tallies = places.into_iter().map(tally).collect::<Result<Vec<_>>>()?;
-            Ok(clean::section(&circumstances(&[])?, &tallies))
-        }
-    }
+    stage.put(DOCUMENT, &sections)
 }
 
 /// The section on faults.
-fn faults(root: &Path, stage: &ProgramFolder, options: &Options) -> Result<String> {
-    let shell = Shell::new()?;
-    shell.change_dir(root);
-    for package in NEEDS {
-        if let Err(error) = install::ensure(&shell, package) {
-            println!("{error:#}");
-        }
-    }
-    let extent = options.extent;
+fn faults(stage: &Experiment, options: &Options) -> Result<String> {
+    install::ensure_some(&NEEDS);
     let part = options.only.as_deref().unwrap_or_default();
-    let is_chosen =
-        |fault: &&Fault| fault.name.contains(part) && (fault.smoke || !extent.is_smoke());
+    let is_smoke = options.extent.is_smoke();
+    let is_chosen = |fault: &&Fault| fault.name.contains(part) && (fault.smoke || !is_smoke);
     let faults = fault::all()?;
     let chosen: Vec<&Fault> = faults.iter().filter(is_chosen).collect();
     ensure!(!chosen.is_empty(), "no fault has `{part}` in its name");
-    let all = play_all(stage, &chosen, extent)?;
-    let versions = [(FIO, "--version"), ("dd", "--version"), ("strace", "--version")];
-    Ok(page::faults(&circumstances(root, stage, &versions)?, &all))
+    let all = play_all(stage, &chosen)?;
+    Ok(page::faults(&stage.circumstances(&[FIO, "dd", "strace"])?, &all))
 }
 
 /// Plants each of `faults`. In the smoke form, all that goes wrong is an error, except for what
 /// this machine cannot have.
-fn play_all<'a>(
-    stage: &ProgramFolder,
-    faults: &[&'a Fault],
-    extent: Extent,
-) -> Result<Vec<Played<'a>>> {
+fn play_all<'a>(stage: &Experiment, faults: &[&'a Fault]) -> Result<Vec<Played<'a>>> {
     fs::write(stage.path("write.toml"), scene::WRITE_RECIPE)?;
     let (mut all, mut wrong) = (Vec::new(), Vec::new());
     for fault in faults {
         println!("{}", fault.name);
-        let played = play(fault, stage, extent);
+        let played = scene::play(fault, stage);
         stage.go_on()?;
         let told = |error: &anyhow::Error| format!("{}: {error:#}", fault.name);
         match &played {
@@ -205,88 +174,41 @@ fn play_all<'a>(
         }
         all.push((*fault, played));
     }
-    ensure!(wrong.is_empty() || !extent.is_smoke(), "{}", wrong.join("\n"));
+    ensure!(wrong.is_empty() || !stage.extent.is_smoke(), "{}", wrong.join("\n"));
     Ok(all)
 }
 
-fn play(fault: &Fault, stage: &ProgramFolder, extent: Extent) -> Result<Vec<scene::ToolResult>> {
-    if !rustix::process::geteuid().is_root() {
-        return Err(Unable::error("it needs root"));
-    }
-    scene::play(fault, stage, extent)
-}
-
-/// A storage's name for readers.
-fn storage(stage: &ProgramFolder, directory: &Path) -> Result<String> {
-    let facts = stage.host(directory)?;
-    let line = document::describe(&facts);
-    let (_, storage) = line.split_once("; ").context("`ioassay host` names no storage")?;
-    Ok(storage.to_owned())
-}
-
 /// A survey without a fault, and the same with less work, for which `survey` has no options.
-const SURVEY: [&str; 2] = ["survey", "--quick"];
-const SMALL_SURVEY: [&str; 7] = [
-    "run",
-    "survey",
-    "--rounds=1",
-    "--no-ceilings",
-    "--time=5ms",
-    "--size=1MiB",
-    "--working-set=1MiB",
-];
+const SURVEY: &str = "ioassay survey --quick DIR --json";
+const SMALL_SURVEY: &str = "ioassay run survey DIR --rounds=1 --no-ceilings --time=5ms --size=1MiB \
+                            --working-set=1MiB --json";
 
 /// Counts the findings of `n` quick surveys of `directory`.
-fn survey(
-    stage: &ProgramFolder,
-    directory: &Path,
-    n: usize,
-    extent: Extent,
-) -> Result<SurveyTally> {
+fn survey(stage: &Experiment, directory: &Path, n: usize) -> Result<SurveyTally> {
     let ticks = || -> Result<(u64, u64)> {
         clean::cpu_ticks(&fs::read_to_string("/proc/stat")?).context("/proc/stat reports no time")
     };
-    let place = directory.display().to_string();
-    if extent.is_smoke() {
-        stage.ioassay(&[&SURVEY[..], &["--dry-run", &place]].concat())?;
+    let words = stage.words().and("DIR", directory);
+    if stage.extent.is_smoke() {
+        stage.ioassay(&SURVEY.replace("--json", "--dry-run"), &words)?;
     }
-    let words = [extent.pick(&SURVEY[..], &SMALL_SURVEY), &["--json", &place]].concat();
     let mut surveys = Vec::new();
-    for i in 0..n {
-        println!("survey {} of {n} in '{place}'", i + 1);
+    for i in 1..=n {
+        println!("survey {i} of {n} in '{}'", directory.display());
         let (all, stolen) = ticks()?;
-        let text = stage.ioassay(&words)?;
+        let report = stage.json(stage.extent.pick(SURVEY, SMALL_SURVEY), &words)?;
         let (all_after, stolen_after) = ticks()?;
         let steal_share = (stolen_after - stolen) as f64 / (all_after - all).max(1) as f64;
-        let report: Value = serde_json::from_str(&text)?;
         ensure!(report["cases"].is_array(), "the survey reports no cases");
         surveys.push(Survey { report, steal_share });
     }
     Ok(SurveyTally::of(&surveys))
 }
 
-/// The circumstances; `others` are further programs with their version options.
-fn circumstances(
-    root: &Path,
-    stage: &ProgramFolder,
-    others: &[(&str, &str)],
-) -> Result<Circumstances> {
-    let mut circumstances = stage.circumstances(root)?;
-    // A missing program has no version.
-    let others = others.iter().map(|(name, option)| programs::first_line(root, name, &[option]));
-    circumstances.versions.extend(others.flatten());
-    Ok(circumstances)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::options;
-
-    #[test]
-    fn the_document_has_its_sections() {
-        document::check_sections(DOCUMENT, &SECTIONS);
-    }
 
     #[test]
     fn the_packages_are_known() {
@@ -328,7 +250,8 @@ mod tests {
             directory: crate::target(),
             extent: Extent::SMOKE,
         };
-        let titles: Vec<&str> = options.parts().into_iter().map(HonestySection::title).collect();
-        assert_eq!(titles, SECTIONS);
+        let titles = options.sections().into_iter().map(HonestySection::title);
+        assert_eq!(titles.clone().collect::<std::collections::BTreeSet<_>>().len(), 4);
+        titles.for_each(|title| drop(document::part(DOCUMENT, Part::Section(title))));
     }
 }

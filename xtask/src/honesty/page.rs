@@ -2,21 +2,24 @@
 
 use super::fault::{Fault, Meanwhile};
 use super::scene::{self, TOOLS, ToolResult, WRITE_RECIPE};
-use crate::document::{cell, commands, paragraph};
+use crate::document::{cell, commands, paragraph, table};
 use crate::limit::PlantedLimit;
 use crate::stage::Circumstances;
 use model::units;
 use std::fmt::Write;
-
-/// The titles of all sections, in order.
-pub(super) const SECTIONS: [&str; 4] =
-    ["Faults", "A stop under load", "The load that is held", "Clean runs"];
 
 /// A fault and the tools' results, or why it could not be planted.
 pub(super) type Played<'a> = (&'a Fault, Result<Vec<ToolResult>, String>);
 
 /// The section on faults.
 pub(super) fn faults(circumstances: &Circumstances, all: &[Played<'_>]) -> String {
+    let row = |(fault, played): &Played<'_>| {
+        let cells = match played {
+            Ok(all) => all.iter().map(|ran| word(fault, ran)).collect::<Vec<_>>().join(" | "),
+            Err(_) => TOOLS.map(|_| "not planted").join(" | "),
+        };
+        format!("| {} | {cells} |", fault.name)
+    };
     let mut text = circumstances.text()
         + &paragraph(
             "The tables quote each tool. For fio, this is the line with its rate, as printed by \
@@ -30,14 +33,7 @@ pub(super) fn faults(circumstances: &Circumstances, all: &[Played<'_>]) -> Strin
              counters of the device say what it moved while the tool ran. ioassay moves more, \
              because it runs several trials and baseline rows.",
         )
-        + "| fault | ioassay | fio | dd |\n|---|---|---|---|\n";
-    for (fault, played) in all {
-        let cells = match played {
-            Ok(all) => all.iter().map(|ran| word(fault, ran)).collect::<Vec<_>>().join(" | "),
-            Err(_) => TOOLS.map(|_| "not planted").join(" | "),
-        };
-        let _ = writeln!(text, "| {} | {cells} |", fault.name);
-    }
+        + &table("| fault | ioassay | fio | dd |", all.iter().map(row));
     for played in all {
         text = format!("{}\n\n{}", text.trim_end(), part(played));
     }
@@ -56,18 +52,15 @@ fn word(fault: &Fault, ran: &ToolResult) -> &'static str {
 /// The subsection on a fault.
 fn part((fault, played): &Played<'_>) -> String {
     let Fault { name, planted, truth, aside, .. } = fault;
-    let mut text = format!("### {name}\n\n");
-    text += &paragraph(&format!("{planted} The truth: {truth} {aside}"));
-    let all = match played {
-        Ok(all) => all,
-        Err(reason) => return text + &paragraph(&format!("Not planted here: {reason}")),
-    };
-    text += "| tool | what it printed | cached before | device moved | warned |\n\
-             |---|---|---|---|---|\n";
-    for ran in all {
-        let _ = writeln!(text, "{}", line(ran));
+    let text =
+        format!("### {name}\n\n") + &paragraph(&format!("{planted} The truth: {truth} {aside}"));
+    text + &match played {
+        Ok(all) => {
+            let head = "| tool | what it printed | cached before | device moved | warned |";
+            table(head, all.iter().map(line))
+        }
+        Err(reason) => paragraph(&format!("Not planted here: {reason}")),
     }
-    text
 }
 
 /// A row of a fault's table.
@@ -122,23 +115,14 @@ fn circumstance(fault: &Fault) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::super::said::Said;
-    use super::super::{DOCUMENT, fault};
+    use super::super::{DOCUMENT, HonestySection, fault};
     use super::*;
-    use crate::document;
-    use serde_json::json;
+    use crate::document::{self, Part};
+    use crate::stage::circumstances;
 
-    pub(in crate::honesty) fn circumstances() -> Circumstances {
-        let host = json!({
-            "host": { "cpu": "AMD EPYC", "cores": 2, "memory": 25276514304u64, "os": "Linux 6.18" },
-            "storage": { "file_system": "ext4", "devices": [] },
-        });
-        let versions = vec!["ioassay 0.1.0 (abc)".to_owned(), "fio-3.33".to_owned()];
-        Circumstances { host, date: "2026-01-02 03:04 UTC".to_owned(), versions }
-    }
-
-    fn table() -> Vec<Fault> {
+    fn known() -> Vec<Fault> {
         fault::all().expect("it is whole")
     }
 
@@ -155,7 +139,7 @@ pub(super) mod tests {
     #[test]
     fn a_fault_has_a_row_and_a_part() {
         let all = vec![ran("ioassay", Some("Ram: it is | memory")), ran("fio", None)];
-        let text = faults(&circumstances(), &[(&table()[0], Ok(all))]);
+        let text = faults(&circumstances(), &[(&known()[0], Ok(all))]);
         for expected in [
             "- Date: 2026-01-02 03:04 UTC\n- Versions: ioassay 0.1.0 (abc); fio-3.33\n",
             "\n| A limit of bytes | **warned** | silent |\n",
@@ -172,9 +156,9 @@ pub(super) mod tests {
 
     #[test]
     fn the_document_has_each_fault_and_a_row_of_it() {
-        let table = table();
+        let table = known();
         let names: Vec<&str> = table.iter().map(|fault| fault.name.as_str()).collect();
-        let text = document::section(DOCUMENT, SECTIONS[0]);
+        let text = document::part(DOCUMENT, Part::Section(HonestySection::Faults.title()));
         let (overview, parts) = text.split_once("\n### ").expect("it has parts");
         assert_eq!(document::rows(overview), names);
         let titles = parts.split("\n### ").map(|part| part.lines().next().unwrap_or_default());
@@ -184,7 +168,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_tool_that_is_not_fooled_is_not_called_silent() {
-        let table = table();
+        let table = known();
         let avoided = table.iter().find(|fault| fault.avoided == ["fio"]).expect("there are some");
         let check =
             |tool, warning, expected| assert_eq!(word(avoided, &ran(tool, warning)), expected);
@@ -195,7 +179,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_fault_that_was_not_planted_says_so() {
-        let text = faults(&circumstances(), &[(&table()[1], Err("it needs root".to_owned()))]);
+        let text = faults(&circumstances(), &[(&known()[1], Err("it needs root".to_owned()))]);
         let row = "| A limit of operations | not planted | not planted | not planted |\n";
         assert!(text.contains(row), "{text}");
         assert!(text.contains("\n\nNot planted here: it needs root\n\n"), "{text}");
@@ -203,7 +187,7 @@ pub(super) mod tests {
 
     #[test]
     fn every_fault_is_told_and_asked_of_all_tools() {
-        let table = table();
+        let table = known();
         let mut names: Vec<&str> = table.iter().map(|fault| fault.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();

@@ -1,5 +1,6 @@
 //! What a tool prints, in its own words.
 
+use crate::json::{self, asked, list};
 use assess::finding::Code;
 use assess::summary::ServedBy;
 use serde::Deserialize;
@@ -75,8 +76,7 @@ pub(super) fn of_dd(output: &Output) -> Said {
 /// Parses ioassay's `--json` output for the requested case. Any of `signs` counts as a warning.
 pub(super) fn of_ioassay(output: &Output, signs: &[WarningSign]) -> Said {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-    let cases = report["cases"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let Some(case) = cases.iter().find(|case| case["role"] == "asked") else {
+    let Some(case) = asked(&report).next() else {
         let text = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         let warning = Some(text).filter(|text| !text.is_empty());
         return Said::new(None, None, warning);
@@ -97,7 +97,7 @@ pub(super) fn of_ioassay(output: &Output, signs: &[WarningSign]) -> Said {
     let warning = signs.iter().find_map(|sign| match sign {
         WarningSign::Finding(code) => {
             let finding = findings.iter().find(|finding| finding["code"] == code.name())?;
-            Some(format!("{code}: {}", finding["message"].as_str().unwrap_or_default()))
+            Some(format!("{code}: {}", json::text(&finding["message"])))
         }
         WarningSign::Served(by) => {
             (served_by == Some(by.name())).then(|| format!("served by {by}"))
@@ -125,7 +125,6 @@ fn figure(case: &Value) -> String {
 
 /// The findings of a case and of the whole run.
 fn findings<'a>(report: &'a Value, case: &'a Value) -> Vec<&'a Value> {
-    let list = |value: &'a Value| value.as_array().map(Vec::as_slice).unwrap_or_default();
     let of_all = list(&report["findings"]).iter();
     let of_all = of_all.filter(|finding| list(&finding["cases"]).is_empty());
     list(&case["findings"]).iter().chain(of_all).collect()

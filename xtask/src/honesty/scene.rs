@@ -4,16 +4,17 @@ use super::fault::{Above, Fault, FileContent, FilePlace, Meanwhile, Preparation}
 use super::guards::Neighbours;
 use super::said::{self, Said, WarningSign};
 use super::small;
-use crate::extent::Extent;
 use crate::fixture::{self, Mounted, Setup, Zram};
 use crate::limit::Group;
-use crate::stage::ProgramFolder;
+use crate::stage::Experiment;
 use crate::unable::Unable;
+use crate::words::Words;
 use crate::{install, programs};
 use anyhow::{Context, Result, ensure};
+use rustix::process::geteuid;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -59,16 +60,15 @@ impl ToolResult {
     }
 }
 
-/// Plants `fault` and runs all tools on it, as briefly as `extent` says.
+/// Plants `fault` and runs all tools on it.
 ///
 /// # Errors
 /// Why it cannot be planted here, or what went wrong.
-pub(super) fn play(
-    fault: &Fault,
-    stage: &ProgramFolder,
-    extent: Extent,
-) -> Result<Vec<ToolResult>> {
-    let scene = Scene::plant(fault, stage, extent)?;
+pub(super) fn play(fault: &Fault, stage: &Experiment) -> Result<Vec<ToolResult>> {
+    if !geteuid().is_root() {
+        return Err(Unable::error("it needs root"));
+    }
+    let scene = Scene::plant(fault, stage)?;
     let mut all = Vec::new();
     for (place, tool) in TOOLS.into_iter().enumerate() {
         stage.go_on()?;
@@ -82,8 +82,7 @@ pub(super) fn play(
 /// A planted fault. The order of the fields is the order of unmounting.
 struct Scene<'a> {
     fault: &'a Fault,
-    stage: &'a ProgramFolder,
-    extent: Extent,
+    stage: &'a Experiment,
     file: PathBuf,
     /// Its name in `/sys/block`.
     device: Option<String>,
@@ -95,11 +94,10 @@ struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    fn plant(fault: &'a Fault, stage: &'a ProgramFolder, extent: Extent) -> Result<Scene<'a>> {
+    fn plant(fault: &'a Fault, stage: &'a Experiment) -> Result<Scene<'a>> {
         let mut scene = Scene {
             fault,
             stage,
-            extent,
             file: PathBuf::new(),
             device: None,
             group: None,
@@ -111,8 +109,7 @@ impl<'a> Scene<'a> {
         scene.file = directory.join("data");
         scene.fill()?;
         if let Some(limit) = fault.limit {
-            let number = scene.device.as_deref().map(number).transpose()?.unwrap_or_default();
-            let group = Group::new(limit, &number).map_err(Unable::error)?;
+            let group = Group::new(&[limit], scene.device.as_deref())?;
             scene.group = Some(Arc::new(group));
         }
         Ok(scene)
@@ -163,11 +160,12 @@ impl<'a> Scene<'a> {
     /// Writes the file and syncs it to its device.
     fn fill(&self) -> Result<()> {
         let Fault { content, size, meanwhile, .. } = self.fault;
-        let path = self.text();
-        let create =
-            |path: &str| self.stage.ioassay(&["data", "create", path, "--size", &size.to_string()]);
+        let create = |path: &str| {
+            let line = format!("ioassay data create {path} --size {size}");
+            self.stage.ioassay(&line, &self.words())
+        };
         match content {
-            FileContent::Random => drop(create(&path)?),
+            FileContent::Random => drop(create("FILE")?),
             FileContent::Zeros => fs::write(&self.file, vec![0; usize::try_from(*size)?])?,
             FileContent::Sparse => File::create(&self.file)?.set_len(*size)?,
             FileContent::Allocated => {
@@ -177,30 +175,30 @@ impl<'a> Scene<'a> {
             FileContent::Absent => {}
         }
         if let Some(Meanwhile::Readers) = meanwhile {
-            create(&self.other().display().to_string())?;
+            create("DIR/other")?;
         }
         self.sync()
     }
 
     fn sync(&self) -> Result<()> {
-        let directory = self.file.parent().expect("the file is in a directory");
-        Ok(rustix::fs::syncfs(File::open(directory)?)?)
+        Ok(rustix::fs::syncfs(File::open(self.directory())?)?)
     }
 
-    /// The file for neighbors to read.
-    fn other(&self) -> PathBuf {
-        self.file.with_file_name("other")
+    fn directory(&self) -> &Path {
+        self.file.parent().expect("the file is in a directory")
     }
 
-    fn text(&self) -> String {
-        self.file.display().to_string()
+    /// What stands for what in the tools' commands.
+    fn words(&self) -> Words {
+        let words = self.stage.words().and("FILE", &self.file).and("DIR", self.directory());
+        words.and("WRITE", self.stage.path("write.toml"))
     }
 
     /// Prepares the same initial state for each tool.
     fn prepare(&self) -> Result<()> {
         self.set_limit()?;
-        let evict = || self.stage.ioassay(&["cache", "evict", &self.text()]);
-        let warm = || self.stage.ioassay(&["cache", "warm", &self.text()]);
+        let evict = || self.stage.ioassay("ioassay cache evict FILE", &self.words());
+        let warm = || self.stage.ioassay("ioassay cache warm FILE", &self.words());
         let half = self.fault.size / 2;
         match self.fault.before {
             Preparation::Evict => drop(evict()?),
@@ -216,11 +214,9 @@ impl<'a> Scene<'a> {
                 let device = self.device.as_deref().context("there is no device to read ahead")?;
                 let path = format!("/sys/block/{device}/queue/read_ahead_kb");
                 fs::write(&path, "8192").context(path)?;
-                let count = format!("count={}", half >> 20);
-                let from = format!("if={}", self.text());
-                let mut command = Command::new("dd");
-                command.args([&from, "of=/dev/null", "bs=1M", &count]);
-                programs::output(command, 0..=0)?;
+                let line = format!("dd if=FILE of=/dev/null bs=1M count={}", half >> 20);
+                let words = self.stage.split(&line, &self.words());
+                programs::output(self.stage.command(&words), 0..=0)?;
             }
             Preparation::Remove => {
                 if self.file.exists() {
@@ -235,18 +231,19 @@ impl<'a> Scene<'a> {
     /// Restores the limit, which may have changed during the previous tool.
     fn set_limit(&self) -> Result<()> {
         if let Some((group, limit)) = self.group.as_ref().zip(self.fault.limit) {
-            group.set(limit).map_err(anyhow::Error::msg)?;
+            group.set(limit)?;
         }
         Ok(())
     }
 
     /// Runs the tool at index `place`.
     fn run(&self, place: usize, tool: &'static str) -> Result<ToolResult> {
-        let command = self.command(place);
+        let mut command = self.command(place);
         let cached_percent = cached_percent(&self.file, self.fault.size);
         let before = self.device.as_deref().map(moved);
-        let neighbours = self.neighbours(place).map_err(anyhow::Error::msg)?;
-        let output = run(command)?;
+        let neighbours = self.neighbours(place)?;
+        // A tool may fail: its error message is part of the result.
+        let output = command.output().with_context(|| format!("starting {command:?}"))?;
         drop(neighbours);
         let device_bytes = before.zip(self.device.as_deref().map(moved));
         let device_bytes = device_bytes.map(|(before, after)| after.saturating_sub(before));
@@ -263,9 +260,8 @@ impl<'a> Scene<'a> {
 
     /// `text` with placeholders for the temporary paths.
     fn anonymous(&self, text: &str) -> String {
-        let directory = self.file.parent().expect("the file is in a directory");
-        let text = text.replace(&self.text(), "FILE");
-        let text = text.replace(&directory.display().to_string(), "DIR");
+        let text = text.replace(&self.file.display().to_string(), "FILE");
+        let text = text.replace(&self.directory().display().to_string(), "DIR");
         match &self.group {
             Some(group) => text.replace(&group.path().display().to_string(), "GROUP"),
             None => text,
@@ -273,42 +269,32 @@ impl<'a> Scene<'a> {
     }
 
     fn command(&self, place: usize) -> Command {
-        let fault = self.fault;
-        let line = [&fault.ioassay, &fault.fio, &fault.dd][place];
-        let line = &self.extent.pick(line.clone(), small::command(line));
-        let directory = self.file.parent().expect("the file is in a directory");
-        let recipe = self.stage.path("write.toml");
-        let mut words: Vec<String> = vec!["timeout".to_owned(), PATIENCE.to_owned()];
+        let Fault { ioassay, fio, dd, inject, .. } = self.fault;
+        let line = [ioassay, fio, dd][place];
+        let line = self.stage.extent.pick(line.clone(), small::command(line));
+        let split = |line: &str| self.stage.split(line, &self.words());
+        let mut words = split(&format!("timeout {PATIENCE}"));
         words.extend(self.group.iter().flat_map(|group| group.enter()));
-        if let Some(inject) = &fault.inject {
-            words.extend(strace(inject, line).split(' ').map(str::to_owned));
-        }
-        words.extend(line.split(' ').map(str::to_owned));
-        let words = words.into_iter().map(|word| match word.as_str() {
-            "ioassay" => self.stage.program().display().to_string(),
-            "WRITE" => recipe.display().to_string(),
-            "DIR" => directory.display().to_string(),
-            _ => word.replace("FILE", &self.text()),
-        });
-        let words: Vec<String> = words.collect();
-        let (program, arguments) = words.split_first().expect("a command has a program");
-        let mut command = self.stage.command(program);
-        command.args(arguments).env("LC_ALL", "C").current_dir(self.stage.folder());
+        words.extend(inject.iter().flat_map(|inject| split(&strace(inject, &line))));
+        words.extend(split(&line));
+        let mut command = self.stage.command(&words);
+        command.env("LC_ALL", "C").current_dir(self.stage.folder());
         command
     }
 
-    fn neighbours(&self, place: usize) -> Result<Option<Neighbours>, String> {
+    fn neighbours(&self, place: usize) -> Result<Option<Neighbours>> {
         let Some(meanwhile) = &self.fault.meanwhile else { return Ok(None) };
         Ok(Some(match meanwhile {
             Meanwhile::Busy => Neighbours::busy(),
-            Meanwhile::Readers => Neighbours::readers(&self.other())?,
+            Meanwhile::Readers => Neighbours::readers(&self.directory().join("other"))?,
             Meanwhile::Change { after_mib, limit } => {
                 let (bytes, limit) = (after_mib[place] << 20, *limit);
-                let device = self.device.clone().ok_or("there is no device to limit")?;
-                let group = Arc::clone(self.group.as_ref().ok_or("there is no limit to change")?);
+                let device = self.device.clone().context("there is no device to limit")?;
+                let group = self.group.as_ref().context("there is no limit to change")?;
+                let group = Arc::clone(group);
                 let change = move || {
                     if let Err(error) = group.set(limit) {
-                        eprintln!("cannot change the limit: {error}");
+                        eprintln!("cannot change the limit: {error:#}");
                     }
                 };
                 Neighbours::watch(move || moved(&device), bytes, change)
@@ -323,17 +309,6 @@ pub(super) fn strace(inject: &str, line: &str) -> String {
     let (path, calls) =
         if line.contains("FILE") { (" -P FILE", "read,pread64") } else { ("", "pread64") };
     format!("strace -f -qq -o /dev/null{path} -e trace={calls} -e inject={calls}:{inject}")
-}
-
-/// Runs a tool, which may fail: its error message is part of the result.
-fn run(mut command: Command) -> Result<Output> {
-    command.output().with_context(|| format!("starting {command:?}"))
-}
-
-/// A device's `MAJOR:MINOR`.
-pub(super) fn number(device: &str) -> Result<String> {
-    let path = format!("/sys/block/{device}/dev");
-    Ok(fs::read_to_string(&path).context(path)?.trim().to_owned())
 }
 
 /// Bytes that a device has read and written since it was created, from the kernel's count of

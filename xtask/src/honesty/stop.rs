@@ -1,15 +1,17 @@
 //! A stop in the middle of a steady load, as ioassay and fio see it.
 
-use crate::document::{commands, paragraph};
-use crate::extent::Extent;
-use crate::stage::{Circumstances, ProgramFolder};
-use anyhow::{Context, Result, bail};
+use crate::document::{commands, paragraph, table};
+use crate::stage::{Circumstances, Experiment};
+use crate::waiting::within;
+use anyhow::{Context, Result};
+use model::plan::Role;
+use model::record::Record;
+use model::sample::{Latencies, Sample};
+use model::trial::Trial;
 use model::units::nanoseconds;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::fmt::Write;
 use std::fs;
-use std::path::Path;
 use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -62,8 +64,8 @@ impl StopLoad {
     }
 }
 
-/// Looks for the process that reads, 10 ms apart.
-const LOOKS: u32 = 6000;
+/// How long the process that reads may take to do so.
+const READING_MOST: Duration = Duration::from_secs(60);
 
 /// Latencies in nanoseconds: p50, p95, p99 and the longest.
 type StopRow = [f64; 4];
@@ -72,31 +74,25 @@ type StopRow = [f64; 4];
 ///
 /// # Errors
 /// If a program is missing or fails, or the one that reads is not found.
-pub(super) fn section(
-    stage: &ProgramFolder,
-    circumstances: &Circumstances,
-    extent: Extent,
-) -> Result<String> {
-    let load = extent.pick(WHOLE, SMALL);
-    let (file, record) = (stage.path("file"), stage.path("record.jsonl"));
-    let file = file.display().to_string();
-    stage.ioassay(&["data", "create", &file, "--size", "4MiB"])?;
-    stage.ioassay(&["cache", "warm", &file])?;
-    let words = load.open().replace("FILE", &file).replace("RECORD", &record.display().to_string());
-    let words = words.strip_prefix("ioassay ").context("it runs ioassay")?.to_owned();
-    stopped(stage, stage.program(), &words, load)?;
-    let sample = sample(&fs::read_to_string(&record)?).context("the record has no trial")?;
-    let words = load.fio().replace("FILE", &file);
-    let words = words.strip_prefix("fio ").context("it runs fio")?;
-    let printed: Value = serde_json::from_str(&stopped(stage, Path::new("fio"), words, load)?)?;
-    fs::remove_file(&file)?;
+pub(super) fn section(stage: &Experiment, circumstances: &Circumstances) -> Result<String> {
+    let load = stage.extent.pick(WHOLE, SMALL);
+    let record = stage.path("record.jsonl");
+    let words = stage.words().and("FILE", stage.path("file")).and("RECORD", &record);
+    stage.ioassay("ioassay data create FILE --size 4MiB", &words)?;
+    stage.ioassay("ioassay cache warm FILE", &words)?;
+    stopped(stage, &stage.split(&load.open(), &words), load)?;
+    let record = Record::decode(&fs::read_to_string(&record)?)?;
+    let sample = sample(&record).context("the record has no trial")?;
+    let printed = stopped(stage, &stage.split(&load.fio(), &words), load)?;
+    let printed = serde_json::from_str(&printed)?;
+    fs::remove_file(stage.path("file"))?;
     Ok(text(
         circumstances,
         load,
         &[
             ("what the schedule meets", load.truth()),
-            ("ioassay, response time", of_counts(&sample["responses"]).context("no responses")?),
-            ("ioassay, service time", of_counts(&sample["latencies"]).context("no latencies")?),
+            ("ioassay, response time", of_counts(&sample.responses).context("no responses")?),
+            ("ioassay, service time", of_counts(&sample.latencies).context("no latencies")?),
             ("fio, completion latency", of_fio(&printed).context("fio prints no latencies")?),
         ],
     ))
@@ -105,7 +101,11 @@ pub(super) fn section(
 fn text(circumstances: &Circumstances, load: StopLoad, rows: &[(&str, StopRow)]) -> String {
     let StopLoad { seconds, stop_ms } = load;
     let (stop, due, all) = (f64::from(stop_ms) / 1000.0, stop_ms * RATE / 1000, seconds * RATE);
-    let mut text = circumstances.text()
+    let rows = rows.iter().map(|(name, row)| {
+        let cells = row.map(|ns| if ns > 0.0 { nanoseconds(ns) } else { "–".to_owned() });
+        format!("| {name} | {} |", cells.join(" | "))
+    });
+    circumstances.text()
         + &paragraph(&format!(
             "{RATE} reads a second are asked for, for {seconds} s, of a file in the page cache. In \
              the middle, SIGSTOP stops the process that reads for {stop} s. So {due} of {all} \
@@ -113,18 +113,15 @@ fn text(circumstances: &Circumstances, load: StopLoad, rows: &[(&str, StopRow)])
              begin when a read is due. Its service times, and fio's latencies, begin when a read \
              is submitted: they see the stop in at most one read, or in none.",
         ))
-        + "| | p50 | p95 | p99 | longest |\n|---|---|---|---|---|\n";
-    for (name, row) in rows {
-        let cells = row.map(|ns| if ns > 0.0 { nanoseconds(ns) } else { "–".to_owned() });
-        let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
-    }
-    text + "\n" + &commands(&[load.open(), load.fio()])
+        + &table("| | p50 | p95 | p99 | longest |", rows)
+        + "\n"
+        + &commands(&[load.open(), load.fio()])
 }
 
-/// Runs a program with `words`, stops the process of it that reads, and returns what it prints.
-fn stopped(stage: &ProgramFolder, program: &Path, words: &str, load: StopLoad) -> Result<String> {
-    let mut command = stage.command(program);
-    command.args(words.split(' ')).stdout(Stdio::piped()).stderr(Stdio::null());
+/// Runs a command, stops the process of it that reads, and returns what it prints.
+fn stopped(stage: &Experiment, words: &[String], load: StopLoad) -> Result<String> {
+    let mut command = stage.command(words);
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
     let child = command.spawn().with_context(|| format!("starting {command:?}"))?;
     let found = reader(stage, &child, load.reads());
     if let Ok(reader) = &found {
@@ -139,18 +136,15 @@ fn stopped(stage: &ProgramFolder, program: &Path, words: &str, load: StopLoad) -
 }
 
 /// Waits for a process of `child`, or itself, to have called read more than `least` times.
-fn reader(stage: &ProgramFolder, child: &Child, least: u64) -> Result<Pid> {
+fn reader(stage: &Experiment, child: &Child, least: u64) -> Result<Pid> {
     let first = i32::try_from(child.id())?;
-    for _ in 0..LOOKS {
-        stage.go_on()?;
-        let has_read = |pid: &i32| reads(*pid).is_some_and(|reads| reads > least);
-        let found = family(first).into_iter().find(has_read).and_then(Pid::from_raw);
-        if let Some(found) = found {
-            return Ok(found);
-        }
-        sleep(Duration::from_millis(10));
-    }
-    bail!("no process of {:?} reads", child.id())
+    let has_read = |pid: &i32| reads(*pid).is_some_and(|reads| reads > least);
+    let look = || match stage.go_on() {
+        Ok(()) => family(first).into_iter().find(has_read).and_then(Pid::from_raw).map(Ok),
+        Err(interrupted) => Some(Err(interrupted)),
+    };
+    let found = within(READING_MOST, look);
+    found.with_context(|| format!("no process of {:?} reads", child.id()))?
 }
 
 /// A process and all below it.
@@ -167,34 +161,23 @@ fn reads(pid: i32) -> Option<u64> {
 }
 
 /// The sample of the record's trial with responses and reads; the null engine reads nothing.
-fn sample(record: &str) -> Option<Value> {
-    let lines: Vec<Value> =
-        record.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let cases = lines.first()?["header"]["plan"]["cases"].as_array()?;
-    let is_asked = |trial: &Value| {
-        let case = trial["case"].as_u64().and_then(|at| cases.get(at as usize));
-        case.is_some_and(|case| case["role"] == "asked")
-    };
-    let mut trials = lines.iter().map(|line| &line["trial"]);
-    Some(trials.find(|trial| is_asked(trial))?["outcome"]["done"].clone())
+fn sample(record: &Record) -> Option<&Sample> {
+    let cases = &record.header.plan.cases;
+    let is_asked = |trial: &&Trial| cases[trial.case].role == Role::Asked;
+    record.trials.iter().find(is_asked)?.outcome.sample()
 }
 
-/// From a record's list of latencies and their counts.
-fn of_counts(latencies: &Value) -> Option<StopRow> {
-    let pairs = latencies["counts"].as_array()?.iter();
-    let pairs: Option<Vec<(f64, u64)>> =
-        pairs.map(|pair| Some((pair[0].as_f64()?, pair[1].as_u64()?))).collect();
-    let pairs = pairs?;
-    let all: u64 = pairs.iter().map(|(_, count)| count).sum();
+fn of_counts(latencies: &Latencies) -> Option<StopRow> {
+    let all = latencies.count() as f64;
     let at = |share: f64| {
         let mut below = 0;
-        let mut reached = pairs.iter().skip_while(|(_, count)| {
+        let mut reached = latencies.counts.iter().skip_while(|(_, count)| {
             below += count;
-            (below as f64) < share * all as f64
+            (below as f64) < share * all
         });
-        Some(reached.next()?.0)
+        Some(reached.next()?.0 as f64)
     };
-    Some([at(0.5)?, at(0.95)?, at(0.99)?, latencies["max_ns"].as_f64()?])
+    Some([at(0.5)?, at(0.95)?, at(0.99)?, latencies.max_ns as f64])
 }
 
 fn of_fio(printed: &Value) -> Option<StopRow> {
@@ -206,13 +189,16 @@ fn of_fio(printed: &Value) -> Option<StopRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::plan::Planned;
+    use model::zoo;
     use serde_json::json;
 
     #[test]
     fn percentiles_are_those_of_the_counts() {
-        let counts = json!({ "counts": [[10, 50], [20, 45], [30, 4], [40, 1]], "max_ns": 41 });
-        assert_eq!(of_counts(&counts), Some([10.0, 20.0, 30.0, 41.0]));
-        assert_eq!(of_counts(&json!({})), None);
+        let counts = vec![(10, 50), (20, 45), (30, 4), (40, 1)];
+        let all = Latencies { counts, max_ns: 41 };
+        assert_eq!(of_counts(&all), Some([10.0, 20.0, 30.0, 41.0]));
+        assert_eq!(of_counts(&Latencies::default()), None);
     }
 
     #[test]
@@ -225,15 +211,14 @@ mod tests {
 
     #[test]
     fn the_trial_is_the_one_that_was_asked_for() {
-        let cases = json!([{ "role": "asked" }, { "role": "baseline" }]);
-        let record = [
-            json!({ "header": { "plan": { "cases": cases } } }),
-            json!({ "trial": { "case": 1, "outcome": { "done": { "n": 1 } } } }),
-            json!({ "trial": { "case": 0, "outcome": { "done": { "n": 2 } } } }),
-        ];
-        let record: Vec<String> = record.iter().map(Value::to_string).collect();
-        assert_eq!(sample(&record.join("\n")), Some(json!({ "n": 2 })));
-        assert_eq!(sample(""), None);
+        let mut record = zoo::record();
+        let cases = &mut record.header.plan.cases;
+        cases.insert(0, Planned { role: Role::Baseline, ..cases[0].clone() });
+        record.trials[3].case = 1;
+        let expected = record.trials[3].outcome.sample().expect("it is done");
+        assert!(sample(&record).is_some_and(|found| std::ptr::eq(found, expected)));
+        record.trials.clear();
+        assert_eq!(sample(&record), None);
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! An emulated machine: starts it, runs its scenarios and collects their results.
 
-use super::image::{Images, Serial};
-use super::kernel::{self, EmulatedArch};
-use super::scenario::{Checked, Machine, Scenario};
-use anyhow::{Context, Result, bail, ensure};
+use super::image::{Images, SERIALS};
+use super::kernel;
+use super::scenario::{Machine, Scenario, ScenarioResult};
+use crate::arch::Arch;
+use crate::programs::Running;
+use crate::waiting::within;
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use xshell::{Shell, cmd};
@@ -28,15 +31,6 @@ const HELPER: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
 /// Size of the disk for results, in MiB.
 const OUT: u64 = 64;
-
-/// The result of a scenario.
-#[derive(Debug)]
-pub(super) struct ScenarioResult {
-    /// Number of assertions.
-    pub(super) asserted: usize,
-    /// The assertions that failed.
-    pub(super) wrong: Vec<String>,
-}
 
 /// The result of a machine.
 #[derive(Debug)]
@@ -88,10 +82,10 @@ fn run_once(machine: &Machine, images: &Images, program: &Path, out: &Path) -> R
     pack(machine, images, program, work.path())?;
     let began = Instant::now();
     let log = File::create(out.join("qemu.txt"))?;
-    let helper = GuestProcess(helper(machine, work.path(), &log)?);
+    let helper = helper(machine, work.path(), &log)?;
     let mut qemu = command(machine, images, work.path(), out)?;
     qemu.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-    let qemu = GuestProcess(Some(qemu.spawn().context("starting QEMU")?));
+    let qemu = Running::start(qemu)?;
     let longest = LONGEST * u32::try_from(machine.scenario.len())?;
     let waited = wait(qemu, longest, &out.join("console.txt"));
     drop(helper);
@@ -109,18 +103,6 @@ fn run_once(machine: &Machine, images: &Images, program: &Path, out: &Path) -> R
     Ok(Booted { release: release.trim().to_owned(), seconds, ran: ran.collect() })
 }
 
-/// A process that is killed when this is dropped, on every path.
-struct GuestProcess(Option<Child>);
-
-impl Drop for GuestProcess {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
 /// Compares the results with the expectations.
 fn judge(scenario: &Scenario, out: &Path) -> ScenarioResult {
     let read = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_default();
@@ -131,35 +113,29 @@ fn judge(scenario: &Scenario, out: &Path) -> ScenarioResult {
     checked.hold(status.trim() == expected, || {
         format!("the exit status is {}, not {expected}: {}", status.trim(), errors.trim())
     });
-    let Checked { asserted, wrong } = checked;
-    ScenarioResult { asserted, wrong }
+    checked
 }
 
 /// Starts the machine's helper and waits for its socket.
-fn helper(machine: &Machine, work: &Path, log: &File) -> Result<Option<Child>> {
+fn helper(machine: &Machine, work: &Path, log: &File) -> Result<Option<Running>> {
     let [program, arguments @ ..] = &machine.helper[..] else { return Ok(None) };
     let folder = work.display().to_string();
     let arguments = arguments.iter().map(|word| word.replace("{folder}", &folder));
     let mut command = Command::new(program);
     command.args(arguments).current_dir(work).stdin(Stdio::null());
     command.stdout(log.try_clone()?).stderr(log.try_clone()?);
-    let mut helper =
-        GuestProcess(Some(command.spawn().with_context(|| format!("starting {program}"))?));
-    let began = Instant::now();
-    while !work.join("helper.sock").exists() {
-        ensure!(began.elapsed() < HELPER, "{program} did not create its socket");
-        std::thread::sleep(PAUSE);
-    }
-    Ok(helper.0.take())
+    let helper = Running::start(command)?;
+    let started = within(HELPER, || work.join("helper.sock").exists().then_some(()));
+    started.with_context(|| format!("{program} did not create its socket"))?;
+    Ok(Some(helper))
 }
 
 /// Waits until the guest powers off.
-fn wait(mut qemu: GuestProcess, longest: Duration, console: &Path) -> Result<()> {
+fn wait(mut qemu: Running, longest: Duration, console: &Path) -> Result<()> {
     let began = Instant::now();
     let is_silent = || fs::metadata(console).is_ok_and(|console| console.len() == 0);
-    let child = qemu.0.as_mut().context("it was started")?;
     loop {
-        match child.try_wait()? {
+        match qemu.0.try_wait()? {
             Some(status) if status.success() => return Ok(()),
             Some(status) => bail!("QEMU ended with {status}"),
             None if began.elapsed() > SILENT && is_silent() => {
@@ -203,11 +179,11 @@ fn pack(machine: &Machine, images: &Images, program: &Path, work: &Path) -> Resu
 /// to one processor architecture.
 fn command(machine: &Machine, images: &Images, work: &Path, out: &Path) -> Result<Command> {
     let kernel = kernel::named(&machine.kernel).context("the kernel is known")?;
-    let (program, board, console) = match kernel.arch {
-        EmulatedArch::Amd64 => ("qemu-system-x86_64", "q35", "ttyS0"),
-        EmulatedArch::Arm64 => ("qemu-system-aarch64", "virt,gic-version=3", "ttyAMA0"),
+    let (board, console) = match kernel.arch {
+        Arch::Amd64 => ("q35", "ttyS0"),
+        Arch::Arm64 => ("virt,gic-version=3", "ttyAMA0"),
     };
-    let mut qemu = Command::new(program);
+    let mut qemu = Command::new(format!("qemu-system-{}", kernel.arch.name()));
     qemu.current_dir(work);
     qemu.args(["-nodefaults", "-no-reboot", "-display", "none", "-M", board]);
     qemu.args(["-accel", "tcg,thread=multi", "-cpu", &machine.cpu]);
@@ -221,7 +197,7 @@ fn command(machine: &Machine, images: &Images, work: &Path, out: &Path) -> Resul
     File::create(&results)?.set_len(OUT << 20)?;
     let modules = images.modules(&machine.kernel);
     let own = [(images.root(kernel.arch), true), (modules, true), (results, false)];
-    for (index, ((path, is_read), serial)) in own.iter().zip(Serial::ALL).enumerate() {
+    for (index, ((path, is_read), serial)) in own.iter().zip(SERIALS).enumerate() {
         let read_only = if *is_read { "on" } else { "off" };
         qemu.arg("-drive").arg(format!(
             "if=none,id=own{index},file={},format=raw,readonly={read_only},file.locking=off",
@@ -230,7 +206,7 @@ fn command(machine: &Machine, images: &Images, work: &Path, out: &Path) -> Resul
         let slot = 0x10 + index;
         qemu.arg("-device").arg(format!(
             "virtio-blk-pci,drive=own{index},serial={},bus=pcie.0,addr=0x{slot:x}",
-            serial.name()
+            serial
         ));
     }
     for (index, size) in machine.disks.iter().enumerate() {

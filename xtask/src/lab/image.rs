@@ -1,7 +1,8 @@
 //! Images that machines share: a root image with Debian's tools for each architecture, and a module
 //! image for each kernel. Each is built once and kept.
 
-use super::kernel::{self, EmulatedArch, LinuxKernel, TABLE};
+use super::kernel::{self, LinuxKernel, TABLE};
+use crate::arch::Arch;
 use crate::install;
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -9,25 +10,9 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use xshell::{Shell, cmd};
 
-/// The lab's own disks, which the guest identifies by serial number.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Serial {
-    Root,
-    Modules,
-    Out,
-}
-
-impl Serial {
-    pub(super) const ALL: [Serial; 3] = [Serial::Root, Serial::Modules, Serial::Out];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Serial::Root => "labroot",
-            Serial::Modules => "labmods",
-            Serial::Out => "labout",
-        }
-    }
-}
+/// The serial numbers of the lab's own disks, by which the guest knows the root, the modules and
+/// where results go.
+pub(super) const SERIALS: [&str; 3] = ["labroot", "labmods", "labout"];
 
 /// The folder with all images.
 #[derive(Debug)]
@@ -41,11 +26,11 @@ impl Images {
         Ok(Images { folder: folder.to_owned() })
     }
 
-    pub(super) fn root(&self, arch: EmulatedArch) -> PathBuf {
+    pub(super) fn root(&self, arch: Arch) -> PathBuf {
         self.folder.join(format!("root-{}.ext4", arch.debian()))
     }
 
-    fn busybox(&self, arch: EmulatedArch) -> PathBuf {
+    fn busybox(&self, arch: Arch) -> PathBuf {
         self.folder.join(format!("busybox-{}", arch.debian()))
     }
 
@@ -71,11 +56,11 @@ impl Images {
     /// If a program is missing, or the package source lacks something.
     pub(super) fn make<'a>(&self, kernels: impl Iterator<Item = &'a str>) -> Result<()> {
         let shell = Shell::new()?;
-        TABLE.needs.iter().try_for_each(|package| install::ensure(&shell, package))?;
+        TABLE.needs.iter().try_for_each(|package| install::ensure(package))?;
         for name in kernels {
             let kernel = kernel::named(name).with_context(|| format!("no kernel is {name}"))?;
-            if kernel.arch == EmulatedArch::Arm64 {
-                TABLE.arm_needs.iter().try_for_each(|package| install::ensure(&shell, package))?;
+            if kernel.arch == Arch::Arm64 {
+                TABLE.arm_needs.iter().try_for_each(|package| install::ensure(package))?;
             }
             if !self.root(kernel.arch).exists() {
                 println!("making the root image for {}", kernel.arch.debian());
@@ -91,7 +76,7 @@ impl Images {
 
     /// Packages are unpacked but not configured. That takes only seconds and needs no processor of
     /// the other architecture, and their scripts would do nothing useful here.
-    fn make_root(&self, shell: &Shell, arch: EmulatedArch) -> Result<()> {
+    fn make_root(&self, shell: &Shell, arch: Arch) -> Result<()> {
         let work = TempDir::new_in(&self.folder)?;
         let root = work.path().join("root");
         let name = arch.debian();

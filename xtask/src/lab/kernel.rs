@@ -1,5 +1,6 @@
 //! The kernels that machines boot, and their Debian packages.
 
+use crate::arch::Arch;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use std::cmp::Ordering;
@@ -7,24 +8,6 @@ use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 use xshell::{Shell, cmd};
-
-/// An emulated architecture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum EmulatedArch {
-    Amd64,
-    Arm64,
-}
-
-impl EmulatedArch {
-    /// Debian's name for it.
-    pub(super) fn debian(self) -> &'static str {
-        match self {
-            EmulatedArch::Amd64 => "amd64",
-            EmulatedArch::Arm64 => "arm64",
-        }
-    }
-}
 
 /// What images are made of.
 #[derive(Debug, Deserialize)]
@@ -48,7 +31,7 @@ pub(super) struct ImageTable {
 #[serde(deny_unknown_fields)]
 pub(super) struct LinuxKernel {
     pub(super) name: String,
-    pub(super) arch: EmulatedArch,
+    pub(super) arch: Arch,
     /// The Debian suite that contains it.
     suite: String,
     /// Selects the newest package whose name matches.
@@ -95,7 +78,7 @@ impl LinuxKernel {
 }
 
 /// Options that make apt use lists of one suite and architecture in `folder`.
-fn private_lists(folder: &Path, suite: &str, arch: EmulatedArch) -> Result<Vec<String>> {
+fn private_lists(folder: &Path, suite: &str, arch: Arch) -> Result<Vec<String>> {
     let apt = folder.join("apt");
     for needed in ["lists/partial", "archives/partial"] {
         fs::create_dir_all(apt.join(needed))?;

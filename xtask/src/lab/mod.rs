@@ -9,27 +9,22 @@ mod image;
 mod guest;
 mod page;
 
-use crate::document::Purpose;
-use crate::generated;
+use crate::arch::Arch;
+use crate::at_once::at_once;
+use crate::document::{self, Part, Purpose};
 use crate::options::at_least;
 use crate::programs::{self, Build, Interrupt};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use guest::Booted;
 use image::Images;
-use kernel::EmulatedArch;
 use scenario::Machine;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::path::PathBuf;
 use xshell::{Shell, cmd};
 
-/// The document, relative to the workspace.
+/// The document, relative to the workspace, and its part with the rows.
 const DOCUMENT: &str = "docs/lab.md";
-
-/// The part of the document with the rows.
-const PART: &str = "rows";
+const PART: Part = Part::Marked("rows");
 
 /// The command's options.
 #[derive(Debug, PartialEq, Args)]
@@ -59,12 +54,12 @@ fn folder() -> PathBuf {
     crate::target().join("lab")
 }
 
-/// Runs the scenarios from the workspace at `root` and writes the results. Without QEMU or a
-/// package source for images, it skips the quick ones by name.
+/// Runs the scenarios and writes the results. Without QEMU or a package source for images, it skips
+/// the quick ones by name.
 ///
 /// # Errors
 /// If a machine cannot be built, or a scenario fails.
-pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let machines = scenario::machines()?;
     let chosen = options.choose(&machines);
     ensure!(!chosen.is_empty(), "no such scenario");
@@ -75,19 +70,17 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
         }
         images => images?,
     };
-    let done = options.boot(root, &chosen, &images)?;
+    let done = options.boot(&chosen, &images)?;
     if options.writes() {
-        let built = programs::build(root, Build::Release, &programs::IOASSAY)?;
-        let version = programs::own_version(root, &built)?;
-        let fresh = page::Fresh::new(&chosen, &done, &programs::date(root)?, &version);
-        let document = root.join(DOCUMENT);
+        let version = programs::own_version(&programs::ioassay(Build::Release)?)?;
+        let fresh = page::Fresh::new(&chosen, &done, &programs::date()?, &version);
         let text = if options.is_written {
-            let old = fs::read_to_string(&document).with_context(|| DOCUMENT)?;
-            fresh.among(generated::part(&old, PART)?, &scenario::names(&machines))?
+            let old = document::read(DOCUMENT)?;
+            fresh.among(PART.of(&old)?, &scenario::names(&machines))?
         } else {
             fresh.alone()
         };
-        generated::put(&document, PART, &text, Purpose::Write)?;
+        document::rewrite(DOCUMENT, &[(PART, text)], Purpose::Write)?;
     }
     judge(&chosen, &done)
 }
@@ -114,17 +107,6 @@ struct LabProgram {
     arm64: Option<PathBuf>,
 }
 
-impl LabProgram {
-    fn of(&self, arch: EmulatedArch) -> Result<&Path> {
-        match arch {
-            EmulatedArch::Amd64 => Ok(&self.amd64),
-            EmulatedArch::Arm64 => {
-                self.arm64.as_deref().context("there is no build for 64-bit ARM")
-            }
-        }
-    }
-}
-
 impl Options {
     /// Whether the document is written: all of it, or the rows of some scenarios.
     fn writes(&self) -> bool {
@@ -144,56 +126,46 @@ impl Options {
     }
 
     /// Builds the program for the machines.
-    fn build(&self, root: &Path, machines: &[Machine]) -> Result<LabProgram> {
-        println!("building");
+    fn build(&self, machines: &[Machine]) -> Result<LabProgram> {
         let is_arm = |machine: &Machine| {
-            kernel::named(&machine.kernel).is_some_and(|kernel| kernel.arch == EmulatedArch::Arm64)
+            kernel::named(&machine.kernel).is_some_and(|kernel| kernel.arch == Arch::Arm64)
         };
         // The tests' debug build already exists, and an emulated machine runs it in the same time.
         let build = if self.writes() { Build::Release } else { Build::Tests };
-        let target = [build.options(), &programs::IOASSAY].concat();
-        let arm64 = machines.iter().any(is_arm).then(|| programs::build_for_arm(root, &target));
-        let built = programs::build_with(root, &target)?;
+        let is_needed = machines.iter().any(is_arm);
+        let arm64 = is_needed.then(|| programs::ioassay_for_arm(build)).transpose()?;
+        let built = programs::ioassay(build)?;
         let amd64 = self.folder.join("ioassay");
         let shell = Shell::new()?;
         cmd!(shell, "strip -o {amd64} {built}").quiet().run()?;
-        Ok(LabProgram { amd64, arm64: arm64.transpose()? })
+        Ok(LabProgram { amd64, arm64 })
     }
 
     /// Boots the machines and returns their results in order.
-    fn boot(&self, root: &Path, machines: &[Machine], images: &Images) -> Result<Vec<Booted>> {
-        let program = self.build(root, machines)?;
+    fn boot(&self, machines: &[Machine], images: &Images) -> Result<Vec<Booted>> {
+        let program = self.build(machines)?;
         let interrupt = Interrupt::watch()?;
-        let next = AtomicUsize::new(0);
-        let done: Mutex<Vec<(usize, Result<Booted>)>> = Mutex::default();
-        let work = || {
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(machine) = machines.get(index).filter(|_| interrupt.go_on().is_ok())
-                else {
-                    return;
-                };
-                let booted = self.boot_one(machine, images, &program);
-                tell(machine, &booted);
-                done.lock().unwrap_or_else(PoisonError::into_inner).push((index, booted));
-            }
-        };
-        std::thread::scope(|scope| {
-            (0..self.jobs).for_each(|_| drop(scope.spawn(work)));
+        let done = at_once(machines, self.jobs, |machine| {
+            interrupt.go_on()?;
+            let booted = self.boot_one(machine, images, &program);
+            tell(machine, &booted);
+            booted
         });
         interrupt.go_on()?;
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.sort_by_key(|(index, _)| *index);
-        let came = |(index, booted): (usize, Result<Booted>)| {
-            booted.unwrap_or_else(|error| Booted::failed(&machines[index], &error))
+        let came = |(machine, booted): (&Machine, Result<Booted>)| {
+            booted.unwrap_or_else(|error| Booted::failed(machine, &error))
         };
-        Ok(done.into_iter().map(came).collect())
+        Ok(machines.iter().zip(done).map(came).collect())
     }
 
     fn boot_one(&self, machine: &Machine, images: &Images, program: &LabProgram) -> Result<Booted> {
         let kernel = kernel::named(&machine.kernel).context("unknown kernel")?;
         let out = self.folder.join("out").join(&machine.scenario[0].name);
-        guest::run(machine, images, program.of(kernel.arch)?, &out)
+        let program = match kernel.arch {
+            Arch::Amd64 => Some(&program.amd64),
+            Arch::Arm64 => program.arm64.as_ref(),
+        };
+        guest::run(machine, images, program.context("there is no build for this")?, &out)
     }
 }
 
@@ -216,12 +188,12 @@ fn tell(machine: &Machine, booted: &Result<Booted>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{document, install, options};
+    use crate::{install, options};
 
     #[test]
     fn the_document_has_a_row_for_each_scenario() {
-        let text = fs::read_to_string(crate::root().join(DOCUMENT)).expect("it is ours");
-        let rows = document::rows(generated::part(&text, PART).expect("it has both lines"));
+        let part = document::part(DOCUMENT, PART);
+        let rows = document::rows(&part);
         let machines = scenario::machines().expect("it can be read");
         assert_eq!(rows, scenario::names(&machines), "cargo xtask lab --only NAME --write");
     }

@@ -1,7 +1,7 @@
 //! The part of the document that lists what was asserted on each machine.
 
-use super::guest::{Booted, ScenarioResult};
-use super::scenario::{Machine, Scenario};
+use super::guest::Booted;
+use super::scenario::{Machine, Scenario, ScenarioResult};
 use crate::document::{cell, paragraph};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;

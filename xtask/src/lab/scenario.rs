@@ -1,5 +1,6 @@
 //! The table of machines, with their mounts and the expected reports.
 
+use crate::json::{asked, list, text};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::Value;
@@ -145,16 +146,16 @@ pub(super) fn choose(machines: &[Machine], is_chosen: impl Fn(&Scenario) -> bool
     chosen.filter(|machine| !machine.scenario.is_empty()).collect()
 }
 
-/// The assertions about a report.
+/// What came of a scenario.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Checked {
-    /// Their number.
+pub(super) struct ScenarioResult {
+    /// The number of assertions.
     pub(super) asserted: usize,
     /// Those that failed.
     pub(super) wrong: Vec<String>,
 }
 
-impl Checked {
+impl ScenarioResult {
     /// Records an assertion.
     pub(super) fn hold(&mut self, is_right: bool, wrong: impl FnOnce() -> String) {
         self.asserted += 1;
@@ -166,8 +167,8 @@ impl Checked {
 
 impl Scenario {
     /// Compares a report and the error output with the expectations.
-    pub(super) fn check(&self, report: &Value, errors: &str) -> Checked {
-        let mut checked = Checked::default();
+    pub(super) fn check(&self, report: &Value, errors: &str) -> ScenarioResult {
+        let mut checked = ScenarioResult::default();
         for (pointer, expected) in &self.facts {
             let found = report.pointer(pointer).unwrap_or(&Value::Null);
             checked.hold(found == expected, || format!("{pointer} is {found}, not {expected}"));
@@ -181,14 +182,12 @@ impl Scenario {
             let found = report.pointer(pointer).unwrap_or(&Value::Null);
             checked.hold(found.is_null(), || format!("{pointer} is {found}, not unknown"));
         }
-        for text in &self.says {
-            checked.hold(errors.contains(text), || format!("'{text}' is not printed: {errors}"));
+        for said in &self.says {
+            checked.hold(errors.contains(said), || format!("'{said}' is not printed: {errors}"));
         }
-        let asked = report["cases"].as_array().into_iter().flatten();
-        let asked: Vec<&Value> = asked.filter(|case| case["role"] == "asked").collect();
         for expected in &self.cases {
-            let found = asked.iter().filter(|case| id(case).contains(&expected.id));
-            let found: Vec<&&Value> = found.collect();
+            let found = asked(report).filter(|case| text(&case["id"]).contains(&expected.id));
+            let found: Vec<&Value> = found.collect();
             checked.hold(!found.is_empty(), || format!("no case has '{}' in its id", expected.id));
             found.into_iter().for_each(|case| expected.check(case, &mut checked));
         }
@@ -210,19 +209,15 @@ impl Scenario {
     }
 }
 
-fn id(case: &Value) -> &str {
-    case["id"].as_str().unwrap_or_default()
-}
-
 impl Expected {
-    fn check(&self, case: &Value, checked: &mut Checked) {
+    fn check(&self, case: &Value, checked: &mut ScenarioResult) {
         for (key, expected) in [("served_by", &self.served_by), ("verdict", &self.verdict)] {
             let Some(expected) = expected else { continue };
             let is_right = case[key] == expected.as_str();
             checked.hold(is_right, || told(case, &format!("{key} is not {expected}")));
         }
-        let findings = case["findings"].as_array().into_iter().flatten();
-        let codes: Vec<&str> = findings.filter_map(|found| found["code"].as_str()).collect();
+        let codes = list(&case["findings"]).iter().map(|found| text(&found["code"]));
+        let codes: Vec<&str> = codes.collect();
         for code in &self.has {
             let is_right = codes.contains(&code.as_str());
             checked.hold(is_right, || told(case, &format!("{code} is missing")));
@@ -250,15 +245,14 @@ impl Expected {
 
 /// Describes a case and all its findings.
 fn told(case: &Value, wrong: &str) -> String {
-    let findings: Vec<String> = (case["findings"].as_array().into_iter().flatten())
-        .map(|found| format!("{}: {}", found["code"], found["message"]))
-        .collect();
+    let findings = list(&case["findings"]).iter();
+    let findings = findings.map(|found| format!("{}: {}", found["code"], found["message"]));
     format!(
         "{}: {wrong} (served by {}, {}, {} {})",
-        id(case),
+        text(&case["id"]),
         case["served_by"],
         case["verdict"],
-        findings.join("; "),
+        findings.collect::<Vec<String>>().join("; "),
         case["failures"]
     )
 }

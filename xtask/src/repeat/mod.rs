@@ -6,13 +6,13 @@
 
 mod tally;
 
+use crate::document::{self, Part};
 use crate::extent::Extent;
 use crate::options::at_least;
-use crate::stage::ProgramFolder;
-use crate::{document, generated, programs};
+use crate::programs;
+use crate::stage::Experiment;
 use anyhow::{Context, Result};
 use clap::Args;
-use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tally::{PairComparison, RepeatTally};
@@ -20,8 +20,14 @@ use tally::{PairComparison, RepeatTally};
 /// The recipe to repeat.
 const RECIPE: &str = include_str!("recipe.toml");
 
-/// The document with the table, relative to the workspace.
+/// The document, relative to the workspace, and its part with the table.
 const DOCUMENT: &str = "docs/method/simulations.md";
+const PART: Part = Part::Marked("repetitions");
+
+/// What makes a record, and what the smoke form adds to it.
+const RUN: &str = "ioassay run --quiet --json --record RECORD FOLDER/repetitions.toml DIR";
+const SMALL: &str = " --rounds=1 --invocations=1 --no-ceilings --time=10ms --size=4MiB \
+                     --working-set=4MiB";
 
 /// The command's options.
 #[derive(Debug, PartialEq, Args)]
@@ -41,86 +47,64 @@ pub(crate) struct Options {
     extent: Extent,
 }
 
-/// The part of the document with the table.
-const PART: &str = "repetitions";
-
-/// The options of the smoke form's runs.
-const SMALL: [&str; 6] = [
-    "--rounds=1",
-    "--invocations=1",
-    "--no-ceilings",
-    "--time=10ms",
-    "--size=4MiB",
-    "--working-set=4MiB",
-];
-
-/// Repeats the recipe from the workspace at `root` and writes the table into the document.
+/// Repeats the recipe and writes the table into the document.
 ///
 /// # Errors
 /// If a run fails, or the user interrupts it. Finished records are kept, and the next call
 /// continues after them.
-pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let extent = options.extent;
-    let stage = ProgramFolder::new(root, &crate::target(), "repeat", extent.build())?;
+    let stage = Experiment::new(&crate::target(), "repeat", extent)?;
     let records = extent.pick(options.records.clone(), stage.path("records"));
     fs::create_dir_all(&records).context(records.display().to_string())?;
-    let recipe = text(&stage.path("repetitions.toml"));
-    fs::write(&recipe, RECIPE)?;
+    fs::write(stage.path("repetitions.toml"), RECIPE)?;
     let paths: Vec<PathBuf> = (0..=extent.pick(options.pairs, 2))
         .map(|index| records.join(format!("{index:03}.jsonl")))
         .collect();
-    for record in paths.iter().filter(|path| !path.exists()).map(|path| text(path)) {
-        println!("{record}");
-        let directory = text(&options.directory);
-        let words = ["run", "--quiet", "--json", "--record", &record, &recipe, &directory];
-        stage.ioassay(&[&words[..], extent.pick(&[], &SMALL)].concat())?;
+    let line = RUN.to_owned() + extent.pick("", SMALL);
+    for record in paths.iter().filter(|path| !path.exists()) {
+        println!("{}", record.display());
+        let words = stage.words().and("RECORD", record).and("DIR", &options.directory);
+        stage.ioassay(&line, &words)?;
     }
-    let text = circumstances(root, &stage, &paths[0])? + &tally(&stage, &paths)?.text();
+    let text = circumstances(&stage, &paths[0])? + &tally(&stage, &paths)?.text();
     println!("{text}");
-    generated::put(&root.join(DOCUMENT), PART, &text, extent.purpose())
+    stage.put(DOCUMENT, &[(PART, text)])
 }
 
 /// Compares consecutive records twice: for a user who has only these two, and for a user who has
 /// also kept all earlier ones. A comparison finds the other records in the folder of its two.
-fn tally(stage: &ProgramFolder, paths: &[PathBuf]) -> Result<RepeatTally> {
+fn tally(stage: &Experiment, paths: &[PathBuf]) -> Result<RepeatTally> {
     let mut tally = RepeatTally::default();
     let [alone, among] = ["alone", "among"].map(|name| stage.path(name));
     fs::create_dir(&alone)?;
     fs::create_dir(&among)?;
-    let compare = |pair: &[PathBuf], copies: [PathBuf; 2]| {
+    let compare = |pair: &[PathBuf], folder: &Path, numbers: [usize; 2]| {
+        let copies = numbers.map(|number| folder.join(format!("{number}.jsonl")));
         for (from, to) in pair.iter().zip(&copies) {
             fs::copy(from, to).with_context(|| format!("copying {}", from.display()))?;
         }
-        let [one, other] = copies.each_ref().map(|path| text(path));
-        let printed = stage.ioassay(&["compare", "--json", &one, &other])?;
-        Ok::<Value, anyhow::Error>(serde_json::from_str(&printed)?)
+        let words = stage.words().and("ONE", &copies[0]).and("OTHER", &copies[1]);
+        stage.json("ioassay compare --json ONE OTHER", &words)
     };
     for (index, pair) in paths.windows(2).enumerate() {
-        let copies = |folder: &Path, numbers: [usize; 2]| {
-            numbers.map(|number| folder.join(format!("{number}.jsonl")))
-        };
         tally.add(PairComparison {
-            alone: compare(pair, copies(&alone, [0, 1]))?,
-            among: compare(pair, copies(&among, [index, index + 1]))?,
+            alone: compare(pair, &alone, [0, 1])?,
+            among: compare(pair, &among, [index, index + 1])?,
         })?;
     }
     Ok(tally)
 }
 
 /// When, where and with which version the records were made, in a sentence.
-fn circumstances(root: &Path, stage: &ProgramFolder, first: &Path) -> Result<String> {
-    let report: Value =
-        serde_json::from_str(&stage.ioassay(&["report", "--json", &text(first)])?)?;
+fn circumstances(stage: &Experiment, first: &Path) -> Result<String> {
+    let report = stage.json("ioassay report --json RECORD", &stage.words().and("RECORD", first))?;
     let began = report["began"].as_str().unwrap_or("unknown");
-    let version = programs::own_version(root, stage.program())?;
+    let version = programs::own_version(stage.program())?;
     Ok(document::paragraph(&format!(
         "Records from {began} on, by {version}; {}.",
         document::describe(&report)
     )))
-}
-
-fn text(path: &Path) -> String {
-    path.display().to_string()
 }
 
 #[cfg(test)]
@@ -179,8 +163,8 @@ mod tests {
 
     #[test]
     fn the_document_has_a_row_for_each_case_of_the_recipe() {
-        let document = fs::read_to_string(crate::root().join(DOCUMENT)).expect("it is ours");
-        let rows = document::rows(generated::part(&document, PART).expect("it has both lines"));
+        let part = document::part(DOCUMENT, PART);
+        let rows = document::rows(&part);
         let recipe: Table = toml::from_str(RECIPE).expect("it is whole");
         let groups = recipe["cases"].as_array().expect("it has cases").iter();
         let cases: Vec<Vec<String>> =

@@ -1,9 +1,9 @@
 //! The results for all pairs of records.
 
-use crate::document::{cell, paragraph};
+use crate::document::{cell, paragraph, table};
 use anyhow::{Context, Result};
+use assess::stats::Estimate;
 use serde_json::Value;
-use std::fmt::Write;
 
 /// The output of `ioassay compare --json` for a pair of records.
 pub(super) struct PairComparison {
@@ -80,29 +80,26 @@ impl RepeatTally {
         let sum = |of: fn(&CaseTotals) -> usize| self.cases.iter().map(of).sum::<usize>();
         let (held, intervals) = (sum(|case| case.held), sum(|case| case.intervals));
         let [alone, among] = self.wrong;
-        let mut text = paragraph(&format!(
+        let text = paragraph(&format!(
             "Of {} pairs, {alone} had a case wrongly called different when `compare` had only the \
              two records, and {among} when it had the earlier ones too. The interval of the \
              earlier record held the figure of the later one in {held} of {intervals} cases ({}).",
             self.pairs,
             percent(held, intervals),
         ));
-        text += "| case | pairs | different, alone | different | equivalent | held | half-width | \
-                 from record to record |\n|---|---|---|---|---|---|---|---|\n";
-        for case in &self.cases {
-            let [alone, among] = case.different;
-            let _ = writeln!(
-                text,
-                "| {} | {} | {alone} | {among} | {} | {} | {} | {} |",
+        let rows = self.cases.iter().map(|case| {
+            let CaseTotals { pairs, different: [alone, among], equivalent, .. } = case;
+            format!(
+                "| {} | {pairs} | {alone} | {among} | {equivalent} | {} | {} | {} |",
                 cell(&case.id),
-                case.pairs,
-                case.equivalent,
                 percent(case.held, case.intervals),
-                share(median(&case.half_widths)),
+                share(Estimate::of(&case.half_widths).map(|widths| widths.median)),
                 share(spread(&case.figures)),
-            );
-        }
-        text
+            )
+        });
+        let head = "| case | pairs | different, alone | different | equivalent | held \
+                    | half-width | from record to record |";
+        text + &table(head, rows)
     }
 }
 
@@ -128,12 +125,6 @@ impl CaseTotals {
 /// The compared figure of a case: its throughput, or its IOPS if it moves no bytes.
 fn figure(case: &Value) -> &Value {
     if case["throughput"].is_null() { &case["iops"] } else { &case["throughput"] }
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied()
 }
 
 /// The standard deviation of the logarithms: how much the figure varies between records.
@@ -195,7 +186,7 @@ mod tests {
             "Of 2 pairs, 2 had a case wrongly called different when `compare` had only the two \
              records, and 1 when",
             "in 1 of 2 cases (50 %)",
-            "| x | 2 | 2 | 1 | 1 | 50 % | 10.0 % | 9.4 % |",
+            "| x | 2 | 2 | 1 | 1 | 50 % | 7.5 % | 9.4 % |",
             "| y | 2 | 1 | 1 | 0 | - | - | 0.0 % |",
         ] {
             assert!(text.replace('\n', " ").contains(expected), "'{expected}' is not in {text}");

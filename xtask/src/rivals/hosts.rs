@@ -1,12 +1,11 @@
 //! Hosts of one machine: each has its own disk at the common directory, and its own limits.
 
-use crate::fixture::{Mounted, Setup};
+use crate::fixture::{Mounted, PLAIN, Setup};
 use crate::limit::{Group, PlantedLimit};
-use crate::stage::ProgramFolder;
+use crate::stage::Experiment;
 use crate::unable::Unable;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -38,7 +37,7 @@ impl RivalHosts {
     ///
     /// # Errors
     /// Why this machine cannot have them.
-    pub(super) fn new(stage: &ProgramFolder, bytes: u64) -> Result<RivalHosts> {
+    pub(super) fn new(stage: &Experiment, bytes: u64) -> Result<RivalHosts> {
         let (common, doors) = (stage.path("common"), stage.path("hosts"));
         fs::create_dir(&common)?;
         fs::create_dir(&doors)?;
@@ -50,35 +49,30 @@ impl RivalHosts {
         Ok(hosts)
     }
 
-    fn set_up(
-        &self,
-        name: String,
-        rate: u64,
-        bytes: u64,
-        stage: &ProgramFolder,
-    ) -> Result<RivalHost> {
+    fn set_up(&self, name: String, rate: u64, bytes: u64, stage: &Experiment) -> Result<RivalHost> {
         let folder = TempDir::new_in(stage.folder())?;
-        let setup = Setup { size: bytes, losetup: &["--direct-io=on"], mount: "rw" };
+        let setup = Setup { size: bytes, ..PLAIN };
         let disk = Mounted::on_loop(folder, "ext4", &setup).map_err(Unable::error)?;
-        let device = format!("/sys/block/{}/dev", disk.loop_name());
-        let number = fs::read_to_string(&device).context(device)?;
-        let group =
-            Group::new(PlantedLimit::ReadBytes(rate), number.trim()).map_err(Unable::error)?;
-        group.set(PlantedLimit::WriteBytes(rate)).map_err(Unable::error)?;
-        self.write_door(&name, &group, &disk.point)?;
+        let limits = [PlantedLimit::ReadBytes(rate), PlantedLimit::WriteBytes(rate)];
+        let group = Group::new(&limits, Some(disk.loop_name()))?;
+        self.write_door(&name, &group, &disk.point, stage)?;
         Ok(RivalHost { name, _group: group, disk })
     }
 
     /// Writes the program that runs its arguments on a host.
-    fn write_door(&self, name: &str, group: &Group, point: &Path) -> Result<()> {
+    fn write_door(
+        &self,
+        name: &str,
+        group: &Group,
+        point: &Path,
+        stage: &Experiment,
+    ) -> Result<()> {
         let (point, common) = (point.display().to_string(), self.common.display().to_string());
         let mut words = group.enter();
         words.extend(["unshare", "--mount", "--propagation", "private"].map(str::to_owned));
         words.extend(["sh", "-c", ENTER, &point, &common].map(str::to_owned));
         let quoted = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ");
-        let door = self.doors.join(name);
-        fs::write(&door, format!("#!/bin/sh\nexec {quoted} \"$@\"\n"))?;
-        Ok(fs::set_permissions(&door, fs::Permissions::from_mode(0o755))?)
+        stage.script(&format!("hosts/{name}"), &format!("exec {quoted} \"$@\""))
     }
 
     /// The hosts' names.

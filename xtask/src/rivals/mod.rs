@@ -7,21 +7,23 @@ mod hosts;
 mod row;
 mod tools;
 
+use crate::document::{self, Part};
 use crate::extent::Extent;
 use crate::options::at_least;
-use crate::stage::ProgramFolder;
-use crate::unable::Unable;
-use crate::{document, generated, install, programs};
+use crate::stage::Experiment;
+use crate::words::Words;
+use crate::{install, programs};
 use anyhow::{Context, Result};
 use clap::Args;
 use hosts::{LIMITS_MIB, RivalHosts};
 use model::list::listed;
-use row::{RivalRow, ToolAnswers, Words};
+use row::{RivalRow, ToolAnswers};
 use std::path::{Path, PathBuf};
 use tools::{Ranks, Servers};
 
-/// The document with the table, relative to the workspace.
+/// The document, relative to the workspace, and its part with the table.
 const DOCUMENT: &str = "docs/hosts.md";
+const PART: Part = Part::Marked("rivals");
 
 /// The command's options.
 #[derive(Debug, PartialEq, Args)]
@@ -37,74 +39,52 @@ pub(crate) struct Options {
     #[arg(long, value_name = "PATH")]
     mdtest: Option<PathBuf>,
     #[command(flatten)]
-    extent: Extent,
+    pub(crate) extent: Extent,
 }
-
-/// Files and trials, for the whole and for the least.
-struct Extents {
-    disk: u64,
-    bytes_mib: u64,
-    many_mib: u64,
-    seconds: u64,
-    entries: u64,
-}
-
-const WHOLE: Extents =
-    Extents { disk: 768 << 20, bytes_mib: 64, many_mib: 320, seconds: 4, entries: 5000 };
-const LEAST: Extents =
-    Extents { disk: 256 << 20, bytes_mib: 4, many_mib: 80, seconds: 1, entries: 100 };
 
 /// Asks all tools all questions, and writes the table into the document.
 ///
 /// # Errors
 /// If a tool that is there gives no figure, or the user interrupts it.
-pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let extent = options.extent;
-    let stage = ProgramFolder::new(root, &crate::target(), "rivals", extent.build())?;
-    let least = extent.pick(&WHOLE, &LEAST);
-    let hosts = match RivalHosts::new(&stage, least.disk) {
-        Err(error) if extent.is_smoke() && error.is::<Unable>() => {
-            println!("skipped: rivals ({error:#})");
-            return Ok(());
-        }
-        hosts => hosts?,
-    };
-    let inquiry = Inquiry::new(options, &stage, &hosts, least.words(&hosts))?;
+    let stage = Experiment::new(&crate::target(), "rivals", extent)?;
+    let hosts = RivalHosts::new(&stage, extent.pick(768 << 20, 256 << 20))?;
+    let words = words(&stage, &hosts);
+    let inquiry = Inquiry::new(options, &stage, &hosts, &words)?;
     for point in hosts.points() {
-        let size = format!("{}MiB", least.many_mib);
-        create(&stage, &point.join("data"), &size, hosts.names().len())?;
+        create(&stage, point, &words, hosts.names().len())?;
     }
     let mut all = Vec::new();
     for row in row::all()? {
         all.extend(inquiry.ask(&row, extent.pick(options.turns, 1))?);
     }
-    let text = inquiry.circumstances(root)? + &row::table(&all);
+    let text = inquiry.circumstances()? + &row::table(&all);
     println!("{text}");
     if !extent.is_smoke() && !inquiry.is_whole() {
         println!("did not write {DOCUMENT}: not all tools are there");
         return Ok(());
     }
-    generated::put(&root.join(DOCUMENT), "rivals", &text, extent.purpose())
+    stage.put(DOCUMENT, &[(PART, text)])
 }
 
-impl Extents {
-    fn words(&self, hosts: &RivalHosts) -> Words {
-        Words(vec![
-            ("BYTES", (self.bytes_mib << 20).to_string()),
-            ("MANY", (self.many_mib << 20).to_string()),
-            ("SECONDS", self.seconds.to_string()),
-            ("ENTRIES", self.entries.to_string()),
-            ("DIR", hosts.common.display().to_string()),
-        ])
-    }
+/// What the words of the questions stand for.
+fn words(stage: &Experiment, hosts: &RivalHosts) -> Words {
+    let mib = |whole: u64, least: u64| (stage.extent.pick(whole, least) << 20).to_string();
+    let words = stage.words().and("DIR", &hosts.common);
+    let words = words.and("BYTES", mib(64, 4)).and("MANY", mib(320, 80));
+    let words = words.and("SECONDS", stage.extent.pick("4", "1"));
+    words.and("ENTRIES", stage.extent.pick("5000", "100"))
 }
 
-/// Creates the file at `path`, under the names that IOR's ranks give to it, too.
-fn create(stage: &ProgramFolder, path: &Path, size: &str, ranks: usize) -> Result<()> {
-    stage.ioassay(&["data", "create", &path.display().to_string(), "--size", size])?;
+/// Creates a file in a host's disk, under the names that IOR's ranks give to it, too.
+fn create(stage: &Experiment, point: &Path, words: &Words, ranks: usize) -> Result<()> {
+    let path = point.join("data");
+    let words = words.clone().and("FILE", &path);
+    stage.ioassay("ioassay data create FILE --size MANY", &words)?;
     for rank in 0..ranks {
         let name = path.with_extension(format!("{rank:08}"));
-        std::fs::hard_link(path, &name).with_context(|| name.display().to_string())?;
+        std::fs::hard_link(&path, &name).with_context(|| name.display().to_string())?;
     }
     Ok(())
 }
@@ -112,18 +92,18 @@ fn create(stage: &ProgramFolder, path: &Path, size: &str, ranks: usize) -> Resul
 /// The tools that are there.
 struct Inquiry<'a> {
     options: &'a Options,
-    stage: &'a ProgramFolder,
+    stage: &'a Experiment,
     hosts: &'a RivalHosts,
-    words: Words,
+    words: &'a Words,
     servers: Option<Servers>,
 }
 
 impl<'a> Inquiry<'a> {
     fn new(
         options: &'a Options,
-        stage: &'a ProgramFolder,
+        stage: &'a Experiment,
         hosts: &'a RivalHosts,
-        words: Words,
+        words: &'a Words,
     ) -> Result<Self> {
         let has_fio = install::is_there("fio");
         let servers = has_fio.then(|| Servers::start(stage, hosts)).transpose()?;
@@ -156,7 +136,7 @@ impl<'a> Inquiry<'a> {
             if answers.others.is_empty() {
                 return Ok(None);
             }
-            let ours = tools::ioassay(self.stage, self.hosts, row, &self.words)?;
+            let ours = tools::ioassay(self.stage, self.hosts, row, self.words)?;
             answers.ioassay.push(ours.rate);
             answers.ended_by.push(ours.ended_by);
         }
@@ -184,14 +164,11 @@ impl<'a> Inquiry<'a> {
     }
 
     /// When, where, how and with what this was measured.
-    fn circumstances(&self, root: &Path) -> Result<String> {
-        let mut here = self.stage.circumstances(root)?;
-        if self.servers.is_some() {
-            here.versions.push(programs::first_line(root, "fio", &["--version"])?);
-        }
+    fn circumstances(&self) -> Result<String> {
+        let mut here = self.stage.circumstances(&["fio"])?;
         let Options { ior, mdtest, .. } = self.options;
-        for (program, words) in [(ior, &["-w", "-o"][..]), (mdtest, &["-n", "1", "-d"])] {
-            let version = program.as_ref().map(|program| version(self.stage, program, words));
+        for (program, options) in [(ior, "-w -o"), (mdtest, "-n 1 -d")] {
+            let version = program.as_ref().map(|program| version(self.stage, program, options));
             here.versions.extend(version.transpose()?);
         }
         let limits = listed(&LIMITS_MIB.map(|mib| mib.to_string()));
@@ -207,13 +184,12 @@ impl<'a> Inquiry<'a> {
 }
 
 /// What IOR or mdtest calls itself, which it prints before its results.
-fn version(stage: &ProgramFolder, program: &Path, words: &[&str]) -> Result<String> {
-    let mut command = stage.command(program);
-    command.args(words).arg(stage.path("version"));
-    let printed = programs::read(command, 0..=0)?;
-    let words = printed.split([' ', ':', '\n']);
+fn version(stage: &Experiment, program: &Path, options: &str) -> Result<String> {
+    let words = stage.words().and("TOOL", program);
+    let words = stage.split(&format!("TOOL {options} FOLDER/version"), &words);
+    let printed = programs::read(stage.command(&words), 0..=0)?;
     let is_version = |word: &&str| word.starts_with("IOR-") || word.starts_with("mdtest-");
-    let found = words.into_iter().find(is_version);
+    let found = printed.split([' ', ':', '\n']).find(is_version);
     found.map(str::to_owned).with_context(|| format!("{program:?} tells no version: {printed}"))
 }
 
@@ -234,9 +210,8 @@ mod tests {
 
     #[test]
     fn the_document_has_every_question() {
-        let document = std::fs::read_to_string(crate::root().join(DOCUMENT)).expect("it is ours");
-        let part = generated::part(&document, "rivals").expect("it has both lines");
-        let mut rows = document::rows(part);
+        let part = document::part(DOCUMENT, PART);
+        let mut rows = document::rows(&part);
         rows.dedup();
         let questions: Vec<String> =
             row::all().expect("the table is right").into_iter().map(|row| row.question).collect();

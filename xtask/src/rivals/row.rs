@@ -1,8 +1,10 @@
 //! A question for all tools, and what they answered.
 
+use crate::document;
+use crate::words::Words;
 use anyhow::{Context, Result};
+use assess::stats::Estimate;
 use serde::Deserialize;
-use std::fmt::Write;
 
 /// The table's text.
 const TABLE: &str = include_str!("rows.toml");
@@ -28,17 +30,6 @@ pub(super) struct RivalRow {
     pub(super) mdtest: Option<[String; 2]>,
     /// Settings of a job of fio.
     pub(super) fio: Option<String>,
-}
-
-/// What the words in capital letters stand for.
-#[derive(Debug, Clone)]
-pub(super) struct Words(pub(super) Vec<(&'static str, String)>);
-
-impl Words {
-    /// `text` with what its words stand for.
-    pub(super) fn put(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, (word, value)| text.replace(word, value))
-    }
 }
 
 /// All questions.
@@ -84,29 +75,24 @@ pub(super) struct ToolAnswers {
 
 impl ToolAnswers {
     /// A row of the document's table for each other tool.
-    fn text(&self, to: &mut String) {
-        let rate = |rates: &[f64]| self.show(median(rates));
+    fn rows(&self) -> impl Iterator<Item = String> {
         let mut ended: Vec<&str> = self.ended_by.iter().map(String::as_str).collect();
         ended.sort_unstable();
         ended.dedup();
-        for (tool, rates) in &self.others {
-            let mut ratios: Vec<f64> =
-                self.ioassay.iter().zip(rates).map(|(ours, theirs)| ours / theirs).collect();
-            ratios.sort_by(f64::total_cmp);
-            let (low, high) = (ratios[0], ratios[ratios.len() - 1]);
-            let _ = writeln!(
-                to,
-                "| {} | {} | {} | {tool}: {} | {:.3} ({low:.3}-{high:.3}) |",
-                self.question,
-                ended.join(", "),
-                rate(&self.ioassay),
-                rate(rates),
-                median(&ratios),
-            );
-        }
+        let ended = ended.join(", ");
+        self.others.iter().map(move |(tool, rates)| {
+            let ratios = self.ioassay.iter().zip(rates).map(|(ours, theirs)| ours / theirs);
+            let ratios = of(&ratios.collect::<Vec<f64>>());
+            let (ours, theirs) = (self.show(&self.ioassay), self.show(rates));
+            format!(
+                "| {} | {ended} | {ours} | {tool}: {theirs} | {:.3} ({:.3}-{:.3}) |",
+                self.question, ratios.median, ratios.min, ratios.max
+            )
+        })
     }
 
-    fn show(&self, rate: f64) -> String {
+    fn show(&self, rates: &[f64]) -> String {
+        let rate = of(rates).median;
         match self.is_of_names {
             true => format!("{:.1} k/s", rate / 1e3),
             false => format!("{:.1} MiB/s", rate / f64::from(1 << 20)),
@@ -114,22 +100,14 @@ impl ToolAnswers {
     }
 }
 
-/// The document's table.
-pub(super) fn table(all: &[ToolAnswers]) -> String {
-    let mut text = String::from(
-        "| all hosts | ended by | ioassay | the other | ratio of turns, and its range |\n\
-         |---|---|---|---|---|\n",
-    );
-    all.iter().for_each(|answers| answers.text(&mut text));
-    text
+fn of(values: &[f64]) -> Estimate {
+    Estimate::of(values).expect("each tool was asked in each turn")
 }
 
-/// The middle one of `rates`, or the mean of the middle two.
-fn median(rates: &[f64]) -> f64 {
-    let mut rates = rates.to_vec();
-    rates.sort_by(f64::total_cmp);
-    let half = rates.len() / 2;
-    if rates.len() % 2 == 1 { rates[half] } else { f64::midpoint(rates[half - 1], rates[half]) }
+/// The document's table.
+pub(super) fn table(all: &[ToolAnswers]) -> String {
+    let head = "| all hosts | ended by | ioassay | the other | ratio of turns, and its range |";
+    document::table(head, all.iter().flat_map(ToolAnswers::rows))
 }
 
 #[cfg(test)]
@@ -151,7 +129,7 @@ mod tests {
 
     #[test]
     fn every_question_has_a_case_and_another_tool() {
-        let words = Words(vec![("ENTRIES", "5".to_owned())]);
+        let words = Words::default().and("ENTRIES", "5");
         for row in all().expect("the table is right") {
             assert!(row.ior.is_some() || row.mdtest.is_some(), "{}", row.question);
             let recipe = row.recipe(&words).expect("it is TOML");

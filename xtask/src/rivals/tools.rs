@@ -1,16 +1,17 @@
 //! The tools, and how each is asked a question and answers.
 
 use super::hosts::RivalHosts;
-use super::row::{RivalRow, Words};
-use crate::programs;
-use crate::stage::ProgramFolder;
-use anyhow::{Context, Result, bail};
+use super::row::RivalRow;
+use crate::programs::{self, Running};
+use crate::stage::Experiment;
+use crate::waiting::within;
+use crate::words::Words;
+use anyhow::{Context, Result};
 use serde_json::Value;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// What ioassay answered.
@@ -22,34 +23,22 @@ pub(super) struct ToolAnswer {
     pub(super) ended_by: String,
 }
 
-/// Its launcher for the hosts.
+/// Its launcher for the hosts, and what it is asked.
 const LAUNCHER: &str = "rivals";
+const RUN: &str = "ioassay run FOLDER/rivals.toml DIR --hosts=HOSTS \
+                   --launchers=FOLDER/launchers.toml --launcher=rivals --program=PROGRAM \
+                   --rounds=1 --invocations=1 --quiet --json";
 
 /// Asks ioassay.
 pub(super) fn ioassay(
-    stage: &ProgramFolder,
+    stage: &Experiment,
     hosts: &RivalHosts,
     row: &RivalRow,
     words: &Words,
 ) -> Result<ToolAnswer> {
-    let path = |name: &str| stage.path(name).display().to_string();
-    fs::write(path("rivals.toml"), row.recipe(words)?)?;
-    fs::write(path("launchers.toml"), hosts.launcher(LAUNCHER))?;
-    let common = hosts.common.display().to_string();
-    let printed = stage.ioassay(&[
-        "run",
-        &path("rivals.toml"),
-        &common,
-        &format!("--hosts={}", hosts.names().join(",")),
-        &format!("--launchers={}", path("launchers.toml")),
-        &format!("--launcher={LAUNCHER}"),
-        &format!("--program={}", stage.program().display()),
-        "--rounds=1",
-        "--invocations=1",
-        "--quiet",
-        "--json",
-    ])?;
-    let report: Value = serde_json::from_str(&printed)?;
+    fs::write(stage.path("rivals.toml"), row.recipe(words)?)?;
+    fs::write(stage.path("launchers.toml"), hosts.launcher(LAUNCHER))?;
+    let report = stage.json(RUN, &words.clone().and("HOSTS", hosts.names().join(",")))?;
     let case = &report["cases"][0];
     let rate = if row.is_of_names() { &case["iops"] } else { &case["throughput"] };
     Ok(ToolAnswer {
@@ -58,23 +47,26 @@ pub(super) fn ioassay(
     })
 }
 
+/// Starts a program on each host. `DOOR` is a script, and what follows are its arguments.
+const MPIRUN: &str = "mpirun --oversubscribe -np COUNT sh -c DOOR rank TOOL";
+
 /// A program that runs as ranks of MPI.
 pub(super) struct Ranks<'a> {
     pub(super) program: &'a Path,
-    pub(super) stage: &'a ProgramFolder,
+    pub(super) stage: &'a Experiment,
     pub(super) hosts: &'a RivalHosts,
 }
 
 impl Ranks<'_> {
     /// Runs one rank on each host.
     fn run(&self, options: &str) -> Result<String> {
-        let mut command = self.stage.command("mpirun");
+        let count = self.hosts.names().len().to_string();
+        let words = Words::default().and("COUNT", count).and("DOOR", self.hosts.by_rank());
+        let words = self.stage.split(MPIRUN, &words.and("TOOL", self.program));
+        let mut command = self.stage.command(&words);
         // Its own refusal to run as root is about clusters, and the ranks need root to mount.
         let root = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"];
-        command.envs(root.map(|name| (name, "1")));
-        let ranks = self.hosts.names().len().to_string();
-        command.args(["--oversubscribe", "-np", &ranks, "sh", "-c", &self.hosts.by_rank(), "rank"]);
-        command.arg(self.program).args(options.split(' '));
+        command.envs(root.map(|name| (name, "1"))).args(options.split(' '));
         programs::read(command, 0..=0)
     }
 
@@ -102,22 +94,24 @@ fn mean_of(summary: &str, name: &str) -> Option<f64> {
     line.split_whitespace().nth(2)?.parse().ok()
 }
 
-/// A server of fio on each host; they end when this is dropped.
+/// How long a server may take to start.
+const STARTED_MOST: Duration = Duration::from_secs(5);
+
+/// A server of fio on each host.
 pub(super) struct Servers {
-    all: Vec<(Child, String)>,
+    all: Vec<(Running, String)>,
     job: PathBuf,
 }
 
 impl Servers {
     /// Starts them, and waits until each can be reached.
-    pub(super) fn start(stage: &ProgramFolder, hosts: &RivalHosts) -> Result<Servers> {
+    pub(super) fn start(stage: &Experiment, hosts: &RivalHosts) -> Result<Servers> {
         let mut servers = Servers { all: Vec::new(), job: stage.path("rivals.fio") };
         for name in hosts.names() {
             let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
             let mut command = hosts.on(name, "fio");
             command.arg(format!("--server=ip:127.0.0.1,{port}")).stdout(Stdio::null());
-            let child = command.spawn().context("starting a server of fio")?;
-            servers.all.push((child, format!("ip:127.0.0.1,{port}")));
+            servers.all.push((Running::start(command)?, format!("ip:127.0.0.1,{port}")));
             wait_for(port)?;
         }
         Ok(servers)
@@ -145,23 +139,9 @@ impl Servers {
 
 /// Waits until the port answers.
 fn wait_for(port: u16) -> Result<()> {
-    for _ in 0..100 {
-        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-            return Ok(());
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    bail!("a server of fio cannot be reached at port {port}")
-}
-
-impl Drop for Servers {
-    fn drop(&mut self) {
-        for (child, _) in &mut self.all {
-            // One that has ended cannot be killed, and is only waited for.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
+    let reached = within(STARTED_MOST, || TcpStream::connect(("127.0.0.1", port)).ok());
+    reached.with_context(|| format!("a server of fio cannot be reached at port {port}"))?;
+    Ok(())
 }
 
 #[cfg(test)]

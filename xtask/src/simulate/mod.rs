@@ -11,17 +11,15 @@ mod prunes;
 mod fleets;
 mod latencies;
 
-use crate::document::Purpose;
-use crate::generated;
-use anyhow::{Context, Result, ensure};
-use std::fs;
-use std::path::Path;
+use crate::document::{self, Part, Purpose};
+use anyhow::{Result, ensure};
 use std::thread;
 use table::MarkdownTable;
 
+/// The document, relative to the workspace, and its part with the tables.
 const DOCUMENT: &str = "docs/method/simulations.md";
-/// The part of the document with the tables.
-const PART: &str = "simulations";
+const PART: Part = Part::Marked("simulations");
+
 /// Sessions per share in the document.
 const SESSIONS: usize = 2_000;
 /// Sessions per share when only checking.
@@ -83,15 +81,15 @@ static ALL: [Simulation; 14] = [
     },
 ];
 
-/// Runs the simulations and writes their tables into the document at `root`.
-pub(crate) fn run(root: &Path) -> Result<()> {
-    generated::put(&root.join(DOCUMENT), PART, &tables(SESSIONS), Purpose::Write)
+/// Runs the simulations and writes their tables into the document.
+pub(crate) fn run() -> Result<()> {
+    document::rewrite(DOCUMENT, &[(PART, tables(SESSIONS))], Purpose::Write)
 }
 
 /// Checks that the document's tables agree with a smaller simulation, apart from chance.
-pub(crate) fn check(root: &Path) -> Result<()> {
-    let document = fs::read_to_string(root.join(DOCUMENT)).context(DOCUMENT)?;
-    let mut kept = generated::part(&document, PART)?;
+pub(crate) fn check() -> Result<()> {
+    let document = document::read(DOCUMENT)?;
+    let mut kept = PART.of(&document)?;
     let mut found = Vec::new();
     let nexts = ALL.iter().skip(1).map(Some).chain([None]);
     for ((simulation, next), fresh) in ALL.iter().zip(nexts).zip(sections(SESSIONS_CHECKED)) {
@@ -142,8 +140,7 @@ mod tests {
 
     #[test]
     fn the_document_has_a_table_for_each_simulation() {
-        let document = fs::read_to_string(crate::root().join(DOCUMENT)).expect("it is ours");
-        let part = generated::part(&document, PART).expect("it has both lines");
+        let part = document::part(DOCUMENT, PART);
         let texts = part.lines().filter(|line| !line.is_empty() && !line.starts_with('|'));
         assert_eq!(texts.collect::<Vec<_>>(), ALL.each_ref().map(|simulation| simulation.title));
     }
