@@ -18,11 +18,11 @@ const ROUNDS: u32 = 2;
 const INTEREST: f64 = 0.05;
 
 /// Numbers of hosts.
-const HOSTS: [usize; 5] = [4, 6, 8, 12, 24];
+const HOSTS: [(&str, usize); 5] =
+    [("4 hosts", 4), ("6 hosts", 6), ("8 hosts", 8), ("12 hosts", 12), ("24 hosts", 24)];
 
 /// Hosts, of which the first are slower in the first case.
 struct HostKind {
-    name: &'static str,
     /// The standard deviation from host to host, as a share.
     hosts: f64,
     /// That of a host's rounds.
@@ -35,35 +35,27 @@ struct HostKind {
     rate: f64,
 }
 
-const ALIKE: HostKind =
-    HostKind { name: "alike", hosts: 0.02, rounds: 0.05, is_heavy: false, slow: 0, rate: 1.0 };
+const ALIKE: HostKind = HostKind { hosts: 0.02, rounds: 0.05, is_heavy: false, slow: 0, rate: 1.0 };
 
-const KINDS: [HostKind; 10] = [
-    ALIKE,
-    HostKind { name: "alike, rounds vary by 20 %", rounds: 0.2, ..ALIKE },
-    HostKind { name: "alike, hosts vary by 10 %", hosts: 0.1, ..ALIKE },
-    HostKind { name: "alike, with heavy tails", is_heavy: true, ..ALIKE },
-    HostKind { name: "one is slower by a tenth", slow: 1, rate: 0.9, ..ALIKE },
-    HostKind { name: "by a fifth", slow: 1, rate: 0.8, ..ALIKE },
-    HostKind { name: "by half", slow: 1, rate: 0.5, ..ALIKE },
-    HostKind { name: "by nine tenths", slow: 1, rate: 0.1, ..ALIKE },
-    HostKind { name: "two are slower by half", slow: 2, rate: 0.5, ..ALIKE },
-    HostKind { name: "two by nine tenths", slow: 2, rate: 0.1, ..ALIKE },
+const KINDS: [(&str, HostKind); 10] = [
+    ("alike", ALIKE),
+    ("alike, rounds vary by 20 %", HostKind { rounds: 0.2, ..ALIKE }),
+    ("alike, hosts vary by 10 %", HostKind { hosts: 0.1, ..ALIKE }),
+    ("alike, with heavy tails", HostKind { is_heavy: true, ..ALIKE }),
+    ("one is slower by a tenth", HostKind { slow: 1, rate: 0.9, ..ALIKE }),
+    ("by a fifth", HostKind { slow: 1, rate: 0.8, ..ALIKE }),
+    ("by half", HostKind { slow: 1, rate: 0.5, ..ALIKE }),
+    ("by nine tenths", HostKind { slow: 1, rate: 0.1, ..ALIKE }),
+    ("two are slower by half", HostKind { slow: 2, rate: 0.5, ..ALIKE }),
+    ("two by nine tenths", HostKind { slow: 2, rate: 0.1, ..ALIKE }),
 ];
 
 /// The share of fleets in which a host is called odd: any if all are alike, otherwise exactly the
 /// slow ones.
 pub(super) fn odd_hosts(sessions: usize) -> MarkdownTable {
-    let titles = HOSTS.map(|hosts| format!("{hosts} hosts"));
-    let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
-    let mut table = MarkdownTable::new(&[&["fleet"], &titles[..]].concat());
-    for (seed, kind) in (0..).zip(KINDS) {
-        let shares = HOSTS.map(|hosts| {
-            share(sessions, 500 + seed + hosts as u64, |rng| is_told(&kind, hosts, rng))
-        });
-        table.row(kind.name, &shares);
-    }
-    table
+    MarkdownTable::grid("fleet", &HOSTS, &KINDS, |number, kind, hosts| {
+        share(sessions, 500 + number + *hosts as u64, |rng| is_told(kind, *hosts, rng))
+    })
 }
 
 fn is_told(kind: &HostKind, hosts: usize, rng: &mut Rng) -> bool {

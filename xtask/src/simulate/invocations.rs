@@ -3,7 +3,7 @@
 
 use super::noise::normal;
 use super::record;
-use super::rounds::share;
+use super::rounds::{is_within, share};
 use super::table::MarkdownTable;
 use assess::comparison::Difference;
 use assess::invocations::Round;
@@ -12,8 +12,9 @@ use assess::stats::{Estimate, Looks};
 use model::random::Rng;
 
 /// Numbers of invocations, and of rounds in each.
-const SPLITS: [(usize, usize); 5] = [(3, 3), (4, 3), (5, 2), (6, 2), (5, 4)];
-const HEADS: [&str; 5] = ["3 × 3", "4 × 3", "5 × 2", "6 × 2", "5 × 4"];
+const SPLITS: [(&str, (usize, usize)); 5] =
+    [("3 × 3", (3, 3)), ("4 × 3", (4, 3)), ("5 × 2", (5, 2)), ("6 × 2", (6, 2)), ("5 × 4", (5, 4))];
+const CORNER: &str = "invocations × rounds";
 
 /// How invocations and rounds vary, as fractions of the figure.
 #[derive(Debug, Clone, Copy)]
@@ -87,9 +88,8 @@ impl InvocationNoise {
 }
 
 fn holds(run: &[Round], value: f64) -> bool {
-    Estimate::of_rounds(run, Looks::None)
-        .and_then(|found| found.low.zip(found.high))
-        .is_some_and(|(low, high)| low <= value && value <= high)
+    let found = Estimate::of_rounds(run, Looks::None);
+    found.is_some_and(|found| is_within(found.low, found.high, value))
 }
 
 /// A table with a row for each kind of noise and a column for each split.
@@ -97,17 +97,10 @@ fn table(
     sessions: usize,
     of: impl Fn(&InvocationNoise, (usize, usize), &mut Rng, f64) -> bool,
 ) -> MarkdownTable {
-    let mut heads = vec!["invocations × rounds"];
-    heads.extend(HEADS);
-    let mut table = MarkdownTable::new(&heads);
-    for (seed, (name, noise)) in (0..).zip(ALL) {
-        let shares = SPLITS.map(|split| {
-            let truth = noise.truth(split.1);
-            share(sessions, 300 + seed, |rng| of(&noise, split, rng, truth))
-        });
-        table.row(name, &shares);
-    }
-    table
+    MarkdownTable::grid(CORNER, &SPLITS, &ALL, |number, noise, split| {
+        let truth = noise.truth(split.1);
+        share(sessions, 300 + number, |rng| of(noise, *split, rng, truth))
+    })
 }
 
 /// How often the interval contains the median of all invocations.
@@ -126,22 +119,19 @@ pub(super) fn later(sessions: usize) -> MarkdownTable {
 
 /// How often the interval is so wide that it is reported, by how much invocations vary.
 pub(super) fn wide(sessions: usize) -> MarkdownTable {
-    let mut heads = vec!["invocations × rounds"];
-    heads.extend(HEADS);
-    let mut table = MarkdownTable::new(&heads);
-    for (name, between) in [
+    let rows = [
         ("10 % between, 5 % within", 0.1),
         ("30 % between, 5 % within", 0.3),
         ("50 % between, 5 % within", 0.5),
         ("100 % between, 5 % within", 1.0),
-    ] {
-        let noise = InvocationNoise { between, ..PLAIN };
-        let is_wide = |rng: &mut Rng, split| {
-            Estimate::of_rounds(&noise.run(rng, split), Looks::None).is_some_and(|it| it.is_wide())
-        };
-        table.row(name, &SPLITS.map(|split| share(sessions, 400, |rng| is_wide(rng, split))));
-    }
-    table
+    ];
+    MarkdownTable::grid(CORNER, &SPLITS, &rows, |_, between, split| {
+        let noise = InvocationNoise { between: *between, ..PLAIN };
+        share(sessions, 400, |rng| {
+            let found = Estimate::of_rounds(&noise.run(rng, *split), Looks::None);
+            found.is_some_and(|found| found.is_wide())
+        })
+    })
 }
 
 /// How often two equivalent runs are called different.

@@ -1,7 +1,7 @@
 //! How often the interval of a latency percentile contains the true one.
 
 use super::noise::normal;
-use super::rounds::share;
+use super::rounds::{is_within, share};
 use super::table::MarkdownTable;
 use assess::percentile::Distribution;
 use model::random::Rng;
@@ -17,7 +17,6 @@ const LONG: usize = 2_000;
 
 /// A model of stalls.
 struct Stalls {
-    name: &'static str,
     /// Standard deviation between rounds, relative to a round's level.
     between: f64,
     /// The share of slow rounds, in which every operation takes about 65 % longer.
@@ -28,12 +27,24 @@ struct Stalls {
     many: f64,
 }
 
-const KINDS: [Stalls; 5] = [
-    Stalls { name: "independent operations", between: 0.0, slow: 0.0, often: 0.0, many: 0.0 },
-    Stalls { name: "rounds that differ by 5 %", between: 0.05, slow: 0.0, often: 0.0, many: 0.0 },
-    Stalls { name: "15 % of the rounds slow", between: 0.0, slow: 0.15, often: 0.0, many: 0.0 },
-    Stalls { name: "eight stalls a round", between: 0.05, slow: 0.0, often: 8.0, many: 10.0 },
-    Stalls { name: "two stalls a round", between: 0.02, slow: 0.0, often: 2.0, many: 25.0 },
+const NONE: Stalls = Stalls { between: 0.0, slow: 0.0, often: 0.0, many: 0.0 };
+
+const KINDS: [(&str, Stalls); 5] = [
+    ("independent operations", NONE),
+    ("rounds that differ by 5 %", Stalls { between: 0.05, ..NONE }),
+    ("15 % of the rounds slow", Stalls { slow: 0.15, ..NONE }),
+    ("eight stalls a round", Stalls { between: 0.05, often: 8.0, many: 10.0, ..NONE }),
+    ("two stalls a round", Stalls { between: 0.02, often: 2.0, many: 25.0, ..NONE }),
+];
+
+/// Percentiles, by the tail above them in ten thousandths, and numbers of rounds.
+const COLUMNS: [(&str, (u64, u64)); 6] = [
+    ("p50, 5", (5_000, 5)),
+    ("p50, 10", (5_000, 10)),
+    ("p99, 5", (100, 5)),
+    ("p99, 10", (100, 10)),
+    ("p99, 20", (100, 20)),
+    ("p99.9, 10", (10, 10)),
 ];
 
 impl Stalls {
@@ -76,30 +87,18 @@ fn poisson(rng: &mut Rng, mean: f64) -> usize {
 }
 
 pub(super) fn coverage(sessions: usize) -> MarkdownTable {
-    let mut table = MarkdownTable::new(&[
-        "operations",
-        "p50, 5",
-        "p50, 10",
-        "p99, 5",
-        "p99, 10",
-        "p99, 20",
-        "p99.9, 10",
-    ]);
-    for (seed, kind) in (0..).zip(KINDS) {
-        let mut rng = Rng::new(1_000 + seed);
+    let rows = (0..).zip(&KINDS).map(|(number, (name, kind))| {
+        let mut rng = Rng::new(1_000 + number);
         let rounds: Vec<Latencies> = (0..LONG).map(|_| kind.round(&mut rng)).collect();
-        let truth = Distribution::of(&[Latencies::sum(rounds.iter())]);
-        let of = |(tail, n): (u64, u64)| {
-            let truth = truth.percentile(tail).expect("there are many").ns;
-            share(sessions, seed + n, |rng| {
-                let units: Vec<Latencies> = (0..n).map(|_| kind.round(rng)).collect();
-                let found = Distribution::of(&units).percentile(tail).expect("there are enough");
-                let interval = found.low_ns.zip(found.high_ns);
-                interval.is_some_and(|(low, high)| low <= truth && truth <= high)
-            })
-        };
-        let columns = [(5_000, 5), (5_000, 10), (100, 5), (100, 10), (100, 20), (10, 10)];
-        table.row(kind.name, &columns.map(of));
-    }
-    table
+        (*name, (kind, Distribution::of(&[Latencies::sum(rounds.iter())])))
+    });
+    let rows: Vec<(&str, (&Stalls, Distribution))> = rows.collect();
+    MarkdownTable::grid("operations", &COLUMNS, &rows, |number, (kind, all), (tail, n)| {
+        let truth = all.percentile(*tail).expect("there are many").ns;
+        share(sessions, number + n, |rng| {
+            let units: Vec<Latencies> = (0..*n).map(|_| kind.round(rng)).collect();
+            let found = Distribution::of(&units).percentile(*tail).expect("there are enough");
+            is_within(found.low_ns, found.high_ns, truth)
+        })
+    })
 }

@@ -15,18 +15,17 @@ const VALUES: u32 = 7;
 
 /// How a run is divided, and how much the rounds of a case vary, as a share.
 struct PrunedRun {
-    name: &'static str,
     invocations: u32,
     rounds: u32,
     noise: f64,
 }
 
-const RUNS: [PrunedRun; 5] = [
-    PrunedRun { name: "5 × 2, 1 %", invocations: 5, rounds: 2, noise: 0.01 },
-    PrunedRun { name: "5 × 2, 3 %", invocations: 5, rounds: 2, noise: 0.03 },
-    PrunedRun { name: "20 × 2, 1 %", invocations: 20, rounds: 2, noise: 0.01 },
-    PrunedRun { name: "20 × 2, 3 %", invocations: 20, rounds: 2, noise: 0.03 },
-    PrunedRun { name: "1 × 28, 3 %", invocations: 1, rounds: 28, noise: 0.03 },
+const RUNS: [(&str, PrunedRun); 5] = [
+    ("5 × 2, 1 %", PrunedRun { invocations: 5, rounds: 2, noise: 0.01 }),
+    ("5 × 2, 3 %", PrunedRun { invocations: 5, rounds: 2, noise: 0.03 }),
+    ("20 × 2, 1 %", PrunedRun { invocations: 20, rounds: 2, noise: 0.01 }),
+    ("20 × 2, 3 %", PrunedRun { invocations: 20, rounds: 2, noise: 0.03 }),
+    ("1 × 28, 3 %", PrunedRun { invocations: 1, rounds: 28, noise: 0.03 }),
 ];
 
 /// How throughput grows along an axis.
@@ -48,16 +47,10 @@ const CURVES: [(&str, Curve); 7] = [
 
 /// The share of runs that pruned any value before their last round.
 pub(super) fn pruned(sessions: usize) -> MarkdownTable {
-    let names: Vec<&str> = RUNS.iter().map(|run| run.name).collect();
-    let mut table = MarkdownTable::new(&[&["throughput by an axis"], &names[..]].concat());
-    for (seed, (name, curve)) in (0..).zip(CURVES) {
-        let shares = RUNS.map(|run| {
-            let plan = plan(&run);
-            share(sessions, 400 + seed, |rng| is_pruned(&plan, &run, curve, rng))
-        });
-        table.row(name, &shares);
-    }
-    table
+    MarkdownTable::grid("throughput by an axis", &RUNS, &CURVES, |number, curve, run| {
+        let plan = plan(run);
+        share(sessions, 400 + number, |rng| is_pruned(&plan, run, *curve, rng))
+    })
 }
 
 /// Cases that differ in their depth.

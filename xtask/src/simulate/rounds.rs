@@ -18,7 +18,8 @@ pub(super) fn share(sessions: usize, seed: u64, mut holds: impl FnMut(&mut Rng) 
     (0..sessions).filter(|_| holds(&mut rng)).count() as f64 / sessions as f64
 }
 
-fn is_within(low: Option<f64>, high: Option<f64>, truth: f64) -> bool {
+/// Whether an interval contains the truth.
+pub(super) fn is_within<T: PartialOrd>(low: Option<T>, high: Option<T>, truth: T) -> bool {
     low.zip(high).is_some_and(|(low, high)| low <= truth && truth <= high)
 }
 

@@ -1,30 +1,44 @@
 //! Tables of shares in docs/method/simulations.md, and whether two tables agree.
 
-use std::fmt::Write;
+use crate::document;
 
-/// A Markdown table with a title for each column.
+/// A Markdown table of shares.
 #[derive(Debug)]
 pub(super) struct MarkdownTable {
-    text: String,
+    head: String,
+    rows: Vec<String>,
 }
 
 impl MarkdownTable {
     pub(super) fn new(titles: &[&str]) -> MarkdownTable {
-        let rule = ["|---"].repeat(titles.len()).concat();
-        MarkdownTable { text: format!("| {} |\n{rule}|\n", titles.join(" | ")) }
+        MarkdownTable { head: format!("| {} |", titles.join(" | ")), rows: Vec::new() }
+    }
+
+    /// A table with a share for each row and column, which both have titles. `share` also gets the
+    /// number of the row.
+    pub(super) fn grid<R, C>(
+        corner: &str,
+        columns: &[(&str, C)],
+        rows: &[(&str, R)],
+        share: impl Fn(u64, &R, &C) -> f64,
+    ) -> MarkdownTable {
+        let titles = columns.iter().map(|(title, _)| *title);
+        let mut table = MarkdownTable::new(&[&[corner], &titles.collect::<Vec<_>>()[..]].concat());
+        for (number, (name, row)) in (0..).zip(rows) {
+            let shares = columns.iter().map(|(_, column)| share(number, row, column));
+            table.row(name, &shares.collect::<Vec<f64>>());
+        }
+        table
     }
 
     /// Adds a row of shares from 0 to 1; NaN means not simulated.
     pub(super) fn row(&mut self, name: &str, shares: &[f64]) {
-        let _ = write!(self.text, "| {name} |");
-        for share in shares {
-            let _ = write!(self.text, " {} |", told(*share));
-        }
-        self.text.push('\n');
+        let shares: Vec<String> = shares.iter().map(|share| told(*share)).collect();
+        self.rows.push(format!("| {name} | {} |", shares.join(" | ")));
     }
 
-    pub(super) fn text(&self) -> &str {
-        &self.text
+    pub(super) fn text(self) -> String {
+        document::table(&self.head, self.rows)
     }
 }
 
@@ -80,8 +94,9 @@ mod tests {
         let mut table = MarkdownTable::new(&["a", "b"]);
         table.row("x", &[0.5]);
         table.row("y", &[1.0]);
-        assert_eq!(table.text(), "| a | b |\n|---|---|\n| x | .50 |\n| y | 1.00 |\n");
-        let found = |kept: &str| differences(kept, table.text(), [400, 400]).len();
+        let fresh = table.text();
+        assert_eq!(fresh, "| a | b |\n|---|---|\n| x | .50 |\n| y | 1.00 |\n");
+        let found = |kept: &str| differences(kept, &fresh, [400, 400]).len();
         assert_eq!(found("| a | b |\n|---|---|\n| x | .45 |\n| y | 1.00 |\n"), 0);
         assert_eq!(found("| a | b |\n|---|---|\n| x | .25 |\n| y | 1.00 |\n"), 1);
         assert_eq!(found("| a | b |\n|---|---|\n| z | .50 |\n| y | .80 |\n"), 2);
