@@ -16,8 +16,8 @@ struct RecordComment {
     start: &'static str,
     /// The width of the report.
     columns: u16,
-    /// The part of the report to show.
-    excerpt: fn(&str) -> Result<String>,
+    /// The part of the report to show instead of what is shown.
+    excerpt: fn(&str, &str) -> Result<String>,
 }
 
 const MARKS: [RecordComment; 3] = [
@@ -74,7 +74,8 @@ fn with_blocks(document: &str, report: Report) -> Result<String> {
     ensure!(MARKS.iter().any(|mark| document.contains(mark.start)), "it shows no record");
     let mut new = document.to_owned();
     for RecordComment { start, columns, excerpt } in MARKS {
-        new = with_excerpts(&new, start, &|record| excerpt(&report(record, columns)?))?;
+        let excerpt = |record: &str, shown: &str| excerpt(&report(record, columns)?, shown);
+        new = with_excerpts(&new, start, &excerpt)?;
     }
     Ok(new)
 }
@@ -83,26 +84,26 @@ fn with_blocks(document: &str, report: Report) -> Result<String> {
 fn with_excerpts(
     document: &str,
     mark: &str,
-    excerpt: &dyn Fn(&str) -> Result<String>,
+    excerpt: &dyn Fn(&str, &str) -> Result<String>,
 ) -> Result<String> {
     let mut parts = document.split(mark);
     let mut new = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let no_block = || format!("no text block follows '{mark}{}'", first_line(part));
         let (name, rest) = part.split_once(" -->\n```text\n").with_context(no_block)?;
-        let (_, after) = rest.split_once("\n```\n").with_context(no_block)?;
-        let text = excerpt(name)?;
+        let (shown, after) = rest.split_once("\n```\n").with_context(no_block)?;
+        let text = excerpt(name, shown)?;
         new += &format!("{mark}{name} -->\n```text\n{}\n```\n{after}", text.trim_end());
     }
     Ok(new)
 }
 
-fn whole(report: &str) -> Result<String> {
+fn whole(report: &str, _: &str) -> Result<String> {
     Ok(report.to_owned())
 }
 
 /// The comparisons, if there are any, and the answer.
-fn conclusion(report: &str) -> Result<String> {
+fn conclusion(report: &str, _: &str) -> Result<String> {
     let parts: Vec<&str> = report.trim_end().split("\n\n").collect();
     let (answer, above) = parts.split_last().context("it has no answer")?;
     let compared = above.iter().filter(|part| part.starts_with("paired by round"));
@@ -113,8 +114,9 @@ fn conclusion(report: &str) -> Result<String> {
 const CEILING: &str = " of ceiling";
 const SERVED: &str = " served by";
 
-/// The first table without the columns of latencies and the legend, to fit a narrow page.
-fn table(report: &str) -> Result<String> {
+/// The first table without the columns of latencies and the legend, to fit a narrow page. Of its rows,
+/// it has those that are shown, or all if none is.
+fn table(report: &str, shown: &str) -> Result<String> {
     let lines = report.lines().skip_while(|line| !line.contains(CEILING));
     let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
     let header = lines.first().context("it has no table with shares of a ceiling")?;
@@ -129,8 +131,14 @@ fn table(report: &str) -> Result<String> {
             (*line).to_owned()
         }
     };
-    let rows = lines.iter().rposition(|line| is_row(line)).context("its table has no rows")? + 1;
-    Ok(lines[..rows].iter().map(narrow).collect::<Vec<String>>().join("\n"))
+    let last = lines.iter().rposition(|line| is_row(line)).context("its table has no rows")?;
+    let label = |line: &str| line.trim_start().split("  ").next().unwrap_or_default().to_owned();
+    let labels: Vec<String> = shown.lines().filter(|line| is_row(line)).map(label).collect();
+    let is_shown = |line: &&&str| {
+        labels.is_empty() || !is_row(line) || *line == header || labels.contains(&label(line))
+    };
+    let rows = lines[..=last].iter().filter(is_shown).map(narrow);
+    Ok(rows.collect::<Vec<String>>().join("\n"))
 }
 
 /// A light and a dark version of a picture. The original follows the reader's system setting, which
@@ -177,8 +185,17 @@ mod tests {
     }
 
     #[test]
+    fn a_table_keeps_the_rows_that_are_shown() {
+        let report = "   of ceiling served by\nmemory\n  one 1   1 %\n  two     2 %\n";
+        let table = |shown| table(report, shown).expect("it has rows");
+        assert_eq!(table("old"), report.trim_end());
+        let one = "   of ceiling served by\nmemory\n  one 1   1 %";
+        assert_eq!(table("memory\n  one 1   9 %\n  three   2 %"), one);
+    }
+
+    #[test]
     fn a_conclusion_is_the_comparisons_and_the_answer() {
-        let shown = |report: &str| conclusion(report).expect("it has an answer");
+        let shown = |report: &str| conclusion(report, "").expect("it has an answer");
         assert_eq!(shown("head\n\ntable\n\nnote\n\nanswer\nand more\n"), "answer\nand more");
         let report = "head\n\ntable\n\npaired by round  x\na vs b\n\nnote\n\nanswer\n";
         assert_eq!(shown(report), "paired by round  x\na vs b\n\nanswer");
