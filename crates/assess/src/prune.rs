@@ -26,14 +26,15 @@ pub fn is_possible(plan: &Plan) -> bool {
 }
 
 /// The cases of `plan` that need no more rounds, each with the reason, given the rates of each case
-/// in its rounds so far; and their twins. None unless the plan prunes.
-pub fn prunable(plan: &Plan, rounds: &[Vec<Round>]) -> Vec<(usize, String)> {
+/// in its rounds so far; and their twins. None unless the plan prunes. Of several sides, such as
+/// those of a gate, each has to say so.
+pub fn prunable(plan: &Plan, sides: &[&[Vec<Round>]]) -> Vec<(usize, String)> {
     if !plan.prune {
         return Vec::new();
     }
     let mut reasons: HashMap<&Case, String> = HashMap::new();
     for chain in chains(plan) {
-        for (case, reason) in chain.rest(plan, rounds) {
+        for (case, reason) in chain.rest(plan, sides) {
             reasons.entry(&plan.cases[case].case).or_insert(reason);
         }
     }
@@ -43,15 +44,23 @@ pub fn prunable(plan: &Plan, rounds: &[Vec<Round>]) -> Vec<(usize, String)> {
 
 impl Chain {
     /// The cases beyond two steps that gave nothing, unless one of them seems faster after all.
-    fn rest(&self, plan: &Plan, rounds: &[Vec<Round>]) -> Vec<(usize, String)> {
-        let ratio = |at: usize, base: usize| {
+    fn rest(&self, plan: &Plan, sides: &[&[Vec<Round>]]) -> Vec<(usize, String)> {
+        let ratio = |rounds: &[Vec<Round>], at: usize, base: usize| {
             Ratio::of(&rounds[self.cases[at].1], &rounds[self.cases[base].1])
         };
         // At most so many times the rate of the step before, if that is known.
-        let most = |at: usize| ratio(at, at - 1).filter(|it| is_decisive(it, plan))?.high;
+        let most_of = |rounds: &[Vec<Round>], at: usize| {
+            ratio(rounds, at, at - 1).filter(|it| is_decisive(it, plan))?.high
+        };
+        let most = |at: usize| {
+            let all: Option<Vec<f64>> = sides.iter().map(|rounds| most_of(rounds, at)).collect();
+            all?.into_iter().reduce(f64::max)
+        };
         let gives_nothing = |at: usize| most(at).filter(|most| *most < STEP);
-        let seems_faster =
-            |at: usize, base: usize| ratio(at, base).is_none_or(|it| it.median >= STEP);
+        let seems_faster = |at: usize, base: usize| {
+            let is_faster = |ratio: Option<Ratio>| ratio.is_none_or(|it| it.median >= STEP);
+            sides.iter().any(|rounds| is_faster(ratio(rounds, at, base)))
+        };
         let all = self.cases.len();
         for last in 2..all.saturating_sub(1) {
             let (Some(first), Some(second)) = (gives_nothing(last - 1), gives_nothing(last)) else {
@@ -71,7 +80,8 @@ impl Chain {
             );
             let rest = self.cases[last + 1..].iter().map(|(_, case)| *case);
             let reason = |case: usize| {
-                format!("pruned: {shown}. Its figure is that of {} rounds", rounds[case].len())
+                let rounds = sides.iter().map(|rounds| rounds[case].len()).max().unwrap_or(0);
+                format!("pruned: {shown}. Its figure is that of {rounds} rounds")
             };
             return rest.map(|case| (case, reason(case))).collect();
         }
@@ -160,7 +170,7 @@ mod tests {
     /// The depths that are pruned at these rates.
     fn pruned(depths: &[u32], levels: &[f64], invocations: u32, number: u32) -> Vec<u32> {
         let plan = plan(depths, invocations);
-        let found = prunable(&plan, &rounds(&plan, levels, number));
+        let found = prunable(&plan, &[&rounds(&plan, levels, number)]);
         let depth = |(case, _): &(usize, String)| plan.cases[*case].case.io().unwrap().depth;
         found.iter().map(depth).collect()
     }
@@ -198,12 +208,33 @@ mod tests {
         // Nor does what failed.
         let plan = plan(&DEPTHS, 5);
         let mut rounds = rounds(&plan, &[1.0; 6], 10);
-        assert_eq!(prunable(&plan, &rounds).len(), 3);
+        assert_eq!(prunable(&plan, &[&rounds]).len(), 3);
         rounds[5].clear();
-        assert_eq!(prunable(&plan, &rounds), []);
+        assert_eq!(prunable(&plan, &[&rounds]), []);
         rounds[5] = rounds[4].clone();
         rounds[2].clear();
-        assert_eq!(prunable(&plan, &rounds), []);
+        assert_eq!(prunable(&plan, &[&rounds]), []);
+    }
+
+    #[test]
+    fn of_two_sides_each_has_to_say_so() {
+        let plan = plan(&DEPTHS, 5);
+        let of = |levels: &[f64]| rounds(&plan, levels, 10);
+        let flat = of(&[1.0, 2.0, 2.0, 2.0, 2.0, 2.0]);
+        let rising = of(&[1.0, 2.0, 2.0, 2.0, 2.0, 2.2]);
+        let later = of(&[1.0, 2.0, 4.0, 4.0, 4.0, 4.0]);
+        let pruned = |sides: [&[Vec<Round>]; 2]| -> Vec<usize> {
+            prunable(&plan, &sides).into_iter().map(|(case, _)| case).collect()
+        };
+        let alone: Vec<usize> = prunable(&plan, &[&flat]).into_iter().map(|it| it.0).collect();
+        assert_eq!(pruned([&flat, &flat]), alone);
+        assert!(pruned([&flat, &rising]).is_empty() && pruned([&rising, &flat]).is_empty());
+        // The one that saturates later decides.
+        let of_later: Vec<usize> = prunable(&plan, &[&later]).into_iter().map(|it| it.0).collect();
+        assert!(of_later.len() < alone.len());
+        assert_eq!(pruned([&flat, &later]), of_later);
+        // Nothing is known of a side that failed.
+        assert!(pruned([&flat, &vec![Vec::new(); 6]]).is_empty());
     }
 
     #[test]
@@ -212,7 +243,7 @@ mod tests {
         let rounds = rounds(&saturated, &[1.0; 7], 6);
         saturated.add_twins();
         saturated.cases.last_mut().unwrap().case = saturated.cases[4].case.clone();
-        let found = prunable(&saturated, &rounds);
+        let found = prunable(&saturated, &[&rounds]);
         assert_eq!(found.iter().map(|(case, _)| *case).collect::<Vec<_>>(), [3, 4, 5, 6]);
         assert!(
             found[0].1.starts_with("pruned: with depth 2, the rate is at most 1.00"),
@@ -220,7 +251,7 @@ mod tests {
         );
         assert!(found[0].1.ends_with("Its figure is that of 6 rounds"), "{found:?}");
         saturated.prune = false;
-        assert_eq!(prunable(&saturated, &rounds), []);
+        assert_eq!(prunable(&saturated, &[&rounds]), []);
         assert!(is_possible(&saturated) && !is_possible(&plan(&DEPTHS[..3], 5)));
         // Beside another axis, no three steps are left; with a rate, throughput says nothing.
         let change = |change: &dyn Fn(usize, &mut Io)| {

@@ -2,22 +2,31 @@
 //!
 //! It decides from what is known so far, touches no process and reads no clock: it is told how much
 //! time has passed. So one host, the two sides of a gate and several hosts in lockstep follow the
-//! same rules.
+//! same rules. Both sides of a gate have one agenda: what one of them did alone is not done yet.
+
+mod results;
 
 use crate::progress::RunEnd;
 use crate::turns::{order_of_round, refusal};
-use assess::invocations::{Round, widest, width};
+use assess::invocations::{Round, widest};
 use assess::prune::prunable;
 use model::plan::{Plan, Pruned, Role};
 use model::record::{Record, is_full};
-use model::trial::{Outcome, Trial};
-use std::collections::HashSet;
+use model::trial::Trial;
+use results::RunResults;
+pub(crate) use results::TurnResult;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::time::Duration;
 
-/// The agenda of a run.
+/// The agenda of a run, or of the two of a gate.
 pub(crate) struct Agenda<'a> {
+    /// The plan; that of a gate's first side, whose other one numbers its cases alike.
     plan: &'a Plan,
+    /// What is known so far.
+    results: RunResults<'a>,
+    /// The turns of an interrupted gate that only one of its records has: both sides do them again.
+    again: BTreeSet<(usize, u32)>,
     /// The number of the current invocation, or of the next one if the run is resumed.
     invocation: u32,
     /// The rounds of the invocation that have not begun.
@@ -26,54 +35,13 @@ pub(crate) struct Agenda<'a> {
     has_begun: bool,
     /// Unfinished cases.
     open_cases: Vec<usize>,
-    /// The rate of each case in each round.
-    rates: Vec<Vec<Round>>,
     /// Cases that need no more rounds, because throughput no longer grows with one of their axes.
     pruned: HashSet<usize>,
-    /// Number of consecutive failures of each case since the run began or was resumed: its cause
-    /// may be gone.
-    failed_in_row: Vec<u32>,
-    /// The cases and rounds of all recorded trials.
-    recorded: HashSet<(usize, u32)>,
-    /// The number of rounds begun.
-    rounds_begun: u32,
-    /// The memory in bytes of all trials of a record.
-    record_bytes: usize,
     /// The longest time of a trial in any round of this process: that of the round, with what
     /// preceded it, divided by its trials.
     trial_time_longest: Duration,
     /// When the last round ended, or what precedes the next one began.
     since: Duration,
-}
-
-/// What is known of a turn: of the trial of a case in a round, on all hosts that take part in it.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct TurnResult {
-    pub(crate) case: usize,
-    pub(crate) round: u32,
-    invocation: u32,
-    /// The rates of all hosts, added up; `None` if one of them has none.
-    rate: Option<f64>,
-    is_failed: bool,
-    /// The memory in bytes of the largest trial.
-    bytes: usize,
-}
-
-impl TurnResult {
-    /// A turn of this `case` and `round`, with the trial of each host.
-    pub(crate) fn of(plan: &Plan, trials: &[&Trial]) -> Option<TurnResult> {
-        let Trial { case, invocation, round, .. } = **trials.first()?;
-        let rates = trials.iter().map(|trial| assess::rate(&plan.cases[case].case, trial));
-        let is_failed = |trial: &&Trial| matches!(trial.outcome, Outcome::Failed { .. });
-        Some(TurnResult {
-            case,
-            round,
-            invocation,
-            rate: rates.sum(),
-            is_failed: trials.iter().any(is_failed),
-            bytes: trials.iter().map(|trial| trial.bytes()).max().unwrap_or(0),
-        })
-    }
 }
 
 /// A round that is next, with its trials.
@@ -92,69 +60,97 @@ pub(crate) struct Turns {
 impl<'a> Agenda<'a> {
     /// At the start of a run.
     pub(crate) fn new(plan: &'a Plan) -> Agenda<'a> {
-        let cases = plan.cases.len();
+        Agenda::of_sides(&[plan])
+    }
+
+    /// At the start of a run, or of the two of a gate. They number their cases alike; what one of
+    /// them cannot measure has the role [`Role::Elsewhere`] there.
+    pub(crate) fn of_sides(plans: &[&'a Plan]) -> Agenda<'a> {
+        let plan = plans[0];
         Agenda {
             plan,
+            results: RunResults::new(plans),
+            again: BTreeSet::new(),
             invocation: 0,
             rounds_left: 0..0,
             has_begun: false,
-            open_cases: (0..cases).collect(),
-            rates: vec![Vec::new(); cases],
+            open_cases: (0..plan.cases.len()).collect(),
             pruned: HashSet::new(),
-            failed_in_row: vec![0; cases],
-            recorded: HashSet::new(),
-            rounds_begun: 0,
-            record_bytes: 0,
             trial_time_longest: Duration::ZERO,
             since: Duration::ZERO,
         }
     }
 
-    /// Where the interrupted run `record` of one host goes on: in another invocation.
-    pub(crate) fn of_record(record: &'a Record) -> Agenda<'a> {
-        let plan = &record.header.plan;
-        let turns =
-            record.trials.iter().filter_map(|trial| TurnResult::of(plan, &[trial])).collect();
-        Agenda::resumed(plan, &record.pruned, turns, next_invocation(record))
+    /// Where the interrupted run of this record, or the gate of these two, goes on: in another
+    /// invocation.
+    pub(crate) fn of_records(records: &[&'a Record]) -> Agenda<'a> {
+        let plans: Vec<&Plan> = records.iter().map(|record| &record.header.plan).collect();
+        let sides = records.iter().zip(&plans).enumerate();
+        let turns = sides.flat_map(|(side, (record, plan))| {
+            record.trials.iter().filter_map(move |trial| TurnResult::of_side(side, plan, trial))
+        });
+        // What only one side has pruned, the other had no time to record.
+        let is_known = |pruned: &Pruned| {
+            let has = |it: &&&Record| it.pruned.iter().any(|other| other.case == pruned.case);
+            records.iter().filter(has).count() == records.len()
+        };
+        let pruned = records.iter().flat_map(|record| record.pruned.iter().cloned());
+        let (known, lone): (Vec<Pruned>, Vec<Pruned>) = pruned.partition(is_known);
+        let next = records.iter().map(|record| next_invocation(record)).max();
+        let agenda = Agenda::of_sides(&plans);
+        let mut agenda = agenda.after(&known, turns.collect(), next.unwrap_or(0));
+        agenda.again.extend(lone.iter().map(|pruned| (pruned.case, pruned.round)));
+        agenda
     }
 
     /// Where an interrupted run goes on after these `turns`: in this invocation.
     pub(crate) fn resumed(
         plan: &'a Plan,
         pruned: &[Pruned],
+        turns: Vec<TurnResult>,
+        invocation: u32,
+    ) -> Agenda<'a> {
+        Agenda::new(plan).after(pruned, turns, invocation)
+    }
+
+    fn after(
+        mut self,
+        pruned: &[Pruned],
         mut turns: Vec<TurnResult>,
         invocation: u32,
     ) -> Agenda<'a> {
-        let mut agenda = Agenda { invocation, ..Agenda::new(plan) };
-        agenda.close_pruned(pruned);
-        turns.sort_by_key(|turn| turn.round);
+        self.invocation = invocation;
+        self.close_pruned(pruned);
+        turns.sort_by_key(|turn| (turn.round, turn.invocation));
         for round in turns.chunk_by(|one, next| one.round == next.round) {
-            round.iter().for_each(|turn| agenda.add(turn));
+            round.iter().for_each(|turn| self.results.add(turn));
             let is_first = round.iter().all(|turn| turn.invocation == 0);
-            if is_first && agenda.has_whole(round[0].round) {
-                agenda.close_settled();
+            if is_first && self.has_whole(round[0].round) {
+                self.close_settled();
             }
         }
-        agenda.failed_in_row = vec![0; plan.cases.len()];
-        agenda
+        self.again = self.results.interrupt().collect();
+        self
+    }
+
+    /// The turns of an interrupted gate that both sides do again.
+    pub(crate) fn again(&self) -> Vec<(usize, u32)> {
+        self.again.iter().copied().collect()
     }
 
     /// Adds the trials of a turn that are recorded.
     pub(crate) fn add_trials(&mut self, trials: &[&Trial]) {
-        TurnResult::of(self.plan, trials).iter().for_each(|turn| self.add(turn));
+        TurnResult::of(self.plan, trials).iter().for_each(|turn| self.results.add(turn));
     }
 
-    fn add(&mut self, turn: &TurnResult) {
-        let TurnResult { case, round, invocation, is_failed, .. } = *turn;
-        self.recorded.insert((case, round));
-        self.rounds_begun = self.rounds_begun.max(round.saturating_add(1));
-        self.record_bytes = self.record_bytes.saturating_add(turn.bytes);
-        self.failed_in_row[case] =
-            if is_failed { self.failed_in_row[case].saturating_add(1) } else { 0 };
-        if let Some(value) = turn.rate {
-            let is_further = self.plan.is_further(round);
-            self.rates[case].push(Round { invocation, round, is_further, value });
-        }
+    /// Adds the recorded trial of a side.
+    pub(crate) fn add_of_side(&mut self, side: usize, trial: &Trial) {
+        self.results.add_trial(side, trial);
+    }
+
+    /// Whether a side measures a case.
+    pub(crate) fn has_case(&self, side: usize, case: usize) -> bool {
+        self.results.has_case(side, case)
     }
 
     /// The next round with trials that are left, when so much time has `passed`; `None` at the end
@@ -178,7 +174,7 @@ impl<'a> Agenda<'a> {
     /// The trials of a round that are left, if any.
     fn turns(&self, round: u32) -> Option<Turns> {
         let mut cases = order_of_round(self.plan, &self.open_cases, round);
-        cases.retain(|case| !self.recorded.contains(&(*case, round)));
+        cases.retain(|case| !self.results.has(*case, round));
         let turns = Turns { round, invocation: self.invocation, is_anew: false, cases };
         (!turns.cases.is_empty()).then_some(turns)
     }
@@ -215,9 +211,14 @@ impl<'a> Agenda<'a> {
     /// Whether the time that the run is given is over, or its record is full. It never is before
     /// the first trial: a run without any would begin anew for ever.
     pub(crate) fn is_over(&self, passed: Duration) -> bool {
-        let is_full = is_full(self.record_bytes, self.rounds_begun);
+        self.is_over_for(0, passed)
+    }
+
+    /// The same for a side: each has a first trial.
+    pub(crate) fn is_over_for(&self, side: usize, passed: Duration) -> bool {
+        let is_full = is_full(self.results.record_bytes, self.results.rounds_begun);
         let is_over = |budget| is_full || passed >= budget;
-        !self.recorded.is_empty() && self.plan.budget.is_some_and(is_over)
+        self.done_by(side) > 0 && self.plan.budget.is_some_and(is_over)
     }
 
     /// What ends the run.
@@ -232,7 +233,7 @@ impl<'a> Agenda<'a> {
         let round = self.trial_time_longest.saturating_mul(self.open_cases.len() as u32);
         let end = passed.saturating_add(round);
         let fits = !self.is_over(passed) && self.plan.budget.is_none_or(|budget| end <= budget);
-        self.recorded.is_empty() || fits
+        self.done() == 0 || fits
     }
 
     /// The requested cases with the widest intervals, and the first round in which they have not
@@ -240,16 +241,17 @@ impl<'a> Agenda<'a> {
     fn widest(&self) -> Option<(Vec<usize>, u32)> {
         let width = |case: usize| {
             let is_asked =
-                self.plan.cases[case].role == Role::Asked && self.failed_in_row[case] == 0;
-            width(&self.rates[case]).filter(|_| is_asked && !self.pruned.contains(&case))
+                self.plan.cases[case].role == Role::Asked && self.results.failed_in_row(case) == 0;
+            let is_left = is_asked && !self.pruned.contains(&case);
+            if is_left { self.results.width(case) } else { None }
         };
         let cases = widest(&(0..self.plan.cases.len()).map(width).collect::<Vec<_>>());
-        (!cases.is_empty()).then_some((cases, self.plan.rounds.max(self.rounds_begun)))
+        (!cases.is_empty()).then_some((cases, self.plan.rounds.max(self.results.rounds_begun)))
     }
 
     /// Why a case that failed too often in a row is not tried again, if it is not.
     pub(crate) fn refusal(&self, case: usize) -> Option<String> {
-        refusal(self.failed_in_row[case])
+        refusal(self.results.failed_in_row(case))
     }
 
     /// The number of the current invocation.
@@ -264,17 +266,22 @@ impl<'a> Agenda<'a> {
 
     /// Whether each open case has a trial in this round.
     fn has_whole(&self, round: u32) -> bool {
-        self.open_cases.iter().all(|case| self.recorded.contains(&(*case, round)))
+        self.open_cases.iter().all(|case| self.results.has(*case, round))
     }
 
-    /// The rates of a case so far.
-    pub(crate) fn rates(&self, case: usize) -> Vec<f64> {
-        self.rates[case].iter().map(|round| round.value).collect()
+    /// The rates of a case of a side so far.
+    pub(crate) fn rates_of(&self, side: usize, case: usize) -> Vec<f64> {
+        values(&self.results.rates()[side][case])
     }
 
-    /// The number of recorded turns.
+    /// The number of turns that are done.
     pub(crate) fn done(&self) -> u64 {
-        self.recorded.len() as u64
+        self.results.done()
+    }
+
+    /// The number of turns that a side has done.
+    pub(crate) fn done_by(&self, side: usize) -> u64 {
+        self.results.done_by(side)
     }
 
     /// The number of turns at the end of the planned rounds, if no case ends early, when those of
@@ -286,11 +293,11 @@ impl<'a> Agenda<'a> {
     }
 
     /// Closes cases that need no more rounds, because throughput no longer grows with one of their
-    /// axes. Returns those that were open until now.
+    /// axes, on no side. Returns those that were open until now.
     fn prune(&mut self) -> Vec<Pruned> {
-        let mut found = prunable(self.plan, &self.rates);
+        let mut found = prunable(self.plan, &self.results.rates());
         found.retain(|(case, _)| !self.pruned.contains(case));
-        let pruned = |(case, reason)| Pruned { case, round: self.rounds_begun, reason };
+        let pruned = |(case, reason)| Pruned { case, round: self.results.rounds_begun, reason };
         let found: Vec<Pruned> = found.into_iter().map(pruned).collect();
         self.close_pruned(&found);
         found
@@ -309,14 +316,20 @@ impl<'a> Agenda<'a> {
             return;
         }
         let cases = &self.plan.cases;
-        let rates: Vec<Vec<f64>> = (0..cases.len()).map(|case| self.rates(case)).collect();
-        let is_settled = |case: usize| assess::is_settled(&rates[case], self.plan.precision);
+        let is_settled = |case: usize| {
+            let sides = self.results.rates();
+            sides.iter().all(|rates| assess::is_settled(&values(&rates[case]), self.plan.precision))
+        };
         let is_open = |case: usize| {
             let same = |other: &usize| cases[*other].case == cases[case].case;
             (0..cases.len()).filter(same).any(|same| !is_settled(same))
         };
         self.open_cases.retain(|&case| is_open(case));
     }
+}
+
+fn values(rounds: &[Round]) -> Vec<f64> {
+    rounds.iter().map(|round| round.value).collect()
 }
 
 /// The number of the first invocation after those of an interrupted run.
@@ -342,6 +355,7 @@ mod tests {
     use model::case::{Case, Io, ReadWork, Work};
     use model::plan::Planned;
     use model::rank::Rank;
+    use model::trial::Outcome;
     use model::zoo;
 
     /// A plan of reads at these depths.
@@ -378,12 +392,25 @@ mod tests {
         agenda: &mut Agenda,
         rate: impl Fn(usize, u32) -> f64,
     ) -> (Vec<(Turns, u64)>, Vec<Pruned>) {
+        carry_out_sides(agenda, 1, |_, case, round| rate(case, round))
+    }
+
+    /// The same with so many sides, whose rounds follow each other: the first argument is the side.
+    fn carry_out_sides(
+        agenda: &mut Agenda,
+        sides: usize,
+        rate: impl Fn(usize, usize, u32) -> f64,
+    ) -> (Vec<(Turns, u64)>, Vec<Pruned>) {
         let (mut passed, mut all, mut pruned) = (Duration::ZERO, Vec::new(), Vec::new());
         while let Some(turns) = agenda.next(passed) {
             all.push((turns.clone(), passed.as_secs()));
-            for case in &turns.cases {
-                agenda.add_trials(&[&trial(*case, &turns, rate(*case, turns.round))]);
-                passed = passed.saturating_add(SECOND);
+            for (side, case) in
+                (0..sides).flat_map(|it| turns.cases.iter().map(move |case| (it, case)))
+            {
+                if agenda.has_case(side, *case) {
+                    agenda.add_of_side(side, &trial(*case, &turns, rate(side, *case, turns.round)));
+                    passed = passed.saturating_add(SECOND);
+                }
             }
             pruned.extend(agenda.end_round(&turns, passed));
             assert!(all.len() < 10_000, "it never ends");
@@ -419,8 +446,8 @@ mod tests {
             let mut record = whole.clone();
             record.trials.truncate(cut);
             record.invocations.retain(|anew| anew.number <= (cut / 2) as u32);
-            let mut agenda = Agenda::of_record(&record);
-            assert_eq!((agenda.done(), agenda.rates(0).len()), (cut as u64, cut));
+            let mut agenda = Agenda::of_records(&[&record]);
+            assert_eq!((agenda.done(), agenda.rates_of(0, 0).len()), (cut as u64, cut));
             assert_eq!(agenda.is_whole(), cut == whole.trials.len());
             let last = record.trials.last().map_or(0, |last| last.invocation);
             let (rest, _) = carry_out(&mut agenda, wild);
@@ -488,10 +515,6 @@ mod tests {
     fn a_case_that_fails_is_tried_three_times() {
         let plan = plan(&[1, 2], 1, 9);
         let mut agenda = Agenda::new(&plan);
-        let failed = |case, turns: &Turns| {
-            let outcome = Outcome::Failed { reason: "of no room".to_string() };
-            Trial { outcome, ..trial(case, turns, 1.0) }
-        };
         for round in 0..5 {
             let turns = agenda.next(Duration::ZERO).expect("a round is left");
             assert_eq!(agenda.refusal(1).is_some(), round >= 3);
@@ -500,7 +523,7 @@ mod tests {
             agenda.add_trials(&[&trial(1, &turns, 1.0), &failed(1, &turns)]);
             assert!(agenda.refusal(0).is_none());
         }
-        assert!(agenda.rates(1).is_empty());
+        assert!(agenda.rates_of(0, 1).is_empty());
     }
 
     #[test]
@@ -511,8 +534,182 @@ mod tests {
         let [first, second] = [1.0, 3.0].map(|rate| trial(0, &turns, rate));
         one.add_trials(&[&first]);
         two.add_trials(&[&first, &second]);
-        assert!((two.rates(0)[0] / one.rates(0)[0] - 4.0).abs() < 1e-9);
+        assert!((two.rates_of(0, 0)[0] / one.rates_of(0, 0)[0] - 4.0).abs() < 1e-9);
         assert_eq!(two.done(), 1);
+    }
+
+    /// A trial that failed.
+    fn failed(case: usize, turns: &Turns) -> Trial {
+        let outcome = Outcome::Failed { reason: "of no room".to_string() };
+        Trial { outcome, ..trial(case, turns, 1.0) }
+    }
+
+    #[test]
+    fn a_turn_of_a_gate_is_done_once_both_sides_have_done_it() {
+        let plan = plan(&[1, 2], 1, 9);
+        let mut agenda = Agenda::of_sides(&[&plan, &plan]);
+        let turns = agenda.next(Duration::ZERO).expect("a round is left");
+        agenda.add_of_side(1, &trial(0, &turns, 1.0));
+        assert_eq!((agenda.done(), agenda.done_by(0), agenda.done_by(1)), (0, 0, 1));
+        assert!(agenda.rates_of(1, 0).is_empty());
+        // The other case does not complete it.
+        agenda.add_of_side(0, &trial(1, &turns, 1.0));
+        assert_eq!(agenda.done(), 0);
+        agenda.add_of_side(0, &trial(0, &turns, 2.0));
+        assert_eq!((agenda.done(), agenda.done_by(0), agenda.done_by(1)), (1, 2, 1));
+        assert_eq!(agenda.rates_of(0, 0)[0], 2.0 * agenda.rates_of(1, 0)[0]);
+    }
+
+    #[test]
+    fn a_failure_on_either_side_is_one_of_the_turn() {
+        let plan = plan(&[1, 2], 1, 9);
+        let mut agenda = Agenda::of_sides(&[&plan, &plan]);
+        for round in 0..5 {
+            let turns = agenda.next(Duration::ZERO).expect("a round is left");
+            assert_eq!(agenda.refusal(1).is_some(), round >= 3);
+            for side in 0..2 {
+                agenda.add_of_side(side, &trial(0, &turns, wild(0, round)));
+                // It fails on each side in turn.
+                let fails = side as u32 == round % 2;
+                let of_it = if fails { failed(1, &turns) } else { trial(1, &turns, 1.0) };
+                agenda.add_of_side(side, &of_it);
+            }
+            assert!(agenda.refusal(0).is_none());
+        }
+    }
+
+    /// The first two cases differ from round to round on both sides alike, the others on one side.
+    #[test]
+    fn a_gate_measures_further_where_the_ratio_of_its_sides_varies() {
+        let mut plan = plan(&[1, 2, 3, 4], 3, 6);
+        plan.budget = Some(Duration::from_secs(120));
+        let mut agenda = Agenda::of_sides(&[&plan, &plan]);
+        let rate = |side: usize, case: usize, round: u32| match (side, case) {
+            (_, 0 | 1) => wild(case, round),
+            (1, _) => 1.0 + wild(case, round) / 100.0,
+            _ => 1.0,
+        };
+        let (all, _) = carry_out_sides(&mut agenda, 2, rate);
+        let (planned, further) = all.split_at(6);
+        assert!(planned.iter().all(|(turns, _)| turns.cases.len() == 4));
+        assert!(!further.is_empty());
+        for (turns, began) in further {
+            assert!(turns.cases.iter().all(|case| *case > 1), "{turns:?}");
+            assert!(began + 2 * turns.cases.len() as u64 <= 120, "both fit into the time");
+        }
+        // Each side by itself would measure the first two.
+        let (alone, _) = carry_out(&mut Agenda::new(&plan), |case, round| rate(1, case, round));
+        assert!(alone.iter().skip(6).all(|(turns, _)| turns.cases.iter().all(|case| *case < 2)));
+        // Nothing varies, so nothing needs the time that is left.
+        let mut agenda = Agenda::of_sides(&[&plan, &plan]);
+        let (alike, _) = carry_out_sides(&mut agenda, 2, |_, case, round| wild(case, round));
+        assert_eq!(alike.len(), 6);
+    }
+
+    #[test]
+    fn a_case_of_a_gate_is_pruned_if_both_sides_say_so() {
+        let mut plan = plan(&[1, 2, 4, 8, 16, 32], 5, 10);
+        plan.prune = true;
+        let level = |case: usize| [1.0, 2.0, 4.0, 4.0, 4.0, 4.0][case];
+        let noise = |round: u32| 1.0 + f64::from(round % 3) / 2000.0;
+        let pruned = |last: f64| {
+            let rate = |side, case, round| {
+                let last = if (side, case) == (1, 5) { last } else { 1.0 };
+                level(case) * noise(round) * last
+            };
+            let mut agenda = Agenda::of_sides(&[&plan, &plan]);
+            let (all, pruned) = carry_out_sides(&mut agenda, 2, rate);
+            let rounds = all.iter().filter(|(turns, _)| turns.cases.contains(&5)).count();
+            (rounds, pruned.len())
+        };
+        assert_eq!(pruned(1.0), (5, 1));
+        assert_eq!(pruned(1.5), (10, 0));
+    }
+
+    #[test]
+    fn a_case_of_two_sides_is_settled_if_both_are() {
+        let plan = plan(&[1], 1, 30);
+        let rounds = |other: fn(u32) -> f64| {
+            let mut agenda = Agenda::of_sides(&[&plan, &plan]);
+            let calm = |round: u32| 1.0 + f64::from(round % 3) / 2000.0;
+            let rate = |side, _, round| if side == 0 { calm(round) } else { other(round) };
+            carry_out_sides(&mut agenda, 2, rate).0.len()
+        };
+        assert_eq!(rounds(|round| 2.0 + f64::from(round % 3) / 2000.0), 10);
+        assert_eq!(rounds(|round| wild(0, round)), 30);
+    }
+
+    #[test]
+    fn what_one_side_cannot_measure_the_other_does_alone() {
+        let mut plans = [plan(&[1, 2, 3], 3, 6), plan(&[1, 2, 3], 3, 6)];
+        plans[0].cases[0].role = Role::Elsewhere;
+        plans[1].cases[2].role = Role::Elsewhere;
+        plans.iter_mut().for_each(|plan| plan.budget = Some(Duration::from_secs(100)));
+        let mut agenda = Agenda::of_sides(&plans.each_ref());
+        let rate = |side: usize, case: usize, round: u32| wild(case + 2 * side, round);
+        let (all, _) = carry_out_sides(&mut agenda, 2, rate);
+        let (planned, further) = all.split_at(6);
+        assert!(planned.iter().all(|(turns, _)| turns.cases.len() == 3));
+        // It has no ratio that could be narrowed.
+        assert!(!further.is_empty());
+        assert!(further.iter().all(|(turns, _)| turns.cases == [1]), "{further:?}");
+        let rounds = |side, case| agenda.rates_of(side, case).len();
+        assert_eq!((rounds(0, 0), rounds(1, 0), rounds(0, 2), rounds(1, 2)), (0, 6, 6, 0));
+    }
+
+    #[test]
+    fn each_side_of_a_gate_has_a_first_trial_whatever_its_time() {
+        let mut plan = plan(&[1, 2], 3, 6);
+        plan.budget = Some(Duration::ZERO);
+        let mut agenda = Agenda::of_sides(&[&plan, &plan]);
+        let turns = agenda.next(SECOND).expect("the first round begins");
+        for side in 0..2 {
+            assert!(!agenda.is_over_for(side, SECOND));
+            agenda.add_of_side(side, &trial(turns.cases[0], &turns, 1.0));
+            assert!(agenda.is_over_for(side, SECOND));
+        }
+        assert_eq!(agenda.next(SECOND), None);
+    }
+
+    /// One side may be any number of trials ahead.
+    #[test]
+    fn a_gate_that_is_cut_anywhere_does_the_rest_on_both_sides() {
+        let whole = zoo::record_of_invocations(3, 2);
+        let cut = |trials: usize| {
+            let mut record = whole.clone();
+            record.trials.truncate(trials);
+            record.invocations.retain(|anew| anew.number <= (trials / 2) as u32);
+            record
+        };
+        for (a, b) in (0..=6).flat_map(|a| (0..=6).map(move |b| (a, b))) {
+            let records = [cut(a), cut(b)];
+            let mut agenda = Agenda::of_records(&records.each_ref());
+            let (known, ahead) = (a.min(b) as u32, a.max(b) as u32);
+            let again: Vec<(usize, u32)> = (known..ahead).map(|round| (0, round)).collect();
+            assert_eq!((agenda.done(), agenda.again()), (known.into(), again));
+            assert_eq!(agenda.is_whole(), known == 6);
+            let last = records.iter().flat_map(|it| &it.trials).map(|it| it.invocation).max();
+            let (rest, _) = carry_out_sides(&mut agenda, 2, |_, case, round| wild(case, round));
+            let rounds: Vec<u32> = rest.iter().map(|(turns, _)| turns.round).collect();
+            assert_eq!(rounds, (known..6).collect::<Vec<_>>(), "{a} {b}");
+            assert!(rest.iter().all(|(turns, _)| Some(turns.invocation) > last));
+            assert_eq!([0, 1].map(|side| agenda.rates_of(side, 0).len()), [6, 6]);
+        }
+    }
+
+    #[test]
+    fn what_one_record_of_a_gate_has_pruned_is_measured_by_both() {
+        let mut records = [zoo::record_of_invocations(3, 2), zoo::record_of_invocations(3, 2)];
+        records.iter_mut().for_each(|record| record.trials.truncate(4));
+        let pruned = Pruned { case: 0, round: 4, reason: "it gives no more".to_string() };
+        records[1].pruned.push(pruned.clone());
+        let mut agenda = Agenda::of_records(&records.each_ref());
+        assert_eq!(agenda.again(), [(0, 4)]);
+        assert!(agenda.next(Duration::ZERO).is_some());
+        // Both know it.
+        records[0].pruned.push(pruned);
+        let mut agenda = Agenda::of_records(&records.each_ref());
+        assert!(agenda.again().is_empty() && agenda.next(Duration::ZERO).is_none());
     }
 
     /// Its rounds differ by 1 %, so the first look settles it.
@@ -521,18 +718,18 @@ mod tests {
         let mut record = zoo::record();
         record.header.plan.rounds = 20;
         assert_eq!(record.trials.len(), 10);
-        assert!(Agenda::of_record(&record).open_cases.is_empty());
+        assert!(Agenda::of_records(&[&record]).open_cases.is_empty());
         // Several hosts go on.
         let rank = Rank { number: 0, of: 2, seed: 7, shares: false, neighbor: None };
         record.header.plan.rank = Some(rank);
-        assert_eq!(Agenda::of_record(&record).open_cases, [0]);
+        assert_eq!(Agenda::of_records(&[&record]).open_cases, [0]);
         record.header.plan.rank = None;
         record.trials.pop();
-        assert_eq!(Agenda::of_record(&record).open_cases, [0]);
+        assert_eq!(Agenda::of_records(&[&record]).open_cases, [0]);
         // Its rounds of two invocations are not those of one.
         let mut record = zoo::record();
         record.header.plan.rounds = 20;
         record.trials.iter_mut().skip(5).for_each(|trial| trial.invocation = 1);
-        assert_eq!(Agenda::of_record(&record).open_cases, [0]);
+        assert_eq!(Agenda::of_records(&[&record]).open_cases, [0]);
     }
 }

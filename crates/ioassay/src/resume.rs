@@ -1,5 +1,7 @@
 //! An interrupted run that goes on: only with the same plan, on the same machine and storage.
 
+pub mod gate;
+
 use crate::agenda::Agenda;
 use crate::fixture::OwnFile;
 use crate::recipe::Relative;
@@ -155,7 +157,8 @@ pub fn can_go_on(record: &Record) -> bool {
 fn unresumable(record: &Record) -> Option<&'static str> {
     if record.header.alternates.is_some() {
         return Some(
-            "is one side of a gate, whose rounds alternated with the other's: begin a new gate",
+            "is one side of a gate, whose rounds alternated with the other's: 'ioassay gate \
+             --resume' goes on with both",
         );
     }
     if record.end == End::Complete {
@@ -169,7 +172,7 @@ fn unresumable(record: &Record) -> Option<&'static str> {
 fn is_whole(record: &Record) -> bool {
     let plan = &record.header.plan;
     let is_limited = plan.sustain.is_some() || plan.budget.is_some();
-    !is_limited && Agenda::of_record(record).is_whole()
+    !is_limited && Agenda::of_records(&[record]).is_whole()
 }
 
 /// How a file is stored, in words.

@@ -24,29 +24,41 @@ pub struct Run<'a> {
     pub store: &'a mut Store,
     /// What was measured before the run was interrupted, if it is resumed.
     pub before: Option<&'a ResumedRun>,
+    /// Its number among the sides of the agenda: 0, or 1 for the second of a gate.
+    side: usize,
+    /// What trials leave to the next ones of their invocation.
+    pub(crate) left_over: Carryover,
 }
 
-/// The state of a run between its trials.
+/// What decides which trial is next. The two sides of a gate share it.
 pub(crate) struct RunState<'a> {
     pub(crate) agenda: Agenda<'a>,
     pub(crate) clock: RunClock,
-    /// What trials leave to the next ones of their invocation.
-    pub(crate) left_over: Carryover,
 }
 
 impl<'a> RunState<'a> {
     /// Of a run that begins, or goes on after it had `lasted` so long.
     pub(crate) fn begin(agenda: Agenda<'a>, lasted: Duration) -> RunState<'a> {
-        RunState { agenda, clock: RunClock::start(lasted), left_over: Carryover::default() }
+        RunState { agenda, clock: RunClock::start(lasted) }
     }
 
     /// Whether another round fits into the time that the run is given.
-    fn has_time(&self) -> bool {
+    pub(crate) fn has_time(&self) -> bool {
         self.agenda.has_time(self.clock.passed())
     }
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    /// A run that is recorded in `store`, after what was measured `before`.
+    pub fn new(site: Site<'a>, store: &'a mut Store, before: Option<&'a ResumedRun>) -> Run<'a> {
+        Run { site, store, before, side: 0, left_over: Carryover::default() }
+    }
+
+    /// The same as this side of a gate.
+    pub fn as_side(self, side: usize) -> Run<'a> {
+        Run { side, ..self }
+    }
+
     /// Runs all trials, the first ones with `files`. Returns how the run ended, and its last files.
     ///
     /// # Errors
@@ -70,21 +82,15 @@ impl Run<'_> {
     fn take_turns(&mut self, mut files: Files) -> Result<Files> {
         let before = self.before;
         let plan = self.site.plan;
-        let agenda = before.map_or_else(|| Agenda::new(plan), |it| Agenda::of_record(&it.record));
+        let agenda =
+            before.map_or_else(|| Agenda::new(plan), |it| Agenda::of_records(&[&it.record]));
         let lasted = before.map_or(Duration::ZERO, |before| lasted(&before.record));
         let mut state = RunState::begin(agenda, lasted);
-        self.site.progress.rounds_begin();
-        if let Some(ResumedRun { resumed, made, .. }) = before {
-            self.record_invocation(&files, &state, *made, Some(resumed.clone()))?;
-        }
-        if state.agenda.invocation() > 0 {
-            // The space of unlinked files may not be free yet.
-            state.left_over = Carryover::of_invocation_before();
-        }
+        self.begin(&files, &state)?;
         while let Some(turns) = state.agenda.next(state.clock.passed()) {
             if turns.is_anew {
-                self.dismiss(&files, &mut state.left_over)?;
-                files = match self.begin_anew(files, PAUSE, &mut state) {
+                self.dismiss(&files)?;
+                files = match self.begin_anew(files, PAUSE, &state) {
                     Ok(files) => files,
                     // Even if something stops the run, the completed trials are valid.
                     Err(_) if self.site.stop.is_asked() => return Ok(Files::default()),
@@ -95,23 +101,24 @@ impl Run<'_> {
                 };
             }
             if state.has_time() && self.round(&files, &turns, &mut state)? {
-                self.end_round(&turns, &mut state)?;
+                for pruned in state.agenda.end_round(&turns, state.clock.passed()) {
+                    self.store.append(&RecordLine::Pruned(pruned))?;
+                }
                 self.show_findings();
             }
             if self.site.stop.is_asked() {
                 break;
             }
         }
-        self.dismiss(&files, &mut state.left_over)?;
+        self.dismiss(&files)?;
         Ok(files)
     }
 
-    /// Ends a round, and records which cases are pruned.
-    pub(crate) fn end_round(&mut self, turns: &Turns, state: &mut RunState) -> Result<()> {
-        for pruned in state.agenda.end_round(turns, state.clock.passed()) {
-            self.store.append(&RecordLine::Pruned(pruned))?;
-        }
-        Ok(())
+    /// Begins, or goes on in another invocation.
+    pub(crate) fn begin(&mut self, files: &Files, state: &RunState) -> Result<()> {
+        self.site.progress.rounds_begin();
+        let Some(ResumedRun { resumed, made, .. }) = self.before else { return Ok(()) };
+        self.record_invocation(files, state, *made, Some(resumed.clone()))
     }
 
     /// Shows what is found so far, on a terminal.
@@ -125,13 +132,12 @@ impl Run<'_> {
         &mut self,
         old: Files,
         pause: Duration,
-        state: &mut RunState,
+        state: &RunState,
     ) -> Result<Files> {
         let since = Instant::now();
         self.site.stop.wait(pause);
         let files = self.site.maker.make_anew(old, (self.site.progress, self.site.stop))?;
         self.record_invocation(&files, state, since.elapsed(), None)?;
-        state.left_over = Carryover::of_invocation_before();
         Ok(files)
     }
 
@@ -139,8 +145,8 @@ impl Run<'_> {
     ///
     /// # Errors
     /// If peers changed the user's own file.
-    pub(crate) fn dismiss(&mut self, files: &Files, left_over: &mut Carryover) -> Result<()> {
-        let storage = self.site.storage;
+    pub(crate) fn dismiss(&mut self, files: &Files) -> Result<()> {
+        let (storage, left_over) = (self.site.storage, &mut self.left_over);
         let complaint = left_over.complaint(files, storage);
         // A peer may still act when it is dismissed.
         left_over.workers.clear();
@@ -151,7 +157,8 @@ impl Run<'_> {
         bail!(complaint);
     }
 
-    /// Records the start of an invocation that `made` was spent to prepare.
+    /// Records the start of an invocation that `made` was spent to prepare. The space of unlinked
+    /// files may not be free yet.
     fn record_invocation(
         &mut self,
         files: &Files,
@@ -165,12 +172,13 @@ impl Run<'_> {
         };
         let (number, at_ms) = (state.agenda.invocation(), state.clock.at_ms());
         let made_ms = made.as_millis() as u64;
-        let again = Vec::new();
+        let again = if resumed.is_some() { state.agenda.again() } else { Vec::new() };
+        self.left_over = Carryover::of_invocation_before();
         let anew = Invocation { number, at_ms, made_ms, fixtures, resumed, again };
         self.store.append(&RecordLine::Invocation(anew))
     }
 
-    /// Runs the trials of a round. Returns whether all were run; otherwise, the run is stopped, or
+    /// Runs its trials of a round. Returns whether all were run; otherwise, the run is stopped, or
     /// its time is over.
     pub(crate) fn round(
         &mut self,
@@ -180,16 +188,21 @@ impl Run<'_> {
     ) -> Result<bool> {
         let planned = state.agenda.planned(turns);
         for &case in &turns.cases {
-            if self.site.stop.is_asked() || state.agenda.is_over(state.clock.passed()) {
+            if !state.agenda.has_case(self.side, case) {
+                continue;
+            }
+            if self.site.stop.is_asked()
+                || state.agenda.is_over_for(self.side, state.clock.passed())
+            {
                 return Ok(false);
             }
             let next = NextTrial {
-                done: state.agenda.done(),
+                done: state.agenda.done_by(self.side),
                 planned,
                 round: turns.round,
                 ends: state.agenda.ends(state.clock.passed()),
                 case: &self.site.plan.cases[case].case,
-                rates: &state.agenda.rates(case),
+                rates: &state.agenda.rates_of(self.side, case),
             };
             self.site.progress.trial(&next);
             self.turn(files, (case, turns.round), state)?;
@@ -208,11 +221,11 @@ impl Run<'_> {
         let turn = TrialTurn { files, case, invocation, round, at_ms };
         if let Some(reason) = state.agenda.refusal(case) {
             let trial = turn.not_done(Outcome::Failed { reason });
-            state.agenda.add_trials(&[&trial]);
+            state.agenda.add_of_side(self.side, &trial);
             return self.store.append(&RecordLine::Trial(trial));
         }
-        let mut trial = self.site.trial(&mut state.left_over, turn, None)?;
-        let complaint = state.left_over.complaint(files, self.site.storage);
+        let mut trial = self.site.trial(&mut self.left_over, turn, None)?;
+        let complaint = self.left_over.complaint(files, self.site.storage);
         if let Some(reason) = complaint.clone() {
             trial.outcome = Outcome::Failed { reason };
         }
@@ -221,7 +234,7 @@ impl Run<'_> {
             return Ok(());
         }
         self.site.progress.over(&trial);
-        state.agenda.add_trials(&[&trial]);
+        state.agenda.add_of_side(self.side, &trial);
         self.store.append(&RecordLine::Trial(trial))?;
         if let Some(complaint) = complaint {
             self.store.append(&RecordLine::End(End::Interrupted))?;
@@ -234,7 +247,6 @@ impl Run<'_> {
     /// rate is steady or `budget` is used up. They all write to the same file.
     fn sustain(&mut self, budget: Duration, files: &Files) -> Result<()> {
         let began = Instant::now();
-        let mut left_over = Carryover::default();
         let all = self.site.plan.cases.len() as u64;
         self.site.progress.rounds_begin();
         for index in 0..self.site.plan.cases.len() {
@@ -258,7 +270,7 @@ impl Run<'_> {
                 });
                 let at_ms = began.elapsed().as_millis() as u64;
                 let turn = TrialTurn { files, case: index, invocation: 0, round, at_ms };
-                let trial = self.site.trial(&mut left_over, turn, scratch.as_ref())?;
+                let trial = self.site.trial(&mut self.left_over, turn, scratch.as_ref())?;
                 if self.site.stop.is_asked() {
                     return Ok(());
                 }

@@ -27,7 +27,7 @@ const NOT_OF_SURVEY: [&str; 14] = [
 ];
 
 /// What `ioassay run` has and `ioassay gate` lacks: it measures two sides in directories.
-const NOT_OF_GATE: [&str; 24] = [
+const NOT_OF_GATE: [&str; 21] = [
     "at-least",
     "at-once",
     "control",
@@ -37,7 +37,6 @@ const NOT_OF_GATE: [&str; 24] = [
     "dry-run",
     "each",
     "file",
-    "for",
     "hold",
     "hosts",
     "keep",
@@ -48,8 +47,6 @@ const NOT_OF_GATE: [&str; 24] = [
     "no-ceilings",
     "openmetrics",
     "program",
-    "prune",
-    "resume",
     "source",
     "sustain",
 ];

@@ -25,7 +25,7 @@ named! {
         Baseline "baseline",
         /// To repeat a requested case (A/A): any difference is noise.
         Twin "twin",
-        /// Other hosts measure it, and this one waits.
+        /// Other hosts measure it, and this one waits; or only the other side of a gate can.
         Elsewhere "elsewhere",
     }
 }
@@ -239,13 +239,18 @@ impl Plan {
         }
     }
 
-    /// The cases that other hosts measure.
+    /// The cases that other hosts measure, or the other side of a gate. That this one cannot may be
+    /// told already.
     pub(crate) fn elsewhere(&self) -> impl Iterator<Item = Skip> {
-        let elsewhere = self.cases.iter().filter(|planned| planned.role == Role::Elsewhere);
-        elsewhere.map(|planned| Skip {
-            case: planned.case.clone(),
-            reason: "other hosts of the run measured it".to_string(),
-        })
+        let reason = match self.rank {
+            Some(_) => "other hosts of the run measured it",
+            None => "only the other side of the gate measured it",
+        };
+        let told: HashSet<&Case> = self.skips.iter().map(|skip| &skip.case).collect();
+        let elsewhere = self.cases.iter().filter(move |planned| {
+            planned.role == Role::Elsewhere && !told.contains(&planned.case)
+        });
+        elsewhere.map(|planned| Skip { case: planned.case.clone(), reason: reason.to_string() })
     }
 
     /// The seed of the trials of `case`. Hosts that share a file have the same.

@@ -79,7 +79,7 @@ fn is_pruned(plan: &Plan, run: &PrunedRun, curve: Curve, rng: &mut Rng) -> bool 
                 let value = level * (run.noise * normal(rng)).exp();
                 of_case.push(Round { invocation, round, is_further: false, value });
             }
-            if round + 1 < plan.rounds && !prunable(plan, &rounds).is_empty() {
+            if round + 1 < plan.rounds && !prunable(plan, &[&rounds]).is_empty() {
                 return true;
             }
         }

@@ -31,6 +31,11 @@ pub struct GateArgs {
     /// separated by commas. A loss that is not proved does not fail.
     #[arg(long, value_name = "LIMIT", value_delimiter = ',', default_value = "slower > 5%")]
     pub fail_if: Vec<Rule>,
+    /// Stop measuring larger threads, depths or blocks that add nothing on either side
+    ///
+    /// That is so once two steps gave less than 2 % more throughput each.
+    #[arg(long)]
+    pub prune: bool,
     /// Exit with status 3 if the rounds cannot tell
     #[arg(long)]
     pub strict: bool,
@@ -43,6 +48,20 @@ pub struct GateArgs {
     /// A folder for the records of both sides; by default the XDG state folder
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub record: Option<PathBuf>,
+    /// Go on with the interrupted gate whose records are in this folder
+    ///
+    /// Repeat its command, with --resume in place of --record. The gate adds to its records,
+    /// measures only what they lack, and judges both sides once they have ended. If the folder has
+    /// more gates, name a record of the one to go on with. Of a gate against a record, name that of
+    /// its run.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::AnyPath, conflicts_with = "record")]
+    pub resume: Option<PathBuf>,
+    /// Measure for this time: 30m, 8h
+    ///
+    /// After the planned rounds, or as many of them as fit, the cases whose ratios have the widest
+    /// intervals are measured in further invocations of both sides, until the time is up.
+    #[arg(long = "for", value_name = "TIME")]
+    pub budget: Option<String>,
     /// A TOML file with more peers, in the format of peers/peers.toml
     #[arg(long, value_name = "FILE")]
     pub peers: Option<PathBuf>,

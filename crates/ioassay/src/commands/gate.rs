@@ -1,13 +1,15 @@
 //! `ioassay gate`: a recipe on two sides, and whether one is slower than the other.
 
-use super::kept::tell_kept;
-use super::measure::both::{check_rates, keep_both};
+use super::kept::{tell_how_to_go_on, tell_kept};
+use super::measure::both::{MeasuredGate, check_rates, keep_both};
 use super::measure::{header_of, keep};
 use super::question::{self, RunQuestion, Setting};
 use super::{compare, form, say, tell};
 use crate::args::OutputArgs;
 use crate::args::gate::GateArgs;
 use crate::recipe::seed_of_now;
+use crate::resume::Interrupted;
+use crate::resume::gate::InterruptedGate;
 use crate::status::Status;
 use crate::stop::Stop;
 use crate::store::{self, Place, Store};
@@ -46,31 +48,56 @@ pub fn execute(args: &GateArgs, style: &Style) -> Result<Status> {
     }
     form::check_files(&args.document)?;
     let stop = Stop::on_signals().context("failed to listen for signals")?;
+    let reference = reference(&args.against)?;
+    if let Reference::Record(path) = &reference {
+        return stop.status(against_record(args, path, &stop, style));
+    }
+    let interrupted = args.resume.as_deref().map(InterruptedGate::open).transpose()?;
     // Both sides do the same.
-    let seed = args.seed.unwrap_or_else(seed_of_now);
+    let seed = seed_of(args, interrupted.as_ref().map(|InterruptedGate([a, _])| a));
     let b = question::of_gate(args, args.directory.as_deref(), seed)?;
-    let a = match reference(&args.against)? {
-        Reference::Record(path) => {
-            return stop.status(against_record(args, &path, &b, &stop, style));
+    let a = match &reference {
+        Reference::Program(path) => with_program(args, path, seed)?,
+        Reference::Directory(path) | Reference::Record(path) => {
+            question::of_gate(args, Some(path), seed)?
         }
-        Reference::Directory(path) => question::of_gate(args, Some(&path), seed)?,
-        Reference::Program(path) => with_program(args, &path, seed)?,
     };
     stop.status((|| {
-        let Some(kept) = keep_both([&a, &b], &place, args.quiet, &stop)? else {
-            return Ok(Status::DONE);
+        let kept = keep_both([&a, &b], interrupted, (&place, args.quiet), &stop)?;
+        let Some(MeasuredGate { records, end }) = kept else { return Ok(Status::DONE) };
+        let paths = records.each_ref().map(Store::path);
+        let status = match end {
+            End::Complete => compare::read(paths, assess::compare)
+                .and_then(|versus| judge(args, &versus, paths, style)),
+            _ => Ok(Status::DONE),
         };
-        let paths = kept.each_ref().map(Store::path);
-        let status = compare::read(paths, assess::compare)
-            .and_then(|versus| judge(args, &versus, paths, style));
         // Whatever the outcome, the records exist.
-        for (side, store) in ["A", "B"].iter().zip(&kept) {
+        for (side, store) in ["A", "B"].iter().zip(&records) {
             if store.is_kept() && !args.quiet {
                 tell(&format!("record of {side}: {}", store.path().display()))?;
             }
         }
+        if end != End::Complete {
+            tell_stopped(args, &records[1])?;
+        }
         status
     })())
+}
+
+/// The seed of both sides: that of the run that goes on, which by default came from the clock.
+fn seed_of(args: &GateArgs, interrupted: Option<&Interrupted>) -> u64 {
+    let then = interrupted.map(|interrupted| interrupted.record.header.plan.seed);
+    args.seed.or(then).unwrap_or_else(seed_of_now)
+}
+
+/// Says that a gate that was stopped has no outcome, and how it goes on. What is known by then may
+/// be what made its user stop it.
+fn tell_stopped(args: &GateArgs, record: &Store) -> Result<()> {
+    if args.quiet {
+        return Ok(());
+    }
+    tell("the gate was stopped before its end, so nothing is judged")?;
+    if record.is_kept() { tell_how_to_go_on(record.path(), &output_of(args)) } else { Ok(()) }
 }
 
 /// What `path` names.
@@ -107,13 +134,10 @@ fn with_program(args: &GateArgs, program: &Path, seed: u64) -> Result<RunQuestio
 }
 
 /// Measures what is asked now, and holds it against a record of another time.
-fn against_record(
-    args: &GateArgs,
-    base: &Path,
-    question: &RunQuestion,
-    stop: &Stop,
-    style: &Style,
-) -> Result<Status> {
+fn against_record(args: &GateArgs, base: &Path, stop: &Stop, style: &Style) -> Result<Status> {
+    let interrupted = args.resume.as_deref().map(Interrupted::open).transpose()?;
+    let seed = seed_of(args, interrupted.as_ref());
+    let question = &question::of_gate(args, args.directory.as_deref(), seed)?;
     // It may be a pipe, which is read once.
     let record = store::read(base).context("--against names a directory, a program or a record")?;
     let asked = asked_now(question)?;
@@ -121,7 +145,13 @@ fn against_record(
     check_decidable(args, base, &record, &asked)?;
     let judged = Judged::of(record);
     let output = output_of(args);
-    let Some(kept) = keep(question, None, &output, stop)? else { return Ok(Status::DONE) };
+    let kept = keep(question, interrupted, &output, stop)?;
+    let Some(kept) = kept else { return Ok(Status::DONE) };
+    if stop.is_asked() {
+        tell_kept(&kept, &output)?;
+        tell_stopped(args, &kept.record)?;
+        return Ok(Status::DONE);
+    }
     let paths = [base, kept.record.path()];
     let status = compare::against(judged, paths, assess::compare)
         .and_then(|versus| judge(args, &versus, paths, style));

@@ -216,6 +216,15 @@ impl Destination {
         let resumed = Resumed { began: now.began, tool: now.tool };
         Destination::Resumed { store, before: ResumedRun { record, resumed, made } }
     }
+
+    /// Begins the record of a run with these files, or goes on with it.
+    fn begin(self, files: &Files) -> Result<(Store, Option<ResumedRun>)> {
+        Ok(match self {
+            Destination::Resumed { store, before } => (store, Some(before)),
+            Destination::New { place, header } => (begin_record(&place, header, files)?, None),
+            Destination::Passing { header } => (Store::in_passing(begun(header, files)?.0)?, None),
+        })
+    }
 }
 
 /// Runs it. Returns the record and the last files.
@@ -225,23 +234,16 @@ fn carry_out(
     progress: &mut Progress,
     stop: &Stop,
 ) -> Result<(Store, Files)> {
-    let calibrated = match &into {
+    let calibrated = &match &into {
         Destination::New { header, .. } | Destination::Passing { header } => &header.calibrated,
         Destination::Resumed { before, .. } => &before.record.header.calibrated,
-    };
-    let calibrated = &calibrated.clone()[..];
-    let (mut store, before) = match into {
-        Destination::Resumed { store, before } => (store, Some(before)),
-        Destination::New { place, header } => (begin_record(&place, header, &made.files)?, None),
-        Destination::Passing { header } => {
-            (Store::in_passing(begun(header, &made.files)?.0)?, None)
-        }
-    };
+    }
+    .clone();
+    let (mut store, before) = into.begin(&made.files)?;
     let site = site(made.maker, made.worker, progress, stop);
     let site = Site { memory: made.memory, calibrated, ..site };
-    let run = Run { site, store: &mut store, before: before.as_ref() };
-    let carried_out = run.carry_out(made.files);
-    let (_, files) = carried_out.with_context(|| {
+    let run = Run::new(site, &mut store, before.as_ref());
+    let (_, files) = run.carry_out(made.files).with_context(|| {
         format!("the run ended early; completed trials are {}", store.whereabouts())
     })?;
     Ok((store, files))
@@ -363,10 +365,7 @@ fn pinned_command(
 /// # Errors
 /// The reason why it cannot be.
 pub fn worker_command(peer: &str, ready: &BTreeMap<String, Ready>) -> Result<Command, String> {
-    if let Some(ready) = ready.get(peer) {
-        return ready.command();
-    }
-    worker_process::own_command()
+    ready.get(peer).map_or_else(worker_process::own_command, Ready::command)
 }
 
 /// Reads the record back, judges it and prints the report.

@@ -255,8 +255,13 @@ pub fn of_gate(args: &GateArgs, directory: Option<&Path>, seed: u64) -> Result<R
     check_place(&recipe, directory.is_some())?;
     let target = in_directory(&recipe, directory)?;
     let peers = Peers::load(args.peers.as_deref())?;
-    let (pin, node) = (args.pin.clone(), args.node);
-    Ok(RunQuestion { pin, node, ..RunQuestion::of(recipe, changes, target, peers) })
+    Ok(RunQuestion {
+        budget: args.budget.as_deref().map(units::parse_time).transpose()?,
+        prune: args.prune,
+        pin: args.pin.clone(),
+        node: args.node,
+        ..RunQuestion::of(recipe, changes, target, peers)
+    })
 }
 
 /// The goals of `--hold`.

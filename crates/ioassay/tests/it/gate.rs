@@ -310,6 +310,11 @@ fn measure_two_directories() {
     let [a, b] = records(&sandbox).map(|line| line["header"].clone());
     // Both have the loops that were measured once.
     assert!(a["calibrated"].is_array() && a["calibrated"] == b["calibrated"], "{a:#}");
+    // However its file is cached there, a case has the same number on both.
+    let roles = |header: &Value| -> Vec<Value> {
+        header["plan"]["cases"].as_array().unwrap().iter().map(|it| it["role"].clone()).collect()
+    };
+    assert_eq!((roles(&a), roles(&b)), (vec!["asked".into()], vec!["asked".into()]));
     let file_system = |header: &Value| header["storage"]["file_system"].to_string();
     assert_eq!(file_system(&a), "\"tmpfs\"");
     assert_ne!(file_system(&b), "\"tmpfs\"");

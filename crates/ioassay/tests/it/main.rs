@@ -33,6 +33,7 @@ mod files;
 mod folders;
 mod comparing;
 mod gate;
+mod gate_campaigns;
 mod pages;
 mod pictures;
 mod signals;

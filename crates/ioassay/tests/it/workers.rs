@@ -98,7 +98,7 @@ fn record_with(script: &str, plan: &Plan, patience: Duration) -> anyhow::Result<
         calibrated: &[],
         calming: Calming::default(),
     };
-    let run = Run { site, store: &mut store, before: None };
+    let run = Run::new(site, &mut store, None);
     assert_eq!(run.carry_out(files)?.0, End::Complete);
     let record = store::read(&path).unwrap();
     assert_eq!((&record.end, record.damage.len()), (&End::Complete, 0));
