@@ -114,8 +114,8 @@ fn conclusion(report: &str, _: &str) -> Result<String> {
 const CEILING: &str = " of ceiling";
 const SERVED: &str = " served by";
 
-/// The first table without the columns of latencies and the legend, to fit a narrow page. Of its rows,
-/// it has those that are shown, or all if none is.
+/// The first table without the columns of latencies and the legend, to fit a narrow page. It has the
+/// rows that are shown, or all if none is.
 fn table(report: &str, shown: &str) -> Result<String> {
     let lines = report.lines().skip_while(|line| !line.contains(CEILING));
     let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
