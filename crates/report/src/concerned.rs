@@ -1,5 +1,6 @@
 //! Which rows a finding concerns: by name where they are few, else by a mark in their table.
 
+use crate::busy::{ShownFinding, shown};
 use crate::text::{Text, case, joined, listed, text};
 use crate::words::count;
 use assess::summary::Summary;
@@ -13,10 +14,11 @@ pub(crate) const NAMED_MOST: usize = 3;
 const MARKS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /// Findings with a mark: those of more rows than are named, but not of all.
-fn marked(assessment: &Assessment) -> impl Iterator<Item = (char, &RunFinding)> {
+fn marked(assessment: &Assessment) -> impl Iterator<Item = (char, ShownFinding<'_>)> {
     let all = asked(assessment);
-    let needs_mark = move |found: &&RunFinding| (NAMED_MOST + 1..all).contains(&found.cases.len());
-    MARKS.chars().zip(assessment.findings.iter().filter(needs_mark))
+    let needs_mark =
+        move |shown: &ShownFinding| (NAMED_MOST + 1..all).contains(&shown.found.cases.len());
+    MARKS.chars().zip(shown(assessment).into_iter().filter(needs_mark))
 }
 
 /// The number of requested rows.
@@ -26,19 +28,37 @@ fn asked(assessment: &Assessment) -> usize {
 
 /// The marks of a row, `ab`, for its place in a table.
 pub(crate) fn marks(summary: &Summary, assessment: &Assessment) -> String {
-    let is_own = |(_, found): &(char, &RunFinding)| found.cases.contains(&summary.id);
+    let is_own = |(_, shown): &(char, ShownFinding)| shown.found.cases.contains(&summary.id);
     marked(assessment).filter(is_own).map(|(mark, _)| mark).collect()
 }
 
-/// The rows of a finding of one run. Its message is about the first, which is the worst.
+/// The rows of a finding of one run, and the same in a few words. Its message is about the first,
+/// which is the worst.
 pub(crate) fn concerned(
-    found: &RunFinding,
+    shown: &ShownFinding,
     assessment: &Assessment,
     name: &dyn Fn(&str) -> String,
-) -> Text {
-    let mark = marked(assessment).find(|(_, known)| std::ptr::eq(*known, found));
-    let all = found.cases.len() == asked(assessment);
-    rows_of(found, all, mark.map(|(mark, _)| mark), name)
+) -> [Text; 2] {
+    let is_same = |known: &ShownFinding| {
+        let of = |shown: &ShownFinding| (shown.codes.clone(), shown.found.finding.severity);
+        of(known) == of(shown)
+    };
+    let mark = marked(assessment).find(|(_, known)| is_same(known)).map(|(mark, _)| mark);
+    let cases = &shown.found.cases;
+    let brief = match cases.as_slice() {
+        [] => Text::default(),
+        [one] => case(one, name),
+        all if all.len() == asked(assessment) => "all rows".into(),
+        all => {
+            let mark = mark.map_or(String::new(), |mark| format!(" marked {mark}"));
+            Text::from(format!("{} of {}{mark}", all.len(), count(asked(assessment), "row")))
+        }
+    };
+    // The message is about all of them.
+    if shown.is_of_several() {
+        return [brief.clone(), brief];
+    }
+    [rows_of(&shown.found, cases.len() == asked(assessment), mark, name), brief]
 }
 
 /// The rows of a finding. `are_all`: these are all requested ones. `mark`: that of them in a table.

@@ -6,10 +6,11 @@ mod terminal;
 mod markdown;
 mod page;
 
+use crate::busy::beginning;
 use crate::drawing::Picture;
 use crate::grid::Grid;
 use crate::style::{Paint, Style};
-use crate::text::{Text, text};
+use crate::text::{Text, command, text};
 use crate::words::NONE;
 use model::units::{self, ParseError};
 
@@ -28,6 +29,8 @@ pub struct Document {
     pub(crate) parts: Vec<Section>,
     /// What a picture in a file of its own says of where it is from.
     pub(crate) origin: String,
+    /// Whether text and Markdown have all findings in full, and not only the most severe.
+    pub(crate) has_all_findings: bool,
 }
 
 /// A paragraph and its weight.
@@ -183,26 +186,53 @@ pub(crate) struct FindingBlock {
     /// A word for its kind, such as `doubt` or `skip`.
     pub(crate) kind: &'static str,
     pub(crate) paint: Paint,
-    /// Its code, if it has one.
-    pub(crate) code: Option<&'static str>,
-    /// The rows that it concerns, in brief, and the ids and names of all of them.
+    /// Its code, if it has one; several if they are one.
+    pub(crate) code: Option<String>,
+    /// The rows that it concerns, the same in a few words, and the ids and names of all of them.
     pub(crate) rows: Text,
+    pub(crate) brief_rows: Text,
     pub(crate) cases: Vec<(String, String)>,
     pub(crate) text: Text,
     pub(crate) remedy: Option<Text>,
+    /// Whether the header says it, too, as it is so in every run.
+    pub(crate) is_in_header: bool,
 }
 
 impl FindingBlock {
     /// One without a code and rows.
     pub(crate) fn of_kind(kind: &'static str, paint: Paint, text: impl Into<Text>) -> FindingBlock {
-        let (rows, cases) = (Text::default(), Vec::new());
-        FindingBlock { kind, paint, code: None, rows, cases, text: text.into(), remedy: None }
+        FindingBlock {
+            kind,
+            paint,
+            code: None,
+            rows: Text::default(),
+            brief_rows: Text::default(),
+            cases: Vec::new(),
+            text: text.into(),
+            remedy: None,
+            is_in_header: false,
+        }
+    }
+
+    /// Whether it speaks of figures; others, such as notes, are a line or two anyway.
+    fn is_of_figures(&self) -> bool {
+        self.code.is_some() || self.paint == Paint::Void
+    }
+
+    /// What was found, without its explanation.
+    fn brief(&self) -> Text {
+        let text = Text::from(beginning(&self.text.to_string())).sentence();
+        match &self.code {
+            Some(code) if self.brief_rows.is_empty() => text!("{}: {}", code, text),
+            Some(code) => text!("{} ({}): {}", code, &self.brief_rows, text),
+            None => text,
+        }
     }
 
     /// All of it in a line.
     fn line(&self) -> Text {
         let mut line = Text::default();
-        if let Some(code) = self.code {
+        if let Some(code) = &self.code {
             line.push(code);
             if !self.rows.is_empty() {
                 line.push(text!(" ({})", &self.rows));
@@ -218,6 +248,40 @@ impl FindingBlock {
     }
 }
 
+/// So many findings, the most severe, are told in full, unless all are asked for.
+const IN_FULL: usize = 5;
+
+/// The findings that text and Markdown show, in their order.
+struct FindingLines {
+    /// Each with its kind, its color and its line.
+    all: Vec<(&'static str, Paint, Text)>,
+    /// That some are told in brief, and where more is.
+    more: Option<Text>,
+}
+
+/// What text and Markdown show of findings: all of it, or that of the most severe.
+fn finding_lines(findings: &[FindingBlock], are_all_in_full: bool) -> FindingLines {
+    let room = if are_all_in_full { findings.len() } else { IN_FULL };
+    let (mut in_full, mut in_brief) = (0, 0);
+    let shown = findings.iter().filter(|it| are_all_in_full || !it.is_in_header);
+    let line = |finding: &FindingBlock| {
+        in_full += usize::from(finding.is_of_figures());
+        let is_brief = finding.is_of_figures() && in_full > room;
+        in_brief += usize::from(is_brief);
+        (finding.kind, finding.paint, if is_brief { finding.brief() } else { finding.line() })
+    };
+    let all = shown.map(line).collect();
+    let more = (in_brief > 0).then(|| {
+        text!(
+            "{} in brief: {} prints all in full, {} explains one.",
+            in_brief,
+            command("--all"),
+            command("ioassay explain NAME")
+        )
+    });
+    FindingLines { all, more }
+}
+
 /// Blocks below a title that a reader may unfold.
 #[derive(Debug, Clone)]
 pub(crate) struct Folded {
@@ -228,6 +292,11 @@ pub(crate) struct Folded {
 }
 
 impl Document {
+    /// The same with all findings in full.
+    pub fn with_all_findings(self) -> Document {
+        Document { has_all_findings: true, ..self }
+    }
+
     /// As text for a terminal.
     pub fn text(&self, style: &Style) -> String {
         terminal::text(self, style)

@@ -51,7 +51,7 @@ fn of(summary: &Summary, assessment: &Assessment, name: &dyn Fn(&str) -> String)
     let title = text!("{} {} {}", case(&summary.id, name), figure(main), verdict);
     let id = (name(&summary.id) != summary.id).then(|| Block::aside(&summary.id));
     let found = summary.findings.iter().map(|finding| FindingBlock {
-        code: Some(finding.code.name()),
+        code: Some(finding.code.to_string()),
         ..FindingBlock::of_kind(
             finding.severity.name(),
             severity_paint(finding.severity),

@@ -1,6 +1,7 @@
 //! What was found in a run, the same in every view: failures, findings, skips, notes and what the
 //! control says.
 
+use crate::busy::{ShownFinding, shown};
 use crate::concerned::{concerned, concerned_names, rows_of};
 use crate::control;
 use crate::document::{Block, FindingBlock};
@@ -9,7 +10,7 @@ use crate::style::Paint;
 use crate::text::{Text, text};
 use crate::words::{count, listed, severity_paint};
 use assess::campaign::Campaign;
-use assess::finding::Severity;
+use assess::finding::{Code, Severity};
 use assess::{Assessment, RunFinding};
 use model::plan::Skip;
 use model::units;
@@ -23,12 +24,17 @@ pub(crate) fn findings(
     name: &dyn Fn(&str) -> String,
 ) -> Vec<Block> {
     let mut all = failures(assessment, name);
-    let rows = |found: &RunFinding| match has_marks {
-        true => concerned(found, assessment, name),
-        false => rows_of(found, false, None, name),
+    let of_machine = |shown: &ShownFinding| is_of_machine(&shown.found);
+    let shown = shown(assessment);
+    let rows = |shown: &ShownFinding| match has_marks {
+        true => concerned(shown, assessment, name),
+        false => {
+            let rows = rows_of(&shown.found, false, None, name);
+            [rows.clone(), rows]
+        }
     };
-    all.extend(assessment.findings.iter().map(|found| finding(found, rows(found), name)));
-    if assessment.findings.is_empty() {
+    all.extend(shown.iter().map(|shown| finding(shown, rows(shown), name)));
+    if shown.iter().all(of_machine) {
         all.push(note(nothing(assessment).to_string()));
     }
     all.extend(skips(&assessment.skips, name));
@@ -38,6 +44,11 @@ pub(crate) fn findings(
         FindingBlock::of_kind("A/A", Paint::Strong, said)
     }));
     if all.is_empty() { Vec::new() } else { vec![Block::Findings(all)] }
+}
+
+/// Whether it is found in every run of a machine, so that the header says it.
+fn is_of_machine(found: &RunFinding) -> bool {
+    found.finding.code == Code::VirtualDevice && found.is_of_run()
 }
 
 /// What it means that there are no findings.
@@ -108,18 +119,24 @@ pub(crate) fn notes(assessment: &Assessment) -> Vec<String> {
     unasked.chain(longest.iter().map(say)).chain(host.chain(storage).cloned()).collect()
 }
 
-/// A finding of a run; notes need no remedy.
-fn finding(found: &RunFinding, rows: Text, name: &dyn Fn(&str) -> String) -> FindingBlock {
-    let assess::finding::Finding { code, severity, message, remedy, .. } = &found.finding;
+/// A finding of a run, with its rows and these in brief; notes need no remedy.
+fn finding(
+    shown: &ShownFinding,
+    [rows, brief_rows]: [Text; 2],
+    name: &dyn Fn(&str) -> String,
+) -> FindingBlock {
+    let assess::finding::Finding { severity, message, remedy, .. } = &shown.found.finding;
     let is_told = *severity != Severity::Note && !remedy.is_empty();
     FindingBlock {
         kind: severity.name(),
         paint: severity_paint(*severity),
-        code: Some(code.name()),
+        code: Some(shown.name()),
         rows,
-        cases: found.cases.iter().map(|id| (id.clone(), name(id))).collect(),
+        brief_rows,
+        cases: shown.found.cases.iter().map(|id| (id.clone(), name(id))).collect(),
         text: message.into(),
         remedy: is_told.then(|| remedy.into()),
+        is_in_header: is_of_machine(&shown.found),
     }
 }
 

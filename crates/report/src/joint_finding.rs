@@ -4,7 +4,7 @@ use crate::concerned::rows_of;
 use crate::document::FindingBlock;
 use crate::labels::CaseLabels;
 use crate::text::text;
-use crate::words::{severity_paint, short};
+use crate::words::{count, severity_paint, short};
 use assess::finding::Code;
 use assess::together::{HostsFinding, Together};
 use model::evidence::{Limit, Limited};
@@ -28,9 +28,14 @@ pub(crate) fn finding(
         }
         _ => message.clone(),
     };
+    let brief = match found.cases.len() {
+        0 | 1 => rows.clone(),
+        several => text!(": {}", count(several, "case")),
+    };
     FindingBlock {
-        code: Some(code.name()),
+        code: Some(code.to_string()),
         rows: text!("on {}{}", short(hosts), rows),
+        brief_rows: text!("on {}{}", short(hosts), brief),
         cases: found.cases.iter().map(|id| (id.clone(), name(id))).collect(),
         ..FindingBlock::of_kind(severity.name(), severity_paint(*severity), message)
     }

@@ -110,9 +110,9 @@ fn time(needs: &PlanNeeds) -> String {
             about(time)
         ),
         Some(time) => {
-            format!("{} in all; its {trials} take at most {most} of that{ends}", about(time))
+            format!("{} in all, of which {trials} take up to {most}{ends}", about(time))
         }
-        None => format!("{trials} of at most {most}{ends}, and set-up between them"),
+        None => format!("up to {most} for {trials}{ends}, and set-up between them"),
     };
     match needs.budget {
         Some(budget) => given(budget, needs, &time),
@@ -266,7 +266,7 @@ mod tests {
         assert!(untold.contains("128 MiB; an unknown amount is available\n"), "{untold}");
         let text = said(&PlanNeeds { record_is_named: true, ..least });
         for expected in
-            ["time: trials of at most 2m 30s,", "disk: none", "128 MiB; 20.0", "record: x.jsonl\n"]
+            ["time: up to 2m 30s for trials,", "disk: none", "128 MiB; 20.0", "record: x.jsonl\n"]
         {
             assert!(text.contains(expected), "'{text}' does not say '{expected}'");
         }

@@ -195,15 +195,16 @@ fn legend(blocks: &[Matrix], lines: &[&Metric], assessment: &Assessment) -> Stri
     let figures = words::figures_are(assessment);
     let has_idle = blocks.iter().flat_map(Matrix::measured).any(|it| idle(it).is_some());
     let idle = if has_idle { ", and the mean idle share of its threads" } else { "" };
-    let said = format!("each cell: {figures}, ? if in doubt{idle}");
+    let said = format!("figures: {figures}{idle}");
+    let doubtful = "? marks a doubtful row";
     let below = |line: &&Metric| match line.name {
         "spread" => format!("{} of the rounds", line.title),
         _ => line.title.to_string(),
     };
     let below: Vec<String> = lines.iter().skip(1).map(below).collect();
     match below.is_empty() {
-        true => said,
-        false => format!("{said}; below it {}", listed(&below)),
+        true => format!("{said}; {doubtful}"),
+        false => format!("{said}; below it {}; {doubtful}", listed(&below)),
     }
 }
 

@@ -28,7 +28,7 @@ pub fn run(assessment: &Assessment) -> Document {
         about: about(assessment),
         warnings: frame::missing(assessment).into_iter().map(Text::from).collect(),
         answer: answer::answer(assessment).into_iter().map(Paragraph::plain).collect(),
-        parts: Vec::new(),
+        ..Document::default()
     };
     document.part(Section::pictures(pictures(assessment)));
     document.part(Section::new("Cases", cases(assessment, &labels)));

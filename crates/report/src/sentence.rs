@@ -1,15 +1,14 @@
-//! The sentences of a conclusion. Each knows the rows it names, so that a paragraph can add the
-//! doubts about them. Conclusions need a decision from [`assess::decision`].
+//! The lines of an answer. Each knows the rows that bear it, so that those of doubtful ones can be
+//! explained once, below all. Conclusions need a decision from [`assess::decision`].
 
 use crate::text::{Text, case, figure, joined, listed, text};
-use crate::words::{NEEDS_MOST, count, times, times_interval};
-use crate::writes::said_rate;
+use crate::words::{DOUBTFUL, NEEDS_MOST, count, times, times_interval};
 use assess::decision::{Decided, Decision, Lead, Named, Open, Rated, Repeats};
 use assess::ratio::Ratio;
+use assess::stats::Estimate;
 use assess::summary::Summary;
-use model::units;
 
-/// A sentence, with the rows it names.
+/// A line of an answer, with the rows it names.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sentence {
     said: Statement,
@@ -19,19 +18,19 @@ pub(crate) struct Sentence {
 #[derive(Debug, Clone, PartialEq)]
 enum Statement {
     Text(Text),
-    /// A question that is undecided, and what it takes to decide it.
+    /// A question that is undecided, and what it needs.
     Open(Undecided),
 }
 
 #[derive(Debug, Clone, PartialEq)]
 struct Undecided {
     asks: Text,
-    takes: String,
+    needs: String,
 }
 
 impl Sentence {
     /// A conclusion: `say` puts yes or no into a sentence. If it is undecided, only the question
-    /// that it `asks` is named, such as `whether its p99 is longer`, with what would decide it.
+    /// that it `asks` is named, such as `whether its p99 is longer`, with what it needs.
     pub(crate) fn decided<T: Into<Text>>(
         decided: &Decided,
         asks: impl Into<Text>,
@@ -39,20 +38,20 @@ impl Sentence {
     ) -> Sentence {
         let rows = decided.rows().to_vec();
         match decided.decision() {
-            Decision::Undecided => Sentence::open(asks, takes(decided.open()), &rows),
+            Decision::Undecided => Sentence::open(asks, needs(decided.open()), &rows),
             decision => {
                 Sentence { said: Statement::Text(say(decision == Decision::Yes).into()), rows }
             }
         }
     }
 
-    /// An undecided question, and what it takes to decide it.
+    /// An undecided question, and what would decide it.
     pub(crate) fn open<'a>(
         asks: impl Into<Text>,
-        takes: impl Into<String>,
+        needs: impl Into<String>,
         rows: impl IntoIterator<Item = &'a Named>,
     ) -> Sentence {
-        let question = Undecided { asks: asks.into(), takes: takes.into() };
+        let question = Undecided { asks: asks.into(), needs: needs.into() };
         Sentence { said: Statement::Open(question), rows: rows.into_iter().cloned().collect() }
     }
 
@@ -61,32 +60,57 @@ impl Sentence {
         matches!(self.said, Statement::Open(_))
     }
 
-    /// One sentence of several: `start`, then their texts as clauses, which have no final period.
-    pub(crate) fn of_clauses(start: &str, clauses: &[Sentence]) -> Sentence {
+    /// One line of these clauses, with `between` between them.
+    pub(crate) fn joined(clauses: impl IntoIterator<Item = Sentence>, between: &str) -> Sentence {
+        let clauses: Vec<Sentence> = clauses.into_iter().collect();
         let texts: Vec<Text> = clauses.iter().filter_map(Sentence::text).cloned().collect();
         let rows = clauses.iter().flat_map(|clause| clause.rows.iter());
-        Sentence::figures(text!("{}{}.", start, joined(&texts, "; ")), rows)
+        Sentence::figures(joined(&texts, between), rows)
     }
 
-    fn text(&self) -> Option<&Text> {
+    /// The line after a title.
+    pub(crate) fn after(self, title: &Text) -> Sentence {
+        match self.said {
+            Statement::Text(text) => {
+                Sentence { said: Statement::Text(text!("{}{}", title, text)), ..self }
+            }
+            Statement::Open(_) => self,
+        }
+    }
+
+    /// The line with an initial capital, if it starts with words.
+    pub(crate) fn capital(self) -> Sentence {
+        match self.said {
+            Statement::Text(text) => Sentence { said: Statement::Text(text.capital()), ..self },
+            Statement::Open(_) => self,
+        }
+    }
+
+    /// What it says; `None` for an undecided question.
+    pub(crate) fn text(&self) -> Option<&Text> {
         match &self.said {
             Statement::Text(text) => Some(text),
             Statement::Open(_) => None,
         }
     }
 
-    /// The fastest row with its rate, and the rows that cannot be told apart from it: `Fastest
-    /// durable: write 1MiB at 612 MB/s (598-631).`
-    pub(crate) fn fastest(does: &str, lead: &Lead, name: &dyn Fn(&str) -> String) -> Sentence {
-        let Rated { row, rate } = lead.best();
-        let (rate, beside) = (said_rate(rate), beside_lead(lead, name));
-        Sentence::led(lead, text!("{} {} at {}{}.", does, case(&row.id, name), rate, beside))
+    /// Whether a row that it names is doubtful.
+    #[cfg(test)]
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.rows.iter().any(Named::is_doubtful)
     }
 
-    /// The highest rate of the page cache.
-    pub(crate) fn page_cache(row: &Named, rate: f64) -> Sentence {
-        let text = text!("The page cache gives up to {}.", figure(units::rate(rate)));
-        Sentence::figures(text, [row])
+    /// The fastest row with its rate, as `rate` says it, and the rows that may be as fast:
+    /// `Fastest durable: write 1MiB at 612 MB/s; write 4MiB may be as fast`. A clause.
+    pub(crate) fn fastest(
+        does: &str,
+        lead: &Lead,
+        rate: fn(&Estimate) -> Text,
+        name: &dyn Fn(&str) -> String,
+    ) -> Sentence {
+        let Rated { row, rate: estimate } = lead.best();
+        let (rate, beside) = (marked(rate(estimate), [row]), beside_lead(lead, name));
+        Sentence::led(lead, text!("{} {} at {}{}", does, case(&row.id, name), rate, beside))
     }
 
     /// A conclusion about which row is the fastest, in the words of `text`.
@@ -118,75 +142,95 @@ impl Sentence {
     }
 }
 
-/// The sentences of each paragraph of an answer.
-pub(crate) type Paragraphs = Vec<Vec<Sentence>>;
-
-/// A paragraph that says what is missing.
-pub(crate) fn missing(text: &str) -> Paragraphs {
-    vec![vec![Sentence::plain(text)]]
+/// A line that says what is missing.
+pub(crate) fn missing(text: &str) -> Vec<Sentence> {
+    vec![Sentence::plain(text)]
 }
 
-/// A paragraph of sentences, followed by the doubts about the rows they name. All that is undecided
-/// is one sentence, in the place of the first such question.
-pub(crate) fn paragraph(sentences: &[Sentence], name: &dyn Fn(&str) -> String) -> Text {
-    let mut doubtful: Vec<&Named> = Vec::new();
-    for row in sentences.iter().flat_map(|sentence| &sentence.rows) {
-        if row.is_doubtful() && !doubtful.contains(&row) {
-            doubtful.push(row);
+/// The text with the mark of doubtful figures, if one of the rows it is of is doubtful.
+pub(crate) fn marked<'a>(text: impl Into<Text>, rows: impl IntoIterator<Item = &'a Named>) -> Text {
+    let mut text = text.into();
+    if rows.into_iter().any(Named::is_doubtful) {
+        text.mark(DOUBTFUL);
+    }
+    text
+}
+
+/// A figure of a row, marked if that is doubtful.
+pub(crate) fn figure_of(said: impl Into<String>, row: &Named) -> Text {
+    marked(figure(said), [row])
+}
+
+/// The same of a row that has a figure which is not void.
+pub(crate) fn figure_in(said: impl Into<String>, summary: &Summary) -> Text {
+    marked(figure(said), &Named::of(summary))
+}
+
+/// The lines of an answer. All that is undecided is one line, after them; then what the marks of
+/// doubtful figures say.
+pub(crate) fn lines(sentences: &[Sentence]) -> Vec<Text> {
+    let said = sentences.iter().filter_map(Sentence::text);
+    let mut lines: Vec<Text> = said.map(|text| text.clone().sentence()).collect();
+    lines.extend(open(sentences));
+    lines.extend(doubts(sentences));
+    lines
+}
+
+/// `Figures with ? are doubtful (Steal, TooFew): see the findings.`
+fn doubts(sentences: &[Sentence]) -> Option<Text> {
+    let told = sentences.iter().filter(|sentence| !sentence.is_open());
+    let rows = || told.clone().flat_map(|sentence| &sentence.rows).filter(|row| row.is_doubtful());
+    rows().next()?;
+    let mut codes: Vec<&str> = Vec::new();
+    for code in rows().flat_map(|row| &row.doubts) {
+        if !codes.contains(&code.name()) {
+            codes.push(code.name());
         }
     }
-    let first_open = sentences.iter().find(|sentence| sentence.is_open());
-    let texts = sentences.iter().filter_map(|sentence| match sentence.text() {
-        Some(text) => Some(text.clone()),
-        None => first_open.filter(|first| std::ptr::eq(*first, sentence)).map(|_| open(sentences)),
-    });
-    let doubts = (!doubtful.is_empty()).then(|| {
-        let each: Vec<Text> = doubtful.iter().map(|row| doubt(row, name)).collect();
-        text!("Doubtful: {}.", joined(&each, "; "))
-    });
-    joined(&texts.chain(doubts).collect::<Vec<_>>(), " ")
+    let codes = if codes.is_empty() { String::new() } else { format!(" ({})", codes.join(", ")) };
+    Some(text!("Figures with {} are doubtful{}: see the findings.", DOUBTFUL, codes))
 }
 
-/// `direct 1MiB depth 8 (Steal)`.
-fn doubt(row: &Named, name: &dyn Fn(&str) -> String) -> Text {
-    let codes: Vec<String> = row.doubts.iter().map(ToString::to_string).collect();
-    if codes.is_empty() {
-        return case(&row.id, name);
+/// If there are more questions, only their number is told.
+const ASKED_MOST: usize = 3;
+
+/// What is undecided: `Undecided: whether it is faster; whether its p99 is longer (needs about 12
+/// invocations).` Questions that need the same are named together. `None` if nothing is.
+fn open(sentences: &[Sentence]) -> Option<Text> {
+    let mut questions: Vec<&Undecided> = Vec::new();
+    for sentence in sentences {
+        match &sentence.said {
+            Statement::Open(question) if !questions.contains(&question) => questions.push(question),
+            Statement::Open(_) | Statement::Text(_) => {}
+        }
     }
-    text!("{} ({})", case(&row.id, name), codes.join(", "))
-}
-
-/// What is undecided: `Undecided: whether it is faster; whether its p99 is longer (takes about 12
-/// invocations).` Questions that take the same are named together.
-fn open(sentences: &[Sentence]) -> Text {
-    let questions: Vec<&Undecided> = sentences
-        .iter()
-        .filter_map(|sentence| match &sentence.said {
-            Statement::Open(question) => Some(question),
-            Statement::Text(_) => None,
-        })
-        .collect();
-    let of_same = questions.chunk_by(|one, next| one.takes == next.takes);
+    let (told, others) = questions.split_at(questions.len().min(ASKED_MOST));
+    let of_same = told.chunk_by(|one, next| one.needs == next.needs);
     let said = of_same.map(|chunk| {
         let asks: Vec<Text> = chunk.iter().map(|question| question.asks.clone()).collect();
-        text!("{} ({})", joined(&asks, "; "), &chunk[0].takes)
+        text!("{} ({})", joined(&asks, "; "), &chunk[0].needs)
     });
-    text!("Undecided: {}.", joined(&said.collect::<Vec<_>>(), "; "))
+    let said: Vec<Text> = said.collect();
+    let more = match others.len() {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    (!said.is_empty()).then(|| text!("Undecided: {}{}.", joined(&said, "; "), more))
 }
 
-/// What an open question takes: `takes about 12 invocations`.
-pub(crate) fn takes(open: Option<Open>) -> String {
+/// What would decide an open question: `needs about 12 invocations`.
+pub(crate) fn needs(open: Option<Open>) -> String {
     match open {
-        None | Some(Open::Wide(Repeats::Rounds(_), None)) => "takes more rounds".to_string(),
-        Some(Open::InDoubt) => "takes sound figures".to_string(),
+        None | Some(Open::Wide(Repeats::Rounds(_), None)) => "needs more rounds".to_string(),
+        Some(Open::InDoubt) => "needs sound figures".to_string(),
         Some(Open::Apart) => "no round measured both".to_string(),
-        Some(Open::Wide(Repeats::Invocations(_), None)) => "takes more invocations".to_string(),
+        Some(Open::Wide(Repeats::Invocations(_), None)) => "needs more invocations".to_string(),
         Some(Open::Wide(_, Some(needs))) if needs > NEEDS_MOST => {
-            "takes a quieter machine".to_string()
+            "needs a quieter machine".to_string()
         }
-        Some(Open::Wide(Repeats::Rounds(_), Some(needs))) => format!("takes about {needs} rounds"),
+        Some(Open::Wide(Repeats::Rounds(_), Some(needs))) => format!("needs about {needs} rounds"),
         Some(Open::Wide(Repeats::Invocations(_), Some(needs))) => {
-            format!("takes about {needs} invocations")
+            format!("needs about {needs} invocations")
         }
         Some(Open::Rivals { repeats, rows, needs }) => {
             format!("{} too few to compare {} rows{}", are(repeats), rows + 1, would_do(needs))
@@ -207,25 +251,36 @@ fn would_do(needs: Option<usize>) -> String {
     needs.map_or(String::new(), |needs| format!(", about {needs} would do"))
 }
 
-/// A ratio with its interval: `1.31× (1.25-1.38)`.
+/// The ratio of two rows with its interval: `1.31× (1.25-1.38)`.
 pub(crate) fn said_ratio(ratio: &Ratio) -> Text {
+    said_ratio_of(ratio, "", &[])
+}
+
+/// The same between what is compared: `1.31× as long (1.25-1.38)`; marked if a row is doubtful.
+pub(crate) fn said_ratio_of(ratio: &Ratio, what: &str, rows: &[Named]) -> Text {
     let interval = times_interval(ratio.low, ratio.high);
     let interval = interval.map_or(String::new(), |interval| format!(" ({interval})"));
-    text!("{}{}", figure(times(ratio.median)), interval)
+    let what = if what.is_empty() { String::new() } else { format!(" {what}") };
+    text!("{}{}{}", marked(figure(times(ratio.median)), rows), what, interval)
+}
+
+/// The ratio of a decided question: `1.31× as long (1.25-1.38)`.
+pub(crate) fn ratio_of(decided: &Decided, what: &str) -> Text {
+    said_ratio_of(&decided.ratio(), what, decided.rows())
 }
 
 /// If there are more, only their number is shown.
 const NAMED_MOST: usize = 3;
 
-/// The rows that cannot be told apart from the fastest, and the number left out. Starts with a
-/// comma; empty if the fastest is alone.
+/// The rows that may be as fast as the fastest, and the number left out. Starts with a semicolon;
+/// empty if the fastest is alone.
 pub(crate) fn beside_lead(lead: &Lead, name: &dyn Fn(&str) -> String) -> Text {
     let left_out = match lead.left_out() {
         0 => String::new(),
-        doubtful => format!(", {} left out", count(doubtful, "doubtful row")),
+        doubtful => format!("; {} left out", count(doubtful, "doubtful row")),
     };
     if lead.best().row.is_doubtful() {
-        return text!(", the highest but doubtful, so the fastest is undecided{}", left_out);
+        return text!("; it is doubtful, so the fastest is undecided{}", left_out);
     }
     let others = lead.against().iter().filter(|decided| decided.decision() != Decision::Yes);
     let (of_many, alike): (Vec<&Decided>, Vec<&Decided>) =
@@ -234,15 +289,15 @@ pub(crate) fn beside_lead(lead: &Lead, name: &dyn Fn(&str) -> String) -> Text {
     let alike = match (lead.decision(), names.len()) {
         (Decision::Yes, _) | (_, 0) => Text::default(),
         (Decision::No, 1..=NAMED_MOST) => text!(", no faster than {}", listed(&names)),
-        (_, 1..=NAMED_MOST) => text!(", not told apart from {}", listed(&names)),
-        (_, many) => text!(", not told apart from {} of the {} others", many, lead.of_rows() - 1),
+        (_, 1..=NAMED_MOST) => text!("; {} may be as fast", listed(&names)),
+        (_, many) => text!("; {} of the {} others may be as fast", many, lead.of_rows() - 1),
     };
     let of_many: Vec<Open> = of_many.iter().filter_map(|decided| decided.open()).collect();
     text!("{}{}{}", alike, too_few(&of_many), left_out)
 }
 
-/// `, and 3 invocations are too few to tell it from 15 others, about 4 would do`: they tell two
-/// such rows apart, but not the best of many from each.
+/// `; 15 others may be as fast: 3 invocations are too few, about 4 would do`: they tell two such
+/// rows apart, but not the best of many from each.
 fn too_few(of_many: &[Open]) -> String {
     let all = of_many.iter().filter_map(|open| match open {
         Open::Rivals { repeats, needs, .. } => Some((*repeats, *needs)),
@@ -254,49 +309,73 @@ fn too_few(of_many: &[Open]) -> String {
     let most = all.iter().map(|(_, needs)| *needs).collect::<Option<Vec<usize>>>();
     let most = most.and_then(|needs| needs.into_iter().max());
     let others = count(all.len(), "other");
-    format!(", and {} too few to tell it from {others}{}", are(*repeats), would_do(most))
+    format!("; {others} may be as fast: {} too few{}", are(*repeats), would_do(most))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assess::finding::{Code, Verdict};
 
     #[test]
-    fn what_is_open_says_what_it_takes() {
+    fn what_is_open_says_what_it_needs() {
         let (rounds, three) = (Repeats::Rounds(10), Repeats::Invocations(3));
         let of_many = |repeats, needs| Open::Rivals { repeats, rows: 15, needs };
         for (open, expected) in [
-            (Open::InDoubt, "takes sound figures"),
-            (Open::Wide(rounds, Some(21)), "takes about 21 rounds"),
-            (Open::Wide(three, Some(12)), "takes about 12 invocations"),
-            (Open::Wide(three, Some(20_000)), "takes a quieter machine"),
+            (Open::InDoubt, "needs sound figures"),
+            (Open::Wide(rounds, Some(21)), "needs about 21 rounds"),
+            (Open::Wide(three, Some(12)), "needs about 12 invocations"),
+            (Open::Wide(three, Some(20_000)), "needs a quieter machine"),
             (
                 of_many(three, Some(4)),
                 "3 invocations are too few to compare 16 rows, about 4 would do",
             ),
             (of_many(rounds, None), "10 rounds are too few to compare 16 rows"),
         ] {
-            assert_eq!(takes(Some(open)), expected);
+            assert_eq!(needs(Some(open)), expected);
         }
         let said = too_few(&[of_many(three, Some(4)), of_many(three, Some(6))]);
-        let expected = ", and 3 invocations are too few to tell it from 2 others, about 6 would do";
+        let expected = "; 2 others may be as fast: 3 invocations are too few, about 6 would do";
         assert_eq!(said, expected);
         assert_eq!(too_few(&[]), "");
     }
 
-    /// Questions that take the same are one clause, in the place of the first.
+    /// Questions that need the same are one clause; all are one line, below what is decided.
     #[test]
     fn all_that_is_undecided_is_one_line() {
-        let open = |asks: &str, takes: &str| Sentence::open(asks, takes, []);
-        let all = [
+        let open = |asks: &str, needs: &str| Sentence::open(asks, needs, []);
+        let mut all = vec![
             Sentence::plain("First."),
-            open("whether a", "takes sound figures"),
+            open("whether a", "needs sound figures"),
             Sentence::plain("Then."),
-            open("whether b", "takes sound figures"),
-            open("whether c", "takes about 12 rounds"),
+            open("whether b", "needs sound figures"),
+            open("whether c", "needs about 12 rounds"),
         ];
-        let expected = "First. Undecided: whether a; whether b (takes sound figures); whether c \
-                        (takes about 12 rounds). Then.";
-        assert_eq!(paragraph(&all, &str::to_string).to_string(), expected);
+        let said = |all: &[Sentence]| lines(all).iter().map(Text::to_string).collect::<Vec<_>>();
+        let undecided = "Undecided: whether a; whether b (needs sound figures); whether c (needs \
+                         about 12 rounds)";
+        assert_eq!(said(&all), ["First.", "Then.", &format!("{undecided}.")]);
+        all.extend([open("whether c", "needs about 12 rounds"), open("whether d", "needs e")]);
+        assert_eq!(said(&all)[2], format!("{undecided}; and 1 more."));
+    }
+
+    /// A figure is marked where it stands, and all marks are explained once; of sound rows nothing
+    /// is.
+    #[test]
+    fn a_doubtful_figure_has_a_mark_that_is_explained_below() {
+        let row = |verdict, doubts: &[Code]| Named {
+            id: "a".to_string(),
+            verdict,
+            doubts: doubts.to_vec(),
+        };
+        let said = |rows: &[Named]| {
+            let line = |row| Sentence::figures(text!("at {}.", figure_of("1 GB/s", row)), [row]);
+            let said = lines(&rows.iter().map(line).collect::<Vec<_>>());
+            said.iter().map(Text::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(said(&[row(Verdict::Sound, &[])]), ["at 1 GB/s."]);
+        let doubtful = row(Verdict::Doubtful, &[Code::Steal, Code::TooFew]);
+        let below = "Figures with ? are doubtful (Steal, TooFew): see the findings.";
+        assert_eq!(said(&[doubtful.clone(), doubtful]), ["at 1 GB/s?.", "at 1 GB/s?.", below]);
     }
 }

@@ -125,6 +125,15 @@ impl Text {
         &self.0
     }
 
+    /// Puts a mark at the end of its last figure, or at its own.
+    pub(crate) fn mark(&mut self, mark: char) {
+        let is_figure = |span: &&mut TextSpan| matches!(span, TextSpan::Figure(_));
+        match self.0.iter_mut().rev().find(is_figure) {
+            Some(TextSpan::Figure(figure)) => figure.push(mark),
+            _ => self.push(mark.to_string()),
+        }
+    }
+
     /// The text with an initial capital, if it starts with words.
     pub(crate) fn capital(mut self) -> Text {
         if let Some(TextSpan::Words(words)) = self.0.first_mut() {
@@ -136,6 +145,8 @@ impl Text {
     /// The text with a final period.
     pub(crate) fn sentence(mut self) -> Text {
         let ends = match self.0.last() {
+            // It may end with the mark of doubtful ones.
+            Some(TextSpan::Figure(_)) => false,
             Some(last) => last.words().trim_end().ends_with(['.', '!', '?']),
             None => true,
         };
@@ -177,6 +188,12 @@ impl From<&String> for Text {
 impl From<&Text> for Text {
     fn from(text: &Text) -> Text {
         text.clone()
+    }
+}
+
+impl From<char> for Text {
+    fn from(letter: char) -> Text {
+        Text::from(letter.to_string())
     }
 }
 

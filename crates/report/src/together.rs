@@ -208,10 +208,10 @@ fn efficiency(estimate: &Estimate) -> String {
     format!("{} ({interval})", words::percent(100.0 * estimate.median))
 }
 
-/// The stragglers, and the reasons to doubt what is said of all.
+/// What all get together, the stragglers, and the reasons to doubt what is said of all.
 fn conclusions(run: &Together, names: &CaseLabels) -> Vec<Text> {
-    let lines = stragglers(run, names).into_iter().chain(ends(run, names));
-    lines.chain(doubts(run, names)).collect()
+    let lines = crate::joint_scaling::answer(run, names).into_iter().chain(stragglers(run, names));
+    lines.chain(ends(run, names)).chain(doubts(run, names)).collect()
 }
 
 /// Which rows are of trials that time ended, if the others are not: figures of two kinds.

@@ -4,8 +4,8 @@ use crate::apart::LabelDifference;
 use crate::document::{Block, Remark, Table};
 use crate::grid::{Grid, GridCell, LAST, left, right};
 use crate::labels::CaseLabels;
-use crate::sentence::{Paragraphs, Sentence, said_ratio};
-use crate::text::{Text, figure, joined, text};
+use crate::sentence::{Sentence, marked};
+use crate::text::{Text, figure, text};
 use crate::words::{
     NONE, count, difference, difference_paint, fitted, listed, times, times_interval,
 };
@@ -87,14 +87,14 @@ fn by_id(assessment: &Assessment) -> HashMap<&str, &Summary> {
 }
 
 /// If there are more, only the clearest are shown.
-const DECIDED_MOST: usize = 6;
+const DECIDED_MOST: usize = 4;
 
-/// How many comparisons the rounds decided, and the clearest, for all numbers of threads together:
-/// `mmap is 2.96× to 3.15× as fast as pread, warm 4KiB`.
-pub(crate) fn decided(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs {
+/// A line for each of the clearest comparisons, for all numbers of threads together, and how many
+/// there are: `mmap is 2.96× to 3.15× as fast as pread, warm 4KiB`.
+pub(crate) fn decided(assessment: &Assessment, labels: &CaseLabels) -> Vec<Sentence> {
     let all = asked(assessment);
     if all.is_empty() {
-        return Paragraphs::new();
+        return Vec::new();
     }
     let mut groups: Vec<(LabelDifference, Vec<&Decided>)> = Vec::new();
     for decided in &all {
@@ -116,12 +116,12 @@ pub(crate) fn decided(assessment: &Assessment, labels: &CaseLabels) -> Paragraph
     };
     groups.sort_by(|(_, a), (_, b)| effect(b).total_cmp(&effect(a)));
     groups.truncate(DECIDED_MOST);
-    let clauses: Vec<Text> = groups.iter().map(clause).collect();
-    let named = groups.iter().flat_map(|(_, members)| members).flat_map(|one| one.rows());
-    let clearest = text!("The clearest: {}.", joined(&clauses, "; "));
-    let clearest = (!clauses.is_empty()).then(|| Sentence::figures(clearest, named));
-    let sentences = [Some(Sentence::plain(counted(&all))), clearest, limit_of_uring(assessment)];
-    vec![sentences.into_iter().flatten().collect()]
+    let line = |group: &(LabelDifference, Vec<&Decided>)| {
+        let rows = group.1.iter().flat_map(|one| one.rows());
+        Sentence::figures(clause(group), rows)
+    };
+    let lines = groups.iter().map(line);
+    lines.chain([Sentence::plain(counted(&all))]).chain(limit_of_uring(assessment)).collect()
 }
 
 /// Asks for each comparison whether its cases differ.
@@ -134,7 +134,7 @@ fn asked(assessment: &Assessment) -> Vec<Decided> {
     assessment.comparisons.iter().filter_map(ask).collect()
 }
 
-/// `Of 14 comparisons, 5 found a difference and 4 none; 5 are open, 2 of them for doubtful
+/// `Of 14 comparisons, 5 found a difference and 4 none; 5 are undecided, 2 of them for doubtful
 /// figures.`
 fn counted(all: &[Decided]) -> String {
     let number = |decision: Decision| all.iter().filter(|d| d.decision() == decision).count();
@@ -146,8 +146,8 @@ fn counted(all: &[Decided]) -> String {
     };
     let open = match number(Decision::Undecided) {
         0 => String::new(),
-        1 => format!("; 1 is open{}", doubts.replace("1 of them ", "")),
-        open => format!("; {open} are open{doubts}"),
+        1 => format!("; 1 is undecided{}", doubts.replace("1 of them ", "")),
+        open => format!("; {open} are undecided{doubts}"),
     };
     format!(
         "Of {}, {} found a difference and {} none{open}.",
@@ -165,16 +165,19 @@ fn clause((apart, members): &(LabelDifference, Vec<&Decided>)) -> Text {
         false => decided.ratio().inverse(),
     });
     let ratios: Vec<Ratio> = ratios.collect();
+    let rows = || members.iter().flat_map(|decided| decided.rows());
     let (fast, slow) =
         if is_more { (&apart.one, &apart.other) } else { (&apart.other, &apart.one) };
     let said = match ratios.as_slice() {
-        [one] => said_ratio(one),
+        [one] => marked(figure(times(one.median)), rows()),
         all => {
             let medians = || all.iter().map(|ratio| ratio.median);
             let least = medians().fold(f64::INFINITY, f64::min);
-            text!("{} to {}", figure(times(least)), figure(times(medians().fold(0.0, f64::max))))
+            let most = medians().fold(0.0, f64::max);
+            text!("{} to {}", figure(times(least)), marked(figure(times(most)), rows()))
         }
     };
+    // The table of comparisons has the intervals.
     text!("{} is {} as fast as {}{}", fast, said, slow, apart.beside())
 }
 
@@ -226,7 +229,7 @@ fn limit_of_uring(assessment: &Assessment) -> Option<Sentence> {
 mod tests {
     use super::*;
     use crate::document::{Document, Section};
-    use crate::sentence::paragraph;
+    use crate::sentence::lines;
     use crate::style::Style;
     use crate::tests::made;
     use assess::finding::Verdict;
@@ -295,7 +298,9 @@ mod tests {
     fn said_of(comparisons: Vec<Comparison>, verdict: Verdict) -> Option<String> {
         let assessment = run_of(comparisons, verdict);
         let labels = CaseLabels::of(&assessment);
-        Some(paragraph(decided(&assessment, &labels).first()?, &|id| labels.name(id)).to_string())
+        let said = lines(&decided(&assessment, &labels));
+        let said: Vec<String> = said.iter().map(Text::to_string).collect();
+        Some(said.join(" ")).filter(|said| !said.is_empty())
     }
 
     #[test]
@@ -306,14 +311,14 @@ mod tests {
         let open = |threads| found(threads, Difference::Inconclusive);
         assert_eq!(said(Vec::new()), None);
         let all = said(vec![different(1), Comparison { ratio: 1.5, ..different(2) }]).unwrap();
-        let clearest = "The clearest: mmap is 1.20× to 1.50× as fast as pread.";
-        assert_eq!(all, format!("Of 2 comparisons, 2 found a difference and 0 none. {clearest}"));
+        let clearest = "mmap is 1.20× to 1.50× as fast as pread.";
+        assert_eq!(all, format!("{clearest} Of 2 comparisons, 2 found a difference and 0 none."));
         let mixed = said(vec![different(1), open(2)]).unwrap();
-        assert!(mixed.ends_with("1 found a difference and 0 none; 1 is open."), "{mixed}");
+        assert!(mixed.ends_with("1 found a difference and 0 none; 1 is undecided."), "{mixed}");
         let apart = said(vec![different(1), less(2)]).unwrap();
         assert!(apart.ends_with("2 found a difference and 0 none."), "{apart}");
         let slower = said(vec![less(1), less(2)]).unwrap();
-        assert!(slower.ends_with("pread is 1.25× to 1.25× as fast as mmap."), "{slower}");
+        assert!(slower.starts_with("pread is 1.25× to 1.25× as fast as mmap."), "{slower}");
     }
 
     /// On a file system without reads that do not wait, the kernel's threads do io_uring's reads.
@@ -337,7 +342,7 @@ mod tests {
             });
             assessment.cases[0].case = Case::own(Work::Read(work));
             assessment.header.storage = Some(model::host::Storage { medium, ..zoo::storage() });
-            limit_of_uring(&assessment).map(|it| paragraph(&[it], &|id| id.to_string()).to_string())
+            limit_of_uring(&assessment).map(|it| lines(&[it])[0].to_string())
         };
         let counted = said(1, Medium::Ram, Some(0.55)).unwrap();
         assert!(counted.starts_with("Up to 55.0 % of uring's CPU time was"), "{counted}");
@@ -355,7 +360,8 @@ mod tests {
     fn a_difference_between_doubtful_figures_is_open() {
         let both = vec![found(1, Difference::Different), found(2, Difference::Different)];
         let said = said_of(both, Verdict::Doubtful).unwrap();
-        let open = "0 found a difference and 0 none; 2 are open, 2 of them for doubtful figures.";
+        let open =
+            "0 found a difference and 0 none; 2 are undecided, 2 of them for doubtful figures.";
         assert_eq!(said, format!("Of 2 comparisons, {open}"));
     }
 }

@@ -23,6 +23,9 @@ pub(crate) const NONE: &str = "-";
 /// Shown for a missing durable rate, if one was claimed or could be assumed.
 pub(crate) const NOT_DURABLE: &str = "not durable";
 
+/// Follows the figure of a doubtful row.
+pub(crate) const DOUBTFUL: char = '?';
+
 /// What brackets around a figure say.
 pub(crate) const VOID: &str = "in brackets: void, not what it claims to be";
 

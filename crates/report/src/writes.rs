@@ -61,6 +61,11 @@ pub(crate) fn said_rate(estimate: &Estimate) -> Text {
     }
 }
 
+/// A rate in a sentence, whose interval is in a table.
+pub(crate) fn said_median(estimate: &Estimate) -> Text {
+    figure(units::rate(estimate.median))
+}
+
 /// A sentence about what a sync reaches below the file system; `None` if it flushes a device of
 /// this machine.
 pub(crate) fn said_cache(storage: Option<&Storage>) -> Option<String> {

@@ -37,6 +37,9 @@ pub struct DocumentArgs {
     /// ioassay, but no other file
     #[arg(long, value_name = "DIR")]
     pub svg_dir: Option<PathBuf>,
+    /// Print every finding in full, and not only the five most severe
+    #[arg(long)]
+    pub all: bool,
     /// Also write an HTML page to this file; replaces an earlier page of ioassay, but no other file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

@@ -102,7 +102,7 @@ pub fn hand_out(
     for_programs: Option<impl FnOnce() -> Result<()>>,
 ) -> Result<()> {
     let Some(for_programs) = for_programs else {
-        let document = make();
+        let document = if form.all { make().with_all_findings() } else { make() };
         let kept = keep(&document, form);
         print(&document, form, style)?;
         return kept;

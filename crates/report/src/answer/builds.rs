@@ -1,42 +1,42 @@
 //! How much builds of the same loop differ.
 
 use crate::labels::CaseLabels;
-use crate::sentence::{Paragraphs, Sentence, said_ratio};
-use crate::text::{case, figure, text};
+use crate::sentence::{Sentence, figure_of, ratio_of};
+use crate::text::{case, text};
 use crate::words;
 use assess::Assessment;
 use assess::conclusions::builds::Builds;
+use assess::decision::Named;
 
 /// How much builds of the same loop differ, if several were measured.
-pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs {
+pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Sentence> {
     let name = &|id: &str| labels.name(id);
-    let all =
-        assessment.conclusions.builds.iter().filter_map(|builds| said(assessment, builds, name));
-    vec![all.flatten().collect()]
+    let all = assessment.conclusions.builds.iter();
+    all.filter_map(|builds| said(assessment, builds, name)).flatten().collect()
 }
 
 fn said(
     assessment: &Assessment,
     builds: &Builds,
     name: &dyn Fn(&str) -> String,
-) -> Option<[Sentence; 2]> {
-    let of = |id: &str| {
-        let summary = assessment.cases.iter().find(|summary| summary.id == id)?;
-        Some(text!("{} ({})", figure(words::main_figure(summary).0), case(id, name)))
+) -> Option<Vec<Sentence>> {
+    let of = |row: &Named| {
+        let summary = assessment.cases.iter().find(|summary| summary.id == row.id)?;
+        let figure = figure_of(words::main_figure(summary).0, row);
+        Some(text!("{} ({})", figure, case(&row.id, name)))
     };
     let [fastest, slowest] = builds.apart.rows();
     let figures = text!(
-        "{} builds of the same loop go from {} to {}.",
+        "{} builds of the same loop go from {} to {}",
         builds.count,
-        of(&slowest.id)?,
-        of(&fastest.id)?
+        of(slowest)?,
+        of(fastest)?
     );
-    let ratio = said_ratio(&builds.apart.ratio());
-    let does = Sentence::decided(&builds.apart, "whether they differ", |differ| match differ {
-        true => {
-            text!("That is {}: the compiler and its options make the difference here.", ratio)
-        }
-        false => text!("That is {}, a difference that does not matter.", ratio),
+    let does = Sentence::decided(&builds.apart, "whether they differ", |differ| {
+        let matters = if differ { "matters" } else { "matters little" };
+        let ratio = ratio_of(&builds.apart, "");
+        text!("The compiler {} here: {}, {}.", matters, &figures, ratio)
     });
-    Some([Sentence::figures(figures, builds.apart.rows()), does])
+    let alone = does.is_open().then(|| Sentence::figures(figures, builds.apart.rows()));
+    Some(alone.into_iter().chain([does]).collect())
 }

@@ -2,16 +2,16 @@
 
 use crate::labels::CaseLabels;
 use crate::metric::until_durable;
-use crate::sentence::{Paragraphs, Sentence, missing};
-use crate::text::{Text, figure, text};
-use crate::words::count;
+use crate::sentence::{Sentence, figure_in, missing};
+use crate::text::{Text, joined, text};
+use crate::words::{self, count};
 use crate::writes::{self, sync_name};
 use assess::Assessment;
 use assess::conclusions::commits::Commits;
 use assess::finding::Code;
 use assess::latency::{Latency, UNSENT_NS};
 use assess::summary::Summary;
-use model::case::{Allocation, Cache, WriteWork};
+use model::case::{Allocation, Cache, Op, Sync, WriteWork};
 use model::pattern::Pattern;
 use model::units;
 use std::collections::HashSet;
@@ -24,17 +24,74 @@ fn rows<'a>(assessment: &'a Assessment, ids: &[String]) -> Vec<(&'a WriteWork, &
     rows.filter_map(|summary| Some((summary.case.write()?, summary))).collect()
 }
 
-/// The cost of commits and the effect of syncs, from the valid rows.
-pub(super) fn answer(assessment: &Assessment, _: &CaseLabels) -> Paragraphs {
+/// How long a sync takes after a page, after nothing and after more; the cost of commits; and the
+/// effect of syncs, from the valid rows.
+pub(super) fn answer(assessment: &Assessment, _: &CaseLabels) -> Vec<Sentence> {
     let Commits { synced, commits } = &assessment.conclusions.commits;
     if synced.is_empty() {
         return missing("No sync has a valid figure.");
     }
-    let flushes = said_flushes(&rows(assessment, synced));
+    let (synced, commits) = (rows(assessment, synced), rows(assessment, commits));
     let cache = writes::said_cache(assessment.header.storage.as_ref()).map(Sentence::plain);
-    let mut said = said_commits(&rows(assessment, commits));
-    said.extend([flushes, cache, host_cache(assessment)].into_iter().flatten());
-    vec![said]
+    let lines = after_a_page(&commits).into_iter().chain(after_others(&synced, &commits));
+    let lines = lines.chain(said_commits(&commits)).chain(said_flushes(&synced));
+    lines.chain(cache).chain(host_cache(assessment)).collect()
+}
+
+/// The sync of each kind in its first row that commits: `fsync after 4KiB takes 141 µs (p50) and
+/// 608 µs (p99)`.
+fn after_a_page(commits: &[(&WriteWork, &Summary)]) -> Option<Sentence> {
+    let mut firsts: Vec<(Sync, Text, &Summary)> = Vec::new();
+    for (work, summary) in commits {
+        let is_known = firsts.iter().any(|(sync, ..)| *sync == work.sync);
+        let Some((_, said)) = until_durable(summary).and_then(|it| quantiles(it, summary)) else {
+            continue;
+        };
+        // Without a sync of its own, it is the write that waits.
+        if !is_known && work.sync != Sync::Dsync {
+            let what =
+                text!("{} after {} takes {}", work.sync.name(), units::bytes(work.io.block), said);
+            firsts.push((work.sync, what, summary));
+        }
+    }
+    let texts: Vec<Text> = firsts.iter().map(|(_, text, _)| text.clone()).collect();
+    let rows = firsts.iter().map(|(.., summary)| *summary);
+    (!texts.is_empty()).then(|| Sentence::of_summaries(joined(&texts, "; "), rows))
+}
+
+/// The sync after nothing, and after more than a page, of the kind that the first such row has:
+/// `fdatasync after nothing 63.6 µs (p50), after 1MiB 555 µs, after 16MiB 6.01 ms`.
+fn after_others(
+    synced: &[(&WriteWork, &Summary)],
+    commits: &[(&WriteWork, &Summary)],
+) -> Option<Sentence> {
+    let written = |work: &WriteWork| match work.op {
+        Op::Sync => 0,
+        _ => work.io.block.saturating_mul(work.every),
+    };
+    let is_other = |(work, summary): &&(&WriteWork, &Summary)| {
+        let is_commit = commits.iter().any(|(_, commit)| commit.id == summary.id);
+        let is_one = work.io.threads == 1 && work.io.depth == 1 && work.sync != Sync::Dsync;
+        let is_regular = work.op == Op::Sync || work.every > 0;
+        is_one && is_regular && !is_commit && !summary.is_not_durable()
+    };
+    let others = || synced.iter().filter(is_other);
+    let (first, _) = others().next()?;
+    let (mut texts, mut rows, mut known) = (Vec::new(), Vec::new(), HashSet::new());
+    for (work, summary) in others().filter(|(work, _)| work.sync == first.sync) {
+        let p50 = summary.writing.as_ref().and_then(|writing| writing.sync.p50);
+        let Some(p50) = p50.filter(|_| known.insert(written(work))) else { continue };
+        let after = match written(work) {
+            0 => "nothing".to_string(),
+            bytes => units::bytes(bytes),
+        };
+        let unit = if texts.is_empty() { " (p50)" } else { "" };
+        let said = figure_in(words::percentile(Some(p50)), summary);
+        texts.push(text!("after {} {}{}", after, said, unit));
+        rows.push(*summary);
+    }
+    let text = text!("{} {}.", first.sync.name(), joined(&texts, ", "));
+    (!texts.is_empty()).then(|| Sentence::of_summaries(text, rows))
 }
 
 /// A phrase for where the data is written.
@@ -62,19 +119,19 @@ fn commit<'a>((work, summary): &(&'a WriteWork, &'a Summary)) -> Commit<'a> {
     Commit { what: what.join(", "), summary }
 }
 
-/// `83.2 µs at the median and 196 µs at p99`, the latter if it is known; `None` without a median.
-fn quantiles(latency: &Latency) -> Option<(u64, Text)> {
+/// `83.2 µs (p50) and 196 µs (p99)`, the latter if it is known; `None` without a median.
+fn quantiles(latency: &Latency, summary: &Summary) -> Option<(u64, Text)> {
     let median = latency.p50?.ns;
-    let said = |ns: u64| figure(units::nanoseconds(ns as f64));
+    let said = |ns: u64| figure_in(units::nanoseconds(ns as f64), summary);
     if median == UNSENT_NS {
         return Some((median, "longer than the run for more than half of them".into()));
     }
     let p99 = match latency.p99 {
         Some(p99) if p99.ns == UNSENT_NS => ", and longer than the run for 1 % of them".into(),
-        Some(p99) => text!(" and {} at p99", said(p99.ns)),
+        Some(p99) => text!(" and {} (p99)", said(p99.ns)),
         None => Text::default(),
     };
-    Some((median, text!("{} at the median{}", said(median), p99)))
+    Some((median, text!("{} (p50){}", said(median), p99)))
 }
 
 /// How long a duration of commits is, for the row where it is shortest and for that where it is
@@ -87,38 +144,34 @@ fn range<'a>(
 ) -> Option<Sentence> {
     let told = |commit: &Commit<'a>| {
         let (ns, text) = of(commit.summary)?;
-        Some((ns, text!("{} ({})", text, &commit.what), commit.summary))
+        Some((ns, text!("{}, {}", text, &commit.what), commit.summary))
     };
     let mut all: Vec<(u64, Text, &Summary)> = commits.iter().filter_map(told).collect();
     all.sort_by_key(|(ns, ..)| *ns);
     let (text, rows) = match all.as_slice() {
         [] => return None,
-        [(_, one, row)] => (text!("{} {}.", subject, one), vec![*row]),
+        [(_, one, row)] => (text!("{}: {}.", subject, one), vec![*row]),
         [(_, first, row), .., (_, last, other)] => {
-            (text!("{} from {} to {}.", subject, first, last), vec![*row, *other])
+            (text!("{}: from {}, to {}.", subject, first, last), vec![*row, *other])
         }
     };
     Some(Sentence::of_summaries(text, rows))
 }
 
-/// How long a sync and a commit take: a commit is a write and its sync. With a rate, its duration
-/// is the response time.
+/// How long a commit takes, which is a write and its sync. With a rate, its duration is the
+/// response time.
 fn said_commits(rows: &[(&WriteWork, &Summary)]) -> Vec<Sentence> {
     let commits: Vec<Commit> = rows.iter().map(commit).collect();
-    let sync = |summary: &Summary| quantiles(until_durable(summary)?);
     let mean = |summary: &Summary| {
         let ns = summary.ns_per_op?.median;
-        Some((ns as u64, figure(units::nanoseconds(ns))))
+        Some((ns as u64, figure_in(units::nanoseconds(ns), summary)))
     };
-    let response = |summary: &Summary| quantiles(&summary.open.as_ref()?.response);
-    [
-        range(&commits, "A sync takes", sync),
-        range(&commits, "A commit, which is a write and its sync, takes on average", mean),
-        range(&commits, "From when it was due until it was durable, a commit took", response),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let response = |summary: &Summary| quantiles(&summary.open.as_ref()?.response, summary);
+    let took = "A commit, from when it was due until it was durable";
+    [range(&commits, "A write with its sync, on average", mean), range(&commits, took, response)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Whether the devices flushed their caches as often as a sync was called.

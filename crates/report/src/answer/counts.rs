@@ -1,33 +1,32 @@
 //! Is counting the 10s of a file faster from storage than in memory?
 
 use crate::labels::CaseLabels;
-use crate::sentence::{Paragraphs, Sentence, missing, said_ratio};
-use crate::text::{Text, case, figure, listed, text};
+use crate::sentence::{Sentence, marked, missing, ratio_of};
+use crate::text::{Text, case, figure, joined, text};
 use crate::words::{count, is_virtual};
+use crate::writes::said_median;
 use assess::Assessment;
 use assess::conclusions::counts::{Claim, CountingAnswer, RowRate};
-use assess::stats::Estimate;
 use assess::summary::Summary;
 use model::case::Engine;
 use model::units::{self, percent};
 
-/// The answer for each size, in sentences.
-pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs {
+/// The answer for each size, in lines.
+pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Sentence> {
     let name = &|id: &str| labels.name(id);
-    if assessment.conclusions.counting.is_empty() {
+    let all = &assessment.conclusions.counting;
+    if all.is_empty() {
         return missing(
             "There is no answer: it needs a count in memory, or both sides of the claim.",
         );
     }
-    let of_size = |answer: &CountingAnswer| -> Paragraphs {
-        let mut sentences = verdict(assessment, answer, name);
-        sentences.extend(ceilings(answer));
-        let claims = answer.claims.iter().map(|claim| said_claim(claim, name));
-        [sentences].into_iter().chain(claims).collect()
+    let of_size = |answer: &CountingAnswer| -> Vec<Sentence> {
+        let claims = answer.claims.iter().flat_map(|claim| said_claim(claim, name));
+        let lines = verdict(assessment, answer, name).into_iter().chain(ceilings(answer));
+        lines.chain(claims).collect()
     };
-    let counts =
-        assessment.conclusions.counting.iter().map(|answer| vec![counted(assessment, answer.size)]);
-    assessment.conclusions.counting.iter().flat_map(of_size).chain(counts).collect()
+    let counts = all.iter().map(|answer| counted(assessment, answer.size));
+    all.iter().flat_map(of_size).chain(counts).collect()
 }
 
 /// The count in files of this size, and how many rows were right.
@@ -60,66 +59,62 @@ fn verdict(
             "{size}: no valid row was served by a device, so no disk is judged."
         ))];
     };
-    let figures = text!(
-        "the fastest count from it ({}) moves {}",
-        case(&device.row.id, name),
-        rate(&device.throughput)
-    );
+    let figures = text!("{} ({})", rate(device), case(&device.row.id, name));
     let asks = format!("whether this {disk} is faster than memory");
     let first = match &answer.disk_is_faster {
         None => {
-            let takes = "takes reads of memory with as many threads";
-            Sentence::open(asks, takes, [&device.row])
+            let needs = "needs reads of memory with as many threads";
+            Sentence::open(asks, needs, [&device.row])
         }
         Some(decided) => {
             let of = match device.of_count {
-                Some(_) => "count in memory",
-                None => "read from memory",
+                Some(_) => "what as many threads count in memory",
+                None => "what as many threads read from memory",
             };
             Sentence::decided(decided, asks, |is_faster| {
                 text!(
-                    "{}: is this {} faster than memory? {}: {}, {} of what as many threads {}.",
+                    "At {}, this {} is {} than memory: its fastest count, {}, is {}.",
                     &size,
                     disk,
-                    if is_faster { "Yes" } else { "No" },
+                    if is_faster { "faster" } else { "not faster" },
                     &figures,
-                    said_ratio(&decided.ratio()),
-                    of
+                    ratio_of(decided, of)
                 )
             })
         }
     };
-    let beside =
-        first.is_open().then(|| Sentence::figures(text!("{}: {}.", size, figures), [&device.row]));
+    let beside = first.is_open().then(|| {
+        let text = text!("{}: the fastest count from this {} is {}.", size, disk, figures);
+        Sentence::figures(text, [&device.row])
+    });
     beside.into_iter().chain([first]).collect()
 }
 
 /// The median of a rate.
-fn rate(throughput: &Estimate) -> Text {
-    figure(units::rate(throughput.median))
+fn rate(of: &RowRate) -> Text {
+    marked(said_median(&of.throughput), [&of.row])
 }
 
 fn ceilings(answer: &CountingAnswer) -> Vec<Sentence> {
     let rates = |does: &str, figures: &[RowRate]| {
         let said = |figure: &RowRate| {
             let threads = count(figure.threads as usize, "thread");
-            text!("{} by {}", rate(&figure.throughput), threads)
+            text!("{} by {}", rate(figure), threads)
         };
-        let all = listed(&figures.iter().map(said).collect::<Vec<_>>());
-        Sentence::figures(text!("{} at {}.", does, all), figures.iter().map(|figure| &figure.row))
+        let all = joined(&figures.iter().map(said).collect::<Vec<_>>(), ", ");
+        let text = text!("{} {}", does, all);
+        (!figures.is_empty())
+            .then(|| Sentence::figures(text, figures.iter().map(|figure| &figure.row)))
     };
-    let mut sentences = Vec::new();
-    if !answer.in_memory.is_empty() {
-        sentences.push(rates("Memory is counted", &answer.in_memory));
-    }
-    if !answer.memory_reads.is_empty() {
-        sentences.push(rates("Memory is read", &answer.memory_reads));
-    }
-    if let Some(cache) = &answer.page_cache {
-        sentences.push(Sentence::page_cache(&cache.row, cache.throughput.median));
-    }
-    sentences.extend(caches(answer.caches_hold));
-    sentences
+    let counted = rates("memory is counted at", &answer.in_memory);
+    let read = rates("memory is read at", &answer.memory_reads);
+    let cache = answer.page_cache.as_ref().map(|cache| {
+        let text = text!("the page cache gives up to {}", rate(cache));
+        Sentence::figures(text, [&cache.row])
+    });
+    let said: Vec<Sentence> = [counted, read, cache].into_iter().flatten().collect();
+    let line = (!said.is_empty()).then(|| Sentence::joined(said, "; ").capital());
+    line.into_iter().chain(caches(answer.caches_hold)).collect()
 }
 
 /// What the processor's caches can hold, if it is enough to count.
@@ -147,13 +142,13 @@ fn said_claim(claim: &Claim, name: &dyn Fn(&str) -> String) -> Vec<Sentence> {
     let asks = format!("whether \"io_uring is faster than mmap\" holds here, mmap {}", claim.cache);
     let first = Sentence::decided(&claim.holds, asks, |is_so| {
         text!(
-            "The claim \"io_uring is faster than mmap\", mmap {}: io_uring direct at {} against \
-             one thread that maps the file and faults at {}, {}: {}.",
+            "\"io_uring is faster than mmap\", mmap {}: {}; direct {} against one thread that \
+             faults {}, {}.",
             claim.cache.to_string(),
-            rate(&claim.uring.throughput),
-            rate(&claim.mmap.throughput),
-            said_ratio(&claim.holds.ratio()),
-            holds(is_so)
+            holds(is_so),
+            rate(&claim.uring),
+            rate(&claim.mmap),
+            ratio_of(&claim.holds, "")
         )
     });
     let fairest = claim
@@ -165,11 +160,10 @@ fn said_claim(claim: &Claim, name: &dyn Fn(&str) -> String) -> Vec<Sentence> {
         let asks = text!("whether it is faster than {}, another way to the same file", &other);
         Sentence::decided(&fair.holds, asks, |is_so| {
             text!(
-                "Against the other way to the same file with the highest median ({}, {}), \
-                 io_uring is {}: {}.",
+                "Against another way to the same file, {} ({}), io_uring is {}: {}.",
                 other,
-                rate(&fair.figure.throughput),
-                said_ratio(&fair.holds.ratio()),
+                rate(&fair.figure),
+                ratio_of(&fair.holds, "as fast"),
                 holds(is_so)
             )
         })

@@ -1,215 +1,213 @@
-//! The answer of a survey in words: is this disk faster than memory, and what bounds it?
+//! The answer of a survey in lines, from memory to durable writes: how fast each is, how the disk
+//! compares with memory, and what bounds it.
 
-use super::{engines, operations};
+use super::{bottleneck, engines, operations, saturation};
 use crate::labels::CaseLabels;
-use crate::sentence::{Paragraphs, Sentence, beside_lead, said_ratio};
-use crate::text::{case, figure, text};
-use crate::words::{count, is_virtual, times, times_interval};
+use crate::sentence::{Sentence, figure_in, figure_of, marked, ratio_of, said_ratio_of};
+use crate::text::{Text, text};
+use crate::words::{self, count};
+use crate::writes::said_median;
 use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
-use assess::conclusions::disk_or_memory::{Bottleneck, DiskOrMemory, FastestOfDevice, RowLatency};
-use assess::decision::{Decided, Decision, Lead};
-use assess::summary::Summary;
-use model::case::{BufferPages, Op, WriteWork};
+use assess::conclusions::disk_or_memory::{DiskOrMemory, FastestOfDevice, RowLatency};
+use assess::decision::{Decided, Decision, Lead, Named};
+use assess::ratio::Ratio;
+use assess::summary::{ServedBy, Summary};
+use model::case::{BufferPages, Cache, Io, Op, WriteWork};
 use model::host::Medium;
 use model::units;
 
-/// The answer in a few sentences, as far as it is known: first about the disk and memory, then the
-/// figures of each rung.
-pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs {
-    let name = &|id: &str| labels.name(id);
-    let first = match &assessment.conclusions.disk_or_memory {
-        None => vec![Sentence::plain(
-            "There is no answer: it needs a valid figure for one thread reading memory, and one \
-             for a file.",
-        )],
-        Some(answer) => match &answer.device {
-            Some(fastest) => device(assessment, answer, fastest, name),
-            None => vec![no_device(assessment)],
-        },
-    };
+/// A line each for memory, the page cache, large and small reads of the disk, writes, a commit and
+/// what bounds the disk, as far as they were measured.
+pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Sentence> {
     let known = assessment.conclusions.disk_or_memory.as_ref();
-    let page_cache = known.and_then(|answer| answer.page_cache.as_ref());
-    let page_cache = page_cache.map(|rated| Sentence::page_cache(&rated.row, rated.rate.median));
-    let mut figures: Vec<Sentence> = page_cache.into_iter().collect();
-    figures.extend(engines::answer(assessment, labels));
-    figures.extend(known.and_then(latencies));
-    figures.extend(operations::answer(assessment));
-    figures.extend(writing(assessment));
-    vec![first, figures]
+    let device = known.and_then(|answer| answer.device.as_ref());
+    let mut lines = match known {
+        Some(answer) => vec![memory(assessment, answer)],
+        None => vec![Sentence::plain(
+            "Memory and the disk are not compared: that needs valid figures of one thread reading \
+             memory, and of a file.",
+        )],
+    };
+    lines.extend(page_cache(assessment, known, labels));
+    match (known, device) {
+        (_, Some(fastest)) => lines.extend(disk(assessment, fastest)),
+        (Some(_), None) => lines.push(no_device(assessment)),
+        (None, None) => {}
+    }
+    lines.extend(operations::answer(assessment));
+    lines.extend(writes(assessment));
+    lines.extend(commit(assessment));
+    lines.extend(device.map(|fastest| bottleneck::answer(assessment, fastest)));
+    lines
+}
+
+fn find<'a>(assessment: &'a Assessment, row: &Named) -> Option<&'a Summary> {
+    assessment.cases.iter().find(|summary| summary.id == row.id)
+}
+
+/// `Memory: one thread reads 23.3 GB/s, two 31.9 GB/s; a random load takes 158 ns.`
+fn memory(assessment: &Assessment, answer: &DiskOrMemory) -> Sentence {
+    let (reads, mut rows) = match saturation::reads(assessment) {
+        Some(reads) => {
+            let enough = match (reads.decision, reads.threads) {
+                (Decision::Yes, Some(1)) => ", so one is enough",
+                _ => "",
+            };
+            (text!("{}{}", saturation::said_reads(reads, ""), enough), reads.rows.clone())
+        }
+        None => {
+            let one = &answer.memory;
+            let rate = marked(said_median(&one.rate), [&one.row]);
+            (text!("one thread reads {}", rate), vec![one.row.clone()])
+        }
+    };
+    let load = answer.memory_latency.as_ref().map_or(Text::default(), |RowLatency { row, ns }| {
+        rows.push(row.clone());
+        text!("; a random load takes {}", figure_of(units::nanoseconds(*ns), row))
+    });
+    Sentence::figures(text!("Memory: {}{}.", reads, load), &rows)
+}
+
+/// `Page cache: pread 10.3 GB/s in blocks of 1MiB; in 4KiB random reads mmap is fastest: 2.16×
+/// pread (1.56-2.98).`, and a line for each further kind of read that several engines did.
+fn page_cache(
+    assessment: &Assessment,
+    known: Option<&DiskOrMemory>,
+    labels: &CaseLabels,
+) -> Vec<Sentence> {
+    let fastest = known.and_then(|answer| answer.page_cache.as_ref());
+    let fastest = fastest.and_then(|rated| {
+        let work = find(assessment, &rated.row)?.case.read()?;
+        let rate = marked(said_median(&rated.rate), [&rated.row]);
+        let block = units::bytes(work.io.block);
+        let text = text!("{} {} in blocks of {}", work.engine.to_string(), rate, block);
+        Some(Sentence::figures(text, [&rated.row]))
+    });
+    let (mut clauses, mut others, mut open) = (Vec::from_iter(fastest), Vec::new(), Vec::new());
+    for lead in engines::leads(assessment, labels) {
+        let is_first = clauses.len() < 2 && lead.served_by == Some(ServedBy::PageCache);
+        if is_first {
+            clauses.extend(lead.line)
+        } else {
+            others.extend(lead.line)
+        }
+        open.extend(lead.open);
+    }
+    let line = (!clauses.is_empty()).then(|| {
+        let said = Sentence::joined(clauses, "; ");
+        Sentence::joined([Sentence::plain("Page cache: "), said], "")
+    });
+    line.into_iter().chain(others).chain(open).collect()
 }
 
 fn no_device(assessment: &Assessment) -> Sentence {
     Sentence::plain(match assessment.header.storage.as_ref() {
         Some(storage) if storage.medium == Medium::Ram && storage.is_raw() => {
-            "This device is memory, so no disk was measured.".to_string()
+            "Disk: not measured, because this device is memory.".to_string()
         }
         Some(storage) if storage.medium == Medium::Ram => format!(
-            "This directory is memory: {} keeps its files there, so no disk was measured.",
+            "Disk: not measured, because this directory is memory: {} keeps its files there.",
             storage.file_system
         ),
-        Some(storage) if storage.medium == Medium::Unseen => format!(
-            "The storage below {} is not visible from here, so no disk can be judged.",
-            storage.noun()
-        ),
-        _ => "No valid figure was served by a device, so this disk cannot be judged.".to_string(),
+        Some(storage) if storage.medium == Medium::Unseen => {
+            format!("Disk: unknown, because the storage below {} is not visible.", storage.noun())
+        }
+        _ => "Disk: unknown, because no valid figure was served by a device.".to_string(),
     })
 }
 
-fn device(
-    assessment: &Assessment,
-    answer: &DiskOrMemory,
-    fastest: &FastestOfDevice,
-    name: &dyn Fn(&str) -> String,
-) -> Vec<Sentence> {
-    let disk = disk(assessment);
+/// `Disk, sequential 1MiB: 1.91 GB/s at depth 8, not faster than memory: 0.082×
+/// (0.069-0.098).`, and what huge pages make of that.
+fn disk(assessment: &Assessment, fastest: &FastestOfDevice) -> Vec<Sentence> {
     let best = fastest.lead.best();
-    let rate = figure(units::rate(best.rate.median));
-    let memory = figure(units::rate(answer.memory.rate.median));
-    let asks = format!("whether this {disk} is faster than memory");
-    let first = Sentence::decided(&fastest.of_memory, asks, |is_faster| {
-        let says = match is_faster {
-            true => format!("This {disk} is faster than one thread reading memory"),
-            false => format!("This {disk} is not faster than memory"),
-        };
-        text!(
-            "{}: it moves {}, {} of the {} at which one thread reads memory.",
-            says,
-            &rate,
-            said_ratio(&fastest.of_memory.ratio()),
-            &memory
-        )
+    let io = find(assessment, &best.row).and_then(|summary| summary.case.io());
+    let kind = io.map_or(Text::default(), |io| {
+        text!(", {} {}", io.pattern.to_string(), units::bytes(io.block))
     });
-    let figures = first.is_open().then(|| {
-        let text =
-            text!("This {} moves {}, and one thread reads memory at {}.", disk, rate, memory);
-        Sentence::figures(text, fastest.of_memory.rows())
-    });
-    let lead = &fastest.lead;
-    let (row, beside) = (case(&best.row.id, name), beside_lead(lead, name));
-    let row = Sentence::led(lead, text!("Its fastest row is {}{}.", row, beside));
-    let all = fastest.of_most.as_ref().filter(|_| fastest.of_memory.decision() != Decision::No);
+    let rate = marked(said_median(&best.rate), [&best.row]);
+    let way = io.map_or(String::new(), way);
+    let figures = text!("Disk{}: {}{}", kind, rate, way);
+    let of_memory =
+        Sentence::decided(&fastest.of_memory, "whether the disk is faster than memory", |is| {
+            let is = if is { "faster" } else { "not faster" };
+            text!("{} than memory: {}", is, ratio_of(&fastest.of_memory, ""))
+        });
+    let is_more = fastest.of_memory.decision() != Decision::No;
+    let all = fastest.of_most.as_ref().filter(|_| is_more);
     let all = all.map(|all| of_most(all, fastest.most_threads));
-    let bound = bound(assessment, fastest, disk);
-    let bound = match &fastest.bound {
-        Bottleneck::Device(shown) => Sentence::figures(bound, shown.rows()),
-        _ => Sentence::led(lead, bound),
-    };
-    let pages = in_base_pages(assessment, &best.row.id);
-    [Some(first), figures, all, Some(row), pages, Some(bound)].into_iter().flatten().collect()
+    let figures = Sentence::figures(figures, [&best.row]);
+    let (open, closed): (Vec<Sentence>, Vec<Sentence>) =
+        [figures, of_memory].into_iter().chain(all).partition(Sentence::is_open);
+    let line = Sentence::joined(closed, ", ");
+    [line].into_iter().chain(in_base_pages(assessment, &best.row)).chain(open).collect()
 }
 
-/// What the same reads give with buffers in base pages, if those of the case `id` are in huge ones
-/// and that is a difference: most programs have the former.
-fn in_base_pages(assessment: &Assessment, id: &str) -> Option<Sentence> {
-    let case = |id: &str| assessment.cases.iter().find(|case| case.id == id);
-    let has = |case: &Summary, pages| case.case.io().is_some_and(|io| io.pages == pages);
-    let fastest = case(id).filter(|fastest| has(fastest, BufferPages::Huge))?;
-    let against = |compared: &&Comparison| {
-        let is_of_pages = case(&compared.base).is_some_and(|base| has(base, BufferPages::Base));
-        compared.case == id && is_of_pages && compared.difference == Difference::Different
-    };
-    let compared = assessment.comparisons.iter().find(against)?;
-    let base = case(&compared.base)?;
-    let interval = times_interval(compared.low, compared.high)?;
-    let text = text!(
-        "Huge pages make it {} ({}): with buffers in base pages, as those of most programs, it \
-         moves {}.",
-        figure(times(compared.ratio)),
-        interval,
-        figure(units::rate(base.throughput?.median))
-    );
-    Some(Sentence::of_summaries(text, [fastest, base]))
-}
-
-fn disk(assessment: &Assessment) -> &'static str {
-    if is_virtual(assessment.header.storage.as_ref()) { "virtual disk" } else { "disk" }
+/// How many reads are in flight, and whether they go through the page cache: ` at depth 8`.
+fn way(io: &Io) -> String {
+    let depth = if io.depth > 1 { format!(" at depth {}", io.depth) } else { String::new() };
+    let threads =
+        if io.threads > 1 { format!(" by {} threads", io.threads) } else { String::new() };
+    let one = if io.depth == 1 && io.threads == 1 { " one at a time" } else { "" };
+    let cached = if io.cache == Cache::Cold { " through the page cache" } else { "" };
+    format!("{depth}{threads}{one}{cached}")
 }
 
 /// The same, compared with all threads that read memory.
 fn of_most(all: &Decided, threads: u32) -> Sentence {
     let threads = count(threads as usize, "thread");
-    let ratio = said_ratio(&all.ratio());
-    let asks = format!("whether it is faster than {threads} reading memory");
-    Sentence::decided(all, asks, |is_faster| match is_faster {
-        true => text!("It is faster than {} reading memory too: {}.", threads, ratio),
-        false => text!("It is not faster than {} reading memory: {}.", threads, ratio),
+    let asks = format!("whether the disk is faster than {threads} reading memory");
+    Sentence::decided(all, asks, |is_faster| {
+        let is = if is_faster { "and faster" } else { "but not faster" };
+        text!("{} than {}: {}", is, threads, ratio_of(all, ""))
     })
 }
 
-fn bound(assessment: &Assessment, fastest: &FastestOfDevice, disk: &str) -> String {
-    match fastest.bound {
-        Bottleneck::Limit => format!(
-            "A limit of a control group bounds it (Throttled): without it, the {disk} may be \
-             faster."
-        ),
-        Bottleneck::Tool => {
-            format!(
-                "{}'s own overhead bounds it: the {disk} may be faster.",
-                assessment.header.tool.name
-            )
-        }
-        Bottleneck::Cpu => {
-            format!("The CPU bounds it (CpuBound): with more processors the {disk} may give more.")
-        }
-        Bottleneck::Device(_) => {
-            format!("More in flight gave no more: the {disk} or its path bounds it.")
-        }
-        Bottleneck::LimitOfPart => {
-            "Its bottleneck is unknown: a control group limits a part of the array, and the share \
-             of that part is unknown too."
-                .to_string()
-        }
-        Bottleneck::Unknown => {
-            "Its bottleneck is unknown: no sound row shows that more in flight gives no more."
-                .to_string()
-        }
-    }
-}
-
-/// The median latencies of the device and of memory.
-fn latencies(answer: &DiskOrMemory) -> Option<Sentence> {
-    let takes = |waited: &RowLatency| figure(units::nanoseconds(waited.ns));
-    let read = answer.device_latency.as_ref().map(|waited| {
-        let takes = takes(waited);
-        text!("A random 4 KiB read from the device takes {} (service time)", takes)
-    });
-    let text = match (read, answer.memory_latency.as_ref().map(takes)) {
-        (Some(read), Some(load)) => text!("{}, a load from memory {}.", read, load),
-        (Some(read), None) => text!("{}.", read),
-        (None, Some(load)) => text!("A load from memory takes {}.", load),
-        (None, None) => return None,
+/// What the same reads give with buffers in base pages, if those of this row are in huge ones and
+/// that is a difference: most programs have the former.
+fn in_base_pages(assessment: &Assessment, row: &Named) -> Option<Sentence> {
+    let case = |id: &str| assessment.cases.iter().find(|case| case.id == id);
+    let has = |case: &Summary, pages| case.case.io().is_some_and(|io| io.pages == pages);
+    let fastest = case(&row.id).filter(|fastest| has(fastest, BufferPages::Huge))?;
+    let against = |compared: &&Comparison| {
+        let is_of_pages = case(&compared.base).is_some_and(|base| has(base, BufferPages::Base));
+        compared.case == row.id && is_of_pages && compared.difference == Difference::Different
     };
-    let rows = answer.device_latency.iter().chain(&answer.memory_latency);
-    Some(Sentence::figures(text, rows.map(|waited| &waited.row)))
+    let compared = assessment.comparisons.iter().find(against)?;
+    let base = case(&compared.base)?;
+    let Comparison { pairs, invocations, ratio: median, low, high, .. } = *compared;
+    let ratio = Ratio { pairs, invocations, median, low, high };
+    let rows: Vec<Named> = [fastest, base].into_iter().filter_map(Named::of).collect();
+    let text = text!(
+        "Without huge pages for its buffers, as in most programs, it moves {}; with them {}.",
+        figure_in(units::rate(base.throughput?.median), base),
+        said_ratio_of(&ratio, "that", &rows)
+    );
+    Some(Sentence::figures(text, &rows))
 }
 
-/// The highest acknowledged and durable rates, and the latency of a sync after one page.
-fn writing(assessment: &Assessment) -> Option<Sentence> {
+/// `Writes: 1.08 GB/s acknowledged, 665 MB/s durable.`
+fn writes(assessment: &Assessment) -> Option<Sentence> {
     let answer = assessment.conclusions.writing.as_ref()?;
-    let said = |lead: &Lead| text!("at up to {}", figure(units::rate(lead.best().rate.median)));
-    let mut text = match (&answer.acknowledged, &answer.durable) {
+    let said = |lead: &Lead| marked(said_median(&lead.best().rate), [&lead.best().row]);
+    let text = match (&answer.acknowledged, &answer.durable) {
         (Some(acknowledged), Some(durable)) => {
-            text!("Writes are acknowledged {} and durable {}", said(acknowledged), said(durable))
+            text!("{} acknowledged, {} durable", said(acknowledged), said(durable))
         }
         (Some(acknowledged), None) => {
-            text!("Writes are acknowledged {}; no durable rate is valid", said(acknowledged))
+            text!("{} acknowledged; no durable rate is valid", said(acknowledged))
         }
-        (None, Some(durable)) => text!("Writes are durable {}", said(durable)),
+        (None, Some(durable)) => text!("{} durable", said(durable)),
         (None, None) => return None,
     };
-    let page = page_sync(assessment);
-    if let Some((_, ns)) = page {
-        text.push(text!("; a sync after 4 KiB takes {}", figure(units::nanoseconds(ns as f64))));
-    }
     let leads = answer.acknowledged.iter().chain(&answer.durable);
-    let page = page.and_then(|(summary, _)| assess::decision::Named::of(summary));
-    let rows = leads.map(|lead| &lead.best().row).chain(&page);
-    Some(Sentence::figures(text.sentence(), rows))
+    let rows = leads.map(|lead| &lead.best().row);
+    Some(Sentence::figures(text!("Writes: {}.", text), rows))
 }
 
-/// The first valid and durable row that syncs after each page, and the median latency of its syncs.
-fn page_sync(assessment: &Assessment) -> Option<(&Summary, u64)> {
+/// `A commit: 216 µs (p50) and 563 µs (p99) for the sync after 4KiB.`, of the first valid and
+/// durable row that syncs after each page.
+fn commit(assessment: &Assessment) -> Option<Sentence> {
     let is_page = |summary: &&Summary| {
         let is_each = |work: &WriteWork| {
             work.op == Op::Write && work.io.block == 4096 && work.every == 1 && work.io.threads == 1
@@ -219,5 +217,12 @@ fn page_sync(assessment: &Assessment) -> Option<(&Summary, u64)> {
     let summary = assessment.cases.iter().find(is_page)?;
     let writing = summary.writing.as_ref()?;
     writing.durable?;
-    Some((summary, writing.sync.p50?.ns))
+    let said = |percentile| figure_in(words::percentile(Some(percentile)), summary);
+    let p99 = writing.sync.p99.map(|p99| text!(" and {} (p99)", said(p99)));
+    let text = text!(
+        "A commit: {} (p50){} for the sync after 4KiB.",
+        said(writing.sync.p50?),
+        p99.unwrap_or_default()
+    );
+    Some(Sentence::of_summaries(text, [summary]))
 }

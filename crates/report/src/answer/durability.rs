@@ -1,78 +1,81 @@
 //! The fastest way to write, and the cost of durability.
 
 use crate::labels::CaseLabels;
-use crate::sentence::{Paragraphs, Sentence, said_ratio};
+use crate::sentence::{Sentence, ratio_of};
 use crate::text::{Text, command, text};
-use crate::writes;
+use crate::writes::{self, said_median};
 use assess::Assessment;
 use assess::conclusions::durability::WritingAnswer;
+use assess::decision::Lead;
 use assess::summary::Summary;
 use model::case::Op;
 use model::watched::SyncedBy;
 
-/// The answer in sentences.
-pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs {
+/// The fastest rates, the cost of durability, and what each rate means.
+pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Sentence> {
     let name = &|id: &str| labels.name(id);
     let Some(answer) = &assessment.conclusions.writing else { return Vec::new() };
     let writes = |op| assessment.cases.iter().any(|it| it.case.write().is_some_and(|w| w.op == op));
-    let mut acknowledged = match &answer.acknowledged {
+    let acknowledged = match &answer.acknowledged {
         Some(lead) => {
-            let what = if writes(Op::Write) { "writes" } else { "copies" };
-            let own = format!("Of this program's own {what}, fastest acknowledged:");
-            let best = assessment.cases.iter().find(|row| row.id == lead.best().row.id);
-            let work = best.and_then(|row| row.case.write());
-            let storage = assessment.header.storage.as_ref().zip(work);
-            let says = match storage.and_then(|(storage, work)| storage.synced_by(work)) {
-                Some(SyncedBy::Mount) => Text::from(
-                    "The file system is mounted with 'sync': each write waited to be stored.",
-                ),
-                Some(SyncedBy::Flag) => text!(
-                    "Files here have the flag of {}: each write waited to be stored.",
-                    command("chattr +S")
-                ),
-                None => Text::from(
-                    "This is how fast the OS took the data: a power cut could still lose it.",
-                ),
-            };
-            vec![Sentence::fastest(&own, lead, name), Sentence::plain(says)]
+            let what = if writes(Op::Write) { "write" } else { "copy" };
+            let own = format!("Fastest acknowledged {what} of this program:");
+            Sentence::fastest(&own, lead, said_median, name)
         }
-        None => vec![Sentence::plain("No acknowledged rate is valid.")],
+        None => Sentence::plain("No acknowledged rate is valid."),
     };
     let claims = |it: &Summary| it.case.write().is_some_and(|work| work.sync.claims_durable());
-    let mut durable = match &answer.durable {
-        Some(lead) => vec![Sentence::fastest("Fastest durable:", lead, name)],
+    let durable = match &answer.durable {
+        Some(lead) => Some(Sentence::fastest("Fastest durable:", lead, said_median, name)),
         None if assessment.cases.iter().any(claims) => {
-            vec![Sentence::plain("No durable rate is valid.")]
+            Some(Sentence::plain("No durable rate is valid."))
         }
-        None => Vec::new(),
+        None => None,
     };
-    if let Some((is_of_same, cost)) = cost(assessment, answer) {
-        if is_of_same { acknowledged.push(cost) } else { durable.push(cost) }
-    }
+    let means = answer.acknowledged.as_ref().map(|lead| acknowledged_means(assessment, lead));
     let cache =
         writes::said_cache(assessment.header.storage.as_ref()).filter(|_| answer.durable.is_some());
-    durable.extend(cache.map(Sentence::plain));
-    vec![acknowledged, durable]
+    [acknowledged]
+        .into_iter()
+        .chain(durable)
+        .chain(cost(assessment, answer))
+        .chain(means)
+        .chain(cache.map(Sentence::plain))
+        .collect()
 }
 
-/// The cost of durability, and whether it is from the two rates of one case. Otherwise it is from
-/// two cases: the fastest for each rate.
-fn cost(assessment: &Assessment, answer: &WritingAnswer) -> Option<(bool, Sentence)> {
+/// What it means that these writes were acknowledged.
+fn acknowledged_means(assessment: &Assessment, lead: &Lead) -> Sentence {
+    let best = assessment.cases.iter().find(|row| row.id == lead.best().row.id);
+    let work = best.and_then(|row| row.case.write());
+    let storage = assessment.header.storage.as_ref().zip(work);
+    Sentence::plain(match storage.and_then(|(storage, work)| storage.synced_by(work)) {
+        Some(SyncedBy::Mount) => {
+            Text::from("The file system is mounted with 'sync': each write waited to be stored.")
+        }
+        Some(SyncedBy::Flag) => text!(
+            "Files here have the flag of {}: each write waited to be stored.",
+            command("chattr +S")
+        ),
+        None => Text::from(
+            "Acknowledged is how fast the OS took the data: a power cut could still lose it.",
+        ),
+    })
+}
+
+/// The cost of durability: from the two rates of one case, or from two cases, the fastest for each
+/// rate.
+fn cost(assessment: &Assessment, answer: &WritingAnswer) -> Option<Sentence> {
     let (cost, acknowledged) = (answer.cost.as_ref()?, answer.acknowledged.as_ref()?.best());
     let row = assessment.cases.iter().find(|summary| summary.id == acknowledged.row.id)?;
     let has_both = row.writing.as_ref().is_some_and(|writing| writing.durable.is_some());
-    let ratio = said_ratio(&cost.ratio());
-    let figures = if has_both {
-        text!("Made durable, the same writes came to {} of that", ratio)
+    let of = if has_both {
+        "of the acknowledged rate of the same writes"
     } else {
-        text!("That is {} of the fastest acknowledged rate", ratio)
+        "of the fastest acknowledged rate"
     };
-    let said = Sentence::decided(cost, "what durability costs", |is_less| {
-        let says = match is_less {
-            true => "this is what durability costs",
-            false => "durability costs nothing that matters here",
-        };
-        text!("{}: {}.", figures, says)
-    });
-    Some((has_both, said))
+    Some(Sentence::decided(cost, "what durability costs", |is_less| match is_less {
+        true => text!("Durability leaves {}.", ratio_of(cost, of)),
+        false => text!("Durability costs nothing that matters here: {}.", ratio_of(cost, of)),
+    }))
 }

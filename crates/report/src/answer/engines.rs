@@ -2,12 +2,12 @@
 
 use crate::labels::CaseLabels;
 use crate::phrases::joined;
-use crate::sentence::{Sentence, said_ratio};
+use crate::sentence::{Sentence, ratio_of};
 use crate::text::text;
 use assess::Assessment;
-use assess::decision::{Decided, Lead};
+use assess::decision::{Decided, Decision, Lead};
 use assess::finding::Verdict;
-use assess::summary::Summary;
+use assess::summary::{ServedBy, Summary};
 use model::axis::Axis;
 use model::case::{Case, OWN_PEER};
 use model::plan::Role;
@@ -15,16 +15,22 @@ use model::plan::Role;
 /// If there are more, the table of comparisons is the place for them.
 const MOST: usize = 4;
 
-/// The sentences for each kind of read that several engines did.
-pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Sentence> {
-    let said =
-        assessment.conclusions.engines.iter().filter_map(|lead| said(assessment, lead, labels));
-    said.take(MOST).flatten().collect()
+/// Which engine is the fastest for a kind of read that several did, and the questions about it.
+pub(super) struct EngineLead {
+    /// What served the bytes.
+    pub(super) served_by: Option<ServedBy>,
+    /// `in warm 4KiB random reads, mmap is fastest: 1.35× pread (1.20-1.51), 2.10× uring`.
+    pub(super) line: Option<Sentence>,
+    pub(super) open: Vec<Sentence>,
 }
 
-/// `In warm 4KiB random reads, mmap is faster than pread, 1.35× (1.20-1.51); it is no faster than
-/// uring, 1.01× (0.99-1.02).` Those that are undecided are asked about.
-fn said(assessment: &Assessment, lead: &Lead, labels: &CaseLabels) -> Option<Vec<Sentence>> {
+/// The fastest engine for each kind of read that several engines did.
+pub(super) fn leads(assessment: &Assessment, labels: &CaseLabels) -> Vec<EngineLead> {
+    let leads = assessment.conclusions.engines.iter();
+    leads.filter_map(|lead| said(assessment, lead, labels)).take(MOST).collect()
+}
+
+fn said(assessment: &Assessment, lead: &Lead, labels: &CaseLabels) -> Option<EngineLead> {
     let find = |id: &str| assessment.cases.iter().find(|summary| summary.id == id);
     let best = find(&lead.best().row.id)?;
     let name = engine(&best.case)?;
@@ -33,29 +39,29 @@ fn said(assessment: &Assessment, lead: &Lead, labels: &CaseLabels) -> Option<Vec
     }
     let words = labels.words(&best.id).into_iter().filter(|word| word.axis != "engine");
     let title = joined(words.map(|word| word.short));
-    let start = match title.as_str() {
-        "" => "Of the engines, ".to_string(),
-        title => format!("In {title} reads, "),
-    };
-    let (mut clauses, mut open) = (Vec::new(), Vec::new());
+    let place = if title.is_empty() { "reads".to_string() } else { format!("{title} reads") };
+    let mut clauses = Vec::new();
     for decided in lead.against() {
-        let other = engine(&find(&decided.rows()[1].id)?.case)?;
-        let clause =
-            clause(decided, [if clauses.is_empty() { name } else { "it" }, name, other], &title);
-        if clause.is_open() { open.push(clause) } else { clauses.push(clause) }
+        clauses.push(clause(decided, [name, engine(&find(&decided.rows()[1].id)?.case)?], &place));
     }
-    clauses.extend(left_out(assessment, best, lead).into_iter().map(Sentence::plain));
-    let closed = (!clauses.is_empty()).then(|| Sentence::of_clauses(&start, &clauses));
-    Some(closed.into_iter().chain(open).collect())
+    let (open, closed): (Vec<Sentence>, Vec<Sentence>) =
+        clauses.into_iter().partition(Sentence::is_open);
+    let is_fastest = if lead.decision() == Decision::Yes { "is fastest: " } else { "is " };
+    let start = Sentence::plain(format!("in {place} {name} {is_fastest}"));
+    let line = (!closed.is_empty()).then(|| {
+        let others = left_out(assessment, best, lead).into_iter().map(Sentence::plain);
+        let compared = Sentence::joined(closed, ", ");
+        let compared = Sentence::joined([start, compared], "");
+        Sentence::joined([compared].into_iter().chain(others), "; ")
+    });
+    Some(EngineLead { served_by: best.served_by, line, open })
 }
 
-fn clause(decided: &Decided, [subject, name, other]: [&str; 3], title: &str) -> Sentence {
-    let ratio = said_ratio(&decided.ratio());
-    let place = if title.is_empty() { String::new() } else { format!(" in {title} reads") };
-    let asks = format!("whether {name} is faster than {other}{place}");
+fn clause(decided: &Decided, [name, other]: [&str; 2], place: &str) -> Sentence {
+    let asks = format!("whether {name} is faster than {other} in {place}");
     Sentence::decided(decided, asks, |is_faster| match is_faster {
-        true => text!("{} is faster than {}, {}", subject, other, ratio),
-        false => text!("{} is no faster than {}, {}", subject, other, ratio),
+        true => ratio_of(decided, other),
+        false => text!("no faster than {}, {}", other, ratio_of(decided, "")),
     })
 }
 

@@ -1,21 +1,32 @@
 //! The fastest row for each source of the bytes.
 
 use crate::labels::CaseLabels;
-use crate::sentence::{Paragraphs, Sentence};
+use crate::sentence::Sentence;
+use crate::words::capital;
+use crate::writes::{said_median, said_rate};
 use assess::Assessment;
 use assess::decision::Lead;
 use assess::summary::ServedBy;
+use model::view::Layout;
 
-/// The fastest valid row for each source of the bytes, and the rows that cannot be told apart from
-/// it.
-pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs {
+/// The fastest valid row for each source of the bytes, and the rows that may be as fast: a line for
+/// two sources.
+pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Sentence> {
     let name = &|id: &str| labels.name(id);
-    let said = |(by, lead): &(ServedBy, Lead)| {
-        Sentence::fastest(&format!("Fastest {}:", source(*by)), lead, name)
-    };
+    // The cells of a pivot have no intervals.
+    let rate = if assessment.view().layout == Layout::Pivot { said_rate } else { said_median };
     // A single row cannot be the fastest.
     let several = assessment.conclusions.fastest.iter().filter(|(_, lead)| lead.of_rows() > 1);
-    vec![several.map(said).collect()]
+    let several: Vec<&(ServedBy, Lead)> = several.collect();
+    let line = |pair: &[&(ServedBy, Lead)]| {
+        let said = pair.iter().enumerate().map(|(index, (by, lead))| {
+            let does = format!("fastest {}:", source(*by));
+            let does = if index == 0 { capital(&does) } else { does };
+            Sentence::fastest(&does, lead, rate, name)
+        });
+        Sentence::joined(said, "; ")
+    };
+    several.chunks(2).map(line).collect()
 }
 
 /// Where the bytes came from, or went to.

@@ -1,7 +1,7 @@
 //! What other work on the same storage does to a case.
 
 use crate::labels::CaseLabels;
-use crate::sentence::{Paragraphs, Sentence, missing, said_ratio};
+use crate::sentence::{Sentence, figure_of, missing, ratio_of};
 use crate::text::{Text, case, figure, joined, text};
 use crate::words::{self, per_second};
 use assess::Assessment;
@@ -11,8 +11,9 @@ use assess::latency::UNSENT_NS;
 use assess::summary::Summary;
 use model::units;
 
-/// A paragraph for each case alone, and one for each set of others beside it.
-pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs {
+/// For each case, a line on how much longer its operations take beside others, and one for each
+/// set of others.
+pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Sentence> {
     if assessment.conclusions.interferences.is_empty() {
         let is_beside = |case: &Summary| !case.beside.is_empty();
         return missing(match assessment.cases.iter().any(is_beside) {
@@ -21,8 +22,8 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs
         });
     }
     let of = |found: &Interference| {
-        let beside = found.beside.iter().map(|it| said_beside(found, it, labels));
-        std::iter::once(vec![said_alone(found, labels)]).chain(beside).collect::<Vec<_>>()
+        let beside = found.beside.iter().flat_map(|it| said_beside(found, it, labels));
+        said_longer(found, labels).into_iter().chain(beside).collect::<Vec<_>>()
     };
     assessment.conclusions.interferences.iter().flat_map(of).collect()
 }
@@ -36,69 +37,82 @@ fn operation(timed: LatencyKind) -> &'static str {
     }
 }
 
-fn said_alone(found: &Interference, labels: &CaseLabels) -> Sentence {
+/// `alone: an operation takes 329 µs (p50) and 559 µs (p99); p99 beside writer 3.92× as long`.
+fn said_longer(found: &Interference, labels: &CaseLabels) -> Vec<Sentence> {
     let alone = &found.alone;
-    let text = text!(
-        "{}: {}, and {} takes {}.",
+    let start = text!(
+        "{}: {} takes {}",
         case(&alone.case.id, &|id| labels.name(id)),
-        figure(per_second(alone.iops)),
         operation(found.timed),
-        said_times(alone, " (p50 and p99)")
+        said_times(alone),
     );
-    Sentence::figures(text, [&alone.case])
+    let start = Sentence::figures(start, [&alone.case]);
+    let longer = found.beside.iter().map(|it| {
+        let beside = beside(&it.actors);
+        let asks = format!("whether its p99 is longer beside {beside}");
+        match (&it.p99, it.side.p99_ns) {
+            (Some(longer), _) => Sentence::decided(longer, asks, |is_longer| match is_longer {
+                true => text!("p99 beside {} {}", beside, ratio_of(longer, "as long")),
+                false => text!("p99 beside {} no longer", beside),
+            }),
+            (None, Some(UNSENT_NS)) => {
+                Sentence::plain(format!("p99 beside {beside} longer than the run"))
+            }
+            (None, _) => {
+                let needs = "needs longer trials: in some, too few operations ended";
+                Sentence::open(asks, needs, [&it.side.case])
+            }
+        }
+    });
+    let (open, closed): (Vec<Sentence>, Vec<Sentence>) = longer.partition(Sentence::is_open);
+    let line = Sentence::joined([start].into_iter().chain(closed), "; ");
+    [line].into_iter().chain(open).collect()
 }
 
-/// The times of an operation, with the `names` of both percentiles.
-fn said_times(side: &InterferenceSide, names: &str) -> Text {
-    let [p50, p99] = [side.p50_ns, side.p99_ns].map(words::response).map(figure);
+/// The names of actors.
+fn beside(actors: &[ActorFigures]) -> String {
+    actors.iter().map(|actor| actor.name.as_str()).collect::<Vec<_>>().join("+")
+}
+
+/// The times of an operation.
+fn said_times(side: &InterferenceSide) -> Text {
+    let said = |ns: Option<u64>| figure_of(words::response(ns), &side.case);
     match side.p99_ns {
-        Some(_) => text!("{} and {}{}", p50, p99, names),
-        None => text!("{} (p50: too few operations for p99)", p50),
+        Some(_) => text!("{} (p50) and {} (p99)", said(side.p50_ns), said(side.p99_ns)),
+        None => text!("{} (p50)", said(side.p50_ns)),
     }
 }
 
-/// The question about its p99.
-const IS_LONGER: &str = "whether its p99 is longer";
-
-/// `beside writer (412 MB/s, 393/s): 31.0 k/s, 0.9 ms and 4.1 ms. Alone it does 2.7× as many …`
+/// `beside writer (412 MB/s, 393/s): 31.0 k/s, 0.9 ms (p50) and 4.1 ms (p99), alone 2.7× as many
+/// operations.`
 fn said_beside(found: &Interference, it: &Disturbed, labels: &CaseLabels) -> Vec<Sentence> {
-    let is_open = found.timed == LatencyKind::Response;
-    let rate = match is_open {
-        true => Text::default(),
-        false => text!("{}, ", figure(per_second(it.side.iops))),
+    let rate = match found.timed {
+        LatencyKind::Response => Text::default(),
+        LatencyKind::Sync | LatencyKind::Service => {
+            text!("{}, ", figure_of(per_second(it.side.iops), &it.side.case))
+        }
     };
     let figures = text!(
-        "{} ({}): {}{}.",
+        "{} ({}): {}{}",
         case(&it.side.case.id, &|id| labels.name(id)),
         said_actors(&it.actors),
         rate,
-        said_times(&it.side, "")
+        said_times(&it.side)
     );
-    let slower = it.rate.as_ref().map(|slower| {
-        let asks = "whether alone it does more operations";
-        Sentence::decided(slower, asks, |is_more| match is_more {
-            true => text!("Alone it does {} as many operations.", said_ratio(&slower.ratio())),
-            false => "Alone it does no more operations.".into(),
-        })
-    });
-    let longer = it.p99.as_ref().map(|longer| {
-        Sentence::decided(longer, IS_LONGER, |is_longer| match is_longer {
-            true => text!("Its p99 is {} as long.", said_ratio(&longer.ratio())),
-            false => "Its p99 is no longer.".into(),
-        })
-    });
-    let none = it.p99.is_none().then(|| match it.side.p99_ns {
-        Some(UNSENT_NS) => {
-            let text = "More than 1 % of its operations had not begun when the time was up.";
-            Sentence::figures(text, [&it.side.case])
-        }
-        _ => {
-            let takes = "takes longer trials: in some, too few operations ended";
-            Sentence::open(IS_LONGER, takes, [&it.side.case])
-        }
-    });
     let figures = Sentence::figures(figures, [&it.side.case]);
-    std::iter::once(figures).chain(slower).chain(longer).chain(none).collect()
+    let unsent = (it.side.p99_ns == Some(UNSENT_NS)).then(|| {
+        Sentence::plain("more than 1 % of its operations had not begun when the time was up")
+    });
+    let slower = it.rate.as_ref().map(|slower| {
+        let asks = format!("whether it does fewer operations beside {}", beside(&it.actors));
+        Sentence::decided(slower, asks, |is_more| match is_more {
+            true => text!("alone {}", ratio_of(slower, "as many operations")),
+            false => "alone no more operations".into(),
+        })
+    });
+    let (open, closed): (Vec<Sentence>, Vec<Sentence>) =
+        [figures].into_iter().chain(unsent).chain(slower).partition(Sentence::is_open);
+    [Sentence::joined(closed, "; ")].into_iter().chain(open).collect()
 }
 
 /// What actors did: `412 MB/s, 393/s`, each with its name if there are several. What was not told

@@ -1,28 +1,36 @@
 //! The memory levels that latencies show.
 
 use crate::labels::CaseLabels;
-use crate::sentence::{Paragraphs, Sentence};
-use crate::text::{Text, figure, listed, text};
-use crate::words::{count, pages};
+use crate::sentence::{Sentence, marked};
+use crate::text::{Text, figure, joined, listed, text};
+use crate::words::pages;
 use assess::Assessment;
+use assess::decision::Named;
 use assess::levels::{Level, Levels};
 use model::units;
 
 /// The memory levels that latencies show.
-pub(super) fn answer(assessment: &Assessment, _: &CaseLabels) -> Paragraphs {
+pub(super) fn answer(assessment: &Assessment, _: &CaseLabels) -> Vec<Sentence> {
     let caches = &assessment.header.host.caches;
     let said = |levels: &Levels| {
-        [said_levels(levels)].into_iter().chain(said_unnamed(levels, caches)).collect()
+        [said_levels(assessment, levels)].into_iter().chain(said_unnamed(levels, caches))
     };
-    assessment.conclusions.levels.iter().map(said).collect()
+    assessment.conclusions.levels.iter().flat_map(said).collect()
 }
 
-/// `huge pages: a load takes 1.2 ns from 4KiB to 32KiB (L1, 32KiB), 3.9 ns from 64KiB to 512KiB …`.
-fn said_levels(levels: &Levels) -> Sentence {
-    let said: Vec<Text> = levels.levels.iter().map(said_level).collect();
-    let kind = pages(levels.pages);
-    let knees = count(levels.levels.len().saturating_sub(1), "knee");
-    let text = text!("latency in {} ({}): a load takes {}.", kind, knees, listed(&said));
+/// `In huge pages, a load takes 1.2 ns from 4KiB to 32KiB (L1), 3.9 ns from 64KiB to 512KiB …`.
+fn said_levels(assessment: &Assessment, levels: &Levels) -> Sentence {
+    let is_within = |row: &Named, level: &Level| {
+        let summary = assessment.cases.iter().find(|summary| summary.id == row.id);
+        let work = summary.and_then(|summary| summary.case.memory());
+        work.is_some_and(|work| (level.from..=level.to).contains(&work.working_set))
+    };
+    let said = levels
+        .levels
+        .iter()
+        .map(|level| said_level(level, levels.doubtful.iter().filter(|row| is_within(row, level))));
+    let said: Vec<Text> = said.collect();
+    let text = text!("In {}, a load takes {}.", pages(levels.pages), joined(&said, ", "));
     Sentence::figures(text, &levels.doubtful)
 }
 
@@ -42,12 +50,11 @@ fn said_unnamed(levels: &Levels, caches: &[u64]) -> Option<Sentence> {
 }
 
 /// Of the working sets that were measured: where a level ends between two of them is not known.
-fn said_level(level: &Level) -> Text {
+fn said_level<'a>(level: &Level, doubtful: impl Iterator<Item = &'a Named>) -> Text {
     let [ns, least, greatest] =
         [level.ns, level.least_ns, level.greatest_ns].map(units::nanoseconds).map(figure);
     let ns = if level.is_flat() { ns } else { text!("{} to {}", least, greatest) };
-    let cache = level.cache.map_or(Text::default(), |cache| {
-        text!(" (the OS reports an L{} of {})", cache.number, units::bytes(cache.bytes))
-    });
+    let ns = marked(ns, doubtful);
+    let cache = level.cache.map_or(Text::default(), |cache| text!(" (L{})", cache.number));
     text!("{} from {} to {}{}", ns, units::bytes(level.from), units::bytes(level.to), cache)
 }

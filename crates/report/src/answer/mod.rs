@@ -4,11 +4,12 @@ mod depth;
 mod operations;
 mod engines;
 mod fastest;
+mod levels;
+mod saturation;
+mod bottleneck;
 mod disk_or_memory;
 mod read_latency;
 mod counts;
-mod levels;
-mod saturation;
 mod durability;
 mod touches;
 mod commits;
@@ -17,7 +18,7 @@ mod load;
 mod interference;
 
 use crate::labels::CaseLabels;
-use crate::sentence::{Paragraphs, paragraph};
+use crate::sentence::{Sentence, lines};
 use crate::text::{Text, text};
 use crate::words::count;
 use crate::{survey, versus};
@@ -36,8 +37,8 @@ pub(crate) fn labels(assessment: &Assessment) -> CaseLabels<'_> {
 
 /// How a question is answered.
 struct QuestionRow {
-    /// What the run says to it, in paragraphs.
-    answer: fn(&Assessment, &CaseLabels) -> Paragraphs,
+    /// What the run says to it, in lines: the first answers it, the others say what else was found.
+    answer: fn(&Assessment, &CaseLabels) -> Vec<Sentence>,
     /// Whether the answer is about speed, in which rows with a rate take no part.
     is_of_speed: bool,
 }
@@ -64,11 +65,11 @@ fn row(question: Question) -> QuestionRow {
     }
 }
 
-/// The answers to the questions of the view, each in a paragraph or several.
+/// The answers to the questions of the view, in lines.
 pub(crate) fn answer(assessment: &Assessment) -> Vec<Text> {
     let labels = labels(assessment);
     let answers = questions(assessment).flat_map(|question| said(question, assessment, &labels));
-    answers.chain(with_rate(assessment)).collect()
+    lines(&answers.chain(with_rate(assessment)).collect::<Vec<_>>())
 }
 
 /// The questions of the view, and the goals of a run of any recipe: they were asked for.
@@ -80,7 +81,7 @@ fn questions(assessment: &Assessment) -> impl Iterator<Item = Question> {
 }
 
 /// Says which rows take no part in what the answer says of speed.
-fn with_rate(assessment: &Assessment) -> Option<Text> {
+fn with_rate(assessment: &Assessment) -> Option<Sentence> {
     let is_left_out = |summary: &&Summary| {
         summary.role == Role::Asked && summary.case.is_open() && summary.verdict.stands()
     };
@@ -88,19 +89,21 @@ fn with_rate(assessment: &Assessment) -> Option<Text> {
     let asks_speed = assessment.view().answer.iter().any(|question| row(*question).is_of_speed);
     (rows > 0 && asks_speed).then(|| {
         let (has, asks) = if rows == 1 { ("has", "its") } else { ("have", "their") };
-        text!(
+        Sentence::plain(text!(
             "{} {} a rate: {} schedule sets the throughput, so no statement about speed counts {}.",
             count(rows, "row"),
             has,
             asks,
             if rows == 1 { "it" } else { "them" }
-        )
+        ))
     })
 }
 
 /// The answer to a question; `labels` names the cases.
-pub(crate) fn said(question: Question, assessment: &Assessment, labels: &CaseLabels) -> Vec<Text> {
-    let paragraphs = (row(question).answer)(assessment, labels);
-    let said = paragraphs.iter().filter(|sentences| !sentences.is_empty());
-    said.map(|sentences| paragraph(sentences, &|id: &str| labels.name(id))).collect()
+pub(crate) fn said(
+    question: Question,
+    assessment: &Assessment,
+    labels: &CaseLabels,
+) -> Vec<Sentence> {
+    (row(question).answer)(assessment, labels)
 }

@@ -2,11 +2,12 @@
 
 use crate::labels::CaseLabels;
 use crate::phrases;
-use crate::sentence::{Paragraphs, Sentence, said_ratio};
-use crate::text::{Text, figure, joined, listed, text};
-use crate::words::{self, NONE};
+use crate::sentence::{Sentence, figure_in, ratio_of};
+use crate::text::{listed, text};
+use crate::words;
 use assess::Assessment;
 use assess::decision::Decided;
+use assess::percentile::Percentile;
 use assess::summary::Summary;
 use model::case::{Io, ReadWork};
 use model::plan::Role;
@@ -57,83 +58,78 @@ fn iterations(work: &ReadWork) -> String {
     }
 }
 
-/// The time of a read, and for each group, how it changes with the number of iterations.
-pub(super) fn answer(assessment: &Assessment, names: &CaseLabels) -> Paragraphs {
+/// The time of a read, and for each group, whether its rate depends on the number of reads.
+pub(super) fn answer(assessment: &Assessment, names: &CaseLabels) -> Vec<Sentence> {
     let groups = groups(assessment, names);
-    let changes = groups.iter().map(|group| change(group, &assessment.conclusions.iterations));
-    typical(&groups).map(|sentence| vec![sentence]).into_iter().chain(changes).collect()
+    let changes =
+        groups.iter().filter_map(|group| change(group, &assessment.conclusions.iterations));
+    typical(&groups).into_iter().chain(changes).collect()
 }
 
-/// The time of a read in the row with the most iterations.
-fn typical(groups: &[ReadGroup]) -> Option<Sentence> {
-    let (mut texts, mut rows) = (Vec::new(), Vec::new());
-    for group in groups {
-        let longest = group.rows.iter().rev().find(|(_, summary)| stands(summary));
-        let Some((_, summary)) = longest else { continue };
-        let Some((p50, p99)) = summary.latency.p50.zip(summary.latency.p99) else { continue };
-        let [p50, p99] = [p50, p99].map(|percentile| figure(words::percentile(Some(percentile))));
-        texts.push(text!("{} {} and {}", &group.title, p50, p99));
-        rows.push(*summary);
+/// The time of a read in the row with the most iterations: at the median, and at p99.
+fn typical(groups: &[ReadGroup]) -> Vec<Sentence> {
+    let longest = groups.iter().filter_map(|group| {
+        let (_, summary) = group.rows.iter().rev().find(|(_, summary)| stands(summary))?;
+        Some((&group.title, *summary, summary.latency.p50?, summary.latency.p99?))
+    });
+    let longest: Vec<_> = longest.collect();
+    let line = |start: &str, of: fn(Percentile, Percentile) -> Percentile| {
+        let said = longest.iter().map(|(title, summary, p50, p99)| {
+            let ns = words::percentile(Some(of(*p50, *p99)));
+            text!("{} {}", figure_in(ns, summary), *title)
+        });
+        let text = text!("{} {}.", start, listed(&said.collect::<Vec<_>>()));
+        Sentence::of_summaries(text, longest.iter().map(|(_, summary, ..)| *summary))
+    };
+    match longest.is_empty() {
+        true => Vec::new(),
+        false => vec![
+            line("A read takes", |p50, _| p50),
+            line("1 in 100 takes longer than", |_, p99| p99),
+        ],
     }
-    let text = text!("A read takes (p50 and p99): {}.", joined(&texts, "; "));
-    (!texts.is_empty()).then(|| Sentence::of_summaries(text, rows))
 }
 
-/// How the fewest iterations compare with the most: the rows' figures, and whether their throughput
-/// differs.
-fn change(group: &ReadGroup, questions: &[Decided]) -> Vec<Sentence> {
+/// Whether the throughput of the most iterations differs from that of the fewest.
+fn change(group: &ReadGroup, questions: &[Decided]) -> Option<Sentence> {
     let title = &group.title;
     let with_figure: Vec<_> = group.rows.iter().filter(|(_, summary)| stands(summary)).collect();
     // Without a figure, or with only one number of iterations, there is nothing to compare.
-    let (Some((few, first)), Some((many, last))) = (with_figure.first(), with_figure.last()) else {
-        return Vec::new();
-    };
+    let (few, first) = with_figure.first()?;
+    let (many, last) = with_figure.last()?;
     if group.rows.len() == 1 {
-        return Vec::new();
+        return None;
     }
     if with_figure.len() == 1 {
-        return vec![Sentence::plain(format!(
-            "{title}: only one of {} numbers of iterations has a valid figure, so a change cannot \
-             be shown.",
+        return Some(Sentence::plain(format!(
+            "{title}: only one of {} numbers of reads has a valid figure, so a change cannot be \
+             shown.",
             group.rows.len()
-        ))];
+        )));
     }
     let (few, many) = (iterations(few), iterations(many));
-    let mut figures: Vec<Text> = Vec::new();
-    for (name, of) in [
-        ("p50", (|summary| words::percentile(summary.latency.p50)) as fn(&Summary) -> String),
-        ("p99", |summary| words::percentile(summary.latency.p99)),
-        ("p99.9", |summary| words::percentile(summary.latency.p99_9)),
-        ("throughput", |summary| words::main_figure(summary).0),
-    ] {
-        let (before, after) = (of(first), of(last));
-        figures.push(match (before.as_str(), after.as_str()) {
-            (NONE, NONE) => continue,
-            (NONE, _) => text!("{} {} ({} reads are too few to say)", name, figure(after), &few),
-            (_, NONE) => text!("{} {} (after {} reads only)", name, figure(before), &few),
-            _ => text!("{} {} and {}", name, figure(before), figure(after)),
-        });
-    }
-    let text = text!("{}, {} iterations and {}: {}.", title, few, many, listed(&figures));
     let is_it = |decided: &&Decided| {
         let [later, earlier] = decided.rows();
         later.id == last.id && earlier.id == first.id
     };
-    let figures = Sentence::of_summaries(text, [*first, *last]);
-    [figures].into_iter().chain(questions.iter().find(is_it).map(differs)).collect()
-}
-
-/// Whether the throughput depends on the duration.
-fn differs(decided: &Decided) -> Sentence {
-    let ratio = said_ratio(&decided.ratio());
-    Sentence::decided(
-        decided,
-        "whether the throughput changes with the number of reads",
-        |changes| match changes {
-            true => text!("The throughput depends on the number of reads: {}.", ratio),
-            false => text!("The throughput stays the same: {}.", ratio),
-        },
-    )
+    let decided = questions.iter().find(is_it)?;
+    let asks = format!("whether {few} reads are as fast as {many}, {title}");
+    Some(Sentence::decided(decided, asks, |changes| match changes {
+        true => text!(
+            "The number of reads matters, {}: with {} the rate is {} of that with {}.",
+            title,
+            many,
+            ratio_of(decided, ""),
+            few
+        ),
+        false => text!(
+            "The number of reads does not matter, {}: {} give {} of the rate of {}.",
+            title,
+            many,
+            ratio_of(decided, ""),
+            few
+        ),
+    }))
 }
 
 fn stands(summary: &Summary) -> bool {

@@ -2,8 +2,8 @@
 
 use crate::labels::CaseLabels;
 use crate::phrases;
-use crate::sentence::{Paragraphs, Sentence, missing};
-use crate::text::{Text, figure, joined, listed, text};
+use crate::sentence::{Sentence, figure_in, marked, missing};
+use crate::text::{Text, figure, joined, text};
 use crate::words::{times, times_interval};
 use assess::Assessment;
 use assess::conclusions::touches::{Phase, Touching};
@@ -15,66 +15,78 @@ fn find<'a>(assessment: &'a Assessment, id: &str) -> Option<&'a Summary> {
     assessment.cases.iter().find(|summary| summary.id == id)
 }
 
-/// The cost of a page of a file, compared with a page of memory.
-pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Paragraphs {
+/// The cost of a page of a file, compared with a page of memory: from the cheapest way to the
+/// dearest, then a line for each phase and state of the file.
+pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Sentence> {
     if assessment.conclusions.touching.is_empty() {
         return missing(
             "There is no answer: it needs valid figures for pages of a file and of memory, \
              touched in the same way.",
         );
     }
-    let phases = Phase::ALL.iter().filter_map(|phase| said(assessment, *phase, labels));
-    let all = phases.chain([intervals(assessment)]).chain(first_touch(assessment));
-    all.map(|sentence| vec![sentence]).collect()
+    let range = range(assessment, labels);
+    let phases = Phase::ALL.iter().flat_map(|phase| said(assessment, *phase, labels));
+    range.into_iter().chain(phases).chain(first_touch(assessment)).collect()
 }
 
-/// The cost of a phase for each way, grouped by the file's cache state.
-fn said(assessment: &Assessment, phase: Phase, labels: &CaseLabels) -> Option<Sentence> {
-    let mut caches: Vec<(Cache, Vec<Text>)> = Vec::new();
-    let of_phase = || assessment.conclusions.touching.iter().filter(|held| held.phase == phase);
-    for held in of_phase() {
+/// `Touching a page of a file costs from 5.15× (read, warm, by mmap) to 9610× (write, cold, by …) a
+/// second touch of a page in memory.`
+fn range(assessment: &Assessment, labels: &CaseLabels) -> Option<Sentence> {
+    let of = |held: &Touching| {
+        let file = find(assessment, &held.file.id)?;
+        let state = file_cache(&file.case).to_string();
+        Some(text!("{} ({}, {}, {})", costs(held), held.phase.name(), state, by(file, labels)))
+    };
+    let mut all: Vec<&Touching> = assessment.conclusions.touching.iter().collect();
+    all.sort_by(|a, b| a.ratio.median.total_cmp(&b.ratio.median));
+    let [least, .., most] = all.as_slice() else { return None };
+    let text = text!(
+        "Touching a page of a file costs from {} to {} a second touch of a page in memory.",
+        of(least)?,
+        of(most)?
+    );
+    let rows = [least, most].into_iter().flat_map(|held| [&held.file, &held.memory]);
+    Some(Sentence::figures(text, rows))
+}
+
+/// The cost of a phase for each way, a line for each state of the file.
+fn said(assessment: &Assessment, phase: Phase, labels: &CaseLabels) -> Vec<Sentence> {
+    let mut caches: Vec<(Cache, Vec<Text>, Vec<&Touching>)> = Vec::new();
+    for held in assessment.conclusions.touching.iter().filter(|held| held.phase == phase) {
         let Some(file) = find(assessment, &held.file.id) else { continue };
         let cache = file_cache(&file.case);
-        let text = text!("{} {}", costs(held), by(file, labels));
-        match caches.iter_mut().find(|(known, _)| *known == cache) {
-            Some((_, ways)) => ways.push(text),
-            None => caches.push((cache, vec![text])),
+        let interval = times_interval(held.ratio.low, held.ratio.high);
+        let interval = interval.map_or(String::new(), |interval| format!(" ({interval})"));
+        let text = text!("{}{} {}", costs(held), interval, by(file, labels));
+        match caches.iter_mut().find(|(known, ..)| *known == cache) {
+            Some((_, ways, of)) => {
+                ways.push(text);
+                of.push(held);
+            }
+            None => caches.push((cache, vec![text], vec![held])),
         }
     }
-    if caches.is_empty() {
-        return None;
-    }
-    let say = |(state, ways): &(Cache, Vec<Text>)| match state {
-        Cache::AsIs => text!("as it was found, {}", listed(ways)),
-        _ => text!("{}, {}", state.to_string(), listed(ways)),
-    };
     let does = match phase {
-        Phase::Write => {
-            "Writing a byte in each page of the file, until the OS has acknowledged it,"
-        }
-        Phase::Read => "Reading a byte of each page of the file",
+        Phase::Write => "Writing, until acknowledged",
+        Phase::Read => "Reading",
     };
-    let all: Vec<Text> = caches.iter().map(say).collect();
-    let text = text!(
-        "{} costs this multiple of a second touch of the page in memory: {}.",
-        does,
-        joined(&all, "; ")
-    );
-    Some(Sentence::figures(text, of_phase().flat_map(|held| [&held.file, &held.memory])))
+    let line = |(state, ways, held): &(Cache, Vec<Text>, Vec<&Touching>)| {
+        let state = match state {
+            Cache::AsIs => "as it was found".to_string(),
+            state => state.to_string(),
+        };
+        let text = text!("{}, {}: {}.", does, state, joined(ways, ", "));
+        Sentence::figures(text, held.iter().flat_map(|held| [&held.file, &held.memory]))
+    };
+    caches.iter().map(line).collect()
 }
 
 fn file_cache(case: &Case) -> Cache {
     case.io().map_or(Cache::AsIs, |io| io.cache)
 }
 
-/// `132× (123-143)`, with a note if either row is doubtful.
 fn costs(held: &Touching) -> Text {
-    let interval = times_interval(held.ratio.low, held.ratio.high);
-    let is_doubtful = held.file.is_doubtful() || held.memory.is_doubtful();
-    let doubtful = is_doubtful.then(|| "doubtful".to_string());
-    let beside: Vec<String> = interval.into_iter().chain(doubtful).collect();
-    let beside = if beside.is_empty() { "".into() } else { format!(" ({})", beside.join(", ")) };
-    text!("{}{}", figure(times(held.ratio.median)), beside)
+    marked(figure(times(held.ratio.median)), [&held.file, &held.memory])
 }
 
 /// The way to touch a file: its label without words that the sentence has already.
@@ -82,19 +94,6 @@ fn by(file: &Summary, labels: &CaseLabels) -> Text {
     let phrases = labels.phrases(&file.case).into_iter();
     let said = phrases.filter(|phrase| !["kind", "cache", "block"].contains(&phrase.axis));
     text!("by {}", phrases::joined(said.map(|phrase| phrase.said)))
-}
-
-/// Explains the brackets, once for all sentences.
-fn intervals(assessment: &Assessment) -> Sentence {
-    let has_one = |held: &Touching| held.ratio.low.is_some();
-    let with = assessment.conclusions.touching.iter().filter(|held| has_one(held)).count();
-    Sentence::plain(match with {
-        0 => "There were too few rounds for intervals.",
-        _ if with == assessment.conclusions.touching.len() => {
-            "In brackets: the 95 % intervals of these ratios."
-        }
-        _ => "In brackets: 95 % intervals; where there is none, there were too few rounds for it.",
-    })
 }
 
 /// First and second touches, which are easily confused.
@@ -108,10 +107,10 @@ fn first_touch(assessment: &Assessment) -> Option<Sentence> {
     };
     let (first, second) = (row(Kernel::FirstTouch)?, row(Kernel::TouchPages)?);
     let text = text!(
-        "A first touch of a page of memory, for which the OS finds and clears it, takes {}; a \
-         second one takes {}.",
-        figure(units::nanoseconds(first.ns_per_op?.median)),
-        figure(units::nanoseconds(second.ns_per_op?.median))
+        "A first touch of a page of memory, which the OS must find and clear, takes {}; a \
+         second {}.",
+        figure_in(units::nanoseconds(first.ns_per_op?.median), first),
+        figure_in(units::nanoseconds(second.ns_per_op?.median), second)
     );
     Some(Sentence::of_summaries(text, [first, second]))
 }

@@ -1,6 +1,6 @@
 //! A document as GitHub Markdown, to paste into an issue or a README.
 
-use super::{Block, Document, FindingBlock, List, Paragraph, Table, legend};
+use super::{Block, Document, FindingLines, List, Paragraph, Table, finding_lines, legend};
 use crate::markup::{block, fenced, inline, one_line};
 use crate::style::Paint;
 use crate::text::{Text, TextSpan};
@@ -8,7 +8,7 @@ use crate::words::capital;
 
 /// The document, the answer first.
 pub(super) fn markdown(document: &Document) -> String {
-    let mut page = Page { text: String::new() };
+    let mut page = Page { text: String::new(), has_all_findings: document.has_all_findings };
     if !document.title.is_empty() {
         page.part(&format!("## {}\n", inline(&document.title)));
     }
@@ -16,7 +16,12 @@ pub(super) fn markdown(document: &Document) -> String {
     for line in &document.warnings {
         page.part(&format!("> **Note:** {}\n", inline_text(&line.clone().sentence())));
     }
-    document.answer.iter().for_each(|paragraph| page.paragraph(paragraph));
+    match document.answer.as_slice() {
+        [one] => page.paragraph(one),
+        lines => {
+            page.part(&lines.iter().map(|line| format!("- {}", line_of(line))).collect::<String>())
+        }
+    }
     for part in document.parts.iter().filter(|part| !part.is_on_page_only) {
         page.part(&format!("**{}**\n", inline(part.title)));
         part.blocks.iter().for_each(|block| page.block(block));
@@ -28,6 +33,7 @@ pub(super) fn markdown(document: &Document) -> String {
 /// Builds Markdown of blocks with blank lines between them.
 struct Page {
     text: String,
+    has_all_findings: bool,
 }
 
 impl Page {
@@ -50,7 +56,11 @@ impl Page {
                 self.list(items);
             }
             Block::Findings(all) => {
-                self.part(&all.iter().map(finding).collect::<String>());
+                let FindingLines { all, more } = finding_lines(all, self.has_all_findings);
+                let found = all.iter().map(|(kind, _, text)| (*kind, text));
+                let found = found.chain(more.iter().map(|more| ("more", more)));
+                let line = |(kind, text)| format!("- **{kind}** {}\n", inline_text(text));
+                self.part(&found.map(line).collect::<String>());
             }
             Block::Shades { .. } => {}
             Block::Facts(facts) => {
@@ -68,11 +78,8 @@ impl Page {
         self.part(&format!("{}\n", block_text(text)));
     }
 
-    fn paragraph(&mut self, Paragraph { text, paint }: &Paragraph) {
-        match paint {
-            Paint::Strong => self.part(&format!("**{}**\n", inline_text(text))),
-            _ => self.line(text),
-        }
+    fn paragraph(&mut self, paragraph: &Paragraph) {
+        self.part(&line_of(paragraph));
     }
 
     fn list(&mut self, lines: &[Text]) {
@@ -93,9 +100,11 @@ impl Page {
     }
 }
 
-fn finding(finding: &FindingBlock) -> String {
-    let text = inline_text(&finding.line());
-    format!("- **{}** {text}\n", finding.kind)
+fn line_of(Paragraph { text, paint }: &Paragraph) -> String {
+    match paint {
+        Paint::Strong => format!("**{}**\n", inline_text(text)),
+        _ => format!("{}\n", block_text(text)),
+    }
 }
 
 /// A text at the start of a block, where more characters have a meaning.

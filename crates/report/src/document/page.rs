@@ -4,7 +4,7 @@
 //! come from anyone.
 
 use super::{
-    Block, Document, FindingBlock, Folded, List, Paragraph, Section, Table, known, legend,
+    Block, Document, FindingBlock, Folded, IN_FULL, List, Paragraph, Section, Table, known, legend,
 };
 use crate::MARK;
 use crate::concerned::NAMED_MOST;
@@ -147,7 +147,7 @@ impl<'a> Links<'a> {
                 }
                 @if !items.is_empty() { ul { @for item in items { li { (self.text(item)) } } } }
             },
-            Block::Findings(all) => html! { @for finding in all { (self.finding(finding)) } },
+            Block::Findings(all) => self.findings(all),
             Block::Pictures(all) => pictures(all),
             Block::Shades { what, all } => html! {
                 p.hint {
@@ -258,8 +258,22 @@ impl<'a> Links<'a> {
         }
     }
 
+    /// The most severe, and the others to unfold.
+    fn findings(&self, all: &[FindingBlock]) -> Markup {
+        let (first, others) = all.split_at(all.len().min(IN_FULL));
+        html! {
+            @for finding in first { (self.finding(finding)) }
+            @if !others.is_empty() {
+                details {
+                    summary { (others.len()) " more" }
+                    @for finding in others { (self.finding(finding)) }
+                }
+            }
+        }
+    }
+
     fn finding(&self, finding: &FindingBlock) -> Markup {
-        let FindingBlock { kind, paint, code, rows, cases, text, remedy } = finding;
+        let FindingBlock { kind, paint, code, rows, cases, text, remedy, .. } = finding;
         let class = class_of(*paint);
         let link = |(id, name): &(String, String)| self.case(id, name);
         html! {

@@ -1,11 +1,13 @@
 //! A document as text for a terminal.
 
-use super::{Block, Document, FindingBlock, Paragraph, Table, legend};
+use super::{Block, Document, FindingLines, Paragraph, Table, finding_lines, legend};
 use crate::style::{Paint, Style, fold, printable};
 
 /// The document, the answer last.
 pub(super) fn text(document: &Document, style: &Style) -> String {
-    let mut out = Output { text: String::new(), style, last: None, is_new: false };
+    let has_all_findings = document.has_all_findings;
+    let mut out =
+        Output { text: String::new(), style, last: None, is_new: false, has_all_findings };
     if !document.title.is_empty() {
         out.line(Paint::Strong, &document.title);
     }
@@ -21,7 +23,7 @@ pub(super) fn text(document: &Document, style: &Style) -> String {
         out.led(&lead("more"), Paint::Faint, &elsewhere);
     }
     out.is_new = true;
-    document.answer.iter().for_each(|paragraph| out.paragraph(paragraph));
+    document.answer.iter().for_each(|line| out.answer(line));
     out.text
 }
 
@@ -46,6 +48,7 @@ struct Output<'a> {
     last: Option<BlockKind>,
     /// Whether a part begins.
     is_new: bool,
+    has_all_findings: bool,
 }
 
 impl Output<'_> {
@@ -62,7 +65,13 @@ impl Output<'_> {
             }
             Block::Findings(all) => {
                 self.begin(BlockKind::Findings);
-                all.iter().for_each(|finding| self.finding(finding));
+                let FindingLines { all, more } = finding_lines(all, self.has_all_findings);
+                for (kind, paint, text) in all {
+                    self.led(&lead(kind), paint, &text.to_string());
+                }
+                if let Some(more) = more {
+                    self.led(&lead("more"), Paint::Faint, &more.to_string());
+                }
             }
             Block::Shades { what, all } if self.style.colour => {
                 let shade = |(text, shade): &(String, u8)| {
@@ -122,6 +131,12 @@ impl Output<'_> {
         }
     }
 
+    /// Adds a line of the answer. Its further lines are indented, so that each begins visibly.
+    fn answer(&mut self, line: &Paragraph) {
+        self.begin(BlockKind::Text);
+        self.heading(line);
+    }
+
     fn paragraph(&mut self, paragraph: &Paragraph) {
         self.begin(BlockKind::Text);
         self.line(paragraph.paint, &paragraph.text.to_string());
@@ -138,10 +153,5 @@ impl Output<'_> {
         if !legend.is_empty() {
             self.line(Paint::Faint, &legend);
         }
-    }
-
-    fn finding(&mut self, finding: &FindingBlock) {
-        let text = finding.line().to_string();
-        self.led(&lead(finding.kind), finding.paint, &text);
     }
 }

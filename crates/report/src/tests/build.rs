@@ -25,7 +25,7 @@ use model::zoo;
 use serde::Deserialize;
 use std::time::Duration;
 
-pub(super) fn estimate(median: f64) -> Estimate {
+pub(crate) fn estimate(median: f64) -> Estimate {
     Estimate {
         n: 10,
         invocations: 1,
@@ -40,7 +40,7 @@ pub(super) fn estimate(median: f64) -> Estimate {
 }
 
 /// A case over its base by this ratio, with an interval of its ends; none below six rounds.
-pub(super) fn comparison(
+pub(crate) fn comparison(
     [case, base]: [&Summary; 2],
     pairs: usize,
     [ratio, low, high]: [f64; 3],
@@ -75,18 +75,18 @@ pub(super) fn comparison(
 }
 
 /// Whether a case is faster than its base.
-pub(super) fn is_faster(rows: [&Summary; 2], pairs: usize, ratio: [f64; 3]) -> Decided {
+pub(crate) fn is_faster(rows: [&Summary; 2], pairs: usize, ratio: [f64; 3]) -> Decided {
     Decided::is_faster(comparison(rows, pairs, ratio), rows).expect("both stand")
 }
 
 /// Whether a case differs from its base.
-pub(super) fn differs(rows: [&Summary; 2], pairs: usize, ratio: [f64; 3]) -> Decided {
+pub(crate) fn differs(rows: [&Summary; 2], pairs: usize, ratio: [f64; 3]) -> Decided {
     Decided::differs(comparison(rows, pairs, ratio), rows).expect("both stand")
 }
 
 /// The first of `rows` as the fastest by this rate: the others are slower by so much, with an
 /// interval of 3 % around that.
-pub(super) fn lead(rate: Estimate, best: &Summary, others: &[(&Summary, f64)]) -> Lead {
+pub(crate) fn lead(rate: Estimate, best: &Summary, others: &[(&Summary, f64)]) -> Lead {
     let against: Vec<Decided> = others
         .iter()
         .map(|(other, ratio)| is_faster([best, other], 10, [*ratio, ratio * 0.97, ratio * 1.03]))
@@ -94,13 +94,13 @@ pub(super) fn lead(rate: Estimate, best: &Summary, others: &[(&Summary, f64)]) -
     Lead::of(Rated::of(best, rate).expect("it stands"), against, 0)
 }
 
-pub(super) fn percentile(ns: f64, solid: bool) -> Option<Percentile> {
+pub(crate) fn percentile(ns: f64, solid: bool) -> Option<Percentile> {
     let ns = ns as u64;
     Some(Percentile { ns, low_ns: Some(ns - ns / 50), high_ns: Some(ns + ns / 40), solid })
 }
 
 /// Percentiles of `count` reads around `p50`, as far as that many allow.
-pub(super) fn latency(p50: f64, count: u64) -> Latency {
+pub(crate) fn latency(p50: f64, count: u64) -> Latency {
     let of = |above: u64, factor: f64| {
         let tail = count / above;
         (tail >= 10).then(|| percentile(p50 * factor, tail >= 100)).flatten()
@@ -187,7 +187,7 @@ fn trials(rate: f64, block: u64, p50: f64) -> Vec<TrialFigures> {
     (0..10).map(trial).collect()
 }
 
-pub(super) fn file(engine: Engine, cache: Cache, pattern: Pattern, block: u64) -> ReadWork {
+pub(crate) fn file(engine: Engine, cache: Cache, pattern: Pattern, block: u64) -> ReadWork {
     let size = 1 << 30;
     let time = Duration::from_millis(500);
     ReadWork {
@@ -198,7 +198,7 @@ pub(super) fn file(engine: Engine, cache: Cache, pattern: Pattern, block: u64) -
 }
 
 /// A case of one thread reading at `rate` bytes a second.
-pub(super) fn measured(work: ReadWork, served_by: ServedBy, rate: f64) -> Summary {
+pub(crate) fn measured(work: ReadWork, served_by: ServedBy, rate: f64) -> Summary {
     let block = work.io.block as f64;
     let ns_per_op = block * 1e9 * f64::from(work.io.threads) / rate;
     let in_flight = f64::from(work.io.depth);
@@ -258,7 +258,7 @@ pub(super) fn measured(work: ReadWork, served_by: ServedBy, rate: f64) -> Summar
     }
 }
 
-pub(super) fn memory(kernel: Kernel, threads: u32, rate: f64) -> Summary {
+pub(crate) fn memory(kernel: Kernel, threads: u32, rate: f64) -> Summary {
     let isa = if kernel == Kernel::Chase { Isa::Scalar } else { Isa::Avx2 };
     let time = Duration::from_millis(200);
     let work = MemoryWork {
@@ -293,7 +293,7 @@ pub(super) fn memory(kernel: Kernel, threads: u32, rate: f64) -> Summary {
     }
 }
 
-pub(super) fn null() -> Summary {
+pub(crate) fn null() -> Summary {
     let work =
         ReadWork { touch: Touch::None, ..file(Engine::Null, Cache::AsIs, Pattern::Random, 4096) };
     Summary {
@@ -307,7 +307,7 @@ pub(super) fn null() -> Summary {
 }
 
 /// Adds a finding to a case; the verdict follows.
-pub(super) fn found(mut summary: Summary, finding: &Finding) -> Summary {
+pub(crate) fn found(mut summary: Summary, finding: &Finding) -> Summary {
     summary.verdict = summary.verdict.max(match finding.severity {
         Severity::Note => Verdict::Sound,
         Severity::Doubt => Verdict::Doubtful,
@@ -317,12 +317,12 @@ pub(super) fn found(mut summary: Summary, finding: &Finding) -> Summary {
     summary
 }
 
-pub(super) fn finding(code: Code, severity: Severity, message: &str, remedy: &str) -> Finding {
+pub(crate) fn finding(code: Code, severity: Severity, message: &str, remedy: &str) -> Finding {
     let (message, remedy) = (message.to_string(), remedy.to_string());
     Finding { code, severity, size: None, message, remedy }
 }
 
-pub(super) fn steal() -> Finding {
+pub(crate) fn steal() -> Finding {
     finding(
         Code::Steal,
         Severity::Doubt,
@@ -331,7 +331,7 @@ pub(super) fn steal() -> Finding {
     )
 }
 
-pub(super) fn leak() -> Finding {
+pub(crate) fn leak() -> Finding {
     finding(
         Code::CacheLeak,
         Severity::Void,
@@ -341,7 +341,7 @@ pub(super) fn leak() -> Finding {
 }
 
 /// The findings of all cases, one entry for each code and severity, gravest first.
-pub(super) fn gathered(cases: &[Summary]) -> Vec<RunFinding> {
+pub(crate) fn gathered(cases: &[Summary]) -> Vec<RunFinding> {
     let mut all: Vec<RunFinding> = Vec::new();
     for summary in cases {
         for finding in &summary.findings {
@@ -363,7 +363,7 @@ pub(super) fn gathered(cases: &[Summary]) -> Vec<RunFinding> {
 }
 
 /// The view of a recipe of this name; the usual one if there is none.
-pub(super) fn view_of(recipe: &str) -> View {
+pub(crate) fn view_of(recipe: &str) -> View {
     #[derive(Deserialize)]
     struct Recipe {
         view: View,
@@ -374,13 +374,13 @@ pub(super) fn view_of(recipe: &str) -> View {
 }
 
 /// The assessment in another view.
-pub(super) fn in_view(view: View, mut assessment: Assessment) -> Assessment {
+pub(crate) fn in_view(view: View, mut assessment: Assessment) -> Assessment {
     assessment.header.plan.view = Some(view);
     assessment
 }
 
 /// An assessment of these cases on the zoo's machine.
-pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
+pub(crate) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
     let mut header = zoo::record().header;
     header.tool.command = ["ioassay", "run", recipe].map(str::to_string).to_vec();
     header.plan.recipe = recipe.to_string();
@@ -414,7 +414,7 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
 }
 
 /// The case where this machine cannot do it.
-pub(super) fn unavailable(summary: &Summary, reason: &str, trials: usize) -> Summary {
+pub(crate) fn unavailable(summary: &Summary, reason: &str, trials: usize) -> Summary {
     Summary {
         failures: vec![(Failure::Unavailable(reason.to_string()), trials)],
         verdict: Verdict::Unavailable,
@@ -423,7 +423,7 @@ pub(super) fn unavailable(summary: &Summary, reason: &str, trials: usize) -> Sum
 }
 
 /// The case if so many trials failed for this reason, which are all.
-pub(super) fn failed(summary: &Summary, reason: &str, trials: usize) -> Summary {
+pub(crate) fn failed(summary: &Summary, reason: &str, trials: usize) -> Summary {
     Summary {
         failures: vec![(Failure::Failed(reason.to_string()), trials)],
         verdict: Verdict::Failed,
@@ -431,7 +431,7 @@ pub(super) fn failed(summary: &Summary, reason: &str, trials: usize) -> Summary 
     }
 }
 
-pub(super) fn without_figures(summary: &Summary) -> Summary {
+pub(crate) fn without_figures(summary: &Summary) -> Summary {
     Summary {
         n: 0,
         verdict: Verdict::NotRun,
@@ -470,6 +470,6 @@ pub(super) fn without_figures(summary: &Summary) -> Summary {
 }
 
 /// A finding of a whole run.
-pub(super) fn of_run(finding: Finding) -> RunFinding {
+pub(crate) fn of_run(finding: Finding) -> RunFinding {
     RunFinding { finding, cases: Vec::new(), baselines: Vec::new() }
 }

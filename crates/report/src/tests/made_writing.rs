@@ -204,7 +204,7 @@ fn virtual_disk(assessment: &mut Assessment) {
 }
 
 /// Ways to write to a virtual disk, one of them not durable, one with a step, one that failed.
-pub(super) fn strategies() -> Assessment {
+pub(crate) fn strategies() -> Assessment {
     let mut cases = ways();
     cases[2] = Summary { writing: written(work(), 2.37e9, None).writing, ..cases[2].clone() };
     cases[2].writing.as_mut().expect("it writes").flushes_per_trial = Some(0);
@@ -257,7 +257,7 @@ pub(super) fn strategies() -> Assessment {
 }
 
 /// Each case went on until its rate was steady; the run was stopped in the second.
-pub(super) fn sustained() -> Assessment {
+pub(crate) fn sustained() -> Assessment {
     let mut cases: Vec<Summary> = ways().into_iter().take(3).collect();
     let steps = (0..70).map(|step| if step < 23 { 2.2e9 } else { 4.1e8 + f64::from(step) * 1e5 });
     cases[0].course = Some(TimeSeries {
@@ -296,7 +296,7 @@ pub(super) fn sustained() -> Assessment {
 }
 
 /// A run of `recipe` of which every trial failed.
-pub(super) fn all_failed(recipe: &str, cases: &[Summary]) -> Assessment {
+pub(crate) fn all_failed(recipe: &str, cases: &[Summary]) -> Assessment {
     let reason = "create a file in '/data': read-only file system (EROFS)";
     assessment(recipe, cases.iter().map(|summary| failed(summary, reason, 10)).collect())
 }
@@ -325,7 +325,7 @@ fn touched(summary: Summary, rate: f64) -> Summary {
 }
 
 /// Touching pages of memory and of a file, in a control group of 2 GiB.
-pub(super) fn touching() -> Assessment {
+pub(crate) fn touching() -> Assessment {
     let write = |engine, cache| WriteWork {
         io: Io {
             cache,
@@ -392,7 +392,7 @@ pub(super) fn touching() -> Assessment {
 }
 
 /// Syncs after nothing, a page and many megabytes, and of a log.
-pub(super) fn syncs_of_a_disk() -> Assessment {
+pub(crate) fn syncs_of_a_disk() -> Assessment {
     let mut cases = Vec::new();
     for (sync, slow) in [(Sync::Fdatasync, 1.0), (Sync::Fsync, 1.4)] {
         let over = WriteWork { sync, allocation: Allocation::Overwrite, ..work() };
@@ -454,7 +454,7 @@ pub(super) fn syncs_of_a_disk() -> Assessment {
 }
 
 /// The answer where `summary` is the fastest by both rates.
-pub(super) fn answer_of(summary: &Summary) -> WritingAnswer {
+pub(crate) fn answer_of(summary: &Summary) -> WritingAnswer {
     WritingAnswer {
         acknowledged: leads(summary, |writing| writing.acknowledged, &[]),
         durable: leads(summary, |writing| writing.durable, &[]),
@@ -463,7 +463,7 @@ pub(super) fn answer_of(summary: &Summary) -> WritingAnswer {
 }
 
 /// What a survey writes.
-pub(super) fn of_survey() -> Vec<Summary> {
+pub(crate) fn of_survey() -> Vec<Summary> {
     let (allocation, pattern, size) = (Allocation::Overwrite, Pattern::Random, 256 << 20);
     let page = WriteWork {
         io: Io { block: 4096, pattern, size, ..work().io },

@@ -1,12 +1,12 @@
 //! Every view of every assessment, held as snapshots; and the JSON, held against its schema.
 
 pub(crate) mod forms;
-mod build;
+pub(crate) mod build;
 pub(crate) mod made;
 mod made_memory;
 mod made_beside;
 mod made_open;
-mod made_writing;
+pub(crate) mod made_writing;
 mod hostile;
 mod arrays;
 mod contract;
@@ -255,9 +255,10 @@ fn a_commit_with_a_rate_takes_its_response_time() {
         assessment,
     );
     let said = crate::text::joined(&crate::answer::answer(&assessment), "\n").to_string();
-    let expected = "A sync takes 1.20 ms at the median and 3.12 ms at p99 (4KiB written over, at \
-                    random, 100/s due, fdatasync). From when it was due until it was durable, a \
-                    commit took 210 µs at the median (4KiB";
+    let expected = "fdatasync after 4KiB takes 1.20 ms (p50) and 3.12 ms (p99).\n\
+                    fdatasync after nothing 140 µs (p50).\n\
+                    A commit, from when it was due until it was durable: 210 µs (p50), 4KiB \
+                    written over, at random, 100/s due, fdatasync.";
     assert!(said.starts_with(expected), "{said}");
     assert!(!said.contains("on average"), "{said}");
 }
@@ -595,7 +596,7 @@ fn rates_that_no_case_has_are_not_missed() {
     }
     let text = crate::tests::forms::text(&assessment, &PLAIN);
     assert!(!text.contains("No durable rate"), "{text}");
-    assert!(text.contains("own copies, fastest acknowledged"), "{text}");
+    assert!(text.contains("Fastest acknowledged copy of this program"), "{text}");
     assessment.conclusions.writing = None;
     let text = crate::tests::forms::text(&assessment, &PLAIN);
     assert!(!text.contains("rate is valid"), "{text}");
@@ -648,7 +649,7 @@ fn what_durability_costs_is_said_of_the_writes_that_pay_it() {
     let mut assessment = made_writing::strategies();
     let wide = Style { colour: false, width: 1000 };
     let text = crate::tests::forms::text(&assessment, &wide);
-    assert!(text.contains("That is 0.27× (0.26-0.27) of the fastest acknowledged rate"), "{text}");
+    assert!(text.contains("leaves 0.27× of the fastest acknowledged rate (0.26-0.27)."), "{text}");
     let fastest = |assessment: &mut Assessment, row: usize, ratio: [f64; 3]| {
         let row = &assessment.cases[row];
         let rate =
@@ -659,19 +660,20 @@ fn what_durability_costs_is_said_of_the_writes_that_pay_it() {
     };
     fastest(&mut assessment, 1, [0.257, 0.251, 0.263]);
     let text = crate::tests::forms::text(&assessment, &wide);
-    assert!(text.contains("write 64MiB fdatasync at 2.38 GB/s (2.33-2.45)."), "{text}");
-    assert!(text.contains("Made durable, the same writes came to 0.26×"), "{text}");
-    assert_eq!(text.matches("what durability costs").count(), 1, "{text}");
+    assert!(text.contains("write 64MiB fdatasync at 2.38 GB/s."), "{text}");
+    assert!(text.contains("leaves 0.26× of the acknowledged rate of the same writes"), "{text}");
+    assert_eq!(text.matches("Durability leaves").count(), 1, "{text}");
     fastest(&mut assessment, 1, [1.0, 0.99, 1.01]);
     let text = crate::tests::forms::text(&assessment, &wide);
-    assert!(text.contains("durability costs nothing that matters here."), "{text}");
+    assert!(text.contains("Durability costs nothing that matters here"), "{text}");
     // A doubt on the row decides nothing, and is told.
     assessment.cases[1] = build::found(assessment.cases[1].clone(), &build::steal());
     fastest(&mut assessment, 1, [0.257, 0.251, 0.263]);
     let text = crate::tests::forms::text(&assessment, &wide);
-    let open = "Undecided: what durability costs (takes sound figures). \
-                Doubtful: write 64MiB fdatasync (Steal).";
+    let open = "Undecided: what durability costs (needs sound figures).\n\
+                Figures with ? are doubtful (Steal): see the findings.";
     assert!(text.contains(open), "{text}");
+    assert!(text.contains("write 64MiB fdatasync at 2.38 GB/s?; it is doubtful"), "{text}");
 }
 
 #[test]
@@ -717,11 +719,8 @@ fn check_closing(change: impl Fn(&mut Assessment), expected: &str) {
     let mut assessment = made::rich();
     change(&mut assessment);
     let labels = answer::labels(&assessment);
-    let said = crate::text::joined(
-        &answer::said(model::view::Question::DiskOrMemory, &assessment, &labels),
-        " ",
-    )
-    .to_string();
+    let said = answer::said(model::view::Question::DiskOrMemory, &assessment, &labels);
+    let said = crate::text::joined(&crate::sentence::lines(&said), " ").to_string();
     assert!(said.contains(expected), "'{said}' does not say '{expected}'");
 }
 
@@ -741,18 +740,20 @@ fn the_closing_answer_says_no_more_than_the_interval() {
         }
     };
     for (ratio, pairs, expected) in [
-        ([1.3, 1.2, 1.4], 10, "This virtual disk is faster than one thread reading memory"),
-        ([1.3, 1.2, 1.4], 10, "It is not faster than 2 threads reading memory: 0.051×"),
+        ([1.3, 1.2, 1.4], 10, "at depth 8, faster than memory: 1.30× (1.20-1.40), but"),
+        ([1.3, 1.2, 1.4], 10, "but not faster than 2 threads: 0.051× (0.047-0.054)."),
+        ([1.0, 0.9, 1.1], 10, "depth 8, but not faster than 2 threads"),
         (
             [1.0, 0.9, 1.1],
             10,
-            "Undecided: whether this virtual disk is faster than memory (takes about 24 rounds). \
-             This virtual disk moves 1.02 GB/s, and one thread reads memory at 11.2 GB/s. It is \
-             not faster than 2 threads reading memory: 0.051× (0.047-0.054). Its fastest row is \
-             direct 1MiB sequential depth 8. ",
+            "Undecided: whether the disk is faster than memory (needs about 24 rounds)",
         ),
-        ([0.15, 0.1, 0.2], 10, "This virtual disk is not faster than memory"),
-        ([0.15, 0.1, 0.2], 3, "is faster than memory (takes about 17 rounds)"),
+        (
+            [0.15, 0.1, 0.2],
+            10,
+            "Disk, sequential 1MiB: 1.02 GB/s at depth 8, not faster than memory",
+        ),
+        ([0.15, 0.1, 0.2], 3, "is faster than memory (needs about 17 rounds)"),
     ] {
         check_closing(of(ratio, pairs), expected);
     }
@@ -760,11 +761,9 @@ fn the_closing_answer_says_no_more_than_the_interval() {
         assessment.cases[9] = build::found(assessment.cases[9].clone(), &build::steal());
         assessment.conclusions.disk_or_memory = Some(made::answer(&assessment.cases));
     };
-    check_closing(doubtful, "is faster than 2 threads reading memory (takes sound figures)");
-    let row = "Its fastest row is direct 1MiB sequential depth 8, the highest but doubtful, so the \
-               fastest is undecided. ";
-    check_closing(doubtful, row);
-    check_closing(doubtful, "Doubtful: direct 1MiB sequential depth 8 (Steal)");
+    check_closing(doubtful, "is faster than 2 threads reading memory (needs sound figures)");
+    check_closing(doubtful, "Disk, sequential 1MiB: 1.02 GB/s? at depth 8.");
+    check_closing(doubtful, "Figures with ? are doubtful (Steal): see the findings.");
 }
 
 /// Most programs have buffers in base pages, so the figure in huge ones alone would mislead them.
@@ -781,25 +780,23 @@ fn the_closing_answer_says_what_base_pages_give() {
         assessment.cases.push(base);
         assessment.comparisons.push(compared);
     };
-    let says = "depth 8 huge pages. Huge pages make it 2.00× (1.80-2.20): with buffers in base \
-                pages, as those of most programs, it moves 510 MB/s. More in";
+    let says = "Without huge pages for its buffers, as in most programs, it moves 510 MB/s; with \
+                them 2.00× that (1.80-2.20). Disk, random";
     check_closing(|assessment| pages(assessment, [2.0, 1.8, 2.2]), says);
-    let says = "Its fastest row is direct 1MiB sequential depth 8 huge pages. More in flight";
+    let says = "0.091× (0.087-0.094). Disk, random";
     check_closing(|assessment| pages(assessment, [1.0, 0.97, 1.03]), says);
 }
 
 #[test]
 fn the_closing_answer_names_the_bound() {
-    check_closing(|_| {}, "More in flight gave no more: the virtual disk or its path");
+    let bounds = "What bounds the disk: itself, or the path to it: ";
+    check_closing(|_| {}, bounds);
     for (bound, expected) in [
-        (Bottleneck::Limit, "A limit of a control group bounds it (Throttled)"),
-        (Bottleneck::Cpu, "The CPU bounds it (CpuBound)"),
-        (Bottleneck::Tool, "ioassay's own overhead bounds it: the virtual disk may be faster."),
-        (
-            Bottleneck::LimitOfPart,
-            "Its bottleneck is unknown: a control group limits a part of the",
-        ),
-        (Bottleneck::Unknown, "Its bottleneck is unknown: no sound row"),
+        (Bottleneck::Limit, "What bounds the disk: a limit of a control group (Throttled)"),
+        (Bottleneck::Cpu, "What bounds the disk: the CPU (CpuBound)"),
+        (Bottleneck::Tool, "What bounds the disk: ioassay itself, whose overhead is large here"),
+        (Bottleneck::LimitOfPart, "unknown; a control group limits a part of the array"),
+        (Bottleneck::Unknown, "unknown; reads with more in flight would tell ('--depth 8,16')."),
     ] {
         check_closing(|assessment| fastest(assessment).bound = bound.clone(), expected);
     }
@@ -821,10 +818,13 @@ fn the_closing_answer_says_what_is_missing() {
             assessment.header.storage.as_mut().expect("the rich one has storage").medium = medium;
         }
     };
-    check_closing(|assessment| assessment.conclusions.disk_or_memory = None, "There is no answer");
-    check_closing(medium(Medium::Ram), "This directory is memory");
-    check_closing(medium(Medium::Unseen), "The storage below ext4 is not visible from here");
-    check_closing(medium(Medium::Block), "No valid figure was served by a device");
+    check_closing(
+        |assessment| assessment.conclusions.disk_or_memory = None,
+        "Memory and the disk are not compared",
+    );
+    check_closing(medium(Medium::Ram), "because this directory is memory");
+    check_closing(medium(Medium::Unseen), "the storage below ext4 is not visible");
+    check_closing(medium(Medium::Block), "no valid figure was served by a device");
 }
 
 #[test]
@@ -840,11 +840,11 @@ fn the_closing_answer_tells_of_writing_what_stands() {
             change(assessment.conclusions.writing.as_mut().expect("the rich one writes"));
         }
     };
-    let rates = "Writes are acknowledged at up to 2.38 GB/s and durable at up to 612 MB/s";
-    check_closing(|_| {}, &format!("{rates}; a sync after 4 KiB takes 1.20 ms."));
-    check_closing(page, &format!("{rates}."));
-    check_closing(answer(|all| all.durable = None), "2.38 GB/s; no durable rate is valid");
-    check_closing(answer(|all| all.acknowledged = None), "Writes are durable at up to 612 MB/s");
+    let rates = "Writes: 2.38 GB/s acknowledged, 612 MB/s durable.";
+    check_closing(|_| {}, &format!("{rates} A commit: 1.20 ms (p50)"));
+    check_closing(page, &format!("{rates} What bounds"));
+    check_closing(answer(|all| all.durable = None), "2.38 GB/s acknowledged; no durable rate");
+    check_closing(answer(|all| all.acknowledged = None), "Writes: 612 MB/s durable.");
 }
 
 /// The zoo's record, and one that was made on another file system, each round `slowness` times as

@@ -613,14 +613,14 @@ fn figures_are_called_what_they_are() {
     let work = Work::Read(ReadWork { io: io(), ..zoo::plain() });
     let of_invocations = record(&work, "zoo");
     let said = said_of_figures(&of_invocations);
-    assert!(said.contains("each cell: the median of the invocations' medians"), "{said}");
+    assert!(said.contains("figures: the median of the invocations' medians"), "{said}");
     assert!(!said.contains("the median of the rounds"), "{said}");
     let mut of_rounds = of_invocations;
     of_rounds.header.plan.invocations = 1;
     of_rounds.trials.iter_mut().for_each(|trial| trial.invocation = 0);
     of_rounds.invocations.clear();
     let said = said_of_figures(&of_rounds);
-    assert!(said.contains("each cell: the median of the rounds"), "{said}");
+    assert!(said.contains("figures: the median of the rounds"), "{said}");
 }
 
 /// The name of a kind of work is also that of an engine.

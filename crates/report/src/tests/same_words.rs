@@ -72,7 +72,7 @@ fn of_block(block: &Block, part: &Section, form: Form) -> Vec<String> {
             let items = list.items.iter().map(ToString::to_string);
             [list.heading.text.to_string()].into_iter().chain(items).collect()
         }
-        Block::Findings(all) => all.iter().flat_map(|finding| of_finding(finding, form)).collect(),
+        Block::Findings(all) => of_findings(all, form),
         Block::Shades { what, all } if form == Form::Page => {
             let shades = all.iter().map(|(text, _)| text.clone());
             [what.to_string()].into_iter().chain(shades).collect()
@@ -108,9 +108,40 @@ fn of_table(Table { title, grid, legend }: &Table) -> Vec<String> {
     said.into_iter().chain(notes.map(|note| note.text.clone())).collect()
 }
 
+/// Text and Markdown have the most severe findings in full, and of others what was found; a page
+/// has all of them.
+fn of_findings(all: &[FindingBlock], form: Form) -> Vec<String> {
+    if form == Form::Page {
+        let more = (all.len() > 5).then(|| format!("{} more", all.len() - 5));
+        let said = all.iter().map(|finding| of_finding(finding, form));
+        let (first, others): (Vec<_>, Vec<_>) = said.enumerate().partition(|(at, _)| *at < 5);
+        let said = |all: Vec<(usize, Vec<String>)>| all.into_iter().flat_map(|(_, said)| said);
+        return said(first).chain(more).chain(said(others)).collect();
+    }
+    let of_figures =
+        |it: &&FindingBlock| it.code.is_some() || ["failed", "unavailable"].contains(&it.kind);
+    let (mut said, mut brief, mut full) = (Vec::new(), 0, 0);
+    for finding in all.iter().filter(|finding| !finding.is_in_header) {
+        full += usize::from(of_figures(&finding));
+        if of_figures(&finding) && full > 5 {
+            brief += 1;
+            let code = finding.code.clone().unwrap_or_default();
+            let text = finding.text.to_string();
+            let ends = [": ", "; ", ". ", " ("].iter().filter_map(|end| text.find(end));
+            let seen = &text[..ends.min().unwrap_or(text.len())];
+            said.push(format!("{} {code} {} {seen}", finding.kind, finding.brief_rows));
+        } else {
+            said.extend(of_finding(finding, form));
+        }
+    }
+    let more = "more {} in brief: --all prints all in full, ioassay explain NAME explains one";
+    said.extend((brief > 0).then(|| more.replace("{}", &brief.to_string())));
+    said
+}
+
 fn of_finding(finding: &FindingBlock, form: Form) -> Vec<String> {
     let mut said = vec![finding.kind.to_string()];
-    if let Some(code) = finding.code {
+    if let Some(code) = &finding.code {
         said.push(format!("{code} {}", finding.rows));
     }
     said.push(finding.text.to_string());

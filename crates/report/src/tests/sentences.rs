@@ -1,9 +1,11 @@
-//! Whatever a record holds: no sentence names a row that is void, and none names a doubtful one
-//! without saying so.
+//! Whatever a record holds: no line names a row that is void, and none names a doubtful one without
+//! a mark at a figure.
 
 use crate::answer;
 use crate::labels::CaseLabels;
+use crate::sentence::{Sentence, lines};
 use crate::text::joined;
+use crate::words::DOUBTFUL;
 use assess::Assessment;
 use assess::finding::{Code, Verdict};
 use model::case::{Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP, Work};
@@ -106,21 +108,15 @@ fn plant(trial: &mut Trial, cache: Option<Cache>, slowness: f64, fault: Fault) {
     }
 }
 
-/// Checks a text in which each row is named by its place in brackets.
-fn check(assessment: &Assessment, text: &str) {
-    let (said, doubts) = text.split_once("Doubtful: ").unwrap_or((text, ""));
+/// Checks a line in which each row is named by its place in brackets.
+fn check(assessment: &Assessment, line: &Sentence) {
+    let Some(text) = line.text().map(ToString::to_string) else { return };
+    assert_eq!(text.contains(DOUBTFUL), line.is_doubtful(), "{text}");
     for (index, summary) in assessment.cases.iter().enumerate() {
-        let name = format!("<{index}>");
-        match summary.verdict {
-            Verdict::Sound => assert!(!doubts.contains(&name), "{name} is sound: {text}"),
-            Verdict::Doubtful => {
-                let is_told = !said.contains(&name) || doubts.contains(&name);
-                assert!(is_told, "{name} is doubtful: {text}");
-            }
-            _ => {
-                assert!(!text.contains(&name), "{name} has no figure that stands: {text}");
-            }
-        }
+        let is_named = text.contains(&format!("<{index}>"));
+        assert!(!is_named || summary.verdict.stands(), "{index} has no figure that stands: {text}");
+        let is_told = summary.verdict == Verdict::Sound || line.is_doubtful();
+        assert!(!is_named || is_told, "{index} is doubtful: {text}");
     }
 }
 
@@ -137,17 +133,18 @@ proptest! {
             format!("<{}>", index.expect("a label is of a case of the record"))
         });
         let said = |part: Question| answer::said(part, &assessment, &labels);
-        for text in Question::ALL.iter().flat_map(|part| said(*part)) {
-            check(&assessment, &text.to_string());
-        }
+        let all: Vec<Sentence> = Question::ALL.iter().flat_map(|part| said(*part)).collect();
+        all.iter().for_each(|line| check(&assessment, line));
+        let is_explained = lines(&all).iter().any(|line| line.to_string().contains("are doubtful"));
+        prop_assert_eq!(is_explained, all.iter().any(|line| !line.is_open() && line.is_doubtful()));
         // Nothing is decided of the disk by what is void or in doubt, by more than its rounds.
         let answer = assessment.conclusions.disk_or_memory.as_ref();
         let device = answer.and_then(|answer| answer.device.as_ref());
         let is_held = |code: &Code| *code == Code::Throttled;
         if let Some(device) = device.filter(|it| it.lead.best().row.doubts.iter().any(is_held)) {
-            let said = joined(&said(Question::DiskOrMemory), " ").to_string();
-            let is_told = said.contains("Undecided: whether this")
-                && said.contains("(takes sound figures)");
+            let said = joined(&lines(&said(Question::DiskOrMemory)), " ").to_string();
+            let is_told = said.contains("whether the disk is faster than memory")
+                && said.contains("(needs sound figures)");
             prop_assert!(is_told, "{}", said);
             prop_assert_eq!(device.bound.name() == "device", false);
         }
