@@ -1,6 +1,6 @@
 //! The evidence of a trial without what the actors beside it did.
 
-use model::case::{Advice, Cache, Case, Engine, Op, ReadWork, Sync, Work, WriteWork};
+use model::case::{Advice, BlockPlace, Cache, Case, Op, ReadWork, Sync, Work, WriteWork};
 use model::evidence::Evidence;
 use model::host::Storage;
 use model::layer::Amplification;
@@ -133,7 +133,7 @@ fn in_flight(case: &Case, storage: Option<&Storage>) -> u64 {
     let operations = io.block.saturating_mul(u64::from(io.depth) * u64::from(io.threads));
     let loads = |work: &ReadWork| {
         matches!(work.advice, Advice::WillNeed | Advice::Populate | Advice::TouchAhead)
-            || work.engine == Engine::Load
+            || work.engine.place() == BlockPlace::Memory
     };
     let ahead = || {
         let window = storage.and_then(Storage::read_ahead_most).unwrap_or(0);

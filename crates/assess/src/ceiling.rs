@@ -7,7 +7,7 @@ use crate::ratio::Ratio;
 use crate::row::{Row, fastest};
 use crate::summary::{Ceiling, CeilingKind, ServedBy};
 use model::case::{
-    BufferPages, Cache, Engine, Io, Kernel, MemoryWork, Op, Pages, ReadWork, Touch, WriteWork,
+    BlockPlace, BufferPages, Cache, Io, Kernel, MemoryWork, Op, Pages, ReadWork, Touch, WriteWork,
 };
 use model::pattern::Pattern;
 use std::collections::BTreeMap;
@@ -233,11 +233,11 @@ fn moves_bulk(row: &Row, served_by: ServedBy) -> bool {
         return work.op != Op::Sync;
     }
     row.read().is_some_and(|work| {
-        let is_touched_in_place = match work.engine {
-            Engine::Mmap => in_memory,
+        let is_touched_in_place = match work.engine.place() {
+            BlockPlace::Mapping => in_memory,
             // Only touching after the load: the load itself moves all bytes.
-            Engine::Load => served_by == ServedBy::Ram,
-            _ => false,
+            BlockPlace::Memory => served_by == ServedBy::Ram,
+            BlockPlace::Buffer | BlockPlace::Nowhere => false,
         };
         !(is_touched_in_place && work.touch == Touch::Page)
     })
@@ -246,7 +246,7 @@ fn moves_bulk(row: &Row, served_by: ServedBy) -> bool {
 /// A loaded file must exceed the caches, like an array.
 fn is_beyond_if_loaded(row: &Row) -> bool {
     let is_small = |work: &ReadWork| {
-        work.engine == Engine::Load && !is_beyond_caches(work.io.size, &row.measured)
+        work.engine.place() == BlockPlace::Memory && !is_beyond_caches(work.io.size, &row.measured)
     };
     !row.read().is_some_and(is_small)
 }

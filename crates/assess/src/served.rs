@@ -4,7 +4,8 @@ use crate::counted::Counted;
 use crate::measured::Measured;
 use crate::names::{self, Flushed, NameSources};
 use model::case::WriteWork;
-use model::case::{Advice, Cache, Call, Engine, MetadataWork, NameSync, Op, ReadWork, Sync, Work};
+use model::case::{Advice, BlockPlace, Cache, Call, MetadataWork, NameSync, Op, ReadCalls};
+use model::case::{ReadWork, Sync, Work};
 use model::evidence::Residency;
 use model::host::{Direct, Fixture, Medium, Storage};
 use model::named;
@@ -259,8 +260,8 @@ fn flushed(measured: &Measured) -> ServedBy {
 /// A loaded file is read from the program's own memory, and a populated one from the page cache,
 /// wherever it came from. `willneed` may still be reading. A mapping alone loads nothing.
 pub(crate) fn served_loaded(work: &ReadWork, by: ServedBy) -> ServedBy {
-    match (work.engine, work.advice, by) {
-        (Engine::Load, ..) => ServedBy::Ram,
+    match (work.engine.place(), work.advice, by) {
+        (BlockPlace::Memory, ..) => ServedBy::Ram,
         (_, Advice::Populate, ServedBy::Device | ServedBy::Mixed) => ServedBy::PageCache,
         (_, Advice::WillNeed, ServedBy::Device) => ServedBy::Mixed,
         _ => by,
@@ -365,9 +366,10 @@ fn touched_bytes(measured: &Measured, work: &ReadWork, trial: &Counted) -> f64 {
 }
 
 /// The maximum share of all trials' bytes that the worker's read calls returned, for engines that
-/// use such calls. `None` if it was not counted.
+/// fill their buffers by such calls. `None` if it was not counted.
 pub(crate) fn called_share(measured: &Measured, work: &ReadWork) -> Option<f64> {
-    if !matches!(work.engine, Engine::Read | Engine::Pread | Engine::Buffered) {
+    let engine = work.engine;
+    if engine.place() != BlockPlace::Buffer || engine.calls() == ReadCalls::Queued {
         return None;
     }
     measured.total_share(|trial| Some((trial.evidence.task_rchar_bytes?, trial.sample.bytes())))

@@ -2,7 +2,7 @@
 
 use crate::content::{STAMP_PAGE, STAMP_PERIOD};
 use crate::io::Io;
-use crate::reading::{Engine, ReadWork};
+use crate::reading::{BlockPlace, ReadWork};
 use crate::writing::{Fill, Op, WriteEngine, WriteWork};
 
 /// Buffers are aligned to this, as O_DIRECT requires: a device's logical block has at most 4 KiB.
@@ -10,9 +10,9 @@ const ALIGN: u64 = 4096;
 
 /// The sizes in bytes of a thread's buffers.
 pub(crate) fn of_read(work: &ReadWork) -> Vec<u64> {
-    match work.engine {
-        Engine::Null | Engine::Mmap | Engine::Load => Vec::new(),
-        Engine::Read | Engine::Pread | Engine::Buffered | Engine::Uring => vec![slots(&work.io)],
+    match work.engine.place() {
+        BlockPlace::Buffer => vec![slots(&work.io)],
+        BlockPlace::Nowhere | BlockPlace::Mapping | BlockPlace::Memory => Vec::new(),
     }
 }
 
@@ -66,7 +66,7 @@ fn whole(bytes: u64, unit: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::{BufferPages, Case, Work};
+    use crate::case::{BufferPages, Case, Engine, Work};
     use crate::zoo;
 
     const MIB: u64 = 1 << 20;

@@ -19,7 +19,7 @@ pub use crate::cache::{Cache, Populated};
 pub use crate::io::{BufferPages, Io};
 pub use crate::memory::{Isa, Kernel, LINE, MemoryWork, Pages, STEP};
 pub use crate::metadata::{Call, Directories, MetadataWork, NameSync};
-pub use crate::reading::{Advice, Engine, ReadWork, Submission, Touch};
+pub use crate::reading::{Advice, BlockPlace, Engine, ReadCalls, ReadWork, Submission, Touch};
 pub use crate::writing::{Allocation, Atomic, Fill, Op, Sync, WriteEngine, WriteWork};
 
 /// The name of this program's own worker: the default value of the axis `peer`.
@@ -132,8 +132,8 @@ impl Case {
                     BufferPages::Base | BufferPages::Fitting => Pages::Base,
                 };
                 let in_flight = u64::from(work.io.depth) * u64::from(work.io.threads);
-                let working_set = match work.engine {
-                    Engine::Mmap | Engine::Load => work.io.size,
+                let working_set = match work.engine.place() {
+                    BlockPlace::Mapping | BlockPlace::Memory => work.io.size,
                     _ => work.io.block.saturating_mul(in_flight),
                 };
                 Some(Walk { kernel, pages, threads: work.io.threads, working_set })
@@ -233,6 +233,15 @@ impl Case {
         match &self.work {
             Work::Read(work) => work.engine == Engine::Null,
             Work::Write(work) => work.engine == WriteEngine::Null,
+            Work::Memory(_) | Work::Metadata(_) => false,
+        }
+    }
+
+    /// Whether it uses io_uring.
+    pub fn is_queued(&self) -> bool {
+        match &self.work {
+            Work::Read(work) => work.engine.calls() == ReadCalls::Queued,
+            Work::Write(work) => work.engine == WriteEngine::Uring,
             Work::Memory(_) | Work::Metadata(_) => false,
         }
     }

@@ -1,9 +1,11 @@
 //! Where a plan runs, and which cases are impossible there.
 
 use crate::cache;
-use crate::case::{Advice, BufferPages, Cache, Case, Engine, Io, Isa, MemoryWork, OWN_PEER};
-use crate::case::{Atomic, Op, ReadWork, Submission, Touch, Work, WriteEngine, WriteWork};
+use crate::case::{Advice, Atomic, BlockPlace, BufferPages, Cache, Case, Engine, Io, Isa};
+use crate::case::{MemoryWork, OWN_PEER, Op, ReadCalls, ReadWork, Submission, Touch, Work};
+use crate::case::{WriteEngine, WriteWork};
 use crate::host::{Host, Storage};
+use crate::list::those;
 use crate::memory::{ARRAY_GRANULE, HUGE_PAGE_LEAST, LINE};
 use crate::pattern::{Pattern, Share};
 use crate::peer::Peer;
@@ -91,7 +93,7 @@ impl Environment<'_> {
     }
 
     fn load_refusal(&self, work: &ReadWork) -> Option<String> {
-        if work.engine != Engine::Load {
+        if work.engine.place() != BlockPlace::Memory {
             return None;
         }
         self.memory_refusal("a file loaded into memory", work.io.size)
@@ -231,7 +233,7 @@ const DUE_LEAST: u128 = 20;
 fn rate_refusal(case: &Case) -> Option<String> {
     let io = case.io().filter(|_| case.is_open())?;
     let gathers = match &case.work {
-        Work::Read(work) => [Engine::Load, Engine::Buffered].contains(&work.engine),
+        Work::Read(work) => work.engine.calls() == ReadCalls::Gathered,
         Work::Write(work) => work.engine == WriteEngine::Buffered,
         Work::Memory(_) | Work::Metadata(_) => false,
     };
@@ -277,12 +279,12 @@ fn zipf_refusal(work: &ReadWork) -> Option<String> {
     if work.io.pattern != Pattern::Zipf {
         return None;
     }
-    let reason = match work.engine {
+    let reason = match work.engine.place() {
         _ if work.io.cache == Cache::Cold => {
             "zipf reads blocks again, which are cached by then: use cache 'direct', 'warm' or \
              'as-is'"
         }
-        Engine::Load => {
+        BlockPlace::Memory => {
             "a load reads the whole file, whichever blocks are drawn: use another engine"
         }
         _ if !work.io.size.is_multiple_of(work.io.block) => {
@@ -294,42 +296,43 @@ fn zipf_refusal(work: &ReadWork) -> Option<String> {
 }
 
 fn engine_refusal(work: &ReadWork) -> Option<String> {
-    let waits = !matches!(work.engine, Engine::Uring | Engine::Null);
+    let (place, is_queued) = (work.engine.place(), work.engine.calls() == ReadCalls::Queued);
+    let waits = place != BlockPlace::Nowhere && !is_queued;
     let is_one_run = work.io.pattern == Pattern::Sequential && work.io.share == Share::Contiguous;
-    let reason = match work.engine {
+    let reason = match place {
         _ if waits && work.io.depth > 1 => format!(
             "{} waits for each block: a thread has one in flight, not {}; use depth 1",
             work.engine, work.io.depth
         ),
-        Engine::Mmap if work.io.cache == Cache::Direct => {
+        BlockPlace::Mapping if work.io.cache == Cache::Direct => {
             "a mapping is the page cache: O_DIRECT has no effect on mmap".to_string()
         }
-        Engine::Mmap if work.touch == Touch::None => {
+        BlockPlace::Mapping if work.touch == Touch::None => {
             "a mapping moves nothing until it is touched: use another touch".to_string()
         }
-        Engine::Load if work.touch == Touch::None => {
+        BlockPlace::Memory if work.touch == Touch::None => {
             "loading a file without touching it answers no question: use pread".to_string()
         }
-        Engine::Load if work.io.threads > 1 && !is_one_run => {
+        BlockPlace::Memory if work.io.threads > 1 && !is_one_run => {
             "each thread loads what it touches, which must be one contiguous part of the file: use \
              pattern 'sequential' and share 'contiguous'"
                 .to_string()
         }
-        Engine::Buffered if work.io.cache == Cache::Direct => {
+        BlockPlace::Buffer
+            if work.io.cache == Cache::Direct && work.engine.calls() == ReadCalls::Gathered =>
+        {
             "a program's own buffer is not aligned for O_DIRECT: use read".to_string()
         }
-        Engine::Null if work.io.cache != Cache::AsIs || work.touch != Touch::None => {
+        BlockPlace::Nowhere if work.io.cache != Cache::AsIs || work.touch != Touch::None => {
             "null moves no data: use cache 'as-is' and touch 'none'".to_string()
         }
-        _ if work.io.cache == Cache::DontCache
-            && !matches!(work.engine, Engine::Pread | Engine::Uring) =>
-        {
-            cache::dontcache_refusal(work.engine.name(), "pread or uring")
+        _ if work.io.cache == Cache::DontCache && !work.engine.has_flags() => {
+            cache::dontcache_refusal(work.engine.name(), &those(Engine::ALL, Engine::has_flags))
         }
-        _ if work.submission == Submission::Sqpoll && work.engine != Engine::Uring => {
+        _ if work.submission == Submission::Sqpoll && !is_queued => {
             format!("only io_uring has a submission thread; {} has none", work.engine)
         }
-        _ if work.submission != Submission::Enter && work.engine != Engine::Uring => {
+        _ if work.submission != Submission::Enter && !is_queued => {
             format!("submission '{}' is of io_uring, not of {}", work.submission, work.engine)
         }
         _ if work.submission == Submission::Iopoll && work.io.cache != Cache::Direct => {
@@ -357,9 +360,10 @@ fn touch_refusal(work: &ReadWork) -> Option<String> {
 }
 
 fn advice_refusal(work: &ReadWork) -> Option<String> {
+    let place = work.engine.place();
     let fits = match work.advice {
-        Advice::Populate | Advice::TouchAhead => work.engine == Engine::Mmap,
-        Advice::HugePage => matches!(work.engine, Engine::Mmap | Engine::Load),
+        Advice::Populate | Advice::TouchAhead => place == BlockPlace::Mapping,
+        Advice::HugePage => matches!(place, BlockPlace::Mapping | BlockPlace::Memory),
         _ => true,
     };
     if !fits {
@@ -368,7 +372,7 @@ fn advice_refusal(work: &ReadWork) -> Option<String> {
             work.advice, work.engine
         ));
     }
-    if work.advice != Advice::None && work.engine == Engine::Null {
+    if work.advice != Advice::None && place == BlockPlace::Nowhere {
         return Some("null opens no file, so it can't take advice".to_string());
     }
     let about_cache = !matches!(work.advice, Advice::None | Advice::HugePage);

@@ -1,12 +1,24 @@
 //! Names in a sentence.
 
+use std::fmt::Display;
+
 /// `a`, `a and b`, `a, b and c`.
 pub fn listed(names: &[impl AsRef<str>]) -> String {
+    joined(names, "and")
+}
+
+/// Those of `all` that are so: `a`, `a or b`, `a, b or c`.
+pub(crate) fn those<T: Copy + Display>(all: &[T], are: fn(T) -> bool) -> String {
+    let those = all.iter().filter(|one| are(**one));
+    joined(&those.map(T::to_string).collect::<Vec<_>>(), "or")
+}
+
+fn joined(names: &[impl AsRef<str>], word: &str) -> String {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     match &names[..] {
         [] => String::new(),
         [one] => (*one).to_string(),
-        [head @ .., last] => format!("{} and {last}", head.join(", ")),
+        [head @ .., last] => format!("{} {word} {last}", head.join(", ")),
     }
 }
 
@@ -23,6 +35,8 @@ mod tests {
             (&["a", "b", "c"], "a, b and c"),
         ] {
             assert_eq!(listed(names), expected);
+            assert_eq!(those(names, |_| true), expected.replace(" and ", " or "));
+            assert_eq!(those(names, |name| name == "b"), if names.len() > 1 { "b" } else { "" });
         }
     }
 }

@@ -25,6 +25,64 @@ named! {
     }
 }
 
+/// Where the program finds the bytes of a block that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockPlace {
+    /// Nowhere: none were read.
+    Nowhere,
+    /// In a buffer of a few blocks.
+    Buffer,
+    /// In the page cache, through a mapping.
+    Mapping,
+    /// In memory, where its thread loaded its whole part of the file before.
+    Memory,
+}
+
+/// How an engine asks the OS for blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadCalls {
+    /// Not at all.
+    Without,
+    /// By a call for each block, which waits for it.
+    Each,
+    /// The same with flags.
+    EachWithFlags,
+    /// By calls of another size than the block.
+    Gathered,
+    /// Through a queue of io_uring, with flags.
+    Queued,
+}
+
+/// What the rest of the program knows of an engine: a new one has its place in both lists, and
+/// whatever depends on them follows.
+impl Engine {
+    /// Where the program finds a block.
+    pub const fn place(self) -> BlockPlace {
+        match self {
+            Engine::Null => BlockPlace::Nowhere,
+            Engine::Read | Engine::Pread | Engine::Uring | Engine::Buffered => BlockPlace::Buffer,
+            Engine::Mmap => BlockPlace::Mapping,
+            Engine::Load => BlockPlace::Memory,
+        }
+    }
+
+    /// How it asks the OS.
+    pub const fn calls(self) -> ReadCalls {
+        match self {
+            Engine::Null | Engine::Mmap => ReadCalls::Without,
+            Engine::Read => ReadCalls::Each,
+            Engine::Pread => ReadCalls::EachWithFlags,
+            Engine::Load | Engine::Buffered => ReadCalls::Gathered,
+            Engine::Uring => ReadCalls::Queued,
+        }
+    }
+
+    /// Whether its calls have flags.
+    pub(crate) fn has_flags(self) -> bool {
+        matches!(self.calls(), ReadCalls::EachWithFlags | ReadCalls::Queued)
+    }
+}
+
 named! {
     /// What the program does with a block's bytes.
     Touch "touch" {

@@ -1,7 +1,7 @@
 //! Whether a case and its actors can use one file.
 
 use crate::case::{
-    Allocation, Cache, Case, Engine, Io, OWN_PEER, Op, ReadWork, Touch, Work, WriteEngine,
+    Allocation, BlockPlace, Cache, Case, Io, OWN_PEER, Op, ReadWork, Touch, Work, WriteEngine,
     WriteWork,
 };
 use crate::content::ContentKind;
@@ -64,7 +64,7 @@ fn work_refusal(case: &Case) -> Option<String> {
         Work::Read(ReadWork { touch: Touch::Count, .. }) => {
             "what touch 'count' finds depends on when it reads: use 'sum' or 'none'"
         }
-        Work::Read(ReadWork { engine: Engine::Mmap, .. }) => {
+        Work::Read(work) if work.engine.place() == BlockPlace::Mapping => {
             "the bytes of a mapping change while they are looked at: use another engine"
         }
         Work::Write(work) if work.op != Op::Write || work.read_share > 0 => {
@@ -92,7 +92,7 @@ fn is_of_pages(io: &Io) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::Fill;
+    use crate::case::{Engine, Fill};
     use crate::memory::MemoryWork;
     use crate::zoo;
 

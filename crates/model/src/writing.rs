@@ -3,6 +3,7 @@
 use crate::cache::{Cache, dontcache_refusal};
 use crate::content::{Content, ContentKind};
 use crate::io::Io;
+use crate::list::those;
 use crate::mix::Mix;
 use crate::named;
 use crate::pattern::Pattern;
@@ -145,6 +146,15 @@ impl WriteEngine {
     pub fn only_copies(self) -> bool {
         matches!(self, WriteEngine::CopyFileRange | WriteEngine::Sendfile | WriteEngine::Splice)
     }
+
+    fn copies(self) -> bool {
+        self.only_copies() || matches!(self, WriteEngine::Write | WriteEngine::Uring)
+    }
+
+    /// Whether it writes at offsets, by calls that have flags.
+    fn has_flags(self) -> bool {
+        matches!(self, WriteEngine::Pwrite | WriteEngine::Uring)
+    }
 }
 
 impl Fill {
@@ -224,14 +234,11 @@ impl WriteWork {
 
     fn op_refusal(&self) -> Option<String> {
         let engine = self.engine;
-        let copies = [WriteEngine::Write, WriteEngine::Uring].contains(&engine);
         let reason = match self.op {
             Op::Write if engine.only_copies() => format!("{engine} copies a file: use op copy"),
-            Op::Copy if !copies && !engine.only_copies() => {
-                format!(
-                    "{engine} does not copy: use write, uring, copy-file-range, sendfile or \
-                         splice"
-                )
+            Op::Copy if !engine.copies() => {
+                let others = those(WriteEngine::ALL, WriteEngine::copies);
+                format!("{engine} does not copy: use {others}")
             }
             Op::Copy if self.fill != Fill::Random => {
                 "a copy writes what its source holds: use fill random".to_string()
@@ -264,10 +271,8 @@ impl WriteWork {
             WriteEngine::Mmap if self.io.cache == Cache::Direct => {
                 "a mapping is the page cache: O_DIRECT has no effect on mmap".to_string()
             }
-            _ if self.io.cache == Cache::DontCache
-                && !matches!(engine, WriteEngine::Pwrite | WriteEngine::Uring) =>
-            {
-                dontcache_refusal(engine.name(), "pwrite or uring")
+            _ if self.io.cache == Cache::DontCache && !engine.has_flags() => {
+                dontcache_refusal(engine.name(), &those(WriteEngine::ALL, WriteEngine::has_flags))
             }
             WriteEngine::Mmap
                 if matches!(self.allocation, Allocation::None | Allocation::Append) =>
@@ -304,8 +309,7 @@ impl WriteWork {
         if self.read_share == 0 {
             return None;
         }
-        let mixes =
-            matches!(self.engine, WriteEngine::Pwrite | WriteEngine::Uring | WriteEngine::Null);
+        let mixes = self.engine.has_flags() || self.engine == WriteEngine::Null;
         let reason = match self.op {
             _ if self.op != Op::Write || !mixes => {
                 format!("{} of op {} has no reads: use pwrite or uring", self.engine, self.op)
@@ -336,9 +340,8 @@ impl WriteWork {
         if self.atomic == Atomic::No {
             return None;
         }
-        let has_flags = matches!(self.engine, WriteEngine::Pwrite | WriteEngine::Uring);
         let reason = match self.op {
-            _ if self.op != Op::Write || !has_flags => {
+            _ if self.op != Op::Write || !self.engine.has_flags() => {
                 format!(
                     "{} of op {} has no atomic writes: use pwrite or uring",
                     self.engine, self.op

@@ -6,7 +6,7 @@ use crate::measured::Rounds;
 use crate::ratio::Ratio;
 use crate::row::Row;
 use model::case::{
-    Engine, Io, Kernel, MemoryWork, Op, Pages, ReadWork, Touch, WriteEngine, WriteWork,
+    BlockPlace, Io, Kernel, MemoryWork, Op, Pages, ReadWork, Touch, WriteEngine, WriteWork,
 };
 use model::named;
 use model::pattern::Pattern;
@@ -67,7 +67,8 @@ fn touched(row: &Row) -> Option<(Phase, u64)> {
 
 fn reads_pages(work: &ReadWork, page: u64) -> bool {
     let ReadWork { io: Io { block, pattern, stride, ops, size, .. }, .. } = *work;
-    let is_mapped = work.engine == Engine::Mmap && block == page && work.touch == Touch::Page;
+    let is_mapped =
+        work.engine.place() == BlockPlace::Mapping && block == page && work.touch == Touch::Page;
     is_mapped || (Stepping { block, pattern, stride, ops, size }).are_pages(page)
 }
 

@@ -6,7 +6,6 @@ use crate::counted::Counted;
 use crate::disturbance::{Exclusion, throttled_parts};
 use crate::finding::Severity;
 use crate::stats::Estimate;
-use model::case::{Engine, WriteEngine};
 use model::units::{bytes_rounded, percent};
 
 /// A CPU quota that takes this share of the time is noted (docs/method).
@@ -54,8 +53,8 @@ pub(super) fn contended(context: &Context) -> Option<Draft> {
     let threads = measured.threads_at_work();
     let is_told = |trial: &Counted| trial.sum_of_spans(|span| span.run_delay_ns).is_some();
     let is_of_spans = measured.trials.iter().all(is_told);
-    // Process-wide counters include the OS's own threads in the process, which wait, too.
-    if threads > measured.host.cores || (!is_of_spans && has_workers_of_the_os(context)) {
+    // Process-wide counters include the OS's own threads for io_uring, which wait, too.
+    if threads > measured.host.cores || (!is_of_spans && measured.case.is_queued()) {
         return None;
     }
     let threads = if is_of_spans { measured.case.threads() } else { threads };
@@ -75,13 +74,6 @@ pub(super) fn contended(context: &Context) -> Option<Draft> {
         percent(share)
     );
     Draft::sized(share, severity, message, "stop other programs, or use fewer threads")
-}
-
-/// Whether the OS runs its own threads in the worker's process, as for io_uring: they wait for
-/// processors, too.
-fn has_workers_of_the_os(context: &Context) -> bool {
-    let reads = context.read().is_some_and(|work| work.engine == Engine::Uring);
-    reads || context.write().is_some_and(|work| work.engine == WriteEngine::Uring)
 }
 
 /// The hypervisor took CPU time away (docs/method).

@@ -5,7 +5,7 @@ use crate::counted::Counted;
 use crate::finding::Severity;
 use crate::significance::{LEVEL, median_test};
 use crate::stats::median;
-use model::case::{Engine, Work};
+use model::case::{BlockPlace, Work};
 use model::units::{percent, rate};
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ pub(super) fn remote_pages(context: &Context) -> Option<Draft> {
     let measured = context.measured;
     let bytes = match &measured.case.work {
         Work::Memory(work) => work.working_set,
-        Work::Read(work) if work.engine == Engine::Load => work.io.size,
+        Work::Read(work) if work.engine.place() == BlockPlace::Memory => work.io.size,
         Work::Read(_) | Work::Write(_) | Work::Metadata(_) => return None,
     };
     // With several threads, it is unknown whose a page was.

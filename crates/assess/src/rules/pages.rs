@@ -3,7 +3,7 @@
 use super::context::{Context, Draft};
 use crate::finding::Severity;
 use crate::stats::median;
-use model::case::{Advice, BufferPages, Engine, OWN_PEER, Pages, ReadWork, Work, WriteWork};
+use model::case::{Advice, BlockPlace, BufferPages, OWN_PEER, Pages, ReadWork, Work, WriteWork};
 use model::setup::Setup;
 use model::units::{bytes_rounded, percent};
 
@@ -24,7 +24,9 @@ pub(super) fn page_size(context: &Context) -> Option<Draft> {
             let arrays = work.kernel.arrays().saturating_mul(work.threads.into());
             (work.pages, in_huge_pages(work.content(0, 0).size, arrays, huge_page)?)
         }
-        Work::Read(work) if work.engine == Engine::Load && work.advice == Advice::HugePage => {
+        Work::Read(work)
+            if work.engine.place() == BlockPlace::Memory && work.advice == Advice::HugePage =>
+        {
             let threads = u64::from(work.io.threads.max(1));
             (Pages::Huge, in_huge_pages(work.io.size / threads, threads, huge_page)?)
         }

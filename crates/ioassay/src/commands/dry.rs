@@ -15,7 +15,7 @@ use crate::status::Status;
 use crate::store::{self, Place};
 use anyhow::{Result, bail};
 use model::advice;
-use model::case::{Cache, Case, Engine, Work, WriteEngine};
+use model::case::{BlockPlace, Cache, Case, Work};
 use model::host::Storage;
 use model::metadata::NAME_BYTES;
 use model::plan::Plan;
@@ -100,11 +100,7 @@ pub fn tell_time_on_hosts(plan: &Plan, storage: &Storage) -> Result<()> {
 /// Takes out the cases of io_uring that its OS refuses: a run tries them, and they have no figure.
 fn leave_out_io_uring(setting: &mut Setting) {
     let Some(reason) = fallback::refused(&setting.host) else { return };
-    let by_uring = |case: &Case| {
-        case.read().is_some_and(|work| work.engine == Engine::Uring)
-            || case.write().is_some_and(|work| work.engine == WriteEngine::Uring)
-    };
-    refuse(&mut setting.plan, |case| by_uring(case).then(|| reason.clone()));
+    refuse(&mut setting.plan, |case| case.is_queued().then(|| reason.clone()));
 }
 
 /// The shares of a closed loop, for programs.
@@ -266,7 +262,7 @@ fn memory_bytes(case: &Case, huge: Option<u64>) -> u64 {
             let letters = 2 * (NAME_BYTES as u64 + 1);
             work.entries.saturating_mul(work.threads.into()).saturating_mul(letters)
         }
-        Work::Read(work) if work.engine == Engine::Load => work.io.size,
+        Work::Read(work) if work.engine.place() == BlockPlace::Memory => work.io.size,
         Work::Read(_) | Work::Write(_) => case.buffer_bytes(huge),
     }
 }
@@ -274,7 +270,7 @@ fn memory_bytes(case: &Case, huge: Option<u64>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::case::{BufferPages, Io};
+    use model::case::{BufferPages, Engine, Io};
     use model::environment::Environment;
     use model::plan::Role;
     use model::zoo;

@@ -1,6 +1,7 @@
 //! Bad input: a clear error, exit status 2, and nothing left behind.
 
 use crate::sandbox::{Sandbox, argument};
+use model::case::Engine;
 
 #[test]
 fn a_directory_that_is_not_there_is_refused() {
@@ -93,8 +94,9 @@ fn an_unknown_name_is_refused_with_the_nearest() {
         sandbox.refuses(&args, &[expected]);
     }
     // The survey has many groups of cases, but each known name is listed once.
-    let known = "known are null, read, pread, mmap, uring, load, buffered, write, pwrite";
-    sandbox.refuses(&["run", "survey", "--engine=foo"], &["unknown engine 'foo'", known]);
+    let known = [Engine::NAMES, &["write", "pwrite"]].concat().join(", ");
+    let known = format!("known are {known}");
+    sandbox.refuses(&["run", "survey", "--engine=foo"], &["unknown engine 'foo'", &known]);
     sandbox.refuses(&["run", "xyz"], &["unknown recipe 'xyz'", "known are survey", "TOML file"]);
     sandbox.refuses(&["rum"], &["rum", "run"]);
     sandbox.refuses(&["sruvey"], &["similar subcommand", "'survey'"]);
