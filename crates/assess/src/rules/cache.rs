@@ -1,9 +1,9 @@
 //! Whether the page cache was as claimed.
 
-use super::context::{Context, Draft, is_many_times, much_of};
+use super::context::{Context, Draft, RuleTable, is_many_times, much_of};
 use super::names;
 use crate::counted::Counted;
-use crate::finding::Severity;
+use crate::finding::{Code, Severity};
 use crate::served::{Hits, SHARE_NOISE, WARM_LEAST, hit_above_loops, hit_share, hole_share};
 use crate::summary::{ServedBy, Summary};
 use model::case::{Advice, Cache, Op, ReadWork, Sync, WriteEngine, WriteWork};
@@ -13,6 +13,16 @@ use model::list::listed;
 use model::pattern::Pattern;
 use model::units::{self, percent};
 
+/// The rules of this module.
+pub(super) const RULES: RuleTable = &[
+    (Code::CacheLeak, cache_leak),
+    (Code::NotWarm, not_warm),
+    (Code::CacheKept, cache_kept),
+    (Code::PartlyCached, partly_cached),
+    (Code::CacheUnseen, cache_unseen),
+    (Code::OverRead, over_read),
+];
+
 /// With fewer device reads per random operation, readahead brought the other blocks.
 const READS_PER_OPERATION_LEAST: f64 = 0.9;
 
@@ -21,7 +31,7 @@ const OVER_READ_MOST: f64 = 0.05;
 
 /// Claimed cold, but the page cache served more than 1 % of the bytes, or readahead fetched random
 /// blocks before they were requested (docs/method).
-pub(super) fn cache_leak(context: &Context) -> Option<Draft> {
+fn cache_leak(context: &Context) -> Option<Draft> {
     copy_leak(context).or_else(|| read_leak(context)).or_else(|| names::not_cold(context))
 }
 
@@ -112,7 +122,7 @@ pub(super) fn leaks(context: &Context, work: &ReadWork, trial: &Counted) -> bool
 /// Claimed warm, but the worker caused device reads of more than 1 % of the bytes; or not all of
 /// the file was in the page cache before and after, and it is unknown what devices read. If they
 /// read next to nothing, the figure is still the page cache's: a note (docs/method).
-pub(super) fn not_warm(context: &Context) -> Option<Draft> {
+fn not_warm(context: &Context) -> Option<Draft> {
     let medium = context.measured.storage.map(|storage| storage.medium);
     if medium == Some(Medium::Ram) {
         // A file kept in memory can't be cached or evicted: rule Ram reports it.
@@ -199,7 +209,7 @@ fn fetched_ahead(context: &Context) -> Option<u64> {
 }
 
 /// Claimed to leave nothing in the page cache, but pages stayed there (docs/method).
-pub(super) fn cache_kept(context: &Context) -> Option<Draft> {
+fn cache_kept(context: &Context) -> Option<Draft> {
     if context.measured.case.cache() != Some(Cache::DontCache) {
         return None;
     }
@@ -241,7 +251,7 @@ pub(super) fn cache_kept(context: &Context) -> Option<Draft> {
 }
 
 /// The case claims nothing about the page cache, and it served a part (docs/method).
-pub(super) fn partly_cached(context: &Context) -> Option<Draft> {
+fn partly_cached(context: &Context) -> Option<Draft> {
     context.claims(Cache::AsIs).filter(|_| context.is_served(&[ServedBy::Mixed]))?;
     let Summary { hit_share, hit_share_most, cacheable_share, .. } = context.summary;
     let hits = said_between(Hits { least: (*hit_share)?, most: (*hit_share_most)? });
@@ -271,7 +281,7 @@ pub(super) fn partly_cached(context: &Context) -> Option<Draft> {
 }
 
 /// No probe can see how much of the file is cached (docs/method).
-pub(super) fn cache_unseen(context: &Context) -> Option<Draft> {
+fn cache_unseen(context: &Context) -> Option<Draft> {
     let writes =
         context.write().filter(|work| work.io.cache != Cache::AsIs).map(|work| work.io.cache);
     let cache = context.read().map(|work| work.io.cache).or(writes)?;
@@ -292,7 +302,7 @@ pub(super) fn cache_unseen(context: &Context) -> Option<Draft> {
 
 /// Devices read more than the figure counts (docs/method). An operation counts as its whole
 /// pages, the least that the page cache can read.
-pub(super) fn over_read(context: &Context) -> Option<Draft> {
+fn over_read(context: &Context) -> Option<Draft> {
     let work = context.read()?;
     if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
         return None;

@@ -29,6 +29,9 @@ pub(crate) struct Overhead {
     pub(crate) share: Ratio,
 }
 
+/// Findings on a case, each with the function that looks for it.
+pub(super) type RuleTable = &'static [(Code, fn(&Context) -> Option<Draft>)];
+
 /// A finding without its code, which the table of rules adds.
 #[derive(Debug)]
 pub(crate) struct Draft {

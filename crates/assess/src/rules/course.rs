@@ -1,9 +1,9 @@
 //! Whether the rate was the same from the first second to the last.
 
-use super::context::{Context, Draft, graded};
+use super::context::{Context, Draft, RuleTable, graded};
 use crate::counted::Counted;
 use crate::course::{Change, TimeSeries};
-use crate::finding::Severity;
+use crate::finding::{Code, Severity};
 use crate::rounds::{TwoLevels, drift};
 use crate::stats::median;
 use crate::summary::ServedBy;
@@ -13,6 +13,14 @@ use model::sample::Latencies;
 use model::units::{nanoseconds, percent, scaled};
 use std::time::Duration;
 
+/// The rules of this module.
+pub(super) const RULES: RuleTable = &[
+    (Code::Stalled, stalled),
+    (Code::Transient, transient),
+    (Code::StepChange, step_change),
+    (Code::Drifting, drifting),
+];
+
 /// Fewer steps than this are not judged (docs/method).
 const STEPS_LEAST: usize = 10;
 /// Shorter steps show every stall, and are not judged (docs/method).
@@ -21,7 +29,7 @@ const STEP_NS_LEAST: u64 = 500_000_000;
 const START: f64 = 0.3;
 
 /// The rate drifts or swings, without a step change (docs/method).
-pub(super) fn transient(context: &Context) -> Option<Draft> {
+fn transient(context: &Context) -> Option<Draft> {
     let course = context.summary.course.as_ref();
     if let Some(budget) = context.measured.sustain {
         return not_sustained(context, course, budget);
@@ -98,7 +106,7 @@ fn thirds(rates: &[f64]) -> Option<(f64, f64)> {
 }
 
 /// The rate changes once, within trials or from round to round (docs/method).
-pub(super) fn step_change(context: &Context) -> Option<Draft> {
+fn step_change(context: &Context) -> Option<Draft> {
     step_within(context).or_else(|| step_between(context))
 }
 
@@ -187,7 +195,7 @@ fn step_between(context: &Context) -> Option<Draft> {
 }
 
 /// Rounds depend on each other, without a step change (docs/method).
-pub(super) fn drifting(context: &Context) -> Option<Draft> {
+fn drifting(context: &Context) -> Option<Draft> {
     let rates = rates_of_rounds(context)?;
     let correlation = drift(&rates)?;
     if TwoLevels::of(&rates).is_some() {
@@ -218,7 +226,7 @@ const STALL_NOTE: f64 = 0.01;
 const STALL_DOUBT: f64 = 0.10;
 
 /// A few operations took much of the time (docs/method).
-pub(super) fn stalled(context: &Context) -> Option<Draft> {
+fn stalled(context: &Context) -> Option<Draft> {
     if !may_stall(context) {
         return None;
     }

@@ -1,13 +1,16 @@
 //! Whether a device had as many operations at once as the case asks for.
 
-use super::context::{Context, Draft};
+use super::context::{Context, Draft, RuleTable};
 use crate::counted::Counted;
-use crate::finding::Severity;
+use crate::finding::{Code, Severity};
 use crate::stats::median;
 use crate::summary::ServedBy;
 use model::case::{Cache, Io, Op, Sync};
 use model::pattern::Pattern;
 use model::units::{percent, scaled};
+
+/// The rules of this module.
+pub(super) const RULES: RuleTable = &[(Code::DepthNotReached, depth_not_reached)];
 
 /// With a smaller share of the asked operations in flight, this is noted (docs/method).
 const REACHED_LEAST: f64 = 0.50;
@@ -17,7 +20,7 @@ const REACHED_LEAST: f64 = 0.50;
 ///
 /// The program's own latencies cannot show that: in a closed loop, a completion ends one operation
 /// and begins the next, so they always add up to the depth. The devices' times can.
-pub(super) fn depth_not_reached(context: &Context) -> Option<Draft> {
+fn depth_not_reached(context: &Context) -> Option<Draft> {
     let io = judged(context)?;
     let asked = u64::from(io.depth) * u64::from(io.threads);
     let mean = median(&context.measured.values(|trial| in_flight(context, trial)))?;

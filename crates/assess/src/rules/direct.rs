@@ -1,19 +1,23 @@
 //! Whether `O_DIRECT` went past the page cache.
 
 use super::cache::{leaked, leaks, said_between};
-use super::context::{Context, Draft, much_of};
+use super::context::{Context, Draft, RuleTable, much_of};
 use crate::counted::Counted;
-use crate::finding::Severity;
+use crate::finding::{Code, Severity};
 use crate::served::{SHARE_NOISE, fetched_bytes, unreached_share};
 use crate::summary::ServedBy;
 use model::case::{Cache, Op, WriteWork};
 use model::host::{Direct, Medium};
 use model::units::percent;
 
+/// The rules of this module.
+pub(super) const RULES: RuleTable =
+    &[(Code::DirectIgnored, direct_ignored), (Code::FileInUse, file_in_use)];
+
 /// Claimed direct, but the bytes went through the page cache: inspecting the storage showed it, the
 /// cached part of the file grew, or the cache served hits or kept what was written
 /// (docs/method).
-pub(super) fn direct_ignored(context: &Context) -> Option<Draft> {
+fn direct_ignored(context: &Context) -> Option<Draft> {
     passed_by_cache(context).or_else(|| copied_through_cache(context))
 }
 
@@ -57,7 +61,7 @@ fn passed_by_cache(context: &Context) -> Option<Draft> {
 }
 
 /// Another program brought pages of the user's file into the page cache, which was read directly.
-pub(super) fn file_in_use(context: &Context) -> Option<Draft> {
+fn file_in_use(context: &Context) -> Option<Draft> {
     let share = grown_share(context).filter(|_| is_known_to_be_direct(context))?;
     let message = format!(
         "another program uses this file: pages with {} the bytes that this case read appeared \

@@ -1,7 +1,7 @@
 //! Whether the figure shows the tool, the CPU or the trials themselves.
 
-use super::context::{Context, Draft, Overhead, graded};
-use crate::finding::Severity;
+use super::context::{Context, Draft, Overhead, RuleTable, graded};
+use crate::finding::{Code, Severity};
 use crate::invocations::INVOCATIONS_LEAST;
 use crate::stats::median;
 use crate::summary::ServedBy;
@@ -9,6 +9,17 @@ use model::case::{OWN_PEER, Work};
 use model::plan::ROUNDS_MIN;
 use model::trial::NOT_TRIED;
 use model::units::{nanoseconds, percent};
+
+/// The rules of this module.
+pub(super) const RULES: RuleTable = &[
+    (Code::OverheadBound, overhead_bound),
+    (Code::CpuBound, cpu_bound),
+    (Code::TooFew, too_few),
+    (Code::WideInterval, wide_interval),
+    (Code::FailedTrials, failed_trials),
+    (Code::TooShort, too_short),
+    (Code::Imbalanced, imbalanced),
+];
 
 /// From this share of an operation on, the tool's overhead is noted.
 const OVERHEAD_NOTE: f64 = 0.05;
@@ -36,7 +47,7 @@ const IMBALANCE_DOUBT: f64 = 25.0;
 /// which a drift of the machine does not move (docs/method). Both are the time of one thread, so
 /// depth and threads need no correction: a thread spends the loop's own time on each operation in
 /// flight.
-pub(super) fn overhead_bound(context: &Context) -> Option<Draft> {
+fn overhead_bound(context: &Context) -> Option<Draft> {
     // A peer has its own loop, whose overhead was not measured.
     let is_own = context.measured.case.peer == OWN_PEER;
     if !is_own || (context.read().is_none() && context.write().is_none()) {
@@ -60,7 +71,7 @@ pub(super) fn overhead_bound(context: &Context) -> Option<Draft> {
 }
 
 /// A device served, but the threads, or all processors, were busy nearly all the time.
-pub(super) fn cpu_bound(context: &Context) -> Option<Draft> {
+fn cpu_bound(context: &Context) -> Option<Draft> {
     if !context.is_served(&[ServedBy::Device]) {
         return None;
     }
@@ -98,7 +109,7 @@ pub(super) fn cpu_bound(context: &Context) -> Option<Draft> {
 
 /// Fewer rounds than a usable interval needs (docs/method). With `--sustain`, trials are pieces
 /// of one and no rounds: rule Transient judges their number.
-pub(super) fn too_few(context: &Context) -> Option<Draft> {
+fn too_few(context: &Context) -> Option<Draft> {
     let n = context.measured.n();
     let estimate = context.summary.rate()?;
     if estimate.invocations > 1 {
@@ -121,7 +132,7 @@ pub(super) fn too_few(context: &Context) -> Option<Draft> {
 
 /// The interval is so wide that the figure is known to no better than a factor of two
 /// (docs/method). With `--sustain`, trials are not rounds.
-pub(super) fn wide_interval(context: &Context) -> Option<Draft> {
+fn wide_interval(context: &Context) -> Option<Draft> {
     let estimate = context.summary.rate()?;
     if !estimate.is_wide() || context.measured.sustain.is_some() {
         return None;
@@ -150,7 +161,7 @@ const FAILED_VOID: f64 = 0.50;
 
 /// Trials failed. The failed ones may have been the slow ones, so the others are a biased choice.
 /// Those that were not tried say nothing.
-pub(super) fn failed_trials(context: &Context) -> Option<Draft> {
+fn failed_trials(context: &Context) -> Option<Draft> {
     let failures = context.measured.failures();
     let failed = || failures.iter().filter(|(failure, _)| failure.is_of_a_try());
     let reason = failed().next()?.0.reason();
@@ -187,7 +198,7 @@ fn too_few_invocations(invocations: usize) -> Option<Draft> {
 /// The time counts, not the number of operations: a whole file read in 250 ms is sound whatever its
 /// block size, and percentiles with too few operations are not shown. Reading 1 000 warm blocks of
 /// 4 KiB takes a millisecond and is doubtful.
-pub(super) fn too_short(context: &Context) -> Option<Draft> {
+fn too_short(context: &Context) -> Option<Draft> {
     let elapsed = median(&context.measured.values(|trial| Some(trial.timed_ns as f64)))?;
     let (doubt, note) = match context.measured.case.work {
         Work::Read(_) | Work::Write(_) | Work::Metadata(_) => (FILE_NS_DOUBT, FILE_NS_NOTE),
@@ -222,7 +233,7 @@ fn starts_late(context: &Context, elapsed: f64) -> Option<Draft> {
 }
 
 /// Threads waited for others (docs/method).
-pub(super) fn imbalanced(context: &Context) -> Option<Draft> {
+fn imbalanced(context: &Context) -> Option<Draft> {
     let percent = context.summary.imbalance_percent?;
     let severity = graded(percent, [IMBALANCE_NOTE, IMBALANCE_DOUBT])?;
     let message = format!(

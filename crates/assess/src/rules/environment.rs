@@ -1,12 +1,21 @@
 //! Whether the figure shows the worker's surroundings: quotas, noisy neighbors, swapping.
 
-use super::context::{Context, Draft, graded};
+use super::context::{Context, Draft, RuleTable, graded};
 use super::limits;
 use crate::counted::Counted;
 use crate::disturbance::{Exclusion, throttled_parts};
-use crate::finding::Severity;
+use crate::finding::{Code, Severity};
 use crate::stats::Estimate;
 use model::units::{bytes_rounded, percent};
+
+/// The rules of this module.
+pub(super) const RULES: RuleTable = &[
+    (Code::Throttled, throttled),
+    (Code::Contended, contended),
+    (Code::Swapped, swapped),
+    (Code::Steal, steal),
+    (Code::Excluded, excluded),
+];
 
 /// A CPU quota that takes this share of the time is noted (docs/method).
 const QUOTA_NOTE: f64 = 0.01;
@@ -24,7 +33,7 @@ const STEAL_DOUBT: f64 = 0.05;
 const SWAPPED_DOUBT: f64 = 0.01;
 
 /// A control group's limit sets the figure: that of a device, or of the CPU (docs/method).
-pub(super) fn throttled(context: &Context) -> Option<Draft> {
+fn throttled(context: &Context) -> Option<Draft> {
     limits::reached(context).or_else(|| held_back(context))
 }
 
@@ -48,7 +57,7 @@ fn held_back(context: &Context) -> Option<Draft> {
 
 /// Other processes ran on the threads' processors (docs/method). If there are more threads than
 /// processors, they wait for each other, which is not a fault.
-pub(super) fn contended(context: &Context) -> Option<Draft> {
+fn contended(context: &Context) -> Option<Draft> {
     let measured = context.measured;
     let threads = measured.threads_at_work();
     let is_told = |trial: &Counted| trial.sum_of_spans(|span| span.run_delay_ns).is_some();
@@ -77,7 +86,7 @@ pub(super) fn contended(context: &Context) -> Option<Draft> {
 }
 
 /// The hypervisor took CPU time away (docs/method).
-pub(super) fn steal(context: &Context) -> Option<Draft> {
+fn steal(context: &Context) -> Option<Draft> {
     let share = context
         .total_share(|trial| Some((trial.evidence.steal_ns?, trial.evidence.machine_cpu_ns?)))?;
     let severity = graded(share, [STEAL_NOTE, STEAL_DOUBT])?;
@@ -91,7 +100,7 @@ pub(super) fn steal(context: &Context) -> Option<Draft> {
 }
 
 /// The machine swapped while trials ran (docs/method).
-pub(super) fn swapped(context: &Context) -> Option<Draft> {
+fn swapped(context: &Context) -> Option<Draft> {
     let bytes = |trial: &Counted| trial.evidence.swapped_bytes;
     let swapped: u64 =
         context.measured.trials.iter().filter_map(bytes).fold(0, u64::saturating_add);
@@ -112,7 +121,7 @@ pub(super) fn swapped(context: &Context) -> Option<Draft> {
 }
 
 /// Rounds were excluded because of what the machine did to them (docs/method).
-pub(super) fn excluded(context: &Context) -> Option<Draft> {
+fn excluded(context: &Context) -> Option<Draft> {
     let excluded = context.summary.excluded.as_ref().filter(|_| context.moves())?;
     let reasons: Vec<String> =
         excluded.reasons.iter().map(|(gate, trials)| format!("{trials}: {}", why(*gate))).collect();

@@ -1,19 +1,22 @@
 //! Whether a loop device that uses the page cache served or took the bytes.
 
-use super::context::{Context, Draft};
+use super::context::{Context, Draft, RuleTable};
 use super::origin::claim;
 use crate::counted::Counted;
-use crate::finding::Severity;
+use crate::finding::{Code, Severity};
 use crate::served::SHARE_NOISE;
 use crate::writing::{FLUSHES_LEAST, durable_bytes};
 use model::case::{Cache, NameSync, Op};
 use model::host::{Device, Storage, WriteCache};
 use model::units::percent;
 
+/// The rules of this module.
+pub(super) const RULES: RuleTable = &[(Code::LoopCached, loop_cached)];
+
 /// A loop device that uses the page cache served or took the bytes (docs/method). What the disks
 /// below it moved may prove that it was this cache, or that syncs reached them. Nothing proves that
 /// reads came from them, because others read there as well.
-pub(super) fn loop_cached(context: &Context) -> Option<Draft> {
+fn loop_cached(context: &Context) -> Option<Draft> {
     let (claim, severity) = claim(context).filter(|(_, severity)| *severity == Severity::Doubt)?;
     if !context.crosses_devices() {
         return None;

@@ -1,4 +1,4 @@
-//! One small function for each finding on a case, and the table of them.
+//! One small function for each finding on a case. Each module has a table of its own.
 
 mod context;
 mod names;
@@ -24,7 +24,7 @@ mod course;
 mod placement;
 mod nodes;
 
-use context::Draft;
+use context::RuleTable;
 pub(crate) use context::{Context, Overhead};
 pub(crate) use schedule::Generators;
 
@@ -35,67 +35,38 @@ use crate::summary::ServedBy;
 use model::host::Storage;
 use std::collections::BTreeSet;
 
-type FindingRule = fn(&Context) -> Option<Draft>;
-
-/// The rule of each finding on a case.
-const RULES: [(Code, FindingRule); 48] = [
-    (Code::CacheLeak, cache::cache_leak),
-    (Code::NotWarm, cache::not_warm),
-    (Code::DirectIgnored, direct::direct_ignored),
-    (Code::CacheKept, cache::cache_kept),
-    (Code::FileInUse, direct::file_in_use),
-    (Code::PartlyCached, cache::partly_cached),
-    (Code::CacheUnseen, cache::cache_unseen),
-    (Code::OverRead, cache::over_read),
-    (Code::NoIo, origin::no_io),
-    (Code::Ram, origin::ram),
-    (Code::Unverified, unseen::unverified),
-    (Code::CountersUnseen, unseen::counters_unseen),
-    (Code::LoopCached, loops::loop_cached),
-    (Code::DigestMismatch, origin::digest_mismatch),
-    (Code::BytesUnchecked, origin::bytes_unchecked),
-    (Code::TornPages, sharing::torn_pages),
-    (Code::OverlapUnseen, sharing::overlap_unseen),
-    (Code::NotDurable, writing::not_durable),
-    (Code::AcknowledgedOnly, writing::acknowledged_only),
-    (Code::DirtyStart, writing::dirty_start),
-    (Code::Compressed, writing::compressed),
-    (Code::NearlyFull, writing::nearly_full),
-    (Code::Allocating, writing::allocating),
-    (Code::InodesHeld, names::inodes_held),
-    (Code::ThrottledWriteback, throttled::throttled_writeback),
-    (Code::PageSize, pages::page_size),
-    (Code::OverheadBound, effort::overhead_bound),
-    (Code::LoadNotHeld, schedule::load_not_held),
-    (Code::DepthNotReached, depth::depth_not_reached),
-    (Code::CpuBound, effort::cpu_bound),
-    (Code::Throttled, environment::throttled),
-    (Code::Contended, environment::contended),
-    (Code::Swapped, environment::swapped),
-    (Code::Foreign, neighbors::foreign),
-    (Code::SharedDevice, neighbors::shared_device),
-    (Code::Steal, environment::steal),
-    (Code::Excluded, environment::excluded),
-    (Code::TooFew, effort::too_few),
-    (Code::WideInterval, effort::wide_interval),
-    (Code::FailedTrials, effort::failed_trials),
-    (Code::TooShort, effort::too_short),
-    (Code::Imbalanced, effort::imbalanced),
-    (Code::Stalled, course::stalled),
-    (Code::Transient, course::transient),
-    (Code::StepChange, course::step_change),
-    (Code::Drifting, course::drifting),
-    (Code::CpuLevels, placement::cpu_levels),
-    (Code::RemotePages, nodes::remote_pages),
+/// The rules of each finding on a case, by module.
+const RULES: &[RuleTable] = &[
+    names::RULES,
+    cache::RULES,
+    direct::RULES,
+    sharing::RULES,
+    origin::RULES,
+    neighbors::RULES,
+    unseen::RULES,
+    effort::RULES,
+    schedule::RULES,
+    depth::RULES,
+    pages::RULES,
+    writing::RULES,
+    throttled::RULES,
+    loops::RULES,
+    environment::RULES,
+    course::RULES,
+    placement::RULES,
+    nodes::RULES,
 ];
 
-/// All findings on a case; none without a trial.
+/// All findings on a case, in the order of their codes; none without a trial.
 pub(crate) fn find(context: &Context) -> Vec<Finding> {
     if context.measured.n() == 0 {
         return Vec::new();
     }
-    let apply = |(code, rule): &(Code, FindingRule)| Some(rule(context)?.named(*code));
-    RULES.iter().filter_map(apply).collect()
+    let rules = RULES.iter().copied().flatten();
+    let found = rules.filter_map(|(code, rule)| Some(rule(context)?.named(*code)));
+    let mut found: Vec<Finding> = found.collect();
+    found.sort_by_key(|finding| finding.code);
+    found
 }
 
 /// The findings on a row compared with others, which were judged before: void ones bound nothing.
@@ -145,7 +116,8 @@ mod tests {
     #[test]
     fn every_code_has_its_rule() {
         for code in Code::ALL {
-            let rules = RULES.iter().filter(|(known, _)| known == code).count();
+            let rules = RULES.iter().copied().flatten();
+            let rules = rules.filter(|(known, _)| known == code).count();
             // These are about the run, and about a row among others.
             let is_apart = matches!(
                 code,

@@ -1,13 +1,16 @@
 //! Whether names of files were where the case claims, and whether changes of them last.
 
-use super::context::{Context, Draft, lost, to_flush, unseen_sync};
+use super::context::{Context, Draft, RuleTable, lost, to_flush, unseen_sync};
 use crate::counted::Counted;
-use crate::finding::Severity;
+use crate::finding::{Code, Severity};
 use crate::names::{BROUGHT_LEAST, Flushed, NameSources, brought_share, flushed, found, takes_out};
 use model::case::{Cache, Call, MetadataWork, NameSync};
 use model::host::{Medium, Storage};
 use model::list::listed;
 use model::units::percent;
+
+/// The rules of this module.
+pub(super) const RULES: RuleTable = &[(Code::InodesHeld, inodes_held)];
 
 /// The work, if the case claims that names are in this state.
 fn claims<'c>(context: &'c Context, cache: Cache) -> Option<&'c MetadataWork> {
@@ -132,7 +135,7 @@ pub(super) fn not_durable(context: &Context) -> Option<Draft> {
 
 /// Created on an ext4 without a journal, which does not use an inode again for minutes after it was
 /// freed, and looks for another one each time (docs/method). The run itself frees many.
-pub(super) fn inodes_held(context: &Context) -> Option<Draft> {
+fn inodes_held(context: &Context) -> Option<Draft> {
     context.measured.case.metadata().filter(|work| work.call == Call::Create)?;
     context.measured.storage.filter(|storage| storage.journal == Some(false))?;
     let message = "this ext4 has no journal, so it does not use inodes again for minutes after \

@@ -1,15 +1,19 @@
 //! Noisy neighbors: others that used the devices while trials ran.
 
-use super::context::{Context, Draft, is_many_times};
+use super::context::{Context, Draft, RuleTable, is_many_times};
 use crate::counted::Counted;
 use crate::disturbance::share_of_others;
-use crate::finding::Severity;
+use crate::finding::{Code, Severity};
 use crate::stats::median;
 use crate::summary::ServedBy;
 use crate::writing::syncs;
 use model::case::{Op, Sync};
 use model::host::Storage;
 use model::units::{bytes_rounded, percent};
+
+/// The rules of this module.
+pub(super) const RULES: RuleTable =
+    &[(Code::Foreign, foreign), (Code::SharedDevice, shared_device)];
 
 /// Foreign reads of this share of the worker's bytes are a disturbance (docs/method).
 const FOREIGN_DOUBT: f64 = 0.05;
@@ -29,13 +33,13 @@ const METADATA: f64 = (16 << 20) as f64;
 const READ_AHEAD: u64 = 1 << 20;
 
 /// Noisy neighbors used the device (docs/method).
-pub(super) fn foreign(context: &Context) -> Option<Draft> {
+fn foreign(context: &Context) -> Option<Draft> {
     traffic_of_others(context).filter(|_| !context.measured.shares_device)
 }
 
 /// Other hosts of the run are on this machine and used the device, as they were asked to: no
 /// counter tells their traffic from that of a neighbor (docs/method).
-pub(super) fn shared_device(context: &Context) -> Option<Draft> {
+fn shared_device(context: &Context) -> Option<Draft> {
     let Draft { size, message, .. } =
         traffic_of_others(context).filter(|_| context.measured.shares_device)?;
     let remedy = "read it as the figure of a host that shares its device, or measure each on a \

@@ -1,13 +1,16 @@
 //! Whether memory was on another NUMA node than the thread that used it.
 
-use super::context::{Context, Draft};
+use super::context::{Context, Draft, RuleTable};
 use crate::counted::Counted;
-use crate::finding::Severity;
+use crate::finding::{Code, Severity};
 use crate::significance::{LEVEL, median_test};
 use crate::stats::median;
 use model::case::{BlockPlace, Work};
 use model::units::{percent, rate};
 use std::collections::BTreeSet;
+
+/// The rules of this module.
+pub(super) const RULES: RuleTable = &[(Code::RemotePages, remote_pages)];
 
 /// From this share on other nodes, there is a finding; shares this far apart are two places
 /// (docs/method).
@@ -21,7 +24,7 @@ const ARRAYS_LEAST: u64 = 16 << 20;
 type NodeTrial = (f64, f64);
 
 /// Arrays of one thread were on other nodes than the thread (docs/method).
-pub(super) fn remote_pages(context: &Context) -> Option<Draft> {
+fn remote_pages(context: &Context) -> Option<Draft> {
     let measured = context.measured;
     let bytes = match &measured.case.work {
         Work::Memory(work) => work.working_set,

@@ -1,14 +1,22 @@
 //! Where the bytes came from, and whether they are right.
 
-use super::context::{Context, Draft, in_memory};
+use super::context::{Context, Draft, RuleTable, in_memory};
 use super::sharing::wrong_pages;
 use crate::counted::{Counted, is_actor_right};
-use crate::finding::Severity;
+use crate::finding::{Code, Severity};
 use crate::served::{SHARE_NOISE, called_share, hole_share, shared_share};
 use crate::summary::ServedBy;
 use model::case::{Cache, Case, Kernel, NameSync, OWN_PEER, Op, Touch, Work, WriteWork};
 use model::host::{HeldContent, Medium, Storage};
 use model::units::percent;
+
+/// The rules of this module.
+pub(super) const RULES: RuleTable = &[
+    (Code::NoIo, no_io),
+    (Code::Ram, ram),
+    (Code::DigestMismatch, digest_mismatch),
+    (Code::BytesUnchecked, bytes_unchecked),
+];
 
 /// The worker's calls returned less than it reports (docs/method): it did not read the rest.
 fn not_called(context: &Context) -> Option<Draft> {
@@ -50,7 +58,7 @@ fn whose(case: &Case) -> String {
 ///
 /// Holes of up to 1 % move no figure by more than that, and a warm hole is a page like any other:
 /// both are only noted.
-pub(super) fn no_io(context: &Context) -> Option<Draft> {
+fn no_io(context: &Context) -> Option<Draft> {
     if let Some(fault) = not_copied(context) {
         return Some(fault);
     }
@@ -99,7 +107,7 @@ pub(super) fn claim(context: &Context) -> Option<(&'static str, Severity)> {
 }
 
 /// The file system keeps its files in memory (docs/method).
-pub(super) fn ram(context: &Context) -> Option<Draft> {
+fn ram(context: &Context) -> Option<Draft> {
     let partly = context.measured.storage.filter(|storage| {
         let is_partly = context.measured.is_partly_in_memory();
         is_partly && storage.has_data_in_memory() && context.crosses_devices()
@@ -157,7 +165,7 @@ fn partly_ram(claim: &str, severity: Severity, storage: &Storage) -> Option<Draf
 }
 
 /// The bytes read, or read back, are not those written. One such trial is enough.
-pub(super) fn digest_mismatch(context: &Context) -> Option<Draft> {
+fn digest_mismatch(context: &Context) -> Option<Draft> {
     if let Some(fault) = wrong_pages(context).or_else(|| actor_mismatch(context)) {
         return Some(fault);
     }
@@ -217,7 +225,7 @@ fn actor_mismatch(context: &Context) -> Option<Draft> {
 
 /// A peer reported no digest in some trial (docs/method). The OS's counters still show what
 /// served the bytes.
-pub(super) fn bytes_unchecked(context: &Context) -> Option<Draft> {
+fn bytes_unchecked(context: &Context) -> Option<Draft> {
     let is_unchecked = |trial: &Counted| trial.sample.digest().is_none();
     let is_other = context.measured.case.peer != OWN_PEER;
     (is_other && context.measured.trials.iter().any(is_unchecked)).then_some(())?;

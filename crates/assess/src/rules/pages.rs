@@ -1,11 +1,14 @@
 //! Whether memory was in the requested pages.
 
-use super::context::{Context, Draft};
-use crate::finding::Severity;
+use super::context::{Context, Draft, RuleTable};
+use crate::finding::{Code, Severity};
 use crate::stats::median;
 use model::case::{Advice, BlockPlace, BufferPages, OWN_PEER, Pages, ReadWork, Work, WriteWork};
 use model::setup::Setup;
 use model::units::{bytes_rounded, percent};
+
+/// The rules of this module.
+pub(super) const RULES: RuleTable = &[(Code::PageSize, page_size)];
 
 /// Minimum share in huge pages if those were requested (docs/method).
 const HUGE_LEAST: f64 = 0.90;
@@ -16,7 +19,7 @@ const BASE_MOST: f64 = 0.10;
 ///
 /// The OS reports how much of the whole worker's memory is in huge pages when a trial ends. That
 /// may be more than its arrays, and a single trial may be unlucky, so the median counts.
-pub(super) fn page_size(context: &Context) -> Option<Draft> {
+fn page_size(context: &Context) -> Option<Draft> {
     // Without the size of a huge page, it is unknown what fits into one.
     let huge_page = context.measured.host.huge_page_bytes()?;
     let (asked, bytes) = match &context.measured.case.work {

@@ -1,11 +1,15 @@
 //! Whether the figure depends on where the threads ran.
 
-use super::context::{Context, Draft, graded};
+use super::context::{Context, Draft, RuleTable, graded};
 use crate::counted::Counted;
+use crate::finding::Code;
 use crate::stats::median;
 use model::sample::Seat;
 use model::units::percent;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The rules of this module.
+pub(super) const RULES: RuleTable = &[(Code::CpuLevels, cpu_levels)];
 
 /// Levels this far apart are noted (docs/method).
 const APART_NOTE: f64 = 0.05;
@@ -20,7 +24,7 @@ const CHANCE_MOST: f64 = 0.01;
 type RanOn = BTreeSet<u32>;
 
 /// Rounds in two levels, each with its own nodes or CPUs (docs/method).
-pub(super) fn cpu_levels(context: &Context) -> Option<Draft> {
+fn cpu_levels(context: &Context) -> Option<Draft> {
     // With several threads, each place is a combination of CPUs that hardly comes again.
     let is_alone = context.measured.case.threads() == 1;
     let by_node = levels(context, |seat| seat.node).map(|levels| ("node", levels));

@@ -1,7 +1,7 @@
 //! Whether an open loop followed its schedule.
 
-use super::context::{Context, Draft, graded};
-use crate::finding::Severity;
+use super::context::{Context, Draft, RuleTable, graded};
+use crate::finding::{Code, Severity};
 use crate::open_loop::OpenLoop;
 use crate::row::Row;
 use crate::summary::Latency;
@@ -10,12 +10,15 @@ use model::case::Case;
 use model::units::{nanoseconds, percent};
 use std::collections::HashMap;
 
+/// The rules of this module.
+pub(super) const RULES: RuleTable = &[(Code::LoadNotHeld, load_not_held)];
+
 /// From these shares of a response time on, the generator's own is noted, or makes it doubtful
 /// (docs/method).
 const BEHIND: [f64; 2] = [0.05, 0.10];
 
 /// Operations were due that had not begun when the time was up (docs/method).
-pub(super) fn load_not_held(context: &Context) -> Option<Draft> {
+fn load_not_held(context: &Context) -> Option<Draft> {
     let open = context.summary.open.as_ref().filter(|_| context.moves())?;
     if open.is_held() {
         return None;

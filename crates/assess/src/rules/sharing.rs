@@ -1,11 +1,15 @@
 //! Reads of a file that was overwritten meanwhile.
 
-use super::context::{Context, Draft};
+use super::context::{Context, Draft, RuleTable};
 use crate::counted::Counted;
-use crate::finding::Severity;
+use crate::finding::{Code, Severity};
 use crate::shared::{Sides, sum};
 use model::generation::PAGE;
 use model::units::{bytes, percent};
+
+/// The rules of this module.
+pub(super) const RULES: RuleTable =
+    &[(Code::TornPages, torn_pages), (Code::OverlapUnseen, overlap_unseen)];
 
 /// A page had a word that nobody wrote there: neither before the trial nor in it.
 pub(super) fn wrong_pages(context: &Context) -> Option<Draft> {
@@ -28,7 +32,7 @@ pub(super) fn wrong_pages(context: &Context) -> Option<Draft> {
 
 /// A read returned parts of several writes (docs/method): within a page, or within a block that
 /// was written at once.
-pub(super) fn torn_pages(context: &Context) -> Option<Draft> {
+fn torn_pages(context: &Context) -> Option<Draft> {
     let pages = sum(context.measured)?;
     let sides = Sides::of(context.measured);
     let is_whole_write = sides.as_ref().is_some_and(Sides::writes_whole_blocks);
@@ -65,7 +69,7 @@ pub(super) fn torn_pages(context: &Context) -> Option<Draft> {
 
 /// Everything that was read beside the writes had one content (docs/method): no proof that the
 /// reads met them. A doubt if most trials are like that.
-pub(super) fn overlap_unseen(context: &Context) -> Option<Draft> {
+fn overlap_unseen(context: &Context) -> Option<Draft> {
     let is_unseen = |trial: &Counted| trial.pages().is_some_and(|pages| !pages.has_changed());
     let unseen = context.measured.trials.iter().filter(|trial| is_unseen(trial)).count();
     if unseen == 0 {

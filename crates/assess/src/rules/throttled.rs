@@ -1,12 +1,15 @@
 //! Whether the OS's limit of dirty pages held a writer back.
 
-use super::context::{Context, Draft};
+use super::context::{Context, Draft, RuleTable};
 use crate::counted::Counted;
-use crate::finding::Severity;
+use crate::finding::{Code, Severity};
 use crate::stats::median;
 use crate::summary::ServedBy;
 use model::case::{Cache, Op, Sync, WriteWork};
 use model::units::{bytes_rounded, percent};
+
+/// The rules of this module.
+pub(super) const RULES: RuleTable = &[(Code::ThrottledWriteback, throttled_writeback)];
 
 /// A writer that waits this share of its time waits for the device (docs/method).
 const WAITING_MOST: f64 = 0.10;
@@ -19,7 +22,7 @@ const READS_MOST: f64 = 0.01;
 /// be written, because the OS limits the dirty ones. Its syncs do not count, because they are meant
 /// to wait; nor does stolen time, nor a case that had to read. Nor does a trial that had too few
 /// dirty pages for that limit: it waited for something else, such as a journal.
-pub(super) fn throttled_writeback(context: &Context) -> Option<Draft> {
+fn throttled_writeback(context: &Context) -> Option<Draft> {
     let work = context.write().filter(|work| goes_through_cache(context, work))?;
     // A program timed as a whole does not report how long its sync took.
     let is_told = context.summary.writing.as_ref()?.acknowledged.is_some();

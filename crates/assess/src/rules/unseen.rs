@@ -1,21 +1,25 @@
 //! Claims that cannot be judged because no counter shows the facts.
 
-use super::context::{Context, Draft, to_see_below};
+use super::context::{Context, Draft, RuleTable, to_see_below};
 use super::names;
 use super::origin::claim;
 use crate::counted::Counted;
-use crate::finding::Severity;
+use crate::finding::{Code, Severity};
 use crate::summary::ServedBy;
 use crate::writing::Durability;
 use model::host::{Medium, Storage};
 use model::list::listed;
+
+/// The rules of this module.
+pub(super) const RULES: RuleTable =
+    &[(Code::Unverified, unverified), (Code::CountersUnseen, counters_unseen)];
 
 /// The remedy for a device whose counters are off.
 const LET_IT_COUNT: &str =
     "enable the devices' counters (write 1 to /sys/block/X/queue/iostats), and run again";
 
 /// This machine's counters cannot see what served the bytes (docs/method).
-pub(super) fn unverified(context: &Context) -> Option<Draft> {
+fn unverified(context: &Context) -> Option<Draft> {
     answered_here(context).or_else(|| served_unseen(context))
 }
 
@@ -85,7 +89,7 @@ fn served_unseen(context: &Context) -> Option<Draft> {
 }
 
 /// A counter does not move, or does not show enough (docs/method).
-pub(super) fn counters_unseen(context: &Context) -> Option<Draft> {
+fn counters_unseen(context: &Context) -> Option<Draft> {
     let storage = context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
     let is_on_a_file = context.measured.case.uses_storage();
     let bytes = (is_on_a_file && !storage.counts_bytes()).then(|| {

@@ -1,9 +1,9 @@
 //! Whether written data is where the case claims.
 
-use super::context::{Context, Draft, lost, to_flush, unseen_sync};
+use super::context::{Context, Draft, RuleTable, lost, to_flush, unseen_sync};
 use super::names;
 use crate::counted::Counted;
-use crate::finding::Severity;
+use crate::finding::{Code, Severity};
 use crate::served::{SHARE_NOISE, shared_share, unreached_share};
 use crate::stats::median;
 use crate::writing::{Durability, durable_bytes, syncs_due};
@@ -12,6 +12,16 @@ use model::host::Medium;
 use model::list::listed;
 use model::units::{bytes_rounded, percent, scaled};
 use model::watched::SyncedBy;
+
+/// The rules of this module.
+pub(super) const RULES: RuleTable = &[
+    (Code::NotDurable, not_durable),
+    (Code::AcknowledgedOnly, acknowledged_only),
+    (Code::DirtyStart, dirty_start),
+    (Code::Compressed, compressed),
+    (Code::NearlyFull, nearly_full),
+    (Code::Allocating, allocating),
+];
 
 /// This many bytes may be dirty at the start: the OS always writes something itself.
 const DIRTY_MOST: f64 = (16 << 20) as f64;
@@ -23,7 +33,7 @@ const STORED_LEAST: f64 = 0.90;
 const FREE_LEAST: f64 = 0.15;
 
 /// Claimed durable, but a power cut may lose it (docs/method).
-pub(super) fn not_durable(context: &Context) -> Option<Draft> {
+fn not_durable(context: &Context) -> Option<Draft> {
     write_not_durable(context).or_else(|| names::not_durable(context))
 }
 
@@ -163,7 +173,7 @@ fn unflushed(
 }
 
 /// Nothing made the data durable: the figure is how fast it was acknowledged (docs/method).
-pub(super) fn acknowledged_only(context: &Context) -> Option<Draft> {
+fn acknowledged_only(context: &Context) -> Option<Draft> {
     write_unsynced(context).or_else(|| names::acknowledged_only(context))
 }
 
@@ -204,7 +214,7 @@ fn write_unsynced(context: &Context) -> Option<Draft> {
 
 /// Data of other processes, or of an earlier trial, was still dirty when a trial started
 /// (docs/method).
-pub(super) fn dirty_start(context: &Context) -> Option<Draft> {
+fn dirty_start(context: &Context) -> Option<Draft> {
     context.write()?;
     if context.measured.storage.is_some_and(|storage| storage.medium == Medium::Ram) {
         // A file kept in memory stays dirty forever.
@@ -237,7 +247,7 @@ pub(super) fn dirty_start(context: &Context) -> Option<Draft> {
 
 /// The data is durable, yet the devices wrote fewer bytes than the case (docs/method). This is
 /// only a note for zeros or a constant, which the case requests.
-pub(super) fn compressed(context: &Context) -> Option<Draft> {
+fn compressed(context: &Context) -> Option<Draft> {
     let work = context.write().filter(|work| work.op != Op::Sync)?;
     context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
     context.summary.writing.as_ref()?.durable?;
@@ -265,7 +275,7 @@ pub(super) fn compressed(context: &Context) -> Option<Draft> {
 }
 
 /// The file system is nearly full (docs/method).
-pub(super) fn nearly_full(context: &Context) -> Option<Draft> {
+fn nearly_full(context: &Context) -> Option<Draft> {
     context.write().filter(|work| work.op != Op::Sync)?;
     let storage = context.measured.storage.filter(|storage| storage.medium != Medium::Ram)?;
     let (capacity, free_bytes) = storage.room()?;
@@ -284,7 +294,7 @@ pub(super) fn nearly_full(context: &Context) -> Option<Draft> {
 }
 
 /// Each durable write changes metadata too (docs/method).
-pub(super) fn allocating(context: &Context) -> Option<Draft> {
+fn allocating(context: &Context) -> Option<Draft> {
     let work = context.write().filter(|work| work.op == Op::Write)?;
     if context.measured.storage.is_some_and(|storage| storage.medium == Medium::Ram) {
         return None;

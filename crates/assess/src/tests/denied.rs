@@ -156,34 +156,11 @@ fn is_so(record: &Record, case: &Summary, code: Code) -> Option<bool> {
         Code::TooShort => lengths_ns.iter().any(|ns| *ns < 100_000_000),
         Code::StepChange => differ(&lengths_ns, 1.05),
         Code::Drifting => differ(&lengths_ns, 1.0),
-        // Whose figures no record here has: other axes, programs, nodes or places make them.
-        Code::LoopCached
-        | Code::BytesUnchecked
-        | Code::TornPages
-        | Code::OverlapUnseen
-        | Code::DepthNotReached
-        | Code::LoadNotHeld
-        | Code::Imbalanced
-        | Code::CpuLevels
-        | Code::RemotePages
-        | Code::InodesHeld
-        | Code::SharedDevice
-        | Code::Allocating => return None,
-        // About a user's own file: those here are ioassay's.
-        Code::FileInUse => return None,
-        // About the course within a trial, and single operations: no record here has several steps
-        // or a stall.
-        Code::Transient | Code::Stalled => return None,
-        // About a row among others, or the whole run.
-        Code::HostCache
-        | Code::CacheSizeUnknown
-        | Code::AboveCeiling
-        | Code::OverheadBound
-        | Code::GeneratorBehind
-        | Code::ControlDiffers
-        | Code::VirtualDevice => return None,
         // What no counter shows has no figure.
         Code::CountersUnseen => true,
+        // Other axes, programs, nodes, places or rows make them, a user's own file, or what
+        // happens within a trial. If one fires here, it must be checked, too.
+        _ => return None,
     };
     Some(is_so)
 }
