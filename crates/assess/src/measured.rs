@@ -5,7 +5,7 @@ use crate::caches::Caches;
 use crate::counted::{self, Counted};
 use crate::failure::Failure;
 use crate::invocations::{Round, exchangeable};
-use crate::middle::mean;
+use crate::middle::{mean, median};
 use crate::stats::{Estimate, Looks};
 use model::case::{Advice, Case, Engine, NameSync, ReadWork, Work, WriteEngine, WriteWork};
 use model::host::{Fixture, HeldContent, Host, Storage};
@@ -352,6 +352,12 @@ impl<'a> Measured<'a> {
     /// The value of each trial for which `value` returns one.
     pub(crate) fn values(&self, value: impl Fn(&Counted) -> Option<f64>) -> Vec<f64> {
         self.trials.iter().filter_map(value).collect()
+    }
+
+    /// The median of what `count` returns for each trial, as a whole number.
+    pub(crate) fn median_count(&self, count: impl Fn(&Counted) -> Option<u64>) -> Option<u64> {
+        let counts = self.values(|trial| Some(count(trial)? as f64));
+        median(&counts).map(|median| median.round() as u64)
     }
 }
 

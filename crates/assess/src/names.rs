@@ -41,15 +41,11 @@ impl NameFigures {
     /// The figures of a case, if it works on names and a trial counts.
     pub(crate) fn of(measured: &Measured) -> Option<NameFigures> {
         let work = measured.case.metadata().filter(|_| measured.n() > 0)?;
-        let median_of = |value: &dyn Fn(&Counted) -> Option<u64>| {
-            let values = measured.values(|trial| Some(value(trial)? as f64));
-            median(&values).map(|value| value.round() as u64)
-        };
         Some(NameFigures {
             brought_share: median(&measured.values(|trial| brought_share(measured, work, trial))),
-            device_reads: median_of(&|trial| trial.evidence.device_reads),
-            flushes_per_trial: median_of(&|trial| trial.evidence.device_flushes),
-            syncs_per_trial: median_of(&|trial| {
+            device_reads: measured.median_count(|trial| trial.evidence.device_reads),
+            flushes_per_trial: measured.median_count(|trial| trial.evidence.device_flushes),
+            syncs_per_trial: measured.median_count(|trial| {
                 let syncs = trial.sample.ops().saturating_mul(work.syncs_of_a_call());
                 (work.sync == NameSync::Fsync).then_some(syncs)
             }),

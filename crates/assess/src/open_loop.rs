@@ -120,8 +120,7 @@ impl OpenLoop {
             response: Latency::of(&measured.latencies(|trial| Cow::Owned(responses(trial.sample)))),
             submit_lag_ns: median(&measured.values(lag)),
             unsent,
-            backlog: median(&measured.values(|trial| Some(largest_backlog(trial.sample)? as f64)))
-                .map(|backlog| backlog.round() as u64),
+            backlog: measured.median_count(|trial| largest_backlog(trial.sample)),
             spin_share: median(&measured.values(waits)),
         })
     }

@@ -195,10 +195,7 @@ pub struct Counters {
 impl Counters {
     fn of(measured: &Measured) -> Counters {
         let median_of = |told: fn(&Usage) -> Option<u64>, seen: fn(&Evidence) -> Option<u64>| {
-            let value = |trial: &Counted| {
-                Some(trial.in_span(told(&trial.sample.usage), seen(&trial.evidence))? as f64)
-            };
-            median(&measured.values(value)).map(|value| value.round() as u64)
+            measured.median_count(|it| it.in_span(told(&it.sample.usage), seen(&it.evidence)))
         };
         Counters {
             minor_faults: median_of(|told| told.minor_faults, |seen| seen.minor_faults),
@@ -283,8 +280,8 @@ impl Summary {
                 (ops > 0).then(|| cpu_ns as f64 / ops as f64)
             }),
             bytes_per_trial: bytes_per_trial(measured),
-            device_bytes: median_seen(measured, |seen| seen.task_read_bytes),
-            folio_bytes: median_seen(measured, |seen| seen.folio_bytes),
+            device_bytes: measured.median_count(|it| it.evidence.task_read_bytes),
+            folio_bytes: measured.median_count(|it| it.evidence.folio_bytes),
             ceiling: None,
             is_ceiling: false,
             of_memory: None,
@@ -327,17 +324,10 @@ impl Loaded {
     }
 }
 
-/// A counter of the OS: median of the rounds.
-fn median_seen(measured: &Measured, counter: fn(&Evidence) -> Option<u64>) -> Option<u64> {
-    let seen = measured.values(|trial| Some(counter(&trial.evidence)? as f64));
-    median(&seen).map(|value| value.round() as u64)
-}
-
 /// The bytes that the median trial moved; `None` for calls on names.
 fn bytes_per_trial(measured: &Measured) -> Option<u64> {
     let moves = measured.case.metadata().is_none();
-    let bytes = measured.values(|trial| moves.then(|| trial.sample.bytes() as f64));
-    median(&bytes).map(|bytes| bytes.round() as u64)
+    measured.median_count(|trial| moves.then(|| trial.sample.bytes()))
 }
 
 /// The time of a thread per operation; none if a schedule says when each begins.

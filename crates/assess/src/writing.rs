@@ -5,7 +5,7 @@ use crate::form::As;
 use crate::latency::{Latency, OfSyncs};
 use crate::measured::{Measured, Rounds, with_mean_of};
 use crate::served::SHARE_NOISE;
-use crate::stats::{Estimate, median};
+use crate::stats::Estimate;
 use model::case::{Allocation, Cache, Io, Op, Sync, WriteEngine, WriteWork};
 use model::host::{Device, Medium, Storage, WriteCache};
 use model::part::Part;
@@ -334,10 +334,6 @@ impl Writing {
     /// The results of a case, if it writes and a trial counts.
     pub(crate) fn of(measured: &Measured) -> Option<Writing> {
         let work = measured.write().filter(|_| measured.n() > 0)?;
-        let median_of = |value: &dyn Fn(&Counted) -> Option<u64>| {
-            let values = measured.values(|trial| Some(value(trial)? as f64));
-            median(&values).map(|value| value.round() as u64)
-        };
         let read_back = || measured.trials.iter().filter_map(|trial| trial.read_back);
         let page = measured.host.page;
         Some(Writing {
@@ -358,11 +354,12 @@ impl Writing {
                 }),
             ),
             sync: Latency::of(&measured.latencies(|trial| Cow::Borrowed(&trial.sample.syncs))),
-            syncs_per_trial: median_of(&|trial| Some(syncs(work, trial)))
+            syncs_per_trial: measured
+                .median_count(|trial| Some(syncs(work, trial)))
                 .filter(|_| work.sync.is_call()),
-            flushes_per_trial: median_of(&|trial| trial.evidence.device_flushes),
-            device_write_bytes: median_of(&|trial| trial.evidence.device_write_bytes),
-            dirty_left: median_of(&|trial| {
+            flushes_per_trial: measured.median_count(|trial| trial.evidence.device_flushes),
+            device_write_bytes: measured.median_count(|trial| trial.evidence.device_write_bytes),
+            dirty_left: measured.median_count(|trial| {
                 Some(trial.evidence.residency_after?.dirty?.saturating_mul(page))
             }),
             read_back: read_back()
