@@ -1,8 +1,11 @@
-//! Slurm's short form of lists of hosts: `a,node[01-03,7],rack[1-2]x[1-4]`.
+//! Lists of hosts: Slurm's short form, `a,node[01-03,7],rack[1-2]x[1-4]`, and that of a line.
 //!
-//! `scontrol show hostnames` expands it, too, but is not on every host where a job may run.
+//! `scontrol show hostnames` expands the first, too, but is not on every host where a job may run.
 
 use anyhow::{Context, Result, bail, ensure};
+
+/// Names that a line shows; the others are counted.
+const NAMED_MAX: usize = 6;
 
 /// The maximum number of digits of a number in brackets.
 const DIGITS_MAX: usize = 18;
@@ -19,6 +22,14 @@ pub fn expand(list: &str, most: usize) -> Result<Vec<String>> {
         ensure!(names.len() <= most, "there are more than {most} names");
     }
     Ok(names)
+}
+
+/// Names for a line, which shows the first; the others are counted.
+pub fn some(names: &[impl AsRef<str>]) -> String {
+    let (shown, more) = names.split_at(names.len().min(NAMED_MAX));
+    let shown: Vec<&str> = shown.iter().map(AsRef::as_ref).collect();
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    format!("{}{more}", shown.join(", "))
 }
 
 /// The parts of a list between the commas outside brackets.

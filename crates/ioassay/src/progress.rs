@@ -1,33 +1,43 @@
 //! Progress of a run: a few lines on a terminal, nothing in a pipe.
 //!
 //! Only the calling thread draws, and only between trials, so no trial includes the cost of the
-//! terminal. The price: the view freezes during a long trial.
+//! terminal. The price: the view freezes during a long trial. Hosts that are measured each by
+//! itself, at the same time, share the view: only there may it be drawn during another's trial.
 
-use crate::store;
-use assess::finding::{Code, Severity};
+mod screen;
+mod found;
+mod fleet;
+
+use crate::nodelist::some;
 use assess::stats::Estimate;
-use assess::{Assessment, RunFinding};
-use console::Term;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
+use fleet::FleetSoFar;
+use found::FindingsSoFar;
 use model::case::{Case, Op, Work};
-use model::printable::printable;
 use model::trial::{Outcome, Trial};
 use model::units;
-use std::io;
+use screen::Screen;
 use std::path::Path;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// The lines on the terminal. Dropping this removes them.
 #[derive(Debug)]
 pub struct Progress {
-    bar: ProgressBar,
+    screen: Screen,
+    /// The last trial that was shown.
+    latest: Option<ShownTrial>,
+    /// When the rounds began.
     began: Instant,
+    /// The trials that were finished by then, once one starts.
+    done_before: Option<u64>,
     failed: u64,
-    /// The findings so far, in a line; empty if none.
+    /// The hosts that were lost, by what the user calls them.
+    lost: Vec<String>,
+    /// The hosts, if each is measured by itself.
+    fleet: Option<FleetSoFar>,
+    /// `None` while records are judged.
+    findings: Option<FindingsSoFar>,
+    /// The findings in a line; empty if there are none.
     found: String,
-    /// When the record was last judged, and how long that took.
-    judged: Option<(Instant, Duration)>,
 }
 
 /// The next trial.
@@ -63,101 +73,156 @@ pub enum RunEnd {
     },
 }
 
-/// Maximum number of redraws per second: not every short trial is shown.
-const DRAWS_A_SECOND: u8 = 5;
+/// What is shown of a trial.
+#[derive(Debug)]
+struct ShownTrial {
+    /// How much of the run is done, and of how much.
+    filled: (u64, u64),
+    /// What is beside the bar.
+    beside: String,
+    /// The lines below it.
+    lines: Vec<String>,
+}
 
-/// The record is judged again after this many times as long as it took: judging long records would
-/// delay trials.
-const JUDGED_AFTER: u32 = 20;
-
-/// Width of the bar.
-const BAR_COLUMNS: u64 = 20;
-
-/// Width of a terminal that does not report its own.
-const COLUMNS: usize = 80;
+/// Who does a trial.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum TrialHosts<'a> {
+    /// This host.
+    This,
+    /// So many hosts together.
+    Together(usize),
+    /// One of several that are measured each by itself: its number, and what the user calls it.
+    Alone(usize, &'a str),
+}
 
 impl Progress {
     /// Shows lines on stderr, if that is a terminal.
     pub fn new() -> Progress {
-        let terminal = Term::buffered_stderr();
-        if !terminal.is_term() {
-            return Progress::hidden();
-        }
-        let target = Box::new(Trimmed { terminal, text: Mutex::default() });
-        Progress::on(ProgressDrawTarget::term_like_with_hz(target, DRAWS_A_SECOND))
+        Progress::on(Screen::new())
     }
 
     /// Never shows anything.
     pub fn hidden() -> Progress {
-        Progress::on(ProgressDrawTarget::hidden())
+        Progress::on(Screen::hidden())
     }
 
-    fn on(target: ProgressDrawTarget) -> Progress {
-        // It uses no colors, so NO_COLOR has no effect.
-        let style = ProgressStyle::with_template("{msg}")
-            .expect("the template is one that the library knows");
-        let bar = ProgressBar::with_draw_target(Some(1), target).with_style(style);
-        Progress { bar, began: Instant::now(), failed: 0, found: String::new(), judged: None }
+    fn on(screen: Screen) -> Progress {
+        Progress {
+            screen,
+            latest: None,
+            began: Instant::now(),
+            done_before: None,
+            failed: 0,
+            lost: Vec::new(),
+            fleet: None,
+            findings: Some(FindingsSoFar::default()),
+            found: String::new(),
+        }
+    }
+
+    /// The same for so many hosts, each measured by itself.
+    pub(crate) fn of_fleet(self, hosts: usize) -> Progress {
+        Progress { fleet: Some(FleetSoFar::new(hosts)), ..self }
     }
 
     /// Whether nobody sees it.
     pub fn is_hidden(&self) -> bool {
-        self.bar.is_hidden()
+        self.screen.is_hidden()
     }
 
     /// A peer is being built: `done` of `all` are finished.
     pub fn building(&self, done: usize, all: usize, peer: &str) {
-        self.show(done as u64, all as u64, &format!("building the peer {peer}"), &[]);
+        self.screen.show((done as u64, all as u64), &format!("building the peer {peer}"), &[]);
     }
 
     /// A test file is being written.
     pub fn writing(&self, done: u64, size: u64) {
         let (of, all) = (units::bytes_rounded(done), units::bytes_rounded(size));
-        self.show(done, size, &format!("writing the test file: {of} of {all}"), &[]);
+        self.screen.show((done, size), &format!("writing the test file: {of} of {all}"), &[]);
+    }
+
+    /// Hosts write their files.
+    pub(crate) fn making(&self, hosts: TrialHosts) {
+        let said = match (&self.fleet, hosts) {
+            (Some(fleet), TrialHosts::Alone(number, called)) => fleet.named(number, called),
+            (_, TrialHosts::Together(hosts)) => count(hosts),
+            _ => "this host".to_owned(),
+        };
+        let filled = self.fleet.as_ref().map_or((0, 1), FleetSoFar::filled);
+        self.screen.show(filled, &format!("{said}: making test files"), &[]);
     }
 
     /// The rounds start: the time so far does not predict theirs.
     pub fn rounds_begin(&mut self) {
-        self.began = Instant::now();
-        self.failed = 0;
-        self.found.clear();
-        self.judged = None;
+        let screen = std::mem::replace(&mut self.screen, Screen::hidden());
+        *self = Progress::on(screen);
     }
 
     /// A trial starts.
-    pub fn trial(&self, next: &NextTrial) {
-        if self.bar.is_hidden() {
+    pub fn trial(&mut self, next: &NextTrial) {
+        self.trial_of(TrialHosts::This, next);
+    }
+
+    /// A trial of these hosts starts.
+    pub(crate) fn trial_of(&mut self, hosts: TrialHosts, next: &NextTrial) {
+        if self.is_hidden() {
             return;
         }
-        let mut lines = vec![next.case.id(), so_far(next)];
-        if self.failed > 0 {
-            lines.push(match self.failed {
-                1 => "1 trial failed".to_string(),
-                failed => format!("{failed} trials failed"),
-            });
+        self.done_before.get_or_insert(next.done);
+        let (mut case, mut figure, mut others) = (next.case.id(), next.so_far(), None);
+        match hosts {
+            TrialHosts::This => {}
+            TrialHosts::Together(hosts) => {
+                figure.insert_str(0, "together ");
+                case += &format!(" on {}", count(hosts));
+            }
+            TrialHosts::Alone(number, _) => {
+                others = self.fleet.as_mut().and_then(|fleet| fleet.go_on(number, next));
+            }
         }
-        lines.extend(Some(self.found.clone()).filter(|found| !found.is_empty()));
-        let (done, all) = match next.ends {
-            RunEnd::Rounds(_) | RunEnd::Steady => (next.done, next.planned),
-            RunEnd::Time { passed, given } => (passed.as_secs(), given.as_secs().max(1)),
+        let (filled, beside) = match (&self.fleet, hosts) {
+            (Some(fleet), TrialHosts::Alone(number, called)) => {
+                (fleet.filled(), fleet.whereabouts(number, called, next))
+            }
+            _ => (next.filled(), self.whereabouts(next)),
         };
-        self.show(done, all, &self.whereabouts(next), &lines);
+        let lines = [case, figure].into_iter().chain(others).collect();
+        self.latest = Some(ShownTrial { filled, beside, lines });
+        self.draw();
+    }
+
+    /// Draws the last trial, and what is known of all.
+    fn draw(&self) {
+        let Some(ShownTrial { filled, beside, lines }) = &self.latest else { return };
+        let failed = match self.failed {
+            0 => None,
+            1 => Some("1 trial failed".to_string()),
+            failed => Some(format!("{failed} trials failed")),
+        };
+        let lost = (!self.lost.is_empty()).then(|| format!("lost: {}", some(&self.lost)));
+        let found = Some(self.found.clone()).filter(|found| !found.is_empty());
+        let below = [failed, lost, found].into_iter().flatten();
+        let lines: Vec<String> = lines.iter().cloned().chain(below).collect();
+        self.screen.show(*filled, beside, &lines);
     }
 
     /// Judges the record so far, between trials, for the screen only.
     pub fn judge(&mut self, record: &Path) {
-        let is_soon =
-            |(at, took): (Instant, Duration)| at.elapsed() < took.saturating_mul(JUDGED_AFTER);
-        if self.bar.is_hidden() || self.judged.is_some_and(is_soon) {
-            return;
-        }
-        let since = Instant::now();
-        match store::read(record) {
-            Ok(record) => self.found = found_so_far(&assess::assess(&record)),
-            // The run does not depend on this.
-            Err(error) => log::warn!("the record so far cannot be read: {error:#}"),
-        }
-        self.judged = Some((Instant::now(), since.elapsed()));
+        let Some(mut findings) = self.take_findings() else { return };
+        findings.judge((0, 1), |_| ("", record));
+        self.put_findings(findings);
+    }
+
+    /// The findings, to judge records for them; [`Progress::put_findings`] shows what was found.
+    /// `None` if nobody sees them, or they are taken.
+    pub(crate) fn take_findings(&mut self) -> Option<FindingsSoFar> {
+        if self.is_hidden() { None } else { self.findings.take() }
+    }
+
+    /// The other half.
+    pub(crate) fn put_findings(&mut self, findings: FindingsSoFar) {
+        self.found = findings.line();
+        self.findings = Some(findings);
     }
 
     /// A trial has finished.
@@ -165,45 +230,54 @@ impl Progress {
         self.failed += u64::from(matches!(trial.outcome, Outcome::Failed { .. }));
     }
 
-    /// Formats `round 3 of 10, trial 25 of 80, about 1m 20s left`.
-    fn whereabouts(&self, next: &NextTrial) -> String {
-        let NextTrial { done, planned, round, ends, .. } = *next;
-        let (round, trial) = (u64::from(round) + 1, done + 1);
-        // It is unknown when a rate becomes steady.
-        let (place, about) = match ends {
-            RunEnd::Rounds(rounds) => {
-                (format!("round {round} of {rounds}, trial {trial} of {planned}"), "about")
-            }
-            RunEnd::Steady => (format!("case {trial} of {planned}, trial {round}"), "roughly"),
-            RunEnd::Time { passed, given } => {
-                let left = units::time(Duration::from_secs(given.saturating_sub(passed).as_secs()));
-                return format!("round {round}, trial {trial}, {left} left");
-            }
-        };
-        if done == 0 {
-            return place;
-        }
-        let each = self.began.elapsed().as_secs_f64() / done as f64;
-        let left = Duration::from_secs((each * planned.saturating_sub(done) as f64) as u64);
-        format!("{place}, {about} {} left", units::time(left))
+    /// A trial has failed on hosts.
+    pub(crate) fn fail(&mut self) {
+        self.failed += 1;
     }
 
-    /// Draws the view: the bar's line and `lines` below it, truncated to the terminal's width.
-    fn show(&self, done: u64, all: u64, beside: &str, lines: &[String]) {
-        if self.bar.is_hidden() {
-            return;
+    /// A host is lost, which is told at once. It has a number if each is measured by itself.
+    pub(crate) fn lose(&mut self, called: &str, number: Option<usize>) {
+        if !self.lost.iter().any(|known| known == called) {
+            self.lost.push(called.to_owned());
         }
-        let columns = columns().saturating_sub(MARGIN);
-        let first = format!("{} {beside}", bar(done, all));
-        let lines: Vec<String> =
-            [&first].into_iter().chain(lines).map(|line| cut(line, columns)).collect();
-        // The only call that draws; it draws the whole view at once.
-        self.bar.set_message(lines.join("\n"));
+        number.zip(self.fleet.as_mut()).into_iter().for_each(|(number, fleet)| fleet.lose(number));
+        self.draw();
+    }
+
+    /// A host that is measured by itself has done all of its trials.
+    pub(crate) fn host_over(&mut self, number: usize) {
+        self.fleet.iter_mut().for_each(|fleet| fleet.end(number));
+    }
+
+    /// Formats `round 3 of 10, trial 25 of 80, about 1m 20s left`.
+    fn whereabouts(&self, next: &NextTrial) -> String {
+        let place = next.place();
+        let about = match next.ends {
+            RunEnd::Rounds(_) => "about",
+            // It is unknown when a rate becomes steady.
+            RunEnd::Steady => "roughly",
+            RunEnd::Time { passed, given } => {
+                let left = Duration::from_secs(given.saturating_sub(passed).as_secs());
+                return format!("{place}, {} left", units::time(left));
+            }
+        };
+        let here = next.done.saturating_sub(self.done_before.unwrap_or(0));
+        if here == 0 {
+            return place;
+        }
+        let each = self.began.elapsed().as_secs_f64() / here as f64;
+        let left = (each * next.planned.saturating_sub(next.done) as f64) as u64;
+        format!("{place}, {about} {} left", units::time(Duration::from_secs(left)))
+    }
+
+    /// Writes something else to the terminal, in whose way the lines would be.
+    pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.screen.aside(write)
     }
 
     /// Removes the lines.
     pub fn end(&self) {
-        self.bar.finish_and_clear();
+        self.screen.end();
     }
 }
 
@@ -213,136 +287,62 @@ impl Default for Progress {
     }
 }
 
-/// Formats a case's figure: `so far 612 MB/s (598-631 MB/s) in 7 rounds, latest 610 MB/s`.
-fn so_far(next: &NextTrial) -> String {
-    let counted = match &next.case.work {
-        Work::Write(work) if work.op == Op::Sync => Some("syncs"),
-        Work::Metadata(_) => Some("names"),
-        Work::Read(_) | Work::Write(_) | Work::Memory(_) => None,
-    };
-    let say = |rate: f64| match counted {
-        Some(what) => format!("{}{what}/s", units::scaled(rate)),
-        None => units::rate(rate),
-    };
-    let (Some(estimate), Some(last)) = (Estimate::of(next.rates), next.rates.last()) else {
-        return "no figure yet".to_string();
-    };
-    let interval = match estimate.low.zip(estimate.high) {
-        Some((low, high)) => format!(" ({} to {})", say(low), say(high)),
-        None => String::new(),
-    };
-    let trials =
-        if estimate.n == 1 { "1 trial".to_string() } else { format!("{} trials", estimate.n) };
-    format!("so far {}{interval} in {trials}, latest {}", say(estimate.median), say(*last))
-}
+impl NextTrial<'_> {
+    /// How much of the run is done, and of how much: trials or seconds.
+    fn filled(&self) -> (u64, u64) {
+        match self.ends {
+            RunEnd::Rounds(_) | RunEnd::Steady => (self.done, self.planned),
+            RunEnd::Time { passed, given } => (passed.as_secs(), given.as_secs().max(1)),
+        }
+    }
 
-/// Formats the findings: `findings so far: CacheLeak (3 cases), Steal`.
-fn found_so_far(assessment: &Assessment) -> String {
-    // Before the last round, too few rounds are expected.
-    let is_told = |found: &&RunFinding| {
-        found.finding.severity > Severity::Note && found.finding.code != Code::TooFew
-    };
-    let say = |found: &RunFinding| match found.cases.len() + found.baselines.len() {
-        0 => found.finding.code.to_string(),
-        1 => format!("{} (1 case)", found.finding.code),
-        cases => format!("{} ({cases} cases)", found.finding.code),
-    };
-    let found: Vec<String> = assessment.findings.iter().filter(is_told).map(say).collect();
-    if found.is_empty() { String::new() } else { format!("findings so far: {}", found.join(", ")) }
-}
+    /// Formats `round 3 of 10, trial 25 of 80`.
+    fn place(&self) -> String {
+        let NextTrial { done, planned, round, ends, .. } = *self;
+        let (round, trial) = (u64::from(round) + 1, done + 1);
+        match ends {
+            RunEnd::Rounds(rounds) => {
+                format!("round {round} of {rounds}, trial {trial} of {planned}")
+            }
+            RunEnd::Steady => format!("case {trial} of {planned}, trial {round}"),
+            RunEnd::Time { .. } => format!("round {round}, trial {trial}"),
+        }
+    }
 
-/// Formats the bar: `█████░░░░░░░░░░░░░░░`.
-fn bar(done: u64, all: u64) -> String {
-    let full = (u128::from(BAR_COLUMNS) * u128::from(done) / u128::from(all.max(1))) as u64;
-    (0..BAR_COLUMNS).map(|column| if column < full { '█' } else { '░' }).collect()
-}
+    /// Formats a rate of the case.
+    fn rate(&self, rate: f64) -> String {
+        let counted = match &self.case.work {
+            Work::Write(work) if work.op == Op::Sync => "syncs",
+            Work::Metadata(_) => "names",
+            Work::Read(_) | Work::Write(_) | Work::Memory(_) => return units::rate(rate),
+        };
+        format!("{}{counted}/s", units::scaled(rate))
+    }
 
-/// A terminal whose cursor stays at the end of the text. The library fills the last line with
-/// spaces, and a terminal shows `^C` behind them: that would begin another line, and the view would
-/// be removed from the wrong place.
-#[derive(Debug)]
-struct Trimmed {
-    terminal: Term,
-    /// What was written since the last flush.
-    text: Mutex<String>,
-}
-
-/// Room behind each line for `^C`, pressed twice.
-const MARGIN: usize = 4;
-
-impl Trimmed {
-    fn write(&self, text: &str) -> io::Result<()> {
-        self.text.lock().map_err(|_| io::Error::other("a drawing thread panicked"))?.push_str(text);
-        Ok(())
+    /// Formats the case's figure: `so far 612 MB/s (598-631 MB/s) in 7 rounds, latest 610 MB/s`.
+    fn so_far(&self) -> String {
+        let (Some(estimate), Some(last)) = (Estimate::of(self.rates), self.rates.last()) else {
+            return "no figure yet".to_string();
+        };
+        let interval = match estimate.low.zip(estimate.high) {
+            Some((low, high)) => format!(" ({} to {})", self.rate(low), self.rate(high)),
+            None => String::new(),
+        };
+        let trials =
+            if estimate.n == 1 { "1 trial".to_string() } else { format!("{} trials", estimate.n) };
+        let median = self.rate(estimate.median);
+        format!("so far {median}{interval} in {trials}, latest {}", self.rate(*last))
     }
 }
 
-impl TermLike for Trimmed {
-    fn width(&self) -> u16 {
-        TermLike::width(&self.terminal)
-    }
-
-    fn height(&self) -> u16 {
-        TermLike::height(&self.terminal)
-    }
-
-    fn move_cursor_up(&self, n: usize) -> io::Result<()> {
-        self.terminal.move_cursor_up(n)
-    }
-
-    fn move_cursor_down(&self, n: usize) -> io::Result<()> {
-        self.terminal.move_cursor_down(n)
-    }
-
-    fn move_cursor_right(&self, n: usize) -> io::Result<()> {
-        self.terminal.move_cursor_right(n)
-    }
-
-    fn move_cursor_left(&self, n: usize) -> io::Result<()> {
-        self.terminal.move_cursor_left(n)
-    }
-
-    fn write_line(&self, text: &str) -> io::Result<()> {
-        self.write(text).and_then(|()| self.write("\n"))
-    }
-
-    fn write_str(&self, text: &str) -> io::Result<()> {
-        self.write(text)
-    }
-
-    fn clear_line(&self) -> io::Result<()> {
-        self.terminal.clear_line()
-    }
-
-    /// The library moves the cursor and clears lines before it writes, and then flushes.
-    fn flush(&self) -> io::Result<()> {
-        let text = self.text.lock().map(|mut text| std::mem::take(&mut *text)).unwrap_or_default();
-        self.terminal.write_str(text.trim_end_matches(' '))?;
-        self.terminal.flush()
-    }
-}
-
-/// Truncates a line to the view's width: a wrapped line could not be removed.
-fn cut(line: &str, columns: usize) -> String {
-    let line = &*printable(line);
-    if line.chars().count() < columns {
-        return line.to_string();
-    }
-    let mut cut: String = line.chars().take(columns.saturating_sub(2)).collect();
-    cut.push('…');
-    cut
-}
-
-/// The terminal's width.
-fn columns() -> usize {
-    let size = rustix::termios::tcgetwinsize(io::stderr()).map(|size| usize::from(size.ws_col));
-    size.ok().filter(|columns| *columns > 0).unwrap_or(COLUMNS)
+/// Formats a number of hosts.
+fn count(hosts: usize) -> String {
+    if hosts == 1 { "1 host".to_owned() } else { format!("{hosts} hosts") }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assess::finding::Finding;
     use model::case::Work;
     use model::zoo;
 
@@ -353,7 +353,7 @@ mod tests {
     #[test]
     fn what_is_known_so_far_is_told() {
         let case = Case::own(Work::Read(zoo::plain()));
-        let told = |rates: &[f64]| so_far(&next(&case, rates));
+        let told = |rates: &[f64]| next(&case, rates).so_far();
         assert_eq!(told(&[]), "no figure yet");
         assert_eq!(told(&[2e9]), "so far 2.00 GB/s in 1 trial, latest 2.00 GB/s");
         let seven: Vec<f64> = (1..=7).map(|n| f64::from(n) * 1e8).collect();
@@ -375,50 +375,5 @@ mod tests {
         let campaign =
             NextTrial { done: 7, ends: RunEnd::Time { passed, given }, ..next(&case, &[]) };
         assert_eq!(told(&campaign), "round 3, trial 8, 1m 5s left");
-    }
-
-    #[test]
-    fn what_gives_reason_to_doubt_is_told() {
-        let mut assessment = assess::assess(&zoo::record());
-        let found = |code, severity, cases: &[&str]| RunFinding {
-            finding: Finding {
-                code,
-                severity,
-                size: None,
-                message: String::new(),
-                remedy: String::new(),
-            },
-            cases: cases.iter().map(|case| case.to_string()).collect(),
-            baselines: Vec::new(),
-        };
-        assessment.findings = vec![
-            found(Code::VirtualDevice, Severity::Note, &[]),
-            found(Code::TooFew, Severity::Doubt, &["a", "b"]),
-        ];
-        assert_eq!(found_so_far(&assessment), "");
-        assessment.findings.extend([
-            found(Code::CacheLeak, Severity::Void, &["a", "b"]),
-            found(Code::Stalled, Severity::Doubt, &["b"]),
-            found(Code::Steal, Severity::Doubt, &[]),
-        ]);
-        let expected = "findings so far: CacheLeak (2 cases), Stalled (1 case), Steal";
-        assert_eq!(found_so_far(&assessment), expected);
-    }
-
-    #[test]
-    fn a_bar_is_as_full_as_the_share_that_is_done() {
-        for (done, all, full) in [(0, 10, 0), (5, 10, 10), (10, 10, 20), (0, 0, 0), (30, 10, 20)] {
-            let bar = bar(done, all);
-            assert_eq!(bar.chars().count(), 20);
-            assert_eq!(bar.chars().filter(|c| *c == '█').count(), full, "{done} of {all}");
-        }
-    }
-
-    #[test]
-    fn a_line_is_cut_before_it_wraps() {
-        assert_eq!(cut("abcdef", 7), "abcdef");
-        assert_eq!(cut("abcdef", 6), "abcd…");
-        assert_eq!(cut("äöü", 3), "ä…");
-        assert_eq!(cut("abc", 0), "…");
     }
 }

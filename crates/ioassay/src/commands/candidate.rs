@@ -3,11 +3,12 @@
 
 use super::kept::said_unproved;
 use super::measure::tool;
-use crate::hosts::late::{LateHosts, some};
+use crate::hosts::late::LateHosts;
 use crate::hosts::listening::{Waiting, hear_all};
 use crate::hosts::meeting::{MAKING, Made};
 use crate::hosts::member::Member;
 use crate::hosts::remote::Remote;
+use crate::nodelist::some;
 use crate::resume::Interrupted;
 use crate::store::Store;
 use crate::version;
@@ -50,15 +51,38 @@ impl CandidateHost {
         CandidateHost::hear(called, agent)
     }
 
+    /// All hosts, each with its agent. They look at their storage at the same time: it takes each
+    /// of them a while.
+    ///
+    /// # Errors
+    /// If one cannot be used. All such are named.
+    pub(super) fn look_all(
+        started: Vec<(String, Result<Remote>)>,
+        directory: &Path,
+    ) -> Result<Vec<CandidateHost>> {
+        let ask = |(called, agent): (String, Result<Remote>)| {
+            (called.clone(), CandidateHost::ask(called, agent, directory))
+        };
+        let asked: Vec<_> = started.into_iter().map(ask).collect();
+        let (mut guests, mut bad) = (Vec::new(), Vec::new());
+        for (called, asked) in asked {
+            match asked.and_then(|(called, agent)| CandidateHost::hear(called, agent)) {
+                Ok(guest) => guests.push(guest),
+                Err(error) => bad.push((called, error)),
+            }
+        }
+        match bad.len() {
+            0 => Ok(guests),
+            1 => Err(bad.remove(0).1),
+            _ => bail!("{}", said_bad(&bad)),
+        }
+    }
+
     /// The first half of [`CandidateHost::look`]: does not wait for the answer.
     ///
     /// # Errors
     /// As for it.
-    pub(super) fn ask(
-        called: String,
-        agent: Result<Remote>,
-        directory: &Path,
-    ) -> Result<(String, Remote)> {
+    fn ask(called: String, agent: Result<Remote>, directory: &Path) -> Result<(String, Remote)> {
         let asked = agent.and_then(|mut agent| {
             agent.greet()?;
             agent.tell(&Order::Look { directory: directory.to_path_buf() })?;
@@ -72,7 +96,7 @@ impl CandidateHost {
     ///
     /// # Errors
     /// As for [`CandidateHost::look`].
-    pub(super) fn hear(called: String, mut agent: Remote) -> Result<CandidateHost> {
+    fn hear(called: String, mut agent: Remote) -> Result<CandidateHost> {
         let place = agent.hear(LOOKING);
         match place.with_context(|| format!("the host {called} cannot take part"))? {
             Answer::Place { host, storage, boot } => {
@@ -232,6 +256,22 @@ impl CandidateHost {
     pub(super) fn environment(&self) -> Environment<'_> {
         Environment { host: &self.host, storage: Some(&self.storage), source: None, peers: &[] }
     }
+}
+
+/// Why hosts cannot be used: each reason once, as a launcher of all says the same of each.
+fn said_bad(bad: &[(String, anyhow::Error)]) -> String {
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for (called, error) in bad {
+        let causes: Vec<String> = error.chain().skip(1).map(ToString::to_string).collect();
+        let reason = causes.join(": ").replace(&format!("the agent on {called}"), "its agent");
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, hosts)) => hosts.push(called),
+            None => reasons.push((reason, vec![called])),
+        }
+    }
+    let line = |(reason, hosts): &(String, Vec<&str>)| format!("\n  {}: {reason}", some(hosts));
+    let lines: String = reasons.iter().map(line).collect();
+    format!("{} hosts cannot take part:{lines}", bad.len())
 }
 
 /// What stays on which hosts of other runs. Hosts that share a directory find the same.

@@ -4,7 +4,7 @@
 use super::candidate::CandidateHost;
 use super::form;
 use super::hosts::{
-    absolute, check_form, csv, late, place_of, refuse_given, refuse_output, refuse_run,
+    absolute, check_form, csv, late, place_of, progress, refuse_given, refuse_output, refuse_run,
     tell_unkept, way_of,
 };
 use super::lockstep::status_of_lost;
@@ -17,6 +17,7 @@ use crate::hosts::access::{Agents, HostAccess};
 use crate::hosts::interrupted::JointBefore;
 use crate::hosts::lockstep::Lockstep;
 use crate::hosts::remote::Remote;
+use crate::hosts::view::HostsView;
 use crate::orphans;
 use crate::recipe::hosts::refusal_alone;
 use crate::recipe::{self, Changes, Recipe};
@@ -118,7 +119,12 @@ impl FleetRun<'_> {
         // Those whose turn is later only say that they are there.
         let Agents { each: hosts, refused, hold: _hold } = way.start(self.stop)?;
         refused.iter().try_for_each(|refused| tell(&format!("note: {refused}")))?;
-        let visited = if self.errand.at_once { self.at_once(hosts) } else { self.in_turn(hosts)? };
+        let view = HostsView::of_fleet(progress(self.errand.output.quiet), hosts.len());
+        let visited = match self.errand.at_once {
+            true => self.at_once(hosts, &view),
+            false => self.in_turn(hosts, &view)?,
+        };
+        view.end();
         let lost: Vec<String> = visited.iter().filter_map(MeasuredHost::said).collect();
         lost.iter().try_for_each(|reason| tell(&format!("note: {reason}")))?;
         let mut gathered = FleetReport::default();
@@ -137,7 +143,11 @@ impl FleetRun<'_> {
     }
 
     /// One host after the other. After a signal, the others are not begun.
-    fn in_turn(&self, hosts: Vec<(String, Result<Remote>)>) -> Result<Vec<MeasuredHost>> {
+    fn in_turn(
+        &self,
+        hosts: Vec<(String, Result<Remote>)>,
+        view: &HostsView,
+    ) -> Result<Vec<MeasuredHost>> {
         let all = hosts.len();
         let mut visited = Vec::with_capacity(all);
         for (number, (called, agent)) in hosts.into_iter().enumerate() {
@@ -145,19 +155,19 @@ impl FleetRun<'_> {
                 break;
             }
             if !self.errand.output.quiet {
-                tell(&format!("host {} of {all}: {called}", number + 1))?;
+                view.aside(|| tell(&format!("host {} of {all}: {called}", number + 1)))?;
             }
-            visited.push(self.visit(number, called, agent));
+            visited.push(self.visit(number, called, agent, view));
         }
         Ok(visited)
     }
 
     /// All hosts at the same time, each by a thread of its own, which waits for it.
-    fn at_once(&self, hosts: Vec<(String, Result<Remote>)>) -> Vec<MeasuredHost> {
+    fn at_once(&self, hosts: Vec<(String, Result<Remote>)>, view: &HostsView) -> Vec<MeasuredHost> {
         thread::scope(|scope| {
             let start = |(number, (called, agent)): (usize, (String, Result<Remote>))| {
                 let name = called.clone();
-                let visit = move || self.visit(number, called, agent);
+                let visit = move || self.visit(number, called, agent, view);
                 (name, thread::Builder::new().spawn_scoped(scope, visit))
             };
             let started: Vec<_> = hosts.into_iter().enumerate().map(start).collect();
@@ -179,34 +189,45 @@ impl FleetRun<'_> {
     }
 
     /// Measures on a host. What goes wrong there ends no other host's measurement.
-    fn visit(&self, number: usize, called: String, agent: Result<Remote>) -> MeasuredHost {
+    fn visit(
+        &self,
+        number: usize,
+        called: String,
+        agent: Result<Remote>,
+        view: &HostsView,
+    ) -> MeasuredHost {
         let mut record = None;
-        let lost = self.run(number, &called, agent, &mut record).err();
+        let lost = self.run((number, &called), agent, view, &mut record).err();
+        match lost {
+            None => view.host(number, &called).over(),
+            Some(_) => view.host(number, &called).lose(&called),
+        }
         MeasuredHost { called, record, lost }
     }
 
     /// A host's own plan is made for what the host is like, and its run waits for no other.
     fn run(
         &self,
-        number: usize,
-        called: &str,
+        (number, called): (usize, &str),
         agent: Result<Remote>,
+        view: &HostsView,
         record: &mut Option<HostRecord>,
     ) -> Result<()> {
         let guest = CandidateHost::look(called.to_owned(), agent, self.directory)?;
         let plan = self.plan(&guest)?;
         let mut begun = [guest.begin((number as u32, None), &plan, self.directory, None)?];
-        let late = late(self.errand.output.quiet);
+        let (late, own) = (late(self.errand.output.quiet, view), view.host(number, called));
+        own.making(1);
         let made = CandidateHost::all_made(&mut begun, &late)?.pop().context("it made nothing")?;
         let [(guest, plan)] = begun;
         let began = store::date(SystemTime::now())?;
         let entry = guest.entry(number, plan.clone(), made, (&[], &began));
         let stores = self.place.begin(vec![entry])?;
-        tell_unkept(&format!("the record of {called}"), &stores)?;
+        view.aside(|| tell_unkept(&format!("the record of {called}"), &stores))?;
         let store = stores.into_iter().next().context("it has no record")?;
         *record = Some(HostRecord { written: store.written()?, is_kept: store.is_kept() });
-        let member = guest.enter(store);
-        Lockstep::new(&plan, vec![member], JointBefore::default(), self.stop, &late).carry_out()?;
+        let (members, before) = (vec![guest.enter(store)], JointBefore::default());
+        Lockstep::new(&plan, members, before, self.stop, (&late, own)).carry_out()?;
         Ok(())
     }
 

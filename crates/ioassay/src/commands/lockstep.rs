@@ -3,7 +3,9 @@
 use super::candidate::CandidateHost;
 use super::dry;
 use super::form;
-use super::hosts::{absolute, check_form, csv, late, place_of, refuse_output, refuse_run};
+use super::hosts::{
+    absolute, check_form, csv, late, place_of, progress, refuse_output, refuse_run,
+};
 use super::hosts::{tell_unkept, way_of};
 use super::kept::tell_how_to_go_on;
 use super::measure::tool;
@@ -13,13 +15,14 @@ use crate::args::RunArgs;
 use crate::args::form::FormArgs;
 use crate::hosts::access::{Agents, HostAccess};
 use crate::hosts::interrupted::{InterruptedRun, JointBefore};
-use crate::hosts::late::{LateHosts, some};
+use crate::hosts::late::LateHosts;
 use crate::hosts::lockstep::Lockstep;
 use crate::hosts::mark::who_sees;
 use crate::hosts::meeting::{Made, orders};
 use crate::hosts::member::Member;
-use crate::hosts::remote::Remote;
+use crate::hosts::view::HostsView;
 use crate::launch::HostName;
+use crate::nodelist::some;
 use crate::orphans;
 use crate::recipe::{self, hosts as of_hosts};
 use crate::resume::{self, Interrupted};
@@ -96,7 +99,7 @@ fn measure(
     orphans::adopt();
     let Agents { each, refused, hold: _hold } = way.start(stop)?;
     refused.iter().try_for_each(|refused| tell(&format!("note: {refused}")))?;
-    let mut guests = guests(each, directory)?;
+    let mut guests = CandidateHost::look_all(each, directory)?;
     tell_doubts(&guests)?;
     let apart = apart(&mut guests, directory)?;
     let mut plan = plan_of(args, &guests, &apart, into.resumed())?;
@@ -118,17 +121,22 @@ fn measure(
     if !is_quiet {
         dry::tell_time_on_hosts(&plan, storage)?;
     }
-    let (late, folder) = (late(is_quiet), into.folder());
-    let members = members(guests, &plan, directory, into, &late)?;
+    let view = HostsView::together(progress(is_quiet));
+    let (late, folder) = (late(is_quiet, &view), into.folder());
+    let members = members(guests, &plan, directory, into, (&late, &view))?;
     let folder = folder.filter(|_| members.iter().all(|member| member.store.is_kept()));
     let written = members.iter().map(|it| it.store.written()).collect::<Result<Vec<_>>>()?;
     let paths: Vec<PathBuf> = written.iter().map(|it| it.path().to_path_buf()).collect();
     if !is_quiet {
         let names: Vec<&str> = members.iter().map(|member| member.called.as_str()).collect();
-        tell(&format!("{} hosts in lockstep: {}", names.len(), names.join(", ")))?;
-        tell_before(&before)?;
+        view.aside(|| {
+            tell(&format!("{} hosts in lockstep: {}", names.len(), names.join(", ")))?;
+            tell_before(&before)
+        })?;
     }
-    let carried_out = Lockstep::new(&plan, members, before, stop, &late).carry_out();
+    let all = Lockstep::new(&plan, members, before, stop, (&late, view.all()));
+    let carried_out = all.carry_out();
+    view.end();
     if let Some(folder) = folder.as_ref().filter(|_| !is_quiet) {
         tell(&format!("records: {}", folder.display()))?;
     }
@@ -222,43 +230,6 @@ fn show(records: &[PathBuf], (form, is_quiet): (&FormArgs, bool), style: &Style)
     Ok(report::shortfall_of_together(&run).map_or(Status::DONE, Status::not_all))
 }
 
-/// The hosts, each with its agent and what it is like.
-fn guests(started: Vec<(String, Result<Remote>)>, directory: &Path) -> Result<Vec<CandidateHost>> {
-    // They look at their storage at the same time: it takes each of them a while.
-    let ask = |(called, agent): (String, Result<Remote>)| {
-        (called.clone(), CandidateHost::ask(called, agent, directory))
-    };
-    let asked: Vec<_> = started.into_iter().map(ask).collect();
-    let (mut guests, mut bad) = (Vec::new(), Vec::new());
-    for (called, asked) in asked {
-        match asked.and_then(|(called, agent)| CandidateHost::hear(called, agent)) {
-            Ok(guest) => guests.push(guest),
-            Err(error) => bad.push((called, error)),
-        }
-    }
-    match bad.len() {
-        0 => Ok(guests),
-        1 => Err(bad.remove(0).1),
-        _ => bail!("{}", said_bad(&bad)),
-    }
-}
-
-/// Why hosts cannot be used: each reason once, as a launcher of all says the same of each.
-fn said_bad(bad: &[(String, anyhow::Error)]) -> String {
-    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
-    for (called, error) in bad {
-        let causes: Vec<String> = error.chain().skip(1).map(ToString::to_string).collect();
-        let reason = causes.join(": ").replace(&format!("the agent on {called}"), "its agent");
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, hosts)) => hosts.push(called),
-            None => reasons.push((reason, vec![called])),
-        }
-    }
-    let line = |(reason, hosts): &(String, Vec<&str>)| format!("\n  {}: {reason}", some(hosts));
-    let lines: String = reasons.iter().map(line).collect();
-    format!("{} hosts cannot take part:{lines}", bad.len())
-}
-
 /// Says what makes figures of these hosts less than what they look like.
 fn tell_doubts(guests: &[CandidateHost]) -> Result<()> {
     for called in CandidateHost::of_one_machine(guests) {
@@ -344,9 +315,10 @@ fn members(
     plan: &Plan,
     directory: &Path,
     into: JointDestination<'_>,
-    late: &LateHosts,
+    (late, view): (&LateHosts, &HostsView),
 ) -> Result<Vec<Member>> {
     let since = Instant::now();
+    view.all().making(guests.len());
     let hosts: Vec<String> = guests.iter().map(|guest| guest.called.clone()).collect();
     // All begin before the first is waited for.
     let places = (0..).zip(CandidateHost::neighbors(&guests));
@@ -367,7 +339,9 @@ fn members(
     let began = store::date(SystemTime::now())?;
     let InterruptedRun { records, before } = match into {
         JointDestination::Resumed(_, run) => run,
-        JointDestination::New(place) => return entered(begun, made, &place, (&hosts, &began)),
+        JointDestination::New(place) => {
+            return entered(begun, made, (&place, view), (&hosts, &began));
+        }
     };
     let anew = Invocation {
         number: before.invocation,
@@ -388,13 +362,13 @@ fn members(
 fn entered(
     begun: Vec<(CandidateHost, Plan)>,
     made: Vec<Made>,
-    place: &JointPlace,
+    (place, view): (&JointPlace, &HostsView),
     run: (&[String], &str),
 ) -> Result<Vec<Member>> {
     let (guests, plans): (Vec<CandidateHost>, Vec<Plan>) = begun.into_iter().unzip();
     let each = guests.iter().zip(plans.into_iter().zip(made)).enumerate();
     let entries = each.map(|(number, (guest, (plan, made)))| guest.entry(number, plan, made, run));
     let stores = place.begin(entries.collect())?;
-    tell_unkept("the records of this run", &stores)?;
+    view.aside(|| tell_unkept("the records of this run", &stores))?;
     Ok(guests.into_iter().zip(stores).map(|(guest, store)| guest.enter(store)).collect())
 }

@@ -1,7 +1,8 @@
 //! Says which hosts the others wait for.
 
 use super::meeting::MAKING;
-use crate::progress::RunEnd;
+use crate::nodelist::some;
+use crate::progress::{NextTrial, RunEnd};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -14,9 +15,6 @@ const ALL_LATE: Duration = Duration::from_secs(30);
 
 /// How often progress is told.
 const MINUTE: Duration = Duration::from_secs(60);
-
-/// Names that a line shows; the others are counted.
-const NAMED_MAX: usize = 6;
 
 /// What hosts are to do, and how long that takes.
 #[derive(Clone, Copy)]
@@ -35,39 +33,44 @@ pub(super) const MAKE: ExpectedWork =
 
 /// Says how far a run is, and which hosts the others wait for. A disk that hangs keeps a host busy
 /// that still gives signs of life, so it is not lost until its time is over (docs/method).
-pub struct LateHosts {
-    say: Box<dyn Fn(&str) + Sync>,
+pub struct LateHosts<'a> {
+    say: Box<dyn Fn(&str) + Sync + 'a>,
     /// After this time, hosts are named next.
     after: Mutex<Duration>,
-    /// After this time, progress is told next.
-    progress_after: Mutex<Duration>,
+    progress: Mutex<ToldProgress>,
 }
 
-impl LateHosts {
+/// What is known of a run that is told once a minute.
+struct ToldProgress {
+    /// After this time, it is told next.
+    next: Duration,
+    /// The trials that were finished before, once one starts.
+    done_before: Option<u64>,
+}
+
+impl<'a> LateHosts<'a> {
     /// With `say` to say so.
-    pub fn new(say: impl Fn(&str) + Sync + 'static) -> LateHosts {
+    pub fn new(say: impl Fn(&str) + Sync + 'a) -> LateHosts<'a> {
         LateHosts {
             say: Box::new(say),
             after: Mutex::new(LATE),
-            progress_after: Mutex::new(MINUTE),
+            progress: Mutex::new(ToldProgress { next: MINUTE, done_before: None }),
         }
     }
 
-    /// Says how far a run is, once a minute: `done` of `all` trials, in `elapsed`, or how much is
-    /// left of the time that the run is given.
-    pub(super) fn tell_progress(
-        &self,
-        (done, all): (u64, u64),
-        (elapsed, ends): (Duration, RunEnd),
-    ) {
-        let mut next = self.progress_after.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_timed = matches!(ends, RunEnd::Time { .. });
-        if elapsed < *next || done == 0 || (done >= all && !is_timed) {
+    /// Says how far a run is, once a minute, when its next trial begins and so much time has
+    /// `elapsed` since the first: how many are done here, or how much is left of its time.
+    pub(super) fn tell_progress(&self, next: &NextTrial, elapsed: Duration) {
+        let mut told = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = *told.done_before.get_or_insert(next.done);
+        let (done, all) = (next.done - before, next.planned.saturating_sub(before));
+        let is_timed = matches!(next.ends, RunEnd::Time { .. });
+        if elapsed < told.next || done == 0 || (done >= all && !is_timed) {
             return;
         }
-        *next = elapsed.saturating_add(MINUTE);
-        drop(next);
-        if let RunEnd::Time { passed, given } = ends {
+        told.next = elapsed.saturating_add(MINUTE);
+        drop(told);
+        if let RunEnd::Time { passed, given } = next.ends {
             let left = report::about(given.saturating_sub(passed));
             return (self.say)(&format!("{done} trials are done, {left} left"));
         }
@@ -87,10 +90,10 @@ impl LateHosts {
     }
 
     /// Names those that are waited for, if that takes `since` and others have answered.
-    pub fn tell<'a>(
+    pub fn tell<'n>(
         &self,
         (since, answered): (Duration, usize),
-        names: impl Iterator<Item = &'a str>,
+        names: impl Iterator<Item = &'n str>,
         what: &str,
     ) {
         let mut after = self.after.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,17 +112,11 @@ impl LateHosts {
     }
 }
 
-/// Names, of which a line shows the first; the others are counted.
-pub fn some(names: &[impl AsRef<str>]) -> String {
-    let (shown, more) = names.split_at(names.len().min(NAMED_MAX));
-    let shown: Vec<&str> = shown.iter().map(AsRef::as_ref).collect();
-    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
-    format!("{}{more}", shown.join(", "))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::case::{Case, Work};
+    use model::zoo;
     use std::sync::Arc;
 
     #[test]
@@ -127,8 +124,13 @@ mod tests {
         let said = Arc::new(Mutex::new(Vec::new()));
         let says = said.clone();
         let late = LateHosts::new(move |text| says.lock().unwrap().push(text.to_owned()));
-        for (done, seconds) in [(1, 5), (9, 59), (10, 61), (11, 100), (20, 122), (40, 300)] {
-            late.tell_progress((done, 40), (Duration::from_secs(seconds), RunEnd::Rounds(10)));
+        let case = Case::own(Work::Read(zoo::plain()));
+        for (done, seconds) in [(0, 0), (1, 5), (9, 59), (10, 61), (11, 100), (20, 122), (40, 300)]
+        {
+            // Before it was resumed, it had done 3.
+            let (done, planned, ends) = (done + 3, 43, RunEnd::Rounds(10));
+            let next = NextTrial { done, planned, round: 0, ends, case: &case, rates: &[] };
+            late.tell_progress(&next, Duration::from_secs(seconds));
         }
         let expected = [
             "10 of 40 trials are done, about 3m 10s left",
@@ -146,7 +148,11 @@ mod tests {
         // The planned rounds are over, and it is resumed: an hour had passed before.
         let passed = hour.saturating_add(minute);
         let ends = RunEnd::Time { passed, given: hour.saturating_mul(3) };
-        late.tell_progress((40, 40), (minute, ends));
+        let case = Case::own(Work::Read(zoo::plain()));
+        for done in [40, 80] {
+            let next = NextTrial { done, planned: 80, round: 0, ends, case: &case, rates: &[] };
+            late.tell_progress(&next, minute);
+        }
         assert_eq!(*said.lock().unwrap(), ["40 trials are done, about 1h 59m left"]);
     }
 

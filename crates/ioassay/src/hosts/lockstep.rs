@@ -9,9 +9,12 @@ use super::listening::{Waiting, hear_all};
 use super::meeting::{Made, orders};
 use super::member::{Member, clocks, loss};
 use super::remote::{Offsets, Remote};
-use super::turn::{HostAnswers, JointTurn, Prepared, TrialEnd, end_trial, is_failed, lead, lost};
+use super::turn::{HostAnswers, JointTurn, Prepared, TrialEnd};
+use super::turn::{end_trial, is_failed, lead, lost, reading};
+use super::view::RunView;
 use crate::agenda::{Agenda, Turns};
 use crate::clock::{self, RunClock};
+use crate::progress::NextTrial;
 use crate::stop::Stop;
 use crate::store::Store;
 use crate::turns::PAUSE;
@@ -40,7 +43,8 @@ pub struct Lockstep<'a> {
     before: JointBefore,
     stop: &'a Stop,
     /// Says which hosts are waited for.
-    late: &'a LateHosts,
+    late: &'a LateHosts<'a>,
+    view: RunView<'a>,
     clock: RunClock,
     /// Why hosts were lost so far.
     lost: Vec<String>,
@@ -67,10 +71,10 @@ impl Lockstep<'_> {
         members: Vec<Member>,
         before: JointBefore,
         stop: &'a Stop,
-        late: &'a LateHosts,
+        (late, view): (&'a LateHosts<'a>, RunView<'a>),
     ) -> Lockstep<'a> {
         let (lost, leaving, clock) = (Vec::new(), Vec::new(), RunClock::start(before.lasted));
-        Lockstep { plan, members, before, stop, late, clock, lost, leaving }
+        Lockstep { plan, members, before, stop, late, view, clock, lost, leaving }
     }
 
     /// Runs all trials that are left. A host that is lost during a trial ends it on the others,
@@ -80,6 +84,7 @@ impl Lockstep<'_> {
     /// If a record cannot be written, or no host is left.
     pub fn carry_out(mut self) -> Result<Vec<String>> {
         let mut agenda = self.before.agenda(self.plan);
+        self.view.rounds_begin();
         while let Some(turns) = agenda.next(self.clock.passed()) {
             if turns.is_anew && !self.stop.is_asked() {
                 self.begin_anew(turns.invocation)?;
@@ -103,19 +108,28 @@ impl Lockstep<'_> {
     /// Runs the trials of a round on all hosts. Returns whether all were run; otherwise, the run is
     /// stopped, or its time is over.
     fn round(&mut self, turns: &Turns, agenda: &mut Agenda) -> Result<bool> {
-        let Turns { round, invocation, .. } = *turns;
-        let (planned, before) = (agenda.planned(turns), self.before.known.len() as u64);
+        let planned = agenda.planned(turns);
         for &case in &turns.cases {
             if self.stop.is_asked() || agenda.is_over(self.clock.passed()) {
                 return Ok(false);
             }
-            let turn = JointTurn { case, invocation, round, at_ms: self.clock.at_ms() };
-            self.turn(turn, agenda)?;
-            let progress = (agenda.done() - before, planned - before);
-            self.late
-                .tell_progress(progress, (self.clock.here(), agenda.ends(self.clock.passed())));
+            self.show_next((case, turns.round), agenda, planned);
+            let (invocation, at_ms) = (turns.invocation, self.clock.at_ms());
+            self.turn(JointTurn { case, invocation, round: turns.round, at_ms }, agenda)?;
+            self.view.judge(&self.members);
         }
         Ok(!self.stop.is_asked())
+    }
+
+    /// Says how far the run is: in lines on a terminal, and otherwise once a minute.
+    fn show_next(&self, (index, round): (usize, u32), agenda: &Agenda, planned: u64) {
+        let (case, rates) = (&self.plan.cases[index].case, &agenda.rates_of(0, index));
+        let (done, ends) = (agenda.done(), agenda.ends(self.clock.passed()));
+        let next = NextTrial { done, planned, round, ends, case, rates };
+        match self.view.is_hidden() {
+            true => self.late.tell_progress(&next, self.clock.here()),
+            false => self.view.trial(&self.members[..self.hosts_of(index)], &next),
+        }
     }
 
     /// The hosts that are not lost.
@@ -143,6 +157,7 @@ impl Lockstep<'_> {
             member.store.append(&RecordLine::End(End::Interrupted))?;
             return Ok(reason);
         }
+        self.view.lose(&member.called);
         member.store.append(&RecordLine::End(End::Lost { at_ms, reason: format!("{error:#}") }))?;
         if self.members.iter().all(|member| member.agent.is_none()) {
             match self.members.len() {
@@ -195,6 +210,7 @@ impl Lockstep<'_> {
     fn begin_anew(&mut self, number: u32) -> Result<()> {
         let since = Instant::now();
         self.stop.wait(PAUSE);
+        self.view.making(self.live().count());
         let mut answers = self.each(|_| Some(Order::Anew), MAKE, |_, _| None)?;
         if self.plan.rank.is_some_and(|rank| rank.shares) {
             let folder = |(index, answer): (usize, Answer)| -> Result<_> {
@@ -285,13 +301,16 @@ impl Lockstep<'_> {
             trials.push((index, *trial));
         }
         trials.iter_mut().for_each(|(_, trial)| turn.claim(trial));
+        if ended.reason.is_some() {
+            self.view.fail();
+        }
         Ok(trials)
     }
 
     /// Lets all hosts of a trial prepare it.
     fn prepare(&mut self, turn: JointTurn) -> Result<Prepared> {
         let JointTurn { case, invocation, round, at_ms } = turn;
-        let (hosts, reading) = (self.hosts_of(case), self.reading(case));
+        let (hosts, reading) = (self.hosts_of(case), reading(&self.plan.cases[case].case));
         let order =
             |index| (index < hosts).then_some(Order::Trial { case, invocation, round, at_ms });
         // What reads a whole file ends only once it is read.
@@ -338,7 +357,7 @@ impl Lockstep<'_> {
                 Some(reason) => Order::Cancel { reason: reason.clone() },
             })
         };
-        let patience = PREPARING.saturating_add(time).saturating_add(self.reading(case));
+        let patience = PREPARING.saturating_add(time).saturating_add(reading(planned));
         let release =
             |called: &str, error: &anyhow::Error| Some((end_trial(called, error), RELEASE));
         let expected = time.saturating_add(lead);
@@ -365,12 +384,6 @@ impl Lockstep<'_> {
         let reason = reason.or(closed.lost.first().cloned());
         told.extend(closed.heard);
         Ok(TrialEnd { told, reason, failed })
-    }
-
-    /// The time that reading the whole file of a case takes on a slow disk, with 16 MB/s.
-    fn reading(&self, case: usize) -> Duration {
-        let bytes = self.plan.cases[case].case.file_size().unwrap_or(0);
-        Duration::from_millis(bytes >> 14)
     }
 
     /// How far the clocks of all hosts are ahead. Hosts that do not answer are lost.

@@ -28,4 +28,5 @@ pub mod interrupted;
 pub mod member;
 pub mod late;
 mod turn;
+pub mod view;
 pub mod lockstep;

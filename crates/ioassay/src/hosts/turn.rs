@@ -87,6 +87,11 @@ pub(super) fn lead(case: &Case, hosts: usize) -> Duration {
     parts.into_iter().fold(LEAD, Duration::saturating_add).min(LEAD_MAX)
 }
 
+/// The time that reading the whole file of a case takes on a slow disk, with 16 MB/s.
+pub(super) fn reading(case: &Case) -> Duration {
+    Duration::from_millis(case.file_size().unwrap_or(0) >> 14)
+}
+
 /// Ends a trial: what the others measure without the lost host is not what its case says.
 pub(super) fn end_trial(called: &str, error: &anyhow::Error) -> Order {
     Order::Cancel { reason: lost(called, error) }

@@ -46,6 +46,7 @@ mod terminal;
 mod kept;
 mod travel;
 mod hosts;
+mod hosts_view;
 mod resuming;
 mod shapes;
 mod launchers;

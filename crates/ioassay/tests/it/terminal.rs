@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The program in a new terminal; killed on drop.
-struct Terminal {
+pub(crate) struct Terminal {
     columns: u16,
     child: Child,
     keyboard: File,
@@ -25,7 +25,7 @@ struct Terminal {
 const ROWS: u16 = 400;
 
 impl Terminal {
-    fn start(
+    pub(crate) fn start(
         sandbox: &Sandbox,
         columns: u16,
         args: &[&str],
@@ -63,6 +63,10 @@ impl Terminal {
         Terminal::start(sandbox, columns, &args, &[])
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     fn written(&self) -> Vec<u8> {
         self.written.lock().unwrap().clone()
     }
@@ -74,26 +78,31 @@ impl Terminal {
         parser
     }
 
+    /// All that was ever drawn.
+    pub(crate) fn drawn(&self) -> String {
+        String::from_utf8_lossy(&self.written()).into_owned()
+    }
+
     /// The text on the screen.
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.screen().screen().contents()
     }
 
-    fn wait_until_it_shows(&self, expected: &str) {
+    pub(crate) fn wait_until_it_shows(&self, expected: &str) {
         wait_for(expected, || self.text().contains(expected).then_some(()));
     }
 
     /// Presses Ctrl-C: the terminal shows `^C`. It sends no signal, for it controls no session.
-    fn press_control_c(&mut self) {
+    pub(crate) fn press_control_c(&mut self) {
         self.keyboard.write_all(b"\x03").unwrap();
         self.wait_until_it_shows("^C");
     }
 
-    fn send(&self, signal: Signal) {
+    pub(crate) fn send(&self, signal: Signal) {
         kill_process(Pid::from_raw(self.child.id() as i32).unwrap(), signal).unwrap();
     }
 
-    fn end(&mut self) -> ExitStatus {
+    pub(crate) fn end(&mut self) -> ExitStatus {
         let status = wait_for("the end of the run", || self.child.try_wait().unwrap());
         self.reader.take().unwrap().join().unwrap();
         status
@@ -135,6 +144,11 @@ fn check_clean(terminal: &Terminal) {
     let text = terminal.text();
     let begins = ["ioassay ", "time: about "].iter().any(|begin| text.starts_with(begin));
     assert!(begins, "{text}");
+    check_gone(&text);
+}
+
+/// Checks that a text has nothing of the live view.
+pub(crate) fn check_gone(text: &str) {
     for left in ["^C", "so far", "no figure yet", "trial 1 of", "writing the test file", "░"] {
         assert!(!text.contains(left), "'{left}' is left in:\n{text}");
     }
@@ -148,8 +162,8 @@ fn a_view_is_shown_while_it_runs_and_nothing_of_it_is_left() {
         terminal.end();
         check_clean(&terminal);
         assert!(terminal.text().trim_end().ends_with("record: record"), "{}", terminal.text());
-        let written = String::from_utf8_lossy(&terminal.written()).into_owned();
-        assert!(written.contains("no figure yet"), "the view was never shown: {written}");
+        let drawn = terminal.drawn();
+        assert!(drawn.contains("no figure yet"), "the view was never shown: {drawn}");
     }
 }
 
@@ -190,11 +204,7 @@ fn a_view_is_gone_when_a_run_is_stopped() {
 }
 
 /// Nothing redraws during a trial, so the screen comes to rest. A ticking clock would prevent that.
-#[test]
-fn nothing_is_drawn_during_a_trial() {
-    let sandbox = Sandbox::new();
-    let mut terminal = Terminal::long(&sandbox, 100);
-    terminal.wait_until_it_shows("round 1 of 100, trial ");
+pub(crate) fn check_rests(terminal: &mut Terminal) {
     let began = Instant::now();
     let mut before = terminal.written().len();
     let mut rests_since = Instant::now();
@@ -210,13 +220,21 @@ fn nothing_is_drawn_during_a_trial() {
 }
 
 #[test]
+fn nothing_is_drawn_during_a_trial() {
+    let sandbox = Sandbox::new();
+    let mut terminal = Terminal::long(&sandbox, 100);
+    terminal.wait_until_it_shows("round 1 of 100, trial ");
+    check_rests(&mut terminal);
+}
+
+#[test]
 fn a_quiet_run_shows_its_result_only() {
     let sandbox = Sandbox::new();
     let mut terminal = Terminal::start(&sandbox, 100, &[&RUN[..], &["--quiet"]].concat(), &[]);
     terminal.end();
-    let written = String::from_utf8_lossy(&terminal.written()).into_owned();
+    let drawn = terminal.drawn();
     for unwanted in ["no figure yet", "trial 1 of", "writing the test file", "record: "] {
-        assert!(!written.contains(unwanted), "{written}");
+        assert!(!drawn.contains(unwanted), "{drawn}");
     }
     check_clean(&terminal);
     assert!(sandbox.path("record").exists());
