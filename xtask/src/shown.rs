@@ -114,7 +114,7 @@ fn conclusion(report: &str, _: &str) -> Result<String> {
 const CEILING: &str = " of ceiling";
 const SERVED: &str = " served by";
 
-/// The first table without the columns of latencies and the legend, to fit a narrow page. It has the
+/// The first table without the columns of latencies and the legend, for a narrow page. It has the
 /// rows that are shown, or all if none is.
 fn table(report: &str, shown: &str) -> Result<String> {
     let lines = report.lines().skip_while(|line| !line.contains(CEILING));

@@ -1,7 +1,8 @@
 //! What bounds the disk of a survey.
 
 use crate::sentence::{Sentence, marked};
-use crate::text::{Text, command, text};
+use crate::text::{Text, text};
+use crate::words::fitted;
 use assess::Assessment;
 use assess::conclusions::disk_or_memory::{Bottleneck, FastestOfDevice};
 use assess::finding::Verdict;
@@ -21,7 +22,7 @@ pub(super) fn answer(assessment: &Assessment, fastest: &FastestOfDevice) -> Sent
         Bottleneck::Cpu => "the CPU (CpuBound); more processors may get more from the disk".into(),
         Bottleneck::Device(shown) => {
             let no_more = marked("more in flight gave no more", shown.rows());
-            text!("itself, or the path to it: {}", no_more)
+            text!("the device, or the path to it: {}", no_more)
         }
         Bottleneck::LimitOfPart => {
             "unknown; a control group limits a part of the array, whose share is unknown".into()
@@ -54,8 +55,9 @@ fn unknown(assessment: &Assessment, fastest: &FastestOfDevice) -> Text {
         }
         (None, _) => {
             let depth = top.case.io().map_or(1, |io| io.depth);
-            let deeper = command(format!("--depth {depth},{}", depth.saturating_mul(2)));
-            text!("unknown; reads with more in flight would tell ({})", deeper)
+            let (twice, tool) = (depth.saturating_mul(2), &assessment.header.tool);
+            let deeper = fitted(&format!("use --depth {depth},{twice}"), tool);
+            text!("unknown; reads with more in flight would tell: {}", deeper)
         }
     }
 }

@@ -789,14 +789,14 @@ fn the_closing_answer_says_what_base_pages_give() {
 
 #[test]
 fn the_closing_answer_names_the_bound() {
-    let bounds = "What bounds the disk: itself, or the path to it: ";
+    let bounds = "What bounds the disk: the device, or the path to it: ";
     check_closing(|_| {}, bounds);
     for (bound, expected) in [
         (Bottleneck::Limit, "What bounds the disk: a limit of a control group (Throttled)"),
         (Bottleneck::Cpu, "What bounds the disk: the CPU (CpuBound)"),
         (Bottleneck::Tool, "What bounds the disk: ioassay itself, whose overhead is large here"),
         (Bottleneck::LimitOfPart, "unknown; a control group limits a part of the array"),
-        (Bottleneck::Unknown, "unknown; reads with more in flight would tell ('--depth 8,16')."),
+        (Bottleneck::Unknown, "unknown; reads with more in flight would tell: use --depth 8,16."),
     ] {
         check_closing(|assessment| fastest(assessment).bound = bound.clone(), expected);
     }
