@@ -25,7 +25,8 @@ UNITS = {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12,
 NUMBER = re.compile(r"(?<![\w.])~?(\d+(?:\.\d+)?) ?((?:[kMGT]?B/s|ns|µs|ms|s|[kM]?/s|%)(?!\w)|)")
 TRIALS = re.compile(r"\bin (\d+) of (\d+) trials")
 # What answers ask for: the depth of this share of the highest rate, a p99 below this time.
-GOALS = re.compile(r"reaches 90 %|90 % of the highest rate|99 % of responses|surely below 1ms")
+GOALS = re.compile(r"reaches 90 %|90 % of the highest rate|99 % of responses|"
+                   r"p99 stays below 1ms|surely below 1ms")
 OTHER_ROWS = re.compile(r"^\w+ +(\w+) \([^\n]*?; also (?:all|both) (?:(\d+) )?other rows?\)",
                         re.MULTILINE)
 # A text up to the end of its last finding: the answer follows.

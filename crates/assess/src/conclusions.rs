@@ -9,7 +9,7 @@ pub mod disk_or_memory;
 mod engines;
 mod fastest;
 pub mod interference;
-mod iterations;
+mod read_latency;
 pub mod load;
 pub mod saturation;
 pub mod touches;
@@ -44,7 +44,7 @@ pub struct Conclusions {
     pub engines: Vec<Lead>,
     /// Whether figures depend on the number of operations, from cases that differ only in that.
     #[serde(skip)]
-    pub iterations: Vec<Decided>,
+    pub read_latency: Vec<Decided>,
     /// The differences between builds of the same loop.
     #[serde(skip)]
     pub builds: Vec<Builds>,
@@ -65,11 +65,14 @@ pub struct Conclusions {
     /// What other work on the same storage does to a case, for those measured with and without.
     pub interferences: Vec<Interference>,
     /// Is disk faster than memory? For each data size that was counted.
-    pub counting: Vec<CountingAnswer>,
+    #[serde(rename = "counting")]
+    pub counts: Vec<CountingAnswer>,
     /// The fastest way to write; null if no case writes.
-    pub writing: Option<WritingAnswer>,
+    #[serde(rename = "writing")]
+    pub durability: Option<WritingAnswer>,
     /// The cost of touching a page of a file, if pages of memory were touched too.
-    pub touching: Vec<Touching>,
+    #[serde(rename = "touching")]
+    pub touches: Vec<Touching>,
 }
 
 impl Conclusions {
@@ -78,7 +81,7 @@ impl Conclusions {
         Conclusions {
             fastest: fastest::fastest(rows),
             engines: engines::engines(rows),
-            iterations: iterations::iterations(rows),
+            read_latency: read_latency::read_latency(rows),
             builds: builds::builds(rows),
             disk_or_memory: disk_or_memory::disk_or_memory(rows),
             commits: commits::commits(rows.iter().map(|row| &row.summary)),
@@ -87,9 +90,9 @@ impl Conclusions {
             loads: load::loads(rows, plan),
             depths: depth::depths(rows),
             interferences: interference::interferences(rows),
-            counting: counts::counting_answers(rows),
-            writing: durability::writing_answer(rows),
-            touching: touches::touchings(rows),
+            counts: counts::counting_answers(rows),
+            durability: durability::writing_answer(rows),
+            touches: touches::touchings(rows),
         }
     }
 }

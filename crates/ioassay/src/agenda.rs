@@ -284,12 +284,14 @@ impl<'a> Agenda<'a> {
         self.results.done_by(side)
     }
 
-    /// The number of turns at the end of the planned rounds, if no case ends early, when those of
-    /// `turns` begin.
-    pub(crate) fn planned(&self, turns: &Turns) -> u64 {
+    /// The number of turns of a side at the end of the planned rounds, if no case ends early, when
+    /// its own of `turns` begin.
+    pub(crate) fn planned(&self, side: usize, turns: &Turns) -> u64 {
         let after = self.plan.rounds.saturating_sub(turns.round.saturating_add(1));
-        let after = u64::from(after) * self.open_cases.len() as u64;
-        self.done() + turns.cases.len() as u64 + after
+        let own = |cases: &[usize]| cases.iter().filter(|case| self.has_case(side, **case)).count();
+        self.done_by(side)
+            + own(&turns.cases) as u64
+            + u64::from(after) * own(&self.open_cases) as u64
     }
 
     /// Closes cases that need no more rounds, because throughput no longer grows with one of their
@@ -653,6 +655,10 @@ mod tests {
         // It has no ratio that could be narrowed.
         assert!(!further.is_empty());
         assert!(further.iter().all(|(turns, _)| turns.cases == [1]), "{further:?}");
+        assert_eq!(
+            [0, 1].map(|side| agenda.done_by(side)),
+            [12, 12].map(|own| own + further.len() as u64)
+        );
         let rounds = |side, case| agenda.rates_of(side, case).len();
         assert_eq!((rounds(0, 0), rounds(1, 0), rounds(0, 2), rounds(1, 2)), (0, 6, 6, 0));
     }

@@ -186,7 +186,7 @@ impl<'a> Run<'a> {
         turns: &Turns,
         state: &mut RunState,
     ) -> Result<bool> {
-        let planned = state.agenda.planned(turns);
+        let planned = state.agenda.planned(self.side, turns);
         for &case in &turns.cases {
             if !state.agenda.has_case(self.side, case) {
                 continue;

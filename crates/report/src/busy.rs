@@ -1,6 +1,6 @@
 //! The findings of a run as a report shows them: what a busy machine does to many rows is one.
 
-use crate::words::listed;
+use crate::words::{count, listed};
 use assess::finding::{Code, Finding};
 use assess::{Assessment, RunFinding};
 use model::plan::Role;
@@ -58,16 +58,12 @@ fn busy(assessment: &Assessment) -> Option<ShownFinding<'static>> {
     let mut codes: Vec<Code> = all().map(|found| found.finding.code).collect();
     codes.sort();
     codes.dedup();
-    let union = |ids: fn(&RunFinding) -> &Vec<String>| {
-        let mut union: Vec<String> = Vec::new();
-        for id in all().flat_map(ids) {
-            if !union.contains(id) {
-                union.push(id.clone());
-            }
-        }
-        union
-    };
-    let (cases, baselines) = (union(|found| &found.cases), union(|found| &found.baselines));
+    let severity = all().map(|found| found.finding.severity).max()?;
+    // A row is not said to be doubtful for what is only noted of it.
+    let is_worst = |found: &&RunFinding| found.finding.severity == severity;
+    let cases = union(all().map(|found| &found.cases));
+    let doubtful = union(all().filter(is_worst).map(|found| &found.cases));
+    let baselines = union(all().filter(is_worst).map(|found| &found.baselines));
     let asked = assessment.cases.iter().filter(|summary| summary.role == Role::Asked).count();
     let are_many = cases.len() >= ROWS_LEAST && cases.len() as f64 >= BUSY_LEAST * asked as f64;
     if !are_many || codes.len() < 2 {
@@ -76,21 +72,38 @@ fn busy(assessment: &Assessment) -> Option<ShownFinding<'static>> {
     // Of each kind, the most severe comes first.
     let worst = codes.iter().filter_map(|code| all().find(|found| found.finding.code == *code));
     let worst: Vec<&str> = worst.map(|found| beginning(&found.finding.message)).collect();
+    let noted = match cases.len() - doubtful.len() {
+        0 => String::new(),
+        others => format!(" It is noted of {}, too.", count(others, "other row")),
+    };
     let message = format!(
         "this machine is busy, so its rates are lower and its latencies longer than when it is \
-         quiet. At worst, {}",
+         quiet. At worst, {}.{noted}",
         worst.join("; ")
     );
-    let remedy = "measure when nothing else runs, here or on the host; until then, compare only \
-                  within a run";
+    let remedy = "measure when nothing else runs, here or on the host";
     let finding = Finding {
         code: *codes.first()?,
-        severity: all().map(|found| found.finding.severity).max()?,
+        severity,
         size: None,
         message,
         remedy: remedy.to_string(),
     };
-    Some(ShownFinding { codes, found: Cow::Owned(RunFinding { finding, cases, baselines }) })
+    Some(ShownFinding {
+        codes,
+        found: Cow::Owned(RunFinding { finding, cases: doubtful, baselines }),
+    })
+}
+
+/// All of these ids, each once.
+fn union<'a>(all: impl Iterator<Item = &'a Vec<String>>) -> Vec<String> {
+    let mut union: Vec<String> = Vec::new();
+    for id in all.flatten() {
+        if !union.contains(id) {
+            union.push(id.clone());
+        }
+    }
+    union
 }
 
 /// The beginning of a message, which says what was seen; what follows explains it.
@@ -140,7 +153,13 @@ mod tests {
         assert_eq!(said(&busy)[..2], expected);
         assert_eq!(said(&busy).len(), 3);
         let message = &shown(&busy)[1].found.finding.message;
-        assert!(message.ends_with("At worst, it is so; it is so"), "{message}");
+        assert!(message.ends_with("At worst, it is so; it is so."), "{message}");
+        // What is only noted of more rows makes none of them doubtful.
+        let noted = run(&[(Code::Contended, Doubt, 1), (Code::Steal, Note, many)]);
+        assert_eq!(said(&noted), [("Contended and Steal".to_string(), Doubt, 1)]);
+        let message = &shown(&noted)[0].found.finding.message;
+        let others = format!("It is noted of {} other rows, too.", many - 1);
+        assert!(message.ends_with(&others), "{message}");
     }
 
     /// Of few rows, or of one kind, each finding says more by itself.

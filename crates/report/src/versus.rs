@@ -134,27 +134,26 @@ fn asked(assessment: &Assessment) -> Vec<Decided> {
     assessment.comparisons.iter().filter_map(ask).collect()
 }
 
-/// `Of 14 comparisons, 5 found a difference and 4 none; 5 are undecided, 2 of them for doubtful
-/// figures.`
+/// `Of 14 comparisons, 5 found a difference, 4 found none, and 5 decided nothing, 2 of them because
+/// of doubtful figures.`
 fn counted(all: &[Decided]) -> String {
     let number = |decision: Decision| all.iter().filter(|d| d.decision() == decision).count();
     let is_in_doubt = |decided: &&Decided| decided.open() == Some(Open::InDoubt);
     let in_doubt = all.iter().filter(is_in_doubt).count();
     let doubts = match in_doubt {
         0 => String::new(),
-        doubts => format!(", {doubts} of them for doubtful figures"),
+        doubts => format!(", {doubts} of them because of doubtful figures"),
     };
-    let open = match number(Decision::Undecided) {
-        0 => String::new(),
-        1 => format!("; 1 is undecided{}", doubts.replace("1 of them ", "")),
-        open => format!("; {open} are undecided{doubts}"),
-    };
-    format!(
-        "Of {}, {} found a difference and {} none{open}.",
-        count(all.len(), "comparison"),
-        number(Decision::Yes),
-        number(Decision::No)
-    )
+    let (yes, no) = (number(Decision::Yes), number(Decision::No));
+    let comparisons = count(all.len(), "comparison");
+    match number(Decision::Undecided) {
+        0 => format!("Of {comparisons}, {yes} found a difference and {no} found none."),
+        open if open == all.len() => format!("Of {comparisons}, none is decided{doubts}."),
+        open => format!(
+            "Of {comparisons}, {yes} found a difference, {no} found none, and {open} decided \
+             nothing{doubts}."
+        ),
+    }
 }
 
 /// `mmap is 2.96× to 3.15× as fast as pread, warm 4KiB`: the faster one is first.
@@ -312,11 +311,17 @@ mod tests {
         assert_eq!(said(Vec::new()), None);
         let all = said(vec![different(1), Comparison { ratio: 1.5, ..different(2) }]).unwrap();
         let clearest = "mmap is 1.20× to 1.50× as fast as pread.";
-        assert_eq!(all, format!("{clearest} Of 2 comparisons, 2 found a difference and 0 none."));
+        assert_eq!(
+            all,
+            format!("{clearest} Of 2 comparisons, 2 found a difference and 0 found none.")
+        );
         let mixed = said(vec![different(1), open(2)]).unwrap();
-        assert!(mixed.ends_with("1 found a difference and 0 none; 1 is undecided."), "{mixed}");
+        assert!(
+            mixed.ends_with("1 found a difference, 0 found none, and 1 decided nothing."),
+            "{mixed}"
+        );
         let apart = said(vec![different(1), less(2)]).unwrap();
-        assert!(apart.ends_with("2 found a difference and 0 none."), "{apart}");
+        assert!(apart.ends_with("2 found a difference and 0 found none."), "{apart}");
         let slower = said(vec![less(1), less(2)]).unwrap();
         assert!(slower.starts_with("pread is 1.25× to 1.25× as fast as mmap."), "{slower}");
     }
@@ -360,8 +365,7 @@ mod tests {
     fn a_difference_between_doubtful_figures_is_open() {
         let both = vec![found(1, Difference::Different), found(2, Difference::Different)];
         let said = said_of(both, Verdict::Doubtful).unwrap();
-        let open =
-            "0 found a difference and 0 none; 2 are undecided, 2 of them for doubtful figures.";
+        let open = "none is decided, 2 of them because of doubtful figures.";
         assert_eq!(said, format!("Of 2 comparisons, {open}"));
     }
 }

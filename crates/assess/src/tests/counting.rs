@@ -62,7 +62,7 @@ fn tens() -> Record {
 }
 
 fn answer(record: &Record) -> CountingAnswer {
-    let mut answers = assess(record).conclusions.counting;
+    let mut answers = assess(record).conclusions.counts;
     assert_eq!(answers.len(), 1, "{answers:#?}");
     answers.remove(0)
 }
@@ -180,14 +180,14 @@ fn what_is_void_or_of_another_peer_answers_nothing() {
     for trial in record.trials.iter_mut().filter(|trial| trial.case > 0) {
         trial.expected_digest = Some(1);
     }
-    assert_eq!(assess(&record).conclusions.counting, []);
+    assert_eq!(assess(&record).conclusions.counts, []);
     let mut record = tens();
     for planned in &mut record.header.plan.cases {
         planned.case.peer = "zebra".to_string();
     }
-    assert_eq!(assess(&record).conclusions.counting, []);
+    assert_eq!(assess(&record).conclusions.counts, []);
     // A run without a count has no answer.
-    assert_eq!(assess(&flawless(work(Cache::Warm))).conclusions.counting, []);
+    assert_eq!(assess(&flawless(work(Cache::Warm))).conclusions.counts, []);
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn each_size_has_its_answer() {
     let mut record = tens();
     let small = ReadWork { io: Io { size: ARRAYS / 2, ..loaded(1).io }, ..loaded(1) };
     load(&mut record, small, 9, 0);
-    let answers = assess(&record).conclusions.counting;
+    let answers = assess(&record).conclusions.counts;
     // Arrays are four times as large as the caches.
     let held = answers.iter().map(|a| (a.size, a.fits_caches, a.caches_hold));
     let small = (ARRAYS / 2, false, Some(0.5));

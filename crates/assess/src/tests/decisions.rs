@@ -273,7 +273,7 @@ fn a_wide_fall_to_a_quarter_is_open() {
             let span = &mut sample(trial).spans[0];
             span.end_ns = span.start_ns + ((span.end_ns - span.start_ns) as f64 * slow) as u64;
         }
-        let found = assess(&record).conclusions.iterations.remove(0);
+        let found = assess(&record).conclusions.read_latency.remove(0);
         (found.decision(), found.comparison().case.contains("ops:1000"))
     };
     assert_eq!(of(2.5, 4.0), (Decision::Undecided, true));

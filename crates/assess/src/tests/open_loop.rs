@@ -271,7 +271,7 @@ fn a_rate_is_no_duration_and_no_speed() {
     let io = Io { rate: RATE, time: Duration::from_secs(1), ..plain.io };
     let mut record = flawless_write(plain);
     let answer_of =
-        |record: &Record| assess(record).conclusions.writing.expect("it was asked to write");
+        |record: &Record| assess(record).conclusions.durability.expect("it was asked to write");
     assert!(answer_of(&record).durable.is_some());
     record.header.plan.cases[0].case.io_mut().expect("it writes").clone_from(&io);
     answer(&mut record, 0, &[(MS, RATE)], 0);

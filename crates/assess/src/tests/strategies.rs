@@ -93,7 +93,7 @@ fn whole(sync: Sync) -> WriteWork {
 }
 
 fn answer(record: &Record) -> Option<WritingAnswer> {
-    assess(record).conclusions.writing
+    assess(record).conclusions.durability
 }
 
 /// The id of the best case, and its rate in files per second.
@@ -270,7 +270,7 @@ fn in_memory(record: &mut Record, kernel: Kernel, pages: Pages, threads: u32, ns
 }
 
 fn touchings(record: &Record) -> Vec<Touching> {
-    assess(record).conclusions.touching
+    assess(record).conclusions.touches
 }
 
 /// Checks the baseline of the only touching row, and its speedup.

@@ -149,8 +149,9 @@ impl<'a> RunResults<'a> {
 
     /// The number of turns that a side has done, also if the other one has not.
     pub(super) fn done_by(&self, side: usize) -> u64 {
+        let both = self.recorded.iter().filter(|(case, _)| self.has_case(side, *case));
         let alone = self.half_done.values().filter(|half| half.side == side);
-        self.done() + alone.count() as u64
+        (both.count() + alone.count()) as u64
     }
 
     /// The rates of each case of each side.

@@ -38,7 +38,7 @@ pub struct DocumentArgs {
     #[arg(long, value_name = "DIR")]
     pub svg_dir: Option<PathBuf>,
     /// Print every finding in full, and not only the five most severe
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub all: bool,
     /// Also write an HTML page to this file; replaces an earlier page of ioassay, but no other file
     #[arg(long, value_name = "FILE")]

@@ -108,7 +108,7 @@ impl Lockstep<'_> {
     /// Runs the trials of a round on all hosts. Returns whether all were run; otherwise, the run is
     /// stopped, or its time is over.
     fn round(&mut self, turns: &Turns, agenda: &mut Agenda) -> Result<bool> {
-        let planned = agenda.planned(turns);
+        let planned = agenda.planned(0, turns);
         for &case in &turns.cases {
             if self.stop.is_asked() || agenda.is_over(self.clock.passed()) {
                 return Ok(false);

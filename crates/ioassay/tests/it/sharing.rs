@@ -62,7 +62,7 @@ beside = "second"
 fn run(sandbox: &Sandbox, args: &[&str]) -> (String, Record) {
     std::fs::write(sandbox.path("shared.toml"), SHARED).unwrap();
     let record = sandbox.path("shared.jsonl");
-    let fixed = ["run", "shared.toml", ".", "--record", argument(&record)];
+    let fixed = ["run", "shared.toml", ".", "--all", "--record", argument(&record)];
     let output = sandbox.ioassay(&[&fixed[..], args].concat());
     let said = text(&output.stdout) + &text(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");

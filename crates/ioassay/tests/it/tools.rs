@@ -220,10 +220,10 @@ fn tools_of_memory_have_bytes_a_second_and_no_digest() {
             continue;
         }
         let peer = format!("--peer={tool}");
-        let mut args = vec!["memory", &peer, "--kernel=read,write", "--working-set=8MiB"];
-        args.extend(["--isa=auto", "--pages=base", "--threads=1,2", "--time=50ms"]);
+        let mut args = vec!["memory", &peer, "--kernel=read", "--working-set=8MiB"];
+        args.extend(["--isa=auto", "--pages=base", "--threads=1,2", "--time=10ms"]);
         let cases = cases_of(&sandbox, tool, &args);
-        assert_eq!(cases.len(), 4);
+        assert_eq!(cases.len(), 2);
         for case in &cases {
             let is_right = case["n"] == 2 && case["throughput"]["median"].as_f64() > Some(1e8);
             assert!(is_right && has(case, "BytesUnchecked"), "{case}");

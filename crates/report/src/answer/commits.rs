@@ -182,10 +182,12 @@ fn said_flushes(all: &[(&WriteWork, &Summary)]) -> Option<Sentence> {
     });
     let counts: Vec<(u64, u64)> = counts.collect();
     let flushed = counts.iter().filter(|(flushes, syncs)| flushes >= syncs).count();
-    let all = count(counts.len(), "valid sync row");
+    let all = format!("{} whose flushes were counted", count(counts.len(), "row"));
     Some(Sentence::plain(match (counts.len(), flushed) {
         (0, _) => return None,
-        (1, 1) => "The one valid sync row flushed at least once per sync.".to_string(),
+        (1, 1) => {
+            "The one row whose flushes were counted flushed at least once per sync.".to_string()
+        }
         (rows, flushed) if rows == flushed => {
             format!("All {all} flushed at least once per sync.")
         }

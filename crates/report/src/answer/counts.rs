@@ -14,7 +14,7 @@ use model::units::{self, percent};
 /// The answer for each size, in lines.
 pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Sentence> {
     let name = &|id: &str| labels.name(id);
-    let all = &assessment.conclusions.counting;
+    let all = &assessment.conclusions.counts;
     if all.is_empty() {
         return missing(
             "There is no answer: it needs a count in memory, or both sides of the claim.",

@@ -117,8 +117,8 @@ fn no_device(assessment: &Assessment) -> Sentence {
     })
 }
 
-/// `Disk, sequential 1MiB: 1.91 GB/s at depth 8, not faster than memory: 0.082×
-/// (0.069-0.098).`, and what huge pages make of that.
+/// `Disk, sequential 1MiB: 1.91 GB/s at depth 8, only 0.082× (0.069-0.098) of a thread's
+/// memory reads.`, and what huge pages make of that.
 fn disk(assessment: &Assessment, fastest: &FastestOfDevice) -> Vec<Sentence> {
     let best = fastest.lead.best();
     let io = find(assessment, &best.row).and_then(|summary| summary.case.io());
@@ -130,8 +130,8 @@ fn disk(assessment: &Assessment, fastest: &FastestOfDevice) -> Vec<Sentence> {
     let figures = text!("Disk{}: {}{}", kind, rate, way);
     let of_memory =
         Sentence::decided(&fastest.of_memory, "whether the disk is faster than memory", |is| {
-            let is = if is { "faster" } else { "not faster" };
-            text!("{} than memory: {}", is, ratio_of(&fastest.of_memory, ""))
+            let but = if is { "" } else { "only " };
+            text!("{}{} of a thread's memory reads", but, ratio_of(&fastest.of_memory, ""))
         });
     let is_more = fastest.of_memory.decision() != Decision::No;
     let all = fastest.of_most.as_ref().filter(|_| is_more);
@@ -158,8 +158,8 @@ fn of_most(all: &Decided, threads: u32) -> Sentence {
     let threads = count(threads as usize, "thread");
     let asks = format!("whether the disk is faster than {threads} reading memory");
     Sentence::decided(all, asks, |is_faster| {
-        let is = if is_faster { "and faster" } else { "but not faster" };
-        text!("{} than {}: {}", is, threads, ratio_of(all, ""))
+        let is = if is_faster { "and" } else { "but only" };
+        text!("{} {} of {}'", is, ratio_of(all, ""), threads)
     })
 }
 
@@ -188,7 +188,7 @@ fn in_base_pages(assessment: &Assessment, row: &Named) -> Option<Sentence> {
 
 /// `Writes: 1.08 GB/s acknowledged, 665 MB/s durable.`
 fn writes(assessment: &Assessment) -> Option<Sentence> {
-    let answer = assessment.conclusions.writing.as_ref()?;
+    let answer = assessment.conclusions.durability.as_ref()?;
     let said = |lead: &Lead| marked(said_median(&lead.best().rate), [&lead.best().row]);
     let text = match (&answer.acknowledged, &answer.durable) {
         (Some(acknowledged), Some(durable)) => {
@@ -220,7 +220,7 @@ fn commit(assessment: &Assessment) -> Option<Sentence> {
     let said = |percentile| figure_in(words::percentile(Some(percentile)), summary);
     let p99 = writing.sync.p99.map(|p99| text!(" and {} (p99)", said(p99)));
     let text = text!(
-        "A commit: {} (p50){} for the sync after 4KiB.",
+        "A commit: a sync after 4KiB takes {} (p50){}.",
         said(writing.sync.p50?),
         p99.unwrap_or_default()
     );

@@ -14,7 +14,7 @@ use model::watched::SyncedBy;
 /// The fastest rates, the cost of durability, and what each rate means.
 pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Sentence> {
     let name = &|id: &str| labels.name(id);
-    let Some(answer) = &assessment.conclusions.writing else { return Vec::new() };
+    let Some(answer) = &assessment.conclusions.durability else { return Vec::new() };
     let writes = |op| assessment.cases.iter().any(|it| it.case.write().is_some_and(|w| w.op == op));
     let acknowledged = match &answer.acknowledged {
         Some(lead) => {

@@ -37,8 +37,9 @@ fn said_closed(load: &Load) -> Option<Sentence> {
     let (closed, iops) = (load.closed.as_ref()?, load.closed_iops.as_ref()?);
     let rate = figure_of(per_second(iops.median), closed);
     let share = load.kept_up.holds.and_then(|holds| of_rate(load, holds)?.of_closed);
-    let share =
-        share.map(|share| text!("; it keeps up with {} of that", figure(units::percent(share))));
+    let share = share.map(|share| {
+        text!("; the rate that it keeps up with is {} of that", figure(units::percent(share)))
+    });
     let text = text!("A closed loop does {}{}.", rate, share.unwrap_or_default());
     Some(Sentence::figures(text, [closed]))
 }
@@ -62,7 +63,7 @@ fn holding<'a>(load: &'a Load, bounds: &Bounds) -> impl Iterator<Item = &'a Name
     bounds.holds.and_then(|rate| of_rate(load, rate)).map(|it| &it.case).into_iter()
 }
 
-/// `It holds up to 89.8 k/s, with 99 % of responses within 33.5 ms; at 112 k/s it falls behind.`
+/// `It keeps up with 89.8 k/s, with 99 % of responses within 33.5 ms; at 112 k/s it falls behind.`
 fn said_kept_up(assessment: &Assessment, load: &Load) -> Vec<Sentence> {
     let all = &load.kept_up;
     let within = all.holds.and_then(|rate| {
@@ -73,19 +74,23 @@ fn said_kept_up(assessment: &Assessment, load: &Load) -> Vec<Sentence> {
     let within = within.unwrap_or_default();
     let said = match (all.holds, all.fails) {
         (Some(holds), Some(fails)) => text!(
-            "It holds up to {}{}; at {} it falls behind.",
+            "It keeps up with {}{}; at {} it falls behind.",
             said_rate(load, holds),
             within,
             said_per_second(fails)
         ),
         (Some(holds), None) => {
-            text!("It holds up to {}{}, the highest rate measured.", said_rate(load, holds), within)
+            text!(
+                "It keeps up with {}{}, the highest rate measured.",
+                said_rate(load, holds),
+                within
+            )
         }
         (None, Some(fails)) => text!("It falls behind at {}.", said_per_second(fails)),
-        (None, None) => return vec![Sentence::open("which rates it holds", NEEDS, [])],
+        (None, None) => return vec![Sentence::open("which rates it keeps up with", NEEDS, [])],
     };
     let said = Sentence::figures(said, holding(load, all));
-    let whether = Text::from("whether it holds");
+    let whether = Text::from("whether it keeps up with");
     [said].into_iter().chain(said_between(all, whether)).chain(said_above(load, all)).collect()
 }
 

@@ -16,7 +16,8 @@ use std::time::Duration;
 const BLOCK: u64 = 4096;
 
 /// The rates of random reads past the page cache, for the kind with the most rows: `Disk, random
-/// 4KiB: 8.10 k/s at depth 1 (121 µs each), 41.0 k/s at depth 32, the most measured.`
+/// 4KiB: 8.10 k/s at depth 1 (p50 121 µs), 41.0 k/s at depth 32, the highest
+/// measured.`
 pub(super) fn answer(assessment: &Assessment) -> Option<Sentence> {
     let rows = small_reads(assessment);
     let rate = |summary: &Summary| summary.iops.map_or(0.0, |iops| iops.median);
@@ -30,7 +31,7 @@ pub(super) fn answer(assessment: &Assessment) -> Option<Sentence> {
         }
     };
     let each = first.latency.p50.map_or(Text::default(), |p50| {
-        text!(" ({} each)", figure_in(units::nanoseconds(p50.ns as f64), first))
+        text!(" (p50 {})", figure_in(units::nanoseconds(p50.ns as f64), first))
     });
     let start = text!("Disk, random {}: {}{}", units::bytes(BLOCK), said(first), each);
     if std::ptr::eq(first, most) {
@@ -38,7 +39,7 @@ pub(super) fn answer(assessment: &Assessment) -> Option<Sentence> {
     }
     let depths = assessment.conclusions.depths.iter().find(|depths| is_of(depths, &rows));
     let enough = depths.and_then(said_enough);
-    let enough = enough.unwrap_or_else(|| "the most measured".to_string());
+    let enough = enough.unwrap_or_else(|| "the highest measured".to_string());
     let text = text!("{}, {}, {}.", start, said(most), enough);
     Some(Sentence::of_summaries(text, [first, most]))
 }

@@ -62,7 +62,7 @@ fn iterations(work: &ReadWork) -> String {
 pub(super) fn answer(assessment: &Assessment, names: &CaseLabels) -> Vec<Sentence> {
     let groups = groups(assessment, names);
     let changes =
-        groups.iter().filter_map(|group| change(group, &assessment.conclusions.iterations));
+        groups.iter().filter_map(|group| change(group, &assessment.conclusions.read_latency));
     typical(&groups).into_iter().chain(changes).collect()
 }
 

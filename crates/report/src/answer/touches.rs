@@ -18,7 +18,7 @@ fn find<'a>(assessment: &'a Assessment, id: &str) -> Option<&'a Summary> {
 /// The cost of a page of a file, compared with a page of memory: from the cheapest way to the
 /// dearest, then a line for each phase and state of the file.
 pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Sentence> {
-    if assessment.conclusions.touching.is_empty() {
+    if assessment.conclusions.touches.is_empty() {
         return missing(
             "There is no answer: it needs valid figures for pages of a file and of memory, \
              touched in the same way.",
@@ -37,7 +37,7 @@ fn range(assessment: &Assessment, labels: &CaseLabels) -> Option<Sentence> {
         let state = file_cache(&file.case).to_string();
         Some(text!("{} ({}, {}, {})", costs(held), held.phase.name(), state, by(file, labels)))
     };
-    let mut all: Vec<&Touching> = assessment.conclusions.touching.iter().collect();
+    let mut all: Vec<&Touching> = assessment.conclusions.touches.iter().collect();
     all.sort_by(|a, b| a.ratio.median.total_cmp(&b.ratio.median));
     let [least, .., most] = all.as_slice() else { return None };
     let text = text!(
@@ -52,7 +52,7 @@ fn range(assessment: &Assessment, labels: &CaseLabels) -> Option<Sentence> {
 /// The cost of a phase for each way, a line for each state of the file.
 fn said(assessment: &Assessment, phase: Phase, labels: &CaseLabels) -> Vec<Sentence> {
     let mut caches: Vec<(Cache, Vec<Text>, Vec<&Touching>)> = Vec::new();
-    for held in assessment.conclusions.touching.iter().filter(|held| held.phase == phase) {
+    for held in assessment.conclusions.touches.iter().filter(|held| held.phase == phase) {
         let Some(file) = find(assessment, &held.file.id) else { continue };
         let cache = file_cache(&file.case);
         let interval = times_interval(held.ratio.low, held.ratio.high);

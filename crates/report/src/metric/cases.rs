@@ -337,7 +337,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
 ];
 
 fn touching<'a>(summary: &Summary, assessment: &'a Assessment) -> Option<&'a Touching> {
-    assessment.conclusions.touching.iter().find(|held| held.file.id == summary.id)
+    assessment.conclusions.touches.iter().find(|held| held.file.id == summary.id)
 }
 
 fn peer<'a>(summary: &Summary, assessment: &'a Assessment) -> Option<&'a Peer> {

@@ -69,7 +69,7 @@ pub(crate) fn rich() -> Assessment {
     let of_writing = super::made_writing::answer_of(&written[0]);
     cases.extend(written);
     let mut assessment = assessment("survey", cases);
-    assessment.conclusions.writing = Some(of_writing);
+    assessment.conclusions.durability = Some(of_writing);
     assessment.header.host.hypervisor = Some("kvm".to_string());
     let storage = assessment.header.storage.as_mut().expect("the zoo has storage");
     storage.devices = vec![Device {
@@ -232,7 +232,7 @@ pub(super) fn pages() -> Assessment {
         differs([&cases[many], &cases[few]], 10, ratio)
     });
     let iterations = iterations.to_vec();
-    let conclusions = Conclusions { iterations, ..Conclusions::default() };
+    let conclusions = Conclusions { read_latency: iterations, ..Conclusions::default() };
     Assessment { conclusions, ..assessment("page-latency", cases) }
 }
 

@@ -172,7 +172,7 @@ pub(super) fn counting() -> Assessment {
         claims: vec![claim(Cache::Cold, 5, 1.8), claim(Cache::Warm, 3, 0.18)],
     };
     let mut assessment = assessment("count-tens", cases);
-    assessment.conclusions.counting = vec![answer];
+    assessment.conclusions.counts = vec![answer];
     assessment
 }
 

@@ -229,7 +229,7 @@ pub(crate) fn strategies() -> Assessment {
     let mut source = zoo::storage();
     source.directory = "/source".into();
     assessment.header.source_storage = Some(source);
-    assessment.conclusions.writing = Some(answer);
+    assessment.conclusions.durability = Some(answer);
     let (own, dd) = (assessment.cases[3].id.clone(), assessment.cases[18].id.clone());
     assessment.comparisons = vec![Comparison {
         case: dd,
@@ -385,7 +385,7 @@ pub(crate) fn touching() -> Assessment {
     cases.push(Summary { role: Role::Baseline, ..measured(ceiling, ServedBy::Device, 1.65e9) });
     cases.push(null_write());
     let mut assessment = assessment("touch-pages", cases);
-    assessment.conclusions.touching = touching;
+    assessment.conclusions.touches = touching;
     assessment.header.plan.memory_limit = Some(2 << 30);
     assessment.header.plan.bound = Affinity { pin: Some(vec![0, 2, 3]), node: Some(1) };
     assessment

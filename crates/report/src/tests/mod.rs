@@ -179,7 +179,7 @@ fn counting_tens() {
 #[test]
 fn counting_without_an_answer() {
     let mut assessment = made_memory::counting();
-    assessment.conclusions.counting.clear();
+    assessment.conclusions.counts.clear();
     assert!(text(&assessment, &PLAIN).contains("There is no answer"));
 }
 
@@ -564,7 +564,7 @@ fn what_is_not_durable_has_no_durable_figure() {
 #[test]
 fn the_answer_of_writing_says_what_is_missing() {
     let mut assessment = made_writing::strategies();
-    let answer = assessment.conclusions.writing.as_mut().expect("it has an answer");
+    let answer = assessment.conclusions.durability.as_mut().expect("it has an answer");
     (answer.durable, answer.cost) = (None, None);
     let text = crate::tests::forms::text(&assessment, &PLAIN);
     assert!(text.contains("No durable rate is valid."), "{text}");
@@ -587,7 +587,7 @@ fn a_case_beside_others_without_a_valid_figure_was_measured() {
 #[test]
 fn rates_that_no_case_has_are_not_missed() {
     let mut assessment = made_writing::strategies();
-    let answer = assessment.conclusions.writing.as_mut().expect("it has an answer");
+    let answer = assessment.conclusions.durability.as_mut().expect("it has an answer");
     (answer.durable, answer.cost) = (None, None);
     for summary in &mut assessment.cases {
         if let Work::Write(work) = &mut summary.case.work {
@@ -597,7 +597,7 @@ fn rates_that_no_case_has_are_not_missed() {
     let text = crate::tests::forms::text(&assessment, &PLAIN);
     assert!(!text.contains("No durable rate"), "{text}");
     assert!(text.contains("Fastest acknowledged copy of this program"), "{text}");
-    assessment.conclusions.writing = None;
+    assessment.conclusions.durability = None;
     let text = crate::tests::forms::text(&assessment, &PLAIN);
     assert!(!text.contains("rate is valid"), "{text}");
 }
@@ -655,7 +655,7 @@ fn what_durability_costs_is_said_of_the_writes_that_pay_it() {
         let rate =
             row.writing.as_ref().and_then(|writing| writing.acknowledged).expect("it has one");
         let (lead, cost) = (build::lead(rate, row, &[]), build::differs([row, row], 10, ratio));
-        let answer = assessment.conclusions.writing.as_mut().expect("it has an answer");
+        let answer = assessment.conclusions.durability.as_mut().expect("it has an answer");
         (answer.acknowledged, answer.cost) = (Some(lead), Some(cost));
     };
     fastest(&mut assessment, 1, [0.257, 0.251, 0.263]);
@@ -740,19 +740,15 @@ fn the_closing_answer_says_no_more_than_the_interval() {
         }
     };
     for (ratio, pairs, expected) in [
-        ([1.3, 1.2, 1.4], 10, "at depth 8, faster than memory: 1.30× (1.20-1.40), but"),
-        ([1.3, 1.2, 1.4], 10, "but not faster than 2 threads: 0.051× (0.047-0.054)."),
-        ([1.0, 0.9, 1.1], 10, "depth 8, but not faster than 2 threads"),
+        ([1.3, 1.2, 1.4], 10, "at depth 8, 1.30× (1.20-1.40) of a thread's memory reads, but"),
+        ([1.3, 1.2, 1.4], 10, "but only 0.051× (0.047-0.054) of 2 threads'."),
+        ([1.0, 0.9, 1.1], 10, "depth 8, but only 0.051×"),
         (
             [1.0, 0.9, 1.1],
             10,
             "Undecided: whether the disk is faster than memory (needs about 24 rounds)",
         ),
-        (
-            [0.15, 0.1, 0.2],
-            10,
-            "Disk, sequential 1MiB: 1.02 GB/s at depth 8, not faster than memory",
-        ),
+        ([0.15, 0.1, 0.2], 10, "Disk, sequential 1MiB: 1.02 GB/s at depth 8, only "),
         ([0.15, 0.1, 0.2], 3, "is faster than memory (needs about 17 rounds)"),
     ] {
         check_closing(of(ratio, pairs), expected);
@@ -783,7 +779,7 @@ fn the_closing_answer_says_what_base_pages_give() {
     let says = "Without huge pages for its buffers, as in most programs, it moves 510 MB/s; with \
                 them 2.00× that (1.80-2.20). Disk, random";
     check_closing(|assessment| pages(assessment, [2.0, 1.8, 2.2]), says);
-    let says = "0.091× (0.087-0.094). Disk, random";
+    let says = "0.091× (0.087-0.094) of a thread's memory reads. Disk, random";
     check_closing(|assessment| pages(assessment, [1.0, 0.97, 1.03]), says);
 }
 
@@ -837,11 +833,11 @@ fn the_closing_answer_tells_of_writing_what_stands() {
     };
     let answer = |change: fn(&mut WritingAnswer)| {
         move |assessment: &mut Assessment| {
-            change(assessment.conclusions.writing.as_mut().expect("the rich one writes"));
+            change(assessment.conclusions.durability.as_mut().expect("the rich one writes"));
         }
     };
     let rates = "Writes: 2.38 GB/s acknowledged, 612 MB/s durable.";
-    check_closing(|_| {}, &format!("{rates} A commit: 1.20 ms (p50)"));
+    check_closing(|_| {}, &format!("{rates} A commit: a sync after 4KiB takes 1.20 ms (p50)"));
     check_closing(page, &format!("{rates} What bounds"));
     check_closing(answer(|all| all.durable = None), "2.38 GB/s acknowledged; no durable rate");
     check_closing(answer(|all| all.acknowledged = None), "Writes: 612 MB/s durable.");

@@ -162,13 +162,17 @@ fn number_alike(sides: &mut [SideSetup; 2]) {
 /// there in one way only, so its partner may be cached in another way.
 fn numbered([a, b]: [&[Planned]; 2], is_any_in_memory: bool) -> [Vec<Planned>; 2] {
     let mut left: VecDeque<&Planned> = b.iter().collect();
-    let mut take = |is_it: &dyn Fn(&Case) -> bool| {
-        left.iter().position(|it| is_it(&it.case)).and_then(|at| left.remove(at))
+    // A case and its twin are the same case.
+    let mut take = |role: Role, is_it: &dyn Fn(&Case) -> bool| {
+        let are_twins = |other: Role| (other == Role::Twin) == (role == Role::Twin);
+        let place = left.iter().position(|it| are_twins(it.role) && is_it(&it.case));
+        place.and_then(|at| left.remove(at))
     };
-    let mut partners: Vec<_> = a.iter().map(|it| take(&|other| *other == it.case)).collect();
+    let mut partners: Vec<_> =
+        a.iter().map(|it| take(it.role, &|other| *other == it.case)).collect();
     for (it, partner) in a.iter().zip(&mut partners).filter(|_| is_any_in_memory) {
         let case = cached_anyhow(&it.case);
-        *partner = partner.or_else(|| take(&|other| cached_anyhow(other) == case));
+        *partner = partner.or_else(|| take(it.role, &|other| cached_anyhow(other) == case));
     }
     let elsewhere = |it: &Planned| Planned { role: Role::Elsewhere, case: it.case.clone() };
     let of_b =
@@ -277,5 +281,10 @@ mod tests {
         let of_a = [of_a, &alone.each_ref().map(String::as_str)].concat();
         let of_b = ["1 written elsewhere", "2 written elsewhere", "1 readahead", "2 readahead"];
         check(&a, &b, false, [&of_a, &of_b]);
+        // A twin is no partner of a case that was asked for.
+        let twins = [read(1, ahead), Planned { role: Role::Twin, ..read(1, ahead) }];
+        let apart = ["1 readahead", "1 readahead elsewhere"];
+        check(&twins[..1], &twins[1..], false, [&apart, &["1 readahead elsewhere", "1 readahead"]]);
+        check(&twins, &twins, false, [&["1 readahead"; 2], &["1 readahead"; 2]]);
     }
 }

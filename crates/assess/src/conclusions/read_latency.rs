@@ -6,7 +6,7 @@ use model::case::{Io, ReadWork};
 use model::plan::Role;
 
 /// For rows that differ only in their number of operations: the most compared with the fewest.
-pub(crate) fn iterations(rows: &[Row]) -> Vec<Decided> {
+pub(crate) fn read_latency(rows: &[Row]) -> Vec<Decided> {
     let asked = rows.iter().filter(|row| row.measured.role == Role::Asked && row.stands());
     let alike = grouped(asked, |row| {
         let work = ReadWork { io: Io { ops: 0, ..row.read()?.io }, ..*row.read()? };
