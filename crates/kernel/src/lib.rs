@@ -28,12 +28,12 @@
 //! doubles. NEON's non-temporal stores are `stnp` of two `q` registers.
 //!
 //! ```
-//! use kernel::{Run, variant};
+//! use kernel::{Loop, variant};
 //! use model::memory::{Isa, Kernel};
 //!
 //! let read = variant(Kernel::Read, Isa::Auto, None).expect("every processor has a read");
 //! assert_eq!(read.shape.isa, kernel::widest());
-//! let Run::Read(sum) = read.run else { unreachable!() };
+//! let Loop::Read(sum) = read.run else { unreachable!() };
 //! assert_eq!(sum(&[1, 2, 3]), 6);
 //! assert!(variant(Kernel::Chase, Isa::Avx2, None).is_none(), "a chase uses no vectors");
 //! ```
