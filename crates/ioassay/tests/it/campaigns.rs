@@ -7,8 +7,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 use std::process::{Child, Stdio};
 
-/// Short trials of four cases, with files to read and to write.
-const RECIPE: &str = "
+/// Short trials of two cases, which read.
+pub(crate) const SHORT: &str = "
 name = 'short'
 question = 'Where is it cut?'
 size = '1MiB'
@@ -19,6 +19,10 @@ ceilings = false
 [[cases]]
 engine = ['pread', 'mmap']
 ops = 0
+";
+
+/// Two more, which write.
+const WRITES: &str = "
 [[cases]]
 op = 'write'
 engine = 'pwrite'
@@ -29,7 +33,8 @@ allocation = ['none', 'overwrite']
 /// waits for a disk that others use.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::in_memory().unwrap_or_else(Sandbox::new);
-    std::fs::write(sandbox.state().join("short.toml"), RECIPE).unwrap();
+    let recipe = [SHORT, WRITES].concat();
+    std::fs::write(sandbox.state().join("short.toml"), recipe).unwrap();
     sandbox
 }
 
@@ -46,7 +51,7 @@ fn start(sandbox: &Sandbox, more: &[&str]) -> Child {
     command.spawn().unwrap()
 }
 
-fn send(child: &Child, signal: Signal) {
+pub(crate) fn send(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
@@ -300,8 +305,7 @@ fn a_campaign_measures_what_varies_until_its_time_is_up() {
 fn a_campaign_whose_time_is_too_short_says_so() {
     let sandbox = sandbox();
     // Each trial takes longer than the time given, in which the first has to begin.
-    let (reads, _) = RECIPE.split_once("[[cases]]\nop").unwrap();
-    std::fs::write(sandbox.state().join("short.toml"), reads).unwrap();
+    std::fs::write(sandbox.state().join("short.toml"), SHORT).unwrap();
     let more = ["--record=record", "--for=900ms", "--time=1s"];
     sandbox.start(PROGRAM).args(args(&sandbox, &more)).output().unwrap();
     let record = record(&sandbox);

@@ -1,27 +1,15 @@
 //! Gates that are given a time, that prune, and that are interrupted and resumed.
 
+use crate::campaigns::{SHORT, send};
+use crate::pruning::{self, BLOCKS, RISING, SATURATED, Times, fake_script};
 use crate::sandbox::{PROGRAM, Sandbox, argument, check_refusal, is_judged, text, wait_for};
 use model::record::{End, Record};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-
-/// Short trials of two cases.
-const RECIPE: &str = "
-name = 'short'
-question = 'Where is it cut?'
-size = '1MiB'
-time = '40ms'
-rounds = 6
-invocations = 3
-ceilings = false
-[[cases]]
-engine = ['pread', 'mmap']
-ops = 0
-";
 
 /// The trials of each side of a whole gate of it without a time.
 const WHOLE: usize = 12;
@@ -36,7 +24,7 @@ struct Bench(Sandbox);
 impl Bench {
     fn new() -> Bench {
         let sandbox = Sandbox::in_memory().unwrap_or_else(Sandbox::new);
-        std::fs::write(sandbox.state().join("short.toml"), RECIPE).unwrap();
+        std::fs::write(sandbox.state().join("short.toml"), SHORT).unwrap();
         for side in ["here", "there"] {
             std::fs::create_dir(sandbox.path(side)).unwrap();
         }
@@ -140,10 +128,6 @@ impl Bench {
             assert!(told[part] == again[part] && !told[part].is_null(), "{told:#} {again:#}");
         }
     }
-}
-
-fn send(child: &Child, signal: Signal) {
-    kill_process(Pid::from_child(child), signal).unwrap();
 }
 
 fn places(record: &Record) -> BTreeSet<Place> {
@@ -362,48 +346,20 @@ fn go_on_against_a_record() -> Option<()> {
     Some(())
 }
 
-/// Blocks in KiB.
-const BLOCKS: [u32; 7] = [4, 8, 16, 32, 64, 128, 256];
-
-/// The nanoseconds that reading 1 MiB in each of [`BLOCKS`] takes.
-type Times = [u32; 7];
-
-const SATURATED: Times = [80_000, 40_000, 20_000, 20_000, 20_000, 20_000, 20_100];
-/// 10 % more throughput in each step.
-const RISING: Times = [80_000, 72_727, 66_116, 60_105, 54_641, 49_674, 45_158];
-
 /// Prunes a gate of two programs that read nothing and report these times, so that its rates do not
 /// depend on the machine, and every case is void. Returns the records.
 fn pruned(sides: [Times; 2]) -> [Record; 2] {
     let bench = Bench::new();
     let folder = bench.0.state();
     for (name, times) in ["a", "b"].iter().zip(sides) {
-        let of_block: String = BLOCKS
-            .iter()
-            .zip(times)
-            .map(|(block, ns)| format!("{block}KiB) n={} ns={ns};; ", 1024 / block))
-            .collect();
-        let script = format!(
-            "#!/bin/sh\necho hello protocol=2 name=fake version=1; while read job; do \
-             block=${{job#* block=}}; case ${{block%% *}} in {of_block}esac; echo ready; read go; \
-             sleep 0.001; echo span thread=0 start_ns=1 bytes=1048576 ops=$n end_ns=$((ns + 1)); \
-             echo latency ns=$((ns / n)) count=$n; echo done setup_ns=1 max_ns=$((ns / n)); \
-             read go; done\n"
-        );
+        let script = format!("#!/bin/sh\n{}", fake_script(times, ""));
         std::fs::write(folder.join(name), script).unwrap();
         let executable = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(folder.join(name), executable).unwrap();
     }
     let peers = "[[peer]]\nname = 'fake'\nrun = ['{folder}/b']\nengines = ['pread']\n";
     std::fs::write(folder.join("peers.toml"), peers).unwrap();
-    let blocks: Vec<String> = BLOCKS.iter().map(|block| format!("'{block}KiB'")).collect();
-    let recipe = format!(
-        "name = 'blocks'\nquestion = 'Which block is enough?'\nsize = '1MiB'\nrounds = 8\n\
-         ceilings = false\n[[cases]]\npeer = 'fake'\nengine = 'pread'\ncache = 'as-is'\n\
-         touch = 'none'\ntime = '1ms'\nblock = [{}]\n",
-        blocks.join(", ")
-    );
-    std::fs::write(folder.join("blocks.toml"), recipe).unwrap();
+    std::fs::write(folder.join("blocks.toml"), pruning::recipe()).unwrap();
     let [recipe, peers, a] = ["blocks.toml", "peers.toml", "a"].map(|name| folder.join(name));
     let mut command = bench.0.start(PROGRAM);
     command.args(["gate", argument(&recipe), "here", "--invocations=4", "--record=records/"]);

@@ -8,14 +8,41 @@ use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
 /// Blocks in KiB.
-const BLOCKS: [u32; 7] = [4, 8, 16, 32, 64, 128, 256];
+pub(crate) const BLOCKS: [u32; 7] = [4, 8, 16, 32, 64, 128, 256];
 
 /// The nanoseconds that reading 1 MiB in each of [`BLOCKS`] takes.
-type Times = [u32; 7];
+pub(crate) type Times = [u32; 7];
 
-const SATURATED: Times = [80_000, 40_000, 20_000, 20_000, 20_000, 20_000, 20_100];
+pub(crate) const SATURATED: Times = [80_000, 40_000, 20_000, 20_000, 20_000, 20_000, 20_100];
 /// 10 % more throughput in each step.
-const RISING: Times = [80_000, 72_727, 66_116, 60_105, 54_641, 49_674, 45_158];
+pub(crate) const RISING: Times = [80_000, 72_727, 66_116, 60_105, 54_641, 49_674, 45_158];
+
+/// A peer for the shell that reads nothing, does `first` in each trial and reports `times`.
+pub(crate) fn fake_script(times: Times, first: &str) -> String {
+    let of_block: String = BLOCKS
+        .iter()
+        .zip(times)
+        .map(|(block, ns)| format!("{block}KiB) n={} ns={ns};; ", 1024 / block))
+        .collect();
+    format!(
+        "echo hello protocol=2 name=fake version=1; while read job; do block=${{job#* block=}}; \
+         case ${{block%% *}} in {of_block}esac; echo ready; read go; {first} \
+         sleep 0.001; echo span thread=0 start_ns=1 bytes=1048576 ops=$n end_ns=$((ns + 1)); \
+         echo latency ns=$((ns / n)) count=$n; echo done setup_ns=1 max_ns=$((ns / n)); \
+         read go; done\n"
+    )
+}
+
+/// A recipe of all blocks, which the peer `fake` reads.
+pub(crate) fn recipe() -> String {
+    let blocks: Vec<String> = BLOCKS.iter().map(|block| format!("'{block}KiB'")).collect();
+    format!(
+        "name = 'blocks'\nquestion = 'Which block is enough?'\nsize = '1MiB'\nrounds = 8\n\
+         invocations = 4\nceilings = false\n[[cases]]\npeer = 'fake'\nengine = 'pread'\n\
+         cache = 'as-is'\ntouch = 'none'\ntime = '1ms'\nblock = [{}]\n",
+        blocks.join(", ")
+    )
+}
 
 /// A sandbox with a recipe of all blocks, and a peer that reads nothing and reports `times`. So its
 /// rates do not depend on the machine, and every case is void.
@@ -26,30 +53,11 @@ fn sandbox(times: Times) -> Sandbox {
 /// The same, with a peer that does `first` in each trial.
 fn sandbox_that(times: Times, first: &str) -> Sandbox {
     let sandbox = Sandbox::new();
-    let of_block: String = BLOCKS
-        .iter()
-        .zip(times)
-        .map(|(block, ns)| format!("{block}KiB) n={} ns={ns};; ", 1024 / block))
-        .collect();
-    let script = format!(
-        "echo hello protocol=2 name=fake version=1; while read job; do block=${{job#* block=}}; \
-         case ${{block%% *}} in {of_block}esac; echo ready; read go; {first} \
-         sleep 0.001; echo span thread=0 start_ns=1 bytes=1048576 ops=$n end_ns=$((ns + 1)); \
-         echo latency ns=$((ns / n)) count=$n; echo done setup_ns=1 max_ns=$((ns / n)); \
-         read go; done\n"
-    );
-    std::fs::write(sandbox.state().join("fake.sh"), script).unwrap();
+    std::fs::write(sandbox.state().join("fake.sh"), fake_script(times, first)).unwrap();
     let peers = "[[peer]]\nname = 'fake'\nsource = 'fake.sh'\nrun = ['sh', '{source}']\n\
                  engines = ['pread']\n";
     std::fs::write(sandbox.state().join("peers.toml"), peers).unwrap();
-    let blocks: Vec<String> = BLOCKS.iter().map(|block| format!("'{block}KiB'")).collect();
-    let recipe = format!(
-        "name = 'blocks'\nquestion = 'Which block is enough?'\nsize = '1MiB'\nrounds = 8\n\
-         invocations = 4\nceilings = false\n[[cases]]\npeer = 'fake'\nengine = 'pread'\n\
-         cache = 'as-is'\ntouch = 'none'\ntime = '1ms'\nblock = [{}]\n",
-        blocks.join(", ")
-    );
-    std::fs::write(sandbox.state().join("blocks.toml"), recipe).unwrap();
+    std::fs::write(sandbox.state().join("blocks.toml"), recipe()).unwrap();
     sandbox
 }
 
