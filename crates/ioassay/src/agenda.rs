@@ -218,7 +218,7 @@ impl<'a> Agenda<'a> {
     pub(crate) fn is_over_for(&self, side: usize, passed: Duration) -> bool {
         let is_full = is_full(self.results.record_bytes, self.results.rounds_begun);
         let is_over = |budget| is_full || passed >= budget;
-        self.done_by(side) > 0 && self.plan.budget.is_some_and(is_over)
+        self.plan.budget.is_some_and(is_over) && self.done_by(side) > 0
     }
 
     /// What ends the run.

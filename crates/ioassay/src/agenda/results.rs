@@ -49,6 +49,14 @@ struct SideRates<'a> {
     plan: &'a Plan,
     /// The rate of each case in each round.
     rates: Vec<Vec<Round>>,
+    /// The number of its turns that both sides have done, as far as both measure them.
+    done: u64,
+}
+
+impl SideRates<'_> {
+    fn has_case(&self, case: usize) -> bool {
+        self.plan.cases[case].role != Role::Elsewhere
+    }
 }
 
 /// The turns that were done.
@@ -71,7 +79,7 @@ impl<'a> RunResults<'a> {
     /// Nothing yet, with the plan of each side: they number their cases alike.
     pub(super) fn new(plans: &[&'a Plan]) -> RunResults<'a> {
         let cases = plans[0].cases.len();
-        let side = |plan: &&'a Plan| SideRates { plan, rates: vec![Vec::new(); cases] };
+        let side = |plan: &&'a Plan| SideRates { plan, rates: vec![Vec::new(); cases], done: 0 };
         RunResults {
             sides: plans.iter().map(side).collect(),
             half_done: BTreeMap::new(),
@@ -106,12 +114,15 @@ impl<'a> RunResults<'a> {
     /// Adds a turn that each of its sides has done. It failed if one of them did.
     fn add_done(&mut self, turn: &[&TurnResult]) {
         for &&TurnResult { side, case, round, invocation, rate, .. } in turn {
-            let SideRates { plan, rates } = &mut self.sides[side];
+            let SideRates { plan, rates, .. } = &mut self.sides[side];
             let is_further = plan.is_further(round);
             rates[case].extend(rate.map(|value| Round { invocation, round, is_further, value }));
         }
         let Some(&&TurnResult { case, round, .. }) = turn.first() else { return };
-        self.recorded.insert((case, round));
+        if self.recorded.insert((case, round)) {
+            let sides = self.sides.iter_mut().filter(|side| side.has_case(case));
+            sides.for_each(|side| side.done += 1);
+        }
         self.rounds_begun = self.rounds_begun.max(round.saturating_add(1));
         let bytes = turn.iter().map(|turn| turn.bytes).max().unwrap_or(0);
         self.record_bytes = self.record_bytes.saturating_add(bytes);
@@ -129,7 +140,7 @@ impl<'a> RunResults<'a> {
 
     /// Whether a side measures a case.
     pub(super) fn has_case(&self, side: usize, case: usize) -> bool {
-        self.sides[side].plan.cases[case].role != Role::Elsewhere
+        self.sides[side].has_case(case)
     }
 
     /// Whether a turn is done.
@@ -149,9 +160,8 @@ impl<'a> RunResults<'a> {
 
     /// The number of turns that a side has done, also if the other one has not.
     pub(super) fn done_by(&self, side: usize) -> u64 {
-        let both = self.recorded.iter().filter(|(case, _)| self.has_case(side, *case));
         let alone = self.half_done.values().filter(|half| half.side == side);
-        (both.count() + alone.count()) as u64
+        self.sides[side].done + alone.count() as u64
     }
 
     /// The rates of each case of each side.
