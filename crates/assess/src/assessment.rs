@@ -79,6 +79,11 @@ impl Assessment {
         self.cases.iter().chain(&self.twins)
     }
 
+    /// The requested case or baseline with this id.
+    pub fn row(&self, id: &str) -> Option<&Summary> {
+        self.cases.iter().find(|summary| summary.id == id)
+    }
+
     /// The codes of the findings, each once, the most severe first.
     pub fn codes(&self) -> Vec<Code> {
         let mut codes = Vec::new();

@@ -5,6 +5,7 @@ use assess::finding::{Code, Finding};
 use assess::{Assessment, RunFinding};
 use model::plan::Role;
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// What other work on a machine does to rows of any kind.
 const BUSY: [Code; 3] = [Code::Contended, Code::Steal, Code::Stalled];
@@ -97,13 +98,8 @@ fn busy(assessment: &Assessment) -> Option<ShownFinding<'static>> {
 
 /// All of these ids, each once.
 fn union<'a>(all: impl Iterator<Item = &'a Vec<String>>) -> Vec<String> {
-    let mut union: Vec<String> = Vec::new();
-    for id in all.flatten() {
-        if !union.contains(id) {
-            union.push(id.clone());
-        }
-    }
-    union
+    let mut known = HashSet::new();
+    all.flatten().filter(|id| known.insert(*id)).cloned().collect()
 }
 
 /// The beginning of a message, which says what was seen; what follows explains it.

@@ -14,7 +14,7 @@ pub(crate) fn said(
     name: &dyn Fn(&str) -> String,
 ) -> String {
     let each = |found: &Comparison| {
-        let summary = assessment.cases.iter().find(|summary| summary.id == found.base);
+        let summary = assessment.row(&found.base);
         let kind = summary.map_or("cases".to_string(), |summary| kind(&summary.case));
         format!("{kind} ({}): {}", name(&found.base), outcome(found))
     };

@@ -39,7 +39,7 @@ pub(super) fn answer(assessment: &Assessment, fastest: &FastestOfDevice) -> Sent
 /// What would tell whether more in flight gives more.
 fn unknown(assessment: &Assessment, fastest: &FastestOfDevice) -> Text {
     let best = &fastest.lead.best().row;
-    let Some(top) = assessment.cases.iter().find(|summary| summary.id == best.id) else {
+    let Some(top) = assessment.row(&best.id) else {
         return "unknown".into();
     };
     let deeper = || assessment.cases.iter().filter(|summary| is_deeper(summary, top));

@@ -21,7 +21,7 @@ fn said(
     name: &dyn Fn(&str) -> String,
 ) -> Option<Vec<Sentence>> {
     let of = |row: &Named| {
-        let summary = assessment.cases.iter().find(|summary| summary.id == row.id)?;
+        let summary = assessment.row(&row.id)?;
         let figure = figure_of(words::main_figure(summary).0, row);
         Some(text!("{} ({})", figure, case(&row.id, name)))
     };

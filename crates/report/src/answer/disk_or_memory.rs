@@ -42,10 +42,6 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Senten
     lines
 }
 
-fn find<'a>(assessment: &'a Assessment, row: &Named) -> Option<&'a Summary> {
-    assessment.cases.iter().find(|summary| summary.id == row.id)
-}
-
 /// `Memory: one thread reads 23.3 GB/s, two 31.9 GB/s; a random load takes 158 ns.`
 fn memory(assessment: &Assessment, answer: &DiskOrMemory) -> Sentence {
     let (reads, mut rows) = match saturation::reads(assessment) {
@@ -78,7 +74,7 @@ fn page_cache(
 ) -> Vec<Sentence> {
     let fastest = known.and_then(|answer| answer.page_cache.as_ref());
     let fastest = fastest.and_then(|rated| {
-        let work = find(assessment, &rated.row)?.case.read()?;
+        let work = assessment.row(&rated.row.id)?.case.read()?;
         let rate = marked(said_median(&rated.rate), [&rated.row]);
         let block = units::bytes(work.io.block);
         let text = text!("{} {} in blocks of {}", work.engine.to_string(), rate, block);
@@ -121,7 +117,7 @@ fn no_device(assessment: &Assessment) -> Sentence {
 /// memory reads.`, and what huge pages make of that.
 fn disk(assessment: &Assessment, fastest: &FastestOfDevice) -> Vec<Sentence> {
     let best = fastest.lead.best();
-    let io = find(assessment, &best.row).and_then(|summary| summary.case.io());
+    let io = assessment.row(&best.row.id).and_then(|summary| summary.case.io());
     let kind = io.map_or(Text::default(), |io| {
         text!(", {} {}", io.pattern.to_string(), units::bytes(io.block))
     });
@@ -166,15 +162,15 @@ fn of_most(all: &Decided, threads: u32) -> Sentence {
 /// What the same reads give with buffers in base pages, if those of this row are in huge ones and
 /// that is a difference: most programs have the former.
 fn in_base_pages(assessment: &Assessment, row: &Named) -> Option<Sentence> {
-    let case = |id: &str| assessment.cases.iter().find(|case| case.id == id);
     let has = |case: &Summary, pages| case.case.io().is_some_and(|io| io.pages == pages);
-    let fastest = case(&row.id).filter(|fastest| has(fastest, BufferPages::Huge))?;
+    let fastest = assessment.row(&row.id).filter(|fastest| has(fastest, BufferPages::Huge))?;
     let against = |compared: &&Comparison| {
-        let is_of_pages = case(&compared.base).is_some_and(|base| has(base, BufferPages::Base));
+        let is_of_pages =
+            assessment.row(&compared.base).is_some_and(|base| has(base, BufferPages::Base));
         compared.case == row.id && is_of_pages && compared.difference == Difference::Different
     };
     let compared = assessment.comparisons.iter().find(against)?;
-    let base = case(&compared.base)?;
+    let base = assessment.row(&compared.base)?;
     let Comparison { pairs, invocations, ratio: median, low, high, .. } = *compared;
     let ratio = Ratio { pairs, invocations, median, low, high };
     let rows: Vec<Named> = [fastest, base].into_iter().filter_map(Named::of).collect();

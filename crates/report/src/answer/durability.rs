@@ -46,7 +46,7 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Senten
 
 /// What it means that these writes were acknowledged.
 fn acknowledged_means(assessment: &Assessment, lead: &Lead) -> Sentence {
-    let best = assessment.cases.iter().find(|row| row.id == lead.best().row.id);
+    let best = assessment.row(&lead.best().row.id);
     let work = best.and_then(|row| row.case.write());
     let storage = assessment.header.storage.as_ref().zip(work);
     Sentence::plain(match storage.and_then(|(storage, work)| storage.synced_by(work)) {
@@ -67,7 +67,7 @@ fn acknowledged_means(assessment: &Assessment, lead: &Lead) -> Sentence {
 /// rate.
 fn cost(assessment: &Assessment, answer: &WritingAnswer) -> Option<Sentence> {
     let (cost, acknowledged) = (answer.cost.as_ref()?, answer.acknowledged.as_ref()?.best());
-    let row = assessment.cases.iter().find(|summary| summary.id == acknowledged.row.id)?;
+    let row = assessment.row(&acknowledged.row.id)?;
     let has_both = row.writing.as_ref().is_some_and(|writing| writing.durable.is_some());
     let of = if has_both {
         "of the acknowledged rate of the same writes"

@@ -31,8 +31,7 @@ pub(super) fn leads(assessment: &Assessment, labels: &CaseLabels) -> Vec<EngineL
 }
 
 fn said(assessment: &Assessment, lead: &Lead, labels: &CaseLabels) -> Option<EngineLead> {
-    let find = |id: &str| assessment.cases.iter().find(|summary| summary.id == id);
-    let best = find(&lead.best().row.id)?;
+    let best = assessment.row(&lead.best().row.id)?;
     let name = engine(&best.case)?;
     if lead.against().is_empty() {
         return None;
@@ -42,7 +41,11 @@ fn said(assessment: &Assessment, lead: &Lead, labels: &CaseLabels) -> Option<Eng
     let place = if title.is_empty() { "reads".to_string() } else { format!("{title} reads") };
     let mut clauses = Vec::new();
     for decided in lead.against() {
-        clauses.push(clause(decided, [name, engine(&find(&decided.rows()[1].id)?.case)?], &place));
+        clauses.push(clause(
+            decided,
+            [name, engine(&assessment.row(&decided.rows()[1].id)?.case)?],
+            &place,
+        ));
     }
     let (open, closed): (Vec<Sentence>, Vec<Sentence>) =
         clauses.into_iter().partition(Sentence::is_open);

@@ -21,7 +21,7 @@ pub(super) fn answer(assessment: &Assessment, _: &CaseLabels) -> Vec<Sentence> {
 /// `In huge pages, a load takes 1.2 ns from 4KiB to 32KiB (L1), 3.9 ns from 64KiB to 512KiB …`.
 fn said_levels(assessment: &Assessment, levels: &Levels) -> Sentence {
     let is_within = |row: &Named, level: &Level| {
-        let summary = assessment.cases.iter().find(|summary| summary.id == row.id);
+        let summary = assessment.row(&row.id);
         let work = summary.and_then(|summary| summary.case.memory());
         work.is_some_and(|work| (level.from..=level.to).contains(&work.working_set))
     };

@@ -100,7 +100,7 @@ fn row_of<'a>(
     rate: u64,
 ) -> Option<(&'a Named, &'a Summary)> {
     let row = &of_rate(load, rate)?.case;
-    Some((row, assessment.cases.iter().find(|summary| summary.id == row.id)?))
+    Some((row, assessment.row(&row.id)?))
 }
 
 fn said_percentile(percentile: Option<Percentile>, row: &Named) -> Text {

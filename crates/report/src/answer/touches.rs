@@ -11,10 +11,6 @@ use assess::summary::Summary;
 use model::case::{Cache, Case, Kernel, MemoryWork};
 use model::units;
 
-fn find<'a>(assessment: &'a Assessment, id: &str) -> Option<&'a Summary> {
-    assessment.cases.iter().find(|summary| summary.id == id)
-}
-
 /// The cost of a page of a file, compared with a page of memory: from the cheapest way to the
 /// dearest, then a line for each phase and state of the file.
 pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Sentence> {
@@ -33,7 +29,7 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Senten
 /// second touch of a page in memory.`
 fn range(assessment: &Assessment, labels: &CaseLabels) -> Option<Sentence> {
     let of = |held: &Touching| {
-        let file = find(assessment, &held.file.id)?;
+        let file = assessment.row(&held.file.id)?;
         let state = file_cache(&file.case).to_string();
         Some(text!("{} ({}, {}, {})", costs(held), held.phase.name(), state, by(file, labels)))
     };
@@ -53,7 +49,7 @@ fn range(assessment: &Assessment, labels: &CaseLabels) -> Option<Sentence> {
 fn said(assessment: &Assessment, phase: Phase, labels: &CaseLabels) -> Vec<Sentence> {
     let mut caches: Vec<(Cache, Vec<Text>, Vec<&Touching>)> = Vec::new();
     for held in assessment.conclusions.touches.iter().filter(|held| held.phase == phase) {
-        let Some(file) = find(assessment, &held.file.id) else { continue };
+        let Some(file) = assessment.row(&held.file.id) else { continue };
         let cache = file_cache(&file.case);
         let interval = times_interval(held.ratio.low, held.ratio.high);
         let interval = interval.map_or(String::new(), |interval| format!(" ({interval})"));

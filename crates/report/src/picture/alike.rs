@@ -6,7 +6,7 @@ use crate::words::{self, listed};
 use assess::finding::Verdict;
 use assess::summary::Summary;
 use assess::trend::FigureUnit;
-use model::axis::Axis;
+use model::axis::{AXES, Axis};
 use model::case::{Case, OWN_PEER};
 use model::plan::Role;
 use std::collections::HashMap;
@@ -35,13 +35,16 @@ pub(super) const PARTED_BY: [&str; 14] = [
 
 /// The axes that identify a case, without its time limit. `ops` is `all` if it covers every block.
 pub(super) fn axes(case: &Case) -> Vec<(&'static str, String)> {
-    let all = case.io().is_some_and(|io| io.ops >= io.blocks());
-    let told = case.axes().into_iter().filter(|(axis, _)| *axis != "time");
-    told.map(|(axis, value)| match axis {
-        "ops" if all => (axis, "all".to_string()),
-        _ => (axis, value),
-    })
-    .collect()
+    AXES.iter().filter_map(|axis| Some((axis.name, told(axis, case)?))).collect()
+}
+
+fn told(axis: &Axis, case: &Case) -> Option<String> {
+    let has_all = || case.io().is_some_and(|io| io.ops >= io.blocks());
+    match axis.name {
+        "time" => None,
+        "ops" if has_all() => axis.value(case).map(|_| "all".to_string()),
+        _ => axis.value(case),
+    }
 }
 
 /// The same without one axis: the key of a line along that axis.
@@ -51,7 +54,7 @@ pub(super) fn axes_but(case: &Case, axis: &str) -> Vec<(&'static str, String)> {
 
 /// The value of an axis; `None` if the case does not have it.
 pub(super) fn value(case: &Case, axis: &str) -> Option<String> {
-    axes(case).into_iter().find(|(known, _)| *known == axis).map(|(_, value)| value)
+    told(Axis::named(axis)?, case)
 }
 
 /// Requested cases with a valid figure.

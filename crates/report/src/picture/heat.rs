@@ -259,10 +259,11 @@ fn by_two_axes(assessment: &Assessment, metric: CellMetric) -> Vec<HeatMap> {
 fn planes<'a>(cases: &[&'a Summary]) -> Vec<Plane<'a>> {
     let mut known: Vec<&'static str> = Vec::new();
     for (axis, _) in cases.iter().flat_map(|summary| axes(&summary.case)) {
-        if !known.contains(&axis) && values(cases, axis).len() > 1 {
+        if !known.contains(&axis) {
             known.push(axis);
         }
     }
+    known.retain(|axis| values(cases, axis).len() > 1);
     let mut planes = Vec::new();
     for (index, first) in known.iter().enumerate() {
         for second in &known[index + 1..] {

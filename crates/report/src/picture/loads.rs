@@ -65,7 +65,7 @@ fn of_percentiles(assessment: &Assessment, load: &Load) -> Vec<PercentileLine> {
         points: points(assessment, load, of),
     });
     let service = load.rates.iter().filter_map(|rate| {
-        let summary = assessment.cases.iter().find(|summary| summary.id == rate.case.id)?;
+        let summary = assessment.row(&rate.case.id)?;
         Some((rate.rate as f64, summary.latency.p99?))
     });
     let service = PercentileLine {
@@ -79,7 +79,7 @@ fn of_percentiles(assessment: &Assessment, load: &Load) -> Vec<PercentileLine> {
 /// A percentile of the response time at each rate.
 fn points(assessment: &Assessment, load: &Load, of: Of) -> Vec<(f64, Percentile)> {
     let point = |rate: &assess::conclusions::load::Rate| {
-        let summary = assessment.cases.iter().find(|summary| summary.id == rate.case.id)?;
+        let summary = assessment.row(&rate.case.id)?;
         Some((rate.rate as f64, of(&summary.open.as_ref()?.response)?))
     };
     load.rates.iter().filter_map(point).collect()
