@@ -19,7 +19,7 @@ named! {
 }
 
 named! {
-    /// A question that the answer of a run answers, in one or a few paragraphs.
+    /// A question that the answer of a run answers, in a line or a few.
     Question "answer" {
         /// The fastest case for each kind of storage.
         Fastest "fastest",
