@@ -28,6 +28,9 @@ use std::path::PathBuf;
 /// With fewer rounds, there is no interval.
 const ROUNDS_MIN: usize = 6;
 
+/// How often the program itself is measured, unless told otherwise.
+const TIMES: usize = 7;
+
 /// A fixed seed, so that every run uses the same order of trials and of random blocks.
 const SEED: u64 = 1;
 
@@ -72,10 +75,11 @@ pub(crate) struct Options {
     /// Write only this section: files, load, memory, writing or program
     #[arg(long, value_name = "SECTION", value_parser = title)]
     only: Option<&'static str>,
-    /// Number of rounds; with fewer than 6, there is no interval
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = at_least::<ROUNDS_MIN>)]
+    /// Number of rounds, instead of those of the recipes; with fewer than 6, one invocation has no
+    /// interval
+    #[arg(long, value_name = "N", value_parser = at_least::<ROUNDS_MIN>)]
     #[arg(conflicts_with = "is_smoke")]
-    rounds: usize,
+    rounds: Option<usize>,
     /// The directory for test files
     #[arg(long = "dir", value_name = "DIR", default_value_os_t = crate::target())]
     directory: PathBuf,
@@ -166,7 +170,6 @@ fn measure(
     circumstances: &mut Circumstances,
 ) -> Result<(String, Vec<BenchRow>)> {
     install::ensure_some(&section.needs);
-    let method = format!("{} {} rounds.", section.method.trim(), options.rounds);
     let mut rows = Vec::new();
     for RecipeRun { recipe, row } in &section.run {
         let judged = run_recipe(stage, options, recipe)?;
@@ -180,7 +183,7 @@ fn measure(
             rows.push(row);
         }
     }
-    Ok((method, rows))
+    Ok((section.method.trim().to_owned(), rows))
 }
 
 /// The report on a run of `recipe`.
@@ -192,11 +195,10 @@ fn run_recipe(stage: &Experiment, options: &Options, recipe: &str) -> Result<Val
     if record.exists() {
         fs::remove_file(&record)?;
     }
-    let rounds = options.extent.pick(options.rounds, 1);
-    let mut line = format!(
-        "ioassay run RECIPE --rounds {rounds} --record RECORD --peers FOLDER/{} --quiet",
-        PEERS[0]
-    );
+    let mut line =
+        format!("ioassay run RECIPE --record RECORD --peers FOLDER/{} --quiet", PEERS[0]);
+    line += options.extent.pick("", " --rounds 1 --invocations 1");
+    options.rounds.iter().for_each(|rounds| line += &format!(" --rounds {rounds}"));
     if is_of_files {
         line += " DIR";
         options.size.iter().for_each(|size| line += &format!(" --size {size}"));
@@ -212,7 +214,7 @@ fn run_recipe(stage: &Experiment, options: &Options, recipe: &str) -> Result<Val
 fn program(stage: &Experiment, options: &Options) -> Result<(String, Vec<BenchRow>)> {
     let extent = options.extent;
     let (times, starts, mut rng) =
-        (extent.pick(options.rounds, 1), extent.pick(100, 1), Rng::new(SEED));
+        (extent.pick(options.rounds.unwrap_or(TIMES), 1), extent.pick(100, 1), Rng::new(SEED));
     let method = format!(
         "The size of the program as `cargo build --release` makes it, with its recipes and peers. \
          The time to start it ({starts} times, in turn with `true`), to plan and to report \
@@ -238,7 +240,7 @@ mod tests {
     fn options_are_read() {
         let usual = |extent| Options {
             only: None,
-            rounds: 7,
+            rounds: None,
             directory: crate::target(),
             size: None,
             extent,
@@ -247,7 +249,7 @@ mod tests {
         options::check("--smoke", &usual(Extent::SMOKE));
         let given = Options {
             only: Some("The program"),
-            rounds: 9,
+            rounds: Some(9),
             directory: "/d".into(),
             size: Some("64MiB".into()),
             extent: Extent::default(),
