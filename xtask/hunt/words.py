@@ -29,8 +29,9 @@ GOALS = re.compile(r"reaches 90 %|90 % of the highest rate|99 % of responses|"
                    r"p99 stays below 1ms|surely below 1ms")
 OTHER_ROWS = re.compile(r"^\w+ +(\w+) \([^\n]*?; also (?:all|both) (?:(\d+) )?other rows?\)",
                         re.MULTILINE)
-# A text up to the end of its last finding: the answer follows.
-FINDING_BLOCK = re.compile(r".*\n(?:void|doubt|note|skip) +\S[^\n]*(?:\n +[^\n]*)*\n", re.DOTALL)
+# A text up to the last line about the report itself: the answer follows. Findings, and trials that
+# failed, come before.
+BEFORE_ANSWER = re.compile(r".*\n(?:again|more) +\S[^\n]*(?:\n +[^\n]*)*\n", re.DOTALL)
 
 
 @dataclass
@@ -225,9 +226,9 @@ def numbers_in(value):
 def told(played):
     """Each figure of the answer below the findings is one of the assessment."""
     text = played.forms["text"][1]
-    if not (findings := FINDING_BLOCK.match(text)):
+    if not (before := BEFORE_ANSWER.match(text)):
         return
-    answer = GOALS.sub("", text[findings.end():])
+    answer = GOALS.sub("", text[before.end():])
     said = {name: value for name, value in played.said.items() if name not in ("host", "storage")}
     numbers = set(numbers_in(said))
     of_time = numbers | {1e9 * number for number in numbers}

@@ -87,7 +87,7 @@ const HELP: &[CommandHelp] = &[
         command: "survey",
         examples: &[
             ("The current directory", "ioassay survey"),
-            ("Another disk, in half the time", "ioassay survey --quick /mnt/data"),
+            ("Another disk, in half a minute", "ioassay survey --quick /mnt/data"),
             ("Show the plan without measuring", "ioassay survey --dry-run"),
             ("How small a difference can this machine resolve today?", "ioassay survey --control"),
             ("Which of these machines is the odd one out?", SURVEY_HOSTS),

@@ -120,6 +120,9 @@ fn beside(path: &Path) -> PathBuf {
 
 /// Refuses a path with anything but a report of ioassay. Returns whether there is one.
 fn check_no_other(path: &Path) -> Result<bool> {
+    if path == Path::new("-") {
+        bail!("a report that is written to a file does not go to stdout: name a file instead of '-'");
+    }
     let found = match path.symlink_metadata() {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -186,6 +189,9 @@ mod tests {
         for refused in [&link, &other, &folder.path().to_path_buf(), &nowhere] {
             check_report(refused).unwrap_err();
         }
+        // Users who mean stdout must not find a file of that name.
+        let error = check_report(Path::new("-")).unwrap_err().to_string();
+        assert!(error.contains("name a file instead of '-'"), "{error}");
         check_report(&path).unwrap();
         check_report(&folder.path().join("new.html")).unwrap();
         let names = std::fs::read_dir(folder.path()).unwrap().count();
