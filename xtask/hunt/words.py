@@ -160,7 +160,7 @@ def neighbors(played):
             below = found[4] == "the" or not played.numbers[1:]
             device = played.numbers[0] if below else played.numbers[-1]
             kind = "R" if found[1] == "read" else "W"
-            times = float(found[2]) / (100 if found[3] == "%" else 1)
+            said = Printed.of(found[2], "%" if found[3] == "%" else "")
             moved = []
             for trial in trials:
                 # Counters are read some time before and after.
@@ -168,7 +168,7 @@ def neighbors(played):
                 did = sum(played.trace.moved(device, each, trial.start - around,
                                              flush_end(trial) + around) for each in (kind, "N"))
                 moved.append((did + (1 << 20)) / max(trial.bytes, 1))
-            if times > 1.02 * max(moved):
+            if said.value - said.half_digit > 1.02 * max(moved):
                 yield Fault("sentences", row["id"], f"{found[0]!r}, but {device} moved at most "
                             f"{max(moved):.2f} times as much in all")
 
