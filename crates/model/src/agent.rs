@@ -63,7 +63,6 @@ pub enum Order {
         directory: PathBuf,
         /// The shapes of loops that a run which goes on had there; `None` if they are to be
         /// measured.
-        #[serde(default)]
         calibrated: Option<Vec<Calibrated>>,
     },
     /// Create new files and use new workers, for another invocation: [`Answer::Made`].
@@ -122,7 +121,6 @@ pub enum Answer {
         /// The version of the program.
         version: String,
         /// The commit that it was built from, if known.
-        #[serde(default)]
         commit: Option<String>,
     },
     /// It is there: unasked, once a second. A host that does not say so for several seconds is
@@ -138,7 +136,6 @@ pub enum Answer {
         storage: Storage,
         /// The random number of the OS since it started, by which hosts on one machine know each
         /// other; `None` if it tells none.
-        #[serde(default)]
         boot: Option<String>,
     },
     /// The files are there.

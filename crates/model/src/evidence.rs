@@ -115,7 +115,6 @@ pub struct Evidence {
     /// Bytes returned by the read calls of the worker and its descendants, from any source
     /// (`/proc/PID/io` `rchar`). It excludes reads by mmap and io_uring, and is `None` if the OS
     /// does not list descendants.
-    #[serde(default)]
     pub task_rchar_bytes: Option<u64>,
     /// Bytes that all devices under the file read, for any process.
     pub device_read_bytes: Option<u64>,
@@ -128,13 +127,11 @@ pub struct Evidence {
     /// Bytes that those devices wrote, for any process.
     pub device_write_bytes: Option<u64>,
     /// Write requests that those devices completed, for any process.
-    #[serde(default)]
     pub device_writes: Option<u64>,
     /// The times of those requests, added up. `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_write_ns: Option<u64>,
     /// Cache flushes that those devices completed, for any process.
-    #[serde(default)]
     pub device_flushes: Option<u64>,
     /// Bytes that the disks below loop devices read, for any process. `None` without a loop device,
     /// if it cannot be followed, and in older records.
@@ -162,17 +159,13 @@ pub struct Evidence {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_bytes: Option<u64>,
     /// Bytes that the worker dirtied or wrote directly (`/proc/PID/io` `write_bytes`).
-    #[serde(default)]
     pub task_write_bytes: Option<u64>,
     /// Bytes in the whole machine's page cache that were dirty or being written back, before.
-    #[serde(default)]
     pub dirty_before: Option<u64>,
     /// The same after.
-    #[serde(default)]
     pub dirty_after: Option<u64>,
     /// The number of dirty bytes at which the OS makes the worker wait: the machine's limit or, if
     /// less, that of its control groups. In older records, always the machine's.
-    #[serde(default)]
     pub dirty_limit: Option<u64>,
     /// CPU time of all the worker's threads.
     pub cpu_ns: Option<u64>,
@@ -202,7 +195,6 @@ pub struct Evidence {
     /// Time for which some task waited for memory (PSI).
     pub pressure_memory_ns: Option<u64>,
     /// Bytes that the machine swapped in or out (`pswpin` and `pswpout` in `/proc/vmstat`).
-    #[serde(default)]
     pub swapped_bytes: Option<u64>,
     /// Bytes of the worker's memory in huge pages at the end (`AnonHugePages` in
     /// `/proc/PID/smaps_rollup`).

@@ -171,10 +171,8 @@ pub struct Device {
     /// Readahead in bytes.
     pub read_ahead: Option<u64>,
     /// Whether the OS considers its cache volatile unless flushed.
-    #[serde(default)]
     pub write_cache: Option<WriteCache>,
     /// Whether the OS may send it writes that bypass its cache (FUA); `None` if unknown.
-    #[serde(default)]
     pub fua: Option<bool>,
     /// Whether its queue can be polled for completions; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -200,7 +198,6 @@ pub struct LoopFile {
     /// them serves or takes it. Empty if that is unknown, or if they do not count.
     pub disks: Vec<String>,
     /// The same as [`Storage::journals_data`], of the file.
-    #[serde(default)]
     pub journals_data: Option<bool>,
 }
 
@@ -269,7 +266,6 @@ pub struct Storage {
     #[serde(default, deserialize_with = "if_positive")]
     pub capacity: Option<u64>,
     /// Bytes that can still be written; `None` if `capacity` is.
-    #[serde(default)]
     pub free: Option<u64>,
     /// The probe that reported a canary file correctly; `None` if neither did.
     pub residency_probe: Option<Probe>,

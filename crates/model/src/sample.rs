@@ -18,7 +18,6 @@ pub struct Span {
     pub ops: u64,
     /// The digest or count of the bytes; 0 if not requested. `None` if the worker reports none, so
     /// that the bytes cannot be verified.
-    #[serde(default)]
     pub digest: Option<u64>,
     /// The part of its time spent before the first block of each pass: mapping, populating,
     /// loading.
@@ -26,7 +25,6 @@ pub struct Span {
     pub load_ns: u64,
     /// When its last sync returned; `None` without a sync. With `O_DSYNC`, that is when its last
     /// write returned.
-    #[serde(default)]
     pub synced_ns: Option<u64>,
     /// The total time of its syncs.
     #[serde(default)]

@@ -280,7 +280,6 @@ pub struct Trial {
     /// The digest that the bytes must have; `None` if nothing was summed.
     pub expected_digest: Option<u64>,
     /// What was written, read back after the evidence was collected; `None` if nothing was written.
-    #[serde(default)]
     pub read_back: Option<ReadBack>,
     /// What the actors beside the case did meanwhile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
