@@ -208,7 +208,7 @@ const REPORT_JQ: &str = "ioassay report FILE.jsonl --json | jq '.cases[0]'";
 
 /// The end of the short help for commands with axes; only the long help lists their values.
 fn axes_below() -> String {
-    let flags: Vec<String> = AXES.iter().map(|axis| format!("--{}", axis.flag)).collect();
+    let flags: Vec<String> = AXES.iter().map(|axis| format!("--{}", axis.flag())).collect();
     format!(
         "Axes, each with one value or several with commas (--help lists their values):\n  {}",
         flags.join(" ")

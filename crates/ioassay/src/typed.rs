@@ -54,7 +54,7 @@ fn own_flag(error: &Error) -> Option<&'static str> {
         return None;
     };
     let given = given.trim_start_matches('-').split('=').next()?;
-    AXES.iter().find(|axis| axis.elsewhere.contains(&given)).map(|axis| axis.flag)
+    AXES.iter().find(|axis| axis.elsewhere.contains(&given)).map(|axis| axis.flag())
 }
 
 /// What to type instead of a recipe's name, or nearly one, that is not a command.

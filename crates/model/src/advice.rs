@@ -66,7 +66,7 @@ pub fn command_of(words: &[String]) -> Option<&str> {
 
 /// Whether `command` lacks a flag of `ioassay run`; `flag` is without dashes.
 pub fn lacks(command: &str, flag: &str) -> bool {
-    let is_axis = || AXES.iter().any(|axis| axis.flag == flag);
+    let is_axis = || AXES.iter().any(|axis| axis.flag() == flag);
     match command {
         "survey" => NOT_OF_SURVEY.contains(&flag) || is_axis(),
         "gate" => NOT_OF_GATE.contains(&flag),

@@ -38,8 +38,8 @@ use usual::NEVER;
 pub struct Axis {
     /// Its name in recipes, records and columns, and on the wire.
     pub name: &'static str,
-    /// Its flag, without the dashes.
-    pub flag: &'static str,
+    /// Its flag, if that is not its name.
+    flag: Option<&'static str>,
     /// What it means: one sentence for the help, without the values.
     pub meaning: &'static str,
     /// The flag's names in other tools, mostly fio.
@@ -130,7 +130,7 @@ impl Axis {
     /// The common defaults of axes.
     const PLAIN: Axis = Axis {
         name: "",
-        flag: "",
+        flag: None,
         meaning: "",
         elsewhere: &[],
         domain: Domain::Other,
@@ -148,6 +148,11 @@ impl Axis {
         get: |_| None,
         set: |_, _| Ok(()),
     };
+
+    /// Its flag, without the dashes.
+    pub fn flag(&self) -> &'static str {
+        self.flag.unwrap_or(self.name)
+    }
 
     /// The axis with this name.
     pub fn named(name: &str) -> Option<&'static Axis> {
@@ -484,8 +489,8 @@ mod tests {
         let mut names = HashSet::new();
         for axis in AXES {
             let name = axis.name;
-            let called = axis.elsewhere.iter().chain([&axis.flag]);
-            assert!(called.copied().all(|name| names.insert(name)), "{name}: a flag of two axes");
+            let mut called = axis.elsewhere.iter().copied().chain([axis.flag()]);
+            assert!(called.all(|name| names.insert(name)), "{name}: a flag of two axes");
             assert!(!axis.meaning.is_empty() && axis.say.phrase("7").contains('7'), "{name}");
             let kinds = Kind::ALL.iter().filter(|kind| axis.is_of(**kind));
             for kind in kinds {

@@ -22,7 +22,7 @@ impl FromArgMatches for AxisArgs {
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
         let given = AXES.iter().filter_map(|axis| {
-            let values: Vec<String> = matches.get_many(axis.flag)?.cloned().collect();
+            let values: Vec<String> = matches.get_many(axis.flag())?.cloned().collect();
             Some((axis.name, values))
         });
         self.0.extend(given);
@@ -41,8 +41,8 @@ impl Args for AxisArgs {
 }
 
 fn flag(axis: &'static Axis) -> Arg {
-    Arg::new(axis.flag)
-        .long(axis.flag)
+    Arg::new(axis.flag())
+        .long(axis.flag())
         .value_name(match axis.domain {
             Domain::Bytes => "SIZE",
             Domain::Time => "TIME",

@@ -17,7 +17,7 @@ pub(super) fn check(given: &AxisGrid, cases: &[Case]) -> Result<()> {
         if !texts.iter().any(|text| cases.iter().any(|case| has(axis, case, text))) {
             bail!(
                 "--{} {} would change no case of this run: '{}' has no meaning there",
-                axis.flag,
+                axis.flag(),
                 texts.join(","),
                 axis.meaning
             );

@@ -8,7 +8,6 @@ use crate::pattern::Share;
 
 pub(super) const SHARE: Axis = Axis {
     name: "share",
-    flag: "share",
     meaning: "How threads share the blocks",
     domain: Domain::Names(&[(Kind::Read, Share::NAMES), (Kind::Write, Share::NAMES)]),
     usual: Usual::files("contiguous"),
@@ -19,7 +18,7 @@ pub(super) const SHARE: Axis = Axis {
 
 pub(super) const HOSTS: Axis = Axis {
     name: "hosts",
-    flag: "host-count",
+    flag: Some("host-count"),
     meaning: "How many of the hosts measure the case, the first ones. In a recipe: hosts",
     elsewhere: &["num-hosts"],
     domain: Domain::Count(1),
@@ -40,7 +39,6 @@ pub(super) const HOSTS: Axis = Axis {
 
 pub(super) const FILES: Axis = Axis {
     name: "files",
-    flag: "files",
     meaning: "Which files several hosts use",
     elsewhere: &["file-per-process"],
     symbols: &[
@@ -50,7 +48,6 @@ pub(super) const FILES: Axis = Axis {
     usual: Usual::files("own"),
     before: Usual::every("own"),
     absent: Some("own"),
-    domain: Domain::Other,
     word: IdWord::After("", None),
     say: Say::of("{} files")
         .called(&[("own", "own files"), ("shared", "shared file")])

@@ -10,7 +10,6 @@ use crate::units::ParseError;
 
 pub(super) const RATE: Axis = Axis {
     name: "rate",
-    flag: "rate",
     meaning: "Operations per second over all threads, on a schedule that no late one moves",
     elsewhere: &["rate_iops", "rate-iops", "limitread", "limitwrite"],
     domain: Domain::Rate,
@@ -29,7 +28,6 @@ pub(super) const RATE: Axis = Axis {
 
 pub(super) const ARRIVAL: Axis = Axis {
     name: "arrival",
-    flag: "arrival",
     meaning: "Gaps between the operations of a rate",
     elsewhere: &["rate_process"],
     domain: Domain::Names(&[(Kind::Read, Arrival::NAMES), (Kind::Write, Arrival::NAMES)]),
@@ -44,7 +42,7 @@ pub(super) const ARRIVAL: Axis = Axis {
 
 pub(super) const READ_SHARE: Axis = Axis {
     name: "read_share",
-    flag: "read-share",
+    flag: Some("read-share"),
     meaning: "Percent of the operations that read a block in place of writing it, drawn anew for \
               each",
     elsewhere: &["rwmixread", "rwmixwrite"],
@@ -72,13 +70,11 @@ pub(super) const READ_SHARE: Axis = Axis {
 
 pub(super) const BESIDE: Axis = Axis {
     name: "beside",
-    flag: "beside",
     meaning: "Actors of the recipe that use the storage at the same time; several with a +",
     symbols: &[("none", "the case alone")],
     usual: Usual::files("none"),
     before: Usual::every("none"),
     absent: Some("none"),
-    domain: Domain::Other,
     word: IdWord::After("beside:", None),
     say: Say::of("{} beside it").text("beside {}").called(&[("none", "alone")]).quiet("none"),
     get: |case| (!case.beside.is_empty()).then(|| case.beside.join(actor::SEPARATOR)),

@@ -9,7 +9,6 @@ pub(super) const CACHES: &[&str] = &["warm", "cold", "as-is"];
 
 pub(super) const CALL: Axis = Axis {
     name: "call",
-    flag: "call",
     meaning: "What is done to each name of a file",
     domain: Domain::Names(&[(Kind::Metadata, Call::NAMES)]),
     usual: Usual::metadata("stat"),
@@ -19,7 +18,6 @@ pub(super) const CALL: Axis = Axis {
 
 pub(super) const DIRECTORIES: Axis = Axis {
     name: "directories",
-    flag: "directories",
     meaning: "Where the names are",
     domain: Domain::Names(&[(Kind::Metadata, Directories::NAMES)]),
     usual: Usual::metadata("own"),
@@ -32,7 +30,6 @@ pub(super) const DIRECTORIES: Axis = Axis {
 
 pub(super) const ENTRIES: Axis = Axis {
     name: "entries",
-    flag: "entries",
     meaning: "Names of each thread",
     elsewhere: &["nrfiles"],
     domain: Domain::Count(1),

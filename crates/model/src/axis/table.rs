@@ -16,7 +16,6 @@ use crate::units;
 pub const AXES: &[Axis] = &[
     Axis {
         name: "peer",
-        flag: "peer",
         meaning: "Program that measures: rust is ioassay's own worker; 'ioassay peers list' shows \
                   the others",
         symbols: &[("compilers", "all peers built with a compiler that is installed here")],
@@ -34,7 +33,6 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         name: "op",
-        flag: "op",
         meaning: "Write operation",
         domain: Domain::Names(&[(Kind::Write, Op::NAMES)]),
         usual: Usual::write("write"),
@@ -44,7 +42,6 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         name: "kernel",
-        flag: "kernel",
         meaning: "Loop over memory",
         domain: Domain::Names(&[(Kind::Memory, Kernel::NAMES)]),
         usual: Usual::memory("read"),
@@ -57,7 +54,7 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         name: "working_set",
-        flag: "working-set",
+        flag: Some("working-set"),
         meaning: "Bytes of all arrays of a memory case",
         domain: Domain::Bytes,
         symbols: &[
@@ -73,7 +70,6 @@ pub const AXES: &[Axis] = &[
     metadata::DIRECTORIES,
     Axis {
         name: "engine",
-        flag: "engine",
         meaning: "How the bytes are moved",
         elsewhere: &["ioengine"],
         domain: Domain::Names(&[(Kind::Read, Engine::NAMES), (Kind::Write, WriteEngine::NAMES)]),
@@ -94,7 +90,6 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         name: "cache",
-        flag: "cache",
         meaning: "Cache state of the file, or of the names, at the start of a trial",
         elsewhere: &["direct", "buffered", "invalidate"],
         domain: Domain::Names(&[
@@ -111,7 +106,6 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         name: "populated",
-        flag: "populated",
         meaning: "How a warm file came into the page cache; 'others' leaves what is cached there",
         domain: Domain::Names(&[(Kind::Read, Populated::ASKED), (Kind::Write, Populated::ASKED)]),
         usual: Usual::files("readahead"),
@@ -134,7 +128,6 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         name: "pattern",
-        flag: "pattern",
         meaning: "Order of the blocks",
         elsewhere: &["rw", "readwrite"],
         domain: Domain::Names(&[(Kind::Read, Pattern::NAMES), (Kind::Write, Pattern::PASSES)]),
@@ -151,7 +144,6 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         name: "stride",
-        flag: "stride",
         meaning: "Stride of a strided pattern, in blocks",
         domain: Domain::Count(1),
         column: Some("stride_blocks"),
@@ -165,7 +157,6 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         name: "theta",
-        flag: "theta",
         meaning: "Exponent of a zipf pattern, from 0.001 to 10",
         elsewhere: &["random-distribution", "random_distribution"],
         domain: Domain::Exponent,
@@ -179,7 +170,6 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         name: "block",
-        flag: "block",
         meaning: "Bytes per operation",
         elsewhere: &["bs", "blocksize", "block-size", "record-size"],
         domain: Domain::Bytes,
@@ -191,7 +181,6 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         name: "depth",
-        flag: "depth",
         meaning: "Operations in flight per thread",
         elsewhere: &["iodepth", "queue-depth", "qd"],
         domain: Domain::Count(1),
@@ -206,7 +195,6 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         name: "pages",
-        flag: "pages",
         meaning: "Pages that map the arrays, or the buffers of a file's blocks",
         elsewhere: &["iomem"],
         domain: Domain::Names(&[
@@ -239,7 +227,6 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         name: "step",
-        flag: "step",
         meaning: "Bytes between two touches, for kernels that touch pages",
         domain: Domain::Bytes,
         symbols: &[("page", "the page size of this machine")],
@@ -259,7 +246,6 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         name: "threads",
-        flag: "threads",
         meaning: "Threads",
         elsewhere: &["numjobs", "jobs"],
         domain: Domain::Count(1),
@@ -281,7 +267,6 @@ pub const AXES: &[Axis] = &[
     load::ARRIVAL,
     Axis {
         name: "touch",
-        flag: "touch",
         meaning: "Operation on the bytes read; count looks for the 4-byte value 10",
         domain: Domain::Names(&[(Kind::Read, Touch::NAMES)]),
         usual: Usual::read("sum"),
@@ -290,7 +275,6 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         name: "isa",
-        flag: "isa",
         meaning: "Instruction set of sums, counts and kernels",
         domain: Domain::Names(&[(Kind::Read, Isa::NAMES), (Kind::Memory, Isa::NAMES)]),
         symbols: &[("best", "auto, the fastest loop here"), ("each", "each one it has")],
@@ -314,7 +298,6 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         name: "advice",
-        flag: "advice",
         meaning: "Advice to the OS; with touch-ahead, six threads touch each page of a mapping \
                   ahead of the reader instead",
         domain: Domain::Names(&[(Kind::Read, Advice::NAMES)]),
@@ -336,7 +319,6 @@ pub const AXES: &[Axis] = &[
     load::BESIDE,
     Axis {
         name: "submission",
-        flag: "submission",
         meaning: "How io_uring is used: plain, batch, fixed, enter and iopoll each add an option",
         domain: Domain::Names(&[(Kind::Read, Submission::NAMES)]),
         usual: Usual::read("enter"),
@@ -347,7 +329,6 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         name: "ops",
-        flag: "ops",
         meaning: "Operations of a trial, over all threads; 0 for no limit",
         elsewhere: &["number_ios", "number-ios"],
         domain: Domain::Count(0),
@@ -364,7 +345,6 @@ pub const AXES: &[Axis] = &[
     metadata::ENTRIES,
     Axis {
         name: "size",
-        flag: "size",
         meaning: "Bytes of the test file",
         elsewhere: &["filesize", "file-size"],
         domain: Domain::Bytes,
@@ -376,7 +356,6 @@ pub const AXES: &[Axis] = &[
     },
     Axis {
         name: "time",
-        flag: "time",
         meaning: "Maximum time of a trial",
         elsewhere: &["runtime", "duration"],
         domain: Domain::Time,

@@ -6,7 +6,6 @@ use crate::case::{Allocation, Atomic, Fill, Kind, NameSync, Sync};
 
 pub(super) const ALLOCATION: Axis = Axis {
     name: "allocation",
-    flag: "allocation",
     meaning: "Initial allocation of the written file",
     domain: Domain::Names(&[(Kind::Write, Allocation::NAMES)]),
     usual: Usual::write("none"),
@@ -17,7 +16,6 @@ pub(super) const ALLOCATION: Axis = Axis {
 
 pub(super) const SYNC: Axis = Axis {
     name: "sync",
-    flag: "sync",
     meaning: "Call that makes written data durable",
     elsewhere: &["fsync", "end_fsync", "fdatasync"],
     domain: Domain::Names(&[(Kind::Write, Sync::NAMES), (Kind::Metadata, NameSync::NAMES)]),
@@ -41,7 +39,7 @@ pub(super) const SYNC: Axis = Axis {
 
 pub(super) const EVERY: Axis = Axis {
     name: "every",
-    flag: "sync-every",
+    flag: Some("sync-every"),
     meaning: "Blocks between syncs; 0 for a single sync at the end. In a recipe: every",
     elsewhere: &["sync_every"],
     domain: Domain::Count(0),
@@ -60,7 +58,6 @@ pub(super) const EVERY: Axis = Axis {
 
 pub(super) const FILL: Axis = Axis {
     name: "fill",
-    flag: "fill",
     meaning: "Content of the written data",
     domain: Domain::Names(&[(Kind::Write, Fill::NAMES)]),
     usual: Usual::write("random"),
@@ -71,7 +68,6 @@ pub(super) const FILL: Axis = Axis {
 
 pub(super) const ATOMIC: Axis = Axis {
     name: "atomic",
-    flag: "atomic",
     meaning: "Whether a write is whole or absent after a power cut, as the storage promises",
     domain: Domain::Names(&[(Kind::Write, Atomic::NAMES)]),
     usual: Usual::write("no"),
