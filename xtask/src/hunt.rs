@@ -1,7 +1,7 @@
 //! Hunts for rows that are called sound and are not: random questions on random storage, held
 //! against what shares neither code nor definitions with ioassay (Python and C in `xtask/hunt`).
 
-use crate::document::Part;
+use crate::document::{self, Part};
 use crate::extent::Extent;
 use crate::stage::Experiment;
 use crate::unable::{Demand, Unable};
@@ -49,7 +49,8 @@ pub(crate) struct Options {
     pub(crate) extent: Extent,
 }
 
-/// Hunts, and writes what came of it into the document.
+/// Hunts, and writes what came of it into the document, whose table is never replaced by one of
+/// fewer questions.
 ///
 /// # Errors
 /// If a fault was found, or the hunt found none of those that are planted in its own tests.
@@ -72,9 +73,25 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     stage.go_on()?;
     let found = fs::read_to_string(&page).context("what the hunt found")?;
     let text = format!("{}{found}\n{FOUND}", stage.circumstances(&[])?.text());
-    stage.put(DOCUMENT, &[(SECTION, text)])?;
+    if may_replace(&found, SECTION.of(&document::read(DOCUMENT)?)?)? {
+        stage.put(DOCUMENT, &[(SECTION, text)])?;
+    } else {
+        println!("{DOCUMENT} keeps its table, which is of more questions");
+    }
     ensure!(status.success(), "the hunt found a fault");
     Ok(())
+}
+
+/// Whether what a hunt found is of at least as many questions as what is told already.
+fn may_replace(found: &str, told: &str) -> Result<bool> {
+    Ok(questions(found)? >= questions(told)?)
+}
+
+/// How many questions the table in `text` is of.
+fn questions(text: &str) -> Result<u64> {
+    let row = text.lines().skip_while(|line| !line.starts_with("| questions |")).nth(2);
+    let first = row.and_then(|row| row.split('|').nth(1)).context("a table of questions")?;
+    Ok(first.trim().parse()?)
 }
 
 /// Whether this user may mount, trace and limit.
@@ -109,11 +126,22 @@ fn script(name: &str) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{document, options};
+    use crate::options;
 
     #[test]
     fn the_document_has_its_section() {
         assert!(document::part(DOCUMENT, SECTION).contains(FOUND.trim()));
+    }
+
+    #[test]
+    fn a_table_of_fewer_questions_replaces_none() {
+        let of = |questions| {
+            format!("Asked:\n\n| questions | rows |\n|---:|---:|\n| {questions} | 90 |\n\n| a |\n")
+        };
+        let may = |found, told| may_replace(&of(found), &of(told)).expect("both have a table");
+        assert!(may(1252, 11) && may(11, 11) && !may(11, 1252));
+        assert!(may_replace("| a |\n|---|\n| 1 |\n", &of(11)).is_err());
+        questions(&document::part(DOCUMENT, SECTION)).expect("the document has a table");
     }
 
     #[test]
