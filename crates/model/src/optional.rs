@@ -39,30 +39,13 @@ pub(crate) fn fields_of_span(span: &Span) -> [(&'static str, Option<u64>); 16] {
     ]
 }
 
-/// The optional values of a process.
-pub(crate) fn fields_of_usage(usage: &Usage) -> [(&'static str, Option<u64>); 7] {
-    [
-        ("cpu_ns", usage.cpu_ns),
-        ("user_ns", usage.user_ns),
-        ("system_ns", usage.system_ns),
-        ("minor_faults", usage.minor_faults),
-        ("major_faults", usage.major_faults),
-        ("switches_voluntary", usage.switches_voluntary),
-        ("switches_involuntary", usage.switches_involuntary),
-    ]
-}
-
 /// Parses the values of a process.
 pub(crate) fn usage(fields: &mut Fields) -> Result<Usage, ProtocolError> {
-    Ok(Usage {
-        cpu_ns: fields.number_if("cpu_ns")?,
-        user_ns: fields.number_if("user_ns")?,
-        system_ns: fields.number_if("system_ns")?,
-        minor_faults: fields.number_if("minor_faults")?,
-        major_faults: fields.number_if("major_faults")?,
-        switches_voluntary: fields.number_if("switches_voluntary")?,
-        switches_involuntary: fields.number_if("switches_involuntary")?,
-    })
+    let mut usage = Usage::default();
+    for (key, number) in usage.counters() {
+        *number = fields.number_if(key)?;
+    }
+    Ok(usage)
 }
 
 /// Parses what a thread read of a file that was overwritten meanwhile; `None` without its first

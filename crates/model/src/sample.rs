@@ -1,6 +1,7 @@
 //! A worker's raw measurements.
 
 use crate::generation::PagesRead;
+use crate::named;
 use serde::{Deserialize, Serialize};
 
 /// One thread's part of a trial. Times are in nanoseconds on the worker's monotonic clock.
@@ -115,18 +116,25 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Its counters, each with its key in the protocol.
+    pub(crate) fn counters(&mut self) -> [(&'static str, &mut Option<u64>); 7] {
+        [
+            ("cpu_ns", &mut self.cpu_ns),
+            ("user_ns", &mut self.user_ns),
+            ("system_ns", &mut self.system_ns),
+            ("minor_faults", &mut self.minor_faults),
+            ("major_faults", &mut self.major_faults),
+            ("switches_voluntary", &mut self.switches_voluntary),
+            ("switches_involuntary", &mut self.switches_involuntary),
+        ]
+    }
+
     /// The difference from `before`.
-    pub fn since(&self, before: &Usage) -> Usage {
-        let since = |of: fn(&Usage) -> Option<u64>| Some(of(self)?.saturating_sub(of(before)?));
-        Usage {
-            cpu_ns: since(|usage| usage.cpu_ns),
-            user_ns: since(|usage| usage.user_ns),
-            system_ns: since(|usage| usage.system_ns),
-            minor_faults: since(|usage| usage.minor_faults),
-            major_faults: since(|usage| usage.major_faults),
-            switches_voluntary: since(|usage| usage.switches_voluntary),
-            switches_involuntary: since(|usage| usage.switches_involuntary),
+    pub fn since(mut self, mut before: Usage) -> Usage {
+        for ((_, now), (_, then)) in self.counters().into_iter().zip(before.counters()) {
+            *now = now.zip(*then).map(|(now, then)| now.saturating_sub(then));
         }
+        self
     }
 
     fn is_unknown(&self) -> bool {
@@ -234,7 +242,36 @@ pub struct Sample {
     pub usage: Usage,
 }
 
+named! {
+    /// The histograms of a sample, by their verbs in the protocol.
+    Histogram "histogram" {
+        /// [`Sample::latencies`].
+        Operations "latency",
+        /// [`Sample::syncs`].
+        Syncs "sync",
+        /// [`Sample::responses`].
+        Responses "response",
+        /// [`Sample::reads`].
+        Reads "read",
+    }
+}
+
 impl Sample {
+    /// A sum over all threads; saturates if a worker reports impossible values.
+    fn sum(&self, of: fn(&Span) -> u64) -> u64 {
+        self.spans.iter().map(of).fold(0, u64::saturating_add)
+    }
+
+    /// All its histograms.
+    pub(crate) fn histograms(&self) -> [(Histogram, &Latencies); 4] {
+        [
+            (Histogram::Operations, &self.latencies),
+            (Histogram::Syncs, &self.syncs),
+            (Histogram::Responses, &self.responses),
+            (Histogram::Reads, &self.reads),
+        ]
+    }
+
     /// Time from the first thread's start to the last thread's end.
     pub fn elapsed_ns(&self) -> u64 {
         let start = self.spans.iter().map(|span| span.start_ns).min().unwrap_or(0);
@@ -253,19 +290,19 @@ impl Sample {
         Some(end?.saturating_sub(start))
     }
 
-    /// Total bytes of all threads; saturates if a worker reports impossible values.
+    /// Total bytes of all threads.
     pub fn bytes(&self) -> u64 {
-        self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.bytes))
+        self.sum(|span| span.bytes)
     }
 
     /// Total operations of all threads.
     pub fn ops(&self) -> u64 {
-        self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.ops))
+        self.sum(|span| span.ops)
     }
 
     /// Total reads of a mixed case, over all threads.
     pub fn read_ops(&self) -> u64 {
-        self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.read_ops))
+        self.sum(|span| span.read_ops)
     }
 
     /// Total bytes of the operations of a write case that wrote.
@@ -286,7 +323,7 @@ impl Sample {
 
     /// Total bytes of the reads of a mixed case.
     pub fn read_bytes(&self) -> u64 {
-        self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.read_bytes))
+        self.sum(|span| span.read_bytes)
     }
 
     /// The pages that all threads read of a file that was overwritten meanwhile; `None` if any
@@ -299,18 +336,18 @@ impl Sample {
 
     /// Operations of an open loop that were due and never began.
     pub fn unsent(&self) -> u64 {
-        self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.unsent))
+        self.sum(|span| span.unsent)
     }
 
     /// Time in which all threads waited, awake, for an operation of an open loop to be due.
     pub fn spin_ns(&self) -> u64 {
-        self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.spin_ns))
+        self.sum(|span| span.spin_ns)
     }
 
     /// The time by which all threads' sleeps were too long, until an operation of an open loop was
     /// due.
     pub fn overslept_ns(&self) -> u64 {
-        self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.overslept_ns))
+        self.sum(|span| span.overslept_ns)
     }
 
     /// The sum of the submission lags of all operations of an open loop; `None` if any thread

@@ -250,10 +250,8 @@ impl Outcome {
                         + size_of_val(&span.progress[..])
                         + size_of_val(&span.backlog[..])
                 };
-                let latencies =
-                    [&sample.latencies, &sample.syncs, &sample.responses, &sample.reads];
-                spans.map(of_span).sum::<usize>()
-                    + latencies.map(|all| size_of_val(&all.counts[..])).iter().sum::<usize>()
+                let latencies = sample.histograms().map(|(_, all)| size_of_val(&all.counts[..]));
+                spans.map(of_span).sum::<usize>() + latencies.iter().sum::<usize>()
             }
             Outcome::Unavailable { reason } | Outcome::Failed { reason } => reason.len(),
         }

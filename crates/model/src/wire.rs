@@ -31,8 +31,8 @@ mod gather;
 use crate::case::Case;
 use crate::line::{Fields, LineBuilder};
 use crate::memory::Kernel;
-use crate::optional::{fields_of_span, fields_of_usage, pages, seat, usage, with_known};
-use crate::sample::{Span, Usage};
+use crate::optional::{fields_of_span, pages, seat, usage, with_known};
+use crate::sample::{Histogram, Span, Usage};
 use crate::shape::{Calibrate, ShapePasses};
 use crate::trial::{Job, Outcome};
 use crate::units::ParseError;
@@ -74,6 +74,8 @@ pub enum Reply {
     Span(Span),
     /// How often a latency occurred.
     Latency {
+        /// The histogram that counts it.
+        of: Histogram,
         /// Nanoseconds.
         ns: u64,
         /// How often.
@@ -85,27 +87,6 @@ pub enum Reply {
         thread: u32,
         /// Bytes in each of the next steps.
         bytes: Vec<u64>,
-    },
-    /// How often a sync latency occurred.
-    Sync {
-        /// Nanoseconds.
-        ns: u64,
-        /// How often.
-        count: u64,
-    },
-    /// How often a latency of a read among writes occurred.
-    Read {
-        /// Nanoseconds.
-        ns: u64,
-        /// How often.
-        count: u64,
-    },
-    /// How often a response time occurred.
-    Response {
-        /// Nanoseconds.
-        ns: u64,
-        /// How often.
-        count: u64,
     },
     /// More of the backlog of a thread whose span was already sent.
     Backlog {
@@ -129,14 +110,8 @@ pub enum Reply {
         setup_ns: u64,
         /// The part in which a runtime warmed up.
         warm_up_ns: u64,
-        /// The longest latency, exact.
-        max_ns: u64,
-        /// The longest latency of a sync, exact.
-        sync_max_ns: u64,
-        /// The longest response time, exact.
-        response_max_ns: u64,
-        /// The longest latency of a read among writes, exact.
-        read_max_ns: u64,
+        /// The longest latency of each histogram, in their order, exact.
+        longest_ns: [u64; 4],
         /// What the worker used while its threads were timed, as far as it reports it.
         usage: Usage,
     },
@@ -240,37 +215,21 @@ impl Reply {
             Reply::Backlog { thread, ops } => {
                 LineBuilder::new("backlog").with("thread", thread).with("ops", joined(ops))
             }
-            Reply::Response { ns, count } => {
-                LineBuilder::new("response").with("ns", ns).with("count", count)
-            }
             Reply::Timed { kernel, timed } => calibration::of_timed(*kernel, timed),
             Reply::Calibrated => LineBuilder::new("calibrated"),
-            Reply::Read { ns, count } => {
-                LineBuilder::new("read").with("ns", ns).with("count", count)
+            Reply::Latency { of, ns, count } => {
+                LineBuilder::new(of.name()).with("ns", ns).with("count", count)
             }
-            Reply::Sync { ns, count } => {
-                LineBuilder::new("sync").with("ns", ns).with("count", count)
-            }
-            Reply::Latency { ns, count } => {
-                LineBuilder::new("latency").with("ns", ns).with("count", count)
-            }
-            Reply::Done {
-                setup_ns,
-                warm_up_ns,
-                max_ns,
-                sync_max_ns,
-                response_max_ns,
-                read_max_ns,
-                usage,
-            } => {
+            Reply::Done { setup_ns, warm_up_ns, longest_ns, usage } => {
+                let [longest, sync, response, read] = *longest_ns;
                 let line = LineBuilder::new("done")
                     .with("setup_ns", setup_ns)
                     .with("warm_up_ns", warm_up_ns)
-                    .with("max_ns", max_ns)
-                    .with("sync_max_ns", sync_max_ns)
-                    .with_if("response_max_ns", *response_max_ns)
-                    .with_if("read_max_ns", *read_max_ns);
-                with_known(line, &fields_of_usage(usage))
+                    .with("max_ns", longest)
+                    .with("sync_max_ns", sync)
+                    .with_if("response_max_ns", response)
+                    .with_if("read_max_ns", read);
+                with_known(line, &{ *usage }.counters().map(|(key, number)| (key, *number)))
             }
             Reply::Unavailable { reason } => LineBuilder::new("unavailable").with("reason", reason),
             Reply::Failed { reason } => LineBuilder::new("failed").with("reason", reason),
@@ -317,28 +276,27 @@ impl Reply {
                 Reply::Progress { thread: fields.thread()?, bytes: fields.numbers("bytes")? }
             }
             "backlog" => Reply::Backlog { thread: fields.thread()?, ops: fields.numbers("ops")? },
-            "response" => {
-                Reply::Response { ns: fields.number("ns")?, count: fields.number("count")? }
-            }
             "timed" => calibration::timed(&mut fields)?,
             "calibrated" => Reply::Calibrated,
-            "read" => Reply::Read { ns: fields.number("ns")?, count: fields.number("count")? },
-            "sync" => Reply::Sync { ns: fields.number("ns")?, count: fields.number("count")? },
-            "latency" => {
-                Reply::Latency { ns: fields.number("ns")?, count: fields.number("count")? }
-            }
             "done" => Reply::Done {
                 setup_ns: fields.number("setup_ns")?,
                 warm_up_ns: fields.number_or("warm_up_ns", 0)?,
-                max_ns: fields.number("max_ns")?,
-                sync_max_ns: fields.number_or("sync_max_ns", 0)?,
-                response_max_ns: fields.number_or("response_max_ns", 0)?,
-                read_max_ns: fields.number_or("read_max_ns", 0)?,
+                longest_ns: [
+                    fields.number("max_ns")?,
+                    fields.number_or("sync_max_ns", 0)?,
+                    fields.number_or("response_max_ns", 0)?,
+                    fields.number_or("read_max_ns", 0)?,
+                ],
                 usage: usage(&mut fields)?,
             },
             "unavailable" => Reply::Unavailable { reason: fields.text("reason")? },
             "failed" => Reply::Failed { reason: fields.text("reason")? },
-            _ => return Err(fields.error("an unknown verb")),
+            verb => match verb.parse() {
+                Ok(of) => {
+                    Reply::Latency { of, ns: fields.number("ns")?, count: fields.number("count")? }
+                }
+                Err(_) => return Err(fields.error("an unknown verb")),
+            },
         };
         Ok(reply)
     }
@@ -362,21 +320,14 @@ impl Reply {
             let parts = span.backlog.chunks(PROGRESS_STEPS);
             replies.extend(parts.map(|part| Reply::Backlog { thread, ops: part.to_vec() }));
         }
-        let counts = sample.latencies.counts.iter();
-        replies.extend(counts.map(|&(ns, count)| Reply::Latency { ns, count }));
-        let counts = sample.responses.counts.iter();
-        replies.extend(counts.map(|&(ns, count)| Reply::Response { ns, count }));
-        let counts = sample.reads.counts.iter();
-        replies.extend(counts.map(|&(ns, count)| Reply::Read { ns, count }));
-        let counts = sample.syncs.counts.iter();
-        replies.extend(counts.map(|&(ns, count)| Reply::Sync { ns, count }));
+        for (of, latencies) in sample.histograms() {
+            let counts = latencies.counts.iter();
+            replies.extend(counts.map(|&(ns, count)| Reply::Latency { of, ns, count }));
+        }
         replies.push(Reply::Done {
             setup_ns: sample.setup_ns,
             warm_up_ns: sample.warm_up_ns,
-            max_ns: sample.latencies.max_ns,
-            sync_max_ns: sample.syncs.max_ns,
-            response_max_ns: sample.responses.max_ns,
-            read_max_ns: sample.reads.max_ns,
+            longest_ns: sample.histograms().map(|(_, latencies)| latencies.max_ns),
             usage: sample.usage,
         });
         replies

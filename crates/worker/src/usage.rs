@@ -101,7 +101,7 @@ impl Between {
     /// What was used between them; all unknown if a moment was never marked.
     pub fn usage(&self) -> Usage {
         match (self.begin.get(), self.end.get()) {
-            (Some(begin), Some(end)) => end.since(begin),
+            (Some(begin), Some(end)) => end.since(*begin),
             _ => Usage::default(),
         }
     }

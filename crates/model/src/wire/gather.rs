@@ -2,7 +2,7 @@
 
 use super::Reply;
 use crate::line::ProtocolError;
-use crate::sample::Sample;
+use crate::sample::{Latencies, Sample, Span};
 use crate::trial::Outcome;
 
 /// Maximum number of spans or latencies. A broken worker that sends more must not fill memory.
@@ -14,27 +14,27 @@ const STEPS_MAX: usize = 1 << 20;
 /// Collects replies into an outcome.
 #[derive(Debug, Default)]
 pub struct Gather {
-    sample: Sample,
+    spans: Vec<Span>,
+    histograms: [Latencies; 4],
     steps: usize,
 }
 
 impl Gather {
     /// Takes the next reply. Returns the outcome after the closing one.
     pub fn take(&mut self, reply: Reply) -> Result<Option<Outcome>, ProtocolError> {
-        let sample = &mut self.sample;
+        let spans = &mut self.spans;
         let wrong =
             |problem: &str| ProtocolError { problem: problem.to_string(), line: reply.encode() };
-        let all = [&sample.latencies, &sample.syncs, &sample.responses, &sample.reads];
-        let counts = all.map(|latencies| latencies.counts.len());
-        let most = counts.into_iter().chain([sample.spans.len()]).max();
+        let counts = self.histograms.iter().map(|latencies| latencies.counts.len());
+        let most = counts.chain([spans.len()]).max();
         if most >= Some(REPLIES_MAX) || self.steps >= STEPS_MAX {
             return Err(wrong(&format!("more than {REPLIES_MAX} spans or latencies, the last")));
         }
         match &reply {
-            Reply::Span(span) => sample.spans.push(span.clone()),
+            Reply::Span(span) => spans.push(span.clone()),
             Reply::Progress { thread, bytes: steps } | Reply::Backlog { thread, ops: steps } => {
-                let mut spans = sample.spans.iter_mut().rev();
-                let span = spans.find(|span| span.thread == *thread);
+                let mut latest = spans.iter_mut().rev();
+                let span = latest.find(|span| span.thread == *thread);
                 let span = span.ok_or_else(|| wrong("steps of a thread without a span"))?;
                 self.steps += steps.len();
                 match &reply {
@@ -42,38 +42,27 @@ impl Gather {
                     _ => span.progress.extend(steps),
                 }
             }
-            Reply::Response { ns, count }
-            | Reply::Read { ns, count }
-            | Reply::Latency { ns, count }
-            | Reply::Sync { ns, count } => {
-                let latencies = match &reply {
-                    Reply::Response { .. } => &mut sample.responses,
-                    Reply::Read { .. } => &mut sample.reads,
-                    Reply::Sync { .. } => &mut sample.syncs,
-                    _ => &mut sample.latencies,
-                };
+            Reply::Latency { of, ns, count } => {
+                let latencies = &mut self.histograms[*of as usize];
                 if latencies.counts.last().is_some_and(|(last, _)| last >= ns) {
                     return Err(wrong("latencies that do not ascend"));
                 }
                 latencies.counts.push((*ns, *count));
             }
-            Reply::Done {
-                setup_ns,
-                warm_up_ns,
-                max_ns,
-                sync_max_ns,
-                response_max_ns,
-                read_max_ns,
-                usage,
-            } => {
-                let mut sample = std::mem::take(sample);
-                (sample.setup_ns, sample.warm_up_ns) = (*setup_ns, *warm_up_ns);
-                sample.usage = *usage;
-                sample.latencies.max_ns = *max_ns;
-                sample.syncs.max_ns = *sync_max_ns;
-                sample.responses.max_ns = *response_max_ns;
-                sample.reads.max_ns = *read_max_ns;
-                return Ok(Some(Outcome::Done(sample)));
+            Reply::Done { setup_ns, warm_up_ns, longest_ns, usage } => {
+                let mut histograms = std::mem::take(&mut self.histograms);
+                histograms.iter_mut().zip(longest_ns).for_each(|(it, ns)| it.max_ns = *ns);
+                let [latencies, syncs, responses, reads] = histograms;
+                return Ok(Some(Outcome::Done(Sample {
+                    setup_ns: *setup_ns,
+                    warm_up_ns: *warm_up_ns,
+                    spans: std::mem::take(spans),
+                    latencies,
+                    syncs,
+                    responses,
+                    reads,
+                    usage: *usage,
+                })));
             }
             Reply::Unavailable { reason } => {
                 return Ok(Some(Outcome::Unavailable { reason: reason.clone() }));
