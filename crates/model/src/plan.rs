@@ -41,8 +41,10 @@ pub struct Planned {
 
 named! {
     /// The file that an actor uses.
+    #[derive(Default)]
     ActorFile "file" {
-        /// One of its own.
+        /// One of its own, as in all older records.
+        #[default]
         Own "own",
         /// That of the case beside which it runs.
         Case "case",
@@ -57,13 +59,8 @@ pub struct Actor {
     /// What it does; its time limit has no effect.
     pub case: Case,
     /// Its file.
-    #[serde(default = "own_file", skip_serializing_if = "is_own_file")]
+    #[serde(default, skip_serializing_if = "is_own_file")]
     pub file: ActorFile,
-}
-
-/// Actors of older records have files of their own.
-fn own_file() -> ActorFile {
-    ActorFile::Own
 }
 
 fn is_own_file(file: &ActorFile) -> bool {

@@ -36,9 +36,6 @@ pub struct ReplaySums {
     pub read_bytes: u64,
 }
 
-/// The blocks that a thread has written so far, by their place in a pass.
-struct WrittenBlocks(Vec<bool>);
-
 impl Replay {
     /// What the thread of `span` did in a trial of `work` with `seed`. `None` if the case is not
     /// mixed, if the number of operations is impossible, or if it would take too long.
@@ -61,8 +58,9 @@ impl Replay {
         offset..offset + length
     }
 
-    fn nothing_written(&self) -> WrittenBlocks {
-        WrittenBlocks(vec![false; self.visits.count().min(self.ops) as usize])
+    /// Whether a block was written, by its place in a pass: none of them yet.
+    fn nothing_written(&self) -> Vec<bool> {
+        vec![false; self.visits.count().min(self.ops) as usize]
     }
 
     /// How many operations read, and the bytes of both kinds.
@@ -83,8 +81,8 @@ impl Replay {
     pub fn written(&self) -> Vec<Range<u64>> {
         let mut written = self.nothing_written();
         let writes = self.operations().filter(|(_, is_read)| !is_read);
-        writes.for_each(|(place, _)| written.add(place));
-        (0..).zip(written.0).filter(|(_, it)| *it).map(|(place, _)| self.block(place)).collect()
+        writes.for_each(|(place, _)| written[place as usize] = true);
+        (0..).zip(written).filter(|(_, it)| *it).map(|(place, _)| self.block(place)).collect()
     }
 
     /// The digest of what its reads returned, if the file had the content of `before` and each
@@ -95,25 +93,15 @@ impl Replay {
         let mut digest = 0u64;
         for (place, is_read) in self.operations() {
             if !is_read {
-                written.add(place);
+                written[place as usize] = true;
                 continue;
             }
             let block = self.block(place);
-            let of_block =
-                if written.has(place) { after.digest(block) } else { before.digest(block) };
+            let is_new = written[place as usize];
+            let of_block = if is_new { after.digest(block) } else { before.digest(block) };
             digest = digest.wrapping_add(of_block);
         }
         digest
-    }
-}
-
-impl WrittenBlocks {
-    fn add(&mut self, place: u64) {
-        self.0[place as usize] = true;
-    }
-
-    fn has(&self, place: u64) -> bool {
-        self.0[place as usize]
     }
 }
 
