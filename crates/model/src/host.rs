@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
 /// The machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     /// Its name.
     pub name: String,
@@ -120,6 +120,7 @@ impl Storage {
 
 named! {
     /// What is below a file system.
+    #[derive(Default)]
     Medium "medium" {
         /// Memory: tmpfs, ramfs, zram, brd.
         Ram "ram",
@@ -127,15 +128,17 @@ named! {
         Block "block",
         /// Something that this machine's counters do not see: FUSE, a network file system, a share
         /// of the host.
+        #[default]
         Unseen "unseen",
     }
 }
 
 /// How a file system handles `O_DIRECT`, tested with a canary file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direct {
     /// Opening a file with it fails.
+    #[default]
     Refused,
     /// Opening and reading a file with it works.
     Accepted {
@@ -227,8 +230,8 @@ named! {
     }
 }
 
-/// The file system of a test file, and what is below it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The file system of a test file, and what is below it. By default, nothing is known of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Storage {
     /// The requested directory.
     #[serde(serialize_with = "lossy")]

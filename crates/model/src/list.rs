@@ -7,10 +7,15 @@ pub fn listed(names: &[impl AsRef<str>]) -> String {
     joined(names, "and")
 }
 
-/// Those of `all` that are so: `a`, `a or b`, `a, b or c`.
+/// `a`, `a or b`, `a, b or c`.
+pub fn either(names: &[impl AsRef<str>]) -> String {
+    joined(names, "or")
+}
+
+/// Those of `all` that are so, or one of them.
 pub(crate) fn those<T: Copy + Display>(all: &[T], are: fn(T) -> bool) -> String {
     let those = all.iter().filter(|one| are(**one));
-    joined(&those.map(T::to_string).collect::<Vec<_>>(), "or")
+    either(&those.map(T::to_string).collect::<Vec<_>>())
 }
 
 fn joined(names: &[impl AsRef<str>], word: &str) -> String {

@@ -1,9 +1,7 @@
 //! A zoo of edge cases, which tests of every layer use.
 
 use crate::arrival::Arrival;
-use crate::case::{
-    Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP,
-};
+use crate::case::{Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork};
 use crate::case::{
     Allocation, Atomic, Fill, Op, Submission, Sync, Touch, Work, WriteEngine, WriteWork,
 };
@@ -16,7 +14,6 @@ use crate::peer::Peer;
 use crate::plan::{Plan, Role};
 use crate::record::{End, Header, Invocation, Record, Tool};
 use crate::sample::{Latencies, Sample, Span};
-use crate::setup::Setup;
 use crate::trial::{Outcome, Trial};
 use crate::zipf::Theta;
 use std::collections::BTreeMap;
@@ -31,73 +28,50 @@ pub fn plain() -> ReadWork {
     ReadWork { io: plain_io(), ..ReadWork::default() }
 }
 
-/// A stride for the strided pattern.
-fn stride_of(pattern: Pattern) -> u64 {
-    if pattern == Pattern::Strided { 3 } else { 1 }
-}
-
-/// File cases at the limits: one block, odd tails, one-byte blocks, more threads than blocks, more
-/// depth than blocks. Only engines that support it have a depth above 1.
-pub fn shapes() -> Vec<ReadWork> {
-    let plain = plain();
-    let shape =
-        |size, block, threads| ReadWork { io: Io { size, block, threads, ..plain.io }, ..plain };
-    let mut shapes = vec![
-        shape(1, 1, 1),
-        shape(4096, 4096, 1),
-        shape(4097, 4096, 1),
-        shape(10_000, 4096, 2),
-        shape(1 << 20, 1 << 20, 1),
-        shape(1 << 20, 4096, 8),
-        shape(999, 7, 3),
-        shape(4096, 1, 2),
-        shape(3 * 4096, 4096, 5),
-        shape((1 << 20) + 13, 65_536, 3),
+/// Files at the limits: one block, odd tails, one-byte blocks, more threads than blocks, more depth
+/// than blocks. Only engines that support it have a depth above 1.
+fn file_shapes() -> impl Iterator<Item = Io> {
+    let of = |size, block, threads| Io { size, block, threads, ..plain_io() };
+    let shapes = [
+        of(1, 1, 1),
+        of(4096, 4096, 1),
+        of(4097, 4096, 1),
+        of(10_000, 4096, 2),
+        of(1 << 20, 1 << 20, 1),
+        of(1 << 20, 4096, 8),
+        of(999, 7, 3),
+        of(4096, 1, 2),
+        of(3 * 4096, 4096, 5),
+        of((1 << 20) + 13, 65_536, 3),
+        Io { pattern: Pattern::Random, ..of(100_000, 4096, 2) },
+        Io { pattern: Pattern::Strided, stride: 3, ..of(100_000, 4096, 2) },
+        Io { share: Share::Interleaved, ..of(100_001, 4096, 3) },
+        Io { depth: 8, pattern: Pattern::Random, ..of(1 << 20, 4096, 2) },
+        Io { depth: 32, ..of(10_000, 4096, 1) },
+        Io { ops: 5, pattern: Pattern::Random, ..of(1 << 20, 4096, 2) },
     ];
-    for pattern in [Pattern::Random, Pattern::Strided] {
-        shapes.push(ReadWork {
-            io: Io { pattern, stride: stride_of(pattern), ..shape(100_000, 4096, 2).io },
-            ..shape(100_000, 4096, 2)
-        });
-    }
-    shapes.push(ReadWork {
-        io: Io { share: Share::Interleaved, ..shape(100_001, 4096, 3).io },
-        ..shape(100_001, 4096, 3)
-    });
-    shapes.push(ReadWork {
-        io: Io { depth: 8, pattern: Pattern::Random, ..shape(1 << 20, 4096, 2).io },
-        ..shape(1 << 20, 4096, 2)
-    });
-    shapes.push(ReadWork {
-        io: Io { depth: 32, ..shape(10_000, 4096, 1).io },
-        ..shape(10_000, 4096, 1)
-    });
-    shapes.push(ReadWork {
-        io: Io { ops: 5, pattern: Pattern::Random, ..shape(1 << 20, 4096, 2).io },
-        ..shape(1 << 20, 4096, 2)
-    });
-    shapes
+    shapes.into_iter()
 }
 
-/// A plain write case, the basis of variations.
+/// Reads of files at the limits.
+pub fn shapes() -> Vec<ReadWork> {
+    file_shapes().map(|io| ReadWork { io, ..plain() }).collect()
+}
+
+/// A plain writing case, the basis of variations: it durably writes a new file.
 pub fn plain_write() -> WriteWork {
     WriteWork { io: plain_io(), sync: Sync::Fdatasync, ..WriteWork::default() }
 }
 
-/// Like [`shapes`], for writing.
+/// Writes of files at the limits.
 pub fn write_shapes() -> Vec<WriteWork> {
-    let write = |work: ReadWork| {
-        let ReadWork {
-            io: Io { pattern, stride, size, block, depth, threads, share, ops, .. },
-            ..
-        } = work;
-        let plain = plain_write();
-        WriteWork {
-            io: Io { pattern, stride, size, block, depth, threads, share, ops, ..plain.io },
-            ..plain
-        }
-    };
-    shapes().into_iter().map(write).collect()
+    file_shapes().map(|io| WriteWork { io, ..plain_write() }).collect()
+}
+
+/// A loop over memory, for 100 ms.
+fn plain_memory() -> MemoryWork {
+    let time = Duration::from_millis(100);
+    MemoryWork { working_set: 1 << 20, threads: 2, time, ..MemoryWork::default() }
 }
 
 /// Cases of all kinds.
@@ -143,27 +117,13 @@ pub fn cases() -> Vec<Case> {
     cases.push(write(WriteWork { allocation, fill: Fill::Zero, ..plain_write() }));
     for kernel in Kernel::ALL.iter().copied() {
         for pages in Pages::ALL.iter().copied() {
-            cases.push(Case::own(Work::Memory(MemoryWork {
-                kernel,
-                isa: Isa::Scalar,
-                working_set: 1 << 20,
-                pages,
-                step: STEP,
-                threads: 2,
-                time: Duration::from_millis(100),
-            })));
+            let work = MemoryWork { kernel, isa: Isa::Scalar, pages, ..plain_memory() };
+            cases.push(Case::own(Work::Memory(work)));
         }
     }
     cases.extend(cases_of_names());
-    cases.push(Case::own(Work::Memory(MemoryWork {
-        kernel: Kernel::FirstTouch,
-        isa: Isa::Auto,
-        working_set: 1 << 20,
-        pages: Pages::Base,
-        step: 64 << 10,
-        threads: 2,
-        time: Duration::from_millis(100),
-    })));
+    let (kernel, pages, step) = (Kernel::FirstTouch, Pages::Base, 64 << 10);
+    cases.push(Case::own(Work::Memory(MemoryWork { kernel, pages, step, ..plain_memory() })));
     cases
 }
 
@@ -197,19 +157,12 @@ pub fn host() -> Host {
         cores: 2,
         isas: vec![Isa::Scalar, Isa::Sse2, Isa::Avx2],
         last_level_cache: Some(32 << 20),
-        largest_cache: None,
         caches: vec![32 << 10, 512 << 10, 32 << 20],
         memory: Some(24 << 30),
         memory_available: Some(20 << 30),
         page: 4096,
-        huge_page: None,
-        hypervisor: None,
         clock_source: Some("tsc".to_string()),
-        no_io_uring: None,
-        cpu_quota: None,
-        memory_quota: None,
-        setup: Setup::default(),
-        notes: Vec::new(),
+        ..Host::default()
     }
 }
 
@@ -240,11 +193,9 @@ pub fn storage() -> Storage {
         devices: vec![Device {
             name: "sda".to_string(),
             model: Some("ZEBRA SSD".to_string()),
-            is_virtual: false,
             read_ahead: Some(128 << 10),
             write_cache: Some(WriteCache::Back),
             fua: Some(true),
-            io_poll: None,
             ..Device::default()
         }],
         capacity: Some(1 << 40),
@@ -253,17 +204,7 @@ pub fn storage() -> Storage {
         evictable: true,
         keeps_pages: Some(true),
         direct: Direct::Accepted { offset_align: 512, bypasses: Some(true) },
-        layers: Vec::new(),
-        read_ahead: None,
-        barriers_off: Vec::new(),
-        weak_parts: Vec::new(),
-        limits: Vec::new(),
-        atomic: None,
-        journal: None,
-        journals_data: None,
-        syncs_writes: None,
-        lacks_sys: false,
-        notes: Vec::new(),
+        ..Storage::default()
     }
 }
 
@@ -302,24 +243,20 @@ pub fn record_of(work: ReadWork, rounds: u32) -> Record {
     Record { header, invocations, trials, pruned, end: End::Complete, damage }
 }
 
-/// [`record_of`] for a cold sequential pread of 1 MiB blocks in ten rounds.
+/// [`record_of`] for a cold sequential pread of 1 MiB blocks in `rounds` rounds.
+fn cold_record(rounds: u32) -> Record {
+    let io = Io { cache: Cache::Cold, size: 1 << 30, block: 1 << 20, ..plain_io() };
+    record_of(ReadWork { io, ..plain() }, rounds)
+}
+
+/// It in ten rounds.
 pub fn record() -> Record {
-    record_of(
-        ReadWork {
-            io: Io { cache: Cache::Cold, size: 1 << 30, block: 1 << 20, ..plain().io },
-            ..plain()
-        },
-        10,
-    )
+    cold_record(10)
 }
 
 /// Like [`record`], with this number of invocations and rounds in each.
 pub fn record_of_invocations(invocations: u32, rounds: u32) -> Record {
-    let work = ReadWork {
-        io: Io { cache: Cache::Cold, size: 1 << 30, block: 1 << 20, ..plain().io },
-        ..plain()
-    };
-    let mut record = record_of(work, invocations * rounds);
+    let mut record = cold_record(invocations * rounds);
     record.header.plan.invocations = invocations;
     for trial in &mut record.trials {
         trial.invocation = trial.round / rounds;
@@ -348,22 +285,13 @@ pub fn trial(round: u32) -> Trial {
     let (start_ns, end_ns) = (5, 5 + elapsed_ns);
     let span = Span { start_ns, end_ns, bytes, ops, digest: Some(77), ..Span::default() };
     let latencies = Latencies { counts: vec![(960_000, ops)], max_ns: 961_000 };
+    let spans = vec![span];
+    let sample = Sample { setup_ns: 100_000, spans, latencies, ..Sample::default() };
     Trial {
-        case: 0,
-        invocation: 0,
-        round,
-        at_ms: u64::from(round) * 1_200,
-        outcome: Outcome::Done(Sample {
-            setup_ns: 100_000,
-            spans: vec![span],
-            latencies,
-            ..Sample::default()
-        }),
         evidence: Evidence {
             window_ns: elapsed_ns + 200_000,
             residency_before: residency(0),
             residency_after: residency(pages),
-            folio_bytes: None,
             task_read_bytes: Some(bytes),
             device_read_bytes: Some(bytes),
             device_reads: Some(1024),
@@ -393,8 +321,6 @@ pub fn trial(round: u32) -> Trial {
             ..Evidence::default()
         },
         expected_digest: Some(77),
-        read_back: None,
-        beside: Vec::new(),
-        clock: None,
+        ..Trial::without_data((0, 0, round), u64::from(round) * 1_200, Outcome::Done(sample))
     }
 }

@@ -150,14 +150,10 @@ impl<'a> Witness<'a> {
         }
     }
 
-    /// The same for a copy from `source`, where control groups may limit other devices.
-    pub fn with_source(self, source: &Storage) -> Witness<'a> {
-        self.with_limits_of(source)
-    }
-
-    /// The same, which also sees the limits of control groups on devices of `storage`. They are
-    /// read anew for each trial, because they may be set or changed while a run goes on.
-    fn with_limits_of(mut self, storage: &Storage) -> Witness<'a> {
+    /// The same, which also sees the limits of control groups on devices of `storage`, such as those
+    /// that a copy reads from. They are read anew for each trial, because they may be set or changed
+    /// while a run goes on.
+    pub fn with_limits_of(mut self, storage: &Storage) -> Witness<'a> {
         self.nodes.extend(storage.nodes().into_iter().map(str::to_string));
         self.limits = self.limits_now();
         self.groups = limits::GroupCounters::of(&Root::machine(), &self.limits);
@@ -166,10 +162,6 @@ impl<'a> Witness<'a> {
 
     fn limits_now(&self) -> Vec<Limit> {
         limits::limits(&Root::machine(), self.nodes.iter().map(String::as_str))
-    }
-
-    fn limits_into(&self, snapshot: &mut Snapshot, limits: impl FnOnce() -> Vec<Limit>) {
-        snapshot.limits = (!self.nodes.is_empty()).then(limits);
     }
 
     /// The same, which also counts the names in the OS's cache.
@@ -188,7 +180,7 @@ impl<'a> Witness<'a> {
         let residency = self.residency();
         let threads = self.threads();
         let mut snapshot = Snapshot { residency, threads, ..Snapshot::default() };
-        self.limits_into(&mut snapshot, || self.limits.clone());
+        snapshot.limits = (!self.nodes.is_empty()).then(|| self.limits.clone());
         self.machine_into(&mut snapshot);
         beside();
         self.devices_into(&mut snapshot);
@@ -215,7 +207,7 @@ impl<'a> Witness<'a> {
         snapshot.residency = self.residency();
         snapshot.huge_bytes = self.pids().map(huge_bytes).sum();
         snapshot.node_bytes = self.node_bytes();
-        self.limits_into(&mut snapshot, || self.limits_now());
+        snapshot.limits = (!self.nodes.is_empty()).then(|| self.limits_now());
         snapshot
     }
 
@@ -335,7 +327,6 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
     };
     Evidence {
         // They are seen when the file is cached.
-        folio_bytes: None,
         window_ns: after.at_ns.saturating_sub(before.at_ns),
         residency_before: before.residency,
         residency_after: after.residency,
@@ -358,7 +349,6 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
             pairs.filter_map(|(b, a)| limits::between(b.as_ref()?, a.as_ref()?)).collect()
         },
         limits: limits::of_both(before.limits.as_deref(), after.limits.as_deref()),
-        shared_bytes: None,
         task_write_bytes: counts(|it| Some(it.moved?.write_bytes)),
         dirty_before: before.dirty,
         dirty_after: after.dirty,
@@ -382,6 +372,7 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
         names_before: before.names,
         names_after: after.names,
         throttled_ns: delta(|s| s.throttled_ns),
+        ..Evidence::default()
     }
 }
 

@@ -190,34 +190,23 @@ impl Finder {
 
     /// A single disk, at `path` in sysfs.
     fn ground_of_disk(&self, path: &Path, depth: u32) -> Backing {
-        let name = file_name(path);
-        let read_ahead = number(&path.join("queue/read_ahead_kb")).map(|kib| kib << 10);
         let told = |file: &str| text(&path.join(file)).filter(|text| !text.is_empty());
-        let model = told("device/model");
+        let is_one = |file: &str| number(&path.join(file)).map(|number| number == 1);
         // NVMe, SCSI and MMC use different names for it.
         let revisions = ["device/firmware_rev", "device/rev", "device/fwrev"];
-        let firmware = revisions.iter().find_map(|file| told(file));
-        let rotational = number(&path.join("queue/rotational")).map(|turns| turns == 1);
-        let scheduler = told("queue/scheduler").and_then(|text| chosen(&text));
-        let nr_requests = number(&path.join("queue/nr_requests"));
-        let write_cache = text(&path.join("queue/write_cache")).and_then(|text| write_cache(&text));
-        let fua = number(&path.join("queue/fua")).map(|fua| fua == 1);
-        let io_poll = number(&path.join("queue/io_poll")).map(|polls| polls == 1);
-        let loop_direct = number(&path.join("loop/dio")).map(|dio| dio == 1);
         let mut device = Device {
-            name,
-            model,
-            firmware,
-            rotational,
-            scheduler,
-            nr_requests,
-            is_virtual: false,
-            read_ahead,
-            write_cache,
-            fua,
-            io_poll,
-            loop_direct,
-            file: None,
+            name: file_name(path),
+            model: told("device/model"),
+            firmware: revisions.iter().find_map(|file| told(file)),
+            rotational: is_one("queue/rotational"),
+            scheduler: told("queue/scheduler").and_then(|text| chosen(&text)),
+            nr_requests: number(&path.join("queue/nr_requests")),
+            read_ahead: number(&path.join("queue/read_ahead_kb")).map(|kib| kib << 10),
+            write_cache: told("queue/write_cache").and_then(|text| text.parse().ok()),
+            fua: is_one("queue/fua"),
+            io_poll: is_one("queue/io_poll"),
+            loop_direct: is_one("loop/dio"),
+            ..Device::default()
         };
         if path.join("loop").is_dir() {
             return self.ground_of_loop(path, device, depth);
@@ -376,15 +365,6 @@ fn transport_of_network(path: &Path) -> Option<String> {
     let transport = text(&path.join("device/transport"));
     let transport = transport.or_else(|| controllers.filter_map(|path| text(&path)).next())?;
     ["tcp", "rdma", "fc"].contains(&transport.as_str()).then_some(transport)
-}
-
-/// The OS's view of a write cache, from `/sys/block/X/queue/write_cache`, which root may change.
-fn write_cache(text: &str) -> Option<WriteCache> {
-    match text {
-        "write back" => Some(WriteCache::Back),
-        "write through" => Some(WriteCache::Through),
-        _ => None,
-    }
 }
 
 /// Whether `name` is `kind` followed by a number: `ram0` is of kind `ram`, `ramdisk` is not.

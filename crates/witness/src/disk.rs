@@ -86,8 +86,6 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
     let mut storage = Storage {
         directory: node.path.clone(),
         file_system: NO_FILE_SYSTEM.to_string(),
-        mount_point: PathBuf::new(),
-        mount_options: String::new(),
         medium,
         devices,
         layers,
@@ -97,16 +95,9 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
         limits,
         capacity: Some(size),
         free: Some(size),
-        residency_probe: None,
-        evictable: false,
-        keeps_pages: None,
-        direct: Direct::Refused,
         atomic: storage::atomic_writes(&node.file),
-        journal: None,
-        journals_data: None,
-        syncs_writes: None,
-        lacks_sys: false,
         notes,
+        ..Storage::default()
     };
     try_head(&node.file, size.min(HEAD), &mut storage);
     if let Err(error) = counting::try_reads(&node.file, size.min(HEAD), &mut storage) {
@@ -148,9 +139,7 @@ fn try_head(device: &File, length: u64, storage: &mut Storage) {
 fn evict_head(device: &File, probe: Probe, length: u64) -> Result<u64, Error> {
     rustix::fs::fadvise(device, 0, NonZeroU64::new(length), Advice::DontNeed)
         .map_err(Error::refused_on("evict", device))?;
-    let residency = page_cache::residency_of_range(device, probe, 0..length)
-        .map_err(Error::refused_on("look for cached pages of", device))?;
-    Ok(residency.cached)
+    Ok(page_cache::look(device, probe, length)?.cached)
 }
 
 /// An open device node.

@@ -3,6 +3,7 @@
 
 use crate::cgroup;
 use crate::root::Root;
+use model::list::{either, listed};
 
 /// Counters that every Linux shows, and what nothing else does.
 const SHOWN: [(&str, &str); 4] = [
@@ -24,7 +25,7 @@ fn of_groups(root: &Root) -> Option<String> {
         format!(
             "no control group of this process is visible that may limit its {}: ioassay assumes \
              that none does; mount /sys/fs/cgroup read-only to show them",
-            listed(&hidden, "or")
+            either(&hidden)
         )
     })
 }
@@ -38,19 +39,8 @@ fn of_counters(root: &Root) -> Option<String> {
         .filter(|(path, _)| is_hidden(path))
         .map(|(path, what)| format!("{path} ({what})"))
         .collect();
-    (!hidden.is_empty()).then(|| {
-        let hidden: Vec<&str> = hidden.iter().map(String::as_str).collect();
-        format!("hidden here: {}; no finding that needs it can be made", listed(&hidden, "and"))
-    })
-}
-
-/// `a`, `a or b`, `a, b or c`, with this word before the last one.
-fn listed(words: &[&str], before_last: &str) -> String {
-    match words {
-        [] => String::new(),
-        [one] => (*one).to_string(),
-        [first @ .., last] => format!("{} {before_last} {last}", first.join(", ")),
-    }
+    (!hidden.is_empty())
+        .then(|| format!("hidden here: {}; no finding that needs it can be made", listed(&hidden)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The machine.
 
-use crate::machine::{MEMINFO, parse_kilobytes};
+use crate::machine::{MEMINFO, cpuinfo_value, parse_kilobytes};
 use crate::root::Root;
 use crate::setup::setup;
 use crate::{cgroup, cpus, hidden, sysfs};
@@ -46,11 +46,11 @@ pub(crate) fn host_at(root: &Root, isas: Vec<Isa>) -> Host {
         huge_page: huge_page(root),
         hypervisor: hypervisor(root),
         clock_source: read(&root.at(CLOCK).join("current_clocksource")),
-        no_io_uring: None,
         cpu_quota: cgroup::cpu_quota(root),
         memory_quota: cgroup::memory_quota(root, memory),
         setup: setup(root, &cpuinfo),
         notes: of_cores.into_iter().chain(of_caches).chain(of_memory).chain(of_hidden).collect(),
+        ..Host::default()
     }
 }
 
@@ -85,14 +85,6 @@ fn read(path: &Path) -> Option<String> {
     // Strings in a device tree end with a zero byte.
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
     (!text.is_empty()).then(|| text.to_string())
-}
-
-/// The first value of `name` in `/proc/cpuinfo`.
-fn cpuinfo_value<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str> {
-    cpuinfo.lines().find_map(|line| {
-        let (found, value) = line.split_once(':')?;
-        (found.trim() == name).then(|| value.trim())
-    })
 }
 
 fn cpu_model(cpuinfo: &str) -> Option<String> {

@@ -63,6 +63,14 @@ pub(crate) fn parse_kilobytes(text: &str, name: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
+/// The first value of `name` in `/proc/cpuinfo`.
+pub(crate) fn cpuinfo_value<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str> {
+    cpuinfo.lines().find_map(|line| {
+        let (found, value) = line.split_once(':')?;
+        (found.trim() == name).then(|| value.trim())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@ use crate::cgroup;
 use crate::error::Error;
 use crate::processes::descendants;
 use crate::root::Root;
+use crate::sysfs;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
@@ -263,9 +264,7 @@ fn remove_left(top: &Path, is_ours: &dyn Fn(&Path) -> bool) {
 /// Whether a group limits memory and swap as groups of this program do. Somebody else may give one
 /// such a name.
 fn has_our_limits(group: &Path) -> bool {
-    let number = |file: &str| -> Option<u64> {
-        std::fs::read_to_string(group.join(file)).ok()?.trim().parse().ok()
-    };
+    let number = |file: &str| sysfs::number(&group.join(file));
     // Version 1 has a number for no limit, too: the largest multiple of a page.
     let is_limit = |limit: &u64| *limit < (i64::MAX as u64) >> 1;
     [V1, V2].iter().any(|version| {

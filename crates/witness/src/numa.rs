@@ -1,6 +1,6 @@
 //! Which NUMA nodes hold a process's pages.
 
-use crate::placement::parse_cpus;
+use crate::cpus::parse_cpus;
 use crate::root::Root;
 use std::collections::BTreeMap;
 use std::fs::File;

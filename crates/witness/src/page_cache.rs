@@ -71,6 +71,12 @@ pub fn residency_of_range(file: &File, probe: Probe, range: Range<u64>) -> io::R
     Ok(Residency { probe, pages, cached: cached.min(pages), dirty })
 }
 
+/// How many pages of the first `size` bytes are cached.
+pub(crate) fn look(file: &File, probe: Probe, size: u64) -> Result<Residency, Error> {
+    residency_of_range(file, probe, 0..size)
+        .map_err(Error::refused_on("look for cached pages of", file))
+}
+
 /// `_IOR(0x12, 114, size_t)` of `linux/fs.h`: the size of a block device in bytes.
 const BLKGETSIZE64: Opcode = opcode::read::<usize>(0x12, 114);
 
@@ -194,11 +200,7 @@ impl Drop for Window {
 /// [`Error::Stayed`] with the likely cause if pages stayed after 5 attempts; otherwise the OS's
 /// error for the failed step.
 pub fn evict(file: &File, size: u64, probe: Probe) -> Result<Residency, Error> {
-    let look = || {
-        residency_of_range(file, probe, 0..size)
-            .map_err(Error::refused_on("look for cached pages of", file))
-    };
-    let mut residency = look()?;
+    let mut residency = look(file, probe, size)?;
     if residency.cached == 0 {
         return Ok(residency);
     }
@@ -213,7 +215,7 @@ pub fn evict(file: &File, size: u64, probe: Probe) -> Result<Residency, Error> {
         write_back(file).map_err(Error::refused_on("write back", file))?;
         rustix::fs::fadvise(file, 0, None, Advice::DontNeed)
             .map_err(Error::refused_on("evict", file))?;
-        residency = look()?;
+        residency = look(file, probe, size)?;
         if residency.cached == 0 {
             return Ok(residency);
         }
@@ -281,11 +283,7 @@ fn read_until_warm(
     probe: Probe,
     read: impl Fn(&File) -> io::Result<()>,
 ) -> Result<Residency, Error> {
-    let look = || {
-        residency_of_range(file, probe, 0..size)
-            .map_err(Error::refused_on("look for cached pages of", file))
-    };
-    let found = look()?;
+    let found = look(file, probe, size)?;
     if found.cached == found.pages {
         return Ok(found);
     }
@@ -293,7 +291,7 @@ fn read_until_warm(
     loop {
         read(file).map_err(Error::refused_on("read", file))?;
         passes += 1;
-        let residency = look()?;
+        let residency = look(file, probe, size)?;
         if is_warm(&residency) {
             return Ok(residency);
         }

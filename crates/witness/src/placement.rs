@@ -3,24 +3,11 @@
 //! Threads and programs started later inherit both. So a coordinator that restricts itself also
 //! restricts its workers, in any language.
 
+use crate::cpus::CPUS_MOST;
 use crate::root::Root;
 use std::io;
 
-/// Parses `0-3,8` into ascending numbers, each once. `None` if the list is malformed or empty.
-pub fn parse_cpus(list: &str) -> Option<Vec<u32>> {
-    let mut cpus = Vec::new();
-    for part in list.trim().split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        if first > last || last as usize >= CPUS_MOST {
-            return None;
-        }
-        cpus.extend(first..=last);
-    }
-    cpus.sort_unstable();
-    cpus.dedup();
-    Some(cpus)
-}
+pub use crate::cpus::parse_cpus;
 
 /// The CPUs that this thread may run on, in ascending order.
 ///
@@ -51,10 +38,6 @@ pub fn run_on(cpus: &[u32]) -> io::Result<()> {
         unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of::<Mask>(), mask.as_ptr()) };
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
-
-/// The maximum number of CPUs of any kernel (`NR_CPUS` of Linux 6.18). The C library's set, and the
-/// crates built on it, stop at 1024, and the call fails on a kernel built for more.
-const CPUS_MOST: usize = 8192;
 
 const BITS: usize = libc::c_ulong::BITS as usize;
 const WORDS: usize = CPUS_MOST / BITS;
@@ -112,17 +95,6 @@ pub fn take_memory_of(node: u32) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_of_cpus_are_read() {
-        for (text, cpus) in [("0", vec![0]), ("0-3,8", vec![0, 1, 2, 3, 8]), ("5,4\n", vec![4, 5])]
-        {
-            assert_eq!(parse_cpus(text), Some(cpus), "{text}");
-        }
-        for text in ["", "all", "3-1", "1,", "-1", "0-99999999"] {
-            assert_eq!(parse_cpus(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn a_mask_has_every_cpu_of_a_large_machine() {

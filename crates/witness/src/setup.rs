@@ -1,7 +1,7 @@
 //! The machine's configuration.
 
-use crate::cpus::Cpus;
-use crate::machine::parse_kilobytes;
+use crate::cpus::parse_cpus;
+use crate::machine::{cpuinfo_value, parse_kilobytes};
 use crate::root::Root;
 use crate::sysfs::{chosen, entries, file_name, number, text};
 use model::setup::{CoreKind, Node, Setup};
@@ -24,7 +24,7 @@ pub(crate) fn setup(root: &Root, cpuinfo: &str) -> Setup {
         damon: damon(root),
         mitigations: text(&root.at("/proc/cmdline")).and_then(|line| mitigations(&line)),
         vulnerabilities: vulnerabilities(root),
-        microcode: microcode(cpuinfo),
+        microcode: cpuinfo_value(cpuinfo, "microcode").map(str::to_string),
         smt: number(&root.at(CPU).join("smt/active")).map(|active| active == 1),
         core_kinds: core_kinds(root),
         nodes: nodes(root),
@@ -87,20 +87,13 @@ fn vulnerabilities(root: &Root) -> BTreeMap<String, String> {
     files.filter_map(|file| Some((file_name(&file), text(&file)?))).collect()
 }
 
-fn microcode(cpuinfo: &str) -> Option<String> {
-    cpuinfo.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        (name.trim() == "microcode").then(|| value.trim().to_string())
-    })
-}
-
 /// The kinds of cores, if there are several. On x86 the OS has a device per kind; on ARM each CPU
 /// has a capacity.
 fn core_kinds(root: &Root) -> Vec<CoreKind> {
     let of_device = |name: &str| {
         let cpus = text(&root.at("/sys/devices").join(name).join("cpus"))?;
-        let count = Cpus::parse(&cpus)?.count();
-        (count > 0).then(|| CoreKind { name: name.to_string(), count, cpus })
+        let count = parse_cpus(&cpus)?.len() as u32;
+        Some(CoreKind { name: name.to_string(), count, cpus })
     };
     let devices = ["cpu_core", "cpu_atom", "cpu_lowpower"];
     let mut kinds: Vec<CoreKind> = devices.into_iter().filter_map(of_device).collect();

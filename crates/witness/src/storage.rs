@@ -7,7 +7,7 @@ use crate::error::{Error, descriptor_path};
 use crate::mounts::{self, Mount};
 use crate::root::Root;
 use crate::space::Space;
-use crate::{ext4, limits, page_cache, zfs};
+use crate::{ext4, limits, page_cache, sysfs, zfs};
 use model::evidence::{Probe, Residency};
 use model::host::{AtomicWrites, Direct, Medium, Storage};
 use model::watched::{WRITES_NOTHING, unflushed};
@@ -100,7 +100,7 @@ pub fn storage_of(path: &Path) -> Result<Storage, Error> {
 /// `number` is the device's, as in `8:0`.
 pub(crate) fn read_ahead(root: &Root, number: &str) -> Option<u64> {
     let path = root.at(format!("/sys/class/bdi/{number}/read_ahead_kb"));
-    std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok()?.checked_mul(1 << 10)
+    sysfs::number(&path)?.checked_mul(1 << 10)
 }
 
 /// Everything that is known without testing.
@@ -146,16 +146,13 @@ fn describe(
         limits,
         capacity: space.map(|space| space.capacity),
         free: space.map(|space| space.free),
-        residency_probe: None,
-        evictable: false,
-        keeps_pages: None,
-        direct: Direct::Refused,
         atomic: atomic_writes(file),
         journal: options.map(ext4::has_journal),
         journals_data: options.and_then(|options| ext4::journals_data(options, file)),
         syncs_writes: rustix::fs::ioctl_getflags(file).ok().map(|it| it.contains(IFlags::SYNC)),
         lacks_sys: is_on_devices(mount) && !root.at("/sys/dev/block").exists(),
         notes,
+        ..Storage::default()
     })
 }
 
@@ -392,9 +389,7 @@ pub(crate) fn leaves_nothing_cached(file: &File, probe: Probe, length: u64) -> R
             .read_at(&mut block.0, offset)
             .map_err(Error::refused_on("read with O_DIRECT", file))?;
     }
-    let residency = page_cache::residency_of_range(file, probe, 0..length)
-        .map_err(Error::refused_on("look for cached pages of", file))?;
-    Ok(residency.cached == 0)
+    Ok(page_cache::look(file, probe, length)?.cached == 0)
 }
 
 #[cfg(test)]
