@@ -205,7 +205,9 @@ fn check(
         Watched::P99 | Watched::SyncP99 | Watched::Cpu => (log_ratio, rule.limit.ln_1p()),
     };
     let found = match &paired {
-        Some(ratios) => two_level(ratios).map(|two| Welch::of_paired(&two, rounding(rule.watched))),
+        Some(ratios) => {
+            TwoLevel::of_enough(ratios).map(|two| Welch::of_paired(&two, rounding(rule.watched)))
+        }
         None => compared(&logs, pair, rule.watched, log_ratio),
     };
     check.interval = found
@@ -236,7 +238,7 @@ fn compared(
 ) -> Option<Welch> {
     // How much runs differ is known of the main figure only.
     let runs = runs(pair).filter(|_| watched == Watched::Throughput);
-    match logs.each_ref().map(|logs| two_level(logs)) {
+    match logs.each_ref().map(|logs| TwoLevel::of_enough(logs)) {
         [Some(a), Some(b)] => Some(Welch::of_rounded(&b, &a, runs, rounding(watched))),
         _ => runs.map(|runs| Welch::of_single(ratio, runs)),
     }
@@ -263,14 +265,11 @@ fn log_ratios(logs: &[Vec<Round>; 2]) -> Vec<Round> {
     second.filter_map(|it| Some(it.with(it.value - first.get(&place(it))?))).collect()
 }
 
-fn two_level(logs: &[Round]) -> Option<TwoLevel> {
-    TwoLevel::of_logs(logs).filter(|two| two.logs.len() >= INVOCATIONS_LEAST)
-}
-
 /// How many invocations would tell a loss at the limit from none: of two sides, or of paired ones.
 /// No number tells nothing from none.
 fn needs(sides: &[Vec<Round>], rule: Rule) -> Option<usize> {
-    let sides: Vec<TwoLevel> = sides.iter().map(|logs| two_level(logs)).collect::<Option<_>>()?;
+    let sides: Vec<TwoLevel> =
+        sides.iter().map(|logs| TwoLevel::of_enough(logs)).collect::<Option<_>>()?;
     let effect = Some(rule.limit).filter(|limit| *limit > 0.0)?;
     let variance = sides.iter().map(TwoLevel::variance).sum();
     let least = sides.iter().map(|side| side.logs.len()).min()?;
@@ -318,9 +317,9 @@ fn value(case: &Case, figures: &Figures, watched: Watched) -> Option<f64> {
     match watched {
         // What only syncs moves no bytes.
         Watched::Throughput => figures.throughput.or(figures.iops),
-        Watched::P99 if case.is_open() => ns(figures.response_p99_ns),
-        Watched::P99 => ns(figures.p99_ns),
-        Watched::SyncP99 => ns(figures.sync_p99_ns),
+        Watched::P99 if case.is_open() => ns(figures.responses.p99_ns),
+        Watched::P99 => ns(figures.latencies.p99_ns),
+        Watched::SyncP99 => ns(figures.syncs.p99_ns),
         Watched::Cpu => Some(ns(figures.working_cpu_ns)? / (figures.ops.max(1)) as f64),
     }
 }

@@ -73,6 +73,11 @@ impl TwoLevel {
         Some(TwoLevel { centre: median(&logs)?, spread: Spread::of(&groups), logs, planned })
     }
 
+    /// The same, of enough invocations to compare them with others.
+    pub(crate) fn of_enough(logs: &[Round]) -> Option<TwoLevel> {
+        TwoLevel::of_logs(logs).filter(|two| two.logs.len() >= INVOCATIONS_LEAST)
+    }
+
     /// The variance between invocations.
     pub(crate) fn variance(&self) -> f64 {
         variance(&self.planned)

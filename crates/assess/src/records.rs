@@ -4,7 +4,7 @@ use crate::assessment::{Assessment, assessment, rows};
 use crate::comparison::{self, Comparison, Difference};
 use crate::earlier::{Earlier, earlier, figures};
 use crate::finding::{Code, Finding, Severity, Verdict};
-use crate::invocations::{INVOCATIONS_LEAST, Round, RunToRun, TwoLevel, Welch};
+use crate::invocations::{Round, RunToRun, TwoLevel, Welch};
 use crate::invocations::{exchangeable, run_to_run};
 use crate::matching::{Match, across, matches, same, taken};
 use crate::row::Row;
@@ -290,11 +290,9 @@ fn pair(a: &Judged, b: &Judged, found: &Match, earlier: &Earlier) -> Result<Case
     }
     let spread = earlier.get(&case_b.case).and_then(|figures| run_to_run(figures));
     let (of_a, of_b) = (&a.logs[found.a], &b.logs[found.b]);
-    let two =
-        |logs: &[Round]| TwoLevel::of_logs(logs).filter(|two| two.logs.len() >= INVOCATIONS_LEAST);
     let middle = |logs: &[Round]| median(&exchangeable(logs)).ok_or("no round counts");
     let log_ratio = middle(of_b)? - middle(of_a)?;
-    let (welch, basis) = match (two(of_a).zip(two(of_b)), spread) {
+    let (welch, basis) = match (TwoLevel::of_enough(of_a).zip(TwoLevel::of_enough(of_b)), spread) {
         (Some((two_a, two_b)), spread) => {
             let welch = Welch::of(&two_b, &two_a, spread);
             let basis = match spread.filter(|_| welch.is_by_runs) {

@@ -13,7 +13,7 @@ use assess::percentile::Percentile;
 use assess::repetition::Repetition;
 use assess::stats::Estimate;
 use assess::summary::{Ceiling, CeilingKind, Counters, Latency, ServedBy, Summary};
-use assess::trials::{Fate, Figures, TrialFigures};
+use assess::trials::{Fate, Figures, TrialFigures, TrialLatencies};
 use model::case::{
     Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP, Touch, Work,
 };
@@ -153,29 +153,19 @@ fn trials(rate: f64, block: u64, p50: f64) -> Vec<TrialFigures> {
                 acknowledged: None,
                 durable: None,
                 iops: Some(rate / block as f64),
-                p50_ns: Some((p50 / drift) as u64),
-                p99_ns: Some((2.6 * p50 / drift) as u64),
-                p99_9_ns: None,
-                max_ns: Some((31.0 * p50) as u64),
-                sync_p50_ns: None,
-                sync_p99_ns: None,
-                sync_p99_9_ns: None,
-                sync_max_ns: None,
-                response_p50_ns: None,
-                response_p99_ns: None,
-                response_p99_9_ns: None,
-                response_max_ns: None,
-                read_ops: None,
-                read_p50_ns: None,
-                read_p99_ns: None,
-                read_p99_9_ns: None,
-                write_p50_ns: None,
-                write_p99_ns: None,
-                write_p99_9_ns: None,
+                latencies: TrialLatencies {
+                    p50_ns: Some((p50 / drift) as u64),
+                    p99_ns: Some((2.6 * p50 / drift) as u64),
+                    p99_9_ns: None,
+                    max_ns: Some((31.0 * p50) as u64),
+                },
+                syncs: TrialLatencies::default(),
+                responses: TrialLatencies::default(),
                 unsent: None,
+                read_ops: None,
+                reads: TrialLatencies::default(),
+                writes: TrialLatencies::default(),
                 pages: None,
-                new_pages: None,
-                torn_pages: None,
                 span_cpu_ns: Some(120_000_000),
                 working_cpu_ns: None,
                 span_user_ns: Some(20_000_000),

@@ -54,7 +54,7 @@ fn each_trial_is_a_row() {
 fn json_tells_the_same() {
     let mut assessment = made_writing::strategies();
     let figures = assessment.cases[0].trials[0].figures.as_mut().expect("it was done");
-    figures.sync_p50_ns = Some(1_200_000);
+    figures.syncs.p50_ns = Some(1_200_000);
     figures.evidence.node_bytes = Some([(0, 4096), (1, 0)].into());
     let json: Value = serde_json::from_str(&json(&assessment)).expect("it is JSON");
     let cases = json["cases"].as_array().expect("cases").iter();
