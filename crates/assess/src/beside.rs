@@ -72,10 +72,10 @@ pub(crate) fn own_evidence<'a>(
     // Whose bytes the disks below a loop device's page cache moved cannot be told.
     (own.disk_read_bytes, own.disk_write_bytes, own.disk_flushes) = (None, None, None);
     // Its pages in the page cache are those of all that use it.
-    if case_file_is_shared(&actors) {
+    let is_any = |is: fn(&Actor) -> bool| actors.iter().any(|(_, actor)| is(actor));
+    if is_any(|actor| actor.file == ActorFile::Case) {
         own.residency_after = None;
     }
-    let is_any = |is: fn(&Actor) -> bool| actors.iter().any(|(_, actor)| is(actor));
     if is_any(|actor| actor.case.read().is_some()) {
         (own.device_reads, own.device_read_ns) = (None, None);
     }
@@ -150,10 +150,6 @@ fn in_flight(case: &Case, storage: Option<&Storage>) -> u64 {
         Work::Write(work) => operations.max(before_sync(work)).saturating_add(ahead()),
         _ => operations.saturating_add(ahead()),
     }
-}
-
-fn case_file_is_shared(actors: &[(&Beside, &Actor)]) -> bool {
-    actors.iter().any(|(_, actor)| actor.file == ActorFile::Case)
 }
 
 fn without_devices(evidence: Evidence) -> Evidence {

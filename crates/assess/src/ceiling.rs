@@ -7,7 +7,7 @@ use crate::ratio::Ratio;
 use crate::row::{Row, fastest};
 use crate::summary::{Ceiling, CeilingKind, ServedBy};
 use model::case::{
-    BlockPlace, BufferPages, Cache, Io, Kernel, MemoryWork, Op, Pages, ReadWork, Touch, WriteWork,
+    BlockPlace, BufferPages, Cache, Io, Kernel, MemoryWork, Op, Pages, ReadWork, Touch,
 };
 use model::pattern::Pattern;
 use std::collections::BTreeMap;
@@ -353,22 +353,16 @@ impl Flow {
         if !row.measured.case.beside.is_empty() || row.measured.case.is_open() {
             return None;
         }
-        let bytes_in_flight = |block: u64, depth: u32, threads: u32| {
-            u128::from(block) * u128::from(depth) * u128::from(threads)
-        };
-        let is_huge = has_huge_pages(row);
         // No device gives a rate that bounds reads and writes alike.
         if row.measured.case.is_mixed() {
             return None;
         }
-        if let Some(work) = row.write().filter(|work| work.op != Op::Sync) {
-            let WriteWork { io: Io { cache, pattern, block, depth, threads, .. }, .. } = *work;
-            let bytes_in_flight = bytes_in_flight(block, depth, threads);
-            return Some(Flow { writes: true, is_huge, cache, pattern, bytes_in_flight });
-        }
-        let ReadWork { io: Io { cache, pattern, block, depth, threads, .. }, .. } = *row.read()?;
-        let bytes_in_flight = bytes_in_flight(block, depth, threads);
-        Some(Flow { writes: false, is_huge, cache, pattern, bytes_in_flight })
+        let written = row.write().filter(|work| work.op != Op::Sync).map(|work| work.io);
+        let Io { cache, pattern, block, depth, threads, .. } =
+            written.or(row.read().map(|work| work.io))?;
+        let bytes_in_flight = u128::from(block) * u128::from(depth) * u128::from(threads);
+        let (writes, is_huge) = (written.is_some(), has_huge_pages(row));
+        Some(Flow { writes, is_huge, cache, pattern, bytes_in_flight })
     }
 }
 

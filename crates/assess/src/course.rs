@@ -113,9 +113,7 @@ impl TimeSeries {
             rates,
         })
     }
-}
 
-impl TimeSeries {
     /// The rate at the end of trials that follow each other: of the last steady window, or after
     /// the step. `None` if neither is there.
     fn end(&self) -> Option<f64> {

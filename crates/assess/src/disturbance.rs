@@ -98,9 +98,10 @@ impl UsualRange {
         let usual = |value: &dyn Fn(&Counted) -> Option<f64>| median(&measured.values(value));
         let machine_ns = usual(&|trial| Some(trial.evidence.machine_cpu_ns? as f64));
         let ticks = machine_ns.map_or(0.0, |ns| STEAL_NS_LEAST / ns.max(1.0));
-        let own = usual(&|trial| a_second(trial.evidence.task_read_bytes?, window_ns(trial)))
-            // What other hosts of the run read there is part of each round.
-            .filter(|_| !measured.shares_device);
+        let own =
+            usual(&|trial| a_second(trial.evidence.task_read_bytes?, trial.evidence.window_ns))
+                // What other hosts of the run read there is part of each round.
+                .filter(|_| !measured.shares_device);
         UsualRange { stolen: STEAL_MOST.max(ticks), others: own.map(|rate| FOREIGN_MOST * rate) }
     }
 
@@ -117,21 +118,13 @@ impl UsualRange {
             return Some(Exclusion::Throttled);
         }
         let others =
-            rate_of_others(measured, trial).filter(|_| is_read_from_device(measured, trial));
+            measured.read_by_others(trial).filter(|_| is_read_from_device(measured, trial));
+        let others = others.and_then(|bytes| a_second(bytes, evidence.window_ns));
         if others.zip(self.others).is_some_and(|(others, most)| others > most) {
             return Some(Exclusion::Foreign);
         }
         is_reclaimed(measured, trial).then_some(Exclusion::Reclaimed)
     }
-}
-
-fn window_ns(trial: &Counted) -> u64 {
-    trial.evidence.window_ns
-}
-
-/// Foreign device reads in bytes per second.
-fn rate_of_others(measured: &Measured, trial: &Counted) -> Option<f64> {
-    a_second(measured.read_by_others(trial)?, window_ns(trial))
 }
 
 /// Whether part of a file that must be warm was missing from the page cache before or after, or

@@ -80,9 +80,11 @@ impl Repetition {
         let units = |row: &Row| row.measured.units().len();
         let spread = usual(&spreads);
         let is_seen = spread.is_some_and(|spread| spread.between > 0.0);
+        let plan = &record.header.plan;
+        let invocations = planned_or_measured(record, plan.invocations, |trial| trial.invocation);
         Repetition {
-            invocations: invocations(record),
-            rounds: rounds(record),
+            invocations: invocations.max(1),
+            rounds: planned_or_measured(record, plan.rounds, |trial| trial.round),
             has_new_files: record.invocations.iter().any(|anew| !anew.fixtures.is_empty()),
             spread,
             costs,
@@ -97,16 +99,6 @@ fn usual(spreads: &[Spread]) -> Option<Spread> {
     let between: Vec<f64> = spreads.iter().map(|spread| spread.between).collect();
     let within: Vec<f64> = spreads.iter().filter_map(|spread| spread.within).collect();
     Some(Spread { between: median(&between)?, within: median(&within) })
-}
-
-/// The planned invocations, or the measured ones if there are more.
-fn invocations(record: &Record) -> u32 {
-    planned_or_measured(record, record.header.plan.invocations, |trial| trial.invocation).max(1)
-}
-
-/// The same of rounds.
-fn rounds(record: &Record) -> u32 {
-    planned_or_measured(record, record.header.plan.rounds, |trial| trial.round)
 }
 
 /// What was planned, or the different values `of` trials if there are more.

@@ -155,15 +155,13 @@ impl Estimate {
     pub(crate) fn scaled(self, factor: f64) -> Estimate {
         let scale = |value: f64| value * factor;
         Estimate {
-            n: self.n,
-            invocations: self.invocations,
             median: scale(self.median),
             low: self.low.map(scale),
             high: self.high.map(scale),
             mean: scale(self.mean),
             min: scale(self.min),
             max: scale(self.max),
-            spread: self.spread,
+            ..self
         }
     }
 

@@ -2,42 +2,30 @@
 
 use crate::finding::Verdict;
 
-/// The number of cases by verdict.
+/// The number of cases by verdict, in the order of [`Verdict::ALL`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Sound.
-    pub sound: usize,
-    /// Doubtful.
-    pub doubtful: usize,
-    /// Void.
-    pub void: usize,
-    /// Without a figure, because its trials failed.
-    pub failed: usize,
-    /// Unavailable: this machine can't run the case.
-    pub unavailable: usize,
-    /// Not reached before the run ended.
-    pub not_run: usize,
-}
+pub struct Tally([usize; Verdict::ALL.len()]);
 
 impl Tally {
     /// Counts cases.
     pub fn of(verdicts: impl Iterator<Item = Verdict>) -> Tally {
         let mut tally = Tally::default();
-        for verdict in verdicts {
-            *match verdict {
-                Verdict::Sound => &mut tally.sound,
-                Verdict::Doubtful => &mut tally.doubtful,
-                Verdict::Void => &mut tally.void,
-                Verdict::Failed => &mut tally.failed,
-                Verdict::Unavailable => &mut tally.unavailable,
-                Verdict::NotRun => &mut tally.not_run,
-            } += 1;
-        }
+        verdicts.for_each(|verdict| tally.0[verdict as usize] += 1);
         tally
+    }
+
+    /// Each verdict with its number of cases.
+    pub fn counts(&self) -> impl Iterator<Item = (Verdict, usize)> {
+        Verdict::ALL.iter().copied().zip(self.0)
+    }
+
+    /// The number of cases with this verdict.
+    pub fn number(&self, verdict: Verdict) -> usize {
+        self.0[verdict as usize]
     }
 
     /// Whether all are sound or doubtful.
     pub fn stand(&self) -> bool {
-        self.void + self.failed + self.unavailable + self.not_run == 0
+        self.counts().all(|(verdict, cases)| verdict.stands() || cases == 0)
     }
 }

@@ -307,7 +307,7 @@ impl Site<'_> {
         beside::begin(companions)?;
         let mut counters = Witness::new(worker.pid(), stage.file(), self.storage);
         if let Some(source) = self.source.filter(|_| stage.read.is_some()) {
-            counters = counters.with_source(source);
+            counters = counters.with_limits_of(source);
         }
         if stage.names.is_some() {
             counters = counters.with_names();

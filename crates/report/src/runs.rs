@@ -4,6 +4,7 @@ use crate::document::{Block, Document, List, Paragraph, Section};
 use crate::style::Paint;
 use crate::text::Text;
 use crate::words::{count, short, tally};
+use assess::finding::Verdict;
 use assess::together::Together;
 use assess::{Assessment, Tally};
 use model::record::End;
@@ -27,22 +28,15 @@ pub struct Listed {
     #[serde(serialize_with = "by_name")]
     pub end: End,
     /// The number of cases with each verdict.
-    #[serde(with = "TallyFields")]
+    #[serde(serialize_with = "by_verdict")]
     pub cases: Tally,
     /// The codes of the findings, most severe first.
     pub findings: Vec<String>,
 }
 
-/// The fields of a [`Tally`].
-#[derive(Serialize)]
-#[serde(remote = "Tally")]
-struct TallyFields {
-    sound: usize,
-    doubtful: usize,
-    void: usize,
-    failed: usize,
-    unavailable: usize,
-    not_run: usize,
+fn by_verdict<S: Serializer>(tally: &Tally, serializer: S) -> Result<S::Ok, S::Error> {
+    let field = |(verdict, cases): (Verdict, usize)| (verdict.name().replace(' ', "_"), cases);
+    serializer.collect_map(tally.counts().map(field))
 }
 
 fn by_name<S: Serializer>(end: &End, serializer: S) -> Result<S::Ok, S::Error> {
@@ -116,7 +110,7 @@ fn entry(record: &Listed) -> Block {
     if !record.findings.is_empty() {
         about.push(record.findings.join(", "));
     }
-    let is_bad = record.cases.void + record.cases.failed > 0;
+    let is_bad = [Verdict::Void, Verdict::Failed].iter().any(|bad| record.cases.number(*bad) > 0);
     let paint = if is_bad || record.end != End::Complete { Paint::Doubt } else { Paint::Strong };
     let heading = Paragraph { text: title.into(), paint };
     Block::List(List {

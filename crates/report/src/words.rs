@@ -334,23 +334,10 @@ pub(crate) fn fate(fate: &Fate) -> (&'static str, Option<&str>) {
     }
 }
 
-/// The number of cases for each verdict, without zeros.
-pub(crate) fn counts(tally: &Tally) -> impl Iterator<Item = (usize, &'static str)> {
-    let all = [
-        (tally.sound, "sound"),
-        (tally.doubtful, "doubtful"),
-        (tally.void, "void"),
-        (tally.failed, "failed"),
-        (tally.unavailable, "unavailable"),
-        (tally.not_run, "not run"),
-    ];
-    all.into_iter().filter(|(cases, _)| *cases > 0)
-}
-
 /// The number of cases with each verdict: `12 sound, 1 doubtful`.
 pub(crate) fn tally(tally: &Tally) -> String {
-    let told: Vec<String> =
-        counts(tally).map(|(cases, worth)| format!("{cases} {worth}")).collect();
+    let told = tally.counts().filter(|(_, cases)| *cases > 0);
+    let told: Vec<String> = told.map(|(verdict, cases)| format!("{cases} {verdict}")).collect();
     if told.is_empty() { "no case".to_string() } else { told.join(", ") }
 }
 

@@ -178,11 +178,11 @@ impl<'a, 'r> SizeCounts<'a, 'r> {
             size: self.size,
             fits_caches: caches_hold == Some(1.0),
             caches_hold,
-            memory_reads: self.memory_reads(),
+            memory_reads: self.reads.all().filter_map(|row| self.figure(row)).collect(),
             in_memory: self
                 .in_memory
                 .iter()
-                .filter_map(|loaded| self.loaded_figure(loaded))
+                .filter_map(|loaded| self.figure_of(loaded.row, loaded.throughput, &loaded.rates))
                 .collect(),
             page_cache: fastest(page_cache).and_then(|row| self.figure(row)),
             device: device.and_then(|row| self.figure(row)),
@@ -210,17 +210,9 @@ impl<'a, 'r> SizeCounts<'a, 'r> {
         }
     }
 
-    fn memory_reads(&self) -> Vec<RowRate> {
-        self.reads.all().filter_map(|row| self.figure(row)).collect()
-    }
-
     fn figure(&self, row: &Row) -> Option<RowRate> {
         let throughput = row.summary.throughput?;
         self.figure_of(row, throughput, &row.measured.rates())
-    }
-
-    fn loaded_figure(&self, loaded: &MemoryCount) -> Option<RowRate> {
-        self.figure_of(loaded.row, loaded.throughput, &loaded.rates)
     }
 
     fn figure_of(&self, row: &Row, throughput: Estimate, rates: &Rounds) -> Option<RowRate> {
@@ -253,17 +245,15 @@ impl<'a, 'r> SizeCounts<'a, 'r> {
             let engine = row.read().map(|work| work.engine);
             matches!(engine, Some(Engine::Mmap | Engine::Load)) && !is_bare(row)
         };
+        let fair =
+            |row: &Row| Some(Fair { figure: self.figure(row)?, holds: is_faster(uring, row)? });
         Some(Claim {
             cache,
             mmap: self.figure(mmap)?,
             uring: self.figure(uring)?,
             holds: is_faster(uring, mmap)?,
-            fair: in_state().filter(is_fair).filter_map(|row| self.fair(uring, row)).collect(),
+            fair: in_state().filter(is_fair).filter_map(fair).collect(),
         })
-    }
-
-    fn fair(&self, uring: &Row, row: &Row) -> Option<Fair> {
-        Some(Fair { figure: self.figure(row)?, holds: is_faster(uring, row)? })
     }
 
     fn deepest_uring(&self) -> Option<&'a Row<'r>> {

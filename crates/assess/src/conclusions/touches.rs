@@ -66,35 +66,23 @@ fn touched(row: &Row) -> Option<(Phase, u64)> {
 }
 
 fn reads_pages(work: &ReadWork, page: u64) -> bool {
-    let ReadWork { io: Io { block, pattern, stride, ops, size, .. }, .. } = *work;
-    let is_mapped =
-        work.engine.place() == BlockPlace::Mapping && block == page && work.touch == Touch::Page;
-    is_mapped || (Stepping { block, pattern, stride, ops, size }).are_pages(page)
+    let is_mapped = work.engine.place() == BlockPlace::Mapping
+        && work.io.block == page
+        && work.touch == Touch::Page;
+    is_mapped || steps_over_pages(&work.io, page)
 }
 
 /// Whether it writes one byte of each page and nothing else.
 pub(crate) fn writes_pages(work: &WriteWork, page: u64) -> bool {
-    let WriteWork { io: Io { block, pattern, stride, ops, size, .. }, .. } = *work;
     let is_write = work.op == Op::Write && work.engine != WriteEngine::Null;
-    is_write && (Stepping { block, pattern, stride, ops, size }).are_pages(page)
+    is_write && steps_over_pages(&work.io, page)
 }
 
-/// How a case's operations step through a file.
-struct Stepping {
-    block: u64,
-    pattern: Pattern,
-    stride: u64,
-    ops: u64,
-    size: u64,
-}
-
-impl Stepping {
-    /// Whether each operation touches one byte of a different page. With more operations than
-    /// pages, the first page would come again.
-    fn are_pages(&self, page: u64) -> bool {
-        let is_strided = self.block == 1 && self.pattern == Pattern::Strided && self.stride == page;
-        is_strided && (1..=self.size.div_ceil(page.max(1))).contains(&self.ops)
-    }
+/// Whether each operation touches one byte of a different page. With more operations than pages,
+/// the first page would come again.
+fn steps_over_pages(io: &Io, page: u64) -> bool {
+    let is_strided = io.block == 1 && io.pattern == Pattern::Strided && io.stride == page;
+    is_strided && (1..=io.size.div_ceil(page.max(1))).contains(&io.ops)
 }
 
 /// The case in memory most similar to `file`, with this size.

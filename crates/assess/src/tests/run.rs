@@ -567,7 +567,7 @@ fn a_case_that_no_trial_could_do_is_unavailable_unless_one_failed_otherwise() {
     let nothing = (None, None);
     assert_eq!((case.verdict, case.n), (Verdict::Unavailable, 0));
     assert_eq!((case.throughput.map(|rate| rate.median), case.served_by), nothing);
-    assert_eq!(assessment.tally().unavailable, 1);
+    assert_eq!(assessment.tally().number(Verdict::Unavailable), 1);
     assert!(!case.verdict.stands());
     record.trials[0].outcome = Outcome::Failed { reason: "the worker died".to_string() };
     assert_eq!(assess(&record).cases[0].verdict, Verdict::Failed);
