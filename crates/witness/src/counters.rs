@@ -150,9 +150,9 @@ impl<'a> Witness<'a> {
         }
     }
 
-    /// The same, which also sees the limits of control groups on devices of `storage`, such as those
-    /// that a copy reads from. They are read anew for each trial, because they may be set or changed
-    /// while a run goes on.
+    /// The same, which also sees the limits of control groups on devices of `storage`, such as
+    /// those that a copy reads from. They are read anew for each trial, because they may be set or
+    /// changed while a run goes on.
     pub fn with_limits_of(mut self, storage: &Storage) -> Witness<'a> {
         self.nodes.extend(storage.nodes().into_iter().map(str::to_string));
         self.limits = self.limits_now();
