@@ -13,7 +13,6 @@ mod notices;
 mod archive;
 mod package;
 mod bill;
-mod wheel;
 mod sums;
 mod room;
 mod emulated;
@@ -114,7 +113,7 @@ fn make(root: &Path, commit: &str, place: &Path, tools: &Tools) -> Result<PathBu
         package::make_deb(&source, arch, &out)?;
         package::make_rpm(&source, arch, &out)?;
         bill::make(&source, arch, &out)?;
-        wheel::make(&source, tools, arch, &out)?;
+        package::make_wheel(&source, tools, arch, &out)?;
     }
     sums::write(&source.shell, &out)?;
     Ok(out)
