@@ -48,107 +48,80 @@ struct CsvColumn {
     field: fn(&CsvRow) -> Field,
 }
 
-const fn column(
-    name: &'static str,
-    kind: &'static str,
-    meaning: &'static str,
-    field: fn(&CsvRow) -> Field,
-) -> CsvColumn {
-    CsvColumn { name, kind, meaning, field }
+const fn column(name: &'static str, kind: &'static str, field: fn(&CsvRow) -> Field) -> CsvColumn {
+    CsvColumn { name, kind, meaning: "", field }
+}
+
+impl CsvColumn {
+    const fn meaning(self, meaning: &'static str) -> CsvColumn {
+        CsvColumn { meaning, ..self }
+    }
 }
 
 /// Columns that have the same value in all rows of a run.
 const OF_RUN: &[CsvColumn] = &[
-    column("recipe", "text", "name of the recipe", |row| text(&row.assessment.header.plan.recipe)),
-    column("began", "text", "start of the run: RFC 3339, UTC", |row| {
-        text(&row.assessment.header.began)
-    }),
-    column(
-        "host",
-        "text",
-        "name of the machine; in a table of several records, what the user called it",
-        |row| text(&row.assessment.header.host.name),
-    ),
-    column("side", "text", "of a gate: a, or what was held against it, b; else empty", |row| {
-        row.assessment.header.side.map_or(Field::Empty, |side| text(side.name()))
-    }),
-    column(
-        "of_hosts",
-        "number",
-        "of a record of one of several hosts in lockstep: how many there were; else empty",
-        |row| number(row.assessment.one_host.as_ref().map(|one| one.of)),
-    ),
-    column("directory", "text", "the measured directory; empty if the run used no file", |row| {
+    column("recipe", "text", |row| text(&row.assessment.header.plan.recipe))
+        .meaning("name of the recipe"),
+    column("began", "text", |row| text(&row.assessment.header.began))
+        .meaning("start of the run: RFC 3339, UTC"),
+    column("host", "text", |row| text(&row.assessment.header.host.name))
+        .meaning("name of the machine; in a table of several records, what the user called it"),
+    column("side", "text", |row| maybe(row.assessment.header.side.map(|side| side.name())))
+        .meaning("of a gate: a, or what was held against it, b; else empty"),
+    column("of_hosts", "number", |row| number(row.assessment.one_host.as_ref().map(|one| one.of)))
+        .meaning(
+            "of a record of one of several hosts in lockstep: how many there were; else empty",
+        ),
+    column("directory", "text", |row| {
         let storage = row.assessment.header.storage.as_ref();
         storage.map_or(Field::Empty, |storage| text(&storage.directory.display().to_string()))
-    }),
-    column("file_system", "text", "for example ext4 or tmpfs", |row| {
+    })
+    .meaning("the measured directory; empty if the run used no file"),
+    column("file_system", "text", |row| {
         let storage = row.assessment.header.storage.as_ref();
-        storage.map_or(Field::Empty, |storage| text(&storage.file_system))
-    }),
-    column("tool_version", "text", "version that made the record", |row| {
-        text(&row.assessment.header.tool.version)
-    }),
-    column("seed", "number", "determines the data and every order", |row| {
-        number(Some(row.assessment.header.plan.seed))
-    }),
-    column(
-        "invocations",
-        "number",
-        "fresh starts in the run; with 1, intervals hold within this run only",
-        |row| number(Some(row.assessment.repetition.invocations)),
-    ),
+        maybe(storage.map(|storage| storage.file_system.as_str()))
+    })
+    .meaning("for example ext4 or tmpfs"),
+    column("tool_version", "text", |row| text(&row.assessment.header.tool.version))
+        .meaning("version that made the record"),
+    column("seed", "number", |row| number(Some(row.assessment.header.plan.seed)))
+        .meaning("determines the data and every order"),
+    column("invocations", "number", |row| number(Some(row.assessment.repetition.invocations)))
+        .meaning("fresh starts in the run; with 1, intervals hold within this run only"),
 ];
 
 /// Columns that have the same value in all rows of a case, besides its axes.
 const OF_CASE: &[CsvColumn] = &[
-    column("case", "text", "short name, unique in the run", |row| text(&row.summary.id)),
-    column("role", "text", "asked, baseline or twin", |row| text(row.summary.role.name())),
-    column(
-        "verdict",
-        "text",
-        "of the case: sound, doubtful, void, failed, unavailable or not run",
-        |row| text(row.summary.verdict.name()),
-    ),
-    column("served_by", "text", "of the case: what served the bytes, by the evidence", |row| {
-        row.summary.served_by.map_or(Field::Empty, |by| text(by.name()))
-    }),
-    column(
-        "level",
-        "number",
-        "of the case: the level of the processor's caches that served, from 1",
-        |row| number(row.summary.level),
-    ),
+    column("case", "text", |row| text(&row.summary.id)).meaning("short name, unique in the run"),
+    column("role", "text", |row| text(row.summary.role.name())).meaning("asked, baseline or twin"),
+    column("verdict", "text", |row| text(row.summary.verdict.name()))
+        .meaning("of the case: sound, doubtful, void, failed, unavailable or not run"),
+    column("served_by", "text", |row| maybe(row.summary.served_by.map(|by| by.name())))
+        .meaning("of the case: what served the bytes, by the evidence"),
+    column("level", "number", |row| number(row.summary.level))
+        .meaning("of the case: the level of the processor's caches that served, from 1"),
 ];
 
 /// Columns that identify and describe the trial.
 const OF_TRIAL: &[CsvColumn] = &[
-    column("invocation", "number", "from 0", |row| number(Some(row.trial.invocation))),
-    column("round", "number", "from 0, numbered across invocations", |row| {
-        number(Some(row.trial.round))
-    }),
-    column("fate", "text", "of the trial: counted, excluded, unavailable or failed", |row| {
-        text(fate(&row.trial.fate).0)
-    }),
-    column(
-        "reason",
-        "text",
-        "why the trial does not count; for excluded trials, the gate",
-        |row| fate(&row.trial.fate).1.map_or(Field::Empty, text),
-    ),
-    column(
-        "together_bytes_per_second",
-        "bytes per second",
+    column("invocation", "number", |row| number(Some(row.trial.invocation))).meaning("from 0"),
+    column("round", "number", |row| number(Some(row.trial.round)))
+        .meaning("from 0, numbered across invocations"),
+    column("fate", "text", |row| text(fate(&row.trial.fate).0))
+        .meaning("of the trial: counted, excluded, unavailable or failed"),
+    column("reason", "text", |row| maybe(fate(&row.trial.fate).1))
+        .meaning("why the trial does not count; for excluded trials, the gate"),
+    column("together_bytes_per_second", "bytes per second", |row| {
+        number(row.lockstep.and_then(|it| it.together))
+    })
+    .meaning(
         "of hosts in lockstep: of all in this round, from the first start to the last end; names \
          per second of calls on names",
-        |row| number(row.lockstep.and_then(|it| it.together)),
     ),
-    column(
-        "start_seconds",
-        "seconds",
-        "of hosts in lockstep: how much later than the first host this one began",
-        |row| number(row.lockstep.map(|it| it.start_ns as f64 / NS_PER_SECOND)),
-    ),
+    column("start_seconds", "seconds", |row| {
+        number(row.lockstep.map(|it| it.start_ns as f64 / NS_PER_SECOND))
+    })
+    .meaning("of hosts in lockstep: how much later than the first host this one began"),
 ];
 
 /// The name of each column, in order, with the type of its fields and its meaning.
@@ -269,6 +242,10 @@ impl Field {
 
 fn text(text: &str) -> Field {
     Field::Text(text.to_string())
+}
+
+fn maybe(value: Option<&str>) -> Field {
+    value.map_or(Field::Empty, text)
 }
 
 fn number(value: Option<impl ToString>) -> Field {

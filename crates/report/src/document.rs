@@ -13,10 +13,11 @@ use crate::style::{Paint, Style};
 use crate::text::{Text, command, text};
 use crate::words::NONE;
 use model::units::{self, ParseError};
+use std::cell::LazyCell;
 
-/// A report.
-#[derive(Debug, Clone, Default)]
-pub struct Document {
+/// A report. What only a page shows is made when a page is.
+#[derive(Debug, Default)]
+pub struct Document<'a> {
     /// May be empty: what is only a list needs none on a terminal.
     pub(crate) title: String,
     /// Where and how it was measured, in lines.
@@ -26,7 +27,7 @@ pub struct Document {
     /// The answer: last on a terminal, where the eye is when it ends, and first elsewhere.
     pub(crate) answer: Vec<Paragraph>,
     /// All else, in the same order in every form.
-    pub(crate) parts: Vec<Section>,
+    pub(crate) parts: Vec<Section<'a>>,
     /// What a picture in a file of its own says of where it is from.
     pub(crate) origin: String,
     /// Whether text and Markdown have all findings in full, and not only the most severe.
@@ -51,28 +52,25 @@ impl Paragraph {
 }
 
 /// Blocks with a title. A terminal shows no titles, because their order and their tables tell.
-#[derive(Debug, Clone)]
-pub(crate) struct Section {
+#[derive(Debug)]
+pub(crate) struct Section<'a> {
     pub(crate) title: &'static str,
-    pub(crate) blocks: Vec<Block>,
+    /// Made when a form first shows them.
+    pub(crate) blocks: LazyCell<Vec<Block>, Box<dyn FnOnce() -> Vec<Block> + 'a>>,
     /// Only a page has room for it; the other forms name it in a line.
     pub(crate) is_on_page_only: bool,
 }
 
-impl Section {
-    pub(crate) fn new(title: &'static str, blocks: Vec<Block>) -> Section {
-        Section { title, blocks, is_on_page_only: false }
+impl<'a> Section<'a> {
+    /// A part that `make` makes. Of very long tables it keeps the first rows, and says so.
+    fn made_by(title: &'static str, make: impl FnOnce() -> Vec<Block> + 'a) -> Section<'a> {
+        let make = || make().into_iter().flat_map(bounded).collect();
+        Section { title, blocks: LazyCell::new(Box::new(make)), is_on_page_only: false }
     }
 
-    /// The pictures, which only a page shows.
-    pub(crate) fn pictures(all: Vec<Picture>) -> Section {
-        let all = Some(all).filter(|all| !all.is_empty());
-        Section::on_page("Pictures", all.map(Block::Pictures).into_iter().collect())
-    }
-
-    /// A part that only a page shows.
-    pub(crate) fn on_page(title: &'static str, blocks: Vec<Block>) -> Section {
-        Section { title, blocks, is_on_page_only: true }
+    pub(crate) fn new(title: &'static str, blocks: impl IntoIterator<Item = Block>) -> Section<'a> {
+        let blocks: Vec<Block> = blocks.into_iter().collect();
+        Section::made_by(title, || blocks)
     }
 }
 
@@ -108,6 +106,35 @@ impl Block {
     pub(crate) fn aside(text: impl Into<Text>) -> Block {
         Block::Aside(text.into())
     }
+
+    /// A table without a title, and what explains it.
+    pub(crate) fn table(grid: Grid, legend: impl IntoIterator<Item = Remark>) -> Block {
+        let legend = legend.into_iter().collect();
+        Block::Table(Table { title: String::new(), grid, legend })
+    }
+
+    /// Items below a heading.
+    pub(crate) fn list<T: Into<Text>>(
+        heading: Paragraph,
+        items: impl IntoIterator<Item = T>,
+    ) -> Block {
+        let items = items.into_iter().map(Into::into).collect();
+        Block::List(List { heading, items, is_apart: false })
+    }
+
+    /// The same, parted from a list above as sections are.
+    pub(crate) fn list_apart<T: Into<Text>>(
+        heading: &str,
+        items: impl IntoIterator<Item = T>,
+    ) -> Block {
+        let (heading, items) = (Paragraph::strong(heading), items.into_iter().map(Into::into));
+        Block::List(List { heading, items: items.collect(), is_apart: true })
+    }
+
+    /// All of this; nothing, if there is none.
+    pub(crate) fn findings(all: Vec<FindingBlock>) -> Option<Block> {
+        (!all.is_empty()).then_some(Block::Findings(all))
+    }
 }
 
 /// A table with what explains it.
@@ -117,13 +144,6 @@ pub(crate) struct Table {
     pub(crate) title: String,
     pub(crate) grid: Grid,
     pub(crate) legend: Vec<Remark>,
-}
-
-impl Table {
-    /// A table that needs no explanation.
-    pub(crate) fn new(grid: Grid) -> Table {
-        Table { title: String::new(), grid, legend: Vec::new() }
-    }
 }
 
 /// An explanation of columns; shown where one of them is, and always if it names none.
@@ -181,7 +201,7 @@ pub(crate) struct List {
 }
 
 /// Something that was found, with how grave it is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct FindingBlock {
     /// A word for its kind, such as `doubt` or `skip`.
     pub(crate) kind: &'static str,
@@ -201,17 +221,7 @@ pub(crate) struct FindingBlock {
 impl FindingBlock {
     /// One without a code and rows.
     pub(crate) fn of_kind(kind: &'static str, paint: Paint, text: impl Into<Text>) -> FindingBlock {
-        FindingBlock {
-            kind,
-            paint,
-            code: None,
-            rows: Text::default(),
-            brief_rows: Text::default(),
-            cases: Vec::new(),
-            text: text.into(),
-            remedy: None,
-            is_in_header: false,
-        }
+        FindingBlock { kind, paint, text: text.into(), ..FindingBlock::default() }
     }
 
     /// Whether it speaks of figures; others, such as notes, are a line or two anyway.
@@ -291,9 +301,9 @@ pub(crate) struct Folded {
     pub(crate) blocks: Vec<Block>,
 }
 
-impl Document {
+impl<'a> Document<'a> {
     /// The same with all findings in full.
-    pub fn with_all_findings(self) -> Document {
+    pub fn with_all_findings(self) -> Document<'a> {
         Document { has_all_findings: true, ..self }
     }
 
@@ -314,12 +324,11 @@ impl Document {
 
     /// Its pictures, most important first.
     pub fn pictures(&self) -> impl Iterator<Item = &Picture> {
-        let blocks = self.parts.iter().flat_map(|part| &part.blocks);
-        let pictures = blocks.filter_map(|block| match block {
-            Block::Pictures(pictures) => Some(pictures),
-            _ => None,
-        });
-        pictures.flatten()
+        let blocks = self.parts.iter().flat_map(|part| part.blocks.iter());
+        blocks.flat_map(|block| match block {
+            Block::Pictures(all) => all.as_slice(),
+            _ => &[],
+        })
     }
 
     /// A picture as a separate file: with a background, its title and its source.
@@ -334,12 +343,27 @@ impl Document {
         Ok(picture.alone(&self.origin))
     }
 
-    /// Adds a part, unless it is empty. Of very long tables it keeps the first rows, and says so.
-    pub(crate) fn part(&mut self, part: Section) {
-        let blocks: Vec<Block> = part.blocks.into_iter().flat_map(bounded).collect();
-        if !blocks.is_empty() {
-            self.parts.push(Section { blocks, ..part });
+    /// Adds a part, unless it is empty.
+    pub(crate) fn part(&mut self, part: Section<'a>) {
+        if !part.blocks.is_empty() {
+            self.parts.push(part);
         }
+    }
+
+    /// Adds a part that only a page shows, if `is_there`, which the other forms say of it.
+    pub(crate) fn on_page(
+        &mut self,
+        title: &'static str,
+        is_there: bool,
+        make: impl FnOnce() -> Vec<Block> + 'a,
+    ) {
+        let part = Section { is_on_page_only: true, ..Section::made_by(title, make) };
+        self.parts.extend(is_there.then_some(part));
+    }
+
+    /// Adds the pictures, if they `are_there`.
+    pub(crate) fn draw(&mut self, are_there: bool, make: impl FnOnce() -> Vec<Picture> + 'a) {
+        self.on_page("Pictures", are_there, || vec![Block::Pictures(make())]);
     }
 
     /// What else there is, for forms that do not show it.

@@ -1,13 +1,16 @@
 //! The evidence for each case: what the OS counted around its trials, and the trials themselves.
 
+use crate::answer;
 use crate::document::{Block, FindingBlock, Folded};
+use crate::grid::{Grid, GridCell, left, right};
+use crate::metric::Metric;
 use crate::style::Paint;
 use crate::text::{case, figure, text};
-use crate::trials;
-use crate::words::{self, NONE, count, listed, per_second, severity_paint};
+use crate::words::{self, NONE, count, if_any, listed, per_second, severity_paint};
 use assess::Assessment;
 use assess::disturbance::Excluded;
-use assess::summary::{Loaded, Spent, Summary};
+use assess::summary::{Loaded, Summary};
+use assess::trials::{Fate, Figures};
 use assess::writing::Writing;
 use model::plan::Role;
 use model::units;
@@ -21,16 +24,15 @@ const MEANINGS: &str = "sound: nothing speaks against the figure; doubtful: some
                         machine cannot do it";
 
 /// The number of cases with each verdict, and the evidence of each case.
-pub(crate) fn evidence(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<Block> {
+pub(crate) fn evidence(assessment: &Assessment) -> Vec<Block> {
+    let labels = answer::labels(assessment);
+    let name = |id: &str| labels.name(id);
     let all = assessment.measured().count();
-    if all == 0 {
-        return Vec::new();
-    }
     let more = (all > SHOWN_MAX)
         .then(|| format!("The first {SHOWN_MAX} of {all} cases: --json has all of them."));
     let shown = assessment.measured().take(SHOWN_MAX);
     let above = [Block::plain(tally(assessment)), Block::aside(format!("{MEANINGS}."))];
-    let folds = shown.map(|summary| Block::Folded(of(summary, assessment, name)));
+    let folds = shown.map(|summary| Block::Folded(of(summary, assessment, &name)));
     above.into_iter().chain(more.map(Block::aside)).chain(folds).collect()
 }
 
@@ -38,10 +40,9 @@ pub(crate) fn evidence(assessment: &Assessment, name: &dyn Fn(&str) -> String) -
 pub(crate) fn tally(assessment: &Assessment) -> String {
     let is_asked = |summary: &&Summary| summary.role == Role::Asked;
     let asked = assessment.measured().filter(is_asked).count();
-    let beside = match assessment.measured().count() - asked {
-        0 => String::new(),
-        others => format!(", and {others} that bound or check them"),
-    };
+    let beside = if_any(assessment.measured().count() - asked, |others| {
+        format!(", and {others} that bound or check them")
+    });
     format!("{}{beside}: {}.", count(asked, "case"), words::tally(&assessment.tally()))
 }
 
@@ -62,10 +63,9 @@ fn of(summary: &Summary, assessment: &Assessment, name: &dyn Fn(&str) -> String)
         let said = format!("{}: {}", count(*trials, "trial"), failure.reason());
         FindingBlock::of_kind(failure.name(), Paint::Void, said)
     });
-    let found: Vec<FindingBlock> = found.chain(failed).collect();
-    let found = (!found.is_empty()).then_some(Block::Findings(found));
+    let found = Block::findings(found.chain(failed).collect());
     let facts = Block::Facts(known(summary, assessment));
-    let blocks = id.into_iter().chain(found).chain([facts]).chain(trials::table(summary));
+    let blocks = id.into_iter().chain(found).chain([facts]).chain(trials(summary));
     Folded { title, case: Some(summary.id.clone()), blocks: blocks.collect() }
 }
 
@@ -74,7 +74,10 @@ fn known(summary: &Summary, assessment: &Assessment) -> Vec<(&'static str, Strin
     let mut known = served(summary, assessment);
     known.extend(summary.writing.as_deref().map(written).unwrap_or_default());
     known.extend(summary.loaded.as_ref().map(loaded).unwrap_or_default());
-    known.extend(latency(summary));
+    let timed = Some(summary.latency.count).filter(|count| *count > 0);
+    known.push(("operations timed", or_none(timed, |count| count.to_string())));
+    let metric = |(what, name): (_, &str)| (what, Metric::named(name).text(summary, assessment));
+    known.extend(LATENCIES.into_iter().chain(SPENT).map(metric));
     known.extend(effort(summary));
     known.push(("left out", summary.excluded.as_ref().map(excluded).unwrap_or_default()));
     known
@@ -145,27 +148,29 @@ fn loaded(loaded: &Loaded) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn latency(summary: &Summary) -> Vec<(&'static str, String)> {
-    let latency = &summary.latency;
-    let timed = (latency.count > 0).then_some(latency.count);
-    vec![
-        ("operations timed", or_none(timed, |count| count.to_string())),
-        ("p50", words::percentile(latency.p50)),
-        ("p90", words::percentile(latency.p90)),
-        ("p99", words::percentile(latency.p99)),
-        ("p99.9", words::percentile(latency.p99_9)),
-        ("p99.99", words::percentile(latency.p99_99)),
-        ("longest", or_none(latency.max_ns, |ns| units::nanoseconds(ns as f64))),
-    ]
-}
+/// Facts that the table of metrics has, with the names of the metrics.
+const LATENCIES: [(&str, &str); 6] = [
+    ("p50", "p50"),
+    ("p90", "p90"),
+    ("p99", "p99"),
+    ("p99.9", "p99_9"),
+    ("p99.99", "p99_99"),
+    ("longest", "max"),
+];
+const SPENT: [(&str, &str); 7] = [
+    ("wall time", "wall"),
+    ("user CPU", "user"),
+    ("system CPU", "system"),
+    ("CPU of one processor", "cpu"),
+    ("blocked", "blocked"),
+    ("CPU an operation", "cpu_per_op"),
+    ("idle share of threads", "idle"),
+];
 
-fn effort(summary: &Summary) -> Vec<(&'static str, String)> {
+fn effort(summary: &Summary) -> [(&'static str, String); 7] {
     let counters = &summary.counters;
     let whole = |value: Option<u64>| or_none(value, |value| value.to_string());
-    let mut known = summary.spent.as_ref().map(spent).unwrap_or_default();
-    known.extend([
-        ("CPU an operation", words::ns(summary.cpu_ns_per_op)),
-        ("idle share of threads", or_none(summary.imbalance_percent, words::percent)),
+    [
         ("start of the last thread", words::ns(summary.start_skew_ns)),
         ("minor faults", whole(counters.minor_faults)),
         ("major faults", whole(counters.major_faults)),
@@ -173,17 +178,6 @@ fn effort(summary: &Summary) -> Vec<(&'static str, String)> {
         ("involuntary switches", whole(counters.switches_involuntary)),
         ("set-up before the clock", words::ns(summary.setup_ns)),
         ("warm-up of its runtime", or_none(summary.warm_up_ns, |ns| units::nanoseconds(ns as f64))),
-    ]);
-    known
-}
-
-fn spent(spent: &Spent) -> Vec<(&'static str, String)> {
-    vec![
-        ("wall time", units::nanoseconds(spent.wall_ns)),
-        ("user CPU", words::ns(spent.user_ns)),
-        ("system CPU", words::ns(spent.system_ns)),
-        ("CPU of one processor", units::percent(spent.processors)),
-        ("blocked", or_none(spent.blocked_share, units::percent)),
     ]
 }
 
@@ -194,4 +188,82 @@ fn excluded(excluded: &Excluded) -> String {
     let rate = units::scaled(excluded.rate_with_them.median);
     let rounds = count(excluded.trials, "round");
     format!("{rounds} ({}); the rate with them is {rate}/s", listed(&reasons))
+}
+
+/// If there are more, only the first are shown.
+const TRIALS_MAX: usize = 40;
+
+/// A column: its heading and its text for a trial.
+type TrialColumn = (&'static str, fn(&Figures) -> Option<String>);
+
+const COLUMNS: [TrialColumn; 21] = [
+    ("throughput", |trial| {
+        // What a plain write acknowledges is its throughput.
+        let is_mixed = trial.read_ops.is_some();
+        trial.throughput.filter(|_| is_mixed || trial.acknowledged.is_none()).map(units::rate)
+    }),
+    ("acknowledged", |trial| trial.acknowledged.map(units::rate)),
+    ("durable", |trial| trial.durable.map(units::rate)),
+    ("op/s", |trial| trial.iops.filter(|_| trial.throughput.is_none()).map(per_second)),
+    ("bytes", |trial| Some(trial.bytes).filter(|bytes| *bytes > 0).map(units::bytes_rounded)),
+    ("resp. p50", |trial| trial.responses.p50_ns.map(response)),
+    ("resp. p99", |trial| trial.responses.p99_ns.map(response)),
+    ("unsent", |trial| trial.unsent.map(|unsent| unsent.to_string())),
+    ("p50", |trial| trial.latencies.p50_ns.map(time)),
+    ("p99", |trial| trial.latencies.p99_ns.map(time)),
+    ("longest", |trial| trial.latencies.max_ns.map(time)),
+    ("sync p50", |trial| trial.syncs.p50_ns.map(time)),
+    ("sync p99", |trial| trial.syncs.p99_ns.map(time)),
+    ("user", |trial| trial.span_user_ns.map(time)),
+    ("system", |trial| trial.span_system_ns.map(time)),
+    ("cached before", |trial| Some(units::percent(trial.evidence.residency_before?.share()))),
+    ("read for it", |trial| trial.evidence.task_read_bytes.map(units::bytes_rounded)),
+    ("read for all", |trial| trial.evidence.device_read_bytes.map(units::bytes_rounded)),
+    ("written", |trial| of_writes(trial, trial.evidence.device_write_bytes, units::bytes_rounded)),
+    ("flushes", |trial| of_writes(trial, trial.evidence.device_flushes, |it| it.to_string())),
+    ("stolen", |trial| trial.evidence.steal_ns.filter(|ns| *ns > 0).map(time)),
+];
+
+/// What only says something of a trial that writes.
+fn of_writes(trial: &Figures, value: Option<u64>, say: fn(u64) -> String) -> Option<String> {
+    value.filter(|_| trial.acknowledged.is_some()).map(say)
+}
+
+fn response(ns: u64) -> String {
+    words::response(Some(ns))
+}
+
+fn time(ns: u64) -> String {
+    units::nanoseconds(ns as f64)
+}
+
+/// A row for each trial, and how many are not shown. Nothing without trials.
+fn trials(summary: &Summary) -> Vec<Block> {
+    let shown = summary.trials.iter().take(TRIALS_MAX);
+    let columns = COLUMNS.iter().map(|(title, _)| right(title, 1));
+    let ends = [right("round", 0)].into_iter().chain(columns).chain([left("counted", 0)]);
+    let mut grid = Grid::new(ends.collect());
+    for trial in shown {
+        let figures = COLUMNS.iter().map(|(_, cell)| {
+            trial.figures.as_ref().and_then(cell).unwrap_or_else(|| NONE.to_string())
+        });
+        let round = [trial.round.to_string()].into_iter();
+        let texts = round.chain(figures).chain([fate(&trial.fate)]);
+        grid.row(texts.map(|text| GridCell::new(text, Paint::Plain)).collect());
+    }
+    if grid.is_empty() {
+        return Vec::new();
+    }
+    let all = summary.trials.len();
+    let more = (all > TRIALS_MAX).then(|| format!("The first {TRIALS_MAX} of {all} trials."));
+    [Block::table(grid, [])].into_iter().chain(more.map(Block::aside)).collect()
+}
+
+/// The outcome of a trial in a few words; why trials failed is listed with the case.
+fn fate(fate: &Fate) -> String {
+    match fate {
+        Fate::Counted => "yes".to_string(),
+        Fate::Excluded(gate) => format!("left out: {gate}"),
+        Fate::Lost(failure) => failure.name().to_string(),
+    }
 }

@@ -1,15 +1,17 @@
 //! Several hosts that should be alike: a table of cases, a table of hosts, the odd hosts, and how
 //! the machines differ.
 
-use crate::document::{Block, Document, FindingBlock, Paragraph, Remark, Section, Table};
+use crate::document::{Block, Document, FindingBlock, Paragraph, Remark, Section};
 use crate::findings::note;
 use crate::grid::{Grid, GridCell, left, right};
+use crate::group::distinct;
 use crate::labels::CaseLabels;
-use crate::picture::pictures_of_fleet;
+use crate::picture::hosts as pictured;
 use crate::style::Paint;
 use crate::text::{self, Text, command, figure, text};
 use crate::words::{
-    self, NAMED_MAX, NONE, count, listed, say, short, shorter, tally, times, times_interval,
+    self, NAMED_MAX, NONE, count, listed, or_none, say, short, shorter, tally, times,
+    times_interval,
 };
 use assess::finding::Verdict;
 use assess::fleet::{Common, Differing, Fleet, FleetHost, HostFigure};
@@ -21,7 +23,7 @@ use model::units;
 const FACTS_MAX: usize = 16;
 
 /// The tables, the odd hosts, and what is not alike.
-pub fn fleet(fleet: &Fleet) -> Document {
+pub fn fleet(fleet: &Fleet) -> Document<'_> {
     let labels = labels(fleet);
     let (title, alike) = (title(fleet), alike(fleet));
     let mut document = Document {
@@ -31,15 +33,15 @@ pub fn fleet(fleet: &Fleet) -> Document {
         answer: conclusions(fleet, &labels).into_iter().map(Paragraph::plain).collect(),
         ..Document::default()
     };
-    document.part(Section::pictures(pictures_of_fleet(fleet, &labels)));
-    document.part(Section::new("Cases", vec![Block::Table(Table::new(cases(fleet, &labels)))]));
-    let hosts = Table { legend: vec![Remark::of_all(LEGEND)], ..Table::new(hosts(fleet)) };
-    document.part(Section::new("Hosts", vec![Block::Table(hosts)]));
+    let has_picture = pictured::rates_beside(fleet).len() > 1;
+    document.draw(has_picture, || vec![pictured::fleet(fleet)]);
+    document.part(Section::new("Cases", [Block::table(cases(fleet, &labels), [])]));
+    let hosts = Block::table(hosts(fleet), [Remark::of_all(LEGEND)]);
+    document.part(Section::new("Hosts", [hosts]));
     let differ = |text| FindingBlock::of_kind("differ", Paint::Faint, text);
     let found = differing(fleet).into_iter().map(differ);
-    let found: Vec<FindingBlock> = found.chain(notes(fleet).into_iter().map(note)).collect();
-    let found = Some(found).filter(|all| !all.is_empty());
-    document.part(Section::new("Not alike", found.map(Block::Findings).into_iter().collect()));
+    let found = found.chain(notes(fleet).into_iter().map(note)).collect();
+    document.part(Section::new("Not alike", Block::findings(found)));
     document
 }
 
@@ -106,16 +108,13 @@ fn cases(fleet: &Fleet, labels: &CaseLabels) -> Grid {
     for (number, common) in (1..).zip(&fleet.cases) {
         let median = common.median.map(say(common.quantity));
         let spread = common.spread.map(units::percent);
-        let odd: Vec<String> = common
-            .odd()
-            .map(|(host, _, odd)| format!("{} {}", fleet.hosts[host].called, times(odd.ratio)))
-            .collect();
+        let odd = pictured::odd_hosts(fleet, common);
         let paint = if odd.is_empty() { Paint::Plain } else { Paint::Doubt };
         let texts = [
             format!("{number}. {}", labels.label(&common.case)),
             common.n.to_string(),
-            median.unwrap_or(NONE.to_string()),
-            spread.unwrap_or(NONE.to_string()),
+            or_none(median),
+            or_none(spread),
             common.odd_below.map_or(NONE.to_string(), times),
             short(&odd),
         ];
@@ -130,8 +129,7 @@ fn hosts(fleet: &Fleet) -> Grid {
     let ends = (left("host", 0), left("its cases", 0));
     let mut grid = Grid::split([ends.0].into_iter().chain(columns).chain([ends.1]).collect());
     for (place, host) in fleet.hosts.iter().enumerate() {
-        let is_odd = fleet.cases.iter().any(|case| case.odd().any(|(odd, ..)| odd == place));
-        let name = if is_odd { Paint::Doubt } else { Paint::Plain };
+        let name = if is_odd(fleet, place) { Paint::Doubt } else { Paint::Plain };
         let mut row = vec![GridCell::new(host.called.clone(), name)];
         row.extend(fleet.cases.iter().map(|common| cell(common.figures[place].as_ref())));
         row.push(GridCell::new(tally(&host.tally), Paint::Faint));
@@ -166,9 +164,7 @@ fn conclusions(fleet: &Fleet, labels: &CaseLabels) -> Vec<Text> {
     if told == 0 {
         return vec![untold(fleet)];
     }
-    let all: Vec<usize> = (0..fleet.hosts.len()).collect();
-    let is_odd = |place: &usize| fleet.cases.iter().any(|it| it.odd().any(|(it, ..)| it == *place));
-    let odd: Vec<usize> = all.into_iter().filter(is_odd).collect();
+    let odd: Vec<usize> = (0..fleet.hosts.len()).filter(|host| is_odd(fleet, *host)).collect();
     if odd.is_empty() {
         return vec![text!(
             "Of {}, none has an odd host: what differs is within what chance makes of hosts that \
@@ -178,12 +174,14 @@ fn conclusions(fleet: &Fleet, labels: &CaseLabels) -> Vec<Text> {
     }
     let word = if odd.len() == 1 { "the odd one out" } else { "odd" };
     let many = odd.len().saturating_sub(NAMED_MAX);
-    let mut said: Vec<Text> =
-        odd.iter().take(NAMED_MAX).map(|place| odd_host(fleet, *place, word, labels)).collect();
-    if many > 0 {
-        said.push(text!("{} more are odd: the tables mark them.", count(many, "host")));
-    }
-    said
+    let more = text!("{} more are odd: the tables mark them.", count(many, "host"));
+    let said = odd.iter().take(NAMED_MAX).map(|place| odd_host(fleet, *place, word, labels));
+    said.chain((many > 0).then_some(more)).collect()
+}
+
+/// Whether a host is odd in any case.
+fn is_odd(fleet: &Fleet, host: usize) -> bool {
+    fleet.cases.iter().any(|common| common.odd().any(|(odd, ..)| odd == host))
 }
 
 /// Why no host is called odd.
@@ -216,12 +214,8 @@ fn odd_host(fleet: &Fleet, place: usize, word: &str, labels: &CaseLabels) -> Tex
     let mut cases: Vec<Text> = found.iter().take(NAMED_MAX).map(of).collect();
     let more = found.len() - cases.len();
     cases.extend((more > 0).then(|| text!("{} more", more)));
-    let mut codes: Vec<String> = Vec::new();
-    for code in found.iter().flat_map(|(_, figure, _)| &figure.own_doubts) {
-        if !codes.iter().any(|known| known == code.name()) {
-            codes.push(code.name().to_string());
-        }
-    }
+    let codes = found.iter().flat_map(|(_, figure, _)| &figure.own_doubts);
+    let codes = distinct(codes.map(|code| code.name().to_string()));
     let evidence = match &codes[..] {
         [] => String::new(),
         codes => format!(" Its own evidence says {}.", listed(codes)),

@@ -1,7 +1,7 @@
 //! What is around the figures, the same in every view: where the run was made, and what is missing.
 
 use crate::document::Remark;
-use crate::loops::loops;
+use crate::group::grouped;
 use crate::part;
 use crate::words::{self, count, listed};
 use crate::writes;
@@ -11,6 +11,7 @@ use assess::repetition::Repetition;
 use model::host::{Affinity, Device, Host, Medium, Storage, cpus_text};
 use model::record::End;
 use model::setup::Node;
+use model::shape::{Calibrated, LoopShape};
 use model::units;
 
 /// The title of a run: `ioassay 0.1.0 · survey · 2026-11-21T10:00:00Z`.
@@ -272,10 +273,32 @@ pub(crate) fn figures_are(assessment: &Assessment) -> Remark {
     Remark { text, columns: vec!["throughput"] }
 }
 
+/// Of more shapes, only the number is shown.
+const SHAPES_TOLD: usize = 3;
+
+/// The shapes of loops that were found to be the fastest: `memory: avx2, 8 ways, 3 streams, no
+/// prefetch`, or how many loops have which.
+fn loops(calibrated: &[Calibrated]) -> Option<String> {
+    let mut shapes = grouped(calibrated, |one| one.chosen);
+    if let [(shape, _)] = &shapes[..] {
+        return Some(format!("memory: {}", shape.words()));
+    }
+    shapes.sort_by_key(|(_, loops)| std::cmp::Reverse(loops.len()));
+    let said = |(shape, loops): &(LoopShape, Vec<_>)| {
+        format!("{} for {}", shape.words(), count(loops.len(), "loop"))
+    };
+    let mut told: Vec<String> = shapes.iter().take(SHAPES_TOLD).map(said).collect();
+    let more = shapes.len().saturating_sub(SHAPES_TOLD);
+    told.extend((more > 0).then(|| format!("{more} more for others")));
+    (!told.is_empty()).then(|| format!("memory: {}", told.join("; ")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::case::{Kernel, Pages};
     use model::setup::{CoreKind, Setup};
+    use model::shape::Walk;
     use model::zoo;
 
     #[test]
@@ -330,5 +353,31 @@ mod tests {
             "load 9.7 when it began",
         ];
         assert_eq!(unusual(&Host { setup, ..zoo::host() }), expected);
+    }
+
+    #[test]
+    fn the_fastest_loops_are_told_by_their_shapes() {
+        let check = |shapes: &[&str]| {
+            let calibrated = |text: &&str| {
+                let walk = Walk {
+                    kernel: Kernel::Read,
+                    pages: Pages::Huge,
+                    threads: 1,
+                    working_set: 1 << 27,
+                };
+                let chosen = text.parse().expect(text);
+                Calibrated { walk, chosen, candidates: Vec::new() }
+            };
+            loops(&shapes.iter().map(calibrated).collect::<Vec<_>>())
+        };
+        assert_eq!(check(&[]), None);
+        let one = "memory: avx2, 8 ways, 3 streams, no prefetch";
+        assert_eq!(check(&["avx2-8x3", "avx2-8x3"]).as_deref(), Some(one));
+        let two = "memory: sse2, 8 ways, 1 stream, prefetch 2KiB ahead for 2 loops; avx2, 8 ways, \
+                   3 streams, no prefetch for 1 loop";
+        let shapes = ["avx2-8x3", "sse2-8x1+2048", "sse2-8x1+2048"];
+        assert_eq!(check(&shapes).as_deref(), Some(two));
+        let many = check(&["avx2-8x3", "avx2-8x1", "avx2-16x1", "sse2-8x1"]).expect("it has loops");
+        assert!(many.ends_with("for 1 loop; 1 more for others"), "{many}");
     }
 }

@@ -1,11 +1,11 @@
 //! The checks of a gate: which loss exceeds its limit.
 
-use crate::document::{Block, Paragraph, Section, Table};
+use crate::document::{Block, Paragraph, Section};
 use crate::grid::{Grid, GridCell, LAST, left, right};
 use crate::pair::{name, names};
 use crate::style::Paint;
 use crate::text::{Text, command, figure, text};
-use crate::words::{NONE, count, fitted, listed, times, times_interval};
+use crate::words::{NONE, count, fitted, if_any, listed, or_none, times, times_interval};
 use assess::gate::{Check, CheckOutcome, Gate, Watched};
 use assess::records::RecordComparison;
 use model::plan::INVOCATIONS_MAX;
@@ -13,17 +13,21 @@ use model::record::Tool;
 use model::units;
 
 /// The checks in a table.
-pub(crate) fn checks(versus: &RecordComparison, gate: &Gate) -> Section {
-    Section::new("Checks", vec![Block::Table(Table::new(table(versus, gate)))])
+pub(crate) fn checks<'a>(versus: &RecordComparison, gate: &Gate) -> Section<'a> {
+    Section::new("Checks", [Block::table(table(versus, gate), [])])
 }
 
 /// What the checks decide.
 pub(crate) fn answer(versus: &RecordComparison, gate: &Gate) -> Paragraph {
-    let paint = match gate.outcome {
+    Paragraph { text: closing(versus, gate), paint: paint(gate.outcome) }
+}
+
+/// The color of what a check or all of them decide.
+fn paint(outcome: CheckOutcome) -> Paint {
+    match outcome {
         CheckOutcome::Exceeded | CheckOutcome::Open => Paint::Doubt,
         CheckOutcome::Within => Paint::Plain,
-    };
-    Paragraph { paint, ..Paragraph::plain(closing(versus, gate)) }
+    }
 }
 
 /// What a gate decided, as a title.
@@ -47,21 +51,17 @@ fn table(versus: &RecordComparison, gate: &Gate) -> Grid {
         left("gate", 0),
     ]);
     for check in &gate.checks {
-        let paint = match check.outcome {
-            CheckOutcome::Exceeded | CheckOutcome::Open => Paint::Doubt,
-            CheckOutcome::Within => Paint::Plain,
-        };
         let doubt = if check.is_in_doubt { "?" } else { "" };
         let interval = check.interval.and_then(|(low, high)| times_interval(Some(low), Some(high)));
         let texts = [
             name(versus.of(&versus.pairs[check.pair]), &names),
             check.rule.watched.name().to_string(),
             check.ratio.map_or(NONE.to_string(), |ratio| times(ratio) + doubt),
-            interval.unwrap_or(NONE.to_string()),
+            or_none(interval),
             limit(check),
             outcome(check),
         ];
-        grid.row(texts.map(|text| GridCell::new(text, paint)).to_vec());
+        grid.row(texts.map(|text| GridCell::new(text, paint(check.outcome))).to_vec());
     }
     grid
 }
@@ -116,10 +116,9 @@ pub(crate) fn closing(versus: &RecordComparison, gate: &Gate) -> Text {
 fn decision(versus: &RecordComparison, gate: &Gate) -> Text {
     let checks = &gate.checks;
     let all = count(checks.len(), "check");
-    let lost = match versus.left_out.len() {
-        0 => String::new(),
-        lost => format!(" {} could not be compared.", count(lost, "case")),
-    };
+    let lost = if_any(versus.left_out.len(), |lost| {
+        format!(" {} could not be compared.", count(lost, "case"))
+    });
     match gate.outcome {
         CheckOutcome::Exceeded => {
             let slower = match number(checks, CheckOutcome::Exceeded) {

@@ -4,7 +4,6 @@
 use crate::markup::inline;
 use crate::style::{Paint, Style, fold, printable};
 use crate::words::NONE;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 /// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,41 +168,36 @@ impl Grid {
         parts
     }
 
-    fn laid_out(&self, shown: &[usize], gap: u16, style: &Style) -> String {
+    fn laid_out(&self, shown: &[usize], gap: usize, style: &Style) -> String {
         let ends = self.end_widths(shown, gap, style.width);
         let rows: Vec<GridLine> =
             self.lines.iter().flat_map(|line| unfold(line, shown, ends, style.width)).collect();
 
-        let mut table = Table::new();
-        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-        table.set_header(shown.iter().map(|&column| self.columns[column].title.as_str()));
-        for line in &rows {
-            if let GridLine::Cells(cells) = line {
-                table.add_row(cells.iter().map(|cell| cell.text.as_str()));
-            }
-        }
-        for (index, &column) in shown.iter().enumerate() {
-            let side = match self.columns[column].side {
-                Align::Left => CellAlignment::Left,
-                Align::Right => CellAlignment::Right,
+        let titles = self.titles_of(shown);
+        let width = |index: usize| {
+            let texts = rows.iter().filter_map(|row| match row {
+                GridLine::Cells(cells) => Some(cells[index].width()),
+                GridLine::Heading(_) => None,
+            });
+            texts.fold(titles[index].chars().count(), usize::max)
+        };
+        let widths: Vec<usize> = (0..shown.len()).map(width).collect();
+        let aligned = |(index, text): (usize, &str)| match (self.side(shown[index]), widths[index])
+        {
+            (Align::Left, width) => format!("{text:<width$}"),
+            (Align::Right, width) => format!("{text:>width$}"),
+        };
+        let line = |cells: Vec<String>| cells.join(&" ".repeat(gap)).trim_end().to_string();
+        let title = line(titles.iter().copied().enumerate().map(aligned).collect());
+        let mut out = style.paint(&title, Paint::Strong) + "\n";
+        for row in &rows {
+            let cell = |(index, cell): (usize, &GridCell)| {
+                style.paint(&aligned((index, &cell.text)), cell.paint)
             };
-            let column = table.column_mut(index).expect("every shown column is in the table");
-            column.set_cell_alignment(side);
-            column.set_padding((0, gap));
-        }
-        let widths: Vec<usize> =
-            table.column_max_content_widths().into_iter().map(usize::from).collect();
-        let mut laid_out = table.lines();
-        let title = laid_out.next().expect("a table has a header");
-        let mut out = format!("{}\n", style.paint(title.trim_end(), Paint::Strong));
-        for line in &rows {
-            match line {
-                GridLine::Heading(text) => out.push_str(&style.paint(text, Paint::Strong)),
-                GridLine::Cells(cells) => {
-                    let text = laid_out.next().expect("each row has one line");
-                    out.push_str(&painted(&text, cells, &widths, usize::from(gap), style));
-                }
-            }
+            out.push_str(&match row {
+                GridLine::Heading(text) => style.paint(text, Paint::Strong),
+                GridLine::Cells(cells) => line(cells.iter().enumerate().map(cell).collect()),
+            });
             out.push('\n');
         }
         out
@@ -213,24 +207,20 @@ impl Grid {
     /// headings between rows, so a heading becomes a row.
     pub(crate) fn markdown(&self) -> String {
         let shown = self.with_content();
-        let row = |texts: &mut dyn Iterator<Item = String>| {
-            let cells: Vec<String> = texts.collect();
+        let row = |cell: &dyn Fn(usize) -> String| {
+            let cells: Vec<String> = shown.iter().map(|&column| cell(column)).collect();
             format!("| {} |\n", cells.join(" | "))
         };
-        let mut out = row(&mut shown.iter().map(|&column| inline(&self.columns[column].title)));
-        out.push_str(&row(&mut shown.iter().map(|&column| match self.columns[column].side {
-            Align::Left => ":--".to_string(),
-            Align::Right => "--:".to_string(),
-        })));
+        let side = |column| if self.side(column) == Align::Left { ":--" } else { "--:" };
+        let mut out = row(&|column| inline(&self.columns[column].title));
+        out.push_str(&row(&|column| side(column).to_string()));
         for line in &self.lines {
             out.push_str(&match line {
-                GridLine::Cells(cells) => {
-                    row(&mut shown.iter().map(|&column| inline(&cells[column].text)))
-                }
-                GridLine::Heading(text) => {
-                    let first = [format!("**{}**", inline(text))].into_iter();
-                    row(&mut first.chain(shown.iter().skip(1).map(|_| String::new())))
-                }
+                GridLine::Cells(cells) => row(&|column| inline(&cells[column].text)),
+                GridLine::Heading(text) => row(&|column| match column == shown[0] {
+                    true => format!("**{}**", inline(text)),
+                    false => String::new(),
+                }),
             });
         }
         out
@@ -238,7 +228,7 @@ impl Grid {
 
     /// The columns to show, and the gap between them. Narrows the gap before it omits any column;
     /// always omits empty columns.
-    fn fit(&self, width: usize) -> (Vec<usize>, u16) {
+    fn fit(&self, width: usize) -> (Vec<usize>, usize) {
         let mut shown = self.with_content();
         while self.total(&shown, 2) > width {
             if self.total(&shown, 1) <= width {
@@ -284,8 +274,8 @@ impl Grid {
 
     /// The maximum widths of the first and of the last column that leave enough for the others. The
     /// last one is folded only if that of the first is not enough.
-    fn end_widths(&self, shown: &[usize], gap: u16, width: usize) -> [usize; 2] {
-        let others = self.total(&shown[1..], gap.into()) + usize::from(gap);
+    fn end_widths(&self, shown: &[usize], gap: usize, width: usize) -> [usize; 2] {
+        let others = self.total(&shown[1..], gap) + gap;
         let first = width.saturating_sub(others).max(FIRST_MIN);
         let last = shown[shown.len() - 1];
         let over = (first.min(self.column_width(shown[0])) + others).saturating_sub(width);
@@ -336,18 +326,6 @@ fn parts(cell: &GridCell, width: usize) -> Vec<String> {
         format!("{}{part}", " ".repeat(indent))
     };
     parts.iter().enumerate().map(indented).collect()
-}
-
-/// Adds the cells' colors to a laid out line; `widths` locates each column's text.
-fn painted(line: &str, cells: &[GridCell], widths: &[usize], gap: usize, style: &Style) -> String {
-    let mut characters = line.chars();
-    let mut out = String::new();
-    for (cell, &width) in cells.iter().zip(widths) {
-        let text: String = characters.by_ref().take(width).collect();
-        out.push_str(&style.paint(&text, cell.paint));
-        out.extend(characters.by_ref().take(gap));
-    }
-    out.trim_end().to_string()
 }
 
 #[cfg(test)]

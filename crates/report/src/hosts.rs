@@ -1,8 +1,8 @@
 //! What hosts are like, before anything is measured on them.
 
-use crate::document::{Block, Document, List, Paragraph, Section};
+use crate::document::{Block, Document, Paragraph, Section};
+use crate::group::grouped;
 use crate::style::Paint;
-use crate::text::Text;
 use crate::words::{count, listed};
 use model::host::{Host, Medium, Storage};
 use model::units;
@@ -41,14 +41,11 @@ pub struct HostFacts {
 }
 
 /// The hosts in a few lines each, and what they share.
-pub fn hosts(checked: &[HostCheck]) -> Document {
+pub fn hosts(checked: &[HostCheck]) -> Document<'static> {
     let answer = vec![Paragraph::plain(together(checked))];
     let mut document = Document { answer, ..Document::default() };
-    let entries = grouped(checked);
-    document.part(Section::new(
-        "Hosts",
-        entries.iter().map(|(called, each)| entry(called, each)).collect(),
-    ));
+    let entries = entries(checked).into_iter().map(|(called, each)| entry(&called, each));
+    document.part(Section::new("Hosts", entries));
     document
 }
 
@@ -62,28 +59,18 @@ fn entry(called: &[String], each: &HostCheck) -> Block {
             vec![format!("cannot be used: {reason}")]
         }
     };
-    let heading = Paragraph { text: listed(called).into(), paint };
-    Block::List(List {
-        heading,
-        items: lines.into_iter().map(Text::from).collect(),
-        is_apart: false,
-    })
+    Block::list(Paragraph { text: listed(called).into(), paint }, lines)
 }
 
 /// Each host that can be used; those that cannot for one reason, as a launcher of all says it of
 /// each, once.
-fn grouped(checked: &[HostCheck]) -> Vec<(Vec<String>, &HostCheck)> {
-    let mut groups: Vec<(Vec<String>, &HostCheck)> = Vec::new();
-    for each in checked {
-        let is_same = |(_, known): &&mut (Vec<String>, &HostCheck)| {
-            each.reason.is_some() && known.reason == each.reason
-        };
-        match groups.iter_mut().find(is_same) {
-            Some((called, _)) => called.push(each.called.clone()),
-            None => groups.push((vec![each.called.clone()], each)),
-        }
-    }
-    groups
+fn entries<'a>(checked: &'a [HostCheck]) -> Vec<(Vec<String>, &'a HostCheck)> {
+    let alone = |(place, each): &(usize, &HostCheck)| each.reason.is_none().then_some(*place);
+    let groups = grouped(checked.iter().enumerate(), |one| (&one.1.reason, alone(one)));
+    let called = |(_, all): (_, Vec<(usize, &'a HostCheck)>)| {
+        (all.iter().map(|(_, each)| each.called.clone()).collect(), all[0].1)
+    };
+    groups.into_iter().map(called).collect()
 }
 
 fn machine(found: &HostFacts) -> String {

@@ -7,7 +7,6 @@
 //! change.
 
 mod machine;
-mod storage;
 mod trial;
 mod case;
 mod records;
@@ -26,7 +25,7 @@ use assess::repetition::Repetition;
 use assess::together::Together;
 use assess::{Assessment, RunFinding};
 use case::{CaseForm, PeerForm, SkipForm};
-use machine::HostForm;
+use machine::{HostForm, StorageForm};
 use model::host::{self, Affinity, Fixture};
 use model::record::{Resumed, Side, Tool};
 use model::shape::Calibrated;
@@ -35,7 +34,6 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::io::{self, Write};
-use storage::StorageForm;
 
 /// The version of the format.
 const FORMAT: u32 = 3;

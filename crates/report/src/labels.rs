@@ -197,7 +197,7 @@ impl<'a> CaseLabels<'a> {
             Kind::Metadata => false,
         };
         let said = Some(kind.name()).filter(|said| is_told && *said != group);
-        said.map(|said| Phrase { axis: "kind", said: said.to_string(), short: said.to_string() })
+        said.map(|said| Phrase::of("kind", said))
     }
 
     /// The values that the cases of a group and kind share; if it has only one case, the values
@@ -212,8 +212,7 @@ impl<'a> CaseLabels<'a> {
     fn with_group(&self, id: &str) -> Option<Vec<Phrase>> {
         let case = self.cases.get(id)?;
         let group = (self.group)(case);
-        let group = Phrase { axis: "group", said: group.clone(), short: group };
-        let group = Some(group).filter(|group| !group.said.is_empty());
+        let group = Some(Phrase::of("group", &group)).filter(|group| !group.said.is_empty());
         let mut phrases = group.into_iter().chain(self.phrases(case)).collect();
         say_once(&mut phrases);
         Some(phrases)
@@ -221,7 +220,7 @@ impl<'a> CaseLabels<'a> {
 
     /// The same, with the id as a fallback.
     pub(crate) fn words(&self, id: &str) -> Vec<Phrase> {
-        let unknown = || vec![Phrase { axis: "id", said: id.to_string(), short: id.to_string() }];
+        let unknown = || vec![Phrase::of("id", id)];
         self.with_group(id).filter(|words| !words.is_empty()).unwrap_or_else(unknown)
     }
 
@@ -243,21 +242,20 @@ impl<'a> CaseLabels<'a> {
 
     /// The label of a case, for a cell below the heading of its group.
     pub(crate) fn below(&self, summary: &Summary) -> String {
-        let phrases = self.phrases(&summary.case);
-        if phrases.is_empty() {
-            return self.short(&summary.id);
+        match self.phrases(&summary.case) {
+            none if none.is_empty() => self.short(&summary.id),
+            phrases => joined(phrases.into_iter().map(|phrase| phrase.short)),
         }
-        joined(phrases.into_iter().map(|phrase| phrase.short))
     }
 
     /// What all rows share; `None` if they share nothing.
     pub(crate) fn common_line(&self) -> Option<String> {
-        Some(self.common_to_all("rows")).filter(|said| !said.is_empty())
+        self.common_to_all("rows")
     }
 
     /// What all cases share, in full words: `common to all rows: pread, depth 1`. Of several kinds
-    /// of cases, each has its own. Empty if they share nothing. `rows` is what cases are called.
-    pub(crate) fn common_to_all(&self, rows: &str) -> String {
+    /// of cases, each has its own. `None` if they share nothing. `rows` is what cases are called.
+    pub(crate) fn common_to_all(&self, rows: &str) -> Option<String> {
         let is_one = self.everywhere.len() == 1;
         let of = |kind: &Kind| {
             let mut values = self.everywhere.get(kind)?.clone();
@@ -270,10 +268,7 @@ impl<'a> CaseLabels<'a> {
         };
         let said: Vec<String> = Kind::ALL.iter().filter_map(of).collect();
         let of_a_kind = if is_one { "" } else { " of a kind" };
-        if said.is_empty() {
-            return String::new();
-        }
-        format!("common to all {rows}{of_a_kind}: {}", said.join("; "))
+        (!said.is_empty()).then(|| format!("common to all {rows}{of_a_kind}: {}", said.join("; ")))
     }
 
     /// What the cases of a group share, but not all cases of their kind, in full words.
@@ -428,7 +423,7 @@ mod tests {
         ];
         assert_eq!(labels_of(&cases), ["mmap", "pread t2"]);
         assert_eq!(
-            CaseLabels::of_cases(cases.iter()).common_to_all("rows"),
+            CaseLabels::of_cases(cases.iter()).common_to_all("rows").unwrap_or_default(),
             "common to all rows: as-is, blocks of 4KiB, sequential, depth 1, touch sum and a file \
              of 1MiB"
         );
@@ -459,11 +454,12 @@ mod tests {
             with_block(8192),
         ];
         assert_eq!(labels_of(&cases), ["write 4KiB", "write pwrite 8KiB", "4KiB", "8KiB"]);
-        let said = CaseLabels::of_cases(cases.iter()).common_to_all("rows");
+        let said = CaseLabels::of_cases(cases.iter()).common_to_all("rows").unwrap_or_default();
         assert!(said.contains(" of a kind: read: "), "{said}");
         assert!(said.contains("touch sum and a file of 1MiB; write: write, as-is"), "{said}");
         // One read shares nothing with the writes.
-        let said = CaseLabels::of_cases(cases[..3].iter()).common_to_all("rows");
+        let three = CaseLabels::of_cases(cases[..3].iter());
+        let said = three.common_to_all("rows").unwrap_or_default();
         assert!(said.contains(" of a kind: write: "), "{said}");
     }
 

@@ -8,10 +8,9 @@ mod counters;
 mod table;
 mod open;
 mod mixed;
-mod shared;
 mod cases;
+mod legend;
 
-use crate::document::Remark;
 use crate::grid::{GridColumn, left, right};
 use crate::style::Paint;
 use crate::words::{self, NONE};
@@ -21,13 +20,14 @@ use assess::percentile::Percentile;
 use assess::stats::Estimate;
 use assess::summary::Summary;
 use assess::trials::Figures;
-use model::plan::Role;
 use model::units::{self, ParseError};
 use model::view::View;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub(crate) use families::FAMILIES;
+use families::percentile_labels;
+pub(crate) use legend::legend;
 pub(crate) use table::until_durable;
 
 /// A metric.
@@ -57,21 +57,65 @@ pub(crate) struct Metric {
     pub(crate) gauge: Option<CaseGauge>,
 }
 
-/// The defaults of a metric.
-const PLAIN: Metric = Metric {
-    name: "",
-    title: "",
-    unit: Unit::Number,
-    meaning: "",
-    legend: "",
-    case: CaseMetric::Nothing,
-    trial: TrialMetric::Nothing,
-    column: "",
-    json: ("", ""),
-    said: None,
-    short: None,
-    gauge: None,
-};
+/// The beginning of a row of the table; without a title if only trials have the metric.
+const fn metric(name: &'static str, title: &'static str, unit: Unit) -> Metric {
+    let (case, trial) = (CaseMetric::Nothing, TrialMetric::Nothing);
+    let (meaning, legend, column, json) = ("", "", "", ("", ""));
+    let (said, short, gauge) = (None, None, None);
+    Metric { name, title, unit, meaning, legend, case, trial, column, json, said, short, gauge }
+}
+
+/// The same of a percentile of a latency, which is also exported: of what, and which.
+const fn percentile(
+    name: &'static str,
+    title: &'static str,
+    (what, which): (&'static str, &'static str),
+    of: fn(&Summary) -> Option<Percentile>,
+) -> Metric {
+    let gauge = Some((families::LATENCY, SampleLabels::Percentile(what, which)));
+    Metric { gauge, ..metric(name, title, Unit::Nanoseconds).case(CaseMetric::Percentile(of)) }
+}
+
+/// The rest of a row.
+impl Metric {
+    const fn meaning(self, meaning: &'static str) -> Metric {
+        Metric { meaning, ..self }
+    }
+
+    const fn legend(self, legend: &'static str) -> Metric {
+        Metric { legend, ..self }
+    }
+
+    /// Its meaning is its legend.
+    const fn explained(self) -> Metric {
+        Metric { legend: self.meaning, ..self }
+    }
+
+    const fn case(self, case: CaseMetric) -> Metric {
+        Metric { case, ..self }
+    }
+
+    const fn trial(
+        self,
+        column: &'static str,
+        json: (&'static str, &'static str),
+        trial: TrialMetric,
+    ) -> Metric {
+        Metric { column, json, trial, ..self }
+    }
+
+    const fn said(self, say: fn(&Summary) -> String) -> Metric {
+        Metric { said: Some(say), ..self }
+    }
+
+    const fn short(self, say: fn(&Summary) -> String) -> Metric {
+        Metric { short: Some(say), ..self }
+    }
+
+    const fn gauge(self, family: Family, labels: fn(&Summary) -> Option<GaugeLabels>) -> Metric {
+        Metric { gauge: Some((family, SampleLabels::OfCase(labels))), ..self }
+    }
+}
 
 /// The unit of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +166,25 @@ pub(crate) fn label(name: &'static str, value: impl Into<String>) -> (Cow<'stati
 pub(crate) type Family = &'static [(&'static str, &'static str)];
 
 /// A family, and the labels of its sample for a case.
-type CaseGauge = (Family, fn(&Summary) -> Option<GaugeLabels>);
+type CaseGauge = (Family, SampleLabels);
+
+/// The labels of a sample, besides those of the case.
+#[derive(Clone, Copy)]
+pub(crate) enum SampleLabels {
+    OfCase(fn(&Summary) -> Option<GaugeLabels>),
+    /// What a latency is of, and the percentile.
+    Percentile(&'static str, &'static str),
+}
+
+impl SampleLabels {
+    /// Those of this case; `None` if it has no such sample.
+    pub(crate) fn of(self, summary: &Summary) -> Option<GaugeLabels> {
+        match self {
+            SampleLabels::OfCase(of) => of(summary),
+            SampleLabels::Percentile(of, percentile) => percentile_labels(of, percentile),
+        }
+    }
+}
 
 /// A trial's value of a metric.
 #[derive(Debug, PartialEq)]
@@ -210,17 +272,22 @@ impl Metric {
 
     /// Its text in a table of cases; figures of void cases are in brackets.
     pub(crate) fn cell(&self, summary: &Summary, assessment: &Assessment) -> String {
+        let text = self.text(summary, assessment);
+        if matches!(self.case, CaseMetric::Words(_)) { text } else { words::figure(summary, text) }
+    }
+
+    /// Its text.
+    pub(crate) fn text(&self, summary: &Summary, assessment: &Assessment) -> String {
         let said =
             |value: Option<f64>| value.map_or(NONE.to_string(), |value| self.unit.said(value));
-        let text = match (self.said, &self.case) {
-            (_, CaseMetric::Words(words)) => return words(summary, assessment),
+        match (self.said, &self.case) {
+            (_, CaseMetric::Words(words)) => words(summary, assessment),
             (Some(say), _) => say(summary),
             (None, CaseMetric::Nothing) => NONE.to_string(),
             (None, CaseMetric::Plain(of)) => said(of(summary)),
             (None, CaseMetric::Estimate(of)) => said(of(summary).map(|estimate| estimate.median)),
             (None, CaseMetric::Percentile(of)) => words::percentile(of(summary)),
-        };
-        words::figure(summary, text)
+        }
     }
 
     /// The same on a terminal.
@@ -322,72 +389,8 @@ pub(crate) fn interval_of(metric: &Metric) -> Option<&'static Metric> {
 
 /// All metrics.
 pub(crate) fn all() -> impl Iterator<Item = &'static Metric> {
-    let figures = table::FIGURES.iter().chain(open::OPEN).chain(mixed::MIXED).chain(shared::SHARED);
+    let figures = table::FIGURES.iter().chain(open::OPEN).chain(mixed::MIXED).chain(mixed::SHARED);
     figures.chain(cases::OF_CASES).chain(counters::COUNTERS)
-}
-
-/// Explains the columns and the marks of a table of cases.
-pub(crate) fn legend(
-    shown: &[&Metric],
-    measured: &[&Summary],
-    assessment: &Assessment,
-) -> Vec<Remark> {
-    let note = |text: String, metrics: Vec<&Metric>| {
-        let columns = metrics.iter().map(|metric| metric.title).collect();
-        (!metrics.is_empty()).then_some(Remark { text, columns })
-    };
-    let of = |is: &dyn Fn(&Metric) -> bool| -> Vec<&Metric> {
-        shown.iter().copied().filter(|metric| is(metric)).collect()
-    };
-    let timed = of(&|metric| {
-        let is_of_calls = ["p50", "p90", "p99", "p99_9", "p99_99", "max"].contains(&metric.name);
-        is_of_calls && measured.iter().any(|it| metric.based(it)[0].is_some())
-    });
-    let of_time = match measured.iter().all(|it| it.open.is_some()) {
-        true => words::SERVICE_TIME_OPEN,
-        false => words::SERVICE_TIME,
-    };
-    let mut legend: Vec<Remark> = note(of_time.to_string(), timed).into_iter().collect();
-    let explained = shown.iter().filter(|metric| !metric.legend.is_empty());
-    legend.extend(
-        explained.filter_map(|metric| {
-            note(format!("{}: {}", metric.title, metric.legend), vec![*metric])
-        }),
-    );
-    let lacks_bus = measured.iter().any(|it| it.lacks_bus());
-    let no_bus = of(&|metric| lacks_bus && metric.name == "bus");
-    legend.extend(note(format!("no estimate: {}", words::NO_BUS), no_bus));
-    let marks =
-        [("~", "~ fewer than 100 took longer than this"), (NONE, "dash: none, or too few to say")];
-    legend.extend(marks.into_iter().filter_map(|(mark, text)| {
-        let has = |it: &&Summary, metric: &Metric| metric.cell(it, assessment).starts_with(mark);
-        let marked = of(&|metric| {
-            metric.is_percentile() && measured.iter().any(|summary| has(summary, metric))
-        });
-        note(text.to_string(), marked)
-    }));
-    legend
-}
-
-/// Up to this block size, people ask for operations per second.
-const SMALL: u64 = 64 << 10;
-
-/// How many requested cases move small blocks: none, some or all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Small {
-    None,
-    Some,
-    All,
-}
-
-pub(crate) fn small_blocks<'a>(cases: impl Iterator<Item = &'a Summary>) -> Small {
-    let asked = cases.filter(|summary| summary.role == Role::Asked);
-    let blocks: Vec<u64> = asked.filter_map(|it| Some(it.case.io()?.block)).collect();
-    match blocks.iter().filter(|block| **block <= SMALL).count() {
-        0 => Small::None,
-        count if count == blocks.len() => Small::All,
-        _ => Small::Some,
-    }
 }
 
 /// The metrics of trials.

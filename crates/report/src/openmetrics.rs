@@ -22,66 +22,59 @@ use std::time::UNIX_EPOCH;
 /// The prefix of all names.
 const PREFIX: &str = "ioassay_";
 
-/// A metric: its name, its meaning and its samples.
+/// Makes the samples of a metric.
+type Samples = fn(&Assessment, &CaseNames) -> Vec<(GaugeLabels, f64)>;
+
+/// A metric.
 struct Gauge {
     name: &'static str,
     help: &'static str,
-    samples: fn(&Assessment, &CaseNames) -> Vec<(GaugeLabels, f64)>,
+    samples: Samples,
+}
+
+const fn gauge(name: &'static str, samples: Samples) -> Gauge {
+    Gauge { name, help: "", samples }
+}
+
+impl Gauge {
+    const fn help(self, help: &'static str) -> Gauge {
+        Gauge { help, ..self }
+    }
+}
+
+/// A sample of the whole run.
+fn one(value: f64) -> Vec<(GaugeLabels, f64)> {
+    vec![(GaugeLabels::new(), value)]
 }
 
 /// Metrics of the run. All are gauges: the run is over, so nothing counts up.
 const OF_RUN: [Gauge; 5] = [
-    Gauge { name: "run_info", help: "What was run, and where; always 1.", samples: run_info },
-    Gauge {
-        name: "run_timestamp_seconds",
-        help: "When the run began, in seconds since 1970.",
-        samples: run_timestamp,
-    },
-    Gauge {
-        name: "run_complete",
-        help: "Whether the run was carried out to its end: 0 if it was stopped, or its record is \
-               cut off.",
-        samples: |assessment, _| vec![(GaugeLabels::new(), flag(assessment.end == End::Complete))],
-    },
-    Gauge {
-        name: "run_invocations",
-        help: "Fresh starts in the run, with new workers and files. With 1, intervals hold within \
-               this run only.",
-        samples: |assessment, _| {
-            vec![(GaugeLabels::new(), f64::from(assessment.repetition.invocations))]
-        },
-    },
-    Gauge {
-        name: "run_damage",
-        help: "Kinds of problems found in the record; the trials they affect are not in these \
-               figures.",
-        samples: |assessment, _| vec![(GaugeLabels::new(), assessment.damage.len() as f64)],
-    },
+    gauge("run_info", run_info).help("What was run, and where; always 1."),
+    gauge("run_timestamp_seconds", run_timestamp)
+        .help("When the run began, in seconds since 1970."),
+    gauge("run_complete", |run, _| one(flag(run.end == End::Complete))).help(
+        "Whether the run was carried out to its end: 0 if it was stopped, or its record is cut \
+         off.",
+    ),
+    gauge("run_invocations", |run, _| one(f64::from(run.repetition.invocations))).help(
+        "Fresh starts in the run, with new workers and files. With 1, intervals hold within this \
+         run only.",
+    ),
+    gauge("run_damage", |run, _| one(run.damage.len() as f64)).help(
+        "Kinds of problems found in the record; the trials they affect are not in these figures.",
+    ),
 ];
 
 /// Metrics of cases, besides their figures.
 const OF_CASES: [Gauge; 4] = [
-    Gauge {
-        name: "case_verdict",
-        help: "What the figures of a case are worth: 1 for the verdict that it has, 0 for others.",
-        samples: verdicts,
-    },
-    Gauge {
-        name: "case_trials",
-        help: "Trials of a case, by what became of them.",
-        samples: trials,
-    },
-    Gauge {
-        name: "findings",
-        help: "Cases on which a finding was made; 1 if it is about the whole run.",
-        samples: findings,
-    },
-    Gauge {
-        name: "skipped_cases",
-        help: "Requested cases that were not measured, because their figures would mean nothing \
-               here.",
-        samples: |assessment, _| vec![(GaugeLabels::new(), assessment.skips.len() as f64)],
-    },
+    gauge("case_verdict", verdicts)
+        .help("What the figures of a case are worth: 1 for the verdict that it has, 0 for others."),
+    gauge("case_trials", trials).help("Trials of a case, by what became of them."),
+    gauge("findings", findings)
+        .help("Cases on which a finding was made; 1 if it is about the whole run."),
+    gauge("skipped_cases", |run, _| one(run.skips.len() as f64)).help(
+        "Requested cases that were not measured, because their figures would mean nothing here.",
+    ),
 ];
 
 /// The names of all metrics, in order.
@@ -130,7 +123,8 @@ fn figures(
 ) -> Vec<(GaugeLabels, f64)> {
     let sample = |summary: &Summary, metric: &Metric| {
         let (_, labels) = metric.gauge.filter(|(of, _)| *of == family)?;
-        let all = of_case(summary, names).into_iter().chain(axes(summary)).chain(labels(summary)?);
+        let all =
+            of_case(summary, names).into_iter().chain(axes(summary)).chain(labels.of(summary)?);
         Some((all.collect(), metric.based(summary)[end]?))
     };
     let standing = assessment.measured().filter(|summary| summary.verdict.stands());
@@ -182,7 +176,7 @@ fn run_info(assessment: &Assessment, _: &CaseNames) -> Vec<(GaugeLabels, f64)> {
 fn run_timestamp(assessment: &Assessment, _: &CaseNames) -> Vec<(GaugeLabels, f64)> {
     let began = humantime::parse_rfc3339_weak(&assessment.header.began).ok();
     let since = began.and_then(|began| began.duration_since(UNIX_EPOCH).ok());
-    since.map(|since| (GaugeLabels::new(), since.as_secs_f64())).into_iter().collect()
+    since.map(|since| one(since.as_secs_f64())).unwrap_or_default()
 }
 
 /// The labels that identify a case.

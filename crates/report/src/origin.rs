@@ -1,15 +1,15 @@
 //! Where and how a record was made, and how to repeat it.
 
-use crate::command;
-use crate::document::{Block, List, Paragraph};
+use crate::document::Block;
 use crate::frame;
-use crate::text::Text;
-use crate::words::{NONE, count, listed};
+use crate::words::{count, listed, or_none};
 use assess::Assessment;
 use model::evidence::Limit;
 use model::host::{Device, Direct, Fixture, Host, Storage};
 use model::peer::Peer;
+use model::record::Tool;
 use model::setup::Setup;
+use model::shell::quoted;
 use model::units;
 
 const METHOD: &str = "A round measures each case once, in random order. With one \
@@ -36,10 +36,11 @@ pub(crate) fn origin(assessment: &Assessment) -> Vec<Block> {
         let facts = storage.iter().map(|storage| Block::Facts(self::storage(storage, assessment)));
         blocks.extend(facts.flat_map(|facts| titled(title, facts)));
     }
-    let files = assessment.header.fixtures.iter().map(|file| fixture(file).into());
-    blocks.extend(list("Files", files.collect()));
-    let peers = assessment.header.peers.iter().map(|peer| self::peer(peer).into());
-    blocks.extend(list("Other programs that measured", peers.collect()));
+    let (files, peers) = (&assessment.header.fixtures, &assessment.header.peers);
+    let files = (!files.is_empty()).then(|| Block::list_apart("Files", files.iter().map(fixture)));
+    let peers = (!peers.is_empty())
+        .then(|| Block::list_apart("Other programs that measured", peers.iter().map(peer)));
+    blocks.extend(files.into_iter().chain(peers));
     blocks.extend(titled("Method", Block::Facts(method(assessment))));
     blocks.push(Block::plain(METHOD));
     blocks
@@ -47,16 +48,7 @@ pub(crate) fn origin(assessment: &Assessment) -> Vec<Block> {
 
 /// A block below a heading.
 fn titled(title: &str, block: Block) -> Vec<Block> {
-    vec![
-        Block::List(List { heading: Paragraph::strong(title), items: Vec::new(), is_apart: true }),
-        block,
-    ]
-}
-
-/// A list below a heading; none without items.
-fn list(title: &str, items: Vec<Text>) -> Option<Block> {
-    let heading = Paragraph::strong(title);
-    (!items.is_empty()).then_some(Block::List(List { heading, items, is_apart: true }))
+    vec![Block::list_apart(title, [""; 0]), block]
 }
 
 fn host(host: &Host) -> Vec<(&'static str, String)> {
@@ -173,7 +165,7 @@ fn method(assessment: &Assessment) -> Vec<(&'static str, String)> {
         ("recipe", assessment.header.plan.recipe.clone()),
         ("rounds", format!("up to {}", assessment.header.plan.rounds)),
         ("seed", assessment.header.plan.seed.to_string()),
-        ("the tool's own cost", overhead.unwrap_or(NONE.to_string())),
+        ("the tool's own cost", or_none(overhead)),
         (
             "made with",
             format!("{} {}", assessment.header.tool.name, assessment.header.tool.version),
@@ -185,6 +177,73 @@ fn method(assessment: &Assessment) -> Vec<(&'static str, String)> {
 pub(crate) fn again(assessment: &Assessment) -> Vec<Block> {
     match assessment.header.tool.command.is_empty() {
         true => Vec::new(),
-        false => vec![Block::Code(command::again(assessment))],
+        false => vec![Block::Code(repeating(assessment))],
+    }
+}
+
+/// Options with a value that affect only the output.
+const OF_OUTPUT: [&str; 5] = ["--record", "--html", "--openmetrics", "--svg", "--color"];
+
+/// The same without a value.
+const OF_OUTPUT_ALONE: [&str; 6] =
+    ["--json", "--markdown", "--csv", "--keep", "--quiet", "--dry-run"];
+
+/// Commands that measure and accept a seed.
+const SEEDED: [&str; 2] = ["survey", "run"];
+
+/// The shell command that repeats the run: without output options, and with the seed, which
+/// determines the data and the orders.
+fn repeating(assessment: &Assessment) -> String {
+    let Tool { name, command, .. } = &assessment.header.tool;
+    let mut words = vec![name.clone()];
+    let mut given = command.iter().skip(1);
+    while let Some(word) = given.next() {
+        let option = word.split_once('=').map_or(word.as_str(), |(option, _)| option);
+        match word {
+            _ if OF_OUTPUT_ALONE.contains(&option) => {}
+            _ if OF_OUTPUT.contains(&option) => {
+                if option == word {
+                    given.next();
+                }
+            }
+            word => words.push(word.clone()),
+        }
+    }
+    let is_seeded = words.get(1).is_some_and(|command| SEEDED.contains(&command.as_str()));
+    if is_seeded && !words.iter().any(|word| word == "--seed" || word.starts_with("--seed=")) {
+        words.extend(["--seed".to_string(), assessment.header.plan.seed.to_string()]);
+    }
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::zoo;
+
+    fn check(command: &[&str], expected: &str) {
+        let mut record = zoo::record();
+        record.header.tool.command = command.iter().map(|word| word.to_string()).collect();
+        assert_eq!(repeating(&assess::assess(&record)), expected);
+    }
+
+    #[test]
+    fn a_run_is_made_again_with_its_seed_and_no_output() {
+        check(
+            &["/x/ioassay", "survey", "/my data", "--json"],
+            "ioassay survey '/my data' --seed 1",
+        );
+        check(
+            &["ioassay", "run", "zoo", "--record=a", "--html", "b", "--size", "1GiB", "--csv"],
+            "ioassay run zoo --size 1GiB --seed 1",
+        );
+        check(
+            &["ioassay", "--color", "never", "run", "z", "--seed", "7"],
+            "ioassay run z --seed 7",
+        );
+        check(&["ioassay", "peers", "verify"], "ioassay peers verify");
+        check(&["ioassay", "run", "it's", "--record"], r"ioassay run 'it'\''s' --seed 1");
+        check(&["ioassay", "run", "z", r"$'a\012b'"], r"ioassay run z $'a\012b' --seed 1");
+        check(&[], "ioassay");
     }
 }

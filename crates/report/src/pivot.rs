@@ -3,6 +3,7 @@
 
 use crate::document::{Block, Remark, Table};
 use crate::grid::{Grid, GridCell, left};
+use crate::group::grouped;
 use crate::labels::{self, CaseLabels};
 use crate::metric::Metric;
 use crate::phrases::joined;
@@ -328,20 +329,14 @@ pub(crate) fn servers<'a>(
     cases: impl Iterator<Item = &'a Summary>,
     assessment: &Assessment,
 ) -> String {
-    let mut served: Vec<(String, usize)> = Vec::new();
-    for summary in cases.filter(|summary| summary.n > 0) {
-        let by = words::server(summary, assessment.header.storage.as_ref());
-        match served.iter_mut().find(|(known, _)| *known == by) {
-            Some((_, count)) => *count += 1,
-            None => served.push((by, 1)),
-        }
-    }
+    let by = |summary: &&Summary| words::server(summary, assessment.header.storage.as_ref());
+    let mut served = grouped(cases.filter(|summary| summary.n > 0), by);
     match served.as_slice() {
         [] => "nothing: no case has a figure".to_string(),
         [(by, _)] => by.clone(),
         _ => {
-            served.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-            let each = |(by, count): &(String, usize)| format!("{by} in {count}");
+            served.sort_by_key(|(_, cases)| std::cmp::Reverse(cases.len()));
+            let each = |(by, cases): &(String, Vec<_>)| format!("{by} in {}", cases.len());
             listed(&served.iter().map(each).collect::<Vec<_>>())
         }
     }

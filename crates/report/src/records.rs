@@ -1,20 +1,21 @@
 //! Two records compared: their differences, each case in both, and the conclusions.
 
-use crate::document::{Block, Document, FindingBlock, Paragraph, Remark, Section, Table};
+use crate::document::{Block, Document, FindingBlock, Paragraph, Remark, Section};
 use crate::evidence;
 use crate::findings;
 use crate::frame::{self, on};
 use crate::gate;
 use crate::grid::{Grid, GridCell, LAST, left, right};
+use crate::group::grouped;
 use crate::labels::CaseLabels;
 use crate::origin;
 use crate::pair::{name, names};
-use crate::picture::pictures_of_records;
+use crate::picture::compared::compared_records;
 use crate::sentence::said_ratio;
 use crate::style::Paint;
 use crate::text::{Text, command, figure, joined, listed, text};
 use crate::words::times_interval;
-use crate::words::{NONE, count, difference, difference_paint, per_second, times};
+use crate::words::{NONE, count, difference, difference_paint, if_any, or_none, per_second, times};
 use assess::Assessment;
 use assess::decision::{Decided, Decision, Open};
 use assess::finding::Verdict;
@@ -36,7 +37,11 @@ pub fn obstacles(all: &[RecordDifference]) -> Vec<String> {
 
 /// A comparison of two records made apart, and what a gate decides of them, if one is asked for;
 /// `paths` are the records' paths.
-pub fn records(versus: &RecordComparison, gate: Option<&Gate>, paths: [&str; 2]) -> Document {
+pub fn records<'a>(
+    versus: &'a RecordComparison,
+    gate: Option<&Gate>,
+    paths: [&str; 2],
+) -> Document<'a> {
     let compared = format!(
         "{} · {} · B compared with A",
         versus.a.header.tool.name, versus.a.header.plan.recipe
@@ -46,10 +51,8 @@ pub fn records(versus: &RecordComparison, gate: Option<&Gate>, paths: [&str; 2])
         answer: vec![Paragraph::plain(closing(versus))],
         ..of_both(versus, paths)
     };
-    document.part(Section::pictures(pictures_of_records(versus)));
-    let legend = vec![Remark { text: LEGEND.to_string(), columns: vec!["p"] }];
-    let table = Table { legend, ..Table::new(table(versus)) };
-    document.part(Section::new("Cases", vec![Block::Table(table)]));
+    let legend = Remark { text: LEGEND.to_string(), columns: vec!["p"] };
+    document.part(Section::new("Cases", [Block::table(table(versus), [legend])]));
     if let Some(gate) = gate {
         document.part(gate::checks(versus, gate));
         document.answer.push(gate::answer(versus, gate));
@@ -59,46 +62,47 @@ pub fn records(versus: &RecordComparison, gate: Option<&Gate>, paths: [&str; 2])
 }
 
 /// A run of a gate: what it decides of two sides that were measured for it.
-pub fn gate_run(versus: &RecordComparison, gate: &Gate, paths: [&str; 2]) -> Document {
+pub fn gate_run<'a>(versus: &'a RecordComparison, gate: &Gate, paths: [&str; 2]) -> Document<'a> {
     let mut document = Document {
         title: gate::title(gate).to_string(),
         answer: vec![gate::answer(versus, gate)],
         ..of_both(versus, paths)
     };
-    document.part(Section::pictures(pictures_of_records(versus)));
     document.part(gate::checks(versus, gate));
     also(versus, &mut document);
     document
 }
 
-/// What a reader must know of both records.
-fn of_both(versus: &RecordComparison, paths: [&str; 2]) -> Document {
+/// What a reader must know of both records, and the pictures.
+fn of_both<'a>(versus: &'a RecordComparison, paths: [&str; 2]) -> Document<'a> {
     let [a, b] = [origin(paths[0], &versus.a), origin(paths[1], &versus.b)];
     let about = [format!("A: {a}"), format!("B: {b}")].into_iter();
     let warnings = missing(versus).into_iter().chain(obstacles(&versus.obstacles));
-    Document {
+    let mut document = Document {
         about: about.chain(names(versus).common_line()).map(Text::from).collect(),
         warnings: warnings.map(Text::from).collect(),
         origin: format!("{a} · {b}"),
         ..Document::default()
-    }
+    };
+    let has_ratios = versus.pairs.iter().any(|pair| pair.comparison.ratio > 0.0);
+    document.draw(has_ratios, || Vec::from_iter(compared_records(versus)));
+    document
 }
 
 /// Adds what differs besides the cases, and both records.
-fn also(versus: &RecordComparison, document: &mut Document) {
+fn also<'a>(versus: &'a RecordComparison, document: &mut Document<'a>) {
     document.part(Section::new("What else differs", not_compared(versus)));
     for (title, side) in [("Record A", &versus.a), ("Record B", &versus.b)] {
-        document.part(Section::on_page(title, one(side)));
+        document.on_page(title, true, || one(side));
     }
 }
 
 /// Other differences, and the cases that are not compared.
-fn not_compared(versus: &RecordComparison) -> Vec<Block> {
+fn not_compared(versus: &RecordComparison) -> Option<Block> {
     let of = |kind, text| FindingBlock::of_kind(kind, Paint::Faint, text);
     let others = versus.others.iter().map(|other| of("also", apart(other)));
     let left = left_out(&versus.left_out).into_iter().map(|text| of("left", text));
-    let all: Vec<FindingBlock> = others.chain(left).collect();
-    if all.is_empty() { Vec::new() } else { vec![Block::Findings(all)] }
+    Block::findings(others.chain(left).collect())
 }
 
 /// One of the records: its verdicts, its findings, its origin and its command.
@@ -138,10 +142,7 @@ fn origin(path: &str, assessment: &Assessment) -> String {
 
 fn apart(apart: &RecordDifference) -> String {
     let RecordDifference { what, a, b, cases } = apart;
-    let whom = match cases {
-        0 => String::new(),
-        cases => format!(" ({})", count(*cases, "case")),
-    };
+    let whom = if_any(*cases, |cases| format!(" ({})", count(cases, "case")));
     let shown = |value: &str| if value.is_empty() { "none".to_string() } else { value.to_string() };
     format!("{what}{whom}: {} in A, {} in B", shown(a), shown(b))
 }
@@ -168,7 +169,7 @@ fn table(versus: &RecordComparison) -> Grid {
             speed(a),
             speed(b),
             times(found.ratio),
-            times_interval(found.low, found.high).unwrap_or(NONE.to_string()),
+            or_none(times_interval(found.low, found.high)),
             found.invocations.to_string(),
             pair.p.map_or(NONE.to_string(), probability),
             difference(found),
@@ -196,20 +197,13 @@ fn speed(summary: &Summary) -> String {
 
 /// Cases that are not compared, by reason.
 fn left_out(all: &[LeftOut]) -> Vec<String> {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for LeftOut { id, reason, .. } in all {
-        match reasons.iter_mut().find(|(known, _)| known == reason) {
-            Some((_, ids)) => ids.push(id.clone()),
-            None => reasons.push((reason, vec![id.clone()])),
-        }
-    }
-    let say = |(reason, ids): (&str, Vec<String>)| {
-        let named: Vec<String> = ids.iter().take(NAMED_MAX).cloned().collect();
-        let more = ids.len() - named.len();
+    let say = |(reason, cases): (&String, Vec<&LeftOut>)| {
+        let named: Vec<&str> = cases.iter().take(NAMED_MAX).map(|case| case.id.as_str()).collect();
+        let more = cases.len() - named.len();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         format!("not compared, because {reason}: {}{more}", named.join("; "))
     };
-    reasons.into_iter().map(say).collect()
+    grouped(all, |case| &case.reason).into_iter().map(say).collect()
 }
 
 /// The conclusions in plain words.
@@ -279,35 +273,30 @@ fn basis(versus: &RecordComparison) -> Text {
 }
 
 /// A case in both records, and the decision whether they differ.
-struct ComparedCase<'a> {
-    pair: &'a CasePair,
-    decided: Decided,
-}
+type ComparedCase<'a> = (&'a CasePair, Decided);
 
 /// The number of cases in which B is faster, slower or equivalent.
 fn verdicts(versus: &RecordComparison, names: &CaseLabels) -> Text {
     let asked = versus.pairs.iter().filter_map(|pair| {
-        let decided = {
-            let [a, b] = versus.of(pair);
-            Decided::differs(pair.comparison.clone(), [b, a])?
-        };
-        Some(ComparedCase { pair, decided })
+        let [a, b] = versus.of(pair);
+        Some((pair, Decided::differs(pair.comparison.clone(), [b, a])?))
     });
     let asked: Vec<ComparedCase> = asked.collect();
-    let is = |wanted: Decision| asked.iter().filter(move |one| one.decided.decision() == wanted);
+    let is =
+        |wanted: Decision| asked.iter().filter(move |(_, decided)| decided.decision() == wanted);
     let (faster, slower): (Vec<&ComparedCase>, Vec<&ComparedCase>) =
-        is(Decision::Yes).partition(|one| one.pair.comparison.ratio > 1.0);
+        is(Decision::Yes).partition(|(pair, _)| pair.comparison.ratio > 1.0);
     let most = |all: &[&ComparedCase], word: &str| {
-        let effect = |one: &&&ComparedCase| one.pair.comparison.ratio.ln().abs();
-        let largest = all.iter().max_by(|a, b| effect(a).total_cmp(&effect(b)))?;
-        let ratio = said_ratio(&largest.decided.ratio());
+        let effect = |(pair, _): &&&ComparedCase| pair.comparison.ratio.ln().abs();
+        let (pair, decided) = all.iter().max_by(|a, b| effect(a).total_cmp(&effect(b)))?;
+        let ratio = said_ratio(&decided.ratio());
         let most = if all.len() > 1 { "most: " } else { "" };
         Some(text!(
             "{} in {} ({}{}, {})",
             word,
             all.len(),
             most,
-            name(versus.of(largest.pair), names),
+            name(versus.of(pair), names),
             ratio
         ))
     };
@@ -330,7 +319,7 @@ fn verdicts(versus: &RecordComparison, names: &CaseLabels) -> Text {
 /// Why cases are undecided: `: 2 have a doubtful figure (?), 1 takes up to 24 invocations`.
 fn reasons(open: &[&ComparedCase]) -> String {
     let (doubtful, wide): (Vec<&ComparedCase>, Vec<&ComparedCase>) =
-        open.iter().partition(|one| one.decided.open() == Some(Open::InDoubt));
+        open.iter().partition(|(_, decided)| decided.open() == Some(Open::InDoubt));
     let verb = |number: usize, one: &'static str, many| if number == 1 { one } else { many };
     let doubts = (!doubtful.is_empty()).then(|| {
         let has = verb(doubtful.len(), "has", "have");
@@ -338,7 +327,7 @@ fn reasons(open: &[&ComparedCase]) -> String {
             doubtful.len()
         })
     });
-    let needs: Vec<usize> = wide.iter().filter_map(|one| one.pair.comparison.needs).collect();
+    let needs: Vec<usize> = wide.iter().filter_map(|(pair, _)| pair.comparison.needs).collect();
     let rounds = needs.iter().max().map(|most| {
         let takes = verb(needs.len(), "takes", "take");
         format!("{} {takes} up to {most} invocations", needs.len())

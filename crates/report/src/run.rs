@@ -7,7 +7,7 @@ use crate::findings;
 use crate::frame;
 use crate::labels::CaseLabels;
 use crate::origin;
-use crate::picture::pictures;
+use crate::picture::{has_pictures, pictures};
 use crate::pivot;
 use crate::survey;
 use crate::table;
@@ -17,7 +17,7 @@ use assess::Assessment;
 use model::view::Layout;
 
 /// A run, in the view that its recipe asks for.
-pub fn run(assessment: &Assessment) -> Document {
+pub fn run(assessment: &Assessment) -> Document<'_> {
     let labels = answer::labels(assessment);
     let name = |id: &str| labels.name(id);
     let is_ladder = assessment.view().layout == Layout::Ladder;
@@ -30,18 +30,19 @@ pub fn run(assessment: &Assessment) -> Document {
         answer: answer::answer(assessment).into_iter().map(Paragraph::plain).collect(),
         ..Document::default()
     };
-    document.part(Section::pictures(pictures(assessment)));
+    document.draw(has_pictures(assessment), || pictures(assessment));
     document.part(Section::new("Cases", cases(assessment, &labels)));
     if !is_ladder {
         let courses = table::courses(assessment, &name);
-        document.part(Section::new("Over time", courses.into_iter().map(Block::plain).collect()));
+        document.part(Section::new("Over time", courses.into_iter().map(Block::plain)));
     }
     // A survey compares neighbors on its ladder in its answer.
     let compared = versus::compared(assessment, &labels);
     document.part(Section { is_on_page_only: is_ladder, ..Section::new("Compared", compared) });
     document.part(Section::new("Findings", findings::findings(assessment, true, &name)));
-    document.part(Section::on_page("Evidence", evidence(assessment, &name)));
-    document.part(Section::on_page("Host, storage and method", origin::origin(assessment)));
+    let has_cases = assessment.measured().next().is_some();
+    document.on_page("Evidence", has_cases, || evidence(assessment));
+    document.on_page("Host, storage and method", true, || origin::origin(assessment));
     document.part(Section::new("Again", origin::again(assessment)));
     document
 }

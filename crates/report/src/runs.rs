@@ -1,8 +1,8 @@
 //! A list of records.
 
-use crate::document::{Block, Document, List, Paragraph, Section};
+use crate::document::{Block, Document, Paragraph, Section};
+use crate::group::distinct;
 use crate::style::Paint;
-use crate::text::Text;
 use crate::words::{count, short, tally};
 use assess::finding::Verdict;
 use assess::together::Together;
@@ -66,18 +66,12 @@ impl Listed {
     pub fn of_hosts(path: String, run: &Together) -> Listed {
         let end = run.hosts.iter().map(|host| &host.end).find(|end| **end != End::Complete);
         let called: Vec<String> = run.hosts.iter().map(|host| host.called.clone()).collect();
-        let mut findings: Vec<String> = Vec::new();
-        for found in &run.findings {
-            let code = found.found.finding.code.name();
-            if !findings.iter().any(|known| known == code) {
-                findings.push(code.to_string());
-            }
-        }
+        let codes = run.findings.iter().map(|found| found.found.finding.code.name().to_string());
         Listed {
             host: format!("{}: {}", count(called.len(), "host"), short(&called)),
             end: end.unwrap_or(&End::Complete).clone(),
             cases: Tally::of(run.cases.iter().map(|joint| joint.verdict)),
-            findings,
+            findings: distinct(codes),
             ..Listed::of(path, &run.first)
         }
     }
@@ -85,14 +79,12 @@ impl Listed {
 
 /// Lists records in three lines each: the time, recipe and verdicts; the place and the findings;
 /// the path. Then the unreadable records, with reasons.
-pub fn runs(records: &[Listed], unreadable: &[String]) -> Document {
+pub fn runs(records: &[Listed], unreadable: &[String]) -> Document<'static> {
     let mut document = Document::default();
-    document.part(Section::new("Runs", records.iter().map(entry).collect()));
+    document.part(Section::new("Runs", records.iter().map(entry)));
     let heading = format!("{} cannot be read:", count(unreadable.len(), "file"));
-    let items = unreadable.iter().map(Text::from).collect();
-    let bad = Block::List(List { heading: Paragraph::plain(heading), items, is_apart: false });
-    let bad = (!unreadable.is_empty()).then_some(bad);
-    document.part(Section::new("Not read", bad.into_iter().collect()));
+    let bad = Block::list(Paragraph::plain(heading), unreadable);
+    document.part(Section::new("Not read", (!unreadable.is_empty()).then_some(bad)));
     document
 }
 
@@ -112,10 +104,5 @@ fn entry(record: &Listed) -> Block {
     }
     let is_bad = [Verdict::Void, Verdict::Failed].iter().any(|bad| record.cases.number(*bad) > 0);
     let paint = if is_bad || record.end != End::Complete { Paint::Doubt } else { Paint::Strong };
-    let heading = Paragraph { text: title.into(), paint };
-    Block::List(List {
-        heading,
-        items: vec![about.join(" · ").into(), Text::from(&record.path)],
-        is_apart: false,
-    })
+    Block::list(Paragraph { text: title.into(), paint }, [&about.join(" · "), &record.path])
 }

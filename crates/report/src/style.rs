@@ -11,8 +11,9 @@ pub struct Style {
 }
 
 /// The role of a piece of text, which determines its color.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Paint {
+    #[default]
     Plain,
     Strong,
     Faint,

@@ -1,6 +1,6 @@
 //! The survey on one screen: the ladder from memory to storage, and the answer.
 
-use crate::document::{Block, Remark, Table};
+use crate::document::{Block, Remark};
 use crate::frame;
 use crate::grid::{Grid, GridCell, LAST, left, right};
 use crate::labels::CaseLabels;
@@ -11,8 +11,8 @@ use crate::words::{self, NONE};
 use assess::Assessment;
 use assess::finding::Verdict;
 use assess::summary::Summary;
+use model::case::Work;
 use model::case::{Cache, Case, Op, Sync};
-use model::case::{Work, WriteWork};
 use model::units;
 
 /// The rungs of a survey: the layers on the way to the disk, from top to bottom.
@@ -57,32 +57,28 @@ impl Rung {
         }
     }
 
-    /// Its word in labels.
-    fn word(self) -> &'static str {
+    /// Its word in labels, and its title.
+    fn names(self) -> [&'static str; 2] {
         match self {
-            Rung::Memory => "memory",
-            Rung::PageCache => "warm",
-            Rung::Cold => "cold",
-            Rung::Direct => "direct",
-            Rung::DontCache => "dontcache",
-            Rung::AsIs => "as-is",
-            Rung::Writing => "write",
-            Rung::Names => "names",
+            Rung::Memory => ["memory", "memory"],
+            Rung::PageCache => ["warm", "page cache (warm)"],
+            Rung::Cold => ["cold", "storage, through the page cache (cold)"],
+            Rung::Direct => ["direct", "storage, past the page cache (direct)"],
+            Rung::DontCache => {
+                ["dontcache", "storage, through the page cache, which keeps nothing (dontcache)"]
+            }
+            Rung::AsIs => ["as-is", "file, cached or not as it was found"],
+            Rung::Writing => ["write", "writing"],
+            Rung::Names => ["names", "names of files (metadata)"],
         }
     }
 
-    /// Its title.
+    fn word(self) -> &'static str {
+        self.names()[0]
+    }
+
     pub(crate) fn title(self) -> &'static str {
-        match self {
-            Rung::Memory => "memory",
-            Rung::PageCache => "page cache (warm)",
-            Rung::Cold => "storage, through the page cache (cold)",
-            Rung::Direct => "storage, past the page cache (direct)",
-            Rung::DontCache => "storage, through the page cache, which keeps nothing (dontcache)",
-            Rung::AsIs => "file, cached or not as it was found",
-            Rung::Writing => "writing",
-            Rung::Names => "names of files (metadata)",
-        }
+        self.names()[1]
     }
 
     /// Its title in a table, with explanations of the words there.
@@ -124,9 +120,8 @@ pub(crate) fn survey(assessment: &Assessment) -> Vec<Block> {
     ];
     let is_void = |summary: &Summary| summary.n > 0 && summary.verdict == Verdict::Void;
     let void = assessment.cases.iter().any(is_void).then(|| Remark::of_all(words::VOID));
-    let legend = legend.into_iter().chain(void).collect();
     let grid = rows(assessment, &labels(assessment));
-    vec![Block::Table(Table { legend, ..Table::new(grid) })]
+    vec![Block::table(grid, legend.into_iter().chain(void))]
 }
 
 /// The labels of this view: below the heading of a rung, a row names only the differences there.
@@ -156,15 +151,11 @@ fn rows(assessment: &Assessment, labels: &CaseLabels) -> Grid {
             grid.heading(&format!("{}{common}", rung.heading(&summaries)));
         }
         for summary in summaries {
-            let label = format!("  {}", label_on_rung(labels, summary));
-            let rates = summary.case.write().map_or(&[][..], WriteRate::of);
-            let Some((last, others)) = rates.split_last() else {
-                grid.row(row(assessment, summary, label, WriteRate::OF_READS, true));
-                continue;
-            };
-            for rate in others.iter().chain([last]) {
-                let label = format!("{label} {}", rate.name());
-                grid.row(row(assessment, summary, label, rate.metrics(), rate == last));
+            let rates = RowRate::of(&summary.case);
+            for (index, rate) in rates.iter().enumerate() {
+                let label = format!("  {}", rate.label(label_on_rung(labels, summary)));
+                let is_last = index + 1 == rates.len();
+                grid.row(row(assessment, summary, label, rate.metrics(), is_last));
             }
         }
     }
@@ -226,9 +217,11 @@ pub(crate) fn label_on_rung(labels: &CaseLabels, summary: &Summary) -> String {
     if said.is_empty() { labels.short(&summary.id) } else { said }
 }
 
-/// The rate that a row of a writing case shows.
+/// The rate that a row shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WriteRate {
+pub(crate) enum RowRate {
+    /// The only one of a case that does not write.
+    Only,
     Acknowledged,
     Durable,
     /// Neither: the case only syncs.
@@ -237,39 +230,39 @@ pub(crate) enum WriteRate {
     Mixed,
 }
 
-impl WriteRate {
+impl RowRate {
     /// If every write is synced, or syncs come between writes, accepting a write includes waiting
     /// for syncs. Then only the durable rate means something.
-    pub(crate) fn of(work: &WriteWork) -> &'static [WriteRate] {
+    pub(crate) fn of(case: &Case) -> &'static [RowRate] {
+        let Some(work) = case.write() else { return &[RowRate::Only] };
         match (work.op, work.sync) {
-            (Op::Sync, _) => &[WriteRate::OnlySynced],
-            _ if work.read_share > 0 => &[WriteRate::Mixed],
-            (_, Sync::None) => &[WriteRate::Acknowledged],
-            (_, Sync::Dsync) => &[WriteRate::Durable],
-            _ if work.every > 0 => &[WriteRate::Durable],
-            _ => &[WriteRate::Acknowledged, WriteRate::Durable],
+            (Op::Sync, _) => &[RowRate::OnlySynced],
+            _ if work.read_share > 0 => &[RowRate::Mixed],
+            (_, Sync::None) => &[RowRate::Acknowledged],
+            (_, Sync::Dsync) => &[RowRate::Durable],
+            _ if work.every > 0 => &[RowRate::Durable],
+            _ => &[RowRate::Acknowledged, RowRate::Durable],
         }
     }
 
-    pub(crate) fn name(self) -> &'static str {
+    /// The label of a case with the name of this rate.
+    pub(crate) fn label(self, case: String) -> String {
         match self {
-            WriteRate::Acknowledged => "acknowledged",
-            WriteRate::Durable => "durable",
-            WriteRate::OnlySynced => "synced",
-            WriteRate::Mixed => "reads and writes",
+            RowRate::Only => case,
+            RowRate::Acknowledged => case + " acknowledged",
+            RowRate::Durable => case + " durable",
+            RowRate::OnlySynced => case + " synced",
+            RowRate::Mixed => case + " reads and writes",
         }
     }
-
-    /// The metrics of a row without a rate of its own.
-    const OF_READS: [&str; 4] = ["throughput", "interval", "p50", "p99"];
 
     /// The metrics of this rate: with the latency of its writes or of its syncs.
     fn metrics(self) -> [&'static str; 4] {
         match self {
-            WriteRate::Acknowledged => ["acknowledged", "acknowledged_interval", "p50", "p99"],
-            WriteRate::Durable => ["durable", "durable_interval", "sync_p50", "sync_p99"],
-            WriteRate::OnlySynced => ["throughput", "interval", "sync_p50", "sync_p99"],
-            WriteRate::Mixed => WriteRate::OF_READS,
+            RowRate::Only | RowRate::Mixed => ["throughput", "interval", "p50", "p99"],
+            RowRate::Acknowledged => ["acknowledged", "acknowledged_interval", "p50", "p99"],
+            RowRate::Durable => ["durable", "durable_interval", "sync_p50", "sync_p99"],
+            RowRate::OnlySynced => ["throughput", "interval", "sync_p50", "sync_p99"],
         }
     }
 }

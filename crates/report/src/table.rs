@@ -1,10 +1,11 @@
 //! The table for any recipe: a row for each case.
 
-use crate::document::{Block, Remark, Table};
+use crate::document::{Block, Remark};
 use crate::frame;
 use crate::grid::{Grid, GridCell, LAST, left};
+use crate::group::grouped;
 use crate::labels::{self, CaseLabels};
-use crate::metric::{self, Metric, Small};
+use crate::metric::{self, Metric};
 use crate::style::Paint;
 use crate::words;
 use crate::writes;
@@ -86,7 +87,7 @@ fn part(assessment: &Assessment, groups: &[Heading], shown: &[Shown]) -> Block {
     let is_void = |summary: &&Summary| summary.verdict == Verdict::Void;
     legend.extend(measured.iter().any(is_void).then(|| Remark::of_all(words::VOID)));
     legend.push(frame::figures_are(assessment));
-    Block::Table(Table { legend, ..Table::new(rows(assessment, groups, shown)) })
+    Block::table(rows(assessment, groups, shown), legend)
 }
 
 /// The columns that the view requests; the usual ones if it names none.
@@ -114,15 +115,20 @@ fn asked(columns: &[String]) -> Vec<Shown> {
     ranked.flat_map(with_interval).chain([(Metric::named("verdict"), 0)]).collect()
 }
 
+/// Up to this block size, people ask for operations per second.
+const SMALL: u64 = 64 << 10;
+
 /// The columns if the view names none.
 fn usual(assessment: &Assessment) -> Vec<Shown> {
     // If any case writes, each row must say which rate its figure is.
     let rate = if writes::any(assessment) { 0 } else { 1 };
     // The figure that people ask for if all blocks are small.
-    let iops = match metric::small_blocks(assessment.measured()) {
-        Small::All => 2,
-        Small::Some => 3,
-        Small::None => 9,
+    let asked = assessment.measured().filter(|summary| summary.role == Role::Asked);
+    let blocks: Vec<u64> = asked.filter_map(|it| Some(it.case.io()?.block)).collect();
+    let iops = match blocks.iter().filter(|block| **block <= SMALL).count() {
+        0 => 9,
+        small if small == blocks.len() => 2,
+        _ => 3,
     };
     let shown = [
         ("rounds", 7),
@@ -177,15 +183,8 @@ fn groups<'a>(assessment: &'a Assessment, is_here: &dyn Fn(&Summary) -> bool) ->
         Role::Twin => "measured a second time (A/A)".to_string(),
         Role::Elsewhere => "measured by other hosts".to_string(),
     };
-    let mut groups: Vec<Heading> = Vec::new();
     let is_row = |it: &&Summary| is_here(it) && !is_beside(it, assessment);
-    for summary in assessment.measured().filter(is_row) {
-        let heading = heading(summary);
-        match groups.iter_mut().find(|(known, _)| *known == heading) {
-            Some((_, members)) => members.push(summary),
-            None => groups.push((heading, vec![summary])),
-        }
-    }
+    let mut groups = grouped(assessment.measured().filter(is_row), |summary| heading(summary));
     groups.sort_by_key(|(heading, _)| !heading.is_empty());
     groups
 }

@@ -1,16 +1,17 @@
 //! What several hosts did together, in lockstep.
 
 use crate::concerned::concerned_names;
-use crate::document::{Block, Document, Paragraph, Remark, Section, Table};
+use crate::document::{Block, Document, Paragraph, Remark, Section};
 use crate::findings::{campaign, note, skips};
 use crate::frame::title;
 use crate::grid::{Grid, GridCell, left, right};
-use crate::joint_finding::finding;
+use crate::group::{distinct, grouped};
+use crate::joint::{called, finding, scaling};
 use crate::labels::CaseLabels;
-use crate::picture::pictures_of_together;
+use crate::picture::hosts as pictured;
 use crate::style::Paint;
 use crate::text::{Text, case, figure, text};
-use crate::words::{self, NONE, count, listed, short};
+use crate::words::{self, NONE, count, listed, or_none, short};
 use assess::finding::Verdict;
 use assess::stats::Estimate;
 use assess::together::{Clue, Doubt, Ending, Joint, JointHost, StragglerSign, Together};
@@ -20,7 +21,7 @@ use model::record::End;
 use model::units::{self, NS_PER_SECOND};
 
 /// The table of all hosts together, the stragglers, the doubts, and what is wrong on each host.
-pub fn together(run: &Together) -> Document {
+pub fn together(run: &Together) -> Document<'_> {
     let names = CaseLabels::of(&run.first);
     let name = |id: &str| names.name(id);
     let mut document = Document {
@@ -30,48 +31,41 @@ pub fn together(run: &Together) -> Document {
         origin: title(&run.first),
         ..Document::default()
     };
-    document.part(Section::pictures(pictures_of_together(run, &names)));
+    let has_picture = pictured::rates_together(run).len() > 1;
+    document.draw(has_picture, || vec![pictured::together(run)]);
     let is_void = |joint: &Joint| joint.n > 0 && joint.verdict == Verdict::Void;
     let void = run.cases.iter().any(is_void).then(|| Remark::of_all(words::VOID));
-    let table = Table { legend: void.into_iter().collect(), ..Table::new(table(run, &names)) };
-    document.part(Section::new("Cases", vec![Block::Table(table)]));
+    document.part(Section::new("Cases", [Block::table(table(run, &names), void)]));
     let notes = notes(run).into_iter().chain(campaign(&run.first)).map(note);
     let found = run.findings.iter().map(|found| finding(run, found, &names));
-    let found: Vec<_> = found.chain(skips(&run.first.skips, &name)).chain(notes).collect();
-    let found = (!found.is_empty()).then_some(Block::Findings(found));
-    document.part(Section::new("Findings", found.into_iter().collect()));
+    let found = found.chain(skips(&run.first.skips, &name)).chain(notes).collect();
+    document.part(Section::new("Findings", Block::findings(found)));
     document
 }
 
 /// The hosts, those that are alike in one line, and what holds for all of them.
 fn heads(run: &Together) -> Vec<String> {
-    let mut kinds: Vec<(String, Vec<String>)> = Vec::new();
-    for JointHost { called, os, cores, storage, .. } in &run.hosts {
+    let kind = |JointHost { os, cores, storage, .. }: &&JointHost| {
         let place = storage.as_ref().map_or(String::new(), |storage| {
             format!(" · {} · {}", storage.directory.display(), storage.file_system)
         });
-        let kind = format!("{os} · {}{place}", count(*cores as usize, "core"));
-        match kinds.iter_mut().find(|(known, _)| *known == kind) {
-            Some((_, hosts)) => hosts.push(called.clone()),
-            None => kinds.push((kind, vec![called.clone()])),
-        }
-    }
+        format!("{os} · {}{place}", count(*cores as usize, "core"))
+    };
     let all = format!(
         "{} in lockstep: all begin each trial at the same moment; the figures are those of all \
          together",
         count(run.hosts.len() + run.missing.len(), "host")
     );
-    let line = |(kind, hosts): &(String, Vec<String>)| format!("{}: {kind}", short(hosts));
-    let lines = std::iter::once(all).chain(kinds.iter().map(line));
+    let line = |(kind, hosts): (String, Vec<&JointHost>)| format!("{}: {kind}", called(&hosts));
+    let lines = std::iter::once(all).chain(grouped(&run.hosts, kind).into_iter().map(line));
     lines.chain(shift(run)).chain(missing(run)).collect()
 }
 
 /// What a reader of the records should know of the run.
 fn notes(run: &Together) -> Vec<String> {
-    let of = |is_it: &dyn Fn(&JointHost) -> bool| -> Option<String> {
-        let hosts = run.hosts.iter().filter(|member| is_it(member));
-        let hosts: Vec<String> = hosts.map(|member| member.called.clone()).collect();
-        (!hosts.is_empty()).then(|| short(&hosts))
+    let with = |end: End, what: &str| {
+        let hosts: Vec<&JointHost> = run.hosts.iter().filter(|host| host.end == end).collect();
+        (!hosts.is_empty()).then(|| format!("{}: {what}", called(&hosts)))
     };
     let mut lines = Vec::new();
     let times: Vec<String> = run.hosts.first().map_or(Vec::new(), |first| {
@@ -85,10 +79,8 @@ fn notes(run: &Together) -> Vec<String> {
             lines.push(format!("{called} {}", words::lost(*at_ms, reason)));
         }
     }
-    let interrupted = of(&|member| member.end == End::Interrupted);
-    lines.extend(interrupted.map(|hosts| format!("{hosts}: the run was interrupted")));
-    let missing = of(&|member| member.end == End::Missing);
-    lines.extend(missing.map(|hosts| format!("{hosts}: the record has no end")));
+    lines.extend(with(End::Interrupted, "the run was interrupted"));
+    lines.extend(with(End::Missing, "the record has no end"));
     for JointHost { called, damage, .. } in &run.hosts {
         lines.extend(damage.iter().map(|problem| format!("{called}: {problem}")));
     }
@@ -154,9 +146,7 @@ fn table(run: &Together, names: &CaseLabels) -> Grid {
             FigureUnit::NsPerOp => (words::per_second, joint.throughput.or(joint.iops)),
         };
         let rate = |estimate: Option<Estimate>| estimate.map(|estimate| unit(estimate.median));
-        let interval = main.map_or(NONE.to_string(), |estimate| {
-            words::interval(estimate.low, estimate.high, unit)
-        });
+        let interval = words::with_interval(main, unit).1;
         let per_second = joint.iops.map(|iops| words::per_second(iops.median));
         let slowest = joint
             .slowest
@@ -164,7 +154,6 @@ fn table(run: &Together, names: &CaseLabels) -> Grid {
             .map(|slowest| format!("{} {}", slowest.host, words::times(slowest.ratio.median)));
         let efficiency = joint.scaling.as_ref().map(|it| efficiency(&it.efficiency));
         let plain = |text: String| GridCell::new(text, Paint::Plain);
-        let or_none = |text: Option<String>| plain(text.unwrap_or_else(|| NONE.to_string()));
         let paint = words::verdict_paint(joint.verdict);
         // A void figure is not to be read alone.
         let figure = |text: Option<String>| match text {
@@ -181,10 +170,10 @@ fn table(run: &Together, names: &CaseLabels) -> Grid {
             plain(figure(per_second)),
             plain(figure(joint.p99_ns.map(|ns| units::nanoseconds(ns as f64)))),
             plain(figure(efficiency)),
-            or_none(slowest),
-            or_none(joint.balance.map(words::times)),
-            or_none(joint.start_skew_ns.map(units::nanoseconds)),
-            or_none(joint.ended_by.map(|ending| ending.name().to_string())),
+            plain(or_none(slowest)),
+            plain(or_none(joint.balance.map(words::times))),
+            plain(or_none(joint.start_skew_ns.map(units::nanoseconds))),
+            plain(or_none(joint.ended_by.map(|ending| ending.name().to_string()))),
             GridCell::new(joint.verdict.name(), paint),
         ]);
     }
@@ -210,7 +199,7 @@ fn efficiency(estimate: &Estimate) -> String {
 
 /// What all get together, the stragglers, and the reasons to doubt what is said of all.
 fn conclusions(run: &Together, names: &CaseLabels) -> Vec<Text> {
-    let lines = crate::joint_scaling::answer(run, names).into_iter().chain(stragglers(run, names));
+    let lines = scaling(run, names).into_iter().chain(stragglers(run, names));
     lines.chain(ends(run, names)).chain(doubts(run, names)).collect()
 }
 
@@ -290,112 +279,95 @@ fn sign(sign: &StragglerSign) -> String {
     }
 }
 
-/// The doubts, each kind once, with the worst case.
+/// The place of a doubt among the others, and how large it is; `None` if the header tells it.
+fn place_and_size(doubt: &Doubt) -> Option<(u8, f64)> {
+    match doubt {
+        Doubt::HostLost { rounds, .. } => Some((0, *rounds as f64)),
+        Doubt::ClockUncertain { share } => Some((1, *share)),
+        Doubt::StartSkew { share } => Some((2, *share)),
+        Doubt::EndsVary { share } => Some((3, *share)),
+        Doubt::BuildsDiffer { builds } => Some((4, *builds as f64)),
+        Doubt::RecordMissing { .. } => None,
+    }
+}
+
+/// A doubt with its place and size, and its case.
+type CaseDoubt<'a> = ((u8, f64), &'a Doubt, &'a Joint);
+
+/// The doubts, each kind once, with its cases and the worst of them.
 fn doubts(run: &Together, names: &CaseLabels) -> Vec<Text> {
-    let longer = words::fitted("use a longer --time", &run.first.header.tool);
-    let lost = worst(run, names, |doubt| match doubt {
-        Doubt::HostLost { rounds, .. } => Some(*rounds as f64),
-        _ => None,
+    let all = run.cases.iter().flat_map(|joint| {
+        let place = move |doubt| Some((place_and_size(doubt)?, doubt, joint));
+        joint.doubts.iter().filter_map(place)
     });
-    let lost = lost.map(|(cases, rounds)| {
-        let when = |member: &JointHost| match &member.end {
-            End::Lost { at_ms, .. } => {
-                Some(format!("{} {}", member.called, words::lost_at(*at_ms)))
-            }
-            End::Complete | End::Interrupted | End::Missing => None,
-        };
-        let lost: Vec<String> = run.hosts.iter().filter_map(when).collect();
-        let who = match lost.is_empty() {
-            true => "not all hosts measured all rounds".to_string(),
-            false => listed(&lost),
-        };
-        text!(
-            "{}: HostLost: {}; {} left out, and the figures are of the hosts in the column \
-             'hosts'.",
-            cases,
-            who,
-            match rounds as usize {
+    let mut kinds = grouped(all, |((place, _), ..)| *place);
+    kinds.sort_by_key(|(place, _)| *place);
+    let said = |(_, all): (u8, Vec<CaseDoubt>)| {
+        let ids = distinct(all.iter().map(|(.., joint)| joint.id.clone()));
+        let cases: Vec<&Joint> = all.iter().map(|(.., joint)| *joint).collect();
+        let (_, worst, _) = all.iter().max_by(|a, b| a.0.1.total_cmp(&b.0.1))?;
+        let said = said_doubt(run, worst, &cases);
+        Some(text!("{}: {}", concerned_names(&ids, &|id| names.name(id)), said))
+    };
+    kinds.into_iter().filter_map(said).collect()
+}
+
+/// A doubt, which these cases have.
+fn said_doubt(run: &Together, doubt: &Doubt, cases: &[&Joint]) -> Text {
+    let longer = words::fitted("use a longer --time", &run.first.header.tool);
+    let share = |share: &f64| figure(words::percent(100.0 * share));
+    match doubt {
+        Doubt::HostLost { rounds, .. } => text!(
+            "HostLost: {}; {} left out, and the figures are of the hosts in the column 'hosts'.",
+            lost(run),
+            match rounds {
                 0 => "no round is".to_string(),
                 1 => "one round is".to_string(),
                 several => format!("up to {several} rounds are"),
             }
-        )
-    });
-    let clock = worst(run, names, |doubt| match doubt {
-        Doubt::ClockUncertain { share } => Some(*share),
-        _ => None,
-    });
-    let clock = clock.map(|(cases, share)| {
-        text!(
-            "{}: ClockUncertain: a host's clock is known to {} of a trial only, so it is not known \
+        ),
+        Doubt::ClockUncertain { share: known } => text!(
+            "ClockUncertain: a host's clock is known to {} of a trial only, so it is not known \
              well when all were active; {}.",
-            cases,
-            figure(words::percent(100.0 * share)),
-            &longer
-        )
-    });
-    let ends = worst(run, names, |doubt| match doubt {
-        Doubt::EndsVary { share } => Some(*share),
-        _ => None,
-    });
-    let ends = ends.map(|(cases, share)| {
-        text!(
-            "{}: EndsVary: time ended the trials of some hosts or rounds ({} of the rounds), and \
+            share(known),
+            longer
+        ),
+        Doubt::StartSkew { share: apart } => text!(
+            "StartSkew: the last host began up to {} of a trial after the first; {}{}.",
+            share(apart),
+            match (cases.iter().filter(|it| it.common.is_some()).count(), cases.len()) {
+                (0, _) => "",
+                (known, all) if known == all => "read 'all active', or ",
+                _ => "read 'all active' where it is known, or ",
+            },
+            longer
+        ),
+        Doubt::EndsVary { share: ended } => text!(
+            "EndsVary: time ended the trials of some hosts or rounds ({} of the rounds), and \
              their work the others, so another time gives another figure; {}.",
-            cases,
-            figure(words::percent(100.0 * share)),
-            &longer
-        )
-    });
-    let builds = worst(run, names, |doubt| match doubt {
-        Doubt::BuildsDiffer { builds } => Some(*builds as f64),
-        _ => None,
-    });
-    let builds = builds.map(|(cases, builds)| {
-        text!(
-            "{}: BuildsDiffer: the hosts have {} builds of ioassay, which may measure differently; \
+            share(ended),
+            longer
+        ),
+        Doubt::BuildsDiffer { builds } => text!(
+            "BuildsDiffer: the hosts have {} builds of ioassay, which may measure differently; \
              install one on all.",
-            cases,
-            format!("{builds:.0}")
-        )
-    });
-    [lost, clock, skew(run, names, &longer), ends, builds].into_iter().flatten().collect()
+            *builds
+        ),
+        Doubt::RecordMissing { .. } => Text::default(),
+    }
 }
 
-/// The doubt that hosts began apart.
-fn skew(run: &Together, names: &CaseLabels, longer: &str) -> Option<Text> {
-    let of = |doubt: &Doubt| match doubt {
-        Doubt::StartSkew { share } => Some(*share),
-        _ => None,
+/// Which hosts were lost, and when.
+fn lost(run: &Together) -> String {
+    let when = |host: &JointHost| match &host.end {
+        End::Lost { at_ms, .. } => Some(format!("{} {}", host.called, words::lost_at(*at_ms))),
+        End::Complete | End::Interrupted | End::Missing => None,
     };
-    let (cases, share) = worst(run, names, of)?;
-    let has_skew = |joint: &&Joint| joint.doubts.iter().any(|doubt| of(doubt).is_some());
-    let mut skewed = run.cases.iter().filter(has_skew).map(|joint| joint.common.is_some());
-    let is_known = skewed.clone().any(|has_common| has_common);
-    let read = match (is_known, skewed.all(|has_common| has_common)) {
-        (true, true) => "read 'all active', or ",
-        (true, false) => "read 'all active' where it is known, or ",
-        (false, _) => "",
-    };
-    let share = words::percent(100.0 * share);
-    Some(text!(
-        "{}: StartSkew: the last host began up to {} of a trial after the first; {}{}.",
-        cases,
-        figure(share),
-        read,
-        longer
-    ))
-}
-
-/// The cases with a doubt, and the most that it says. `None` if no case has it.
-fn worst(run: &Together, names: &CaseLabels, of: fn(&Doubt) -> Option<f64>) -> Option<(Text, f64)> {
-    let found = |joint: &Joint| {
-        let most = joint.doubts.iter().filter_map(of).max_by(f64::total_cmp)?;
-        Some((joint.id.clone(), most))
-    };
-    let (ids, sizes): (Vec<String>, Vec<f64>) = run.cases.iter().filter_map(found).unzip();
-    let most = sizes.into_iter().max_by(f64::total_cmp)?;
-    Some((concerned_names(&ids, &|id| names.name(id)), most))
+    let lost: Vec<String> = run.hosts.iter().filter_map(when).collect();
+    match lost.is_empty() {
+        true => "not all hosts measured all rounds".to_string(),
+        false => listed(&lost),
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The trend of a recipe's figures from run to run.
 
-use crate::document::{Block, Document, FindingBlock, Section, Table};
+use crate::document::{Block, Document, FindingBlock, Section};
 use crate::grid::{Grid, GridCell, left, right};
 use crate::labels::CaseLabels;
 use crate::run::run;
@@ -18,7 +18,7 @@ const GAP: char = '·';
 const STEP_RUNS: usize = 10;
 
 /// The trend of all cases after the run `last`, which is run `number`, counted from 1.
-pub fn trend(trends: &Trends, last: &Assessment, number: usize) -> Document {
+pub fn trend<'a>(trends: &Trends, last: &'a Assessment, number: usize) -> Document<'a> {
     let all = trends.all();
     let names = CaseLabels::of(last);
     let mut about = vec![tally(&last.tally())];
@@ -35,7 +35,7 @@ pub fn trend(trends: &Trends, last: &Assessment, number: usize) -> Document {
         ..Document::default()
     };
     if all.is_empty() {
-        document.part(Section::new("Trend", vec![Block::plain("No run has a valid figure.")]));
+        document.part(Section::new("Trend", [Block::plain("No run has a valid figure.")]));
         return with_run(document, last);
     }
     let mut grid =
@@ -43,10 +43,9 @@ pub fn trend(trends: &Trends, last: &Assessment, number: usize) -> Document {
     for trend in &all {
         grid.row(cells(trend, &names));
     }
-    let steps: Vec<FindingBlock> =
-        all.iter().filter_map(|trend| step(trend, trends, &names)).collect();
-    let mut blocks = vec![Block::Table(Table::new(grid))];
-    blocks.extend((!steps.is_empty()).then_some(Block::Findings(steps)));
+    let steps = all.iter().filter_map(|trend| step(trend, trends, &names)).collect();
+    let mut blocks = vec![Block::table(grid, [])];
+    blocks.extend(Block::findings(steps));
     if (2..STEP_RUNS).contains(&all[0].runs.len()) {
         blocks.push(Block::aside(format!(
             "telling a step from chance takes {STEP_RUNS} runs, and more with many cases"
@@ -57,15 +56,14 @@ pub fn trend(trends: &Trends, last: &Assessment, number: usize) -> Document {
 }
 
 /// The document with the report of the last run, which only a page has room for.
-fn with_run(mut document: Document, last: &Assessment) -> Document {
+fn with_run<'a>(mut document: Document<'a>, last: &'a Assessment) -> Document<'a> {
     let run = run(last);
     document.warnings = run.warnings;
     let about = run.about.into_iter().map(Block::Aside);
     let answer = run.answer.into_iter().map(Block::Paragraph);
-    document.part(Section::on_page("The last run", about.chain(answer).collect()));
-    for part in run.parts {
-        document.part(Section { is_on_page_only: true, ..part });
-    }
+    document.on_page("The last run", true, || about.chain(answer).collect());
+    let parts = run.parts.into_iter();
+    document.parts.extend(parts.map(|part| Section { is_on_page_only: true, ..part }));
     document
 }
 

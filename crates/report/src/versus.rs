@@ -1,13 +1,14 @@
 //! Comparisons of cases that differ in one axis only.
 
-use crate::apart::LabelDifference;
-use crate::document::{Block, Remark, Table};
+use crate::document::{Block, Remark};
 use crate::grid::{Grid, GridCell, LAST, left, right};
+use crate::group::grouped;
 use crate::labels::CaseLabels;
+use crate::phrases::LabelDifference;
 use crate::sentence::{Sentence, marked};
 use crate::text::{Text, figure, text};
 use crate::words::{
-    NONE, count, difference, difference_paint, fitted, listed, times, times_interval,
+    count, difference, difference_paint, fitted, if_any, listed, or_none, times, times_interval,
 };
 use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
@@ -31,8 +32,7 @@ pub(crate) fn compared(assessment: &Assessment, labels: &CaseLabels) -> Vec<Bloc
     if assessment.comparisons.is_empty() {
         return Vec::new();
     }
-    let legend = vec![Remark::of_all(LEGEND)];
-    let table = Block::Table(Table { legend, ..Table::new(grid(assessment, labels)) });
+    let table = Block::table(grid(assessment, labels), [Remark::of_all(LEGEND)]);
     [table].into_iter().chain(unlisted(&assessment.comparisons).map(Block::aside)).collect()
 }
 
@@ -49,7 +49,7 @@ fn grid(assessment: &Assessment, labels: &CaseLabels) -> Grid {
         left("finding", 0),
     ]);
     for found in comparisons.iter().filter(is_listed) {
-        let interval = times_interval(found.low, found.high).unwrap_or(NONE.to_string());
+        let interval = or_none(times_interval(found.low, found.high));
         let paint = difference_paint(found.difference);
         let texts = [label(found), times(found.ratio), interval, difference(found)];
         grid.row(texts.map(|text| GridCell::new(text, paint)).to_vec());
@@ -62,13 +62,21 @@ fn unlisted(comparisons: &[Comparison]) -> Option<String> {
     if comparisons.len() <= LISTED_MAX {
         return None;
     }
-    let counted = |difference: Difference| {
-        let count = comparisons.iter().filter(|found| found.difference == difference).count();
-        (count > 0).then(|| format!("{count} {difference}"))
-    };
     let unlisted = [Difference::Equivalent, Difference::Inconclusive, Difference::InDoubt];
-    let others: Vec<String> = unlisted.into_iter().filter_map(counted).collect();
+    let others = numbers(&unlisted, comparisons.iter());
     (!others.is_empty()).then(|| format!("and {}", listed(&others)))
+}
+
+/// How many comparisons have each of these results, without zeros: `5 equivalent`.
+pub(crate) fn numbers<'a>(
+    results: &[Difference],
+    comparisons: impl Iterator<Item = &'a Comparison> + Clone,
+) -> Vec<String> {
+    let of = |result: &Difference| {
+        let count = comparisons.clone().filter(|found| found.difference == *result).count();
+        (count > 0).then(|| format!("{count} {result}"))
+    };
+    results.iter().filter_map(of).collect()
 }
 
 /// The labels of two compared cases.
@@ -96,15 +104,11 @@ pub(crate) fn decided(assessment: &Assessment, labels: &CaseLabels) -> Vec<Sente
     if all.is_empty() {
         return Vec::new();
     }
-    let mut groups: Vec<(LabelDifference, Vec<&Decided>)> = Vec::new();
-    for decided in &all {
+    let mut groups = grouped(&all, |decided| {
         let mut apart = apart(decided.comparison(), labels);
         apart.shared.retain(|word| word.axis != "threads");
-        match groups.iter_mut().find(|(known, _)| *known == apart) {
-            Some((_, members)) => members.push(decided),
-            None => groups.push((apart, vec![decided])),
-        }
-    }
+        apart
+    });
     let is_more = |decided: &&Decided| decided.comparison().ratio > 1.0;
     groups.retain(|(_, members)| {
         members.iter().all(|decided| decided.decision() == Decision::Yes)
@@ -140,10 +144,8 @@ fn counted(all: &[Decided]) -> String {
     let number = |decision: Decision| all.iter().filter(|d| d.decision() == decision).count();
     let is_in_doubt = |decided: &&Decided| decided.open() == Some(Open::InDoubt);
     let in_doubt = all.iter().filter(is_in_doubt).count();
-    let doubts = match in_doubt {
-        0 => String::new(),
-        doubts => format!(", {doubts} of them because of doubtful figures"),
-    };
+    let doubts =
+        if_any(in_doubt, |doubts| format!(", {doubts} of them because of doubtful figures"));
     let (yes, no) = (number(Decision::Yes), number(Decision::No));
     let comparisons = count(all.len(), "comparison");
     match number(Decision::Undecided) {

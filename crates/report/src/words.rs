@@ -100,29 +100,22 @@ pub(crate) fn response(ns: Option<u64>) -> String {
 
 /// The ceiling of a figure, and the share of it that was reached: `97.1 % of memory`.
 pub(crate) fn ceiling(summary: &Summary) -> String {
-    match ceiling_of(summary) {
-        Some(ceiling) => format!("{} of {}", units::percent(ceiling.share), ceiling.kind),
-        None if summary.is_ceiling => "the ceiling".to_string(),
-        None => NONE.to_string(),
-    }
-}
-
-/// The ceiling of a case; if data was loaded first, the ceiling after loading.
-fn ceiling_of(summary: &Summary) -> Option<Ceiling> {
-    summary.loaded.as_ref().map_or(summary.ceiling, |loaded| loaded.ceiling)
+    said_ceiling(summary, "the ceiling", |kind| format!("of {kind}"))
 }
 
 /// The same for a narrow column: `97.1 % mem`.
 pub(crate) fn ceiling_short(summary: &Summary) -> String {
-    match ceiling_of(summary) {
-        Some(Ceiling { kind, share }) => {
-            let kind = match kind {
-                CeilingKind::Memory => "mem",
-                CeilingKind::Device => "dev",
-            };
-            format!("{} {kind}", units::percent(share))
-        }
-        None if summary.is_ceiling => "ceiling".to_string(),
+    said_ceiling(summary, "ceiling", |kind| match kind {
+        CeilingKind::Memory => "mem".to_string(),
+        CeilingKind::Device => "dev".to_string(),
+    })
+}
+
+/// `itself`: what a ceiling is called. If data was loaded first, the ceiling is that after loading.
+fn said_ceiling(summary: &Summary, itself: &str, of: fn(CeilingKind) -> String) -> String {
+    match summary.loaded.as_ref().map_or(summary.ceiling, |loaded| loaded.ceiling) {
+        Some(Ceiling { kind, share }) => format!("{} {}", units::percent(share), of(kind)),
+        None if summary.is_ceiling => itself.to_string(),
         None => NONE.to_string(),
     }
 }
@@ -213,9 +206,15 @@ pub(crate) fn say(quantity: FigureUnit) -> FigureFormat {
 pub(crate) fn main_figure(summary: &Summary) -> (String, String) {
     match main_estimate(summary) {
         None if summary.is_not_durable() => (NOT_DURABLE.to_string(), NONE.to_string()),
-        None => (NONE.to_string(), NONE.to_string()),
-        Some((estimate, say)) => (say(estimate.median), interval(estimate.low, estimate.high, say)),
+        None => with_interval(None, units::rate),
+        Some((estimate, say)) => with_interval(Some(estimate), say),
     }
+}
+
+/// The median and the interval.
+pub(crate) fn with_interval(estimate: Option<Estimate>, say: FigureFormat) -> (String, String) {
+    let interval = estimate.map(|all| interval(all.low, all.high, say));
+    (or_none(estimate.map(|all| say(all.median))), or_none(interval))
 }
 
 /// The kind of rate that a writing case's main figure is; empty if it has none.
@@ -230,6 +229,11 @@ pub(crate) fn rate_kind(summary: &Summary) -> &'static str {
     }
 }
 
+/// The text, or [`NONE`].
+pub(crate) fn or_none(text: Option<String>) -> String {
+    text.unwrap_or(NONE.to_string())
+}
+
 /// A time, or [`NONE`].
 pub(crate) fn ns(value: Option<f64>) -> String {
     value.map_or(NONE.to_string(), units::nanoseconds)
@@ -238,6 +242,11 @@ pub(crate) fn ns(value: Option<f64>) -> String {
 /// `1 row`, `3 rows`.
 pub(crate) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// What is said of a number, unless it is 0.
+pub(crate) fn if_any(number: usize, say: impl FnOnce(usize) -> String) -> String {
+    if number == 0 { String::new() } else { say(number) }
 }
 
 /// Pages of memory of this size.

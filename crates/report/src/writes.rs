@@ -34,7 +34,7 @@ pub(crate) fn sync_name(sync: Sync) -> String {
 
 /// The acknowledged rate and its interval.
 pub(crate) fn acknowledged(writing: Option<&Writing>) -> (String, String) {
-    rate(writing.and_then(|writing| writing.acknowledged))
+    words::with_interval(writing.and_then(|writing| writing.acknowledged), units::rate)
 }
 
 /// The durable rate and its interval; [`NOT_DURABLE`] if the evidence contradicts it.
@@ -42,14 +42,7 @@ pub(crate) fn durable(summary: &Summary) -> (String, String) {
     if summary.is_not_durable() {
         return (NOT_DURABLE.to_string(), NONE.to_string());
     }
-    rate(summary.writing.as_ref().and_then(|writing| writing.durable))
-}
-
-fn rate(estimate: Option<Estimate>) -> (String, String) {
-    match estimate {
-        None => (NONE.to_string(), NONE.to_string()),
-        Some(all) => (units::rate(all.median), words::interval(all.low, all.high, units::rate)),
-    }
+    words::with_interval(summary.writing.as_ref().and_then(|it| it.durable), units::rate)
 }
 
 /// A rate with its interval in a sentence: `612 MB/s (598-631)`.

@@ -164,6 +164,7 @@ fn record(text: &str) -> Result<(), String> {
     record.header.plan.view = Some(ioassay::recipe::view_of(&record.header.plan));
     let assessment = assess::assess(&record);
     let hosts = assess::together(2, |_| Ok::<Record, Infallible>(record.clone()));
+    let hosts = hosts.ok().flatten();
     let versus = assess::compare(Judged::of(record), Judged::of(zoo::record()), &[]);
     let limits = ["slower > 5%", "p99 > 200%"].map(|limit| limit.parse().expect("it is one"));
     let gate = assess::gate::gate(&versus, &limits);
@@ -171,7 +172,7 @@ fn record(text: &str) -> Result<(), String> {
     let run = report::run(&assessment);
     let coloured = run.text(&Style { colour: true, width: 40 });
     ensure(report::to_terminal(&coloured) == coloured, "coloured text steers")?;
-    let of_hosts = hosts.ok().flatten().map(|hosts| report::together(&hosts));
+    let of_hosts = hosts.as_ref().map(report::together);
     let of_two = report::records(&versus, Some(&gate), paths);
     let documents = [run, of_two, report::gate_run(&versus, &gate, paths)];
     let documents: Vec<Document> = documents.into_iter().chain(of_hosts).collect();

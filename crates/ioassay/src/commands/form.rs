@@ -46,9 +46,9 @@ pub fn check_files(form: &DocumentArgs) -> Result<()> {
 ///
 /// # Errors
 /// If stdout or a file cannot be written.
-pub fn deliver(
+pub fn deliver<'a>(
     assessment: &Assessment,
-    make: impl FnOnce() -> Document,
+    make: impl FnOnce() -> Document<'a>,
     form: &FormArgs,
     style: &Style,
 ) -> Result<Status> {
@@ -70,9 +70,9 @@ pub fn deliver(
 ///
 /// # Errors
 /// If one cannot be written.
-pub fn write_files(
+pub fn write_files<'a>(
     assessment: &Assessment,
-    make: impl FnOnce() -> Document,
+    make: impl FnOnce() -> Document<'a>,
     form: &FormArgs,
 ) -> Result<Status> {
     if form.document.has_files() {
@@ -95,8 +95,8 @@ fn keep_metrics(assessment: &Assessment, form: &FormArgs) -> Result<()> {
 ///
 /// # Errors
 /// If stdout or a file cannot be written.
-pub fn hand_out(
-    make: impl FnOnce() -> Document,
+pub fn hand_out<'a>(
+    make: impl FnOnce() -> Document<'a>,
     form: &DocumentArgs,
     style: &Style,
     for_programs: Option<impl FnOnce() -> Result<()>>,

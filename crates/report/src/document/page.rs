@@ -24,11 +24,10 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// The document, the answer first.
 pub(super) fn page(document: &Document) -> String {
-    let answer = document.answer.iter().enumerate();
     let links = Links::of(document);
-    let answer = answer.map(|(index, paragraph)| links.answer(paragraph, index == 0));
-    let answer: Vec<Markup> = answer.collect();
-    let mut sections = vec![("Answer", html! { @for part in &answer { (part) } })];
+    let answer = document.answer.iter().enumerate();
+    let answer = html! { @for (index, line) in answer { (links.answer(line, index == 0)) } };
+    let mut sections = vec![("Answer", answer)];
     sections.extend(document.parts.iter().map(|part| (part.title, links.part(part))));
     sections.retain(|(_, body)| !body.0.is_empty());
     let version = env!("CARGO_PKG_VERSION");
@@ -114,8 +113,8 @@ const PICTURES_BYTES_MAX: usize = 1 << 20;
 struct Links<'a>(HashMap<&'a str, usize>);
 
 impl<'a> Links<'a> {
-    fn of(document: &'a Document) -> Links<'a> {
-        let blocks = document.parts.iter().flat_map(|part| &part.blocks);
+    fn of(document: &'a Document<'_>) -> Links<'a> {
+        let blocks = document.parts.iter().flat_map(|part| part.blocks.iter());
         let cases = blocks.filter_map(|block| match block {
             Block::Folded(Folded { case, .. }) => case.as_deref(),
             _ => None,
@@ -133,7 +132,7 @@ impl<'a> Links<'a> {
     }
 
     fn part(&self, part: &Section) -> Markup {
-        html! { @for block in &part.blocks { (self.block(block)) } }
+        html! { @for block in part.blocks.iter() { (self.block(block)) } }
     }
 
     fn block(&self, block: &Block) -> Markup {
@@ -335,6 +334,8 @@ fn pictures(all: &[Picture]) -> Markup {
     }
 }
 
+const SHADES: [&str; 5] = ["shade-0", "shade-1", "shade-2", "shade-3", "shade-4"];
+
 /// The CSS class of a color.
 fn class_of(paint: Paint) -> &'static str {
     match paint {
@@ -343,10 +344,6 @@ fn class_of(paint: Paint) -> &'static str {
         Paint::Faint => "note",
         Paint::Doubt => "doubtful",
         Paint::Void => "void",
-        Paint::Shade(0) => "shade-0",
-        Paint::Shade(1) => "shade-1",
-        Paint::Shade(2) => "shade-2",
-        Paint::Shade(3) => "shade-3",
-        Paint::Shade(_) => "shade-4",
+        Paint::Shade(shade) => SHADES[usize::from(shade).min(SHADES.len() - 1)],
     }
 }

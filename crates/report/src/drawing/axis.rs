@@ -64,8 +64,7 @@ impl DrawnAxis {
             values = all(&STEPS[..1]);
         }
         let every = values.len().div_ceil(TICKS_MOST).max(1);
-        let values: Vec<f64> = values.into_iter().step_by(every).collect();
-        DrawnAxis::of(Scale::Log, (least, most), values, say)
+        DrawnAxis::of(Scale::Log, (least, most), values.into_iter().step_by(every), say)
     }
 
     /// An axis from 0 to `most`, which must be above 0.
@@ -82,7 +81,7 @@ impl DrawnAxis {
         let step = steps.into_iter().find(|step| *step >= rough * 0.999).unwrap_or(rough);
         let first = (least / step).ceil() as i64;
         let last = (most / step * 1.001).floor() as i64;
-        let values = (first..=last).map(|index| index as f64 * step).collect();
+        let values = (first..=last).map(|index| index as f64 * step);
         DrawnAxis::of(Scale::Linear, (least, most), values, say)
     }
 
@@ -96,7 +95,7 @@ impl DrawnAxis {
 
     /// An axis with ticks only at its `ends`.
     pub(crate) fn of_ends(ends: (f64, f64), say: impl Fn(f64) -> String) -> DrawnAxis {
-        DrawnAxis::of(Scale::Linear, ends, vec![ends.0, ends.1], say)
+        DrawnAxis::of(Scale::Linear, ends, [ends.0, ends.1], say)
     }
 
     /// A logarithmic axis of these ratios and 1, with ticks at common ones.
@@ -112,7 +111,7 @@ impl DrawnAxis {
         if most / least > WIDE {
             return DrawnAxis::log(least, most, say);
         }
-        let held = NEAR.into_iter().filter(|ratio| (least..=most).contains(ratio)).collect();
+        let held = NEAR.into_iter().filter(|ratio| (least..=most).contains(ratio));
         DrawnAxis::of(Scale::Log, (least, most), held, say)
     }
 
@@ -120,20 +119,16 @@ impl DrawnAxis {
     pub(crate) fn of_marks(ends: (f64, f64), marks: &[(f64, &str)]) -> DrawnAxis {
         let held = marks.iter().filter(|(value, _)| (ends.0..=ends.1).contains(value));
         let tick = |(value, label): &(f64, &str)| Tick { value: *value, label: label.to_string() };
-        let ticks = held.map(tick).collect();
         DrawnAxis {
-            label: String::new(),
-            scale: Scale::Log,
-            values: ends,
-            pixels: (0.0, 1.0),
-            ticks,
+            ticks: held.map(tick).collect(),
+            ..DrawnAxis::of(Scale::Log, ends, [], |_| String::new())
         }
     }
 
     fn of(
         scale: Scale,
         values: (f64, f64),
-        ticks: Vec<f64>,
+        ticks: impl IntoIterator<Item = f64>,
         say: impl Fn(f64) -> String,
     ) -> DrawnAxis {
         let tick = |value: f64| Tick { value, label: round(&say(value)) };

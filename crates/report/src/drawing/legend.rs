@@ -1,7 +1,7 @@
 //! The meaning of the marks, below a picture.
 
 use super::block::PictureBlock;
-use super::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH, Weight};
+use super::canvas::{Anchor, Canvas, Dash, LINE, Mark, Point, WIDTH, Weight};
 use super::measure::{widest, wrapped};
 use super::palette::{Colour, INK, VOID};
 
@@ -18,13 +18,8 @@ pub(crate) enum Key {
     Point(Colour, Mark),
 }
 
-/// A key with its text, and where it is.
-struct Entry {
-    key: Key,
-    lines: Vec<String>,
-    x: f64,
-    y: f64,
-}
+/// A key with the lines of its text, and where it is.
+type Entry = (Key, Vec<String>, Point);
 
 /// The width of a key, and the gap before its text.
 const KEY: f64 = 18.0;
@@ -46,11 +41,11 @@ pub(crate) fn legend(entries: impl IntoIterator<Item = (Key, String)>) -> Pictur
             (x, y) = (0.0, height);
         }
         height = height.max(y + LINE * lines.len() as f64);
-        placed.push(Entry { key, lines, x, y });
+        placed.push((key, lines, (x, y)));
         x += taken + APART;
     }
     PictureBlock::of(height, move |canvas, top| {
-        for Entry { key, lines, x, y } in &placed {
+        for (key, lines, (x, y)) in &placed {
             draw_key(canvas, *key, (*x, top + y + LINE / 2.0));
             let place = (x + KEY + GAP, top + y);
             canvas.lines(lines, place, Anchor::Start, INK, Weight::Normal);

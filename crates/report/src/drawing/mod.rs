@@ -1,22 +1,29 @@
 //! What pictures are drawn with, as SVG. They are 380 pixels wide, so that phones show their texts
 //! without zooming, and as high as needed.
 
-pub(crate) mod palette;
-pub(crate) mod canvas;
-pub(crate) mod measure;
-pub(crate) mod axis;
-pub(crate) mod block;
-pub(crate) mod legend;
-pub(crate) mod shape;
-pub(crate) mod plot;
-pub(crate) mod strips;
-pub(crate) mod cells;
+mod palette;
+mod canvas;
+mod measure;
+mod axis;
+mod block;
+mod legend;
+mod shape;
+mod plot;
+mod strips;
+mod cells;
 
-pub(crate) use palette::scheme_css;
+pub(crate) use axis::{DrawnAxis, range};
+pub(crate) use block::PictureBlock;
+pub(crate) use canvas::{Dash, Mark, WIDTH};
+pub(crate) use cells::{CELL, CellRow, CellText, Ground, cells};
+pub(crate) use legend::{Key, legend, void_key};
+pub(crate) use measure::{round, shortened, width};
+pub(crate) use palette::{Colour, FAINT, GRID, INK, SERIES, SHADES, VOID, on_shade, scheme_css};
+pub(crate) use plot::Plot;
+pub(crate) use shape::{Series, Shape, drawn, in_strip};
+pub(crate) use strips::{Strip, strips};
 
 use crate::style::printable;
-use block::PictureBlock;
-use canvas::WIDTH;
 
 /// A picture.
 #[derive(Debug, Clone, PartialEq)]

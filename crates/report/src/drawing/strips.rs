@@ -71,40 +71,26 @@ impl Strip {
     }
 }
 
-pub(crate) struct Strips {
-    pub(crate) axis: DrawnAxis,
-    /// The value that all are held against, which has a line.
-    pub(crate) origin: Option<f64>,
-    pub(crate) rows: Vec<Strip>,
-}
-
-impl Strips {
-    /// The rows, with the axis above and below them. `None` with fewer than two rows: nothing would
-    /// be beside the only one.
-    pub(crate) fn block(self) -> Option<PictureBlock<'static>> {
-        if self.rows.len() < 2 { None } else { self.block_of_any() }
-    }
-
-    /// The same where a single row says something: it compares two things itself.
-    pub(crate) fn block_of_any(self) -> Option<PictureBlock<'static>> {
-        let Strips { axis, origin, rows } = self;
-        if rows.is_empty() {
-            return None;
-        }
-        let drawn = rows.iter().filter(|row| !row.shapes.is_empty());
-        let right = match widest(drawn.map(|row| row.figure.as_str())) {
-            0.0 => MARGIN,
-            wide => wide + GAP,
-        };
-        let axis = axis.between(MARGIN, WIDTH - right);
-        let labels = || {
-            let axis = axis.clone();
-            PictureBlock::of(LINE, move |canvas, top| labels_along(canvas, &axis, top + LINE / 2.0))
-        };
-        let mut blocks =
-            vec![PictureBlock::text(&axis.label(), 0.0, FAINT), PictureBlock::gap(2.0), labels()];
-        blocks.extend(rows.into_iter().map(|row| row.block(&axis, origin)));
-        blocks.push(labels());
-        Some(PictureBlock::stack(blocks))
-    }
+/// The rows, with the axis above and below them. `origin`: the value that all are held against,
+/// which has a line.
+pub(crate) fn strips(
+    axis: DrawnAxis,
+    origin: Option<f64>,
+    rows: Vec<Strip>,
+) -> PictureBlock<'static> {
+    let drawn = rows.iter().filter(|row| !row.shapes.is_empty());
+    let right = match widest(drawn.map(|row| row.figure.as_str())) {
+        0.0 => MARGIN,
+        wide => wide + GAP,
+    };
+    let axis = axis.between(MARGIN, WIDTH - right);
+    let labels = || {
+        let axis = axis.clone();
+        PictureBlock::of(LINE, move |canvas, top| labels_along(canvas, &axis, top + LINE / 2.0))
+    };
+    let mut blocks =
+        vec![PictureBlock::text(&axis.label(), 0.0, FAINT), PictureBlock::gap(2.0), labels()];
+    blocks.extend(rows.into_iter().map(|row| row.block(&axis, origin)));
+    blocks.push(labels());
+    PictureBlock::stack(blocks)
 }

@@ -1,6 +1,7 @@
 //! Several hosts that should be alike.
 
-use super::{FORMAT, machine, storage};
+use super::FORMAT;
+use super::machine::{HostForm, StorageForm};
 use assess::fleet::{self, Alone, Differing, HostFigure, OwnFact};
 use assess::trend::FigureUnit;
 use model::axis::AxesForm;
@@ -64,10 +65,10 @@ struct FleetHostForm<'a> {
     /// What it has and most others have not: these may be why it is odd.
     own: &'a [OwnFact],
     /// The machine.
-    #[serde(with = "machine::HostForm")]
+    #[serde(with = "HostForm")]
     host: &'a host::Host,
     /// The storage; null if the run used no file.
-    storage: Option<storage::StorageForm<'a>>,
+    storage: Option<StorageForm<'a>>,
 }
 
 impl FleetHostForm<'_> {
@@ -87,7 +88,7 @@ impl FleetHostForm<'_> {
             odd_in: fleet.cases.iter().filter(is_odd).map(|common| common.id.as_str()).collect(),
             own: &member.own,
             host: &member.header.host,
-            storage: member.header.storage.as_ref().map(storage::StorageForm::of),
+            storage: member.header.storage.as_ref().map(StorageForm::of),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::FORMAT;
 use super::case::SkipForm;
-use super::storage::StorageForm;
+use super::machine::StorageForm;
 use assess::campaign::Campaign;
 use assess::together::{self, HostsFinding, Joint};
 use model::axis::AxesForm;

@@ -1,9 +1,12 @@
-//! Figures of cases of which some operations read and the rest write.
+//! Figures of cases of which some operations read and the rest write, and of a file that was read
+//! and overwritten at the same time.
 
-use super::families::{LATENCY, OPERATIONS, percentile_labels};
-use super::{CaseMetric, Metric, PLAIN, TrialMetric, Unit, label};
+use super::TrialMetric::Whole;
+use super::families::{OPERATIONS, PAGES};
+use super::{CaseMetric, Metric, Unit, label, metric, percentile};
 use assess::latency::Latency;
 use assess::mixed::Mixed;
+use assess::shared::SharedFile;
 use assess::summary::Summary;
 
 fn mixed(summary: &Summary) -> Option<&Mixed> {
@@ -20,105 +23,62 @@ fn writes(summary: &Summary) -> Option<&Latency> {
 
 /// In the order of the CSV columns.
 pub(crate) const MIXED: &[Metric] = &[
-    Metric {
-        name: "read_operations",
-        unit: Unit::Number,
-        meaning: "those of the operations that read, in a mixed case",
-        trial: TrialMetric::Whole(|it| it.read_ops),
-        column: "read_operations",
-        json: ("", "read_ops"),
-        ..PLAIN
-    },
-    Metric {
-        name: "read_iops",
-        title: "reads",
-        unit: Unit::PerSecond,
-        meaning: "operations per second that read, in a mixed case",
-        legend: "operations per second that read",
-        case: CaseMetric::Estimate(|it| mixed(it)?.read_iops),
-        gauge: Some((OPERATIONS, |_| Some(vec![label("of", "reads")]))),
-        ..PLAIN
-    },
-    Metric {
-        name: "read_p50",
-        title: "read p50",
-        unit: Unit::Nanoseconds,
-        meaning: "median latency of the reads of a mixed case",
-        case: CaseMetric::Percentile(|it| reads(it)?.p50),
-        trial: TrialMetric::Whole(|it| it.reads.p50_ns),
-        column: "read_p50_ns",
-        json: ("read_ns", "p50"),
-        gauge: Some((LATENCY, |_| percentile_labels("read", "50"))),
-        ..PLAIN
-    },
-    Metric {
-        name: "read_p99",
-        title: "read p99",
-        unit: Unit::Nanoseconds,
-        meaning: "99th percentile of the reads of a mixed case",
-        case: CaseMetric::Percentile(|it| reads(it)?.p99),
-        trial: TrialMetric::Whole(|it| it.reads.p99_ns),
-        column: "read_p99_ns",
-        json: ("read_ns", "p99"),
-        gauge: Some((LATENCY, |_| percentile_labels("read", "99"))),
-        ..PLAIN
-    },
-    Metric {
-        name: "read_p99_9",
-        title: "read p99.9",
-        unit: Unit::Nanoseconds,
-        meaning: "99.9th percentile of the reads of a mixed case",
-        case: CaseMetric::Percentile(|it| reads(it)?.p99_9),
-        trial: TrialMetric::Whole(|it| it.reads.p99_9_ns),
-        column: "read_p99_9_ns",
-        json: ("read_ns", "p99_9"),
-        gauge: Some((LATENCY, |_| percentile_labels("read", "99.9"))),
-        ..PLAIN
-    },
-    Metric {
-        name: "write_iops",
-        title: "writes",
-        unit: Unit::PerSecond,
-        meaning: "operations per second that wrote, in a mixed case",
-        legend: "operations per second that wrote",
-        case: CaseMetric::Estimate(|it| mixed(it)?.write_iops),
-        gauge: Some((OPERATIONS, |_| Some(vec![label("of", "writes")]))),
-        ..PLAIN
-    },
-    Metric {
-        name: "write_p50",
-        title: "write p50",
-        unit: Unit::Nanoseconds,
-        meaning: "median latency of the writes of a mixed case",
-        case: CaseMetric::Percentile(|it| writes(it)?.p50),
-        trial: TrialMetric::Whole(|it| it.writes.p50_ns),
-        column: "write_p50_ns",
-        json: ("write_ns", "p50"),
-        gauge: Some((LATENCY, |_| percentile_labels("write", "50"))),
-        ..PLAIN
-    },
-    Metric {
-        name: "write_p99",
-        title: "write p99",
-        unit: Unit::Nanoseconds,
-        meaning: "99th percentile of the writes of a mixed case",
-        case: CaseMetric::Percentile(|it| writes(it)?.p99),
-        trial: TrialMetric::Whole(|it| it.writes.p99_ns),
-        column: "write_p99_ns",
-        json: ("write_ns", "p99"),
-        gauge: Some((LATENCY, |_| percentile_labels("write", "99"))),
-        ..PLAIN
-    },
-    Metric {
-        name: "write_p99_9",
-        title: "write p99.9",
-        unit: Unit::Nanoseconds,
-        meaning: "99.9th percentile of the writes of a mixed case",
-        case: CaseMetric::Percentile(|it| writes(it)?.p99_9),
-        trial: TrialMetric::Whole(|it| it.writes.p99_9_ns),
-        column: "write_p99_9_ns",
-        json: ("write_ns", "p99_9"),
-        gauge: Some((LATENCY, |_| percentile_labels("write", "99.9"))),
-        ..PLAIN
-    },
+    metric("read_operations", "", Unit::Number)
+        .meaning("those of the operations that read, in a mixed case")
+        .trial("read_operations", ("", "read_ops"), Whole(|it| it.read_ops)),
+    metric("read_iops", "reads", Unit::PerSecond)
+        .meaning("operations per second that read, in a mixed case")
+        .legend("operations per second that read")
+        .case(CaseMetric::Estimate(|it| mixed(it)?.read_iops))
+        .gauge(OPERATIONS, |_| Some(vec![label("of", "reads")])),
+    percentile("read_p50", "read p50", ("read", "50"), |it| reads(it)?.p50)
+        .meaning("median latency of the reads of a mixed case")
+        .trial("read_p50_ns", ("read_ns", "p50"), Whole(|it| it.reads.p50_ns)),
+    percentile("read_p99", "read p99", ("read", "99"), |it| reads(it)?.p99)
+        .meaning("99th percentile of the reads of a mixed case")
+        .trial("read_p99_ns", ("read_ns", "p99"), Whole(|it| it.reads.p99_ns)),
+    percentile("read_p99_9", "read p99.9", ("read", "99.9"), |it| reads(it)?.p99_9)
+        .meaning("99.9th percentile of the reads of a mixed case")
+        .trial("read_p99_9_ns", ("read_ns", "p99_9"), Whole(|it| it.reads.p99_9_ns)),
+    metric("write_iops", "writes", Unit::PerSecond)
+        .meaning("operations per second that wrote, in a mixed case")
+        .legend("operations per second that wrote")
+        .case(CaseMetric::Estimate(|it| mixed(it)?.write_iops))
+        .gauge(OPERATIONS, |_| Some(vec![label("of", "writes")])),
+    percentile("write_p50", "write p50", ("write", "50"), |it| writes(it)?.p50)
+        .meaning("median latency of the writes of a mixed case")
+        .trial("write_p50_ns", ("write_ns", "p50"), Whole(|it| it.writes.p50_ns)),
+    percentile("write_p99", "write p99", ("write", "99"), |it| writes(it)?.p99)
+        .meaning("99th percentile of the writes of a mixed case")
+        .trial("write_p99_ns", ("write_ns", "p99"), Whole(|it| it.writes.p99_ns)),
+    percentile("write_p99_9", "write p99.9", ("write", "99.9"), |it| writes(it)?.p99_9)
+        .meaning("99.9th percentile of the writes of a mixed case")
+        .trial("write_p99_9_ns", ("write_ns", "p99_9"), Whole(|it| it.writes.p99_9_ns)),
+];
+
+fn shared(summary: &Summary) -> Option<&SharedFile> {
+    summary.shared.as_ref()
+}
+
+/// In the order of the CSV columns; some have none.
+pub(crate) const SHARED: &[Metric] = &[
+    metric("pages_read", "pages", Unit::Number)
+        .meaning("pages of 4 KiB that were read of a file which was overwritten meanwhile")
+        .legend("pages of 4 KiB read while the file was overwritten")
+        .case(CaseMetric::Plain(|it| Some(shared(it)?.pages as f64)))
+        .trial("pages_read", ("", "pages_read"), Whole(|it| Some(it.pages?.count())))
+        .gauge(PAGES, |_| Some(vec![label("state", "any")])),
+    metric("new_pages", "", Unit::Number)
+        .meaning("those of them that were whole and had been written in the trial")
+        .trial("new_pages", ("", "new_pages"), Whole(|it| Some(it.pages?.written()))),
+    metric("new_share", "new", Unit::Percent)
+        .meaning("share of those pages that had been written in the same trial")
+        .legend("pages read that had been written in the same trial")
+        .case(CaseMetric::Plain(|it| Some(100.0 * shared(it)?.new_share))),
+    metric("torn_pages", "torn", Unit::Number)
+        .meaning("those of them with parts of several writes")
+        .legend("pages read with parts of several writes")
+        .case(CaseMetric::Plain(|it| Some(shared(it)?.torn_pages as f64)))
+        .trial("torn_pages", ("", "torn_pages"), Whole(|it| Some(it.pages?.torn)))
+        .gauge(PAGES, |_| Some(vec![label("state", "torn")])),
 ];

@@ -1,5 +1,6 @@
 //! Cases that differ in a few axes only: which lines share a picture, and their labels there.
 
+use crate::group::grouped;
 use crate::labels::CaseLabels;
 use crate::phrases::{Factored, factor_out};
 use crate::words::{self, listed};
@@ -9,8 +10,6 @@ use assess::trend::FigureUnit;
 use model::axis::{AXES, Axis};
 use model::case::{Case, OWN_PEER};
 use model::plan::Role;
-use std::collections::HashMap;
-use std::hash::Hash;
 
 /// With more lines, a picture is unreadable.
 pub(super) const LINES_MOST: usize = 6;
@@ -72,34 +71,13 @@ pub(super) fn is_rate(case: &Case) -> bool {
     FigureUnit::of(case) == FigureUnit::BytesPerSecond
 }
 
-/// Groups things by key, in order of first appearance.
-pub(super) fn grouped<T, K: Eq + Hash>(
-    things: impl IntoIterator<Item = T>,
-    key: impl Fn(&T) -> K,
-) -> Vec<(K, Vec<T>)> {
-    let mut places: HashMap<K, usize> = HashMap::new();
-    let mut groups: Vec<Vec<T>> = Vec::new();
-    for thing in things {
-        let place = *places.entry(key(&thing)).or_insert(groups.len());
-        if place == groups.len() {
-            groups.push(Vec::new());
-        }
-        groups[place].push(thing);
-    }
-    let mut keys: Vec<(K, usize)> = places.into_iter().collect();
-    keys.sort_by_key(|(_, place)| *place);
-    keys.into_iter().map(|(key, _)| key).zip(groups).collect()
-}
-
 /// Splits things into pictures, by as few axes as needed to keep each picture readable.
 pub(super) fn parted<T>(
     things: Vec<T>,
     case: impl Fn(&T) -> &Case + Copy,
     axes: &[&str],
 ) -> Vec<PictureGroup<T>> {
-    let mut parts = Vec::new();
-    part(PictureGroup { shared: Vec::new(), things }, case, axes, &mut parts);
-    parts
+    part(PictureGroup { shared: Vec::new(), things }, case, axes)
 }
 
 /// The things in one picture.
@@ -114,12 +92,12 @@ fn part<T>(
     whole: PictureGroup<T>,
     case: impl Fn(&T) -> &Case + Copy,
     axes: &[&str],
-    parts: &mut Vec<PictureGroup<T>>,
-) {
+) -> Vec<PictureGroup<T>> {
     let PictureGroup { shared, things } = whole;
     if things.len() <= LINES_MOST {
-        return parts.push(PictureGroup { shared, things });
+        return vec![PictureGroup { shared, things }];
     }
+    let mut parts = Vec::new();
     let Some((axis, others)) = axes.split_first() else {
         let mut left = things;
         while !left.is_empty() {
@@ -127,7 +105,7 @@ fn part<T>(
             parts.push(PictureGroup { shared: shared.clone(), things: left });
             left = rest;
         }
-        return;
+        return parts;
     };
     let groups = grouped(things, |thing| value(case(thing), axis));
     let is_split = groups.len() > 1;
@@ -146,8 +124,9 @@ fn part<T>(
     for (values, things) in bins {
         let mut shared = shared.clone();
         shared.extend(Some(listed(&values)).filter(|said| !said.is_empty()));
-        part(PictureGroup { shared, things }, case, others, parts);
+        parts.extend(part(PictureGroup { shared, things }, case, others));
     }
+    parts
 }
 
 /// With more pictures of one kind, nobody looks at them.
@@ -216,7 +195,14 @@ pub(super) fn label_words(summary: &Summary, labels: &CaseLabels) -> Vec<String>
 
 /// The labels of lines; each line is a group of cases.
 pub(super) fn labels(lines: &[Vec<&Summary>], names: &CaseLabels) -> Factored {
-    let all = lines.iter().map(|line| words_of_line(line, names)).collect();
+    let words = |line: &Vec<&Summary>| {
+        // It shows this rate.
+        let rate = line.first().map_or("", |summary| words::rate_kind(summary)).to_string();
+        let mut words = shared_words(line, names);
+        words.extend(Some(rate).filter(|rate| !rate.is_empty()));
+        words
+    };
+    let all = lines.iter().map(words).collect();
     let Factored { own, common } = factor_out(all);
     let own = own.into_iter().zip(lines).map(|(own, line)| {
         let is_doubtful = line.iter().any(|summary| summary.verdict == Verdict::Doubtful);
@@ -232,14 +218,6 @@ pub(super) fn shared_words(cases: &[&Summary], names: &CaseLabels) -> Vec<String
     for other in all {
         words.retain(|word| other.contains(word));
     }
-    words
-}
-
-/// The same for a line, and the rate it shows.
-fn words_of_line(line: &[&Summary], names: &CaseLabels) -> Vec<String> {
-    let mut words = shared_words(line, names);
-    let kind = line.first().map_or("", |summary| words::rate_kind(summary));
-    words.extend(Some(kind.to_string()).filter(|kind| !kind.is_empty()));
     words
 }
 

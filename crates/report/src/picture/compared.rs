@@ -1,14 +1,10 @@
 //! Compared cases: the ratio of each pair with its interval, on a logarithmic axis around 1.
 
 use super::alike::limited;
-use crate::drawing::Picture;
-use crate::drawing::axis::DrawnAxis;
-use crate::drawing::block::PictureBlock;
-use crate::drawing::canvas::Mark;
-use crate::drawing::legend::{Key, legend};
-use crate::drawing::palette::{Colour, GRID, SERIES};
-use crate::drawing::shape::{Shape, in_strip};
-use crate::drawing::strips::{Strip, Strips};
+use crate::drawing::{
+    Colour, DrawnAxis, GRID, Key, Mark, Picture, PictureBlock, SERIES, Shape, Strip, in_strip,
+    legend, strips,
+};
 use crate::labels::CaseLabels;
 use crate::versus;
 use crate::words::{count, difference, listed, times, times_interval};
@@ -31,7 +27,7 @@ pub(super) fn compared(assessment: &Assessment) -> Option<Picture> {
 }
 
 /// The cases of two records, B relative to A; `None` unless one can be compared.
-pub(super) fn compared_records(versus: &RecordComparison) -> Option<Picture> {
+pub(crate) fn compared_records(versus: &RecordComparison) -> Option<Picture> {
     let names = crate::pair::names(versus);
     let row = |pair: &'_ assess::records::CasePair| crate::pair::name(versus.of(pair), &names);
     let rows = versus.pairs.iter().map(|pair| (row(pair), &pair.comparison));
@@ -40,6 +36,10 @@ pub(super) fn compared_records(versus: &RecordComparison) -> Option<Picture> {
 
 fn draw(title: &str, which: &str, mut rows: Vec<RatioRow>) -> Option<Picture> {
     rows.retain(|(_, found)| found.ratio > 0.0);
+    // A single row compares two things itself.
+    if rows.is_empty() {
+        return None;
+    }
     if rows.len() > ROWS_MOST {
         rows.sort_by_key(|(_, found)| found.difference != Difference::Different);
     }
@@ -57,13 +57,10 @@ fn draw(title: &str, which: &str, mut rows: Vec<RatioRow>) -> Option<Picture> {
         let (mark, colour) = shape(*difference);
         (Key::Point(colour, mark), difference.to_string())
     });
-    let strips = Strips {
-        axis: DrawnAxis::of_ratios(ratios, times).of_what(&format!("ratio of the rates, {which}")),
-        origin: Some(1.0),
-        rows: rows.iter().map(strip).collect(),
-    };
+    let axis = DrawnAxis::of_ratios(ratios, times).of_what(&format!("ratio of the rates, {which}"));
+    let lines: Vec<Strip> = rows.iter().map(strip).collect();
     let note = PictureBlock::note(&["with 95 % intervals", "grey: too small to be of interest"]);
-    let blocks = vec![note, strips.block_of_any()?, legend(entries)];
+    let blocks = vec![note, strips(axis, Some(1.0), lines), legend(entries)];
     Some(Picture::of("compared", &title, alt(&rows), blocks))
 }
 
@@ -89,11 +86,7 @@ fn strip((label, found): &RatioRow) -> Strip {
 }
 
 fn alt(rows: &[RatioRow]) -> String {
-    let counted = |difference: Difference| {
-        let count = rows.iter().filter(|(_, found)| found.difference == difference).count();
-        (count > 0).then(|| format!("{count} {difference}"))
-    };
-    let all: Vec<String> = Difference::ALL.iter().filter_map(|each| counted(*each)).collect();
+    let all = versus::numbers(Difference::ALL, rows.iter().map(|(_, found)| *found));
     let effect = |(_, found): &&RatioRow| found.ratio.ln().abs();
     let largest = rows.iter().max_by(|a, b| effect(a).total_cmp(&effect(b)));
     let largest = largest.map_or(String::new(), |(label, found)| {

@@ -1,15 +1,10 @@
 //! The time series of each case's rate, as a strip from 0 to its highest rate.
 
 use super::alike::{LINES_MOST, all_are, asked, labels};
-use crate::drawing::Picture;
-use crate::drawing::axis::DrawnAxis;
-use crate::drawing::block::PictureBlock;
-use crate::drawing::canvas::{Dash, WIDTH};
-use crate::drawing::legend::{Key, legend};
-use crate::drawing::measure::shortened;
-use crate::drawing::palette::{FAINT, INK, SERIES, VOID};
-use crate::drawing::plot::Plot;
-use crate::drawing::shape::Shape;
+use crate::drawing::{
+    Dash, DrawnAxis, FAINT, INK, Key, Picture, PictureBlock, Plot, SERIES, Shape, VOID, WIDTH,
+    legend, shortened,
+};
 use crate::labels::CaseLabels;
 use crate::words::{self, count};
 use assess::Assessment;

@@ -2,16 +2,11 @@
 //! differ only in that axis. Each figure has its interval.
 
 use super::alike::{
-    PARTED_BY, PictureGroup, all_are, axes_but, bounded, grouped, is_rate, labels, own_first,
-    parted, standing, value,
+    PARTED_BY, PictureGroup, all_are, axes_but, bounded, is_rate, labels, own_first, parted,
+    standing, value,
 };
-use crate::drawing::Picture;
-use crate::drawing::axis::DrawnAxis;
-use crate::drawing::block::PictureBlock;
-use crate::drawing::canvas::Dash;
-use crate::drawing::legend::legend;
-use crate::drawing::plot::Plot;
-use crate::drawing::shape::{Series, drawn};
+use crate::drawing::{Dash, DrawnAxis, Picture, PictureBlock, Plot, Series, drawn, legend};
+use crate::group::grouped;
 use crate::labels::CaseLabels;
 use crate::phrases::Factored;
 use crate::words::{self, FigureFormat, capital, count, main_estimate};

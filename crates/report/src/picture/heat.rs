@@ -1,11 +1,12 @@
 //! The heat maps that suit a recipe: by the two axes that it varies, or by its layout.
 
 use super::alike::{
-    all_are, asked, axes, axes_but, grouped, is_rate, labels, say_value, shared_words, value,
+    all_are, asked, axes, axes_but, is_rate, labels, say_value, shared_words, value,
 };
 use super::table::{Better, HeatCell, HeatMap};
 use crate::drawing::Picture;
 
+use crate::group::{distinct, grouped};
 use crate::labels::CaseLabels;
 use crate::phrases::{Factored, joined};
 use crate::pivot::{self, CellContent, Matrix};
@@ -127,17 +128,12 @@ fn rows_by(assessment: &Assessment, axis: &str, metric: CellMetric) -> Option<He
     let groups = grouped(cases, |summary| axes_but(&summary.case, axis));
     let lines: Vec<Vec<&Summary>> = groups.iter().map(|(_, cases)| cases.clone()).collect();
     let labels = if axis == "sync" { before_syncs(&lines, &names) } else { labels(&lines, &names) };
+    let cell = |summary: &Summary| match HeatCell::of(summary, said(summary, metric)) {
+        HeatCell::Empty => HeatCell::Void(vec!["too few".to_string()]),
+        cell => cell,
+    };
     let row = |(cases, label): (&Vec<&Summary>, &String)| {
-        let cell = |column: &String| {
-            let found = cases.iter().find(|s| value(&s.case, axis).as_ref() == Some(column));
-            found.map_or(HeatCell::Empty, |summary| {
-                match HeatCell::of(summary, said(summary, metric)) {
-                    HeatCell::Empty => HeatCell::Void(vec!["too few".to_string()]),
-                    cell => cell,
-                }
-            })
-        };
-        (label.replace(" ?", ""), columns.iter().map(cell).collect())
+        (label.replace(" ?", ""), cells(cases, axis, &columns, &cell))
     };
     let rows: Vec<(String, Vec<HeatCell>)> = lines.iter().zip(&labels.own).map(row).collect();
     let what = said_of(metric);
@@ -166,6 +162,20 @@ fn rows_by(assessment: &Assessment, axis: &str, metric: CellMetric) -> Option<He
         rows,
         better: Better::Low,
     })
+}
+
+/// The cells of the cases with these values of an axis.
+fn cells(
+    cases: &[&Summary],
+    axis: &str,
+    columns: &[String],
+    cell: &dyn Fn(&Summary) -> HeatCell,
+) -> Vec<HeatCell> {
+    let of_column = |column: &String| {
+        let found = cases.iter().find(|it| value(&it.case, axis).as_ref() == Some(column));
+        found.map_or(HeatCell::Empty, |summary| cell(summary))
+    };
+    columns.iter().map(of_column).collect()
 }
 
 /// The work before each sync, without the sync's name: `1MiB every 16`.
@@ -216,12 +226,7 @@ fn said(summary: &Summary, metric: CellMetric) -> Option<(f64, Vec<String>)> {
 
 /// The values of an axis: ascending if they are numbers, otherwise in the order of the cases.
 fn values(cases: &[&Summary], axis: &str) -> Vec<String> {
-    let mut values: Vec<String> = Vec::new();
-    for value in cases.iter().filter_map(|summary| value(&summary.case, axis)) {
-        if !values.contains(&value) {
-            values.push(value);
-        }
-    }
+    let mut values = distinct(cases.iter().filter_map(|summary| value(&summary.case, axis)));
     let number = |value: &String| units::parse_bytes(value).ok();
     if values.iter().all(|value| number(value).is_some()) {
         values.sort_by_key(number);
@@ -257,12 +262,8 @@ fn by_two_axes(assessment: &Assessment, metric: CellMetric) -> Vec<HeatMap> {
 
 /// All planes with at least two values on both axes and most of their cells filled.
 fn planes<'a>(cases: &[&'a Summary]) -> Vec<Plane<'a>> {
-    let mut known: Vec<&'static str> = Vec::new();
-    for (axis, _) in cases.iter().flat_map(|summary| axes(&summary.case)) {
-        if !known.contains(&axis) {
-            known.push(axis);
-        }
-    }
+    let all = cases.iter().flat_map(|summary| axes(&summary.case));
+    let mut known: Vec<&'static str> = distinct(all.map(|(axis, _)| axis));
     known.retain(|axis| values(cases, axis).len() > 1);
     let mut planes = Vec::new();
     for (index, first) in known.iter().enumerate() {
@@ -298,16 +299,11 @@ fn plane_table(
     let is_turned = values(cases, first).len() > values(cases, second).len();
     let [across, down] = if is_turned { [second, first] } else { [first, second] };
     let (columns, lines) = (values(cases, across), values(cases, down));
-    let has = |summary: &Summary, axis: &str, wanted: &String| {
-        value(&summary.case, axis).as_ref() == Some(wanted)
-    };
+    let cell = |summary: &Summary| HeatCell::of(summary, said(summary, metric));
     let row = |line: &String| {
-        let cell = |column: &String| {
-            let is_it = |s: &&&Summary| has(s, across, column) && has(s, down, line);
-            let found = cases.iter().find(is_it);
-            found.map_or(HeatCell::Empty, |summary| HeatCell::of(summary, said(summary, metric)))
-        };
-        (line.clone(), columns.iter().map(cell).collect())
+        let is_here = |it: &&Summary| value(&it.case, down).as_ref() == Some(line);
+        let cases: Vec<&Summary> = cases.iter().copied().filter(is_here).collect();
+        (line.clone(), cells(&cases, across, &columns, &cell))
     };
     let metric = match is_rate(&cases[0].case) {
         true => metric,

@@ -2,18 +2,15 @@
 //! measured bounds.
 
 use super::alike::{all_are, asked, is_rate, label_words};
-use crate::drawing::Picture;
-use crate::drawing::axis::{DrawnAxis, range};
-use crate::drawing::block::PictureBlock;
-use crate::drawing::canvas::Dash;
-use crate::drawing::legend::{Key, legend, void_key};
-use crate::drawing::palette::{Colour, INK, SERIES, VOID};
-use crate::drawing::shape::Shape;
-use crate::drawing::strips::{Strip, Strips};
+use crate::drawing::{
+    Colour, Dash, DrawnAxis, INK, Key, Picture, PictureBlock, SERIES, Shape, Strip, VOID, legend,
+    range, strips, void_key,
+};
 use crate::labels::CaseLabels;
 use crate::phrases::{Factored, factor_out};
-use crate::survey::{RUNGS, Rung, WriteRate, label_on_rung, labels};
-use crate::words::{self, NOT_DURABLE, count, listed};
+use crate::survey::{RUNGS, RowRate, Rung, label_on_rung, labels};
+use crate::words::{self, NOT_DURABLE, count, if_any, listed};
+use crate::writes;
 use assess::Assessment;
 use assess::finding::Verdict;
 use assess::stats::Estimate;
@@ -72,15 +69,12 @@ pub(super) fn ladder(assessment: &Assessment) -> Option<Picture> {
     let values = rates().flat_map(|(_, rate)| [rate.median, rate.min]);
     let (least, most) = range(values.chain(bounds.iter().map(|bound| bound.rate)))?;
     let least = 10f64.powf((least * 0.7).log10().floor());
-    let strips = Strips {
-        axis: DrawnAxis::log(least, most * 1.02, units::rate).of_what("bytes a second"),
-        origin: Some(least),
-        rows: bars.iter().map(|bar| strip(bar, least, &bounds)).collect(),
-    };
+    let axis = DrawnAxis::log(least, most * 1.02, units::rate).of_what("bytes a second");
+    let rows = bars.iter().map(|bar| strip(bar, least, &bounds)).collect();
     let title = if is_survey { "From memory to storage" } else { "Throughput of each case" };
     let blocks = vec![
         PictureBlock::note(&[&all_are(&common)]),
-        strips.block()?,
+        strips(axis, Some(least), rows),
         legend(entries(&bars, &bounds)),
     ];
     Some(Picture::of("ladder", title, alt(&bars, &bounds), blocks))
@@ -122,32 +116,30 @@ fn names(assessment: &Assessment, on_rungs: &[(Rung, &Summary)]) -> Factored {
 
 /// At least one.
 fn bars_of(summary: &Summary, label: &str) -> Vec<Bar> {
-    let rates = summary.case.write().map_or(&[][..], WriteRate::of);
-    if rates.is_empty() {
-        let rate = summary.throughput.filter(|_| is_rate(&summary.case));
-        let (said, _) = words::main_figure(summary);
-        return vec![bar(summary, label, rate, said, By::Served(summary.served_by))];
-    }
-    let of_rate = |rate: &WriteRate| {
-        let label = format!("{label} {}", rate.name());
-        let writing = summary.writing.as_ref();
-        let (found, by) = match rate {
-            WriteRate::Acknowledged => (writing.and_then(|all| all.acknowledged), By::Acknowledged),
-            WriteRate::Durable => {
-                (writing.and_then(|all| all.durable), By::Served(summary.served_by))
+    let writing = summary.writing.as_deref();
+    let of_rate = |rate: &RowRate| {
+        let (found, said) = match rate {
+            RowRate::Only => {
+                let rate = summary.throughput.filter(|_| is_rate(&summary.case));
+                (rate, words::main_figure(summary).0)
             }
-            WriteRate::OnlySynced => (None, By::Served(summary.served_by)),
-            WriteRate::Mixed => (summary.throughput, By::Served(summary.served_by)),
+            RowRate::Acknowledged => {
+                let rate = writing.and_then(|all| all.acknowledged);
+                (rate, writes::acknowledged(writing).0)
+            }
+            RowRate::Durable => (writing.and_then(|all| all.durable), writes::durable(summary).0),
+            RowRate::OnlySynced => (None, words::main_figure(summary).0),
+            RowRate::Mixed => {
+                (summary.throughput, words::with_interval(summary.throughput, units::rate).0)
+            }
         };
-        let said = match (rate, found) {
-            (WriteRate::OnlySynced, _) => words::main_figure(summary).0,
-            (_, Some(found)) => units::rate(found.median),
-            (WriteRate::Durable, None) if summary.is_not_durable() => NOT_DURABLE.to_string(),
-            (_, None) => words::NONE.to_string(),
+        let by = match rate {
+            RowRate::Acknowledged => By::Acknowledged,
+            _ => By::Served(summary.served_by),
         };
-        bar(summary, &label, found, said, by)
+        bar(summary, &rate.label(label.to_string()), found, said, by)
     };
-    rates.iter().map(of_rate).collect()
+    RowRate::of(&summary.case).iter().map(of_rate).collect()
 }
 
 fn bar(summary: &Summary, label: &str, rate: Option<Estimate>, said: String, by: By) -> Bar {
@@ -261,10 +253,9 @@ fn alt(bars: &[Bar], bounds: &[Bound]) -> String {
         [] => String::new(),
         _ => format!(" Lines show {}.", listed(&held.collect::<Vec<_>>())),
     };
-    let void = match bars.iter().filter(|bar| bar.is_void).count() {
-        0 => String::new(),
-        void => format!(" {} void and hatched, or without a figure.", count(void, "bar")),
-    };
+    let void = if_any(bars.iter().filter(|bar| bar.is_void).count(), |void| {
+        format!(" {} void and hatched, or without a figure.", count(void, "bar"))
+    });
     format!(
         "A bar for each rate on an axis of logarithms: the highest is {fastest}, the lowest \
          {slowest}.{held}{void}"

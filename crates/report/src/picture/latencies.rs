@@ -1,17 +1,14 @@
 //! Latency distributions: the share of operations that took longer than each latency. Both axes are
 //! logarithmic, so a tail of one in a thousand is as wide as one in ten.
 
-use super::alike::{PictureGroup, all_are, asked, bounded, fewest, grouped, labels, parted};
-use crate::drawing::Picture;
-use crate::drawing::axis::{DrawnAxis, range};
-use crate::drawing::block::PictureBlock;
-use crate::drawing::canvas::Dash;
-use crate::drawing::legend::{Key, legend};
-use crate::drawing::plot::Plot;
-use crate::drawing::shape::{Series, drawn};
+use super::alike::{PictureGroup, all_are, asked, bounded, fewest, labels, parted};
+use crate::drawing::{
+    Dash, DrawnAxis, Key, Picture, PictureBlock, Plot, Series, drawn, legend, range,
+};
+use crate::group::grouped;
 use crate::labels::CaseLabels;
 use crate::phrases::Factored;
-use crate::words::{capital, count, listed};
+use crate::words::{capital, count, if_any, listed};
 use assess::Assessment;
 use assess::summary::{Latency, Summary};
 use model::case::{Case, Op};
@@ -112,10 +109,9 @@ fn draw(part: &PictureGroup<&Summary>, kind: &str, of: Of, names: &CaseLabels) -
     let Factored { own, common } = labels(&lines, names);
     let what = if of == Of::Syncs { "syncs" } else { "operations" };
     let (plot, entries) = plot(&cases, &own, of, what);
-    let void = match part.things.len() - cases.len() {
-        0 => String::new(),
-        void => format!("left out as void: {}", count(void, "case")),
-    };
+    let void = if_any(part.things.len() - cases.len(), |void| {
+        format!("left out as void: {}", count(void, "case"))
+    });
     let shared = part.shared.iter().map(|word| match (of, word.as_str()) {
         (Of::Syncs, "write") => "after writes",
         (Of::Syncs, "sync") => "after nothing",

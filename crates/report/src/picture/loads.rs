@@ -1,14 +1,9 @@
 //! Response times by the load that is offered: flat while the storage keeps up, steep where it no
 //! longer does.
 
-use crate::drawing::Picture;
-use crate::drawing::axis::DrawnAxis;
-use crate::drawing::block::PictureBlock;
-use crate::drawing::canvas::Dash;
-use crate::drawing::legend::{Key, legend};
-use crate::drawing::palette::{FAINT, SERIES};
-use crate::drawing::plot::Plot;
-use crate::drawing::shape::{Series, Shape, drawn};
+use crate::drawing::{
+    Dash, DrawnAxis, FAINT, Key, Picture, PictureBlock, Plot, SERIES, Series, Shape, drawn, legend,
+};
 use crate::labels::CaseLabels;
 use crate::words::{self, listed, per_second};
 use assess::Assessment;

@@ -11,16 +11,11 @@ mod latencies;
 mod loads;
 mod courses;
 mod rounds;
-mod compared;
-mod hosts;
+pub(crate) mod compared;
+pub(crate) mod hosts;
 
 use crate::drawing::Picture;
-use crate::labels::CaseLabels;
 use assess::Assessment;
-use assess::fleet::Fleet;
-use assess::records::RecordComparison;
-use assess::together::Together;
-use model::view::Layout;
 
 /// Makes the names unique, by adding numbers to duplicates.
 fn named(pictures: Vec<Picture>) -> Vec<Picture> {
@@ -36,33 +31,24 @@ fn named(pictures: Vec<Picture>) -> Vec<Picture> {
     named
 }
 
+/// The kinds of pictures of an assessment, most important first. A run has few of them.
+const KINDS: [fn(&Assessment) -> Vec<Picture>; 8] = [
+    heat::heat,
+    |run| Vec::from_iter(ladder::ladder(run)),
+    loads::loads,
+    curves::curves,
+    latencies::latencies,
+    |run| Vec::from_iter(compared::compared(run)),
+    courses::courses,
+    |run| Vec::from_iter(rounds::rounds(run)),
+];
+
 /// The pictures that suit an assessment, most important first.
 pub(crate) fn pictures(assessment: &Assessment) -> Vec<Picture> {
-    let mut pictures: Vec<Picture> = ladder::ladder(assessment).into_iter().collect();
-    let heat = heat::heat(assessment);
-    let is_heat_first = assessment.view().layout != Layout::Ladder;
-    let place = if is_heat_first { 0 } else { pictures.len() };
-    pictures.splice(place..place, heat);
-    pictures.extend(loads::loads(assessment));
-    pictures.extend(curves::curves(assessment));
-    pictures.extend(latencies::latencies(assessment));
-    pictures.extend(compared::compared(assessment));
-    pictures.extend(courses::courses(assessment));
-    pictures.extend(rounds::rounds(assessment));
-    named(pictures)
+    named(KINDS.iter().flat_map(|kind| kind(assessment)).collect())
 }
 
-/// The picture of what several hosts did together.
-pub(crate) fn pictures_of_together(run: &Together, names: &CaseLabels) -> Vec<Picture> {
-    hosts::together(run, names).into_iter().collect()
-}
-
-/// The picture of hosts that should be alike.
-pub(crate) fn pictures_of_fleet(fleet: &Fleet, labels: &CaseLabels) -> Vec<Picture> {
-    hosts::fleet(fleet, labels).into_iter().collect()
-}
-
-/// The pictures that suit a comparison of two records.
-pub(crate) fn pictures_of_records(versus: &RecordComparison) -> Vec<Picture> {
-    compared::compared_records(versus).into_iter().collect()
+/// Whether an assessment has pictures. Nearly all have rounds, which tells it without drawing.
+pub(crate) fn has_pictures(assessment: &Assessment) -> bool {
+    rounds::rows(assessment).len() > 1 || KINDS.iter().any(|kind| !kind(assessment).is_empty())
 }

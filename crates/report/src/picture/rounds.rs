@@ -2,16 +2,11 @@
 //! whether it drifted.
 
 use super::alike::{all_are, asked, labels};
-use crate::drawing::Picture;
-use crate::drawing::axis::DrawnAxis;
-use crate::drawing::block::PictureBlock;
-use crate::drawing::canvas::Mark;
-use crate::drawing::legend::{Key, legend};
-use crate::drawing::palette::{FAINT, INK, SERIES};
-use crate::drawing::shape::Shape;
-use crate::drawing::strips::{Strip, Strips};
+use crate::drawing::{
+    DrawnAxis, FAINT, INK, Key, Mark, Picture, PictureBlock, SERIES, Shape, Strip, legend, strips,
+};
 use crate::labels::CaseLabels;
-use crate::words::count;
+use crate::words::{count, if_any};
 use assess::Assessment;
 use assess::summary::Summary;
 use assess::trials::{Fate, Figures};
@@ -30,20 +25,27 @@ struct Dot {
 }
 
 #[derive(Debug)]
-struct RoundsRow<'a> {
+pub(super) struct RoundsRow<'a> {
     summary: &'a Summary,
     dots: Vec<Dot>,
 }
 
-/// The rounds of all requested cases with more than one; `None` with fewer than two
-/// such cases.
-pub(super) fn rounds(assessment: &Assessment) -> Option<Picture> {
-    let names = CaseLabels::of(assessment);
-    let mut rows: Vec<RoundsRow> = asked(&assessment.cases)
+/// All requested cases with several rounds.
+pub(super) fn rows(assessment: &Assessment) -> Vec<RoundsRow<'_>> {
+    asked(&assessment.cases)
         .filter_map(|summary| Some(RoundsRow { summary, dots: dots(summary)? }))
         .filter(|row| row.dots.len() > 1)
-        .collect();
+        .collect()
+}
+
+/// The rounds of these cases; `None` with fewer than two such cases.
+pub(super) fn rounds(assessment: &Assessment) -> Option<Picture> {
+    let names = CaseLabels::of(assessment);
+    let mut rows = rows(assessment);
     let all = rows.len();
+    if all < 2 {
+        return None;
+    }
     if all > CASES_MOST {
         let mut spreads: Vec<f64> = rows.iter().map(spread).collect();
         spreads.sort_by(|a, b| b.total_cmp(a));
@@ -58,15 +60,12 @@ pub(super) fn rounds(assessment: &Assessment) -> Option<Picture> {
         all if all > rows.len() => format!("Rounds of the {} noisiest of {all} cases", rows.len()),
         _ => "Rounds of each case".to_string(),
     };
-    let strips = Strips {
-        axis: DrawnAxis::linear(-furthest, furthest, said_share)
-            .of_what("rate of each round by the figure of its case"),
-        origin: Some(0.0),
-        rows: rows.iter().zip(&labels.own).map(|(row, label)| strip(row, label)).collect(),
-    };
+    let axis = DrawnAxis::linear(-furthest, furthest, said_share)
+        .of_what("rate of each round by the figure of its case");
+    let lines = rows.iter().zip(&labels.own).map(|(row, label)| strip(row, label)).collect();
     let note =
         PictureBlock::note(&["from the first round, above, to the last", &all_are(&labels.common)]);
-    let blocks = vec![note, strips.block()?, legend(entries(&rows))];
+    let blocks = vec![note, strips(axis, Some(0.0), lines), legend(entries(&rows))];
     Some(Picture::of("rounds", &title, alt(&rows, &labels.own), blocks))
 }
 
@@ -135,10 +134,7 @@ fn alt(rows: &[RoundsRow], labels: &[String]) -> String {
         let far = units::percent(spread(row));
         format!(" The furthest from its figure is one of {label}, by {far}.")
     });
-    let out = match out {
-        0 => String::new(),
-        out => format!(" {} left out, and hollow.", count(out, "round")),
-    };
+    let out = if_any(out, |out| format!(" {} left out, and hollow.", count(out, "round")));
     let cases = count(rows.len(), "case");
     format!("A dot for each round of {cases}, by the figure of its case.{noisiest}{out}")
 }

@@ -1,13 +1,11 @@
 //! A heat map: cells on two axes, shaded by how close each is to the best in its table.
 
-use crate::drawing::Picture;
-use crate::drawing::block::PictureBlock;
-use crate::drawing::cells::{self, CELL, Ground, cells};
-use crate::drawing::legend::{Key, legend};
-use crate::drawing::measure::{round, width};
-use crate::drawing::palette::{FAINT, GRID, SHADES, VOID, on_shade};
+use crate::drawing::{
+    CELL, CellRow, CellText, FAINT, GRID, Ground, Key, Picture, PictureBlock, SHADES, VOID, cells,
+    legend, on_shade, round, width,
+};
 use crate::pivot::SHADE_SHARES;
-use crate::words::count;
+use crate::words::{count, if_any};
 use assess::finding::{Finding, Severity, Verdict};
 use assess::summary::Summary;
 use model::units;
@@ -69,7 +67,7 @@ impl HeatCell {
     }
 
     /// `best`: the best figure of the table.
-    fn drawn(&self, best: f64, better: Better) -> Option<cells::CellText> {
+    fn drawn(&self, best: f64, better: Better) -> Option<CellText> {
         let (lines, colour, ground) = match self {
             HeatCell::Empty => return None,
             HeatCell::Skipped => (vec!["skip".to_string()], FAINT, Ground::Outlined),
@@ -84,7 +82,7 @@ impl HeatCell {
                 (lines.clone(), on_shade(shade), Ground::Filled(SHADES[shade]))
             }
         };
-        Some(cells::CellText { lines, colour, ground })
+        Some(CellText { lines, colour, ground })
     }
 }
 
@@ -132,7 +130,7 @@ impl HeatMap {
             let cells = cells.iter().map(|cell| cell.drawn(best, self.better));
             (label.clone(), cells.collect())
         };
-        let rows: Vec<cells::CellRow> = self.rows.iter().map(drawn).collect();
+        let rows: Vec<CellRow> = self.rows.iter().map(drawn).collect();
         let shade = match self.better {
             Better::High => "shade: share of the highest",
             Better::Low => "shade: how near to the lowest",
@@ -163,10 +161,9 @@ impl HeatMap {
         });
         let end = if self.better == Better::High { "highest" } else { "lowest" };
         let best = first.map_or(String::new(), |first| format!(" The {end} is {first}."));
-        let void = match self.voids() {
-            0 => String::new(),
-            void => format!(" {} without a valid figure.", count(void, "cell")),
-        };
+        let void = if_any(self.voids(), |void| {
+            format!(" {} without a valid figure.", count(void, "cell"))
+        });
         let (rows, columns) = (count(self.rows.len(), "row"), count(self.columns.len(), "column"));
         format!("A heat map of {rows} and {columns}.{best}{void}")
     }

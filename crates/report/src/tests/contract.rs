@@ -240,7 +240,7 @@ fn each_value_of_a_label_of_metrics_is_documented() {
     }
     let summary = &made::rich().cases[0];
     let gauges = crate::metric::all().filter_map(|metric| metric.gauge);
-    let labels = gauges.filter_map(|(_, labels)| labels(summary)).flatten();
+    let labels = gauges.filter_map(|(_, labels)| labels.of(summary)).flatten();
     values.extend(labels.filter(|(name, _)| name == "of").map(|(_, value)| ("of", value)));
     for (label, value) in &values {
         assert!(row(label).contains(value), "docs/formats.md lacks {label}=\"{value}\"");

@@ -32,7 +32,7 @@ pub(crate) fn picture_alone(assessment: &Assessment, name: &str) -> Result<Strin
     crate::run(assessment).picture_alone(name)
 }
 
-fn of_records(versus: &RecordComparison, paths: [&str; 2]) -> Document {
+fn of_records<'a>(versus: &'a RecordComparison, paths: [&str; 2]) -> Document<'a> {
     crate::records(versus, None, paths)
 }
 

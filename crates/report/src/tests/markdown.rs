@@ -81,7 +81,7 @@ fn check_shape(assessment: &Assessment) -> Shape {
     let document = crate::run(assessment);
     let shape = shape(&document.markdown());
     let shown = document.parts.iter().filter(|part| !part.is_on_page_only);
-    let tables = shown.flat_map(|part| &part.blocks).filter_map(|block| match block {
+    let tables = shown.flat_map(|part| part.blocks.iter()).filter_map(|block| match block {
         Block::Table(table) => Some((table.grid.lines().len(), table.grid.titles().len())),
         _ => None,
     });

@@ -402,7 +402,7 @@ fn check_machines(assessment: &Assessment, summary: &Summary, case: &Value) {
             summary.id
         );
         let (Some(one), Some((family, labels))) = (one, metric.gauge) else { continue };
-        let Some(labels) = labels(summary) else { continue };
+        let Some(labels) = labels.of(summary) else { continue };
         let has = |line: &&str| {
             let all = labels.iter().map(|(name, value)| format!(",{name}=\"{value}\""));
             line.starts_with(&format!("ioassay_{}{{", family[0].0))

@@ -3,7 +3,7 @@
 use super::one_value::{record, works};
 use super::{all, made, made_memory, made_writing, two_records};
 use crate::Picture;
-use crate::drawing::measure::width as text_width;
+use crate::drawing::width as text_width;
 use crate::tests::forms::{picture_alone, pictures, pictures_of_records};
 use assess::Assessment;
 use assess::finding::Verdict;
@@ -40,7 +40,8 @@ fn of_hosts() -> Vec<Picture> {
     }
     let read = |number: usize| Ok::<_, Infallible>(host(number));
     let together = assess::together(3, read).expect("memory is read").expect("there are hosts");
-    let documents = [crate::fleet(&gathering.judge()), crate::together(&together)];
+    let fleet = gathering.judge();
+    let documents = [crate::fleet(&fleet), crate::together(&together)];
     documents.iter().flat_map(|document| document.pictures().cloned()).collect()
 }
 

@@ -1,14 +1,82 @@
-//! How much several hosts get together, compared with the fewest that were measured.
+//! What several hosts did: what their own evidence says against figures, and how much they get
+//! together, compared with the fewest that were measured.
 
+use crate::concerned::rows_of;
+use crate::document::FindingBlock;
+use crate::group::grouped;
 use crate::labels::CaseLabels;
 use crate::text::{Text, case, figure, text};
-use crate::words::{DOUBTFUL, percent};
-use assess::finding::Verdict;
-use assess::together::{Joint, Scaling, Together};
+use crate::words::{DOUBTFUL, count, percent, severity_paint, short};
+use assess::finding::{Code, Verdict};
+use assess::together::{HostsFinding, Joint, JointHost, Scaling, Together};
+use model::evidence::{Limit, Limited};
+use model::host::Storage;
+use model::units;
+
+/// A finding that several hosts have is shown once, with the message of that where it is worst.
+pub(crate) fn finding(
+    run: &Together,
+    HostsFinding { found, hosts }: &HostsFinding,
+    names: &CaseLabels,
+) -> FindingBlock {
+    let name = |id: &str| names.name(id);
+    let rows = rows_of(found, false, None, &name);
+    let rows = if rows.is_empty() { rows } else { text!(": {}", rows) };
+    let assess::finding::Finding { code, severity, message, .. } = &found.finding;
+    // It names a control group or a quota, which is that of one host.
+    let message = match &hosts[..] {
+        [worst, _, ..] if *code == Code::Throttled => {
+            format!("on {worst}, {message}; {}", limits(run, hosts))
+        }
+        _ => message.clone(),
+    };
+    let brief = match found.cases.len() {
+        0 | 1 => rows.clone(),
+        several => text!(": {}", count(several, "case")),
+    };
+    FindingBlock {
+        code: Some(code.to_string()),
+        rows: text!("on {}{}", short(hosts), rows),
+        brief_rows: text!("on {}{}", short(hosts), brief),
+        cases: found.cases.iter().map(|id| (id.clone(), name(id))).collect(),
+        ..FindingBlock::of_kind(severity.name(), severity_paint(*severity), message)
+    }
+}
+
+/// What these hosts are called.
+pub(crate) fn called(hosts: &[&JointHost]) -> String {
+    short(&hosts.iter().map(|host| host.called.clone()).collect::<Vec<_>>())
+}
+
+/// Which hosts have which limits on their devices, if these differ.
+fn limits(run: &Together, hosts: &[String]) -> String {
+    let of_these = run.hosts.iter().filter(|host| hosts.contains(&host.called));
+    let kinds = grouped(of_these, |host| allowed(host.storage.as_ref()));
+    if kinds.len() < 2 {
+        return "each host has its own".to_string();
+    }
+    let kind = |(limits, hosts): &(String, Vec<_>)| format!("{limits} on {}", called(hosts));
+    format!("limits of devices differ: {}", kinds.iter().map(kind).collect::<Vec<_>>().join("; "))
+}
+
+/// What the limits of a storage allow. Names of devices and groups are a host's own.
+fn allowed(storage: Option<&Storage>) -> String {
+    let said = |Limit { what, a_second, .. }: &Limit| match what {
+        Limited::ReadBytes | Limited::WriteBytes => {
+            format!("{} of {what}", units::rate(*a_second as f64))
+        }
+        Limited::Reads | Limited::Writes => format!("{a_second} {what} per second"),
+    };
+    let mut limits: Vec<String> =
+        storage.iter().flat_map(|storage| &storage.limits).map(said).collect();
+    limits.sort();
+    limits.dedup();
+    if limits.is_empty() { "none".to_string() } else { limits.join(", ") }
+}
 
 /// `4 hosts together get 75.0 % (a case) to 98.0 % (another) of 4 times what one gets.`, and what a
 /// mark of doubt there says. Nothing without cases of several numbers of hosts.
-pub(crate) fn answer(run: &Together, names: &CaseLabels) -> Vec<Text> {
+pub(crate) fn scaling(run: &Together, names: &CaseLabels) -> Vec<Text> {
     let stands = run.cases.iter().filter(|joint| joint.verdict.stands());
     let scaled = stands.filter_map(|joint| Some((joint, joint.scaling.as_ref()?)));
     let scaled: Vec<(&Joint, &Scaling)> = scaled.collect();
@@ -63,7 +131,7 @@ mod tests {
         joint.verdict = verdict;
         joint.scaling =
             efficiency.map(|it| Scaling { base: 1, hosts: 3, efficiency: estimate(it) });
-        let lines = answer(&run, &CaseLabels::of(&run.first));
+        let lines = scaling(&run, &CaseLabels::of(&run.first));
         crate::text::joined(&lines, "\n").to_string()
     }
 
