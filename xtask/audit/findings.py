@@ -816,11 +816,13 @@ def too_few(row):
 
 
 def wide_interval(row):
-    """An interval that leaves the figure open by a factor of two either way."""
-    estimate = row.throughput or row.iops
-    if not estimate or estimate["low"] is None or row.sustain is not None:
+    """An interval that leaves a rate open by a factor of two either way."""
+    if row.sustain is not None:
         return None
-    return "doubt" if estimate["high"] >= 4 * estimate["low"] else None
+    rates = [row.throughput or row.iops, row.writing and row.writing["acknowledged"]]
+    is_wide = any(rate["high"] >= 4 * rate["low"] for rate in rates
+                  if rate and rate["low"] is not None)
+    return "doubt" if is_wide else None
 
 
 def failed_trials(row):

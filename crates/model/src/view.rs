@@ -49,6 +49,8 @@ named! {
         Interference "interference",
         /// The differences between builds of one loop.
         Builds "builds",
+        /// How many names a second each call creates, finds or removes.
+        Names "names",
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Document<'a> {
     pub(crate) parts: Vec<Section<'a>>,
     /// What a picture in a file of its own says of where it is from.
     pub(crate) origin: String,
+    /// The same in few lines, which Markdown shows unless all is asked for.
+    pub(crate) card: Option<Box<Document<'a>>>,
     /// Whether text and Markdown have all findings in full, and not only the most severe.
     pub(crate) has_all_findings: bool,
 }
@@ -302,9 +304,9 @@ pub(crate) struct Folded {
 }
 
 impl<'a> Document<'a> {
-    /// The same with all findings in full.
+    /// The same with all findings in full, and no card.
     pub fn with_all_findings(self) -> Document<'a> {
-        Document { has_all_findings: true, ..self }
+        Document { has_all_findings: true, card: None, ..self }
     }
 
     /// As text for a terminal.
@@ -314,7 +316,7 @@ impl<'a> Document<'a> {
 
     /// As GitHub Markdown, to paste into an issue or a README.
     pub fn markdown(&self) -> String {
-        markdown::markdown(self)
+        markdown::markdown(self.card.as_deref().unwrap_or(self))
     }
 
     /// As an HTML file that needs no network and no script. The same document gives the same bytes.

@@ -1,9 +1,7 @@
-//! What was found in a run, the same in every view: failures, findings, skips, notes and what the
-//! control says.
+//! What was found in a run, the same in every view: failures, findings, skips and notes.
 
 use crate::busy::{ShownFinding, shown};
 use crate::concerned::{concerned, concerned_names, rows_of};
-use crate::control;
 use crate::document::{Block, FindingBlock};
 use crate::missed::{failures, without_figure};
 use crate::style::Paint;
@@ -16,8 +14,8 @@ use model::plan::Skip;
 use model::units;
 use std::time::Duration;
 
-/// What was found: failures, findings, skips, notes and what the control says. `name` returns a
-/// case's name in this view, whose tables have the marks of findings if it `has_marks`.
+/// What was found: failures, findings, skips and notes. `name` returns a case's name in this view,
+/// whose tables have the marks of findings if it `has_marks`.
 pub(crate) fn findings(
     assessment: &Assessment,
     has_marks: bool,
@@ -39,15 +37,11 @@ pub(crate) fn findings(
     }
     all.extend(skips(&assessment.skips, name));
     all.extend(notes(assessment).into_iter().map(note));
-    all.extend(assessment.control.as_ref().map(|control| {
-        let said = control::said(assessment, control, name);
-        FindingBlock::of_kind("A/A", Paint::Strong, said)
-    }));
     if all.is_empty() { Vec::new() } else { vec![Block::Findings(all)] }
 }
 
 /// Whether it is found in every run of a machine, so that the header says it.
-fn is_of_machine(found: &RunFinding) -> bool {
+pub(crate) fn is_of_machine(found: &RunFinding) -> bool {
     found.finding.code == Code::VirtualDevice && found.is_of_run()
 }
 

@@ -38,6 +38,12 @@ pub(crate) fn surroundings(assessment: &Assessment) -> Vec<String> {
     lines
 }
 
+/// The machine and the storage, in one line.
+pub(crate) fn in_a_line(assessment: &Assessment) -> String {
+    let storage = assessment.header.storage.iter().flat_map(|storage| on(storage, assessment));
+    [machine(assessment)].into_iter().chain(storage).collect::<Vec<_>>().join(" · ")
+}
+
 /// How the run was repeated within itself, and what its intervals are valid for.
 fn repetition(assessment: &Assessment) -> String {
     let Repetition { invocations, rounds: all, has_new_files, is_dependence_checked, .. } =
@@ -82,11 +88,11 @@ fn split(repetition: &Repetition) -> Option<String> {
     };
     let advice = repetition.advised_rounds.zip(repetition.costs).map(|(rounds, costs)| {
         format!(
-            "; an invocation costs {:.1} s and a round {:.1} s, so {} in each {} most",
+            "; an invocation costs {:.1} s and a round {:.1} s, so intervals are narrowest with {} in \
+             each",
             costs.invocation_s,
             costs.round_s,
             count(rounds as usize, "round"),
-            if rounds == 1 { "tells" } else { "tell" }
         )
     });
     Some(format!(

@@ -19,8 +19,8 @@ const METHOD: &str = "A round measures each case once, in random order. With one
                       to the next. Cases are compared by the ratios of their rates in the \
                       same rounds: they are different if the 95 % interval excludes 1 and the \
                       effect is at least the least of interest, equivalent if the interval lies \
-                      within that, and in doubt if a figure of either is doubtful by more than how \
-                      it varies from round to round. What served the bytes is told from what the \
+                      within that, and doubtful if a figure of either is, by more than how it \
+                      varies from round to round. What served the bytes is told from what the \
                       OS counted around each trial, never from what was asked for. MB is 10⁶ \
                       bytes, and MiB is 2²⁰. The folder docs/method of ioassay has the rules, \
                       and where each comes from.";
@@ -193,7 +193,7 @@ const SEEDED: [&str; 2] = ["survey", "run"];
 
 /// The shell command that repeats the run: without output options, and with the seed, which
 /// determines the data and the orders.
-fn repeating(assessment: &Assessment) -> String {
+pub(crate) fn repeating(assessment: &Assessment) -> String {
     let Tool { name, command, .. } = &assessment.header.tool;
     let mut words = vec![name.clone()];
     let mut given = command.iter().skip(1);

@@ -1,6 +1,7 @@
 //! The report of a run.
 
 use crate::answer;
+use crate::card::card;
 use crate::document::{Block, Document, Paragraph, Section};
 use crate::evidence::evidence;
 use crate::findings;
@@ -22,12 +23,13 @@ pub fn run(assessment: &Assessment) -> Document<'_> {
     let name = |id: &str| labels.name(id);
     let is_ladder = assessment.view().layout == Layout::Ladder;
     let title = frame::title(assessment);
+    let answer = answer::answer(assessment);
     let mut document = Document {
         origin: format!("{title} · {}", assessment.header.host.name),
         title,
         about: about(assessment),
         warnings: frame::missing(assessment).into_iter().map(Text::from).collect(),
-        answer: answer::answer(assessment).into_iter().map(Paragraph::plain).collect(),
+        answer: answer.lines.iter().cloned().map(Paragraph::plain).collect(),
         ..Document::default()
     };
     document.draw(has_pictures(assessment), || pictures(assessment));
@@ -44,6 +46,7 @@ pub fn run(assessment: &Assessment) -> Document<'_> {
     document.on_page("Evidence", has_cases, || evidence(assessment));
     document.on_page("Host, storage and method", true, || origin::origin(assessment));
     document.part(Section::new("Again", origin::again(assessment)));
+    document.card = is_ladder.then(|| Box::new(card(assessment, &document, &answer)));
     document
 }
 

@@ -94,6 +94,11 @@ impl Sentence {
         }
     }
 
+    /// The rows that it names.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &Named> {
+        self.rows.iter()
+    }
+
     /// Whether a row that it names is doubtful.
     #[cfg(test)]
     pub(crate) fn is_doubtful(&self) -> bool {

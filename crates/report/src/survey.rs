@@ -257,7 +257,7 @@ impl RowRate {
     }
 
     /// The metrics of this rate: with the latency of its writes or of its syncs.
-    fn metrics(self) -> [&'static str; 4] {
+    pub(crate) fn metrics(self) -> [&'static str; 4] {
         match self {
             RowRate::Only | RowRate::Mixed => ["throughput", "interval", "p50", "p99"],
             RowRate::Acknowledged => ["acknowledged", "acknowledged_interval", "p50", "p99"],

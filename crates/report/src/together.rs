@@ -6,7 +6,7 @@ use crate::findings::{campaign, note, skips};
 use crate::frame::title;
 use crate::grid::{Grid, GridCell, left, right};
 use crate::group::{distinct, grouped};
-use crate::joint::{called, finding, scaling};
+use crate::joint::{called, finding, rate_of, scaling};
 use crate::labels::CaseLabels;
 use crate::picture::hosts as pictured;
 use crate::style::Paint;
@@ -15,7 +15,6 @@ use crate::words::{self, NONE, count, listed, or_none, short};
 use assess::finding::Verdict;
 use assess::stats::Estimate;
 use assess::together::{Clue, Doubt, Ending, Joint, JointHost, StragglerSign, Together};
-use assess::trend::FigureUnit;
 use model::case::Case;
 use model::record::End;
 use model::units::{self, NS_PER_SECOND};
@@ -140,11 +139,7 @@ fn table(run: &Together, names: &CaseLabels) -> Grid {
         left("", 0),
     ]);
     for joint in &run.cases {
-        // Some cases move no bytes: only what they do counts.
-        let (unit, main): (fn(f64) -> String, _) = match FigureUnit::of(&joint.case) {
-            FigureUnit::BytesPerSecond => (units::rate, joint.throughput),
-            FigureUnit::NsPerOp => (words::per_second, joint.throughput.or(joint.iops)),
-        };
+        let (unit, main) = rate_of(joint);
         let rate = |estimate: Option<Estimate>| estimate.map(|estimate| unit(estimate.median));
         let interval = words::with_interval(main, unit).1;
         let per_second = joint.iops.map(|iops| words::per_second(iops.median));
@@ -214,8 +209,8 @@ fn ends(run: &Together, names: &CaseLabels) -> Option<Text> {
     let are_mixed = !by_time.is_empty() && !by_work.is_empty();
     are_mixed.then(|| {
         text!(
-            "{}: time ended the trials, and their work those of the other rows: if one host is \
-             slow, the others wait for it there, and not here, so they are not compared.",
+            "{}: time ended their trials. The other rows ended with their work, for which all wait \
+             for the slowest host, so they are not compared with these.",
             concerned_names(&ids, &|id| names.name(id))
         )
     })

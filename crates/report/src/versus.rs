@@ -8,7 +8,8 @@ use crate::phrases::LabelDifference;
 use crate::sentence::{Sentence, marked};
 use crate::text::{Text, figure, text};
 use crate::words::{
-    count, difference, difference_paint, fitted, if_any, listed, or_none, times, times_interval,
+    count, difference, difference_paint, fitted, if_any, listed, or_none, outcome, times,
+    times_interval,
 };
 use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
@@ -74,7 +75,7 @@ pub(crate) fn numbers<'a>(
 ) -> Vec<String> {
     let of = |result: &Difference| {
         let count = comparisons.clone().filter(|found| found.difference == *result).count();
-        (count > 0).then(|| format!("{count} {result}"))
+        (count > 0).then(|| format!("{count} {}", outcome(*result)))
     };
     results.iter().filter_map(of).collect()
 }

@@ -163,7 +163,15 @@ pub(crate) fn difference(found: &Comparison) -> String {
             format!("{} ({} invocations)", found.difference, about(needs))
         }
         Some(pairs) => format!("{} (n {})", found.difference, about(pairs)),
-        None => found.difference.to_string(),
+        None => outcome(found.difference).to_string(),
+    }
+}
+
+/// The result of a comparison in a word. One with a doubtful figure is what that is.
+pub(crate) fn outcome(difference: Difference) -> &'static str {
+    match difference {
+        Difference::InDoubt => Verdict::Doubtful.name(),
+        clear => clear.name(),
     }
 }
 

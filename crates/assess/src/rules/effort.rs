@@ -130,20 +130,23 @@ fn too_few(context: &Context) -> Option<Draft> {
     Draft::sized(-(n as f64), Severity::Doubt, message, remedy)
 }
 
-/// The interval is so wide that the figure is known to no better than a factor of two
+/// The interval of a rate is so wide that it is known to no better than a factor of two
 /// (docs/method). With `--sustain`, trials are not rounds.
 fn wide_interval(context: &Context) -> Option<Draft> {
-    let estimate = context.summary.rate()?;
-    if !estimate.is_wide() || context.measured.sustain.is_some() {
+    if context.measured.sustain.is_some() {
         return None;
     }
+    let acknowledged = context.summary.writing.as_ref().and_then(|it| it.acknowledged);
+    let rates = [("the", context.summary.rate()), ("the acknowledged rate's", acknowledged)];
+    let rates = rates.into_iter().filter_map(|(whose, rate)| Some((whose, rate?)));
+    let (whose, estimate) = rates.into_iter().find(|(_, rate)| rate.is_wide())?;
     let (low, high) = estimate.low.zip(estimate.high)?;
     let (units, more) = match estimate.invocations {
         1 => ("rounds", "more rounds"),
         _ => ("invocations", "more invocations"),
     };
     let message = format!(
-        "the {units} differ so much that the upper end of the interval is {} times the lower",
+        "the {units} differ so much that the upper end of {whose} interval is {} times the lower",
         times(high / low)
     );
     let remedy = format!("find what changes between {units}, or ask for {more}");

@@ -456,6 +456,31 @@ fn what_nobody_can_see_to_be_durable_is_doubted() {
     check(flawless_write(idle), flushes(0), "doubtful no-io: NotDurable doubt");
 }
 
+/// The acknowledged rate of some rounds is a multiple of that of others, and all sync at the same
+/// time.
+#[test]
+fn a_wide_acknowledged_rate_is_doubted_beside_a_narrow_durable_one() {
+    let apart = |factor: u64| {
+        move |record: &mut Record| {
+            for (round, trial) in record.trials.iter_mut().enumerate() {
+                let span = &mut sample(trial).spans[0];
+                let took_ns = if round % 2 == 0 { 1_000 * MS } else { 1_000 * MS / factor };
+                span.end_ns = span.start_ns + took_ns;
+                span.sync_ns = 1_250 * MS - took_ns;
+                span.synced_ns = Some(span.start_ns + 1_250 * MS);
+                trial.evidence.cpu_ns = Some(0);
+            }
+        }
+    };
+    check(flawless_write(over()), apart(3), "sound device:");
+    check(flawless_write(over()), apart(4), "doubtful device: WideInterval doubt");
+    let mut record = flawless_write(over());
+    apart(5)(&mut record);
+    let expected = "the rounds differ so much that the upper end of the acknowledged rate's \
+                    interval is 5.0 times the lower";
+    assert_eq!(message(&record), expected);
+}
+
 #[test]
 fn acknowledged_only() {
     let found = |work: WriteWork, share: f64| {

@@ -27,7 +27,8 @@ pub struct FormArgs {
 /// The forms that every report for people has.
 #[derive(Debug, Clone, Default, Args)]
 pub struct DocumentArgs {
-    /// Print Markdown, to paste into an issue or a README
+    /// Print Markdown, to paste into an issue or a README; of a survey a card of few lines, with
+    /// --all all of it
     #[arg(long, group = "form")]
     pub markdown: bool,
     /// Print one picture as SVG; 'list' prints the names of them all

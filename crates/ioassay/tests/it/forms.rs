@@ -1,5 +1,6 @@
 //! Machine-readable reports, read by the programs they are for, and reports of incomplete records.
 
+use crate::documents::root;
 use crate::sandbox::{Sandbox, argument, skip, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -176,6 +177,23 @@ fn the_record_is_kept_whatever_becomes_of_the_file() {
     assert!(text(&output.stderr).contains("name another file"), "{output:?}");
     assert!(text(&output.stdout).contains("page-latency"), "{output:?}");
     assert_eq!(std::fs::read_to_string(sandbox.path("ioassay.prom")).unwrap(), "mine");
+}
+
+/// A card has room in a post; with `--all` there is all of the report.
+#[test]
+fn a_kept_survey_has_a_card() {
+    let sandbox = Sandbox::new();
+    for name in ["2026-11-22-quick", "2026-11-21-survey", "2026-11-24-survey"] {
+        let record = root().join(format!("records/{name}.jsonl"));
+        let report = |form: &[&str]| {
+            let words = [&["report", argument(&record), "--markdown"], form].concat();
+            text(&sandbox.ioassay(&words).stdout)
+        };
+        let (card, whole) = (report(&[]), report(&["--all"]));
+        assert!(card.lines().count() <= 35, "{card}");
+        assert!(card.contains("`ioassay survey"), "{card}");
+        assert!(whole.lines().count() > 40 && whole.contains("**Findings**"), "{whole}");
+    }
 }
 
 #[test]

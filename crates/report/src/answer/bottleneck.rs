@@ -21,7 +21,7 @@ pub(super) fn answer(assessment: &Assessment, fastest: &FastestOfDevice) -> Sent
         ),
         Bottleneck::Cpu => "the CPU (CpuBound); more processors may get more from the disk".into(),
         Bottleneck::Device(shown) => {
-            let no_more = marked("more in flight gave no more", shown.rows());
+            let no_more = marked("more reads in flight gave no more", shown.rows());
             text!("the device, or the path to it: {}", no_more)
         }
         Bottleneck::LimitOfPart => {
@@ -48,10 +48,10 @@ fn unknown(assessment: &Assessment, fastest: &FastestOfDevice) -> Text {
         (Some(_), true) => {
             let units =
                 if assessment.repetition.invocations > 1 { "invocations" } else { "rounds" };
-            text!("unknown; more {} would tell whether more in flight gives more", units)
+            text!("unknown; more {} would tell whether more reads in flight give more", units)
         }
         (Some(_), false) => {
-            "unknown; sound figures would tell whether more in flight gives more".into()
+            "unknown; sound figures would tell whether more reads in flight give more".into()
         }
         (None, _) => {
             let depth = top.case.io().map_or(1, |io| io.depth);

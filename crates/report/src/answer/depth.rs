@@ -77,13 +77,13 @@ fn said_latency(depths: &Depths) -> Option<Sentence> {
 fn said_limit(depths: &Depths) -> Sentence {
     let limit = units::time(LIMIT);
     let below = depths.depths.iter().take_while(|it| it.is_below(LIMIT)).last();
-    let beyond = text!("{} shows requests that arrive on a schedule", command("ioassay run load"));
+    let beyond = text!("{} shows it for requests on a schedule", command("ioassay run load"));
     match below {
         Some(it) => {
             let text = text!(
-                "In a closed loop, p99 stays below {} up to depth {}, at {}; {}.",
-                limit,
+                "Up to depth {}, p99 stays below {}, at {}; {}.",
                 it.depth,
+                limit,
                 figure_of(per_second(it.iops), &it.case),
                 beyond
             );

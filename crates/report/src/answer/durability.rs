@@ -19,7 +19,8 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Senten
     let acknowledged = match &answer.acknowledged {
         Some(lead) => {
             let what = if writes(Op::Write) { "write" } else { "copy" };
-            let own = format!("Fastest acknowledged {what} of this program:");
+            let tool = &assessment.header.tool.name;
+            let own = format!("Fastest acknowledged {what} by {tool} itself:");
             Sentence::fastest(&own, lead, said_median, name)
         }
         None => Sentence::plain("No acknowledged rate is valid."),

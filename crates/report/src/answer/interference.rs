@@ -37,7 +37,8 @@ fn operation(timed: LatencyKind) -> &'static str {
     }
 }
 
-/// `alone: an operation takes 329 µs (p50) and 559 µs (p99); p99 beside writer 3.92× as long`.
+/// `alone: an operation takes 329 µs (p50) and 559 µs (p99); beside writer its p99 is 3.92× as
+/// long`.
 fn said_longer(found: &Interference, labels: &CaseLabels) -> Vec<Sentence> {
     let alone = &found.alone;
     let start = text!(
@@ -52,11 +53,11 @@ fn said_longer(found: &Interference, labels: &CaseLabels) -> Vec<Sentence> {
         let asks = format!("whether its p99 is longer beside {beside}");
         match (&it.p99, it.side.p99_ns) {
             (Some(longer), _) => Sentence::decided(longer, asks, |is_longer| match is_longer {
-                true => text!("p99 beside {} {}", beside, ratio_of(longer, "as long")),
-                false => text!("p99 beside {} no longer", beside),
+                true => text!("beside {} its p99 is {}", beside, ratio_of(longer, "as long")),
+                false => text!("beside {} its p99 is no longer", beside),
             }),
             (None, Some(UNSENT_NS)) => {
-                Sentence::plain(format!("p99 beside {beside} longer than the run"))
+                Sentence::plain(format!("beside {beside} its p99 is longer than the run"))
             }
             (None, _) => {
                 let needs = "needs longer trials: in some, too few operations ended";
@@ -83,8 +84,8 @@ fn said_times(side: &InterferenceSide) -> Text {
     }
 }
 
-/// `beside writer (412 MB/s, 393/s): 31.0 k/s, 0.9 ms (p50) and 4.1 ms (p99), alone 2.7× as many
-/// operations.`
+/// `beside writer: 31.0 k/s, 0.9 ms (p50) and 4.1 ms (p99); alone it does 2.7× as many a second;
+/// writer does 412 MB/s, 393/s.`
 fn said_beside(found: &Interference, it: &Disturbed, labels: &CaseLabels) -> Vec<Sentence> {
     let rate = match found.timed {
         LatencyKind::Response => Text::default(),
@@ -93,9 +94,8 @@ fn said_beside(found: &Interference, it: &Disturbed, labels: &CaseLabels) -> Vec
         }
     };
     let figures = text!(
-        "{} ({}): {}{}",
+        "{}: {}{}",
         case(&it.side.case.id, &|id| labels.name(id)),
-        said_actors(&it.actors),
         rate,
         said_times(&it.side)
     );
@@ -104,27 +104,28 @@ fn said_beside(found: &Interference, it: &Disturbed, labels: &CaseLabels) -> Vec
         Sentence::plain("more than 1 % of its operations had not begun when the time was up")
     });
     let slower = it.rate.as_ref().map(|slower| {
-        let asks = format!("whether it does fewer operations beside {}", beside(&it.actors));
+        let asks = format!("whether it does fewer a second beside {}", beside(&it.actors));
         Sentence::decided(slower, asks, |is_more| match is_more {
-            true => text!("alone {}", ratio_of(slower, "as many operations")),
-            false => "alone no more operations".into(),
+            true => text!("alone it does {}", ratio_of(slower, "as many a second")),
+            false => "alone it does no more a second".into(),
         })
     });
-    let (open, closed): (Vec<Sentence>, Vec<Sentence>) =
-        [figures].into_iter().chain(unsent).chain(slower).partition(Sentence::is_open);
+    let actors = it.actors.iter().filter_map(said_actor).map(Sentence::plain);
+    let (open, closed): (Vec<Sentence>, Vec<Sentence>) = [figures]
+        .into_iter()
+        .chain(unsent)
+        .chain(slower)
+        .chain(actors)
+        .partition(Sentence::is_open);
     [Sentence::joined(closed, "; ")].into_iter().chain(open).collect()
 }
 
-/// What actors did: `412 MB/s, 393/s`, each with its name if there are several. What was not told
-/// of the trials alone says so.
-fn said_actors(actors: &[ActorFigures]) -> Text {
-    let said = |actor: &ActorFigures| {
-        let rate = actor.throughput.map(units::rate);
-        let figures = rate.into_iter().chain(actor.iops.map(per_second)).map(figure);
-        let figures: Vec<Text> = figures.collect();
-        let name = if actors.len() > 1 { format!("{} ", actor.name) } else { String::new() };
-        let of = if actor.of_whole_run && !figures.is_empty() { " of its whole run" } else { "" };
-        text!("{}{}{}", name, joined(&figures, ", "), of)
-    };
-    joined(&actors.iter().map(said).collect::<Vec<_>>(), "; ")
+/// What an actor did: `writer does 412 MB/s, 393/s`. What was not told of the trials alone says so.
+fn said_actor(actor: &ActorFigures) -> Option<Text> {
+    let rate = actor.throughput.map(units::rate);
+    let figures = rate.into_iter().chain(actor.iops.map(per_second)).map(figure);
+    let figures: Vec<Text> = figures.collect();
+    let over = if actor.of_whole_run { " over its whole run" } else { "" };
+    let said = text!("{} does {}{}", &actor.name, joined(&figures, ", "), over);
+    (!figures.is_empty()).then_some(said)
 }

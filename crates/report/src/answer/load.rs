@@ -40,7 +40,7 @@ fn said_closed(load: &Load) -> Option<Sentence> {
     let share = share.map(|share| {
         text!("; the rate that it keeps up with is {} of that", figure(units::percent(share)))
     });
-    let text = text!("A closed loop does {}{}.", rate, share.unwrap_or_default());
+    let text = text!("Without a schedule, it does {}{}.", rate, share.unwrap_or_default());
     Some(Sentence::figures(text, [closed]))
 }
 

@@ -16,6 +16,8 @@ mod commits;
 mod builds;
 mod load;
 mod interference;
+mod names;
+mod control;
 
 use crate::labels::CaseLabels;
 use crate::sentence::{Sentence, lines};
@@ -26,6 +28,7 @@ use assess::Assessment;
 use assess::summary::Summary;
 use model::plan::Role;
 use model::view::{Layout, Question};
+use std::collections::HashSet;
 
 /// The labels of the cases of an assessment.
 pub(crate) fn labels(assessment: &Assessment) -> CaseLabels<'_> {
@@ -33,6 +36,13 @@ pub(crate) fn labels(assessment: &Assessment) -> CaseLabels<'_> {
         Layout::Ladder => survey::labels(assessment),
         _ => CaseLabels::of(assessment),
     }
+}
+
+/// What a run answers.
+pub(crate) struct Answer {
+    pub(crate) lines: Vec<Text>,
+    /// The ids of the rows that bear it.
+    pub(crate) rows: HashSet<String>,
 }
 
 /// How a question is answered.
@@ -62,14 +72,19 @@ fn row(question: Question) -> QuestionRow {
         Question::Depth => other(depth::answer),
         Question::Interference => other(interference::answer),
         Question::Builds => speed(builds::answer),
+        Question::Names => other(names::answer),
     }
 }
 
-/// The answers to the questions of the view, in lines.
-pub(crate) fn answer(assessment: &Assessment) -> Vec<Text> {
+/// The answers to the questions of the view, in lines; then what a control says, which was asked
+/// for, too.
+pub(crate) fn answer(assessment: &Assessment) -> Answer {
     let labels = labels(assessment);
     let answers = questions(assessment).flat_map(|question| said(question, assessment, &labels));
-    lines(&answers.chain(with_rate(assessment)).collect::<Vec<_>>())
+    let answers = answers.chain(with_rate(assessment));
+    let answers: Vec<Sentence> = answers.chain(control::answer(assessment, &labels)).collect();
+    let rows = answers.iter().flat_map(Sentence::rows).map(|row| row.id.clone());
+    Answer { lines: lines(&answers), rows: rows.collect() }
 }
 
 /// The questions of the view, and the goals of a run of any recipe: they were asked for.

@@ -25,8 +25,8 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Senten
     range.into_iter().chain(phases).chain(first_touch(assessment)).collect()
 }
 
-/// `Touching a page of a file costs from 5.15× (read, warm, by mmap) to 9610× (write, cold, by …) a
-/// second touch of a page in memory.`
+/// `Touching a page of a file costs from 5.15× (read, warm, by mmap) to 9610× (write, cold, by …) as
+/// much as touching one in memory again.`
 fn range(assessment: &Assessment, labels: &CaseLabels) -> Option<Sentence> {
     let of = |held: &Touching| {
         let file = assessment.row(&held.file.id)?;
@@ -37,7 +37,7 @@ fn range(assessment: &Assessment, labels: &CaseLabels) -> Option<Sentence> {
     all.sort_by(|a, b| a.ratio.median.total_cmp(&b.ratio.median));
     let [least, .., most] = all.as_slice() else { return None };
     let text = text!(
-        "Touching a page of a file costs from {} to {} a second touch of a page in memory.",
+        "Touching a page of a file costs from {} to {} as much as touching one in memory again.",
         of(least)?,
         of(most)?
     );

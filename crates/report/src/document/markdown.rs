@@ -12,7 +12,10 @@ pub(super) fn markdown(document: &Document) -> String {
     if !document.title.is_empty() {
         page.part(&format!("## {}\n", inline(&document.title)));
     }
-    page.list(&document.about);
+    match document.about.as_slice() {
+        [one] => page.line(one),
+        lines => page.list(lines),
+    }
     for line in &document.warnings {
         page.part(&format!("> **Note:** {}\n", inline_text(&line.clone().sentence())));
     }
@@ -23,7 +26,9 @@ pub(super) fn markdown(document: &Document) -> String {
         }
     }
     for part in document.parts.iter().filter(|part| !part.is_on_page_only) {
-        page.part(&format!("**{}**\n", inline(part.title)));
+        if !part.title.is_empty() {
+            page.part(&format!("**{}**\n", inline(part.title)));
+        }
         part.blocks.iter().for_each(|block| page.block(block));
     }
     page.part(&document.elsewhere().map_or(String::new(), |it| format!("{}\n", capital(&it))));

@@ -7,7 +7,7 @@ use crate::drawing::{
 };
 use crate::labels::CaseLabels;
 use crate::versus;
-use crate::words::{count, difference, listed, times, times_interval};
+use crate::words::{count, difference, listed, outcome, times, times_interval};
 use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
 use assess::records::RecordComparison;
@@ -55,7 +55,7 @@ fn draw(title: &str, which: &str, mut rows: Vec<RatioRow>) -> Option<Picture> {
     };
     let entries = Difference::ALL.iter().filter(is_there).map(|difference| {
         let (mark, colour) = shape(*difference);
-        (Key::Point(colour, mark), difference.to_string())
+        (Key::Point(colour, mark), outcome(*difference).to_string())
     });
     let axis = DrawnAxis::of_ratios(ratios, times).of_what(&format!("ratio of the rates, {which}"));
     let lines: Vec<Strip> = rows.iter().map(strip).collect();

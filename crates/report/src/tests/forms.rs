@@ -16,7 +16,13 @@ pub(crate) fn text(assessment: &Assessment, style: &Style) -> String {
     crate::run(assessment).text(style)
 }
 
+/// All of a run, and no card.
 pub(crate) fn markdown(assessment: &Assessment) -> String {
+    Document { card: None, ..crate::run(assessment) }.markdown()
+}
+
+/// What `--markdown` prints of a survey.
+pub(crate) fn card(assessment: &Assessment) -> String {
     crate::run(assessment).markdown()
 }
 

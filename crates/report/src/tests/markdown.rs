@@ -2,10 +2,11 @@
 
 use super::hostile::hostile;
 use super::{GITHUB, all, compared_records, made, made_writing};
-use crate::document::Block;
-use crate::tests::forms::{markdown, markdown_of_records};
+use crate::document::{Block, Document};
+use crate::tests::forms::{card, markdown, markdown_of_records};
 use assess::Assessment;
 use insta::assert_snapshot;
+use model::view::{Layout, View};
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
@@ -79,6 +80,13 @@ fn shape(markdown: &str) -> Shape {
 /// The Markdown of an assessment has the tables of its document.
 fn check_shape(assessment: &Assessment) -> Shape {
     let document = crate::run(assessment);
+    if let Some(card) = &document.card {
+        check_document(card);
+    }
+    check_document(&Document { card: None, ..document })
+}
+
+fn check_document(document: &Document) -> Shape {
     let shape = shape(&document.markdown());
     let shown = document.parts.iter().filter(|part| !part.is_on_page_only);
     let tables = shown.flat_map(|part| part.blocks.iter()).filter_map(|block| match block {
@@ -86,7 +94,9 @@ fn check_shape(assessment: &Assessment) -> Shape {
         _ => None,
     });
     assert_eq!(shape.tables, tables.collect::<Vec<_>>());
-    assert_eq!((shape.headings, shape.fences), (1, 1));
+    let blocks = document.parts.iter().flat_map(|part| &part.blocks);
+    let fences = blocks.filter(|block| matches!(block, Block::Code(_))).count();
+    assert_eq!((shape.headings, shape.fences), (1, fences));
     shape
 }
 
@@ -151,4 +161,18 @@ fn what_has_no_figure_is_said() {
     assert!(interrupted.contains("> **Note:** the run was stopped"), "{interrupted}");
     let empty = markdown(&super::build::assessment("empty", Vec::new()));
     assert!(empty.contains("No case was measured."), "{empty}");
+}
+
+/// With doubts, with questions that are undecided, and with pages of both sizes.
+#[test]
+fn a_survey_has_a_card_of_few_lines() {
+    for assessment in [made::rich(), made::interrupted(), made::all_failed()] {
+        let assessment = super::build::in_view(
+            View { layout: Layout::Ladder, ..assessment.view().clone() },
+            assessment,
+        );
+        let card = card(&assessment);
+        assert!(card.lines().count() <= 35, "{card}");
+    }
+    assert_snapshot!("card_of_a_survey", card(&made::rich()));
 }

@@ -198,13 +198,16 @@ fn read_page(page: &str, folded: &[&str]) -> String {
 fn check(what: &str, document: &Document) {
     let folded: Vec<&str> =
         document.parts.iter().filter(|part| part.is_on_page_only).map(|part| part.title).collect();
+    let whole = Document { card: None, ..document.clone() };
+    let card = document.card.as_deref().unwrap_or(document);
     let forms = [
-        (Form::Terminal, document.text(&WIDE)),
-        (Form::Markdown, read_markdown(&document.markdown())),
-        (Form::Page, read_page(&document.page(), &folded)),
+        (Form::Terminal, document, document.text(&WIDE)),
+        (Form::Markdown, card, read_markdown(&document.markdown())),
+        (Form::Markdown, document, read_markdown(&whole.markdown())),
+        (Form::Page, document, read_page(&document.page(), &folded)),
     ];
-    for (form, text) in forms {
-        let (said, expected) = (words(&text), expected(document, form));
+    for (form, of, text) in forms {
+        let (said, expected) = (words(&text), expected(of, form));
         let apart = said.iter().zip(&expected).position(|(one, other)| one != other);
         let at = apart.unwrap_or(said.len().min(expected.len()));
         let near =
