@@ -5,19 +5,24 @@
 //! same rules. Both sides of a gate have one agenda: what one of them did alone is not done yet.
 
 mod results;
+mod order;
 
 use crate::progress::RunEnd;
-use crate::turns::{order_of_round, refusal};
 use assess::invocations::{Round, widest};
 use assess::prune::prunable;
 use model::plan::{Plan, Pruned, Role};
 use model::record::{Record, is_full};
-use model::trial::Trial;
+use model::trial::{NOT_TRIED, Trial};
+use order::order_of_round;
+pub(crate) use results::DoneTurn;
 use results::RunResults;
-pub(crate) use results::TurnResult;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 use std::time::Duration;
+
+/// After this many consecutive failures, a case is not tried again: a full disk or a hanging peer
+/// would take the others' time. Its remaining trials are recorded as failed.
+const FAILED_MOST: u32 = 3;
 
 /// The agenda of a run, or of the two of a gate.
 pub(crate) struct Agenda<'a> {
@@ -44,12 +49,12 @@ pub(crate) struct Agenda<'a> {
     since: Duration,
 }
 
-/// A round that is next, with its trials.
+/// The round that is next, with the turns that are left in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Turns {
-    /// The round.
+pub(crate) struct NextRound {
+    /// Its number.
     pub(crate) round: u32,
-    /// The invocation.
+    /// The number of its invocation.
     pub(crate) invocation: u32,
     /// Whether an invocation begins with it, for which everything is created again.
     pub(crate) is_anew: bool,
@@ -87,36 +92,22 @@ impl<'a> Agenda<'a> {
         let plans: Vec<&Plan> = records.iter().map(|record| &record.header.plan).collect();
         let sides = records.iter().zip(&plans).enumerate();
         let turns = sides.flat_map(|(side, (record, plan))| {
-            record.trials.iter().filter_map(move |trial| TurnResult::of_side(side, plan, trial))
+            record.trials.iter().filter_map(move |trial| DoneTurn::of_side(side, plan, trial))
         });
-        // What only one side has pruned, the other had no time to record.
-        let is_known = |pruned: &Pruned| {
-            let has = |it: &&&Record| it.pruned.iter().any(|other| other.case == pruned.case);
-            records.iter().filter(has).count() == records.len()
-        };
-        let pruned = records.iter().flat_map(|record| record.pruned.iter().cloned());
-        let (known, lone): (Vec<Pruned>, Vec<Pruned>) = pruned.partition(is_known);
+        let (known, lone) = pruned_of(records);
         let next = records.iter().map(|record| next_invocation(record)).max();
         let agenda = Agenda::of_sides(&plans);
-        let mut agenda = agenda.after(&known, turns.collect(), next.unwrap_or(0));
+        let mut agenda = agenda.resumed(&known, turns.collect(), next.unwrap_or(0));
         agenda.again.extend(lone.iter().map(|pruned| (pruned.case, pruned.round)));
         agenda
     }
 
-    /// Where an interrupted run goes on after these `turns`: in this invocation.
+    /// The agenda of an interrupted run, which has done these `turns` and pruned these cases, and
+    /// goes on in this invocation.
     pub(crate) fn resumed(
-        plan: &'a Plan,
-        pruned: &[Pruned],
-        turns: Vec<TurnResult>,
-        invocation: u32,
-    ) -> Agenda<'a> {
-        Agenda::new(plan).after(pruned, turns, invocation)
-    }
-
-    fn after(
         mut self,
         pruned: &[Pruned],
-        mut turns: Vec<TurnResult>,
+        mut turns: Vec<DoneTurn>,
         invocation: u32,
     ) -> Agenda<'a> {
         self.invocation = invocation;
@@ -140,7 +131,7 @@ impl<'a> Agenda<'a> {
 
     /// Adds the trials of a turn that are recorded.
     pub(crate) fn add_trials(&mut self, trials: &[&Trial]) {
-        TurnResult::of(self.plan, trials).iter().for_each(|turn| self.results.add(turn));
+        DoneTurn::of(self.plan, trials).iter().for_each(|turn| self.results.add(turn));
     }
 
     /// Adds the recorded trial of a side.
@@ -155,28 +146,28 @@ impl<'a> Agenda<'a> {
 
     /// The next round with trials that are left, when so much time has `passed`; `None` at the end
     /// of the run.
-    pub(crate) fn next(&mut self, passed: Duration) -> Option<Turns> {
+    pub(crate) fn next(&mut self, passed: Duration) -> Option<NextRound> {
         while let Some(round) = self.rounds_left.next().filter(|_| self.has_time(passed)) {
-            let turns = self.turns(round);
-            if turns.is_some() {
-                return turns;
+            let left = self.left_in(round);
+            if left.is_some() {
+                return left;
             }
         }
         self.since = passed;
         let rounds = self.next_rounds(passed)?;
-        let round = rounds.clone().find(|round| self.turns(*round).is_some())?;
+        let round = rounds.clone().find(|round| self.left_in(*round).is_some())?;
         self.rounds_left = round.saturating_add(1)..rounds.end;
         let is_anew = std::mem::replace(&mut self.has_begun, true);
         self.invocation += u32::from(is_anew);
-        self.turns(round).map(|turns| Turns { is_anew, ..turns })
+        self.left_in(round).map(|left| NextRound { is_anew, ..left })
     }
 
-    /// The trials of a round that are left, if any.
-    fn turns(&self, round: u32) -> Option<Turns> {
+    /// The turns of a round that are left, if any.
+    fn left_in(&self, round: u32) -> Option<NextRound> {
         let mut cases = order_of_round(self.plan, &self.open_cases, round);
         cases.retain(|case| !self.results.has(*case, round));
-        let turns = Turns { round, invocation: self.invocation, is_anew: false, cases };
-        (!turns.cases.is_empty()).then_some(turns)
+        let invocation = self.invocation;
+        (!cases.is_empty()).then_some(NextRound { round, invocation, is_anew: false, cases })
     }
 
     /// The rounds of the next invocation: of those that were planned, the first with trials left.
@@ -195,26 +186,21 @@ impl<'a> Agenda<'a> {
 
     /// Ends a round whose trials were all measured. Closes cases that need no more, and returns
     /// those that are pruned.
-    pub(crate) fn end_round(&mut self, turns: &Turns, passed: Duration) -> Vec<Pruned> {
-        if turns.invocation == 0 {
+    pub(crate) fn end_round(&mut self, ended: &NextRound, passed: Duration) -> Vec<Pruned> {
+        if ended.invocation == 0 {
             self.close_settled();
         }
         let pruned = self.prune();
         let took = passed.saturating_sub(self.since);
-        let trials = u32::try_from(turns.cases.len()).ok();
+        let trials = u32::try_from(ended.cases.len()).ok();
         let of_one = trials.and_then(|trials| took.checked_div(trials));
         self.trial_time_longest = self.trial_time_longest.max(of_one.unwrap_or(took));
         self.since = passed;
         pruned
     }
 
-    /// Whether the time that the run is given is over, or its record is full. It never is before
-    /// the first trial: a run without any would begin anew for ever.
-    pub(crate) fn is_over(&self, passed: Duration) -> bool {
-        self.is_over_for(0, passed)
-    }
-
-    /// The same for a side: each has a first trial.
+    /// Whether the time that the run is given is over for a side, or its record is full. It never
+    /// is before the first trial: a run without any would begin anew for ever.
     pub(crate) fn is_over_for(&self, side: usize, passed: Duration) -> bool {
         let is_full = is_full(self.results.record_bytes, self.results.rounds_begun);
         let is_over = |budget| is_full || passed >= budget;
@@ -232,7 +218,8 @@ impl<'a> Agenda<'a> {
     pub(crate) fn has_time(&self, passed: Duration) -> bool {
         let round = self.trial_time_longest.saturating_mul(self.open_cases.len() as u32);
         let end = passed.saturating_add(round);
-        let fits = !self.is_over(passed) && self.plan.budget.is_none_or(|budget| end <= budget);
+        let fits =
+            !self.is_over_for(0, passed) && self.plan.budget.is_none_or(|budget| end <= budget);
         self.done() == 0 || fits
     }
 
@@ -251,7 +238,8 @@ impl<'a> Agenda<'a> {
 
     /// Why a case that failed too often in a row is not tried again, if it is not.
     pub(crate) fn refusal(&self, case: usize) -> Option<String> {
-        refusal(self.results.failed_in_row(case))
+        (self.results.failed_in_row(case) >= FAILED_MOST)
+            .then(|| format!("{NOT_TRIED}the case failed {FAILED_MOST} times in a row"))
     }
 
     /// The number of the current invocation.
@@ -269,29 +257,38 @@ impl<'a> Agenda<'a> {
         self.open_cases.iter().all(|case| self.results.has(*case, round))
     }
 
-    /// The rates of a case of a side so far.
-    pub(crate) fn rates_of(&self, side: usize, case: usize) -> Vec<f64> {
-        values(&self.results.rates()[side][case])
+    /// The rates of a case so far, on each side.
+    pub(crate) fn rates_of(&self, case: usize) -> Vec<Vec<f64>> {
+        self.results.rates().iter().map(|rates| values(&rates[case])).collect()
     }
 
     /// The number of turns that are done.
-    pub(crate) fn done(&self) -> u64 {
+    fn done(&self) -> u64 {
         self.results.done()
     }
 
     /// The number of turns that a side has done.
-    pub(crate) fn done_by(&self, side: usize) -> u64 {
+    fn done_by(&self, side: usize) -> u64 {
         self.results.done_by(side)
     }
 
-    /// The number of turns of a side at the end of the planned rounds, if no case ends early, when
-    /// its own of `turns` begin.
-    pub(crate) fn planned(&self, side: usize, turns: &Turns) -> u64 {
-        let after = self.plan.rounds.saturating_sub(turns.round.saturating_add(1));
-        let own = |cases: &[usize]| cases.iter().filter(|case| self.has_case(side, **case)).count();
-        self.done_by(side)
-            + own(&turns.cases) as u64
-            + u64::from(after) * own(&self.open_cases) as u64
+    /// The number of trials that are recorded: a turn of a gate has one of each side.
+    pub(crate) fn trials(&self) -> u64 {
+        self.sides().map(|side| self.done_by(side)).sum()
+    }
+
+    /// The same at the end of the planned rounds, if no case ends early, when `next` begins.
+    pub(crate) fn trials_planned(&self, next: &NextRound) -> u64 {
+        let after = self.plan.rounds.saturating_sub(next.round.saturating_add(1));
+        let of_sides = |cases: &[usize]| {
+            let of = |side| cases.iter().filter(|case| self.has_case(side, **case)).count() as u64;
+            self.sides().map(of).sum::<u64>()
+        };
+        self.trials() + of_sides(&next.cases) + u64::from(after) * of_sides(&self.open_cases)
+    }
+
+    fn sides(&self) -> Range<usize> {
+        0..self.results.rates().len()
     }
 
     /// Closes cases that need no more rounds, because throughput no longer grows with one of their
@@ -332,6 +329,16 @@ impl<'a> Agenda<'a> {
 
 fn values(rounds: &[Round]) -> Vec<f64> {
     rounds.iter().map(|round| round.value).collect()
+}
+
+/// The cases that all records of a run have pruned, and those that only some have: the others had
+/// no time to record it, or were lost.
+pub(crate) fn pruned_of(records: &[&Record]) -> (Vec<Pruned>, Vec<Pruned>) {
+    let all = records.iter().flat_map(|record| &record.pruned);
+    let by_case: BTreeMap<usize, &Pruned> = all.map(|pruned| (pruned.case, pruned)).collect();
+    let has = |record: &Record, case| record.pruned.iter().any(|pruned| pruned.case == case);
+    let is_known = |pruned: &Pruned| records.iter().all(|record| has(record, pruned.case));
+    by_case.into_values().cloned().partition(is_known)
 }
 
 /// The number of the first invocation after those of an interrupted run.
@@ -376,9 +383,9 @@ mod tests {
     }
 
     /// A trial whose rate is `rate` times that of the zoo.
-    fn trial(case: usize, turns: &Turns, rate: f64) -> Trial {
-        let mut trial = zoo::trial(turns.round % 10);
-        (trial.case, trial.invocation, trial.round) = (case, turns.invocation, turns.round);
+    fn trial(case: usize, next: &NextRound, rate: f64) -> Trial {
+        let mut trial = zoo::trial(next.round % 10);
+        (trial.case, trial.invocation, trial.round) = (case, next.invocation, next.round);
         let Outcome::Done(sample) = &mut trial.outcome else { panic!("the zoo's trials succeed") };
         for span in &mut sample.spans {
             span.bytes = (span.bytes as f64 * rate) as u64;
@@ -389,11 +396,11 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     /// Carries an agenda out, one trial a second, with this rate of each case in each round.
-    /// Returns the turns with their times, and the pruned cases.
+    /// Returns the rounds with their times, and the pruned cases.
     fn carry_out(
         agenda: &mut Agenda,
         rate: impl Fn(usize, u32) -> f64,
-    ) -> (Vec<(Turns, u64)>, Vec<Pruned>) {
+    ) -> (Vec<(NextRound, u64)>, Vec<Pruned>) {
         carry_out_sides(agenda, 1, |_, case, round| rate(case, round))
     }
 
@@ -402,19 +409,19 @@ mod tests {
         agenda: &mut Agenda,
         sides: usize,
         rate: impl Fn(usize, usize, u32) -> f64,
-    ) -> (Vec<(Turns, u64)>, Vec<Pruned>) {
+    ) -> (Vec<(NextRound, u64)>, Vec<Pruned>) {
         let (mut passed, mut all, mut pruned) = (Duration::ZERO, Vec::new(), Vec::new());
-        while let Some(turns) = agenda.next(passed) {
-            all.push((turns.clone(), passed.as_secs()));
+        while let Some(next) = agenda.next(passed) {
+            all.push((next.clone(), passed.as_secs()));
             for (side, case) in
-                (0..sides).flat_map(|it| turns.cases.iter().map(move |case| (it, case)))
+                (0..sides).flat_map(|it| next.cases.iter().map(move |case| (it, case)))
             {
                 if agenda.has_case(side, *case) {
-                    agenda.add_of_side(side, &trial(*case, &turns, rate(side, *case, turns.round)));
+                    agenda.add_of_side(side, &trial(*case, &next, rate(side, *case, next.round)));
                     passed = passed.saturating_add(SECOND);
                 }
             }
-            pruned.extend(agenda.end_round(&turns, passed));
+            pruned.extend(agenda.end_round(&next, passed));
             assert!(all.len() < 10_000, "it never ends");
         }
         (all, pruned)
@@ -436,8 +443,8 @@ mod tests {
             rounds.map(move |round| (round, invocation, round == first && invocation > 0))
         });
         assert_eq!(rounds, expected.collect::<Vec<_>>());
-        for (turns, _) in &all {
-            assert_eq!(turns.cases, order_of_round(&plan, &[0, 1, 2], turns.round));
+        for (next, _) in &all {
+            assert_eq!(next.cases, order_of_round(&plan, &[0, 1, 2], next.round));
         }
     }
 
@@ -449,15 +456,15 @@ mod tests {
             record.trials.truncate(cut);
             record.invocations.retain(|anew| anew.number <= (cut / 2) as u32);
             let mut agenda = Agenda::of_records(&[&record]);
-            assert_eq!((agenda.done(), agenda.rates_of(0, 0).len()), (cut as u64, cut));
+            assert_eq!((agenda.done(), agenda.rates_of(0)[0].len()), (cut as u64, cut));
             assert_eq!(agenda.is_whole(), cut == whole.trials.len());
             let last = record.trials.last().map_or(0, |last| last.invocation);
             let (rest, _) = carry_out(&mut agenda, wild);
-            let rounds: Vec<u32> = rest.iter().map(|(turns, _)| turns.round).collect();
+            let rounds: Vec<u32> = rest.iter().map(|(next, _)| next.round).collect();
             assert_eq!(rounds, (cut as u32..6).collect::<Vec<_>>(), "{cut}");
-            assert!(rest.iter().all(|(turns, _)| turns.invocation > last));
+            assert!(rest.iter().all(|(next, _)| next.invocation > last));
             // What it was interrupted in is made anew by whoever resumes it.
-            assert!(rest.first().is_none_or(|(turns, _)| !turns.is_anew));
+            assert!(rest.first().is_none_or(|(next, _)| !next.is_anew));
         }
     }
 
@@ -469,11 +476,11 @@ mod tests {
         let rate = |case: usize, round: u32| if case < 2 { wild(case, round) } else { 1.0 };
         let (all, _) = carry_out(&mut Agenda::new(&plan), rate);
         let (planned, further) = all.split_at(6);
-        assert!(planned.iter().all(|(turns, _)| turns.cases.len() == 4));
+        assert!(planned.iter().all(|(next, _)| next.cases.len() == 4));
         assert!(!further.is_empty());
-        for (turns, began) in further {
-            assert!(turns.round >= 6 && turns.cases.iter().all(|case| *case < 2), "{turns:?}");
-            assert!(began + turns.cases.len() as u64 <= 60, "it fits into the time");
+        for (next, began) in further {
+            assert!(next.round >= 6 && next.cases.iter().all(|case| *case < 2), "{next:?}");
+            assert!(began + next.cases.len() as u64 <= 60, "it fits into the time");
         }
         let (last, began) = further.last().expect("there are some");
         assert!(began + 2 * last.cases.len() as u64 > 59, "nothing is left of it: {began}");
@@ -488,10 +495,10 @@ mod tests {
         // The first round always begins, and its first trial ends the run.
         plan.budget = Some(Duration::ZERO);
         let mut agenda = Agenda::new(&plan);
-        let turns = agenda.next(SECOND).expect("the first round begins");
-        assert!(!agenda.is_over(SECOND));
-        agenda.add_trials(&[&trial(turns.cases[0], &turns, 1.0)]);
-        assert!(agenda.is_over(SECOND));
+        let next = agenda.next(SECOND).expect("the first round begins");
+        assert!(!agenda.is_over_for(0, SECOND));
+        agenda.add_trials(&[&trial(next.cases[0], &next, 1.0)]);
+        assert!(agenda.is_over_for(0, SECOND));
         assert_eq!(agenda.next(SECOND), None);
     }
 
@@ -505,12 +512,12 @@ mod tests {
         };
         let (all, pruned) = carry_out(&mut Agenda::new(&plan), rate);
         assert_eq!(pruned.iter().map(|it| (it.case, it.round)).collect::<Vec<_>>(), [(5, 5)]);
-        for (turns, _) in all {
-            assert_eq!(turns.cases.contains(&5), turns.round < 5, "{turns:?}");
+        for (next, _) in all {
+            assert_eq!(next.cases.contains(&5), next.round < 5, "{next:?}");
         }
         // It stays so in a run that goes on.
-        let mut agenda = Agenda::resumed(&plan, &pruned, Vec::new(), 1);
-        assert!(agenda.next(Duration::ZERO).is_some_and(|turns| !turns.cases.contains(&5)));
+        let mut agenda = Agenda::new(&plan).resumed(&pruned, Vec::new(), 1);
+        assert!(agenda.next(Duration::ZERO).is_some_and(|next| !next.cases.contains(&5)));
     }
 
     #[test]
@@ -518,48 +525,48 @@ mod tests {
         let plan = plan(&[1, 2], 1, 9);
         let mut agenda = Agenda::new(&plan);
         for round in 0..5 {
-            let turns = agenda.next(Duration::ZERO).expect("a round is left");
+            let next = agenda.next(Duration::ZERO).expect("a round is left");
             assert_eq!(agenda.refusal(1).is_some(), round >= 3);
-            agenda.add_trials(&[&trial(0, &turns, wild(0, round))]);
+            agenda.add_trials(&[&trial(0, &next, wild(0, round))]);
             // It fails on one of two hosts.
-            agenda.add_trials(&[&trial(1, &turns, 1.0), &failed(1, &turns)]);
+            agenda.add_trials(&[&trial(1, &next, 1.0), &failed(1, &next)]);
             assert!(agenda.refusal(0).is_none());
         }
-        assert!(agenda.rates_of(0, 1).is_empty());
+        assert!(agenda.rates_of(1)[0].is_empty());
     }
 
     #[test]
     fn the_rates_of_hosts_are_added_up() {
         let plan = plan(&[1], 1, 9);
         let (mut one, mut two) = (Agenda::new(&plan), Agenda::new(&plan));
-        let turns = one.next(Duration::ZERO).expect("a round is left");
-        let [first, second] = [1.0, 3.0].map(|rate| trial(0, &turns, rate));
+        let next = one.next(Duration::ZERO).expect("a round is left");
+        let [first, second] = [1.0, 3.0].map(|rate| trial(0, &next, rate));
         one.add_trials(&[&first]);
         two.add_trials(&[&first, &second]);
-        assert!((two.rates_of(0, 0)[0] / one.rates_of(0, 0)[0] - 4.0).abs() < 1e-9);
+        assert!((two.rates_of(0)[0][0] / one.rates_of(0)[0][0] - 4.0).abs() < 1e-9);
         assert_eq!(two.done(), 1);
     }
 
     /// A trial that failed.
-    fn failed(case: usize, turns: &Turns) -> Trial {
+    fn failed(case: usize, next: &NextRound) -> Trial {
         let outcome = Outcome::Failed { reason: "of no room".to_string() };
-        Trial { outcome, ..trial(case, turns, 1.0) }
+        Trial { outcome, ..trial(case, next, 1.0) }
     }
 
     #[test]
     fn a_turn_of_a_gate_is_done_once_both_sides_have_done_it() {
         let plan = plan(&[1, 2], 1, 9);
         let mut agenda = Agenda::of_sides(&[&plan, &plan]);
-        let turns = agenda.next(Duration::ZERO).expect("a round is left");
-        agenda.add_of_side(1, &trial(0, &turns, 1.0));
+        let next = agenda.next(Duration::ZERO).expect("a round is left");
+        agenda.add_of_side(1, &trial(0, &next, 1.0));
         assert_eq!((agenda.done(), agenda.done_by(0), agenda.done_by(1)), (0, 0, 1));
-        assert!(agenda.rates_of(1, 0).is_empty());
+        assert!(agenda.rates_of(0)[1].is_empty());
         // The other case does not complete it.
-        agenda.add_of_side(0, &trial(1, &turns, 1.0));
+        agenda.add_of_side(0, &trial(1, &next, 1.0));
         assert_eq!(agenda.done(), 0);
-        agenda.add_of_side(0, &trial(0, &turns, 2.0));
+        agenda.add_of_side(0, &trial(0, &next, 2.0));
         assert_eq!((agenda.done(), agenda.done_by(0), agenda.done_by(1)), (1, 2, 1));
-        assert_eq!(agenda.rates_of(0, 0)[0], 2.0 * agenda.rates_of(1, 0)[0]);
+        assert_eq!(agenda.rates_of(0)[0][0], 2.0 * agenda.rates_of(0)[1][0]);
     }
 
     #[test]
@@ -567,13 +574,13 @@ mod tests {
         let plan = plan(&[1, 2], 1, 9);
         let mut agenda = Agenda::of_sides(&[&plan, &plan]);
         for round in 0..5 {
-            let turns = agenda.next(Duration::ZERO).expect("a round is left");
+            let next = agenda.next(Duration::ZERO).expect("a round is left");
             assert_eq!(agenda.refusal(1).is_some(), round >= 3);
             for side in 0..2 {
-                agenda.add_of_side(side, &trial(0, &turns, wild(0, round)));
+                agenda.add_of_side(side, &trial(0, &next, wild(0, round)));
                 // It fails on each side in turn.
                 let fails = side as u32 == round % 2;
-                let of_it = if fails { failed(1, &turns) } else { trial(1, &turns, 1.0) };
+                let of_it = if fails { failed(1, &next) } else { trial(1, &next, 1.0) };
                 agenda.add_of_side(side, &of_it);
             }
             assert!(agenda.refusal(0).is_none());
@@ -593,15 +600,15 @@ mod tests {
         };
         let (all, _) = carry_out_sides(&mut agenda, 2, rate);
         let (planned, further) = all.split_at(6);
-        assert!(planned.iter().all(|(turns, _)| turns.cases.len() == 4));
+        assert!(planned.iter().all(|(next, _)| next.cases.len() == 4));
         assert!(!further.is_empty());
-        for (turns, began) in further {
-            assert!(turns.cases.iter().all(|case| *case > 1), "{turns:?}");
-            assert!(began + 2 * turns.cases.len() as u64 <= 120, "both fit into the time");
+        for (next, began) in further {
+            assert!(next.cases.iter().all(|case| *case > 1), "{next:?}");
+            assert!(began + 2 * next.cases.len() as u64 <= 120, "both fit into the time");
         }
         // Each side by itself would measure the first two.
         let (alone, _) = carry_out(&mut Agenda::new(&plan), |case, round| rate(1, case, round));
-        assert!(alone.iter().skip(6).all(|(turns, _)| turns.cases.iter().all(|case| *case < 2)));
+        assert!(alone.iter().skip(6).all(|(next, _)| next.cases.iter().all(|case| *case < 2)));
         // Nothing varies, so nothing needs the time that is left.
         let mut agenda = Agenda::of_sides(&[&plan, &plan]);
         let (alike, _) = carry_out_sides(&mut agenda, 2, |_, case, round| wild(case, round));
@@ -621,7 +628,7 @@ mod tests {
             };
             let mut agenda = Agenda::of_sides(&[&plan, &plan]);
             let (all, pruned) = carry_out_sides(&mut agenda, 2, rate);
-            let rounds = all.iter().filter(|(turns, _)| turns.cases.contains(&5)).count();
+            let rounds = all.iter().filter(|(next, _)| next.cases.contains(&5)).count();
             (rounds, pruned.len())
         };
         assert_eq!(pruned(1.0), (5, 1));
@@ -651,15 +658,15 @@ mod tests {
         let rate = |side: usize, case: usize, round: u32| wild(case + 2 * side, round);
         let (all, _) = carry_out_sides(&mut agenda, 2, rate);
         let (planned, further) = all.split_at(6);
-        assert!(planned.iter().all(|(turns, _)| turns.cases.len() == 3));
+        assert!(planned.iter().all(|(next, _)| next.cases.len() == 3));
         // It has no ratio that could be narrowed.
         assert!(!further.is_empty());
-        assert!(further.iter().all(|(turns, _)| turns.cases == [1]), "{further:?}");
+        assert!(further.iter().all(|(next, _)| next.cases == [1]), "{further:?}");
         assert_eq!(
             [0, 1].map(|side| agenda.done_by(side)),
             [12, 12].map(|own| own + further.len() as u64)
         );
-        let rounds = |side, case| agenda.rates_of(side, case).len();
+        let rounds = |side: usize, case: usize| agenda.rates_of(case)[side].len();
         assert_eq!((rounds(0, 0), rounds(1, 0), rounds(0, 2), rounds(1, 2)), (0, 6, 6, 0));
     }
 
@@ -668,10 +675,10 @@ mod tests {
         let mut plan = plan(&[1, 2], 3, 6);
         plan.budget = Some(Duration::ZERO);
         let mut agenda = Agenda::of_sides(&[&plan, &plan]);
-        let turns = agenda.next(SECOND).expect("the first round begins");
+        let next = agenda.next(SECOND).expect("the first round begins");
         for side in 0..2 {
             assert!(!agenda.is_over_for(side, SECOND));
-            agenda.add_of_side(side, &trial(turns.cases[0], &turns, 1.0));
+            agenda.add_of_side(side, &trial(next.cases[0], &next, 1.0));
             assert!(agenda.is_over_for(side, SECOND));
         }
         assert_eq!(agenda.next(SECOND), None);
@@ -696,10 +703,10 @@ mod tests {
             assert_eq!(agenda.is_whole(), known == 6);
             let last = records.iter().flat_map(|it| &it.trials).map(|it| it.invocation).max();
             let (rest, _) = carry_out_sides(&mut agenda, 2, |_, case, round| wild(case, round));
-            let rounds: Vec<u32> = rest.iter().map(|(turns, _)| turns.round).collect();
+            let rounds: Vec<u32> = rest.iter().map(|(next, _)| next.round).collect();
             assert_eq!(rounds, (known..6).collect::<Vec<_>>(), "{a} {b}");
-            assert!(rest.iter().all(|(turns, _)| Some(turns.invocation) > last));
-            assert_eq!([0, 1].map(|side| agenda.rates_of(side, 0).len()), [6, 6]);
+            assert!(rest.iter().all(|(next, _)| Some(next.invocation) > last));
+            assert_eq!([0, 1].map(|side| agenda.rates_of(0)[side].len()), [6, 6]);
         }
     }
 

@@ -1,119 +1,86 @@
 //! Two runs of one question whose rounds alternate, so that whatever disturbs the machine disturbs
 //! both: the sides of a gate. They have one agenda.
 
-use crate::agenda::{Agenda, Turns, lasted};
-use crate::files::Files;
-use crate::schedule::{Run, RunState};
-use crate::turns::PAUSE;
+use crate::agenda::{Agenda, NextRound, lasted};
+use crate::clock::RunClock;
+use crate::crew::{Crew, PAUSE, RunState, carry_out};
+use crate::schedule::Run;
+use crate::stop::Stop;
 use anyhow::Result;
 use model::plan::Plan;
 use model::record::{End, Record, RecordLine};
 use std::time::Duration;
 
-/// One of the two runs.
-struct GateSide<'a> {
-    run: Run<'a>,
-    /// The files of its invocation.
-    files: Files,
-}
+/// Both runs, that of the reference first.
+struct Alternation<'a>([Run<'a>; 2]);
 
 /// Runs all trials of both that are left, each in its own record. Returns how they ended.
 ///
 /// # Errors
 /// As for a run alone: either one ends both.
-pub fn alternate<'a>(runs: [Run<'a>; 2], files: [Files; 2]) -> Result<End> {
-    let [one, other] = runs;
-    let [of_one, of_other] = files;
-    let mut sides =
-        [GateSide { run: one, files: of_one }, GateSide { run: other, files: of_other }];
-    let is_stopped = |sides: &[GateSide; 2]| sides[0].run.site.stop.is_asked();
-    let carried_out = take_turns(&mut sides);
-    match carried_out {
-        Ok(()) => {}
-        // Even if something stops the run, the completed trials are valid.
-        Err(_) if is_stopped(&sides) => {}
-        Err(error) => {
-            // The error says why, and that an end cannot be written is no more than that.
-            let _ = append_end(&mut sides, &End::Interrupted);
-            return Err(error);
-        }
-    }
-    let end = if is_stopped(&sides) { End::Interrupted } else { End::Complete };
-    append_end(&mut sides, &end)?;
-    sides.iter().for_each(|side| side.run.site.progress.end());
+pub fn alternate(sides: [Run<'_>; 2]) -> Result<End> {
+    let state = state_of(&sides);
+    let progress = sides[0].site.progress;
+    let end = carry_out(&mut Alternation(sides), state)?;
+    progress.end();
     Ok(end)
 }
 
-/// Runs the rounds of both.
-fn take_turns(sides: &mut [GateSide; 2]) -> Result<()> {
-    let mut state = state_of(sides);
-    for GateSide { run, files } in sides.iter_mut() {
-        run.begin(files, &state)?;
-    }
-    while let Some(turns) = state.agenda.next(state.clock.passed()) {
-        if turns.is_anew {
-            dismiss(sides)?;
-            begin_anew(sides, &state)?;
-        }
-        if state.has_time() && round(sides, &turns, &mut state)? {
-            for pruned in state.agenda.end_round(&turns, state.clock.passed()) {
-                let line = RecordLine::Pruned(pruned);
-                sides.iter_mut().try_for_each(|side| side.run.store.append(&line))?;
-            }
-            sides.iter_mut().for_each(|side| side.run.show_findings());
-        }
-        if sides[0].run.site.stop.is_asked() {
-            break;
-        }
-    }
-    dismiss(sides)
-}
-
 /// Where both begin, or go on.
-fn state_of<'a>(sides: &[GateSide<'a>; 2]) -> RunState<'a> {
-    let before: Vec<&Record> =
-        sides.iter().filter_map(|side| Some(&side.run.before?.record)).collect();
-    let plans: [&Plan; 2] = sides.each_ref().map(|side| side.run.site.plan);
+fn state_of<'a>(sides: &[Run<'a>; 2]) -> RunState<'a> {
+    let before: Vec<&Record> = sides.iter().filter_map(|run| Some(&run.before?.record)).collect();
+    let plans: [&Plan; 2] = sides.each_ref().map(|run| run.site.plan);
     let agenda = match &before[..] {
         [] => Agenda::of_sides(&plans),
         records => Agenda::of_records(records),
     };
     let lasted = before.iter().map(|record| lasted(record)).max().unwrap_or(Duration::ZERO);
-    RunState::begin(agenda, lasted)
+    RunState { agenda, clock: RunClock::start(lasted) }
 }
 
-/// New files and workers for both, after one pause.
-fn begin_anew(sides: &mut [GateSide; 2], state: &RunState) -> Result<()> {
-    for (side, pause) in sides.iter_mut().zip([PAUSE, Duration::ZERO]) {
-        let old = std::mem::take(&mut side.files);
-        side.files = side.run.begin_anew(old, pause, state)?;
+impl Crew for Alternation<'_> {
+    fn stop(&self) -> &Stop {
+        self.0[0].site.stop
     }
-    Ok(())
-}
 
-/// A round of both. Each side begins every other one: what the first leaves to the second, such as
-/// a warmer processor, is divided equally. Returns whether it was completed.
-fn round(sides: &mut [GateSide; 2], turns: &Turns, state: &mut RunState) -> Result<bool> {
-    let order = if turns.round.is_multiple_of(2) { [0, 1] } else { [1, 0] };
-    let mut traces = sides[order[0]].run.left_over.traces;
-    let mut is_whole = true;
-    for index in order {
-        let GateSide { run, files } = &mut sides[index];
-        // Whatever one side wrote, the other waits for, too: both may be on one device.
-        run.left_over.traces = run.left_over.traces.and(traces);
-        is_whole &= run.round(files, turns, state)?;
-        traces = run.left_over.traces;
+    fn begin(&mut self, state: &RunState) -> Result<()> {
+        self.0.iter_mut().try_for_each(|run| run.begin(state))
     }
-    Ok(is_whole)
-}
 
-/// Dismisses the workers of both.
-fn dismiss(sides: &mut [GateSide; 2]) -> Result<()> {
-    sides.iter_mut().try_for_each(|GateSide { run, files }| run.dismiss(files))
-}
+    /// Both after one pause.
+    fn begin_anew(&mut self, state: &RunState) -> Result<()> {
+        let mut each = self.0.iter_mut().zip([PAUSE, Duration::ZERO]);
+        each.try_for_each(|(run, pause)| run.begin_after(pause, state))
+    }
 
-/// Ends both records, even if one of them cannot be written.
-fn append_end(sides: &mut [GateSide; 2], end: &End) -> Result<()> {
-    let ends = sides.each_mut().map(|side| side.run.store.append(&RecordLine::End(end.clone())));
-    ends.into_iter().collect()
+    /// Each side begins every other round: what the first leaves to the second, such as a warmer
+    /// processor, is divided equally.
+    fn round(&mut self, next: &NextRound, state: &mut RunState) -> Result<bool> {
+        let order = if next.round.is_multiple_of(2) { [0, 1] } else { [1, 0] };
+        let planned = state.agenda.trials_planned(next);
+        let mut traces = self.0[order[0]].left_over.traces;
+        let mut is_whole = true;
+        for index in order {
+            let run = &mut self.0[index];
+            // Whatever one side wrote, the other waits for, too: both may be on one device.
+            run.left_over.traces = run.left_over.traces.and(traces);
+            is_whole &= run.turns(next, planned, state)?;
+            traces = run.left_over.traces;
+        }
+        if is_whole {
+            let [a, b] = self.0.each_ref().map(|run| run.store.path());
+            let records = [("A", a), ("B", b)];
+            self.0[0].site.progress.judge((0, 2), |side| records[side]);
+        }
+        Ok(is_whole)
+    }
+
+    fn dismiss(&mut self) -> Result<()> {
+        self.0.iter_mut().try_for_each(Run::dismiss)
+    }
+
+    fn append(&mut self, line: &RecordLine) -> Result<()> {
+        let appended = self.0.each_mut().map(|run| run.append(line));
+        appended.into_iter().collect()
+    }
 }

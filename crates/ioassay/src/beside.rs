@@ -4,7 +4,7 @@ use crate::files::Files;
 use crate::fixture::TestFile;
 use crate::scratch::Scratch;
 use crate::stop::Stop;
-use crate::validation::validate;
+use crate::validation::{validate, worded};
 use crate::worker_process::WorkerProcess;
 use model::case::Work;
 use model::evidence::{Evidence, Probe};
@@ -137,7 +137,7 @@ pub(crate) fn prepare(all: &mut [Companion]) -> Result<Option<Outcome>, String> 
         let name = &companion.actor.name;
         let outcome = companion.worker.prepare(&companion.job).map_err(|e| of_actor(name, &e))?;
         if let Some(outcome) = outcome {
-            return Ok(Some(named(name, outcome)));
+            return Ok(Some(worded(outcome, |reason| of_actor(name, reason))));
         }
     }
     Ok(None)
@@ -199,7 +199,7 @@ pub(crate) fn outcome_beside(outcome: Outcome, beside: &[Beside]) -> Outcome {
     let Outcome::Done(sample) = &outcome else { return outcome };
     for actor in beside {
         let Outcome::Done(its) = &actor.outcome else {
-            return named(&actor.name, actor.outcome.clone());
+            return worded(actor.outcome.clone(), |reason| of_actor(&actor.name, reason));
         };
         if let Some(reason) = gap(sample, its) {
             return Outcome::Failed { reason: of_actor(&actor.name, &reason) };
@@ -226,15 +226,6 @@ fn gap(trial: &Sample, actor: &Sample) -> Option<String> {
 
 fn of_actor(name: &str, reason: &str) -> String {
     format!("the actor '{name}': {reason}")
-}
-
-/// Adds the actor's name to its failure.
-fn named(name: &str, outcome: Outcome) -> Outcome {
-    match outcome {
-        Outcome::Failed { reason } => Outcome::Failed { reason: of_actor(name, &reason) },
-        Outcome::Unavailable { reason } => Outcome::Unavailable { reason: of_actor(name, &reason) },
-        done @ Outcome::Done(_) => done,
-    }
 }
 
 #[cfg(test)]

@@ -197,10 +197,7 @@ impl Directory {
     pub fn remove_dead(&self) -> Vec<Remains> {
         let entries = std::fs::read_dir(self.held());
         let entries = entries.inspect_err(|error| {
-            log::debug!(
-                "cannot look for files of dead runs: \
-                                                               {error}"
-            )
+            log::debug!("cannot look for files of dead runs: {error}");
         });
         let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name());
         let remove = |name: OsString| {

@@ -96,9 +96,9 @@ impl TestFile {
         purpose: FilePurpose,
         content: Content,
         stay: Stay,
-        (progress, stop): (&Progress, &Stop),
+        watch: (&Progress, &Stop),
     ) -> Result<TestFile> {
-        let Content { seed, size, .. } = content;
+        let size = content.size;
         let (word, pid) = (purpose.word(), std::process::id());
         let own = format!("{word}-{}", units::bytes(size));
         let visible = format!("ioassay-{own}-{pid}");
@@ -113,13 +113,13 @@ impl TestFile {
         };
         let there = name.as_ref().map(|name| name.path().to_path_buf());
         let there = there.unwrap_or_else(|| directory.path().join(visible));
-        write_content(&file, content, progress, stop)
+        write_range(&file, content, 0..size, watch)
             .with_context(|| format!("failed to write the test file '{}'", there.display()))?;
         if let (Stay::Kept, Some(name)) = (stay, &mut name) {
             name.keep();
         }
         let layout = layout_of(&file, size, &there)?;
-        let fixture = Fixture { path: there, size, seed: Some(seed), identity: None, layout };
+        let fixture = Fixture { layout, ..fixture_of(there, content) };
         Ok(TestFile { name, ..TestFile::new(fixture, file, Some(content)) })
     }
 
@@ -130,20 +130,12 @@ impl TestFile {
     pub fn on_device(
         disk: &ExclusiveDisk,
         content: Content,
-        (progress, stop): (&Progress, &Stop),
+        watch: (&Progress, &Stop),
     ) -> Result<TestFile> {
         let failed = || format!("failed to write to '{}'", disk.path.display());
         let file = disk.file.try_clone().with_context(failed)?;
-        write_content(&file, content, progress, stop).with_context(failed)?;
-        let Content { seed, size, .. } = content;
-        let fixture = Fixture {
-            path: disk.path.clone(),
-            size,
-            seed: Some(seed),
-            identity: None,
-            layout: None,
-        };
-        Ok(TestFile::new(fixture, file, Some(content)))
+        write_range(&file, content, 0..content.size, watch).with_context(failed)?;
+        Ok(TestFile::new(fixture_of(disk.path.clone(), content), file, Some(content)))
     }
 
     /// A file of several hosts that has `content`, or will have it.
@@ -154,9 +146,7 @@ impl TestFile {
         content: Content,
     ) -> TestFile {
         // The others may still write to it, so how it is stored is not known.
-        let Content { seed, size, .. } = content;
-        let fixture = Fixture { path, size, seed: Some(seed), identity: None, layout: None };
-        TestFile { name, ..TestFile::new(fixture, file, Some(content)) }
+        TestFile { name, ..TestFile::new(fixture_of(path, content), file, Some(content)) }
     }
 
     /// Whether this process created it, with a name.
@@ -177,9 +167,9 @@ impl TestFile {
     ///
     /// # Errors
     /// As for [`TestFile::restore`].
-    pub fn write_anew(&self, content: Content, (progress, stop): (&Progress, &Stop)) -> Result<()> {
+    pub fn write_anew(&self, content: Content, watch: (&Progress, &Stop)) -> Result<()> {
         let failed = || format!("failed to write '{}' anew", self.fixture.path.display());
-        write_content(&self.file, content, progress, stop).with_context(failed)
+        write_range(&self.file, content, 0..content.size, watch).with_context(failed)
     }
 
     fn new(fixture: Fixture, file: File, content: Option<Content>) -> TestFile {
@@ -236,6 +226,11 @@ impl TestFile {
     }
 }
 
+/// The entry in the record of a file with this content.
+fn fixture_of(path: PathBuf, Content { seed, size, .. }: Content) -> Fixture {
+    Fixture { path, size, seed: Some(seed), identity: None, layout: None }
+}
+
 fn and_its_name((file, name): (File, OwnName)) -> (File, Option<OwnName>) {
     (file, Some(name))
 }
@@ -270,23 +265,10 @@ pub fn create_new(path: &Path) -> Result<File> {
         .with_context(|| format!("failed to create '{}'", path.display()))
 }
 
-/// Writes the whole content and syncs it.
+/// Writes a part of the content and syncs it.
 ///
 /// # Errors
 /// If the OS refuses a write, or the run is stopped.
-pub fn write_content(
-    file: &File,
-    content: Content,
-    progress: &Progress,
-    stop: &Stop,
-) -> Result<()> {
-    write_range(file, content, 0..content.size, (progress, stop))
-}
-
-/// The same for a part of the content.
-///
-/// # Errors
-/// As for [`write_content`].
 pub fn write_range(
     file: &File,
     content: Content,

@@ -28,7 +28,7 @@ pub fn regular(path: &Path) -> Result<File> {
 ///
 /// # Errors
 /// If it cannot be opened, or is neither.
-pub fn lines(path: &Path) -> Result<impl BufRead> {
+pub fn lines(path: &Path) -> Result<impl BufRead + use<>> {
     let mut file = open(path)?;
     let kind = file.metadata()?.file_type();
     if kind.is_dir() {

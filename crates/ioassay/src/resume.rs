@@ -47,17 +47,27 @@ impl Interrupted {
     /// # Errors
     /// If it is no such record, or nothing is left to measure.
     pub fn open(path: &Path) -> Result<Interrupted> {
-        let (mut store, record) = Store::reopen(path)?;
-        if let Some(reason) = unresumable(&record) {
+        let mut interrupted = Interrupted::reopen(path)?;
+        let Interrupted { store, record } = &mut interrupted;
+        if let Some(reason) = unresumable(record) {
             bail!("the record '{}' {reason}", path.display());
         }
-        if is_whole(&record) {
+        if is_whole(record) {
             store.append(&RecordLine::End(End::Complete))?;
             bail!(
                 "nothing is left to measure: the record '{}' lacked only its end",
                 path.display()
             );
         }
+        Ok(interrupted)
+    }
+
+    /// Opens a record and locks it, whatever is left to measure.
+    ///
+    /// # Errors
+    /// As for [`Store::reopen`].
+    pub fn reopen(path: &Path) -> Result<Interrupted> {
+        let (store, record) = Store::reopen(path)?;
         Ok(Interrupted { store, record })
     }
 

@@ -18,15 +18,14 @@ use crate::progress::Progress;
 use crate::scratch::Scratch;
 use crate::stage::Stage;
 use crate::stop::Stop;
-use crate::validation::validate;
-use crate::worker_process::WorkerProcess;
+use crate::validation::{validate, worded};
+use crate::worker_process::{PATIENCE, WorkerProcess};
 use anyhow::{Result, bail};
-use model::case::{Advice, Cache, Case, OWN_PEER, Op, Work};
+use model::case::{Advice, Cache, Case, OWN_PEER, Op};
 use model::evidence::Evidence;
 use model::host::Storage;
 use model::plan::Plan;
 use model::random::mix;
-use model::sample::Sample;
 use model::shape::{Calibrated, chosen};
 use model::trial::{Job, Outcome, Trial};
 use std::process::Command;
@@ -45,7 +44,7 @@ pub struct Site<'a> {
     /// The storage of the source of copies, if elsewhere.
     pub source: Option<&'a Storage>,
     /// The progress display.
-    pub progress: &'a mut Progress,
+    pub progress: &'a Progress,
     /// Whether to stop.
     pub stop: &'a Stop,
     /// Returns the command that starts a peer's worker, or why this machine cannot run it.
@@ -65,20 +64,50 @@ pub struct Site<'a> {
 /// Interval between stop checks.
 const SETTLE_STEP: Duration = Duration::from_secs(1);
 
-/// One trial of a run.
-pub(crate) struct TrialTurn<'f> {
-    /// The files of its invocation.
-    pub(crate) files: &'f Files,
+/// The turn of a case in a round.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Turn {
     pub(crate) case: usize,
     pub(crate) invocation: u32,
     pub(crate) round: u32,
     pub(crate) at_ms: u64,
 }
 
-impl TrialTurn<'_> {
-    /// The trial with this outcome and no other data.
-    pub(crate) fn not_done(&self, outcome: Outcome) -> Trial {
+impl Turn {
+    /// Its trial with this outcome and no other data.
+    pub(crate) fn not_done(self, outcome: Outcome) -> Trial {
         Trial::without_data((self.case, self.invocation, self.round), self.at_ms, outcome)
+    }
+
+    /// Its trial, which failed for this reason.
+    pub(crate) fn failed(self, reason: String) -> Trial {
+        self.not_done(Outcome::Failed { reason })
+    }
+}
+
+impl<'a> Site<'a> {
+    /// Where the trials of the maker's plan run, if nothing limits their memory and no other host
+    /// takes part.
+    pub fn new(
+        maker: &'a Maker<'a>,
+        worker: &'a dyn Fn(&str) -> Result<Command, String>,
+        progress: &'a Progress,
+        stop: &'a Stop,
+    ) -> Site<'a> {
+        Site {
+            plan: maker.plan,
+            maker,
+            storage: maker.environment.storage,
+            progress,
+            stop,
+            worker,
+            memory: None,
+            source: maker.source.map(|source| &source.storage),
+            patience: PATIENCE,
+            barrier: None,
+            calming: Calming::default(),
+            calibrated: &[],
+        }
     }
 }
 
@@ -111,17 +140,18 @@ impl Site<'_> {
         mix(seed ^ (u64::from(round) << 32 | index as u64))
     }
 
-    /// Runs one trial, in `scratch` if its case continues in the same file.
+    /// Runs the trial of a turn with the files of its invocation, in `scratch` if its case
+    /// continues in the same file.
     ///
     /// # Errors
     /// If our own worker cannot be started: then nothing can be measured.
     pub(crate) fn trial(
-        &mut self,
+        &self,
         left: &mut Carryover,
-        turn: TrialTurn,
+        (turn, files): (Turn, &Files),
         scratch: Option<&Scratch>,
     ) -> Result<Trial> {
-        let TrialTurn { files, case: index, round, .. } = turn;
+        let Turn { case: index, round, .. } = turn;
         let case = &self.plan.cases[index].case;
         let mut trial = turn.not_done(Outcome::Unavailable { reason: String::new() });
         let seed = self.seed(index, round);
@@ -165,7 +195,10 @@ impl Site<'_> {
                 }
             }
         };
-        trial.outcome = name_peer(case, name_files(&stage, trial.outcome));
+        trial.outcome = worded(trial.outcome, |reason| match &*case.peer {
+            OWN_PEER => stage.named(reason),
+            peer => format!("the peer {peer}: {}", stage.named(reason)),
+        });
         // Whatever became of the trial, that is the cause.
         if let Some(reason) = stage.read.filter(|_| !case.is_null()).and_then(TestFile::loss) {
             trial.outcome = Outcome::Failed { reason };
@@ -175,7 +208,7 @@ impl Site<'_> {
         if sample.digest().is_none() {
             return Ok(trial);
         }
-        trial.expected_digest = expected_digest(&job, &stage, sample);
+        trial.expected_digest = stage.expected_digest(&job, sample);
         if !stage.goes_on {
             self.read_back(&job, &stage, &mut trial);
         }
@@ -348,47 +381,6 @@ fn note_disturbed(case: &Case, stage: &Stage, evidence: &Evidence) {
         && evidence.task_read_bytes == Some(0);
     if !is_as_before {
         file.disturbed();
-    }
-}
-
-/// The digest that a trial with this `sample` must have; `None` if nothing says what it read.
-fn expected_digest(job: &Job, stage: &Stage, sample: &Sample) -> Option<u64> {
-    match &job.case.work {
-        Work::Memory(work) => work.expected_digest(job.seed, sample),
-        Work::Metadata(_) => stage.names.and_then(|names| names.expected_digest(sample)),
-        // What was read then depends on when.
-        Work::Read(_) if stage.shared.is_some() => None,
-        Work::Read(work) => {
-            let answers = stage.read.and_then(|file| file.answers(work.touch));
-            answers.and_then(|table| job.expected_digest(table, sample))
-        }
-        Work::Write(work) if work.read_share > 0 && !stage.goes_on => {
-            let answers = stage.target.and_then(|target| target.before());
-            answers.and_then(|table| job.expected_digest(table, sample))
-        }
-        Work::Write(_) => None,
-    }
-}
-
-/// Names the files of a trial in its failure.
-fn name_files(stage: &Stage, outcome: Outcome) -> Outcome {
-    match outcome {
-        Outcome::Failed { reason } => Outcome::Failed { reason: stage.named(&reason) },
-        Outcome::Unavailable { reason } => Outcome::Unavailable { reason: stage.named(&reason) },
-        outcome @ Outcome::Done(_) => outcome,
-    }
-}
-
-/// Adds the peer's name to its failures.
-fn name_peer(case: &Case, outcome: Outcome) -> Outcome {
-    match outcome {
-        Outcome::Failed { reason } if case.peer != OWN_PEER => {
-            Outcome::Failed { reason: format!("the peer {}: {reason}", case.peer) }
-        }
-        Outcome::Unavailable { reason } if case.peer != OWN_PEER => {
-            Outcome::Unavailable { reason: format!("the peer {}: {reason}", case.peer) }
-        }
-        outcome => outcome,
     }
 }
 

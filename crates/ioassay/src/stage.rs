@@ -3,8 +3,9 @@
 use crate::fixture::TestFile;
 use crate::names::NamesInUse;
 use crate::scratch::Scratch;
-use model::case::Case;
+use model::case::{Case, Work};
 use model::part::Part;
+use model::sample::Sample;
 use model::trial::Job;
 use std::fs::File;
 use witness::page_cache;
@@ -54,6 +55,25 @@ impl Stage<'_> {
             Some(Scratch::Kept(file)) => Some(file),
             Some(Scratch::Own(..)) => None,
             None => self.read,
+        }
+    }
+
+    /// The digest that a trial with this `sample` must have; `None` if nothing says what it read.
+    pub fn expected_digest(&self, job: &Job, sample: &Sample) -> Option<u64> {
+        match &job.case.work {
+            Work::Memory(work) => work.expected_digest(job.seed, sample),
+            Work::Metadata(_) => self.names.and_then(|names| names.expected_digest(sample)),
+            // What was read then depends on when.
+            Work::Read(_) if self.shared.is_some() => None,
+            Work::Read(work) => {
+                let answers = self.read.and_then(|file| file.answers(work.touch));
+                answers.and_then(|table| job.expected_digest(table, sample))
+            }
+            Work::Write(work) if work.read_share > 0 && !self.goes_on => {
+                let answers = self.target.and_then(|target| target.before());
+                answers.and_then(|table| job.expected_digest(table, sample))
+            }
+            Work::Write(_) => None,
         }
     }
 

@@ -1,8 +1,9 @@
 //! Signals that stop a run: it ends properly, removes its files and leaves a valid record.
 
 use crate::status::Status;
-use anyhow::Result;
+use anyhow::{Error, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -80,17 +81,35 @@ impl Stop {
         }
     }
 
-    /// The exit status of a command with the result `done`: the signal's, if one arrived. Errors
-    /// are then ignored, because the command was interrupted.
+    /// Whether an error is only that the command was interrupted.
+    pub(crate) fn explains(&self, error: &Error) -> bool {
+        self.is_asked() && !error.is::<EvenIfStopped>()
+    }
+
+    /// The exit status of a command with the result `done`: the signal's, if one arrived.
     ///
     /// # Errors
-    /// The error in `done`, if no signal arrived.
+    /// The error in `done`, unless a signal explains it.
     pub fn status(&self, done: Result<Status>) -> Result<Status> {
-        let Some(status) = self.exit_status() else { return done };
-        if let Err(error) = done {
-            log::info!("stopped: {error:#}");
+        match (done, self.exit_status()) {
+            (Err(error), Some(status)) if self.explains(&error) => {
+                log::info!("stopped: {error:#}");
+                Ok(status)
+            }
+            (Ok(_), Some(status)) => Ok(status),
+            (done, _) => done,
         }
-        Ok(status)
+    }
+}
+
+/// What is wrong whether a signal stopped the command or not: a record that cannot be written, or
+/// the user's own file that a peer has changed.
+#[derive(Debug)]
+pub(crate) struct EvenIfStopped(pub(crate) String);
+
+impl fmt::Display for EvenIfStopped {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
     }
 }
 
@@ -108,4 +127,32 @@ fn is_ignored(signal: i32) -> bool {
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
     ignored.is_some_and(|signals| signals >> (signal - 1) & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::{Context, anyhow};
+
+    #[test]
+    fn a_signal_explains_every_error_but_those_that_it_cannot_cause() {
+        let stop = Stop::default();
+        let interrupted = || Err(anyhow!("no worker").context("the run ended early"));
+        let lasting = || {
+            let full = Err::<Status, _>(io::Error::other("the disk is full"));
+            let unwritten = full.with_context(|| EvenIfStopped("failed to write it".to_string()));
+            unwritten.context("the run ended early")
+        };
+        assert_eq!(stop.status(Ok(Status::DONE)).unwrap(), Status::DONE);
+        stop.status(interrupted()).unwrap_err();
+        stop.ask();
+        assert_eq!(stop.status(Ok(Status::DONE)).unwrap().code(), 143);
+        assert_eq!(stop.status(interrupted()).unwrap().code(), 143);
+        let error = stop.status(lasting()).unwrap_err();
+        assert_eq!(
+            format!("{error:#}"),
+            "the run ended early: failed to write it: the disk is full"
+        );
+        stop.status(Err(Error::msg(EvenIfStopped("a changed file".to_string())))).unwrap_err();
+    }
 }

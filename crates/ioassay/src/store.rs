@@ -1,6 +1,7 @@
 //! Records, written line by line and never over other files, and reports.
 
 mod folders;
+mod dated;
 mod reports;
 mod several;
 mod place;
@@ -8,6 +9,7 @@ mod joint;
 mod newest;
 mod kept;
 
+pub use dated::{date, dated_path, folder};
 pub use folders::{Readable, folders_of, records_of};
 pub use joint::{JointPlace, ReadableRecord};
 pub use kept::kept;
@@ -19,33 +21,38 @@ pub use several::{expand, header, lines_of};
 
 use crate::input;
 use crate::recipe;
+use crate::stop::EvenIfStopped;
 use anyhow::{Context, Result, bail};
-use model::record::{Header, Reader, Record, RecordError, RecordLine, VERSION};
+use model::record::{Header, Reader, Record, RecordLine, VERSION};
 use model::units;
 use rustix::fs::{AtFlags, CWD, FlockOperation, MemfdFlags, OFlags};
 use rustix::fs::{flock, linkat, memfd_create};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// A record being written. It is locked, so that no other run resumes it.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
     file: File,
+    /// The bytes of what it has: lines, and the end that a crash cut off before it was reopened.
+    bytes: u64,
     /// Whether a crash cut off its last line.
     is_cut: bool,
+    /// Whether an append failed, which may have left a part of its line.
+    has_failed: bool,
     fate: RecordFate,
 }
 
 /// What becomes of a record that is being written.
 #[derive(Debug)]
-enum RecordFate {
+pub enum RecordFate {
     /// It stays at its path.
     Kept,
     /// Its lines also go to stdout. The file is in memory, to judge the run.
@@ -73,37 +80,22 @@ impl Store {
         if !is_alone {
             bail!("another run has begun to resume the record '{}'", path.display());
         }
-        Ok(Store { path: path.to_path_buf(), file, is_cut: false, fate: RecordFate::Kept })
+        Ok(Store::new(path.to_path_buf(), file, header.len() as u64, RecordFate::Kept))
     }
 
-    /// A record that is printed.
+    /// The record at `path`, whose `file` has so many bytes.
+    fn new(path: PathBuf, file: File, bytes: u64, fate: RecordFate) -> Store {
+        Store { path, file, bytes, is_cut: false, has_failed: false, fate }
+    }
+
+    /// A record in memory, which judges the run, whatever its fate is for others.
     ///
     /// # Errors
-    /// If stdout cannot be written.
-    pub fn to_stdout(header: Header) -> Result<Store> {
-        Store::in_memory(header, RecordFate::Printed)
-    }
-
-    /// A record that cannot be kept, for this reason, and is only judged.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    pub fn unkept(header: Header, reason: String) -> Result<Store> {
-        Store::in_memory(header, RecordFate::Lost(reason))
-    }
-
-    /// A record that only this process reads.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    pub fn in_passing(header: Header) -> Result<Store> {
-        Store::in_memory(header, RecordFate::Passing)
-    }
-
-    fn in_memory(header: Header, fate: RecordFate) -> Result<Store> {
+    /// If there is no memory for it, or stdout cannot be written.
+    pub fn in_memory(header: Header, fate: RecordFate) -> Result<Store> {
         let file = memfd_create("ioassay-record", MemfdFlags::CLOEXEC);
         let file = File::from(file.context("failed to create a file in memory")?);
-        let mut store = Store { path: joint::in_memory(&file), file, is_cut: false, fate };
+        let mut store = Store::new(joint::in_memory(&file), file, 0, fate);
         store.append(&RecordLine::Header { version: VERSION, header })?;
         Ok(store)
     }
@@ -125,11 +117,13 @@ impl Store {
         if !lock(&file).with_context(failed)? {
             bail!("a run is writing the record '{}': wait until it has ended", path.display());
         }
-        let record = read_lines(BufReader::new(file.try_clone().with_context(failed)?), path)?;
+        let mut lines = Lines::new(BufReader::new(file.try_clone().with_context(failed)?));
+        let first = several::first_of(&mut lines, path)?;
+        let record = read_rest(&first, lines, path)?;
         let mut last = [0];
         file.read_exact_at(&mut last, size.len().saturating_sub(1)).with_context(failed)?;
-        let (path, is_cut) = (path.to_path_buf(), last != *b"\n");
-        Ok((Store { path, file, is_cut, fate: RecordFate::Kept }, record))
+        let store = Store::new(path.to_path_buf(), file, size.len(), RecordFate::Kept);
+        Ok((Store { is_cut: last != *b"\n", ..store }, record))
     }
 
     /// Appends a line. It has reached the OS when this returns, so a crash of this program loses
@@ -140,16 +134,29 @@ impl Store {
     pub fn append(&mut self, line: &RecordLine) -> Result<()> {
         let end = if self.is_cut { "\n" } else { "" };
         let text = format!("{end}{}\n", line.encode());
-        self.file
-            .write_all(text.as_bytes())
-            .with_context(|| format!("failed to write the record '{}'", self.path.display()))?;
-        self.is_cut = false;
+        self.write(text.as_bytes()).with_context(|| {
+            EvenIfStopped(format!("failed to write the record '{}'", self.path.display()))
+        })?;
         if let RecordFate::Printed = self.fate {
             let mut out = io::stdout().lock();
             out.write_all(text.as_bytes())
                 .and_then(|()| out.flush())
                 .context("failed to write the record to stdout")?;
         }
+        Ok(())
+    }
+
+    /// Writes a line behind what the file has. What is left of one that could not be written, on a
+    /// full disk, is cut off first: the next line would stick to it, and both would be lost.
+    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        if self.has_failed {
+            self.file.set_len(self.bytes)?;
+            self.file.seek(SeekFrom::Start(self.bytes))?;
+        }
+        self.has_failed = true;
+        self.file.write_all(line)?;
+        self.bytes += line.len() as u64;
+        (self.is_cut, self.has_failed) = (false, false);
         Ok(())
     }
 
@@ -244,38 +251,12 @@ const RECORD_BYTES_MAX: u64 = 256 << 20;
 /// # Errors
 /// If it cannot be read, is not a record, or is larger than any run makes.
 pub fn read(path: &Path) -> Result<Record> {
-    let failed = || format!("failed to read the record '{}'", path.display());
-    let Some((file, number)) = several::numbered(path) else {
-        return read_lines(input::lines(path).with_context(failed)?, path);
-    };
-    let mut lines = Lines::new(input::lines(&file).with_context(failed)?);
-    let header = several::skip_to(&mut lines, number).with_context(failed)?;
-    read_rest(&header, lines, path, NextHeader::Ends)
+    let (first, lines) = several::begun(path)?;
+    read_rest(&first, lines, path)
 }
 
-/// What another header in the same file means.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum NextHeader {
-    /// The record of a number was asked for, and it ends here.
-    Ends,
-    /// The file has more records than the one that was asked for.
-    IsTooMuch,
-}
-
-fn read_lines(lines: impl BufRead, path: &Path) -> Result<Record> {
-    let no_record = || format!("'{}' is not a record", path.display());
-    let mut lines = Lines::new(lines);
-    let first = lines.line().with_context(no_record)?;
-    let first = first.ok_or(RecordError::Empty).with_context(no_record)?;
-    read_rest(&first, lines, path, NextHeader::IsTooMuch)
-}
-
-fn read_rest(
-    header: &str,
-    mut lines: Lines<impl BufRead>,
-    path: &Path,
-    next: NextHeader,
-) -> Result<Record> {
+/// The record at `path` with this first line.
+fn read_rest(header: &str, mut lines: Lines<impl BufRead>, path: &Path) -> Result<Record> {
     let no_record = || format!("'{}' is not a record", path.display());
     let mut reader = Reader::begin(header).with_context(no_record)?;
     let mut bytes = 0;
@@ -288,18 +269,19 @@ fn read_rest(
                 units::bytes(RECORD_BYTES_MAX)
             );
         }
-        match (several::is_next(&line, header), next) {
-            (true, NextHeader::Ends) => break,
-            (true, NextHeader::IsTooMuch) if input::regular(path).is_err() => bail!(
+        match several::is_next(&line, header) {
+            false => reader.line(&line).with_context(no_record)?,
+            // The record of a number was asked for, and it ends here.
+            true if several::numbered(path).is_some() => break,
+            true if input::regular(path).is_err() => bail!(
                 "'{}' is a pipe with several records, and a pipe is read once: save them in a file",
                 path.display()
             ),
-            (true, NextHeader::IsTooMuch) => bail!(
+            true => bail!(
                 "'{0}' has several records: name one of them, such as '{0}#1'. 'ioassay report' \
                  takes them all",
                 path.display()
             ),
-            (false, _) => reader.line(&line).with_context(no_record)?,
         }
     }
     let mut record = reader.end();
@@ -342,74 +324,9 @@ fn create_whole(path: &Path, text: &str) -> io::Result<File> {
     }
 }
 
-/// The folder for unnamed records, below the XDG state folder. It need not exist.
-///
-/// # Errors
-/// If there is no such folder because there is no home.
-pub fn folder() -> Result<PathBuf> {
-    let folder = std::env::var_os("XDG_STATE_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .or_else(|| std::env::home_dir().map(|home| home.join(".local/state")))
-        .context("there is no home folder for the record: name a file with --record FILE")?;
-    Ok(folder.join("ioassay"))
-}
-
-/// Maximum number of runs that one process can finish in a second.
-const RUNS_A_SECOND: u32 = 10_000;
-
-/// The dated file for an unnamed record, below the XDG state folder.
-///
-/// # Errors
-/// If there is no such folder because there is no home, or the clock has no valid date.
-pub fn dated_path(name: &str, began: SystemTime) -> Result<PathBuf> {
-    dated_in(&folder()?, name, began)
-}
-
-/// A dated file in `folder` that does not exist yet.
-fn dated_in(folder: &Path, name: &str, began: SystemTime) -> Result<PathBuf> {
-    let date = date(began)?.replace(':', "-");
-    // The PID separates programs within the same second, and a number separates the runs of one
-    // program.
-    let stem = format!("{date}-{name}-{}", std::process::id());
-    let first = [folder.join(format!("{stem}.jsonl"))];
-    let others = (2..RUNS_A_SECOND).map(|number| folder.join(format!("{stem}-{number}.jsonl")));
-    let free = first.into_iter().chain(others).find(|path| path.symlink_metadata().is_err());
-    free.with_context(|| format!("there are already {RUNS_A_SECOND} records '{stem}'"))
-}
-
-/// Seconds from 1970 to the year 10000, which does not fit into four digits.
-const DATED_SECONDS: u64 = 253_402_300_800;
-
-/// Formats a time as in RFC 3339, in UTC and whole seconds.
-///
-/// # Errors
-/// If the year has no such date.
-pub fn date(moment: SystemTime) -> Result<String> {
-    let since = moment.duration_since(SystemTime::UNIX_EPOCH).ok();
-    if since.is_none_or(|since| since.as_secs() >= DATED_SECONDS) {
-        bail!("this machine's clock is outside the years 1970 to 9999: set it");
-    }
-    #[expect(clippy::disallowed_methods, reason = "inputs that panic were just refused")]
-    let date = humantime::format_rfc3339_seconds(moment);
-    Ok(date.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
-
-    #[test]
-    fn a_moment_without_a_date_is_refused() {
-        let epoch = SystemTime::UNIX_EPOCH;
-        let after = |seconds| date(epoch + Duration::from_secs(seconds));
-        assert_eq!(after(0).unwrap(), "1970-01-01T00:00:00Z");
-        assert_eq!(after(DATED_SECONDS - 1).unwrap(), "9999-12-31T23:59:59Z");
-        for refused in [after(DATED_SECONDS), date(epoch - Duration::from_nanos(1))] {
-            assert!(refused.unwrap_err().to_string().contains("1970 to 9999: set it"));
-        }
-    }
 
     /// As `cat` joins them, the header of the second is in the last line of the first.
     #[test]
@@ -459,7 +376,39 @@ mod tests {
         again.append(&trial).unwrap();
         bytes.extend(format!("\n{0}\n{0}\n", trial.encode()).as_bytes());
         assert_eq!(std::fs::read(&path).unwrap(), bytes);
-        assert_eq!(read_lines(&bytes[..], &path).unwrap().trials.len(), 1);
+        drop(again);
+        assert_eq!(super::read(&path).unwrap().trials.len(), 1);
+    }
+
+    /// A disk that is full takes a part of a line.
+    #[test]
+    fn what_could_not_be_appended_does_not_damage_what_follows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        let record = model::zoo::record();
+        let line = |number: usize| RecordLine::Trial(record.trials[number].clone());
+        let fail = |store: &mut Store, left: &str| {
+            let unwritable = File::open(&path).unwrap();
+            let file = std::mem::replace(&mut store.file, unwritable);
+            let error = store.append(&line(9)).unwrap_err();
+            assert!(error.is::<EvenIfStopped>(), "{error:#}");
+            store.file = file;
+            let mut full = OpenOptions::new().append(true).open(&path).unwrap();
+            full.write_all(left.as_bytes()).unwrap();
+        };
+        let mut store = Store::create(&path, record.header.clone()).unwrap();
+        store.append(&line(0)).unwrap();
+        fail(&mut store, &line(9).encode()[..500]);
+        store.append(&line(1)).unwrap();
+        drop(store);
+        let (mut store, read) = Store::reopen(&path).unwrap();
+        assert_eq!((&read.trials[..], &read.damage[..]), (&record.trials[..2], &[][..]));
+        fail(&mut store, &line(9).encode()[..7]);
+        fail(&mut store, "");
+        store.append(&RecordLine::End(model::record::End::Interrupted)).unwrap();
+        let read = super::read(&path).unwrap();
+        assert_eq!((&read.trials[..], &read.damage[..]), (&record.trials[..2], &[][..]));
+        assert_eq!(read.end, model::record::End::Interrupted);
     }
 
     #[test]

@@ -16,6 +16,15 @@ pub fn validate(job: &Job, outcome: Outcome, window_ns: u64) -> Outcome {
     }
 }
 
+/// The outcome with its reason, if it has one, in these words.
+pub(crate) fn worded(outcome: Outcome, words: impl FnOnce(&str) -> String) -> Outcome {
+    match outcome {
+        Outcome::Failed { reason } => Outcome::Failed { reason: words(&reason) },
+        Outcome::Unavailable { reason } => Outcome::Unavailable { reason: words(&reason) },
+        done @ Outcome::Done(_) => done,
+    }
+}
+
 /// Whether a thread reports more CPU time than passed. More than its span is possible: it reads its
 /// counters outside the span, and if a hypervisor takes the processor there unseen, the guest
 /// counts that as CPU time. The scheduler has its own clock: in an emulated machine with an HPET,

@@ -1,14 +1,17 @@
 //! The checks of a gate: which loss exceeds its limit.
 
 use crate::document::{Block, Paragraph, Section};
+use crate::findings;
 use crate::grid::{Grid, GridCell, LAST, left, right};
+use crate::labels::CaseLabels;
 use crate::pair::{name, names};
 use crate::style::Paint;
 use crate::text::{Text, command, figure, text};
 use crate::words::{NONE, count, fitted, if_any, listed, or_none, times, times_interval};
+use assess::Assessment;
 use assess::gate::{Check, CheckOutcome, Gate, Watched};
 use assess::records::RecordComparison;
-use model::plan::INVOCATIONS_MAX;
+use model::plan::{INVOCATIONS_MAX, Skip};
 use model::record::Tool;
 use model::units;
 
@@ -37,6 +40,35 @@ pub(crate) fn title(gate: &Gate) -> &'static str {
         CheckOutcome::Open => "The gate cannot tell",
         CheckOutcome::Within => "The gate passes",
     }
+}
+
+/// What the time that the sides were given was spent on, and what was pruned, in a line; nothing if
+/// neither was asked for.
+pub(crate) fn time_and_pruning(versus: &RecordComparison) -> Section<'static> {
+    let labels = names(versus);
+    let said = |assessment: &Assessment| {
+        let parts = findings::campaign(assessment).into_iter().chain(pruned(assessment, &labels));
+        parts.collect::<Vec<_>>().join("; ")
+    };
+    let (a, b) = (said(&versus.a), said(&versus.b));
+    let sides = if a == b { vec![("", b)] } else { vec![("A: ", a), ("B: ", b)] };
+    let told = sides.into_iter().filter(|(_, said)| !said.is_empty());
+    let told: Vec<String> = told.map(|(side, said)| format!("{side}{said}")).collect();
+    let note = (!told.is_empty()).then(|| Block::Findings(vec![findings::note(told.join(". "))]));
+    Section::new("Time and pruning", note)
+}
+
+/// The pruned cases, if it was asked to prune: measured ones without further rounds.
+fn pruned(assessment: &Assessment, names: &CaseLabels) -> Option<String> {
+    let is_measured = |skip: &&Skip| {
+        assessment.cases.iter().any(|summary| summary.case == skip.case && summary.n > 0)
+    };
+    let pruned = assessment.skips.iter().filter(is_measured);
+    let pruned: Vec<String> = pruned.map(|skip| names.label(&skip.case)).collect();
+    assessment.header.plan.prune.then(|| match &pruned[..] {
+        [] => "no case was pruned".to_string(),
+        some => format!("pruned: {}", listed(some)),
+    })
 }
 
 /// A row for each check.

@@ -69,6 +69,7 @@ pub fn gate_run<'a>(versus: &'a RecordComparison, gate: &Gate, paths: [&str; 2])
         ..of_both(versus, paths)
     };
     document.part(gate::checks(versus, gate));
+    document.part(gate::time_and_pruning(versus));
     also(versus, &mut document);
     document
 }

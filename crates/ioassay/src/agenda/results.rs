@@ -5,10 +5,9 @@ use model::plan::{Plan, Role};
 use model::trial::{Outcome, Trial};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// What is known of a turn of a side: of the trial of a case in a round, on all hosts that take
-/// part in it.
+/// A turn that a side has done: the trial of a case in a round, on all hosts that take part in it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct TurnResult {
+pub(crate) struct DoneTurn {
     /// The number of the side.
     side: usize,
     pub(crate) case: usize,
@@ -21,13 +20,13 @@ pub(crate) struct TurnResult {
     bytes: usize,
 }
 
-impl TurnResult {
+impl DoneTurn {
     /// A turn of the only side, with the trial of each host.
-    pub(crate) fn of(plan: &Plan, trials: &[&Trial]) -> Option<TurnResult> {
+    pub(crate) fn of(plan: &Plan, trials: &[&Trial]) -> Option<DoneTurn> {
         let Trial { case, invocation, round, .. } = **trials.first()?;
         let rates = trials.iter().map(|trial| assess::rate(&plan.cases[case].case, trial));
         let is_failed = |trial: &&Trial| matches!(trial.outcome, Outcome::Failed { .. });
-        Some(TurnResult {
+        Some(DoneTurn {
             side: 0,
             case,
             round,
@@ -39,8 +38,8 @@ impl TurnResult {
     }
 
     /// The turn of a side on one host.
-    pub(super) fn of_side(side: usize, plan: &Plan, trial: &Trial) -> Option<TurnResult> {
-        TurnResult::of(plan, &[trial]).map(|turn| TurnResult { side, ..turn })
+    pub(super) fn of_side(side: usize, plan: &Plan, trial: &Trial) -> Option<DoneTurn> {
+        DoneTurn::of(plan, &[trial]).map(|turn| DoneTurn { side, ..turn })
     }
 }
 
@@ -63,7 +62,7 @@ impl SideRates<'_> {
 pub(super) struct RunResults<'a> {
     sides: Vec<SideRates<'a>>,
     /// What one side did of turns that the other one has still to do.
-    half_done: BTreeMap<(usize, u32), TurnResult>,
+    half_done: BTreeMap<(usize, u32), DoneTurn>,
     /// The cases and rounds of all turns that are done.
     recorded: HashSet<(usize, u32)>,
     /// Number of consecutive failures of each case since the run began or was resumed: its cause
@@ -92,19 +91,19 @@ impl<'a> RunResults<'a> {
 
     /// Adds the trial of a side.
     pub(super) fn add_trial(&mut self, side: usize, trial: &Trial) {
-        let turn = TurnResult::of_side(side, self.sides[side].plan, trial);
+        let turn = DoneTurn::of_side(side, self.sides[side].plan, trial);
         turn.iter().for_each(|turn| self.add(turn));
     }
 
     /// Adds what a side did. The turn is done once all of its sides have done it.
-    pub(super) fn add(&mut self, turn: &TurnResult) {
+    pub(super) fn add(&mut self, turn: &DoneTurn) {
         let sides = (0..self.sides.len()).filter(|side| self.has_case(*side, turn.case));
         if sides.count() < 2 {
             return self.add_done(&[turn]);
         }
         let place = (turn.case, turn.round);
         let is_other =
-            |half: &TurnResult| half.side != turn.side && half.invocation == turn.invocation;
+            |half: &DoneTurn| half.side != turn.side && half.invocation == turn.invocation;
         match self.half_done.remove(&place).filter(is_other) {
             Some(half) => self.add_done(&[&half, turn]),
             None => drop(self.half_done.insert(place, turn.clone())),
@@ -112,13 +111,13 @@ impl<'a> RunResults<'a> {
     }
 
     /// Adds a turn that each of its sides has done. It failed if one of them did.
-    fn add_done(&mut self, turn: &[&TurnResult]) {
-        for &&TurnResult { side, case, round, invocation, rate, .. } in turn {
+    fn add_done(&mut self, turn: &[&DoneTurn]) {
+        for &&DoneTurn { side, case, round, invocation, rate, .. } in turn {
             let SideRates { plan, rates, .. } = &mut self.sides[side];
             let is_further = plan.is_further(round);
             rates[case].extend(rate.map(|value| Round { invocation, round, is_further, value }));
         }
-        let Some(&&TurnResult { case, round, .. }) = turn.first() else { return };
+        let Some(&&DoneTurn { case, round, .. }) = turn.first() else { return };
         if self.recorded.insert((case, round)) {
             let sides = self.sides.iter_mut().filter(|side| side.has_case(case));
             sides.for_each(|side| side.done += 1);

@@ -2,13 +2,14 @@
 //! its own, and has a record.
 
 use super::kept::said_unproved;
-use super::measure::tool;
+use super::measure::{header_of, tool};
 use crate::hosts::late::LateHosts;
 use crate::hosts::listening::{Waiting, hear_all};
 use crate::hosts::meeting::{MAKING, Made};
 use crate::hosts::member::Member;
 use crate::hosts::remote::Remote;
 use crate::nodelist::some;
+use crate::recipe::{Changes, Recipe};
 use crate::resume::Interrupted;
 use crate::store::Store;
 use crate::version;
@@ -106,6 +107,17 @@ impl CandidateHost {
         }
     }
 
+    /// The plan of a recipe there, before it is refused what hosts cannot do.
+    ///
+    /// # Errors
+    /// If the recipe cannot be measured on hosts.
+    pub(super) fn plan(&self, recipe: &Recipe, changes: &Changes) -> Result<Plan> {
+        if !recipe.relatives(changes, &self.environment())?.is_empty() {
+            bail!("rates in per cent do not go with --hosts yet: use rates in operations a second");
+        }
+        recipe.plan(changes, &self.environment())
+    }
+
     /// Lets it begin to write its files, for its own plan. A run that goes on keeps the loops that
     /// were `calibrated` there.
     ///
@@ -136,7 +148,7 @@ impl CandidateHost {
         interrupted: &Interrupted,
     ) -> Result<()> {
         let began = interrupted.record.header.began.clone();
-        let header = self.header(own_plan(plan, number), Vec::new(), (&[], &began));
+        let header = self.header(&own_plan(plan, number), Vec::new(), (&[], &began))?;
         interrupted.check(&header, None)
     }
 
@@ -176,16 +188,19 @@ impl CandidateHost {
 
     /// The header of its record, of a `run` of hosts with these names that began then, and the
     /// name of the file.
+    ///
+    /// # Errors
+    /// If the clock has no valid date.
     pub(super) fn entry(
         &self,
         number: usize,
-        plan: Plan,
+        plan: &Plan,
         made: Made,
         run: (&[String], &str),
-    ) -> (String, Header) {
-        let header = self.header(plan, made.fixtures, run);
+    ) -> Result<(String, Header)> {
+        let header = self.header(plan, made.fixtures, run)?;
         let header = Header { calibrated: made.calibrated, ..header };
-        (file_name(number, &self.called), header)
+        Ok((file_name(number, &self.called), header))
     }
 
     /// Takes part with its record.
@@ -231,25 +246,18 @@ impl CandidateHost {
 
     fn header(
         &self,
-        plan: Plan,
+        plan: &Plan,
         fixtures: Vec<Fixture>,
         (hosts, began): (&[String], &str),
-    ) -> Header {
-        Header {
+    ) -> Result<Header> {
+        Ok(Header {
             tool: Tool { commit: self.agent.commit().map(str::to_owned), ..tool() },
             began: began.to_string(),
-            host: self.host.clone(),
             called: Some(self.called.clone()),
             hosts: hosts.to_vec(),
-            storage: Some(self.storage.clone()),
-            source_storage: None,
-            alternates: None,
-            side: None,
-            calibrated: Vec::new(),
             fixtures,
-            plan,
-            peers: Vec::new(),
-        }
+            ..header_of(plan, &self.environment(), Vec::new())?
+        })
     }
 
     /// Where its part of a plan runs.
@@ -301,6 +309,18 @@ fn neighbors(places: &[HostPlace]) -> Vec<Option<u32>> {
         others.find(|other| is_beside(&places[number], &places[*other])).map(|it| it as u32)
     };
     (0..places.len()).map(first_beside).collect()
+}
+
+/// Refuses a plan of which hosts can measure nothing.
+///
+/// # Errors
+/// Why they cannot.
+pub(super) fn check_any_asked(plan: &Plan) -> Result<()> {
+    if plan.cases.iter().any(|planned| planned.role == Role::Asked) {
+        return Ok(());
+    }
+    let reason = plan.skips.first().map_or("it has no cases", |skip| skip.reason.as_str());
+    bail!("nothing to measure: all cases are skipped, the first because {reason}")
 }
 
 /// The plan of a host. It waits while others measure the cases that are not its own.

@@ -36,7 +36,7 @@ fn create(path: &Path, content: Content) -> Result<Status> {
     space::check_space(&storage, &host, &[content.size])?;
     let file = fixture::create_new(path)?;
     let progress = Progress::new();
-    let written = fixture::write_content(&file, content, &progress, &stop);
+    let written = fixture::write_range(&file, content, 0..content.size, (&progress, &stop));
     progress.end();
     if let Err(error) = written {
         // Removing it is safe: this command just created it.

@@ -1,10 +1,10 @@
 //! Several hosts that should be alike: measured each by itself, and judged together. The same table
 //! comes from records that were made apart.
 
-use super::candidate::CandidateHost;
+use super::candidate::{CandidateHost, check_any_asked};
 use super::form;
 use super::hosts::{
-    absolute, check_form, csv, late, place_of, progress, refuse_given, refuse_output, refuse_run,
+    absolute, check_form, csv, late, place_of, refuse_given, refuse_output, refuse_run,
     tell_unkept, way_of,
 };
 use super::lockstep::status_of_lost;
@@ -19,6 +19,7 @@ use crate::hosts::lockstep::Lockstep;
 use crate::hosts::remote::Remote;
 use crate::hosts::view::HostsView;
 use crate::orphans;
+use crate::progress::Progress;
 use crate::recipe::hosts::refusal_alone;
 use crate::recipe::{self, Changes, Recipe};
 use crate::status::Status;
@@ -26,7 +27,7 @@ use crate::stop::Stop;
 use crate::store::{self, JointPlace, ReadableRecord};
 use anyhow::{Context, Result, anyhow, bail};
 use assess::fleet::FleetRecords;
-use model::plan::{Plan, Role};
+use model::plan::Plan;
 use model::printable::printable;
 use report::Style;
 use std::path::{Path, PathBuf};
@@ -119,12 +120,12 @@ impl FleetRun<'_> {
         // Those whose turn is later only say that they are there.
         let Agents { each: hosts, refused, hold: _hold } = way.start(self.stop)?;
         refused.iter().try_for_each(|refused| tell(&format!("note: {refused}")))?;
-        let view = HostsView::of_fleet(progress(self.errand.output.quiet), hosts.len());
+        let progress = &Progress::unless(self.errand.output.quiet).of_fleet(hosts.len());
         let visited = match self.errand.at_once {
-            true => self.at_once(hosts, &view),
-            false => self.in_turn(hosts, &view)?,
+            true => self.at_once(hosts, progress),
+            false => self.in_turn(hosts, progress)?,
         };
-        view.end();
+        progress.end();
         let lost: Vec<String> = visited.iter().filter_map(MeasuredHost::said).collect();
         lost.iter().try_for_each(|reason| tell(&format!("note: {reason}")))?;
         let mut gathered = FleetReport::default();
@@ -146,7 +147,7 @@ impl FleetRun<'_> {
     fn in_turn(
         &self,
         hosts: Vec<(String, Result<Remote>)>,
-        view: &HostsView,
+        progress: &Progress,
     ) -> Result<Vec<MeasuredHost>> {
         let all = hosts.len();
         let mut visited = Vec::with_capacity(all);
@@ -155,19 +156,23 @@ impl FleetRun<'_> {
                 break;
             }
             if !self.errand.output.quiet {
-                view.aside(|| tell(&format!("host {} of {all}: {called}", number + 1)))?;
+                progress.aside(|| tell(&format!("host {} of {all}: {called}", number + 1)))?;
             }
-            visited.push(self.visit(number, called, agent, view));
+            visited.push(self.visit(number, called, agent, progress));
         }
         Ok(visited)
     }
 
     /// All hosts at the same time, each by a thread of its own, which waits for it.
-    fn at_once(&self, hosts: Vec<(String, Result<Remote>)>, view: &HostsView) -> Vec<MeasuredHost> {
+    fn at_once(
+        &self,
+        hosts: Vec<(String, Result<Remote>)>,
+        progress: &Progress,
+    ) -> Vec<MeasuredHost> {
         thread::scope(|scope| {
             let start = |(number, (called, agent)): (usize, (String, Result<Remote>))| {
                 let name = called.clone();
-                let visit = move || self.visit(number, called, agent, view);
+                let visit = move || self.visit(number, called, agent, progress);
                 (name, thread::Builder::new().spawn_scoped(scope, visit))
             };
             let started: Vec<_> = hosts.into_iter().enumerate().map(start).collect();
@@ -194,13 +199,14 @@ impl FleetRun<'_> {
         number: usize,
         called: String,
         agent: Result<Remote>,
-        view: &HostsView,
+        progress: &Progress,
     ) -> MeasuredHost {
         let mut record = None;
-        let lost = self.run((number, &called), agent, view, &mut record).err();
+        let lost = self.run((number, &called), agent, progress, &mut record).err();
+        let view = HostsView::alone(progress, number, &called);
         match lost {
-            None => view.host(number, &called).over(),
-            Some(_) => view.host(number, &called).lose(&called),
+            None => view.over(),
+            Some(_) => view.lose(&called),
         }
         MeasuredHost { called, record, lost }
     }
@@ -210,42 +216,36 @@ impl FleetRun<'_> {
         &self,
         (number, called): (usize, &str),
         agent: Result<Remote>,
-        view: &HostsView,
+        progress: &Progress,
         record: &mut Option<HostRecord>,
     ) -> Result<()> {
         let guest = CandidateHost::look(called.to_owned(), agent, self.directory)?;
         let plan = self.plan(&guest)?;
         let mut begun = [guest.begin((number as u32, None), &plan, self.directory, None)?];
-        let (late, own) = (late(self.errand.output.quiet, view), view.host(number, called));
-        own.making(1);
+        let late = late(self.errand.output.quiet, progress);
+        let view = HostsView::alone(progress, number, called);
+        view.making(1);
         let made = CandidateHost::all_made(&mut begun, &late)?.pop().context("it made nothing")?;
         let [(guest, plan)] = begun;
         let began = store::date(SystemTime::now())?;
-        let entry = guest.entry(number, plan.clone(), made, (&[], &began));
+        let entry = guest.entry(number, &plan, made, (&[], &began))?;
         let stores = self.place.begin(vec![entry])?;
-        view.aside(|| tell_unkept(&format!("the record of {called}"), &stores))?;
+        progress.aside(|| tell_unkept(&format!("the record of {called}"), &stores))?;
         let store = stores.into_iter().next().context("it has no record")?;
         *record = Some(HostRecord { written: store.written()?, is_kept: store.is_kept() });
         let (members, before) = (vec![guest.enter(store)], JointBefore::default());
-        Lockstep::new(&plan, members, before, self.stop, (&late, own)).carry_out()?;
+        Lockstep::new(&plan, members, before, self.stop, (&late, view)).carry_out()?;
         Ok(())
     }
 
     fn plan(&self, guest: &CandidateHost) -> Result<Plan> {
-        let FleetTask { recipe, changes, .. } = self.errand;
-        if !recipe.relatives(changes, &guest.environment())?.is_empty() {
-            bail!("rates in per cent do not go with --hosts yet: use rates in operations a second");
-        }
-        let mut plan = recipe.plan(changes, &guest.environment())?;
+        let mut plan = guest.plan(&self.errand.recipe, &self.errand.changes)?;
         // Each host is measured by itself.
         refuse(&mut plan, |case| {
             refusal_alone(case).map(|reason| format!("{reason}, and leave out --each"))
         });
         set_ends(&mut plan, budget_of(self.errand.output)?, self.errand.prunes)?;
-        if plan.cases.iter().all(|planned| planned.role != Role::Asked) {
-            let reason = plan.skips.first().map_or("it has no cases", |skip| skip.reason.as_str());
-            bail!("nothing to measure: all cases are skipped, the first because {reason}");
-        }
+        check_any_asked(&plan)?;
         Ok(plan)
     }
 }

@@ -163,7 +163,7 @@ fn against_record(args: &GateArgs, base: &Path, stop: &Stop, style: &Style) -> R
 fn asked_now(question: &RunQuestion) -> Result<Header> {
     let setting = Setting::of(question)?;
     check_rates(question, &setting)?;
-    header_of(&setting.plan, &setting.environment(), None, Vec::new())
+    header_of(&setting.plan, &setting.environment(), Vec::new())
 }
 
 /// Refuses a record that the run `asked` could not be held against, before it is measured.

@@ -8,7 +8,6 @@ use crate::args::{OutputArgs, RunArgs};
 use crate::hosts::access::{Agents, HostAccess};
 use crate::hosts::check::check;
 use crate::hosts::late::LateHosts;
-use crate::hosts::view::HostsView;
 use crate::launch::{Hosts, Launcher, check_is_first};
 use crate::progress::Progress;
 use crate::status::Status;
@@ -78,15 +77,10 @@ pub(super) fn way_of(args: &HostArgs) -> Result<HostAccess> {
     Ok(HostAccess { hosts, launcher, program, listen: args.listen.clone() })
 }
 
-/// The view of a run, unless the user wants nothing on stderr.
-pub(super) fn progress(is_quiet: bool) -> Progress {
-    if is_quiet { Progress::hidden() } else { Progress::new() }
-}
-
 /// Says on stderr which hosts are waited for, unless the user wants nothing there.
-pub(super) fn late(is_quiet: bool, view: &HostsView) -> LateHosts<'_> {
+pub(super) fn late(is_quiet: bool, progress: &Progress) -> LateHosts<'_> {
     LateHosts::new(move |text| {
-        let tell = || view.aside(|| tell(&format!("note: {text}")));
+        let tell = || progress.aside(|| tell(&format!("note: {text}")));
         if !is_quiet && let Err(error) = tell() {
             log::debug!("nobody was told: {error:#}");
         }

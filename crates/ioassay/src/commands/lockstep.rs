@@ -1,11 +1,9 @@
 //! `run` on several hosts, in lockstep.
 
-use super::candidate::CandidateHost;
+use super::candidate::{CandidateHost, check_any_asked};
 use super::dry;
 use super::form;
-use super::hosts::{
-    absolute, check_form, csv, late, place_of, progress, refuse_output, refuse_run,
-};
+use super::hosts::{absolute, check_form, csv, late, place_of, refuse_output, refuse_run};
 use super::hosts::{tell_unkept, way_of};
 use super::kept::tell_how_to_go_on;
 use super::measure::tool;
@@ -24,15 +22,16 @@ use crate::hosts::view::HostsView;
 use crate::launch::HostName;
 use crate::nodelist::some;
 use crate::orphans;
+use crate::progress::Progress;
 use crate::recipe::{self, hosts as of_hosts};
 use crate::resume::{self, Interrupted};
 use crate::status::Status;
 use crate::stop::Stop;
 use crate::store::{self, JointPlace};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use assess::together::RunIdentity;
 use model::case::Case;
-use model::plan::{Plan, Role};
+use model::plan::Plan;
 use model::rank::Rank;
 use model::record::{Invocation, Resumed};
 use report::Style;
@@ -121,22 +120,22 @@ fn measure(
     if !is_quiet {
         dry::tell_time_on_hosts(&plan, storage)?;
     }
-    let view = HostsView::together(progress(is_quiet));
-    let (late, folder) = (late(is_quiet, &view), into.folder());
-    let members = members(guests, &plan, directory, into, (&late, &view))?;
+    let progress = &Progress::unless(is_quiet);
+    let (late, folder) = (late(is_quiet, progress), into.folder());
+    let members = members(guests, &plan, directory, into, (&late, progress))?;
     let folder = folder.filter(|_| members.iter().all(|member| member.store.is_kept()));
     let written = members.iter().map(|it| it.store.written()).collect::<Result<Vec<_>>>()?;
     let paths: Vec<PathBuf> = written.iter().map(|it| it.path().to_path_buf()).collect();
     if !is_quiet {
         let names: Vec<&str> = members.iter().map(|member| member.called.as_str()).collect();
-        view.aside(|| {
+        progress.aside(|| {
             tell(&format!("{} hosts in lockstep: {}", names.len(), names.join(", ")))?;
             tell_before(&before)
         })?;
     }
-    let all = Lockstep::new(&plan, members, before, stop, (&late, view.all()));
+    let all = Lockstep::new(&plan, members, before, stop, (&late, HostsView::together(progress)));
     let carried_out = all.carry_out();
-    view.end();
+    progress.end();
     if let Some(folder) = folder.as_ref().filter(|_| !is_quiet) {
         tell(&format!("records: {}", folder.display()))?;
     }
@@ -282,10 +281,7 @@ fn plan_of(
     let seed = resumed.and_then(|run| Some(run.plan().rank?.seed));
     changes.seed = changes.seed.or(seed);
     let first = guests.first().context("no host takes part")?;
-    if !recipe.relatives(&changes, &first.environment())?.is_empty() {
-        bail!("rates in per cent do not go with --hosts yet: use rates in operations a second");
-    }
-    let mut plan = recipe.plan(&changes, &first.environment())?;
+    let mut plan = first.plan(&recipe, &changes)?;
     for guest in guests {
         let refusal = |case: &Case| {
             let reason = guest.environment().refusal(case)?;
@@ -302,10 +298,7 @@ fn plan_of(
         neighbor: None,
     });
     set_ends(&mut plan, budget_of(&args.output)?, args.prune)?;
-    if !plan.cases.iter().any(|planned| planned.role == Role::Asked) {
-        let reason = plan.skips.first().map_or("it has no cases", |skip| skip.reason.as_str());
-        bail!("nothing to measure: all cases are skipped, the first because {reason}");
-    }
+    check_any_asked(&plan)?;
     Ok(plan)
 }
 
@@ -315,10 +308,10 @@ fn members(
     plan: &Plan,
     directory: &Path,
     into: JointDestination<'_>,
-    (late, view): (&LateHosts, &HostsView),
+    (late, progress): (&LateHosts, &Progress),
 ) -> Result<Vec<Member>> {
     let since = Instant::now();
-    view.all().making(guests.len());
+    HostsView::together(progress).making(guests.len());
     let hosts: Vec<String> = guests.iter().map(|guest| guest.called.clone()).collect();
     // All begin before the first is waited for.
     let places = (0..).zip(CandidateHost::neighbors(&guests));
@@ -340,7 +333,7 @@ fn members(
     let InterruptedRun { records, before } = match into {
         JointDestination::Resumed(_, run) => run,
         JointDestination::New(place) => {
-            return entered(begun, made, (&place, view), (&hosts, &began));
+            return entered(begun, made, (&place, progress), (&hosts, &began));
         }
     };
     let anew = Invocation {
@@ -362,13 +355,13 @@ fn members(
 fn entered(
     begun: Vec<(CandidateHost, Plan)>,
     made: Vec<Made>,
-    (place, view): (&JointPlace, &HostsView),
+    (place, progress): (&JointPlace, &Progress),
     run: (&[String], &str),
 ) -> Result<Vec<Member>> {
     let (guests, plans): (Vec<CandidateHost>, Vec<Plan>) = begun.into_iter().unzip();
-    let each = guests.iter().zip(plans.into_iter().zip(made)).enumerate();
+    let each = guests.iter().zip(plans.iter().zip(made)).enumerate();
     let entries = each.map(|(number, (guest, (plan, made)))| guest.entry(number, plan, made, run));
-    let stores = place.begin(entries.collect())?;
-    view.aside(|| tell_unkept("the records of this run", &stores))?;
+    let stores = place.begin(entries.collect::<Result<_>>()?)?;
+    progress.aside(|| tell_unkept("the records of this run", &stores))?;
     Ok(guests.into_iter().zip(stores).map(|(guest, store)| guest.enter(store)).collect())
 }

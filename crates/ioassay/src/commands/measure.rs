@@ -10,8 +10,7 @@ use super::question::{self, RunQuestion, Setting};
 use super::{command_line, dry, form, tell};
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
 use crate::builder::{self, Ready};
-use crate::calming::Calming;
-use crate::files::{CopySource, Files, Maker, Target};
+use crate::files::{Files, Maker, Target};
 use crate::fixture::{OwnFile, Stay};
 use crate::orphans;
 use crate::peers::{Peers, Program};
@@ -21,9 +20,9 @@ use crate::schedule::Run;
 use crate::site::Site;
 use crate::status::Status;
 use crate::stop::Stop;
-use crate::store::{self, Place, Store};
+use crate::store::{self, Place, RecordFate, Store};
 use crate::version;
-use crate::worker_process::{self, PATIENCE};
+use crate::worker_process;
 use anyhow::{Context, Result, bail};
 use calibrate::Calibrator;
 use model::case::OWN_PEER;
@@ -106,8 +105,8 @@ pub fn keep(
     let place = Place::of(output.record.as_deref());
     place.check()?;
     form::check(&output.form, &place)?;
-    let mut progress = if output.quiet { Progress::hidden() } else { Progress::new() };
-    let ready = ready_peers(peers, &setting.plan, &progress, stop);
+    let progress = &Progress::unless(output.quiet);
+    let ready = ready_peers(peers, &setting.plan, progress, stop);
     let is_pinned = setting.plan.bound.pin.is_some();
     let worker = |peer: &str| pinned_command(peer, &ready, is_pinned);
     if let Some(interrupted) = &interrupted {
@@ -122,12 +121,12 @@ pub fn keep(
             setting: &setting,
             worker: &worker,
             memory: memory.as_ref(),
-            progress: &mut progress,
+            progress,
             stop,
         };
         match found.cases(&setting.loads) {
             Ok(loads) => setting.add_loads(question, loads)?,
-            Err(_) if stop.is_asked() => return Ok(None),
+            Err(error) if stop.explains(&error) => return Ok(None),
             Err(error) => return Err(error),
         }
     }
@@ -137,7 +136,7 @@ pub fn keep(
     }
     let (source, environment) = (setting.source.as_ref(), &setting.environment());
     let peers = ready.values().map(|ready| ready.peer.clone()).collect();
-    let mut header = header_of(&setting.plan, environment, source, peers)?;
+    let mut header = header_of(&setting.plan, environment, peers)?;
     let then = interrupted.as_ref().map(|it| &it.record.header.calibrated);
     header.calibrated = shapes_of(then, &[&header], worker(OWN_PEER), stop)?;
     if let Some(interrupted) = &interrupted {
@@ -151,14 +150,14 @@ pub fn keep(
         tell_remains(&remains, output.quiet)?;
     }
     let since = Instant::now();
-    let files = match maker.make((&progress, stop)) {
+    let files = match maker.make((progress, stop)) {
         // Nothing was measured: there is no record.
-        Err(_) if stop.is_asked() => return Ok(None),
+        Err(error) if stop.explains(&error) => return Ok(None),
         other => other?,
     };
     let into = Destination::of(interrupted, place, header, since.elapsed());
     let made = PreparedRun { maker, files, worker: &worker, memory: memory.as_ref() };
-    let (record, files) = carry_out(made, into, &mut progress, stop)?;
+    let (record, files) = carry_out(made, into, progress, stop)?;
     let stays = files.read().filter(|_| output.keep);
     Ok(Some(Kept { record, files: stays.map(|file| file.fixture().path.clone()).collect() }))
 }
@@ -174,16 +173,16 @@ pub fn measure_record(
     worker: &dyn Fn(&str) -> Result<Command, String>,
     stop: &Stop,
 ) -> Result<Record> {
-    let mut progress = Progress::new();
+    let progress = &Progress::new();
     let maker = &Maker { plan, target, source: None, environment, stay: Stay::Removed };
     for remains in maker.remove_dead() {
         tell_remains(&remains, false)?;
     }
-    let files = maker.make((&progress, stop))?;
-    let header = header_of(plan, environment, None, environment.peers.to_vec())?;
+    let files = maker.make((progress, stop))?;
+    let header = header_of(plan, environment, environment.peers.to_vec())?;
     let made = PreparedRun { maker, files, worker, memory: None };
     let into = Destination::New { place: Place::Usual, header };
-    let (kept, _) = carry_out(made, into, &mut progress, stop)?;
+    let (kept, _) = carry_out(made, into, progress, stop)?;
     store::read(kept.path())
 }
 
@@ -222,7 +221,9 @@ impl Destination {
         Ok(match self {
             Destination::Resumed { store, before } => (store, Some(before)),
             Destination::New { place, header } => (begin_record(&place, header, files)?, None),
-            Destination::Passing { header } => (Store::in_passing(begun(header, files)?.0)?, None),
+            Destination::Passing { header } => {
+                (Store::in_memory(begun(header, files)?.0, RecordFate::Passing)?, None)
+            }
         })
     }
 }
@@ -231,7 +232,7 @@ impl Destination {
 fn carry_out(
     made: PreparedRun,
     into: Destination,
-    progress: &mut Progress,
+    progress: &Progress,
     stop: &Stop,
 ) -> Result<(Store, Files)> {
     let calibrated = &match &into {
@@ -240,10 +241,10 @@ fn carry_out(
     }
     .clone();
     let (mut store, before) = into.begin(&made.files)?;
-    let site = site(made.maker, made.worker, progress, stop);
+    let site = Site::new(made.maker, made.worker, progress, stop);
     let site = Site { memory: made.memory, calibrated, ..site };
-    let run = Run::new(site, &mut store, before.as_ref());
-    let (_, files) = run.carry_out(made.files).with_context(|| {
+    let run = Run::new((site, made.files), &mut store, before.as_ref());
+    let files = run.carry_out().with_context(|| {
         format!("the run ended early; completed trials are {}", store.whereabouts())
     })?;
     Ok((store, files))
@@ -269,29 +270,6 @@ fn begin_record(place: &Place, header: Header, files: &Files) -> Result<Store> {
     Ok(store)
 }
 
-/// Where the trials of a plan run, if nothing limits their memory.
-fn site<'a>(
-    maker: &'a Maker<'a>,
-    worker: &'a dyn Fn(&str) -> Result<Command, String>,
-    progress: &'a mut Progress,
-    stop: &'a Stop,
-) -> Site<'a> {
-    Site {
-        plan: maker.plan,
-        maker,
-        storage: maker.environment.storage,
-        progress,
-        stop,
-        worker,
-        memory: None,
-        source: maker.source.map(|source| &source.storage),
-        patience: PATIENCE,
-        barrier: None,
-        calming: Calming::default(),
-        calibrated: &[],
-    }
-}
-
 /// The user's own file, if that is measured.
 fn own_file(target: &Target) -> Option<&OwnFile> {
     match target {
@@ -304,7 +282,6 @@ fn own_file(target: &Target) -> Option<&OwnFile> {
 pub(super) fn header_of(
     plan: &Plan,
     environment: &Environment,
-    source: Option<&CopySource>,
     peers: Vec<Peer>,
 ) -> Result<Header> {
     Ok(Header {
@@ -314,7 +291,7 @@ pub(super) fn header_of(
         called: None,
         hosts: Vec::new(),
         storage: environment.storage.cloned(),
-        source_storage: source.map(|source| source.storage.clone()),
+        source_storage: environment.source.cloned(),
         fixtures: Vec::new(),
         plan: plan.clone(),
         alternates: None,

@@ -84,22 +84,20 @@ pub fn execute(cli: &Cli) -> Result<Status> {
         Command::Host { directory } => host(directory),
         Command::Hosts { command } => hosts::execute(command, &style),
         Command::Agent { connect, token_file } => agent(connect, token_file.as_deref()),
-        Command::Schema { of: SchemaOf::Run } => say(&report::json_schema()).map(|()| Status::DONE),
-        Command::Schema { of: SchemaOf::Compare } => {
-            say(&report::json_schema_of_records()).map(|()| Status::DONE)
-        }
-        Command::Schema { of: SchemaOf::Fleet } => {
-            say(&report::json_schema_of_fleet()).map(|()| Status::DONE)
-        }
-        Command::Schema { of: SchemaOf::Lockstep } => {
-            say(&report::json_schema_of_together()).map(|()| Status::DONE)
-        }
-        Command::Schema { of: SchemaOf::Gate } => {
-            say(&report::json_schema_of_gate()).map(|()| Status::DONE)
-        }
+        Command::Schema { of } => say(&schema(*of)).map(|()| Status::DONE),
         Command::Completions { shell } => say(&completions(*shell)).map(|()| Status::DONE),
         Command::Man { command, all } => manual::execute(command, all.as_deref()),
         Command::Worker { pin } => serve(*pin),
+    }
+}
+
+fn schema(of: SchemaOf) -> String {
+    match of {
+        SchemaOf::Run => report::json_schema(),
+        SchemaOf::Compare => report::json_schema_of_records(),
+        SchemaOf::Fleet => report::json_schema_of_fleet(),
+        SchemaOf::Lockstep => report::json_schema_of_together(),
+        SchemaOf::Gate => report::json_schema_of_gate(),
     }
 }
 

@@ -13,9 +13,6 @@ use model::units;
 use report::Style;
 use std::time::{Duration, Instant};
 
-/// Interval between stop checks.
-const WAIT_STEP: Duration = Duration::from_millis(100);
-
 /// Repeats the recipe until the last run, or until a signal. Each run has its own record, and the
 /// trend is printed after each. Returns the most severe exit status of the runs.
 ///
@@ -106,8 +103,6 @@ fn wait(began: Instant, interval: Duration, output: &OutputArgs, stop: &Stop) ->
             "the run took {taken}, longer than {interval}: the next one begins at once"
         ))?;
     }
-    while began.elapsed() < interval && !stop.is_asked() {
-        std::thread::sleep(WAIT_STEP.min(interval.saturating_sub(began.elapsed())));
-    }
+    stop.wait(interval.saturating_sub(taken));
     Ok(())
 }

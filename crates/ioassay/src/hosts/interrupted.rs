@@ -1,14 +1,14 @@
 //! A run in lockstep that was interrupted and goes on: with all of its hosts, where all of them
 //! are.
 
-use crate::agenda::{Agenda, TurnResult, lasted, next_invocation};
+use crate::agenda::{Agenda, DoneTurn, lasted, next_invocation, pruned_of};
 use crate::resume::Interrupted;
-use crate::store::{self, Store};
+use crate::store;
 use anyhow::{Context, Result, bail};
 use assess::together::RunIdentity;
 use model::plan::{Plan, Pruned};
 use model::rank::Rank;
-use model::record::{End, RecordLine};
+use model::record::{End, Record, RecordLine};
 use model::trial::Trial;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -27,7 +27,7 @@ pub struct InterruptedRun {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct JointBefore {
     /// The turns of which each host that takes part has a trial.
-    pub(crate) known: Vec<TurnResult>,
+    pub(crate) known: Vec<DoneTurn>,
     /// The cases that were pruned.
     pub pruned: Vec<Pruned>,
     /// Those of which only some have one: when the run was killed, it had not written all, or it
@@ -136,19 +136,15 @@ impl JointBefore {
         let plan = &first.record.header.plan;
         // What only some have pruned is measured by all again: without the others, it was another
         // figure.
-        for pruned in records.iter().flat_map(|it| &it.record.pruned) {
-            let has = |it: &Interrupted| it.record.pruned.iter().any(|it| it.case == pruned.case);
-            if !records.iter().all(has) {
-                before.again.insert((pruned.case, pruned.round));
-            } else if !before.pruned.iter().any(|known| known.case == pruned.case) {
-                before.pruned.push(pruned.clone());
-            }
-        }
+        let all: Vec<&Record> = records.iter().map(|it| &it.record).collect();
+        let (pruned, lone) = pruned_of(&all);
+        before.pruned = pruned;
+        before.again.extend(lone.iter().map(|pruned| (pruned.case, pruned.round)));
         for (turn, trials) in turns {
             // A damaged record may have cases that the first one does not.
             let Some(planned) = plan.cases.get(turn.0) else { continue };
             if trials.len() == rank.hosts_of(&planned.case) as usize {
-                before.known.extend(TurnResult::of(plan, &trials));
+                before.known.extend(DoneTurn::of(plan, &trials));
             } else {
                 before.again.insert(turn);
             }
@@ -158,24 +154,24 @@ impl JointBefore {
 
     /// The agenda of the run of this plan, from here on.
     pub(crate) fn agenda<'a>(&self, plan: &'a Plan) -> Agenda<'a> {
-        Agenda::resumed(plan, &self.pruned, self.known.clone(), self.invocation)
+        Agenda::new(plan).resumed(&self.pruned, self.known.clone(), self.invocation)
     }
 }
 
 /// A host's record, and its place.
 fn open(path: &Path) -> Result<(Rank, Interrupted)> {
-    let (store, record): (Store, _) = Store::reopen(path)?;
-    let rank = record.header.plan.rank.with_context(|| {
+    let opened = Interrupted::reopen(path)?;
+    let rank = opened.record.header.plan.rank.with_context(|| {
         format!("'{}' is not of a run on several hosts in lockstep", path.display())
     })?;
-    Ok((rank, Interrupted { store, record }))
+    Ok((rank, opened))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Store;
     use model::plan::Role;
-    use model::record::Record;
     use model::zoo;
 
     /// The run on two hosts, of which `plant` changes the records. The second case is only that of

@@ -9,15 +9,16 @@ use super::listening::{Waiting, hear_all};
 use super::meeting::{Made, orders};
 use super::member::{Member, clocks, loss};
 use super::remote::{Offsets, Remote};
-use super::turn::{HostAnswers, JointTurn, Prepared, TrialEnd};
-use super::turn::{end_trial, is_failed, lead, lost, reading};
-use super::view::RunView;
-use crate::agenda::{Agenda, Turns};
+use super::turn::{HostAnswers, Prepared, TrialEnd};
+use super::turn::{PREPARING, RELEASE, claim, end_trial, is_failed, lead, lost, reading};
+use super::view::HostsView;
+use crate::agenda::{Agenda, NextRound};
 use crate::clock::{self, RunClock};
+use crate::crew::{Crew, PAUSE, RunState, carry_out};
 use crate::progress::NextTrial;
+use crate::site::Turn;
 use crate::stop::Stop;
 use crate::store::Store;
-use crate::turns::PAUSE;
 use anyhow::{Result, bail};
 use model::agent::{Answer, Order, shown};
 use model::plan::Plan;
@@ -26,14 +27,6 @@ use model::trial::{Outcome, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-
-/// How long a host may take to prepare a trial beyond what reading its file takes, and to tell its
-/// result.
-const PREPARING: Duration = Duration::from_secs(90);
-
-/// How long an agent may take to end its trial when another is lost. A worker that the OS keeps in
-/// a call is given up before.
-const RELEASE: Duration = Duration::from_secs(15);
 
 /// A run in lockstep.
 pub struct Lockstep<'a> {
@@ -44,7 +37,7 @@ pub struct Lockstep<'a> {
     stop: &'a Stop,
     /// Says which hosts are waited for.
     late: &'a LateHosts<'a>,
-    view: RunView<'a>,
+    view: HostsView<'a>,
     clock: RunClock,
     /// Why hosts were lost so far.
     lost: Vec<String>,
@@ -71,7 +64,7 @@ impl Lockstep<'_> {
         members: Vec<Member>,
         before: JointBefore,
         stop: &'a Stop,
-        (late, view): (&'a LateHosts<'a>, RunView<'a>),
+        (late, view): (&'a LateHosts<'a>, HostsView<'a>),
     ) -> Lockstep<'a> {
         let (lost, leaving, clock) = (Vec::new(), Vec::new(), RunClock::start(before.lasted));
         Lockstep { plan, members, before, stop, late, view, clock, lost, leaving }
@@ -83,48 +76,15 @@ impl Lockstep<'_> {
     /// # Errors
     /// If a record cannot be written, or no host is left.
     pub fn carry_out(mut self) -> Result<Vec<String>> {
-        let mut agenda = self.before.agenda(self.plan);
-        self.view.rounds_begin();
-        while let Some(turns) = agenda.next(self.clock.passed()) {
-            if turns.is_anew && !self.stop.is_asked() {
-                self.begin_anew(turns.invocation)?;
-            }
-            if agenda.has_time(self.clock.passed()) && self.round(&turns, &mut agenda)? {
-                for pruned in agenda.end_round(&turns, self.clock.passed()) {
-                    self.append(&RecordLine::Pruned(pruned))?;
-                }
-            }
-            if self.stop.is_asked() {
-                break;
-            }
-        }
-        self.append(&RecordLine::End(match self.stop.is_asked() {
-            true => End::Interrupted,
-            false => End::Complete,
-        }))?;
+        let (agenda, clock) = (self.before.agenda(self.plan), self.clock);
+        carry_out(&mut self, RunState { agenda, clock })?;
         Ok(std::mem::take(&mut self.lost))
-    }
-
-    /// Runs the trials of a round on all hosts. Returns whether all were run; otherwise, the run is
-    /// stopped, or its time is over.
-    fn round(&mut self, turns: &Turns, agenda: &mut Agenda) -> Result<bool> {
-        let planned = agenda.planned(0, turns);
-        for &case in &turns.cases {
-            if self.stop.is_asked() || agenda.is_over(self.clock.passed()) {
-                return Ok(false);
-            }
-            self.show_next((case, turns.round), agenda, planned);
-            let (invocation, at_ms) = (turns.invocation, self.clock.at_ms());
-            self.turn(JointTurn { case, invocation, round: turns.round, at_ms }, agenda)?;
-            self.view.judge(&self.members);
-        }
-        Ok(!self.stop.is_asked())
     }
 
     /// Says how far the run is: in lines on a terminal, and otherwise once a minute.
     fn show_next(&self, (index, round): (usize, u32), agenda: &Agenda, planned: u64) {
-        let (case, rates) = (&self.plan.cases[index].case, &agenda.rates_of(0, index));
-        let (done, ends) = (agenda.done(), agenda.ends(self.clock.passed()));
+        let (case, rates) = (&self.plan.cases[index].case, &agenda.rates_of(index));
+        let (done, ends) = (agenda.trials(), agenda.ends(self.clock.passed()));
         let next = NextTrial { done, planned, round, ends, case, rates };
         match self.view.is_hidden() {
             true => self.late.tell_progress(&next, self.clock.here()),
@@ -135,11 +95,6 @@ impl Lockstep<'_> {
     /// The hosts that are not lost.
     fn live(&mut self) -> impl Iterator<Item = (&mut Store, &mut Remote)> {
         self.members.iter_mut().filter_map(Member::live)
-    }
-
-    /// Appends a line to the records of the hosts that are not lost.
-    fn append(&mut self, line: &RecordLine) -> Result<()> {
-        self.live().try_for_each(|(store, _)| store.append(line))
     }
 
     /// Gives up a host, whose record ends here.
@@ -206,41 +161,8 @@ impl Lockstep<'_> {
         Ok(answers)
     }
 
-    /// New files and workers on all hosts.
-    fn begin_anew(&mut self, number: u32) -> Result<()> {
-        let since = Instant::now();
-        self.stop.wait(PAUSE);
-        self.view.making(self.live().count());
-        let mut answers = self.each(|_| Some(Order::Anew), MAKE, |_, _| None)?;
-        if self.plan.rank.is_some_and(|rank| rank.shares) {
-            let folder = |(index, answer): (usize, Answer)| -> Result<_> {
-                Ok((index, Made::of(answer)?.folder))
-            };
-            let mut there = answers.heard.into_iter().map(folder).collect::<Result<Vec<_>>>()?;
-            loop {
-                let orders: BTreeMap<usize, Order> = orders(&there).into_iter().collect();
-                answers = self.each(|index| orders.get(&index).cloned(), MAKE, |_, _| None)?;
-                if answers.lost.is_empty() {
-                    break;
-                }
-                // What a lost host did not write of a shared file, the others write.
-                let heard: BTreeSet<usize> =
-                    answers.heard.iter().map(|(index, _)| *index).collect();
-                there.retain(|(index, _)| heard.contains(index));
-            }
-        }
-        let (at_ms, made_ms) = (self.clock.at_ms(), since.elapsed().as_millis() as u64);
-        for (index, answer) in answers.heard {
-            let Made { fixtures, .. } = Made::of(answer)?;
-            let (resumed, again) = (None, Vec::new());
-            let anew = Invocation { number, at_ms, made_ms, fixtures, resumed, again };
-            self.members[index].store.append(&RecordLine::Invocation(anew))?;
-        }
-        Ok(())
-    }
-
     /// Runs and records a trial on all hosts, unless its case failed too often.
-    fn turn(&mut self, turn: JointTurn, agenda: &mut Agenda) -> Result<()> {
+    fn turn(&mut self, turn: Turn, agenda: &mut Agenda) -> Result<()> {
         let trials = match self.refusal(turn.case, agenda) {
             Some(reason) => {
                 let hosts = 0..self.hosts_of(turn.case);
@@ -281,7 +203,7 @@ impl Lockstep<'_> {
 
     /// Runs a trial on all of its hosts. If it fails on one, it fails on all: those that measured
     /// did so beside fewer than the case says.
-    fn trial(&mut self, turn: JointTurn) -> Result<Vec<(usize, Trial)>> {
+    fn trial(&mut self, turn: Turn) -> Result<Vec<(usize, Trial)>> {
         let before = self.clocks()?;
         let prepared = self.prepare(turn)?;
         let ended = self.perform(turn.case, &before, &prepared)?;
@@ -300,7 +222,7 @@ impl Lockstep<'_> {
             }
             trials.push((index, *trial));
         }
-        trials.iter_mut().for_each(|(_, trial)| turn.claim(trial));
+        trials.iter_mut().for_each(|(_, trial)| claim(turn, trial));
         if ended.reason.is_some() {
             self.view.fail();
         }
@@ -308,8 +230,8 @@ impl Lockstep<'_> {
     }
 
     /// Lets all hosts of a trial prepare it.
-    fn prepare(&mut self, turn: JointTurn) -> Result<Prepared> {
-        let JointTurn { case, invocation, round, at_ms } = turn;
+    fn prepare(&mut self, turn: Turn) -> Result<Prepared> {
+        let Turn { case, invocation, round, at_ms } = turn;
         let (hosts, reading) = (self.hosts_of(case), reading(&self.plan.cases[case].case));
         let order =
             |index| (index < hosts).then_some(Order::Trial { case, invocation, round, at_ms });
@@ -396,5 +318,77 @@ impl Lockstep<'_> {
             }
         }
         Ok(all)
+    }
+}
+
+impl Crew for Lockstep<'_> {
+    fn stop(&self) -> &Stop {
+        self.stop
+    }
+
+    /// Where a run goes on is in its records already.
+    fn begin(&mut self, _: &RunState) -> Result<()> {
+        self.view.rounds_begin();
+        Ok(())
+    }
+
+    /// New files and workers on all hosts.
+    fn begin_anew(&mut self, state: &RunState) -> Result<()> {
+        let number = state.agenda.invocation();
+        let since = Instant::now();
+        self.stop.wait(PAUSE);
+        self.view.making(self.live().count());
+        let mut answers = self.each(|_| Some(Order::Anew), MAKE, |_, _| None)?;
+        if self.plan.rank.is_some_and(|rank| rank.shares) {
+            let folder = |(index, answer): (usize, Answer)| -> Result<_> {
+                Ok((index, Made::of(answer)?.folder))
+            };
+            let mut there = answers.heard.into_iter().map(folder).collect::<Result<Vec<_>>>()?;
+            loop {
+                let orders: BTreeMap<usize, Order> = orders(&there).into_iter().collect();
+                answers = self.each(|index| orders.get(&index).cloned(), MAKE, |_, _| None)?;
+                if answers.lost.is_empty() {
+                    break;
+                }
+                // What a lost host did not write of a shared file, the others write.
+                let heard: BTreeSet<usize> =
+                    answers.heard.iter().map(|(index, _)| *index).collect();
+                there.retain(|(index, _)| heard.contains(index));
+            }
+        }
+        let (at_ms, made_ms) = (self.clock.at_ms(), since.elapsed().as_millis() as u64);
+        for (index, answer) in answers.heard {
+            let Made { fixtures, .. } = Made::of(answer)?;
+            let (resumed, again) = (None, Vec::new());
+            let anew = Invocation { number, at_ms, made_ms, fixtures, resumed, again };
+            self.members[index].store.append(&RecordLine::Invocation(anew))?;
+        }
+        Ok(())
+    }
+
+    fn round(&mut self, next: &NextRound, state: &mut RunState) -> Result<bool> {
+        let planned = state.agenda.trials_planned(next);
+        for &case in &next.cases {
+            if self.stop.is_asked() || state.is_over_for(0) {
+                return Ok(false);
+            }
+            self.show_next((case, next.round), &state.agenda, planned);
+            let (invocation, at_ms) = (next.invocation, self.clock.at_ms());
+            let turn = Turn { case, invocation, round: next.round, at_ms };
+            self.turn(turn, &mut state.agenda)?;
+            self.view.judge(&self.members);
+        }
+        Ok(!self.stop.is_asked())
+    }
+
+    /// Agents do it when their files are made anew.
+    fn dismiss(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Those of hosts that are lost have ended.
+    fn append(&mut self, line: &RecordLine) -> Result<()> {
+        let appended: Vec<_> = self.live().map(|(store, _)| store.append(line)).collect();
+        appended.into_iter().collect()
     }
 }

@@ -3,7 +3,6 @@
 use super::link::AgentLink;
 use crate::barrier::Barrier;
 use crate::calibration::{calibrate, requests};
-use crate::calming::Calming;
 use crate::clock;
 use crate::directory::{Directory, Remains, RemainsFate};
 use crate::files::{Files, Maker, Target};
@@ -12,8 +11,8 @@ use crate::machine::this_host;
 use crate::orphans;
 use crate::progress::Progress;
 use crate::shared::Meeting;
-use crate::site::{Carryover, Site, TrialTurn};
-use crate::worker_process::{PATIENCE, own_command};
+use crate::site::{Carryover, Site, Turn};
+use crate::worker_process::own_command;
 use anyhow::{Context, Result, bail};
 use model::agent::{Answer, Order, Unproved};
 use model::case::OWN_PEER;
@@ -82,23 +81,11 @@ fn run<W: Write>(
     let calibrated = calibrated.unwrap_or_else(|| {
         measured().inspect_err(|reason| log::warn!("{reason}")).unwrap_or_default()
     });
-    let mut progress = Progress::hidden();
-    let mut files = maker.make((&progress, link.stop()))?;
+    let progress = &Progress::hidden();
+    let mut files = maker.make((progress, link.stop()))?;
     link.say(&made(&files, &calibrated, unproved)).map_err(PartEnd::Unlinked)?;
-    let mut site = Site {
-        plan,
-        maker,
-        storage: Some(&storage),
-        progress: &mut progress,
-        stop: link.trial(),
-        worker: &own_worker,
-        patience: PATIENCE,
-        memory: None,
-        source: None,
-        barrier: Some(link),
-        calming: Calming::default(),
-        calibrated: &calibrated,
-    };
+    let site = Site::new(maker, &own_worker, progress, link.trial());
+    let site = Site { barrier: Some(link), calibrated: &calibrated, ..site };
     let mut left = Carryover::default();
     while let Some(order) = link.next().map_err(PartEnd::Unlinked)? {
         let answer = match order {
@@ -115,8 +102,8 @@ fn run<W: Write>(
                 made(&files, &calibrated, Vec::new())
             }
             Order::Trial { case, invocation, round, at_ms } => {
-                let turn = TrialTurn { files: &files, case, invocation, round, at_ms };
-                Answer::Trial(Box::new(trial(&mut site, &mut left, turn)?))
+                let turn = Turn { case, invocation, round, at_ms };
+                Answer::Trial(Box::new(trial(&site, &mut left, (turn, &files))?))
             }
             // Its trial is over.
             Order::Cancel { .. } => continue,
@@ -146,11 +133,11 @@ fn unproved(Remains { path, fate }: Remains) -> Option<Unproved> {
 }
 
 /// Runs a trial, whose worker waits for the others.
-fn trial(site: &mut Site, left: &mut Carryover, turn: TrialTurn) -> Result<Trial> {
+fn trial(site: &Site, left: &mut Carryover, (turn, files): (Turn, &Files)) -> Result<Trial> {
     if turn.case >= site.plan.cases.len() {
         bail!("the plan has no case {}", turn.case);
     }
-    site.trial(left, turn, None)
+    site.trial(left, (turn, files), None)
 }
 
 impl<W: Write> Barrier for AgentLink<W> {

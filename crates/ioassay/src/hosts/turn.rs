@@ -1,9 +1,10 @@
 //! One trial of a run on several hosts.
 
 use crate::beside;
+use crate::site::Turn;
 use model::agent::{Answer, Order};
 use model::case::Case;
-use model::trial::{Outcome, Trial};
+use model::trial::Trial;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -16,28 +17,18 @@ const TELLING: Duration = Duration::from_micros(20);
 /// The longest lead: agents refuse to wait for longer than 10 s.
 const LEAD_MAX: Duration = Duration::from_secs(8);
 
-/// The trial.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct JointTurn {
-    pub(super) case: usize,
-    pub(super) invocation: u32,
-    pub(super) round: u32,
-    pub(super) at_ms: u64,
-}
+/// How long a host may take to prepare a trial beyond what reading its file takes, and to tell its
+/// result.
+pub(super) const PREPARING: Duration = Duration::from_secs(90);
 
-impl JointTurn {
-    /// A trial that was not measured.
-    pub(super) fn failed(self, reason: String) -> Trial {
-        let JointTurn { case, invocation, round, at_ms } = self;
-        let outcome = Outcome::Failed { reason };
-        Trial::without_data((case, invocation, round), at_ms, outcome)
-    }
+/// How long an agent may take to end its trial when another is lost. A worker that the OS keeps in
+/// a call is given up before.
+pub(super) const RELEASE: Duration = Duration::from_secs(15);
 
-    /// Makes `trial` the one that was ordered, whatever the agent called it.
-    pub(super) fn claim(self, trial: &mut Trial) {
-        let JointTurn { case, invocation, round, at_ms } = self;
-        (trial.case, trial.invocation, trial.round, trial.at_ms) = (case, invocation, round, at_ms);
-    }
+/// Makes `trial` the one that was ordered, whatever the agent called it.
+pub(super) fn claim(turn: Turn, trial: &mut Trial) {
+    let Turn { case, invocation, round, at_ms } = turn;
+    (trial.case, trial.invocation, trial.round, trial.at_ms) = (case, invocation, round, at_ms);
 }
 
 /// What hosts answered.

@@ -32,7 +32,8 @@ impl FleetSoFar {
         };
         self.shares[host] = Some(share.min(1.0));
         let rates = self.rates.entry(next.case.id()).or_default();
-        rates.extend(Estimate::of(next.rates).map(|so_far| (host, so_far.median)));
+        let so_far = next.rates.iter().filter_map(|rates| Estimate::of(rates));
+        rates.extend(so_far.map(|so_far| (host, so_far.median)));
         let others = rates.iter().filter(|(other, _)| **other != host);
         let mut others: Vec<f64> = others.map(|(_, rate)| *rate).collect();
         others.sort_unstable_by(f64::total_cmp);
@@ -97,25 +98,20 @@ mod tests {
     #[test]
     fn all_hosts_are_one_run_of_which_a_lost_one_is_no_part() {
         let case = Case::own(Work::Read(zoo::plain()));
-        let next = |done, rates| NextTrial {
-            done,
-            planned: 20,
-            round: 2,
-            ends: RunEnd::Rounds(10),
-            case: &case,
-            rates,
-        };
+        fn next<'a>(case: &'a Case, done: u64, rates: &'a [Vec<f64>]) -> NextTrial<'a> {
+            NextTrial { done, planned: 20, round: 2, ends: RunEnd::Rounds(10), case, rates }
+        }
         let mut fleet = FleetSoFar::new(4);
         let told = |fleet: &FleetSoFar, next: &NextTrial| fleet.whereabouts(1, "b", next);
         // Nothing is known yet.
         let place = "host b (2 of 4), round 3 of 10, trial 1 of 20";
-        assert_eq!(told(&fleet, &next(0, &[])), place);
-        assert_eq!(fleet.go_on(0, &next(10, &[2e9])), None);
+        assert_eq!(told(&fleet, &next(&case, 0, &[])), place);
+        assert_eq!(fleet.go_on(0, &next(&case, 10, &[vec![2e9]])), None);
         assert_eq!(fleet.filled(), (125, 1000));
-        let other = fleet.go_on(1, &next(10, &[]));
+        let other = fleet.go_on(1, &next(&case, 10, &[]));
         assert_eq!(other.as_deref(), Some("another host so far 2.00 GB/s"));
-        fleet.go_on(2, &next(20, &[1e9, 3e9, 4e9]));
-        let others = fleet.go_on(1, &next(10, &[1e9]));
+        fleet.go_on(2, &next(&case, 20, &[vec![1e9, 3e9, 4e9]]));
+        let others = fleet.go_on(1, &next(&case, 10, &[vec![1e9]]));
         assert_eq!(others.as_deref(), Some("2 other hosts so far 2.00 GB/s to 3.00 GB/s"));
         assert_eq!(fleet.filled(), (500, 1000));
         fleet.lose(3);
@@ -124,7 +120,11 @@ mod tests {
         fleet.end(1);
         assert_eq!(fleet.filled(), (1000, 1000));
         let end = ", trial 11 of 20, roughly 0s left";
-        assert!(told(&fleet, &next(10, &[])).ends_with(end), "{}", told(&fleet, &next(10, &[])));
+        assert!(
+            told(&fleet, &next(&case, 10, &[])).ends_with(end),
+            "{}",
+            told(&fleet, &next(&case, 10, &[]))
+        );
     }
 
     #[test]

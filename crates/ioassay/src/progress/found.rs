@@ -12,10 +12,11 @@ use std::time::{Duration, Instant};
 /// trials.
 const JUDGED_AFTER: u32 = 20;
 
-/// The findings so far in the records of a run: one, or one of each host.
+/// The findings so far in the records of a run: one, or one of each host or side.
 #[derive(Debug, Default)]
 pub(crate) struct FindingsSoFar {
-    /// By the number of the host, with what the user calls it; empty in a run without hosts.
+    /// By the number of the host or the side, each with its name; that is empty if there is one
+    /// record only.
     records: BTreeMap<usize, (String, Vec<FoundCode>)>,
     /// The record that is judged next, counted from the first of those that are given.
     next: usize,
@@ -37,7 +38,7 @@ struct FoundCode {
 impl FindingsSoFar {
     /// Judges records, from the one whose turn it is: as many as take no larger share of the time
     /// than one by itself would. There are `count`, from the host `first` on, and `record` has the
-    /// name of each host and the path.
+    /// name of each and the path.
     pub(crate) fn judge<'r>(
         &mut self,
         (first, count): (usize, usize),
@@ -73,8 +74,8 @@ impl FindingsSoFar {
     }
 
     /// All in a line: `findings so far: CacheLeak (3 cases), Steal`, and for hosts `findings so
-    /// far: CacheLeak (up to 3 cases) on a, b; Steal on b`. Empty if there are none.
-    pub(super) fn line(&self) -> String {
+    /// far: CacheLeak (up to 3 cases) on a, b; Steal on b`. `None` if there are none.
+    pub(super) fn line(&self) -> Option<String> {
         let mut all: Vec<(FoundCode, bool, Vec<&str>)> = Vec::new();
         for (called, found) in self.records.values() {
             for found in found {
@@ -105,11 +106,7 @@ impl FindingsSoFar {
         };
         let said: Vec<String> = all.iter().map(say).collect();
         let between = if is_of_hosts { "; " } else { ", " };
-        if said.is_empty() {
-            String::new()
-        } else {
-            format!("findings so far: {}", said.join(between))
-        }
+        (!said.is_empty()).then(|| format!("findings so far: {}", said.join(between)))
     }
 }
 
@@ -157,7 +154,9 @@ mod tests {
 
     fn line(records: Vec<(&str, Vec<FoundCode>)>) -> String {
         let records = records.into_iter().map(|(called, found)| (called.to_owned(), found));
-        FindingsSoFar { records: records.enumerate().collect(), ..FindingsSoFar::default() }.line()
+        let so_far =
+            FindingsSoFar { records: records.enumerate().collect(), ..FindingsSoFar::default() };
+        so_far.line().unwrap_or_default()
     }
 
     #[test]
@@ -218,7 +217,7 @@ mod tests {
         };
         // At first, it is unknown how long it takes.
         assert_eq!(judge(&mut so_far), [0]);
-        assert!(!so_far.line().contains("FailedTrials"), "{}", so_far.line());
+        assert_eq!(so_far.line(), None);
         // There is time for none, and then for all.
         so_far.took = Duration::MAX;
         assert_eq!(judge(&mut so_far), [0]);
@@ -227,6 +226,7 @@ mod tests {
         assert_eq!(judge(&mut so_far), [0, 1, 2]);
         // Not one twice.
         assert_eq!(so_far.next, 1);
-        assert!(so_far.line().contains("FailedTrials (1 case) on b"), "{}", so_far.line());
+        let line = so_far.line().unwrap();
+        assert!(line.contains("FailedTrials (1 case) on b"), "{line}");
     }
 }

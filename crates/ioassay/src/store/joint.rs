@@ -1,6 +1,7 @@
 //! The records of a run on several hosts: a folder with all of them.
 
-use super::{Store, dated_path};
+use super::dated::dated_path;
+use super::{RecordFate, Store};
 use anyhow::Result;
 use model::record::Header;
 use std::fs::File;
@@ -35,7 +36,8 @@ impl JointPlace {
             create_all(&folder, &records).map_err(|reason| format!("{reason:#}"))
         });
         kept.or_else(|reason| {
-            records.into_iter().map(|(_, header)| Store::unkept(header, reason.clone())).collect()
+            let lost = |(_, header)| Store::in_memory(header, RecordFate::Lost(reason.clone()));
+            records.into_iter().map(lost).collect()
         })
     }
 }

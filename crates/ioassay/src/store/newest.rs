@@ -1,6 +1,7 @@
 //! The newest record.
 
-use super::{folder, header, records_of};
+use super::dated::folder;
+use super::{header, records_of};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 

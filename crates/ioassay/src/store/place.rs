@@ -1,6 +1,7 @@
 //! Where the record of a run goes.
 
-use super::{Store, check_free, dated_in, folder};
+use super::dated::{dated_in, dated_path};
+use super::{RecordFate, Store, check_free};
 use anyhow::{Context, Result};
 use model::record::Header;
 use rustix::fs::{Access, access};
@@ -59,14 +60,16 @@ impl Place {
         // The two of a gate are told apart, and in their order.
         let name = header.side.map_or(recipe.clone(), |side| format!("{recipe}-{side}"));
         match self {
-            Place::Stdout => Store::to_stdout(header),
+            Place::Stdout => Store::in_memory(header, RecordFate::Printed),
             Place::File(path) => Store::create(path, header),
             Place::Folder(folder) => Store::create(&dated_in(folder, &name, began)?, header),
             Place::Usual => {
-                let path = folder().and_then(|folder| dated_in(&folder, &name, began));
+                let path = dated_path(&name, began);
                 match path.and_then(|path| Store::create(&path, header.clone())) {
                     Ok(store) => Ok(store),
-                    Err(reason) => Store::unkept(header, format!("{reason:#}")),
+                    Err(reason) => {
+                        Store::in_memory(header, RecordFate::Lost(format!("{reason:#}")))
+                    }
                 }
             }
         }
@@ -119,7 +122,9 @@ mod tests {
     #[test]
     fn a_record_that_is_not_kept_can_be_read_until_it_is_dropped() {
         let record = model::zoo::record();
-        let mut store = Store::unkept(record.header.clone(), "no home".to_string()).unwrap();
+        let mut store =
+            Store::in_memory(record.header.clone(), RecordFate::Lost("no home".to_string()))
+                .unwrap();
         store.append(&model::record::RecordLine::Trial(record.trials[0].clone())).unwrap();
         let read = store::read(store.path()).unwrap();
         assert_eq!(read.trials, record.trials[..1]);

@@ -135,10 +135,8 @@ fn count(path: &Path) -> Result<usize> {
 /// # Errors
 /// If it cannot be read, or is larger than any run makes.
 pub fn lines_of(path: &Path) -> Result<Vec<String>> {
-    let (file, number) = numbered(path).unwrap_or((path.to_path_buf(), 1));
-    let mut lines = Lines::new(input::lines(&file)?);
-    let mut all = vec![skip_to(&mut lines, number)?];
-    let mut bytes = 0;
+    let (first, mut lines) = begun(path)?;
+    let (mut all, mut bytes) = (vec![first], 0);
     while let Some(line) = lines.line()? {
         if is_next(&line, &all[0]) {
             break;
@@ -157,18 +155,27 @@ pub fn lines_of(path: &Path) -> Result<Vec<String>> {
 /// # Errors
 /// If it cannot be read, or is not a record.
 pub fn header(path: &Path) -> Result<Header> {
+    let (first, _) = begun(path)?;
+    let reader = Reader::begin(&first);
+    Ok(reader.with_context(|| format!("'{}' is not a record", path.display()))?.end().header)
+}
+
+/// The first line of the record at `path`, and the lines that follow.
+///
+/// # Errors
+/// If it cannot be read, or is not a record.
+pub(super) fn begun(path: &Path) -> Result<(String, Lines<impl BufRead>)> {
     let failed = || format!("failed to read the record '{}'", path.display());
-    let no_record = || format!("'{}' is not a record", path.display());
-    let first = match numbered(path) {
-        Some((file, number)) => {
-            let mut lines = Lines::new(input::lines(&file).with_context(failed)?);
-            skip_to(&mut lines, number).with_context(failed)?
-        }
-        None => {
-            let mut lines = Lines::new(input::lines(path).with_context(failed)?);
-            let first = lines.line().with_context(no_record)?;
-            first.ok_or(RecordError::Empty).with_context(no_record)?
-        }
+    let Some((file, number)) = numbered(path) else {
+        let mut lines = Lines::new(input::lines(path).with_context(failed)?);
+        return Ok((first_of(&mut lines, path)?, lines));
     };
-    Ok(Reader::begin(&first).with_context(no_record)?.end().header)
+    let mut lines = Lines::new(input::lines(&file).with_context(failed)?);
+    Ok((skip_to(&mut lines, number).with_context(failed)?, lines))
+}
+
+/// The first line of the only record of a file.
+pub(super) fn first_of(lines: &mut Lines<impl BufRead>, path: &Path) -> Result<String> {
+    let first = lines.line().and_then(|first| Ok(first.ok_or(RecordError::Empty)?));
+    first.with_context(|| format!("'{}' is not a record", path.display()))
 }

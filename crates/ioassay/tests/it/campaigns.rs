@@ -3,7 +3,7 @@
 use crate::sandbox::{PROGRAM, Sandbox, argument, check_refusal, is_judged, text, wait_for};
 use model::record::{End, Record};
 use model::trial::Trial;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use std::collections::BTreeSet;
 use std::process::{Child, Stdio};
 
@@ -139,6 +139,42 @@ fn a_run_that_is_stopped_again_and_again_measures_everything_once() {
     check_interrupted(Signal::TERM, &[3, 13]);
     // Batch systems send this before the end of a job.
     check_interrupted(Signal::USR1, &[10]);
+}
+
+/// Lets the program write no file beyond this size.
+pub(crate) fn limit_files(child: &Child, bytes: u64) {
+    let limit = Rlimit { current: Some(bytes), maximum: None };
+    prlimit(Some(Pid::from_child(child)), Resource::Fsize, limit).unwrap();
+}
+
+/// What was written of a line that does not fit is cut off again, and the end fits.
+#[test]
+fn a_record_that_takes_no_more_trials_ends_whole() {
+    wait_for("a run that its record ends", || {
+        let sandbox = sandbox();
+        let mut command = sandbox.start(PROGRAM);
+        let more = ["--record=record", "--invocations=1", "--rounds=1000"];
+        command.args(args(&sandbox, &more)).stderr(Stdio::piped()).stdout(Stdio::null());
+        let running = command.spawn().unwrap();
+        wait_for("some trials", || (trials(&sandbox) >= 3).then_some(()));
+        send(&running, Signal::STOP);
+        let stat = format!("/proc/{}/stat", running.id());
+        wait_for("a run that rests", || {
+            std::fs::read_to_string(&stat).unwrap().contains(") T ").then_some(())
+        });
+        let before = std::fs::read(sandbox.path("record")).unwrap();
+        limit_files(&running, before.len() as u64 + 100);
+        send(&running, Signal::CONT);
+        let output = running.wait_with_output().unwrap();
+        let record = record(&sandbox);
+        if record.end == End::Complete {
+            return None;
+        }
+        check_refusal(&output, &["failed to write the record"]);
+        assert_eq!((&record.end, &record.damage[..]), (&End::Interrupted, &[][..]));
+        assert!(std::fs::read(sandbox.path("record")).unwrap().starts_with(&before));
+        Some(())
+    });
 }
 
 /// Kills between any two system calls, not only after a trial.

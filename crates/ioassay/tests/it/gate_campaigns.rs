@@ -1,6 +1,6 @@
 //! Gates that are given a time, that prune, and that are interrupted and resumed.
 
-use crate::campaigns::{SHORT, send};
+use crate::campaigns::{SHORT, limit_files, send};
 use crate::pruning::{self, BLOCKS, RISING, SATURATED, Times, fake_script};
 use crate::sandbox::{PROGRAM, Sandbox, argument, check_refusal, is_judged, text, wait_for};
 use model::record::{End, Record};
@@ -217,6 +217,18 @@ fn stop_and_go_on() -> Option<()> {
     let resumed = bench.gate(&[&format!("--resume={place}")]).output().unwrap();
     bench.check_whole(&resumed);
     Some(())
+}
+
+/// Only its user can make room, so the signal does not explain it.
+#[test]
+fn a_record_that_cannot_be_written_is_an_error_even_if_a_signal_ends_the_gate() {
+    let bench = Bench::new();
+    let mut command = bench.gate(&["--record=records/", "--time=1h"]);
+    let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for("both records", || (bench.paths("records").len() == 2).then_some(()));
+    limit_files(&running, 1);
+    send(&running, Signal::TERM);
+    check_refusal(&running.wait_with_output().unwrap(), &["failed to write the record", "-a-"]);
 }
 
 #[test]

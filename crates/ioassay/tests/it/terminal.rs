@@ -39,7 +39,10 @@ impl Terminal {
         let size = Winsize { ws_row: ROWS, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&terminal, size).unwrap();
         let mut command = sandbox.start(PROGRAM);
-        command.args(args).arg("--no-ceilings");
+        command.args(args);
+        if args[0] == "run" {
+            command.arg("--no-ceilings");
+        }
         command.env("TERM", "xterm-256color").env_remove("COLORTERM");
         command.envs(environment.iter().copied());
         command.stdout(terminal.try_clone().unwrap()).stderr(terminal);
@@ -200,6 +203,26 @@ fn a_view_is_gone_when_a_run_is_stopped() {
         terminal.send(signal);
         assert_eq!(terminal.end().code(), Some(code));
         check_clean(&terminal);
+    }
+}
+
+#[test]
+fn both_sides_of_a_gate_are_one_view_and_nothing_of_it_is_left() {
+    let sandbox = Sandbox::new();
+    for side in ["here", "there"] {
+        std::fs::create_dir(sandbox.path(side)).unwrap();
+    }
+    let args = ["gate", "page-latency", "here", "--against=there", "--size=1MiB", "--ops=0"];
+    let more = ["--invocations=3", "--rounds=6", "--time=30ms", "--cache=as-is", "--record=both/"];
+    let mut terminal = Terminal::start(&sandbox, 100, &[&args[..], &more].concat(), &[]);
+    terminal.end();
+    let text = terminal.text();
+    assert!(text.contains("The gate ") && text.contains("record of B: both/"), "{text}");
+    check_gone(&text);
+    let drawn = terminal.drawn();
+    let sides = ["side A, round 1 of 6, trial ", "side B, round 1 of 6, trial "];
+    for expected in sides.into_iter().chain(["A: so far ", "B: so far "]) {
+        assert!(drawn.contains(expected), "'{expected}' was never shown: {drawn}");
     }
 }
 

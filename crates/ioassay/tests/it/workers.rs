@@ -54,7 +54,7 @@ fn record_of(script: &str, plan: &Plan) -> Record {
 /// handshake too late.
 fn record_with(script: &str, plan: &Plan, patience: Duration) -> anyhow::Result<Record> {
     let sandbox = Sandbox::new();
-    let (stop, mut progress) = (Stop::default(), Progress::hidden());
+    let (stop, progress) = (Stop::default(), Progress::hidden());
     let host = zoo::host();
     let environment = Environment { host: &host, storage: None, source: None, peers: &[] };
     let target = Target::Directory(Rc::new(Directory::open(sandbox.directory()).unwrap()));
@@ -88,7 +88,7 @@ fn record_with(script: &str, plan: &Plan, patience: Duration) -> anyhow::Result<
         plan,
         maker,
         storage: None,
-        progress: &mut progress,
+        progress: &progress,
         stop: &stop,
         worker: &worker,
         patience,
@@ -98,8 +98,7 @@ fn record_with(script: &str, plan: &Plan, patience: Duration) -> anyhow::Result<
         calibrated: &[],
         calming: Calming::default(),
     };
-    let run = Run::new(site, &mut store, None);
-    assert_eq!(run.carry_out(files)?.0, End::Complete);
+    Run::new((site, files), &mut store, None).carry_out()?;
     let record = store::read(&path).unwrap();
     assert_eq!((&record.end, record.damage.len()), (&End::Complete, 0));
     Ok(record)

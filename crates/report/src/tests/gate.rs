@@ -1,21 +1,23 @@
 //! What a gate says of two records.
 
 use super::{NARROW, compare, two_records};
+use assess::campaign::Campaign;
 use assess::failure::Failure;
 use assess::finding::Verdict;
 use assess::invocations::RunToRun;
 use assess::records::{Basis, LeftOut, RecordComparison};
 use assess::trials::Fate;
 use insta::assert_snapshot;
+use model::plan::Skip;
 use model::record::End;
 
 /// What a gate of `slower > 5%` says of a loss of a fifth, on a terminal and as Markdown.
-fn said(change: fn(&mut RecordComparison)) -> [String; 2] {
+fn said(change: impl Fn(&mut RecordComparison)) -> [String; 2] {
     said_of("slower > 5%", 1.25, change)
 }
 
 /// What a gate of `rule` says if B takes `slowness` times as long.
-fn said_of(rule: &str, slowness: f64, change: fn(&mut RecordComparison)) -> [String; 2] {
+fn said_of(rule: &str, slowness: f64, change: impl Fn(&mut RecordComparison)) -> [String; 2] {
     let (a, b) = two_records(slowness);
     let mut versus = compare(&a, &b);
     for summary in versus.a.cases.iter_mut().chain(&mut versus.b.cases) {
@@ -105,4 +107,35 @@ fn a_case_that_works_in_a_alone_is_no_check() {
         versus.left_out = vec![LeftOut { id, reason, is_broken: true }];
     });
     check_says(broken, &["The gate fails. 1 case works in A and fails in B. 1 case could not be"]);
+}
+
+/// Both sides share a time, and the figure of a pruned case is one of fewer rounds.
+#[test]
+fn what_a_gate_did_with_its_time_and_what_it_pruned_is_said() {
+    for text in said(|_| {}) {
+        assert!(!text.contains("was enough") && !text.contains("pruned"), "{text}");
+    }
+    let campaign = |planned_rounds| Campaign {
+        for_s: 3600.0,
+        planned_rounds,
+        further_rounds: 0,
+        is_full: false,
+    };
+    let of_both = |versus: &mut RecordComparison, planned: [usize; 2]| {
+        versus.a.campaign = Some(campaign(planned[0]));
+        versus.b.campaign = Some(campaign(planned[1]));
+        versus.a.header.plan.prune = true;
+        versus.b.header.plan.prune = true;
+    };
+    let alike = said(move |versus| {
+        of_both(versus, [10, 10]);
+        for side in [&mut versus.a, &mut versus.b] {
+            let case = side.cases[1].case.clone();
+            side.skips.push(Skip { case, reason: "pruned: it gives no more".to_string() });
+        }
+    });
+    check_says(alike, &["1h was enough for 10 of the 10 planned rounds; pruned: mmap"]);
+    let apart = said(move |versus| of_both(versus, [2, 1]));
+    let of_a = "A: 1h was enough for 2 of the 10 planned rounds; no case was pruned.";
+    check_says(apart, &[of_a, "B: 1h was enough for 1 of the 10 planned rounds;"]);
 }

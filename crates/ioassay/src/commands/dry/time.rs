@@ -3,9 +3,9 @@
 
 use crate::calibration;
 use crate::commands::question::{RunQuestion, Setting};
+use crate::crew::PAUSE;
 use crate::files;
 use crate::load::GAP;
-use crate::turns::PAUSE;
 use model::case::{Cache, Case, Op, Populated, Sync, Work};
 use model::host::{Device, Storage};
 use model::metadata::Call;

@@ -2,15 +2,15 @@
 
 use super::super::question::{RunQuestion, Setting};
 use super::shapes::shapes_of;
-use super::{Destination, header_of, pinned_command, ready_peers, site, tell_remains};
+use super::{Destination, header_of, pinned_command, ready_peers, tell_remains};
 use crate::alternation::alternate;
 use crate::builder::Ready;
 use crate::commands::dry;
 use crate::files::Maker;
 use crate::fixture::Stay;
+use crate::numbering::numbered;
 use crate::orphans;
 use crate::progress::Progress;
-use crate::resume::Interrupted;
 use crate::resume::gate::InterruptedGate;
 use crate::schedule::Run;
 use crate::site::Site;
@@ -18,13 +18,12 @@ use crate::stop::Stop;
 use crate::store::{Place, Store};
 use anyhow::{Context, Result, bail};
 use assess::invocations::INVOCATIONS_LEAST;
-use model::case::{Case, OWN_PEER, Populated};
+use model::case::OWN_PEER;
 use model::host::Medium;
 use model::list::listed;
-use model::plan::{Planned, Role};
 use model::random::mix;
-use model::record::{self, End, Header};
-use std::collections::{BTreeMap, VecDeque};
+use model::record::{End, Header, Side};
+use std::collections::BTreeMap;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// One side before its files are created.
@@ -57,10 +56,9 @@ pub fn keep_both(
 ) -> Result<Option<MeasuredGate>> {
     orphans::adopt();
     place.check()?;
-    let progress = || if is_quiet { Progress::hidden() } else { Progress::new() };
-    let mut progress = [progress(), progress()];
-    let side = |index: usize| SideSetup::of(questions[index], &progress[index], stop);
-    let mut sides = [side(0)?, side(1)?];
+    let progress = &Progress::unless(is_quiet);
+    let side = |question| SideSetup::of(question, progress, stop);
+    let mut sides = [side(questions[0])?, side(questions[1])?];
     prepare(&mut sides, interrupted.as_ref(), is_quiet, stop)?;
     let environments = sides.each_ref().map(|side| side.setting.environment());
     let maker = |index: usize| Maker {
@@ -75,35 +73,36 @@ pub fn keep_both(
         tell_remains(&remains, is_quiet)?;
     }
     makers[1].check_beside(&makers[0])?;
-    let since = Instant::now();
-    let made = |index: usize| makers[index].make((&progress[index], stop));
-    let files = match made(0).and_then(|files| Ok([files, made(1)?])) {
+    let make = |index: usize| {
+        let since = Instant::now();
+        let files = makers[index].make((progress, stop))?;
+        Ok((files, since.elapsed()))
+    };
+    let [(files_a, made_a), (files_b, made_b)] = match make(0).and_then(|a| Ok([a, make(1)?])) {
         // Nothing was measured: there is no record.
-        Err(_) if stop.is_asked() => return Ok(None),
+        Err(error) if stop.explains(&error) => return Ok(None),
         other => other?,
     };
-    let [one, other] = interrupted.map_or([None, None], |InterruptedGate(both)| both.map(Some));
-    let begin = |index: usize, interrupted: Option<Interrupted>| {
-        let header = sides[index].header.clone();
-        let into = Destination::of(interrupted, place.clone(), header, since.elapsed());
-        into.begin(&files[index])
-    };
-    let [(mut store_a, before_a), (mut store_b, before_b)] = [begin(0, one)?, begin(1, other)?];
+    let [a, b] = interrupted.map_or([None, None], |InterruptedGate(both)| both.map(Some));
+    let [header_a, header_b] = sides.each_ref().map(|side| side.header.clone());
+    let into_a = Destination::of(a, place.clone(), header_a, made_a);
+    let into_b = Destination::of(b, place.clone(), header_b, made_b);
+    let (mut store_a, before_a) = into_a.begin(&files_a)?;
+    let (mut store_b, before_b) = into_b.begin(&files_b)?;
     let workers = sides.each_ref().map(|side| {
         let is_pinned = side.header.plan.bound.pin.is_some();
         move |peer: &str| pinned_command(peer, &side.ready, is_pinned)
     });
-    let [of_a, of_b] = &mut progress;
-    let site = |index: usize, progress| Site {
+    let site = |index: usize| Site {
         plan: &sides[index].header.plan,
         calibrated: &sides[index].header.calibrated,
-        ..site(&makers[index], &workers[index], progress, stop)
+        ..Site::new(&makers[index], &workers[index], progress, stop)
     };
     let runs = [
-        Run::new(site(0, of_a), &mut store_a, before_a.as_ref()),
-        Run::new(site(1, of_b), &mut store_b, before_b.as_ref()).as_side(1),
+        Run::new((site(0), files_a), &mut store_a, before_a.as_ref()).as_side(Side::A),
+        Run::new((site(1), files_b), &mut store_b, before_b.as_ref()).as_side(Side::B),
     ];
-    let ended = alternate(runs, files);
+    let ended = alternate(runs);
     let records = [store_a, store_b];
     let end = ended.with_context(|| {
         let kept = listed(&records.each_ref().map(Store::whereabouts));
@@ -122,7 +121,7 @@ fn prepare(
 ) -> Result<()> {
     number_alike(sides);
     let name = Some(name_of_pair(sides[0].header.plan.seed));
-    for (SideSetup { header, .. }, which) in sides.iter_mut().zip(record::Side::ALL) {
+    for (SideSetup { header, .. }, which) in sides.iter_mut().zip(Side::ALL) {
         (header.alternates, header.side) = (name.clone(), Some(*which));
     }
     if interrupted.is_none() && !is_quiet {
@@ -158,37 +157,6 @@ fn number_alike(sides: &mut [SideSetup; 2]) {
     }
 }
 
-/// The cases of both sides, each with the same number as its partner. What is kept in memory can be
-/// there in one way only, so its partner may be cached in another way.
-fn numbered([a, b]: [&[Planned]; 2], is_any_in_memory: bool) -> [Vec<Planned>; 2] {
-    let mut left: VecDeque<&Planned> = b.iter().collect();
-    // A case and its twin are the same case.
-    let mut take = |role: Role, is_it: &dyn Fn(&Case) -> bool| {
-        let are_twins = |other: Role| (other == Role::Twin) == (role == Role::Twin);
-        let place = left.iter().position(|it| are_twins(it.role) && is_it(&it.case));
-        place.and_then(|at| left.remove(at))
-    };
-    let mut partners: Vec<_> =
-        a.iter().map(|it| take(it.role, &|other| *other == it.case)).collect();
-    for (it, partner) in a.iter().zip(&mut partners).filter(|_| is_any_in_memory) {
-        let case = cached_anyhow(&it.case);
-        *partner = partner.or_else(|| take(it.role, &|other| cached_anyhow(other) == case));
-    }
-    let elsewhere = |it: &Planned| Planned { role: Role::Elsewhere, case: it.case.clone() };
-    let of_b =
-        a.iter().zip(partners).map(|(it, partner)| partner.cloned().unwrap_or(elsewhere(it)));
-    let of_b: Vec<Planned> = of_b.chain(left.iter().map(|it| (*it).clone())).collect();
-    let of_a = a.iter().cloned().chain(left.into_iter().map(elsewhere)).collect();
-    [of_a, of_b]
-}
-
-/// A case whatever way its file is cached in.
-fn cached_anyhow(case: &Case) -> Case {
-    let mut case = case.clone();
-    case.io_mut().into_iter().for_each(|io| io.populated = Populated::Unknown);
-    case
-}
-
 impl<'q> SideSetup<'q> {
     fn of(question: &'q RunQuestion, progress: &Progress, stop: &Stop) -> Result<SideSetup<'q>> {
         let setting = Setting::of(question)?;
@@ -197,7 +165,7 @@ impl<'q> SideSetup<'q> {
         check_rates(question, &setting)?;
         let ready = ready_peers(&question.peers, &setting.plan, progress, stop);
         let peers = ready.values().map(|ready| ready.peer.clone()).collect();
-        let header = header_of(&setting.plan, &setting.environment(), None, peers)?;
+        let header = header_of(&setting.plan, &setting.environment(), peers)?;
         Ok(SideSetup { question, setting, ready, header })
     }
 }
@@ -232,59 +200,4 @@ fn check_invocations(invocations: u32) -> Result<()> {
 fn name_of_pair(seed: u64) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64);
     format!("{:016x}", mix(seed ^ mix(now ^ u64::from(std::process::id()).rotate_left(32))))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use model::case::{Io, ReadWork, Work};
-    use model::zoo;
-
-    #[test]
-    fn a_case_has_the_same_number_on_both_sides_whatever_only_one_of_them_can_do() {
-        let read = |block, populated| {
-            let io = Io { block, populated, ..zoo::plain().io };
-            Planned {
-                case: Case::own(Work::Read(ReadWork { io, ..zoo::plain() })),
-                role: Role::Asked,
-            }
-        };
-        let of = |all: &[(u64, Populated)]| -> Vec<Planned> {
-            all.iter().map(|(block, populated)| read(*block, *populated)).collect()
-        };
-        let (ahead, written) = (Populated::ReadAhead, Populated::Written);
-        let check = |a: &[Planned], b: &[Planned], is_any_in_memory, expected: [&[&str]; 2]| {
-            let numbered = numbered([a, b], is_any_in_memory);
-            let said = numbered.map(|cases| -> Vec<String> {
-                let said = |it: &Planned| {
-                    let io = it.case.io().unwrap();
-                    let here = if it.role == Role::Elsewhere { "elsewhere" } else { "" };
-                    format!("{} {} {here}", io.block, io.populated)
-                };
-                cases.iter().map(|it| said(it).trim_end().to_string()).collect()
-            });
-            assert_eq!(said.each_ref().map(Vec::as_slice), expected);
-        };
-        let both = of(&[(1, ahead), (2, ahead), (2, written)]);
-        let all = &["1 readahead", "2 readahead", "2 written"][..];
-        check(&both, &both, false, [all, all]);
-        check(&both, &both, true, [all, all]);
-        let (a, b) = (of(&[(1, ahead), (2, ahead)]), of(&[(3, ahead), (1, ahead)]));
-        let of_a = &["1 readahead", "2 readahead", "3 readahead elsewhere"][..];
-        let of_b = &["1 readahead", "2 readahead elsewhere", "3 readahead"][..];
-        check(&a, &b, false, [of_a, of_b]);
-        // In memory, it can be there in one way only.
-        let (a, b) = (of(&[(1, written), (2, written)]), of(&[(1, ahead), (2, ahead)]));
-        let of_a = &["1 written", "2 written"][..];
-        check(&a, &b, true, [of_a, &["1 readahead", "2 readahead"]]);
-        let alone = ["1 readahead", "2 readahead"].map(|it| format!("{it} elsewhere"));
-        let of_a = [of_a, &alone.each_ref().map(String::as_str)].concat();
-        let of_b = ["1 written elsewhere", "2 written elsewhere", "1 readahead", "2 readahead"];
-        check(&a, &b, false, [&of_a, &of_b]);
-        // A twin is no partner of a case that was asked for.
-        let twins = [read(1, ahead), Planned { role: Role::Twin, ..read(1, ahead) }];
-        let apart = ["1 readahead", "1 readahead elsewhere"];
-        check(&twins[..1], &twins[1..], false, [&apart, &["1 readahead elsewhere", "1 readahead"]]);
-        check(&twins, &twins, false, [&["1 readahead"; 2], &["1 readahead"; 2]]);
-    }
 }

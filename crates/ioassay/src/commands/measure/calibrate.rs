@@ -24,7 +24,7 @@ pub(super) struct Calibrator<'a> {
     pub(super) setting: &'a Setting,
     pub(super) worker: &'a dyn Fn(&str) -> Result<Command, String>,
     pub(super) memory: Option<&'a MemoryGroup>,
-    pub(super) progress: &'a mut Progress,
+    pub(super) progress: &'a Progress,
     pub(super) stop: &'a Stop,
 }
 
@@ -92,7 +92,7 @@ impl Calibrator<'_> {
             Some(made) => made,
             None => maker.make((self.progress, self.stop))?,
         };
-        let header = header_of(&plan, environment, source.as_ref(), environment.peers.to_vec())?;
+        let header = header_of(&plan, environment, environment.peers.to_vec())?;
         let made = PreparedRun { maker, files: made, worker: self.worker, memory: self.memory };
         // A container may have no folder for temporary files.
         let into = Destination::Passing { header };

@@ -1,29 +1,14 @@
-//! The order in which cases take turns, on one host or on several.
+//! The order in which cases take turns.
 
 use model::case::{Cache, Populated};
 use model::plan::Plan;
 use model::random::{Rng, mix};
-use model::trial::NOT_TRIED;
-use std::time::Duration;
-
-/// The pause before each invocation except the first (docs/method).
-pub const PAUSE: Duration = Duration::from_secs(1);
-
-/// After this many consecutive failures, a case is not tried again: a full disk or a hanging peer
-/// would take the others' time. Its remaining trials are recorded as failed.
-const FAILED_MOST: u32 = 3;
-
-/// Why a case that `failed` so often in a row is not tried again, if it is not.
-pub fn refusal(failed: u32) -> Option<String> {
-    (failed >= FAILED_MOST)
-        .then(|| format!("{NOT_TRIED}the case failed {FAILED_MOST} times in a row"))
-}
 
 /// The open cases in the random order of a round, grouped by cache state, by whether they write,
 /// and if warm by how the file is cached. So a file is cached in each way and evicted at most once
 /// per round, and writes do not disturb reads. The order of the groups is random, too. It depends
 /// on the seed and the round only, so that a resumed run goes on in the same order.
-pub fn order_of_round(plan: &Plan, open: &[usize], round: u32) -> Vec<usize> {
+pub(super) fn order_of_round(plan: &Plan, open: &[usize], round: u32) -> Vec<usize> {
     let rng = &mut Rng::new(mix(plan.seed ^ mix(u64::from(round))));
     let mut order = open.to_vec();
     rng.shuffle(&mut order);
