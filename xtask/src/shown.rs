@@ -3,12 +3,13 @@
 
 use crate::document::Purpose;
 use crate::extent::Extent;
-use crate::{document, fields, programs};
+use crate::{document, fields, files, programs};
 use anyhow::{Context, Result, ensure};
 use std::process::Command;
 
-/// The documents that show output from records.
-const DOCUMENTS: [&str; 3] = ["README.md", "docs/recipes/survey.md", "docs/tutorial.md"];
+/// The documents that show output from records, besides the pages of recipes that do.
+const DOCUMENTS: [&str; 2] = ["README.md", "docs/tutorial.md"];
+const PAGES: &str = "docs/recipes";
 
 /// A comment above each output block names its record.
 struct RecordComment {
@@ -55,11 +56,11 @@ pub(crate) fn run(extent: Extent) -> Result<()> {
         command.arg("report").arg(crate::root().join("records").join(record)).args(options);
         programs::read(command, 0..=1)
     };
-    for name in DOCUMENTS {
-        let old = document::read(name)?;
-        let new =
-            with_blocks(&old, &|record, columns| report(record, columns, &[])).context(name)?;
-        document::put(name, &new, purpose)?;
+    for name in DOCUMENTS.map(str::to_owned).into_iter().chain(pages()?) {
+        let old = document::read(&name)?;
+        let text = |record: &str, columns| report(record, columns, &[]);
+        let new = with_blocks(&old, &text).with_context(|| name.clone())?;
+        document::put(&name, &new, purpose)?;
     }
     for (name, record) in PICTURES {
         let [light, dark] = schemes(&report(record, 120, &["--svg", name])?).context(name)?;
@@ -69,9 +70,26 @@ pub(crate) fn run(extent: Extent) -> Result<()> {
     Ok(())
 }
 
+/// The pages of recipes that show output from a record.
+fn pages() -> Result<Vec<String>> {
+    let mut pages = Vec::new();
+    for path in files::in_folder(&crate::root().join(PAGES), "md")? {
+        let name = path.file_name().context("a page has a name")?.display().to_string();
+        let page = format!("{PAGES}/{name}");
+        if is_of_records(&document::read(&page)?) {
+            pages.push(page);
+        }
+    }
+    Ok(pages)
+}
+
+fn is_of_records(document: &str) -> bool {
+    MARKS.iter().any(|mark| document.contains(mark.start))
+}
+
 /// `document` with the current report in each block.
 fn with_blocks(document: &str, report: Report) -> Result<String> {
-    ensure!(MARKS.iter().any(|mark| document.contains(mark.start)), "it shows no record");
+    ensure!(is_of_records(document), "it shows no record");
     let mut new = document.to_owned();
     for RecordComment { start, columns, excerpt } in MARKS {
         let excerpt = |record: &str, shown: &str| excerpt(&report(record, columns)?, shown);

@@ -44,7 +44,7 @@ pub(crate) fn title(gate: &Gate) -> &'static str {
 
 /// What the time that the sides were given was spent on, and what was pruned, in a line; nothing if
 /// neither was asked for.
-pub(crate) fn time_and_pruning(versus: &RecordComparison) -> Section<'static> {
+pub(crate) fn time_and_pruning<'a>(versus: &RecordComparison) -> Section<'a> {
     let labels = names(versus);
     let said = |assessment: &Assessment| {
         let parts = findings::campaign(assessment).into_iter().chain(pruned(assessment, &labels));

@@ -144,7 +144,7 @@ fn range<'a>(
 ) -> Option<Sentence> {
     let told = |commit: &Commit<'a>| {
         let (ns, text) = of(commit.summary)?;
-        Some((ns, text!("{}, {}", text, &commit.what), commit.summary))
+        Some((ns, text!("{} for {}", text, &commit.what), commit.summary))
     };
     let mut all: Vec<(u64, Text, &Summary)> = commits.iter().filter_map(told).collect();
     all.sort_by_key(|(ns, ..)| *ns);

@@ -77,7 +77,7 @@ fn said_latency(depths: &Depths) -> Option<Sentence> {
 fn said_limit(depths: &Depths) -> Sentence {
     let limit = units::time(LIMIT);
     let below = depths.depths.iter().take_while(|it| it.is_below(LIMIT)).last();
-    let beyond = text!("{} shows it for requests on a schedule", command("ioassay run load"));
+    let beyond = text!("{} measures requests on a schedule", command("ioassay run load"));
     match below {
         Some(it) => {
             let text = text!(

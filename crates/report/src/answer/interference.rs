@@ -75,17 +75,18 @@ fn beside(actors: &[ActorFigures]) -> String {
     actors.iter().map(|actor| actor.name.as_str()).collect::<Vec<_>>().join("+")
 }
 
-/// The times of an operation.
+/// The times of an operation, as far as enough of them ended.
 fn said_times(side: &InterferenceSide) -> Text {
-    let said = |ns: Option<u64>| figure_of(words::response(ns), &side.case);
-    match side.p99_ns {
-        Some(_) => text!("{} (p50) and {} (p99)", said(side.p50_ns), said(side.p99_ns)),
-        None => text!("{} (p50)", said(side.p50_ns)),
+    let said = |ns: u64| figure_of(words::response(Some(ns)), &side.case);
+    match (side.p50_ns, side.p99_ns) {
+        (Some(p50), Some(p99)) => text!("{} (p50) and {} (p99)", said(p50), said(p99)),
+        (Some(p50), None) => text!("{} (p50)", said(p50)),
+        (None, _) => "an unknown time (too few for a median)".into(),
     }
 }
 
 /// `beside writer: 31.0 k/s, 0.9 ms (p50) and 4.1 ms (p99); alone it does 2.7× as many a second;
-/// writer does 412 MB/s, 393/s.`
+/// writer at 412 MB/s, 393/s.`
 fn said_beside(found: &Interference, it: &Disturbed, labels: &CaseLabels) -> Vec<Sentence> {
     let rate = match found.timed {
         LatencyKind::Response => Text::default(),
@@ -120,12 +121,12 @@ fn said_beside(found: &Interference, it: &Disturbed, labels: &CaseLabels) -> Vec
     [Sentence::joined(closed, "; ")].into_iter().chain(open).collect()
 }
 
-/// What an actor did: `writer does 412 MB/s, 393/s`. What was not told of the trials alone says so.
+/// What an actor did: `writer at 412 MB/s, 393/s`. What was not told of the trials alone says so.
 fn said_actor(actor: &ActorFigures) -> Option<Text> {
     let rate = actor.throughput.map(units::rate);
     let figures = rate.into_iter().chain(actor.iops.map(per_second)).map(figure);
     let figures: Vec<Text> = figures.collect();
     let over = if actor.of_whole_run { " over its whole run" } else { "" };
-    let said = text!("{} does {}{}", &actor.name, joined(&figures, ", "), over);
+    let said = text!("{} at {}{}", &actor.name, joined(&figures, ", "), over);
     (!figures.is_empty()).then_some(said)
 }

@@ -76,7 +76,7 @@ fn typical(groups: &[ReadGroup]) -> Vec<Sentence> {
     let line = |start: &str, of: fn(Percentile, Percentile) -> Percentile| {
         let said = longest.iter().map(|(title, summary, p50, p99)| {
             let ns = words::percentile(Some(of(*p50, *p99)));
-            text!("{} {}", figure_in(ns, summary), *title)
+            text!("{} ({})", figure_in(ns, summary), *title)
         });
         let text = text!("{} {}.", start, listed(&said.collect::<Vec<_>>()));
         Sentence::of_summaries(text, longest.iter().map(|(_, summary, ..)| *summary))

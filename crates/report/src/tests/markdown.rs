@@ -94,7 +94,7 @@ fn check_document(document: &Document) -> Shape {
         _ => None,
     });
     assert_eq!(shape.tables, tables.collect::<Vec<_>>());
-    let blocks = document.parts.iter().flat_map(|part| &part.blocks);
+    let blocks = document.parts.iter().flat_map(|part| part.blocks.iter());
     let fences = blocks.filter(|block| matches!(block, Block::Code(_))).count();
     assert_eq!((shape.headings, shape.fences), (1, fences));
     shape

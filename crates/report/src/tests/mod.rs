@@ -257,7 +257,7 @@ fn a_commit_with_a_rate_takes_its_response_time() {
     let said = crate::text::joined(&crate::answer::answer(&assessment).lines, "\n").to_string();
     let expected = "fdatasync after 4KiB takes 1.20 ms (p50) and 3.12 ms (p99).\n\
                     fdatasync after nothing 140 µs (p50).\n\
-                    A commit, from when it was due until it was durable: 210 µs (p50), 4KiB \
+                    A commit, from when it was due until it was durable: 210 µs (p50) for 4KiB \
                     written over, at random, 100/s due, fdatasync.";
     assert!(said.starts_with(expected), "{said}");
     assert!(!said.contains("on average"), "{said}");
@@ -573,6 +573,15 @@ fn the_answer_of_writing_says_what_is_missing() {
 }
 
 /// A void row beside others was measured, but is compared with nothing.
+#[test]
+fn a_time_of_too_few_operations_is_unknown() {
+    let mut assessment = made_beside::interference();
+    let alone = &mut assessment.conclusions.interferences[0].alone;
+    (alone.p50_ns, alone.p99_ns) = (None, None);
+    let text = crate::tests::forms::text(&assessment, &PLAIN);
+    assert!(text.contains("takes an unknown time (too few for a median)"), "{text}");
+}
+
 #[test]
 fn a_case_beside_others_without_a_valid_figure_was_measured() {
     let mut assessment = made_beside::interference();

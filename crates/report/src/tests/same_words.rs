@@ -195,36 +195,36 @@ fn read_page(page: &str, folded: &[&str]) -> String {
 }
 
 #[track_caller]
-fn check(what: &str, document: &Document) {
+fn check(what: &str, document: Document) {
     let folded: Vec<&str> =
         document.parts.iter().filter(|part| part.is_on_page_only).map(|part| part.title).collect();
-    let whole = Document { card: None, ..document.clone() };
-    let card = document.card.as_deref().unwrap_or(document);
-    let forms = [
-        (Form::Terminal, document, document.text(&WIDE)),
-        (Form::Markdown, card, read_markdown(&document.markdown())),
-        (Form::Markdown, document, read_markdown(&whole.markdown())),
-        (Form::Page, document, read_page(&document.page(), &folded)),
-    ];
-    for (form, of, text) in forms {
-        let (said, expected) = (words(&text), expected(of, form));
-        let apart = said.iter().zip(&expected).position(|(one, other)| one != other);
-        let at = apart.unwrap_or(said.len().min(expected.len()));
-        let near =
-            |words: &[String]| words[at.saturating_sub(5)..words.len().min(at + 8)].join(" ");
-        assert!(
-            said == expected,
-            "{what} as {form:?} says …{}… instead of …{}…",
-            near(&said),
-            near(&expected)
-        );
-    }
+    let card = document.card.as_deref().unwrap_or(&document);
+    says(what, Form::Markdown, card, &read_markdown(&document.markdown()));
+    says(what, Form::Terminal, &document, &document.text(&WIDE));
+    says(what, Form::Page, &document, &read_page(&document.page(), &folded));
+    let whole = Document { card: None, ..document };
+    says(what, Form::Markdown, &whole, &read_markdown(&whole.markdown()));
+}
+
+/// A form of a document has its words, in their order.
+#[track_caller]
+fn says(what: &str, form: Form, document: &Document, text: &str) {
+    let (said, expected) = (words(text), expected(document, form));
+    let apart = said.iter().zip(&expected).position(|(one, other)| one != other);
+    let at = apart.unwrap_or(said.len().min(expected.len()));
+    let near = |words: &[String]| words[at.saturating_sub(5)..words.len().min(at + 8)].join(" ");
+    assert!(
+        said == expected,
+        "{what} as {form:?} says …{}… instead of …{}…",
+        near(&said),
+        near(&expected)
+    );
 }
 
 #[test]
 fn a_run_says_the_same_in_every_form() {
     for assessment in all() {
-        check(&assessment.header.plan.recipe, &crate::run(&assessment));
+        check(&assessment.header.plan.recipe, crate::run(&assessment));
     }
 }
 
@@ -234,9 +234,9 @@ fn two_records_and_a_gate_say_the_same_in_every_form() {
     let versus = super::compare(&a, &b);
     let rules = ["slower > 0.1%", "p99 > 10%"].map(|rule| rule.parse().expect("it is a rule"));
     let (gate, paths) = (gate(&versus, &rules), ["a.jsonl", "b.jsonl"]);
-    check("compare", &crate::records(&versus, None, paths));
-    check("compare with limits", &crate::records(&versus, Some(&gate), paths));
-    check("gate", &crate::gate_run(&versus, &gate, paths));
+    check("compare", crate::records(&versus, None, paths));
+    check("compare with limits", crate::records(&versus, Some(&gate), paths));
+    check("gate", crate::gate_run(&versus, &gate, paths));
 }
 
 #[test]
@@ -246,10 +246,10 @@ fn hosts_say_the_same_in_every_form() {
         for host in ["a", "b", "c", "d", "e"] {
             gathering.add(&record(&work, host), &format!("{host}.jsonl")).expect("they are few");
         }
-        check("a fleet", &crate::fleet(&gathering.judge()));
+        check("a fleet", crate::fleet(&gathering.judge()));
         let read = |host: usize| Ok::<_, Infallible>(record(&work, &format!("host-{host}")));
         let run = assess::together(3, read).expect("memory is read").expect("there are hosts");
-        check("hosts together", &crate::together(&run));
+        check("hosts together", crate::together(&run));
     }
 }
 
@@ -258,20 +258,20 @@ fn a_trend_a_plan_and_lists_say_the_same_in_every_form() {
     for assessment in all() {
         let mut trends = Trends::default();
         trends.add(&assessment);
-        check("watch", &crate::trend(&trends, &assessment, 1));
+        check("watch", crate::trend(&trends, &assessment, 1));
         let listed = Listed::of("a.jsonl".to_string(), &assessment);
-        check("runs", &crate::runs(&[listed], &["'b' is no record".to_string()]));
+        check("runs", crate::runs(&[listed], &["'b' is no record".to_string()]));
     }
     let cases = || works().into_iter().map(model::case::Case::own);
     let planned = cases().map(|case| Planned { case, role: Role::Asked }).collect();
     let skips = cases().map(|case| Skip { case, reason: "of a reason".to_string() }).collect();
     let plan = Plan { cases: planned, skips, ..zoo::record().header.plan };
     let notes = vec![("measured too", vec!["90 % of what it does".to_string()])];
-    check("a plan", &crate::plan(&plan, notes, None));
+    check("a plan", crate::plan(&plan, notes, None));
     let lost = ["a", "b"].map(|called| HostCheck {
         called: called.to_string(),
         found: None,
         reason: Some("it is down".to_string()),
     });
-    check("hosts checked", &crate::hosts(&lost));
+    check("hosts checked", crate::hosts(&lost));
 }
