@@ -228,9 +228,8 @@ pub struct SurveyArgs {
     /// The directory to measure; a test file is written there and then removed
     #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
-    /// Use one invocation, fewer rounds, shorter trials and a smaller file: takes a quarter
-    /// of the time.
-    /// Intervals are then valid within this run only
+    /// Use one invocation, fewer rounds, shorter trials and a smaller file: takes a quarter of the
+    /// time. Intervals are then valid within this run only
     #[arg(long)]
     pub quick: bool,
     /// Options shared by all runs.

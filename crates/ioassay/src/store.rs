@@ -139,9 +139,15 @@ impl Store {
         })?;
         if let RecordFate::Printed = self.fate {
             let mut out = io::stdout().lock();
-            out.write_all(text.as_bytes())
-                .and_then(|()| out.flush())
-                .context("failed to write the record to stdout")?;
+            let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+            let failed = "failed to write the record to stdout";
+            // Who has closed a pipe wants no more.
+            return match written {
+                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                    Err(error).context(EvenIfStopped(failed.to_string()))
+                }
+                written => written.context(failed),
+            };
         }
         Ok(())
     }

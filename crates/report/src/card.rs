@@ -3,11 +3,12 @@
 use crate::answer::{self, Answer};
 use crate::busy::{ShownFinding, shown};
 use crate::document::{Block, Document, Paragraph, Section};
-use crate::findings::is_of_machine;
+use crate::findings::{self, is_of_machine};
 use crate::frame;
 use crate::grid::{Grid, GridCell, left, right};
 use crate::labels::CaseLabels;
 use crate::metric::Metric;
+use crate::missed::failures;
 use crate::origin;
 use crate::style::Paint;
 use crate::survey::RowRate;
@@ -20,8 +21,17 @@ use model::plan::Role;
 /// The column that says what served the bytes.
 const SERVED_BY: &str = "served_by";
 
-/// The card of a survey with this report and answer: the machine, the answer, and the rows that
-/// bear it.
+/// A card has at most so many lines of Markdown.
+const LINES_MOST: usize = 35;
+
+/// Lines of the title, of the machine and of the table's head, and those between the parts.
+const FRAME: usize = 8;
+
+/// At most so many reasons why something is missing; the report has all.
+const REASONS_MOST: usize = 4;
+
+/// The card of a survey with this report and answer: the machine, the answer, the rows that bear
+/// it, and why rows are missing.
 pub(crate) fn card<'a>(
     assessment: &Assessment,
     whole: &Document,
@@ -32,6 +42,32 @@ pub(crate) fn card<'a>(
     let (shown, mut others): (Vec<&Summary>, Vec<&Summary>) =
         assessment.cases.iter().partition(is_shown);
     others.retain(|summary| summary.role == Role::Asked);
+    let mut document = Document {
+        title: whole.title.clone(),
+        origin: whole.origin.clone(),
+        about: vec![frame::in_a_line(assessment).into()],
+        warnings: whole.warnings.clone(),
+        answer: whole.answer.clone(),
+        ..Document::default()
+    };
+    let mut notes = notes(assessment, &others, &|id| labels.name(id));
+    let mut rows: Vec<_> =
+        shown.iter().flat_map(|summary| rows(assessment, &labels, summary)).collect();
+    // An empty line follows each warning.
+    let taken = FRAME + 2 * document.warnings.len() + document.answer.len() + notes.len();
+    let room = LINES_MOST.saturating_sub(taken);
+    if rows.len() > room {
+        let room = room.saturating_sub(1);
+        notes.insert(0, format!("{} of the answer left out", count(rows.len() - room, "row")).into());
+        rows.truncate(room);
+    }
+    let table = (!rows.is_empty()).then(|| Block::table(table(rows), []));
+    let notes = Block::list(Paragraph::plain(""), notes);
+    document.part(Section::new("", table.into_iter().chain([notes])));
+    document
+}
+
+fn table(rows: Vec<Vec<GridCell>>) -> Grid {
     let mut grid = Grid::new(vec![
         left("", 0),
         right("throughput", 0),
@@ -41,18 +77,8 @@ pub(crate) fn card<'a>(
         left("served by", 0),
         left("verdict", 0),
     ]);
-    shown.iter().flat_map(|summary| rows(assessment, &labels, summary)).for_each(|it| grid.row(it));
-    let notes = Block::list(Paragraph::plain(""), notes(assessment, &others));
-    let mut document = Document {
-        title: whole.title.clone(),
-        origin: whole.origin.clone(),
-        about: vec![frame::in_a_line(assessment).into()],
-        warnings: whole.warnings.clone(),
-        answer: whole.answer.clone(),
-        ..Document::default()
-    };
-    document.part(Section::new("", vec![Block::table(grid, []), notes]));
-    document
+    rows.into_iter().for_each(|row| grid.row(row));
+    grid
 }
 
 /// The rows of a case: one, or one for each rate of its writes. What served is of its last rate.
@@ -73,11 +99,15 @@ fn rows(assessment: &Assessment, labels: &CaseLabels, summary: &Summary) -> Vec<
     rates.iter().enumerate().map(of).collect()
 }
 
-/// What the figures are, what the card leaves out, and how to make all of it.
-fn notes(assessment: &Assessment, others: &[&Summary]) -> Vec<Text> {
+/// What the figures are, what the card leaves out and why, and how to see or make all of it.
+fn notes(
+    assessment: &Assessment,
+    others: &[&Summary],
+    name: &dyn Fn(&str) -> String,
+) -> Vec<Text> {
     let figures = frame::figures_are(assessment).text;
     let left_out = match others {
-        [] => "all cases are shown".to_string(),
+        [] => "all measured cases are shown".to_string(),
         others => {
             let is = |verdict| others.iter().filter(move |other| other.verdict == verdict).count();
             let mut verdicts: Vec<_> = others.iter().map(|other| other.verdict).collect();
@@ -88,13 +118,30 @@ fn notes(assessment: &Assessment, others: &[&Summary]) -> Vec<Text> {
             format!("{} left out: {}", count(others.len(), "case"), listed(&said))
         }
     };
-    let found = found(assessment);
-    let again = text::command(origin::repeating(assessment));
-    vec![
+    let mut notes = vec![
         format!("{figures}; {}", words::SERVICE_TIME_SHORT).into(),
-        format!("{left_out}; {found}").into(),
-        text!("{}; {} shows all", again, text::command("--markdown --all")),
-    ]
+        format!("{left_out}; {}", found(assessment)).into(),
+    ];
+    notes.extend(reasons(assessment, name));
+    let again = text::command(origin::repeating(assessment));
+    let whole = text::command("ioassay report RECORD --markdown --all");
+    notes.push(text!("made by {}; {} shows all", again, whole));
+    notes
+}
+
+/// Why trials failed, cases were skipped, or were measured in another way.
+fn reasons(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<Text> {
+    let skips = findings::skips(&assessment.skips, name);
+    let notes = findings::notes(assessment).into_iter().map(findings::note);
+    let all: Vec<Text> = failures(assessment, name)
+        .into_iter()
+        .chain(skips)
+        .chain(notes)
+        .map(|reason| text!("{}: {}", reason.kind, reason.text))
+        .collect();
+    let more = all.len().saturating_sub(REASONS_MOST);
+    let told = all.into_iter().take(REASONS_MOST);
+    told.chain((more > 0).then(|| format!("{more} more of these").into())).collect()
 }
 
 /// `found: WideInterval (doubt), Steal (note)`
@@ -104,9 +151,5 @@ fn found(assessment: &Assessment) -> String {
     let said =
         |shown: &ShownFinding| format!("{} ({})", shown.name(), shown.found.finding.severity);
     let said: Vec<String> = all.map(said).collect();
-    if said.is_empty() {
-        "nothing was found".to_string()
-    } else {
-        format!("found: {}", said.join(", "))
-    }
+    if said.is_empty() { "no findings".to_string() } else { format!("found: {}", said.join(", ")) }
 }

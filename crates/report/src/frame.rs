@@ -88,8 +88,8 @@ fn split(repetition: &Repetition) -> Option<String> {
     };
     let advice = repetition.advised_rounds.zip(repetition.costs).map(|(rounds, costs)| {
         format!(
-            "; an invocation costs {:.1} s and a round {:.1} s, so intervals are narrowest with {} in \
-             each",
+            "; an invocation costs {:.1} s and a round {:.1} s, so intervals are narrowest with {} \
+             in each",
             costs.invocation_s,
             costs.round_s,
             count(rounds as usize, "round"),

@@ -23,7 +23,7 @@ use crate::progress::Progress;
 use crate::recipe::hosts::refusal_alone;
 use crate::recipe::{self, Changes, Recipe};
 use crate::status::Status;
-use crate::stop::Stop;
+use crate::stop::{EvenIfStopped, Stop};
 use crate::store::{self, JointPlace, ReadableRecord};
 use anyhow::{Context, Result, anyhow, bail};
 use assess::fleet::FleetRecords;
@@ -140,7 +140,13 @@ impl FleetRun<'_> {
             tell(&format!("records: {}", folder.display()))?;
         }
         let output = self.errand.output;
-        Ok(status_of_lost(&lost).or_worse(gathered.deliver((&output.form, output.quiet), style)?))
+        let status = gathered.deliver((&output.form, output.quiet), style)?;
+        let lost_for = visited.into_iter().filter_map(|it| it.lost);
+        // What is said of a run even after a signal is said of a host, too.
+        match lost_for.into_iter().find(|reason| reason.is::<EvenIfStopped>()) {
+            Some(reason) => Err(reason),
+            None => Ok(status_of_lost(&lost).or_worse(status)),
+        }
     }
 
     /// One host after the other. After a signal, the others are not begun.

@@ -179,13 +179,15 @@ impl Lockstep<'_> {
             [] => agenda.add_trials(&[&turn.failed("all of its hosts were lost".to_string())]),
             trials => agenda.add_trials(&trials.iter().map(|(_, it)| it).collect::<Vec<_>>()),
         }
+        let mut appended = Ok(());
         for (index, trial) in trials {
-            // The record of a host that was lost meanwhile has ended.
+            // The record of a host that was lost meanwhile has ended. One that cannot be written
+            // takes nothing from the others.
             if let Some((store, _)) = self.members[index].live() {
-                store.append(&RecordLine::Trial(trial))?;
+                appended = appended.and(store.append(&RecordLine::Trial(trial)));
             }
         }
-        Ok(())
+        appended
     }
 
     /// The number of hosts that measure a case: the first ones.

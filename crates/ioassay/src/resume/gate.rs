@@ -72,20 +72,25 @@ fn records_at(place: &Path) -> Result<[PathBuf; 2]> {
         (place, None)
     } else {
         let header = store::header(place)?;
-        let Some(name) = header.alternates.clone() else {
+        let Some(name) = header.alternates else {
             bail!(
                 "'{shown}' is no record of a gate: 'ioassay run --resume' goes on with a run, and \
                  'ioassay gate --against RECORD --resume' with one that is held against a record"
             );
         };
-        if header.side.is_none() {
+        let Some(side) = header.side else {
             bail!("'{shown}' does not say which side of its gate it is: begin a new gate");
-        }
+        };
         let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
-        (folder.unwrap_or(Path::new(".")), Some(name))
+        (folder.unwrap_or(Path::new(".")), Some((name, side)))
     };
-    let mut gates = gates_in(folder, one.as_ref().map(|_| place))?;
-    gates.retain(|name, _| one.as_ref().is_none_or(|one| one == name));
+    let mut gates = gates_in(folder)?;
+    if let Some((name, side)) = one {
+        // The one that is named is the record of its side, whatever its name is.
+        let mut records = gates.remove(&name).unwrap_or_default();
+        records[usize::from(side == Side::B)] = vec![place.to_path_buf()];
+        gates = BTreeMap::from([(name, records)]);
+    }
     let several = gates.len();
     let Some((_, [a, b])) = gates.pop_first().filter(|_| several == 1) else {
         match several {
@@ -107,12 +112,10 @@ fn records_at(place: &Path) -> Result<[PathBuf; 2]> {
     Ok([only(a, Side::A)?, only(b, Side::B)?])
 }
 
-/// The gates in a folder, by name, with the record that was named, whatever its name ends in.
-fn gates_in(folder: &Path, named: Option<&Path>) -> Result<BTreeMap<String, RecordsOfSides>> {
-    let mut paths = store::records_of(folder)
+/// The gates in a folder, by name.
+fn gates_in(folder: &Path) -> Result<BTreeMap<String, RecordsOfSides>> {
+    let paths = store::records_of(folder)
         .with_context(|| format!("failed to read the folder '{}'", folder.display()))?;
-    let is_new = |named: &&Path| !paths.iter().any(|path| path.file_name() == named.file_name());
-    paths.extend(named.filter(is_new).map(Path::to_path_buf));
     let mut gates: BTreeMap<String, RecordsOfSides> = BTreeMap::new();
     for path in paths {
         // What is no record is none of a gate.

@@ -17,7 +17,7 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Senten
     let Some(control) = &assessment.control else { return Vec::new() };
     if control.comparisons.is_empty() {
         return missing(
-            "The repeatability is unknown: no case has counted rounds of both measurements.",
+            "The repeatability is unknown: no case has a valid figure of both measurements.",
         );
     }
     control.comparisons.iter().filter_map(|found| said(assessment, found, labels)).collect()
@@ -26,11 +26,11 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Senten
 /// `Cold reads are repeatable to within 19.7 %: mmap, measured twice in each round, gave 1.06×
 /// (0.93-1.20), so a smaller difference may be the machine's.`
 fn said(assessment: &Assessment, found: &Comparison, labels: &CaseLabels) -> Option<Sentence> {
-    let summary = assessment.row(&found.base)?;
-    let (kind, row) = (kind(&summary.case), Named::of(summary)?);
+    let (summary, twin) = (assessment.row(&found.base)?, assessment.row(&found.case)?);
+    let (kind, rows) = (kind(&summary.case), [Named::of(summary)?, Named::of(twin)?]);
     let Some(apart) = apart(found) else {
         let asks = format!("how repeatable {kind} are");
-        return Some(Sentence::open(asks, "needs more rounds", [&row]));
+        return Some(Sentence::open(asks, "needs more rounds", &rows));
     };
     let apart = figure(percent(apart));
     let Comparison { pairs, invocations, ratio: median, low, high, .. } = *found;
@@ -51,10 +51,10 @@ fn said(assessment: &Assessment, found: &Comparison, labels: &CaseLabels) -> Opt
         capital(&kind),
         are,
         case(&found.base, &|id| labels.name(id)),
-        said_ratio_of(&ratio, "", std::slice::from_ref(&row)),
+        said_ratio_of(&ratio, "", &rows),
         may
     );
-    Some(Sentence::figures(text, [&row]))
+    Some(Sentence::figures(text, &rows))
 }
 
 /// The kinds of case with a control each: the kind of work in each cache state.

@@ -59,7 +59,12 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Senten
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
         return missing("No call has a valid rate.");
     };
-    let place = |row: &NameRow| (row.work.place, row.work.threads);
+    let place = |row: &NameRow| (row.work.place, row.work.threads, row.work.entries);
+    let has_sizes = rows.iter().any(|row| row.work.entries != first.work.entries);
+    let title_in_place = |title: &str, row: &NameRow| {
+        let names = if has_sizes { format!(" with {} names", row.work.entries) } else { String::new() };
+        format!("{title} by {}{names}", said_place(row.work))
+    };
     let in_place_of = |of: &NameRow, kind: &CallKind| -> Vec<&NameRow> {
         let is_one = |row: &&NameRow| place(row) == place(of) && (kind.has)(row.work);
         rows.iter().filter(is_one).collect()
@@ -77,10 +82,6 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Senten
     let elsewhere =
         elsewhere.map(|rows| said(assessment, &title_in_place(changes.title, last), &rows));
     lines.chain(elsewhere).chain(slowest(&rows, labels)).collect()
-}
-
-fn title_in_place(title: &str, row: &NameRow) -> String {
-    format!("{title} by {}", said_place(row.work))
 }
 
 /// `1 thread in a directory of its own`.
@@ -167,6 +168,17 @@ mod tests {
         assert_eq!(said[..5], expected);
         assert!(said[5].starts_with("The dearest: ") && said[5].contains("fsync"), "{}", said[5]);
         assert!(said[5].ends_with(" at 334/s, the lowest rate measured."), "{}", said[5]);
+    }
+
+    #[test]
+    fn directories_of_other_sizes_are_told_apart() {
+        let few = MetadataWork { call: Call::Create, ..zoo::plain_metadata() };
+        let many = MetadataWork { entries: 10 * few.entries, ..few };
+        let rows = [(few, 54.2e3), (many, 31.0e3)];
+        let said = said(rows.map(|(work, rate)| row(work, ServedBy::PageCache, rate)).into());
+        let with = |work: MetadataWork| format!("own with {} names: create ", work.entries);
+        assert!(said[0].contains(&(with(few) + "54.2 k/s,")), "{}", said[0]);
+        assert!(said[1].contains(&(with(many) + "31.0 k/s,")), "{}", said[1]);
     }
 
     #[test]

@@ -25,8 +25,8 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Senten
     range.into_iter().chain(phases).chain(first_touch(assessment)).collect()
 }
 
-/// `Touching a page of a file costs from 5.15× (read, warm, by mmap) to 9610× (write, cold, by …) as
-/// much as touching one in memory again.`
+/// `Touching a page of a file costs from 5.15× (read, warm, by mmap) to 9610× (write, cold, by …)
+/// as much as touching one in memory again.`
 fn range(assessment: &Assessment, labels: &CaseLabels) -> Option<Sentence> {
     let of = |held: &Touching| {
         let file = assessment.row(&held.file.id)?;

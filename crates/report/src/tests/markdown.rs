@@ -3,7 +3,7 @@
 use super::hostile::hostile;
 use super::{GITHUB, all, compared_records, made, made_writing};
 use crate::document::{Block, Document};
-use crate::tests::forms::{card, markdown, markdown_of_records};
+use crate::tests::forms::{markdown, markdown_of_records};
 use assess::Assessment;
 use insta::assert_snapshot;
 use model::view::{Layout, View};
@@ -166,13 +166,17 @@ fn what_has_no_figure_is_said() {
 /// With doubts, with questions that are undecided, and with pages of both sizes.
 #[test]
 fn a_survey_has_a_card_of_few_lines() {
-    for assessment in [made::rich(), made::interrupted(), made::all_failed()] {
-        let assessment = super::build::in_view(
-            View { layout: Layout::Ladder, ..assessment.view().clone() },
-            assessment,
-        );
-        let card = card(&assessment);
+    let card = |assessment: Assessment| {
+        let view = View { layout: Layout::Ladder, ..assessment.view().clone() };
+        let card = card(&super::build::in_view(view, assessment));
         assert!(card.lines().count() <= 35, "{card}");
-    }
-    assert_snapshot!("card_of_a_survey", card(&made::rich()));
+        card
+    };
+    card(made::interrupted());
+    let failed = card(made::all_failed());
+    assert!(failed.contains("failed: ") && !failed.contains("| --"), "{failed}");
+    let mut damaged = made::rich();
+    damaged.damage = vec!["line 7 is damaged".to_string(); 8];
+    assert!(card(damaged).contains(" of the answer left out"));
+    assert_snapshot!("card_of_a_survey", super::forms::card(&made::rich()));
 }
