@@ -32,11 +32,7 @@ const REASONS_MOST: usize = 4;
 
 /// The card of a survey with this report and answer: the machine, the answer, the rows that bear
 /// it, and why rows are missing.
-pub(crate) fn card<'a>(
-    assessment: &Assessment,
-    whole: &Document,
-    answer: &Answer,
-) -> Document<'a> {
+pub(crate) fn card<'a>(assessment: &Assessment, whole: &Document, answer: &Answer) -> Document<'a> {
     let labels = answer::labels(assessment);
     let is_shown = |summary: &&Summary| answer.rows.contains(&summary.id);
     let (shown, mut others): (Vec<&Summary>, Vec<&Summary>) =
@@ -58,7 +54,10 @@ pub(crate) fn card<'a>(
     let room = LINES_MOST.saturating_sub(taken);
     if rows.len() > room {
         let room = room.saturating_sub(1);
-        notes.insert(0, format!("{} of the answer left out", count(rows.len() - room, "row")).into());
+        notes.insert(
+            0,
+            format!("{} of the answer left out", count(rows.len() - room, "row")).into(),
+        );
         rows.truncate(room);
     }
     let table = (!rows.is_empty()).then(|| Block::table(table(rows), []));
@@ -100,11 +99,7 @@ fn rows(assessment: &Assessment, labels: &CaseLabels, summary: &Summary) -> Vec<
 }
 
 /// What the figures are, what the card leaves out and why, and how to see or make all of it.
-fn notes(
-    assessment: &Assessment,
-    others: &[&Summary],
-    name: &dyn Fn(&str) -> String,
-) -> Vec<Text> {
+fn notes(assessment: &Assessment, others: &[&Summary], name: &dyn Fn(&str) -> String) -> Vec<Text> {
     let figures = frame::figures_are(assessment).text;
     let left_out = match others {
         [] => "all measured cases are shown".to_string(),

@@ -121,7 +121,9 @@ fn beside(path: &Path) -> PathBuf {
 /// Refuses a path with anything but a report of ioassay. Returns whether there is one.
 fn check_no_other(path: &Path) -> Result<bool> {
     if path == Path::new("-") {
-        bail!("a report that is written to a file does not go to stdout: name a file instead of '-'");
+        bail!(
+            "a report that is written to a file does not go to stdout: name a file instead of '-'"
+        );
     }
     let found = match path.symlink_metadata() {
         Ok(found) => found,

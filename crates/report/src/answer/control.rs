@@ -26,7 +26,8 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Senten
 /// `Cold reads are repeatable to within 19.7 %: mmap, measured twice in each round, gave 1.06×
 /// (0.93-1.20), so a smaller difference may be the machine's.`
 fn said(assessment: &Assessment, found: &Comparison, labels: &CaseLabels) -> Option<Sentence> {
-    let (summary, twin) = (assessment.row(&found.base)?, assessment.row(&found.case)?);
+    let summary = assessment.row(&found.base)?;
+    let twin = assessment.twins.iter().find(|twin| twin.case == summary.case)?;
     let (kind, rows) = (kind(&summary.case), [Named::of(summary)?, Named::of(twin)?]);
     let Some(apart) = apart(found) else {
         let asks = format!("how repeatable {kind} are");

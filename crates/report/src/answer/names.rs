@@ -62,7 +62,8 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Senten
     let place = |row: &NameRow| (row.work.place, row.work.threads, row.work.entries);
     let has_sizes = rows.iter().any(|row| row.work.entries != first.work.entries);
     let title_in_place = |title: &str, row: &NameRow| {
-        let names = if has_sizes { format!(" with {} names", row.work.entries) } else { String::new() };
+        let names =
+            if has_sizes { format!(" with {} names", row.work.entries) } else { String::new() };
         format!("{title} by {}{names}", said_place(row.work))
     };
     let in_place_of = |of: &NameRow, kind: &CallKind| -> Vec<&NameRow> {

@@ -168,7 +168,7 @@ fn what_has_no_figure_is_said() {
 fn a_survey_has_a_card_of_few_lines() {
     let card = |assessment: Assessment| {
         let view = View { layout: Layout::Ladder, ..assessment.view().clone() };
-        let card = card(&super::build::in_view(view, assessment));
+        let card = super::forms::card(&super::build::in_view(view, assessment));
         assert!(card.lines().count() <= 35, "{card}");
         card
     };
