@@ -32,9 +32,10 @@ mod built_in;
 pub mod hosts;
 mod relative;
 mod populated;
+mod quick;
 pub mod repetitions;
 
-use crate::group::{self, AxisGrid, ValueList};
+use crate::group::{self, AxisGrid};
 use crate::symbol::resolve;
 use anyhow::{Result, bail};
 pub use built_in::{BUILT_IN, find, text};
@@ -42,7 +43,7 @@ use model::axis::Axis;
 use model::case::{Case, Kind, Touch};
 use model::content;
 use model::environment::Environment;
-use model::plan::{CASES_MAX, Plan, ROUNDS_MIN, Role};
+use model::plan::{CASES_MAX, Plan, Role};
 use model::sweep::{self, Sweep, product};
 use model::units;
 use model::view::View;
@@ -51,10 +52,6 @@ use relative::take_percents;
 use repetitions::USUAL;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::time::Duration;
-
-/// The least time of a quick run's trials: shorter ones show the start more than the steady state.
-const QUICK_LEAST: Duration = Duration::from_millis(100);
 
 /// A question with its cases, as written in the file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -175,37 +172,6 @@ pub fn parse(text: &str) -> Result<Recipe> {
 }
 
 impl Recipe {
-    /// A faster variant of the recipe: one invocation, the fewest rounds with an interval, a fifth
-    /// of the time of each trial, and files of half the size.
-    pub fn quick(mut self) -> Result<Recipe> {
-        (self.rounds, self.invocations) = (Some(ROUNDS_MIN), Some(1));
-        let shorter = |text: &str| {
-            let whole = units::parse_time(text)?;
-            Ok(units::time((whole / 5).max(QUICK_LEAST).min(whole)))
-        };
-        self.time = shorter(&self.time)?;
-        self.change("time", shorter)?;
-        self.smaller()
-    }
-
-    /// The recipe with files of half the size.
-    pub fn smaller(mut self) -> Result<Recipe> {
-        let halved = |text: &str| Ok(units::bytes(units::parse_bytes(text)? / 2));
-        self.size = halved(&self.size)?;
-        self.change("size", halved)?;
-        Ok(self)
-    }
-
-    /// Changes the values of an axis in all groups.
-    fn change(&mut self, axis: &str, new: impl Fn(&str) -> Result<String>) -> Result<()> {
-        let groups = self.cases.iter_mut().chain(&mut self.aside).chain(self.actors.values_mut());
-        for values in groups.chain([&mut self.axes]).filter_map(|group| group.get_mut(axis)) {
-            let texts = values.texts().iter().map(|text| new(text)).collect::<Result<_>>()?;
-            *values = ValueList::from_texts(texts);
-        }
-        Ok(())
-    }
-
     /// Whether any group reads or writes a file.
     pub fn uses_files(&self) -> bool {
         let kinds = || self.cases.iter().map(group::kind);
@@ -416,7 +382,7 @@ mod tests {
         let mut axes = AxisGrid::new();
         for (axis, values) in changes {
             let texts = values.split(',').map(str::to_string).collect();
-            axes.insert(axis.to_string(), ValueList::from_texts(texts));
+            axes.insert(axis.to_string(), group::ValueList::from_texts(texts));
         }
         let changes = Changes { axes, ..Changes::default() };
         let recipe = parse(&format!("name = 'test'\nquestion = '?'\n{text}"))?;
