@@ -1,6 +1,6 @@
 //! The findings of a run as a report shows them: what a busy machine does to many rows is one.
 
-use crate::words::{count, listed};
+use crate::words::listed;
 use assess::finding::{Code, Finding};
 use assess::{Assessment, RunFinding};
 use model::plan::Role;
@@ -75,7 +75,8 @@ fn busy(assessment: &Assessment) -> Option<ShownFinding<'static>> {
     let worst: Vec<&str> = worst.map(|found| beginning(&found.finding.message)).collect();
     let noted = match cases.len() - doubtful.len() {
         0 => String::new(),
-        others => format!(" It is noted of {}, too.", count(others, "other row")),
+        1 => " 1 other row has it as a note.".to_string(),
+        others => format!(" {others} other rows have it as a note."),
     };
     let message = format!(
         "this machine is busy, so its rates are lower and its latencies longer than when it is \
@@ -154,7 +155,7 @@ mod tests {
         let noted = run(&[(Code::Contended, Doubt, 1), (Code::Steal, Note, many)]);
         assert_eq!(said(&noted), [("Contended and Steal".to_string(), Doubt, 1)]);
         let message = &shown(&noted)[0].found.finding.message;
-        let others = format!("It is noted of {} other rows, too.", many - 1);
+        let others = format!("{} other rows have it as a note.", many - 1);
         assert!(message.ends_with(&others), "{message}");
     }
 

@@ -3,6 +3,7 @@
 use crate::busy::{ShownFinding, shown};
 use crate::concerned::{concerned, concerned_names, rows_of};
 use crate::document::{Block, FindingBlock};
+use crate::group::grouped;
 use crate::missed::{failures, without_figure};
 use crate::style::Paint;
 use crate::text::{Text, text};
@@ -48,7 +49,7 @@ pub(crate) fn is_of_machine(found: &RunFinding) -> bool {
 /// What it means that there are no findings.
 fn nothing(assessment: &Assessment) -> &'static str {
     match assessment.measured().any(|summary| summary.n > 0) {
-        true => "nothing was found that speaks against a figure",
+        true => "no problem was found",
         false => "without a figure, there is nothing to judge",
     }
 }
@@ -142,19 +143,19 @@ pub(crate) fn skips(skips: &[Skip], name: &dyn Fn(&str) -> String) -> Vec<Findin
 
 /// Skips as a line for each reason.
 fn said_skips(skips: &[Skip], name: &dyn Fn(&str) -> String) -> Vec<Text> {
-    let say =
-        |(reason, ids): &(&str, Vec<String>)| text!("{}: {}", concerned_names(ids, name), *reason);
+    let say = |(reason, ids): &(String, Vec<String>)| {
+        text!("{}: {}", concerned_names(ids, name), reason.as_str())
+    };
     by_reason(skips).iter().map(say).collect()
 }
 
-/// The ids of skipped cases by reason, in order of first appearance.
-pub(crate) fn by_reason(skips: &[Skip]) -> Vec<(&str, Vec<String>)> {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for skip in skips {
-        match reasons.iter_mut().find(|(known, _)| *known == skip.reason) {
-            Some((_, ids)) => ids.push(skip.case.id()),
-            None => reasons.push((&skip.reason, vec![skip.case.id()])),
-        }
-    }
-    reasons
+/// The ids of skipped cases by reason, in order of first appearance. The names of the cases tell
+/// which peer a reason is about: many peers may have the same.
+pub(crate) fn by_reason(skips: &[Skip]) -> Vec<(String, Vec<String>)> {
+    let reason = |skip: &&Skip| {
+        let named = format!("the peer {} ", skip.case.peer);
+        skip.reason.replacen(&named, "the peer ", 1)
+    };
+    let groups = grouped(skips, reason).into_iter();
+    groups.map(|(why, skips)| (why, skips.iter().map(|skip| skip.case.id()).collect())).collect()
 }

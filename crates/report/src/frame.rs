@@ -46,38 +46,24 @@ pub(crate) fn in_a_line(assessment: &Assessment) -> String {
 
 /// How the run was repeated within itself, and what its intervals are valid for.
 fn repetition(assessment: &Assessment) -> String {
-    let Repetition { invocations, rounds: all, has_new_files, is_dependence_checked, .. } =
-        assessment.repetition;
+    let Repetition { invocations, rounds: all, .. } = assessment.repetition;
     let (rounds, all) =
         (count(assessment.header.plan.rounds as usize, "round"), count(all as usize, "round"));
     if assessment.header.plan.sustain.is_some() {
         return "one invocation: intervals hold within this run".to_string();
     }
-    let unchecked = |units: &str| match is_dependence_checked {
-        true => String::new(),
-        false => format!("; below 10 {units}, their dependence is not checked"),
-    };
     if invocations == 1 {
-        return format!(
-            "one invocation of up to {rounds}: intervals hold within this run{}",
-            unchecked("rounds")
-        );
+        return format!("one invocation of up to {rounds}: intervals hold within this run");
     }
-    let anew = match has_new_files {
-        true => "new workers and new test files",
-        false => "new workers",
-    };
     format!(
-        "{invocations} invocations with {anew}, {all} in all: intervals hold from invocation to \
-         invocation{}{}",
-        unchecked("invocations"),
-        split(&assessment.repetition).unwrap_or_default()
+        "{invocations} invocations, {all} in all: intervals hold from invocation to invocation{}",
+        spread(&assessment.repetition)
     )
 }
 
-/// The variation between and within invocations, and the most informative split of the same time.
-fn split(repetition: &Repetition) -> Option<String> {
-    let Spread { between, within } = repetition.spread?;
+/// How much a typical row varies between invocations and within them.
+fn spread(repetition: &Repetition) -> String {
+    let Some(Spread { between, within }) = repetition.spread else { return String::new() };
     let within = within.map_or(String::new(), |within| match between {
         0.0 => format!(" than rounds explain, which vary by {}", units::percent(within)),
         _ => format!(", {} between the rounds of one", units::percent(within)),
@@ -86,19 +72,37 @@ fn split(repetition: &Repetition) -> Option<String> {
         0.0 => "no more".to_string(),
         between => format!("by {}", units::percent(between)),
     };
-    let advice = repetition.advised_rounds.zip(repetition.costs).map(|(rounds, costs)| {
+    format!("; the typical row varies {between} between invocations{within}")
+}
+
+/// What is anew in each invocation, whether there were enough to check that they are independent,
+/// and how many rounds in each give the narrowest intervals in the same time.
+pub(crate) fn repetition_in_detail(assessment: &Assessment) -> Vec<(&'static str, String)> {
+    let Repetition { invocations, has_new_files, is_dependence_checked, .. } =
+        assessment.repetition;
+    let units = if invocations == 1 { "rounds" } else { "invocations" };
+    let anew = match has_new_files {
+        true => "new workers and new test files",
+        false => "new workers",
+    };
+    let costs = assessment.repetition.costs;
+    let advice = assessment.repetition.advised_rounds.zip(costs).map(|(rounds, costs)| {
         format!(
-            "; an invocation costs {:.1} s and a round {:.1} s, so intervals are narrowest with {} \
-             in each",
+            "{} in each: an invocation costs {:.1} s and a round {:.1} s",
+            count(rounds as usize, "round"),
             costs.invocation_s,
             costs.round_s,
-            count(rounds as usize, "round"),
         )
     });
-    Some(format!(
-        "; figures vary {between} between invocations{within}{}",
-        advice.unwrap_or_default()
-    ))
+    let unchecked = format!("not checked: that needs 10 {units}");
+    [
+        ("each invocation has", (invocations > 1).then(|| anew.to_string())),
+        ("narrowest intervals with", advice),
+        ("dependence", (!is_dependence_checked).then_some(unchecked)),
+    ]
+    .into_iter()
+    .filter_map(|(what, said)| Some((what, said?)))
+    .collect()
 }
 
 fn machine(assessment: &Assessment) -> String {

@@ -161,7 +161,7 @@ fn method(assessment: &Assessment) -> Vec<(&'static str, String)> {
     let overhead = assessment.overhead_ns.map(|ns| {
         format!("{} an operation, by the null engine in the same loop", units::nanoseconds(ns))
     });
-    vec![
+    let mut facts = vec![
         ("recipe", assessment.header.plan.recipe.clone()),
         ("rounds", format!("up to {}", assessment.header.plan.rounds)),
         ("seed", assessment.header.plan.seed.to_string()),
@@ -170,7 +170,9 @@ fn method(assessment: &Assessment) -> Vec<(&'static str, String)> {
             "made with",
             format!("{} {}", assessment.header.tool.name, assessment.header.tool.version),
         ),
-    ]
+    ];
+    facts.extend(frame::repetition_in_detail(assessment));
+    facts
 }
 
 /// The command that repeats the run.

@@ -298,12 +298,12 @@ pub(crate) fn beside_lead(lead: &Lead, name: &dyn Fn(&str) -> String) -> Text {
         (_, many) => text!("; {} of the {} others may be as fast", many, lead.of_rows() - 1),
     };
     let of_many: Vec<Open> = of_many.iter().filter_map(|decided| decided.open()).collect();
-    text!("{}{}{}", alike, too_few(&of_many), left_out)
+    text!("{}{}{}", alike, too_few(&of_many, !names.is_empty()), left_out)
 }
 
 /// `; 15 others may be as fast: 3 invocations are too few, about 4 would do`: they tell two such
-/// rows apart, but not the best of many from each.
-fn too_few(of_many: &[Open]) -> String {
+/// rows apart, but not the best of many from each. With `are_more`, others were named before.
+fn too_few(of_many: &[Open], are_more: bool) -> String {
     let all = of_many.iter().filter_map(|open| match open {
         Open::Rivals { repeats, needs, .. } => Some((*repeats, *needs)),
         Open::InDoubt | Open::Apart | Open::Wide(..) => None,
@@ -313,8 +313,13 @@ fn too_few(of_many: &[Open]) -> String {
     // A single one whose number is unknown leaves it unknown.
     let most = all.iter().map(|(_, needs)| *needs).collect::<Option<Vec<usize>>>();
     let most = most.and_then(|needs| needs.into_iter().max());
-    let others = count(all.len(), "other");
-    format!("; {others} may be as fast: {} too few{}", are(*repeats), would_do(most))
+    let (are, would_do) = (are(*repeats), would_do(most));
+    match are_more {
+        true => format!("; {are} too few to tell it from {} more{would_do}", all.len()),
+        false => {
+            format!("; {} may be as fast: {are} too few{would_do}", count(all.len(), "other"))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -339,10 +344,13 @@ mod tests {
         ] {
             assert_eq!(needs(Some(open)), expected);
         }
-        let said = too_few(&[of_many(three, Some(4)), of_many(three, Some(6))]);
+        let two = [of_many(three, Some(4)), of_many(three, Some(6))];
+        let more = "; 3 invocations are too few to tell it from 2 more, about 6 would do";
+        assert_eq!(too_few(&two, true), more);
+        let said = too_few(&two, false);
         let expected = "; 2 others may be as fast: 3 invocations are too few, about 6 would do";
         assert_eq!(said, expected);
-        assert_eq!(too_few(&[]), "");
+        assert_eq!(too_few(&[], false), "");
     }
 
     /// Questions that need the same are one clause; all are one line, below what is decided.

@@ -139,8 +139,8 @@ fn asked(assessment: &Assessment) -> Vec<Decided> {
     assessment.comparisons.iter().filter_map(ask).collect()
 }
 
-/// `Of 14 comparisons, 5 found a difference, 4 found none, and 5 decided nothing, 2 of them because
-/// of doubtful figures.`
+/// `Of 14 comparisons, 5 found a difference, 4 found none and 5 are undecided, 2 of them because of
+/// doubtful figures.`
 fn counted(all: &[Decided]) -> String {
     let number = |decision: Decision| all.iter().filter(|d| d.decision() == decision).count();
     let is_in_doubt = |decided: &&Decided| decided.open() == Some(Open::InDoubt);
@@ -150,12 +150,17 @@ fn counted(all: &[Decided]) -> String {
     let (yes, no) = (number(Decision::Yes), number(Decision::No));
     let comparisons = count(all.len(), "comparison");
     match number(Decision::Undecided) {
-        0 => format!("Of {comparisons}, {yes} found a difference and {no} found none."),
         open if open == all.len() => format!("Of {comparisons}, none is decided{doubts}."),
-        open => format!(
-            "Of {comparisons}, {yes} found a difference, {no} found none, and {open} decided \
-             nothing{doubts}."
-        ),
+        open => {
+            let parts = [
+                (yes > 0).then(|| format!("{yes} found a difference")),
+                (no > 0).then(|| format!("{no} found none")),
+                (open > 0)
+                    .then(|| format!("{open} {} undecided", if open == 1 { "is" } else { "are" })),
+            ];
+            let parts: Vec<String> = parts.into_iter().flatten().collect();
+            format!("Of {comparisons}, {}{doubts}.", listed(&parts))
+        }
     }
 }
 
@@ -314,17 +319,11 @@ mod tests {
         assert_eq!(said(Vec::new()), None);
         let all = said(vec![different(1), Comparison { ratio: 1.5, ..different(2) }]).unwrap();
         let clearest = "mmap is 1.20× to 1.50× as fast as pread.";
-        assert_eq!(
-            all,
-            format!("{clearest} Of 2 comparisons, 2 found a difference and 0 found none.")
-        );
+        assert_eq!(all, format!("{clearest} Of 2 comparisons, 2 found a difference."));
         let mixed = said(vec![different(1), open(2)]).unwrap();
-        assert!(
-            mixed.ends_with("1 found a difference, 0 found none, and 1 decided nothing."),
-            "{mixed}"
-        );
+        assert!(mixed.ends_with("1 found a difference and 1 is undecided."), "{mixed}");
         let apart = said(vec![different(1), less(2)]).unwrap();
-        assert!(apart.ends_with("2 found a difference and 0 found none."), "{apart}");
+        assert!(apart.ends_with("2 found a difference."), "{apart}");
         let slower = said(vec![less(1), less(2)]).unwrap();
         assert!(slower.starts_with("pread is 1.25× to 1.25× as fast as mmap."), "{slower}");
     }

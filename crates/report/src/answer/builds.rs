@@ -35,7 +35,7 @@ fn said(
     let does = Sentence::decided(&builds.apart, "whether they differ", |differ| {
         let matters = if differ { "matters" } else { "matters little" };
         let ratio = ratio_of(&builds.apart, "");
-        text!("The compiler {} here: {}, {}.", matters, &figures, ratio)
+        text!("The build {} here: {}, {}.", matters, &figures, ratio)
     });
     let alone = does.is_open().then(|| Sentence::figures(figures, builds.apart.rows()));
     Some(alone.into_iter().chain([does]).collect())

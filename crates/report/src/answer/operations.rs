@@ -39,7 +39,7 @@ pub(super) fn answer(assessment: &Assessment) -> Option<Sentence> {
     }
     let depths = assessment.conclusions.depths.iter().find(|depths| is_of(depths, &rows));
     let enough = depths.and_then(said_enough);
-    let enough = enough.unwrap_or_else(|| "the highest measured".to_string());
+    let enough = enough.unwrap_or_else(|| "the highest rate measured".to_string());
     let text = text!("{}, {}, {}.", start, said(most), enough);
     Some(Sentence::of_summaries(text, [first, most]))
 }
