@@ -9,7 +9,7 @@ import findings
 import topology
 from ceilings import TOUCHES_PAGES, has_plateau, memory_read, reads_memory
 from comparisons import DEVICE_INTEREST, ratio_of_any
-from decisions import is_faster, lead
+from decisions import is_faster, lead, shown
 from rows import OWN, fastest, grouped
 
 RISE = math.log(1.25)
@@ -302,9 +302,9 @@ class Count:
         for row in there:
             if row.case.engine in ("mmap", "load") and not is_bare(row):
                 word, of_row = is_faster(uring, row)
-                fair.append({"figure": self.figure(row), "ratio": of_row, "holds": word})
+                fair.append({"figure": self.figure(row), "ratio": shown(of_row), "holds": word})
         return {"cache": cache, "mmap": self.figure(mmap), "uring": self.figure(uring),
-                "ratio": asked[1], "holds": asked[0], "fair": fair}
+                "ratio": shown(asked[1]), "holds": asked[0], "fair": fair}
 
     def disk_is_faster(self, device):
         count = self.in_memory.get(device.case.threads)

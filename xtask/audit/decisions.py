@@ -28,6 +28,11 @@ def is_faster(row, base, rates=None, others=None, interest=None):
     return "undecided", found
 
 
+def shown(ratio):
+    """What answers show of a ratio."""
+    return {name: ratio[name] for name in ("median", "low", "high", "pairs", "invocations")}
+
+
 def plateau(rows, top, flows, in_flight):
     """Whether a row shows that the rate no longer grows with the I/Os in flight of `top`."""
     if not flows(top):

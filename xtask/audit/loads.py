@@ -6,7 +6,7 @@ import re
 from scipy import stats
 
 import open_loop
-from decisions import is_faster
+from decisions import is_faster, shown
 from intervals import LEVEL, Histogram, median
 from record import TIMES, quantity
 from rows import fastest, grouped
@@ -250,7 +250,3 @@ def by_p99(row, timed):
 
     speeds = row.by_round(speed)
     return speeds if len(speeds) == len(row.figures) else None
-
-
-def shown(ratio):
-    return {name: ratio[name] for name in ("median", "low", "high", "pairs", "invocations")}
