@@ -37,8 +37,8 @@ pub struct DocumentArgs {
     /// ioassay, but no other file
     #[arg(long, value_name = "DIR")]
     pub svg_dir: Option<PathBuf>,
-    /// Print every finding in full, and not only the five most severe; of a survey in Markdown, print
-    /// all, and not only its card
+    /// Print every finding in full, and not only the five most severe; of a survey in Markdown,
+    /// print all, and not only its card
     #[arg(long, hide_short_help = true)]
     pub all: bool,
     /// Also write an HTML page to this file; replaces an earlier page of ioassay, but no other file
