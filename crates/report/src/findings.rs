@@ -149,13 +149,17 @@ fn said_skips(skips: &[Skip], name: &dyn Fn(&str) -> String) -> Vec<Text> {
     by_reason(skips).iter().map(say).collect()
 }
 
-/// The ids of skipped cases by reason, in order of first appearance. The names of the cases tell
-/// which peer a reason is about: many peers may have the same.
+/// The ids of skipped cases by reason, in order of first appearance. Where many peers have the same,
+/// the names of the cases tell which.
 pub(crate) fn by_reason(skips: &[Skip]) -> Vec<(String, Vec<String>)> {
-    let reason = |skip: &&Skip| {
+    let of_any = |skip: &&Skip| {
         let named = format!("the peer {} ", skip.case.peer);
         skip.reason.replacen(&named, "the peer ", 1)
     };
-    let groups = grouped(skips, reason).into_iter();
-    groups.map(|(why, skips)| (why, skips.iter().map(|skip| skip.case.id()).collect())).collect()
+    let said = |(of_any, skips): (String, Vec<&Skip>)| {
+        let is_of_one = skips.iter().all(|skip| skip.reason == skips[0].reason);
+        let reason = if is_of_one { skips[0].reason.clone() } else { of_any };
+        (reason, skips.iter().map(|skip| skip.case.id()).collect())
+    };
+    grouped(skips, of_any).into_iter().map(said).collect()
 }
