@@ -149,8 +149,8 @@ fn said_skips(skips: &[Skip], name: &dyn Fn(&str) -> String) -> Vec<Text> {
     by_reason(skips).iter().map(say).collect()
 }
 
-/// The ids of skipped cases by reason, in order of first appearance. Where many peers have the same,
-/// the names of the cases tell which.
+/// The ids of skipped cases by reason, in order of first appearance. Where many peers have the
+/// same, the names of the cases tell which.
 pub(crate) fn by_reason(skips: &[Skip]) -> Vec<(String, Vec<String>)> {
     let of_any = |skip: &&Skip| {
         let named = format!("the peer {} ", skip.case.peer);
