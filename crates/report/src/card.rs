@@ -14,8 +14,8 @@ use crate::style::Paint;
 use crate::survey::RowRate;
 use crate::text::{self, Text, text};
 use crate::words::{self, NONE, count, listed};
-use assess::Assessment;
 use assess::summary::Summary;
+use assess::{Assessment, Tally};
 use model::plan::Role;
 
 /// The column that says what served the bytes.
@@ -104,13 +104,8 @@ fn notes(assessment: &Assessment, others: &[&Summary], name: &dyn Fn(&str) -> St
     let left_out = match others {
         [] => "all measured cases are shown".to_string(),
         others => {
-            let is = |verdict| others.iter().filter(move |other| other.verdict == verdict).count();
-            let mut verdicts: Vec<_> = others.iter().map(|other| other.verdict).collect();
-            verdicts.sort();
-            verdicts.dedup();
-            let said: Vec<String> =
-                verdicts.iter().map(|verdict| format!("{} {verdict}", is(*verdict))).collect();
-            format!("{} left out: {}", count(others.len(), "case"), listed(&said))
+            let verdicts = words::verdicts(&Tally::of(others.iter().map(|other| other.verdict)));
+            format!("{} left out: {}", count(others.len(), "case"), listed(&verdicts))
         }
     };
     let mut notes = vec![

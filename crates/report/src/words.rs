@@ -353,9 +353,14 @@ pub(crate) fn fate(fate: &Fate) -> (&'static str, Option<&str>) {
 
 /// The number of cases with each verdict: `12 sound, 1 doubtful`.
 pub(crate) fn tally(tally: &Tally) -> String {
-    let told = tally.counts().filter(|(_, cases)| *cases > 0);
-    let told: Vec<String> = told.map(|(verdict, cases)| format!("{cases} {verdict}")).collect();
+    let told = verdicts(tally);
     if told.is_empty() { "no case".to_string() } else { told.join(", ") }
+}
+
+/// The verdicts that any case has, with their numbers: `4 sound`.
+pub(crate) fn verdicts(tally: &Tally) -> Vec<String> {
+    let told = tally.counts().filter(|(_, cases)| *cases > 0);
+    told.map(|(verdict, cases)| format!("{cases} {verdict}")).collect()
 }
 
 /// The color of a verdict.

@@ -36,8 +36,7 @@ pub(crate) const OPEN: &[Metric] = &[
         .legend("response time: from when an operation was due until it was done")
         .trial("response_p50_ns", ("response_ns", "p50"), Whole(|it| it.responses.p50_ns)),
     percentile("response_p90", "resp. p90", ("response", "90"), |it| response(it)?.p90)
-        .meaning("90th percentile of the response times")
-        .case(CaseMetric::Percentile(|it| response(it)?.p90)),
+        .meaning("90th percentile of the response times"),
     percentile("response_p99", "resp. p99", ("response", "99"), |it| response(it)?.p99)
         .meaning("99th percentile of the response times")
         .trial("response_p99_ns", ("response_ns", "p99"), Whole(|it| it.responses.p99_ns)),
@@ -45,8 +44,7 @@ pub(crate) const OPEN: &[Metric] = &[
         .meaning("99.9th percentile of the response times")
         .trial("response_p99_9_ns", ("response_ns", "p99_9"), Whole(|it| it.responses.p99_9_ns)),
     percentile("response_p99_99", "resp. p99.99", ("response", "99.99"), |it| response(it)?.p99_99)
-        .meaning("99.99th percentile of the response times")
-        .case(CaseMetric::Percentile(|it| response(it)?.p99_99)),
+        .meaning("99.99th percentile of the response times"),
     metric("response_max", "resp. max", Unit::Nanoseconds)
         .meaning("maximum of the response times")
         .case(CaseMetric::Plain(|it| Some(response(it)?.max_ns? as f64)))

@@ -97,9 +97,7 @@ pub(crate) const FIGURES: &[Metric] = &[
     percentile("p50", "p50", ("operation", "50"), |it| it.latency.p50)
         .meaning("service time (closed loop) of an operation: median")
         .trial("p50_ns", ("latency_ns", "p50"), Whole(|it| it.latencies.p50_ns)),
-    percentile("p90", "p90", ("operation", "90"), |it| it.latency.p90)
-        .meaning("90th percentile")
-        .case(CaseMetric::Percentile(|it| it.latency.p90)),
+    percentile("p90", "p90", ("operation", "90"), |it| it.latency.p90).meaning("90th percentile"),
     percentile("p99", "p99", ("operation", "99"), |it| it.latency.p99)
         .meaning("99th percentile")
         .trial("p99_ns", ("latency_ns", "p99"), Whole(|it| it.latencies.p99_ns)),
@@ -107,8 +105,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         .meaning("99.9th percentile")
         .trial("p99_9_ns", ("latency_ns", "p99_9"), Whole(|it| it.latencies.p99_9_ns)),
     percentile("p99_99", "p99.99", ("operation", "99.99"), |it| it.latency.p99_99)
-        .meaning("99.99th percentile")
-        .case(CaseMetric::Percentile(|it| it.latency.p99_99)),
+        .meaning("99.99th percentile"),
     metric("max", "max", Unit::Nanoseconds)
         .meaning("maximum")
         .case(CaseMetric::Plain(|it| Some(it.latency.max_ns? as f64)))
