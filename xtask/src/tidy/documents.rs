@@ -6,8 +6,6 @@ use std::collections::BTreeMap;
 /// The pages whose sections define the findings.
 const DEFINITIONS: &str = "docs/method/findings/";
 const FINDINGS: &str = "crates/assess/src/finding.rs";
-/// The page whose tables name tests.
-const CAUGHT: &str = "docs/method/not-caught.md";
 const README: &str = "README.md";
 const CI: &str = ".ci/run";
 
@@ -125,35 +123,6 @@ fn sections(text: &str) -> impl Iterator<Item = (usize, &str)> {
     prose(text).filter_map(|(i, line)| Some((i, line.strip_prefix("## ")?.trim())))
 }
 
-/// Every test that the page of what is caught names as evidence exists.
-pub(super) fn check_tests(sources: &BTreeMap<&str, &WorkspaceFile>) -> Vec<Violation> {
-    let Some(caught) = sources.get(CAUGHT) else {
-        return vec![Violation::in_file(
-            CAUGHT,
-            "missing: it names the tests that show what is caught",
-        )];
-    };
-    let is_there = |name: &str| {
-        let definition = format!("fn {name}(");
-        let mut files = sources.iter().filter(|(path, _)| path.ends_with(".rs"));
-        files.any(|(_, source)| source.text.contains(&definition))
-    };
-    let names = prose(&caught.text).flat_map(|(number, line)| {
-        line.split('`').skip(1).step_by(2).filter(is_name).map(move |name| (number, name))
-    });
-    let missing = names.filter(|(_, name)| !is_there(name));
-    let violation = |(number, name)| {
-        let text = format!("no test `{name}`: name one that exists");
-        Violation::at(CAUGHT, number, text)
-    };
-    missing.map(violation).collect()
-}
-
-/// Whether this looks like a function name of more than one word.
-fn is_name(text: &&str) -> bool {
-    text.contains('_') && text.bytes().all(|b| b == b'_' || b.is_ascii_lowercase())
-}
-
 /// CI runs the README's test command and nothing else.
 pub(super) fn check_ci(sources: &BTreeMap<&str, &WorkspaceFile>) -> Vec<Violation> {
     let lines = |path| sources.get(path).map_or("", |source| source.text.as_str()).lines();
@@ -260,21 +229,12 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_are_named_are_there() {
-        let page = "# M\n| a | `Ram`, `it_is` |\n| | `it_was`, `/proc/some_file` |\n";
-        let code = ("crates/assess/src/tests.rs", "fn it_is() {}\n");
-        let expected = ["docs/method/not-caught.md:3: no test `it_was`"];
-        check(&with(&[(CAUGHT, page), code], check_tests), &expected);
-        check(&with(&[code], check_tests), &["docs/method/not-caught.md:1: missing"]);
-    }
-
-    #[test]
     fn findings_and_their_definitions_are_there() {
         check(
-            &with(&[(CAUGHT, "# M\n")], check_findings),
+            &with(&[(README, "# M\n")], check_findings),
             &["crates/assess/src/finding.rs:1: missing: it names"],
         );
-        let files = [(FINDINGS, "enum Code {}\n"), (CAUGHT, "# M\n")];
+        let files = [(FINDINGS, "enum Code {}\n"), (README, "# M\n")];
         check(&with(&files, check_findings), &["crates/assess/src/finding.rs:1: no codes"]);
     }
 

@@ -35,7 +35,6 @@ fn check(sources: &[WorkspaceFile]) -> Vec<Violation> {
 
     let mut violations = Vec::new();
     violations.extend(documents::check_findings(&by_path));
-    violations.extend(documents::check_tests(&by_path));
     violations.extend(documents::check_ci(&by_path));
     for source in sources {
         let WorkspaceFile { path, text, .. } = source;
