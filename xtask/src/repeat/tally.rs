@@ -26,10 +26,6 @@ pub(super) struct RepeatTally {
 #[derive(Debug, Default, PartialEq)]
 struct CaseTotals {
     id: String,
-    /// Pairs in which it was compared.
-    pairs: usize,
-    /// Pairs in which it was called different: alone, and among others.
-    different: [usize; 2],
     /// Pairs in which it was called equivalent, among others.
     equivalent: usize,
     /// Pairs whose earlier figure has an interval.
@@ -48,11 +44,8 @@ impl RepeatTally {
         let mut is_wrong = [false; 2];
         for (index, said) in [&seen.alone, &seen.among].into_iter().enumerate() {
             for pair in said["pairs"].as_array().context("two records compared have no pairs")? {
-                let case = self.case(pair)?;
                 let difference = pair["comparison"]["difference"].as_str();
-                let is_different = difference.context("no difference")? == "different";
-                case.different[index] += usize::from(is_different);
-                is_wrong[index] |= is_different;
+                is_wrong[index] |= difference.context("no difference")? == "different";
             }
         }
         for pair in seen.among["pairs"].as_array().into_iter().flatten() {
@@ -83,22 +76,22 @@ impl RepeatTally {
         let text = paragraph(&format!(
             "Of {} pairs, {alone} had a case wrongly called different when `compare` had only the \
              two records, and {among} when it had the earlier ones too. The interval of the \
-             earlier record held the figure of the later one in {held} of {intervals} cases ({}).",
+             earlier record held the figure of the later one in {held} of {intervals} cases ({}). \
+             {} were called equivalent.",
             self.pairs,
             percent(held, intervals),
+            sum(|case| case.equivalent),
         ));
         let rows = self.cases.iter().map(|case| {
-            let CaseTotals { pairs, different: [alone, among], equivalent, .. } = case;
             format!(
-                "| {} | {pairs} | {alone} | {among} | {equivalent} | {} | {} | {} |",
+                "| {} | {} | {} | {} |",
                 cell(&case.id),
                 percent(case.held, case.intervals),
                 share(Estimate::of(&case.half_widths).map(|widths| widths.median)),
                 share(spread(&case.figures)),
             )
         });
-        let head = "| case | pairs | different, alone | different | equivalent | held \
-                    | half-width | from record to record |";
+        let head = "| case | held | half-width | from record to record |";
         text + &table(head, rows)
     }
 }
@@ -106,7 +99,6 @@ impl RepeatTally {
 impl CaseTotals {
     /// Adds a comparison.
     fn add(&mut self, pair: &Value) -> Result<()> {
-        self.pairs += 1;
         self.equivalent += usize::from(pair["comparison"]["difference"] == "equivalent");
         let (earlier, later) = (figure(&pair["a"]), figure(&pair["b"]));
         let later = later["median"].as_f64().context("a figure has no median")?;
@@ -185,9 +177,9 @@ mod tests {
         for expected in [
             "Of 2 pairs, 2 had a case wrongly called different when `compare` had only the two \
              records, and 1 when",
-            "in 1 of 2 cases (50 %)",
-            "| x | 2 | 2 | 1 | 1 | 50 % | 7.5 % | 9.4 % |",
-            "| y | 2 | 1 | 1 | 0 | - | - | 0.0 % |",
+            "in 1 of 2 cases (50 %). 1 were called equivalent.",
+            "| x | 50 % | 7.5 % | 9.4 % |",
+            "| y | - | - | 0.0 % |",
         ] {
             assert!(text.replace('\n', " ").contains(expected), "'{expected}' is not in {text}");
         }

@@ -14,7 +14,7 @@ use model::random::Rng;
 /// Numbers of invocations, and of rounds in each.
 const SPLITS: [(&str, (usize, usize)); 5] =
     [("3 × 3", (3, 3)), ("4 × 3", (4, 3)), ("5 × 2", (5, 2)), ("6 × 2", (6, 2)), ("5 × 4", (5, 4))];
-const CORNER: &str = "invocations × rounds";
+const CORNER: &str = "between, within";
 
 /// How invocations and rounds vary, as fractions of the figure.
 #[derive(Debug, Clone, Copy)]
@@ -38,17 +38,14 @@ const PLAIN: InvocationNoise = InvocationNoise {
 };
 
 const ALL: [(&str, InvocationNoise); 8] = [
-    ("1 % between, 2 % within", InvocationNoise { between: 0.01, within: 0.02, ..PLAIN }),
-    ("2 % between, 15 % within", InvocationNoise { between: 0.02, within: 0.15, ..PLAIN }),
-    ("5 % between, 5 % within", PLAIN),
-    ("10 % between, 5 % within", InvocationNoise { between: 0.1, ..PLAIN }),
-    ("5 % and 5 %, 15 % of the rounds slow", InvocationNoise { slow_rounds: 0.15, ..PLAIN }),
-    (
-        "5 % and 5 %, 15 % of the invocations slow",
-        InvocationNoise { slow_invocations: 0.15, ..PLAIN },
-    ),
-    ("5 % and 5 %, AR(1) of invocations, φ = .5", InvocationNoise { memory: 0.5, ..PLAIN }),
-    ("5 % and 5 %, AR(1) of invocations, φ = .8", InvocationNoise { memory: 0.8, ..PLAIN }),
+    ("1 %, 2 %", InvocationNoise { between: 0.01, within: 0.02, ..PLAIN }),
+    ("2 %, 15 %", InvocationNoise { between: 0.02, within: 0.15, ..PLAIN }),
+    ("5 %, 5 %", PLAIN),
+    ("10 %, 5 %", InvocationNoise { between: 0.1, ..PLAIN }),
+    ("15 % of rounds slow", InvocationNoise { slow_rounds: 0.15, ..PLAIN }),
+    ("15 % of invocations slow", InvocationNoise { slow_invocations: 0.15, ..PLAIN }),
+    ("AR(1), φ = .5", InvocationNoise { memory: 0.5, ..PLAIN }),
+    ("AR(1), φ = .8", InvocationNoise { memory: 0.8, ..PLAIN }),
 ];
 
 impl InvocationNoise {
@@ -119,12 +116,7 @@ pub(super) fn later(sessions: usize) -> MarkdownTable {
 
 /// How often the interval is so wide that it is reported, by how much invocations vary.
 pub(super) fn wide(sessions: usize) -> MarkdownTable {
-    let rows = [
-        ("10 % between, 5 % within", 0.1),
-        ("30 % between, 5 % within", 0.3),
-        ("50 % between, 5 % within", 0.5),
-        ("100 % between, 5 % within", 1.0),
-    ];
+    let rows = [("10 %, 5 %", 0.1), ("30 %, 5 %", 0.3), ("50 %, 5 %", 0.5), ("100 %, 5 %", 1.0)];
     MarkdownTable::grid(CORNER, &SPLITS, &rows, |_, between, split| {
         let noise = InvocationNoise { between: *between, ..PLAIN };
         share(sessions, 400, |rng| {

@@ -33,9 +33,9 @@ const SESSIONS_LEAST: usize = 40;
 type Simulation = (&'static str, usize, fn(usize) -> MarkdownTable);
 
 static ALL: [Simulation; 14] = [
-    ("The interval of a figure holds the machine's median, by rounds:", 1, rounds::coverage),
-    ("The interval of one run holds the median of all runs, by rounds:", 1, rounds::runs),
-    ("The interval of several invocations holds the median of all:", 1, invocations::coverage),
+    ("An interval holds the machine's median, by rounds:", 1, rounds::coverage),
+    ("The interval of one run holds the median of all, by rounds:", 1, rounds::runs),
+    ("The interval of invocations × rounds holds the median of all:", 1, invocations::coverage),
     ("It holds the figure of another run:", 1, invocations::later),
     ("`WideInterval` is reported:", 1, invocations::wide),
     ("Two equal runs are called different:", 4, invocations::alike),
@@ -44,17 +44,13 @@ static ALL: [Simulation; 14] = [
         10,
         latencies::coverage,
     ),
-    ("Steps and drifts, by the number of rounds or steps of a time series:", 2, rules::series),
+    ("Steps and drifts, by rounds:", 2, rules::series),
     ("Steady windows:", 1, rules::steady),
     ("Comparisons, by rounds:", 4, rules::compared),
     ("The fastest of equal cases, by rounds:", 10, rules::fastest),
     ("Steps between runs:", 4, rules::trends),
-    ("An axis of seven values is pruned, by invocations × rounds and noise:", 4, prunes::pruned),
-    (
-        "The odd hosts of a fleet are named, and no others, or any if all are alike:",
-        4,
-        fleets::odd_hosts,
-    ),
+    ("An axis is pruned, by invocations × rounds and noise:", 4, prunes::pruned),
+    ("The odd hosts of a fleet are named, and no others:", 4, fleets::odd_hosts),
 ];
 
 /// Runs the simulations and writes their tables into the document.

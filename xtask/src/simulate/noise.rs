@@ -22,16 +22,15 @@ const PLAIN: Noise =
     Noise { name: "", spread: 0.05, slow: 0.0, second: 0.0, memory: 0.0, heavy: false };
 
 pub(super) const NORMAL: Noise = Noise { name: "normal, 5 %", ..PLAIN };
-pub(super) const SLOW: Noise =
-    Noise { name: "15 % of the rounds half as fast", slow: 0.15, ..PLAIN };
+pub(super) const SLOW: Noise = Noise { name: "15 % half as fast", slow: 0.15, ..PLAIN };
 pub(super) const AR_7: Noise = Noise { name: "AR(1), φ = .7", memory: 0.7, ..PLAIN };
 
 /// All kinds in the table of coverage.
 pub(super) const ALL: [Noise; 7] = [
     NORMAL,
     SLOW,
-    Noise { name: "two modes, 60 and 40 %", spread: 0.02, second: 0.4, ..PLAIN },
-    Noise { name: "heavy tails, t of 3", heavy: true, ..PLAIN },
+    Noise { name: "two modes", spread: 0.02, second: 0.4, ..PLAIN },
+    Noise { name: "heavy tails", heavy: true, ..PLAIN },
     Noise { name: "AR(1), φ = .5", memory: 0.5, ..PLAIN },
     AR_7,
     Noise { name: "AR(1), φ = .9", memory: 0.9, ..PLAIN },

@@ -31,16 +31,14 @@ const RUNS: [(&str, PrunedRun); 5] = [
 /// How throughput grows along an axis.
 type Curve = fn(u32) -> f64;
 
-const CURVES: [(&str, Curve); 7] = [
-    ("10 % more with each step", |at| 1.1_f64.powi(at as i32)),
-    ("5 % more with each step", |at| 1.05_f64.powi(at as i32)),
-    ("3 % more with each step", |at| 1.03_f64.powi(at as i32)),
-    ("2 % more with each step", |at| 1.02_f64.powi(at as i32)),
-    ("no more after the third value, but 10 % with the last", |at| {
+const CURVES: [(&str, Curve); 5] = [
+    ("10 % more a step", |at| 1.1_f64.powi(at as i32)),
+    ("2 % more a step", |at| 1.02_f64.powi(at as i32)),
+    ("no more after the third, but 10 % with the last", |at| {
         f64::from(1 << at.min(2)) * if at + 1 == VALUES { 1.1 } else { 1.0 }
     }),
-    ("no more after the third value", |at| f64::from(1 << at.min(2))),
-    ("10 % less with each step after the third value", |at| {
+    ("no more after the third", |at| f64::from(1 << at.min(2))),
+    ("10 % less a step after the third", |at| {
         f64::from(1 << at.min(2)) * 0.9_f64.powi(at.saturating_sub(2) as i32)
     }),
 ];

@@ -50,7 +50,7 @@ pub(super) fn coverage(sessions: usize) -> MarkdownTable {
         let truth = noise.median();
         let of = |n: usize| share(sessions / 4, n as u64, |rng| disturbed(&noise, rng, n, truth));
         let shares: Vec<f64> = ROUNDS.into_iter().map(of).collect();
-        let name = format!("{}, a tenth disturbed and left out", noise.name);
+        let name = format!("{}, a tenth left out", noise.name);
         table.row(&name, &[shares.as_slice(), &[f64::NAN]].concat());
     }
     table
@@ -85,7 +85,7 @@ fn disturbed(noise: &Noise, rng: &mut Rng, rounds: usize, truth: f64) -> bool {
 /// Coverage of the machine's median when a run sees only one level: all its rounds are off by the
 /// same amount.
 pub(super) fn runs(sessions: usize) -> MarkdownTable {
-    let mut table = MarkdownTable::new(&["each run is off by", "7", "10", "14", "20", "28"]);
+    let mut table = MarkdownTable::new(&["deviation of runs", "7", "10", "14", "20", "28"]);
     for (seed, off) in (0..).zip([0.0, 0.01, 0.025, 0.05, 0.1]) {
         let of = |n: usize| {
             share(sessions, 200 + seed + n as u64, |rng| {
@@ -94,7 +94,7 @@ pub(super) fn runs(sessions: usize) -> MarkdownTable {
             })
         };
         let shares: Vec<f64> = ROUNDS.into_iter().map(of).collect();
-        table.row(&format!("{} % (standard deviation)", off * 100.0), &shares);
+        table.row(&format!("{} %", off * 100.0), &shares);
     }
     table
 }
