@@ -104,9 +104,9 @@ pub struct Summary {
     /// The largest share of operations that a cache as large as the memory limit can serve, 0 to 1,
     /// if it always holds the blocks that a zipf pattern uses most; null without either.
     pub cacheable_share: Option<f64>,
-    /// Bytes per second, including mapping, populating and loading. For writes: the durable rate if
-    /// claimed, else the acknowledged one. For a mix: that of all operations, until its last sync
-    /// if durability is claimed. Null for a case that only syncs.
+    /// Bytes per second, including mapping, populating and loading. For writes: until the last sync
+    /// returned if durability is claimed, even where `durable` is null, else until the last write.
+    /// For a mix: that of all operations. Null for a case that only syncs.
     pub throughput: Option<Estimate>,
     /// The figures without loading; null for writes, and if nothing is loaded.
     pub loaded: Option<Loaded>,
