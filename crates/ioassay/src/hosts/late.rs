@@ -32,7 +32,7 @@ pub(super) const MAKE: ExpectedWork =
     ExpectedWork { what: "make its files", time: Duration::ZERO, patience: MAKING };
 
 /// Says how far a run is, and which hosts the others wait for. A disk that hangs keeps a host busy
-/// that still gives signs of life, so it is not lost until its time is over (docs/method).
+/// that still gives signs of life, so it is not lost until its time is over (docs/hosts.md).
 pub struct LateHosts<'a> {
     say: Box<dyn Fn(&str) + Sync + 'a>,
     /// After this time, hosts are named next.
