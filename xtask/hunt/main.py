@@ -69,8 +69,8 @@ def shrink(asked, fault, program, place):
 class Tally:
     """What a hunt has asked and found."""
 
-    def __init__(self, first):
-        self.first = self.last = first
+    def __init__(self):
+        self.kept, self.drawn = 0, []
         self.questions = self.rows = self.sound = self.believed = self.held = self.gaps = 0
         self.refused, self.faults = collections.Counter(), collections.Counter()
 
@@ -83,11 +83,16 @@ class Tally:
         self.gaps += played.trace.lost
         self.faults.update(fault.law for fault in found)
 
+    def asked(self):
+        """Which questions: the kept ones have numbers of earlier hunts."""
+        drawn = [f"questions {self.drawn[0]} to {self.drawn[-1]}"] if self.drawn else []
+        return " and ".join(drawn + [f"{self.kept} that are kept"] * bool(self.kept)) or "no question"
+
     def page(self):
         """What the document says."""
         faults = ", ".join(f"{count} of {law}" for law, count in sorted(self.faults.items()))
         return "\n".join((
-            f"{date.today()}, questions {self.first} to {self.last}:", "",
+            f"{date.today()}, {self.asked()}:", "",
             "| questions | rows | sound | doubtful only of their speed | speeds held | faults |",
             "|---:|---:|---:|---:|---:|---|",
             f"| {self.questions} | {self.rows} | {self.sound} | {self.believed - self.sound} | "
@@ -123,21 +128,23 @@ def options_of(words):
     return parser.parse_args(words)
 
 
-def questions(options, end):
+def questions(options, end, tally):
     """The kept questions, then those that are drawn, while there is time."""
-    yield from kept()
+    for asked in kept():
+        tally.kept += 1
+        yield asked
     for seed in range(options.seed, options.seed + options.questions):
         if time.monotonic() > end:
             return
+        tally.drawn.append(seed)
         yield question.draw(random.Random(seed), seed)
 
 
 def hunt(options, plain, tally):
     """Asks until the time is up."""
     end = time.monotonic() + options.seconds
-    for asked in questions(options, end):
+    for asked in questions(options, end, tally):
         more = play.nothing_more
-        tally.last = max(tally.last, asked.seed)
         share = random.Random(~asked.seed).random()
         if plain and share < options.speeds:
             more = speeds.held(random.Random(asked.seed), plain)
@@ -175,7 +182,7 @@ def main():
     for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(one, stop)
     options = options_of(sys.argv[1:])
-    tally = Tally(options.seed)
+    tally = Tally()
     try:
         with tempfile.TemporaryDirectory(dir=options.place) as folder:
             plain = None

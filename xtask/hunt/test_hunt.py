@@ -308,6 +308,16 @@ def doubled(table):
 
 
 class Arithmetic(unittest.TestCase):
+    def test_a_page_says_what_was_asked(self):
+        """The kept questions have numbers of earlier hunts."""
+        options = main.options_of(["program", "place", "--seed", "5", "--questions", "3"])
+        for end, expected in ((float("inf"), "questions 5 to 7 and {} that are kept"),
+                              (0, "{} that are kept")):
+            tally = main.Tally()
+            kept = len(list(main.questions(options, end, tally))) - len(tally.drawn)
+            self.assertEqual(tally.asked(), expected.format(kept))
+        self.assertEqual(main.Tally().asked(), "no question")
+
     """What needs no storage."""
 
     def test_speeds_are_apart_only_if_all_pairs_say_so(self):
