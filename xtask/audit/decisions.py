@@ -23,9 +23,18 @@ def is_faster(row, base, rates=None, others=None, interest=None):
         return "undecided", found
     if difference(found, interest) == "different" and found["median"] > 1:
         return "yes", found
-    if found["high"] is not None and found["high"] <= 1 + interest:
+    if found["high"] is not None and is_refuted(row, base, found, interest):
         return "no", found
     return "undecided", found
+
+
+def is_refuted(row, base, found, interest):
+    """Whether the interval ends below what counts as faster: of a doubtful row, below 1, unless the
+    two are equivalent."""
+    are_sound = row.verdict == base.verdict == "sound"
+    if not are_sound and difference(found, interest) == "inconclusive":
+        return found["high"] < 1
+    return found["high"] <= 1 + interest
 
 
 def shown(ratio):

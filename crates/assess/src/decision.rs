@@ -129,13 +129,19 @@ pub enum Repeats {
 }
 
 impl Decided {
-    /// Whether the case is faster than its base. *No*: not by the smallest effect of interest. None
-    /// if a row is void.
+    /// Whether the case is faster than its base. *No*: not by the smallest effect of interest. Of a
+    /// doubtful row, which varies too much for so fine a limit, the interval must exclude 1, unless
+    /// the two are equivalent. None if a row is void.
     pub fn is_faster(comparison: Comparison, rows: [&Summary; 2]) -> Option<Decided> {
+        let are_sound = rows.iter().all(|row| row.verdict == Verdict::Sound);
+        let is_no = |found: &Comparison, high: f64| match found.difference {
+            Difference::Inconclusive if !are_sound => high < 1.0,
+            _ => high <= 1.0 + found.interest,
+        };
         Decided::of(comparison, rows, |found| match found.difference {
             Difference::InDoubt => Decision::Undecided,
             Difference::Different if found.ratio > 1.0 => Decision::Yes,
-            _ if found.high.is_some_and(|high| high <= 1.0 + found.interest) => Decision::No,
+            _ if found.high.is_some_and(|high| is_no(found, high)) => Decision::No,
             _ => Decision::Undecided,
         })
     }

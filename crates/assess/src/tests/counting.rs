@@ -163,6 +163,36 @@ fn the_data_decides_whether_disk_is_faster() {
     assert_eq!(decision(&answer(&record)), Some(Decision::Undecided));
 }
 
+/// The claim with these ratios of io_uring to a warm mapping, one for each round.
+fn claim_with(ratios: [f64; 10]) -> (crate::finding::Verdict, Decision) {
+    let mut record = tens();
+    let is_uring = |work: &ReadWork| work.engine == Engine::Uring && work.io.depth == 32;
+    let cases = &record.header.plan.cases;
+    let index = cases.iter().position(|planned| planned.case.read().is_some_and(&is_uring));
+    let faster = cases.iter().rposition(|planned| planned.case.read().is_some_and(&is_uring));
+    record.trials.retain(|trial| Some(trial.case) != faster);
+    for trial in record.trials.iter_mut().filter(|trial| Some(trial.case) == index) {
+        let round = trial.round;
+        for span in &mut sample(trial).spans {
+            let rate = 3.0 * FILE as f64 * ratios[round as usize];
+            span.end_ns = span.start_ns + (span.bytes as f64 / rate * base_ns(round) as f64) as u64;
+        }
+    }
+    let found = answer(&record);
+    let claim = found.claims.iter().find(|claim| claim.cache == Cache::Warm).expect("it is there");
+    (claim.uring.row.verdict, claim.holds.decision())
+}
+
+/// Both intervals end just above 1.
+#[test]
+fn a_claim_that_may_hold_is_refuted_by_sound_figures_only() {
+    use crate::finding::Verdict;
+    let narrow = [0.97, 1.005, 0.94, 0.99, 0.96, 1.01, 0.95, 1.0, 0.93, 0.98];
+    assert_eq!(claim_with(narrow), (Verdict::Sound, Decision::No));
+    let wide = [0.50, 1.005, 0.11, 0.60, 0.40, 1.01, 0.30, 0.90, 0.10, 0.45];
+    assert_eq!(claim_with(wide), (Verdict::Doubtful, Decision::Undecided));
+}
+
 #[test]
 fn without_a_count_in_memory_reading_it_stands_in() {
     let mut record = tens();

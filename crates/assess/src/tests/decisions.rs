@@ -90,6 +90,33 @@ fn a_doubt_on_either_row_decides_nothing_and_a_void_row_is_not_named() {
     }
 }
 
+/// An interval that ends just above 1 refutes a claim about sound rows. A row that varies too much
+/// for its own interval takes one that excludes 1, or shows that the two are equal.
+#[test]
+fn what_may_be_so_is_refuted_for_sound_rows_only() {
+    use Decision::{No, Undecided, Yes};
+    for (ratio, low, high, sound, doubtful) in [
+        (0.64, 0.40, 1.02, No, Undecided),
+        (0.64, 0.40, 0.99, No, No),
+        (1.00, 0.98, 1.02, No, No),
+        (0.64, 0.40, 1.20, Undecided, Undecided),
+        (1.50, 1.20, 1.90, Yes, Yes),
+    ] {
+        let found = comparison(ratio, Some(low), Some(high));
+        let [a, b] = summaries();
+        let decided = |rows: [&Summary; 2]| {
+            Decided::is_faster(found.clone(), rows).expect("both stand").decision()
+        };
+        assert_eq!(decided([&a, &b]), sound, "{low} to {high}");
+        for which in [0, 1] {
+            let mut rows = summaries();
+            doubt(&mut rows[which], Code::WideInterval);
+            let [a, b] = &rows;
+            assert_eq!(decided([a, b]), doubtful, "{low} to {high}");
+        }
+    }
+}
+
 /// A record of the same reads by pread and by mmap, which takes a third longer.
 fn two_engines() -> Record {
     let mut record = flawless(work(Cache::Warm));

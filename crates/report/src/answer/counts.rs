@@ -132,32 +132,40 @@ fn caches(share: Option<f64>) -> Option<Sentence> {
     }))
 }
 
+/// What a claim is called in its sentences.
+fn claimed(claim: &Claim) -> String {
+    format!("\"io_uring is faster than mmap\", mmap {}", claim.cache)
+}
+
 /// Whether a claim holds.
 fn holds(is_so: bool) -> &'static str {
     if is_so { "that holds here" } else { "that does not hold here" }
 }
 
-/// The claim that started the question, and a fairer comparison.
+/// The claim that started the question, and a fairer comparison. The figures of an undecided claim
+/// are said, too.
 fn said_claim(claim: &Claim, name: &dyn Fn(&str) -> String) -> Vec<Sentence> {
-    let asks = format!("whether \"io_uring is faster than mmap\" holds here, mmap {}", claim.cache);
+    let asks = format!("whether {} holds here", claimed(claim));
+    let figures = text!(
+        "direct {} against one thread that faults {}, {}.",
+        rate(&claim.uring),
+        rate(&claim.mmap),
+        ratio_of(&claim.holds, "")
+    );
     let first = Sentence::decided(&claim.holds, asks, |is_so| {
-        text!(
-            "\"io_uring is faster than mmap\", mmap {}: {}; direct {} against one thread that \
-             faults {}, {}.",
-            claim.cache.to_string(),
-            holds(is_so),
-            rate(&claim.uring),
-            rate(&claim.mmap),
-            ratio_of(&claim.holds, "")
-        )
+        text!("{}: {}; {}", claimed(claim), holds(is_so), figures.clone())
+    });
+    let beside = first.is_open().then(|| {
+        let text = text!("{}: undecided; {}", claimed(claim), figures);
+        Sentence::figures(text, claim.holds.rows())
     });
     let fairest = claim
         .fair
         .iter()
         .max_by(|a, b| a.figure.throughput.median.total_cmp(&b.figure.throughput.median));
-    let beside = fairest.map(|fair| {
+    let fairer = fairest.map(|fair| {
         let other = case(&fair.figure.row.id, name);
-        let asks = text!("whether it is faster than {}, another way to the same file", &other);
+        let asks = text!("whether io_uring is faster than {}", &other);
         Sentence::decided(&fair.holds, asks, |is_so| {
             text!(
                 "Against another way to the same file, {} ({}), io_uring is {}: {}.",
@@ -168,5 +176,5 @@ fn said_claim(claim: &Claim, name: &dyn Fn(&str) -> String) -> Vec<Sentence> {
             )
         })
     });
-    [first].into_iter().chain(beside).collect()
+    beside.into_iter().chain([first]).chain(fairer).collect()
 }
