@@ -318,11 +318,14 @@ fn over_read(context: &Context) -> Option<Draft> {
         share if is_many_times(share) => format!("{share:.0} times"),
         share => format!("{} more than", percent(share - 1.0)),
     };
-    let message = format!(
-        "the devices read {much} the bytes that the figure counts: readahead{} fetched what the \
-         case did not request",
-        read_ahead_most(context.measured.storage).unwrap_or_default()
-    );
+    let why = match work.advice {
+        Advice::Populate => "advice 'populate' reads the whole file before the first block".into(),
+        _ => format!(
+            "readahead{} fetched what the case did not request",
+            read_ahead_most(context.measured.storage).unwrap_or_default()
+        ),
+    };
+    let message = format!("the devices read {much} the bytes that the figure counts: {why}");
     // Direct reads go through the page cache where the file system ignores the flag.
     let remedy = match (work.io.cache, work.advice) {
         (Cache::Direct, _) => "use a file system that does not ignore O_DIRECT",

@@ -205,8 +205,9 @@ fn write_unsynced(context: &Context) -> Option<Draft> {
     };
     let is_known = context.measured.storage.is_some_and(|s| s.medium == Medium::Block);
     let unreached = unreached_share(context.measured).filter(|_| is_known);
-    let reached = unreached
-        .map(|share| format!("; {} of them had reached a device at the end", percent(1.0 - share)));
+    let reached = unreached.map(|share| {
+        format!("; at the end, {} of the bytes had reached a device", percent(1.0 - share))
+    });
     let message = format!("{what}{}", reached.unwrap_or_default());
     let remedy = "ask for a sync, such as 'fdatasync', to get both rates";
     Draft::sized(unreached, Severity::Note, message, remedy)

@@ -120,6 +120,21 @@ fn over_read_is_told_with_the_readahead_of_the_device() {
     assert!(much.contains("readahead, up to 8MiB at a time on "), "{much}");
 }
 
+/// Readahead did not read what a mapping was populated with.
+#[test]
+fn over_read_of_a_populated_mapping_is_not_called_readahead() {
+    let said = |advice| {
+        let mut record = flawless(ReadWork { engine: Engine::Mmap, advice, ..work(Cache::Cold) });
+        set_reads(&mut record, 1.5);
+        let findings = &assess(&record).cases[0].findings;
+        let found = findings.iter().find(|it| it.code == crate::finding::Code::OverRead);
+        let message = &found.expect("it read more").message;
+        ["readahead", "advice 'populate'"].map(|word| message.contains(word))
+    };
+    assert_eq!(said(Advice::Populate), [false, true]);
+    assert_eq!(said(Advice::None), [true, false]);
+}
+
 #[test]
 fn over_read_advises_what_the_case_lacks() {
     let advised = |cache, advice| {

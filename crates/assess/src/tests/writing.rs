@@ -492,7 +492,7 @@ fn acknowledged_only() {
         message(&record)
     };
     let text = found(unsynced(), 0.25);
-    assert!(text.ends_with("; 25.0 % of them had reached a device at the end"), "{text}");
+    assert!(text.ends_with("; at the end, 25.0 % of the bytes had reached a device"), "{text}");
     let ranged = WriteWork { sync: Sync::FileRange, ..over() };
     assert!(found(ranged, 1.0).starts_with("sync_file_range flushes neither"));
     let bare = WriteWork { io: Io { cache: Cache::Direct, ..unsynced().io }, ..unsynced() };
@@ -1264,7 +1264,7 @@ fn what_the_disk_below_a_loop_device_did_not_write_is_in_the_page_cache_outside(
     disk(0.0)(&mut record);
     let case = first(&record);
     let text = &case.findings[1].message;
-    assert!(text.ends_with("; 0 % of them had reached a device at the end"), "{text}");
+    assert!(text.ends_with("; at the end, 0 % of the bytes had reached a device"), "{text}");
 }
 
 /// The target refers to the blocks of its source.
