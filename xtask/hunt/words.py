@@ -14,7 +14,7 @@ NONSENSE = (re.compile(r"\b(NaN|inf|None|null)\b"), re.compile(r"(?<![\w.])-\d")
                        r"flushes)\b"),
             re.compile(r"\b(\d{4,}(\.\d+)?) %"), re.compile(r"  "))
 # The rate of a row, and whether it is marked as doubtful.
-FASTEST = re.compile(r"[Ff]astest (?:on|in|of) [^:;]*: [^;]*? at (\S+ \w*B/s)(\??)")
+FASTEST = re.compile(r"[Ff]astest (?:on|in|of) [^:;]*: (?!undecided)[^;]*? at (\S+ \w*B/s)(\??)")
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 # Of other programs, which remedies name.
 OTHERS = {"--direct-io", "--suppress-sync"}

@@ -10,6 +10,7 @@ use crate::labels::CaseLabels;
 use crate::metric::Metric;
 use crate::missed::failures;
 use crate::origin;
+use crate::sentence::lines_alone;
 use crate::style::Paint;
 use crate::survey::RowRate;
 use crate::text::{self, Text, text};
@@ -30,21 +31,23 @@ const FRAME: usize = 8;
 /// At most so many reasons why something is missing; the report has all.
 const REASONS_MOST: usize = 4;
 
-/// The card of a survey with this report and answer: the machine, the answer, the rows that bear
-/// it, and why rows are missing.
-pub(crate) fn card<'a>(assessment: &Assessment, whole: &Document, answer: &Answer) -> Document<'a> {
+/// The card of a survey with this answer: the machine, the answer, the rows that bear it, and why
+/// rows are missing. `document` has the title and the warnings of the report.
+pub(crate) fn card<'a>(
+    assessment: &Assessment,
+    document: Document<'a>,
+    answer: &Answer,
+) -> Document<'a> {
     let labels = answer::labels(assessment);
     let is_shown = |summary: &&Summary| answer.rows.contains(&summary.id);
     let (shown, mut others): (Vec<&Summary>, Vec<&Summary>) =
         assessment.cases.iter().partition(is_shown);
     others.retain(|summary| summary.role == Role::Asked);
+    let lines = lines_alone(&answer.sentences);
     let mut document = Document {
-        title: whole.title.clone(),
-        origin: whole.origin.clone(),
         about: vec![frame::in_a_line(assessment).into()],
-        warnings: whole.warnings.clone(),
-        answer: whole.answer.clone(),
-        ..Document::default()
+        answer: lines.into_iter().map(Paragraph::plain).collect(),
+        ..document
     };
     let mut notes = notes(assessment, &others, &|id| labels.name(id));
     let mut rows: Vec<_> =

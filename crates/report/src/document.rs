@@ -31,9 +31,16 @@ pub struct Document<'a> {
     /// What a picture in a file of its own says of where it is from.
     pub(crate) origin: String,
     /// The same in few lines, which Markdown shows unless all is asked for.
-    pub(crate) card: Option<Box<Document<'a>>>,
+    pub(crate) card: Option<Card<'a>>,
     /// Whether text and Markdown have all findings in full, and not only the most severe.
     pub(crate) has_all_findings: bool,
+}
+
+/// A document that is made when a form first shows it.
+pub(crate) type Card<'a> = Box<LazyCell<Document<'a>, Box<dyn FnOnce() -> Document<'a> + 'a>>>;
+
+pub(crate) fn made_later<'a>(make: impl FnOnce() -> Document<'a> + 'a) -> Card<'a> {
+    Box::new(LazyCell::new(Box::new(make)))
 }
 
 /// A paragraph and its weight.
@@ -316,7 +323,12 @@ impl<'a> Document<'a> {
 
     /// As GitHub Markdown, to paste into an issue or a README.
     pub fn markdown(&self) -> String {
-        markdown::markdown(self.card.as_deref().unwrap_or(self))
+        markdown::markdown(self.short())
+    }
+
+    /// Its card, if it has one.
+    pub(crate) fn short(&self) -> &Document<'a> {
+        self.card.as_ref().map_or(self, |card| card)
     }
 
     /// As an HTML file that needs no network and no script. The same document gives the same bytes.

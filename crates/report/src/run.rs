@@ -2,7 +2,7 @@
 
 use crate::answer;
 use crate::card::card;
-use crate::document::{Block, Document, Paragraph, Section};
+use crate::document::{Block, Document, Paragraph, Section, made_later};
 use crate::evidence::evidence;
 use crate::findings;
 use crate::frame;
@@ -23,14 +23,17 @@ pub fn run(assessment: &Assessment) -> Document<'_> {
     let name = |id: &str| labels.name(id);
     let is_ladder = assessment.view().layout == Layout::Ladder;
     let title = frame::title(assessment);
+    let head = || Document {
+        origin: format!("{title} · {}", assessment.header.host.name),
+        title: title.clone(),
+        warnings: frame::missing(assessment).into_iter().map(Text::from).collect(),
+        ..Document::default()
+    };
     let answer = answer::answer(assessment);
     let mut document = Document {
-        origin: format!("{title} · {}", assessment.header.host.name),
-        title,
         about: about(assessment),
-        warnings: frame::missing(assessment).into_iter().map(Text::from).collect(),
         answer: answer.lines.iter().cloned().map(Paragraph::plain).collect(),
-        ..Document::default()
+        ..head()
     };
     document.draw(has_pictures(assessment), || pictures(assessment));
     document.part(Section::new("Cases", cases(assessment, &labels)));
@@ -46,7 +49,8 @@ pub fn run(assessment: &Assessment) -> Document<'_> {
     document.on_page("Evidence", has_cases, || evidence(assessment));
     document.on_page("Host, storage and method", true, || origin::origin(assessment));
     document.part(Section::new("Again", origin::again(assessment)));
-    document.card = is_ladder.then(|| Box::new(card(assessment, &document, &answer)));
+    let head = head();
+    document.card = is_ladder.then(|| made_later(move || card(assessment, head, &answer)));
     document
 }
 

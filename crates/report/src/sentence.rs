@@ -1,8 +1,8 @@
 //! The lines of an answer. Each knows the rows that bear it, so that those of doubtful ones can be
 //! explained once, below all. Conclusions need a decision from [`assess::decision`].
 
-use crate::text::{Text, case, figure, joined, listed, text};
-use crate::words::{DOUBTFUL, NEEDS_MOST, count, times, times_interval};
+use crate::text::{Text, case, command, figure, joined, listed, text};
+use crate::words::{DOUBTFUL, NEEDS_MOST, count, if_any, times, times_interval};
 use assess::decision::{Decided, Decision, Lead, Named, Open, Rated, Repeats};
 use assess::ratio::Ratio;
 use assess::stats::Estimate;
@@ -114,7 +114,18 @@ impl Sentence {
         name: &dyn Fn(&str) -> String,
     ) -> Sentence {
         let Rated { row, rate: estimate } = lead.best();
-        let (rate, beside) = (marked(rate(estimate), [row]), beside_lead(lead, name));
+        let rate = marked(rate(estimate), [row]);
+        if row.is_doubtful() {
+            let text = text!(
+                "{} undecided, as the highest figure, {} of {}, is doubtful{}",
+                does,
+                rate,
+                case(&row.id, name),
+                left_out(lead, "other doubtful row")
+            );
+            return Sentence::led(lead, text);
+        }
+        let beside = beside_lead(lead, name);
         Sentence::led(lead, text!("{} {} at {}{}", does, case(&row.id, name), rate, beside))
     }
 
@@ -171,18 +182,30 @@ pub(crate) fn figure_in(said: impl Into<String>, summary: &Summary) -> Text {
     marked(figure(said), &Named::of(summary))
 }
 
+/// Where a report has the findings that explain doubtful figures.
+const SEE_FINDINGS: &str = "see the findings";
+
 /// The lines of an answer. All that is undecided is one line, after them; then what the marks of
 /// doubtful figures say.
 pub(crate) fn lines(sentences: &[Sentence]) -> Vec<Text> {
+    lines_by(sentences, |_| SEE_FINDINGS.into())
+}
+
+/// The same where there are no findings: a command explains the one with this code.
+pub(crate) fn lines_alone(sentences: &[Sentence]) -> Vec<Text> {
+    lines_by(sentences, |code| text!("{} says why", command(format!("ioassay explain {code}"))))
+}
+
+fn lines_by(sentences: &[Sentence], explains: impl Fn(&str) -> Text) -> Vec<Text> {
     let said = sentences.iter().filter_map(Sentence::text);
     let mut lines: Vec<Text> = said.map(|text| text.clone().sentence()).collect();
     lines.extend(open(sentences));
-    lines.extend(doubts(sentences));
+    lines.extend(doubts(sentences, explains));
     lines
 }
 
 /// `Figures with ? are doubtful (Steal, TooFew): see the findings.`
-fn doubts(sentences: &[Sentence]) -> Option<Text> {
+fn doubts(sentences: &[Sentence], explains: impl Fn(&str) -> Text) -> Option<Text> {
     let told = sentences.iter().filter(|sentence| !sentence.is_open());
     let rows = || told.clone().flat_map(|sentence| &sentence.rows).filter(|row| row.is_doubtful());
     rows().next()?;
@@ -192,8 +215,9 @@ fn doubts(sentences: &[Sentence]) -> Option<Text> {
             codes.push(code.name());
         }
     }
+    let why = codes.first().map_or_else(|| SEE_FINDINGS.into(), |code| explains(code));
     let codes = if codes.is_empty() { String::new() } else { format!(" ({})", codes.join(", ")) };
-    Some(text!("Figures with {} are doubtful{}: see the findings.", DOUBTFUL, codes))
+    Some(text!("Figures with {} are doubtful{}: {}.", DOUBTFUL, codes, why))
 }
 
 /// If there are more questions, only their number is told.
@@ -279,14 +303,8 @@ const NAMED_MOST: usize = 3;
 
 /// The rows that may be as fast as the fastest, and the number left out. Starts with a semicolon;
 /// empty if the fastest is alone.
-pub(crate) fn beside_lead(lead: &Lead, name: &dyn Fn(&str) -> String) -> Text {
-    let left_out = match lead.left_out() {
-        0 => String::new(),
-        doubtful => format!("; {} left out", count(doubtful, "doubtful row")),
-    };
-    if lead.best().row.is_doubtful() {
-        return text!("; it is doubtful, so the fastest is undecided{}", left_out);
-    }
+fn beside_lead(lead: &Lead, name: &dyn Fn(&str) -> String) -> Text {
+    let left_out = left_out(lead, "doubtful row");
     let others = lead.against().iter().filter(|decided| decided.decision() != Decision::Yes);
     let (of_many, alike): (Vec<&Decided>, Vec<&Decided>) =
         others.partition(|decided| matches!(decided.open(), Some(Open::Rivals { .. })));
@@ -299,6 +317,11 @@ pub(crate) fn beside_lead(lead: &Lead, name: &dyn Fn(&str) -> String) -> Text {
     };
     let of_many: Vec<Open> = of_many.iter().filter_map(|decided| decided.open()).collect();
     text!("{}{}{}", alike, too_few(&of_many, !names.is_empty()), left_out)
+}
+
+/// How many doubtful rows were not compared.
+fn left_out(lead: &Lead, noun: &str) -> String {
+    if_any(lead.left_out(), |rows| format!("; {} left out", count(rows, noun)))
 }
 
 /// `; 15 others may be as fast: 3 invocations are too few, about 4 would do`: they tell two such

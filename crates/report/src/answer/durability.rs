@@ -39,7 +39,7 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Senten
     [acknowledged]
         .into_iter()
         .chain(durable)
-        .chain(cost(assessment, answer))
+        .chain(cost(assessment, answer, name))
         .chain(means)
         .chain(cache.map(Sentence::plain))
         .collect()
@@ -66,17 +66,20 @@ fn acknowledged_means(assessment: &Assessment, lead: &Lead) -> Sentence {
 
 /// The cost of durability: from the two rates of one case, or from two cases, the fastest for each
 /// rate.
-fn cost(assessment: &Assessment, answer: &WritingAnswer) -> Option<Sentence> {
+fn cost(
+    assessment: &Assessment,
+    answer: &WritingAnswer,
+    name: &dyn Fn(&str) -> String,
+) -> Option<Sentence> {
     let (cost, acknowledged) = (answer.cost.as_ref()?, answer.acknowledged.as_ref()?.best());
     let row = assessment.row(&acknowledged.row.id)?;
     let has_both = row.writing.as_ref().is_some_and(|writing| writing.durable.is_some());
-    let of = if has_both {
-        "of the acknowledged rate of the same writes"
-    } else {
-        "of the fastest acknowledged rate"
+    let of = match has_both {
+        true => format!("of the acknowledged rate of {}", name(&acknowledged.row.id)),
+        false => "of the fastest acknowledged rate".to_string(),
     };
     Some(Sentence::decided(cost, "what durability costs", |is_less| match is_less {
-        true => text!("Durability leaves {}.", ratio_of(cost, of)),
-        false => text!("Durability costs nothing that matters here: {}.", ratio_of(cost, of)),
+        true => text!("Durability leaves {}.", ratio_of(cost, &of)),
+        false => text!("Durability costs nothing that matters here: {}.", ratio_of(cost, &of)),
     }))
 }

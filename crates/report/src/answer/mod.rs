@@ -41,6 +41,8 @@ pub(crate) fn labels(assessment: &Assessment) -> CaseLabels<'_> {
 /// What a run answers.
 pub(crate) struct Answer {
     pub(crate) lines: Vec<Text>,
+    /// What the lines are made of.
+    pub(crate) sentences: Vec<Sentence>,
     /// The ids of the rows that bear it.
     pub(crate) rows: HashSet<String>,
 }
@@ -84,7 +86,8 @@ pub(crate) fn answer(assessment: &Assessment) -> Answer {
     let answers = answers.chain(with_rate(assessment));
     let answers: Vec<Sentence> = answers.chain(control::answer(assessment, &labels)).collect();
     let rows = answers.iter().flat_map(Sentence::rows).map(|row| row.id.clone());
-    Answer { lines: lines(&answers), rows: rows.collect() }
+    let rows = rows.collect();
+    Answer { lines: lines(&answers), sentences: answers, rows }
 }
 
 /// The questions of the view, and the goals of a run of any recipe: they were asked for.

@@ -198,7 +198,7 @@ fn read_page(page: &str, folded: &[&str]) -> String {
 fn check(what: &str, document: Document) {
     let folded: Vec<&str> =
         document.parts.iter().filter(|part| part.is_on_page_only).map(|part| part.title).collect();
-    let card = document.card.as_deref().unwrap_or(&document);
+    let card = document.short();
     says(what, Form::Markdown, card, &read_markdown(&document.markdown()));
     says(what, Form::Terminal, &document, &document.text(&WIDE));
     says(what, Form::Page, &document, &read_page(&document.page(), &folded));
