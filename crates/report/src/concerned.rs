@@ -71,6 +71,9 @@ pub(crate) fn rows_of(
     let which = if are_all { "all " } else { "" };
     let mark = mark.map_or(String::new(), |mark| format!(" marked {mark}"));
     let cases = first_and_others(&found.cases, which, "other row", &mark, name);
+    // The message says how bad it is of the first.
+    let is_worst = found.finding.size.is_some() && found.cases.len() > 1;
+    let cases = if is_worst { text!("worst: {}", cases) } else { cases };
     let alone = found.cases.is_empty();
     let baselines = match (alone, found.baselines.as_slice()) {
         (_, []) => Text::default(),

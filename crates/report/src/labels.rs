@@ -424,8 +424,8 @@ mod tests {
         assert_eq!(labels_of(&cases), ["mmap", "pread t2"]);
         assert_eq!(
             CaseLabels::of_cases(cases.iter()).common_to_all("rows").unwrap_or_default(),
-            "common to all rows: as-is, blocks of 4KiB, sequential, depth 1, touch sum and a file \
-             of 1MiB"
+            "common to all rows: as-is, blocks of 4KiB, sequential, depth 1, all bytes summed \
+             (touch sum) and a file of 1MiB"
         );
         assert_eq!(labels_of(&cases[..1]), ["mmap 4KiB sequential touch sum of 1MiB"]);
     }
@@ -456,7 +456,7 @@ mod tests {
         assert_eq!(labels_of(&cases), ["write 4KiB", "write pwrite 8KiB", "4KiB", "8KiB"]);
         let said = CaseLabels::of_cases(cases.iter()).common_to_all("rows").unwrap_or_default();
         assert!(said.contains(" of a kind: read: "), "{said}");
-        assert!(said.contains("touch sum and a file of 1MiB; write: write, as-is"), "{said}");
+        assert!(said.contains("(touch sum) and a file of 1MiB; write: write, as-is"), "{said}");
         // One read shares nothing with the writes.
         let three = CaseLabels::of_cases(cases[..3].iter());
         let said = three.common_to_all("rows").unwrap_or_default();

@@ -102,6 +102,16 @@ impl fmt::Display for LabelDifference {
     }
 }
 
+/// What the letters before numbers in short labels say, of those that these labels have.
+pub(crate) fn letters<'a>(labels: impl Iterator<Item = &'a str>) -> Vec<&'static str> {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let all: Vec<&str> = labels.flat_map(|label| label.split([' ', ','])).collect();
+    let has =
+        |letter: char| all.iter().any(|word| word.strip_prefix(letter).is_some_and(is_number));
+    let known = [('t', "t: threads"), ('d', "d: depth")];
+    known.into_iter().filter(|(letter, _)| has(*letter)).map(|(_, said)| said).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,5 +138,12 @@ mod tests {
         check(&["beside writer", "of 32MiB"], "beside writer, file of 32MiB");
         check(&["2 hosts", "shared file", "of 32MiB"], "2 hosts shared file of 32MiB");
         check(&["direct", "2MiB", "sequential", "of 32MiB"], "direct 2MiB sequential of 32MiB");
+    }
+
+    #[test]
+    fn letters_are_explained_where_a_label_has_them() {
+        let said = |labels: &[&str]| letters(labels.iter().copied());
+        assert_eq!(said(&["  mmap t1", "128KiB d8, cold"]), ["t: threads", "d: depth"]);
+        assert_eq!(said(&["direct touch sum", "4KiB depth 8"]), [""; 0]);
     }
 }

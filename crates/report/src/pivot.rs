@@ -1,12 +1,13 @@
 //! Tables with one axis as rows and all others as columns, one for each heading. Cases that would
 //! make no column get rows in a table below.
 
+use crate::concerned::marks;
 use crate::document::{Block, Remark, Table};
 use crate::grid::{Grid, GridCell, left};
 use crate::group::grouped;
 use crate::labels::{self, CaseLabels};
 use crate::metric::Metric;
-use crate::phrases::joined;
+use crate::phrases::{self, joined};
 use crate::style::Paint;
 use crate::table;
 use crate::words::{self, NONE, listed};
@@ -195,9 +196,18 @@ pub(crate) fn corner(assessment: &Assessment) -> String {
 fn legend(blocks: &[Matrix], lines: &[&Metric], assessment: &Assessment) -> String {
     let figures = words::figures_are(assessment);
     let has_idle = blocks.iter().flat_map(Matrix::measured).any(|it| idle(it).is_some());
-    let idle = if has_idle { ", and the mean idle share of its threads" } else { "" };
+    let idle = if has_idle {
+        ", and the mean idle share of its threads, which wait for the slowest"
+    } else {
+        ""
+    };
     let said = format!("figures: {figures}{idle}");
-    let doubtful = "? marks a doubtful row";
+    let has_marks =
+        blocks.iter().flat_map(Matrix::measured).any(|it| !marks(it, assessment).is_empty());
+    let letters = if has_marks { "; a letter marks the rows of a finding" } else { "" };
+    let columns = blocks.iter().flat_map(|block| &block.series).map(|series| series.name.as_str());
+    let short: String = phrases::letters(columns).iter().map(|said| format!("; {said}")).collect();
+    let doubtful = format!("? marks a doubtful row{letters}{short}");
     let below = |line: &&Metric| match line.name {
         "spread" => format!("{} of the rounds", line.title),
         _ => line.title.to_string(),
@@ -281,7 +291,10 @@ fn cell(
         let why = void.filter(|_| index == 0).map(str::to_string);
         GridCell::new(why.unwrap_or_else(|| text.clone()), Paint::Faint)
     });
-    let figure = GridCell::of_case(&summary.id, format!("{figure}{mark}{idle}"), paint);
+    let marks = marks(summary, assessment);
+    let apart = if marks.is_empty() { "" } else { " " };
+    let figure = format!("{figure}{mark}{idle}{apart}{marks}");
+    let figure = GridCell::of_case(&summary.id, figure, paint);
     [figure].into_iter().chain(below).collect()
 }
 

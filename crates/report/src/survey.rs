@@ -85,6 +85,9 @@ impl Rung {
     fn heading(self, summaries: &[&Summary]) -> &'static str {
         let io = || summaries.iter().filter_map(|summary| summary.case.io());
         match self {
+            Rung::Memory if summaries.iter().any(|it| it.case.threads() > 1) => {
+                "memory (t: threads)"
+            }
             Rung::Direct if io().all(|io| io.depth == 1) && io().any(|io| io.threads > 1) => {
                 "storage, past the page cache (direct; t: threads with a read in flight each)"
             }
@@ -101,6 +104,10 @@ impl Rung {
 /// The column of shares.
 const CEILING: &str = "of ceiling";
 
+/// What it is, in fewer words than below other tables.
+const CEILING_IS: &str =
+    "share, by paired rounds, of the fastest loop over memory (mem) or direct row (dev)";
+
 /// The survey: about one screen at 100 columns.
 pub(crate) fn survey(assessment: &Assessment) -> Vec<Block> {
     let overhead = match assessment.overhead_ns {
@@ -111,7 +118,13 @@ pub(crate) fn survey(assessment: &Assessment) -> Vec<Block> {
         ),
         None => format!("the overhead of {} itself was not measured", assessment.header.tool.name),
     };
-    let ceiling = format!("{CEILING}: {}", Metric::named("ceiling").legend);
+    let has_few = |name: &&&str| {
+        let metric = Metric::named(name);
+        assessment.cases.iter().any(|it| metric.short_cell(it, assessment).starts_with('~'))
+    };
+    let few: Vec<&str> = ["p50", "p99"].iter().filter(has_few).copied().collect();
+    let few = (!few.is_empty()).then(|| Remark { text: words::FEW.to_string(), columns: few });
+    let ceiling = format!("{CEILING}: {CEILING_IS}");
     let legend = [
         Remark { text: words::SERVICE_TIME_SHORT.to_string(), columns: vec!["p50", "p99"] },
         frame::figures_are(assessment),
@@ -121,7 +134,7 @@ pub(crate) fn survey(assessment: &Assessment) -> Vec<Block> {
     let is_void = |summary: &Summary| summary.n > 0 && summary.verdict == Verdict::Void;
     let void = assessment.cases.iter().any(is_void).then(|| Remark::of_all(words::VOID));
     let grid = rows(assessment, &labels(assessment));
-    vec![Block::table(grid, legend.into_iter().chain(void))]
+    vec![Block::table(grid, legend.into_iter().chain(few).chain(void))]
 }
 
 /// The labels of this view: below the heading of a rung, a row names only the differences there.

@@ -4,7 +4,7 @@ use crate::document::{Block, Remark};
 use crate::grid::{Grid, GridCell, LAST, left, right};
 use crate::group::grouped;
 use crate::labels::CaseLabels;
-use crate::phrases::LabelDifference;
+use crate::phrases::{self, LabelDifference};
 use crate::sentence::{Sentence, marked};
 use crate::text::{Text, figure, text};
 use crate::words::{
@@ -33,23 +33,31 @@ pub(crate) fn compared(assessment: &Assessment, labels: &CaseLabels) -> Vec<Bloc
     if assessment.comparisons.is_empty() {
         return Vec::new();
     }
-    let table = Block::table(grid(assessment, labels), [Remark::of_all(LEGEND)]);
+    let label = self::label(labels);
+    let said: Vec<String> = listed_of(assessment).map(label).collect();
+    let letters = phrases::letters(said.iter().map(String::as_str));
+    let legend = [LEGEND].into_iter().chain(letters).map(Remark::of_all);
+    let table = Block::table(grid(assessment, labels), legend);
     [table].into_iter().chain(unlisted(&assessment.comparisons).map(Block::aside)).collect()
+}
+
+/// The comparisons that the table lists.
+fn listed_of(assessment: &Assessment) -> impl Iterator<Item = &Comparison> {
+    let are_few = assessment.comparisons.len() <= LISTED_MAX;
+    let is_listed = move |it: &&Comparison| are_few || it.difference == Difference::Different;
+    assessment.comparisons.iter().filter(is_listed)
 }
 
 /// The listed comparisons.
 fn grid(assessment: &Assessment, labels: &CaseLabels) -> Grid {
-    let (comparisons, label) = (&assessment.comparisons, self::label(labels));
-    let is_listed = |found: &&Comparison| {
-        comparisons.len() <= LISTED_MAX || found.difference == Difference::Different
-    };
+    let label = self::label(labels);
     let mut grid = Grid::new(vec![
         left("paired by round", 0),
         right("ratio", 0),
         left("95 % CI", LAST),
         left("finding", 0),
     ]);
-    for found in comparisons.iter().filter(is_listed) {
+    for found in listed_of(assessment) {
         let interval = or_none(times_interval(found.low, found.high));
         let paint = difference_paint(found.difference);
         let texts = [label(found), times(found.ratio), interval, difference(found)];

@@ -29,6 +29,9 @@ pub(crate) const DOUBTFUL: char = '?';
 /// What brackets around a figure say.
 pub(crate) const VOID: &str = "in brackets: void, not what it claims to be";
 
+/// What `~` before a percentile says.
+pub(crate) const FEW: &str = "~ fewer than 100 took longer than this";
+
 /// The meaning of every latency, once for each table. A closed loop submits the next operation when
 /// the last is done; operations that arrive on their own may wait longer.
 pub(crate) const SERVICE_TIME: &str = "p50 to max: service time (closed loop) at the row's depth";

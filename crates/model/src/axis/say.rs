@@ -8,11 +8,13 @@ use crate::case::Kind;
 pub(super) struct Say {
     /// The text in a sentence; the value replaces `{}`, here and below.
     phrase: &'static str,
+    /// Values with special words in a sentence.
+    phrased: &'static [(&'static str, &'static str)],
     /// The text in a label.
     text: &'static str,
     /// The text in a short label.
     short: &'static str,
-    /// Values with special names.
+    /// Values with special names in labels.
     called: &'static [(&'static str, &'static str)],
     /// The values that labels omit, by kind of work.
     quiet: [Usual; 2],
@@ -20,7 +22,10 @@ pub(super) struct Say {
 
 impl Say {
     pub(super) const fn of(phrase: &'static str) -> Say {
-        Say { phrase, text: "{}", short: "{}", called: &[], quiet: [NEVER; 2] }
+        Say { phrase, phrased: &[], text: "{}", short: "{}", called: &[], quiet: [NEVER; 2] }
+    }
+    pub(super) const fn phrased(self, phrased: &'static [(&'static str, &'static str)]) -> Say {
+        Say { phrased, ..self }
     }
     pub(super) const fn text(self, text: &'static str) -> Say {
         Say { text, short: text, ..self }
@@ -42,21 +47,23 @@ impl Say {
         Say { quiet: [self.quiet[0], Usual::every(value)], ..self }
     }
     pub(super) fn phrase(&self, value: &str) -> String {
-        singular(self.phrase, value).replace("{}", value)
+        worded(self.phrased, self.phrase, value)
     }
     pub(super) fn label(&self, value: &str) -> String {
-        self.own(self.text, value)
+        worded(self.called, self.text, value)
     }
     pub(super) fn short_label(&self, value: &str) -> String {
-        self.own(self.short, value)
+        worded(self.called, self.short, value)
     }
     pub(super) fn is_quiet(&self, kind: Kind, value: &str) -> bool {
         self.quiet.iter().any(|quiet| quiet.of(kind) == Some(value))
     }
-    fn own(&self, text: &'static str, value: &str) -> String {
-        let own = self.called.iter().find(|(known, _)| *known == value);
-        own.map_or_else(|| singular(text, value).replace("{}", value), |(_, own)| own.to_string())
-    }
+}
+
+/// The value's own words, or the text with the value in it.
+fn worded(own: &[(&str, &str)], text: &'static str, value: &str) -> String {
+    let own = own.iter().find(|(known, _)| *known == value);
+    own.map_or_else(|| singular(text, value).replace("{}", value), |(_, own)| own.to_string())
 }
 
 /// The text for this value: without the final `s` for 1.
@@ -71,6 +78,22 @@ pub(super) const LOOPS: &[(&str, &str)] = &[
     ("first-touch", "first touch"),
     ("touch-pages", "second touch"),
     ("read-pages", "page reads"),
+];
+
+/// What is done with the bytes read, in sentences.
+pub(super) const TOUCHES: &[(&str, &str)] = &[
+    ("none", "no byte looked at (touch none)"),
+    ("page", "a word of each page read (touch page)"),
+    ("sum", "all bytes summed (touch sum)"),
+    ("count", "10s counted (touch count)"),
+];
+
+/// The initial states of a written file, in sentences.
+pub(super) const ALLOCATIONS: &[(&str, &str)] = &[
+    ("none", "a new file (allocation none)"),
+    ("fallocate", "a preallocated file (allocation fallocate)"),
+    ("overwrite", "an old file overwritten (allocation overwrite)"),
+    ("append", "an old file appended to (allocation append)"),
 ];
 
 /// The labels of how a warm file came into the page cache.

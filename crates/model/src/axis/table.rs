@@ -1,6 +1,6 @@
 //! The table of axes.
 
-use super::say::{LOOPS, POPULATED, Say};
+use super::say::{LOOPS, POPULATED, Say, TOUCHES};
 use super::{
     Across, Axis, Domain, IdWord, Usual, count, hosts, load, metadata, put, small, writing,
 };
@@ -270,7 +270,7 @@ pub const AXES: &[Axis] = &[
         meaning: "Operation on the bytes read; count looks for the 4-byte value 10",
         domain: Domain::Names(&[(Kind::Read, Touch::NAMES)]),
         usual: Usual::read("sum"),
-        say: Say::of("touch {}").text("touch {}"),
+        say: Say::of("touch {}").phrased(TOUCHES).text("touch {}"),
         ..name_of!(read, read_mut, touch)
     },
     Axis {

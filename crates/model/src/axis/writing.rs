@@ -1,6 +1,6 @@
 //! Rows of the table of axes that say how changes are made, and made durable.
 
-use super::say::{BEGINNINGS, FILLS, SYNCS, Say};
+use super::say::{ALLOCATIONS, BEGINNINGS, FILLS, SYNCS, Say};
 use super::{Across, Axis, Domain, IdWord, Usual, count, put};
 use crate::case::{Allocation, Atomic, Fill, Kind, NameSync, Sync};
 
@@ -10,7 +10,7 @@ pub(super) const ALLOCATION: Axis = Axis {
     domain: Domain::Names(&[(Kind::Write, Allocation::NAMES)]),
     usual: Usual::write("none"),
     word: IdWord::After("alloc:", None),
-    say: Say::of("allocation {}").called(BEGINNINGS).quiet("none"),
+    say: Say::of("allocation {}").phrased(ALLOCATIONS).called(BEGINNINGS).quiet("none"),
     ..name_of!(write, write_mut, allocation)
 };
 

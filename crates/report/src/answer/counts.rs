@@ -132,20 +132,19 @@ fn caches(share: Option<f64>) -> Option<Sentence> {
     }))
 }
 
-/// What a claim is called in its sentences.
-fn claimed(claim: &Claim) -> String {
-    format!("\"io_uring is faster than mmap\", mmap {}", claim.cache)
-}
-
 /// Whether a claim holds.
 fn holds(is_so: bool) -> &'static str {
     if is_so { "that holds here" } else { "that does not hold here" }
 }
 
-/// The claim that started the question, and a fairer comparison. The figures of an undecided claim
+/// The claim that started the question.
+const CLAIM: &str = "\"io_uring is faster than mmap\"";
+
+/// That claim for a state of the file, and a fairer comparison. The figures of an undecided claim
 /// are said, too.
 fn said_claim(claim: &Claim, name: &dyn Fn(&str) -> String) -> Vec<Sentence> {
-    let asks = format!("whether {} holds here", claimed(claim));
+    let asks = format!("whether {CLAIM} holds here, mmap {}", claim.cache);
+    let claimed = format!("{CLAIM}, mmap {}", claim.cache);
     let figures = text!(
         "direct {} against one thread that faults {}, {}.",
         rate(&claim.uring),
@@ -153,10 +152,10 @@ fn said_claim(claim: &Claim, name: &dyn Fn(&str) -> String) -> Vec<Sentence> {
         ratio_of(&claim.holds, "")
     );
     let first = Sentence::decided(&claim.holds, asks, |is_so| {
-        text!("{}: {}; {}", claimed(claim), holds(is_so), figures.clone())
+        text!("{}: {}; {}", &claimed, holds(is_so), &figures)
     });
     let beside = first.is_open().then(|| {
-        let text = text!("{}: undecided; {}", claimed(claim), figures);
+        let text = text!("{}: undecided; {}", &claimed, &figures);
         Sentence::figures(text, claim.holds.rows())
     });
     let fairest = claim

@@ -26,7 +26,7 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Senten
 }
 
 /// `Touching a page of a file costs from 5.15× (read, warm, by mmap) to 9610× (write, cold, by …)
-/// as much as touching one in memory again.`
+/// as much as the same in memory.`
 fn range(assessment: &Assessment, labels: &CaseLabels) -> Option<Sentence> {
     let of = |held: &Touching| {
         let file = assessment.row(&held.file.id)?;
@@ -37,7 +37,7 @@ fn range(assessment: &Assessment, labels: &CaseLabels) -> Option<Sentence> {
     all.sort_by(|a, b| a.ratio.median.total_cmp(&b.ratio.median));
     let [least, .., most] = all.as_slice() else { return None };
     let text = text!(
-        "Touching a page of a file costs from {} to {} as much as touching one in memory again.",
+        "Touching a page of a file costs from {} to {} as much as the same in memory.",
         of(least)?,
         of(most)?
     );
@@ -62,9 +62,10 @@ fn said(assessment: &Assessment, phase: Phase, labels: &CaseLabels) -> Vec<Sente
             None => caches.push((cache, vec![text], vec![held])),
         }
     }
+    // The names of the rows of memory that it is compared with.
     let does = match phase {
-        Phase::Write => "Writing, until acknowledged",
-        Phase::Read => "Reading",
+        Phase::Write => "Writing until acknowledged, against 'second touch'",
+        Phase::Read => "Reading, against 'page reads'",
     };
     let line = |(state, ways, held): &(Cache, Vec<Text>, Vec<&Touching>)| {
         let state = match state {
@@ -92,7 +93,7 @@ fn by(file: &Summary, labels: &CaseLabels) -> Text {
     text!("by {}", phrases::joined(said.map(|phrase| phrase.said)))
 }
 
-/// First and second touches, which are easily confused.
+/// First and second touches, which are easily confused. Both write.
 fn first_touch(assessment: &Assessment) -> Option<Sentence> {
     let row = |kernel: Kernel| {
         let is_it = |summary: &&Summary| {

@@ -85,16 +85,23 @@ pub(crate) const OF_CASES: &[Metric] = &[
     metric("rate", "rate", Unit::Text)
         .meaning("which rate the throughput is")
         .case(CaseMetric::Words(|it, _| words::rate_kind(it).to_string())),
-    metric("spread", "min/mean/max", Unit::Text).meaning("of the rounds").said(words::spread),
+    metric("spread", "min/mean/max", Unit::Text)
+        .meaning("of the rounds")
+        .explained()
+        .said(words::spread),
     metric("idle", "idle", Unit::Percent)
         .meaning("mean idle share of the threads")
+        .legend("mean share of the time in which a thread waited for the slowest one")
         .case(CaseMetric::Plain(|it| it.imbalance_percent)),
     metric("cpu_per_op", "CPU/op", Unit::Nanoseconds)
         .meaning("CPU time of an operation, over all threads")
         .case(CaseMetric::Plain(|it| it.cpu_ns_per_op)),
     metric("ceiling", "ceiling", Unit::Number)
         .meaning("how near the throughput comes to what bounds it")
-        .legend("share of what bounds it in this run: memory (mem) or the device (dev)")
+        .legend(
+            "by paired rounds, the share of the fastest loop over memory with as many threads \
+             (mem), or of the device's fastest direct row (dev)",
+        )
         .said(words::ceiling)
         .short(words::ceiling_short),
     metric("served_by", "served by", Unit::Text)
@@ -130,7 +137,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         .case(CaseMetric::Plain(|it| it.spent?.system_ns)),
     metric("cpu", "CPU", Unit::Percent)
         .meaning("CPU time of a trial, of one processor")
-        .explained()
+        .legend("CPU time of a trial, 100 % being one processor all the time")
         .case(CaseMetric::Plain(|it| Some(it.spent?.processors * 100.0))),
     metric("blocked", "blocked", Unit::Percent)
         .meaning("share of the time in which the threads neither ran nor waited for a processor")
@@ -158,6 +165,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         .case(CaseMetric::Plain(|it| Some(it.loaded.as_ref()?.load_ns.median))),
     metric("counted", "counted", Unit::Number)
         .meaning("numbers found by a trial")
+        .legend("how many 10s a trial found")
         .case(CaseMetric::Plain(|it| Some(it.counted? as f64))),
     metric("digest", "digest", Unit::Text).case(CaseMetric::Words(|it, _| {
         let said = it.digest_verified.map(|is_right| if is_right { "right" } else { "wrong" });
@@ -165,17 +173,22 @@ pub(crate) const OF_CASES: &[Metric] = &[
     })),
     metric("built_with", "built with", Unit::Text)
         .case(CaseMetric::Words(|it, all| peer(it, all).and_then(flags).unwrap_or_default())),
-    metric("vectors", "vectors", Unit::Text).case(CaseMetric::Words(vectors)),
+    metric("vectors", "vectors", Unit::Text)
+        .legend("width of the vector registers that the loop uses")
+        .case(CaseMetric::Words(vectors)),
     metric("of_baseline", "of baseline", Unit::Number)
         .meaning("ratio to the case it is compared with first, by paired rounds")
-        .explained()
+        .legend("ratio to the case it is compared with below, by paired rounds")
         .case(CaseMetric::Words(of_baseline)),
     metric("memory_by_file", "memory by file", Unit::Number)
         .meaning(
             "operations a second in memory, touched for the second time, over those of the row, \
              without its sync",
         )
-        .explained()
+        .legend(
+            "by paired rounds, operations a second in memory ('second touch' for writes, 'page \
+             reads' for reads) over those of the row, without its sync",
+        )
         .case(CaseMetric::Words(|it, all| {
             or_none(touching(it, all).map(|held| times(held.ratio.median)))
         })),

@@ -4,7 +4,7 @@ use super::Metric;
 use crate::document::Remark;
 use crate::words::{self, NONE};
 use assess::Assessment;
-use assess::summary::Summary;
+use assess::summary::{ServedBy, Summary};
 
 /// Explains the columns and the marks of a table of cases.
 pub(crate) fn legend(
@@ -28,17 +28,21 @@ pub(crate) fn legend(
         false => words::SERVICE_TIME,
     };
     let mut legend: Vec<Remark> = note(of_time.to_string(), timed).into_iter().collect();
-    let explained = shown.iter().filter(|metric| !metric.legend.is_empty());
-    legend.extend(
-        explained.filter_map(|metric| {
-            note(format!("{}: {}", metric.title, metric.legend), vec![*metric])
-        }),
-    );
+    let has_load = measured.iter().any(|it| it.loaded.is_some_and(|it| it.ceiling.is_some()));
+    let explained = shown.iter().filter(|metric| !metric.legend.is_empty()).map(|metric| {
+        let is_loaded = has_load && metric.name == "ceiling";
+        let loaded =
+            if is_loaded { "; where a row loads first, of its rate once loaded" } else { "" };
+        note(format!("{}: {}{loaded}", metric.title, metric.legend), vec![*metric])
+    });
+    legend.extend(explained.flatten());
+    let is_mixed = measured.iter().any(|it| it.served_by == Some(ServedBy::Mixed));
+    let served = of(&|metric| is_mixed && metric.name == "served_by");
+    legend.extend(note("mixed: a device and the page cache, each in part".to_string(), served));
     let lacks_bus = measured.iter().any(|it| it.lacks_bus());
     let no_bus = of(&|metric| lacks_bus && metric.name == "bus");
     legend.extend(note(format!("no estimate: {}", words::NO_BUS), no_bus));
-    let marks =
-        [("~", "~ fewer than 100 took longer than this"), (NONE, "dash: none, or too few to say")];
+    let marks = [("~", words::FEW), (NONE, "dash: none, or too few to say")];
     legend.extend(marks.into_iter().filter_map(|(mark, text)| {
         let has = |it: &&Summary, metric: &Metric| metric.cell(it, assessment).starts_with(mark);
         let marked = of(&|metric| {
