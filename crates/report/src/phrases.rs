@@ -102,14 +102,20 @@ impl fmt::Display for LabelDifference {
     }
 }
 
-/// What the letters before numbers in short labels say, of those that these labels have.
+/// What short words in labels say, of those that these labels have: letters before numbers, and how
+/// many blocks are between syncs.
 pub(crate) fn letters<'a>(labels: impl Iterator<Item = &'a str>) -> Vec<&'static str> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let all: Vec<&str> = labels.flat_map(|label| label.split([' ', ','])).collect();
     let has =
         |letter: char| all.iter().any(|word| word.strip_prefix(letter).is_some_and(is_number));
-    let known = [('t', "t: threads"), ('d', "d: depth")];
-    known.into_iter().filter(|(letter, _)| has(*letter)).map(|(_, said)| said).collect()
+    let has_syncs = all.iter().any(|word| ["each", "every"].contains(word));
+    let known = [
+        (has('t'), "t: threads"),
+        (has('d'), "d: depth"),
+        (has_syncs, "each, every N: a sync after as many blocks"),
+    ];
+    known.into_iter().filter(|(is_there, _)| *is_there).map(|(_, said)| said).collect()
 }
 
 #[cfg(test)]
@@ -144,6 +150,8 @@ mod tests {
     fn letters_are_explained_where_a_label_has_them() {
         let said = |labels: &[&str]| letters(labels.iter().copied());
         assert_eq!(said(&["  mmap t1", "128KiB d8, cold"]), ["t: threads", "d: depth"]);
+        let syncs = "each, every N: a sync after as many blocks";
+        assert_eq!(said(&["1MiB fdatasync every 8"]), [syncs]);
         assert_eq!(said(&["direct touch sum", "4KiB depth 8"]), [""; 0]);
     }
 }

@@ -91,7 +91,7 @@ pub(crate) fn percentile(percentile: Option<Percentile>) -> String {
 }
 
 /// The response time of an operation that had not begun when the time was up.
-const UNSENT: &str = "unsent";
+pub(crate) const UNSENT: &str = "unsent";
 
 /// A response time.
 pub(crate) fn response(ns: Option<u64>) -> String {

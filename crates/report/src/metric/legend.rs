@@ -42,7 +42,11 @@ pub(crate) fn legend(
     let lacks_bus = measured.iter().any(|it| it.lacks_bus());
     let no_bus = of(&|metric| lacks_bus && metric.name == "bus");
     legend.extend(note(format!("no estimate: {}", words::NO_BUS), no_bus));
-    let marks = [("~", words::FEW), (NONE, "dash: none, or too few to say")];
+    let marks = [
+        ("~", words::FEW),
+        (words::UNSENT, "unsent: not begun when the time was up"),
+        (NONE, "dash: none, or too few to say"),
+    ];
     legend.extend(marks.into_iter().filter_map(|(mark, text)| {
         let has = |it: &&Summary, metric: &Metric| metric.cell(it, assessment).starts_with(mark);
         let marked = of(&|metric| {
