@@ -113,7 +113,7 @@ pub(crate) fn letters<'a>(labels: impl Iterator<Item = &'a str>) -> Vec<&'static
     let known = [
         (has('t'), "t: threads"),
         (has('d'), "d: depth"),
-        (has_syncs, "each, every N: a sync after as many blocks"),
+        (has_syncs, "each, every N: a sync after each block, or after N"),
     ];
     known.into_iter().filter(|(is_there, _)| *is_there).map(|(_, said)| said).collect()
 }
@@ -150,7 +150,7 @@ mod tests {
     fn letters_are_explained_where_a_label_has_them() {
         let said = |labels: &[&str]| letters(labels.iter().copied());
         assert_eq!(said(&["  mmap t1", "128KiB d8, cold"]), ["t: threads", "d: depth"]);
-        let syncs = "each, every N: a sync after as many blocks";
+        let syncs = "each, every N: a sync after each block, or after N";
         assert_eq!(said(&["1MiB fdatasync every 8"]), [syncs]);
         assert_eq!(said(&["direct touch sum", "4KiB depth 8"]), [""; 0]);
     }

@@ -34,7 +34,19 @@ pub(crate) fn parts(assessment: &Assessment, is_here: &dyn Fn(&Summary) -> bool)
     let has_figures = assessment.cases.iter().any(|summary| summary.n > 0);
     let others = assessment.view().more.iter().filter(|_| has_figures);
     let all = [shown(assessment)].into_iter().chain(others.map(|columns| asked(columns)));
-    all.map(|shown| part(assessment, &groups, &shown)).collect()
+    let words = words_of(assessment, &groups);
+    // Once, below the first.
+    let words = std::iter::once(words.as_slice()).chain(std::iter::repeat(&[][..]));
+    all.zip(words).map(|(shown, words)| part(assessment, &groups, &shown, words)).collect()
+}
+
+/// What the short words in the names of these rows say.
+fn words_of(assessment: &Assessment, groups: &[Heading]) -> Vec<Remark> {
+    let labels = CaseLabels::below_axes(assessment, &assessment.view().group);
+    let names = groups.iter().flat_map(|(heading, all)| all.iter().map(move |it| (heading, *it)));
+    let names: Vec<String> = names.map(|(heading, it)| name(it, heading, &labels)).collect();
+    let said = phrases::letters(names.iter().map(String::as_str));
+    said.into_iter().map(Remark::of_all).collect()
 }
 
 /// What else a reader should know of the cases: response times, rows that are not shown, and what
@@ -61,7 +73,7 @@ fn responses(assessment: &Assessment) -> Option<Block> {
     let groups = groups(assessment, &is_open);
     let columns = RESPONSES.map(str::to_string);
     let is_needed = !is_shown && !groups.is_empty();
-    is_needed.then(|| part(assessment, &groups, &asked(&columns)))
+    is_needed.then(|| part(assessment, &groups, &asked(&columns), &[]))
 }
 
 /// The version of each compiler or other program, once.
@@ -79,16 +91,12 @@ type Shown = (&'static Metric, u8);
 /// A heading and its cases.
 type Heading<'a> = (String, Vec<&'a Summary>);
 
-/// A table with explanations of its columns and marks.
-fn part(assessment: &Assessment, groups: &[Heading], shown: &[Shown]) -> Block {
+/// A table with explanations of its rows' words, its columns and its marks.
+fn part(assessment: &Assessment, groups: &[Heading], shown: &[Shown], words: &[Remark]) -> Block {
     let metrics: Vec<&Metric> = shown.iter().map(|(metric, _)| *metric).collect();
     let all = groups.iter().flat_map(|(_, summaries)| summaries).copied();
     let measured: Vec<&Summary> = all.filter(|it| it.n > 0).collect();
-    let labels = CaseLabels::below_axes(assessment, &assessment.view().group);
-    let names = groups.iter().flat_map(|(heading, all)| all.iter().map(move |it| (heading, *it)));
-    let names: Vec<String> = names.map(|(heading, it)| name(it, heading, &labels)).collect();
-    let letters = phrases::letters(names.iter().map(String::as_str));
-    let mut legend: Vec<Remark> = letters.into_iter().map(Remark::of_all).collect();
+    let mut legend: Vec<Remark> = words.to_vec();
     legend.extend(metric::legend(&metrics, &measured, assessment));
     let is_void = |summary: &&Summary| summary.verdict == Verdict::Void;
     legend.extend(measured.iter().any(is_void).then(|| Remark::of_all(words::VOID)));
