@@ -286,7 +286,7 @@ fn null_of<'a, 'r>(row: &Row, nulls: &[&'a Row<'r>]) -> Option<&'a Row<'r>> {
             }
             work.io.pattern
         }
-        Work::Memory(_) | Work::Metadata(_) => return None,
+        Work::Memory(_) | Work::Metadata(_) | Work::Command(_) => return None,
     };
     let is_measured = |row: &&'a Row<'r>| null_read(row).is_some() && row.measured.n() > 0;
     let measured = || nulls.iter().copied().filter(is_measured);

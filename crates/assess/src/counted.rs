@@ -42,7 +42,7 @@ pub(crate) fn only_syncs(case: &Case) -> bool {
 
 /// Whether it moves no data: only its calls count.
 pub(crate) fn counts_calls(case: &Case) -> bool {
-    only_syncs(case) || case.metadata().is_some()
+    only_syncs(case) || case.metadata().is_some() || case.command().is_some()
 }
 
 /// The operations of a trial; of a case on names, each name is one, also in a listing.

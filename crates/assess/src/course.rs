@@ -225,6 +225,7 @@ fn lump_ns(case: &Case, samples: &[&Sample]) -> Option<f64> {
         }
         Work::Read(_) | Work::Write(_) | Work::Metadata(_) => total(Sample::ops),
         Work::Memory(work) => bytes / work.working_set as f64,
+        Work::Command(_) => return None,
     };
     (told && bytes > 0.0 && lumps > 0.0).then(|| ns / lumps)
 }

@@ -24,6 +24,7 @@ mod counted;
 mod measured;
 pub mod ratio;
 pub mod names;
+mod commands;
 mod served;
 pub mod disturbance;
 pub mod latency;

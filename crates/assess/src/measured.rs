@@ -14,6 +14,7 @@ use model::named;
 use model::part::Part;
 use model::plan::{Actor, Role};
 use model::record::Record;
+use model::rehearsal::FactSheet;
 use model::sample::Latencies;
 use model::trial::Trial;
 use std::borrow::Cow;
@@ -50,6 +51,17 @@ pub(crate) fn with_mean_of(
     Some(Estimate { mean: mean.clamp(estimate.min, estimate.max), ..estimate })
 }
 
+/// What the command of `case` did in its rehearsal, if it is one and had one.
+fn facts_of<'a>(case: &Case, record: &'a Record) -> Option<&'a FactSheet> {
+    let (plan, work) = (&record.header.plan, case.command()?);
+    let index = plan.commands.iter().position(|command| command.work(work.cache) == *work)?;
+    record.header.rehearsals.get(index)
+}
+
+/// Up to this share of the bytes is noise in the counters: metadata, the file's odd tail
+/// (docs/method).
+pub(crate) const SHARE_NOISE: f64 = 0.01;
+
 /// One value per round.
 pub(crate) type Rounds = Vec<Round>;
 
@@ -82,6 +94,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) part: Part,
     /// Whether another host of the run measures the case on this machine, on the same device.
     pub(crate) shares_device: bool,
+    /// What a command did with files in its rehearsal.
+    pub(crate) facts: Option<&'a FactSheet>,
     /// The actors of the plan.
     pub(crate) actors: &'a [Actor],
     /// The workers' memory limit in bytes, including the page cache.
@@ -154,6 +168,7 @@ impl Measured<'_> {
             Work::Write(work) => work.sync.claims_durable(),
             Work::Metadata(work) => work.sync == NameSync::Fsync,
             Work::Memory(_) => return false,
+            Work::Command(_) => return has_data,
         };
         storage.lost_parts().any(|part| claims_durable || part.holds == HeldContent::Data)
     }
@@ -192,6 +207,7 @@ impl<'a> Measured<'a> {
             fixture: fixture_of(&planned.case, record),
             part: header.plan.part(&planned.case),
             shares_device: header.plan.rank.is_some_and(|it| it.shares_device(&planned.case)),
+            facts: facts_of(&planned.case, record),
             actors: &header.plan.actors,
             memory_limit: header.plan.memory_limit,
         }

@@ -1,7 +1,9 @@
 //! What served the reads or took the writes, according to the evidence, never to the request.
 
+use crate::commands::{self, Reads};
 use crate::counted::Counted;
 use crate::measured::Measured;
+pub(crate) use crate::measured::SHARE_NOISE;
 use crate::names::{self, Flushed, NameSources};
 use model::case::WriteWork;
 use model::case::{Advice, BlockPlace, Cache, Call, MetadataWork, NameSync, Op, ReadCalls};
@@ -35,10 +37,6 @@ named! {
     }
 }
 
-/// Up to this share of the bytes is noise in the counters: metadata, the file's odd tail
-/// (docs/method).
-pub(crate) const SHARE_NOISE: f64 = 0.01;
-
 /// The bytes that an inode takes on common file systems. Reads of less than a hundredth for each
 /// name are noise.
 pub(crate) const INODE_BYTES: u64 = 256;
@@ -59,6 +57,18 @@ fn served_as_on_disks(measured: &Measured) -> (ServedBy, Option<Hits>) {
     match (&measured.case.work, measured.storage) {
         // The caches' sizes decide, once all rows are there to show them.
         (Work::Memory(_), _) => (ServedBy::CpuCacheOrRam, None),
+        (Work::Command(_), storage) => {
+            let by = match (commands::reads(measured), storage.map(|storage| storage.medium)) {
+                (Reads::None, _) => ServedBy::NoIo,
+                (_, None | Some(Medium::Unseen)) => ServedBy::Unverified,
+                (_, Some(Medium::Ram)) => ServedBy::Ram,
+                (Reads::Cached, _) => ServedBy::PageCache,
+                (Reads::FromDevices, _) => ServedBy::Device,
+                (Reads::FromBoth, _) => ServedBy::Mixed,
+                (Reads::Unseen, _) => ServedBy::Unverified,
+            };
+            (by, None)
+        }
         _ if measured.case.is_null() => (ServedBy::NoIo, None),
         (Work::Read(_) | Work::Write(_) | Work::Metadata(_), None) => (ServedBy::Unverified, None),
         (Work::Metadata(work), Some(storage)) => match storage.medium {

@@ -326,7 +326,7 @@ impl Loaded {
 
 /// The bytes that the median trial moved; `None` for calls on names.
 fn bytes_per_trial(measured: &Measured) -> Option<u64> {
-    let moves = measured.case.metadata().is_none();
+    let moves = measured.case.metadata().is_none() && measured.case.command().is_none();
     measured.median_count(|trial| moves.then(|| trial.sample.bytes()))
 }
 

@@ -20,14 +20,14 @@ pub enum FigureUnit {
 
 impl FigureUnit {
     /// The unit of a case's figure: the time of an operation for a chase, the null engine, a sync
-    /// without data and a call on names, which move no bytes in bulk.
+    /// without data, a call on names and a command, which move no known bytes in bulk.
     pub fn of(case: &Case) -> FigureUnit {
         let is_timed = match &case.work {
             _ if case.is_null() => true,
             Work::Read(_) => false,
             Work::Write(work) => work.op == Op::Sync,
             Work::Memory(work) => !work.kernel.is_bulk(),
-            Work::Metadata(_) => true,
+            Work::Metadata(_) | Work::Command(_) => true,
         };
         if is_timed { FigureUnit::NsPerOp } else { FigureUnit::BytesPerSecond }
     }
@@ -43,7 +43,9 @@ pub fn main_estimate(summary: &Summary) -> Option<(Estimate, FigureUnit)> {
         _ if summary.case.is_mixed() => summary.throughput,
         (_, Work::Write(work)) if work.sync.claims_durable() => summary.writing.as_ref()?.durable,
         (_, Work::Write(_)) => summary.writing.as_ref()?.acknowledged,
-        (_, Work::Read(_) | Work::Memory(_) | Work::Metadata(_)) => summary.throughput,
+        (_, Work::Read(_) | Work::Memory(_) | Work::Metadata(_) | Work::Command(_)) => {
+            summary.throughput
+        }
     };
     Some((estimate?, quantity))
 }

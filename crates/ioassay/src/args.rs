@@ -7,6 +7,7 @@ pub mod kept;
 pub mod hosts;
 pub mod tools;
 pub mod advised;
+pub mod judge;
 
 use crate::recipe;
 use crate::recipe::repetitions::ROUNDS_MAX;
@@ -19,6 +20,7 @@ use clap_complete::Shell;
 use form::FormArgs;
 use gate::GateArgs;
 use hosts::{HostArgs, HostsCommand};
+use judge::JudgeArgs;
 use kept::{CompareArgs, MergeArgs, OpenArgs, RunsArgs};
 use model::plan::INVOCATIONS_MAX;
 use std::ffi::OsStr;
@@ -66,6 +68,8 @@ pub enum Command {
     Survey(SurveyArgs),
     /// Answer a question: a built-in recipe, or one in a TOML file
     Run(RunArgs),
+    /// Run commands, and say of each how long it takes, how sure that is, and what served its bytes
+    Judge(JudgeArgs),
     /// Show what a run would measure and what it would skip, like run --dry-run
     Plan(RunArgs),
     /// Run a recipe again and again, and show the trend of its figures

@@ -57,7 +57,7 @@ impl<'a> Companion<'a> {
             file.ok_or_else(|| format!("there is no file for the actor '{}'", actor.name))?;
         let mut own = actor.case.clone();
         let time = of_case.case.time();
-        *own.time_mut() = LEAD.saturating_add(time).saturating_add(TAIL.max(time / 4));
+        own.set_time(LEAD.saturating_add(time).saturating_add(TAIL.max(time / 4)));
         let job = Job {
             case: own,
             seed: mix(of_case.seed ^ (number + 1)),
@@ -65,6 +65,7 @@ impl<'a> Companion<'a> {
             source: None,
             shared: contents,
             shape: chosen(calibrated, actor.case.walk()),
+            launch: None,
         };
         let (since, counters, evidence) = (Instant::now(), None, Evidence::default());
         Ok(Companion { actor, worker, file, job, since, counters, evidence })
@@ -121,7 +122,7 @@ impl<'a> Companion<'a> {
                         }
                     }
                 }
-                Work::Memory(_) | Work::Metadata(_) => {}
+                Work::Memory(_) | Work::Metadata(_) | Work::Command(_) => {}
             }
         }
         (beside, worker)

@@ -58,7 +58,7 @@ pub fn claim(path: &Path, repeated: Option<&str>) -> Result<ExclusiveDisk> {
 /// Why `case` cannot run on `disk`.
 pub fn refusal(case: &Case, disk: &ExclusiveDisk) -> Option<String> {
     let work = match &case.work {
-        Work::Memory(_) => return None,
+        Work::Memory(_) | Work::Command(_) => return None,
         Work::Metadata(_) => {
             return Some("a device has no names: name a directory".to_string());
         }

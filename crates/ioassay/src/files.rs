@@ -253,7 +253,7 @@ impl Files {
             Work::Write(work) if work.op == Op::Copy => {
                 self.sources.get(&work.io.size).or(self.read.get(&work.io.size))
             }
-            Work::Write(_) | Work::Memory(_) | Work::Metadata(_) => None,
+            Work::Write(_) | Work::Memory(_) | Work::Metadata(_) | Work::Command(_) => None,
         }
     }
 

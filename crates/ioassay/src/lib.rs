@@ -38,6 +38,7 @@ pub mod scratch;
 pub mod shared;
 pub mod names;
 pub mod files;
+pub mod data_files;
 pub mod stage;
 pub mod validation;
 mod beside;

@@ -68,8 +68,8 @@ impl Search<'_> {
         }
         for rate in close {
             let mut case = load.at(rate);
-            let time = case.time_mut();
-            *time = self.time(rate).clamp(*time, TIME_MOST.max(*time));
+            let time = case.time();
+            case.set_time(self.time(rate).clamp(time, TIME_MOST.max(time)));
             cases.retain(|known| rate_of(known) != rate);
             cases.push(case);
         }

@@ -10,7 +10,7 @@ use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
-use model::axis::AXES;
+use model::axis::Axis;
 use model::units;
 
 /// A description and its command line.
@@ -208,7 +208,7 @@ const REPORT_JQ: &str = "ioassay report FILE.jsonl --json | jq '.cases[0]'";
 
 /// The end of the short help for commands with axes; only the long help lists their values.
 fn axes_below() -> String {
-    let flags: Vec<String> = AXES.iter().map(|axis| format!("--{}", axis.flag())).collect();
+    let flags: Vec<String> = Axis::settable().map(|axis| format!("--{}", axis.flag())).collect();
     format!(
         "Axes, each with one value or several with commas (--help lists their values):\n  {}",
         flags.join(" ")

@@ -338,6 +338,7 @@ impl NextTrial<'_> {
         let counted = match &self.case.work {
             Work::Write(work) if work.op == Op::Sync => "syncs",
             Work::Metadata(_) => "names",
+            Work::Command(_) => "runs",
             Work::Read(_) | Work::Write(_) | Work::Memory(_) => return units::rate(rate),
         };
         format!("{}{counted}/s", units::scaled(rate))

@@ -78,7 +78,7 @@ impl Interrupted {
             let same = |load: &Relative| {
                 // Found rates may have longer trials.
                 let mut found = load.at(rate);
-                *found.time_mut() = case.time();
+                found.set_time(case.time());
                 found == *case
             };
             rate > 0 && loads.iter().any(same)

@@ -189,6 +189,7 @@ mod tests {
             source: None,
             shared: None,
             shape: None,
+            launch: None,
         };
         let read_back = scratch.read_back(&job, &sample, content, None, &Stop::default());
         read_back.expect("it can be read").expect("all was written")
@@ -244,6 +245,7 @@ mod tests {
             source: None,
             shared: None,
             shape: None,
+            launch: None,
         };
         let read_back = scratch.read_back(&job, &sample, content, None, &Stop::default());
         assert!(read_back.is_err(), "{read_back:?}");

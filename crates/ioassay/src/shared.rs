@@ -46,7 +46,9 @@ impl FileUse {
                     (work.io, FileUse::Fill)
                 }
             },
-            Work::Write(_) | Work::Memory(_) | Work::Metadata(_) => return None,
+            Work::Write(_) | Work::Memory(_) | Work::Metadata(_) | Work::Command(_) => {
+                return None;
+            }
         };
         let (io, used) = found;
         (io.files == Whose::Shared).then_some((used, io.size))

@@ -10,6 +10,7 @@ use crate::barrier::Barrier;
 use crate::beside::{self, Companion};
 use crate::calming::Calming;
 use crate::clock;
+use crate::data_files::{DataFiles, prepare};
 use crate::files::{Files, Maker};
 use crate::fixture::TestFile;
 use crate::guard::Guard;
@@ -170,7 +171,12 @@ impl Site<'_> {
             Err(outcome) => return Ok(Trial { outcome, ..trial }),
         };
         let names = names.as_deref();
-        let stage = Stage { target, read, names, shared, goes_on: scratch.is_some() };
+        let data = match self.data_files(case) {
+            Ok(data) => data,
+            Err(reason) => return Ok(turn.failed(reason)),
+        };
+        let command = self.plan.command(case).zip(data.as_ref());
+        let stage = Stage { target, read, names, shared, goes_on: scratch.is_some(), command };
         if case.peer != OWN_PEER && left.guard.is_none() {
             left.guard = stage.read.and_then(Guard::of);
         }
@@ -213,6 +219,14 @@ impl Site<'_> {
             self.read_back(&job, &stage, &mut trial);
         }
         Ok(trial)
+    }
+
+    /// The files of the command that `case` runs, after what runs before each of its runs.
+    fn data_files(&self, case: &Case) -> Result<Option<DataFiles>, String> {
+        let Some(command) = self.plan.command(case) else { return Ok(None) };
+        prepare(command, self.stop)?;
+        let probe = self.storage.and_then(|storage| storage.residency_probe);
+        DataFiles::open(command, probe).map(Some)
     }
 
     /// Runs `job` of `case`, with the actors beside it, in the state that it claims. Adds evidence,
@@ -296,6 +310,9 @@ impl Site<'_> {
         if stage.target.is_some() || stage.names.is_some() || after_write {
             self.settle(case, stage);
         }
+        if let (Some((_, data)), Some(cache)) = (stage.command, case.cache()) {
+            return data.set(cache, self.stop);
+        }
         let file = stage.cached().filter(|_| !case.is_null());
         let (Some(io), Some(file)) = (case.io(), file) else { return Ok(()) };
         // The source of a copy may be elsewhere.
@@ -345,6 +362,9 @@ impl Site<'_> {
         if stage.names.is_some() {
             counters = counters.with_names();
         }
+        if let Some((_, data)) = stage.command {
+            counters = counters.with_files(data.files().collect(), data.probe());
+        }
         // The actors' counters are read as near to the devices' as can be: what they did between
         // both cannot be told from what others did.
         let before = counters.before_with(|| beside::before(companions));
@@ -359,6 +379,7 @@ impl Site<'_> {
             evidence.shared_bytes = stage.file().and_then(|(file, _)| witness::shared_bytes(file));
         }
         evidence.folio_bytes = folio_bytes;
+        evidence.written_after = stage.command.and_then(|(command, data)| data.written(command));
         // Hosts wait for each other's end. One whose trial failed says so at once, so that it fails
         // on all.
         if let (Some(barrier), Outcome::Done(_)) = (self.barrier, &outcome) {

@@ -1,9 +1,11 @@
 //! The files of a trial.
 
+use crate::data_files::DataFiles;
 use crate::fixture::TestFile;
 use crate::names::NamesInUse;
 use crate::scratch::Scratch;
 use model::case::{Case, Work};
+use model::command::Command;
 use model::part::Part;
 use model::sample::Sample;
 use model::trial::Job;
@@ -23,6 +25,8 @@ pub struct Stage<'s> {
     pub shared: Option<u64>,
     /// Whether the trials of the case continue on this file without a pause.
     pub goes_on: bool,
+    /// The files of a command, and what that is.
+    pub command: Option<(&'s Command, &'s DataFiles)>,
 }
 
 impl Stage<'_> {
@@ -38,7 +42,8 @@ impl Stage<'_> {
         // What runs beside it does not concern its worker.
         let mut case = Case { beside: Vec::new(), ..case.clone() };
         case.part_mut().into_iter().for_each(|own| *own = part);
-        Job { case, seed, file, source, shared: self.shared, shape: None }
+        let launch = self.command.map(|(command, _)| command.launch());
+        Job { case, seed, file, source, shared: self.shared, shape: None, launch }
     }
 
     /// A worker's words, with the names of the files in place of the paths through which it opened
@@ -73,7 +78,7 @@ impl Stage<'_> {
                 let answers = self.target.and_then(|target| target.before());
                 answers.and_then(|table| job.expected_digest(table, sample))
             }
-            Work::Write(_) => None,
+            Work::Write(_) | Work::Command(_) => None,
         }
     }
 

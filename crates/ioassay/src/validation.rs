@@ -49,7 +49,7 @@ fn may_tell_no_digest(case: &Case) -> bool {
             Work::Read(work) => matches!(work.touch, Touch::None | Touch::Page),
             Work::Write(_) => true,
             Work::Memory(work) => work.kernel != Kernel::Count,
-            Work::Metadata(_) => false,
+            Work::Metadata(_) | Work::Command(_) => false,
         }
 }
 
@@ -76,15 +76,16 @@ fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
         return Some(format!("the threads {threads:?}, but the case has {}", job.case.threads()));
     }
     let only_syncs = job.case.write().is_some_and(|work| work.op == Op::Sync);
+    let is_command = job.case.command().is_some();
     let whole_ns = sample.elapsed_ns().max(sample.synced_ns().unwrap_or(0));
-    if (sample.bytes() == 0 && !only_syncs) || sample.ops() == 0 || whole_ns == 0 {
+    if (sample.bytes() == 0 && !only_syncs && !is_command) || sample.ops() == 0 || whole_ns == 0 {
         return Some("no bytes, or no time".to_string());
     }
     let is_wrong = |span: &&Span| job.expected_bytes(span) != Some(span.bytes);
     if let Some(Span { bytes, ops, thread, .. }) = sample.spans.iter().find(is_wrong) {
         return Some(format!("{bytes} bytes for {ops} operations of thread {thread}"));
     }
-    if sample.digest().is_none() && !may_tell_no_digest(&job.case) {
+    if sample.digest().is_none() && !is_command && !may_tell_no_digest(&job.case) {
         return Some("no digest".to_string());
     }
     let too_long = |span: &&Span| runs_too_long(span, window_ns);
@@ -112,7 +113,7 @@ fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
     // A peer timed as a whole has no latencies.
     let is_whole = job.case.peer != OWN_PEER && counts[0] == 0;
     let is_right = match &job.case.work {
-        Work::Memory(_) => true,
+        Work::Memory(_) | Work::Command(_) => true,
         Work::Metadata(_) => counts[0] == sample.ops(),
         Work::Read(_) => is_whole || counts[0] == sample.ops(),
         Work::Write(_) if only_syncs => counts == [0, sample.ops()],
@@ -151,7 +152,8 @@ mod tests {
         let right = |shared, touch, pages| {
             let work = ReadWork { io: Io::default(), touch, ..ReadWork::default() };
             let case = Case::own(Work::Read(work));
-            let job = Job { case, seed: 1, file: None, source: None, shared, shape: None };
+            let job =
+                Job { case, seed: 1, file: None, source: None, shared, shape: None, launch: None };
             are_pages_right(&job, &span(pages))
         };
         let pages = |first, mixed_ops| {

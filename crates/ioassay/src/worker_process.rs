@@ -187,6 +187,7 @@ mod tests {
             source: None,
             shared: None,
             shape: None,
+            launch: None,
         }
     }
 

@@ -4,7 +4,7 @@
 //! A rule, a refusal or an error does not know which command its reader typed. `ioassay run` has
 //! all flags that advice names; other commands that measure lack some.
 
-use crate::axis::AXES;
+use crate::axis::Axis;
 use crate::list::listed;
 
 /// What `ioassay run` has and `ioassay survey` lacks, besides the axes. Its recipe and its size are
@@ -66,7 +66,7 @@ pub fn command_of(words: &[String]) -> Option<&str> {
 
 /// Whether `command` lacks a flag of `ioassay run`; `flag` is without dashes.
 pub fn lacks(command: &str, flag: &str) -> bool {
-    let is_axis = || AXES.iter().any(|axis| axis.flag() == flag);
+    let is_axis = || Axis::settable().any(|axis| axis.flag() == flag);
     match command {
         "survey" => NOT_OF_SURVEY.contains(&flag) || is_axis(),
         "gate" => NOT_OF_GATE.contains(&flag),

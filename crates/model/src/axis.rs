@@ -11,6 +11,7 @@ mod number;
 mod load;
 mod hosts;
 mod metadata;
+mod command;
 mod writing;
 mod table;
 mod case;
@@ -152,6 +153,12 @@ impl Axis {
     /// Its flag, without the dashes.
     pub fn flag(&self) -> &'static str {
         self.flag.unwrap_or(self.name)
+    }
+
+    /// The axes that a command line or a recipe can set: a command is given as it is.
+    pub fn settable() -> impl Iterator<Item = &'static Axis> {
+        let kinds = [Kind::Read, Kind::Write, Kind::Memory, Kind::Metadata];
+        AXES.iter().filter(move |axis| kinds.iter().any(|kind| axis.is_of(*kind)))
     }
 
     /// The axis with this name.
@@ -520,7 +527,7 @@ mod tests {
         let mut cases = zoo::cases();
         let longer = |case: &Case| {
             let mut case = case.clone();
-            *case.time_mut() += Duration::from_secs(1);
+            *case.time_mut().expect("it has a limit") += Duration::from_secs(1);
             case
         };
         cases.extend(zoo::cases().iter().map(longer));

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 pub use crate::axes::Axes;
 pub use crate::cache::{Cache, Populated};
+pub use crate::command::CommandWork;
 pub use crate::io::{BufferPages, Io};
 pub use crate::memory::{Isa, Kernel, LINE, MemoryWork, Pages, STEP};
 pub use crate::metadata::{Call, Directories, MetadataWork, NameSync};
@@ -36,11 +37,13 @@ named! {
         Memory "memory",
         /// Works on the names of files; has the axis `call`.
         Metadata "metadata",
+        /// Runs a command; has the axis `command`.
+        Command "command",
     }
 }
 
 /// The work of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Work {
     /// Reads a file.
     Read(ReadWork),
@@ -50,6 +53,8 @@ pub enum Work {
     Memory(MemoryWork),
     /// Works on names.
     Metadata(MetadataWork),
+    /// Runs a command.
+    Command(CommandWork),
 }
 
 /// One thing to measure.
@@ -72,6 +77,7 @@ impl Case {
             Kind::Write => Work::Write(WriteWork::default()),
             Kind::Memory => Work::Memory(MemoryWork::default()),
             Kind::Metadata => Work::Metadata(MetadataWork::default()),
+            Kind::Command => Work::Command(CommandWork::default()),
         })
     }
 
@@ -138,7 +144,8 @@ impl Case {
                 };
                 Some(Walk { kernel, pages, threads: work.io.threads, working_set })
             }
-            Work::Memory(_) | Work::Read(_) | Work::Write(_) | Work::Metadata(_) => None,
+            Work::Memory(_) | Work::Read(_) => None,
+            Work::Write(_) | Work::Metadata(_) | Work::Command(_) => None,
         }
     }
 
@@ -154,24 +161,27 @@ impl Case {
             Work::Write(_) => Kind::Write,
             Work::Memory(_) => Kind::Memory,
             Work::Metadata(_) => Kind::Metadata,
+            Work::Command(_) => Kind::Command,
         }
     }
 
-    /// Number of threads.
+    /// Number of threads. Those of a command are its own affair: ioassay starts it once.
     pub fn threads(&self) -> u32 {
         match &self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => io.threads,
             Work::Memory(work) => work.threads,
             Work::Metadata(work) => work.threads,
+            Work::Command(_) => 1,
         }
     }
 
-    /// The maximum duration of a trial.
+    /// The maximum duration of a trial; without a limit for a command, which ends by itself.
     pub fn time(&self) -> Duration {
         match &self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => io.time,
             Work::Memory(work) => work.time,
             Work::Metadata(work) => work.time,
+            Work::Command(_) => Duration::MAX,
         }
     }
 
@@ -182,31 +192,38 @@ impl Case {
             Work::Write(work) => work.repeats(),
             Work::Memory(_) => true,
             Work::Metadata(work) => work.repeats(),
+            Work::Command(_) => false,
         }
     }
 
-    pub(crate) fn threads_mut(&mut self) -> &mut u32 {
-        match &mut self.work {
+    pub(crate) fn threads_mut(&mut self) -> Option<&mut u32> {
+        Some(match &mut self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => &mut io.threads,
             Work::Memory(work) => &mut work.threads,
             Work::Metadata(work) => &mut work.threads,
-        }
+            Work::Command(_) => return None,
+        })
     }
 
-    /// The same, to be changed.
-    pub fn time_mut(&mut self) -> &mut Duration {
-        match &mut self.work {
+    /// Sets the maximum duration of a trial. A command has none.
+    pub fn set_time(&mut self, time: Duration) {
+        self.time_mut().into_iter().for_each(|own| *own = time);
+    }
+
+    pub(crate) fn time_mut(&mut self) -> Option<&mut Duration> {
+        Some(match &mut self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => &mut io.time,
             Work::Memory(work) => &mut work.time,
             Work::Metadata(work) => &mut work.time,
-        }
+            Work::Command(_) => return None,
+        })
     }
 
     /// How it reads or writes a file, if it does.
     pub fn io(&self) -> Option<&Io> {
         match &self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => Some(io),
-            Work::Memory(_) | Work::Metadata(_) => None,
+            Work::Memory(_) | Work::Metadata(_) | Work::Command(_) => None,
         }
     }
 
@@ -215,7 +232,7 @@ impl Case {
         match &self.work {
             Work::Read(work) => buffers::of_read(work),
             Work::Write(work) => buffers::of_write(work),
-            Work::Memory(_) | Work::Metadata(_) => Vec::new(),
+            Work::Memory(_) | Work::Metadata(_) | Work::Command(_) => Vec::new(),
         }
     }
 
@@ -233,7 +250,7 @@ impl Case {
         match &self.work {
             Work::Read(work) => work.engine == Engine::Null,
             Work::Write(work) => work.engine == WriteEngine::Null,
-            Work::Memory(_) | Work::Metadata(_) => false,
+            Work::Memory(_) | Work::Metadata(_) | Work::Command(_) => false,
         }
     }
 
@@ -242,7 +259,7 @@ impl Case {
         match &self.work {
             Work::Read(work) => work.engine.calls() == ReadCalls::Queued,
             Work::Write(work) => work.engine == WriteEngine::Uring,
-            Work::Memory(_) | Work::Metadata(_) => false,
+            Work::Memory(_) | Work::Metadata(_) | Work::Command(_) => false,
         }
     }
 
@@ -268,7 +285,7 @@ impl Case {
     pub fn io_mut(&mut self) -> Option<&mut Io> {
         match &mut self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => Some(io),
-            Work::Memory(_) | Work::Metadata(_) => None,
+            Work::Memory(_) | Work::Metadata(_) | Work::Command(_) => None,
         }
     }
 
@@ -313,14 +330,28 @@ impl Case {
         if let Work::Metadata(work) = &mut self.work { Some(work) } else { None }
     }
 
-    /// The cache state of the file, or of the names, at the start.
+    /// The work, if it is a command.
+    pub fn command(&self) -> Option<&CommandWork> {
+        if let Work::Command(work) = &self.work { Some(work) } else { None }
+    }
+
+    pub(crate) fn command_mut(&mut self) -> Option<&mut CommandWork> {
+        if let Work::Command(work) = &mut self.work { Some(work) } else { None }
+    }
+
+    /// The cache state of the file, of the names, or of the files of a command, at the start.
     pub fn cache(&self) -> Option<Cache> {
-        self.io().map(|io| io.cache).or(self.metadata().map(|work| work.cache))
+        match &self.work {
+            Work::Metadata(work) => Some(work.cache),
+            Work::Command(work) => Some(work.cache),
+            Work::Read(_) | Work::Write(_) | Work::Memory(_) => Some(self.io()?.cache),
+        }
     }
 
     pub(crate) fn cache_mut(&mut self) -> Option<&mut Cache> {
         match self.kind() {
             Kind::Metadata => Some(&mut self.metadata_mut()?.cache),
+            Kind::Command => Some(&mut self.command_mut()?.cache),
             _ => Some(&mut self.io_mut()?.cache),
         }
     }

@@ -50,6 +50,7 @@ impl Environment<'_> {
             Work::Metadata(work) => {
                 work.refusal().or_else(|| refusal::of_names(work, self.storage?))
             }
+            Work::Command(_) => None,
             Work::Memory(work) => {
                 self.isa_refusal(work.isa).or_else(|| kernel_refusal(work)).or_else(|| {
                     self.memory_refusal(
@@ -235,7 +236,7 @@ fn rate_refusal(case: &Case) -> Option<String> {
     let gathers = match &case.work {
         Work::Read(work) => work.engine.calls() == ReadCalls::Gathered,
         Work::Write(work) => work.engine == WriteEngine::Buffered,
-        Work::Memory(_) | Work::Metadata(_) => false,
+        Work::Memory(_) | Work::Metadata(_) | Work::Command(_) => false,
     };
     if gathers {
         return Some(

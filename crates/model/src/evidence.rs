@@ -31,6 +31,16 @@ pub struct Residency {
 }
 
 impl Residency {
+    /// That of two files together, seen by the same probe.
+    pub fn and(self, other: Residency) -> Residency {
+        Residency {
+            probe: self.probe,
+            pages: self.pages.saturating_add(other.pages),
+            cached: self.cached.saturating_add(other.cached),
+            dirty: self.dirty.zip(other.dirty).map(|(a, b)| a.saturating_add(b)),
+        }
+    }
+
     /// The cached share, 0.0 to 1.0. An empty file counts as fully cached.
     pub fn share(&self) -> f64 {
         if self.pages == 0 { 1.0 } else { self.cached as f64 / self.pages as f64 }
@@ -102,10 +112,14 @@ pub struct GroupTraffic {
 pub struct Evidence {
     /// Length of that window.
     pub window_ns: u64,
-    /// Residency of the file, before.
+    /// Residency of the file, or of all files that a command reads, before.
     pub residency_before: Option<Residency>,
-    /// Residency of the file, after.
+    /// The same after.
     pub residency_after: Option<Residency>,
+    /// Residency of the files that a command wrote, when it had ended. `None` for other work, if
+    /// it wrote none, and if no probe works on all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_after: Option<Residency>,
     /// Mean size in bytes of the OS's units of memory in which the file of a warm case was cached
     /// (folios). `None` without root, which alone sees them, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]

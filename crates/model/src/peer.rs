@@ -57,6 +57,7 @@ impl Peer {
                 (Isa::Auto, lacks.then(|| format!("engine {} for op {}", work.engine, work.op)))
             }
             Work::Metadata(work) => (Isa::Auto, Some(format!("call {}", work.call))),
+            Work::Command(_) => (Isa::Auto, Some("way to run commands".to_string())),
             Work::Memory(work) => {
                 let lacks = !self.kernels.contains(&work.kernel);
                 (work.isa, lacks.then(|| format!("kernel {}", work.kernel)))

@@ -1,6 +1,7 @@
 //! The plan: the cases to measure, and skipped cases with reasons.
 
 use crate::case::{Allocation, Cache, Case, Op, ReadWork, Work, WriteWork};
+use crate::command::Command;
 use crate::content::ContentKind;
 use crate::environment::Environment;
 use crate::goal::Goal;
@@ -77,7 +78,9 @@ impl Actor {
     /// long as they do, and its own file must not need a state that they would change.
     pub fn refusal(&self) -> Option<String> {
         let reason = match &self.case.work {
-            Work::Memory(_) | Work::Metadata(_) => "an actor reads or writes a file",
+            Work::Memory(_) | Work::Metadata(_) | Work::Command(_) => {
+                "an actor reads or writes a file"
+            }
             _ if self.case.is_null() => "the engine null does not use the storage",
             _ if !self.case.beside.is_empty() => "actors have no actors beside them",
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) if io.ops > 0 => {
@@ -181,6 +184,9 @@ pub struct Plan {
     /// What runs beside the cases that name it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actors: Vec<Actor>,
+    /// The commands that its cases run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<Command>,
     /// The place of this host among those of the run, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<Rank>,
@@ -230,6 +236,7 @@ impl Plan {
             at_least: None,
             bound: Affinity::default(),
             actors: Vec::new(),
+            commands: Vec::new(),
             rank: None,
             cases: Vec::new(),
             skips: Vec::new(),
@@ -248,6 +255,13 @@ impl Plan {
             planned.role == Role::Elsewhere && !told.contains(&planned.case)
         });
         elsewhere.map(|planned| Skip { case: planned.case.clone(), reason: reason.to_string() })
+    }
+
+    /// The command that `case` runs, if it runs one.
+    pub fn command(&self, case: &Case) -> Option<&Command> {
+        let work = case.command()?;
+        let is_its = |command: &&Command| command.work(work.cache) == *work;
+        self.commands.iter().find(is_its)
     }
 
     /// The seed of the trials of `case`. Hosts that share a file have the same.

@@ -12,6 +12,7 @@ use crate::host::{Fixture, Host, Storage};
 use crate::named;
 use crate::peer::Peer;
 use crate::plan::{Plan, Pruned, Role, Skip};
+use crate::rehearsal::FactSheet;
 use crate::shape::Calibrated;
 use crate::trial::Trial;
 use schemars::JsonSchema;
@@ -72,6 +73,10 @@ pub struct Header {
     /// widest vectors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calibrated: Vec<Calibrated>,
+    /// What each command of the plan did with files in one run before the others. Empty in other
+    /// runs, and if the commands were not rehearsed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rehearsals: Vec<FactSheet>,
     /// Programs that measured, besides this program's own worker.
     #[serde(default)]
     pub peers: Vec<Peer>,

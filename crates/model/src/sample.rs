@@ -1,5 +1,6 @@
 //! A worker's raw measurements.
 
+use crate::command::Exit;
 use crate::generation::PagesRead;
 use crate::named;
 use serde::{Deserialize, Serialize};
@@ -237,7 +238,11 @@ pub struct Sample {
     /// Latencies of the reads of a mixed case, which are also among `latencies`.
     #[serde(default, skip_serializing_if = "Latencies::is_empty")]
     pub reads: Latencies,
-    /// What the whole worker used meanwhile, according to itself.
+    /// How the command ended, if it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<Exit>,
+    /// What the whole worker used meanwhile, according to itself; of a command, what that used with
+    /// all its processes.
     #[serde(default, skip_serializing_if = "Usage::is_unknown")]
     pub usage: Usage,
 }

@@ -53,7 +53,7 @@ fn state_refusal(case: &Case) -> Option<String> {
 /// Why `case` cannot do its part on a file that is overwritten while others read it.
 fn work_refusal(case: &Case) -> Option<String> {
     let reason = match &case.work {
-        Work::Memory(_) | Work::Metadata(_) => return None,
+        Work::Memory(_) | Work::Metadata(_) | Work::Command(_) => return None,
         Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) if !is_of_pages(io) => {
             let page = units::bytes(PAGE);
             return Some(format!(
@@ -110,7 +110,7 @@ mod tests {
     fn check(case: Work, others: &[Work]) -> String {
         let actor = |other: &Work| Actor {
             file: ActorFile::Case,
-            ..Actor::own("other", Case::own(*other))
+            ..Actor::own("other", Case::own(other.clone()))
         };
         let actors: Vec<Actor> = others.iter().map(actor).collect();
         let own = Actor::own("apart", Case::own(Work::Write(WriteWork::default())));

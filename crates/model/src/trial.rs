@@ -1,6 +1,7 @@
 //! A request, its answer, and the evidence around it.
 
 use crate::case::{Case, Op, ReadWork, Touch, Work, WriteWork};
+use crate::command::Launch;
 use crate::content::{Content, DigestTable, STAMP_PAGE};
 use crate::evidence::Evidence;
 use crate::generation;
@@ -32,6 +33,8 @@ pub struct Job {
     /// The shape of the loop over memory that is the fastest for the case. Only this program's own
     /// worker is given one.
     pub shape: Option<LoopShape>,
+    /// What to start, if the case is a command.
+    pub launch: Option<Launch>,
 }
 
 impl Job {
@@ -42,7 +45,7 @@ impl Job {
         match &self.case.work {
             Work::Memory(work) => work.expected_digest(self.seed, sample),
             // Only who made the names knows their inodes.
-            Work::Metadata(_) => None,
+            Work::Metadata(_) | Work::Command(_) => None,
             Work::Read(work) if matches!(work.touch, Touch::None | Touch::Page) => None,
             Work::Read(work) => {
                 let spans = sample.spans.iter();
@@ -67,6 +70,7 @@ impl Job {
         match &self.case.work {
             Work::Memory(work) => work.expected_bytes(span),
             Work::Metadata(work) => work.expected_bytes(span),
+            Work::Command(_) => Some(0),
             Work::Write(work) if work.op == Op::Sync => Some(0),
             Work::Write(work) if work.read_share > 0 => {
                 let sums = Replay::of(work, self.seed, span)?.sums();
@@ -374,7 +378,15 @@ mod tests {
     use crate::zoo;
 
     fn job(work: Work) -> Job {
-        Job { case: Case::own(work), seed: 3, file: None, source: None, shared: None, shape: None }
+        Job {
+            case: Case::own(work),
+            seed: 3,
+            file: None,
+            source: None,
+            shared: None,
+            shape: None,
+            launch: None,
+        }
     }
 
     #[test]

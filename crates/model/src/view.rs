@@ -51,6 +51,8 @@ named! {
         Builds "builds",
         /// How many names a second each call creates, finds or removes.
         Names "names",
+        /// How long each command takes, what served its bytes, and what bounds it.
+        Commands "commands",
     }
 }
 

@@ -21,14 +21,19 @@
 //! worker  > timed kernel=read shape=avx512-8x3 bytes=67108864 ns=1900000,1880000,…
 //! worker  > calibrated
 //! ```
+//! A job that is a command has its arguments, and what stdin and stdout are: `argument=dd
+//! argument1=of=x …`. Its worker also sends `exit status=0 left_running=0`.
+//!
 //! A worker may send `unavailable reason=…` or `failed reason=…` instead of `ready` or
 //! `done`. Each line is a verb with `key=value` pairs. In a value, spaces, `=`, `%` and all bytes
 //! that are not printable ASCII are written as `%` and two hexadecimal digits.
 
 mod calibration;
+mod command;
 mod gather;
 
 use crate::case::Case;
+use crate::command::Exit;
 use crate::line::{Fields, LineBuilder};
 use crate::memory::Kernel;
 use crate::optional::{fields_of_span, pages, seat, usage, with_known};
@@ -95,6 +100,8 @@ pub enum Reply {
         /// Operations due but not completed at the end of each of the next steps.
         ops: Vec<u64>,
     },
+    /// How the command ended.
+    Exit(Exit),
     /// The passes of a candidate.
     Timed {
         /// The loop.
@@ -150,7 +157,8 @@ impl Request {
                         line = line.with_bytes(key, file.as_os_str().as_bytes());
                     }
                 }
-                with_known(line, &[("shared", job.shared)]).text
+                let line = with_known(line, &[("shared", job.shared)]);
+                command::with_launch(line, job.launch.as_ref()).text
             }
         }
     }
@@ -168,6 +176,7 @@ impl Request {
                 let (file, source) = (path("file"), path("source"));
                 let shared = fields.number_if("shared")?;
                 let shape = calibration::shape(&mut fields)?;
+                let launch = command::launch(&mut fields)?;
                 let axes: Result<Vec<_>, _> = std::mem::take(&mut fields.pairs)
                     .into_iter()
                     .map(|(key, value)| Ok((key, fields.utf8(value)?)))
@@ -177,7 +186,7 @@ impl Request {
                 if let (Some(part), Some(own)) = (part, case.part_mut()) {
                     *own = part.parse().map_err(|error: ParseError| fields.error(error))?;
                 }
-                Ok(Request::Job(Job { case, seed, file, source, shared, shape }))
+                Ok(Request::Job(Job { case, seed, file, source, shared, shape, launch }))
             }
             _ => Err(fields.error("an unknown verb")),
         }
@@ -217,6 +226,7 @@ impl Reply {
             }
             Reply::Timed { kernel, timed } => calibration::of_timed(*kernel, timed),
             Reply::Calibrated => LineBuilder::new("calibrated"),
+            Reply::Exit(exit) => command::of_exit(exit),
             Reply::Latency { of, ns, count } => {
                 LineBuilder::new(of.name()).with("ns", ns).with("count", count)
             }
@@ -278,6 +288,7 @@ impl Reply {
             "backlog" => Reply::Backlog { thread: fields.thread()?, ops: fields.numbers("ops")? },
             "timed" => calibration::timed(&mut fields)?,
             "calibrated" => Reply::Calibrated,
+            "exit" => Reply::Exit(command::exit(&mut fields)?),
             "done" => Reply::Done {
                 setup_ns: fields.number("setup_ns")?,
                 warm_up_ns: fields.number_or("warm_up_ns", 0)?,
@@ -324,6 +335,7 @@ impl Reply {
             let counts = latencies.counts.iter();
             replies.extend(counts.map(|&(ns, count)| Reply::Latency { of, ns, count }));
         }
+        replies.extend(sample.exit.map(Reply::Exit));
         replies.push(Reply::Done {
             setup_ns: sample.setup_ns,
             warm_up_ns: sample.warm_up_ns,
@@ -344,6 +356,7 @@ fn joined(numbers: &[u64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command::{Launch, Output};
     use crate::generation::PagesRead;
     use crate::memory::Pages;
     use crate::part::{Part, Whose};
@@ -358,13 +371,38 @@ mod tests {
             let file = Some(OsString::from_vec(b"/a b=c%/\xff\n".to_vec()).into());
             let source = Some("/source".into());
             let shared = Some(u64::MAX);
-            let request =
-                Request::Job(Job { case, seed: u64::MAX, file, source, shared, shape: None });
+            let request = Request::Job(Job {
+                case,
+                seed: u64::MAX,
+                file,
+                source,
+                shared,
+                shape: None,
+                launch: None,
+            });
             let line = request.encode();
             assert!(!line.contains('\n'));
             assert_eq!(Request::decode(&line), Ok(request));
         }
         assert_eq!(Request::decode(&Request::Go.encode()), Ok(Request::Go));
+    }
+
+    #[test]
+    fn what_to_start_travels() {
+        let case = zoo::cases().pop().expect("the last are commands' or others'");
+        for output in [Output::Null, Output::Pipe, Output::File("/o p".into())] {
+            let launch = Some(Launch {
+                arguments: ["dd", "", "of=a b%", "\n\u{e9}"].map(str::to_string).to_vec(),
+                input: Some(OsString::from_vec(b"\xff ".to_vec()).into()),
+                any_exit: output == Output::Pipe,
+                output,
+            });
+            let (file, source) = (None, None);
+            let case = case.clone();
+            let job = Job { case, seed: 1, file, source, shared: None, shape: None, launch };
+            let line = Request::Job(job.clone()).encode();
+            assert_eq!(Request::decode(&line), Ok(Request::Job(job)));
+        }
     }
 
     #[test]
@@ -379,6 +417,7 @@ mod tests {
             source: None,
             shared: None,
             shape: None,
+            launch: None,
         });
         let line = request.encode();
         assert_eq!(Request::decode(&line), Ok(request));
@@ -402,7 +441,8 @@ mod tests {
             assert_eq!(Reply::decode(&reply.encode()), Ok(reply));
         }
         let (case, shared) = (zoo::cases().remove(0), None);
-        let job = Job { case, seed: 1, file: None, source: None, shared, shape: Some(shape) };
+        let shape = Some(shape);
+        let job = Job { case, seed: 1, file: None, source: None, shared, shape, launch: None };
         let line = Request::Job(job.clone()).encode();
         assert_eq!(Request::decode(&line), Ok(Request::Job(job)));
         let error = Request::decode(&line.replace("8x1", "8x")).unwrap_err();
@@ -486,6 +526,13 @@ mod tests {
                     syncs,
                     responses,
                     reads,
+                    exit: setup_ns.is_multiple_of(2).then_some(Exit {
+                        status: warm_up_ns.is_multiple_of(2).then_some(7),
+                        signal: warm_up_ns.is_multiple_of(3).then_some(9),
+                        peak_bytes: usage.cpu_ns,
+                        left_running: setup_ns,
+                        output_bytes: usage.user_ns,
+                    }),
                     usage,
                 })
             },

@@ -5,7 +5,7 @@ use crate::case::{Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Page
 use crate::case::{
     Allocation, Atomic, Fill, Op, Submission, Sync, Touch, Work, WriteEngine, WriteWork,
 };
-use crate::case::{Call, Directories, MetadataWork, NameSync};
+use crate::case::{Call, CommandWork, Directories, MetadataWork, NameSync};
 use crate::environment::Environment;
 use crate::evidence::{Evidence, Probe, Residency};
 use crate::host::{Device, Direct, FileLayout, Fixture, Host, Medium, Storage, WriteCache};
@@ -122,6 +122,7 @@ pub fn cases() -> Vec<Case> {
         }
     }
     cases.extend(cases_of_names());
+    cases.extend(cases_of_commands());
     let (kernel, pages, step) = (Kernel::FirstTouch, Pages::Base, 64 << 10);
     cases.push(Case::own(Work::Memory(MemoryWork { kernel, pages, step, ..plain_memory() })));
     cases
@@ -141,6 +142,19 @@ fn cases_of_names() -> Vec<Case> {
     let durable = MetadataWork { call: Call::Unlink, cache, sync, ..plain_metadata() };
     cases.push(Case::own(Work::Metadata(MetadataWork { hosts: 2, threads: 3, ..durable })));
     cases
+}
+
+/// Commands with parameters and without, in each cache state.
+fn cases_of_commands() -> Vec<Case> {
+    let of = |command: &str, parameters: &str, cache| {
+        let (command, parameters) = (command.to_string(), parameters.to_string());
+        Case::own(Work::Command(CommandWork { command, parameters, cache }))
+    };
+    vec![
+        of("wc -l 'a b'", "", Cache::AsIs),
+        of("wc -l 'a b'", "", Cache::Cold),
+        of("count -t {threads}", "threads=2", Cache::Warm),
+    ]
 }
 
 /// Work on names, for 100 ms.
@@ -225,6 +239,7 @@ pub fn record_of(work: ReadWork, rounds: u32) -> Record {
     let command = ["ioassay", "run", "zoo"].map(str::to_string).to_vec();
     let header = Header {
         calibrated: Vec::new(),
+        rehearsals: Vec::new(),
         tool: Tool { name: "ioassay".into(), version: "0.1.0".into(), commit: None, command },
         began: "2026-01-01T00:00:00Z".to_string(),
         host,

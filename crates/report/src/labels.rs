@@ -193,8 +193,8 @@ impl<'a> CaseLabels<'a> {
             Kind::Read => false,
             Kind::Write => has(Kind::Read),
             Kind::Memory => has(Kind::Read) || has(Kind::Write),
-            // Its call says what it is.
-            Kind::Metadata => false,
+            // Its call, or the command itself, says what it is.
+            Kind::Metadata | Kind::Command => false,
         };
         let said = Some(kind.name()).filter(|said| is_told && *said != group);
         said.map(|said| Phrase::of("kind", said))

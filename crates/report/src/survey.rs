@@ -44,6 +44,8 @@ impl Rung {
     pub(crate) fn of(case: &Case) -> Option<Rung> {
         match &case.work {
             _ if case.is_null() => None,
+            // A survey runs none.
+            Work::Command(_) => None,
             Work::Memory(_) => Some(Rung::Memory),
             Work::Write(_) => Some(Rung::Writing),
             Work::Metadata(_) => Some(Rung::Names),

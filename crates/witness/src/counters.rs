@@ -34,6 +34,8 @@ pub struct Witness<'a> {
     processes: Vec<Process>,
     /// The file, and the probe that works on it.
     file: Option<(&'a File, u64, Probe)>,
+    /// Several files, and the probe that works on them.
+    files: Option<(Vec<&'a File>, Probe)>,
     devices: Devices,
     /// The names of all devices that the bytes pass.
     nodes: BTreeSet<String>,
@@ -127,6 +129,7 @@ impl<'a> Witness<'a> {
             file: file
                 .zip(storage.and_then(|storage| storage.residency_probe))
                 .map(|((file, size), probe)| (file, size, probe)),
+            files: None,
             devices: storage.map_or(Devices::default(), Devices::of),
             nodes: BTreeSet::new(),
             limits: Vec::new(),
@@ -162,6 +165,12 @@ impl<'a> Witness<'a> {
 
     fn limits_now(&self) -> Vec<Limit> {
         limits::limits(&Root::machine(), self.nodes.iter().map(String::as_str))
+    }
+
+    /// The same, which sees how much of these files together is cached, in place of one file.
+    pub fn with_files(self, files: Vec<&'a File>, probe: Option<Probe>) -> Witness<'a> {
+        let files = Some(files).filter(|files| !files.is_empty());
+        Witness { files: files.zip(probe), ..self }
     }
 
     /// The same, which also counts the names in the OS's cache.
@@ -212,6 +221,11 @@ impl<'a> Witness<'a> {
     }
 
     fn residency(&self) -> Option<Residency> {
+        if let Some((files, probe)) = &self.files {
+            let each = files.iter().map(|file| page_cache::residency(file, *probe).ok());
+            let sum = |sum: Option<Residency>, each: Option<Residency>| Some(sum?.and(each?));
+            return each.reduce(sum)?;
+        }
         let (file, size, probe) = self.file?;
         page_cache::residency_of_range(file, probe, 0..size)
             .inspect_err(|error| log::warn!("{probe} cannot read the file's counters: {error}"))

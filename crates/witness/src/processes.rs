@@ -86,7 +86,7 @@ impl Process {
 }
 
 /// The living descendants of a process, without itself; `None` if the OS does not list them.
-pub(crate) fn descendants(pid: u32) -> Option<Vec<u32>> {
+pub fn descendants(pid: u32) -> Option<Vec<u32>> {
     let mut found = children(pid)?;
     let mut next = 0;
     while let Some(child) = found.get(next) {

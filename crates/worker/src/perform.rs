@@ -1,6 +1,7 @@
 //! Performs one job: creates the engines or the arrays and has a team run them.
 
 use crate::blocks::{DigestBlocks, Ignore, ThreadWork, move_blocks, range_of};
+use crate::command::perform_command;
 use crate::drive::{Consume, LoopState, ThreadPlan};
 use crate::engine::{self, BlockIo, Obstacle};
 use crate::engine::{
@@ -36,6 +37,7 @@ pub fn perform(job: &Job, client: &mut dyn Client) {
             }
         }
         (Work::Write(work), _) => perform_write(job, work, client),
+        (Work::Command(_), _) => perform_command(job.launch.as_ref(), client),
         (Work::Metadata(work), Some(folder)) => perform_names(work, job.seed, folder, client),
         (Work::Read(_) | Work::Metadata(_), _) => {
             let reason = "the job names no file to read, or folder to work in".to_string();

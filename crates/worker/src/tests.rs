@@ -49,7 +49,15 @@ const SEED: u64 = 11;
 
 fn outcome(work: Work, file: Option<PathBuf>) -> (Job, Outcome) {
     let mut listener = Listener { file: file.clone(), outcome: None };
-    let job = Job { case: Case::own(work), seed: 5, file, source: None, shared: None, shape: None };
+    let job = Job {
+        case: Case::own(work),
+        seed: 5,
+        file,
+        source: None,
+        shared: None,
+        shape: None,
+        launch: None,
+    };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))
 }
@@ -58,8 +66,15 @@ fn outcome(work: Work, file: Option<PathBuf>) -> (Job, Outcome) {
 fn outcome_in(work: Work, folder: &Path) -> (Job, Outcome) {
     let mut listener = Listener { file: None, outcome: None };
     let file = Some(folder.to_path_buf());
-    let job =
-        Job { case: Case::own(work), seed: SEED, file, source: None, shared: None, shape: None };
+    let job = Job {
+        case: Case::own(work),
+        seed: SEED,
+        file,
+        source: None,
+        shared: None,
+        shape: None,
+        launch: None,
+    };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))
 }

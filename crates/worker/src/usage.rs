@@ -58,11 +58,24 @@ impl Reading {
 /// The counters of the whole process, including kernel threads that work for it.
 pub fn of_process() -> Usage {
     let cpu_ns = Some(nanoseconds(ClockId::ProcessCPUTime));
+    Usage { cpu_ns, ..resources(libc::RUSAGE_SELF) }
+}
+
+/// What the children of this process used that it has waited for, with theirs. Their CPU time is
+/// the sum of both modes, in which the OS counts it exactly.
+pub fn of_children() -> Usage {
+    let used = resources(libc::RUSAGE_CHILDREN);
+    let sum = |(user, system): (u64, u64)| user.saturating_add(system);
+    Usage { cpu_ns: used.user_ns.zip(used.system_ns).map(sum), ..used }
+}
+
+/// What the OS counts of `whom`, without exact CPU time.
+fn resources(whom: libc::c_int) -> Usage {
     // SAFETY: all fields are integers, for which zero is valid.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the call writes only to `used`, which outlives it.
-    if unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut used) } != 0 {
-        return Usage { cpu_ns, ..Usage::default() };
+    if unsafe { libc::getrusage(whom, &raw mut used) } != 0 {
+        return Usage::default();
     }
     let count = |count: libc::c_long| u64::try_from(count).ok();
     let time_ns = |time: libc::timeval| {
@@ -70,7 +83,7 @@ pub fn of_process() -> Usage {
         Some(seconds * 1_000_000_000 + microseconds * 1000)
     };
     Usage {
-        cpu_ns,
+        cpu_ns: None,
         user_ns: time_ns(used.ru_utime),
         system_ns: time_ns(used.ru_stime),
         minor_faults: count(used.ru_minflt),

@@ -92,6 +92,7 @@ fn wires(_: &Path) -> Vec<String> {
             source: None,
             shared: None,
             shape: None,
+            launch: None,
         })
         .encode()
     };

@@ -116,7 +116,7 @@ pub(crate) fn loads(rows: &[Row], plan: &Plan) -> Vec<Load> {
 /// A case as it would be in a closed loop.
 fn without_rate(case: &Case) -> Case {
     let mut case = case.at_rate(0);
-    *case.time_mut() = Duration::ZERO;
+    case.set_time(Duration::ZERO);
     case
 }
 

@@ -179,7 +179,8 @@ impl Context<'_> {
     pub(crate) fn moves(&self) -> bool {
         let in_memory = self.measured.case.memory().is_some();
         let on_names = self.measured.case.metadata().is_some();
-        in_memory || on_names || self.read().is_some() || self.write().is_some()
+        let is_command = self.measured.case.command().is_some();
+        in_memory || on_names || is_command || self.read().is_some() || self.write().is_some()
     }
 
     /// The work that reads a file, if the case claims this cache state.

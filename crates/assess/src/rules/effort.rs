@@ -206,6 +206,8 @@ fn too_short(context: &Context) -> Option<Draft> {
     let (doubt, note) = match context.measured.case.work {
         Work::Read(_) | Work::Write(_) | Work::Metadata(_) => (FILE_NS_DOUBT, FILE_NS_NOTE),
         Work::Memory(_) => (MEMORY_NS_LEAST, MEMORY_NS_LEAST),
+        // How long it takes is what a command is judged for.
+        Work::Command(_) => return None,
     };
     let severity = match elapsed {
         ns if ns < doubt => Severity::Doubt,

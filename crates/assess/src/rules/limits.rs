@@ -112,6 +112,7 @@ fn reads_devices(context: &Context) -> bool {
     let measured = context.measured;
     let asked = |trial: &Counted| match &measured.case.work {
         Work::Memory(_) => None,
+        Work::Command(_) => trial.evidence.task_read_bytes,
         Work::Metadata(work) => Some(names::used(work, trial).saturating_mul(INODE_BYTES)),
         Work::Write(work) if work.read_share > 0 => Some(trial.sample.read_bytes()),
         Work::Read(_) | Work::Write(_) => Some(trial.sample.bytes()),

@@ -29,7 +29,7 @@ fn remote_pages(context: &Context) -> Option<Draft> {
     let bytes = match &measured.case.work {
         Work::Memory(work) => work.working_set,
         Work::Read(work) if work.engine.place() == BlockPlace::Memory => work.io.size,
-        Work::Read(_) | Work::Write(_) | Work::Metadata(_) => return None,
+        Work::Read(_) | Work::Write(_) | Work::Metadata(_) | Work::Command(_) => return None,
     };
     // With several threads, it is unknown whose a page was.
     if measured.case.threads() > 1 || bytes < ARRAYS_LEAST {

@@ -202,6 +202,8 @@ fn digest_mismatch(context: &Context) -> Option<Draft> {
         Work::Write(_) => "the worker is wrong, or the storage lost or changed the data",
         Work::Metadata(_) => "the worker is wrong, or the file system lost or changed names",
         Work::Memory(_) => "the worker is wrong, or this machine's memory is",
+        // Nothing is known of the bytes that a command should find.
+        Work::Command(_) => return None,
     };
     Draft::sized(wrong as f64 / all as f64, Severity::Void, message, remedy)
 }
@@ -244,7 +246,7 @@ fn bytes_unchecked(context: &Context) -> Option<Draft> {
 fn counts(case: &Case) -> bool {
     match &case.work {
         Work::Read(work) => work.touch == Touch::Count,
-        Work::Write(_) | Work::Metadata(_) => false,
+        Work::Write(_) | Work::Metadata(_) | Work::Command(_) => false,
         Work::Memory(work) => work.kernel == Kernel::Count,
     }
 }

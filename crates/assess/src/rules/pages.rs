@@ -40,7 +40,7 @@ fn page_size(context: &Context) -> Option<Draft> {
         }
         // What else the worker holds may be larger than base pages of buffers, and be huge. A tool
         // that a peer ran has ended with its buffers: the peer refuses what it did not get.
-        Work::Read(_) | Work::Write(_) | Work::Metadata(_) => return None,
+        Work::Read(_) | Work::Write(_) | Work::Metadata(_) | Work::Command(_) => return None,
     };
     let huge = median(&context.measured.values(|t| Some(t.evidence.huge_bytes? as f64)))?;
     let share = huge / bytes as f64;

@@ -296,7 +296,7 @@ fn record_of(given: &Given) -> Record {
         Work::Read(work) => flawless(work),
         Work::Write(work) => flawless_write(work),
         Work::Memory(_) => memory(),
-        Work::Metadata(_) => panic!("no such work is given"),
+        Work::Metadata(_) | Work::Command(_) => panic!("no such work is given"),
     };
     let bytes = |index: usize| given.shares[index].map(|share| (share * FILE as f64) as u64);
     let storage = record.header.storage.as_mut().expect("the zoo has a storage");

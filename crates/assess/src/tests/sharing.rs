@@ -148,7 +148,7 @@ fn reads_that_met_no_change_prove_nothing() {
 #[test]
 fn what_an_actor_reads_counts_as_well() {
     let swap = |record: &mut Record| {
-        let reader = record.header.plan.cases[0].case.work;
+        let reader = record.header.plan.cases[0].case.work.clone();
         let actor = &mut record.header.plan.actors[0].case;
         record.header.plan.cases[0].case.work = std::mem::replace(&mut actor.work, reader);
         each(record, |trial| {

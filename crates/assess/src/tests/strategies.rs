@@ -36,7 +36,7 @@ fn add(record: &mut Record, case: Case, ops: u64, end_ns: u64, synced_ns: Option
     let index = record.header.plan.cases.len();
     let bytes = match &case.work {
         Work::Memory(_) => 64 * ops,
-        Work::Metadata(_) => ops,
+        Work::Metadata(_) | Work::Command(_) => ops,
         Work::Read(ReadWork { io: Io { block, .. }, .. })
         | Work::Write(WriteWork { io: Io { block, .. }, .. }) => block * ops,
     };

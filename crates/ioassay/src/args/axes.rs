@@ -1,8 +1,8 @@
-//! Axes of cases as flags, one for each row of [`AXES`].
+//! Axes of cases as flags, one for each axis that can be set.
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
-use model::axis::{AXES, Axis, Domain};
+use model::axis::{Axis, Domain};
 use std::ffi::OsStr;
 
 /// The heading above the axes in the help.
@@ -21,7 +21,7 @@ impl FromArgMatches for AxisArgs {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        let given = AXES.iter().filter_map(|axis| {
+        let given = Axis::settable().filter_map(|axis| {
             let values: Vec<String> = matches.get_many(axis.flag())?.cloned().collect();
             Some((axis.name, values))
         });
@@ -32,7 +32,7 @@ impl FromArgMatches for AxisArgs {
 
 impl Args for AxisArgs {
     fn augment_args(command: Command) -> Command {
-        command.args(AXES.iter().map(flag))
+        command.args(Axis::settable().map(flag))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

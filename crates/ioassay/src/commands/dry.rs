@@ -202,7 +202,7 @@ fn add_nominal(question: &RunQuestion, setting: &mut Setting) -> Result<Duration
     let search = Search::of(&setting.plan);
     let of = |relative: &Relative| {
         let mut short = relative.at(NOMINAL);
-        *short.time_mut() = short_time(NOMINAL, search.goals, short.time());
+        short.set_time(short_time(NOMINAL, search.goals, short.time()));
         let tries = trial(&short, is_slow).saturating_mul(search.tries());
         trial(&relative.closed(), is_slow).saturating_add(tries).saturating_mul(load::ROUNDS)
     };
@@ -264,6 +264,8 @@ fn memory_bytes(case: &Case, huge: Option<u64>) -> u64 {
         }
         Work::Read(work) if work.engine.place() == BlockPlace::Memory => work.io.size,
         Work::Read(_) | Work::Write(_) => case.buffer_bytes(huge),
+        // What it takes is its own affair.
+        Work::Command(_) => 0,
     }
 }
 

@@ -3,6 +3,7 @@
 mod calibrate;
 mod shapes;
 pub mod both;
+pub mod judge;
 
 use super::kept::{Kept, tell_building, tell_how_to_go_on, tell_kept, tell_remains};
 use super::question::fit::tell_smaller;
@@ -297,6 +298,7 @@ pub(super) fn header_of(
         alternates: None,
         side: None,
         calibrated: Vec::new(),
+        rehearsals: Vec::new(),
         peers,
     })
 }

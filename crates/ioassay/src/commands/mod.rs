@@ -68,6 +68,7 @@ pub fn execute(cli: &Cli) -> Result<Status> {
         Command::Run(args) if args.each => fleet::run(args, &style),
         Command::Run(args) if args.hosts.are_named() => lockstep::run(args, &style),
         Command::Run(args) => measure::run(args, &style),
+        Command::Judge(args) => measure::judge::judge(args, &style),
         Command::Plan(args) => measure::plan(args, &style),
         Command::Watch(args) => watch::execute(args, &style),
         Command::Recipes { command } => recipes::execute(command.as_ref(), &style),

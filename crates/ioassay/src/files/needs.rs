@@ -44,7 +44,7 @@ impl FileNeeds {
         let is_own = |case: &Case| case.io().is_none_or(|io| io.files == Whose::Own);
         for planned in plan.cases.iter().filter(|planned| is_own(&planned.case)) {
             match &planned.case.work {
-                Work::Memory(_) => {}
+                Work::Memory(_) | Work::Command(_) => {}
                 Work::Metadata(work) => {
                     let names = work.entries.saturating_mul(work.threads.into());
                     needs.names = needs.names.max(names);

@@ -33,7 +33,7 @@ pub(super) fn of(plan: &Plan, environment: &Environment) -> Result<Vec<Case>> {
         from_device.map(|work| pages_of_ceiling(work, environment.host)).collect();
     let bounds_rates = bounds_rates(plan);
     let is_wanted = |case: &Case| match &case.work {
-        Work::Metadata(_) => false,
+        Work::Metadata(_) | Work::Command(_) => false,
         Work::Memory(_) => !bounds_rates,
         Work::Write(_) => writes,
         Work::Read(work) if work.io.cache == Cache::Direct => !bounds_rates,
@@ -88,7 +88,7 @@ fn bounds_rates(plan: &Plan) -> bool {
 /// A case without its time limit.
 fn without_time(case: &Case) -> Case {
     let mut case = case.clone();
-    *case.time_mut() = Duration::ZERO;
+    case.set_time(Duration::ZERO);
     case
 }
 

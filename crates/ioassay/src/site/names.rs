@@ -120,7 +120,15 @@ impl Site<'_> {
         let work = MetadataWork { call, cache, sync, time: MAKING, ..*names.work() };
         let case = Case::own(Work::Metadata(work));
         let file = Some(names.folder().to_path_buf());
-        let job = Job { case, seed: names.seed(), file, source: None, shared: None, shape: None };
+        let job = Job {
+            case,
+            seed: names.seed(),
+            file,
+            source: None,
+            shared: None,
+            shape: None,
+            launch: None,
+        };
         let failed = |outcome: Outcome| match outcome {
             Outcome::Failed { reason } | Outcome::Unavailable { reason } => anyhow!(reason),
             Outcome::Done(_) => anyhow!("the worker ended too early"),

@@ -73,6 +73,7 @@ fn record_with(script: &str, plan: &Plan, patience: Duration) -> anyhow::Result<
         alternates: None,
         side: None,
         calibrated: Vec::new(),
+        rehearsals: Vec::new(),
         fixtures: Vec::new(),
         plan: plan.clone(),
         peers: Vec::new(),

@@ -20,6 +20,7 @@ impl Case {
         let mut case = match () {
             () if given.has("kernel") => Case::blank(Kind::Memory),
             () if given.has("call") => Case::blank(Kind::Metadata),
+            () if given.has("command") => Case::blank(Kind::Command),
             () if given.has("op") => Case::blank(Kind::Write),
             () => Case::blank(Kind::Read),
         };

@@ -41,6 +41,7 @@ impl JsonSchema for AxesForm {
             (Kind::Write, "Writes a file."),
             (Kind::Memory, "Runs a loop over memory."),
             (Kind::Metadata, "Works on the names of files."),
+            (Kind::Command, "Runs a command."),
         ];
         json_schema!({
             "description": "The axes of a case, named as in recipes. Bytes and counts are numbers; \

@@ -2,12 +2,13 @@
 
 use super::say::{LOOPS, POPULATED, Say, TOUCHES};
 use super::{
-    Across, Axis, Domain, IdWord, Usual, count, hosts, load, metadata, put, small, writing,
+    Across, Axis, Domain, IdWord, Usual, command, count, hosts, load, metadata, put, small, writing,
 };
 use crate::case::{
     Advice, BufferPages, Cache, Engine, Isa, Kernel, Kind, OWN_PEER, Op, Pages, Populated,
 };
 use crate::case::{Submission, Touch, WriteEngine};
+use crate::command::CACHES;
 use crate::pattern::Pattern;
 use crate::peer_name::PeerName;
 use crate::units;
@@ -67,6 +68,8 @@ pub const AXES: &[Axis] = &[
         ..bytes_of!(memory, memory_mut, working_set)
     },
     metadata::CALL,
+    command::COMMAND,
+    command::PARAMETERS,
     metadata::DIRECTORIES,
     Axis {
         name: "engine",
@@ -79,12 +82,12 @@ pub const AXES: &[Axis] = &[
         get: |case| match case.kind() {
             Kind::Read => Some(case.read()?.engine.to_string()),
             Kind::Write => Some(case.write()?.engine.to_string()),
-            Kind::Memory | Kind::Metadata => None,
+            Kind::Memory | Kind::Metadata | Kind::Command => None,
         },
         set: |case, text| match case.kind() {
             Kind::Read => put(case.read_mut().map(|work| &mut work.engine), text.parse()),
             Kind::Write => put(case.write_mut().map(|work| &mut work.engine), text.parse()),
-            Kind::Memory | Kind::Metadata => Ok(()),
+            Kind::Memory | Kind::Metadata | Kind::Command => Ok(()),
         },
         ..Axis::PLAIN
     },
@@ -96,8 +99,9 @@ pub const AXES: &[Axis] = &[
             (Kind::Read, Cache::NAMES),
             (Kind::Write, Cache::NAMES),
             (Kind::Metadata, metadata::CACHES),
+            (Kind::Command, CACHES),
         ]),
-        usual: Usual::by_file("warm", "as-is").and_metadata("warm"),
+        usual: Usual::by_file("warm", "as-is").and_metadata("warm").and_command("as-is"),
         across: Across::Insisted,
         say: Say::of("{}").quiet("as-is"),
         get: |case| Some(case.cache()?.to_string()),
@@ -254,13 +258,13 @@ pub const AXES: &[Axis] = &[
             ("ramp", "1, 2, 4 … up to that"),
             ("sweep", "1, 2, 4 … up to twice that"),
         ],
-        usual: Usual::every("1"),
+        usual: Usual::own("1"),
         across: Across::Insisted,
         saturates: true,
         word: IdWord::After("t", None),
         say: Say::of("{} threads").text("{} threads").short("t{}").quiet("1"),
-        get: |case| Some(case.threads().to_string()),
-        set: |case, text| put(Some(case.threads_mut()), small("threads", text)),
+        get: |case| case.command().is_none().then(|| case.threads().to_string()),
+        set: |case, text| put(case.threads_mut(), small("threads", text)),
         ..Axis::PLAIN
     },
     load::RATE,
@@ -292,7 +296,7 @@ pub const AXES: &[Axis] = &[
         set: |case, text| match case.kind() {
             Kind::Read => put(case.read_mut().map(|work| &mut work.isa), text.parse()),
             Kind::Memory => put(case.memory_mut().map(|work| &mut work.isa), text.parse()),
-            Kind::Write | Kind::Metadata => Ok(()),
+            Kind::Write | Kind::Metadata | Kind::Command => Ok(()),
         },
         ..Axis::PLAIN
     },
@@ -364,8 +368,8 @@ pub const AXES: &[Axis] = &[
         across: Across::Same,
         word: IdWord::Silent,
         say: Say::of("trials of {}").text("for {}"),
-        get: |case| Some(units::time(case.time())),
-        set: |case, text| put(Some(case.time_mut()), units::parse_time(text)),
+        get: |case| case.command().is_none().then(|| units::time(case.time())),
+        set: |case, text| put(case.time_mut(), units::parse_time(text)),
         ..Axis::PLAIN
     },
 ];

@@ -9,14 +9,28 @@ pub struct Usual {
     write: Option<&'static str>,
     memory: Option<&'static str>,
     metadata: Option<&'static str>,
+    command: Option<&'static str>,
 }
 
 /// No kind of work has the axis.
-pub(super) const NEVER: Usual = Usual { read: None, write: None, memory: None, metadata: None };
+pub(super) const NEVER: Usual =
+    Usual { read: None, write: None, memory: None, metadata: None, command: None };
 
 impl Usual {
+    /// The value for every kind of work.
     pub(super) const fn every(value: &'static str) -> Usual {
-        Usual { read: Some(value), write: Some(value), memory: Some(value), metadata: Some(value) }
+        Usual { command: Some(value), ..Usual::own(value) }
+    }
+    /// The value for work that ioassay does itself: all but commands.
+    pub(super) const fn own(value: &'static str) -> Usual {
+        Usual::files(value).and_memory(value).and_metadata(value)
+    }
+    pub(super) const fn command(value: &'static str) -> Usual {
+        Usual { command: Some(value), ..NEVER }
+    }
+    /// The same, and this value of commands.
+    pub(super) const fn and_command(self, value: &'static str) -> Usual {
+        Usual { command: Some(value), ..self }
     }
     pub(super) const fn files(value: &'static str) -> Usual {
         Usual::by_file(value, value)
@@ -52,6 +66,7 @@ impl Usual {
             Kind::Write => self.write,
             Kind::Memory => self.memory,
             Kind::Metadata => self.metadata,
+            Kind::Command => self.command,
         }
     }
 }

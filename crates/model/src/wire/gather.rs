@@ -1,6 +1,7 @@
 //! Replies collected into an outcome.
 
 use super::Reply;
+use crate::command::Exit;
 use crate::line::ProtocolError;
 use crate::sample::{Latencies, Sample, Span};
 use crate::trial::Outcome;
@@ -17,6 +18,7 @@ pub struct Gather {
     spans: Vec<Span>,
     histograms: [Latencies; 4],
     steps: usize,
+    exit: Option<Exit>,
 }
 
 impl Gather {
@@ -49,6 +51,7 @@ impl Gather {
                 }
                 latencies.counts.push((*ns, *count));
             }
+            Reply::Exit(exit) => self.exit = Some(*exit),
             Reply::Done { setup_ns, warm_up_ns, longest_ns, usage } => {
                 let mut histograms = std::mem::take(&mut self.histograms);
                 histograms.iter_mut().zip(longest_ns).for_each(|(it, ns)| it.max_ns = *ns);
@@ -61,6 +64,7 @@ impl Gather {
                     syncs,
                     responses,
                     reads,
+                    exit: self.exit.take(),
                     usage: *usage,
                 })));
             }

@@ -67,6 +67,7 @@ fn kind(case: &Case) -> String {
     match &case.work {
         Work::Memory(_) => "loops over memory".to_string(),
         Work::Metadata(work) => of(work.cache, "calls on names"),
+        Work::Command(work) => of(work.cache, "commands"),
         Work::Read(work) => of(work.io.cache, "reads"),
         Work::Write(work) => of(work.io.cache, "writes"),
     }

@@ -17,6 +17,7 @@ mod builds;
 mod load;
 mod interference;
 mod names;
+mod commands;
 mod control;
 
 use crate::labels::CaseLabels;
@@ -75,6 +76,7 @@ fn row(question: Question) -> QuestionRow {
         Question::Interference => other(interference::answer),
         Question::Builds => speed(builds::answer),
         Question::Names => other(names::answer),
+        Question::Commands => other(commands::answer),
     }
 }
 

@@ -59,13 +59,13 @@ pub(super) fn rate_labels(summary: &Summary, quantity: &str) -> Option<GaugeLabe
 }
 
 /// The labels of the throughput; `None` for plain writes, which have two other rates, and for
-/// calls on names.
+/// calls on names and commands.
 pub(super) fn throughput_labels(summary: &Summary) -> Option<GaugeLabels> {
     match &summary.case.work {
         Work::Read(_) => rate_labels(summary, "read"),
         Work::Memory(_) => rate_labels(summary, "memory"),
         Work::Write(work) if work.read_share > 0 => rate_labels(summary, "mixed"),
-        Work::Write(_) | Work::Metadata(_) => None,
+        Work::Write(_) | Work::Metadata(_) | Work::Command(_) => None,
     }
 }
 

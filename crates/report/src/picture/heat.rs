@@ -319,6 +319,7 @@ fn plane_table(
         Work::Write(_) => "writing",
         Work::Memory(_) => "memory",
         Work::Metadata(_) => "names",
+        Work::Command(_) => "commands",
     };
     // Each size of an array may be served by another cache.
     let served = match plane.axes.contains(&"working_set") {

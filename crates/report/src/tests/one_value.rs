@@ -201,7 +201,7 @@ pub(super) fn record(work: &Work, host: &str) -> Record {
     let first = record.header.plan.cases[0].clone();
     let mut cases = vec![first.clone(), first];
     for (threads, planned) in (1..).zip(&mut cases) {
-        let mut case = Case::own(*work);
+        let mut case = Case::own(work.clone());
         match &mut case.work {
             Work::Metadata(work) => work.threads = threads,
             _ => case.io_mut().expect("it is on a file").threads = threads,

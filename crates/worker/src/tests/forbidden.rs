@@ -53,7 +53,15 @@ fn check(
             ..zoo::plain()
         };
         let case = Case::own(Work::Read(work));
-        let job = Job { case, seed: 1, file: Some(path), source: None, shared: None, shape: None };
+        let job = Job {
+            case,
+            seed: 1,
+            file: Some(path),
+            source: None,
+            shared: None,
+            shape: None,
+            launch: None,
+        };
         let mut listener = Listener { file: None, outcome: None };
         forbid(calls);
         perform(&job, &mut listener);

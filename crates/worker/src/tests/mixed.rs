@@ -28,7 +28,7 @@ fn before(seed: u64) -> Content {
 fn run(work: WriteWork, file: Option<PathBuf>) -> (Job, Outcome) {
     let mut listener = Listener { file: file.clone(), outcome: None };
     let case = Case::own(Work::Write(work));
-    let job = Job { case, seed: 5, file, source: None, shared: None, shape: None };
+    let job = Job { case, seed: 5, file, source: None, shared: None, shape: None, launch: None };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))
 }
@@ -114,6 +114,7 @@ fn a_limit_counts_both_kinds() {
             source: None,
             shared: None,
             shape: None,
+            launch: None,
         };
         assert_ne!(sample.digest(), digest(&job, &sample, 78), "bytes of another file");
     }

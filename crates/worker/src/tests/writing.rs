@@ -56,6 +56,7 @@ fn run(work: &WriteWork, target: &Path, source: Option<&Path>) -> (Job, Outcome)
         source: source.map(Path::to_path_buf),
         shared: None,
         shape: None,
+        launch: None,
     };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))

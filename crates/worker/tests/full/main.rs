@@ -66,7 +66,15 @@ fn check(work: &WriteWork, folder: &Path, source: &Path, errno: i32) {
     std::fs::File::create(&file).expect("the folder takes an empty file");
     let case = Case::own(Work::Write(*work));
     let source = Some(source.to_path_buf());
-    let job = Job { case, seed: 3, file: Some(file.clone()), source, shared: None, shape: None };
+    let job = Job {
+        case,
+        seed: 3,
+        file: Some(file.clone()),
+        source,
+        shared: None,
+        shape: None,
+        launch: None,
+    };
     let mut listener = Listener::default();
     perform(&job, &mut listener);
     let held = std::fs::metadata(&file).expect("it is there").len();

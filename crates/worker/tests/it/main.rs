@@ -50,6 +50,7 @@ fn check(work: ReadWork, file: &Path) -> Outcome {
         source: None,
         shared: None,
         shape: None,
+        launch: None,
     };
     let mut counter = Counter { most, heard: None };
     perform(&job, &mut counter);

@@ -60,7 +60,7 @@ impl Calibrator<'_> {
             };
             cases.extend(search.cases(load, iops.median, &mut |rate| {
                 let mut case = load.at(rate);
-                *case.time_mut() = short_time(rate, goals, case.time());
+                case.set_time(short_time(rate, goals, case.time()));
                 let record = self.measure(vec![case], &mut short)?;
                 let met = record
                     .trials

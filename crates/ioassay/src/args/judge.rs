@@ -1,0 +1,76 @@
+//! Arguments of `judge`.
+
+use super::form::FormArgs;
+use crate::recipe::repetitions::ROUNDS_MAX;
+use clap::{Args, ValueHint};
+use model::plan::INVOCATIONS_MAX;
+use std::path::PathBuf;
+
+/// Arguments of `judge`.
+#[derive(Debug, Args)]
+pub struct JudgeArgs {
+    /// Commands, each as one argument: 'grep -c x big.txt'. They are split into words as a shell
+    /// does, and started without one
+    #[arg(required_unless_present = "arguments", value_name = "COMMAND")]
+    pub commands: Vec<String>,
+    /// One command with its arguments
+    #[arg(last = true, value_name = "PROGRAM [ARGUMENT]")]
+    pub arguments: Vec<String>,
+    /// The cache state of the files that a command reads, at the start of each run: as-is, warm,
+    /// cold, or several
+    ///
+    /// By default as-is and, if the rehearsal saw that it reads files of 1 MiB or more, warm and
+    /// cold. Only data files are evicted or read, never programs and libraries; their names and
+    /// inodes stay in the OS's caches.
+    #[arg(long, value_name = "STATE", value_delimiter = ',')]
+    pub cache: Vec<String>,
+    /// Give each value to a parameter, which {NAME} in the commands stands for: threads=1,2,4
+    #[arg(long, short = 'L', value_name = "NAME=VALUES")]
+    pub parameter: Vec<String>,
+    /// A shorter name for a command, in their order; repeat it for each
+    #[arg(long, short = 'n', value_name = "NAME")]
+    pub name: Vec<String>,
+    /// Start the commands with a shell, by default sh: for pipes, redirections and wildcards
+    #[arg(long, value_name = "SHELL", num_args = 0..=1, default_missing_value = "sh")]
+    #[arg(require_equals = true, conflicts_with = "arguments")]
+    pub shell: Option<String>,
+    /// Run this before anything else. What it starts lives until the end
+    #[arg(long, value_name = "COMMAND")]
+    pub setup: Option<String>,
+    /// Run this before each run, untimed; {NAME} stands for parameters here, too
+    #[arg(long, value_name = "COMMAND")]
+    pub prepare: Option<String>,
+    /// Run this after everything else
+    #[arg(long, value_name = "COMMAND")]
+    pub cleanup: Option<String>,
+    /// A file on the stdin of the commands, which is empty by default
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub input: Option<PathBuf>,
+    /// Where stdout goes: null, pipe (read and discarded), or a file that does not exist yet
+    #[arg(long, value_name = "WHERE", default_value = "null")]
+    pub output: String,
+    /// Let runs count whatever their exit status
+    #[arg(long)]
+    pub ignore_exit: bool,
+    /// A file that the commands read, if no rehearsal can see it; repeat it for each
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: Vec<PathBuf>,
+    /// Do not run each command once before, to see which files it uses and how
+    #[arg(long)]
+    pub no_rehearsal: bool,
+    /// Runs of each command in each state, divided among the invocations
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(ROUNDS_MAX)))]
+    pub rounds: Option<u32>,
+    /// Number of fresh starts, after a pause
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(INVOCATIONS_MAX)))]
+    pub invocations: Option<u32>,
+    /// Where to keep the record: a new file, a folder, or - for stdout
+    #[arg(long, value_name = "PLACE")]
+    pub record: Option<PathBuf>,
+    /// Print only the result: no progress, and no path of the record
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// The form of the report.
+    #[command(flatten)]
+    pub form: FormArgs,
+}

@@ -1,0 +1,218 @@
+//! `judge`: runs any command as it is, and says of it what is said of our own figures.
+
+mod parse;
+mod rehearse;
+
+use super::{Destination, PreparedRun, carry_out, header_of};
+use crate::args::OutputArgs;
+use crate::args::judge::JudgeArgs;
+use crate::commands::kept::Kept;
+use crate::commands::{form, tell};
+use crate::files::{Maker, Target};
+use crate::fixture::Stay;
+use crate::machine::this_host;
+use crate::orphans::{self, Worker};
+use crate::progress::Progress;
+use crate::recipe::repetitions::{USUAL, settle};
+use crate::status::Status;
+use crate::stop::Stop;
+use crate::store::Place;
+use crate::tool::{self, ProgramLimits};
+use crate::worker_process;
+use anyhow::{Context, Result, bail};
+use model::axis::Axis;
+use model::case::{Cache, Case, Work};
+use model::command::Command;
+use model::environment::Environment;
+use model::host::Storage;
+use model::plan::{Plan, Role};
+use model::rehearsal::FactSheet;
+use model::view::{Heading, Question, View};
+use parse::Asked;
+use report::Style;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// `ioassay judge`.
+///
+/// # Errors
+/// If a command is not understood, or nothing can be measured.
+pub fn judge(args: &JudgeArgs, style: &Style) -> Result<Status> {
+    let asked = Asked::of(args)?;
+    let stop = Stop::on_signals().context("failed to listen for signals")?;
+    let output = output_of(args);
+    stop.status(keep(&asked, &output, &stop).and_then(|kept| match kept {
+        None => Ok(Status::DONE),
+        Some(kept) => super::judge(&kept, &output, style),
+    }))
+}
+
+/// What `judge` has of the options of all runs.
+fn output_of(args: &JudgeArgs) -> OutputArgs {
+    OutputArgs {
+        form: args.form.clone(),
+        record: args.record.clone(),
+        quiet: args.quiet,
+        ..OutputArgs::default()
+    }
+}
+
+/// Measures the commands, and keeps the record; none if stopped before the first run.
+fn keep(asked: &Asked, output: &OutputArgs, stop: &Stop) -> Result<Option<Kept>> {
+    orphans::adopt();
+    let place = Place::of(output.record.as_deref());
+    place.check()?;
+    form::check(&output.form, &place)?;
+    let servers = asked.setup.as_deref().map(|words| Servers::start(words, stop)).transpose()?;
+    let kept = measure(asked, place, output, stop);
+    let cleaned = clean(asked, stop);
+    drop(servers);
+    let kept = kept?;
+    cleaned?;
+    Ok(kept)
+}
+
+fn measure(asked: &Asked, place: Place, output: &OutputArgs, stop: &Stop) -> Result<Option<Kept>> {
+    let (commands, rehearsals) = match rehearse::all(asked, output.quiet, stop) {
+        Ok(rehearsed) => rehearsed,
+        Err(error) if stop.explains(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let host = this_host();
+    let storage = storage_of(&commands)?;
+    let environment =
+        &Environment { host: &host, storage: storage.as_ref(), source: None, peers: &[] };
+    let plan = plan_of(asked, commands, environment)?;
+    tell_time(&plan, &rehearsals, output.quiet)?;
+    let mut header = header_of(&plan, environment, Vec::new())?;
+    header.rehearsals = rehearsals;
+    let progress = &Progress::unless(output.quiet);
+    let maker = &Maker {
+        plan: &plan,
+        target: &Target::Memory,
+        source: None,
+        environment,
+        stay: Stay::Removed,
+    };
+    let files = maker.make((progress, stop))?;
+    let worker = |_: &str| worker_process::own_command();
+    let made = PreparedRun { maker, files, worker: &worker, memory: None };
+    let into = Destination::New { place, header };
+    let (record, _) = carry_out(made, into, progress, stop)?;
+    Ok(Some(Kept { record, files: Vec::new() }))
+}
+
+/// The storage of the largest data file; `None` without any.
+fn storage_of(commands: &[Command]) -> Result<Option<Storage>> {
+    let files = commands.iter().flat_map(|command| command.reads.iter().chain(&command.writes));
+    let size = |path: &&PathBuf| path.metadata().map_or(0, |found| found.len());
+    let Some(largest) = files.filter(|path| path.is_file()).max_by_key(size) else {
+        return Ok(None);
+    };
+    let storage = witness::storage_of(largest)
+        .with_context(|| format!("failed to inspect the storage of '{}'", largest.display()))?;
+    Ok(Some(storage))
+}
+
+/// Files from this size on are worth a cache state of their own.
+const DATA_LEAST: u64 = 1 << 20;
+
+fn plan_of(asked: &Asked, commands: Vec<Command>, environment: &Environment) -> Result<Plan> {
+    let (rounds, invocations) = settle(asked.rounds, asked.invocations, USUAL)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let mut plan = Plan::new("judge", rounds, 0.0, now as u64);
+    plan.invocations = invocations;
+    plan.view = Some(view());
+    for command in &commands {
+        let cases = states(asked, command).into_iter().map(|cache| {
+            let case = Case::own(Work::Command(command.work(cache)));
+            case
+        });
+        plan.add(cases, Role::Asked, environment);
+    }
+    plan.commands = commands;
+    Ok(plan)
+}
+
+/// The cache states in which `command` is run.
+fn states(asked: &Asked, command: &Command) -> Vec<Cache> {
+    if !asked.caches.is_empty() {
+        return asked.caches.clone();
+    }
+    let size = |path: &PathBuf| path.metadata().map_or(0, |found| found.len());
+    match command.reads.iter().any(|path| size(path) >= DATA_LEAST) {
+        true => vec![Cache::AsIs, Cache::Warm, Cache::Cold],
+        false => vec![Cache::AsIs],
+    }
+}
+
+/// How the report shows commands.
+fn view() -> View {
+    let named = |name| Axis::named(name).map(Heading::Axis);
+    let columns = ["wall", "interval", "user", "system", "served_by"];
+    View {
+        group: named("command").into_iter().collect(),
+        columns: columns.map(str::to_string).to_vec(),
+        answer: vec![Question::Commands],
+        ..View::default()
+    }
+}
+
+/// Says how long the run will take, by the rehearsals.
+fn tell_time(plan: &Plan, rehearsals: &[FactSheet], is_quiet: bool) -> Result<()> {
+    if is_quiet {
+        return Ok(());
+    }
+    let runs = plan.cases.len() as u64 * u64::from(plan.rounds);
+    let times = rehearsals.iter().filter_map(|facts| Some(facts.totals?.wall_ns));
+    let (sum, count) = times.fold((0u64, 0u64), |(sum, count), ns| (sum + ns, count + 1));
+    let about = sum.checked_div(count).map(|each| Duration::from_nanos(each.saturating_mul(runs)));
+    let about = about.map_or(String::new(), |time| {
+        format!(", about {} by the rehearsal", model::units::nanoseconds(time.as_nanos() as f64))
+    });
+    tell(&format!("{runs} runs in {} rounds{about}", plan.rounds))
+}
+
+/// What `--setup` started, which lives until the end.
+struct Servers {
+    _worker: Worker,
+}
+
+impl Servers {
+    /// Runs `words` to its end; what it leaves running stays.
+    fn start(words: &[String], stop: &Stop) -> Result<Servers> {
+        let mut command = tool::command(words);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let (mut child, worker) = Worker::start(&mut command)
+            .with_context(|| format!("failed to start --setup '{}'", words[0]))?;
+        let status = wait_for(&mut child, stop)?;
+        if !status {
+            bail!("--setup '{}' failed", words.join(" "));
+        }
+        Ok(Servers { _worker: worker })
+    }
+}
+
+/// Waits for `child`. Returns whether it succeeded.
+fn wait_for(child: &mut Child, stop: &Stop) -> Result<bool> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.success());
+        }
+        if stop.is_asked() {
+            child.kill()?;
+            child.wait()?;
+            bail!("the run was stopped");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Runs `--cleanup`, also after a signal.
+fn clean(asked: &Asked, _: &Stop) -> Result<()> {
+    let Some(words) = &asked.cleanup else { return Ok(()) };
+    tool::run(tool::command(words), ProgramLimits::NONE, &Stop::default())
+        .and_then(tool::succeeded)
+        .map_err(|reason| anyhow::anyhow!("--cleanup: {reason}"))
+}

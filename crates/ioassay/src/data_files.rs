@@ -1,0 +1,110 @@
+//! The files of others that a command reads and writes: their cache state is set before a run, and
+//! seen before and after.
+//!
+//! They are opened for reading only, and anew for each run: a command may replace them.
+
+use crate::stop::Stop;
+use crate::tool::{self, ProgramLimits};
+use model::case::Cache;
+use model::command::Command;
+use model::evidence::{Probe, Residency};
+use rustix::fs::OFlags;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use witness::page_cache::{self, WHOLE};
+
+/// The data files of a command.
+#[derive(Debug, Default)]
+pub struct DataFiles {
+    /// Those that it reads.
+    read: Vec<(PathBuf, File)>,
+    probe: Option<Probe>,
+}
+
+impl DataFiles {
+    /// The files of `command` as they are now, on a file system where `probe` works.
+    ///
+    /// # Errors
+    /// If one that it reads is gone, or cannot be read.
+    pub fn open(command: &Command, probe: Option<Probe>) -> Result<DataFiles, String> {
+        let open = |path: &PathBuf| {
+            let file = opened(path).map_err(|error| {
+                format!("opening '{}', which the command reads: {error}", path.display())
+            })?;
+            Ok((path.clone(), file))
+        };
+        let read = command.reads.iter().map(open).collect::<Result<_, String>>()?;
+        Ok(DataFiles { read, probe })
+    }
+
+    /// Brings all of them into this state and verifies it.
+    ///
+    /// # Errors
+    /// If one cannot be brought there, or nothing verifies it.
+    pub fn set(&self, cache: Cache, stop: &Stop) -> Result<(), String> {
+        if !matches!(cache, Cache::Warm | Cache::Cold) {
+            return Ok(());
+        }
+        let probe =
+            self.probe.ok_or("no probe works on the files, so nothing verifies a cache state")?;
+        for (path, file) in &self.read {
+            if stop.is_asked() {
+                return Err("the run was stopped".to_string());
+            }
+            let set = match cache {
+                Cache::Cold => page_cache::evict(file, WHOLE, probe),
+                _ => page_cache::warm(file, WHOLE, probe),
+            };
+            set.map_err(|error| format!("'{}' is not {cache}: {error}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    /// The probe that works on them.
+    pub fn probe(&self) -> Option<Probe> {
+        self.probe
+    }
+
+    /// The open files that it reads.
+    pub fn files(&self) -> impl Iterator<Item = &File> {
+        self.read.iter().map(|(_, file)| file)
+    }
+
+    /// The pages of the files that `command` wrote which are cached, and dirty, now; `None` if
+    /// nothing shows it, or if it wrote none.
+    pub fn written(&self, command: &Command) -> Option<Residency> {
+        let probe = self.probe.filter(|_| !command.writes.is_empty())?;
+        let mut sum: Option<Residency> = None;
+        for path in &command.writes {
+            // One that a run removed has no pages.
+            let Ok(file) = opened(path) else { continue };
+            let seen = page_cache::residency(&file, probe).ok()?;
+            sum = Some(sum.map_or(seen, |sum| sum.and(seen)));
+        }
+        sum
+    }
+}
+
+/// Runs what `command` needs before each of its runs.
+///
+/// # Errors
+/// If that cannot be started, fails, or the run is stopped.
+pub fn prepare(command: &Command, stop: &Stop) -> Result<(), String> {
+    let Some(prepare) = &command.prepare else { return Ok(()) };
+    tool::run(tool::command(prepare), ProgramLimits::NONE, stop)
+        .and_then(tool::succeeded)
+        .map_err(|reason| format!("preparing the command: {reason}"))
+}
+
+/// The regular file at `path`: opening something else could block, or do something.
+fn opened(path: &Path) -> std::io::Result<File> {
+    let file = OpenOptions::new().read(true).custom_flags(NONBLOCK).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(std::io::Error::other("it is not a regular file any more")),
+    }
+}
+
+/// Opening a pipe must not wait for its writer.
+const NONBLOCK: i32 = OFlags::NONBLOCK.bits().cast_signed();

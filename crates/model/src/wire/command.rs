@@ -1,0 +1,79 @@
+//! What to start, and how it ended.
+
+use crate::command::{Exit, Launch, Output};
+use crate::line::{Fields, LineBuilder, ProtocolError};
+use crate::optional::with_known;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+/// The value of `output` for a pipe.
+const PIPE: &str = "pipe";
+
+/// The key of argument `index`.
+fn key(index: usize) -> String {
+    format!("argument{index}")
+}
+
+/// The line of a job with what to start, if it is a command.
+pub(super) fn with_launch(mut line: LineBuilder, launch: Option<&Launch>) -> LineBuilder {
+    let Some(launch) = launch else { return line };
+    for (index, argument) in launch.arguments.iter().enumerate() {
+        line = line.with_bytes(&key(index), argument.as_bytes());
+    }
+    if let Some(input) = &launch.input {
+        line = line.with_bytes("input", input.as_os_str().as_bytes());
+    }
+    line = match &launch.output {
+        Output::Null => line,
+        Output::Pipe => line.with("output", PIPE),
+        Output::File(path) => line.with_bytes("output_file", path.as_os_str().as_bytes()),
+    };
+    if launch.any_exit { line.with("any_exit", 1) } else { line }
+}
+
+/// What a job starts, if it is a command.
+pub(super) fn launch(fields: &mut Fields) -> Result<Option<Launch>, ProtocolError> {
+    let mut arguments = Vec::new();
+    while let Some(argument) = fields.take(&key(arguments.len())) {
+        arguments.push(fields.utf8(argument)?);
+    }
+    if arguments.is_empty() {
+        return Ok(None);
+    }
+    let mut path = |key| fields.take(key).map(|it| PathBuf::from(OsString::from_vec(it)));
+    let (input, file) = (path("input"), path("output_file"));
+    let output = match (file, fields.take("output")) {
+        (Some(file), None) => Output::File(file),
+        (None, None) => Output::Null,
+        (None, Some(word)) if word == PIPE.as_bytes() => Output::Pipe,
+        _ => return Err(fields.error("an unknown 'output'")),
+    };
+    let any_exit = fields.number_or("any_exit", 0)? != 0;
+    Ok(Some(Launch { arguments, input, output, any_exit }))
+}
+
+/// The line of how a command ended.
+pub(super) fn of_exit(exit: &Exit) -> LineBuilder {
+    let line = LineBuilder::new("exit").with("left_running", exit.left_running);
+    let known = [
+        ("status", exit.status.map(u64::from)),
+        ("signal", exit.signal.map(u64::from)),
+        ("peak_bytes", exit.peak_bytes),
+        ("output_bytes", exit.output_bytes),
+    ];
+    with_known(line, &known)
+}
+
+/// How a command ended.
+pub(super) fn exit(fields: &mut Fields) -> Result<Exit, ProtocolError> {
+    let mut small = |key| Ok(fields.number_if(key)?.and_then(|number| u32::try_from(number).ok()));
+    let (status, signal) = (small("status")?, small("signal")?);
+    Ok(Exit {
+        status,
+        signal,
+        peak_bytes: fields.number_if("peak_bytes")?,
+        left_running: fields.number("left_running")?,
+        output_bytes: fields.number_if("output_bytes")?,
+    })
+}
