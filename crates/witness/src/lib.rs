@@ -33,6 +33,7 @@ mod settle;
 pub mod placement;
 mod numa;
 pub mod counters;
+pub mod rehearsal;
 #[cfg(test)]
 mod tests;
 

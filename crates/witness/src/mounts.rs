@@ -98,7 +98,8 @@ fn parse_mount_id(fdinfo: &str) -> Option<u64> {
     fdinfo.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok())
 }
 
-fn parse(text: &[u8]) -> Vec<Mount> {
+/// The mounts in the text of a `mountinfo`.
+pub(crate) fn parse(text: &[u8]) -> Vec<Mount> {
     text.split(|&byte| byte == b'\n').filter_map(parse_line).collect()
 }
 

@@ -13,3 +13,4 @@ mod disk;
 mod counters;
 mod settle;
 mod memory_group;
+mod rehearsal;

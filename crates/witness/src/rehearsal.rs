@@ -1,0 +1,21 @@
+//! One run of a command under ptrace, which tells the files that it uses and the syncs that it
+//! calls. A seccomp filter stops it only at the calls that tell this, so reads and writes run at
+//! full speed.
+
+mod error;
+mod calls;
+mod filter;
+mod ptrace;
+mod start;
+mod identity;
+mod role;
+mod files;
+mod regions;
+mod facts;
+mod programs;
+mod io_counts;
+mod tracer;
+
+pub use error::RehearsalError;
+pub use start::Rehearsed;
+pub use tracer::rehearse;

@@ -1,0 +1,56 @@
+//! Why a command was not rehearsed.
+
+use std::ffi::OsString;
+use std::io;
+
+/// A rehearsal that did not happen.
+#[derive(Debug, thiserror::Error)]
+pub enum RehearsalError {
+    /// The command itself cannot be run: it would fail without a rehearsal as well.
+    #[error("failed to run '{}': {answer}", program.display())]
+    NotStarted {
+        /// The program.
+        program: OsString,
+        /// What the OS answered.
+        answer: io::Error,
+    },
+    /// Programs cannot be traced here. Nothing was run.
+    #[error("failed to {attempt}: {answer}{}", cause(answer))]
+    NoTracing {
+        /// What was tried.
+        attempt: &'static str,
+        /// What the OS answered.
+        answer: io::Error,
+    },
+}
+
+impl RehearsalError {
+    /// Whether the command can still be run and sampled.
+    pub fn is_about_tracing(&self) -> bool {
+        matches!(self, RehearsalError::NoTracing { .. })
+    }
+}
+
+/// The setting that likely forbids it, with the fix.
+fn cause(answer: &io::Error) -> String {
+    match answer.raw_os_error() {
+        Some(libc::ENOSYS | libc::EINVAL | libc::EIO) => {
+            ": tracing needs Linux 5.3 or later with CONFIG_SECCOMP_FILTER".to_string()
+        }
+        Some(libc::EPERM) => match yama().as_deref() {
+            Some(scope @ ("2" | "3")) => format!(
+                ": Yama forbids it (kernel.yama.ptrace_scope is {scope}): set it to 1 or run as \
+                 root"
+            ),
+            _ => ": a security module or this container's seccomp profile forbids ptrace; the \
+                  capability SYS_PTRACE may allow it"
+                .to_string(),
+        },
+        _ => String::new(),
+    }
+}
+
+fn yama() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok()?;
+    Some(text.trim().to_string())
+}

@@ -1,0 +1,285 @@
+//! The loop that follows all tasks of a command until the last is gone.
+
+use super::error::RehearsalError;
+use super::facts::{Facts, Pending, Step};
+use super::filter::filter;
+use super::io_counts::IoCounts;
+use super::programs::{self, Programs};
+use super::ptrace::{self, BlockedChildSignal, Event, Resume};
+use super::start::{Rehearsed, start};
+use crate::processes::descendants;
+use model::rehearsal::{Blind, End, FactSheet, Stop, Totals};
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// The most tasks at once. More are likely a program that starts itself again and again.
+const TASKS_MAX: usize = 10_000;
+
+/// How long processes may outlive the command before they are killed.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// The longest wait before the caller's wish to stop is looked at. A signal ends it earlier.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long killed tasks may take to die. One that waits for a device may never.
+const DEATH: Duration = Duration::from_secs(10);
+
+/// A task: a process or a thread of one.
+#[derive(Debug)]
+struct Task {
+    process: i32,
+    pending: Option<Pending>,
+    /// The program that it last tried to execute.
+    asked: Option<PathBuf>,
+}
+
+struct Tracer<'a> {
+    command: &'a Rehearsed<'a>,
+    tasks: HashMap<i32, Task>,
+    first: i32,
+    has_executed: bool,
+    end: Option<End>,
+    began: Instant,
+    ended: Option<Instant>,
+    killed: Option<Instant>,
+    processes: u64,
+    threads: u64,
+    left_behind: u64,
+    facts: Facts,
+    programs: Programs,
+    io: IoCounts,
+}
+
+/// Runs a command once and returns what it did with files.
+///
+/// The calling process must have one thread and no children: this makes it the reaper of all
+/// descendants and waits for any. It leaves none, however the command ends. If this process dies,
+/// the command is killed.
+///
+/// # Errors
+///
+/// If the command cannot be run, or if programs cannot be traced here. Nothing was run then.
+pub fn rehearse(command: &Rehearsed<'_>) -> Result<FactSheet, RehearsalError> {
+    let refused = |attempt| {
+        move |answer: rustix::io::Errno| RehearsalError::NoTracing {
+            attempt,
+            answer: answer.into(),
+        }
+    };
+    let own = rustix::process::getpid();
+    rustix::process::set_child_subreaper(Some(own)).map_err(refused("reap orphans"))?;
+    let blocked = BlockedChildSignal::new();
+    let times = children_times();
+    let io = IoCounts::begin();
+    let began = Instant::now();
+    let started = start(command, filter())?;
+    let first = started.process;
+    let task = Task { process: first, pending: None, asked: None };
+    let mut tracer = Tracer {
+        command,
+        tasks: HashMap::from([(first, task)]),
+        first,
+        has_executed: false,
+        end: None,
+        began,
+        ended: None,
+        killed: None,
+        processes: 1,
+        threads: 1,
+        left_behind: 0,
+        facts: Facts::default(),
+        programs: Programs::default(),
+        io,
+    };
+    tracer.follow();
+    drop(blocked);
+    let no_new_privileges = started.outcome(&command.program)?;
+    Ok(tracer.finish(no_new_privileges, times))
+}
+
+impl Tracer<'_> {
+    /// Until no child is left.
+    fn follow(&mut self) {
+        loop {
+            match ptrace::next_event() {
+                Ok(Some((task, event))) => self.handle(task, event),
+                Ok(None) => ptrace::await_event(PAUSE),
+                Err(answer) if answer.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+            if let Some(killed) = self.killed {
+                if killed.elapsed() > DEATH {
+                    let text = "a killed process did not end".to_string();
+                    self.facts.miss(Blind::Unreadable, text);
+                    return;
+                }
+            } else if let Some(stop) = self.stop() {
+                self.end.get_or_insert(End::Stopped(stop));
+                self.kill_all();
+            } else if self.ended.is_some_and(|ended| ended.elapsed() > LINGER) {
+                let left: HashSet<i32> = self.tasks.values().map(|task| task.process).collect();
+                self.left_behind = left.len() as u64;
+                self.kill_all();
+            }
+        }
+    }
+
+    /// Why the command must not go on.
+    fn stop(&self) -> Option<Stop> {
+        if self.command.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Some(Stop::Asked);
+        }
+        if self.command.time_limit.is_some_and(|limit| self.began.elapsed() > limit) {
+            return Some(Stop::TimeLimit);
+        }
+        (self.tasks.len() > TASKS_MAX).then_some(Stop::TaskLimit)
+    }
+
+    fn kill_all(&mut self) {
+        self.killed = Some(Instant::now());
+        self.tasks.values().for_each(|task| ptrace::kill(task.process));
+        // Nothing escapes the tracer; but if anything did, it would be here.
+        let all = descendants(std::process::id()).unwrap_or_default();
+        all.into_iter().for_each(|process| ptrace::kill(process as i32));
+    }
+
+    fn handle(&mut self, task: i32, event: Event) {
+        match event {
+            Event::Exited(status) => return self.gone(task, End::Exited(status)),
+            Event::Signaled(signal) => return self.gone(task, End::Signaled(signal)),
+            _ if self.killed.is_some() => {
+                // One that was made after the others were killed.
+                ptrace::kill(task);
+                if event == Event::Exits {
+                    self.io.exits(task);
+                }
+                return ptrace::resume(task, Resume::Run, 0);
+            }
+            _ => {}
+        }
+        let known = self.tasks.entry(task);
+        known.or_insert(Task { process: task, pending: None, asked: None });
+        let mut signal = 0;
+        match event {
+            Event::Enters => self.enters(task),
+            Event::Returned => self.returned(task),
+            Event::Made(new) => self.made(task, new),
+            Event::Executed(former) => self.executed(task, former),
+            Event::Exits => self.io.exits(task),
+            Event::Halted => return ptrace::resume(task, Resume::Halted, 0),
+            Event::Signal(number) => signal = number,
+            Event::Started | Event::Exited(_) | Event::Signaled(_) => {}
+        }
+        let is_awaited = self.tasks.get(&task).is_some_and(|task| task.pending.is_some());
+        let how = if is_awaited { Resume::ToReturn } else { Resume::Run };
+        ptrace::resume(task, how, signal);
+    }
+
+    fn gone(&mut self, task: i32, end: End) {
+        self.tasks.remove(&task);
+        if task == self.first && self.ended.is_none() {
+            self.ended = Some(Instant::now());
+            self.end.get_or_insert(end);
+        }
+    }
+
+    fn enters(&mut self, number: i32) {
+        // A task that was killed meanwhile cannot be asked.
+        let Ok(entry) = ptrace::entry(number) else { return };
+        let step = self.facts.enter(number, entry);
+        let Some(task) = self.tasks.get_mut(&number) else { return };
+        match step {
+            Step::Done => {}
+            Step::Awaits(pending) => task.pending = Some(pending),
+            Step::Executes(asked) => task.asked = asked,
+        }
+    }
+
+    fn returned(&mut self, number: i32) {
+        let pending = self.tasks.get_mut(&number).and_then(|task| task.pending.take());
+        if let (Some(pending), Ok(value)) = (pending, ptrace::returned(number)) {
+            self.facts.leave(number, pending, value);
+        }
+    }
+
+    /// A task made another one, which may have stopped before this is known.
+    fn made(&mut self, by: i32, new: i32) {
+        let process = self.tasks.get(&by).map_or(by, |task| task.process);
+        let is_thread = Path::new(&format!("/proc/{process}/task/{new}")).exists();
+        self.threads += 1;
+        self.processes += u64::from(!is_thread);
+        if new > 0 {
+            let process = if is_thread { process } else { new };
+            let task = Task { process, pending: None, asked: None };
+            self.tasks.entry(new).or_insert(task).process = process;
+        }
+    }
+
+    /// A thread that executes a program takes the place of its process's first.
+    fn executed(&mut self, process: i32, former: i32) {
+        let asked = self.tasks.get_mut(&former).and_then(|task| task.asked.take());
+        self.tasks.retain(|_, task| task.process != process);
+        self.tasks.insert(process, Task { process, pending: None, asked: None });
+        self.programs.executed(process, asked.as_deref(), &mut self.facts);
+        if process == self.first && !self.has_executed {
+            self.has_executed = true;
+            programs::inherits(process, &mut self.facts);
+        }
+    }
+
+    fn finish(self, no_new_privileges: bool, times: (u64, u64)) -> FactSheet {
+        let Tracer { mut facts, programs, .. } = self;
+        let (user_ns, system_ns) = children_times();
+        let (io, lost) = self.io.finish();
+        if let Some(lost) = lost {
+            let text = format!("a program ignores SIGCHLD: {lost} bytes of its children's I/O");
+            facts.miss(Blind::Unreaped, text);
+        }
+        let (privileged, programs, unlisted_programs, places) = programs.finish();
+        for program in privileged.iter().filter(|_| no_new_privileges) {
+            let text = format!("{} ran without its rights", program.display());
+            facts.miss(Blind::SetUid, text);
+        }
+        let (files, unlisted_files) = facts.files.finish(&places);
+        let ended = self.ended.unwrap_or_else(Instant::now);
+        let wall = ended.saturating_duration_since(self.began);
+        FactSheet {
+            sampled: false,
+            files,
+            unlisted_files,
+            other_opens: facts.other_opens,
+            syncs: facts.syncs,
+            queues: facts.queues,
+            processes: self.processes,
+            threads: self.threads,
+            programs,
+            unlisted_programs,
+            end: self.end,
+            left_behind: self.left_behind,
+            no_new_privileges,
+            totals: Some(Totals {
+                wall_ns: u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX),
+                user_ns: user_ns.saturating_sub(times.0),
+                system_ns: system_ns.saturating_sub(times.1),
+                io,
+            }),
+            unseen: facts.unseen,
+        }
+    }
+}
+
+/// CPU time of all descendants that were waited for: in user mode and in the kernel, in
+/// nanoseconds.
+fn children_times() -> (u64, u64) {
+    // SAFETY: a usage is plain numbers, and the call writes only to it.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
+        usage
+    };
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+    (ns(usage.ru_utime), ns(usage.ru_stime))
+}
