@@ -169,6 +169,9 @@ pub enum Command {
         #[arg(long, value_name = "FILE", requires = "connect")]
         token_file: Option<PathBuf>,
     },
+    /// Run a command once under a tracer; ioassay starts this before it judges one
+    #[command(hide = true)]
+    Rehearse,
     /// Serve jobs on stdin and stdout; ioassay starts this to measure
     #[command(hide = true)]
     Worker {

@@ -25,11 +25,19 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// # Errors
 /// If this program's own file is not known.
 pub fn own_command() -> Result<Command, String> {
-    let program = std::env::current_exe()
-        .map_err(|error| format!("finding this program's own file failed: {error}"))?;
-    let mut command = Command::new(program);
+    let mut command = own_program()?;
     command.arg("worker");
     Ok(command)
+}
+
+/// The command that starts this program again.
+///
+/// # Errors
+/// If its own file is not known.
+pub fn own_program() -> Result<Command, String> {
+    let program = std::env::current_exe()
+        .map_err(|error| format!("finding this program's own file failed: {error}"))?;
+    Ok(Command::new(program))
 }
 
 /// A worker process.

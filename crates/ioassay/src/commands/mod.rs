@@ -29,6 +29,7 @@ use crate::hosts::join::join;
 use crate::hosts::token::Token;
 use crate::machine::this_host;
 use crate::manual::completions;
+use crate::rehearsal;
 use crate::status::Status;
 use crate::stop::{Stop, survive_file_limit};
 use crate::store::{self, Readable};
@@ -89,6 +90,7 @@ pub fn execute(cli: &Cli) -> Result<Status> {
         Command::Completions { shell } => say(&completions(*shell)).map(|()| Status::DONE),
         Command::Man { command, all } => manual::execute(command, all.as_deref()),
         Command::Worker { pin } => serve(*pin),
+        Command::Rehearse => rehearsal::serve().map(|()| Status::DONE),
     }
 }
 

@@ -30,9 +30,9 @@ use model::rehearsal::FactSheet;
 use model::view::{Heading, Question, View};
 use parse::Asked;
 use report::Style;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// `ioassay judge`.
 ///
@@ -125,10 +125,9 @@ fn plan_of(asked: &Asked, commands: Vec<Command>, environment: &Environment) -> 
     plan.invocations = invocations;
     plan.view = Some(view());
     for command in &commands {
-        let cases = states(asked, command).into_iter().map(|cache| {
-            let case = Case::own(Work::Command(command.work(cache)));
-            case
-        });
+        let cases = states(asked, command)
+            .into_iter()
+            .map(|cache| Case::own(Work::Command(command.work(cache))));
         plan.add(cases, Role::Asked, environment);
     }
     plan.commands = commands;

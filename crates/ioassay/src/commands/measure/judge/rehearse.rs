@@ -1,19 +1,112 @@
 //! One run of each command before the others: which files it uses, and how.
 
 use super::parse::Asked;
+use crate::commands::tell;
+use crate::rehearsal::{self, Rehearsal};
 use crate::stop::Stop;
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use model::command::Command;
-use model::rehearsal::FactSheet;
+use model::rehearsal::{End, FactSheet, FileUse, Role};
+use model::units;
+use std::path::PathBuf;
 
-/// The commands with their data files, and what each did in its rehearsal.
+/// The most data files of a command whose cache is set and seen, those with the most bytes.
+const FILES_MAX: usize = 1024;
+
+/// The commands with their data files, and what each did in its rehearsal; nothing of all, if one
+/// cannot be rehearsed.
 pub(super) fn all(
     asked: &Asked,
-    _is_quiet: bool,
-    _stop: &Stop,
+    is_quiet: bool,
+    stop: &Stop,
 ) -> Result<(Vec<Command>, Vec<FactSheet>)> {
-    let with_files = |command: &Command| Command { reads: asked.files.clone(), ..command.clone() };
-    let commands = asked.commands.iter().map(with_files).collect();
-    let _ = asked.rehearses;
-    Ok((commands, Vec::new()))
+    let (mut commands, mut sheets) = (Vec::new(), Vec::new());
+    for command in &asked.commands {
+        if !is_quiet && asked.rehearses {
+            tell(&format!("rehearsing {}", shown(command)))?;
+        }
+        let facts = match asked.rehearses {
+            true => one(command, stop).with_context(|| shown(command))?,
+            false => None,
+        };
+        let mut command = command.clone();
+        if let Some(facts) = &facts {
+            command.reads = listed(facts, is_read);
+            command.writes = listed(facts, is_written);
+        }
+        for file in &asked.files {
+            if !command.reads.contains(file) {
+                command.reads.push(file.clone());
+            }
+        }
+        commands.push(command);
+        sheets.extend(facts);
+    }
+    // Without one of them, none belongs to a number.
+    if sheets.len() < commands.len() {
+        sheets.clear();
+    }
+    Ok((commands, sheets))
+}
+
+fn shown(command: &Command) -> String {
+    let parameters = model::command::parameters_text(&command.parameters);
+    let apart = if parameters.is_empty() { "" } else { " with " };
+    format!("'{}'{apart}{parameters}", command.name)
+}
+
+/// What `command` did in one run; `None` if programs cannot be traced here.
+fn one(command: &Command, stop: &Stop) -> Result<Option<FactSheet>> {
+    crate::data_files::prepare(command, stop).map_err(anyhow::Error::msg)?;
+    match rehearsal::of(&command.launch(), stop)? {
+        Rehearsal::Failed { reason } => bail!(reason),
+        Rehearsal::Untraced { reason } => {
+            tell(&format!(
+                "warning: {reason}. The files that the commands use are not seen; --file names \
+                 them"
+            ))?;
+            Ok(None)
+        }
+        Rehearsal::Done { facts, last_words } => {
+            let words = match last_words.is_empty() {
+                true => String::new(),
+                false => format!("; its stderr: {last_words}"),
+            };
+            match facts.end {
+                Some(End::Exited(0)) => Ok(Some(*facts)),
+                Some(End::Exited(_)) if command.any_exit => Ok(Some(*facts)),
+                Some(End::Exited(status)) => bail!(
+                    "it ended with status {status}{words}. --ignore-exit judges commands that do"
+                ),
+                Some(End::Signaled(signal)) => bail!("it was ended by signal {signal}{words}"),
+                Some(End::Stopped(_)) | None => bail!("it was stopped{words}"),
+            }
+        }
+    }
+}
+
+fn is_read(file: &FileUse) -> bool {
+    let mapped = file.mappings.shared + file.mappings.private;
+    let copied = file.copies.source + file.copies.cloned_source;
+    !file.created && !file.removed && file.opens.reading + mapped + copied > 0
+}
+
+fn is_written(file: &FileUse) -> bool {
+    let copied = file.copies.target + file.copies.cloned_target;
+    !file.removed && file.opens.writing + file.mappings.writable + copied > 0
+}
+
+/// The largest data files that are `used` so, at their paths after the run.
+fn listed(facts: &FactSheet, used: impl Fn(&FileUse) -> bool) -> Vec<PathBuf> {
+    let is_data = |file: &&FileUse| file.role == Role::Data && !file.is_block_device;
+    let mut files: Vec<&FileUse> =
+        facts.files.iter().filter(is_data).filter(|file| used(file)).collect();
+    files.sort_by_key(|file| std::cmp::Reverse(file.bytes_after.or(file.bytes_before)));
+    let left_out = files.len().saturating_sub(FILES_MAX);
+    if left_out > 0 {
+        let bytes = files[FILES_MAX..].iter().filter_map(|file| file.bytes_after).sum();
+        log::info!("{left_out} smaller files ({}) are not watched", units::bytes_rounded(bytes));
+    }
+    let path = |file: &&FileUse| file.renamed.as_ref().unwrap_or(&file.path).to_path();
+    files.iter().take(FILES_MAX).map(path).collect()
 }

@@ -1,0 +1,150 @@
+//! The hidden command `rehearse`, which runs a command once under a tracer, and its caller.
+//!
+//! It is a process of its own: the tracer adopts and collects whatever the command leaves behind.
+
+use crate::line_process::{LineProcess, LineProtocol};
+use crate::stop::Stop;
+use crate::tool::last_words as read_last_words;
+use crate::worker_process;
+use anyhow::{Context, Result, bail};
+use model::command::{Launch, Output};
+use model::rehearsal::FactSheet;
+use serde::{Deserialize, Serialize};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, Read, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+use witness::rehearsal::{Rehearsed, rehearse};
+
+/// Maximum length of the answer's line: sixty thousand files take less.
+const LINE_BYTES_MAX: u64 = 64 << 20;
+/// How long the process gets to end all that the command started.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What to rehearse.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Request {
+    arguments: Vec<String>,
+    input: Option<PathBuf>,
+    output: Output,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rehearsal {
+    /// What the command did, and the end of its stderr.
+    Done {
+        /// What it did.
+        facts: Box<FactSheet>,
+        /// The end of its stderr.
+        last_words: String,
+    },
+    /// Nothing was run: programs cannot be traced here.
+    Untraced {
+        /// Why.
+        reason: String,
+    },
+    /// The command cannot be run.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Rehearses `launch` in a process of its own.
+///
+/// # Errors
+/// If that cannot be started, or says nothing that is understood.
+pub fn of(launch: &Launch, stop: &Stop) -> Result<Rehearsal> {
+    let mut command = worker_process::own_program().map_err(anyhow::Error::msg)?;
+    command.arg("rehearse");
+    let protocol = LineProtocol {
+        name: "the rehearsal".to_string(),
+        silence: "the command goes on",
+        line_bytes_max: LINE_BYTES_MAX,
+        patience: Duration::MAX,
+        farewell: FAREWELL,
+    };
+    let mut process = LineProcess::start(command, protocol, stop)?;
+    let Launch { arguments, input, output, .. } = launch.clone();
+    let request = serde_json::to_string(&Request { arguments, input, output })?;
+    let answer = process.say(&request).and_then(|()| process.next(Duration::MAX));
+    let answer = answer.map_err(anyhow::Error::msg)?;
+    serde_json::from_str(&answer).context("the rehearsal's answer is not understood")
+}
+
+/// Carries out the request on stdin, and writes what came of it to stdout.
+///
+/// # Errors
+/// If there is none, or a stream cannot be made.
+pub fn serve() -> Result<()> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line).context("failed to read what to rehearse")?;
+    let request: Request =
+        serde_json::from_str(&line).context("what to rehearse is not understood")?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    let answer = serde_json::to_string(&performed(&request, &stop)?)?;
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{answer}")?;
+    stdout.flush().context("failed to write to stdout")
+}
+
+fn performed(request: &Request, stop: &AtomicBool) -> Result<Rehearsal> {
+    let Some((program, arguments)) = request.arguments.split_first() else {
+        bail!("there is no program to rehearse");
+    };
+    let (stderr_end, stderr) = io::pipe().context("failed to make a pipe")?;
+    let words = thread::spawn(move || read_last_words(stderr_end));
+    let (stdout, drain) = stdout_of(&request.output)?;
+    let command = Rehearsed {
+        program: program.into(),
+        arguments: arguments.iter().map(Into::into).collect(),
+        stdin: File::open(request.input.clone().unwrap_or_else(|| "/dev/null".into()))
+            .context("failed to open the input")?,
+        stdout,
+        stderr: File::from(std::os::fd::OwnedFd::from(stderr)),
+        directory: None,
+        stop: Some(stop),
+        time_limit: None,
+    };
+    let rehearsed = rehearse(&command);
+    // The readers end once no writer is left.
+    drop(command);
+    let last_words = words.join().unwrap_or_default();
+    drain.map(thread::JoinHandle::join);
+    Ok(match rehearsed {
+        Ok(facts) => Rehearsal::Done { facts: Box::new(facts), last_words },
+        Err(error) if error.is_about_tracing() => Rehearsal::Untraced { reason: error.to_string() },
+        Err(error) => Rehearsal::Failed { reason: error.to_string() },
+    })
+}
+
+/// The stdout of the command, and what reads it, if it is a pipe.
+fn stdout_of(output: &Output) -> Result<(File, Option<thread::JoinHandle<()>>)> {
+    match output {
+        Output::Null => {
+            let file = OpenOptions::new().write(true).open("/dev/null");
+            Ok((file.context("failed to open /dev/null")?, None))
+        }
+        Output::File(path) => {
+            let file = OpenOptions::new().write(true).truncate(true).open(path);
+            Ok((file.context("failed to open the output")?, None))
+        }
+        Output::Pipe => {
+            let (mut end, stdout) = io::pipe().context("failed to make a pipe")?;
+            let drain = thread::spawn(move || {
+                let mut chunk = vec![0; 64 << 10];
+                while end.read(&mut chunk).is_ok_and(|count| count > 0) {}
+            });
+            Ok((File::from(std::os::fd::OwnedFd::from(stdout)), Some(drain)))
+        }
+    }
+}
