@@ -10,6 +10,7 @@
 pub mod list;
 pub mod printable;
 pub mod shell;
+pub mod file_path;
 pub mod units;
 pub mod peer_name;
 pub mod random;

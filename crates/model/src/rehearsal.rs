@@ -3,12 +3,10 @@
 //! A rehearsal is one run of a command under ptrace; runs that are timed are not traced. Where
 //! ptrace is impossible, a sample of the open files of running processes takes its place.
 
+use crate::file_path::FilePath;
 use crate::named;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::ffi::OsStr;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
 
 /// The most files that a fact sheet lists; others are only counted.
 pub const FILES_MAX: usize = 65_536;
@@ -63,39 +61,6 @@ pub struct FactSheet {
     /// What was not seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<Unseen>,
-}
-
-/// A path, also if it is not UTF-8.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub struct FilePath {
-    /// The path as text. Bytes that are not UTF-8 are replaced.
-    pub text: String,
-    /// Its bytes, if the text differs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    bytes: Option<Vec<u8>>,
-}
-
-impl FilePath {
-    /// The path for the OS.
-    pub fn to_path(&self) -> PathBuf {
-        match &self.bytes {
-            Some(bytes) => PathBuf::from(std::ffi::OsString::from_vec(bytes.clone())),
-            None => PathBuf::from(&self.text),
-        }
-    }
-}
-
-impl From<&Path> for FilePath {
-    fn from(path: &Path) -> FilePath {
-        let name: &OsStr = path.as_os_str();
-        match name.to_str() {
-            Some(text) => FilePath { text: text.to_string(), bytes: None },
-            None => FilePath {
-                text: name.to_string_lossy().into_owned(),
-                bytes: Some(name.as_bytes().to_vec()),
-            },
-        }
-    }
 }
 
 named! {
@@ -407,16 +372,6 @@ fn is_zero(number: &u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_path_that_is_not_utf_8_returns_as_it_was() {
-        for name in [&b"/plain"[..], b"/g\xfcnther", "/größe".as_bytes()] {
-            let path = Path::new(OsStr::from_bytes(name));
-            let json = serde_json::to_string(&FilePath::from(path)).unwrap();
-            let read: FilePath = serde_json::from_str(&json).unwrap();
-            assert_eq!(read.to_path(), path, "{json}");
-        }
-    }
 
     #[test]
     fn what_did_not_happen_is_not_written() {

@@ -2,7 +2,8 @@
 
 use super::identity::{self, FileSystems, Found, Identity, Kind};
 use super::role::{Places, role};
-use model::rehearsal::{FILES_MAX, FilePath, FileUse};
+use model::file_path::FilePath;
+use model::rehearsal::{FILES_MAX, FileUse};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 

@@ -40,11 +40,9 @@ const SYSTEM: [&str; 11] = [
 /// Directories that belong to a program in `bin` beside them.
 const BESIDE: [&str; 7] = ["lib", "lib32", "lib64", "libexec", "share", "conf", "jmods"];
 
-/// Programs whose first argument that is no option is a program, too.
-const INTERPRETERS: [&str; 14] = [
-    "Rscript", "bash", "dash", "julia", "ksh", "lua", "node", "perl", "php", "pypy", "python",
-    "ruby", "sh", "zsh",
-];
+/// Programs whose first argument that is no option is a program, too: their names without
+/// versions, one on a line.
+const INTERPRETERS: &str = include_str!("interpreters.txt");
 
 impl Places {
     /// A program began, with its arguments, its own name first, in a working directory.
@@ -106,7 +104,7 @@ fn replaces_script(option: &[u8]) -> bool {
 fn is_interpreter(program: &Path) -> bool {
     let name = program.file_name().and_then(OsStr::to_str).unwrap_or_default();
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-    INTERPRETERS.contains(&name)
+    INTERPRETERS.lines().any(|known| known == name)
 }
 
 /// The role of a file, in this order: what is written is data, what is executed is a program, and
