@@ -15,7 +15,9 @@ mod facts;
 mod programs;
 mod io_counts;
 mod tracer;
+mod sample;
 
 pub use error::RehearsalError;
-pub use start::Rehearsed;
+pub use sample::{Sampler, sample};
+pub use start::{Rehearsed, TASKS_MAX};
 pub use tracer::rehearse;

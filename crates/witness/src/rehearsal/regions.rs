@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// A mapped range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Region {
-    start: u64,
+    pub(crate) start: u64,
     end: u64,
     /// `PROT_` bits.
     pub(crate) protection: i32,

@@ -13,6 +13,9 @@ use std::ptr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+/// More tasks at once are likely a program that starts itself again and again.
+pub const TASKS_MAX: usize = 10_000;
+
 /// A command to rehearse. Its environment is this process's.
 #[derive(Debug)]
 pub struct Rehearsed<'a> {
@@ -32,6 +35,8 @@ pub struct Rehearsed<'a> {
     pub stop: Option<&'a AtomicBool>,
     /// Kills the command after this time.
     pub time_limit: Option<Duration>,
+    /// Kills the command if it has more tasks at once: processes and threads. See [`TASKS_MAX`].
+    pub tasks_max: usize,
 }
 
 /// What a child tells: a step, and the error with which it failed.
@@ -217,8 +222,10 @@ unsafe fn child(prepared: &Prepared, pointers: &[*const c_char]) -> ! {
 fn install(filter: &[sock_filter]) -> bool {
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
     let mode = libc::SECCOMP_SET_MODE_FILTER;
+    // Otherwise kernels before 5.16 slow the program down to protect it from speculation.
+    let flags = libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
     // SAFETY: the kernel copies the filter, and never writes to it.
-    unsafe { libc::syscall(libc::SYS_seccomp, mode, 0, &raw const program) == 0 }
+    unsafe { libc::syscall(libc::SYS_seccomp, mode, flags, &raw const program) == 0 }
 }
 
 /// Tells the parent of a step.

@@ -15,9 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// The most tasks at once. More are likely a program that starts itself again and again.
-const TASKS_MAX: usize = 10_000;
-
 /// How long processes may outlive the command before they are killed.
 const LINGER: Duration = Duration::from_secs(2);
 
@@ -135,7 +132,7 @@ impl Tracer<'_> {
         if self.command.time_limit.is_some_and(|limit| self.began.elapsed() > limit) {
             return Some(Stop::TimeLimit);
         }
-        (self.tasks.len() > TASKS_MAX).then_some(Stop::TaskLimit)
+        (self.tasks.len() > self.command.tasks_max).then_some(Stop::TaskLimit)
     }
 
     fn kill_all(&mut self) {

@@ -2,8 +2,20 @@
 
 mod stage;
 
-use model::rehearsal::{End, Role};
-use stage::{Stage, file};
+use model::rehearsal::{Blind, End, FactSheet, FileUse, Role, Stop};
+use stage::{Stage, file, has, is_root};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+fn has_missed(sheet: &FactSheet, what: Blind) -> bool {
+    sheet.unseen.iter().any(|unseen| unseen.what == what)
+}
+
+fn data(sheet: &FactSheet) -> Vec<&FileUse> {
+    sheet.files.iter().filter(|file| file.role == Role::Data).collect()
+}
 
 #[test]
 fn the_files_of_cat_are_seen_and_its_exit_status() {
@@ -14,11 +26,458 @@ fn the_files_of_cat_are_seen_and_its_exit_status() {
     assert_eq!((a.bytes_before, a.bytes_after), (Some(5000), Some(5000)));
     assert!(a.named && !a.created && !a.removed && a.role == Role::Data, "{a:?}");
     assert_eq!(sheet.end, Some(End::Exited(0)));
-    assert_eq!((sheet.processes, sheet.threads), (1, 1));
+    assert_eq!((sheet.processes, sheet.threads, sheet.left_behind), (1, 1, 0));
     let io = sheet.totals.unwrap().io.unwrap();
     assert!(io.rchar >= 5000 && io.wchar >= 5000, "{io:?}");
-    let is_data = |file: &&model::rehearsal::FileUse| file.role == Role::Data;
-    assert_eq!(sheet.files.iter().filter(is_data).count(), 1, "{sheet:#?}");
+    assert_eq!(data(&sheet).len(), 1, "{sheet:#?}");
     assert!(sheet.unseen.is_empty(), "{:?}", sheet.unseen);
     assert_eq!(stage.run(&["cat", "missing"]).end, Some(End::Exited(1)));
+}
+
+#[test]
+fn a_command_that_is_not_there_is_an_error_and_one_that_fails_is_not() {
+    let stage = Stage::new();
+    let error = stage.try_run(&["no-such-program"]).unwrap_err();
+    assert!(error.contains("failed to run 'no-such-program'"), "{error}");
+    assert_eq!(stage.sh("exit 42").end, Some(End::Exited(42)));
+}
+
+#[test]
+fn direct_and_synced_writes_of_dd_are_seen_and_plain_ones_are_not() {
+    let stage = Stage::new();
+    let dd = |name: &str, more: &[&str]| {
+        let of = format!("of={name}");
+        let mut words = vec!["dd", "if=/dev/zero", &of, "bs=4096", "count=2"];
+        words.extend(more);
+        stage.run(&words)
+    };
+    let synced = dd("a", &["conv=fdatasync"]);
+    let a = file(&synced, &stage.path("a"));
+    assert!(a.created && a.named && a.opens.writing == 1 && a.opens.truncate == 1, "{a:?}");
+    assert_eq!((a.bytes_before, a.bytes_after), (None, Some(8192)));
+    assert_eq!((synced.syncs.fdatasync, a.syncs.fdatasync, a.syncs.fsync), (1, 1, 0));
+    let plain = dd("a", &[]);
+    let a = file(&plain, &stage.path("a"));
+    assert!(plain.syncs.is_none() && a.syncs.is_none() && a.opens.direct == 0, "{a:?}");
+    assert!(!a.created && a.bytes_before == Some(8192), "{a:?}");
+    let each = dd("b", &["oflag=dsync"]);
+    assert_eq!(file(&each, &stage.path("b")).opens.dsync, 1);
+    let both = dd("c", &["oflag=sync"]);
+    let c = file(&both, &stage.path("c"));
+    assert_eq!((c.opens.sync, c.opens.dsync), (1, 0));
+    let direct = dd("d", &["oflag=direct"]);
+    if direct.end == Some(End::Exited(0)) {
+        assert_eq!(file(&direct, &stage.path("d")).opens.direct, 1);
+    } else {
+        eprintln!("skipped: no direct writes in the directory for temporary files");
+    }
+}
+
+/// Compiles the program for calls that others do not do; `None` without a compiler.
+fn compiled(stage: &Stage, options: &[&str]) -> Option<String> {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/rehearsal/calls.c");
+    let program = stage.path("calls");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-pthread", "-o"]).arg(&program).arg(source).args(options);
+    match compiler.output() {
+        Ok(output) if output.status.success() => Some(program.to_str().unwrap().to_string()),
+        outcome => {
+            eprintln!("skipped: cc {options:?} does not compile: {outcome:?}");
+            None
+        }
+    }
+}
+
+/// Rehearses that program and expects its success.
+fn calls(stage: &Stage, words: &[&str]) -> Option<FactSheet> {
+    let program = compiled(stage, &[])?;
+    let mut command = vec![program.as_str()];
+    command.extend(words);
+    let sheet = stage.run(&command);
+    assert_eq!(sheet.end, Some(End::Exited(0)), "{words:?} {sheet:#?}");
+    Some(sheet)
+}
+
+#[test]
+fn each_kind_of_sync_is_counted_if_it_succeeds() {
+    let stage = Stage::new();
+    let Some(sheet) = calls(&stage, &["sync", "a"]) else { return };
+    let a = file(&sheet, &stage.path("a")).syncs;
+    let all = sheet.syncs;
+    assert_eq!((a.fsync, a.fdatasync, a.sync_file_range, a.synced_writes), (2, 1, 1, 1), "{a:?}");
+    assert_eq!((all.fsync, all.fdatasync, all.syncfs, all.sync), (2, 1, 1, 0), "{all:?}");
+    assert_eq!((a.syncfs, a.msync), (0, 0));
+    assert_eq!(stage.sh("sync a; sync").syncs.sync, 1);
+}
+
+#[test]
+fn mappings_are_seen_with_their_advice_and_syncs() {
+    let stage = Stage::new().file("a", 4096);
+    let Some(sheet) = calls(&stage, &["map", "a"]) else { return };
+    let a = file(&sheet, &stage.path("a"));
+    let m = a.mappings;
+    assert_eq!((m.shared, m.private, m.writable, m.executable), (1, 1, 1, 0), "{m:?}");
+    assert_eq!((a.syncs.msync, sheet.syncs.msync), (1, 1));
+    assert_eq!((a.hints.random, a.hints.dont_need), (1, 0));
+    assert_eq!(a.role, Role::Data);
+}
+
+#[test]
+fn copies_by_the_os_are_seen_for_both_files() {
+    let stage = Stage::new().file("a", 4096);
+    let Some(sheet) = calls(&stage, &["copy", "a", "b"]) else { return };
+    let (a, b) = (file(&sheet, &stage.path("a")), file(&sheet, &stage.path("b")));
+    assert_eq!((a.copies.source, a.copies.target), (2, 0));
+    assert_eq!((b.copies.source, b.copies.target), (0, 1));
+    assert_eq!(a.copies.cloned_source, b.copies.cloned_target);
+    assert_eq!((a.hints.sequential, a.hints.dont_need, a.hints.will_need), (1, 1, 1));
+    assert_eq!((a.allocations, b.allocations), (0, 1));
+}
+
+#[test]
+fn threads_and_processes_are_counted_and_their_files_seen() {
+    let stage = Stage::new().file("a", 10);
+    if let Some(sheet) = calls(&stage, &["thread", "a"]) {
+        assert_eq!((sheet.processes, sheet.threads), (1, 2));
+        assert_eq!(file(&sheet, &stage.path("a")).opens.times, 1);
+    }
+    let sheet = stage.sh("cat a | wc -c; cat a");
+    assert!(sheet.processes >= 3 && sheet.threads == sheet.processes, "{sheet:#?}");
+    assert_eq!(file(&sheet, &stage.path("a")).opens.times, 2);
+    let names: Vec<_> = sheet.programs.iter().map(|program| program.text.clone()).collect();
+    assert!(names.len() >= 3, "{names:?}");
+}
+
+#[test]
+fn a_thread_that_executes_a_program_takes_the_place_of_all() {
+    let stage = Stage::new().file("a", 10);
+    let Some(sheet) = calls(&stage, &["execute", "a"]) else { return };
+    assert_eq!(file(&sheet, &stage.path("a")).opens.times, 1);
+    assert_eq!((sheet.processes, sheet.threads), (1, 2));
+    assert_eq!(sheet.programs.len(), 2, "{:?}", sheet.programs);
+}
+
+#[test]
+fn a_child_that_asks_not_to_be_traced_is() {
+    let stage = Stage::new().file("a", 10);
+    let Some(sheet) = calls(&stage, &["untraced", "a"]) else { return };
+    assert_eq!(file(&sheet, &stage.path("a")).opens.times, 2);
+    assert_eq!(sheet.processes, 3);
+}
+
+#[test]
+fn bytes_of_children_that_nobody_waits_for_are_counted_and_said_to_be_lost_elsewhere() {
+    let stage = Stage::new().file("a", 3 << 20);
+    let Some(sheet) = calls(&stage, &["ignore", "a"]) else { return };
+    assert!(has_missed(&sheet, Blind::Unreaped), "{:?}", sheet.unseen);
+    let io = sheet.totals.unwrap().io.unwrap();
+    assert!(io.rchar >= 3 << 20, "{io:?}");
+    let sheet = stage.sh("cat a | wc -c");
+    assert!(!has_missed(&sheet, Blind::Unreaped), "{:?}", sheet.unseen);
+    assert!(sheet.totals.unwrap().io.unwrap().rchar >= 6 << 20);
+}
+
+#[test]
+fn files_keep_their_facts_through_new_names() {
+    let stage = Stage::new();
+    let Some(sheet) = calls(&stage, &["rename", "a", "b", "c"]) else { return };
+    let a = file(&sheet, &stage.path("a"));
+    assert!(a.created && !a.removed, "{a:?}");
+    assert_eq!(a.renamed.as_ref().unwrap().to_path(), stage.path("b"));
+    let c = stage.path("c");
+    let both: Vec<_> = sheet.files.iter().filter(|file| file.path.to_path() == c).collect();
+    assert_eq!(both.len(), 2, "{both:#?}");
+    assert!(both[0].created && both[0].removed && both[0].opens.append == 1, "{both:#?}");
+    assert!(both[1].created && !both[1].removed && both[1].opens.dsync == 1, "{both:#?}");
+    let unnamed = data(&sheet).into_iter().filter(|file| file.removed).count();
+    assert_eq!(unnamed, 2, "{sheet:#?}");
+}
+
+#[test]
+fn queues_are_counted_and_named_as_unseen() {
+    let stage = Stage::new().file("a", 10);
+    let Some(program) = compiled(&stage, &[]) else { return };
+    let sheet = stage.run(&[&program, "ring"]);
+    if sheet.end == Some(End::Exited(77)) {
+        eprintln!("skipped: there is no io_uring");
+        return;
+    }
+    let queues = sheet.queues;
+    assert_eq!((queues.uring, queues.uring_refused, queues.aio), (1, 1, 1), "{queues:?}");
+    assert_eq!((queues.uring_sqpoll, queues.uring_iopoll), (0, 0));
+    assert!(has_missed(&sheet, Blind::Uring) && has_missed(&sheet, Blind::Aio));
+    let other = calls(&stage, &["thread", "a"]).unwrap();
+    assert!(other.queues.is_none() && other.unseen.is_empty(), "{other:#?}");
+}
+
+#[test]
+fn direct_access_that_is_set_later_is_seen() {
+    let stage = Stage::new().file("a", 4096);
+    let Some(program) = compiled(&stage, &[]) else { return };
+    let sheet = stage.run(&[&program, "flags", "a"]);
+    if sheet.end != Some(End::Exited(0)) {
+        eprintln!("skipped: no direct access in the directory for temporary files");
+        return;
+    }
+    let opens = file(&sheet, &stage.path("a")).opens;
+    assert_eq!((opens.times, opens.direct), (1, 1));
+}
+
+#[test]
+fn calls_of_32_bit_programs_are_seen() {
+    let stage = Stage::new().file("a", 10);
+    if cfg!(not(target_arch = "x86_64")) {
+        eprintln!("skipped: this machine has no such programs");
+        return;
+    }
+    let Some(program) = compiled(&stage, &[]) else { return };
+    let sheet = stage.run(&[&program, "gate", &stage.path("a").to_string_lossy()]);
+    if sheet.end != Some(End::Exited(0)) {
+        eprintln!("skipped: this kernel has no calls of 32-bit programs: {:?}", sheet.end);
+        return;
+    }
+    let a = file(&sheet, &stage.path("a"));
+    assert_eq!((a.opens.times, a.opens.writing, a.syncs.fsync), (1, 1, 1), "{a:?}");
+}
+
+#[test]
+fn a_static_program_is_seen() {
+    let stage = Stage::new().file("a", 10);
+    let Some(program) = compiled(&stage, &["-static"]) else { return };
+    let sheet = stage.run(&[&program, "thread", "a"]);
+    assert_eq!(file(&sheet, &stage.path("a")).opens.times, 1);
+    assert_eq!(file(&sheet, Path::new(&program)).role, Role::Program);
+    assert_eq!(data(&sheet).len(), 1, "{sheet:#?}");
+}
+
+#[test]
+fn signals_arrive_as_without_a_tracer() {
+    let stage = Stage::new().file("a", 10);
+    assert_eq!(stage.sh("kill -TERM $$").end, Some(End::Signaled(libc::SIGTERM)));
+    assert_eq!(stage.sh("kill -KILL $$").end, Some(End::Signaled(libc::SIGKILL)));
+    assert_eq!(stage.sh("trap 'exit 3' USR1; kill -USR1 $$; exit 4").end, Some(End::Exited(3)));
+    if let Some(program) = compiled(&stage, &[]) {
+        assert_eq!(stage.run(&[&program, "trap"]).end, Some(End::Signaled(libc::SIGTRAP)));
+    }
+    // The child is stopped when it is continued, or continued before it was ever stopped.
+    let sheet = stage.sh(
+        "(kill -STOP $(exec sh -c 'echo $PPID'); cat a) & child=$!; sleep 0.3; kill -CONT $child; \
+         wait $child",
+    );
+    assert_eq!(sheet.end, Some(End::Exited(0)));
+    assert_eq!(file(&sheet, &stage.path("a")).opens.times, 1);
+}
+
+#[test]
+fn a_stopped_process_stays_stopped() {
+    let stage = Stage::new().file("a", 10).with_limit_ms(700);
+    let sheet = stage.sh("kill -STOP $$; cat a");
+    assert_eq!(sheet.end, Some(End::Stopped(Stop::TimeLimit)));
+    assert!(sheet.files.iter().all(|file| file.path.to_path() != stage.path("a")));
+}
+
+#[test]
+fn what_outlives_the_command_is_killed_and_counted() {
+    let stage = Stage::new();
+    let sheet = stage.sh("(setsid sh -c 'sleep 1000 & sleep 1000' &) ; exit 5");
+    assert_eq!(sheet.end, Some(End::Exited(5)));
+    assert!(sheet.left_behind >= 2, "{sheet:#?}");
+    assert!(sheet.totals.unwrap().wall_ns < 2_000_000_000);
+    let sheet = stage.sh("(setsid sh -c 'sleep 0.2; : > late' &) ; exit 5");
+    assert_eq!((sheet.end, sheet.left_behind), (Some(End::Exited(5)), 0));
+    assert!(file(&sheet, &stage.path("late")).created);
+}
+
+/// Whether a process whose command line has this word is there.
+fn runs(word: &str) -> bool {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = all.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    let mut lines = lines.map(|line| String::from_utf8_lossy(&line).into_owned());
+    lines.any(|line| line.split('\0').any(|argument| argument == word))
+}
+
+#[test]
+fn a_time_limit_leaves_no_process() {
+    let stage = Stage::new().with_limit_ms(500);
+    let time = format!("1000.{}", std::process::id());
+    let script = format!("trap '' TERM INT; setsid sleep {time} & sleep {time}");
+    assert_eq!(stage.sh(&script).end, Some(End::Stopped(Stop::TimeLimit)));
+    assert!(!runs(&time));
+}
+
+#[test]
+fn a_killed_tracer_leaves_no_process() {
+    let stage = Stage::new();
+    let time = format!("2000.{}", std::process::id());
+    let script = format!("sleep {time} & : > ready; exec sleep {time}");
+    let mut tracer = stage.start(&["sh", "-c", &script]);
+    await_that(|| stage.path("ready").exists() && runs(&time));
+    tracer.kill().unwrap();
+    assert_eq!(tracer.wait().unwrap().signal(), Some(libc::SIGKILL));
+    await_that(|| !runs(&time));
+}
+
+/// Waits until it is so. Only a defect takes so long.
+fn await_that(is_so: impl Fn() -> bool) {
+    for _ in 0..3000 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("it never happens");
+}
+
+#[test]
+fn a_file_that_is_a_standard_stream_is_inherited() {
+    let stage = Stage::new().file("a", 10).with_stdin("a");
+    let sheet = stage.run(&["wc", "-c"]);
+    let a = file(&sheet, &stage.path("a"));
+    assert!(a.inherited && !a.named && a.opens.reading == 1, "{a:?}");
+    assert_eq!(a.role, Role::Data);
+    assert_eq!(data(&sheet).len(), 1, "{sheet:#?}");
+}
+
+#[test]
+fn scripts_and_libraries_are_programs_and_not_data() {
+    let stage = Stage::new().file("a", 10);
+    let script = stage.path("script");
+    std::fs::write(&script, "#!/bin/sh\nexec cat \"$1\"\n").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&script, mode).unwrap();
+    for command in [&["./script", "a"][..], &["sh", "script", "a"]] {
+        let sheet = stage.run(command);
+        let roles = (file(&sheet, &script).role, file(&sheet, &stage.path("a")).role);
+        assert_eq!(roles, (Role::Program, Role::Data), "{command:?}");
+        assert_eq!(data(&sheet).len(), 1, "{sheet:#?}");
+    }
+}
+
+#[test]
+fn threads_forks_and_mappings_of_an_interpreter_are_seen() {
+    if !has("python3") {
+        return;
+    }
+    let stage = Stage::new().file("a", 4096);
+    let script = "
+import mmap, os, threading
+def read():
+    with open('a', 'rb') as f, mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ) as m: m[:]
+threads = [threading.Thread(target=read) for _ in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+if os.fork() == 0:
+    read(); os._exit(0)
+os.wait()
+os.posix_spawn('/bin/cat', ['cat', 'a'], os.environ); os.wait()
+";
+    let sheet = stage.run(&["python3", "-c", script]);
+    assert_eq!(sheet.end, Some(End::Exited(0)));
+    let a = file(&sheet, &stage.path("a"));
+    assert_eq!((a.opens.times, a.mappings.shared), (6, 5), "{a:?}");
+    assert_eq!(sheet.threads, sheet.processes + 4);
+}
+
+#[test]
+fn counts_are_those_of_strace() {
+    if !has("strace") || !has("python3") {
+        return;
+    }
+    let script = "
+import os, threading
+def work(name):
+    for i in range(20):
+        with open(name, 'ab') as f:
+            f.write(b'x'); f.flush(); os.fsync(f.fileno())
+            if i % 2: os.fdatasync(f.fileno())
+threads = [threading.Thread(target=work, args=(f'f{n}',)) for n in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+if os.fork() == 0:
+    work('g'); os._exit(0)
+os.wait()
+";
+    let stage = Stage::new();
+    let log = stage.path("log");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-z", "-e", "trace=openat,fsync,fdatasync", "-o"]).arg(&log);
+    strace.args(["python3", "-c", script]).current_dir(stage.path(""));
+    if !strace.status().unwrap().success() {
+        eprintln!("skipped: strace does not work here");
+        return;
+    }
+    let log = std::fs::read_to_string(log).unwrap();
+    let lines = |call: &str, name: &str| {
+        log.lines().filter(|line| line.contains(call) && line.contains(name)).count() as u64
+    };
+    let sheet = stage.run(&["python3", "-c", script]);
+    assert_eq!(sheet.syncs.fsync, 100);
+    assert_eq!(sheet.syncs.fdatasync, 50);
+    for name in ["f0", "f3", "g"] {
+        let file = file(&sheet, &stage.path(name));
+        assert_eq!((file.opens.times, file.syncs.fsync, file.syncs.fdatasync), (20, 20, 10));
+        assert_eq!(lines("openat(", &format!("\"{name}\"")), 20, "{name}");
+    }
+}
+
+#[test]
+fn without_root_a_rehearsal_gives_up_new_privileges_and_says_so() {
+    if !is_root() {
+        return;
+    }
+    let stage = Stage::new().file("a", 10);
+    let as_root = stage.run(&["cat", "a"]);
+    assert!(!as_root.no_new_privileges);
+    let stage = stage.as_nobody();
+    let sheet = stage.run(&["cat", "a"]);
+    assert!(sheet.no_new_privileges && sheet.unseen.is_empty(), "{:?}", sheet.unseen);
+    assert_eq!(file(&sheet, &stage.path("a")).opens.times, 1);
+    assert_eq!(sheet.end, Some(End::Exited(0)));
+    let setuid = stage.path("setuid");
+    std::fs::copy("/bin/cat", &setuid).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
+    std::fs::set_permissions(&setuid, mode).unwrap();
+    let sheet = stage.run(&["./setuid", "a"]);
+    assert!(has_missed(&sheet, Blind::SetUid), "{:?}", sheet.unseen);
+}
+
+#[test]
+fn a_debugger_within_the_command_is_named() {
+    if !has("strace") {
+        return;
+    }
+    let stage = Stage::new();
+    assert!(has_missed(&stage.run(&["strace", "-o", "log", "true"]), Blind::Tracer));
+}
+
+#[test]
+fn a_program_that_starts_itself_again_and_again_is_stopped() {
+    let stage = Stage::new().with_tasks_max(50);
+    let sheet = stage.sh("bomb() { while :; do sleep 1000 & done; }; bomb");
+    assert_eq!(sheet.end, Some(End::Stopped(Stop::TaskLimit)));
+    assert!(sheet.processes >= 50, "{sheet:#?}");
+}
+
+#[test]
+fn open_files_of_a_running_process_are_sampled() {
+    let stage = Stage::new().file("a", 10);
+    let script = "exec 3<a; : > ready; sleep 1000 & wait";
+    let mut child = Command::new("sh");
+    let mut child = child.args(["-c", script]).current_dir(stage.path("")).spawn().unwrap();
+    await_that(|| stage.path("ready").exists() && runs("1000"));
+    let sheet = witness::rehearsal::sample(child.id());
+    for process in [Some(child.id()), None] {
+        let Some(process) = process else { continue };
+        let children = format!("/proc/{process}/task/{process}/children");
+        let children = std::fs::read_to_string(children).unwrap_or_default();
+        for sleeper in children.split_whitespace() {
+            Command::new("kill").arg(sleeper).status().unwrap();
+        }
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let a = file(&sheet, &stage.path("a"));
+    assert!(sheet.sampled && sheet.end.is_none() && sheet.totals.is_none());
+    assert_eq!((a.opens.reading, a.role), (a.opens.times, Role::Data), "{a:?}");
+    assert_eq!(data(&sheet).len(), 1, "{sheet:#?}");
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 use tempfile::TempDir;
-use witness::rehearsal::{Rehearsed, rehearse};
+use witness::rehearsal::{Rehearsed, TASKS_MAX, rehearse};
 
 const SPEC: &str = "WITNESS_TEST_REHEARSAL";
 
@@ -24,6 +24,7 @@ pub(crate) struct Stage {
     directory: TempDir,
     stdin: PathBuf,
     limit_ms: Option<u64>,
+    tasks_max: Option<u64>,
     as_nobody: bool,
 }
 
@@ -32,7 +33,13 @@ impl Stage {
         let directory = tempfile::tempdir().unwrap();
         let open = std::fs::Permissions::from_mode(0o777);
         std::fs::set_permissions(directory.path(), open).unwrap();
-        Stage { directory, stdin: "/dev/null".into(), limit_ms: None, as_nobody: false }
+        Stage {
+            directory,
+            stdin: "/dev/null".into(),
+            limit_ms: None,
+            tasks_max: None,
+            as_nobody: false,
+        }
     }
 
     pub(crate) fn with_stdin(mut self, name: &str) -> Stage {
@@ -42,6 +49,11 @@ impl Stage {
 
     pub(crate) fn with_limit_ms(mut self, limit_ms: u64) -> Stage {
         self.limit_ms = Some(limit_ms);
+        self
+    }
+
+    pub(crate) fn with_tasks_max(mut self, tasks_max: u64) -> Stage {
+        self.tasks_max = Some(tasks_max);
         self
     }
 
@@ -100,6 +112,7 @@ impl Stage {
             "directory": self.path(""),
             "stdin": self.stdin,
             "limit_ms": self.limit_ms,
+            "tasks_max": self.tasks_max,
             "told": self.path(".told"),
         });
         let mut start = Command::new(program);
@@ -157,6 +170,7 @@ fn rehearses() {
         directory: Some(text("directory").into()),
         stop: None,
         time_limit: spec["limit_ms"].as_u64().map(Duration::from_millis),
+        tasks_max: spec["tasks_max"].as_u64().map_or(TASKS_MAX, |most| most as usize),
     });
     let told = match told {
         Ok(sheet) => serde_json::to_string(&sheet).unwrap(),
