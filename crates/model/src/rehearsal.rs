@@ -106,6 +106,10 @@ pub struct FileUse {
     /// Whether the command created it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub created: bool,
+    /// How many more files the command created under this path, one after the other, each gone
+    /// before the next or at the end. Their counts are in those of this one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub replacements: u64,
     /// Whether it had none of its known names at the end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
@@ -156,6 +160,11 @@ macro_rules! counts {
             /// Whether all counts are 0.
             pub fn is_none(&self) -> bool {
                 *self == $kind::default()
+            }
+
+            /// Adds the counts of another one.
+            pub fn add(&mut self, other: $kind) {
+                $(self.$count = self.$count.saturating_add(other.$count);)+
             }
         }
     };

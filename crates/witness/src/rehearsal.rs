@@ -14,6 +14,7 @@ mod regions;
 mod facts;
 mod programs;
 mod io_counts;
+mod ticker;
 mod tracer;
 mod sample;
 

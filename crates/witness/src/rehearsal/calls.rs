@@ -52,6 +52,7 @@ pub(crate) enum Call {
     Creat,
     OpenAt,
     OpenAt2,
+    OpenByHandle,
     Execve,
     ExecveAt,
     Fsync,
@@ -136,6 +137,7 @@ pub(crate) static CALLS: &[Row] = &[
     row(Call::Fdatasync, [75, 83, 148], When::Always),
     row(Call::Creat, [85, NONE, 8], When::Always),
     row(Call::OpenAt2, [437, 437, 437], When::Always),
+    row(Call::OpenByHandle, [304, 265, 342], When::OpensFile { argument: 2 }),
     row(Call::Execve, [59, 221, 11], When::Always),
     row(Call::ExecveAt, [322, 281, 358], When::Always),
     row(Call::Sync, [162, 81, 36], When::Always),
@@ -180,6 +182,7 @@ mod tests {
         let known = [
             (Call::OpenAt, libc::SYS_openat),
             (Call::OpenAt2, libc::SYS_openat2),
+            (Call::OpenByHandle, libc::SYS_open_by_handle_at),
             (Call::Execve, libc::SYS_execve),
             (Call::ExecveAt, libc::SYS_execveat),
             (Call::Fsync, libc::SYS_fsync),

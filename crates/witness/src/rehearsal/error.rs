@@ -37,6 +37,7 @@ fn cause(answer: &io::Error) -> String {
         Some(libc::ENOSYS | libc::EINVAL | libc::EIO) => {
             ": tracing needs Linux 5.3 or later with CONFIG_SECCOMP_FILTER".to_string()
         }
+        Some(libc::EPERM) if is_traced() => ": a debugger already traces this process".to_string(),
         Some(libc::EPERM) => match yama().as_deref() {
             Some(scope @ ("2" | "3")) => format!(
                 ": Yama forbids it (kernel.yama.ptrace_scope is {scope}): set it to 1 or run as \
@@ -48,6 +49,13 @@ fn cause(answer: &io::Error) -> String {
         },
         _ => String::new(),
     }
+}
+
+/// Whether this process is traced, and so are all that it starts.
+fn is_traced() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    tracer.is_some_and(|tracer| tracer.trim() != "0")
 }
 
 fn yama() -> Option<String> {

@@ -74,6 +74,8 @@ impl Facts {
         match call {
             Call::Open => pending.opens(task, libc::AT_FDCWD, a[0], a[1] as i32),
             Call::OpenAt => pending.opens(task, a[0] as i32, a[1], a[2] as i32),
+            // A handle has no path.
+            Call::OpenByHandle => pending.flags = a[2] as i32,
             Call::OpenAt2 => {
                 // The flags are the first of a structure.
                 let flags = ptrace::word(task, a[2]).unwrap_or(0) as i32;
@@ -123,7 +125,7 @@ impl Facts {
         };
         let first = a[0] as i32;
         match pending.call {
-            Call::Open | Call::OpenAt | Call::OpenAt2 | Call::Creat => {
+            Call::Open | Call::OpenAt | Call::OpenAt2 | Call::Creat | Call::OpenByHandle => {
                 let link = descriptor(task, value as i32);
                 self.opened(&link, task, pending.flags, pending.before);
             }
@@ -251,14 +253,9 @@ impl Facts {
 
     fn renamed(&mut self, pending: &Pending) {
         let Some((from, to)) = &pending.names else { return };
-        if pending.swaps {
-            // A name that no file has: no name contains a zero.
-            let between = Path::new(OsStr::from_bytes(b"\0"));
-            self.files.renamed(to, between);
-            self.files.renamed(from, to);
-            self.files.renamed(between, from);
-        } else {
-            self.files.renamed(from, to);
+        match pending.swaps {
+            true => self.files.swapped(from, to),
+            false => self.files.renamed(from, to),
         }
     }
 }

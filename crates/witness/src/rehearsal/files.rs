@@ -4,7 +4,9 @@ use super::identity::{self, FileSystems, Found, Identity, Kind};
 use super::role::{Places, role};
 use model::file_path::FilePath;
 use model::rehearsal::{FILES_MAX, FileUse};
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, hash_map};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 /// The most names that are kept of a file.
@@ -45,6 +47,8 @@ struct Entry {
 pub(crate) struct Files {
     entries: Vec<Entry>,
     places: HashMap<Identity, usize>,
+    /// The latest file that the command created under a path.
+    created: HashMap<PathBuf, usize>,
     unlisted: HashSet<Identity>,
     file_systems: FileSystems,
 }
@@ -77,11 +81,29 @@ impl Files {
             return Seen::Other;
         }
         let Some(path) = name_of(link, &found) else { return Seen::Other };
+        if before.is_new
+            && let Some(place) = self.replaced(&path)
+        {
+            self.entries[place].become_new(&found, path);
+            self.places.insert(found.identity, place);
+            return Seen::File(place);
+        }
         if self.entries.len() >= FILES_MAX {
             self.unlisted.insert(found.identity);
             return Seen::Unlisted;
         }
         self.add(found, path, file_system, before)
+    }
+
+    /// The file that the command created under this path before, if it is gone: programs create
+    /// and remove a journal or a temporary file again and again.
+    fn replaced(&self, path: &Path) -> Option<usize> {
+        let place = *self.created.get(path)?;
+        let entry = &self.entries[place];
+        let mut others = entry.names.iter().filter(|name| **name != path);
+        let is_it = |found: Found| found.identity == entry.identity;
+        let is_elsewhere = others.any(|name| identity::file_at(name).is_some_and(is_it));
+        (!is_elsewhere && !entry.names.is_empty()).then_some(place)
     }
 
     fn add(
@@ -101,21 +123,33 @@ impl Files {
             created: before.is_new,
             ..FileUse::default()
         };
+        let place = self.entries.len();
+        if before.is_new {
+            self.created.insert(path.clone(), place);
+        }
         let names = if found.has_name { vec![path] } else { Vec::new() };
         self.entries.push(Entry { facts, identity: found.identity, names });
-        let place = self.entries.len() - 1;
         self.places.insert(found.identity, place);
         Seen::File(place)
     }
 
     /// A file, or a directory with files in it, has a new name instead of its old one.
     pub(crate) fn renamed(&mut self, from: &Path, to: &Path) {
-        for entry in &mut self.entries {
-            for name in &mut entry.names {
-                if let Ok(rest) = name.strip_prefix(from) {
-                    *name = if rest.as_os_str().is_empty() { to.into() } else { to.join(rest) };
-                }
+        match identity::file_at(to) {
+            Some(found) => {
+                let place = self.places.get(&found.identity);
+                place.into_iter().for_each(|place| self.entries[*place].rename(from, to));
             }
+            None => self.entries.iter_mut().for_each(|entry| entry.rename(from, to)),
+        }
+    }
+
+    /// Two files, or directories with files in them, have the name of each other.
+    pub(crate) fn swapped(&mut self, one: &Path, other: &Path) {
+        // A name that no file has: no name contains a zero.
+        let between = Path::new(OsStr::from_bytes(b"\0"));
+        for (from, to) in [(one, between), (other, one), (between, other)] {
+            self.entries.iter_mut().for_each(|entry| entry.rename(from, to));
         }
     }
 
@@ -133,12 +167,62 @@ impl Files {
     /// The facts of all files at the end, and how many more there were.
     pub(crate) fn finish(self, places: &Places) -> (Vec<FileUse>, u64) {
         let unlisted = self.unlisted.len() as u64;
-        let finished = self.entries.into_iter().map(|entry| entry.finish(places)).collect();
-        (finished, unlisted)
+        let finished = self.entries.into_iter().map(|entry| entry.finish(places));
+        (without_repetition(finished), unlisted)
     }
 }
 
+/// Joins the files that the command created under one path and that are gone. Those that were
+/// renamed before the next one was created are known to be gone only now.
+fn without_repetition(files: impl Iterator<Item = FileUse>) -> Vec<FileUse> {
+    let mut kept: Vec<FileUse> = Vec::new();
+    let mut gone: HashMap<PathBuf, usize> = HashMap::new();
+    for file in files {
+        if !(file.created && file.removed) {
+            kept.push(file);
+            continue;
+        }
+        match gone.entry(file.path.to_path()) {
+            hash_map::Entry::Occupied(place) => join(&mut kept[*place.get()], &file),
+            hash_map::Entry::Vacant(place) => {
+                place.insert(kept.len());
+                kept.push(file);
+            }
+        }
+    }
+    kept
+}
+
+fn join(file: &mut FileUse, other: &FileUse) {
+    file.replacements += other.replacements + 1;
+    file.opens.add(other.opens);
+    file.mappings.add(other.mappings);
+    file.copies.add(other.copies);
+    file.hints.add(other.hints);
+    file.syncs.add(other.syncs);
+    file.allocations += other.allocations;
+    file.named |= other.named;
+    file.executed |= other.executed;
+}
+
 impl Entry {
+    fn rename(&mut self, from: &Path, to: &Path) {
+        for name in &mut self.names {
+            if let Ok(rest) = name.strip_prefix(from) {
+                *name = if rest.as_os_str().is_empty() { to.into() } else { to.join(rest) };
+            }
+        }
+    }
+
+    /// Another file takes its place, under the same path.
+    fn become_new(&mut self, found: &Found, path: PathBuf) {
+        self.identity = found.identity;
+        self.facts.device = found.identity.device;
+        self.facts.inode = found.identity.inode;
+        self.facts.replacements += 1;
+        self.names = vec![path];
+    }
+
     fn finish(self, places: &Places) -> FileUse {
         let Entry { mut facts, identity, names } = self;
         let first = facts.path.to_path();
@@ -159,7 +243,6 @@ impl Entry {
 
 /// The absolute path of an open file; `None` for a file that only memory holds.
 fn name_of(link: &Path, found: &Found) -> Option<PathBuf> {
-    use std::os::unix::ffi::{OsStrExt, OsStringExt};
     let path = std::fs::read_link(link).ok()?;
     if found.has_name {
         return Some(path);
@@ -167,5 +250,5 @@ fn name_of(link: &Path, found: &Found) -> Option<PathBuf> {
     let bytes = path.as_os_str().as_bytes();
     let name = bytes.strip_suffix(b" (deleted)").unwrap_or(bytes);
     let is_memory = name.starts_with(b"/memfd:") || name.starts_with(b"/SYSV");
-    (!is_memory).then(|| PathBuf::from(std::ffi::OsString::from_vec(name.to_vec())))
+    (!is_memory).then(|| PathBuf::from(OsString::from_vec(name.to_vec())))
 }

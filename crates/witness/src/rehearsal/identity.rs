@@ -142,11 +142,13 @@ pub(crate) fn descriptor(task: i32, number: i32) -> PathBuf {
 /// The absolute path of the file that a task names relative to a directory that it has open, or to
 /// its working directory. Links in all but the last name are followed.
 pub(crate) fn absolute(task: i32, directory: i32, name: &Path) -> Option<PathBuf> {
-    let base = match directory {
-        libc::AT_FDCWD => PathBuf::from(format!("/proc/{task}/cwd")),
-        number => descriptor(task, number),
+    let (base, rest) = match (name.strip_prefix("/"), directory) {
+        // The task may have another root.
+        (Ok(rest), _) => (PathBuf::from(format!("/proc/{task}/root")), rest),
+        (Err(_), libc::AT_FDCWD) => (PathBuf::from(format!("/proc/{task}/cwd")), name),
+        (Err(_), number) => (descriptor(task, number), name),
     };
-    let whole = base.join(name);
+    let whole = base.join(rest);
     let parent = std::fs::canonicalize(whole.parent()?).ok()?;
     Some(parent.join(whole.file_name()?))
 }

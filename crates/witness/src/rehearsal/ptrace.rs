@@ -4,8 +4,6 @@ use super::calls::Call;
 use super::filter::call_of;
 use std::ffi::c_int;
 use std::io;
-use std::ptr;
-use std::time::Duration;
 
 /// A request, in the C library's type.
 #[cfg(target_env = "musl")]
@@ -85,16 +83,17 @@ pub(crate) fn resume(task: i32, how: Resume, signal: i32) {
     }
 }
 
-/// The next event of any task; `None` if there is none yet. `ECHILD` when all are gone.
+/// Waits for the next event of any task; `None` if a signal ended the wait. `ECHILD` when all are
+/// gone.
 pub(crate) fn next_event() -> io::Result<Option<(i32, Event)>> {
     let mut status = 0;
     // SAFETY: the call writes only to `status`, which outlives it.
-    let task = unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | libc::WNOHANG) };
-    match task {
-        0 => Ok(None),
-        task if task > 0 => Ok(Some((task, event(task, status)))),
-        _ => Err(io::Error::last_os_error()),
+    let task = unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL) };
+    if task > 0 {
+        return Ok(Some((task, event(task, status))));
     }
+    let answer = io::Error::last_os_error();
+    if answer.kind() == io::ErrorKind::Interrupted { Ok(None) } else { Err(answer) }
 }
 
 fn event(task: i32, status: i32) -> Event {
@@ -187,49 +186,6 @@ fn request(request: Request, task: i32, address: usize, data: usize) -> io::Resu
     // knows.
     let answer = unsafe { libc::ptrace(request, task, address, data) };
     if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(answer) }
-}
-
-/// Waits until a child changes its state, for at most `time`. `SIGCHLD` must be blocked.
-pub(crate) fn await_event(time: Duration) {
-    let timeout = libc::timespec {
-        tv_sec: time.as_secs() as libc::time_t,
-        tv_nsec: time.subsec_nanos().into(),
-    };
-    // SAFETY: the set and the time outlive the call, which writes to neither; no information is
-    // asked for. Any signal ends the wait, which is what its caller wants.
-    unsafe { libc::sigtimedwait(&child_signal(), ptr::null_mut(), &raw const timeout) };
-}
-
-/// The set of `SIGCHLD` alone.
-fn child_signal() -> libc::sigset_t {
-    // SAFETY: a set is plain numbers, and both calls write only to it.
-    unsafe {
-        let mut set = std::mem::zeroed();
-        libc::sigemptyset(&raw mut set);
-        libc::sigaddset(&raw mut set, libc::SIGCHLD);
-        set
-    }
-}
-
-/// `SIGCHLD` waits to be taken by `await_event` until this is dropped.
-pub(crate) struct BlockedChildSignal(libc::sigset_t);
-
-impl BlockedChildSignal {
-    pub(crate) fn new() -> BlockedChildSignal {
-        // SAFETY: a set is plain numbers; the call reads one set and writes the other.
-        unsafe {
-            let mut before = std::mem::zeroed();
-            libc::pthread_sigmask(libc::SIG_BLOCK, &child_signal(), &raw mut before);
-            BlockedChildSignal(before)
-        }
-    }
-}
-
-impl Drop for BlockedChildSignal {
-    fn drop(&mut self) {
-        // SAFETY: the call reads a set that the same call once wrote.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, ptr::null_mut()) };
-    }
 }
 
 /// Kills a process.

@@ -140,7 +140,8 @@ impl Started {
 
     fn reap(&self) {
         // SAFETY: the process is a child that was killed; no status is asked for.
-        unsafe { libc::waitpid(self.process, ptr::null_mut(), libc::__WALL) };
+        let wait = || unsafe { libc::waitpid(self.process, ptr::null_mut(), libc::__WALL) };
+        while wait() == -1 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {}
     }
 }
 

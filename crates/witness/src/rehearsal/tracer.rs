@@ -5,21 +5,18 @@ use super::facts::{Facts, Pending, Step};
 use super::filter::filter;
 use super::io_counts::IoCounts;
 use super::programs::{self, Programs};
-use super::ptrace::{self, BlockedChildSignal, Event, Resume};
+use super::ptrace::{self, Event, Resume};
 use super::start::{Rehearsed, start};
+use super::ticker::Ticker;
 use crate::processes::descendants;
 use model::rehearsal::{Blind, End, FactSheet, Stop, Totals};
 use std::collections::{HashMap, HashSet};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How long processes may outlive the command before they are killed.
 const LINGER: Duration = Duration::from_secs(2);
-
-/// The longest wait before the caller's wish to stop is looked at. A signal ends it earlier.
-const PAUSE: Duration = Duration::from_millis(50);
 
 /// How long killed tasks may take to die. One that waits for a device may never.
 const DEATH: Duration = Duration::from_secs(10);
@@ -68,7 +65,9 @@ pub fn rehearse(command: &Rehearsed<'_>) -> Result<FactSheet, RehearsalError> {
     };
     let own = rustix::process::getpid();
     rustix::process::set_child_subreaper(Some(own)).map_err(refused("reap orphans"))?;
-    let blocked = BlockedChildSignal::new();
+    let ticker = Ticker::new();
+    let ticker =
+        ticker.map_err(|answer| RehearsalError::NoTracing { attempt: "set a timer", answer })?;
     let times = children_times();
     let io = IoCounts::begin();
     let began = Instant::now();
@@ -92,7 +91,7 @@ pub fn rehearse(command: &Rehearsed<'_>) -> Result<FactSheet, RehearsalError> {
         io,
     };
     tracer.follow();
-    drop(blocked);
+    drop(ticker);
     let no_new_privileges = started.outcome(&command.program)?;
     Ok(tracer.finish(no_new_privileges, times))
 }
@@ -103,8 +102,7 @@ impl Tracer<'_> {
         loop {
             match ptrace::next_event() {
                 Ok(Some((task, event))) => self.handle(task, event),
-                Ok(None) => ptrace::await_event(PAUSE),
-                Err(answer) if answer.kind() == io::ErrorKind::Interrupted => {}
+                Ok(None) => {}
                 Err(_) => return,
             }
             if let Some(killed) = self.killed {
@@ -184,8 +182,17 @@ impl Tracer<'_> {
     }
 
     fn enters(&mut self, number: i32) {
-        // A task that was killed meanwhile cannot be asked.
-        let Ok(entry) = ptrace::entry(number) else { return };
+        let entry = match ptrace::entry(number) {
+            Ok(entry) => entry,
+            Err(answer) => {
+                // A task that was killed meanwhile cannot be asked, and does no more calls.
+                if answer.raw_os_error() != Some(libc::ESRCH) {
+                    let text = format!("a call (Linux before 5.3 does not tell them): {answer}");
+                    self.facts.miss(Blind::Unreadable, text);
+                }
+                return;
+            }
+        };
         let step = self.facts.enter(number, entry);
         let Some(task) = self.tasks.get_mut(&number) else { return };
         match step {

@@ -184,13 +184,41 @@ fn files_keep_their_facts_through_new_names() {
     let a = file(&sheet, &stage.path("a"));
     assert!(a.created && !a.removed, "{a:?}");
     assert_eq!(a.renamed.as_ref().unwrap().to_path(), stage.path("b"));
-    let c = stage.path("c");
-    let both: Vec<_> = sheet.files.iter().filter(|file| file.path.to_path() == c).collect();
-    assert_eq!(both.len(), 2, "{both:#?}");
-    assert!(both[0].created && both[0].removed && both[0].opens.append == 1, "{both:#?}");
-    assert!(both[1].created && !both[1].removed && both[1].opens.dsync == 1, "{both:#?}");
+    let c = file(&sheet, &stage.path("c"));
+    assert!(c.created && !c.removed && c.replacements == 1, "{c:?}");
+    assert_eq!((c.opens.times, c.opens.append, c.opens.dsync), (2, 1, 1), "{c:?}");
+    for (first, last) in [("sub/d", "e"), ("e", "moved/d")] {
+        let renamed = file(&sheet, &stage.path(first)).renamed.as_ref();
+        assert_eq!(renamed.unwrap().to_path(), stage.path(last), "{sheet:#?}");
+    }
     let unnamed = data(&sheet).into_iter().filter(|file| file.removed).count();
-    assert_eq!(unnamed, 2, "{sheet:#?}");
+    assert_eq!((unnamed, data(&sheet).len()), (1, 5), "{sheet:#?}");
+}
+
+#[test]
+fn files_that_are_created_again_and_again_are_one() {
+    let stage = Stage::new().file("old", 10);
+    let sheet = stage.sh(
+        "for i in 1 2 3 4 5; do echo $i > journal; rm journal; echo $i > new; mv new target; done
+         cat old; rm old; echo 1 > old",
+    );
+    let all: Vec<_> = data(&sheet).iter().map(|file| file.path.text.clone()).collect();
+    let journal = file(&sheet, &stage.path("journal"));
+    assert!(journal.created && journal.removed && journal.replacements == 4, "{journal:?}");
+    assert_eq!(journal.opens.writing, 5);
+    let new = stage.path("new");
+    let named_new = data(&sheet).into_iter().filter(|file| file.path.to_path() == new);
+    let named_new: Vec<_> = named_new.collect();
+    assert_eq!(named_new.iter().map(|file| file.opens.writing).sum::<u64>(), 5, "{all:?}");
+    let last = named_new.iter().find(|file| !file.removed).unwrap();
+    assert_eq!(last.renamed.as_ref().unwrap().to_path(), stage.path("target"));
+    // What the command read is not what it wrote, though both have one name.
+    let old = stage.path("old");
+    let both: Vec<_> = sheet.files.iter().filter(|file| file.path.to_path() == old).collect();
+    assert_eq!(both.len(), 2, "{both:?}");
+    assert!(both[0].removed && !both[0].created && both[0].bytes_before == Some(10));
+    assert!(!both[1].removed && both[1].created && both[1].bytes_after == Some(2));
+    assert_eq!(data(&sheet).len(), 5, "{all:?}");
 }
 
 #[test]
@@ -302,6 +330,15 @@ fn a_time_limit_leaves_no_process() {
     let time = format!("1000.{}", std::process::id());
     let script = format!("trap '' TERM INT; setsid sleep {time} & sleep {time}");
     assert_eq!(stage.sh(&script).end, Some(End::Stopped(Stop::TimeLimit)));
+    assert!(!runs(&time));
+}
+
+#[test]
+fn a_caller_that_wants_to_stop_leaves_no_process() {
+    let stage = Stage::new().with_stop_at("ready");
+    let time = format!("3000.{}", std::process::id());
+    let sheet = stage.sh(&format!("sleep {time} & : > ready; sleep {time}"));
+    assert_eq!(sheet.end, Some(End::Stopped(Stop::Asked)));
     assert!(!runs(&time));
 }
 
@@ -428,7 +465,7 @@ fn without_root_a_rehearsal_gives_up_new_privileges_and_says_so() {
     let stage = Stage::new().file("a", 10);
     let as_root = stage.run(&["cat", "a"]);
     assert!(!as_root.no_new_privileges);
-    let stage = stage.as_nobody();
+    let stage = stage.for_nobody();
     let sheet = stage.run(&["cat", "a"]);
     assert!(sheet.no_new_privileges && sheet.unseen.is_empty(), "{:?}", sheet.unseen);
     assert_eq!(file(&sheet, &stage.path("a")).opens.times, 1);
@@ -448,6 +485,27 @@ fn a_debugger_within_the_command_is_named() {
     }
     let stage = Stage::new();
     assert!(has_missed(&stage.run(&["strace", "-o", "log", "true"]), Blind::Tracer));
+}
+
+#[test]
+fn a_rehearsal_within_a_debugger_says_so() {
+    if !has("strace") {
+        return;
+    }
+    let stage = Stage::new().within(&["strace", "-f", "-o", "log"]);
+    let error = stage.try_run(&["true"]).unwrap_err();
+    assert!(error.contains("a debugger already traces this process"), "{error}");
+}
+
+#[test]
+fn where_tracing_is_forbidden_nothing_runs_and_the_error_says_why() {
+    let stage = Stage::new();
+    let Some(program) = compiled(&stage, &[]) else { return };
+    let stage = stage.within(&[&program, "forbid"]);
+    let error = stage.try_run(&["sh", "-c", ": > ran"]).unwrap_err();
+    assert!(error.starts_with("failed to trace a process: "), "{error}");
+    assert!(error.contains("seccomp profile forbids ptrace"), "{error}");
+    assert!(!stage.path("ran").exists());
 }
 
 #[test]

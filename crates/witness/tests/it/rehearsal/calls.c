@@ -2,8 +2,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/fs.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -13,7 +15,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -120,6 +124,11 @@ static void renames(void) {
     close(opened(files[2], O_CREAT | O_WRONLY | O_APPEND));
     check(unlink(files[2]));
     close(opened(files[2], O_CREAT | O_WRONLY | O_DSYNC));
+    check(mkdir("sub", 0755));
+    close(opened("sub/d", O_CREAT | O_WRONLY));
+    check(rename("sub", "moved"));
+    close(opened("e", O_CREAT | O_WRONLY));
+    check(syscall(SYS_renameat2, AT_FDCWD, "e", AT_FDCWD, "moved/d", RENAME_EXCHANGE));
     int unnamed = opened(".", O_TMPFILE | O_RDWR);
     check(write(unnamed, "a", 1));
 }
@@ -160,6 +169,20 @@ static void old_gate(void) {
 #endif
 }
 
+/* Executes a program that must not trace, as some containers do. */
+static void forbids(void) {
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {4, filter};
+    check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    check(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+    execvp(files[0], files);
+}
+
 int main(int count, char **words) {
     (void)count;
     files = words + 2;
@@ -176,6 +199,7 @@ int main(int count, char **words) {
     else if (!strcmp(act, "flags")) sets_flags();
     else if (!strcmp(act, "trap")) traps();
     else if (!strcmp(act, "gate")) old_gate();
+    else if (!strcmp(act, "forbid")) forbids();
     else return 1;
     return 0;
 }

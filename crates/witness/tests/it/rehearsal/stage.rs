@@ -10,6 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
 use witness::rehearsal::{Rehearsed, TASKS_MAX, rehearse};
@@ -25,6 +26,8 @@ pub(crate) struct Stage {
     stdin: PathBuf,
     limit_ms: Option<u64>,
     tasks_max: Option<u64>,
+    stop_at: Option<PathBuf>,
+    within: Vec<String>,
     as_nobody: bool,
 }
 
@@ -38,6 +41,8 @@ impl Stage {
             stdin: "/dev/null".into(),
             limit_ms: None,
             tasks_max: None,
+            stop_at: None,
+            within: Vec::new(),
             as_nobody: false,
         }
     }
@@ -52,12 +57,24 @@ impl Stage {
         self
     }
 
+    /// Stops the rehearsal as soon as the command has created this file.
+    pub(crate) fn with_stop_at(mut self, name: &str) -> Stage {
+        self.stop_at = Some(self.path(name));
+        self
+    }
+
+    /// Starts the rehearsal by another program.
+    pub(crate) fn within(mut self, program: &[&str]) -> Stage {
+        self.within = program.iter().map(|word| word.to_string()).collect();
+        self
+    }
+
     pub(crate) fn with_tasks_max(mut self, tasks_max: u64) -> Stage {
         self.tasks_max = Some(tasks_max);
         self
     }
 
-    pub(crate) fn as_nobody(mut self) -> Stage {
+    pub(crate) fn for_nobody(mut self) -> Stage {
         self.as_nobody = true;
         self
     }
@@ -113,9 +130,17 @@ impl Stage {
             "stdin": self.stdin,
             "limit_ms": self.limit_ms,
             "tasks_max": self.tasks_max,
+            "stop_at": self.stop_at,
             "told": self.path(".told"),
         });
-        let mut start = Command::new(program);
+        let mut start = match self.within.split_first() {
+            Some((outer, words)) => {
+                let mut start = Command::new(outer);
+                start.args(words).arg(program).current_dir(self.path(""));
+                start
+            }
+            None => Command::new(program),
+        };
         start.args(["--exact", "rehearsal::stage::rehearses", "--ignored", "--nocapture"]);
         start.args(["--test-threads", "1"]).env(SPEC, spec.to_string());
         start.env_remove("LD_LIBRARY_PATH").stdout(std::process::Stdio::null());
@@ -160,17 +185,33 @@ fn rehearses() {
     let text = |name: &str| spec[name].as_str().unwrap().to_string();
     let words = spec["command"].as_array().unwrap().iter();
     let mut words = words.map(|word| OsStr::from_bytes(word.as_str().unwrap().as_bytes()));
+    let stop = AtomicBool::new(false);
     let output = || File::options().write(true).open("/dev/null").unwrap();
-    let told = rehearse(&Rehearsed {
+    let command = Rehearsed {
         program: words.next().unwrap().to_os_string(),
         arguments: words.map(OsStr::to_os_string).collect(),
         stdin: File::open(text("stdin")).unwrap(),
         stdout: output(),
         stderr: output(),
         directory: Some(text("directory").into()),
-        stop: None,
+        stop: Some(&stop),
         time_limit: spec["limit_ms"].as_u64().map(Duration::from_millis),
         tasks_max: spec["tasks_max"].as_u64().map_or(TASKS_MAX, |most| most as usize),
+    };
+    let is_done = AtomicBool::new(false);
+    let told = std::thread::scope(|scope| {
+        if let Some(at) = spec["stop_at"].as_str().map(Path::new) {
+            let watch = || {
+                while !at.exists() && !is_done.load(Ordering::Relaxed) {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                stop.store(true, Ordering::Relaxed);
+            };
+            std::thread::Builder::new().spawn_scoped(scope, watch).unwrap();
+        }
+        let told = rehearse(&command);
+        is_done.store(true, Ordering::Relaxed);
+        told
     });
     let told = match told {
         Ok(sheet) => serde_json::to_string(&sheet).unwrap(),
