@@ -35,6 +35,16 @@ fn the_files_of_cat_are_seen_and_its_exit_status() {
 }
 
 #[test]
+fn bytes_are_those_of_the_command_and_not_of_its_tracer() {
+    let stage = Stage::new();
+    let sheet = stage.sh("dd if=/dev/zero of=a bs=1M count=3; for i in 1 2 3 4; do cat a; done");
+    let io = sheet.totals.unwrap().io.unwrap();
+    let mib = |count: u64| count << 20..(count << 20) + (128 << 10);
+    assert!(mib(15).contains(&io.rchar) && mib(15).contains(&io.wchar), "{io:?}");
+    assert!(io.syscw < 200, "{io:?}");
+}
+
+#[test]
 fn a_command_that_is_not_there_is_an_error_and_one_that_fails_is_not() {
     let stage = Stage::new();
     let error = stage.try_run(&["no-such-program"]).unwrap_err();
@@ -266,6 +276,50 @@ fn calls_of_32_bit_programs_are_seen() {
     }
     let a = file(&sheet, &stage.path("a"));
     assert_eq!((a.opens.times, a.opens.writing, a.syncs.fsync), (1, 1, 1), "{a:?}");
+}
+
+/// A 32-bit program that opens the file `a`, and exits.
+fn small_32_bit_program() -> Vec<u8> {
+    let base: u32 = 0x0804_8000;
+    let code = [
+        &b"\xB8\x05\0\0\0"[..], // The number of `open`,
+        &[&b"\xBB"[..], &(base + 84 + 23).to_le_bytes()].concat(), // the name,
+        b"\x31\xC9\xCD\x80",    // no flags; the call.
+        b"\xB8\x01\0\0\0\x31\xDB\xCD\x80", // `exit` with 0.
+        b"a\0",
+    ]
+    .concat();
+    let size = 84 + code.len() as u32;
+    let halves = |halves: &[u16]| halves.iter().flat_map(|half| half.to_le_bytes()).collect();
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let parts: [Vec<u8>; 7] = [
+        b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0".to_vec(),
+        // Executable, for 32-bit x86; the entry; one program header after this one.
+        halves(&[2, 3]),
+        words(&[1, base + 84, 52, 0, 0]),
+        halves(&[52, 32, 1, 0, 0, 0]),
+        // The whole file, readable and executable.
+        words(&[1, 0, base, base]),
+        words(&[size, size, 5, 4096]),
+        code,
+    ];
+    parts.concat()
+}
+
+#[test]
+fn a_32_bit_program_is_named_and_its_files_are_seen() {
+    let stage = Stage::new().file("a", 10);
+    let program = stage.path("small");
+    std::fs::write(&program, small_32_bit_program()).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, mode).unwrap();
+    match stage.try_run(&["./small"]) {
+        Ok(sheet) if sheet.end == Some(End::Exited(0)) => {
+            assert!(has_missed(&sheet, Blind::Bits32), "{:?}", sheet.unseen);
+            assert_eq!(file(&sheet, &stage.path("a")).opens.reading, 1);
+        }
+        outcome => eprintln!("skipped: this kernel runs no 32-bit programs: {outcome:?}"),
+    }
 }
 
 #[test]
