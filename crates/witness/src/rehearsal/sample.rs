@@ -37,7 +37,7 @@ impl Sampler {
     pub fn look(&mut self, process: u32) {
         let mut left = LOOKS_MAX;
         let Some(below) = descendants(process) else {
-            let text = "the OS does not list the children of a process".to_string();
+            let text = format!("process {process} has ended, or has too many children to list");
             return self.facts.miss(Blind::Unreadable, text);
         };
         for process in [process].into_iter().chain(below) {

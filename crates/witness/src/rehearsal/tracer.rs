@@ -68,6 +68,9 @@ pub fn rehearse(command: &Rehearsed<'_>) -> Result<FactSheet, RehearsalError> {
     let ticker = Ticker::new();
     let ticker =
         ticker.map_err(|answer| RehearsalError::NoTracing { attempt: "set a timer", answer })?;
+    // Where it is ignored, children end without a trace. That may be inherited.
+    // SAFETY: the default action runs none of this program's code.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
     let times = children_times();
     let io = IoCounts::begin();
     let began = Instant::now();
