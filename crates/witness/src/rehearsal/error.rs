@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::path::PathBuf;
 
 /// A rehearsal that did not happen.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +12,14 @@ pub enum RehearsalError {
     NotStarted {
         /// The program.
         program: OsString,
+        /// What the OS answered.
+        answer: io::Error,
+    },
+    /// The command's working directory cannot be entered.
+    #[error("failed to enter the directory '{}': {answer}", directory.display())]
+    NoDirectory {
+        /// The directory.
+        directory: PathBuf,
         /// What the OS answered.
         answer: io::Error,
     },

@@ -119,7 +119,7 @@ pub(crate) fn start(
 
 impl Started {
     /// After the command's end, whether it ran with `no_new_privs`; or why it did not run.
-    pub(crate) fn outcome(mut self, program: &OsString) -> Result<bool, RehearsalError> {
+    pub(crate) fn outcome(mut self, command: &Rehearsed) -> Result<bool, RehearsalError> {
         let mut no_new_privileges = false;
         let mut report = [0; REPORT_BYTES];
         while self.reports.read_exact(&mut report).is_ok() {
@@ -130,8 +130,13 @@ impl Started {
                 FILTER => {
                     return Err(RehearsalError::NoTracing { attempt: "filter calls", answer });
                 }
+                DIRECTORY => {
+                    let directory = command.directory.clone().unwrap_or_default();
+                    return Err(RehearsalError::NoDirectory { directory, answer });
+                }
                 _ => {
-                    return Err(RehearsalError::NotStarted { program: program.clone(), answer });
+                    let program = command.program.clone();
+                    return Err(RehearsalError::NotStarted { program, answer });
                 }
             }
         }

@@ -95,7 +95,7 @@ pub fn rehearse(command: &Rehearsed<'_>) -> Result<FactSheet, RehearsalError> {
     };
     tracer.follow();
     drop(ticker);
-    let no_new_privileges = started.outcome(&command.program)?;
+    let no_new_privileges = started.outcome(command)?;
     Ok(tracer.finish(no_new_privileges, times))
 }
 

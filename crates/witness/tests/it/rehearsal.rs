@@ -50,6 +50,8 @@ fn a_command_that_is_not_there_is_an_error_and_one_that_fails_is_not() {
     let error = stage.try_run(&["no-such-program"]).unwrap_err();
     assert!(error.contains("failed to run 'no-such-program'"), "{error}");
     assert_eq!(stage.sh("exit 42").end, Some(End::Exited(42)));
+    let error = stage.with_subdirectory("none").try_run(&["true"]).unwrap_err();
+    assert!(error.contains("failed to enter the directory '") && error.contains("none"), "{error}");
 }
 
 #[test]

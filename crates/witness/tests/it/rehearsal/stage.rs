@@ -28,6 +28,7 @@ pub(crate) struct Stage {
     tasks_max: Option<u64>,
     stop_at: Option<PathBuf>,
     within: Vec<String>,
+    subdirectory: String,
     as_nobody: bool,
 }
 
@@ -43,6 +44,7 @@ impl Stage {
             tasks_max: None,
             stop_at: None,
             within: Vec::new(),
+            subdirectory: String::new(),
             as_nobody: false,
         }
     }
@@ -60,6 +62,11 @@ impl Stage {
     /// Stops the rehearsal as soon as the command has created this file.
     pub(crate) fn with_stop_at(mut self, name: &str) -> Stage {
         self.stop_at = Some(self.path(name));
+        self
+    }
+
+    pub(crate) fn with_subdirectory(mut self, name: &str) -> Stage {
+        self.subdirectory = name.to_string();
         self
     }
 
@@ -126,7 +133,7 @@ impl Stage {
         }
         let spec = json!({
             "command": command,
-            "directory": self.path(""),
+            "directory": self.path(&self.subdirectory),
             "stdin": self.stdin,
             "limit_ms": self.limit_ms,
             "tasks_max": self.tasks_max,
