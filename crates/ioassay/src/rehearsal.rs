@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
-use witness::rehearsal::{Rehearsed, rehearse};
+use witness::rehearsal::{Rehearsed, TASKS_MAX, rehearse};
 
 /// Maximum length of the answer's line: sixty thousand files take less.
 const LINE_BYTES_MAX: u64 = 64 << 20;
@@ -114,6 +114,7 @@ fn performed(request: &Request, stop: &AtomicBool) -> Result<Rehearsal> {
         directory: None,
         stop: Some(stop),
         time_limit: None,
+        tasks_max: TASKS_MAX,
     };
     let rehearsed = rehearse(&command);
     // The readers end once no writer is left.
