@@ -1,7 +1,8 @@
 //! What a command asked for, and what served it.
 //!
 //! Only the OS counts its bytes. Calls like `read` are counted whatever serves them; reads through
-//! rings, mappings and copies by the OS are not, but what devices read for them is.
+//! rings, mappings and copies by the OS are not, but what devices read for them is. They are also
+//! counted if they read a pipe, a socket, or a program's own files.
 
 use crate::counted::Counted;
 use crate::measured::{Measured, SHARE_NOISE};
@@ -11,31 +12,33 @@ use model::rehearsal::{FactSheet, FileUse, Role};
 /// and directories that nobody evicted, but the OS may have.
 const READ_NOISE: u64 = 64 << 10;
 
+/// The size of the pages in which residency is counted.
+const PAGE_BYTES: u64 = 4096;
+
 /// The data files that a command read.
 pub(crate) fn read_files(facts: &FactSheet) -> impl Iterator<Item = &FileUse> {
     facts.files.iter().filter(|file| file.role == Role::Data && is_read(file))
 }
 
+/// Whether data was read. A file that was only opened to be cloned was not: a clone shares blocks.
 fn is_read(file: &FileUse) -> bool {
-    let copied = file.copies.source + file.copies.cloned_source;
     let mapped = file.mappings.shared + file.mappings.private;
-    file.bytes_before.is_some() && file.opens.reading + mapped + copied > 0
+    let opened = file.opens.reading.saturating_sub(file.copies.cloned_source);
+    file.bytes_before.is_some() && opened + mapped + file.copies.source > 0
 }
 
 /// Whether calls like `read` are all that read data: no ring, no mapping, no copy by the OS, and
 /// nothing that the rehearsal could not see.
 pub(crate) fn are_reads_counted(facts: &FactSheet) -> bool {
-    let is_silent = |file: &FileUse| {
-        file.mappings.is_none() && file.copies.source == 0 && file.copies.cloned_source == 0
-    };
+    let is_silent = |file: &FileUse| file.mappings.is_none() && file.copies.source == 0;
     let has_queues = facts.queues.uring + facts.queues.aio > 0;
     !facts.sampled && facts.unseen.is_empty() && !has_queues && read_files(facts).all(is_silent)
 }
 
 /// Bytes that a run asked for, if its calls tell: with a ring, a mapping or a copy by the OS,
-/// nothing does.
+/// nothing does. Several processes may pass data to one another, whose reads are counted too.
 pub(crate) fn asked_bytes(measured: &Measured, trial: &Counted) -> Option<u64> {
-    let facts = measured.facts.filter(|facts| are_reads_counted(facts))?;
+    let facts = measured.facts.filter(|facts| are_reads_counted(facts) && facts.processes <= 1)?;
     let all = trial.evidence.task_rchar_bytes?;
     // Programs read their libraries' headers, settings and the like with the same calls.
     read_files(facts).next().map(|_| all)
@@ -68,25 +71,102 @@ pub(crate) fn reads(measured: &Measured) -> Reads {
     if measured.trials.iter().any(|trial| !devices_agree(measured, trial)) {
         return Reads::Unseen;
     }
-    let noise = |bytes: u64| (bytes as f64 * SHARE_NOISE) as u64;
-    let is_nothing = |trial: &Counted| {
-        // Without a number of bytes that were asked for, only nothing is nothing.
-        let most = asked_bytes(measured, trial).map_or(0, noise);
-        Some(read(trial)? <= most)
-    };
-    let is_all = |trial: &Counted| {
-        let whole = || {
-            let before = trial.evidence.residency_before?;
-            (before.cached == 0).then_some(before.pages.saturating_mul(4096))
-        };
-        let asked = asked_bytes(measured, trial).or_else(whole)?;
-        Some(read(trial)? >= asked.saturating_sub(noise(asked)))
-    };
+    // What was in no cache and came from no device are holes, or data that devices have compressed.
+    let is_elsewhere = |trial: &Counted| loaded(measured, trial).is_some();
     match () {
-        () if all(measured, is_nothing) => Reads::Cached,
-        () if all(measured, is_all) => Reads::FromDevices,
+        () if all(measured, |trial| is_nothing(measured, trial)) => {
+            match measured.trials.iter().any(is_elsewhere) {
+                true => Reads::Unseen,
+                false => Reads::Cached,
+            }
+        }
+        () if all(measured, |trial| is_all(measured, trial)) => Reads::FromDevices,
+        () if measured.trials.iter().any(|trial| lacks_loaded(measured, trial)) => Reads::Unseen,
         () => Reads::FromBoth,
     }
+}
+
+fn noise(bytes: u64) -> u64 {
+    (bytes as f64 * SHARE_NOISE) as u64
+}
+
+/// Whether `bytes` are `asked` or more.
+fn has(bytes: u64, asked: u64) -> bool {
+    bytes >= asked.saturating_sub(noise(asked))
+}
+
+/// Whether devices read none of the data in a trial.
+fn is_nothing(measured: &Measured, trial: &Counted) -> Option<bool> {
+    let of_asked = asked_bytes(measured, trial).map_or(0, noise);
+    // A little beside files that were cached throughout is of programs.
+    let of_cached = cached_throughout(measured, trial);
+    let of_cached = of_cached.map_or(0, |bytes| noise(bytes).max(READ_NOISE));
+    Some(trial.evidence.task_read_bytes? <= of_asked.max(of_cached))
+}
+
+/// Whether devices read all of the data in a trial.
+fn is_all(measured: &Measured, trial: &Counted) -> Option<bool> {
+    let bytes = trial.evidence.task_read_bytes?;
+    let has_loaded = || loaded(measured, trial).map(|loaded| has(bytes, loaded));
+    match asked_bytes(measured, trial) {
+        Some(asked) if has(bytes, asked) => Some(true),
+        Some(asked) => {
+            // What more was asked for may be of programs, but no more than they have.
+            let least = asked.saturating_sub(program_bytes(measured));
+            Some(has_loaded() == Some(true) && has(bytes, least))
+        }
+        None => has_loaded().or_else(|| Some(has(bytes, past_cache(measured)?))),
+    }
+}
+
+/// The bytes of the files that a command read, if it went past the page cache for all but noise.
+fn past_cache(measured: &Measured) -> Option<u64> {
+    let is_direct = |file: &&FileUse| {
+        let is_plain = file.mappings.is_none() && file.copies.source == 0;
+        is_plain && file.opens.direct >= file.opens.reading
+    };
+    let facts = measured.facts.filter(|facts| !facts.sampled)?;
+    let bytes = |file: &FileUse| file.bytes_before.unwrap_or(0);
+    let all: u64 = read_files(facts).map(bytes).fold(0, u64::saturating_add);
+    let direct = read_files(facts).filter(is_direct).map(bytes).fold(0, u64::saturating_add);
+    (all > 0 && has(direct, all)).then_some(all)
+}
+
+/// Whether devices read less than what came into the page cache, of which it had nothing.
+fn lacks_loaded(measured: &Measured, trial: &Counted) -> bool {
+    let (bytes, loaded) = (trial.evidence.task_read_bytes, loaded(measured, trial));
+    bytes.zip(loaded).is_some_and(|(bytes, loaded)| !has(bytes, loaded))
+}
+
+/// The bytes that came into the page cache, of files of which it had nothing before. If nothing is
+/// there afterwards either, or the command evicted some, all bytes of the files.
+fn loaded(measured: &Measured, trial: &Counted) -> Option<u64> {
+    let (before, after) = (trial.evidence.residency_before?, trial.evidence.residency_after?);
+    let evicts = measured.facts.is_none_or(|facts| {
+        facts.sampled || facts.files.iter().any(|file| file.hints.dont_need > 0)
+    });
+    let pages = if after.cached == 0 || evicts { before.pages } else { after.cached };
+    (before.cached == 0 && before.pages > 0).then_some(pages.saturating_mul(PAGE_BYTES))
+}
+
+/// The bytes of the files that a command read, if they were in the page cache before and after, and
+/// it neither went past the cache nor evicted any.
+fn cached_throughout(measured: &Measured, trial: &Counted) -> Option<u64> {
+    let is_kept = |file: &FileUse| file.opens.direct + file.hints.dont_need == 0;
+    let facts = measured.facts.filter(|facts| !facts.sampled && facts.files.iter().all(is_kept));
+    facts?;
+    let (before, after) = (trial.evidence.residency_before?, trial.evidence.residency_after?);
+    let is_cached = before.cached == before.pages && after.cached == after.pages;
+    is_cached.then_some(before.pages.saturating_mul(PAGE_BYTES))
+}
+
+/// The bytes of the files that a command read with calls although they are not its data: of
+/// programs and the system. Those that it only executed are not among them.
+fn program_bytes(measured: &Measured) -> u64 {
+    let files = measured.facts.iter().flat_map(|facts| &facts.files);
+    let is_own = |file: &&FileUse| file.role != Role::Data && file.opens.reading > 0;
+    let bytes = files.filter(is_own).filter_map(|file| file.bytes_before);
+    bytes.fold(0, u64::saturating_add)
 }
 
 /// Whether the devices read what they read for the command: a file system that reads something else

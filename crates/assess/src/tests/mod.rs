@@ -23,6 +23,7 @@ mod rounds;
 mod records;
 mod rules;
 mod run;
+mod served_commands;
 mod sharing;
 mod stalls;
 mod strategies;
