@@ -40,6 +40,7 @@ mod signals;
 mod ends;
 mod workers;
 mod honesty;
+mod judge_programs;
 mod containers;
 mod shells;
 mod terminal;
