@@ -68,8 +68,16 @@ pub(crate) fn reads(measured: &Measured) -> Reads {
     if reads_none && all(measured, |trial| Some(read(trial)? <= READ_NOISE)) {
         return Reads::None;
     }
-    if measured.trials.iter().any(|trial| !devices_agree(measured, trial)) {
+    let is_other = |trial: &Counted| !devices_agree(measured, trial) || is_less(measured, trial);
+    if measured.trials.iter().any(is_other) {
         return Reads::Unseen;
+    }
+    // The counters of devices are of one file system.
+    if is_spread(measured) {
+        let is_cached = all(measured, |trial| {
+            Some(cached_throughout(measured, trial).is_some() && is_nothing(measured, trial)?)
+        });
+        return if is_cached { Reads::Cached } else { Reads::Unseen };
     }
     // What was in no cache and came from no device are holes, or data that devices have compressed.
     let is_elsewhere = |trial: &Counted| loaded(measured, trial).is_some();
@@ -84,6 +92,27 @@ pub(crate) fn reads(measured: &Measured) -> Reads {
         () if measured.trials.iter().any(|trial| lacks_loaded(measured, trial)) => Reads::Unseen,
         () => Reads::FromBoth,
     }
+}
+
+/// Whether the data files that a command used are on several file systems, but for noise.
+fn is_spread(measured: &Measured) -> bool {
+    let Some(facts) = measured.facts else { return false };
+    let used = || facts.files.iter().filter(|file| file.role == Role::Data);
+    let size = |file: &&FileUse| file.bytes_after.or(file.bytes_before).unwrap_or(0);
+    let Some(largest) = used().max_by_key(size) else { return false };
+    let bytes = |file: &FileUse| file.bytes_before.unwrap_or(0);
+    let elsewhere = read_files(facts).filter(|file| file.device != largest.device).map(bytes);
+    let all = read_files(facts).map(bytes).fold(0, u64::saturating_add);
+    elsewhere.fold(0, u64::saturating_add) > noise(all)
+}
+
+/// Whether a run read far less by calls than the rehearsal did: its result was there already, as
+/// that of a copy that leaves out what has not changed. Then the files of the rehearsal are not
+/// those of the run.
+fn is_less(measured: &Measured, trial: &Counted) -> bool {
+    let rehearsed = measured.facts.and_then(|facts| Some(facts.totals?.io?.rchar));
+    let both = rehearsed.zip(trial.evidence.task_rchar_bytes);
+    both.is_some_and(|(rehearsed, bytes)| bytes < rehearsed / 2 && rehearsed - bytes > READ_NOISE)
 }
 
 fn noise(bytes: u64) -> u64 {

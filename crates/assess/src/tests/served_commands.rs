@@ -4,7 +4,7 @@ use super::*;
 use model::command::{Command, CommandWork};
 use model::host::Medium;
 use model::rehearsal::{Copies, FactSheet, FilePath, FileUse, Hints, Mappings, Opens};
-use model::rehearsal::{Queues, Role as FileRole};
+use model::rehearsal::{Queues, Role as FileRole, TaskIo, Totals};
 use std::path::Path;
 
 /// Ten rounds of a command that reads a file with calls, wholly from a device.
@@ -189,4 +189,42 @@ fn a_clone_reads_nothing() {
     serves(cold(), cloned(1), "no-io");
     serves(warm(), cloned(1), "no-io");
     serves(cold(), cloned(0), "unverified");
+}
+
+/// The devices that are watched are those of the largest file.
+#[test]
+fn files_on_several_file_systems_are_served_by_the_page_cache_or_unverified() {
+    let beside = |bytes: u64, device: u64| {
+        move |record: &mut Record| {
+            let other = FileUse { device, ..read("/other", FileRole::Data, bytes) };
+            facts(record).files.push(other);
+            asks(record, FILE + bytes);
+        }
+    };
+    serves(cold(), beside(FILE / 10, 7), "unverified");
+    serves(cold(), beside(FILE / 1000, 7), "device");
+    serves(warm(), beside(FILE / 10, 7), "page-cache");
+    let partly = |record: &mut Record| {
+        beside(FILE / 10, 7)(record);
+        evidence(record, |evidence| evidence.residency_before = residency(PAGES / 10 * 9));
+    };
+    serves(warm(), partly, "unverified");
+    let on_one = |record: &mut Record| {
+        partly(record);
+        facts(record).files[1].device = 0;
+    };
+    serves(warm(), on_one, "page-cache");
+}
+
+#[test]
+fn runs_that_read_far_less_than_the_rehearsal_are_unverified() {
+    let rehearsed = |bytes: u64| {
+        move |record: &mut Record| {
+            let io = TaskIo { rchar: bytes, ..TaskIo::default() };
+            facts(record).totals = Some(Totals { io: Some(io), ..Totals::default() });
+        }
+    };
+    serves(warm(), rehearsed(FILE), "page-cache");
+    serves(warm(), rehearsed(3 * FILE), "unverified");
+    serves(cold(), rehearsed(FILE), "device");
 }

@@ -3,7 +3,7 @@
 use super::{FILE_BYTES, Judged, are_there, check_device_reads, count, file};
 use crate::honesty::plant::tried;
 use crate::mounts::{self, Mounted, PLAIN, Setup};
-use crate::sandbox::{Sandbox, skip};
+use crate::sandbox::{Sandbox, argument, skip};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -51,6 +51,31 @@ fn what_a_fuse_file_system_serves_is_unverified() {
     for trial in judged.evidence("cold") {
         assert_eq!(count(trial, "task_read_bytes"), 0, "the server reads it: {trial}");
     }
+}
+
+/// A device reads nothing of either, which says nothing of the one that a server reads.
+#[test]
+fn a_small_file_on_fuse_beside_a_large_one_on_a_disk_is_unverified() {
+    let test = "a_small_file_on_fuse_beside_a_large_one_on_a_disk_is_unverified";
+    let mount = || Mounted::pass_through(place(), &[]);
+    let Some(mounted) = mounted(test, &["bindfs", "cat", "dd"], mount) else { return };
+    let Some(sandbox) = super::on_disk(test, &[]) else { return };
+    file(&sandbox, "f", FILE_BYTES);
+    let small = mounted.point.join("f");
+    drop(mounts::file(&small, FILE_BYTES / 4));
+    // dd evicts a file if it is to read none of it.
+    let evict = format!("--prepare=dd if={} iflag=nocache count=0 status=none", small.display());
+    let warm = ["--cache=warm", "--", "cat", argument(&small), "f"];
+    tried(|| {
+        let judged = Judged::of(&sandbox, &warm);
+        assert_eq!(judged.served_by("warm"), "page-cache", "{}", judged.case("warm"));
+        let as_is = [&[evict.as_str(), "--cache=as-is"], &warm[1..]].concat();
+        let judged = Judged::of(&sandbox, &as_is);
+        assert_eq!(judged.served_by("as-is"), "unverified", "{}", judged.case("as-is"));
+        for trial in judged.evidence("as-is") {
+            assert!(count(trial, "task_read_bytes") <= 64 << 10, "{trial}");
+        }
+    });
 }
 
 /// Where its layers can be found, their device tells; where not, nothing is claimed.

@@ -208,6 +208,22 @@ fn rsync_reads_from_the_device_what_was_cold_although_it_passes_it_on() {
     });
 }
 
+/// What its rehearsal copied is there already: the runs read nothing, so nothing served them.
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn rsync_that_finds_its_copy_made_is_not_said_to_be_served_by_anything() {
+    let test = "rsync_that_finds_its_copy_made_is_not_said_to_be_served_by_anything";
+    let Some(sandbox) = on_disk(test, &["rsync"]) else { return };
+    tree(&sandbox);
+    let judged = Judged::of(&sandbox, &[STATES, "--", "rsync", "-a", "tree/", "copy/"]);
+    for cache in ["warm", "cold"] {
+        assert_eq!(judged.served_by(cache), "unverified", "{}", judged.case(cache));
+        for trial in judged.evidence(cache) {
+            assert!(count(trial, "task_rchar_bytes") < FILE_BYTES, "{trial}");
+        }
+    }
+}
+
 /// A checkout reads the pack, which git maps, and writes the files.
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
