@@ -42,7 +42,7 @@ class Case:
         if "kernel" in self.axes:
             steps = self.axes["kernel"] in ("touch-pages", "first-touch", "read-pages")
             self.axes.setdefault("step", STEP if steps else None)
-        elif "call" not in self.axes:
+        elif "call" not in self.axes and "command" not in self.axes:
             # Older records do not say how a warm file was cached.
             cached = self.axes.get("populated", "unknown")
             self.axes["populated"] = cached if self.axes["cache"] == "warm" else None

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import answers
+import commands
 import courses
 import intervals
 import main
@@ -300,6 +301,39 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(held.mismatches, [])
         held.hold({"a": 0, "b": 1}, {"a": None, "b": True})
         self.assertEqual([path for path, _, _ in held.mismatches], ["a", "b"])
+
+
+class FakeRecord:
+    storage = {"medium": "block"}
+
+
+class Commands(unittest.TestCase):
+    """What served commands, from made-up counters of two runs."""
+
+    FILE = {"role": "data", "bytes_before": 1 << 30, "opens": {"reading": 1}}
+    FACTS = {"processes": 1, "files": [FILE]}
+    CACHED = {"pages": 1 << 18, "cached": 1 << 18}
+    COLD = {"pages": 1 << 18, "cached": 0}
+
+    def check(self, expected, read, before, facts=None, **counters):
+        trial = {"task_read_bytes": read, "device_read_bytes": read, "residency_before": before,
+                 "residency_after": self.CACHED, "task_rchar_bytes": 1 << 30, **counters}
+        found = commands.served_by(FakeRecord, facts or self.FACTS, [trial, trial])
+        self.assertEqual(found, expected)
+
+    def test_what_served_a_command_is_what_counters_show(self):
+        self.check("page-cache", 0, self.CACHED)
+        self.check("device", 1 << 30, self.COLD)
+        self.check("mixed", 1 << 29, self.CACHED)
+        self.check("unverified", 1 << 30, self.COLD, device_read_bytes=1 << 20)
+        self.check("no-io", 0, None, {"processes": 1, "files": []})
+
+    def test_without_what_was_asked_for_files_must_be_whole(self):
+        several = {**self.FACTS, "processes": 2}
+        self.check("device", 1 << 30, self.COLD, several)
+        self.check("mixed", 1 << 29, self.COLD, several)
+        self.check("page-cache", 14 << 10, self.CACHED, several)
+        self.check("mixed", 14 << 10, None, several)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 
 use crate::counted::Counted;
 use crate::measured::{Measured, SHARE_NOISE};
+use model::evidence::Residency;
 use model::rehearsal::{FactSheet, FileUse, Role};
 
 /// Bytes that devices read for a command at most if they read none of its data: parts of programs
@@ -15,6 +16,64 @@ const READ_NOISE: u64 = 64 << 10;
 /// The size of the pages in which residency is counted.
 const PAGE_BYTES: u64 = 4096;
 
+/// A sum of counts, which a damaged record may have of any size.
+pub(crate) fn total(counts: &[u64]) -> u64 {
+    counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
+}
+
+/// The sum of a size of these files.
+pub(crate) fn sum<'a>(
+    files: impl Iterator<Item = &'a FileUse>,
+    of: fn(&FileUse) -> Option<u64>,
+) -> u64 {
+    files.filter_map(of).fold(0, u64::saturating_add)
+}
+
+/// The size of all data files that a command read; `None` without a rehearsal, or if it read none.
+pub(crate) fn read_size(measured: &Measured) -> Option<u64> {
+    let facts = measured.facts.filter(|facts| facts.unlisted_files == 0)?;
+    Some(sum(read_files(facts), |file| file.bytes_before)).filter(|bytes| *bytes > 0)
+}
+
+/// The bytes of the files that a run wrote which were not on a device when it had ended.
+pub(crate) fn dirty_bytes(measured: &Measured, trial: &Counted) -> Option<u64> {
+    Some(trial.evidence.written_after?.dirty?.saturating_mul(measured.host.page))
+}
+
+/// The bytes of the files that a run wrote.
+pub(crate) fn written_bytes(measured: &Measured, trial: &Counted) -> Option<u64> {
+    let Residency { pages, .. } = trial.evidence.written_after?;
+    Some(pages.saturating_mul(measured.host.page))
+}
+
+/// The share of a run in which no processor ran it, at least: its processes may have run at once.
+pub(crate) fn waited_share(trial: &Counted) -> Option<f64> {
+    let wall_ns = trial.wall_ns() as f64;
+    let ran = trial.cpu_ns()? as f64 / wall_ns;
+    (wall_ns > 0.0).then(|| (1.0 - ran).max(0.0))
+}
+
+/// Sync calls that make data durable; `None` if some may be unseen.
+pub(crate) fn syncs(facts: &FactSheet) -> Option<u64> {
+    if facts.sampled || !facts.unseen.is_empty() {
+        return None;
+    }
+    let syncs = &facts.syncs;
+    let of_files = [syncs.fsync, syncs.fdatasync, syncs.msync, syncs.synced_writes];
+    Some(total(&of_files).saturating_add(total(&[syncs.syncfs, syncs.sync])))
+}
+
+/// The data files that a command wrote and did not remove.
+pub(crate) fn written_files(facts: &FactSheet) -> impl Iterator<Item = &FileUse> {
+    facts.files.iter().filter(|file| {
+        let mapped = if file.mappings.shared > 0 { file.mappings.writable } else { 0 };
+        let copies = &file.copies;
+        let is_written =
+            total(&[file.opens.writing, copies.target, copies.cloned_target, mapped]) > 0;
+        file.role == Role::Data && is_written && !file.removed && file.bytes_after.is_some()
+    })
+}
+
 /// The data files that a command read.
 pub(crate) fn read_files(facts: &FactSheet) -> impl Iterator<Item = &FileUse> {
     facts.files.iter().filter(|file| file.role == Role::Data && is_read(file))
@@ -22,23 +81,25 @@ pub(crate) fn read_files(facts: &FactSheet) -> impl Iterator<Item = &FileUse> {
 
 /// Whether data was read. A file that was only opened to be cloned was not: a clone shares blocks.
 fn is_read(file: &FileUse) -> bool {
-    let mapped = file.mappings.shared + file.mappings.private;
+    let mappings = total(&[file.mappings.shared, file.mappings.private]);
     let opened = file.opens.reading.saturating_sub(file.copies.cloned_source);
-    file.bytes_before.is_some() && opened + mapped + file.copies.source > 0
+    file.bytes_before.is_some() && total(&[opened, mappings, file.copies.source]) > 0
 }
 
-/// Whether calls like `read` are all that read data: no ring, no mapping, no copy by the OS, and
-/// nothing that the rehearsal could not see.
+/// Whether calls like `read` are all that read data, and read nothing else: no ring, no mapping, no
+/// copy by the OS, no pipe between processes, and nothing that the rehearsal could not see.
 pub(crate) fn are_reads_counted(facts: &FactSheet) -> bool {
     let is_silent = |file: &FileUse| file.mappings.is_none() && file.copies.source == 0;
-    let has_queues = facts.queues.uring + facts.queues.aio > 0;
-    !facts.sampled && facts.unseen.is_empty() && !has_queues && read_files(facts).all(is_silent)
+    let has_queues = total(&[facts.queues.uring, facts.queues.aio]) > 0;
+    let is_alone = facts.processes <= 1;
+    let is_seen = !facts.sampled && facts.unseen.is_empty() && !has_queues && is_alone;
+    is_seen && read_files(facts).all(is_silent)
 }
 
 /// Bytes that a run asked for, if its calls tell: with a ring, a mapping or a copy by the OS,
 /// nothing does. Several processes may pass data to one another, whose reads are counted too.
 pub(crate) fn asked_bytes(measured: &Measured, trial: &Counted) -> Option<u64> {
-    let facts = measured.facts.filter(|facts| are_reads_counted(facts) && facts.processes <= 1)?;
+    let facts = measured.facts.filter(|facts| are_reads_counted(facts))?;
     let all = trial.evidence.task_rchar_bytes?;
     // Programs read their libraries' headers, settings and the like with the same calls.
     read_files(facts).next().map(|_| all)
@@ -181,7 +242,7 @@ fn loaded(measured: &Measured, trial: &Counted) -> Option<u64> {
 /// The bytes of the files that a command read, if they were in the page cache before and after, and
 /// it neither went past the cache nor evicted any.
 fn cached_throughout(measured: &Measured, trial: &Counted) -> Option<u64> {
-    let is_kept = |file: &FileUse| file.opens.direct + file.hints.dont_need == 0;
+    let is_kept = |file: &FileUse| total(&[file.opens.direct, file.hints.dont_need]) == 0;
     let facts = measured.facts.filter(|facts| !facts.sampled && facts.files.iter().all(is_kept));
     facts?;
     let (before, after) = (trial.evidence.residency_before?, trial.evidence.residency_after?);

@@ -93,7 +93,8 @@ const INTEREST_DEVICE: f64 = 0.05;
 const INTEREST_MEMORY: f64 = 0.02;
 
 /// Compares requested cases that differ only in engine, only in peer, only in advice, only in how
-/// they use io_uring, only in how their warm file was cached, or only in their buffers' pages.
+/// they use io_uring, only in how their warm file was cached, or only in their buffers' pages; and
+/// commands that differ in nothing else.
 ///
 /// Void cases are excluded, and so are pairs with different sources, such as a cache and a disk,
 /// and open loops: if two hold one schedule, their rates are equal.
@@ -121,7 +122,22 @@ pub(crate) fn comparisons<'a, 'r>(rows: &'a [Row<'r>]) -> Vec<Comparison> {
         let base = |group: &[&'a Row<'r>]| usual_of(group, axis).unwrap_or(group[0]);
         groups.iter().flat_map(move |group| compare_with(group, base(group)))
     });
-    of_axes.chain(loops(asked())).collect()
+    of_axes.chain(loops(asked())).chain(commands(asked())).collect()
+}
+
+/// Compares commands with the first of those that have the same parameters and cache state. What
+/// served them may differ: they are judged by their time.
+fn commands<'a, 'r: 'a>(asked: impl Iterator<Item = &'a Row<'r>>) -> Vec<Comparison> {
+    let groups = grouped(asked, |row| {
+        let work = row.measured.case.command()?;
+        Some((work.parameters.clone(), work.cache))
+    });
+    let compare_group = |group: &Vec<&Row>| {
+        let [base, others @ ..] = group.as_slice() else { return Vec::new() };
+        let judged = |row: &&Row| Some(compare(row, base)?.judged([&row.summary, &base.summary]));
+        others.iter().filter_map(judged).collect()
+    };
+    groups.iter().flat_map(compare_group).collect()
 }
 
 /// A row's case at the baseline of an axis; `None` for the null engine, which moves nothing.

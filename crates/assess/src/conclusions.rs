@@ -3,6 +3,7 @@
 
 pub mod builds;
 pub mod commits;
+pub mod commands;
 pub mod counts;
 pub mod depth;
 pub mod disk_or_memory;
@@ -20,6 +21,7 @@ use crate::levels::{Levels, all_levels};
 use crate::row::Row;
 use crate::summary::ServedBy;
 use builds::Builds;
+use commands::BoundedCommand;
 use commits::Commits;
 use counts::CountingAnswer;
 use depth::Depths;
@@ -45,6 +47,9 @@ pub struct Conclusions {
     /// Whether figures depend on the number of operations, from cases that differ only in that.
     #[serde(skip)]
     pub read_latency: Vec<Decided>,
+    /// What bounds the time of each command.
+    #[serde(rename = "commands")]
+    pub bounded: Vec<BoundedCommand>,
     /// The differences between builds of the same loop.
     #[serde(skip)]
     pub builds: Vec<Builds>,
@@ -82,6 +87,7 @@ impl Conclusions {
             fastest: fastest::fastest(rows),
             engines: engines::engines(rows),
             read_latency: read_latency::read_latency(rows),
+            bounded: commands::bounded(rows),
             builds: builds::builds(rows),
             disk_or_memory: disk_or_memory::disk_or_memory(rows),
             commits: commits::commits(rows.iter().map(|row| &row.summary)),

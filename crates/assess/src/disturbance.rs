@@ -52,6 +52,10 @@ pub(crate) fn throttled_parts(measured: &Measured, trial: &Counted) -> Option<(u
     let processors = measured.threads_at_work().min(measured.host.cores);
     let evidence = &trial.evidence;
     let each_ns = trial.without_pauses(evidence.window_ns)?;
+    if measured.case.command().is_some() {
+        // How many processors a command would use is unknown: at most all of its time counts.
+        return Some((evidence.throttled_ns?.min(each_ns), each_ns));
+    }
     Some((evidence.throttled_ns?, each_ns.saturating_mul(processors.into())))
 }
 
@@ -137,6 +141,7 @@ fn is_reclaimed(measured: &Measured, trial: &Counted) -> bool {
     }
     let is_cold = |seen: Option<Residency>| seen.is_some_and(|seen| seen.share() < WARM_LEAST);
     let is_warm_write = |work: &WriteWork| work.io.cache == Cache::Warm && work.op == Op::Write;
+    let is_warm_command = measured.case.command().is_some_and(|it| it.cache == Cache::Warm);
     match measured.read() {
         Some(work) if work.io.cache == Cache::Warm => {
             let most = SHARE_NOISE * work.io.size as f64;
@@ -145,6 +150,7 @@ fn is_reclaimed(measured: &Measured, trial: &Counted) -> bool {
                 || evidence.task_read_bytes.is_some_and(|bytes| bytes as f64 > most)
         }
         Some(_) => false,
+        None if is_warm_command => is_cold(evidence.residency_before),
         None => measured.write().is_some_and(is_warm_write) && is_cold(evidence.residency_before),
     }
 }

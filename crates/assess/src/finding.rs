@@ -111,6 +111,22 @@ named! {
         CpuLevels "CpuLevels",
         /// Arrays were on another NUMA node than the thread that used them.
         RemotePages "RemotePages",
+        /// Starting the process may be a large part of a command's time.
+        StartupBound "StartupBound",
+        /// The first run of a command took longer than each other.
+        FirstRun "FirstRun",
+        /// A command asked for more bytes than its files have.
+        ReadAgain "ReadAgain",
+        /// A command's calls are so small that the call is what is measured.
+        SmallCalls "SmallCalls",
+        /// A command reads from the device that it writes to.
+        SameDevice "SameDevice",
+        /// What a command writes grows with each run.
+        OutputGrows "OutputGrows",
+        /// A command left processes running.
+        LeftRunning "LeftRunning",
+        /// A command ended otherwise in its rehearsal.
+        RehearsalDiffers "RehearsalDiffers",
         /// A hypervisor presents the device: what is below is unknown.
         VirtualDevice "VirtualDevice",
         /// The case differs from itself, measured a second time.

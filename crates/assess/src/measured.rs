@@ -6,6 +6,7 @@ use crate::counted::{self, Counted};
 use crate::failure::Failure;
 use crate::invocations::{Round, exchangeable};
 use crate::middle::{mean, median};
+use crate::rehearsed::Rehearsed;
 use crate::stats::{Estimate, Looks};
 use model::case::{Advice, Case, Engine, NameSync, ReadWork, Work, WriteEngine, WriteWork};
 use model::host::{Fixture, HeldContent, Host, Storage};
@@ -51,13 +52,6 @@ pub(crate) fn with_mean_of(
     Some(Estimate { mean: mean.clamp(estimate.min, estimate.max), ..estimate })
 }
 
-/// What the command of `case` did in its rehearsal, if it is one and had one.
-fn facts_of<'a>(case: &Case, record: &'a Record) -> Option<&'a FactSheet> {
-    let (plan, work) = (&record.header.plan, case.command()?);
-    let index = plan.commands.iter().position(|command| command.work(work.cache) == *work)?;
-    record.header.rehearsals.get(index)
-}
-
 /// Up to this share of the bytes is noise in the counters: metadata, the file's odd tail
 /// (docs/method).
 pub(crate) const SHARE_NOISE: f64 = 0.01;
@@ -94,8 +88,10 @@ pub(crate) struct Measured<'a> {
     pub(crate) part: Part,
     /// Whether another host of the run measures the case on this machine, on the same device.
     pub(crate) shares_device: bool,
-    /// What a command did with files in its rehearsal.
+    /// What a command did with files in its rehearsal, if it ended there as its runs did.
     pub(crate) facts: Option<&'a FactSheet>,
+    /// The rehearsal of a command that ended otherwise there: it tells nothing of the runs.
+    pub(crate) unlike: Option<&'a FactSheet>,
     /// The actors of the plan.
     pub(crate) actors: &'a [Actor],
     /// The workers' memory limit in bytes, including the page cache.
@@ -191,6 +187,8 @@ impl<'a> Measured<'a> {
                 }
             }
         }
+        let exit = trials.first().and_then(|trial| trial.sample.exit.as_ref());
+        let Rehearsed { facts, unlike } = Rehearsed::of(&planned.case, record, exit);
         Measured {
             case: &planned.case,
             role: planned.role,
@@ -207,7 +205,8 @@ impl<'a> Measured<'a> {
             fixture: fixture_of(&planned.case, record),
             part: header.plan.part(&planned.case),
             shares_device: header.plan.rank.is_some_and(|it| it.shares_device(&planned.case)),
-            facts: facts_of(&planned.case, record),
+            facts,
+            unlike,
             actors: &header.plan.actors,
             memory_limit: header.plan.memory_limit,
         }

@@ -5,37 +5,13 @@ use crate::counted::Counted;
 use crate::measured::Measured;
 pub(crate) use crate::measured::SHARE_NOISE;
 use crate::names::{self, Flushed, NameSources};
+pub use crate::served_by::ServedBy;
 use model::case::WriteWork;
 use model::case::{Advice, BlockPlace, Cache, Call, MetadataWork, NameSync, Op, ReadCalls};
 use model::case::{ReadWork, Sync, Work};
 use model::evidence::Residency;
 use model::host::{Direct, Fixture, Medium, Storage};
-use model::named;
 use model::pattern::Pattern;
-
-named! {
-    /// What served the reads or took the writes, according to the evidence.
-    ServedBy "served_by" {
-        /// The processor's caches: arrays that fit into one of them.
-        CpuCache "cpu-cache",
-        /// The processor's caches, memory or both: the sizes do not show which.
-        CpuCacheOrRam "cpu-cache-or-ram",
-        /// Memory: arrays far larger than the processor's caches, or an in-memory file system.
-        Ram "ram",
-        /// The OS's caches of names and inodes.
-        NameCache "name-cache",
-        /// The OS's page cache.
-        PageCache "page-cache",
-        /// Several of the page cache, a device, a part in memory and holes.
-        Mixed "mixed",
-        /// The bytes crossed the block layer; caches below it are unknown.
-        Device "device",
-        /// Nothing: the null engine, holes, unwritten extents, a sync that flushed nothing.
-        NoIo "no-io",
-        /// Something that this machine cannot see.
-        Unverified "unverified",
-    }
-}
 
 /// The bytes that an inode takes on common file systems. Reads of less than a hundredth for each
 /// name are noise.

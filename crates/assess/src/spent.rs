@@ -56,6 +56,10 @@ impl Spent {
             system_ns: median_of(&|trial| Some(split(trial)?.1)),
             processors: median_of(&|trial| Some(cpu_ns(trial)? / wall_ns(trial)?))?,
             blocked_share: median_of(&|trial| {
+                // How long a command's processes were ready to run is unseen.
+                if measured.case.command().is_some() {
+                    return None;
+                }
                 let idle_ns = trial.sample.spin_ns().saturating_add(trial.sample.overslept_ns());
                 let ran_ns = trial.own_cpu_ns()?.saturating_add(trial.run_delay_ns()?);
                 let all_ns = threads * trial.without_pauses(trial.wall_ns())? as f64;

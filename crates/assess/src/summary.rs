@@ -1,6 +1,7 @@
 //! The summary of a case's trials.
 
 use crate::actors::{ActorFigures, actors};
+use crate::command_figures::CommandFigures;
 use crate::counted::{Counted, counts_calls};
 use crate::disturbance::Excluded;
 use crate::failure::Failure;
@@ -134,6 +135,8 @@ pub struct Summary {
     pub beside: Vec<ActorFigures>,
     /// The figures of a case on names of files; null for others.
     pub names: Option<NameFigures>,
+    /// The figures of a command; null for other work.
+    pub command: Option<Box<CommandFigures>>,
     /// The figures of a writing case; null for others.
     pub writing: Option<Box<Writing>>,
     /// The rate over time; null if trials are too short.
@@ -155,7 +158,7 @@ pub struct Summary {
     pub cpu_ns_per_op: Option<f64>,
     /// The OS counters of a trial.
     pub counters: Counters,
-    /// Bytes moved by a trial: median of the rounds. Null for calls on names.
+    /// Bytes moved by a trial: median of the rounds. Null for calls on names and for commands.
     pub bytes_per_trial: Option<u64>,
     /// Bytes read from devices for the worker in a trial: median of the rounds.
     pub device_bytes: Option<u64>,
@@ -259,6 +262,7 @@ impl Summary {
             shared: SharedFile::of(measured),
             beside: actors(measured),
             names: NameFigures::of(measured),
+            command: CommandFigures::of(measured).map(Box::new),
             writing: Writing::of(measured).map(Box::new),
             course: TimeSeries::of(measured),
             spent: Spent::of(measured),
@@ -272,9 +276,7 @@ impl Summary {
             }),
             setup_ns: median_of(&|trial| Some(trial.sample.setup_ns as f64)),
             counters: Counters::of(measured),
-            warm_up_ns: (measured.trials.iter().map(|trial| trial.sample.warm_up_ns))
-                .max()
-                .filter(|longest| *longest > 0),
+            warm_up_ns: warm_up_ns(measured),
             cpu_ns_per_op: median_of(&|trial| {
                 let (cpu_ns, ops) = (trial.working_cpu_ns()?, trial.operations);
                 (ops > 0).then(|| cpu_ns as f64 / ops as f64)
@@ -322,6 +324,12 @@ impl Loaded {
             ceiling: None,
         })
     }
+}
+
+/// The longest warm-up of a worker's runtime; `None` without any.
+fn warm_up_ns(measured: &Measured) -> Option<u64> {
+    let all = measured.trials.iter().map(|trial| trial.sample.warm_up_ns);
+    all.max().filter(|longest| *longest > 0)
 }
 
 /// The bytes that the median trial moved; `None` for calls on names.

@@ -7,6 +7,7 @@ use crate::open_loop;
 use crate::percentile::percentile_ns;
 use crate::spent::split;
 use crate::writing::{acknowledged_of, is_durable};
+use model::command::Exit;
 use model::evidence::Evidence;
 use model::generation::PagesRead;
 use model::sample::Latencies;
@@ -104,6 +105,8 @@ pub struct Figures {
     pub span_user_ns: Option<u64>,
     /// The part of it spent in the OS.
     pub span_system_ns: Option<u64>,
+    /// How the command ended; `None` for other work.
+    pub exit: Option<Exit>,
     /// The OS counters around the trial.
     pub evidence: Evidence,
 }
@@ -157,6 +160,7 @@ fn figures(measured: &Measured, trial: &Counted, is_durable: bool) -> Figures {
         working_cpu_ns: trial.working_cpu_ns(),
         span_user_ns: split.map(|(user_ns, _)| user_ns.round() as u64),
         span_system_ns: split.map(|(_, system_ns)| system_ns.round() as u64),
+        exit: sample.exit,
         evidence: trial.evidence.clone().into_owned(),
     }
 }

@@ -1,5 +1,7 @@
 //! A zoo of edge cases, which tests of every layer use.
 
+pub mod commands;
+
 use crate::arrival::Arrival;
 use crate::case::{Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork};
 use crate::case::{

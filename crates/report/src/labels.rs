@@ -243,7 +243,11 @@ impl<'a> CaseLabels<'a> {
     /// The label of a case, for a cell below the heading of its group.
     pub(crate) fn below(&self, summary: &Summary) -> String {
         match self.phrases(&summary.case) {
-            none if none.is_empty() => self.short(&summary.id),
+            none if none.is_empty() => match summary.case.command() {
+                // Its heading names the command, which alone tells it from others.
+                Some(work) if self.said.contains(&"command") => work.cache.to_string(),
+                _ => self.short(&summary.id),
+            },
             phrases => joined(phrases.into_iter().map(|phrase| phrase.short)),
         }
     }

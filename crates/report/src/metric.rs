@@ -8,7 +8,9 @@ mod counters;
 mod table;
 mod open;
 mod mixed;
+mod commands;
 mod cases;
+mod intervals;
 mod legend;
 
 use crate::grid::{GridColumn, left, right};
@@ -27,6 +29,7 @@ use std::collections::BTreeMap;
 
 pub(crate) use families::FAMILIES;
 use families::percentile_labels;
+pub(crate) use intervals::interval_of;
 pub(crate) use legend::legend;
 pub(crate) use table::until_durable;
 
@@ -351,21 +354,11 @@ impl Metric {
     }
 }
 
-/// The rates with an interval, which is shown in the next column.
-const INTERVALS: [(&str, &str); 5] = [
-    ("throughput", "interval"),
-    ("iops", "iops_interval"),
-    ("memory_by_file", "memory_by_file_interval"),
-    ("acknowledged", "acknowledged_interval"),
-    ("durable", "durable_interval"),
-];
-
 /// The names of all metrics that a table of cases can have as columns.
 pub fn table_columns() -> Vec<&'static str> {
-    let is_interval = |name: &str| INTERVALS.iter().any(|(_, interval)| *interval == name);
     let is_of_trials = |it: &Metric| matches!(it.case, CaseMetric::Nothing) && it.said.is_none();
     let of_cases = all().filter(|metric| !is_of_trials(metric));
-    of_cases.map(|metric| metric.name).filter(|name| !is_interval(name)).collect()
+    of_cases.map(|metric| metric.name).filter(|name| !intervals::is_one(name)).collect()
 }
 
 /// Checks the columns and the lines of cells that a view names.
@@ -381,16 +374,11 @@ pub fn check_columns(view: &View) -> Result<(), ParseError> {
     }
 }
 
-/// The metric for the interval of a rate.
-pub(crate) fn interval_of(metric: &Metric) -> Option<&'static Metric> {
-    let (_, interval) = INTERVALS.iter().find(|(rate, _)| *rate == metric.name)?;
-    Some(Metric::named(interval))
-}
-
 /// All metrics.
 pub(crate) fn all() -> impl Iterator<Item = &'static Metric> {
     let figures = table::FIGURES.iter().chain(open::OPEN).chain(mixed::MIXED).chain(mixed::SHARED);
-    figures.chain(cases::OF_CASES).chain(counters::COUNTERS)
+    let figures = figures.chain(commands::OF_COMMANDS).chain(cases::OF_CASES);
+    figures.chain(counters::COUNTERS)
 }
 
 /// The metrics of trials.

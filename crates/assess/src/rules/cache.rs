@@ -1,7 +1,7 @@
 //! Whether the page cache was as claimed.
 
 use super::context::{Context, Draft, RuleTable, is_many_times, much_of};
-use super::names;
+use super::{commands, names};
 use crate::counted::Counted;
 use crate::finding::{Code, Severity};
 use crate::served::{Hits, SHARE_NOISE, WARM_LEAST, hit_above_loops, hit_share, hole_share};
@@ -32,7 +32,8 @@ const OVER_READ_MOST: f64 = 0.05;
 /// Claimed cold, but the page cache served more than 1 % of the bytes, or readahead fetched random
 /// blocks before they were requested (docs/method).
 fn cache_leak(context: &Context) -> Option<Draft> {
-    copy_leak(context).or_else(|| read_leak(context)).or_else(|| names::not_cold(context))
+    let of_files = copy_leak(context).or_else(|| read_leak(context));
+    of_files.or_else(|| names::not_cold(context)).or_else(|| commands::cache_leak(context))
 }
 
 /// A copy of a cold source for which the devices read less than was copied. If they read almost
@@ -130,6 +131,9 @@ fn not_warm(context: &Context) -> Option<Draft> {
     }
     if context.measured.case.metadata().is_some() {
         return names::not_warm(context);
+    }
+    if context.measured.case.command().is_some() {
+        return commands::not_warm(context);
     }
     if context.claims(Cache::Warm).is_none() {
         let missing = not_warm_to_write(context)?;
@@ -252,6 +256,10 @@ fn cache_kept(context: &Context) -> Option<Draft> {
 
 /// The case claims nothing about the page cache, and it served a part (docs/method).
 fn partly_cached(context: &Context) -> Option<Draft> {
+    read_partly_cached(context).or_else(|| commands::partly_cached(context))
+}
+
+fn read_partly_cached(context: &Context) -> Option<Draft> {
     context.claims(Cache::AsIs).filter(|_| context.is_served(&[ServedBy::Mixed]))?;
     let Summary { hit_share, hit_share_most, cacheable_share, .. } = context.summary;
     let hits = said_between(Hits { least: (*hit_share)?, most: (*hit_share_most)? });
@@ -282,6 +290,10 @@ fn partly_cached(context: &Context) -> Option<Draft> {
 
 /// No probe can see how much of the file is cached (docs/method).
 fn cache_unseen(context: &Context) -> Option<Draft> {
+    file_unseen(context).or_else(|| commands::cache_unseen(context))
+}
+
+fn file_unseen(context: &Context) -> Option<Draft> {
     let writes =
         context.write().filter(|work| work.io.cache != Cache::AsIs).map(|work| work.io.cache);
     let cache = context.read().map(|work| work.io.cache).or(writes)?;
@@ -300,9 +312,13 @@ fn cache_unseen(context: &Context) -> Option<Draft> {
     Draft::new(Severity::Note, message, remedy)
 }
 
-/// Devices read more than the figure counts (docs/method). An operation counts as its whole
-/// pages, the least that the page cache can read.
+/// Devices read more than the figure counts (docs/method).
 fn over_read(context: &Context) -> Option<Draft> {
+    ahead_of_reads(context).or_else(|| commands::over_read(context))
+}
+
+/// An operation counts as its whole pages, the least that the page cache can read.
+fn ahead_of_reads(context: &Context) -> Option<Draft> {
     let work = context.read()?;
     if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
         return None;

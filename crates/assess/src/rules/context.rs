@@ -9,7 +9,7 @@ use crate::summary::{ServedBy, Summary};
 use model::case::{Cache, ReadWork, WriteWork};
 use model::host::{HeldContent, Medium, Storage};
 use model::list::listed;
-use model::units::{percent, rate, scaled};
+use model::units::{NS_PER_SECOND, nanoseconds, percent, rate, scaled};
 
 /// A case before its rules apply: at least one trial, and their summary.
 #[derive(Debug)]
@@ -226,9 +226,12 @@ impl Context<'_> {
         self.measured.total_share(part_and_whole)
     }
 
-    /// A rate in words: bytes per second, or IOPS if the case only syncs.
+    /// A rate in words: bytes per second, IOPS if the case only syncs, or the time of a run of a
+    /// command.
     pub(crate) fn rate(&self, value: f64) -> String {
-        if counts_calls(self.measured.case) {
+        if self.measured.case.command().is_some() {
+            nanoseconds(NS_PER_SECOND / value)
+        } else if counts_calls(self.measured.case) {
             format!("{}IOPS", scaled(value))
         } else {
             rate(value)

@@ -189,7 +189,8 @@ fn step_between(context: &Context) -> Option<Draft> {
         "a cache may be full, credits may be used up, a throttle may have begun, or a noisy \
          neighbor may have started"
     };
-    let message = format!("{levels}: {likely}; the throughput mixes both");
+    let figure = if context.measured.case.command().is_some() { "time" } else { "throughput" };
+    let message = format!("{levels}: {likely}; the {figure} mixes both");
     let remedy = "find out what changed and run again; comparisons within rounds are valid";
     Draft::sized(times, Severity::Doubt, message, remedy)
 }
@@ -208,7 +209,11 @@ fn drifting(context: &Context) -> Option<Draft> {
         parts(context),
         context.rate(first),
         context.rate(last),
-        if last > first { ", and the rate rises, as in a warm-up" } else { "" }
+        match (last > first, context.measured.case.command().is_some()) {
+            (true, true) => ", and it becomes faster, as in a warm-up",
+            (true, false) => ", and the rate rises, as in a warm-up",
+            (false, _) => "",
+        }
     );
     let remedy = "ask for more rounds over a longer time; comparisons within rounds are valid";
     Draft::sized(correlation, Severity::Doubt, message, remedy)

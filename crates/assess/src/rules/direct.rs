@@ -1,6 +1,7 @@
 //! Whether `O_DIRECT` went past the page cache.
 
 use super::cache::{leaked, leaks, said_between};
+use super::commands;
 use super::context::{Context, Draft, RuleTable, much_of};
 use crate::counted::Counted;
 use crate::finding::{Code, Severity};
@@ -18,7 +19,9 @@ pub(super) const RULES: RuleTable =
 /// cached part of the file grew, or the cache served hits or kept what was written
 /// (docs/method).
 fn direct_ignored(context: &Context) -> Option<Draft> {
-    passed_by_cache(context).or_else(|| copied_through_cache(context))
+    passed_by_cache(context)
+        .or_else(|| copied_through_cache(context))
+        .or_else(|| commands::direct_ignored(context))
 }
 
 fn passed_by_cache(context: &Context) -> Option<Draft> {

@@ -75,6 +75,9 @@ fn cpu_bound(context: &Context) -> Option<Draft> {
     if !context.is_served(&[ServedBy::Device]) {
         return None;
     }
+    if context.measured.case.command().is_some() {
+        return command_cpu_bound(context);
+    }
     let threads = context.measured.threads_at_work();
     let busiest = threads.min(context.measured.host.parallelism());
     let busy = context.total_share(|trial| {
@@ -104,6 +107,24 @@ fn cpu_bound(context: &Context) -> Option<Draft> {
         "use larger blocks, more threads if there are processors for them, or touch 'none' to see \
          the device"
     };
+    Draft::sized(busy, Severity::Note, message, remedy)
+}
+
+/// The same of a command: its processors were busy nearly all the time, one or all of them.
+fn command_cpu_bound(context: &Context) -> Option<Draft> {
+    let processors = context.summary.spent?.processors;
+    let all = f64::from(context.measured.host.parallelism());
+    let is_alone = context.measured.facts.is_some_and(|facts| facts.threads <= 1);
+    let (busy, of) = match processors {
+        used if used >= CPU_BUSY * all => (used / all, "all processors"),
+        used if used >= CPU_BUSY && is_alone => (used, "one processor"),
+        _ => return None,
+    };
+    let message = format!(
+        "it kept {of} busy for {} of its time: the CPU limits this figure, not the device",
+        percent(busy.min(1.0))
+    );
+    let remedy = "read it as the time of computing; a faster device changes little";
     Draft::sized(busy, Severity::Note, message, remedy)
 }
 

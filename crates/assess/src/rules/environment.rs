@@ -42,14 +42,17 @@ fn held_back(context: &Context) -> Option<Draft> {
     let measured = context.measured;
     let share = context.total_share(|trial| throttled_parts(measured, trial))?;
     let severity = graded(share, [QUOTA_NOTE, QUOTA_DOUBT]).filter(|_| context.moves())?;
+    let is_command = measured.case.command().is_some();
     let allowed = match measured.host.cpu_quota {
         Some(quota) => format!(", which allows {quota:.2} processors,"),
         None => String::new(),
     };
     let message = format!(
-        "a control group's CPU quota{allowed} held the worker back for {} of its time: the figure \
-         shows the quota, and an open load above it queues without bound",
-        percent(share)
+        "a control group's CPU quota{allowed} held {} back for {} of its time: the figure shows \
+         the quota{}",
+        if is_command { "the command" } else { "the worker" },
+        percent(share),
+        if is_command { "" } else { ", and an open load above it queues without bound" }
     );
     let remedy = "run without a quota, or read the figure as one under it";
     Draft::sized(share, severity, message, remedy)
@@ -60,6 +63,10 @@ fn held_back(context: &Context) -> Option<Draft> {
 fn contended(context: &Context) -> Option<Draft> {
     let measured = context.measured;
     let threads = measured.threads_at_work();
+    if measured.case.command().is_some() {
+        // How long its processes waited is unseen: the worker's own threads only wait for them.
+        return None;
+    }
     let is_told = |trial: &Counted| trial.sum_of_spans(|span| span.run_delay_ns).is_some();
     let is_of_spans = measured.trials.iter().all(is_told);
     // Process-wide counters include the OS's own threads for io_uring, which wait, too.
@@ -130,7 +137,12 @@ fn excluded(context: &Context) -> Option<Draft> {
         if estimate.is_wide() {
             return context.rate(estimate.median);
         }
-        let [low, high] = [estimate.low, estimate.high].map(|end| Some(context.rate(end?)));
+        let mut ends = [estimate.low, estimate.high];
+        if context.measured.case.command().is_some() {
+            // The time is short where the rate is high.
+            ends.reverse();
+        }
+        let [low, high] = ends.map(|end| Some(context.rate(end?)));
         let interval = low.zip(high).map(|(low, high)| format!(" [{low}, {high}]"));
         context.rate(estimate.median) + &interval.unwrap_or_default()
     };

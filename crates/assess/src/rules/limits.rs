@@ -125,7 +125,14 @@ fn reads_devices(context: &Context) -> bool {
 fn writes_devices(context: &Context) -> bool {
     let names = context.measured.case.metadata();
     let is_durable = names.is_some_and(|it| it.call.changes() && it.sync == NameSync::Fsync);
-    is_durable || (context.write().is_some() && context.crosses_devices())
+    let of_command = || {
+        let evidence = |trial: &Counted| {
+            Some((trial.evidence.device_write_bytes?, trial.evidence.task_write_bytes?))
+        };
+        let share = context.total_share(evidence);
+        context.measured.case.command().is_some() && share.is_some_and(|it| it > SHARE_NOISE)
+    };
+    is_durable || (context.write().is_some() && context.crosses_devices()) || of_command()
 }
 
 /// How much of a limit was used, in the median of the trials under it.

@@ -2,6 +2,7 @@
 
 mod context;
 mod names;
+mod commands;
 mod cache;
 mod direct;
 mod sharing;
@@ -23,9 +24,11 @@ mod environment;
 mod course;
 mod placement;
 mod nodes;
+mod runs_of_commands;
 
 use context::RuleTable;
 pub(crate) use context::{Context, Overhead};
+pub(crate) use runs_of_commands::START_NS;
 pub(crate) use schedule::Generators;
 
 use crate::ceiling::RowCeilings;
@@ -55,6 +58,7 @@ const RULES: &[RuleTable] = &[
     course::RULES,
     placement::RULES,
     nodes::RULES,
+    runs_of_commands::RULES,
 ];
 
 /// All findings on a case, in the order of their codes; none without a trial.

@@ -57,6 +57,7 @@ fn traffic_of_others(context: &Context) -> Option<Draft> {
         .or_else(|| foreign_writes(context))
         .or_else(|| crossing(context))
         .or_else(|| beside_names(context))
+        .or_else(|| beside_command(context))
         .or_else(|| below_loops(context))
 }
 
@@ -166,6 +167,20 @@ fn beside_names(context: &Context) -> Option<Draft> {
     let seen = |most| {
         format!("{who} read up to {most} as much from the device as was moved for this case")
     };
+    sharing(context, share_of_others, Severity::Doubt, seen)
+}
+
+/// Others read from the device while a command did. What was written belongs to anyone: the OS
+/// writes what was dirty before.
+fn beside_command(context: &Context) -> Option<Draft> {
+    let is_served = context.is_served(&[ServedBy::Device, ServedBy::Mixed]);
+    context.measured.case.command().filter(|_| is_served)?;
+    let share_of_others = |trial: &Counted| {
+        let others = context.measured.read_by_others(trial)?;
+        Some(beside(others as f64, trial.evidence.task_read_bytes?))
+    };
+    let who = others(context);
+    let seen = |most| format!("{who} read up to {most} as much from the device as this command");
     sharing(context, share_of_others, Severity::Doubt, seen)
 }
 

@@ -98,7 +98,8 @@ pub(super) fn claim(context: &Context) -> Option<(&'static str, Severity)> {
     }
     let reads = context.read().map(|work| work.io.cache);
     let cache = reads.or(context.write().map(|work| work.io.cache));
-    let cache = cache.or(names.map(|work| work.cache))?;
+    let cache = cache.or(names.map(|work| work.cache));
+    let cache = cache.or(context.measured.case.command().map(|work| work.cache))?;
     let severity = match cache {
         Cache::Direct | Cache::Cold | Cache::DontCache => Severity::Doubt,
         Cache::Warm | Cache::AsIs => Severity::Note,
@@ -128,7 +129,11 @@ fn ram(context: &Context) -> Option<Draft> {
         Severity::Note => "",
         _ => ", so a claim of direct, cold or durable means nothing here",
     };
-    let message = format!("the file is in memory ({file_system}): no device took part{so}");
+    let files = match context.measured.case.command() {
+        Some(_) => "its files are",
+        None => "the file is",
+    };
+    let message = format!("{files} in memory ({file_system}): no device took part{so}");
     Draft::new(severity, message, "to measure a disk, use a directory on one")
 }
 

@@ -1,11 +1,13 @@
 //! Whether written data is where the case claims.
 
 use super::context::{Context, Draft, RuleTable, lost, to_flush, unseen_sync};
-use super::names;
+use super::{commands, names};
 use crate::counted::Counted;
+use crate::durable_commands::Kept;
 use crate::finding::{Code, Severity};
 use crate::served::{SHARE_NOISE, shared_share, unreached_share};
 use crate::stats::median;
+use crate::summary::ServedBy;
 use crate::writing::{Durability, durable_bytes, syncs_due};
 use model::case::{Allocation, Cache, Fill, Op, Sync, WriteEngine, WriteWork};
 use model::host::Medium;
@@ -34,7 +36,8 @@ const FREE_LEAST: f64 = 0.15;
 
 /// Claimed durable, but a power cut may lose it (docs/method).
 fn not_durable(context: &Context) -> Option<Draft> {
-    write_not_durable(context).or_else(|| names::not_durable(context))
+    let of_others = || names::not_durable(context).or_else(|| commands::not_durable(context));
+    write_not_durable(context).or_else(of_others)
 }
 
 fn write_not_durable(context: &Context) -> Option<Draft> {
@@ -174,7 +177,8 @@ fn unflushed(
 
 /// Nothing made the data durable: the figure is how fast it was acknowledged (docs/method).
 fn acknowledged_only(context: &Context) -> Option<Draft> {
-    write_unsynced(context).or_else(|| names::acknowledged_only(context))
+    let names = || names::acknowledged_only(context);
+    write_unsynced(context).or_else(names).or_else(|| commands::acknowledged_only(context))
 }
 
 fn write_unsynced(context: &Context) -> Option<Draft> {
@@ -216,7 +220,14 @@ fn write_unsynced(context: &Context) -> Option<Draft> {
 /// Data of other processes, or of an earlier trial, was still dirty when a trial started
 /// (docs/method).
 fn dirty_start(context: &Context) -> Option<Draft> {
-    context.write()?;
+    let is_command = context.measured.case.command().is_some();
+    let wrote = |trial: &Counted| match is_command {
+        true => trial.evidence.task_write_bytes.unwrap_or(0),
+        false => trial.sample.bytes(),
+    };
+    if context.write().is_none() && !(is_command && uses_devices(context)) {
+        return None;
+    }
     if context.measured.storage.is_some_and(|storage| storage.medium == Medium::Ram) {
         // A file kept in memory stays dirty forever.
         return None;
@@ -231,7 +242,7 @@ fn dirty_start(context: &Context) -> Option<Draft> {
         let of_file = of_file.map(|pages| pages.saturating_mul(page));
         trial.evidence.dirty_before.max(of_file).map(|bytes| bytes as f64)
     };
-    let limit = |trial: &Counted| (DIRTY_SHARE_MOST * trial.sample.bytes() as f64).max(DIRTY_MOST);
+    let limit = |trial: &Counted| (DIRTY_SHARE_MOST * wrote(trial) as f64).max(DIRTY_MOST);
     let excess = median(&context.measured.values(|t| Some(dirty(t)? - limit(t))))?;
     if excess <= 0.0 {
         return None;
@@ -244,6 +255,12 @@ fn dirty_start(context: &Context) -> Option<Draft> {
     );
     let remedy = "stop other programs that write, or wait until their data is written ('sync')";
     Draft::sized(bytes, Severity::Doubt, message, remedy)
+}
+
+/// Whether a command read from devices, or made data durable: then it waited for them.
+fn uses_devices(context: &Context) -> bool {
+    let is_durable = Kept::of(context.measured) == Some(Kept::Durable);
+    is_durable || context.is_served(&[ServedBy::Device, ServedBy::Mixed])
 }
 
 /// The data is durable, yet the devices wrote fewer bytes than the case (docs/method). This is

@@ -1,6 +1,7 @@
 //! Tests that plant a flaw in a whole record and check the findings.
 
 mod ceilings;
+mod commands;
 mod control;
 mod counting;
 mod course;

@@ -47,7 +47,7 @@ impl TrialForm<'_> {
 struct TrialFiguresForm<'a>(&'a trials::Figures);
 
 /// The objects in the figures, in order, each with its description.
-const PARTS: [(&str, &str); 7] = [
+const PARTS: [(&str, &str); 8] = [
     (
         "latency_ns",
         "Latency of an operation. Percentiles are null if fewer than 10 operations took \
@@ -62,6 +62,7 @@ const PARTS: [(&str, &str); 7] = [
     ("read_ns", "Latencies of the operations of a mixed case that read."),
     ("write_ns", "Latencies of the operations of a mixed case that wrote."),
     ("spent", "CPU time from the first thread's start to the last thread's end."),
+    ("exit", "How the command ended; all are null for other work."),
     ("evidence", "The OS counters around the trial; null if not reported."),
 ];
 

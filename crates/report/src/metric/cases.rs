@@ -28,7 +28,9 @@ fn flushes(summary: &Summary) -> String {
     let or_none = |count: Option<u64>| count.map_or(NONE.to_string(), |count| count.to_string());
     let of_names = summary.names.filter(|it| it.syncs_per_trial.is_some());
     let of_names = of_names.map(|it| (it.flushes_per_trial, it.syncs_per_trial));
+    let of_command = summary.command.as_ref().map(|it| (it.flushes, it.syncs));
     let all = writing(summary).map(|it| (it.flushes_per_trial, it.syncs_per_trial)).or(of_names);
+    let all = all.or(of_command);
     match all {
         None | Some((None, None)) => NONE.to_string(),
         Some((flushes, syncs)) => format!("{}/{}", or_none(flushes), or_none(syncs)),
@@ -71,8 +73,9 @@ pub(crate) const OF_CASES: &[Metric] = &[
                  O_DSYNC may write through to the medium (FUA), which is no flush",
         )
         .case(CaseMetric::Plain(|it| {
-            let of_names = || it.names?.flushes_per_trial;
-            Some(writing(it).map_or_else(of_names, |it| it.flushes_per_trial)? as f64)
+            let of_command = || it.command.as_ref()?.flushes;
+            let of_others = || it.names.map_or_else(of_command, |it| it.flushes_per_trial);
+            Some(writing(it).map_or_else(of_others, |it| it.flushes_per_trial)? as f64)
         }))
         .said(flushes),
     metric("uncached", "not cached", Unit::Percent)

@@ -24,6 +24,12 @@ pub(crate) const COUNTERS: &[Metric] = &[
         .legend("mean size of the OS's units of memory in which the file is cached")
         .case(CaseMetric::Plain(|it| Some(it.folio_bytes? as f64)))
         .trial("folio_bytes", ("evidence", "folio_bytes"), Whole(|it| it.evidence.folio_bytes)),
+    counter("written_pages", Unit::Pages, |it| Some(it.evidence.written_after?.pages))
+        .meaning("size of the files that a command wrote, when it had ended"),
+    counter("written_cached_pages", Unit::Pages, |it| Some(it.evidence.written_after?.cached))
+        .meaning("of these files, in the page cache then"),
+    counter("written_dirty_pages", Unit::Pages, |it| it.evidence.written_after?.dirty)
+        .meaning("of these, dirty then: on no device"),
     counter("task_read_bytes", Unit::Bytes, |it| it.evidence.task_read_bytes)
         .meaning("read from devices on behalf of the worker"),
     counter("task_rchar_bytes", Unit::Bytes, |it| it.evidence.task_rchar_bytes).meaning(

@@ -311,6 +311,7 @@ fn plane_table(
     };
     let what = match metric {
         CellMetric::Main => format!("throughput, {}", words::figures_are(assessment)),
+        _ if cases[0].case.command().is_some() => "time of a run".to_string(),
         metric => said_of(metric).to_string(),
     };
     let shared = listed(&shared_words(cases, names));

@@ -170,6 +170,7 @@ fn trials(rate: f64, block: u64, p50: f64) -> Vec<TrialFigures> {
                 working_cpu_ns: None,
                 span_user_ns: Some(20_000_000),
                 span_system_ns: Some(100_000_000),
+                exit: None,
                 evidence: zoo::record().trials[0].evidence.clone(),
             }),
         }
@@ -226,6 +227,7 @@ pub(crate) fn measured(work: ReadWork, served_by: ServedBy, rate: f64) -> Summar
         shared: None,
         beside: Vec::new(),
         names: None,
+        command: None,
         writing: None,
         course: None,
         spent: None,

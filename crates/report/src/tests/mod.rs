@@ -83,6 +83,7 @@ fn all() -> Vec<Assessment> {
         made_open::undecided(),
         made_open::depths(Some(8)),
         made_beside::interference(),
+        assess::assess(&zoo::commands::record_of_commands()),
     ]
 }
 

@@ -14,8 +14,10 @@ use assess::trend::{FigureUnit, Trends};
 use assess::{Assessment, RunFinding};
 use model::axis::Axis;
 use model::case::{
-    Allocation, Cache, Case, Engine, Io, MetadataWork, Op, ReadWork, Sync, Work, WriteWork,
+    Allocation, Cache, Case, CommandWork, Engine, Io, MetadataWork, Op, ReadWork, Sync, Work,
+    WriteWork,
 };
+use model::command::Exit;
 use model::pattern::Pattern;
 use model::plan::Role;
 use model::record::{Header, Record};
@@ -76,6 +78,14 @@ const PLACES: &[(&str, &str, f64)] = &[
     ("system", "/spent/system_s", 1e9),
     ("cpu", "/spent/processors", 100.0),
     ("blocked", "/spent/blocked_share", 100.0),
+    ("time", "/ns_per_op/median", 1.0),
+    ("cpu_time", "/cpu_ns_per_op", 1.0),
+    ("waited", "/command/waited_share", 100.0),
+    ("asked", "/command/asked_bytes", 1.0),
+    ("from_devices", "/command/device_read_bytes", 1.0),
+    ("dirtied", "/command/dirtied_bytes", 1.0),
+    ("still_dirty", "/command/dirty_bytes", 1.0),
+    ("peak", "/command/peak_bytes", 1.0),
 ];
 
 /// Metrics whose text says more than their figure, or another one.
@@ -110,6 +120,7 @@ pub(super) fn works() -> Vec<Work> {
     let reading = Work::Read(ReadWork { io: io(), ..zoo::plain() });
     let open = Work::Read(ReadWork { io: Io { rate: OPS, depth: 1, ..io() }, ..zoo::plain() });
     let names = MetadataWork { entries: OPS, ..zoo::plain_metadata() };
+    let command = CommandWork { command: "wc input".to_string(), ..CommandWork::default() };
     vec![
         reading,
         open,
@@ -118,6 +129,7 @@ pub(super) fn works() -> Vec<Work> {
         writing(Sync::None, 70),
         writing(Sync::Fdatasync, 70),
         Work::Metadata(names),
+        Work::Command(command),
     ]
 }
 
@@ -141,12 +153,17 @@ fn sample(work: &Work, elapsed_ns: u64) -> Sample {
     };
     let reads = write.map_or(0, |work| OPS * u64::from(work.read_share) / 100);
     let is_synced = write.is_some_and(|work| work.sync != Sync::None);
-    let block = if let Work::Metadata(_) = work { 1 } else { 4096 };
+    let (ops, bytes) = match work {
+        Work::Metadata(_) => (OPS, OPS),
+        Work::Command(_) => (1, 0),
+        _ => (OPS, OPS * 4096),
+    };
+    let is_command = matches!(work, Work::Command(_));
     let spans = vec![Span {
         start_ns: 5,
         end_ns: 5 + elapsed_ns,
-        bytes: OPS * block,
-        ops: OPS,
+        bytes,
+        ops,
         digest: Some(77),
         read_ops: reads,
         read_bytes: reads * 4096,
@@ -161,7 +178,8 @@ fn sample(work: &Work, elapsed_ns: u64) -> Sample {
     Sample {
         setup_ns: 100_000,
         spans,
-        latencies: latencies(40_000, OPS),
+        latencies: if is_command { none() } else { latencies(40_000, OPS) },
+        exit: is_command.then(|| Exit { peak_bytes: Some(5 << 20), ..Exit::default() }),
         syncs: if is_synced { latencies(900_000, OPS / EVERY) } else { none() },
         responses: if open { latencies(47_000, OPS) } else { none() },
         // They are among the latencies.
@@ -173,7 +191,7 @@ fn sample(work: &Work, elapsed_ns: u64) -> Sample {
 /// What the OS counted around a trial that did nothing else.
 fn seen(mut trial: Trial, work: &Work, sample: Sample) -> Trial {
     let is_write = matches!(work, Work::Write(_));
-    let moves = !matches!(work, Work::Metadata(_));
+    let moves = !matches!(work, Work::Metadata(_) | Work::Command(_));
     let read = if is_write { sample.read_bytes() } else { sample.bytes() * u64::from(moves) };
     let written = if is_write { sample.written_bytes() } else { 0 };
     let evidence = &mut trial.evidence;
@@ -204,6 +222,7 @@ pub(super) fn record(work: &Work, host: &str) -> Record {
         let mut case = Case::own(work.clone());
         match &mut case.work {
             Work::Metadata(work) => work.threads = threads,
+            Work::Command(work) => work.parameters = format!("n={threads}"),
             _ => case.io_mut().expect("it is on a file").threads = threads,
         }
         (planned.case, planned.role) = (case, Role::Asked);
@@ -241,6 +260,7 @@ fn said(metric: &Metric, case: &Value, summary: &Summary) -> Option<String> {
         Unit::BytesPerSecond => units::rate(value),
         Unit::PerSecond => per_second(value),
         Unit::Percent => units::percent(value / 100.0),
+        Unit::Bytes => units::bytes_rounded(value as u64),
         _ => value.to_string(),
     })
 }
@@ -358,7 +378,10 @@ fn check(record: &Record) {
     let assessment = assess::assess(record);
     let wide = build::in_view(view, assessment.clone());
     let whole: Value = serde_json::from_str(&json(&assessment)).unwrap();
-    let table = cells_of_text(&crate::tests::forms::table(&wide, &WIDE), &["throughput", "p50"]);
+    // A command has no latencies.
+    let is_command = assessment.cases[0].case.command().is_some();
+    let timed = if is_command { "time/op" } else { "p50" };
+    let table = cells_of_text(&crate::tests::forms::table(&wide, &WIDE), &["throughput", timed]);
     let marked = markdown(&assessment);
     let marked: Vec<Vec<&str>> = marked
         .lines()
@@ -461,7 +484,8 @@ fn check_trials(assessment: &Assessment, whole: &Value, page: &[(Vec<String>, Ve
 /// Checks the bars of the ladder.
 fn check_picture(assessment: &Assessment, whole: &Value) {
     let Ok(picture) = picture_alone(assessment, "ladder") else {
-        assert!(assessment.cases[0].case.metadata().is_some(), "only rates have bars");
+        let is_timed = FigureUnit::of(&assessment.cases[0].case) == FigureUnit::NsPerOp;
+        assert!(is_timed, "only rates have bars");
         return;
     };
     for (index, summary) in assessment.cases.iter().enumerate() {

@@ -149,10 +149,19 @@ fn states(asked: &Asked, command: &Command) -> Vec<Cache> {
 /// How the report shows commands.
 fn view() -> View {
     let named = |name| Axis::named(name).map(Heading::Axis);
-    let columns = ["wall", "interval", "user", "system", "served_by"];
+    let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
     View {
         group: named("command").into_iter().collect(),
-        columns: columns.map(str::to_string).to_vec(),
+        columns: names(&["time", "cpu_time", "asked", "from_devices", "served_by"]),
+        more: vec![names(&[
+            "user",
+            "system",
+            "waited",
+            "peak",
+            "dirtied",
+            "still_dirty",
+            "flushes",
+        ])],
         answer: vec![Question::Commands],
         ..View::default()
     }

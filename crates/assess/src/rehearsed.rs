@@ -1,0 +1,43 @@
+//! What a command did in its rehearsal, and whether that says anything about its runs.
+
+use model::case::Case;
+use model::command::Exit;
+use model::record::Record;
+use model::rehearsal::{End, FactSheet};
+
+/// The rehearsal of a command.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Rehearsed<'a> {
+    /// What it did, if it ended there as its runs did.
+    pub(crate) facts: Option<&'a FactSheet>,
+    /// If it ended otherwise: the facts are those of another course.
+    pub(crate) unlike: Option<&'a FactSheet>,
+}
+
+impl<'a> Rehearsed<'a> {
+    /// That of the command of `case`, whose runs ended with `exit`; empty for other work.
+    pub(crate) fn of(case: &Case, record: &'a Record, exit: Option<&Exit>) -> Rehearsed<'a> {
+        match facts_of(case, record) {
+            Some(facts) if is_like(facts, exit) => Rehearsed { facts: Some(facts), unlike: None },
+            unlike => Rehearsed { facts: None, unlike },
+        }
+    }
+}
+
+fn facts_of<'a>(case: &Case, record: &'a Record) -> Option<&'a FactSheet> {
+    let (plan, work) = (&record.header.plan, case.command()?);
+    let index = plan.commands.iter().position(|command| command.work(work.cache) == *work)?;
+    record.header.rehearsals.get(index)
+}
+
+/// Whether a command ended in a rehearsal as its runs did; also if there is none to compare with.
+fn is_like(facts: &FactSheet, exit: Option<&Exit>) -> bool {
+    let Some(exit) = exit else { return true };
+    match facts.end {
+        Some(End::Exited(status)) => exit.status == u32::try_from(status).ok(),
+        Some(End::Signaled(signal)) => exit.signal == u32::try_from(signal).ok(),
+        Some(End::Stopped(_)) => false,
+        // A sample does not see the end.
+        None => true,
+    }
+}

@@ -1,0 +1,256 @@
+//! What can be wrong with the runs of a command: its start, its calls, what it leaves.
+
+use super::context::{Context, Draft, RuleTable};
+use crate::commands::{asked_bytes, read_files, read_size, sum, written_bytes, written_files};
+use crate::counted::Counted;
+use crate::finding::{Code, Severity};
+use crate::measured::SHARE_NOISE;
+use crate::stats::median;
+use model::command::Exit;
+use model::rehearsal::{End, FactSheet};
+use model::units::{bytes_rounded, nanoseconds, percent};
+
+/// The rules of this module.
+pub(super) const RULES: RuleTable = &[
+    (Code::StartupBound, startup_bound),
+    (Code::FirstRun, first_run),
+    (Code::ReadAgain, read_again),
+    (Code::SmallCalls, small_calls),
+    (Code::SameDevice, same_device),
+    (Code::OutputGrows, output_grows),
+    (Code::LeftRunning, left_running),
+    (Code::RehearsalDiffers, rehearsal_differs),
+];
+
+/// What starting a small program takes, about: a new process, its program and its libraries
+/// (docs/method).
+pub(crate) const START_NS: f64 = 1e6;
+/// From this share of the time on, the start is noted.
+const START_NOTE: f64 = 0.10;
+
+/// Starting the process is a large part of the time (docs/method). What it took here is not
+/// measured, so this is a note.
+fn startup_bound(context: &Context) -> Option<Draft> {
+    context.measured.case.command()?;
+    let wall_ns = context.summary.ns_per_op?.median;
+    let share = START_NS / wall_ns;
+    if share <= START_NOTE {
+        return None;
+    }
+    let message = format!(
+        "a run takes {}: starting a small program alone takes about {}, so much of it may be that",
+        nanoseconds(wall_ns),
+        nanoseconds(START_NS)
+    );
+    let remedy = "judge 'true' beside it, which shows what starting a process takes here, or give \
+                  it more to do";
+    Draft::sized(share, Severity::Note, message, remedy)
+}
+
+/// The first run differs by at least this factor from each other (docs/method).
+const FIRST_TIMES: f64 = 1.5;
+/// With fewer other runs, one that differs says nothing.
+const OTHERS_LEAST: usize = 4;
+/// The first run read at least so many more bytes from devices if that is why it differs.
+const FIRST_READ_LEAST: u64 = 1 << 20;
+
+/// The first run took longer than each other, and why as far as counters show it (docs/method).
+fn first_run(context: &Context) -> Option<Draft> {
+    context.measured.case.command()?;
+    let trials = &context.measured.trials;
+    let first = trials.iter().min_by_key(|trial| trial.at_ms)?;
+    let others = || trials.iter().filter(|trial| !std::ptr::eq(*trial, first));
+    let longest = others().map(|trial| trial.wall_ns()).max()?;
+    let times = first.wall_ns() as f64 / longest as f64;
+    if times < FIRST_TIMES || others().count() < OTHERS_LEAST {
+        return None;
+    }
+    let usual = |of: &dyn Fn(&Counted) -> Option<u64>| {
+        let values: Vec<f64> = others().filter_map(|it| Some(of(it)? as f64)).collect();
+        median(&values)
+    };
+    let read = |trial: &Counted| trial.evidence.task_read_bytes;
+    let read_more = read(first)
+        .zip(usual(&read))
+        .filter(|(first, usual)| *first as f64 > usual + FIRST_READ_LEAST as f64);
+    let cpu = first.cpu_ns().zip(usual(&|trial| trial.cpu_ns()));
+    let slower_ns = first.wall_ns().saturating_sub(longest) as f64;
+    let computed_more = cpu.filter(|(first, usual)| *first as f64 - usual >= slower_ns / 2.0);
+    let why = match (read_more, computed_more) {
+        (Some((first, usual)), _) => format!(
+            "devices read {} for it, and {} for the others: it cached what they found",
+            bytes_rounded(first),
+            bytes_rounded(usual as u64)
+        ),
+        (None, Some((first, usual))) => format!(
+            "its CPU time was {}, and {} in the others: it may have compiled or computed what it \
+             keeps",
+            nanoseconds(first as f64),
+            nanoseconds(usual)
+        ),
+        (None, None) => "no counter shows why".to_string(),
+    };
+    let message = format!(
+        "the first run took {}, {times:.1} times as long as the longest of the others: {why}",
+        nanoseconds(first.wall_ns() as f64)
+    );
+    let remedy = "read the median, which one run does not move; --prepare can set the state that \
+                  you want";
+    Draft::sized(times, Severity::Note, message, remedy)
+}
+
+/// More bytes asked for than the files have: read again and again (docs/method).
+const AGAIN_LEAST: f64 = 1.10;
+
+/// It asked for more bytes than its files have: it reads parts of them more than once
+/// (docs/method).
+fn read_again(context: &Context) -> Option<Draft> {
+    let measured = context.measured;
+    // Programs read libraries and settings with the same calls.
+    let facts = measured.facts?;
+    let are_read = facts.files.iter().filter(|file| file.opens.reading > 0);
+    let (size, all) = (read_size(measured)?, sum(are_read, |file| file.bytes_before));
+    let times =
+        context.total_share(|trial| Some((asked_bytes(measured, trial)?, all.max(size))))?;
+    if times < AGAIN_LEAST {
+        return None;
+    }
+    let message = format!(
+        "it asked for {times:.1} times the bytes that its files have ({}): it reads parts of them \
+         again, which the page cache may serve even after a cold start",
+        bytes_rounded(size)
+    );
+    let remedy = "read 'from devices' for what storage did";
+    Draft::sized(times, Severity::Note, message, remedy)
+}
+
+/// Read calls for fewer bytes than this cost more than copying their bytes (docs/method).
+const CALL_BYTES_LEAST: f64 = 512.0;
+/// What a call takes at least, in nanoseconds.
+const CALL_NS: f64 = 100.0;
+/// Calls that take this share of the time matter.
+const CALLS_LEAST: f64 = 0.10;
+
+/// Its read calls are so small that the call is what is measured (docs/method).
+fn small_calls(context: &Context) -> Option<Draft> {
+    let io = context.measured.facts?.totals?.io?;
+    let mean = io.rchar as f64 / io.syscr.max(1) as f64;
+    let share = io.syscr as f64 * CALL_NS / context.summary.ns_per_op?.median;
+    if mean >= CALL_BYTES_LEAST || share < CALLS_LEAST {
+        return None;
+    }
+    let message = format!(
+        "in its rehearsal, {} read calls returned {:.0} bytes each: the calls take at least about \
+         {} of the time, whatever serves them",
+        io.syscr,
+        mean,
+        percent(share.min(1.0))
+    );
+    let remedy = "read larger blocks, or through a buffer";
+    Draft::sized(share, Severity::Note, message, remedy)
+}
+
+/// It reads from the device that it writes to, while both go on (docs/method).
+fn same_device(context: &Context) -> Option<Draft> {
+    let measured = context.measured;
+    let facts = measured.facts?;
+    let shared = read_files(facts).any(|file| {
+        written_files(facts).any(|it| it.device == file.device && it.inode != file.inode)
+    });
+    let size = read_size(measured).filter(|_| shared)?;
+    let read = context.total_share(|trial| Some((trial.evidence.task_read_bytes?, size)))?;
+    let written = context.total_share(|trial| {
+        Some((trial.evidence.device_write_bytes?, trial.evidence.task_write_bytes?))
+    })?;
+    if read <= SHARE_NOISE || written <= SHARE_NOISE {
+        return None;
+    }
+    let message = "it reads from the device that it writes to, and both went on in its time: each \
+                   waits for the other"
+        .to_string();
+    let remedy = "put input and output on different devices to see either";
+    Draft::new(Severity::Note, message, remedy)
+}
+
+/// Output that grows by at least this share from the first run to the last is reported
+/// (docs/method).
+const GROWS_LEAST: f64 = 0.01;
+/// With fewer runs, growth may be chance.
+const RUNS_LEAST: usize = 4;
+
+/// What it wrote was larger after each run (docs/method).
+fn output_grows(context: &Context) -> Option<Draft> {
+    let measured = context.measured;
+    measured.case.command()?;
+    let mut trials: Vec<&Counted> = measured.all().collect();
+    trials.sort_by_key(|trial| trial.at_ms);
+    let files = |trial: &Counted| written_bytes(measured, trial);
+    let output = |trial: &Counted| trial.sample.exit?.output_bytes;
+    let grown = |of: &dyn Fn(&Counted) -> Option<u64>| {
+        let sizes: Vec<u64> = trials.iter().map(|trial| of(trial)).collect::<Option<_>>()?;
+        let (first, last) = (*sizes.first()?, *sizes.last()?);
+        let grows = sizes.len() >= RUNS_LEAST && sizes.windows(2).all(|pair| pair[0] < pair[1]);
+        let share = last as f64 / first.max(1) as f64 - 1.0;
+        (grows && share >= GROWS_LEAST).then_some((first, last, share))
+    };
+    let (what, (first, last, share)) = grown(&files)
+        .map(|grown| ("the files that it writes", grown))
+        .or_else(|| grown(&output).map(|grown| ("its output", grown)))?;
+    let message = format!(
+        "{what} grew with each run, from {} to {}: the runs do not do the same work",
+        bytes_rounded(first),
+        bytes_rounded(last)
+    );
+    let remedy = "remove the output before each run, with --prepare";
+    Draft::sized(share, Severity::Doubt, message, remedy)
+}
+
+/// It left processes running when it had ended (docs/method).
+fn left_running(context: &Context) -> Option<Draft> {
+    context.measured.case.command()?;
+    let left = |trial: &Counted| trial.sample.exit.map_or(0, |exit| exit.left_running);
+    let most = context.measured.trials.iter().map(left).max().filter(|most| *most > 0)?;
+    let processes = if most == 1 { "1 process".into() } else { format!("{most} processes") };
+    let message = format!(
+        "it left {processes} running (in {}), which were ended: what they do is not in its time, \
+         and what they would have written is missing",
+        context.how_many(|trial| left(trial) > 0)
+    );
+    let remedy = "make it wait for them, or start them with --setup";
+    Draft::sized(most as f64, Severity::Doubt, message, remedy)
+}
+
+/// It ended otherwise in its rehearsal than in its runs (docs/method).
+fn rehearsal_differs(context: &Context) -> Option<Draft> {
+    let unlike = context.measured.unlike?;
+    let exit = context.measured.trials.iter().find_map(|trial| trial.sample.exit)?;
+    let message = format!(
+        "in its rehearsal it {}, and in its runs it {}: what it did there says nothing of them, so \
+         its files, syncs and the bytes that it asks for are unknown{}",
+        rehearsed_end(unlike),
+        said_exit(exit),
+        match unlike.no_new_privileges {
+            true => " (a rehearsal takes the rights of setuid programs away)",
+            false => "",
+        }
+    );
+    let remedy = "name its files with --file, and use --no-rehearsal";
+    Draft::new(Severity::Note, message, remedy)
+}
+
+fn rehearsed_end(facts: &FactSheet) -> String {
+    match facts.end {
+        Some(End::Exited(status)) => format!("ended with status {status}"),
+        Some(End::Signaled(signal)) => format!("was ended by signal {signal}"),
+        Some(End::Stopped(why)) => format!("was stopped ({why})"),
+        None => "went on".to_string(),
+    }
+}
+
+fn said_exit(exit: Exit) -> String {
+    match (exit.status, exit.signal) {
+        (Some(status), _) => format!("ended with status {status}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => "ended otherwise".to_string(),
+    }
+}

@@ -1,0 +1,434 @@
+//! Commands: what served them, what they leave, and what bounds them.
+
+use super::*;
+use crate::conclusions::commands::CommandBound;
+use crate::durable_commands::Kept;
+use model::command::Exit;
+use model::host::{Medium, Storage, WriteCache};
+use model::rehearsal::{End, FactSheet, FileUse};
+use model::zoo::commands::{INPUT, OUTPUT, record_of_commands};
+
+const MIB: u64 = 1 << 20;
+
+/// The cases of the zoo's record of commands.
+const READS_WARM: usize = 0;
+const READS_COLD: usize = 1;
+const WRITES_WARM: usize = 2;
+const WRITES_COLD: usize = 3;
+
+/// The zoo's record, with this case first, so that [`check`] judges it.
+fn first(case: usize) -> Record {
+    let mut record = record_of_commands();
+    record.header.plan.cases.swap(0, case);
+    for trial in &mut record.trials {
+        trial.case = match trial.case {
+            0 => case,
+            it if it == case => 0,
+            it => it,
+        };
+    }
+    record
+}
+
+fn runs(record: &mut Record) -> impl Iterator<Item = &mut Trial> {
+    record.trials.iter_mut().filter(|trial| trial.case == 0)
+}
+
+fn evidence(record: &mut Record, mut change: impl FnMut(&mut Evidence)) {
+    runs(record).for_each(|trial| change(&mut trial.evidence));
+}
+
+fn exit(record: &mut Record, change: impl Fn(&mut Exit, u32)) {
+    for trial in runs(record) {
+        let round = trial.round;
+        change(sample(trial).exit.as_mut().expect("commands of the zoo have one"), round);
+    }
+}
+
+fn facts(record: &mut Record, mut change: impl FnMut(&mut FactSheet)) {
+    record.header.rehearsals.iter_mut().for_each(&mut change);
+}
+
+fn files(record: &mut Record, change: impl Fn(&mut FileUse)) {
+    facts(record, |facts| facts.files.iter_mut().for_each(&change));
+}
+
+fn set_cache(record: &mut Record, cache: Cache) {
+    match &mut record.header.plan.cases[0].case.work {
+        Work::Command(work) => work.cache = cache,
+        other => panic!("{other:?} is no command"),
+    }
+}
+
+fn storage(record: &mut Record) -> &mut Storage {
+    record.header.storage.as_mut().expect("the zoo has a storage")
+}
+
+fn figures(record: &Record) -> crate::command_figures::CommandFigures {
+    *assess(record).cases[0].command.as_deref().expect("it is a command")
+}
+
+#[test]
+fn a_flawless_command_has_its_figures_and_no_doubt() {
+    check(first(READS_WARM), |_| {}, "sound page-cache:");
+    check(first(READS_COLD), |_| {}, "sound device:");
+    check(first(WRITES_WARM), |_| {}, "sound page-cache:");
+    check(first(WRITES_COLD), |_| {}, "sound device: SameDevice note");
+    let read = figures(&first(READS_COLD));
+    assert_eq!(read.asked_bytes, Some(INPUT + 3_000));
+    assert_eq!((read.device_read_bytes, read.dirtied_bytes), (Some(INPUT), Some(0)));
+    assert_eq!((read.files_read, read.files_read_bytes), (Some(1), Some(INPUT)));
+    assert_eq!((read.syncs, read.durability, read.dirty_bytes), (Some(0), None, None));
+    let written = figures(&first(WRITES_WARM));
+    assert_eq!((written.files_written, written.files_written_bytes), (Some(1), Some(OUTPUT)));
+    assert_eq!((written.syncs, written.flushes), (Some(1), Some(1)));
+    assert_eq!((written.durability, written.dirty_bytes), (Some(Kept::Durable), Some(0)));
+}
+
+/// Only what calls show is asked for: what is unknown is null.
+#[test]
+fn what_calls_do_not_show_is_unknown() {
+    let asked = |change: &dyn Fn(&mut FactSheet)| {
+        let mut record = first(READS_COLD);
+        facts(&mut record, change);
+        figures(&record).asked_bytes
+    };
+    assert_eq!(asked(&|_| {}), Some(INPUT + 3_000));
+    assert_eq!(asked(&|facts| facts.queues.uring = 1), None);
+    assert_eq!(asked(&|facts| facts.processes = 2), None, "pipes count as well");
+    assert_eq!(asked(&|facts| facts.files[1].mappings.private = 1), None);
+    assert_eq!(asked(&|facts| facts.sampled = true), None);
+    // Without it, whole files that were not cached before came from devices.
+    check(first(READS_COLD), |r| facts(r, |it| it.processes = 2), "sound device:");
+    check(first(READS_WARM), |r| facts(r, |it| it.processes = 2), "sound page-cache:");
+    // Parts of programs are no data, if all of that was cached.
+    let few = |r: &mut Record| {
+        facts(r, |it| it.processes = 2);
+        evidence(r, |it| {
+            (it.task_read_bytes, it.device_read_bytes) = (Some(14 << 10), Some(14 << 10));
+        });
+    };
+    check(first(READS_WARM), few, "sound page-cache:");
+    let uncached = |r: &mut Record| {
+        few(r);
+        set_cache(r, Cache::AsIs);
+        evidence(r, |it| it.residency_before = None);
+    };
+    check(first(READS_WARM), uncached, "sound mixed:");
+}
+
+#[test]
+fn files_that_were_not_cold() {
+    let cached = |share: u64| {
+        move |r: &mut Record| {
+            evidence(r, |it| {
+                let seen = it.residency_before.as_mut().expect("it is seen");
+                seen.cached = seen.pages / 100 * share;
+                it.task_read_bytes = Some(INPUT / 100 * (100 - share));
+                it.device_read_bytes = it.task_read_bytes;
+            });
+        }
+    };
+    check(first(READS_COLD), cached(50), "void mixed: CacheLeak void");
+    check(first(READS_COLD), cached(0), "sound device:");
+    // Another program read half of it meanwhile.
+    let half = |r: &mut Record| evidence(r, |it| it.task_read_bytes = Some(INPUT / 2));
+    check(first(READS_COLD), half, "void mixed: CacheLeak void, Foreign doubt");
+    // What it read twice came from a device once: no leak.
+    let twice = |r: &mut Record| evidence(r, |it| it.task_rchar_bytes = Some(2 * INPUT));
+    check(first(READS_COLD), twice, "sound mixed: ReadAgain note");
+}
+
+#[test]
+fn files_that_were_not_warm() {
+    let read = |bytes| move |r: &mut Record| evidence(r, |it| it.task_read_bytes = Some(bytes));
+    let all = |bytes| {
+        move |r: &mut Record| {
+            read(bytes)(r);
+            evidence(r, |it| it.device_read_bytes = Some(bytes));
+        }
+    };
+    check(first(READS_WARM), all(INPUT / 2), "void mixed: NotWarm void");
+    check(first(READS_WARM), all(INPUT / 1000), "sound page-cache:");
+    let direct = |r: &mut Record| {
+        all(INPUT)(r);
+        files(r, |file| file.opens.direct = file.opens.reading);
+    };
+    check(first(READS_WARM), direct, "sound device: NotWarm note, CpuBound note");
+    // It opens the file directly, and no device reads it.
+    let ignored = |r: &mut Record| files(r, |file| file.opens.direct = file.opens.reading);
+    check(first(READS_WARM), ignored, "doubtful page-cache: DirectIgnored doubt");
+}
+
+#[test]
+fn a_part_in_the_page_cache_as_it_is() {
+    let partly = |r: &mut Record| {
+        set_cache(r, Cache::AsIs);
+        r.header.plan.commands[0].reads.clear();
+        evidence(r, |it| {
+            it.residency_before.as_mut().expect("it is seen").cached /= 2;
+            it.task_read_bytes = Some(INPUT / 2);
+            it.device_read_bytes = Some(INPUT / 2);
+        });
+    };
+    check(first(READS_WARM), partly, "doubtful mixed: PartlyCached doubt");
+    check(first(READS_WARM), |r| set_cache(r, Cache::AsIs), "sound page-cache:");
+    let unseen = |r: &mut Record| {
+        set_cache(r, Cache::AsIs);
+        evidence(r, |it| (it.residency_before, it.residency_after) = (None, None));
+    };
+    check(first(READS_WARM), unseen, "sound page-cache: CacheUnseen note");
+}
+
+#[test]
+fn devices_that_read_too_much() {
+    let read = |bytes| {
+        move |r: &mut Record| {
+            evidence(r, |it| {
+                (it.task_read_bytes, it.device_read_bytes) = (Some(bytes), Some(bytes));
+            });
+        }
+    };
+    check(first(READS_COLD), read(8 * INPUT), "sound device: OverRead note");
+    check(first(READS_COLD), read(INPUT + MIB), "sound device:");
+    let others = |r: &mut Record| evidence(r, |it| it.device_read_bytes = Some(2 * INPUT));
+    check(first(READS_COLD), others, "doubtful device: Foreign doubt");
+    // A file system that reads something else has other numbers.
+    let fewer = |r: &mut Record| evidence(r, |it| it.device_read_bytes = Some(INPUT / 8));
+    check(first(READS_COLD), fewer, "doubtful unverified: Unverified doubt");
+}
+
+#[test]
+fn what_was_only_acknowledged() {
+    let dirty = |pages| {
+        move |r: &mut Record| {
+            evidence(r, |it| it.written_after.as_mut().expect("it writes").dirty = Some(pages));
+        }
+    };
+    let all = OUTPUT / 4096;
+    check(first(WRITES_WARM), dirty(all), "sound page-cache: AcknowledgedOnly note");
+    let mut record = first(WRITES_WARM);
+    dirty(all)(&mut record);
+    facts(&mut record, |facts| facts.syncs.fdatasync = 0);
+    let found = &assess(&record).cases[0];
+    let expected = "32.0 MiB of the 32.0 MiB that it wrote were on no device when it ended";
+    assert_eq!(found.findings[0].message, expected);
+    assert_eq!(figures(&record).durability, Some(Kept::Acknowledged));
+    assert_eq!(figures(&record).dirty_bytes, Some(OUTPUT));
+    // All of it is clean, but nothing was synced: a device's cache may have it.
+    let unsynced = |r: &mut Record| facts(r, |facts| facts.syncs.fdatasync = 0);
+    check(first(WRITES_WARM), unsynced, "sound page-cache: AcknowledgedOnly note");
+    check(first(WRITES_WARM), |_| {}, "sound page-cache:");
+}
+
+#[test]
+fn syncs_that_do_not_flush() {
+    let unflushed = |r: &mut Record| evidence(r, |it| it.device_flushes = Some(0));
+    check(first(WRITES_WARM), unflushed, "doubtful page-cache: NotDurable doubt");
+    let through = |r: &mut Record| {
+        unflushed(r);
+        storage(r).devices[0].write_cache = Some(WriteCache::Through);
+    };
+    check(first(WRITES_WARM), through, "sound page-cache:");
+    let kept = |plant: &dyn Fn(&mut Record)| {
+        let mut record = first(WRITES_WARM);
+        plant(&mut record);
+        figures(&record).durability
+    };
+    assert_eq!(kept(&through), Some(Kept::Durable));
+    assert_eq!(kept(&unflushed), Some(Kept::NotDurable));
+    assert_eq!(kept(&|r| evidence(r, |it| it.device_flushes = None)), Some(Kept::Unseen));
+    assert_eq!(kept(&|r| evidence(r, |it| it.written_after = None)), Some(Kept::Unseen));
+    assert_eq!(kept(&|r| facts(r, |it| it.sampled = true)), Some(Kept::Unseen));
+    // Another device has the file that it wrote, and nobody watched that one.
+    let elsewhere = |file: &mut FileUse| file.device += u64::from(file.created);
+    assert_eq!(kept(&|r| files(r, elsewhere)), Some(Kept::Unseen));
+    // A file that it removed is no output.
+    let removed = |file: &mut FileUse| file.removed = file.created;
+    assert_eq!(kept(&|r| files(r, removed)), None);
+    let in_memory = |r: &mut Record| {
+        storage(r).medium = Medium::Ram;
+        set_cache(r, Cache::AsIs);
+    };
+    assert_eq!(kept(&in_memory), Some(Kept::NotDurable));
+}
+
+#[test]
+fn dirty_data_of_others_before_a_run() {
+    let dirty = |r: &mut Record| evidence(r, |it| it.dirty_before = Some(100 * MIB));
+    check(first(WRITES_WARM), dirty, "doubtful page-cache: DirtyStart doubt");
+    check(first(READS_COLD), dirty, "doubtful device: DirtyStart doubt");
+    // What neither reads from a device nor syncs does not wait for it.
+    check(first(READS_WARM), dirty, "sound page-cache:");
+}
+
+#[test]
+fn a_processor_that_others_use_is_not_the_commands() {
+    // The worker's own thread only waits for the command.
+    let waits = |r: &mut Record| evidence(r, |it| it.run_delay_ns = Some(it.window_ns / 2));
+    check(first(READS_WARM), waits, "sound page-cache:");
+    let quota = |r: &mut Record| evidence(r, |it| it.throttled_ns = Some(it.window_ns / 4));
+    check(first(READS_WARM), quota, "doubtful page-cache: Throttled doubt");
+    let stolen = |r: &mut Record| evidence(r, |it| it.steal_ns = Some(it.window_ns / 4));
+    check(first(READS_WARM), stolen, "doubtful page-cache: Steal doubt");
+    let swapped = |r: &mut Record| evidence(r, |it| it.swapped_bytes = Some(MIB));
+    check(first(READS_WARM), swapped, "sound page-cache: Swapped note");
+}
+
+/// Makes each run last this long, all of it computing.
+fn lasts(record: &mut Record, ns: u64) {
+    for trial in runs(record) {
+        let sample = sample(trial);
+        sample.spans[0].end_ns = sample.spans[0].start_ns + ns;
+        sample.usage.cpu_ns = Some(ns);
+        trial.evidence.window_ns = ns + 1_000;
+    }
+}
+
+#[test]
+fn runs_so_short_that_their_start_is_a_large_part() {
+    check(first(READS_WARM), |r| lasts(r, 3_000_000), "sound page-cache: StartupBound note");
+    check(first(READS_WARM), |r| lasts(r, 30_000_000), "sound page-cache:");
+}
+
+#[test]
+fn a_first_run_that_took_longer() {
+    let slow = |read: u64, computes: bool| {
+        move |r: &mut Record| {
+            let trial = runs(r).next().expect("it has runs");
+            trial.evidence.task_read_bytes = Some(read);
+            trial.evidence.device_read_bytes = Some(read);
+            let sample = sample(trial);
+            sample.spans[0].end_ns += 200_000_000;
+            if computes {
+                sample.usage.cpu_ns = sample.usage.cpu_ns.map(|ns| ns + 190_000_000);
+            }
+            trial.evidence.window_ns += 200_000_000;
+        }
+    };
+    let why = |plant: &dyn Fn(&mut Record)| {
+        let mut record = first(READS_WARM);
+        set_cache(&mut record, Cache::AsIs);
+        record.header.plan.commands[0].reads.clear();
+        plant(&mut record);
+        let found = assess(&record).cases[0].findings.clone();
+        let found = found.into_iter().find(|it| it.code == crate::finding::Code::FirstRun);
+        found.map_or(String::new(), |it| it.message)
+    };
+    assert!(why(&slow(INPUT, false)).contains("devices read 64.0 MiB for it, and 0 B"));
+    assert!(why(&slow(0, true)).contains("its CPU time was 270 ms, and 80.0 ms in the others"));
+    assert!(why(&slow(0, false)).ends_with("no counter shows why"));
+    assert_eq!(why(&|_| {}), "");
+}
+
+#[test]
+fn calls_that_are_too_small() {
+    let calls = |bytes: u64| {
+        move |r: &mut Record| {
+            facts(r, |facts| {
+                let io = facts.totals.as_mut().and_then(|totals| totals.io.as_mut());
+                io.expect("it was counted").syscr = INPUT / bytes;
+            });
+        }
+    };
+    check(first(READS_WARM), calls(1), "sound page-cache: SmallCalls note");
+    check(first(READS_WARM), calls(4096), "sound page-cache:");
+}
+
+#[test]
+fn input_and_output_on_one_device() {
+    check(first(WRITES_COLD), |_| {}, "sound device: SameDevice note");
+    let elsewhere = |file: &mut FileUse| file.device += u64::from(file.created);
+    let found = judge(&{
+        let mut record = first(WRITES_COLD);
+        files(&mut record, elsewhere);
+        record
+    });
+    assert_eq!(found, "sound device:");
+}
+
+#[test]
+fn output_that_grows() {
+    let grow = |r: &mut Record| {
+        for trial in runs(r) {
+            let pages = OUTPUT / 4096 * u64::from(trial.round + 1);
+            let seen = trial.evidence.written_after.as_mut().expect("it writes");
+            (seen.pages, seen.cached) = (pages, pages);
+        }
+    };
+    check(first(WRITES_WARM), grow, "doubtful page-cache: OutputGrows doubt");
+    let print = |r: &mut Record| {
+        exit(r, |exit, round| exit.output_bytes = Some(1_000 + 100 * u64::from(round)));
+    };
+    check(first(READS_WARM), print, "doubtful page-cache: OutputGrows doubt");
+    let same = |r: &mut Record| exit(r, |exit, _| exit.output_bytes = Some(1_000));
+    check(first(READS_WARM), same, "sound page-cache:");
+}
+
+#[test]
+fn processes_that_were_left_running() {
+    let leave = |r: &mut Record| exit(r, |exit, _| exit.left_running = 2);
+    check(first(READS_WARM), leave, "doubtful page-cache: LeftRunning doubt");
+}
+
+#[test]
+fn a_rehearsal_that_ended_otherwise_says_nothing() {
+    let fail = |r: &mut Record| facts(r, |facts| facts.end = Some(End::Exited(1)));
+    check(first(READS_COLD), fail, "sound device: RehearsalDiffers note");
+    let mut record = first(READS_COLD);
+    fail(&mut record);
+    let known = figures(&record);
+    assert_eq!((known.asked_bytes, known.syncs, known.files_read), (None, None, None));
+    // A sample does not see the end.
+    check(first(READS_COLD), |r| facts(r, |facts| facts.end = None), "sound device:");
+}
+
+fn bound(record: &Record) -> CommandBound {
+    let assessment = assess(record);
+    let id = &assessment.cases[0].id;
+    let found = assessment.conclusions.bounded.iter().find(|it| it.case.id == *id);
+    found.expect("it stands").bound
+}
+
+#[test]
+fn what_bounds_a_command_is_what_counters_show() {
+    let of = |case: usize, plant: &dyn Fn(&mut Record)| {
+        let mut record = first(case);
+        plant(&mut record);
+        bound(&record)
+    };
+    assert_eq!(of(READS_WARM, &|_| {}), CommandBound::OneProcessor);
+    // A device read for it, and what that can do was not measured.
+    assert_eq!(of(READS_COLD, &|_| {}), CommandBound::Unknown);
+    assert_eq!(of(READS_WARM, &|r| facts(r, |it| it.threads = 2)), CommandBound::Unknown);
+    assert_eq!(of(READS_WARM, &|r| lasts(r, 1_500_000)), CommandBound::Start);
+    let cpu = |times: u64| {
+        move |r: &mut Record| {
+            for trial in runs(r) {
+                let sample = sample(trial);
+                sample.usage.cpu_ns = Some(sample.elapsed_ns() * times / 10);
+            }
+        }
+    };
+    assert_eq!(of(READS_WARM, &cpu(19)), CommandBound::AllProcessors);
+    assert_eq!(of(READS_WARM, &cpu(1)), CommandBound::Waiting);
+    assert_eq!(of(WRITES_WARM, &cpu(1)), CommandBound::Unknown, "it may wait for its sync");
+    let busy = |r: &mut Record| {
+        cpu(1)(r);
+        evidence(r, |it| it.pressure_cpu_ns = Some(it.window_ns / 2));
+    };
+    assert_eq!(of(READS_WARM, &busy), CommandBound::Unknown, "it may wait for a processor");
+    let quota = |r: &mut Record| evidence(r, |it| it.throttled_ns = Some(it.window_ns / 4));
+    assert_eq!(of(READS_WARM, &quota), CommandBound::Limit);
+}
+
+#[test]
+fn commands_are_compared_in_the_same_state_only() {
+    let assessment = assess(&record_of_commands());
+    let compared: Vec<[&str; 2]> =
+        assessment.comparisons.iter().map(|it| [it.case.as_str(), it.base.as_str()]).collect();
+    let id = |case: usize| assessment.cases[case].id.as_str();
+    assert_eq!(compared, [[id(WRITES_WARM), id(READS_WARM)], [id(WRITES_COLD), id(READS_COLD)]]);
+    let ratio = assessment.comparisons[0].ratio;
+    assert!((0.35..0.45).contains(&ratio), "{ratio}");
+}
