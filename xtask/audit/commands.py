@@ -7,7 +7,8 @@ from statistics import median
 NOISE = 0.01
 # What devices read for programs and directories, which nobody evicts.
 READ_NOISE = 64 << 10
-WARM_LEAST = 0.999
+# The size of the pages in which residency is counted.
+PAGE = 4096
 
 
 def is_of_commands(record):
@@ -83,8 +84,9 @@ def read_files(facts):
     """The data files that a command read."""
     def is_read(file):
         copies, maps = file.get("copies", {}), file.get("mappings", {})
-        ways = (file.get("opens", {}).get("reading", 0), copies.get("source", 0),
-                copies.get("cloned_source", 0), maps.get("shared", 0), maps.get("private", 0))
+        # A file that was only opened to be cloned was not read.
+        opened = max(0, file.get("opens", {}).get("reading", 0) - copies.get("cloned_source", 0))
+        ways = (opened, copies.get("source", 0), maps.get("shared", 0), maps.get("private", 0))
         return file.get("bytes_before") is not None and any(ways)
 
     return [file for file in facts["files"] if file["role"] == "data" and is_read(file)]
@@ -99,8 +101,7 @@ def asked(facts, trial):
         return None
     for file in files:
         copies = file.get("copies", {})
-        if any(file.get("mappings", {}).values()) or copies.get("source", 0) \
-                or copies.get("cloned_source", 0):
+        if any(file.get("mappings", {}).values()) or copies.get("source", 0):
             return None
     return trial["task_rchar_bytes"]
 
@@ -122,26 +123,110 @@ def served_by(record, facts, trials):
         # Devices that read less for all than the OS counted for one read something else.
         if read is None or seen is None or seen < read - int(read * NOISE):
             return "unverified"
-    pairs = [(read, asked(facts, trial), trial) for read, trial in zip(reads, trials)]
-    if all(read <= most_of_nothing(facts, wanted, trial) for read, wanted, trial in pairs):
-        return "page-cache"
-    return "device" if all(is_whole(*pair) for pair in pairs) else "mixed"
+    if any(is_less(facts, trial) for trial in trials):
+        return "unverified"
+    nothing = [read <= most_of_nothing(facts, trial) for read, trial in zip(reads, trials)]
+    if is_spread(facts):
+        # The counters of devices are of one file system.
+        kept = all(cached_throughout(facts, trial) is not None for trial in trials)
+        return "page-cache" if kept and all(nothing) else "unverified"
+    if all(nothing):
+        # What was in no cache and came from no device is elsewhere.
+        is_elsewhere = any(loaded(facts, trial) is not None for trial in trials)
+        return "unverified" if is_elsewhere else "page-cache"
+    if all(is_whole(facts, trial, read) for trial, read in zip(trials, reads)):
+        return "device"
+    came = [(read, loaded(facts, trial)) for trial, read in zip(trials, reads)]
+    is_short = any(wanted is not None and not has(read, wanted) for read, wanted in came)
+    return "unverified" if is_short else "mixed"
 
 
-def most_of_nothing(facts, wanted, trial):
+def has(read, wanted):
+    """Whether as much was read as was wanted, but for noise."""
+    return read >= wanted - int(wanted * NOISE)
+
+
+def is_less(facts, trial):
+    """Whether a run read far less by calls than its rehearsal."""
+    totals = (facts or {}).get("totals") or {}
+    before, now = (totals.get("io") or {}).get("rchar"), trial["task_rchar_bytes"]
+    if before is None or now is None:
+        return False
+    return now < before // 2 and before - now > READ_NOISE
+
+
+def is_spread(facts):
+    """Whether the data files are on several file systems, but for noise."""
+    used = [file for file in (facts or {}).get("files", []) if file["role"] == "data"]
+    if not used:
+        return False
+
+    def size(file):
+        after = file.get("bytes_after")
+        return (after if after is not None else file.get("bytes_before")) or 0
+
+    # Of equals, the last.
+    largest = max(reversed(used), key=size)
+    read = read_files(facts)
+    elsewhere = sum(file["bytes_before"] for file in read if file["device"] != largest["device"])
+    return elsewhere > int(sum(file["bytes_before"] for file in read) * NOISE)
+
+
+def loaded(facts, trial):
+    """Bytes that came into the page cache, of files of which it had nothing."""
+    before, after = trial["residency_before"], trial["residency_after"]
+    if not before or not after or before["cached"] or not before["pages"]:
+        return None
+    evicts = not facts or facts.get("sampled") \
+        or any(file.get("hints", {}).get("dont_need", 0) for file in facts["files"])
+    return (before["pages"] if evicts or not after["cached"] else after["cached"]) * PAGE
+
+
+def cached_throughout(facts, trial):
+    """Bytes of the files, if the page cache kept all of them and nothing went past it."""
+    before, after = trial["residency_before"], trial["residency_after"]
+    if not facts or facts.get("sampled") or not before or not after:
+        return None
+    for file in facts["files"]:
+        if file.get("opens", {}).get("direct", 0) or file.get("hints", {}).get("dont_need", 0):
+            return None
+    kept = all(seen["cached"] == seen["pages"] for seen in (before, after))
+    return before["pages"] * PAGE if kept else None
+
+
+def most_of_nothing(facts, trial):
     """What devices read at most if they read nothing of the files."""
-    if wanted is not None:
-        return int(wanted * NOISE)
-    seen = [trial["residency_before"], trial["residency_after"]]
-    is_past = not facts or any(file.get("opens", {}).get("direct", 0) for file in read_files(facts))
-    is_cached = all(one and one["cached"] >= WARM_LEAST * one["pages"] for one in seen)
-    return READ_NOISE if is_cached and not is_past else 0
+    wanted, kept = asked(facts, trial), cached_throughout(facts, trial)
+    of_asked = int(wanted * NOISE) if wanted is not None else 0
+    # A little beside files that stayed cached is of programs.
+    of_kept = max(int(kept * NOISE), READ_NOISE) if kept is not None else 0
+    return max(of_asked, of_kept)
 
 
-def is_whole(read, wanted, trial):
+def is_whole(facts, trial, read):
     """Whether devices read all that was asked for; if that is unknown, all of the files."""
-    before = trial["residency_before"]
-    if wanted is None and before and before["cached"] == 0:
-        wanted = before["pages"] * 4096
-    return wanted is not None and \
-        read >= max(1, wanted - max(int(wanted * NOISE), READ_NOISE))
+    wanted, came = asked(facts, trial), loaded(facts, trial)
+    if wanted is not None:
+        if has(read, wanted):
+            return True
+        own = sum(file.get("bytes_before") or 0 for file in facts["files"]
+                  if file["role"] != "data" and file.get("opens", {}).get("reading", 0))
+        return came is not None and has(read, came) and has(read, max(0, wanted - own))
+    if came is not None:
+        return has(read, came)
+    wanted = past_cache(facts)
+    return wanted is not None and has(read, wanted)
+
+
+def past_cache(facts):
+    """Bytes of the files, if all but noise of them went past the page cache."""
+    if not facts or facts.get("sampled"):
+        return None
+    files = read_files(facts)
+    every = sum(file["bytes_before"] for file in files)
+    direct = sum(file["bytes_before"] for file in files
+                 if not any(file.get("mappings", {}).values())
+                 and not file.get("copies", {}).get("source", 0)
+                 and file.get("opens", {}).get("direct", 0)
+                 >= file.get("opens", {}).get("reading", 0))
+    return every if every and has(direct, every) else None

@@ -310,7 +310,7 @@ class FakeRecord:
 class Commands(unittest.TestCase):
     """What served commands, from made-up counters of two runs."""
 
-    FILE = {"role": "data", "bytes_before": 1 << 30, "opens": {"reading": 1}}
+    FILE = {"role": "data", "device": 1, "bytes_before": 1 << 30, "opens": {"reading": 1}}
     FACTS = {"processes": 1, "files": [FILE]}
     CACHED = {"pages": 1 << 18, "cached": 1 << 18}
     COLD = {"pages": 1 << 18, "cached": 0}
@@ -331,9 +331,18 @@ class Commands(unittest.TestCase):
     def test_without_what_was_asked_for_files_must_be_whole(self):
         several = {**self.FACTS, "processes": 2}
         self.check("device", 1 << 30, self.COLD, several)
-        self.check("mixed", 1 << 29, self.COLD, several)
+        # A half came from no device and was in no cache.
+        self.check("unverified", 1 << 29, self.COLD, several)
         self.check("page-cache", 14 << 10, self.CACHED, several)
         self.check("mixed", 14 << 10, None, several)
+
+    def test_runs_unlike_the_rehearsal_and_files_of_several_file_systems_show_nothing(self):
+        less = {**self.FACTS, "totals": {"io": {"rchar": 4 << 30}}}
+        self.check("unverified", 1 << 30, self.COLD, less)
+        other = {**self.FILE, "device": 2, "bytes_before": 1 << 29}
+        spread = {"processes": 1, "files": [self.FILE, other]}
+        self.check("unverified", 1 << 30, self.COLD, spread)
+        self.check("page-cache", 0, self.CACHED, spread)
 
 
 if __name__ == "__main__":
