@@ -23,7 +23,7 @@ use hosts::{HostArgs, HostsCommand};
 use judge::JudgeArgs;
 use kept::{CompareArgs, MergeArgs, OpenArgs, RunsArgs};
 use model::plan::INVOCATIONS_MAX;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use tools::{CacheCommand, DataCommand, PeersCommand, SchemaOf};
@@ -172,6 +172,13 @@ pub enum Command {
     /// Run a command once under a tracer; ioassay starts this before it judges one
     #[command(hide = true)]
     Rehearse,
+    /// Run a program and end what it left; ioassay starts this for --setup and the like
+    #[command(hide = true)]
+    Keep {
+        /// The program and its arguments
+        #[arg(last = true, required = true)]
+        words: Vec<OsString>,
+    },
     /// Serve jobs on stdin and stdout; ioassay starts this to measure
     #[command(hide = true)]
     Worker {

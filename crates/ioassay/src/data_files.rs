@@ -3,8 +3,8 @@
 //!
 //! They are opened for reading only, and anew for each run: a command may replace them.
 
+use crate::keeper;
 use crate::stop::Stop;
-use crate::tool::{self, ProgramLimits};
 use model::case::Cache;
 use model::command::Command;
 use model::evidence::{Probe, Residency};
@@ -92,9 +92,16 @@ impl DataFiles {
 /// If that cannot be started, fails, or the run is stopped.
 pub fn prepare(command: &Command, stop: &Stop) -> Result<(), String> {
     let Some(prepare) = &command.prepare else { return Ok(()) };
-    tool::run(tool::command(prepare), ProgramLimits::NONE, stop)
-        .and_then(tool::succeeded)
-        .map_err(|reason| format!("preparing the command: {reason}"))
+    keeper::run(prepare, stop).map_err(|reason| format!("--prepare: {reason}"))
+}
+
+/// Runs what `command` needs after each of its runs.
+///
+/// # Errors
+/// If that cannot be started, fails, or the run is stopped.
+pub fn conclude(command: &Command, stop: &Stop) -> Result<(), String> {
+    let Some(conclude) = &command.conclude else { return Ok(()) };
+    keeper::run(conclude, stop).map_err(|reason| format!("--conclude: {reason}"))
 }
 
 /// The regular file at `path`: opening something else could block, or do something.

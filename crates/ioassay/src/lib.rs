@@ -25,6 +25,7 @@ pub mod orphans;
 pub mod child;
 pub mod line_process;
 pub mod worker_process;
+pub mod keeper;
 pub mod rehearsal;
 pub mod calibration;
 pub mod progress;

@@ -9,6 +9,7 @@ use crate::worker_process;
 use anyhow::{Context, Result, bail};
 use model::command::{Launch, Output};
 use model::rehearsal::FactSheet;
+use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fs::{File, OpenOptions};
@@ -22,8 +23,6 @@ use witness::rehearsal::{Rehearsed, TASKS_MAX, rehearse};
 
 /// Maximum length of the answer's line: sixty thousand files take less.
 const LINE_BYTES_MAX: u64 = 64 << 20;
-/// How long the process gets to end all that the command started.
-const FAREWELL: Duration = Duration::from_secs(2);
 
 /// What to rehearse.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -68,7 +67,7 @@ pub fn of(launch: &Launch, stop: &Stop) -> Result<Rehearsal> {
         silence: "the command goes on",
         line_bytes_max: LINE_BYTES_MAX,
         patience: Duration::MAX,
-        farewell: FAREWELL,
+        farewell: Duration::ZERO,
     };
     let mut process = LineProcess::start(command, protocol, stop)?;
     let Launch { arguments, input, output, .. } = launch.clone();
@@ -88,6 +87,9 @@ pub fn serve() -> Result<()> {
     let request: Request =
         serde_json::from_str(&line).context("what to rehearse is not understood")?;
     let stop = Arc::new(AtomicBool::new(false));
+    // What it traces ends with it.
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .context("failed to request a signal for the coordinator's end")?;
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }

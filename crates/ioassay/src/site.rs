@@ -10,7 +10,7 @@ use crate::barrier::Barrier;
 use crate::beside::{self, Companion};
 use crate::calming::Calming;
 use crate::clock;
-use crate::data_files::{DataFiles, prepare};
+use crate::data_files::{DataFiles, conclude, prepare};
 use crate::files::{Files, Maker};
 use crate::fixture::TestFile;
 use crate::guard::Guard;
@@ -205,6 +205,11 @@ impl Site<'_> {
             OWN_PEER => stage.named(reason),
             peer => format!("the peer {peer}: {}", stage.named(reason)),
         });
+        if let Some((command, _)) = stage.command
+            && let Err(reason) = conclude(command, self.stop)
+        {
+            trial.outcome = Outcome::Failed { reason };
+        }
         // Whatever became of the trial, that is the cause.
         if let Some(reason) = stage.read.filter(|_| !case.is_null()).and_then(TestFile::loss) {
             trial.outcome = Outcome::Failed { reason };

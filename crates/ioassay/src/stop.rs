@@ -2,7 +2,9 @@
 
 use crate::status::Status;
 use anyhow::{Error, Result};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
+use signal_hook::consts::{
+    SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
+};
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -58,6 +60,17 @@ impl Stop {
         let all = std::iter::once(&self.signal).chain(&self.whole);
         let asked = all.map(|signal| signal.load(Ordering::Relaxed)).find(|signal| *signal != 0);
         asked.map(|signal| Status::of_signal(signal as u8))
+    }
+
+    /// Takes the signal that arrived: what follows is stopped only by another one.
+    pub(crate) fn take(&self) -> usize {
+        self.signal.swap(0, Ordering::Relaxed)
+    }
+
+    /// Gives back what was taken, unless another signal arrived meanwhile.
+    pub(crate) fn give_back(&self, taken: usize) {
+        // If one did, it decides the exit status.
+        let _other = self.signal.compare_exchange(0, taken, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// Acts as if a signal had arrived: who asked for the run is gone.
@@ -119,6 +132,18 @@ impl fmt::Display for EvenIfStopped {
 /// If the OS refuses to install a handler.
 pub fn survive_file_limit() -> io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
+}
+
+/// Lets children leave a status, even if the parent ignores SIGCHLD: otherwise they would vanish,
+/// and with them what they used. Programs that are started have the default action.
+///
+/// # Errors
+/// If the OS refuses to install a handler.
+pub(crate) fn keep_children() -> io::Result<()> {
+    if !is_ignored(SIGCHLD) {
+        return Ok(());
+    }
+    signal_hook::flag::register(SIGCHLD, Arc::new(AtomicBool::new(false))).map(drop)
 }
 
 /// Whether this process was started with the signal ignored.

@@ -113,27 +113,6 @@ impl Printed {
     }
 }
 
-/// The command with this program and its arguments.
-pub fn command(words: &[String]) -> Command {
-    let mut words = words.iter();
-    let mut command = Command::new(words.next().map_or("", |program| program));
-    command.args(words);
-    command
-}
-
-/// Fails if the program did.
-///
-/// # Errors
-/// How it ended, with its last words.
-pub fn succeeded(finished: Finished) -> Result<(), String> {
-    if finished.status.success() {
-        return Ok(());
-    }
-    let words = finished.stderr.last();
-    let words = if words.is_empty() { words } else { format!("; its stderr: {words}") };
-    Err(format!("it ended with {}{words}", finished.status))
-}
-
 /// Reads `stream` to its end. Returns its last 2000 bytes.
 pub fn last_words(mut stream: impl Read) -> String {
     let (mut printed, mut chunk) = (Printed::default(), vec![0; CHUNK]);

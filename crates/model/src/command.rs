@@ -66,6 +66,8 @@ pub struct Launch {
     pub output: Output,
     /// Whether a run counts whatever its exit status.
     pub any_exit: bool,
+    /// Exit statuses besides 0 of runs that count.
+    pub exits: Vec<u32>,
 }
 
 /// A command of a plan, with the values of its parameters filled in.
@@ -89,9 +91,15 @@ pub struct Command {
     /// Where its stdout goes.
     #[serde(default, skip_serializing_if = "is_null")]
     pub output: Output,
+    /// What runs after each of its runs, untimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conclude: Option<Vec<String>>,
     /// Whether a run counts whatever its exit status.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub any_exit: bool,
+    /// Exit statuses besides 0 of runs that count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exits: Vec<u32>,
     /// The data files that it reads, on which a cache state is set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<PathBuf>,
@@ -112,6 +120,7 @@ impl Command {
             input: self.input.clone(),
             output: self.output.clone(),
             any_exit: self.any_exit,
+            exits: self.exits.clone(),
         }
     }
 
@@ -119,6 +128,13 @@ impl Command {
     pub fn work(&self, cache: Cache) -> CommandWork {
         let parameters = parameters_text(&self.parameters);
         CommandWork { command: self.name.clone(), parameters, cache }
+    }
+}
+
+impl Launch {
+    /// Whether a run with this exit status counts.
+    pub fn counts(&self, status: u32) -> bool {
+        status == 0 || self.any_exit || self.exits.contains(&status)
     }
 }
 

@@ -395,6 +395,7 @@ mod tests {
                 arguments: ["dd", "", "of=a b%", "\n\u{e9}"].map(str::to_string).to_vec(),
                 input: Some(OsString::from_vec(b"\xff ".to_vec()).into()),
                 any_exit: output == Output::Pipe,
+                exits: if output == Output::Null { vec![1, 255] } else { Vec::new() },
                 output,
             });
             let (file, source) = (None, None);

@@ -6,14 +6,11 @@
 
 use crate::clock::os_now_ns;
 use crate::reporter::Client;
+use crate::tree::{STEP, adopt, below, end_all, has_no_children, start};
 use crate::usage::of_children;
 use model::command::{Exit, Launch, Output};
 use model::sample::{Sample, Span, Usage};
 use model::trial::Outcome;
-use rustix::io::Errno;
-use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper, wait,
-};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -25,10 +22,6 @@ use std::time::Duration;
 /// How long what a command started may go on after its end before it counts as left running: a
 /// process that ends gives its memory back first.
 const GRACE: Duration = Duration::from_millis(100);
-/// Interval between checks.
-const STEP: Duration = Duration::from_millis(1);
-/// Checks until processes that cannot be killed are given up.
-const CHECKS_MAX: u32 = 5000;
 /// Bytes read at once from a command's stdout.
 const CHUNK: usize = 64 << 10;
 
@@ -43,7 +36,7 @@ pub fn perform_command(launch: Option<&Launch>, client: &mut dyn Client) {
         Ok(command) => command,
         Err(outcome) => return client.outcome(outcome),
     };
-    if let Err(error) = set_child_subreaper(Some(getpid())) {
+    if let Err(error) = adopt() {
         return client.outcome(failed(&format!("adopting what the command starts: {error}")));
     }
     let setup_ns = os_now_ns() - began_ns;
@@ -90,23 +83,21 @@ fn emptied(path: &std::path::Path) -> io::Result<File> {
 fn run(command: &mut Command, launch: &Launch, setup_ns: u64) -> Outcome {
     let before = of_children();
     let start_ns = os_now_ns();
-    let mut child = match command.spawn() {
+    let mut child = match start(command) {
         Ok(child) => child,
-        Err(error) => {
-            let program = &launch.arguments[0];
-            return failed(&format!("starting '{program}' failed: {error}"));
-        }
+        Err(error) => return failed(&not_started(&launch.arguments[0], &error)),
     };
-    let reader = child.stdout.take().map(|stdout| thread::spawn(move || drained(stdout)));
+    let read = |stdout| thread::Builder::new().spawn(move || drained(stdout)).ok();
+    let reader = child.stdout.take().and_then(read);
     let (status, peak_bytes) = match waited(&child) {
         Ok(ended) => ended,
         Err(reason) => {
-            end_all(&child);
+            end_all();
             return failed(&reason);
         }
     };
     let end_ns = os_now_ns();
-    let left_running = match reap(&child) {
+    let left_running = match reap() {
         Ok(left_running) => left_running,
         Err(reason) => return failed(&reason),
     };
@@ -127,13 +118,26 @@ fn run(command: &mut Command, launch: &Launch, setup_ns: u64) -> Outcome {
     })
 }
 
+/// Why a program was not started, and what to do.
+pub fn not_started(program: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => format!(
+            "there is no program '{program}': give its path or, for a shell's own commands, \
+             --shell"
+        ),
+        io::ErrorKind::PermissionDenied => {
+            format!("'{program}' is a directory, or may not be executed: give a program's path")
+        }
+        _ => format!("starting '{program}' failed: {error}"),
+    }
+}
+
 /// Why this end is a failure, if it is one.
 fn why_failed(exit: &Exit, launch: &Launch) -> Option<String> {
     let program = &launch.arguments[0];
     match (exit.status, exit.signal) {
         (_, Some(signal)) => Some(format!("'{program}' was ended by signal {signal}")),
-        (Some(0), None) => None,
-        (Some(_), None) if launch.any_exit => None,
+        (Some(status), None) if launch.counts(status) => None,
         (Some(status), None) => Some(format!(
             "'{program}' ended with status {status}; --ignore-exit lets such runs count"
         )),
@@ -209,7 +213,7 @@ fn split(status: i32) -> (Option<u32>, Option<u32>) {
 
 /// Collects all that the command started, and ends what still runs. Returns the number of processes
 /// that did.
-fn reap(child: &Child) -> Result<u64, String> {
+fn reap() -> Result<u64, String> {
     let grace = GRACE.as_millis() / STEP.as_millis();
     for _ in 0..grace {
         if has_no_children()? {
@@ -217,39 +221,8 @@ fn reap(child: &Child) -> Result<u64, String> {
         }
         thread::sleep(STEP);
     }
-    let own = std::process::id();
-    let left = witness::descendants(own).map_or(0, |found| found.len() as u64);
-    end_all(child);
+    let left = below().len() as u64;
+    end_all();
     // What a list does not show is there nevertheless.
     Ok(left.max(1))
-}
-
-/// Collects the children that have ended. Returns whether none is left.
-fn has_no_children() -> Result<bool, String> {
-    loop {
-        match wait(WaitOptions::NOHANG) {
-            Ok(Some(_)) => {}
-            Ok(None) => return Ok(false),
-            Err(Errno::CHILD) => return Ok(true),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(format!("waiting for what the command started: {error}")),
-        }
-    }
-}
-
-/// Ends the command's group and every process below this one, and collects them.
-fn end_all(child: &Child) {
-    for _ in 0..CHECKS_MAX {
-        // A group that is gone is no error.
-        let _gone = kill_process_group(Pid::from_child(child), Signal::KILL);
-        let found = witness::descendants(std::process::id()).unwrap_or_default();
-        for pid in found {
-            // One that has just ended is collected below.
-            let _gone = Pid::from_raw(pid.cast_signed()).map(|pid| kill_process(pid, Signal::KILL));
-        }
-        if !matches!(has_no_children(), Ok(false)) {
-            return;
-        }
-        thread::sleep(STEP);
-    }
 }

@@ -24,6 +24,7 @@ pub mod reporter;
 pub mod blocks;
 pub mod page_reader;
 pub mod names;
+pub mod tree;
 pub mod command;
 pub mod perform_write;
 pub mod perform;

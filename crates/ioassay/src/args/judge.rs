@@ -34,14 +34,23 @@ pub struct JudgeArgs {
     #[arg(long, value_name = "SHELL", num_args = 0..=1, default_missing_value = "sh")]
     #[arg(require_equals = true, conflicts_with = "arguments")]
     pub shell: Option<String>,
-    /// Run this before anything else. What it starts lives until the end
-    #[arg(long, value_name = "COMMAND")]
+    /// No shell is the default: this only says so, to users of hyperfine
+    #[arg(short = 'N', hide = true)]
+    pub no_shell: bool,
+    /// Run this before anything else, once for each value of the parameters in it. What it leaves
+    /// running lives until the end
+    #[arg(long, short = 's', value_name = "COMMAND")]
     pub setup: Option<String>,
-    /// Run this before each run, untimed; {NAME} stands for parameters here, too
-    #[arg(long, value_name = "COMMAND")]
-    pub prepare: Option<String>,
-    /// Run this after everything else
-    #[arg(long, value_name = "COMMAND")]
+    /// Run this before each run, untimed; several are for one command each, in their order.
+    /// Parameters have their values here, too
+    #[arg(long, short = 'p', value_name = "COMMAND")]
+    pub prepare: Vec<String>,
+    /// Run this after each run, untimed; several are for one command each
+    #[arg(long, short = 'C', value_name = "COMMAND")]
+    pub conclude: Vec<String>,
+    /// Run this after everything else, also if the run was stopped; once for each value of the
+    /// parameters in it
+    #[arg(long, short = 'c', value_name = "COMMAND")]
     pub cleanup: Option<String>,
     /// A file on the stdin of the commands, which is empty by default
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -49,9 +58,10 @@ pub struct JudgeArgs {
     /// Where stdout goes: null, pipe (read and discarded), or a file that does not exist yet
     #[arg(long, value_name = "WHERE", default_value = "null")]
     pub output: String,
-    /// Let runs count whatever their exit status
-    #[arg(long)]
-    pub ignore_exit: bool,
+    /// Let runs count whatever their exit status, or with these: --ignore-exit=1,2
+    #[arg(long, short = 'i', value_name = "STATUSES", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "all")]
+    pub ignore_exit: Option<String>,
     /// A file that the commands read, if no rehearsal can see it; repeat it for each
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: Vec<PathBuf>,

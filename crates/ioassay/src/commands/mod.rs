@@ -27,6 +27,7 @@ use crate::args::tools::SchemaOf;
 use crate::args::{Cli, Color, Command};
 use crate::hosts::join::join;
 use crate::hosts::token::Token;
+use crate::keeper;
 use crate::machine::this_host;
 use crate::manual::completions;
 use crate::rehearsal;
@@ -90,6 +91,7 @@ pub fn execute(cli: &Cli) -> Result<Status> {
         Command::Completions { shell } => say(&completions(*shell)).map(|()| Status::DONE),
         Command::Man { command, all } => manual::execute(command, all.as_deref()),
         Command::Worker { pin } => serve(*pin),
+        Command::Keep { words } => keeper::serve(words).map(|()| Status::DONE),
         Command::Rehearse => rehearsal::serve().map(|()| Status::DONE),
     }
 }

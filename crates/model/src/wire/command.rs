@@ -29,7 +29,14 @@ pub(super) fn with_launch(mut line: LineBuilder, launch: Option<&Launch>) -> Lin
         Output::Pipe => line.with("output", PIPE),
         Output::File(path) => line.with_bytes("output_file", path.as_os_str().as_bytes()),
     };
-    if launch.any_exit { line.with("any_exit", 1) } else { line }
+    if launch.any_exit {
+        line = line.with("any_exit", 1);
+    }
+    if launch.exits.is_empty() {
+        return line;
+    }
+    let exits: Vec<String> = launch.exits.iter().map(u32::to_string).collect();
+    line.with("exits", exits.join(","))
 }
 
 /// What a job starts, if it is a command.
@@ -50,7 +57,9 @@ pub(super) fn launch(fields: &mut Fields) -> Result<Option<Launch>, ProtocolErro
         _ => return Err(fields.error("an unknown 'output'")),
     };
     let any_exit = fields.number_or("any_exit", 0)? != 0;
-    Ok(Some(Launch { arguments, input, output, any_exit }))
+    let exits = if fields.has("exits") { fields.numbers("exits")? } else { Vec::new() };
+    let exits = exits.into_iter().flat_map(u32::try_from).collect();
+    Ok(Some(Launch { arguments, input, output, any_exit, exits }))
 }
 
 /// The line of how a command ended.

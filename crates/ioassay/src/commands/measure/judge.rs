@@ -10,16 +10,16 @@ use crate::commands::kept::Kept;
 use crate::commands::{form, tell};
 use crate::files::{Maker, Target};
 use crate::fixture::Stay;
+use crate::keeper::{self, Servers};
 use crate::machine::this_host;
-use crate::orphans::{self, Worker};
+use crate::orphans;
 use crate::progress::Progress;
 use crate::recipe::repetitions::{USUAL, settle};
 use crate::status::Status;
-use crate::stop::Stop;
+use crate::stop::{Stop, keep_children};
 use crate::store::Place;
-use crate::tool::{self, ProgramLimits};
 use crate::worker_process;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow};
 use model::axis::Axis;
 use model::case::{Cache, Case, Work};
 use model::command::Command;
@@ -31,7 +31,6 @@ use model::view::{Heading, Question, View};
 use parse::Asked;
 use report::Style;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// `ioassay judge`.
@@ -41,6 +40,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub fn judge(args: &JudgeArgs, style: &Style) -> Result<Status> {
     let asked = Asked::of(args)?;
     let stop = Stop::on_signals().context("failed to listen for signals")?;
+    keep_children().context("failed to handle SIGCHLD")?;
     let output = output_of(args);
     stop.status(keep(&asked, &output, &stop).and_then(|kept| match kept {
         None => Ok(Status::DONE),
@@ -64,10 +64,15 @@ fn keep(asked: &Asked, output: &OutputArgs, stop: &Stop) -> Result<Option<Kept>>
     let place = Place::of(output.record.as_deref());
     place.check()?;
     form::check(&output.form, &place)?;
-    let servers = asked.setup.as_deref().map(|words| Servers::start(words, stop)).transpose()?;
-    let kept = measure(asked, place, output, stop);
-    let cleaned = clean(asked, stop);
-    drop(servers);
+    let servers = set_up(asked, stop);
+    let kept = match &servers {
+        Ok(_) => measure(asked, place, output, stop),
+        Err(_) => Ok(None),
+    };
+    let stopped = stop.take();
+    let cleaned = clean_up(asked, stop);
+    stop.give_back(stopped);
+    servers?;
     let kept = kept?;
     cleaned?;
     Ok(kept)
@@ -182,45 +187,20 @@ fn tell_time(plan: &Plan, rehearsals: &[FactSheet], is_quiet: bool) -> Result<()
     tell(&format!("{runs} runs in {} rounds{about}", plan.rounds))
 }
 
-/// What `--setup` started, which lives until the end.
-struct Servers {
-    _worker: Worker,
+/// Runs what `--setup` asks for. What it leaves running lives as long as the result.
+fn set_up(asked: &Asked, stop: &Stop) -> Result<Vec<Servers>> {
+    let start = |words: &Vec<String>| {
+        let started = keeper::start(words, stop);
+        started.map_err(|reason| anyhow!("--setup '{}': {reason}", words.join(" ")))
+    };
+    asked.setups.iter().map(start).collect()
 }
 
-impl Servers {
-    /// Runs `words` to its end; what it leaves running stays.
-    fn start(words: &[String], stop: &Stop) -> Result<Servers> {
-        let mut command = tool::command(words);
-        command.stdin(Stdio::null()).stdout(Stdio::null());
-        let (mut child, worker) = Worker::start(&mut command)
-            .with_context(|| format!("failed to start --setup '{}'", words[0]))?;
-        let status = wait_for(&mut child, stop)?;
-        if !status {
-            bail!("--setup '{}' failed", words.join(" "));
-        }
-        Ok(Servers { _worker: worker })
+/// Runs what `--cleanup` asks for, also after a signal; another one stops it.
+fn clean_up(asked: &Asked, stop: &Stop) -> Result<()> {
+    for words in &asked.cleanups {
+        keeper::run(words, stop)
+            .map_err(|reason| anyhow!("--cleanup '{}': {reason}", words.join(" ")))?;
     }
-}
-
-/// Waits for `child`. Returns whether it succeeded.
-fn wait_for(child: &mut Child, stop: &Stop) -> Result<bool> {
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status.success());
-        }
-        if stop.is_asked() {
-            child.kill()?;
-            child.wait()?;
-            bail!("the run was stopped");
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-/// Runs `--cleanup`, also after a signal.
-fn clean(asked: &Asked, _: &Stop) -> Result<()> {
-    let Some(words) = &asked.cleanup else { return Ok(()) };
-    tool::run(tool::command(words), ProgramLimits::NONE, &Stop::default())
-        .and_then(tool::succeeded)
-        .map_err(|reason| anyhow::anyhow!("--cleanup: {reason}"))
+    Ok(())
 }

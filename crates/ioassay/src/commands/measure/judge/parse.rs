@@ -16,8 +16,10 @@ pub(super) struct Asked {
     pub(super) commands: Vec<Command>,
     /// The cache states; those that suit each command if empty.
     pub(super) caches: Vec<Cache>,
-    pub(super) setup: Option<Vec<String>>,
-    pub(super) cleanup: Option<Vec<String>>,
+    /// What runs before anything else, for all commands.
+    pub(super) setups: Vec<Vec<String>>,
+    /// What runs after everything else.
+    pub(super) cleanups: Vec<Vec<String>>,
     /// Files that commands read, as far as they are named.
     pub(super) files: Vec<PathBuf>,
     pub(super) rehearses: bool,
@@ -31,15 +33,21 @@ const COMMANDS_MAX: usize = 1000;
 impl Asked {
     /// What these arguments ask.
     pub(super) fn of(args: &JudgeArgs) -> Result<Asked> {
-        let shell = args.shell.as_deref();
+        if args.no_shell || args.shell.as_deref() == Some("none") {
+            bail!(
+                "no shell starts the commands unless --shell asks for one: leave {} out",
+                if args.no_shell { "-N" } else { "--shell=none" }
+            );
+        }
+        let commands = commands(args)?;
         let words = |text: &Option<String>, what: &str| {
-            text.as_deref().map(|text| split(text, shell).context(what.to_string())).transpose()
+            for_all(text.as_deref(), &commands, args.shell.as_deref()).context(what.to_string())
         };
         Ok(Asked {
-            commands: commands(args)?,
+            setups: words(&args.setup, "--setup")?,
+            cleanups: words(&args.cleanup, "--cleanup")?,
+            commands,
             caches: caches(&args.cache)?,
-            setup: words(&args.setup, "--setup")?,
-            cleanup: words(&args.cleanup, "--cleanup")?,
             files: args.file.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
             rehearses: !args.no_rehearsal,
             rounds: args.rounds,
@@ -76,69 +84,141 @@ fn split(text: &str, shell: Option<&str>) -> Result<Vec<String>> {
     Ok(words)
 }
 
+/// What is asked of one command, before parameters have values.
+struct Template<'a> {
+    name: &'a str,
+    text: &'a str,
+    /// Its words, if they are given as such.
+    words: Option<&'a [String]>,
+    prepare: Option<&'a str>,
+    conclude: Option<&'a str>,
+}
+
 /// All commands with all values of their parameters.
 fn commands(args: &JudgeArgs) -> Result<Vec<Command>> {
-    let directory = std::env::current_dir().context("the current directory is not known")?;
-    let output = output(&args.output)?;
-    let input = args.input.as_ref().map(std::path::absolute).transpose()?;
+    let common = Command {
+        directory: std::env::current_dir().context("the current directory is not known")?,
+        output: output(&args.output)?,
+        input: args.input.as_ref().map(std::path::absolute).transpose()?,
+        any_exit: args.ignore_exit.as_deref() == Some(ALL),
+        exits: exits(args.ignore_exit.as_deref())?,
+        ..Command::default()
+    };
     let parameters = parameters(&args.parameter)?;
-    let mut commands = Vec::new();
     let texts = match args.arguments.is_empty() {
         true => args.commands.clone(),
         false if args.commands.is_empty() => vec![shell_words::join(&args.arguments)],
         false => bail!("give commands as single arguments, or one of them after --, but not both"),
     };
-    check_names(args, texts.len())?;
-    for (index, text) in texts.iter().enumerate() {
-        let used = |name: &str| {
-            let place = place(name);
-            let prepares = args.prepare.as_ref().is_some_and(|prepare| prepare.contains(&place));
-            text.contains(&place) || prepares
-        };
+    let templates = templates(args, &texts)?;
+    check_all_used(&parameters, args, &templates)?;
+    let mut commands = Vec::new();
+    for template in &templates {
         let of_it: BTreeMap<&str, &[String]> = (parameters.iter())
-            .filter(|(name, _)| used(name))
+            .filter(|(name, _)| template.uses(name, args))
             .map(|(name, values)| (name.as_str(), values.as_slice()))
             .collect();
-        let name = args.name.get(index).unwrap_or(text);
         for values in combinations(&of_it) {
-            let filled = |text: &str| filled(text, &values);
-            let words = match args.arguments.is_empty() {
-                true => split(&filled(text), args.shell.as_deref())?,
-                false => args.arguments.iter().map(|word| filled(word)).collect(),
-            };
-            let prepare = args.prepare.as_deref();
-            let prepare = prepare.map(|text| split(&filled(text), args.shell.as_deref()));
-            commands.push(Command {
-                name: named(name),
-                parameters: values.clone(),
-                arguments: words,
-                directory: directory.clone(),
-                prepare: prepare.transpose().context("--prepare")?,
-                input: input.clone(),
-                output: output.clone(),
-                any_exit: args.ignore_exit,
-                ..Command::default()
-            });
+            commands.push(template.filled(&values, args.shell.as_deref(), &common)?);
         }
         if commands.len() > COMMANDS_MAX {
             bail!("more than {COMMANDS_MAX} commands, with all values of parameters");
         }
     }
     check_different(&commands)?;
-    check_all_used(&parameters, args, &texts)?;
     Ok(commands)
+}
+
+/// Each command with what belongs to it.
+fn templates<'a>(args: &'a JudgeArgs, texts: &'a [String]) -> Result<Vec<Template<'a>>> {
+    if args.name.len() > texts.len() {
+        bail!("{} names for {} commands", args.name.len(), texts.len());
+    }
+    let each = |option: &str, given: &'a [String]| {
+        let count = given.len();
+        if count > 1 && count != texts.len() {
+            bail!("{count} times {option} for {} commands: give one, or one each", texts.len());
+        }
+        let of = |index: usize| given.get(if count == 1 { 0 } else { index }).map(String::as_str);
+        Ok((0..texts.len()).map(of).collect::<Vec<_>>())
+    };
+    let (prepare, conclude) =
+        (each("--prepare", &args.prepare)?, each("--conclude", &args.conclude)?);
+    let words = (!args.arguments.is_empty()).then_some(args.arguments.as_slice());
+    let template = |(index, text): (usize, &'a String)| Template {
+        name: args.name.get(index).unwrap_or(text),
+        text,
+        words,
+        prepare: prepare[index],
+        conclude: conclude[index],
+    };
+    Ok(texts.iter().enumerate().map(template).collect())
+}
+
+impl Template<'_> {
+    fn uses(&self, name: &str, args: &JudgeArgs) -> bool {
+        let place = place(name);
+        let around = [&args.setup, &args.cleanup].map(Option::as_deref);
+        let own = [Some(self.text), self.prepare, self.conclude];
+        own.iter().chain(&around).flatten().any(|text| text.contains(&place))
+    }
+
+    fn filled(
+        &self,
+        values: &BTreeMap<String, String>,
+        shell: Option<&str>,
+        common: &Command,
+    ) -> Result<Command> {
+        let split_filled = |text: &str| split(&filled(text, values), shell);
+        let arguments = match self.words {
+            None => split_filled(self.text)?,
+            Some(words) => words.iter().map(|word| filled(word, values)).collect(),
+        };
+        Ok(Command {
+            name: named(self.name),
+            parameters: values.clone(),
+            arguments,
+            prepare: self.prepare.map(split_filled).transpose().context("--prepare")?,
+            conclude: self.conclude.map(split_filled).transpose().context("--conclude")?,
+            ..common.clone()
+        })
+    }
+}
+
+/// The words of `text` with the values of each command, each once.
+fn for_all(
+    text: Option<&str>,
+    commands: &[Command],
+    shell: Option<&str>,
+) -> Result<Vec<Vec<String>>> {
+    let mut all = Vec::new();
+    let Some(text) = text else { return Ok(all) };
+    for command in commands {
+        let words = split(&filled(text, &command.parameters), shell)?;
+        if !all.contains(&words) {
+            all.push(words);
+        }
+    }
+    Ok(all)
+}
+
+/// The value of `--ignore-exit` that means any status.
+const ALL: &str = "all";
+
+/// The exit statuses besides 0 of runs that count.
+fn exits(text: Option<&str>) -> Result<Vec<u32>> {
+    let Some(text) = text.filter(|text| *text != ALL) else { return Ok(Vec::new()) };
+    let status = |text: &str| {
+        text.parse::<u8>().map(u32::from).with_context(|| {
+            format!("--ignore-exit '{}': use exit statuses such as 1,2, or all", printable(text))
+        })
+    };
+    text.split(',').map(status).collect()
 }
 
 /// A name on one line.
 fn named(text: &str) -> String {
     printable(text).split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn check_names(args: &JudgeArgs, commands: usize) -> Result<()> {
-    if args.name.len() > commands {
-        bail!("{} names for {commands} commands", args.name.len());
-    }
-    Ok(())
 }
 
 fn check_different(commands: &[Command]) -> Result<()> {
@@ -155,12 +235,9 @@ fn check_different(commands: &[Command]) -> Result<()> {
 fn check_all_used(
     parameters: &[(String, Vec<String>)],
     args: &JudgeArgs,
-    texts: &[String],
+    templates: &[Template],
 ) -> Result<()> {
-    let is_used = |name: &str| {
-        let place = place(name);
-        texts.iter().chain(&args.prepare).any(|text| text.contains(&place))
-    };
+    let is_used = |name: &str| templates.iter().any(|template| template.uses(name, args));
     match parameters.iter().find(|(name, _)| !is_used(name)) {
         Some((name, _)) => {
             bail!("no command has {}, so parameter '{name}' does nothing", place(name))

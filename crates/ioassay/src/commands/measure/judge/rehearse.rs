@@ -58,7 +58,9 @@ fn shown(command: &Command) -> String {
 /// What `command` did in one run; `None` if programs cannot be traced here.
 fn one(command: &Command, stop: &Stop) -> Result<Option<FactSheet>> {
     crate::data_files::prepare(command, stop).map_err(anyhow::Error::msg)?;
-    match rehearsal::of(&command.launch(), stop)? {
+    let rehearsed = rehearsal::of(&command.launch(), stop)?;
+    crate::data_files::conclude(command, stop).map_err(anyhow::Error::msg)?;
+    match rehearsed {
         Rehearsal::Failed { reason } => bail!(reason),
         Rehearsal::Untraced { reason } => {
             tell(&format!(
@@ -73,8 +75,7 @@ fn one(command: &Command, stop: &Stop) -> Result<Option<FactSheet>> {
                 false => format!("; its stderr: {last_words}"),
             };
             match facts.end {
-                Some(End::Exited(0)) => Ok(Some(*facts)),
-                Some(End::Exited(_)) if command.any_exit => Ok(Some(*facts)),
+                Some(End::Exited(status)) if counts(command, status) => Ok(Some(*facts)),
                 Some(End::Exited(status)) => bail!(
                     "it ended with status {status}{words}. --ignore-exit judges commands that do"
                 ),
@@ -83,6 +84,10 @@ fn one(command: &Command, stop: &Stop) -> Result<Option<FactSheet>> {
             }
         }
     }
+}
+
+fn counts(command: &Command, status: i32) -> bool {
+    u32::try_from(status).is_ok_and(|status| command.launch().counts(status))
 }
 
 fn is_read(file: &FileUse) -> bool {
