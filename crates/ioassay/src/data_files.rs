@@ -8,34 +8,46 @@ use crate::stop::Stop;
 use model::case::Cache;
 use model::command::Command;
 use model::evidence::{Probe, Residency};
-use rustix::fs::OFlags;
+use rustix::fs::{Access, OFlags, access};
+use rustix::process::geteuid;
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use witness::page_cache::{self, WHOLE};
 
 /// The data files of a command.
 #[derive(Debug, Default)]
 pub struct DataFiles {
-    /// Those that it reads.
+    /// Those that it reads; none if not all could be opened.
     read: Vec<(PathBuf, File)>,
     probe: Option<Probe>,
+    written_probe: Option<Probe>,
 }
 
 impl DataFiles {
-    /// The files of `command` as they are now, on a file system where `probe` works.
+    /// The files of `command` as they are now, on a file system where `probe` works, to set this
+    /// cache state.
     ///
     /// # Errors
-    /// If one that it reads is gone, or cannot be read.
-    pub fn open(command: &Command, probe: Option<Probe>) -> Result<DataFiles, String> {
+    /// If one that it reads is gone or cannot be read, so that its state cannot be set. As it is, it
+    /// is not needed, and what is cached of all is not known.
+    pub fn open(
+        command: &Command,
+        cache: Cache,
+        probe: Option<Probe>,
+    ) -> Result<DataFiles, String> {
         let open = |path: &PathBuf| {
-            let file = opened(path).map_err(|error| {
-                format!("opening '{}', which the command reads: {error}", path.display())
-            })?;
+            let file = opened(path).map_err(|error| not_opened(path, &error))?;
             Ok((path.clone(), file))
         };
-        let read = command.reads.iter().map(open).collect::<Result<_, String>>()?;
-        Ok(DataFiles { read, probe })
+        match command.reads.iter().map(open).collect::<Result<_, String>>() {
+            Ok(read) => Ok(DataFiles { read, probe, written_probe: probe }),
+            Err(reason) if cache == Cache::AsIs => {
+                log::debug!("{reason}");
+                Ok(DataFiles { written_probe: probe, ..DataFiles::default() })
+            }
+            Err(reason) => Err(reason),
+        }
     }
 
     /// Brings all of them into this state and verifies it.
@@ -61,7 +73,7 @@ impl DataFiles {
         Ok(())
     }
 
-    /// The probe that works on them.
+    /// The probe that works on them; none if not all could be opened.
     pub fn probe(&self) -> Option<Probe> {
         self.probe
     }
@@ -74,7 +86,7 @@ impl DataFiles {
     /// The pages of the files that `command` wrote which are cached, and dirty, now; `None` if
     /// nothing shows it, or if it wrote none.
     pub fn written(&self, command: &Command) -> Option<Residency> {
-        let probe = self.probe.filter(|_| !command.writes.is_empty())?;
+        let probe = self.written_probe.filter(|_| !command.writes.is_empty())?;
         let mut sum: Option<Residency> = None;
         for path in &command.writes {
             // One that a run removed has no pages.
@@ -84,6 +96,52 @@ impl DataFiles {
         }
         sum
     }
+}
+
+/// Why this cache state of the files of `command` is not set; `None` if it can be.
+pub fn refusal(
+    command: &Command,
+    cache: Cache,
+    probe: Option<Probe>,
+    evicts_others: bool,
+) -> Option<String> {
+    if !matches!(cache, Cache::Warm | Cache::Cold) {
+        return None;
+    }
+    let Some(probe) = probe.filter(|_| !command.reads.is_empty()) else {
+        return Some(match command.reads.is_empty() {
+            true => "no data file is known that the command reads: --file names one".to_string(),
+            false => "no probe works on its files, so nothing proves a cache state".to_string(),
+        });
+    };
+    command.reads.iter().find_map(|path| {
+        let file = match opened(path) {
+            Ok(file) => file,
+            Err(error) => return Some(not_opened(path, &error)),
+        };
+        let is_others = file.metadata().is_ok_and(|found| found.uid() != geteuid().as_raw());
+        let path_name = path.display();
+        if cache == Cache::Cold && is_others && !evicts_others {
+            return Some(format!(
+                "'{path_name}' belongs to another user, who may need it cached: --evict-others \
+                 evicts it"
+            ));
+        }
+        // Of a file that one may only read, mincore calls every page cached.
+        let is_writable = access(path, Access::WRITE_OK).is_ok();
+        if probe == Probe::Mincore && is_others && !is_writable {
+            return Some(format!(
+                "nothing shows what is cached of '{path_name}', which belongs to another user"
+            ));
+        }
+        page_cache::residency(&file, probe)
+            .err()
+            .map(|error| format!("nothing shows what is cached of '{path_name}' ({error})"))
+    })
+}
+
+fn not_opened(path: &Path, error: &std::io::Error) -> String {
+    format!("opening '{}', which the command reads: {error}", path.display())
 }
 
 /// Runs what `command` needs before each of its runs.

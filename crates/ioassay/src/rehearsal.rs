@@ -4,22 +4,25 @@
 
 use crate::line_process::{LineProcess, LineProtocol};
 use crate::stop::Stop;
-use crate::tool::last_words as read_last_words;
 use crate::worker_process;
 use anyhow::{Context, Result, bail};
 use model::command::{Launch, Output};
+use model::figure::{Figure, FigurePattern};
 use model::rehearsal::FactSheet;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, Write};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread;
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
-use witness::rehearsal::{Rehearsed, TASKS_MAX, rehearse};
+use witness::rehearsal::{RehearsalError, Rehearsed, TASKS_MAX, rehearse};
+use worker::figure::{Finder, Heard, heard};
+use worker::streams;
 
 /// Maximum length of the answer's line: sixty thousand files take less.
 const LINE_BYTES_MAX: u64 = 64 << 20;
@@ -30,6 +33,7 @@ struct Request {
     arguments: Vec<String>,
     input: Option<PathBuf>,
     output: Output,
+    figure: Option<FigurePattern>,
 }
 
 /// What came of it.
@@ -42,6 +46,8 @@ pub enum Rehearsal {
         facts: Box<FactSheet>,
         /// The end of its stderr.
         last_words: String,
+        /// The number in its output that was looked for.
+        figure: Option<Figure>,
     },
     /// Nothing was run: programs cannot be traced here.
     Untraced {
@@ -70,8 +76,8 @@ pub fn of(launch: &Launch, stop: &Stop) -> Result<Rehearsal> {
         farewell: Duration::ZERO,
     };
     let mut process = LineProcess::start(command, protocol, stop)?;
-    let Launch { arguments, input, output, .. } = launch.clone();
-    let request = serde_json::to_string(&Request { arguments, input, output })?;
+    let Launch { arguments, input, output, figure, .. } = launch.clone();
+    let request = serde_json::to_string(&Request { arguments, input, output, figure })?;
     let answer = process.say(&request).and_then(|()| process.next(Duration::MAX));
     let answer = answer.map_err(anyhow::Error::msg)?;
     serde_json::from_str(&answer).context("the rehearsal's answer is not understood")
@@ -103,16 +109,15 @@ fn performed(request: &Request, stop: &AtomicBool) -> Result<Rehearsal> {
     let Some((program, arguments)) = request.arguments.split_first() else {
         bail!("there is no program to rehearse");
     };
-    let (stderr_end, stderr) = io::pipe().context("failed to make a pipe")?;
-    let words = thread::spawn(move || read_last_words(stderr_end));
-    let (stdout, drain) = stdout_of(&request.output)?;
+    let finder = request.figure.as_ref().map(Finder::of).transpose().map_err(anyhow::Error::msg)?;
+    let ((stdout, output), (stderr, words)) = streams_of(&request.output, finder.is_some())?;
     let command = Rehearsed {
         program: program.into(),
         arguments: arguments.iter().map(Into::into).collect(),
         stdin: File::open(request.input.clone().unwrap_or_else(|| "/dev/null".into()))
             .context("failed to open the input")?,
         stdout,
-        stderr: File::from(std::os::fd::OwnedFd::from(stderr)),
+        stderr,
         directory: None,
         stop: Some(stop),
         time_limit: None,
@@ -121,33 +126,54 @@ fn performed(request: &Request, stop: &AtomicBool) -> Result<Rehearsal> {
     let rehearsed = rehearse(&command);
     // The readers end once no writer is left.
     drop(command);
-    let last_words = words.join().unwrap_or_default();
-    drain.map(thread::JoinHandle::join);
+    let [output, words] = [output, words].map(|reader| reader.and_then(|it| it.join().ok()));
     Ok(match rehearsed {
-        Ok(facts) => Rehearsal::Done { facts: Box::new(facts), last_words },
-        Err(error) if error.is_about_tracing() => Rehearsal::Untraced { reason: error.to_string() },
-        Err(error) => Rehearsal::Failed { reason: error.to_string() },
+        Ok(facts) => {
+            let find = |heard: &Option<Heard>| finder.as_ref()?.find(&heard.as_ref()?.last);
+            let figure = find(&output).or_else(|| find(&words));
+            let last_words = words.map(|heard| last_words(&heard)).unwrap_or_default();
+            Rehearsal::Done { facts: Box::new(facts), last_words, figure }
+        }
+        Err(RehearsalError::NotStarted { program, answer }) => Rehearsal::Failed {
+            reason: worker::command::not_started(&program.to_string_lossy(), &answer),
+        },
+        Err(error) => Rehearsal::Untraced { reason: error.to_string() },
     })
 }
 
-/// The stdout of the command, and what reads it, if it is a pipe.
-fn stdout_of(output: &Output) -> Result<(File, Option<thread::JoinHandle<()>>)> {
-    match output {
-        Output::Null => {
+/// How much of the end of stderr is told, in bytes.
+const LAST_WORDS: usize = 2000;
+
+fn last_words(heard: &Heard) -> String {
+    let last = &heard.last[heard.last.len().saturating_sub(LAST_WORDS)..];
+    String::from_utf8_lossy(last).trim().to_string()
+}
+
+/// A stream of the command, and what reads it, if that is a pipe.
+type Stream = (File, Option<JoinHandle<Heard>>);
+
+/// The stdout and the stderr of the command.
+fn streams_of(output: &Output, is_heard: bool) -> Result<(Stream, Stream)> {
+    let stdout = match output {
+        Output::Inherit => {
+            let [stdout, stderr] = streams::inherited().context("failed to pass on the output")?;
+            return Ok(((stdout.into(), None), (stderr.into(), None)));
+        }
+        Output::Null if !is_heard => {
             let file = OpenOptions::new().write(true).open("/dev/null");
-            Ok((file.context("failed to open /dev/null")?, None))
+            (file.context("failed to open /dev/null")?, None)
         }
         Output::File(path) => {
             let file = OpenOptions::new().write(true).truncate(true).open(path);
-            Ok((file.context("failed to open the output")?, None))
+            (file.context("failed to open the output")?, None)
         }
-        Output::Pipe => {
-            let (mut end, stdout) = io::pipe().context("failed to make a pipe")?;
-            let drain = thread::spawn(move || {
-                let mut chunk = vec![0; 64 << 10];
-                while end.read(&mut chunk).is_ok_and(|count| count > 0) {}
-            });
-            Ok((File::from(std::os::fd::OwnedFd::from(stdout)), Some(drain)))
-        }
-    }
+        Output::Pipe | Output::Null => piped()?,
+    };
+    Ok((stdout, piped()?))
+}
+
+fn piped() -> Result<Stream> {
+    let (end, stream) = io::pipe().context("failed to make a pipe")?;
+    let reader = Builder::new().spawn(|| heard(end)).context("failed to start a thread")?;
+    Ok((File::from(OwnedFd::from(stream)), Some(reader)))
 }

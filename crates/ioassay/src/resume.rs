@@ -165,6 +165,9 @@ pub fn can_go_on(record: &Record) -> bool {
 
 /// Why the run of `record` cannot go on, whatever is left of it.
 fn unresumable(record: &Record) -> Option<&'static str> {
+    if !record.header.plan.commands.is_empty() {
+        return Some("judges commands, whose files may have changed: judge them again");
+    }
     if record.header.alternates.is_some() {
         return Some(
             "is one side of a gate, whose rounds alternated with the other's: 'ioassay gate \

@@ -228,10 +228,11 @@ impl Site<'_> {
 
     /// The files of the command that `case` runs, after what runs before each of its runs.
     fn data_files(&self, case: &Case) -> Result<Option<DataFiles>, String> {
-        let Some(command) = self.plan.command(case) else { return Ok(None) };
+        let command = self.plan.command(case);
+        let Some((command, cache)) = command.zip(case.cache()) else { return Ok(None) };
         prepare(command, self.stop)?;
         let probe = self.storage.and_then(|storage| storage.residency_probe);
-        DataFiles::open(command, probe).map(Some)
+        DataFiles::open(command, cache, probe).map(Some)
     }
 
     /// Runs `job` of `case`, with the actors beside it, in the state that it claims. Adds evidence,

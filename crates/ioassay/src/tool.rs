@@ -113,19 +113,6 @@ impl Printed {
     }
 }
 
-/// Reads `stream` to its end. Returns its last 2000 bytes.
-pub fn last_words(mut stream: impl Read) -> String {
-    let (mut printed, mut chunk) = (Printed::default(), vec![0; CHUNK]);
-    loop {
-        match stream.read(&mut chunk) {
-            Ok(0) => return printed.last(),
-            Ok(count) => printed.take(&chunk[..count], 0),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return printed.last(),
-        }
-    }
-}
-
 /// Runs `command` with an empty stdin.
 ///
 /// # Errors

@@ -8,7 +8,10 @@ use model::case::Kernel;
 use model::shape::{Calibrate, Calibrated, ShapePasses};
 use model::trial::{Job, Outcome};
 use model::wire::{Gather, PROTOCOL, Reply, Request};
+use rustix::io::dup;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Maximum length of a worker's line.
@@ -37,7 +40,25 @@ pub fn own_command() -> Result<Command, String> {
 pub fn own_program() -> Result<Command, String> {
     let program = std::env::current_exe()
         .map_err(|error| format!("finding this program's own file failed: {error}"))?;
-    Ok(Command::new(program))
+    let mut command = Command::new(program);
+    if let Some([stdout, stderr]) = PASSED_ON.get() {
+        let numbers = format!("{},{}", stdout.as_raw_fd(), stderr.as_raw_fd());
+        command.env(worker::streams::VARIABLE, numbers);
+    }
+    Ok(command)
+}
+
+/// Copies of stdout and stderr that programs inherit.
+static PASSED_ON: OnceLock<[OwnedFd; 2]> = OnceLock::new();
+
+/// Passes stdout and stderr on to this program's processes, for commands whose output is theirs.
+///
+/// # Errors
+/// If one of them is closed.
+pub fn pass_on_streams() -> std::io::Result<()> {
+    let copies = [dup(std::io::stdout())?, dup(std::io::stderr())?];
+    PASSED_ON.get_or_init(|| copies);
+    Ok(())
 }
 
 /// A worker process.

@@ -3,6 +3,7 @@
 //! One run of it is one operation. How many bytes it moves is the OS's to tell, not the command's.
 
 use crate::cache::Cache;
+use crate::figure::FigurePattern;
 use crate::printable::is_printable;
 use crate::units::ParseError;
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,8 @@ pub enum Output {
     Null,
     /// A pipe that ioassay reads and discards.
     Pipe,
+    /// That of ioassay; the same holds for stderr then.
+    Inherit,
     /// A file, emptied before each run.
     File(PathBuf),
 }
@@ -68,6 +71,10 @@ pub struct Launch {
     pub any_exit: bool,
     /// Exit statuses besides 0 of runs that count.
     pub exits: Vec<u32>,
+    /// The number to look for in its output.
+    pub figure: Option<FigurePattern>,
+    /// The files to sync after its end.
+    pub syncs: Vec<PathBuf>,
 }
 
 /// A command of a plan, with the values of its parameters filled in.
@@ -100,6 +107,12 @@ pub struct Command {
     /// Exit statuses besides 0 of runs that count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exits: Vec<u32>,
+    /// The number to look for in its output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figure: Option<FigurePattern>,
+    /// Whether the files that it wrote are synced after its end, which is timed apart.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub until_durable: bool,
     /// The data files that it reads, on which a cache state is set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<PathBuf>,
@@ -121,6 +134,8 @@ impl Command {
             output: self.output.clone(),
             any_exit: self.any_exit,
             exits: self.exits.clone(),
+            figure: self.figure.clone(),
+            syncs: if self.until_durable { self.writes.clone() } else { Vec::new() },
         }
     }
 

@@ -22,6 +22,7 @@ pub mod generation;
 pub mod zipf;
 pub mod pattern;
 pub mod cache;
+pub mod figure;
 pub mod command;
 pub mod sample;
 pub mod actor;

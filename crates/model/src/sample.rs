@@ -1,6 +1,7 @@
 //! A worker's raw measurements.
 
 use crate::command::Exit;
+use crate::figure::Figure;
 use crate::generation::PagesRead;
 use crate::named;
 use serde::{Deserialize, Serialize};
@@ -241,6 +242,9 @@ pub struct Sample {
     /// How the command ended, if it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<Exit>,
+    /// The number that it printed, if one was looked for and found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figure: Option<Figure>,
     /// What the whole worker used meanwhile, according to itself; of a command, what that used with
     /// all its processes.
     #[serde(default, skip_serializing_if = "Usage::is_unknown")]

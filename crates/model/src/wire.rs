@@ -22,7 +22,8 @@
 //! worker  > calibrated
 //! ```
 //! A job that is a command has its arguments, and what stdin and stdout are: `argument=dd
-//! argument1=of=x …`. Its worker also sends `exit status=0 left_running=0`.
+//! argument1=of=x …`. Its worker also sends `exit status=0 left_running=0` and, if a number is looked
+//! for in its output, `figure number=6.38 unit=GB/s`.
 //!
 //! A worker may send `unavailable reason=…` or `failed reason=…` instead of `ready` or
 //! `done`. Each line is a verb with `key=value` pairs. In a value, spaces, `=`, `%` and all bytes
@@ -34,6 +35,7 @@ mod gather;
 
 use crate::case::Case;
 use crate::command::Exit;
+use crate::figure::Figure;
 use crate::line::{Fields, LineBuilder};
 use crate::memory::Kernel;
 use crate::optional::{fields_of_span, pages, seat, usage, with_known};
@@ -102,6 +104,8 @@ pub enum Reply {
     },
     /// How the command ended.
     Exit(Exit),
+    /// A number that the command printed.
+    Figure(Figure),
     /// The passes of a candidate.
     Timed {
         /// The loop.
@@ -227,6 +231,7 @@ impl Reply {
             Reply::Timed { kernel, timed } => calibration::of_timed(*kernel, timed),
             Reply::Calibrated => LineBuilder::new("calibrated"),
             Reply::Exit(exit) => command::of_exit(exit),
+            Reply::Figure(figure) => command::of_figure(figure),
             Reply::Latency { of, ns, count } => {
                 LineBuilder::new(of.name()).with("ns", ns).with("count", count)
             }
@@ -289,6 +294,7 @@ impl Reply {
             "timed" => calibration::timed(&mut fields)?,
             "calibrated" => Reply::Calibrated,
             "exit" => Reply::Exit(command::exit(&mut fields)?),
+            "figure" => Reply::Figure(command::figure(&mut fields)?),
             "done" => Reply::Done {
                 setup_ns: fields.number("setup_ns")?,
                 warm_up_ns: fields.number_or("warm_up_ns", 0)?,
@@ -336,6 +342,7 @@ impl Reply {
             replies.extend(counts.map(|&(ns, count)| Reply::Latency { of, ns, count }));
         }
         replies.extend(sample.exit.map(Reply::Exit));
+        replies.extend(sample.figure.clone().map(Reply::Figure));
         replies.push(Reply::Done {
             setup_ns: sample.setup_ns,
             warm_up_ns: sample.warm_up_ns,
@@ -357,6 +364,7 @@ fn joined(numbers: &[u64]) -> String {
 mod tests {
     use super::*;
     use crate::command::{Launch, Output};
+    use crate::figure::FigurePattern;
     use crate::generation::PagesRead;
     use crate::memory::Pages;
     use crate::part::{Part, Whose};
@@ -390,11 +398,17 @@ mod tests {
     #[test]
     fn what_to_start_travels() {
         let case = zoo::cases().pop().expect("the last are commands' or others'");
-        for output in [Output::Null, Output::Pipe, Output::File("/o p".into())] {
+        let outputs = [Output::Null, Output::Pipe, Output::Inherit, Output::File("/o p".into())];
+        for output in outputs {
             let launch = Some(Launch {
                 arguments: ["dd", "", "of=a b%", "\n\u{e9}"].map(str::to_string).to_vec(),
                 input: Some(OsString::from_vec(b"\xff ".to_vec()).into()),
                 any_exit: output == Output::Pipe,
+                figure: (output == Output::Pipe).then(|| FigurePattern {
+                    pattern: "t = ([0-9.]+)%".to_string(),
+                    unit: Some("%".to_string()),
+                }),
+                syncs: vec!["/a b".into(), OsString::from_vec(b"\xfe".to_vec()).into()],
                 exits: if output == Output::Null { vec![1, 255] } else { Vec::new() },
                 output,
             });

@@ -5,25 +5,26 @@
 //! of programs that nobody may read.
 
 use crate::clock::os_now_ns;
+use crate::figure::{Finder, Heard, heard};
 use crate::reporter::Client;
+use crate::streams;
 use crate::tree::{STEP, adopt, below, end_all, has_no_children, start};
 use crate::usage::of_children;
 use model::command::{Exit, Launch, Output};
 use model::sample::{Sample, Span, Usage};
 use model::trial::Outcome;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread::{self, JoinHandle};
+use std::thread::{self, Builder, JoinHandle};
 use std::time::Duration;
 
 /// How long what a command started may go on after its end before it counts as left running: a
 /// process that ends gives its memory back first.
 const GRACE: Duration = Duration::from_millis(100);
-/// Bytes read at once from a command's stdout.
-const CHUNK: usize = 64 << 10;
 
 /// Performs the job that starts `launch`.
 pub fn perform_command(launch: Option<&Launch>, client: &mut dyn Client) {
@@ -32,16 +33,20 @@ pub fn perform_command(launch: Option<&Launch>, client: &mut dyn Client) {
         return;
     };
     let began_ns = os_now_ns();
-    let mut command = match prepared(launch) {
-        Ok(command) => command,
-        Err(outcome) => return client.outcome(outcome),
+    let prepared = Prepared::of(launch);
+    let mut prepared = match prepared {
+        Ok(prepared) => prepared,
+        Err(reason) => return client.outcome(failed(&reason)),
     };
     if let Err(error) = adopt() {
         return client.outcome(failed(&format!("adopting what the command starts: {error}")));
     }
     let setup_ns = os_now_ns() - began_ns;
     if client.ready() {
-        client.outcome(run(&mut command, launch, setup_ns));
+        client.outcome(match prepared.run(setup_ns) {
+            Ok(sample) => Outcome::Done(sample),
+            Err(reason) => failed(&reason),
+        });
     }
 }
 
@@ -49,73 +54,138 @@ fn failed(reason: &str) -> Outcome {
     Outcome::Failed { reason: reason.to_string() }
 }
 
-/// The command, with its stdin and stdout opened.
-fn prepared(launch: &Launch) -> Result<Command, Outcome> {
-    let (program, arguments) =
-        launch.arguments.split_first().ok_or_else(|| failed("the job names no program"))?;
-    let mut command = Command::new(program);
-    command.args(arguments).env_remove(MARK).stderr(Stdio::null()).process_group(0);
-    command.stdin(match &launch.input {
-        None => Stdio::null(),
-        Some(path) => Stdio::from(File::open(path).map_err(|error| {
-            failed(&format!("opening the input '{}': {error}", path.display()))
-        })?),
-    });
-    command.stdout(match &launch.output {
-        Output::Null => Stdio::null(),
-        Output::Pipe => Stdio::piped(),
-        Output::File(path) => Stdio::from(emptied(path).map_err(|error| {
-            failed(&format!("opening the output '{}': {error}", path.display()))
-        })?),
-    });
-    Ok(command)
+/// A command that can be started.
+struct Prepared<'l> {
+    launch: &'l Launch,
+    command: Command,
+    finder: Option<Finder>,
 }
 
 /// The variable that marks processes of a worker: it is no business of the command's.
 const MARK: &str = "IOASSAY_WORKER";
 
+impl Prepared<'_> {
+    /// The command, with its streams opened.
+    fn of(launch: &Launch) -> Result<Prepared<'_>, String> {
+        let (program, arguments) =
+            launch.arguments.split_first().ok_or("the job names no program")?;
+        let finder = launch.figure.as_ref().map(Finder::of).transpose()?;
+        let mut command = Command::new(program);
+        command.args(arguments).process_group(0);
+        command.env_remove(MARK).env_remove(streams::VARIABLE);
+        command.stdin(match &launch.input {
+            None => Stdio::null(),
+            Some(path) => Stdio::from(
+                File::open(path)
+                    .map_err(|error| format!("opening the input '{}': {error}", path.display()))?,
+            ),
+        });
+        let is_heard = finder.is_some();
+        let (stdout, stderr) = match &launch.output {
+            Output::Null if !is_heard => (Stdio::null(), Stdio::null()),
+            Output::Null => (Stdio::piped(), Stdio::piped()),
+            Output::Pipe if !is_heard => (Stdio::piped(), Stdio::null()),
+            Output::Pipe => (Stdio::piped(), Stdio::piped()),
+            Output::Inherit => {
+                let own = streams::inherited();
+                let [stdout, stderr] = own.map_err(|error| format!("the output: {error}"))?;
+                (Stdio::from(stdout), Stdio::from(stderr))
+            }
+            Output::File(path) => (
+                Stdio::from(emptied(path).map_err(|error| {
+                    format!("opening the output '{}': {error}", path.display())
+                })?),
+                Stdio::null(),
+            ),
+        };
+        command.stdout(stdout).stderr(stderr);
+        Ok(Prepared { launch, command, finder })
+    }
+
+    /// Runs it once.
+    fn run(&mut self, setup_ns: u64) -> Result<Sample, String> {
+        let launch = self.launch;
+        let before = of_children();
+        let start_ns = os_now_ns();
+        let child =
+            start(&mut self.command).map_err(|error| not_started(&launch.arguments[0], &error))?;
+        let ended = wait_and_sync(child, launch, start_ns);
+        if ended.is_err() {
+            end_all();
+        }
+        let Ended { span, status, peak_bytes, outputs } = ended?;
+        let left_running = reap()?;
+        let [stdout, stderr] = outputs.map(|reader| reader.and_then(|it| it.join().ok()));
+        let (status, signal) = split(status);
+        let is_piped = launch.output == Output::Pipe;
+        let output_bytes = stdout.as_ref().filter(|_| is_piped).map(|heard| heard.bytes);
+        let exit = Exit { status, signal, peak_bytes, left_running, output_bytes };
+        if let Some(reason) = why_failed(&exit, launch) {
+            return Err(reason);
+        }
+        let find = |heard: &Option<Heard>| self.finder.as_ref()?.find(&heard.as_ref()?.last);
+        let usage = of_children().since(before);
+        Ok(Sample {
+            setup_ns,
+            spans: vec![span],
+            exit: Some(exit),
+            figure: find(&stdout).or_else(|| find(&stderr)),
+            usage: Usage { cpu_ns: usage.cpu_ns, ..usage },
+            ..Sample::default()
+        })
+    }
+}
+
 /// The file that ioassay created for the output, emptied.
-fn emptied(path: &std::path::Path) -> io::Result<File> {
+fn emptied(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).truncate(true).custom_flags(libc::O_NOFOLLOW).open(path)
 }
 
-/// Runs the command once.
-fn run(command: &mut Command, launch: &Launch, setup_ns: u64) -> Outcome {
-    let before = of_children();
-    let start_ns = os_now_ns();
-    let mut child = match start(command) {
-        Ok(child) => child,
-        Err(error) => return failed(&not_started(&launch.arguments[0], &error)),
-    };
-    let read = |stdout| thread::Builder::new().spawn(move || drained(stdout)).ok();
-    let reader = child.stdout.take().and_then(read);
-    let (status, peak_bytes) = match waited(&child) {
-        Ok(ended) => ended,
-        Err(reason) => {
-            end_all();
-            return failed(&reason);
+/// A command that has ended.
+struct Ended {
+    span: Span,
+    /// Its status as the OS codes it.
+    status: i32,
+    peak_bytes: Option<u64>,
+    /// What reads its stdout and its stderr.
+    outputs: [Option<JoinHandle<Heard>>; 2],
+}
+
+/// Waits for the command, and makes durable what is asked for.
+fn wait_and_sync(mut child: Child, launch: &Launch, start_ns: u64) -> Result<Ended, String> {
+    let outputs = [
+        child.stdout.take().and_then(|stdout| Builder::new().spawn(|| heard(stdout)).ok()),
+        child.stderr.take().and_then(|stderr| Builder::new().spawn(|| heard(stderr)).ok()),
+    ];
+    let (status, peak_bytes) = waited(&child)?;
+    let end_ns = os_now_ns();
+    let synced_ns = match launch.syncs.is_empty() {
+        true => None,
+        false => {
+            sync_all(&launch.syncs)?;
+            Some(os_now_ns())
         }
     };
-    let end_ns = os_now_ns();
-    let left_running = match reap() {
-        Ok(left_running) => left_running,
-        Err(reason) => return failed(&reason),
-    };
-    let output_bytes = reader.and_then(|reader: JoinHandle<u64>| reader.join().ok());
-    let (status, signal) = split(status);
-    let exit = Exit { status, signal, peak_bytes, left_running, output_bytes };
-    if let Some(reason) = why_failed(&exit, launch) {
-        return failed(&reason);
+    let span = Span { start_ns, end_ns, ops: 1, synced_ns, ..Span::default() };
+    Ok(Ended { span, status, peak_bytes, outputs })
+}
+
+/// Makes files durable, and their names. They are opened for reading only.
+fn sync_all(files: &[PathBuf]) -> Result<(), String> {
+    let mut folders: Vec<&Path> = files.iter().filter_map(|file| file.parent()).collect();
+    folders.sort_unstable();
+    folders.dedup();
+    for path in files.iter().map(PathBuf::as_path).chain(folders) {
+        let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+        let synced = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+            Ok(file) => file.sync_all(),
+            // A run that removed it has nothing to make durable.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        };
+        synced.map_err(|error| format!("making '{}' durable: {error}", path.display()))?;
     }
-    let usage = of_children().since(before);
-    let span = Span { start_ns, end_ns, ops: 1, ..Span::default() };
-    Outcome::Done(Sample {
-        setup_ns,
-        spans: vec![span],
-        exit: Some(exit),
-        usage: Usage { cpu_ns: usage.cpu_ns, ..usage },
-        ..Sample::default()
-    })
+    Ok(())
 }
 
 /// Why a program was not started, and what to do.
@@ -142,20 +212,6 @@ fn why_failed(exit: &Exit, launch: &Launch) -> Option<String> {
             "'{program}' ended with status {status}; --ignore-exit lets such runs count"
         )),
         (None, None) => Some(format!("nothing is known of how '{program}' ended")),
-    }
-}
-
-/// Reads all that comes. Returns the number of bytes.
-fn drained(mut stdout: impl Read) -> u64 {
-    let mut chunk = vec![0; CHUNK];
-    let mut bytes = 0;
-    loop {
-        match stdout.read(&mut chunk) {
-            Ok(0) => return bytes,
-            Ok(count) => bytes += count as u64,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return bytes,
-        }
     }
 }
 

@@ -25,6 +25,8 @@ pub mod blocks;
 pub mod page_reader;
 pub mod names;
 pub mod tree;
+pub mod streams;
+pub mod figure;
 pub mod command;
 pub mod perform_write;
 pub mod perform;

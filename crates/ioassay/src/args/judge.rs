@@ -55,13 +55,31 @@ pub struct JudgeArgs {
     /// A file on the stdin of the commands, which is empty by default
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub input: Option<PathBuf>,
-    /// Where stdout goes: null, pipe (read and discarded), or a file that does not exist yet
+    /// Where stdout goes: null, pipe (read and discarded), inherit (printed, stderr too), or a file
+    /// that does not exist yet
     #[arg(long, value_name = "WHERE", default_value = "null")]
     pub output: String,
     /// Let runs count whatever their exit status, or with these: --ignore-exit=1,2
     #[arg(long, short = 'i', value_name = "STATUSES", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "all")]
     pub ignore_exit: Option<String>,
+    /// A number that the commands print about themselves, and its unit: the groups of a regular
+    /// expression, as in 'total ([0-9.]+) (ms|s)'
+    ///
+    /// The first group is the number. The unit is the second one, that of --figure-unit, or what is
+    /// matched after the number. The last match in the last 64 KiB of stdout counts, or else of
+    /// stderr.
+    #[arg(long, value_name = "REGEX")]
+    pub figure: Option<String>,
+    /// The unit of that number
+    #[arg(long, value_name = "UNIT", requires = "figure")]
+    pub figure_unit: Option<String>,
+    /// After the end of a command, sync the files that it wrote, and time that, too
+    #[arg(long)]
+    pub until_durable: bool,
+    /// Evict files of other users, too, who may need them cached
+    #[arg(long)]
+    pub evict_others: bool,
     /// A file that the commands read, if no rehearsal can see it; repeat it for each
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: Vec<PathBuf>,
@@ -77,6 +95,9 @@ pub struct JudgeArgs {
     /// Where to keep the record: a new file, a folder, or - for stdout
     #[arg(long, value_name = "PLACE")]
     pub record: Option<PathBuf>,
+    /// Also write the times in hyperfine's JSON; replaces an earlier file of ioassay, but no other
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub export_json: Option<PathBuf>,
     /// Print only the result: no progress, and no path of the record
     #[arg(long, short)]
     pub quiet: bool,

@@ -1,6 +1,7 @@
 //! What to start, and how it ended.
 
 use crate::command::{Exit, Launch, Output};
+use crate::figure::{Figure, FigurePattern};
 use crate::line::{Fields, LineBuilder, ProtocolError};
 use crate::optional::with_known;
 use std::ffi::OsString;
@@ -9,10 +10,17 @@ use std::path::PathBuf;
 
 /// The value of `output` for a pipe.
 const PIPE: &str = "pipe";
+/// The value of `output` for that of the tool.
+const INHERIT: &str = "inherit";
 
 /// The key of argument `index`.
 fn key(index: usize) -> String {
     format!("argument{index}")
+}
+
+/// The key of the file `index` to sync.
+fn sync_key(index: usize) -> String {
+    format!("sync{index}")
 }
 
 /// The line of a job with what to start, if it is a command.
@@ -27,16 +35,26 @@ pub(super) fn with_launch(mut line: LineBuilder, launch: Option<&Launch>) -> Lin
     line = match &launch.output {
         Output::Null => line,
         Output::Pipe => line.with("output", PIPE),
+        Output::Inherit => line.with("output", INHERIT),
         Output::File(path) => line.with_bytes("output_file", path.as_os_str().as_bytes()),
     };
     if launch.any_exit {
         line = line.with("any_exit", 1);
     }
-    if launch.exits.is_empty() {
-        return line;
+    if !launch.exits.is_empty() {
+        let exits: Vec<String> = launch.exits.iter().map(u32::to_string).collect();
+        line = line.with("exits", exits.join(","));
     }
-    let exits: Vec<String> = launch.exits.iter().map(u32::to_string).collect();
-    line.with("exits", exits.join(","))
+    if let Some(FigurePattern { pattern, unit }) = &launch.figure {
+        line = line.with_bytes("figure", pattern.as_bytes());
+        if let Some(unit) = unit {
+            line = line.with_bytes("figure_unit", unit.as_bytes());
+        }
+    }
+    for (index, file) in launch.syncs.iter().enumerate() {
+        line = line.with_bytes(&sync_key(index), file.as_os_str().as_bytes());
+    }
+    line
 }
 
 /// What a job starts, if it is a command.
@@ -54,12 +72,25 @@ pub(super) fn launch(fields: &mut Fields) -> Result<Option<Launch>, ProtocolErro
         (Some(file), None) => Output::File(file),
         (None, None) => Output::Null,
         (None, Some(word)) if word == PIPE.as_bytes() => Output::Pipe,
+        (None, Some(word)) if word == INHERIT.as_bytes() => Output::Inherit,
         _ => return Err(fields.error("an unknown 'output'")),
     };
     let any_exit = fields.number_or("any_exit", 0)? != 0;
     let exits = if fields.has("exits") { fields.numbers("exits")? } else { Vec::new() };
     let exits = exits.into_iter().flat_map(u32::try_from).collect();
-    Ok(Some(Launch { arguments, input, output, any_exit, exits }))
+    let mut syncs = Vec::new();
+    while let Some(file) = fields.take(&sync_key(syncs.len())) {
+        syncs.push(OsString::from_vec(file).into());
+    }
+    let figure = match fields.has("figure") {
+        true => {
+            let pattern = fields.text("figure")?;
+            let unit = fields.has("figure_unit").then(|| fields.text("figure_unit")).transpose()?;
+            Some(FigurePattern { pattern, unit })
+        }
+        false => None,
+    };
+    Ok(Some(Launch { arguments, input, output, any_exit, exits, figure, syncs }))
 }
 
 /// The line of how a command ended.
@@ -85,4 +116,19 @@ pub(super) fn exit(fields: &mut Fields) -> Result<Exit, ProtocolError> {
         left_running: fields.number("left_running")?,
         output_bytes: fields.number_if("output_bytes")?,
     })
+}
+
+/// The line of a number that a command printed.
+pub(super) fn of_figure(figure: &Figure) -> LineBuilder {
+    let line = LineBuilder::new("figure").with_bytes("number", figure.number.as_bytes());
+    match &figure.unit {
+        Some(unit) => line.with_bytes("unit", unit.as_bytes()),
+        None => line,
+    }
+}
+
+/// A number that a command printed.
+pub(super) fn figure(fields: &mut Fields) -> Result<Figure, ProtocolError> {
+    let unit = fields.has("unit").then(|| fields.text("unit")).transpose()?;
+    Ok(Figure { number: fields.text("number")?, unit })
 }

@@ -2,6 +2,7 @@
 
 use super::Reply;
 use crate::command::Exit;
+use crate::figure::Figure;
 use crate::line::ProtocolError;
 use crate::sample::{Latencies, Sample, Span};
 use crate::trial::Outcome;
@@ -19,6 +20,7 @@ pub struct Gather {
     histograms: [Latencies; 4],
     steps: usize,
     exit: Option<Exit>,
+    figure: Option<Figure>,
 }
 
 impl Gather {
@@ -52,6 +54,7 @@ impl Gather {
                 latencies.counts.push((*ns, *count));
             }
             Reply::Exit(exit) => self.exit = Some(*exit),
+            Reply::Figure(figure) => self.figure = Some(figure.clone()),
             Reply::Done { setup_ns, warm_up_ns, longest_ns, usage } => {
                 let mut histograms = std::mem::take(&mut self.histograms);
                 histograms.iter_mut().zip(longest_ns).for_each(|(it, ns)| it.max_ns = *ns);
@@ -65,6 +68,7 @@ impl Gather {
                     responses,
                     reads,
                     exit: self.exit.take(),
+                    figure: self.figure.take(),
                     usage: *usage,
                 })));
             }

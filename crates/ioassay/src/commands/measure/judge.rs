@@ -1,5 +1,6 @@
 //! `judge`: runs any command as it is, and says of it what is said of our own figures.
 
+mod hyperfine;
 mod parse;
 mod rehearse;
 
@@ -8,6 +9,7 @@ use crate::args::OutputArgs;
 use crate::args::judge::JudgeArgs;
 use crate::commands::kept::Kept;
 use crate::commands::{form, tell};
+use crate::data_files;
 use crate::files::{Maker, Target};
 use crate::fixture::Stay;
 use crate::keeper::{self, Servers};
@@ -17,20 +19,20 @@ use crate::progress::Progress;
 use crate::recipe::repetitions::{USUAL, settle};
 use crate::status::Status;
 use crate::stop::{Stop, keep_children};
-use crate::store::Place;
+use crate::store::{self, Place};
 use crate::worker_process;
 use anyhow::{Context, Result, anyhow};
 use model::axis::Axis;
 use model::case::{Cache, Case, Work};
-use model::command::Command;
+use model::command::{Command, Output};
 use model::environment::Environment;
 use model::host::Storage;
-use model::plan::{Plan, Role};
+use model::plan::{Plan, Role, Skip};
 use model::rehearsal::FactSheet;
 use model::view::{Heading, Question, View};
 use parse::Asked;
 use report::Style;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// `ioassay judge`.
@@ -42,10 +44,21 @@ pub fn judge(args: &JudgeArgs, style: &Style) -> Result<Status> {
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     keep_children().context("failed to handle SIGCHLD")?;
     let output = output_of(args);
-    stop.status(keep(&asked, &output, &stop).and_then(|kept| match kept {
+    let export = args.export_json.as_deref();
+    stop.status(keep(&asked, &output, export, &stop).and_then(|kept| match kept {
         None => Ok(Status::DONE),
-        Some(kept) => super::judge(&kept, &output, style),
+        Some(kept) => {
+            let status = super::judge(&kept, &output, style)?;
+            export.map_or(Ok(()), |path| export_to(path, &kept))?;
+            Ok(status)
+        }
     }))
+}
+
+/// Writes the times for scripts that read those of hyperfine.
+fn export_to(path: &Path, kept: &Kept) -> Result<()> {
+    let record = store::read(kept.record.path())?;
+    store::keep_report(path, &hyperfine::export(&record, &assess::assess(&record)))
 }
 
 /// What `judge` has of the options of all runs.
@@ -59,10 +72,19 @@ fn output_of(args: &JudgeArgs) -> OutputArgs {
 }
 
 /// Measures the commands, and keeps the record; none if stopped before the first run.
-fn keep(asked: &Asked, output: &OutputArgs, stop: &Stop) -> Result<Option<Kept>> {
+fn keep(
+    asked: &Asked,
+    output: &OutputArgs,
+    export: Option<&Path>,
+    stop: &Stop,
+) -> Result<Option<Kept>> {
     orphans::adopt();
     let place = Place::of(output.record.as_deref());
     place.check()?;
+    export.iter().try_for_each(|path| store::check_report(path))?;
+    if asked.commands.iter().any(|command| command.output == Output::Inherit) {
+        worker_process::pass_on_streams().context("failed to pass on stdout and stderr")?;
+    }
     form::check(&output.form, &place)?;
     let servers = set_up(asked, stop);
     let kept = match &servers {
@@ -129,11 +151,15 @@ fn plan_of(asked: &Asked, commands: Vec<Command>, environment: &Environment) -> 
     let mut plan = Plan::new("judge", rounds, 0.0, now as u64);
     plan.invocations = invocations;
     plan.view = Some(view());
+    let probe = environment.storage.and_then(|storage| storage.residency_probe);
     for command in &commands {
-        let cases = states(asked, command)
-            .into_iter()
-            .map(|cache| Case::own(Work::Command(command.work(cache))));
-        plan.add(cases, Role::Asked, environment);
+        for cache in states(asked, command) {
+            let case = Case::own(Work::Command(command.work(cache)));
+            match data_files::refusal(command, cache, probe, asked.evicts_others) {
+                Some(reason) => plan.skips.push(Skip { case, reason }),
+                None => plan.add([case], Role::Asked, environment),
+            }
+        }
     }
     plan.commands = commands;
     Ok(plan)

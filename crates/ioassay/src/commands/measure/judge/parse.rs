@@ -1,13 +1,15 @@
 //! What is judged: commands with the values of their parameters.
 
 use crate::args::judge::JudgeArgs;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use model::case::Cache;
 use model::command::{CACHES, Command, Output};
+use model::figure::FigurePattern;
 use model::list::listed;
 use model::printable::printable;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
+use worker::figure::Finder;
 
 /// The question of a command line.
 #[derive(Debug)]
@@ -23,6 +25,7 @@ pub(super) struct Asked {
     /// Files that commands read, as far as they are named.
     pub(super) files: Vec<PathBuf>,
     pub(super) rehearses: bool,
+    pub(super) evicts_others: bool,
     pub(super) rounds: Option<u32>,
     pub(super) invocations: Option<u32>,
 }
@@ -50,6 +53,7 @@ impl Asked {
             caches: caches(&args.cache)?,
             files: args.file.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
             rehearses: !args.no_rehearsal,
+            evicts_others: args.evict_others,
             rounds: args.rounds,
             invocations: args.invocations,
         })
@@ -102,6 +106,8 @@ fn commands(args: &JudgeArgs) -> Result<Vec<Command>> {
         input: args.input.as_ref().map(std::path::absolute).transpose()?,
         any_exit: args.ignore_exit.as_deref() == Some(ALL),
         exits: exits(args.ignore_exit.as_deref())?,
+        figure: figure(args)?,
+        until_durable: args.until_durable,
         ..Command::default()
     };
     let parameters = parameters(&args.parameter)?;
@@ -202,6 +208,17 @@ fn for_all(
     Ok(all)
 }
 
+/// The number to look for in the output.
+fn figure(args: &JudgeArgs) -> Result<Option<FigurePattern>> {
+    let Some(pattern) = args.figure.clone() else { return Ok(None) };
+    if !matches!(args.output.as_str(), "null" | "pipe") {
+        bail!("--figure reads the output, so it goes with --output null or pipe");
+    }
+    let figure = FigurePattern { pattern, unit: args.figure_unit.clone() };
+    Finder::of(&figure).map_err(|reason| anyhow!("--figure: {reason}"))?;
+    Ok(Some(figure))
+}
+
 /// The value of `--ignore-exit` that means any status.
 const ALL: &str = "all";
 
@@ -298,6 +315,7 @@ fn output(text: &str) -> Result<Output> {
     match text {
         "null" => Ok(Output::Null),
         "pipe" => Ok(Output::Pipe),
+        "inherit" => Ok(Output::Inherit),
         path => {
             let path = std::path::absolute(path)?;
             // Nothing of the user's is overwritten.

@@ -6,6 +6,7 @@ use crate::rehearsal::{self, Rehearsal};
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
 use model::command::Command;
+use model::printable::printable;
 use model::rehearsal::{End, FactSheet, FileUse, Role};
 use model::units;
 use std::path::PathBuf;
@@ -33,6 +34,9 @@ pub(super) fn all(
         if let Some(facts) = &facts {
             command.reads = listed(facts, is_read);
             command.writes = listed(facts, is_written);
+        }
+        if command.until_durable {
+            check_durable(facts.as_ref()).with_context(|| shown(&command))?;
         }
         for file in &asked.files {
             if !command.reads.contains(file) {
@@ -69,7 +73,10 @@ fn one(command: &Command, stop: &Stop) -> Result<Option<FactSheet>> {
             ))?;
             Ok(None)
         }
-        Rehearsal::Done { facts, last_words } => {
+        Rehearsal::Done { facts, last_words, figure } => {
+            if figure.is_none() {
+                check_figure(command)?;
+            }
             let words = match last_words.is_empty() {
                 true => String::new(),
                 false => format!("; its stderr: {last_words}"),
@@ -84,6 +91,32 @@ fn one(command: &Command, stop: &Stop) -> Result<Option<FactSheet>> {
             }
         }
     }
+}
+
+/// Refuses to look for a number that is never printed.
+fn check_figure(command: &Command) -> Result<()> {
+    match &command.figure {
+        None => Ok(()),
+        Some(figure) => bail!(
+            "--figure '{}' finds no number in the last 64 KiB that it printed to stdout or stderr",
+            printable(&figure.pattern)
+        ),
+    }
+}
+
+/// Refuses to sync files that are not all known.
+fn check_durable(facts: Option<&FactSheet>) -> Result<()> {
+    let Some(facts) = facts else {
+        bail!("--until-durable needs the rehearsal, which shows what files the command writes");
+    };
+    if facts.unlisted_files > 0 || written(facts).count() > FILES_MAX {
+        bail!("--until-durable: it writes more than {FILES_MAX} files");
+    }
+    Ok(())
+}
+
+fn written(facts: &FactSheet) -> impl Iterator<Item = &FileUse> {
+    facts.files.iter().filter(|file| file.role == Role::Data && is_written(file))
 }
 
 fn counts(command: &Command, status: i32) -> bool {

@@ -1,0 +1,125 @@
+//! Finds a number in what a command prints.
+
+use model::figure::{Figure, FigurePattern};
+use regex::{Captures, Regex};
+use std::io::{self, Read};
+
+/// How much of the end of an output is kept: programs sum up at their end.
+const LAST_BYTES: usize = 64 << 10;
+/// Bytes read at once.
+const CHUNK: usize = 64 << 10;
+/// The longest text that is taken for a unit, in bytes.
+const UNIT_BYTES_MAX: usize = 32;
+
+/// Finds figures of one pattern.
+#[derive(Debug, Clone)]
+pub struct Finder {
+    regex: Regex,
+    unit: Option<String>,
+}
+
+impl Finder {
+    /// The finder of `pattern`.
+    ///
+    /// # Errors
+    /// Why it is not a regular expression with a group.
+    pub fn of(pattern: &FigurePattern) -> Result<Finder, String> {
+        let regex = Regex::new(&pattern.pattern).map_err(|error| error.to_string())?;
+        if regex.captures_len() < 2 {
+            return Err(format!(
+                "'{}' has no group: put parentheses around the number, as in 'total ([0-9.]+) ms'",
+                pattern.pattern
+            ));
+        }
+        Ok(Finder { regex, unit: pattern.unit.clone() })
+    }
+
+    /// The last figure in an output.
+    pub fn find(&self, output: &[u8]) -> Option<Figure> {
+        let text = String::from_utf8_lossy(output);
+        let figures = self.regex.captures_iter(&text).filter_map(|captures| self.figure(&captures));
+        figures.last()
+    }
+
+    fn figure(&self, captures: &Captures) -> Option<Figure> {
+        let number = captures.get(1)?;
+        let whole = captures.get(0)?;
+        let after = &whole.as_str()[number.end() - whole.start()..];
+        let unit = captures.get(2).map(|unit| unit.as_str());
+        let unit = unit.or(self.unit.as_deref()).unwrap_or(after).trim();
+        let is_unit = !unit.is_empty() && unit.len() <= UNIT_BYTES_MAX;
+        let unit = is_unit.then(|| unit.to_string());
+        let figure = Figure { number: number.as_str().to_string(), unit };
+        figure.value().is_some().then_some(figure)
+    }
+}
+
+/// What came out of a stream.
+#[derive(Debug, Default)]
+pub struct Heard {
+    /// Number of bytes.
+    pub bytes: u64,
+    /// The last of them.
+    pub last: Vec<u8>,
+}
+
+/// Reads a stream to its end, and keeps the end.
+pub fn heard(mut stream: impl Read) -> Heard {
+    let (mut heard, mut chunk) = (Heard::default(), vec![0; CHUNK]);
+    loop {
+        match stream.read(&mut chunk) {
+            Ok(0) => return heard,
+            Ok(count) => {
+                heard.bytes += count as u64;
+                heard.last.extend_from_slice(&chunk[..count]);
+                let excess = heard.last.len().saturating_sub(LAST_BYTES);
+                heard.last.drain(..excess);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return heard,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(pattern: &str, unit: Option<&str>, output: &str, expected: Option<(&str, &str)>) {
+        let pattern =
+            FigurePattern { pattern: pattern.to_string(), unit: unit.map(str::to_string) };
+        let found = Finder::of(&pattern).unwrap().find(output.as_bytes());
+        let found = found.map(|it| (it.number, it.unit.unwrap_or_default()));
+        let expected = expected.map(|(number, unit)| (number.to_string(), unit.to_string()));
+        assert_eq!(found, expected, "{pattern:?} in '{output}'");
+    }
+
+    #[test]
+    fn a_figure_has_its_number_and_the_unit_that_is_known() {
+        let output = "run 1: total 1.5 ms\nrun 2: total 2.25 ms\n";
+        check("total ([0-9.]+) ms", None, output, Some(("2.25", "ms")));
+        check("total ([0-9.]+)", None, output, Some(("2.25", "")));
+        check("total ([0-9.]+)", Some("ms"), output, Some(("2.25", "ms")));
+        check("total ([0-9.]+) (\\w+)", Some("s"), output, Some(("2.25", "ms")));
+        check("none ([0-9.]+)", None, output, None);
+        check("(\\w+) 2", None, output, None);
+        check("([0-9.]+)", None, "1.5 and 1.5.5", Some(("1.5", "")));
+    }
+
+    #[test]
+    fn a_pattern_needs_a_group() {
+        let of = |pattern: &str| {
+            Finder::of(&FigurePattern { pattern: pattern.to_string(), unit: None }).unwrap_err()
+        };
+        assert!(of("total [0-9]+").contains("no group"));
+        assert!(of("total ([0-9]+").contains("unclosed group"));
+    }
+
+    #[test]
+    fn only_the_end_of_a_long_output_is_kept() {
+        let long = vec![b'x'; 3 * LAST_BYTES];
+        let heard = heard([&long[..], b"total 7"].concat().as_slice());
+        assert_eq!((heard.bytes, heard.last.len()), (long.len() as u64 + 7, LAST_BYTES));
+        assert!(heard.last.ends_with(b"total 7"));
+    }
+}
