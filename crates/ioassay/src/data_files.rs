@@ -29,8 +29,8 @@ impl DataFiles {
     /// cache state.
     ///
     /// # Errors
-    /// If one that it reads is gone or cannot be read, so that its state cannot be set. As it is, it
-    /// is not needed, and what is cached of all is not known.
+    /// If one that it reads is gone or cannot be read, so that its state cannot be set. As it is,
+    /// nothing is set: what is cached is not known then.
     pub fn open(
         command: &Command,
         cache: Cache,

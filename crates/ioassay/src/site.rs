@@ -4,13 +4,14 @@
 mod carryover;
 mod making;
 mod names;
+mod commands;
+mod reading_back;
 
 pub(crate) use self::carryover::Carryover;
 use crate::barrier::Barrier;
 use crate::beside::{self, Companion};
 use crate::calming::Calming;
 use crate::clock;
-use crate::data_files::{DataFiles, conclude, prepare};
 use crate::files::{Files, Maker};
 use crate::fixture::TestFile;
 use crate::guard::Guard;
@@ -183,33 +184,12 @@ impl Site<'_> {
         let seed = names.map_or(seed, NamesInUse::seed);
         let mut job = stage.job(case, seed, self.plan.part(case));
         job.shape = chosen(self.calibrated, case.walk());
-        trial.outcome = match self.worker(left, &case.peer) {
-            // Stopping a worker while it starts is not a failure: the run ends anyway.
-            Err(Outcome::Failed { reason }) if case.peer == OWN_PEER && !self.stop.is_asked() => {
-                bail!(reason)
-            }
-            Err(outcome) => outcome,
-            Ok(mut live) => {
-                let outcome = self.act(left, &mut live, &job, &stage, (case, files), &mut trial);
-                match outcome {
-                    Ok(outcome) => {
-                        left.workers.insert(case.peer.clone(), live);
-                        let outcome = validate(&job, outcome, trial.evidence.window_ns);
-                        beside::outcome_beside(outcome, &trial.beside)
-                    }
-                    Err(reason) => Outcome::Failed { reason },
-                }
-            }
-        };
+        trial.outcome = self.outcome(left, &job, &stage, (case, files), &mut trial)?;
         trial.outcome = worded(trial.outcome, |reason| match &*case.peer {
             OWN_PEER => stage.named(reason),
             peer => format!("the peer {peer}: {}", stage.named(reason)),
         });
-        if let Some((command, _)) = stage.command
-            && let Err(reason) = conclude(command, self.stop)
-        {
-            trial.outcome = Outcome::Failed { reason };
-        }
+        self.conclude(&stage, &mut trial.outcome);
         // Whatever became of the trial, that is the cause.
         if let Some(reason) = stage.read.filter(|_| !case.is_null()).and_then(TestFile::loss) {
             trial.outcome = Outcome::Failed { reason };
@@ -226,13 +206,36 @@ impl Site<'_> {
         Ok(trial)
     }
 
-    /// The files of the command that `case` runs, after what runs before each of its runs.
-    fn data_files(&self, case: &Case) -> Result<Option<DataFiles>, String> {
-        let command = self.plan.command(case);
-        let Some((command, cache)) = command.zip(case.cache()) else { return Ok(None) };
-        prepare(command, self.stop)?;
-        let probe = self.storage.and_then(|storage| storage.residency_probe);
-        DataFiles::open(command, cache, probe).map(Some)
+    /// The outcome of `job`, which the worker of its peer performs.
+    ///
+    /// # Errors
+    /// As for [`Site::trial`].
+    fn outcome(
+        &self,
+        left: &mut Carryover,
+        job: &Job,
+        stage: &Stage,
+        (case, files): (&Case, &Files),
+        trial: &mut Trial,
+    ) -> Result<Outcome> {
+        Ok(match self.worker(left, &case.peer) {
+            // Stopping a worker while it starts is not a failure: the run ends anyway.
+            Err(Outcome::Failed { reason }) if case.peer == OWN_PEER && !self.stop.is_asked() => {
+                bail!(reason)
+            }
+            Err(outcome) => outcome,
+            Ok(mut live) => {
+                let outcome = self.act(left, &mut live, job, stage, (case, files), trial);
+                match outcome {
+                    Ok(outcome) => {
+                        left.workers.insert(case.peer.clone(), live);
+                        let outcome = validate(job, outcome, trial.evidence.window_ns);
+                        beside::outcome_beside(outcome, &trial.beside)
+                    }
+                    Err(reason) => Outcome::Failed { reason },
+                }
+            }
+        })
     }
 
     /// Runs `job` of `case`, with the actors beside it, in the state that it claims. Adds evidence,
@@ -283,29 +286,6 @@ impl Site<'_> {
         let probe = self.storage.and_then(|storage| storage.residency_probe);
         (trial.beside, left.beside) = beside::finish(companions, probe, self.stop)?;
         Ok(outcome)
-    }
-
-    /// Reads back what `job` wrote: data that cannot be read does not exist.
-    pub(crate) fn read_back(&self, job: &Job, stage: &Stage, trial: &mut Trial) {
-        if let (Some(names), Some(sample)) = (stage.names, trial.sample()) {
-            match names.read_back(sample) {
-                Ok(read_back) => trial.read_back = Some(read_back),
-                Err(error) => trial.outcome = Outcome::Failed { reason: format!("{error:#}") },
-            }
-            return;
-        }
-        let (Some(work), Some(scratch)) = (job.case.write(), stage.target) else { return };
-        let Some(sample) = trial.sample() else { return };
-        let content = match (work.op, stage.read.and_then(TestFile::content)) {
-            (Op::Copy, Some(content)) => content,
-            (Op::Copy, None) => return,
-            (Op::Write | Op::Sync, _) => work.content(job.seed),
-        };
-        let probe = self.storage.and_then(|storage| storage.residency_probe);
-        match scratch.read_back(job, sample, content, probe, self.stop) {
-            Ok(read_back) => trial.read_back = read_back,
-            Err(error) => trial.outcome = Outcome::Failed { reason: format!("{error:#}") },
-        }
     }
 
     /// Brings files and devices into the state that the case claims.

@@ -22,8 +22,8 @@
 //! worker  > calibrated
 //! ```
 //! A job that is a command has its arguments, and what stdin and stdout are: `argument=dd
-//! argument1=of=x …`. Its worker also sends `exit status=0 left_running=0` and, if a number is looked
-//! for in its output, `figure number=6.38 unit=GB/s`.
+//! argument1=of=x …`. Its worker also sends `exit status=0 left_running=0` and, if a number is
+//! looked for in its output, `figure number=6.38 unit=GB/s`.
 //!
 //! A worker may send `unavailable reason=…` or `failed reason=…` instead of `ready` or
 //! `done`. Each line is a verb with `key=value` pairs. In a value, spaces, `=`, `%` and all bytes

@@ -18,8 +18,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How long a command may go on after SIGTERM, to remove its temporary files, before the coordinator
-/// loses its patience with this process.
+/// How long a command may go on after SIGTERM, to remove its temporary files. The coordinator has
+/// little patience then.
 const GRACE: Duration = Duration::from_millis(50);
 /// Interval between checks.
 pub(crate) const STEP: Duration = Duration::from_millis(1);
