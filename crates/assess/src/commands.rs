@@ -7,7 +7,7 @@
 use crate::counted::Counted;
 use crate::measured::{Measured, SHARE_NOISE};
 use model::evidence::Residency;
-use model::rehearsal::{FactSheet, FileUse, Role};
+use model::rehearsal::{Blind, FactSheet, FileUse, Role};
 
 /// Bytes that devices read for a command at most if they read none of its data: parts of programs
 /// and directories that nobody evicted, but the OS may have.
@@ -125,6 +125,11 @@ pub(crate) fn reads(measured: &Measured) -> Reads {
     let reads_none = measured.facts.is_some_and(|facts| {
         !facts.sampled && facts.unseen.is_empty() && read_files(facts).next().is_none()
     });
+    // What children of a program that ignores SIGCHLD moved is in no counter.
+    let is_lost = |facts: &FactSheet| facts.unseen.iter().any(|it| it.what == Blind::Unreaped);
+    if measured.facts.is_some_and(is_lost) {
+        return Reads::Unseen;
+    }
     let read = |trial: &Counted| trial.evidence.task_read_bytes;
     if reads_none && all(measured, |trial| Some(read(trial)? <= READ_NOISE)) {
         return Reads::None;

@@ -25,6 +25,7 @@ mod rehearsed;
 mod measured;
 pub mod ratio;
 pub mod names;
+pub mod told;
 mod served_by;
 mod commands;
 pub mod durable_commands;

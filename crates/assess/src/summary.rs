@@ -15,6 +15,7 @@ use crate::open_loop::OpenLoop;
 use crate::served::{served, served_loaded};
 use crate::shared::SharedFile;
 use crate::stats::{Estimate, median};
+use crate::told::ToldFigure;
 use crate::trials::{TrialFigures, trials};
 use crate::writing::Writing;
 use model::axis::AxesForm;
@@ -165,6 +166,8 @@ pub struct Summary {
     /// Mean size in bytes of the OS's units of memory (folios) in which a warm file was cached:
     /// median of the rounds. Null if they are not seen.
     pub folio_bytes: Option<u64>,
+    /// The number that a command prints about itself; null if none was looked for and found.
+    pub told: Option<Box<ToldFigure>>,
     /// Its ceiling, and how close it comes.
     pub ceiling: Option<Ceiling>,
     /// Whether it is a ceiling of other cases, or the fastest loop over memory of its kind.
@@ -284,6 +287,7 @@ impl Summary {
             bytes_per_trial: bytes_per_trial(measured),
             device_bytes: measured.median_count(|it| it.evidence.task_read_bytes),
             folio_bytes: measured.median_count(|it| it.evidence.folio_bytes),
+            told: ToldFigure::of(measured).map(Box::new),
             ceiling: None,
             is_ceiling: false,
             of_memory: None,

@@ -13,6 +13,7 @@ use assess::together::{JointRound, Together};
 use assess::trials::TrialFigures;
 use model::axis::{AXES, Axis, Domain, Quantity};
 use model::units::NS_PER_SECOND;
+use std::collections::BTreeSet;
 
 /// The data of a row.
 struct CsvRow<'a> {
@@ -150,26 +151,77 @@ fn kind(axis: &Axis) -> &'static str {
 }
 
 /// A header, and a row for each trial of each case; only the header if the record has no trials.
+/// Commands have more columns: one for each of their parameters, and the figure that they print.
 pub fn csv(assessment: &Assessment) -> String {
-    csv_head() + &csv_rows(assessment)
+    let more = CommandColumns::of(assessment);
+    head(&more) + &rows(assessment, &more, &|_, _| None)
+}
+
+/// The columns of a record of commands after the others.
+#[derive(Default)]
+struct CommandColumns<'a> {
+    /// The names of all parameters.
+    parameters: BTreeSet<&'a str>,
+    /// Whether a number is looked for in what they print.
+    has_figure: bool,
+}
+
+impl<'a> CommandColumns<'a> {
+    fn of(assessment: &'a Assessment) -> CommandColumns<'a> {
+        let commands = &assessment.header.plan.commands;
+        let names = commands.iter().flat_map(|command| command.parameters.keys());
+        CommandColumns {
+            parameters: names.map(String::as_str).collect(),
+            has_figure: commands.iter().any(|command| command.figure.is_some()),
+        }
+    }
+
+    fn names(&self) -> impl Iterator<Item = String> {
+        let parameters = self.parameters.iter().map(|name| format!("parameter_{name}"));
+        let figure = if self.has_figure { &["figure", "figure_unit"][..] } else { &[] };
+        parameters.chain(figure.iter().map(|name| name.to_string()))
+    }
+
+    fn fields(&self, row: &CsvRow) -> Vec<Field> {
+        let CsvRow { summary, trial, .. } = row;
+        let command = row.assessment.header.plan.command(&summary.case);
+        let value =
+            |name: &&str| maybe(command.and_then(|it| Some(it.parameters.get(*name)?.as_str())));
+        let mut fields: Vec<Field> = self.parameters.iter().map(value).collect();
+        if self.has_figure {
+            let told = summary.told.as_ref();
+            let round = told.and_then(|told| {
+                let at = (trial.invocation, trial.round);
+                told.rounds.iter().find(|round| (round.invocation, round.round) == at)
+            });
+            fields.push(number(round.map(|round| round.value)));
+            fields.push(maybe(told.filter(|_| round.is_some()).and_then(|it| it.unit.as_deref())));
+        }
+        fields
+    }
 }
 
 /// The header alone.
 pub fn csv_head() -> String {
+    head(&CommandColumns::default())
+}
+
+fn head(more: &CommandColumns) -> String {
     let mut table = Writer::from_writer(Vec::new());
-    table.write_record(csv_columns().into_iter().map(|[name, ..]| name)).expect(TAKEN);
+    let names = csv_columns().into_iter().map(|[name, ..]| name).chain(more.names());
+    table.write_record(names).expect(TAKEN);
     let head = table.into_inner().expect(TAKEN);
     String::from_utf8(head).expect("only valid UTF-8 was written")
 }
 
 /// The rows alone, to follow those of another record.
 pub fn csv_rows(assessment: &Assessment) -> String {
-    rows(assessment, &|_, _| None)
+    rows(assessment, &CommandColumns::default(), &|_, _| None)
 }
 
 /// The same of a host in a `run` of several, which has the name there that the user calls it.
 pub fn csv_rows_of_host(assessment: &Assessment, run: &Together) -> String {
-    rows(assessment, &|summary, trial| {
+    rows(assessment, &CommandColumns::default(), &|summary, trial| {
         let joint = run.cases.iter().find(|joint| joint.id == summary.id)?;
         let host = joint.hosts.iter().position(|host| *host == assessment.header.host.name)?;
         let is_same =
@@ -181,6 +233,7 @@ pub fn csv_rows_of_host(assessment: &Assessment, run: &Together) -> String {
 
 fn rows(
     assessment: &Assessment,
+    more: &CommandColumns,
     lockstep: &dyn Fn(&Summary, &TrialFigures) -> Option<LockstepTrial>,
 ) -> String {
     let mut table = Writer::from_writer(Vec::new());
@@ -194,7 +247,8 @@ fn rows(
             let fields = of(OF_RUN).into_iter().chain(of(OF_CASE));
             let fields = fields.chain(axes.iter().map(Field::written)).chain(of(OF_TRIAL));
             let metrics = metric::of_trials().map(|metric| of_metric(metric, trial).written());
-            table.write_record(fields.chain(metrics)).expect(TAKEN);
+            let more = more.fields(&row).iter().map(Field::written).collect::<Vec<_>>();
+            table.write_record(fields.chain(metrics).chain(more)).expect(TAKEN);
         }
     }
     let bytes = table.into_inner().expect(TAKEN);

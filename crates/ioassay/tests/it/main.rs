@@ -37,6 +37,8 @@ mod gate_campaigns;
 mod pages;
 mod pictures;
 mod signals;
+mod judge;
+mod judge_stopped;
 mod ends;
 mod workers;
 mod honesty;

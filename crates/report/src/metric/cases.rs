@@ -37,6 +37,15 @@ fn flushes(summary: &Summary) -> String {
     }
 }
 
+/// The number that a command prints about itself: `914 MB/s (880-950)`.
+fn says(summary: &Summary) -> String {
+    let Some(told) = &summary.told else { return NONE.to_string() };
+    let (value, interval) = words::with_interval(Some(told.value), units::scaled);
+    let unit = told.unit.as_ref().map_or(String::new(), |unit| format!(" {unit}"));
+    let interval = if interval == NONE { String::new() } else { format!(" ({interval})") };
+    format!("{value}{unit}{interval}")
+}
+
 /// The metrics of cases only.
 pub(crate) const OF_CASES: &[Metric] = &[
     metric("operation", "time/op", Unit::Nanoseconds)
@@ -149,6 +158,10 @@ pub(crate) const OF_CASES: &[Metric] = &[
     metric("over_time", "over time", Unit::Text).case(CaseMetric::Words(|it, _| {
         or_none(it.course.as_ref().map(|course| sparkline(&course.rates)))
     })),
+    metric("says", "it says", Unit::Text)
+        .meaning("the number that the command prints about itself, with its 95 % interval")
+        .explained()
+        .case(CaseMetric::Words(|it, _| says(it))),
     metric("bus", "bus (est.)", Unit::BytesPerSecond)
         .meaning("estimated bytes a second on the memory bus")
         .explained()

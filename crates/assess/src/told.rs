@@ -1,0 +1,54 @@
+//! The number that a command prints about itself.
+
+use crate::measured::Measured;
+use crate::stats::Estimate;
+use model::figure::Figure;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The number that a command prints about itself, such as a rate. Nothing here says whether it is
+/// right.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ToldFigure {
+    /// Its unit; null if unknown.
+    pub unit: Option<String>,
+    /// The number.
+    pub value: Estimate,
+    /// The number of each round that printed one.
+    pub rounds: Vec<ToldRound>,
+    /// Rounds that count, but printed none.
+    pub without: usize,
+}
+
+/// The number that a round printed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct ToldRound {
+    /// The invocation, from 0.
+    pub invocation: u32,
+    /// The round, numbered from 0 over all invocations.
+    pub round: u32,
+    /// The number.
+    pub value: f64,
+}
+
+impl ToldFigure {
+    /// That of a case; `None` if no round printed one, or not all have the same unit.
+    pub(crate) fn of(measured: &Measured) -> Option<ToldFigure> {
+        let figures = || measured.trials.iter().filter_map(|trial| trial.sample.figure.as_ref());
+        let unit = figures().next()?.unit.clone();
+        if figures().any(|figure| figure.unit != unit) {
+            return None;
+        }
+        let rounds = measured.trials.iter().filter_map(|trial| {
+            let value = trial.sample.figure.as_ref().and_then(Figure::value)?;
+            Some(ToldRound { invocation: trial.invocation, round: trial.round, value })
+        });
+        let rounds: Vec<ToldRound> = rounds.collect();
+        Some(ToldFigure {
+            unit,
+            value: measured.estimate(|trial| trial.sample.figure.as_ref()?.value())?,
+            without: measured.n() - rounds.len(),
+            rounds,
+        })
+    }
+}
