@@ -158,14 +158,18 @@ impl<'a> Counted<'a> {
 
     /// Nanoseconds from the first thread's start to the last thread's end, including its last sync.
     pub(crate) fn wall_ns(&self) -> u64 {
-        wall_ns(self.sample)
+        // What is synced after a command's end is not its time.
+        match self.sample.exit {
+            Some(_) => self.sample.elapsed_ns(),
+            None => wall_ns(self.sample),
+        }
     }
 
     /// A counter's value between the first thread's start and the last thread's end: `told` by the
     /// worker. The value `seen` in the evidence covers a longer window, in which the worker also
     /// reports its results. It is used only if that window is hardly longer.
     pub(crate) fn in_span(&self, told: Option<u64>, seen: Option<u64>) -> Option<u64> {
-        let is_near = self.evidence.window_ns as f64 <= WINDOW_MOST * self.wall_ns() as f64;
+        let is_near = self.evidence.window_ns as f64 <= WINDOW_MOST * wall_ns(self.sample) as f64;
         told.or(seen.filter(|_| is_near))
     }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 /// right.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ToldFigure {
-    /// Its unit; null if unknown.
+    /// Its unit; null if unknown. Rates of bytes that are printed in several units are in B/s.
     pub unit: Option<String>,
     /// The number.
     pub value: Estimate,
@@ -31,22 +31,31 @@ pub struct ToldRound {
     pub value: f64,
 }
 
+/// The unit of rates that are printed in several.
+pub const BYTES_PER_SECOND: &str = "B/s";
+
 impl ToldFigure {
-    /// That of a case; `None` if no round printed one, or not all have the same unit.
+    /// That of a case; `None` if no round printed one, or if units differ and are not all rates of
+    /// bytes.
     pub(crate) fn of(measured: &Measured) -> Option<ToldFigure> {
         let figures = || measured.trials.iter().filter_map(|trial| trial.sample.figure.as_ref());
         let unit = figures().next()?.unit.clone();
-        if figures().any(|figure| figure.unit != unit) {
-            return None;
-        }
+        let is_same = figures().all(|figure| figure.unit == unit);
+        let (unit, value): (_, fn(&Figure) -> Option<f64>) = match is_same {
+            true => (unit, Figure::value),
+            false if figures().all(|figure| figure.bytes_per_second().is_some()) => {
+                (Some(BYTES_PER_SECOND.to_string()), Figure::bytes_per_second)
+            }
+            false => return None,
+        };
         let rounds = measured.trials.iter().filter_map(|trial| {
-            let value = trial.sample.figure.as_ref().and_then(Figure::value)?;
+            let value = trial.sample.figure.as_ref().and_then(value)?;
             Some(ToldRound { invocation: trial.invocation, round: trial.round, value })
         });
         let rounds: Vec<ToldRound> = rounds.collect();
         Some(ToldFigure {
             unit,
-            value: measured.estimate(|trial| trial.sample.figure.as_ref()?.value())?,
+            value: measured.estimate(|trial| trial.sample.figure.as_ref().and_then(value))?,
             without: measured.n() - rounds.len(),
             rounds,
         })

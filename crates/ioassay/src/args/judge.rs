@@ -37,53 +37,57 @@ pub struct JudgeArgs {
     /// No shell is the default: this only says so, to users of hyperfine
     #[arg(short = 'N', hide = true)]
     pub no_shell: bool,
-    /// Run this before anything else, once for each value of the parameters in it. What it leaves
-    /// running lives until the end
+    /// Run this before anything else. What it leaves running lives until the end
+    ///
+    /// With parameters, once for each of their values that a command has.
     #[arg(long, short = 's', value_name = "COMMAND")]
     pub setup: Option<String>,
-    /// Run this before each run, untimed; several are for one command each, in their order.
-    /// Parameters have their values here, too
+    /// Run this before each run, untimed; repeat it to give one to each command
+    ///
+    /// Parameters have their values here, too.
     #[arg(long, short = 'p', value_name = "COMMAND")]
     pub prepare: Vec<String>,
-    /// Run this after each run, untimed; several are for one command each
+    /// Run this after each run, untimed; repeat it to give one to each command
     #[arg(long, short = 'C', value_name = "COMMAND")]
     pub conclude: Vec<String>,
-    /// Run this after everything else, also if the run was stopped; once for each value of the
-    /// parameters in it
+    /// Run this after everything else, even if the run is stopped
+    ///
+    /// With parameters, once for each of their values that a command has.
     #[arg(long, short = 'c', value_name = "COMMAND")]
     pub cleanup: Option<String>,
     /// A file on the stdin of the commands, which is empty by default
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub input: Option<PathBuf>,
-    /// Where stdout goes: null, pipe (read and discarded), inherit (printed, stderr too), or a file
-    /// that does not exist yet
-    #[arg(long, value_name = "WHERE", default_value = "null")]
+    /// Where stdout goes: null, pipe, inherit, or a file that does not exist yet
+    ///
+    /// A pipe is read, and what comes is discarded. With inherit, the commands print where ioassay
+    /// does, on stdout and on stderr; otherwise, their stderr is discarded.
+    #[arg(long, value_name = "WHERE", default_value = "null", hide_default_value = true)]
     pub output: String,
-    /// Let runs count whatever their exit status, or with these: --ignore-exit=1,2
+    /// Let runs count with any exit status, or with these, such as 1,2
     #[arg(long, short = 'i', value_name = "STATUSES", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "all")]
     pub ignore_exit: Option<String>,
-    /// A number that the commands print about themselves, and its unit: the groups of a regular
-    /// expression, as in 'total ([0-9.]+) (ms|s)'
+    /// A number that the commands print, in a group of a regular expression
     ///
-    /// The first group is the number. The unit is the second one, that of --figure-unit, or what is
-    /// matched after the number. The last match in the last 64 KiB of stdout counts, or else of
-    /// stderr.
+    /// The first group is the number, as in 'total ([0-9.]+) (ms|s)'. The unit is the second group,
+    /// that of --figure-unit, or what is matched after the number. The last match in the last
+    /// 64 KiB of stdout counts, or else of stderr.
     #[arg(long, value_name = "REGEX")]
     pub figure: Option<String>,
     /// The unit of that number
     #[arg(long, value_name = "UNIT", requires = "figure")]
     pub figure_unit: Option<String>,
-    /// After the end of a command, sync the files that it wrote, and time that, too
+    /// Also time a sync of the files that a command wrote, after its end
     #[arg(long)]
     pub until_durable: bool,
     /// Evict files of other users, too, who may need them cached
     #[arg(long)]
     pub evict_others: bool,
-    /// A file that the commands read, if no rehearsal can see it; repeat it for each
+    /// A file that the commands read, if no rehearsal sees it; repeatable
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: Vec<PathBuf>,
-    /// Do not run each command once before, to see which files it uses and how
+    /// Do not run each command once before, to see the files that it uses
     #[arg(long)]
     pub no_rehearsal: bool,
     /// Runs of each command in each state, divided among the invocations
@@ -95,7 +99,9 @@ pub struct JudgeArgs {
     /// Where to keep the record: a new file, a folder, or - for stdout
     #[arg(long, value_name = "PLACE")]
     pub record: Option<PathBuf>,
-    /// Also write the times in hyperfine's JSON; replaces an earlier file of ioassay, but no other
+    /// Also write the times to a file as hyperfine's --export-json does
+    ///
+    /// It replaces an earlier file of ioassay, but no other.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub export_json: Option<PathBuf>,
     /// Print only the result: no progress, and no path of the record

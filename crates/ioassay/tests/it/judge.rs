@@ -221,6 +221,9 @@ fn a_write_that_is_made_durable_has_a_second_time_and_no_dirty_page() {
         let dirty = &trial["evidence"]["written_after"]["dirty"];
         assert!(dirty.is_null() || *dirty == 0, "{trial}");
     }
+    let args = ["judge", write, "--until-durable", "--rounds=2", "--invocations=1", "--quiet"];
+    let text = sandbox.judges(&args);
+    assert!(text.contains("durable after"), "{text}");
     let plain = judge(&sandbox, &[write]);
     assert!(plain.samples().iter().all(|sample| sample["spans"][0]["synced_ns"].is_null()));
 }
@@ -336,8 +339,10 @@ fn each_parameter_and_the_figure_have_columns_of_their_own() {
     let figure = ["--no-rehearsal", "--figure", "took ([0-9.]+) (\\w+)", "--record=record"];
     let table = sandbox.judges(&[&args[..], &more, &figure, &["--csv"]].concat());
     let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split(',').collect()).collect();
-    let column = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
-    let of = |name: &str| rows[1..].iter().map(|row| row[column(name)]).collect::<Vec<_>>();
+    // From the end: a field before has a comma.
+    let column = |name: &str| rows[0].iter().rev().position(|column| *column == name).unwrap();
+    let field = |row: &Vec<&str>, name: &str| row[row.len() - 1 - column(name)].to_string();
+    let of = |name: &str| rows[1..].iter().map(|row| field(row, name)).collect::<Vec<_>>();
     let sorted = |name: &str| {
         let mut all = of(name);
         all.sort_unstable();
@@ -355,7 +360,7 @@ fn each_parameter_and_the_figure_have_columns_of_their_own() {
     assert_eq!((told["rounds"].as_array().map(Vec::len), &told["without"]), (Some(3), &0.into()));
     assert!(report["cases"][2]["told"].is_null(), "{report}");
     let text = sandbox.judges(&["report", "record"]);
-    assert!(text.contains("it says") && text.contains("1.5 ms"), "{text}");
+    assert!(text.contains("it says") && text.contains("1.50 ms"), "{text}");
     // Two records of the same commands are compared command by command.
     std::fs::copy(sandbox.path("record"), sandbox.path("again")).unwrap();
     let compared = sandbox.judges(&["compare", "record", "again"]);

@@ -12,6 +12,8 @@ use assess::Assessment;
 use assess::conclusions::touches::Touching;
 use assess::ratio::Ratio;
 use assess::summary::Summary;
+use assess::told::BYTES_PER_SECOND;
+use assess::trials::Fate;
 use model::case::Isa;
 use model::peer::Peer;
 use model::shape::chosen;
@@ -37,11 +39,25 @@ fn flushes(summary: &Summary) -> String {
     }
 }
 
+/// How long it took from a command's start until what it wrote was synced.
+fn durable_after(summary: &Summary) -> String {
+    let counted = summary.trials.iter().filter(|trial| trial.fate == Fate::Counted);
+    let mut all: Vec<u64> = counted.filter_map(|trial| trial.figures.as_ref()?.synced_ns).collect();
+    all.sort_unstable();
+    let middle = all.len().checked_sub(1).map(|last| (all[last / 2], all[all.len() / 2]));
+    let median = middle.map(|(low, high)| f64::midpoint(low as f64, high as f64));
+    or_none(median.map(units::nanoseconds))
+}
+
 /// The number that a command prints about itself: `914 MB/s (880-950)`.
 fn says(summary: &Summary) -> String {
     let Some(told) = &summary.told else { return NONE.to_string() };
-    let (value, interval) = words::with_interval(Some(told.value), units::scaled);
-    let unit = told.unit.as_ref().map_or(String::new(), |unit| format!(" {unit}"));
+    let plain = |number: f64| units::scaled(number).trim_end().to_string();
+    let is_rate = told.unit.as_deref() == Some(BYTES_PER_SECOND);
+    let (value, interval) =
+        words::with_interval(Some(told.value), if is_rate { units::rate } else { plain });
+    let unit = told.unit.as_ref().filter(|_| !is_rate);
+    let unit = unit.map_or(String::new(), |unit| format!(" {unit}"));
     let interval = if interval == NONE { String::new() } else { format!(" ({interval})") };
     format!("{value}{unit}{interval}")
 }
@@ -158,6 +174,10 @@ pub(crate) const OF_CASES: &[Metric] = &[
     metric("over_time", "over time", Unit::Text).case(CaseMetric::Words(|it, _| {
         or_none(it.course.as_ref().map(|course| sparkline(&course.rates)))
     })),
+    metric("durable_after", "durable after", Unit::Text)
+        .meaning("time from a command's start until the files that it wrote were synced: median")
+        .explained()
+        .case(CaseMetric::Words(|it, _| durable_after(it))),
     metric("says", "it says", Unit::Text)
         .meaning("the number that the command prints about itself, with its 95 % interval")
         .explained()
