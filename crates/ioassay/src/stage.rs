@@ -42,7 +42,7 @@ impl Stage<'_> {
         // What runs beside it does not concern its worker.
         let mut case = Case { beside: Vec::new(), ..case.clone() };
         case.part_mut().into_iter().for_each(|own| *own = part);
-        let launch = self.command.map(|(command, _)| command.launch());
+        let launch = self.command.map(|(command, _)| Box::new(command.launch()));
         Job { case, seed, file, source, shared: self.shared, shape: None, launch }
     }
 

@@ -34,7 +34,7 @@ pub struct Job {
     /// worker is given one.
     pub shape: Option<LoopShape>,
     /// What to start, if the case is a command.
-    pub launch: Option<Launch>,
+    pub launch: Option<Box<Launch>>,
 }
 
 impl Job {

@@ -162,7 +162,7 @@ impl Request {
                     }
                 }
                 let line = with_known(line, &[("shared", job.shared)]);
-                command::with_launch(line, job.launch.as_ref()).text
+                command::with_launch(line, job.launch.as_deref()).text
             }
         }
     }
@@ -180,7 +180,7 @@ impl Request {
                 let (file, source) = (path("file"), path("source"));
                 let shared = fields.number_if("shared")?;
                 let shape = calibration::shape(&mut fields)?;
-                let launch = command::launch(&mut fields)?;
+                let launch = command::launch(&mut fields)?.map(Box::new);
                 let axes: Result<Vec<_>, _> = std::mem::take(&mut fields.pairs)
                     .into_iter()
                     .map(|(key, value)| Ok((key, fields.utf8(value)?)))
@@ -400,7 +400,7 @@ mod tests {
         let case = zoo::cases().pop().expect("the last are commands' or others'");
         let outputs = [Output::Null, Output::Pipe, Output::Inherit, Output::File("/o p".into())];
         for output in outputs {
-            let launch = Some(Launch {
+            let launch = Some(Box::new(Launch {
                 arguments: ["dd", "", "of=a b%", "\n\u{e9}"].map(str::to_string).to_vec(),
                 input: Some(OsString::from_vec(b"\xff ".to_vec()).into()),
                 any_exit: output == Output::Pipe,
@@ -411,7 +411,7 @@ mod tests {
                 syncs: vec!["/a b".into(), OsString::from_vec(b"\xfe".to_vec()).into()],
                 exits: if output == Output::Null { vec![1, 255] } else { Vec::new() },
                 output,
-            });
+            }));
             let (file, source) = (None, None);
             let case = case.clone();
             let job = Job { case, seed: 1, file, source, shared: None, shape: None, launch };
@@ -547,6 +547,10 @@ mod tests {
                         peak_bytes: usage.cpu_ns,
                         left_running: setup_ns,
                         output_bytes: usage.user_ns,
+                    }),
+                    figure: setup_ns.is_multiple_of(4).then(|| Figure {
+                        number: format!("{warm_up_ns}.5"),
+                        unit: warm_up_ns.is_multiple_of(2).then(|| "% of a=b".to_string()),
                     }),
                     usage,
                 })

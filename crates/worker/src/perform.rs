@@ -37,7 +37,7 @@ pub fn perform(job: &Job, client: &mut dyn Client) {
             }
         }
         (Work::Write(work), _) => perform_write(job, work, client),
-        (Work::Command(_), _) => perform_command(job.launch.as_ref(), client),
+        (Work::Command(_), _) => perform_command(job.launch.as_deref(), client),
         (Work::Metadata(work), Some(folder)) => perform_names(work, job.seed, folder, client),
         (Work::Read(_) | Work::Metadata(_), _) => {
             let reason = "the job names no file to read, or folder to work in".to_string();

@@ -151,14 +151,10 @@ fn plan_of(asked: &Asked, commands: Vec<Command>, environment: &Environment) -> 
     let mut plan = Plan::new("judge", rounds, 0.0, now as u64);
     plan.invocations = invocations;
     plan.view = Some(view());
-    let asked_for: [(&str, fn(&Command) -> bool); 2] = [
-        ("durable_after", |command| command.until_durable),
-        ("says", |command| command.figure.is_some()),
-    ];
-    for (column, is_asked) in asked_for {
-        if commands.iter().any(is_asked) {
-            plan.view.iter_mut().for_each(|view| view.columns.push(column.to_string()));
-        }
+    let syncs = commands.iter().any(|command| command.until_durable);
+    let has_figure = commands.iter().any(|command| command.figure.is_some());
+    for (column, _) in [("durable_after", syncs), ("says", has_figure)].iter().filter(|it| it.1) {
+        plan.view.iter_mut().for_each(|view| view.columns.push(column.to_string()));
     }
     let probe = environment.storage.and_then(|storage| storage.residency_probe);
     for command in &commands {
