@@ -33,6 +33,8 @@ impl Figure {
     pub fn bytes_per_second(&self) -> Option<f64> {
         let unit = self.unit.as_deref()?.trim();
         let unit = unit.strip_suffix("/s").or_else(|| unit.strip_suffix("/sec"))?;
+        // Without a letter, it is a rate of something else.
+        let unit = Some(unit).filter(|unit| !unit.is_empty())?;
         Some(self.value()? * parse_bytes(&format!("1{unit}")).ok()? as f64)
     }
 }

@@ -5,6 +5,7 @@ use crate::axes::check_everywhere;
 use crate::comparing::check_large;
 use crate::containers::check_quick_survey;
 use crate::honesty::machine::comparing::check_twins;
+use crate::judge_stopped::check_stopped;
 use crate::launchers::ALL_QUESTIONS;
 use crate::pages::check_all_windows;
 use crate::peers::check_peers;
@@ -65,4 +66,10 @@ fn pages_are_whole_in_all_windows() {
 fn what_compilers_made_of_a_peer_counts_every_awkward_case_rightly() {
     let test = "what_compilers_made_of_a_peer_counts_every_awkward_case_rightly";
     check_peers(test, &["gcc-O0-loop", "gcc-O3-native-unrolled"]);
+}
+
+#[test]
+#[ignore = "slow: a part of cargo xtask test --all"]
+fn commands_that_are_stopped_at_a_hundred_moments_leave_nothing() {
+    check_stopped(120);
 }
