@@ -227,6 +227,7 @@ pub(crate) fn measured(work: ReadWork, served_by: ServedBy, rate: f64) -> Summar
         shared: None,
         beside: Vec::new(),
         names: None,
+        told: None,
         command: None,
         writing: None,
         course: None,
