@@ -75,6 +75,7 @@ mod scaling;
 pub mod together;
 pub mod odd;
 pub mod fleet;
+pub mod running;
 
 #[cfg(test)]
 mod tests;

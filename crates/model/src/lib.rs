@@ -58,5 +58,6 @@ pub mod environment;
 pub mod plan;
 pub mod sharing;
 pub mod record;
+pub mod running;
 pub mod agent;
 pub mod zoo;

@@ -1,6 +1,7 @@
 //! A zoo of edge cases, which tests of every layer use.
 
 pub mod commands;
+mod running;
 
 use crate::arrival::Arrival;
 use crate::case::{Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork};
@@ -20,6 +21,8 @@ use crate::trial::{Outcome, Trial};
 use crate::zipf::Theta;
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+pub use running::running;
 
 fn plain_io() -> Io {
     Io { size: 1 << 20, block: 4096, time: Duration::from_secs(60), ..Io::default() }

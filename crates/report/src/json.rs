@@ -84,7 +84,7 @@ pub fn json_of_together(run: &Together, mut out: impl Write) -> io::Result<()> {
     writeln!(out)
 }
 
-fn pretty(contract: &impl Serialize) -> String {
+pub(crate) fn pretty(contract: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(contract);
     text.expect("the contract holds plain data only") + "\n"
 }
@@ -114,7 +114,7 @@ pub fn json_schema_of_gate() -> String {
     schema_of::<gate::GateForm<'static>>()
 }
 
-fn schema_of<T: JsonSchema>() -> String {
+pub(crate) fn schema_of<T: JsonSchema>() -> String {
     // Defaults are for reading older records. Published JSON always has every field.
     let no_default = RecursiveTransform(|schema: &mut Schema| drop(schema.remove("default")));
     let settings = SchemaSettings::draft2020_12().for_serialize().with_transform(no_default);

@@ -52,6 +52,7 @@ mod shortfall;
 mod json;
 mod csv;
 mod openmetrics;
+mod running;
 
 pub use self::csv::{csv, csv_columns, csv_head, csv_rows, csv_rows_of_host};
 pub use document::Document;
@@ -67,6 +68,7 @@ pub use openmetrics::{metric_names, openmetrics};
 pub use plan::{PlanNeeds, SpaceNeed, about, plan};
 pub use records::{gate_run, missing, obstacles, records};
 pub use run::run;
+pub use running::{json_of_running, json_schema_of_running, running, running_line};
 pub use runs::{Listed, runs};
 pub use shortfall::{shortfall, shortfall_of_fleet, shortfall_of_gate, shortfall_of_together};
 pub use style::{Style, entry, indented, paragraphs, to_terminal};

@@ -34,6 +34,7 @@ pub mod placement;
 mod numa;
 pub mod counters;
 pub mod rehearsal;
+pub mod running;
 #[cfg(test)]
 mod tests;
 

@@ -24,6 +24,7 @@ mod rounds;
 mod records;
 mod rules;
 mod run;
+mod running;
 mod served_commands;
 mod sharing;
 mod stalls;

@@ -6,16 +6,46 @@ use clap::{Args, ValueHint};
 use model::plan::INVOCATIONS_MAX;
 use std::path::PathBuf;
 
+/// Options that only commands have, which a program that is running already cannot use.
+const OF_COMMANDS: [&str; 16] = [
+    "commands",
+    "arguments",
+    "cache",
+    "parameter",
+    "name",
+    "shell",
+    "setup",
+    "prepare",
+    "cleanup",
+    "input",
+    "output",
+    "ignore_exit",
+    "file",
+    "no_rehearsal",
+    "rounds",
+    "invocations",
+];
+
 /// Arguments of `judge`.
 #[derive(Debug, Args)]
 pub struct JudgeArgs {
     /// Commands, each as one argument: 'grep -c x big.txt'. They are split into words as a shell
     /// does, and started without one
-    #[arg(required_unless_present = "arguments", value_name = "COMMAND")]
+    #[arg(required_unless_present_any = ["arguments", "pid", "cgroup"], value_name = "COMMAND")]
     pub commands: Vec<String>,
     /// One command with its arguments
     #[arg(last = true, value_name = "PROGRAM [ARGUMENT]")]
     pub arguments: Vec<String>,
+    /// Watch a process that is running already, with its descendants: nothing is traced or stopped
+    #[arg(long, value_name = "PID", group = "running", conflicts_with_all = OF_COMMANDS)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub pid: Option<u32>,
+    /// Watch the processes of a control group: its path, or a unit such as postgresql.service
+    #[arg(long, value_name = "PATH", group = "running", conflicts_with_all = OF_COMMANDS)]
+    pub cgroup: Option<String>,
+    /// With --pid or --cgroup: how long to watch, by default 10s
+    #[arg(long = "for", value_name = "TIME", requires = "running")]
+    pub watching: Option<String>,
     /// The cache state of the files that a command reads, at the start of each run: as-is, warm,
     /// cold, or several
     ///

@@ -101,4 +101,6 @@ pub enum SchemaOf {
     Lockstep,
     /// `gate`, and `compare --fail-if`.
     Gate,
+    /// `judge --pid` and `judge --cgroup`.
+    Running,
 }

@@ -8,6 +8,7 @@ pub mod manual;
 pub mod question;
 pub mod dry;
 mod kept;
+pub mod running;
 pub mod measure;
 mod candidate;
 pub mod hosts;
@@ -103,6 +104,7 @@ fn schema(of: SchemaOf) -> String {
         SchemaOf::Fleet => report::json_schema_of_fleet(),
         SchemaOf::Lockstep => report::json_schema_of_together(),
         SchemaOf::Gate => report::json_schema_of_gate(),
+        SchemaOf::Running => report::json_schema_of_running(),
     }
 }
 
@@ -192,6 +194,9 @@ fn style(color: Color) -> Style {
 }
 
 fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status> {
+    if let Some(record) = running::record_at(records)? {
+        return running::report(&record, form, style);
+    }
     let (paths, status) = readable(records)?;
     let of_one_run = match paths.as_slice() {
         // What is left of the records of several is not taken for a run on one host.

@@ -66,3 +66,4 @@ mod documents;
 mod opening;
 mod monitoring;
 mod long;
+mod judge_pid;

@@ -20,6 +20,7 @@ mod narrow;
 mod one_value;
 mod page;
 mod pictures;
+mod running;
 mod same_words;
 mod sentences;
 mod steering;

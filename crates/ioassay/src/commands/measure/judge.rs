@@ -8,7 +8,7 @@ use super::{Destination, PreparedRun, carry_out, header_of};
 use crate::args::OutputArgs;
 use crate::args::judge::JudgeArgs;
 use crate::commands::kept::Kept;
-use crate::commands::{form, tell};
+use crate::commands::{form, running, tell};
 use crate::data_files;
 use crate::files::{Maker, Target};
 use crate::fixture::Stay;
@@ -40,6 +40,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// # Errors
 /// If a command is not understood, or nothing can be measured.
 pub fn judge(args: &JudgeArgs, style: &Style) -> Result<Status> {
+    if args.pid.is_some() || args.cgroup.is_some() {
+        return running::execute(args, style);
+    }
     let asked = Asked::of(args)?;
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     keep_children().context("failed to handle SIGCHLD")?;
