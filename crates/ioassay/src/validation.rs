@@ -10,7 +10,10 @@ use model::units;
 /// operations, every latency, and no more time than passed here. Otherwise the trial has failed.
 pub fn validate(job: &Job, outcome: Outcome, window_ns: u64) -> Outcome {
     let Outcome::Done(sample) = &outcome else { return outcome };
-    match doubt_of_pages(job, sample).or_else(|| doubt(job, sample, window_ns)) {
+    match doubt_of_pages(job, sample)
+        .or_else(|| doubt_of_threads(job, sample))
+        .or_else(|| doubt(job, sample, window_ns))
+    {
         None => outcome,
         Some(reason) => Outcome::Failed { reason: format!("the worker reported {reason}") },
     }
@@ -62,6 +65,14 @@ fn are_all_syncs(case: &Case, sample: &Sample, calls: u64) -> bool {
         || is_other && (timed == 0 || timed.saturating_add(case.threads().into()) >= calls)
 }
 
+/// What is wrong with the numbers of the threads.
+fn doubt_of_threads(job: &Job, sample: &Sample) -> Option<String> {
+    let mut threads: Vec<u32> = sample.spans.iter().map(|span| span.thread).collect();
+    threads.sort_unstable();
+    (!threads.iter().copied().eq(0..job.case.threads()))
+        .then(|| format!("the threads {threads:?}, but the case has {}", job.case.threads()))
+}
+
 fn doubt_of_pages(job: &Job, sample: &Sample) -> Option<String> {
     let is_miscounted = |span: &&Span| !are_pages_right(job, span);
     let Span { thread, pages, bytes, .. } = sample.spans.iter().find(is_miscounted)?;
@@ -70,11 +81,6 @@ fn doubt_of_pages(job: &Job, sample: &Sample) -> Option<String> {
 }
 
 fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
-    let mut threads: Vec<u32> = sample.spans.iter().map(|span| span.thread).collect();
-    threads.sort_unstable();
-    if !threads.iter().copied().eq(0..job.case.threads()) {
-        return Some(format!("the threads {threads:?}, but the case has {}", job.case.threads()));
-    }
     let only_syncs = job.case.write().is_some_and(|work| work.op == Op::Sync);
     let is_command = job.case.command().is_some();
     let whole_ns = sample.elapsed_ns().max(sample.synced_ns().unwrap_or(0));

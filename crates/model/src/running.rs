@@ -3,9 +3,9 @@
 //! A record of it is lines of JSON: a header, a line for each interval, and the end.
 
 use crate::evidence::{Probe, Residency};
+use crate::file_path::FilePath;
 use crate::named;
 use crate::record::Tool;
-use crate::rehearsal::FilePath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -214,7 +214,7 @@ impl<'a> Witness<'a> {
         snapshot.lists_all = self.find_new(&mut snapshot.processes);
         snapshot.threads = self.threads();
         snapshot.residency = self.residency();
-        snapshot.huge_bytes = self.pids().map(huge_bytes).sum();
+        snapshot.huge_bytes = self.pids().map(machine::huge_bytes).sum();
         snapshot.node_bytes = self.node_bytes();
         snapshot.limits = (!self.nodes.is_empty()).then(|| self.limits_now());
         snapshot
@@ -316,12 +316,6 @@ impl<'a> Witness<'a> {
 fn now_ns() -> u64 {
     let now = rustix::time::clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
-
-/// Bytes of anonymous memory in huge pages. Slow: the OS walks the page tables.
-fn huge_bytes(pid: u32) -> Option<u64> {
-    let smaps = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-    machine::parse_kilobytes(&smaps, "AnonHugePages")
 }
 
 /// The change from `before` to `after`. That of a counter which went backwards is unknown.

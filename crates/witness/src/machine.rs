@@ -71,6 +71,12 @@ pub(crate) fn cpuinfo_value<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str>
     })
 }
 
+/// Bytes of anonymous memory in huge pages. Slow: the OS walks the page tables.
+pub(crate) fn huge_bytes(pid: u32) -> Option<u64> {
+    let smaps = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    parse_kilobytes(&smaps, "AnonHugePages")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,8 +2,9 @@
 
 use super::*;
 use model::command::{Command, CommandWork};
+use model::file_path::FilePath;
 use model::host::Medium;
-use model::rehearsal::{Copies, FactSheet, FilePath, FileUse, Hints, Mappings, Opens};
+use model::rehearsal::{Copies, FactSheet, FileUse, Hints, Mappings, Opens};
 use model::rehearsal::{Queues, Role as FileRole, TaskIo, Totals};
 use std::path::Path;
 

@@ -7,7 +7,7 @@ use model::plan::INVOCATIONS_MAX;
 use std::path::PathBuf;
 
 /// Options that only commands have, which a program that is running already cannot use.
-const OF_COMMANDS: [&str; 16] = [
+const OF_COMMANDS: [&str; 23] = [
     "commands",
     "arguments",
     "cache",
@@ -16,10 +16,17 @@ const OF_COMMANDS: [&str; 16] = [
     "shell",
     "setup",
     "prepare",
+    "conclude",
     "cleanup",
     "input",
     "output",
     "ignore_exit",
+    "figure",
+    "figure_unit",
+    "until_durable",
+    "evict_others",
+    "export_json",
+    "no_shell",
     "file",
     "no_rehearsal",
     "rounds",

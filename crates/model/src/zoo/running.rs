@@ -1,8 +1,8 @@
 //! A program that was running already.
 
 use crate::evidence::Probe;
+use crate::file_path::FilePath;
 use crate::record::Tool;
-use crate::rehearsal::FilePath;
 use crate::running::{
     CachedPages, DiskCounts, End, Ending, Interval, Looks, OpenFile, OpenFiles, OpenMedium,
     RunningRecord, Subject, Watched,

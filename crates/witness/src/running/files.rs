@@ -7,7 +7,7 @@ use super::maps::{self, MappedFile};
 use super::mounted::{Mounted, Place};
 use crate::page_cache;
 use model::evidence::Probe;
-use model::rehearsal::FilePath;
+use model::file_path::FilePath;
 use model::running::{CachedPages, FILES_MAX, OpenFile, OpenFiles, OpenMedium};
 use rustix::fs::{FileType, Mode, OFlags};
 use std::collections::{BTreeMap, BTreeSet};
