@@ -136,7 +136,8 @@ def served_by(record, facts, trials):
         return "unverified" if is_elsewhere else "page-cache"
     if all(is_whole(facts, trial, read) for trial, read in zip(trials, reads)):
         return "device"
-    came = [(read, loaded(facts, trial)) for trial, read in zip(trials, reads)]
+    # Others may have read some of it meanwhile.
+    came = [(trial["device_read_bytes"], loaded(facts, trial)) for trial in trials]
     is_short = any(wanted is not None and not has(read, wanted) for read, wanted in came)
     return "unverified" if is_short else "mixed"
 

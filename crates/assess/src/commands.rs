@@ -227,9 +227,10 @@ fn past_cache(measured: &Measured) -> Option<u64> {
     (all > 0 && has(direct, all)).then_some(all)
 }
 
-/// Whether devices read less than what came into the page cache, of which it had nothing.
+/// Whether devices read less, for anyone, than what came into the page cache, of which it had
+/// nothing.
 fn lacks_loaded(measured: &Measured, trial: &Counted) -> bool {
-    let (bytes, loaded) = (trial.evidence.task_read_bytes, loaded(measured, trial));
+    let (bytes, loaded) = (measured.read_once(trial), loaded(measured, trial));
     bytes.zip(loaded).is_some_and(|(bytes, loaded)| !has(bytes, loaded))
 }
 

@@ -509,7 +509,10 @@ mod tests {
                 case.metadata_mut().into_iter().for_each(|work| work.call = Call::Unlink);
                 let usual = axis.usual.of(*kind).expect("it was asked for");
                 let is_symbol = axis.symbols.iter().any(|(symbol, _)| *symbol == usual);
-                assert!(is_symbol || axis.set(&mut case, usual).is_ok(), "{name} {usual}");
+                // A command has no usual name.
+                let is_given = axis.name == "command";
+                let is_set = is_symbol || is_given || axis.set(&mut case, usual).is_ok();
+                assert!(is_set, "{name} {usual}");
                 axis.names(*kind).iter().for_each(|value| {
                     assert_eq!(axis.set(&mut case, value), Ok(()), "{name} {value}");
                     assert_eq!(axis.value(&case).as_deref(), Some(*value), "{name}");
@@ -527,10 +530,11 @@ mod tests {
         let mut cases = zoo::cases();
         let longer = |case: &Case| {
             let mut case = case.clone();
-            *case.time_mut().expect("it has a limit") += Duration::from_secs(1);
-            case
+            *case.time_mut()? += Duration::from_secs(1);
+            Some(case)
         };
-        cases.extend(zoo::cases().iter().map(longer));
+        // A command has no limit.
+        cases.extend(zoo::cases().iter().filter_map(longer));
         let ids: HashSet<String> = ids(cases.iter()).into_iter().collect();
         assert_eq!(ids.len(), cases.len());
     }
