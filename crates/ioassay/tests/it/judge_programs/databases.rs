@@ -3,6 +3,7 @@
 use super::traced::{syncs, syncs_seen};
 use super::{Judged, count, on_disk};
 use crate::honesty::plant::tried;
+use serde_json::Value;
 use std::collections::HashMap;
 
 /// Ten transactions.
@@ -28,10 +29,13 @@ fn sqlite_syncs_as_often_as_strace_counts_and_as_its_setting_says() {
         assert_eq!(syncs_seen(&judged), expected, "{setting}");
         let seen = judged.file("a.db");
         assert_eq!((&seen["created"], &seen["role"]), (&true.into(), &"data".into()), "{seen}");
+        // A file that is created again under its name is one entry.
+        let made = |file: &Value| 1 + file["replacements"].as_u64().unwrap_or(0);
         let journals = judged.data_files().filter(|file| {
             super::last_path(file).ends_with("/a.db-journal") && file["removed"] == true
         });
-        assert_eq!(journals.count(), 10, "one for each transaction: {}", judged.facts());
+        let journals: u64 = journals.map(made).sum();
+        assert_eq!(journals, 10, "one for each transaction: {}", judged.facts());
         for trial in judged.evidence("as-is") {
             let flushes = count(trial, "device_flushes");
             assert!(sum(&expected) == 0 || flushes >= 1, "{setting}: {trial}");
