@@ -236,20 +236,20 @@ fn bounds(assessment: &Assessment, names: &CommandNames) -> Vec<Sentence> {
         (!said.is_empty())
             .then(|| Sentence::figures(text!("{} {}.", *lead, joined(&said, "; ")), rows))
     });
-    let unknown: Vec<&BoundedCommand> = of(CommandBound::Unknown).collect();
-    let asks: Vec<Text> = unknown.iter().map(|one| name(one)).collect();
-    let by_device = unknown.iter().any(|one| one.uses_devices);
-    let needs = match by_device {
-        true => "how much its devices can do was not measured",
-        false => "no counter shows it",
-    };
-    let open = Sentence::open(
-        text!("what bounds {}", joined(&asks, "; ")),
-        needs,
-        unknown.iter().map(|one| &one.case),
+    let open = [(true, "how much its devices can do was not measured"), (false, PARTLY)].map(
+        |(by_device, needs)| {
+            let unknown: Vec<&BoundedCommand> =
+                of(CommandBound::Unknown).filter(|one| one.uses_devices == by_device).collect();
+            let asks: Vec<Text> = unknown.iter().map(|one| name(one)).collect();
+            let asks = (!asks.is_empty()).then(|| text!("what bounds {}", joined(&asks, "; ")))?;
+            Some(Sentence::open(asks, needs, unknown.iter().map(|one| &one.case)))
+        },
     );
-    lines.chain((!asks.is_empty()).then_some(open)).collect()
+    lines.chain(open.into_iter().flatten()).collect()
 }
+
+/// Why it is unknown what bounds a command that used no device.
+const PARTLY: &str = "it neither computed all the time nor waited for most of it";
 
 /// Whether the CPU time of a run says more of this bound.
 fn is_of_share(bound: CommandBound) -> bool {
