@@ -179,23 +179,26 @@ fn a_mapped_model_reaches_the_device_in_pages_and_a_direct_one_in_large_requests
         let command = ["/usr/bin/python3", "-I", "-S", script];
         Judged::of(&sandbox, &[&["--cache=cold", "--"], &command[..]].concat())
     };
-    let check = |judged: &Judged, requests: std::ops::RangeInclusive<u64>| {
+    // Others may use the device meanwhile. Each of their requests has a page or more.
+    let check = |judged: &Judged, is_right: &dyn Fn(u64, u64) -> bool| {
         assert_eq!(judged.served_by("cold"), "device", "{}", judged.case("cold"));
         for trial in judged.evidence("cold") {
-            assert!(count(trial, "task_read_bytes") >= bytes - bytes / 100, "{trial}");
-            let mean = count(trial, "device_read_bytes") / count(trial, "device_reads");
-            assert!(requests.contains(&mean), "{mean}: {trial}");
+            let own = count(trial, "task_read_bytes");
+            assert!(own >= bytes - bytes / 100, "{trial}");
+            let others = count(trial, "device_read_bytes").saturating_sub(own) / PAGE_BYTES;
+            let all = count(trial, "device_reads");
+            assert!(is_right(all.saturating_sub(others), all), "{trial}");
         }
     };
     tried(|| {
         let judged = judged("mapped.py");
         let seen = judged.file("f");
         assert_eq!((fact(seen, "mappings", "shared"), fact(seen, "hints", "random")), (1, 1));
-        check(&judged, PAGE_BYTES..=2 * PAGE_BYTES);
+        check(&judged, &|_, most| most >= bytes / (2 * PAGE_BYTES));
     });
     tried(|| {
         let judged = judged("direct.py");
         assert_eq!(fact(judged.file("f"), "opens", "direct"), 1);
-        check(&judged, 64 << 10..=4 << 20);
+        check(&judged, &|least, _| least <= bytes / (64 << 10));
     });
 }
