@@ -573,7 +573,9 @@ fn open_files_of_a_running_process_are_sampled() {
     let stage = Stage::new().file("a", 10);
     let mut child = Command::new("sh");
     let child = child.args(["-c", "exec 3<a; : > ready; read line"]).current_dir(stage.path(""));
-    let mut child = child.stdin(Stdio::piped()).spawn().unwrap();
+    // A log of the tests may be a file, too.
+    let child = child.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = child.spawn().unwrap();
     await_that(|| stage.path("ready").exists());
     let sheet = witness::rehearsal::sample(child.id());
     drop(child.stdin.take());
