@@ -65,13 +65,8 @@ pub(crate) fn syncs(facts: &FactSheet) -> Option<u64> {
 
 /// The data files that a command wrote and did not remove.
 pub(crate) fn written_files(facts: &FactSheet) -> impl Iterator<Item = &FileUse> {
-    facts.files.iter().filter(|file| {
-        let mapped = if file.mappings.shared > 0 { file.mappings.writable } else { 0 };
-        let copies = &file.copies;
-        let is_written =
-            total(&[file.opens.writing, copies.target, copies.cloned_target, mapped]) > 0;
-        file.role == Role::Data && is_written && !file.removed && file.bytes_after.is_some()
-    })
+    let is_there = |file: &&FileUse| file.role == Role::Data && file.bytes_after.is_some();
+    facts.files.iter().filter(is_there).filter(|file| file.is_written())
 }
 
 /// The data files that a command read.
@@ -166,10 +161,9 @@ fn is_spread(measured: &Measured) -> bool {
     let used = || facts.files.iter().filter(|file| file.role == Role::Data);
     let size = |file: &&FileUse| file.bytes_after.or(file.bytes_before).unwrap_or(0);
     let Some(largest) = used().max_by_key(size) else { return false };
-    let bytes = |file: &FileUse| file.bytes_before.unwrap_or(0);
-    let elsewhere = read_files(facts).filter(|file| file.device != largest.device).map(bytes);
-    let all = read_files(facts).map(bytes).fold(0, u64::saturating_add);
-    elsewhere.fold(0, u64::saturating_add) > noise(all)
+    let bytes = |file: &FileUse| file.bytes_before;
+    let elsewhere = read_files(facts).filter(|file| file.device != largest.device);
+    sum(elsewhere, bytes) > noise(sum(read_files(facts), bytes))
 }
 
 /// Whether a run read far less by calls than the rehearsal did: its result was there already, as
@@ -221,9 +215,8 @@ fn past_cache(measured: &Measured) -> Option<u64> {
         is_plain && file.opens.direct >= file.opens.reading
     };
     let facts = measured.facts.filter(|facts| !facts.sampled)?;
-    let bytes = |file: &FileUse| file.bytes_before.unwrap_or(0);
-    let all: u64 = read_files(facts).map(bytes).fold(0, u64::saturating_add);
-    let direct = read_files(facts).filter(is_direct).map(bytes).fold(0, u64::saturating_add);
+    let all = sum(read_files(facts), |file| file.bytes_before);
+    let direct = sum(read_files(facts).filter(is_direct), |file| file.bytes_before);
     (all > 0 && has(direct, all)).then_some(all)
 }
 
@@ -261,8 +254,7 @@ fn cached_throughout(measured: &Measured, trial: &Counted) -> Option<u64> {
 fn program_bytes(measured: &Measured) -> u64 {
     let files = measured.facts.iter().flat_map(|facts| &facts.files);
     let is_own = |file: &&FileUse| file.role != Role::Data && file.opens.reading > 0;
-    let bytes = files.filter(is_own).filter_map(|file| file.bytes_before);
-    bytes.fold(0, u64::saturating_add)
+    sum(files.filter(is_own), |file| file.bytes_before)
 }
 
 /// Whether the devices read what they read for the command: a file system that reads something else
@@ -271,7 +263,7 @@ fn devices_agree(measured: &Measured, trial: &Counted) -> bool {
     let (Some(own), Some(all)) = (trial.evidence.task_read_bytes, measured.read_once(trial)) else {
         return false;
     };
-    all >= own.saturating_sub((own as f64 * SHARE_NOISE) as u64)
+    has(all, own)
 }
 
 /// Whether it holds of every trial that counts.

@@ -25,9 +25,7 @@ impl<'a> Rehearsed<'a> {
 }
 
 fn facts_of<'a>(case: &Case, record: &'a Record) -> Option<&'a FactSheet> {
-    let (plan, work) = (&record.header.plan, case.command()?);
-    let index = plan.commands.iter().position(|command| command.work(work.cache) == *work)?;
-    record.header.rehearsals.get(index)
+    record.header.rehearsals.get(record.header.plan.command_number(case)?)
 }
 
 /// Whether a command ended in a rehearsal as its runs did; also if there is none to compare with.

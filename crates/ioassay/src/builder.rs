@@ -7,7 +7,7 @@
 use crate::ownership;
 use crate::peers::{Program, SourceFile};
 use crate::stop::Stop;
-use crate::tool::{self, FILE_BYTES_MAX, Finished, ProgramLimits};
+use crate::tool::{self, Finished, ProgramLimits};
 use anyhow::{Context, Result};
 use model::peer::Peer;
 use std::fs::Permissions;
@@ -177,9 +177,7 @@ impl Bench<'_> {
         time: Duration,
         first_bytes: usize,
     ) -> Result<Finished, String> {
-        let (memory, file_bytes) = (self.memory, Some(FILE_BYTES_MAX));
-        let limits = ProgramLimits { time, memory, file_bytes, first_bytes };
-        tool::run(command, limits, self.stop)
+        tool::run(command, ProgramLimits { time, memory: self.memory, first_bytes }, self.stop)
     }
 
     /// The first line that a compiler or runtime prints about its version.

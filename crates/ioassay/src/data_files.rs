@@ -3,15 +3,16 @@
 //!
 //! They are opened for reading only, and anew for each run: a command may replace them.
 
+use crate::input;
 use crate::keeper;
 use crate::stop::Stop;
 use model::case::Cache;
 use model::command::Command;
 use model::evidence::{Probe, Residency};
-use rustix::fs::{Access, OFlags, access};
+use rustix::fs::{Access, access};
 use rustix::process::geteuid;
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use witness::page_cache::{self, WHOLE};
 
@@ -37,7 +38,7 @@ impl DataFiles {
         probe: Option<Probe>,
     ) -> Result<DataFiles, String> {
         let open = |path: &PathBuf| {
-            let file = opened(path).map_err(|error| not_opened(path, &error))?;
+            let file = input::regular(path).map_err(|error| not_opened(path, &error))?;
             Ok((path.clone(), file))
         };
         match command.reads.iter().map(open).collect::<Result<_, String>>() {
@@ -90,7 +91,7 @@ impl DataFiles {
         let mut sum: Option<Residency> = None;
         for path in &command.writes {
             // One that a run removed has no pages.
-            let Ok(file) = opened(path) else { continue };
+            let Ok(file) = input::regular(path) else { continue };
             let seen = page_cache::residency(&file, probe).ok()?;
             sum = Some(sum.map_or(seen, |sum| sum.and(seen)));
         }
@@ -115,7 +116,7 @@ pub fn refusal(
         });
     };
     command.reads.iter().find_map(|path| {
-        let file = match opened(path) {
+        let file = match input::regular(path) {
             Ok(file) => file,
             Err(error) => return Some(not_opened(path, &error)),
         };
@@ -140,7 +141,7 @@ pub fn refusal(
     })
 }
 
-fn not_opened(path: &Path, error: &std::io::Error) -> String {
+fn not_opened(path: &Path, error: &anyhow::Error) -> String {
     format!("opening '{}', which the command reads: {error}", path.display())
 }
 
@@ -161,15 +162,3 @@ pub fn conclude(command: &Command, stop: &Stop) -> Result<(), String> {
     let Some(conclude) = &command.conclude else { return Ok(()) };
     keeper::run(conclude, stop).map_err(|reason| format!("--conclude: {reason}"))
 }
-
-/// The regular file at `path`: opening something else could block, or do something.
-fn opened(path: &Path) -> std::io::Result<File> {
-    let file = OpenOptions::new().read(true).custom_flags(NONBLOCK).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(std::io::Error::other("it is not a regular file any more")),
-    }
-}
-
-/// Opening a pipe must not wait for its writer.
-const NONBLOCK: i32 = OFlags::NONBLOCK.bits().cast_signed();

@@ -7,18 +7,17 @@ use crate::stop::Stop;
 use crate::worker_process;
 use anyhow::{Context, Result};
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+use worker::figure::{Heard, hear};
 use worker::tree;
 
 /// Maximum length of the answer's line.
 const LINE_BYTES_MAX: u64 = 64 << 10;
-/// How much of the end of stderr is kept.
-const LAST_BYTES: usize = 2000;
 /// How long what is left running gets to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);
 /// How long the process gets to end all of it.
@@ -100,15 +99,15 @@ fn performed(words: &[OsString]) -> Result<(), String> {
 
 /// The end of a program's stderr, which is read as long as anyone writes to it.
 struct LastWords {
-    words: Arc<Mutex<Vec<u8>>>,
+    words: Arc<Mutex<Heard>>,
     reader: Option<thread::JoinHandle<()>>,
 }
 
 impl LastWords {
     fn of(child: &mut Child) -> LastWords {
-        let words = Arc::new(Mutex::new(Vec::new()));
+        let words = Arc::default();
         let into = Arc::clone(&words);
-        let read = |stderr| thread::Builder::new().spawn(move || keep_last(stderr, &into)).ok();
+        let read = |stderr| thread::Builder::new().spawn(move || hear(stderr, &into)).ok();
         LastWords { words, reader: child.stderr.take().and_then(read) }
     }
 
@@ -117,24 +116,6 @@ impl LastWords {
         let is_reading = || self.reader.as_ref().is_some_and(|reader| !reader.is_finished());
         let step = Duration::from_millis(1);
         (0..WORDS.as_millis()).take_while(|_| is_reading()).for_each(|_| thread::sleep(step));
-        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&words).trim().to_string()
-    }
-}
-
-fn keep_last(mut stderr: ChildStderr, into: &Mutex<Vec<u8>>) {
-    let mut chunk = vec![0; 4 << 10];
-    loop {
-        match stderr.read(&mut chunk) {
-            Ok(0) => return,
-            Ok(count) => {
-                let mut words = into.lock().unwrap_or_else(PoisonError::into_inner);
-                words.extend_from_slice(&chunk[..count]);
-                let excess = words.len().saturating_sub(LAST_BYTES);
-                words.drain(..excess);
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return,
-        }
+        self.words.lock().unwrap_or_else(PoisonError::into_inner).last_words()
     }
 }

@@ -7,7 +7,7 @@ use crate::stop::Stop;
 use crate::worker_process;
 use anyhow::{Context, Result, bail};
 use model::command::{Launch, Output};
-use model::figure::{Figure, FigurePattern};
+use model::figure::Figure;
 use model::rehearsal::FactSheet;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,6 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, Write};
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::{Builder, JoinHandle};
@@ -26,15 +25,6 @@ use worker::streams;
 
 /// Maximum length of the answer's line: sixty thousand files take less.
 const LINE_BYTES_MAX: u64 = 64 << 20;
-
-/// What to rehearse.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Request {
-    arguments: Vec<String>,
-    input: Option<PathBuf>,
-    output: Output,
-    figure: Option<FigurePattern>,
-}
 
 /// What came of it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -76,8 +66,7 @@ pub fn of(launch: &Launch, stop: &Stop) -> Result<Rehearsal> {
         farewell: Duration::ZERO,
     };
     let mut process = LineProcess::start(command, protocol, stop)?;
-    let Launch { arguments, input, output, figure, .. } = launch.clone();
-    let request = serde_json::to_string(&Request { arguments, input, output, figure })?;
+    let request = serde_json::to_string(launch)?;
     let answer = process.say(&request).and_then(|()| process.next(Duration::MAX));
     let answer = answer.map_err(anyhow::Error::msg)?;
     serde_json::from_str(&answer).context("the rehearsal's answer is not understood")
@@ -90,7 +79,7 @@ pub fn of(launch: &Launch, stop: &Stop) -> Result<Rehearsal> {
 pub fn serve() -> Result<()> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).context("failed to read what to rehearse")?;
-    let request: Request =
+    let launch: Launch =
         serde_json::from_str(&line).context("what to rehearse is not understood")?;
     let stop = Arc::new(AtomicBool::new(false));
     // What it traces ends with it.
@@ -99,22 +88,22 @@ pub fn serve() -> Result<()> {
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    let answer = serde_json::to_string(&performed(&request, &stop)?)?;
+    let answer = serde_json::to_string(&performed(&launch, &stop)?)?;
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{answer}")?;
     stdout.flush().context("failed to write to stdout")
 }
 
-fn performed(request: &Request, stop: &AtomicBool) -> Result<Rehearsal> {
-    let Some((program, arguments)) = request.arguments.split_first() else {
+fn performed(launch: &Launch, stop: &AtomicBool) -> Result<Rehearsal> {
+    let Some((program, arguments)) = launch.arguments.split_first() else {
         bail!("there is no program to rehearse");
     };
-    let finder = request.figure.as_ref().map(Finder::of).transpose().map_err(anyhow::Error::msg)?;
-    let ((stdout, output), (stderr, words)) = streams_of(&request.output, finder.is_some())?;
+    let finder = launch.figure.as_ref().map(Finder::of).transpose().map_err(anyhow::Error::msg)?;
+    let ((stdout, output), (stderr, words)) = streams_of(&launch.output, finder.is_some())?;
     let command = Rehearsed {
         program: program.into(),
         arguments: arguments.iter().map(Into::into).collect(),
-        stdin: File::open(request.input.clone().unwrap_or_else(|| "/dev/null".into()))
+        stdin: File::open(launch.input.clone().unwrap_or_else(|| "/dev/null".into()))
             .context("failed to open the input")?,
         stdout,
         stderr,
@@ -131,7 +120,7 @@ fn performed(request: &Request, stop: &AtomicBool) -> Result<Rehearsal> {
         Ok(facts) => {
             let find = |heard: &Option<Heard>| finder.as_ref()?.find(&heard.as_ref()?.last);
             let figure = find(&output).or_else(|| find(&words));
-            let last_words = words.map(|heard| last_words(&heard)).unwrap_or_default();
+            let last_words = words.map(|heard| heard.last_words()).unwrap_or_default();
             Rehearsal::Done { facts: Box::new(facts), last_words, figure }
         }
         Err(RehearsalError::NotStarted { program, answer }) => Rehearsal::Failed {
@@ -139,14 +128,6 @@ fn performed(request: &Request, stop: &AtomicBool) -> Result<Rehearsal> {
         },
         Err(error) => Rehearsal::Untraced { reason: error.to_string() },
     })
-}
-
-/// How much of the end of stderr is told, in bytes.
-const LAST_WORDS: usize = 2000;
-
-fn last_words(heard: &Heard) -> String {
-    let last = &heard.last[heard.last.len().saturating_sub(LAST_WORDS)..];
-    String::from_utf8_lossy(last).trim().to_string()
 }
 
 /// A stream of the command, and what reads it, if that is a pipe.
@@ -164,8 +145,7 @@ fn streams_of(output: &Output, is_heard: bool) -> Result<(Stream, Stream)> {
             (file.context("failed to open /dev/null")?, None)
         }
         Output::File(path) => {
-            let file = OpenOptions::new().write(true).truncate(true).open(path);
-            (file.context("failed to open the output")?, None)
+            (worker::command::emptied(path).context("failed to open the output")?, None)
         }
         Output::Pipe | Output::Null => piped()?,
     };

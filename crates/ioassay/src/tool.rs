@@ -28,8 +28,8 @@ const GRACE: Duration = Duration::from_millis(200);
 /// Time to wait after SIGKILL. It takes longer only if the OS itself hangs, as on a dead network
 /// mount.
 const KILL: Duration = Duration::from_secs(2);
-/// Maximum size of a file that a compiler may write: a hundred times the size of a peer.
-pub const FILE_BYTES_MAX: u64 = 4 << 30;
+/// Maximum size of a file that a program may write: a hundred times the size of a peer.
+const FILE_BYTES_MAX: u64 = 4 << 30;
 /// Minimum limit of [`Limits::half_of`]: a runtime needs about 100 MiB to start.
 const MEMORY_LEAST: u64 = 512 << 20;
 
@@ -41,17 +41,11 @@ pub struct ProgramLimits {
     /// Bytes of data that each of its processes may have (`RLIMIT_DATA`). A limit on address space
     /// would count what runtimes only reserve. `None` means no limit.
     pub memory: Option<u64>,
-    /// Maximum size of a file that it may write.
-    pub file_bytes: Option<u64>,
     /// How much of each stream's start is kept.
     pub first_bytes: usize,
 }
 
 impl ProgramLimits {
-    /// No limit, for a program that a user names.
-    pub const NONE: ProgramLimits =
-        ProgramLimits { time: Duration::MAX, memory: None, file_bytes: None, first_bytes: 0 };
-
     /// Half of the `available` memory, so that a runaway compiler dies before it hurts the machine.
     /// Unlimited if the available memory is unknown.
     pub fn half_of(available: Option<u64>) -> Option<u64> {
@@ -60,7 +54,7 @@ impl ProgramLimits {
 
     /// Applies the limits to a process that has just started; its children inherit them.
     fn set(&self, pid: Pid) {
-        let files = (Resource::Fsize, self.file_bytes);
+        let files = (Resource::Fsize, Some(FILE_BYTES_MAX));
         for (resource, most) in [(Resource::Data, self.memory), files, (Resource::Core, Some(0))] {
             let Some(most) = most else { continue };
             // Keep a limit that is already lower.
@@ -236,8 +230,7 @@ mod tests {
     fn run_for(time: Duration, script: &str) -> (Result<Finished, String>, Duration) {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        let limits =
-            ProgramLimits { time, memory: Some(64 << 20), file_bytes: None, first_bytes: 10 };
+        let limits = ProgramLimits { time, memory: Some(64 << 20), first_bytes: 10 };
         let began = Instant::now();
         (run(command, limits, &Stop::default()), began.elapsed())
     }
@@ -311,7 +304,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_named() {
-        let limits = ProgramLimits { time: GRACE, ..ProgramLimits::NONE };
+        let limits = ProgramLimits { time: GRACE, memory: None, first_bytes: 0 };
         let start = |name| run(Command::new(name), limits, &Stop::default()).unwrap_err();
         assert_eq!(start("no-such-compiler"), "'no-such-compiler' is not installed");
         assert!(start("/").contains("'/' cannot be started: "));

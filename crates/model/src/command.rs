@@ -59,7 +59,7 @@ pub enum Output {
 }
 
 /// What a worker must start.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Launch {
     /// The program and its arguments.
     pub arguments: Vec<String>,

@@ -259,9 +259,13 @@ impl Plan {
 
     /// The command that `case` runs, if it runs one.
     pub fn command(&self, case: &Case) -> Option<&Command> {
+        self.commands.get(self.command_number(case)?)
+    }
+
+    /// Its number among the commands.
+    pub fn command_number(&self, case: &Case) -> Option<usize> {
         let work = case.command()?;
-        let is_its = |command: &&Command| command.work(work.cache) == *work;
-        self.commands.iter().find(is_its)
+        self.commands.iter().position(|command| command.work(work.cache) == *work)
     }
 
     /// The seed of the trials of `case`. Hosts that share a file have the same.

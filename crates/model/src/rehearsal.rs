@@ -142,6 +142,19 @@ pub struct FileUse {
     pub allocations: u64,
 }
 
+impl FileUse {
+    /// Whether the command may have written it, and left it there.
+    pub fn is_written(&self) -> bool {
+        let ways = [
+            self.opens.writing,
+            self.mappings.writable,
+            self.copies.target,
+            self.copies.cloned_target,
+        ];
+        !self.removed && ways.iter().any(|count| *count > 0)
+    }
+}
+
 /// Declares a group of counts that are absent from a record when 0.
 macro_rules! counts {
     ($(#[$doc:meta])* $kind:ident { $($(#[$count_doc:meta])* $count:ident),+ $(,)? }) => {

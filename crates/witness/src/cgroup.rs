@@ -205,7 +205,7 @@ pub(crate) fn parse_throttled(cpu_stat: &str) -> Option<u64> {
 }
 
 /// The number after `name` in lines of `name number`.
-fn value_of(text: &str, name: &str) -> Option<u64> {
+pub(crate) fn value_of(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let (found, value) = line.split_once(' ')?;
         (found == name).then(|| value.trim().parse().ok())?

@@ -10,7 +10,7 @@ use crate::numa;
 use crate::page_cache;
 use crate::processes::{self, Process, ProcessCounters, Thread, open, over_all, read, read_file};
 use crate::root::Root;
-use crate::traffic::{self, Traffic};
+use crate::traffic::{self, SECTOR, Traffic};
 use model::evidence::{Evidence, GroupTraffic, Limit, Probe, Residency};
 use model::host::Storage;
 use rustix::time::ClockId;
@@ -21,8 +21,6 @@ use std::path::Path;
 
 pub use crate::processes::parse_run_delay;
 
-/// Size of a sector in `/sys/block/X/stat`, regardless of the device's own sectors.
-const SECTOR: u64 = 512;
 /// For counter files. `/proc/vmstat` may exceed it, but what is needed comes first.
 const BUFFER: usize = 16 << 10;
 

@@ -6,7 +6,7 @@
 use crate::canary::{Aligned, CANARY, Canary, DIRECT_BLOCK, open_direct};
 use crate::error::Error;
 use crate::sysfs::number;
-use crate::traffic::{self, Traffic};
+use crate::traffic::{self, SECTOR, Traffic};
 use model::host::{Direct, Medium, Storage, WriteCache};
 use model::layer::{Amplification, Counts, Layer};
 use model::watched::{WRITES_NOTHING, unflushed};
@@ -18,8 +18,6 @@ use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Size of a sector in `/sys/block/X/stat`, in bytes.
-const SECTOR: u64 = 512;
 /// A counter works if it sees at least this share of a canary's bytes. If several devices each have
 /// a part of them, all their counters must work.
 const SEEN_LEAST: f64 = 0.75;

@@ -45,7 +45,7 @@ pub use folios::folio_bytes;
 pub use host::host;
 pub use layout::{layout, shared_bytes};
 pub use memory_group::{MemoryGroup, remove_left_groups};
-pub use processes::{descendants, written_by};
+pub use processes::{children, descendants, written_by};
 pub use settle::{Settled, settle};
 pub use space::{Space, space};
 pub use storage::{storage, storage_of};

@@ -51,12 +51,12 @@ fn limit_in(group: &Path, number: &str, what: Limited) -> Option<u64> {
 }
 
 /// What follows the number of a device, in each of its lines.
-fn of_device<'a>(text: &'a str, number: &'a str) -> impl Iterator<Item = &'a str> {
+pub(crate) fn of_device<'a>(text: &'a str, number: &'a str) -> impl Iterator<Item = &'a str> {
     text.lines().filter_map(move |line| line.strip_prefix(number)?.strip_prefix(' '))
 }
 
 /// The value of `key` in `rbytes=4096 wbytes=0`.
-fn value(line: &str, key: &str) -> Option<u64> {
+pub(crate) fn value(line: &str, key: &str) -> Option<u64> {
     let mut values = line.split(' ').filter_map(|part| part.split_once('='));
     values.find(|(found, _)| *found == key)?.1.parse().ok()
 }

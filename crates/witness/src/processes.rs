@@ -108,7 +108,8 @@ pub fn written_by(pid: u32) -> Option<u64> {
     written.try_fold(0u64, |sum, written| Some(sum.saturating_add(written?)))
 }
 
-fn children(pid: u32) -> Option<Vec<u32>> {
+/// The children of a process, of all its threads; `None` if the OS does not list them.
+pub fn children(pid: u32) -> Option<Vec<u32>> {
     let mut found = Vec::new();
     for task in std::fs::read_dir(format!("/proc/{pid}/task")).ok()? {
         let task = task.ok()?.path();

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+/// Size of a sector in `/sys/block/X/stat`, in bytes, regardless of the device's own sectors.
+pub(crate) const SECTOR: u64 = 512;
 /// Devices report times in milliseconds.
 const NS_OF_MS: u64 = 1_000_000;
 

@@ -9,9 +9,9 @@ use crate::figure::{Finder, Heard, heard};
 use crate::reporter::Client;
 use crate::streams;
 use crate::tree::{STEP, adopt, below, end_all, has_no_children, start};
-use crate::usage::of_children;
+use crate::usage::{of_children, of_maxrss, peak_bytes};
 use model::command::{Exit, Launch, Output};
-use model::sample::{Sample, Span, Usage};
+use model::sample::{Sample, Span};
 use model::trial::Outcome;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -33,8 +33,7 @@ pub fn perform_command(launch: Option<&Launch>, client: &mut dyn Client) {
         return;
     };
     let began_ns = os_now_ns();
-    let prepared = Prepared::of(launch);
-    let mut prepared = match prepared {
+    let mut prepared = match Prepared::of(launch) {
         Ok(prepared) => prepared,
         Err(reason) => return client.outcome(failed(&reason)),
     };
@@ -124,20 +123,22 @@ impl Prepared<'_> {
             return Err(reason);
         }
         let find = |heard: &Option<Heard>| self.finder.as_ref()?.find(&heard.as_ref()?.last);
-        let usage = of_children().since(before);
         Ok(Sample {
             setup_ns,
             spans: vec![span],
             exit: Some(exit),
             figure: find(&stdout).or_else(|| find(&stderr)),
-            usage: Usage { cpu_ns: usage.cpu_ns, ..usage },
+            usage: of_children().since(before),
             ..Sample::default()
         })
     }
 }
 
 /// The file that ioassay created for the output, emptied.
-fn emptied(path: &Path) -> io::Result<File> {
+///
+/// # Errors
+/// The OS's, also if a link has taken its place.
+pub fn emptied(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).truncate(true).custom_flags(libc::O_NOFOLLOW).open(path)
 }
 
@@ -220,7 +221,8 @@ fn why_failed(exit: &Exit, launch: &Launch) -> Option<String> {
 /// # Errors
 /// If it stopped instead of ending.
 fn waited(child: &Child) -> Result<(i32, Option<u64>), String> {
-    let own = of_self_peak();
+    // A child has the peak of this process too until it becomes another program.
+    let own = peak_bytes().unwrap_or(u64::MAX);
     let mut status = 0;
     // SAFETY: all fields are integers, for which zero is valid.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
@@ -245,18 +247,7 @@ fn waited(child: &Child) -> Result<(i32, Option<u64>), String> {
             signal => format!("the command was stopped by signal {signal}"),
         });
     }
-    let peak = u64::try_from(used.ru_maxrss).ok().map(|kilobytes| kilobytes << 10);
-    Ok((status, peak.filter(|peak| *peak > own)))
-}
-
-/// The peak of this process's memory, which a child has too until it becomes another program.
-fn of_self_peak() -> u64 {
-    // SAFETY: all fields are integers, for which zero is valid.
-    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the call writes only to `used`, which outlives it.
-    let outcome = unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut used) };
-    let kilobytes = u64::try_from(used.ru_maxrss).ok().filter(|_| outcome == 0);
-    kilobytes.map_or(u64::MAX, |kilobytes| kilobytes << 10)
+    Ok((status, of_maxrss(&used).filter(|peak| *peak > own)))
 }
 
 /// The exit status, or the signal that ended a process.

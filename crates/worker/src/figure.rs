@@ -3,9 +3,12 @@
 use model::figure::{Figure, FigurePattern};
 use regex::{Captures, Regex};
 use std::io::{self, Read};
+use std::sync::{Mutex, PoisonError};
 
 /// How much of the end of an output is kept: programs sum up at their end.
 const LAST_BYTES: usize = 64 << 10;
+/// How much of that is told, in bytes.
+const LAST_WORDS: usize = 2000;
 /// Bytes read at once.
 const CHUNK: usize = 64 << 10;
 /// The longest text that is taken for a unit, in bytes.
@@ -63,20 +66,40 @@ pub struct Heard {
     pub last: Vec<u8>,
 }
 
+impl Heard {
+    /// Adds what came next.
+    fn take(&mut self, chunk: &[u8]) {
+        self.bytes += chunk.len() as u64;
+        self.last.extend_from_slice(chunk);
+        let excess = self.last.len().saturating_sub(LAST_BYTES);
+        self.last.drain(..excess);
+    }
+
+    /// Its end in words, at most 2000 bytes.
+    pub fn last_words(&self) -> String {
+        let last = &self.last[self.last.len().saturating_sub(LAST_WORDS)..];
+        String::from_utf8_lossy(last).trim().to_string()
+    }
+}
+
 /// Reads a stream to its end, and keeps the end.
-pub fn heard(mut stream: impl Read) -> Heard {
-    let (mut heard, mut chunk) = (Heard::default(), vec![0; CHUNK]);
+pub fn heard(stream: impl Read) -> Heard {
+    let heard = Mutex::default();
+    hear(stream, &heard);
+    heard.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The same for others who look at what came until now.
+pub fn hear(mut stream: impl Read, into: &Mutex<Heard>) {
+    let mut chunk = vec![0; CHUNK];
     loop {
         match stream.read(&mut chunk) {
-            Ok(0) => return heard,
+            Ok(0) => return,
             Ok(count) => {
-                heard.bytes += count as u64;
-                heard.last.extend_from_slice(&chunk[..count]);
-                let excess = heard.last.len().saturating_sub(LAST_BYTES);
-                heard.last.drain(..excess);
+                into.lock().unwrap_or_else(PoisonError::into_inner).take(&chunk[..count]);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return heard,
+            Err(_) => return,
         }
     }
 }

@@ -90,15 +90,8 @@ pub fn has_no_children() -> Result<bool, String> {
 /// The processes below this one; only its children if there are too many to follow, or if the OS
 /// lists no others.
 pub(crate) fn below() -> Vec<u32> {
-    witness::descendants(std::process::id()).unwrap_or_else(children)
-}
-
-fn children() -> Vec<u32> {
-    let own = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let listed = own.flat_map(|task| std::fs::read_to_string(task.path().join("children")));
-    listed
-        .flat_map(|text| text.split_whitespace().flat_map(str::parse).collect::<Vec<_>>())
-        .collect()
+    let own = std::process::id();
+    witness::descendants(own).or_else(|| witness::children(own)).unwrap_or_default()
 }
 
 /// Ends the group of the command that was started last and every process below this one, and

@@ -69,14 +69,27 @@ pub fn of_children() -> Usage {
     Usage { cpu_ns: used.user_ns.zip(used.system_ns).map(sum), ..used }
 }
 
-/// What the OS counts of `whom`, without exact CPU time.
-fn resources(whom: libc::c_int) -> Usage {
+/// The peak of this process's memory in bytes; `None` if the OS does not tell.
+pub(crate) fn peak_bytes() -> Option<u64> {
+    rusage(libc::RUSAGE_SELF).and_then(|used| of_maxrss(&used))
+}
+
+/// The peak of memory in bytes: the OS counts kilobytes.
+pub(crate) fn of_maxrss(used: &libc::rusage) -> Option<u64> {
+    Some(u64::try_from(used.ru_maxrss).ok()? << 10)
+}
+
+/// What the OS counts of `whom`; `None` if it does not tell.
+fn rusage(whom: libc::c_int) -> Option<libc::rusage> {
     // SAFETY: all fields are integers, for which zero is valid.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the call writes only to `used`, which outlives it.
-    if unsafe { libc::getrusage(whom, &raw mut used) } != 0 {
-        return Usage::default();
-    }
+    (unsafe { libc::getrusage(whom, &raw mut used) } == 0).then_some(used)
+}
+
+/// What the OS counts of `whom`, without exact CPU time.
+fn resources(whom: libc::c_int) -> Usage {
+    let Some(used) = rusage(whom) else { return Usage::default() };
     let count = |count: libc::c_long| u64::try_from(count).ok();
     let time_ns = |time: libc::timeval| {
         let (seconds, microseconds) = (count(time.tv_sec)?, count(time.tv_usec)?);

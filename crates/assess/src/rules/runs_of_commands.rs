@@ -84,7 +84,7 @@ fn first_run(context: &Context) -> Option<Draft> {
         ),
         (None, Some((first, usual))) => format!(
             "its CPU time was {}, and {} in the others: it may have compiled or computed what it \
-             keeps",
+             keeps, or its processor was slower",
             nanoseconds(first as f64),
             nanoseconds(usual)
         ),

@@ -2,13 +2,10 @@
 
 use crate::processes::{open, read_file};
 use crate::sysfs::{self, entries, file_name};
-use crate::traffic::{self, Traffic};
+use crate::traffic::{self, SECTOR, Traffic};
 use model::running::DiskCounts;
 use std::fs::File;
 use std::path::Path;
-
-/// Size of a sector in the counters.
-const SECTOR: u64 = 512;
 
 /// Devices in memory, and those whose bytes another device moves, too.
 const NOT_DISKS: [&str; 5] = ["loop", "ram", "zram", "sr", "fd"];
@@ -44,9 +41,9 @@ impl Disks {
         self.all.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    /// Whether `major:minor` is one of them.
-    pub(super) fn has(&self, number: &str) -> bool {
-        self.numbers.iter().any(|known| known == number)
+    /// Their numbers: `major:minor`.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = &str> {
+        self.numbers.iter().map(String::as_str)
     }
 
     pub(super) fn read(&self) -> Option<Traffic> {

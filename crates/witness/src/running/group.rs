@@ -2,6 +2,8 @@
 
 use super::Refusal;
 use super::disks::Disks;
+use crate::cgroup::value_of;
+use crate::limits::{of_device, value};
 use crate::mounts::{self, Mount};
 use crate::root::Root;
 use crate::sysfs::{self, entries, file_name};
@@ -169,47 +171,29 @@ pub(super) fn processes(directory: &Path) -> Vec<u32> {
 
 /// Sums of lines like `254:0 rbytes=1 wbytes=2 rios=3 ...`, of disks that move bytes themselves.
 fn parse_io(text: &str, disks: &Disks) -> (u64, u64) {
-    let mut sums = (0u64, 0u64);
-    for line in text.lines() {
-        let mut words = line.split_ascii_whitespace();
-        if !words.next().is_some_and(|number| disks.has(number)) {
-            continue;
-        }
-        for word in words {
-            let value = |name: &str| word.strip_prefix(name)?.parse::<u64>().ok();
-            sums.0 = sums.0.saturating_add(value("rbytes=").unwrap_or(0));
-            sums.1 = sums.1.saturating_add(value("wbytes=").unwrap_or(0));
-        }
-    }
-    sums
+    let sum = |key: &str| {
+        let lines = disks.numbers().flat_map(|number| of_device(text, number));
+        lines.filter_map(|line| value(line, key)).fold(0, u64::saturating_add)
+    };
+    (sum("rbytes"), sum("wbytes"))
 }
 
 /// Sums of lines like `254:0 Read 1`, of disks that move bytes themselves.
 fn parse_blkio(text: &str, disks: &Disks) -> (u64, u64) {
-    let mut sums = (0u64, 0u64);
-    for line in text.lines() {
-        let mut words = line.split_ascii_whitespace();
-        let (number, kind, bytes) = (words.next(), words.next(), words.next());
-        if !number.is_some_and(|number| disks.has(number)) {
-            continue;
-        }
-        let bytes: u64 = bytes.and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
-        match kind {
-            Some("Read") => sums.0 = sums.0.saturating_add(bytes),
-            Some("Write") => sums.1 = sums.1.saturating_add(bytes),
-            _ => {}
-        }
-    }
-    sums
+    let sum = |way: &str| {
+        let lines = disks.numbers().flat_map(|number| of_device(text, number));
+        let of_way = lines.filter_map(|line| line.strip_prefix(way)?.trim().parse().ok());
+        of_way.fold(0, u64::saturating_add)
+    };
+    (sum("Read "), sum("Write "))
 }
 
 /// Version 2 has bytes of the group with all below it; version 1 says those with `total_`.
 fn parse_dirty(text: &str) -> Option<u64> {
-    let value = |name: &str| -> Option<u64> {
-        text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+    let sum = |dirty: &str, writeback: &str| {
+        value_of(text, dirty)?.checked_add(value_of(text, writeback)?)
     };
-    let sum = |dirty: &str, writeback: &str| value(dirty)?.checked_add(value(writeback)?);
-    sum("file_dirty ", "file_writeback ").or_else(|| sum("total_dirty ", "total_writeback "))
+    sum("file_dirty", "file_writeback").or_else(|| sum("total_dirty", "total_writeback"))
 }
 
 #[cfg(test)]

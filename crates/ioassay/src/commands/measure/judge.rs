@@ -153,12 +153,7 @@ fn plan_of(asked: &Asked, commands: Vec<Command>, environment: &Environment) -> 
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let mut plan = Plan::new("judge", rounds, 0.0, now as u64);
     plan.invocations = invocations;
-    plan.view = Some(view());
-    let syncs = commands.iter().any(|command| command.until_durable);
-    let has_figure = commands.iter().any(|command| command.figure.is_some());
-    for (column, _) in [("durable_after", syncs), ("says", has_figure)].iter().filter(|it| it.1) {
-        plan.view.iter_mut().for_each(|view| view.columns.push(column.to_string()));
-    }
+    plan.view = Some(view(&commands));
     let probe = environment.storage.and_then(|storage| storage.residency_probe);
     for command in &commands {
         for cache in states(asked, command) {
@@ -185,13 +180,19 @@ fn states(asked: &Asked, command: &Command) -> Vec<Cache> {
     }
 }
 
-/// How the report shows commands.
-fn view() -> View {
-    let named = |name| Axis::named(name).map(Heading::Axis);
+/// How the report shows these commands.
+fn view(commands: &[Command]) -> View {
+    let group = Axis::named("command").map(Heading::Axis);
     let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
+    let mut columns: Vec<String> =
+        names(&["time", "cpu_time", "asked", "from_devices", "served_by"]);
+    let syncs = commands.iter().any(|command| command.until_durable);
+    columns.extend(syncs.then(|| "durable_after".to_string()));
+    let has_figure = commands.iter().any(|command| command.figure.is_some());
+    columns.extend(has_figure.then(|| "says".to_string()));
     View {
-        group: named("command").into_iter().collect(),
-        columns: names(&["time", "cpu_time", "asked", "from_devices", "served_by"]),
+        group: group.into_iter().collect(),
+        columns,
         more: vec![names(&[
             "user",
             "system",

@@ -33,7 +33,7 @@ pub(super) fn all(
         let mut command = command.clone();
         if let Some(facts) = &facts {
             command.reads = listed(facts, is_read);
-            command.writes = listed(facts, is_written);
+            command.writes = listed(facts, FileUse::is_written);
         }
         if command.until_durable {
             check_durable(facts.as_ref()).with_context(|| shown(&command))?;
@@ -116,7 +116,7 @@ fn check_durable(facts: Option<&FactSheet>) -> Result<()> {
 }
 
 fn written(facts: &FactSheet) -> impl Iterator<Item = &FileUse> {
-    facts.files.iter().filter(|file| file.role == Role::Data && is_written(file))
+    facts.files.iter().filter(|file| file.role == Role::Data && file.is_written())
 }
 
 fn counts(command: &Command, status: i32) -> bool {
@@ -127,11 +127,6 @@ fn is_read(file: &FileUse) -> bool {
     let mapped = file.mappings.shared + file.mappings.private;
     let copied = file.copies.source + file.copies.cloned_source;
     !file.created && !file.removed && file.opens.reading + mapped + copied > 0
-}
-
-fn is_written(file: &FileUse) -> bool {
-    let copied = file.copies.target + file.copies.cloned_target;
-    !file.removed && file.opens.writing + file.mappings.writable + copied > 0
 }
 
 /// The largest data files that are `used` so, at their paths after the run.
