@@ -4,7 +4,7 @@ use crate::commands::{
     asked_bytes, dirty_bytes, read_files, sum, syncs, waited_share, written_files,
 };
 use crate::counted::Counted;
-use crate::durable_commands::Kept;
+use crate::durable_commands::CommandDurability;
 use crate::measured::Measured;
 use crate::stats::median;
 use model::command::Exit;
@@ -44,7 +44,7 @@ pub struct CommandFigures {
     pub dirty_bytes: Option<u64>,
     /// Whether what it wrote was durable when it had ended; null if it wrote no file that is still
     /// there, and without a rehearsal.
-    pub durability: Option<Kept>,
+    pub durability: Option<CommandDurability>,
     /// The share of its time in which no processor ran it, 0 to 1, at least: it waited for a
     /// device, for a processor, or for something else. Median of the rounds.
     pub waited_share: Option<f64>,
@@ -80,7 +80,7 @@ impl CommandFigures {
             files_written: written().map(|files| files.count() as u64),
             files_written_bytes: written().map(|files| sum(files, |file| file.bytes_after)),
             dirty_bytes: count(&|trial| dirty_bytes(measured, trial)),
-            durability: Kept::of(measured),
+            durability: CommandDurability::of(measured),
             waited_share: median(&measured.values(waited_share)),
             peak_bytes: exit(&|exit| exit.peak_bytes),
             left_running: exit(&|exit| Some(exit.left_running)),

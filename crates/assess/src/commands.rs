@@ -7,7 +7,7 @@
 use crate::counted::Counted;
 use crate::measured::{Measured, SHARE_NOISE};
 use model::evidence::Residency;
-use model::rehearsal::{Blind, FactSheet, FileUse, Role};
+use model::rehearsal::{Blind, FactSheet, FileRole, FileUse};
 
 /// Bytes that devices read for a command at most if they read none of its data: parts of programs
 /// and directories that nobody evicted, but the OS may have.
@@ -65,13 +65,13 @@ pub(crate) fn syncs(facts: &FactSheet) -> Option<u64> {
 
 /// The data files that a command wrote and did not remove.
 pub(crate) fn written_files(facts: &FactSheet) -> impl Iterator<Item = &FileUse> {
-    let is_there = |file: &&FileUse| file.role == Role::Data && file.bytes_after.is_some();
+    let is_there = |file: &&FileUse| file.role == FileRole::Data && file.bytes_after.is_some();
     facts.files.iter().filter(is_there).filter(|file| file.is_written())
 }
 
 /// The data files that a command read.
 pub(crate) fn read_files(facts: &FactSheet) -> impl Iterator<Item = &FileUse> {
-    facts.files.iter().filter(|file| file.role == Role::Data && is_read(file))
+    facts.files.iter().filter(|file| file.role == FileRole::Data && is_read(file))
 }
 
 /// Whether data was read. A file that was only opened to be cloned was not: a clone shares blocks.
@@ -102,7 +102,7 @@ pub(crate) fn asked_bytes(measured: &Measured, trial: &Counted) -> Option<u64> {
 
 /// Where the data that a command read came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reads {
+pub(crate) enum CommandReads {
     /// It read no data file.
     None,
     /// The page cache had all of it.
@@ -116,49 +116,51 @@ pub(crate) enum Reads {
 }
 
 /// Where the data that a command read came from, if its files are on devices.
-pub(crate) fn reads(measured: &Measured) -> Reads {
+pub(crate) fn reads(measured: &Measured) -> CommandReads {
     let reads_none = measured.facts.is_some_and(|facts| {
         !facts.sampled && facts.unseen.is_empty() && read_files(facts).next().is_none()
     });
     // What children of a program that ignores SIGCHLD moved is in no counter.
     let is_lost = |facts: &FactSheet| facts.unseen.iter().any(|it| it.what == Blind::Unreaped);
     if measured.facts.is_some_and(is_lost) {
-        return Reads::Unseen;
+        return CommandReads::Unseen;
     }
     let read = |trial: &Counted| trial.evidence.task_read_bytes;
     if reads_none && all(measured, |trial| Some(read(trial)? <= READ_NOISE)) {
-        return Reads::None;
+        return CommandReads::None;
     }
     let is_other = |trial: &Counted| !devices_agree(measured, trial) || is_less(measured, trial);
     if measured.trials.iter().any(is_other) {
-        return Reads::Unseen;
+        return CommandReads::Unseen;
     }
     // The counters of devices are of one file system.
     if is_spread(measured) {
         let is_cached = all(measured, |trial| {
             Some(cached_throughout(measured, trial).is_some() && is_nothing(measured, trial)?)
         });
-        return if is_cached { Reads::Cached } else { Reads::Unseen };
+        return if is_cached { CommandReads::Cached } else { CommandReads::Unseen };
     }
     // What was in no cache and came from no device are holes, or data that devices have compressed.
     let is_elsewhere = |trial: &Counted| loaded(measured, trial).is_some();
     match () {
         () if all(measured, |trial| is_nothing(measured, trial)) => {
             match measured.trials.iter().any(is_elsewhere) {
-                true => Reads::Unseen,
-                false => Reads::Cached,
+                true => CommandReads::Unseen,
+                false => CommandReads::Cached,
             }
         }
-        () if all(measured, |trial| is_all(measured, trial)) => Reads::FromDevices,
-        () if measured.trials.iter().any(|trial| lacks_loaded(measured, trial)) => Reads::Unseen,
-        () => Reads::FromBoth,
+        () if all(measured, |trial| is_all(measured, trial)) => CommandReads::FromDevices,
+        () if measured.trials.iter().any(|trial| lacks_loaded(measured, trial)) => {
+            CommandReads::Unseen
+        }
+        () => CommandReads::FromBoth,
     }
 }
 
 /// Whether the data files that a command used are on several file systems, but for noise.
 fn is_spread(measured: &Measured) -> bool {
     let Some(facts) = measured.facts else { return false };
-    let used = || facts.files.iter().filter(|file| file.role == Role::Data);
+    let used = || facts.files.iter().filter(|file| file.role == FileRole::Data);
     let size = |file: &&FileUse| file.bytes_after.or(file.bytes_before).unwrap_or(0);
     let Some(largest) = used().max_by_key(size) else { return false };
     let bytes = |file: &FileUse| file.bytes_before;
@@ -253,7 +255,7 @@ fn cached_throughout(measured: &Measured, trial: &Counted) -> Option<u64> {
 /// programs and the system. Those that it only executed are not among them.
 fn program_bytes(measured: &Measured) -> u64 {
     let files = measured.facts.iter().flat_map(|facts| &facts.files);
-    let is_own = |file: &&FileUse| file.role != Role::Data && file.opens.reading > 0;
+    let is_own = |file: &&FileUse| file.role != FileRole::Data && file.opens.reading > 0;
     sum(files.filter(is_own), |file| file.bytes_before)
 }
 

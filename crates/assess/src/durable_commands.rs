@@ -9,7 +9,7 @@ use model::rehearsal::FactSheet;
 
 named! {
     /// Whether what a command wrote was durable when it had ended.
-    Kept "durability" {
+    CommandDurability "durability" {
         /// It called a sync, left nothing dirty, and the devices flushed their caches, or have
         /// none.
         Durable "durable",
@@ -22,22 +22,22 @@ named! {
     }
 }
 
-impl Kept {
+impl CommandDurability {
     /// What the evidence of all trials shows; `None` if it wrote no file that is still there.
-    pub(crate) fn of(measured: &Measured) -> Option<Kept> {
+    pub(crate) fn of(measured: &Measured) -> Option<CommandDurability> {
         let facts = measured.facts?;
         written_files(facts).next()?;
         let Some(storage) = measured.storage.filter(|_| are_together(facts)) else {
-            return Some(Kept::Unseen);
+            return Some(CommandDurability::Unseen);
         };
         let is_dirty = dirty_share(measured).is_some_and(|share| share > SHARE_NOISE);
         let is_in_memory = storage.medium == Medium::Ram;
         Some(match is_synced(facts) {
-            _ if is_dirty && !is_in_memory => Kept::Acknowledged,
-            None => Kept::Unseen,
-            Some(false) => Kept::Acknowledged,
-            Some(true) if is_in_memory => Kept::NotDurable,
-            Some(true) if dirty_share(measured).is_none() => Kept::Unseen,
+            _ if is_dirty && !is_in_memory => CommandDurability::Acknowledged,
+            None => CommandDurability::Unseen,
+            Some(false) => CommandDurability::Acknowledged,
+            Some(true) if is_in_memory => CommandDurability::NotDurable,
+            Some(true) if dirty_share(measured).is_none() => CommandDurability::Unseen,
             Some(true) => flushed(measured, facts, storage),
         })
     }
@@ -67,24 +67,24 @@ pub(crate) fn dirty_share(measured: &Measured) -> Option<f64> {
 }
 
 /// Whether the devices flushed in each trial that made pages dirty.
-fn flushed(measured: &Measured, facts: &FactSheet, storage: &Storage) -> Kept {
+fn flushed(measured: &Measured, facts: &FactSheet, storage: &Storage) -> CommandDurability {
     if storage.medium != Medium::Block || storage.has_unseen_parts() {
-        return Kept::Unseen;
+        return CommandDurability::Unseen;
     }
     if storage.loses_parts() || storage.drops_syncs() {
-        return Kept::NotDurable;
+        return CommandDurability::NotDurable;
     }
     let is_back = |device: &Device| device.write_cache == Some(WriteCache::Back);
     let is_through = |device: &Device| device.write_cache == Some(WriteCache::Through);
     if storage.devices.iter().all(is_through) && !storage.is_flush_stopped() {
-        return Kept::Durable;
+        return CommandDurability::Durable;
     }
     if storage.are_barriers_off() && storage.has_volatile_cache() {
-        return Kept::NotDurable;
+        return CommandDurability::NotDurable;
     }
     let flushes = |trial: &Counted| trial.evidence.device_flushes;
     if measured.trials.iter().all(|trial| flushes(trial).is_some_and(|flushes| flushes > 0)) {
-        return Kept::Durable;
+        return CommandDurability::Durable;
     }
     // A sync of what is clean needs no flush, and a synced write may go through the cache (FUA).
     let owes = |trial: &Counted| {
@@ -94,7 +94,7 @@ fn flushed(measured: &Measured, facts: &FactSheet, storage: &Storage) -> Kept {
     let by_call = syncs(facts).is_some_and(|syncs| syncs > facts.syncs.synced_writes);
     let is_certain = by_call && storage.devices.iter().any(is_back);
     match is_certain && measured.trials.iter().any(owes) {
-        true => Kept::NotDurable,
-        false => Kept::Unseen,
+        true => CommandDurability::NotDurable,
+        false => CommandDurability::Unseen,
     }
 }

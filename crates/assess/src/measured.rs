@@ -6,7 +6,7 @@ use crate::counted::{self, Counted};
 use crate::failure::Failure;
 use crate::invocations::{Round, exchangeable};
 use crate::middle::{mean, median};
-use crate::rehearsed::Rehearsed;
+use crate::rehearsed::RehearsalFacts;
 use crate::stats::{Estimate, Looks};
 use model::case::{Advice, Case, Engine, NameSync, ReadWork, Work, WriteEngine, WriteWork};
 use model::host::{Fixture, HeldContent, Host, Storage};
@@ -188,7 +188,7 @@ impl<'a> Measured<'a> {
             }
         }
         let exit = trials.first().and_then(|trial| trial.sample.exit.as_ref());
-        let Rehearsed { facts, unlike } = Rehearsed::of(&planned.case, record, exit);
+        let RehearsalFacts { facts, unlike } = RehearsalFacts::of(&planned.case, record, exit);
         Measured {
             case: &planned.case,
             role: planned.role,

@@ -6,9 +6,9 @@ mod reads;
 mod bound;
 mod found;
 
-pub use bound::{Bound, BoundBy, TimeSpent};
+pub use bound::{BoundBy, RunningBound, TimeSpent};
 pub use found::{RunningCode, RunningFinding};
-pub use reads::{Reads, ServedReads};
+pub use reads::{RunningReads, ServedReads};
 
 use model::running::{Interval, RunningRecord};
 use schemars::JsonSchema;
@@ -29,7 +29,7 @@ pub struct RunningAssessment {
     /// What it spent its time on.
     pub time: TimeSpent,
     /// What may bound it now, and whether it does.
-    pub bounds: Vec<Bound>,
+    pub bounds: Vec<RunningBound>,
     /// Dirty bytes of its open files at the end; null if that is not seen of all.
     pub dirty_bytes: Option<u64>,
     /// What is wrong or not known, doubts first.

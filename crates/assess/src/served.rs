@@ -1,6 +1,6 @@
 //! What served the reads or took the writes, according to the evidence, never to the request.
 
-use crate::commands::{self, Reads};
+use crate::commands::{self, CommandReads};
 use crate::counted::Counted;
 use crate::measured::Measured;
 pub(crate) use crate::measured::SHARE_NOISE;
@@ -35,13 +35,13 @@ fn served_as_on_disks(measured: &Measured) -> (ServedBy, Option<Hits>) {
         (Work::Memory(_), _) => (ServedBy::CpuCacheOrRam, None),
         (Work::Command(_), storage) => {
             let by = match (commands::reads(measured), storage.map(|storage| storage.medium)) {
-                (Reads::None, _) => ServedBy::NoIo,
+                (CommandReads::None, _) => ServedBy::NoIo,
                 (_, None | Some(Medium::Unseen)) => ServedBy::Unverified,
                 (_, Some(Medium::Ram)) => ServedBy::Ram,
-                (Reads::Cached, _) => ServedBy::PageCache,
-                (Reads::FromDevices, _) => ServedBy::Device,
-                (Reads::FromBoth, _) => ServedBy::Mixed,
-                (Reads::Unseen, _) => ServedBy::Unverified,
+                (CommandReads::Cached, _) => ServedBy::PageCache,
+                (CommandReads::FromDevices, _) => ServedBy::Device,
+                (CommandReads::FromBoth, _) => ServedBy::Mixed,
+                (CommandReads::Unseen, _) => ServedBy::Unverified,
             };
             (by, None)
         }

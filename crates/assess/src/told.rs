@@ -2,7 +2,7 @@
 
 use crate::measured::Measured;
 use crate::stats::Estimate;
-use model::figure::Figure;
+use model::figure::PrintedFigure;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -41,10 +41,10 @@ impl ToldFigure {
         let figures = || measured.trials.iter().filter_map(|trial| trial.sample.figure.as_ref());
         let unit = figures().next()?.unit.clone();
         let is_same = figures().all(|figure| figure.unit == unit);
-        let (unit, value): (_, fn(&Figure) -> Option<f64>) = match is_same {
-            true => (unit, Figure::value),
+        let (unit, value): (_, fn(&PrintedFigure) -> Option<f64>) = match is_same {
+            true => (unit, PrintedFigure::value),
             false if figures().all(|figure| figure.bytes_per_second().is_some()) => {
-                (Some(BYTES_PER_SECOND.to_string()), Figure::bytes_per_second)
+                (Some(BYTES_PER_SECOND.to_string()), PrintedFigure::bytes_per_second)
             }
             false => return None,
         };

@@ -7,7 +7,7 @@ use crate::input;
 use crate::keeper;
 use crate::stop::Stop;
 use model::case::Cache;
-use model::command::Command;
+use model::command::JudgedCommand;
 use model::evidence::{Probe, Residency};
 use rustix::fs::{Access, access};
 use rustix::process::geteuid;
@@ -33,7 +33,7 @@ impl DataFiles {
     /// If one that it reads is gone or cannot be read, so that its state cannot be set. As it is,
     /// nothing is set: what is cached is not known then.
     pub fn open(
-        command: &Command,
+        command: &JudgedCommand,
         cache: Cache,
         probe: Option<Probe>,
     ) -> Result<DataFiles, String> {
@@ -86,7 +86,7 @@ impl DataFiles {
 
     /// The pages of the files that `command` wrote which are cached, and dirty, now; `None` if
     /// nothing shows it, or if it wrote none.
-    pub fn written(&self, command: &Command) -> Option<Residency> {
+    pub fn written(&self, command: &JudgedCommand) -> Option<Residency> {
         let probe = self.written_probe.filter(|_| !command.writes.is_empty())?;
         let mut sum: Option<Residency> = None;
         for path in &command.writes {
@@ -101,7 +101,7 @@ impl DataFiles {
 
 /// Why this cache state of the files of `command` is not set; `None` if it can be.
 pub fn refusal(
-    command: &Command,
+    command: &JudgedCommand,
     cache: Cache,
     probe: Option<Probe>,
     evicts_others: bool,
@@ -149,7 +149,7 @@ fn not_opened(path: &Path, error: &anyhow::Error) -> String {
 ///
 /// # Errors
 /// If that cannot be started, fails, or the run is stopped.
-pub fn prepare(command: &Command, stop: &Stop) -> Result<(), String> {
+pub fn prepare(command: &JudgedCommand, stop: &Stop) -> Result<(), String> {
     let Some(prepare) = &command.prepare else { return Ok(()) };
     keeper::run(prepare, stop).map_err(|reason| format!("--prepare: {reason}"))
 }
@@ -158,7 +158,7 @@ pub fn prepare(command: &Command, stop: &Stop) -> Result<(), String> {
 ///
 /// # Errors
 /// If that cannot be started, fails, or the run is stopped.
-pub fn conclude(command: &Command, stop: &Stop) -> Result<(), String> {
+pub fn conclude(command: &JudgedCommand, stop: &Stop) -> Result<(), String> {
     let Some(conclude) = &command.conclude else { return Ok(()) };
     keeper::run(conclude, stop).map_err(|reason| format!("--conclude: {reason}"))
 }

@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
-use worker::figure::{Heard, hear};
+use worker::figure::{OutputEnd, hear};
 use worker::tree;
 
 /// Maximum length of the answer's line.
@@ -27,7 +27,7 @@ const WORDS: Duration = Duration::from_millis(50);
 
 /// What a program left running. It is ended on drop.
 #[derive(Debug)]
-pub struct Servers {
+pub struct LeftServers {
     _process: LineProcess,
 }
 
@@ -36,7 +36,7 @@ pub struct Servers {
 ///
 /// # Errors
 /// If it cannot be started or fails, or the run is stopped.
-pub fn start(words: &[String], stop: &Stop) -> Result<Servers, String> {
+pub fn start(words: &[String], stop: &Stop) -> Result<LeftServers, String> {
     let mut command = worker_process::own_program()?;
     command.args(["keep", "--"]).args(words);
     let protocol = LineProtocol {
@@ -52,7 +52,7 @@ pub fn start(words: &[String], stop: &Stop) -> Result<Servers, String> {
     let answer: Result<(), String> = serde_json::from_str(&answer)
         .map_err(|error| format!("the answer '{answer}' is not understood: {error}"))?;
     process.give_farewell(FAREWELL);
-    answer.map(|()| Servers { _process: process })
+    answer.map(|()| LeftServers { _process: process })
 }
 
 /// The same, but nothing is left running.
@@ -99,7 +99,7 @@ fn performed(words: &[OsString]) -> Result<(), String> {
 
 /// The end of a program's stderr, which is read as long as anyone writes to it.
 struct LastWords {
-    words: Arc<Mutex<Heard>>,
+    words: Arc<Mutex<OutputEnd>>,
     reader: Option<thread::JoinHandle<()>>,
 }
 

@@ -6,8 +6,8 @@ use crate::line_process::{LineProcess, LineProtocol};
 use crate::stop::Stop;
 use crate::worker_process;
 use anyhow::{Context, Result, bail};
-use model::command::{Launch, Output};
-use model::figure::Figure;
+use model::command::{CommandOutput, Launch};
+use model::figure::PrintedFigure;
 use model::rehearsal::FactSheet;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 use witness::rehearsal::{RehearsalError, Rehearsed, TASKS_MAX, rehearse};
-use worker::figure::{Finder, Heard, heard};
+use worker::figure::{FigureFinder, OutputEnd, heard};
 use worker::streams;
 
 /// Maximum length of the answer's line: sixty thousand files take less.
@@ -37,7 +37,7 @@ pub enum Rehearsal {
         /// The end of its stderr.
         last_words: String,
         /// The number in its output that was looked for.
-        figure: Option<Figure>,
+        figure: Option<PrintedFigure>,
     },
     /// Nothing was run: programs cannot be traced here.
     Untraced {
@@ -98,7 +98,8 @@ fn performed(launch: &Launch, stop: &AtomicBool) -> Result<Rehearsal> {
     let Some((program, arguments)) = launch.arguments.split_first() else {
         bail!("there is no program to rehearse");
     };
-    let finder = launch.figure.as_ref().map(Finder::of).transpose().map_err(anyhow::Error::msg)?;
+    let finder =
+        launch.figure.as_ref().map(FigureFinder::of).transpose().map_err(anyhow::Error::msg)?;
     let ((stdout, output), (stderr, words)) = streams_of(&launch.output, finder.is_some())?;
     let command = Rehearsed {
         program: program.into(),
@@ -118,7 +119,7 @@ fn performed(launch: &Launch, stop: &AtomicBool) -> Result<Rehearsal> {
     let [output, words] = [output, words].map(|reader| reader.and_then(|it| it.join().ok()));
     Ok(match rehearsed {
         Ok(facts) => {
-            let find = |heard: &Option<Heard>| finder.as_ref()?.find(&heard.as_ref()?.last);
+            let find = |heard: &Option<OutputEnd>| finder.as_ref()?.find(&heard.as_ref()?.last);
             let figure = find(&output).or_else(|| find(&words));
             let last_words = words.map(|heard| heard.last_words()).unwrap_or_default();
             Rehearsal::Done { facts: Box::new(facts), last_words, figure }
@@ -131,23 +132,23 @@ fn performed(launch: &Launch, stop: &AtomicBool) -> Result<Rehearsal> {
 }
 
 /// A stream of the command, and what reads it, if that is a pipe.
-type Stream = (File, Option<JoinHandle<Heard>>);
+type Stream = (File, Option<JoinHandle<OutputEnd>>);
 
 /// The stdout and the stderr of the command.
-fn streams_of(output: &Output, is_heard: bool) -> Result<(Stream, Stream)> {
+fn streams_of(output: &CommandOutput, is_heard: bool) -> Result<(Stream, Stream)> {
     let stdout = match output {
-        Output::Inherit => {
+        CommandOutput::Inherit => {
             let [stdout, stderr] = streams::inherited().context("failed to pass on the output")?;
             return Ok(((stdout.into(), None), (stderr.into(), None)));
         }
-        Output::Null if !is_heard => {
+        CommandOutput::Null if !is_heard => {
             let file = OpenOptions::new().write(true).open("/dev/null");
             (file.context("failed to open /dev/null")?, None)
         }
-        Output::File(path) => {
+        CommandOutput::File(path) => {
             (worker::command::emptied(path).context("failed to open the output")?, None)
         }
-        Output::Pipe | Output::Null => piped()?,
+        CommandOutput::Pipe | CommandOutput::Null => piped()?,
     };
     Ok((stdout, piped()?))
 }

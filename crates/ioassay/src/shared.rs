@@ -26,7 +26,7 @@ use std::path::Path;
 
 /// The use of a shared file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FileUse {
+pub enum SharedUse {
     /// It is read.
     Read,
     /// It is overwritten.
@@ -35,15 +35,15 @@ pub enum FileUse {
     Fill,
 }
 
-impl FileUse {
+impl SharedUse {
     /// The use of the shared file of this work, if it has one.
-    fn of(work: &Work) -> Option<(FileUse, u64)> {
+    fn of(work: &Work) -> Option<(SharedUse, u64)> {
         let found = match work {
-            Work::Read(work) => (work.io, FileUse::Read),
+            Work::Read(work) => (work.io, SharedUse::Read),
             Work::Write(work) if work.op == Op::Write => match work.allocation {
-                Allocation::Overwrite => (work.io, FileUse::Overwrite),
+                Allocation::Overwrite => (work.io, SharedUse::Overwrite),
                 Allocation::None | Allocation::Fallocate | Allocation::Append => {
-                    (work.io, FileUse::Fill)
+                    (work.io, SharedUse::Fill)
                 }
             },
             Work::Write(_) | Work::Memory(_) | Work::Metadata(_) | Work::Command(_) => {
@@ -57,9 +57,9 @@ impl FileUse {
     /// The name of its file of `size` bytes.
     fn name(self, size: u64) -> String {
         let word = match self {
-            FileUse::Read => "read",
-            FileUse::Overwrite => "overwrite",
-            FileUse::Fill => "fill",
+            SharedUse::Read => "read",
+            SharedUse::Overwrite => "overwrite",
+            SharedUse::Fill => "fill",
         };
         format!("shared-{word}-{}", units::bytes(size))
     }
@@ -69,7 +69,7 @@ impl FileUse {
 #[derive(Debug, Default)]
 pub struct SharedFiles {
     /// Those of all hosts.
-    all: BTreeMap<(FileUse, u64), TestFile>,
+    all: BTreeMap<(SharedUse, u64), TestFile>,
     /// Those that the next host wrote, for this one to read, by size.
     next: BTreeMap<u64, TestFile>,
 }
@@ -138,7 +138,7 @@ impl SharedFiles {
                     free.insert(open(directory, (folder, &name), content, OFlags::RDWR)?)
                 }
             };
-            if used != FileUse::Fill {
+            if used != SharedUse::Fill {
                 write_range(file.file(), content, segment(size, meeting.segment), watch)
                     .with_context(|| {
                         format!("failed to write to '{}'", file.fixture().path.display())
@@ -153,7 +153,7 @@ impl SharedFiles {
     /// # Errors
     /// If it should have one, and the host that created it is lost.
     pub fn of(&self, work: &Work) -> Result<Option<&TestFile>> {
-        let Some(found) = FileUse::of(work) else { return Ok(None) };
+        let Some(found) = SharedUse::of(work) else { return Ok(None) };
         let file = self.all.get(&found);
         file.map(Some).context("the host that created the shared file was lost")
     }
@@ -165,7 +165,7 @@ impl SharedFiles {
     /// The failed step and the OS's error.
     pub fn to_write(&self, work: &Work) -> Result<Option<&TestFile>> {
         let Some(file) = self.of(work)? else { return Ok(None) };
-        if let (Work::Write(work), Some((FileUse::Fill, size))) = (work, FileUse::of(work))
+        if let (Work::Write(work), Some((SharedUse::Fill, size))) = (work, SharedUse::of(work))
             && file.is_created_here()
         {
             let path = file.fixture().path.display();
@@ -193,8 +193,8 @@ fn name_to_read(size: u64) -> String {
 }
 
 /// The sizes of the shared files of `plan`, for each use.
-pub fn needed(plan: &Plan) -> BTreeSet<(FileUse, u64)> {
-    plan.cases.iter().filter_map(|planned| FileUse::of(&planned.case.work)).collect()
+pub fn needed(plan: &Plan) -> BTreeSet<(SharedUse, u64)> {
+    plan.cases.iter().filter_map(|planned| SharedUse::of(&planned.case.work)).collect()
 }
 
 fn content(plan: &Plan, rank: &Rank, size: u64) -> Content {

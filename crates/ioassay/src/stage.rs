@@ -5,7 +5,7 @@ use crate::fixture::TestFile;
 use crate::names::NamesInUse;
 use crate::scratch::Scratch;
 use model::case::{Case, Work};
-use model::command::Command;
+use model::command::JudgedCommand;
 use model::part::Part;
 use model::sample::Sample;
 use model::trial::Job;
@@ -26,7 +26,7 @@ pub struct Stage<'s> {
     /// Whether the trials of the case continue on this file without a pause.
     pub goes_on: bool,
     /// The files of a command, and what that is.
-    pub command: Option<(&'s Command, &'s DataFiles)>,
+    pub command: Option<(&'s JudgedCommand, &'s DataFiles)>,
 }
 
 impl Stage<'_> {

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Runs a command.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CommandWork {
-    /// The name of a [`Command`] of the plan: its text as it was given, or a shorter name.
+    /// The name of a [`JudgedCommand`] of the plan: its text as it was given, or a shorter name.
     pub command: String,
     /// The values of its parameters: `size=4k,threads=2`, in the order of their names. Empty
     /// without any.
@@ -46,7 +46,7 @@ pub(crate) fn name_of(text: &str) -> Result<String, ParseError> {
 /// What a command writes to, apart from files that it opens itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Output {
+pub enum CommandOutput {
     /// `/dev/null`.
     #[default]
     Null,
@@ -66,7 +66,7 @@ pub struct Launch {
     /// The file on its stdin; `None` for `/dev/null`.
     pub input: Option<PathBuf>,
     /// Where its stdout goes.
-    pub output: Output,
+    pub output: CommandOutput,
     /// Whether a run counts whatever its exit status.
     pub any_exit: bool,
     /// Exit statuses besides 0 of runs that count.
@@ -79,7 +79,7 @@ pub struct Launch {
 
 /// A command of a plan, with the values of its parameters filled in.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Command {
+pub struct JudgedCommand {
     /// Its name: the value of the axis `command`.
     pub name: String,
     /// Its parameters, by name.
@@ -97,7 +97,7 @@ pub struct Command {
     pub input: Option<PathBuf>,
     /// Where its stdout goes.
     #[serde(default, skip_serializing_if = "is_null")]
-    pub output: Output,
+    pub output: CommandOutput,
     /// What runs after each of its runs, untimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclude: Option<Vec<String>>,
@@ -121,11 +121,11 @@ pub struct Command {
     pub writes: Vec<PathBuf>,
 }
 
-fn is_null(output: &Output) -> bool {
-    *output == Output::Null
+fn is_null(output: &CommandOutput) -> bool {
+    *output == CommandOutput::Null
 }
 
-impl Command {
+impl JudgedCommand {
     /// What a worker must start.
     pub fn launch(&self) -> Launch {
         Launch {

@@ -15,7 +15,7 @@ pub struct FigurePattern {
 
 /// A number that a command printed, such as 6.38 GB/s.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Figure {
+pub struct PrintedFigure {
     /// The number, as it was printed.
     pub number: String,
     /// Its unit, if known.
@@ -23,7 +23,7 @@ pub struct Figure {
     pub unit: Option<String>,
 }
 
-impl Figure {
+impl PrintedFigure {
     /// The number; `None` if the text is none.
     pub fn value(&self) -> Option<f64> {
         self.number.parse().ok().filter(|value: &f64| value.is_finite())
@@ -47,14 +47,14 @@ mod tests {
     fn a_rate_of_bytes_is_one_and_another_unit_is_none() {
         let figure = |number: &str, unit: &str| {
             let (number, unit) = (number.to_string(), Some(unit.to_string()));
-            Figure { number, unit }.bytes_per_second()
+            PrintedFigure { number, unit }.bytes_per_second()
         };
         assert_eq!(figure("6.5", "GB/s"), Some(6.5e9));
         assert_eq!(figure("2", "MiB/s"), Some(2.0 * 1048576.0));
         for (number, unit) in [("2", "ms"), ("2", "MB"), ("x", "MB/s"), ("2", "/s")] {
             assert_eq!(figure(number, unit), None, "{number} {unit}");
         }
-        let bare = Figure { number: "1e3".to_string(), unit: None };
+        let bare = PrintedFigure { number: "1e3".to_string(), unit: None };
         assert_eq!((bare.value(), bare.bytes_per_second()), (Some(1000.0), None));
     }
 }

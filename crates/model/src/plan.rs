@@ -1,7 +1,7 @@
 //! The plan: the cases to measure, and skipped cases with reasons.
 
 use crate::case::{Allocation, Cache, Case, Op, ReadWork, Work, WriteWork};
-use crate::command::Command;
+use crate::command::JudgedCommand;
 use crate::content::ContentKind;
 use crate::environment::Environment;
 use crate::goal::Goal;
@@ -186,7 +186,7 @@ pub struct Plan {
     pub actors: Vec<Actor>,
     /// The commands that its cases run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub commands: Vec<Command>,
+    pub commands: Vec<JudgedCommand>,
     /// The place of this host among those of the run, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<Rank>,
@@ -258,7 +258,7 @@ impl Plan {
     }
 
     /// The command that `case` runs, if it runs one.
-    pub fn command(&self, case: &Case) -> Option<&Command> {
+    pub fn command(&self, case: &Case) -> Option<&JudgedCommand> {
         self.commands.get(self.command_number(case)?)
     }
 

@@ -32,7 +32,7 @@ pub struct FactSheet {
     pub other_opens: u64,
     /// Successful sync calls, also of files that are not listed.
     #[serde(default)]
-    pub syncs: Syncs,
+    pub syncs: SyncCalls,
     /// Use of asynchronous I/O, whose calls only its queue shows.
     #[serde(default)]
     pub queues: Queues,
@@ -47,7 +47,7 @@ pub struct FactSheet {
     pub unlisted_programs: u64,
     /// How the command ended; `None` if it was still running, as in a sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end: Option<End>,
+    pub end: Option<CommandEnd>,
     /// Processes that were still running when the command had ended and that the rehearsal killed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_behind: u64,
@@ -66,7 +66,7 @@ pub struct FactSheet {
 named! {
     /// What a file is to the command.
     #[derive(Default)]
-    Role "role" {
+    FileRole "role" {
         /// What the command reads or writes.
         #[default]
         Data "data",
@@ -86,7 +86,7 @@ pub struct FileUse {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renamed: Option<FilePath>,
     /// What it is to the command.
-    pub role: Role,
+    pub role: FileRole,
     /// The number of the device that it is on; of a block device, its own.
     pub device: u64,
     /// Its inode number; 0 for a block device.
@@ -135,8 +135,8 @@ pub struct FileUse {
     #[serde(default, skip_serializing_if = "Hints::is_none")]
     pub hints: Hints,
     /// Successful sync calls for this file.
-    #[serde(default, skip_serializing_if = "Syncs::is_none")]
-    pub syncs: Syncs,
+    #[serde(default, skip_serializing_if = "SyncCalls::is_none")]
+    pub syncs: SyncCalls,
     /// Calls of `fallocate`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub allocations: u64,
@@ -250,7 +250,7 @@ counts! {
 
 counts! {
     /// Sync calls.
-    Syncs {
+    SyncCalls {
         /// `fsync`.
         fsync,
         /// `fdatasync`.
@@ -287,18 +287,18 @@ counts! {
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum End {
+pub enum CommandEnd {
     /// With this exit status.
     Exited(i32),
     /// By this signal.
     Signaled(i32),
     /// The rehearsal killed it.
-    Stopped(Stop),
+    Stopped(StopCause),
 }
 
 named! {
     /// Why a rehearsal killed the command.
-    Stop "stop" {
+    StopCause "stop" {
         /// The caller asked for it.
         Asked "asked",
         /// Its time was over.

@@ -20,27 +20,27 @@ pub const FILES_MAX: usize = 1024;
 #[serde(rename_all = "lowercase")]
 pub enum RunningLine {
     /// The first.
-    Running(Watched),
+    Running(WatchedProgram),
     /// One for each interval.
     Interval(Interval),
     /// The last; missing if the record was cut off.
-    End(End),
+    End(WatchEnd),
 }
 
 /// All of a record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunningRecord {
     /// What was watched, and where.
-    pub watched: Watched,
+    pub watched: WatchedProgram,
     /// The intervals in their order.
     pub intervals: Vec<Interval>,
     /// `None` if the record was cut off.
-    pub end: Option<End>,
+    pub end: Option<WatchEnd>,
 }
 
 /// What was watched, and where.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Watched {
+pub struct WatchedProgram {
     /// The program that watched.
     pub tool: Tool,
     /// When watching began: RFC 3339, UTC.
@@ -83,7 +83,7 @@ pub enum Subject {
 
 named! {
     /// Why watching ended.
-    Ending "ending" {
+    WatchEnding "ending" {
         /// The time was up.
         Time "time",
         /// The program ended.
@@ -95,9 +95,9 @@ named! {
 
 /// What is known at the end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct End {
+pub struct WatchEnd {
     /// Why it ended.
-    pub ending: Ending,
+    pub ending: WatchEnding,
     /// What was seen of open files.
     pub open: OpenFiles,
     /// CPU time of the watching program itself, in nanoseconds.
@@ -238,7 +238,7 @@ pub struct Interval {
     /// Dirty bytes of the control group at the end of the interval; null for a process.
     pub group_dirty_bytes: Option<u64>,
     /// The states of the threads, in several looks.
-    pub looks: Looks,
+    pub looks: ThreadLooks,
     /// What the disks did for everyone; null without a disk.
     pub disks: Option<DiskCounts>,
     /// Dirty bytes of the whole machine at the end of the interval.
@@ -247,7 +247,7 @@ pub struct Interval {
 
 /// The states of all threads of the program in several looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Looks {
+pub struct ThreadLooks {
     /// Number of looks.
     pub count: u32,
     /// Looks in which a thread ran, or was ready to.
@@ -302,7 +302,7 @@ impl RunningRecord {
 /// The first line alone.
 #[derive(Deserialize)]
 struct FirstLine {
-    running: Watched,
+    running: WatchedProgram,
 }
 
 #[cfg(test)]

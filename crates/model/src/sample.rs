@@ -1,7 +1,7 @@
 //! A worker's raw measurements.
 
 use crate::command::Exit;
-use crate::figure::Figure;
+use crate::figure::PrintedFigure;
 use crate::generation::PagesRead;
 use crate::named;
 use serde::{Deserialize, Serialize};
@@ -244,7 +244,7 @@ pub struct Sample {
     pub exit: Option<Exit>,
     /// The number that it printed, if one was looked for and found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub figure: Option<Figure>,
+    pub figure: Option<PrintedFigure>,
     /// What the whole worker used meanwhile, according to itself; of a command, what that used with
     /// all its processes.
     #[serde(default, skip_serializing_if = "Usage::is_unknown")]

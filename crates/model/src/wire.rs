@@ -35,7 +35,7 @@ mod gather;
 
 use crate::case::Case;
 use crate::command::Exit;
-use crate::figure::Figure;
+use crate::figure::PrintedFigure;
 use crate::line::{Fields, LineBuilder};
 use crate::memory::Kernel;
 use crate::optional::{fields_of_span, pages, seat, usage, with_known};
@@ -105,7 +105,7 @@ pub enum Reply {
     /// How the command ended.
     Exit(Exit),
     /// A number that the command printed.
-    Figure(Figure),
+    Figure(PrintedFigure),
     /// The passes of a candidate.
     Timed {
         /// The loop.
@@ -363,7 +363,7 @@ fn joined(numbers: &[u64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{Launch, Output};
+    use crate::command::{CommandOutput, Launch};
     use crate::figure::FigurePattern;
     use crate::generation::PagesRead;
     use crate::memory::Pages;
@@ -398,18 +398,23 @@ mod tests {
     #[test]
     fn what_to_start_travels() {
         let case = zoo::cases().pop().expect("the last are commands' or others'");
-        let outputs = [Output::Null, Output::Pipe, Output::Inherit, Output::File("/o p".into())];
+        let outputs = [
+            CommandOutput::Null,
+            CommandOutput::Pipe,
+            CommandOutput::Inherit,
+            CommandOutput::File("/o p".into()),
+        ];
         for output in outputs {
             let launch = Some(Box::new(Launch {
                 arguments: ["dd", "", "of=a b%", "\n\u{e9}"].map(str::to_string).to_vec(),
                 input: Some(OsString::from_vec(b"\xff ".to_vec()).into()),
-                any_exit: output == Output::Pipe,
-                figure: (output == Output::Pipe).then(|| FigurePattern {
+                any_exit: output == CommandOutput::Pipe,
+                figure: (output == CommandOutput::Pipe).then(|| FigurePattern {
                     pattern: "t = ([0-9.]+)%".to_string(),
                     unit: Some("%".to_string()),
                 }),
                 syncs: vec!["/a b".into(), OsString::from_vec(b"\xfe".to_vec()).into()],
-                exits: if output == Output::Null { vec![1, 255] } else { Vec::new() },
+                exits: if output == CommandOutput::Null { vec![1, 255] } else { Vec::new() },
                 output,
             }));
             let (file, source) = (None, None);
@@ -548,7 +553,7 @@ mod tests {
                         left_running: setup_ns,
                         output_bytes: usage.user_ns,
                     }),
-                    figure: setup_ns.is_multiple_of(4).then(|| Figure {
+                    figure: setup_ns.is_multiple_of(4).then(|| PrintedFigure {
                         number: format!("{warm_up_ns}.5"),
                         unit: warm_up_ns.is_multiple_of(2).then(|| "% of a=b".to_string()),
                     }),

@@ -15,16 +15,16 @@ use crate::machine;
 use crate::processes;
 use crate::traffic::Traffic;
 use disks::Disks;
-use files::Survey;
-use group::Group;
-use model::running::{Interval, Looks, OpenFiles, Subject};
-use process::Counts;
+use files::OpenFileSurvey;
+use group::ControlGroup;
+use model::running::{Interval, OpenFiles, Subject, ThreadLooks};
+use process::ProcessCounts;
 use rustix::time::ClockId;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
-use threads::{States, Thread};
-use tree::{Origin, Tree};
+use threads::{States, ThreadTimes};
+use tree::{Tree, TreeOrigin};
 
 /// Time between two looks, which take a small share of it.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -40,19 +40,19 @@ pub struct Refusal(String);
 
 /// A program that is watched.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningProgram {
     subject: Subject,
     tree: Tree,
-    group: Option<Group>,
+    group: Option<ControlGroup>,
     disks: Disks,
-    survey: Survey,
+    survey: OpenFileSurvey,
     cpu_stats: Vec<PathBuf>,
     began_ns: u64,
     /// Ticks from the start of the machine to the last look.
     looked_ticks: u64,
     /// The time that the last look took.
     look_took: Duration,
-    looks: Looks,
+    looks: ThreadLooks,
     threads_now: u32,
     last: Moment,
     intervals: u64,
@@ -63,19 +63,19 @@ pub struct Running {
 #[derive(Debug, Clone, Default)]
 struct Moment {
     at_ns: u64,
-    counts: Counts,
-    threads: BTreeMap<u32, Thread>,
+    counts: ProcessCounts,
+    threads: BTreeMap<u32, ThreadTimes>,
     disks: Option<Traffic>,
     group: Option<(u64, u64)>,
     throttled_ns: Option<u64>,
 }
 
-impl Running {
+impl RunningProgram {
     /// Begins to watch process `pid` and its descendants.
     ///
     /// # Errors
     /// If there is no such process, or it is not a program's.
-    pub fn process(pid: u32) -> Result<Running, Refusal> {
+    pub fn process(pid: u32) -> Result<RunningProgram, Refusal> {
         let missing = || Refusal(format!("there is no process {pid}: 'ps -e' lists them all"));
         if pid == std::process::id() {
             return Err(Refusal(format!("{pid} is ioassay itself")));
@@ -94,7 +94,7 @@ impl Running {
         let is_other = user != rustix::process::geteuid().as_raw();
         let other_user = (seen.is_hidden && is_other).then(|| format!("user {user}"));
         let subject = Subject::Process { pid, name: seen.name, other_user };
-        Ok(Running::begin(subject, Origin::Process(pid), None, cgroup::cpu_stats(pid)))
+        Ok(RunningProgram::begin(subject, TreeOrigin::Process(pid), None, cgroup::cpu_stats(pid)))
     }
 
     /// Begins to watch a control group: a directory, a path below the root of all groups, or the
@@ -102,31 +102,31 @@ impl Running {
     ///
     /// # Errors
     /// If no group or several have that name, or no process is in it.
-    pub fn group(text: &str) -> Result<Running, Refusal> {
-        let group = Group::find(text)?;
+    pub fn group(text: &str) -> Result<RunningProgram, Refusal> {
+        let group = ControlGroup::find(text)?;
         let subject = Subject::Group { path: format!("/{}", group.path.display()) };
-        let origin = Origin::Group(group.directory().to_path_buf());
+        let origin = TreeOrigin::Group(group.directory().to_path_buf());
         let cpu_stats = group.cpu_stats();
-        Ok(Running::begin(subject, origin, Some(group), cpu_stats))
+        Ok(RunningProgram::begin(subject, origin, Some(group), cpu_stats))
     }
 
     fn begin(
         subject: Subject,
-        origin: Origin,
-        group: Option<Group>,
+        origin: TreeOrigin,
+        group: Option<ControlGroup>,
         cpu_stats: Vec<PathBuf>,
-    ) -> Running {
-        let mut running = Running {
+    ) -> RunningProgram {
+        let mut running = RunningProgram {
             subject,
             tree: Tree::of(origin),
             group,
             disks: Disks::open(),
-            survey: Survey::default(),
+            survey: OpenFileSurvey::default(),
             cpu_stats,
             began_ns: 0,
             looked_ticks: 0,
             look_took: Duration::ZERO,
-            looks: Looks::default(),
+            looks: ThreadLooks::default(),
             threads_now: 0,
             last: Moment::default(),
             intervals: 0,
@@ -138,7 +138,7 @@ impl Running {
         running.began_ns = now_ns(ClockId::Monotonic);
         running.look();
         running.last = running.moment();
-        running.looks = Looks::default();
+        running.looks = ThreadLooks::default();
         running
     }
 
@@ -249,7 +249,7 @@ impl Running {
         let seen = |bytes: u64| Some(bytes).filter(|_| hidden < processes || processes == 0);
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
         let group = now.group.zip(before.group);
-        let threads = Threads::between(&before.threads, &now.threads);
+        let threads = ThreadsBetween::between(&before.threads, &now.threads);
         let [processes, hidden] = [processes, hidden].map(|count| count as u32);
         Interval {
             at_ns: now.at_ns.saturating_sub(self.began_ns),
@@ -280,8 +280,8 @@ impl Running {
                 .and_then(|(now, before)| now.checked_sub(before)),
             group_read_bytes: group.and_then(|(now, before)| now.0.checked_sub(before.0)),
             group_write_bytes: group.and_then(|(now, before)| now.1.checked_sub(before.1)),
-            group_dirty_bytes: self.group.as_ref().and_then(Group::dirty),
-            looks: Looks::default(),
+            group_dirty_bytes: self.group.as_ref().and_then(ControlGroup::dirty),
+            looks: ThreadLooks::default(),
             disks: now.disks.zip(before.disks).and_then(|(now, then)| disks::between(then, now)),
             machine_dirty_bytes: std::fs::read_to_string(machine::MEMINFO)
                 .ok()
@@ -292,18 +292,21 @@ impl Running {
 
 /// What threads did from one moment to another.
 #[derive(Debug, Clone, Copy, Default)]
-struct Threads {
+struct ThreadsBetween {
     busiest_ns: u64,
     ran_ns: u64,
     delay_ns: u64,
     device_ticks: u64,
 }
 
-impl Threads {
+impl ThreadsBetween {
     /// Of those that are there now; a new one counts from 0. `None` if the OS counts nothing.
-    fn between(before: &BTreeMap<u32, Thread>, now: &BTreeMap<u32, Thread>) -> Option<Threads> {
+    fn between(
+        before: &BTreeMap<u32, ThreadTimes>,
+        now: &BTreeMap<u32, ThreadTimes>,
+    ) -> Option<ThreadsBetween> {
         now.values().find(|thread| thread.ran_ns > 0)?;
-        let mut sum = Threads::default();
+        let mut sum = ThreadsBetween::default();
         for (id, thread) in now {
             // A number that is used again has counted less.
             let same = before.get(id).filter(|then| then.ran_ns <= thread.ran_ns);

@@ -5,12 +5,12 @@
 //! of programs that nobody may read.
 
 use crate::clock::os_now_ns;
-use crate::figure::{Finder, Heard, heard};
+use crate::figure::{FigureFinder, OutputEnd, heard};
 use crate::reporter::Client;
 use crate::streams;
 use crate::tree::{STEP, adopt, below, end_all, has_no_children, start};
 use crate::usage::{of_children, of_maxrss, peak_bytes};
-use model::command::{Exit, Launch, Output};
+use model::command::{CommandOutput, Exit, Launch};
 use model::sample::{Sample, Span};
 use model::trial::Outcome;
 use std::fs::{File, OpenOptions};
@@ -33,7 +33,7 @@ pub fn perform_command(launch: Option<&Launch>, client: &mut dyn Client) {
         return;
     };
     let began_ns = os_now_ns();
-    let mut prepared = match Prepared::of(launch) {
+    let mut prepared = match PreparedCommand::of(launch) {
         Ok(prepared) => prepared,
         Err(reason) => return client.outcome(failed(&reason)),
     };
@@ -54,21 +54,21 @@ fn failed(reason: &str) -> Outcome {
 }
 
 /// A command that can be started.
-struct Prepared<'l> {
+struct PreparedCommand<'l> {
     launch: &'l Launch,
     command: Command,
-    finder: Option<Finder>,
+    finder: Option<FigureFinder>,
 }
 
 /// The variable that marks processes of a worker: it is no business of the command's.
 const MARK: &str = "IOASSAY_WORKER";
 
-impl Prepared<'_> {
+impl PreparedCommand<'_> {
     /// The command, with its streams opened.
-    fn of(launch: &Launch) -> Result<Prepared<'_>, String> {
+    fn of(launch: &Launch) -> Result<PreparedCommand<'_>, String> {
         let (program, arguments) =
             launch.arguments.split_first().ok_or("the job names no program")?;
-        let finder = launch.figure.as_ref().map(Finder::of).transpose()?;
+        let finder = launch.figure.as_ref().map(FigureFinder::of).transpose()?;
         let mut command = Command::new(program);
         command.args(arguments).process_group(0);
         command.env_remove(MARK).env_remove(streams::VARIABLE);
@@ -81,16 +81,16 @@ impl Prepared<'_> {
         });
         let is_heard = finder.is_some();
         let (stdout, stderr) = match &launch.output {
-            Output::Null if !is_heard => (Stdio::null(), Stdio::null()),
-            Output::Null => (Stdio::piped(), Stdio::piped()),
-            Output::Pipe if !is_heard => (Stdio::piped(), Stdio::null()),
-            Output::Pipe => (Stdio::piped(), Stdio::piped()),
-            Output::Inherit => {
+            CommandOutput::Null if !is_heard => (Stdio::null(), Stdio::null()),
+            CommandOutput::Null => (Stdio::piped(), Stdio::piped()),
+            CommandOutput::Pipe if !is_heard => (Stdio::piped(), Stdio::null()),
+            CommandOutput::Pipe => (Stdio::piped(), Stdio::piped()),
+            CommandOutput::Inherit => {
                 let own = streams::inherited();
                 let [stdout, stderr] = own.map_err(|error| format!("the output: {error}"))?;
                 (Stdio::from(stdout), Stdio::from(stderr))
             }
-            Output::File(path) => (
+            CommandOutput::File(path) => (
                 Stdio::from(emptied(path).map_err(|error| {
                     format!("opening the output '{}': {error}", path.display())
                 })?),
@@ -98,7 +98,7 @@ impl Prepared<'_> {
             ),
         };
         command.stdout(stdout).stderr(stderr);
-        Ok(Prepared { launch, command, finder })
+        Ok(PreparedCommand { launch, command, finder })
     }
 
     /// Runs it once.
@@ -116,13 +116,13 @@ impl Prepared<'_> {
         let left_running = reap()?;
         let [stdout, stderr] = outputs.map(|reader| reader.and_then(|it| it.join().ok()));
         let (status, signal) = split(status);
-        let is_piped = launch.output == Output::Pipe;
+        let is_piped = launch.output == CommandOutput::Pipe;
         let output_bytes = stdout.as_ref().filter(|_| is_piped).map(|heard| heard.bytes);
         let exit = Exit { status, signal, peak_bytes, left_running, output_bytes };
         if let Some(reason) = why_failed(&exit, launch) {
             return Err(reason);
         }
-        let find = |heard: &Option<Heard>| self.finder.as_ref()?.find(&heard.as_ref()?.last);
+        let find = |heard: &Option<OutputEnd>| self.finder.as_ref()?.find(&heard.as_ref()?.last);
         Ok(Sample {
             setup_ns,
             spans: vec![span],
@@ -149,7 +149,7 @@ struct Ended {
     status: i32,
     peak_bytes: Option<u64>,
     /// What reads its stdout and its stderr.
-    outputs: [Option<JoinHandle<Heard>>; 2],
+    outputs: [Option<JoinHandle<OutputEnd>>; 2],
 }
 
 /// Waits for the command, and makes durable what is asked for.

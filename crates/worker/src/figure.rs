@@ -1,6 +1,6 @@
 //! Finds a number in what a command prints.
 
-use model::figure::{Figure, FigurePattern};
+use model::figure::{FigurePattern, PrintedFigure};
 use regex::{Captures, Regex};
 use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
@@ -16,17 +16,17 @@ const UNIT_BYTES_MAX: usize = 32;
 
 /// Finds figures of one pattern.
 #[derive(Debug, Clone)]
-pub struct Finder {
+pub struct FigureFinder {
     regex: Regex,
     unit: Option<String>,
 }
 
-impl Finder {
+impl FigureFinder {
     /// The finder of `pattern`.
     ///
     /// # Errors
     /// Why it is not a regular expression with a group.
-    pub fn of(pattern: &FigurePattern) -> Result<Finder, String> {
+    pub fn of(pattern: &FigurePattern) -> Result<FigureFinder, String> {
         let regex = Regex::new(&pattern.pattern).map_err(|error| error.to_string())?;
         if regex.captures_len() < 2 {
             return Err(format!(
@@ -34,17 +34,17 @@ impl Finder {
                 pattern.pattern
             ));
         }
-        Ok(Finder { regex, unit: pattern.unit.clone() })
+        Ok(FigureFinder { regex, unit: pattern.unit.clone() })
     }
 
     /// The last figure in an output.
-    pub fn find(&self, output: &[u8]) -> Option<Figure> {
+    pub fn find(&self, output: &[u8]) -> Option<PrintedFigure> {
         let text = String::from_utf8_lossy(output);
         let figures = self.regex.captures_iter(&text).filter_map(|captures| self.figure(&captures));
         figures.last()
     }
 
-    fn figure(&self, captures: &Captures) -> Option<Figure> {
+    fn figure(&self, captures: &Captures) -> Option<PrintedFigure> {
         let number = captures.get(1)?;
         let whole = captures.get(0)?;
         let after = &whole.as_str()[number.end() - whole.start()..];
@@ -52,21 +52,21 @@ impl Finder {
         let unit = unit.or(self.unit.as_deref()).unwrap_or(after).trim();
         let is_unit = !unit.is_empty() && unit.len() <= UNIT_BYTES_MAX;
         let unit = is_unit.then(|| unit.to_string());
-        let figure = Figure { number: number.as_str().to_string(), unit };
+        let figure = PrintedFigure { number: number.as_str().to_string(), unit };
         figure.value().is_some().then_some(figure)
     }
 }
 
 /// What came out of a stream.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct OutputEnd {
     /// Number of bytes.
     pub bytes: u64,
     /// The last of them.
     pub last: Vec<u8>,
 }
 
-impl Heard {
+impl OutputEnd {
     /// Adds what came next.
     fn take(&mut self, chunk: &[u8]) {
         self.bytes += chunk.len() as u64;
@@ -83,14 +83,14 @@ impl Heard {
 }
 
 /// Reads a stream to its end, and keeps the end.
-pub fn heard(stream: impl Read) -> Heard {
+pub fn heard(stream: impl Read) -> OutputEnd {
     let heard = Mutex::default();
     hear(stream, &heard);
     heard.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The same for others who look at what came until now.
-pub fn hear(mut stream: impl Read, into: &Mutex<Heard>) {
+pub fn hear(mut stream: impl Read, into: &Mutex<OutputEnd>) {
     let mut chunk = vec![0; CHUNK];
     loop {
         match stream.read(&mut chunk) {
@@ -111,7 +111,7 @@ mod tests {
     fn check(pattern: &str, unit: Option<&str>, output: &str, expected: Option<(&str, &str)>) {
         let pattern =
             FigurePattern { pattern: pattern.to_string(), unit: unit.map(str::to_string) };
-        let found = Finder::of(&pattern).unwrap().find(output.as_bytes());
+        let found = FigureFinder::of(&pattern).unwrap().find(output.as_bytes());
         let found = found.map(|it| (it.number, it.unit.unwrap_or_default()));
         let expected = expected.map(|(number, unit)| (number.to_string(), unit.to_string()));
         assert_eq!(found, expected, "{pattern:?} in '{output}'");
@@ -132,7 +132,8 @@ mod tests {
     #[test]
     fn a_pattern_needs_a_group() {
         let of = |pattern: &str| {
-            Finder::of(&FigurePattern { pattern: pattern.to_string(), unit: None }).unwrap_err()
+            FigureFinder::of(&FigurePattern { pattern: pattern.to_string(), unit: None })
+                .unwrap_err()
         };
         assert!(of("total [0-9]+").contains("no group"));
         assert!(of("total ([0-9]+").contains("unclosed group"));

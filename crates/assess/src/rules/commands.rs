@@ -8,7 +8,7 @@ use crate::commands::{
     asked_bytes, dirty_bytes, read_files, read_size, syncs, total, written_bytes, written_files,
 };
 use crate::counted::Counted;
-use crate::durable_commands::{Kept, dirty_share};
+use crate::durable_commands::{CommandDurability, dirty_share};
 use crate::finding::Severity;
 use crate::measured::SHARE_NOISE;
 use crate::summary::ServedBy;
@@ -193,7 +193,7 @@ pub(super) fn direct_ignored(context: &Context) -> Option<Draft> {
 pub(super) fn acknowledged_only(context: &Context) -> Option<Draft> {
     let measured = context.measured;
     measured.case.command()?;
-    if Kept::of(measured) != Some(Kept::Acknowledged) {
+    if CommandDurability::of(measured) != Some(CommandDurability::Acknowledged) {
         return None;
     }
     let median_of = |of: fn(&crate::measured::Measured, &Counted) -> Option<u64>| {
@@ -225,7 +225,7 @@ pub(super) fn acknowledged_only(context: &Context) -> Option<Draft> {
 pub(super) fn not_durable(context: &Context) -> Option<Draft> {
     let measured = context.measured;
     measured.case.command()?;
-    if Kept::of(measured) != Some(Kept::NotDurable) {
+    if CommandDurability::of(measured) != Some(CommandDurability::NotDurable) {
         return None;
     }
     let storage = measured.storage?;

@@ -7,7 +7,7 @@ use crate::finding::{Code, Severity};
 use crate::measured::SHARE_NOISE;
 use crate::stats::median;
 use model::command::Exit;
-use model::rehearsal::{End, FactSheet};
+use model::rehearsal::{CommandEnd, FactSheet};
 use model::units::{bytes_rounded, nanoseconds, percent};
 
 /// The rules of this module.
@@ -240,9 +240,9 @@ fn rehearsal_differs(context: &Context) -> Option<Draft> {
 
 fn rehearsed_end(facts: &FactSheet) -> String {
     match facts.end {
-        Some(End::Exited(status)) => format!("ended with status {status}"),
-        Some(End::Signaled(signal)) => format!("was ended by signal {signal}"),
-        Some(End::Stopped(why)) => format!("was stopped ({why})"),
+        Some(CommandEnd::Exited(status)) => format!("ended with status {status}"),
+        Some(CommandEnd::Signaled(signal)) => format!("was ended by signal {signal}"),
+        Some(CommandEnd::Stopped(why)) => format!("was stopped ({why})"),
         None => "went on".to_string(),
     }
 }

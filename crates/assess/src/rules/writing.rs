@@ -3,7 +3,7 @@
 use super::context::{Context, Draft, RuleTable, lost, to_flush, unseen_sync};
 use super::{commands, names};
 use crate::counted::Counted;
-use crate::durable_commands::Kept;
+use crate::durable_commands::CommandDurability;
 use crate::finding::{Code, Severity};
 use crate::served::{SHARE_NOISE, shared_share, unreached_share};
 use crate::stats::median;
@@ -259,7 +259,7 @@ fn dirty_start(context: &Context) -> Option<Draft> {
 
 /// Whether a command read from devices, or made data durable: then it waited for them.
 fn uses_devices(context: &Context) -> bool {
-    let is_durable = Kept::of(context.measured) == Some(Kept::Durable);
+    let is_durable = CommandDurability::of(context.measured) == Some(CommandDurability::Durable);
     is_durable || context.is_served(&[ServedBy::Device, ServedBy::Mixed])
 }
 

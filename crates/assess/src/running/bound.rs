@@ -36,7 +36,7 @@ named! {
 
 /// Something that may bound the program, and whether it does.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-pub struct Bound {
+pub struct RunningBound {
     /// What.
     pub by: BoundBy,
     /// Whether it does.
@@ -94,7 +94,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-pub(super) fn all(record: &RunningRecord, whole: &Interval, time: &TimeSpent) -> Vec<Bound> {
+pub(super) fn all(record: &RunningRecord, whole: &Interval, time: &TimeSpent) -> Vec<RunningBound> {
     let threads = Threads::of(record, whole);
     vec![
         quota(whole),
@@ -114,19 +114,19 @@ fn decided(share: Option<f64>, least: f64, most: f64) -> Decision {
     }
 }
 
-fn quota(whole: &Interval) -> Bound {
+fn quota(whole: &Interval) -> RunningBound {
     let share = whole.throttled_ns.and_then(|ns| ratio(ns, whole.length_ns));
     let decision = match whole.throttled_ns {
         // No group has a quota.
         None if whole.length_ns > 0 => Decision::No,
         _ => decided(share, THROTTLED_LITTLE, WAITS_NOT),
     };
-    Bound { by: BoundBy::Quota, decision, share }
+    RunningBound { by: BoundBy::Quota, decision, share }
 }
 
-fn processors(record: &RunningRecord, time: &TimeSpent) -> Bound {
+fn processors(record: &RunningRecord, time: &TimeSpent) -> RunningBound {
     let share = time.processors.map(|used| used / f64::from(record.watched.processors.max(1)));
-    Bound { by: BoundBy::Processors, decision: decided(share, FREE, BOUND), share }
+    RunningBound { by: BoundBy::Processors, decision: decided(share, FREE, BOUND), share }
 }
 
 /// What the threads did in the intervals at whose end they were seen.
@@ -163,7 +163,7 @@ impl Threads {
     }
 }
 
-fn computing(threads: &Option<Threads>) -> Bound {
+fn computing(threads: &Option<Threads>) -> RunningBound {
     let share = threads.and_then(|it| ratio(it.busiest_ns, it.length_ns));
     // One of those that ended may have been the busiest.
     let most =
@@ -173,10 +173,10 @@ fn computing(threads: &Option<Threads>) -> Bound {
         (_, Some(most)) if most <= FREE => Decision::No,
         _ => Decision::Undecided,
     };
-    Bound { by: BoundBy::Computing, decision, share }
+    RunningBound { by: BoundBy::Computing, decision, share }
 }
 
-fn other_programs(threads: &Option<Threads>, time: &TimeSpent) -> Bound {
+fn other_programs(threads: &Option<Threads>, time: &TimeSpent) -> RunningBound {
     let share = threads.and_then(|it| ratio(it.delay_ns, it.delay_ns.saturating_add(it.cpu_ns)));
     let of_time = |part: fn(Threads) -> u64| threads.and_then(|it| ratio(part(it), it.length_ns));
     let is_little = |share: Option<f64>| share.is_some_and(|share| share <= THROTTLED_LITTLE);
@@ -186,10 +186,10 @@ fn other_programs(threads: &Option<Threads>, time: &TimeSpent) -> Bound {
         (Some(share), Some(running)) if running >= BOUND && share >= WAITS_NOT => Decision::Yes,
         _ => Decision::Undecided,
     };
-    Bound { by: BoundBy::OtherPrograms, decision, share }
+    RunningBound { by: BoundBy::OtherPrograms, decision, share }
 }
 
-fn device(record: &RunningRecord, whole: &Interval, time: &TimeSpent) -> Bound {
+fn device(record: &RunningRecord, whole: &Interval, time: &TimeSpent) -> RunningBound {
     let looks = whole.looks;
     let is_enough = looks.count >= LOOKS_LEAST;
     let (low, high) = interval(looks.blocked, looks.count);
@@ -204,7 +204,7 @@ fn device(record: &RunningRecord, whole: &Interval, time: &TimeSpent) -> Bound {
         _ if is_enough && high <= WAITS_NOT => Decision::No,
         _ => Decision::Undecided,
     };
-    Bound { by: BoundBy::Device, decision, share: time.blocked }
+    RunningBound { by: BoundBy::Device, decision, share: time.blocked }
 }
 
 /// Wilson's 95 % interval of a share (Wilson 1927).

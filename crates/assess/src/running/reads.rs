@@ -16,7 +16,7 @@ pub(super) const SHARE: f64 = 0.01;
 
 named! {
     /// What served the reads.
-    Reads "served" {
+    RunningReads "served" {
         /// It read nothing.
         Nothing "nothing",
         /// No device read anything for it.
@@ -34,7 +34,7 @@ named! {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ServedReads {
     /// What served them.
-    pub by: Reads,
+    pub by: RunningReads,
     /// Bytes that it read; null if rings, asynchronous I/O or mappings may have read more than its
     /// calls, or if that cannot be seen. Pipes and sockets are in it.
     pub asked_bytes: Option<u64>,
@@ -81,20 +81,20 @@ pub(super) fn of(record: &RunningRecord, whole: &Interval) -> ServedReads {
     let asked = whole.read_call_bytes.filter(|_| is_whole && open.is_some_and(are_calls_all));
     let device = if is_whole { whole.read_bytes } else { whole.group_read_bytes };
     let unseen = ServedReads {
-        by: Reads::Unseen,
+        by: RunningReads::Unseen,
         asked_bytes: asked,
         device_bytes: device,
         cached_share_least: None,
     };
     let (Some(read), true) = (whole.read_bytes, is_borne(record, whole)) else { return unseen };
     let by = match asked {
-        Some(asked) if asked < NOISE && read < NOISE => Reads::Nothing,
-        Some(asked) if read <= share_of(asked) => Reads::NoDevice,
-        Some(asked) if read >= asked.saturating_sub(share_of(asked)) => Reads::Device,
-        Some(_) => Reads::SomeDevice,
+        Some(asked) if asked < NOISE && read < NOISE => RunningReads::Nothing,
+        Some(asked) if read <= share_of(asked) => RunningReads::NoDevice,
+        Some(asked) if read >= asked.saturating_sub(share_of(asked)) => RunningReads::Device,
+        Some(_) => RunningReads::SomeDevice,
         // Without a number of bytes that were asked for, only nothing is nothing.
-        None if read == 0 => Reads::NoDevice,
-        None => Reads::SomeDevice,
+        None if read == 0 => RunningReads::NoDevice,
+        None => RunningReads::SomeDevice,
     };
     let has_sources = open.is_some_and(|open| open.other_sources > 0);
     // Where they read more than it asked for, the share says nothing.

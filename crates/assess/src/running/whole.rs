@@ -1,6 +1,6 @@
 //! Several intervals as one.
 
-use model::running::{DiskCounts, Interval, Looks};
+use model::running::{DiskCounts, Interval, ThreadLooks};
 
 /// The sum of `intervals`. What is unknown in one is unknown in the sum.
 pub(super) fn joined(intervals: &[Interval]) -> Interval {
@@ -36,7 +36,7 @@ fn both(a: Interval, b: Interval) -> Interval {
         group_read_bytes: sum(a.group_read_bytes, b.group_read_bytes),
         group_write_bytes: sum(a.group_write_bytes, b.group_write_bytes),
         group_dirty_bytes: b.group_dirty_bytes,
-        looks: Looks {
+        looks: ThreadLooks {
             count: a.looks.count.saturating_add(b.looks.count),
             running: a.looks.running.saturating_add(b.looks.running),
             blocked: a.looks.blocked.saturating_add(b.looks.blocked),

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::conclusions::commands::CommandBound;
-use crate::durable_commands::Kept;
+use crate::durable_commands::CommandDurability;
 use model::command::Exit;
 use model::host::{Medium, Storage, WriteCache};
-use model::rehearsal::{End, FactSheet, FileUse};
+use model::rehearsal::{CommandEnd, FactSheet, FileUse};
 use model::zoo::commands::{INPUT, OUTPUT, record_of_commands};
 
 const MIB: u64 = 1 << 20;
@@ -82,7 +82,10 @@ fn a_flawless_command_has_its_figures_and_no_doubt() {
     let written = figures(&first(WRITES_WARM));
     assert_eq!((written.files_written, written.files_written_bytes), (Some(1), Some(OUTPUT)));
     assert_eq!((written.syncs, written.flushes), (Some(1), Some(1)));
-    assert_eq!((written.durability, written.dirty_bytes), (Some(Kept::Durable), Some(0)));
+    assert_eq!(
+        (written.durability, written.dirty_bytes),
+        (Some(CommandDurability::Durable), Some(0))
+    );
 }
 
 /// Only what calls show is asked for: what is unknown is null.
@@ -213,7 +216,7 @@ fn what_was_only_acknowledged() {
     let found = &assess(&record).cases[0];
     let expected = "32.0 MiB of the 32.0 MiB that it wrote were on no device when it ended";
     assert_eq!(found.findings[0].message, expected);
-    assert_eq!(figures(&record).durability, Some(Kept::Acknowledged));
+    assert_eq!(figures(&record).durability, Some(CommandDurability::Acknowledged));
     assert_eq!(figures(&record).dirty_bytes, Some(OUTPUT));
     // All of it is clean, but nothing was synced: a device's cache may have it.
     let unsynced = |r: &mut Record| facts(r, |facts| facts.syncs.fdatasync = 0);
@@ -235,14 +238,20 @@ fn syncs_that_do_not_flush() {
         plant(&mut record);
         figures(&record).durability
     };
-    assert_eq!(kept(&through), Some(Kept::Durable));
-    assert_eq!(kept(&unflushed), Some(Kept::NotDurable));
-    assert_eq!(kept(&|r| evidence(r, |it| it.device_flushes = None)), Some(Kept::Unseen));
-    assert_eq!(kept(&|r| evidence(r, |it| it.written_after = None)), Some(Kept::Unseen));
-    assert_eq!(kept(&|r| facts(r, |it| it.sampled = true)), Some(Kept::Unseen));
+    assert_eq!(kept(&through), Some(CommandDurability::Durable));
+    assert_eq!(kept(&unflushed), Some(CommandDurability::NotDurable));
+    assert_eq!(
+        kept(&|r| evidence(r, |it| it.device_flushes = None)),
+        Some(CommandDurability::Unseen)
+    );
+    assert_eq!(
+        kept(&|r| evidence(r, |it| it.written_after = None)),
+        Some(CommandDurability::Unseen)
+    );
+    assert_eq!(kept(&|r| facts(r, |it| it.sampled = true)), Some(CommandDurability::Unseen));
     // Another device has the file that it wrote, and nobody watched that one.
     let elsewhere = |file: &mut FileUse| file.device += u64::from(file.created);
-    assert_eq!(kept(&|r| files(r, elsewhere)), Some(Kept::Unseen));
+    assert_eq!(kept(&|r| files(r, elsewhere)), Some(CommandDurability::Unseen));
     // A file that it removed is no output.
     let removed = |file: &mut FileUse| file.removed = file.created;
     assert_eq!(kept(&|r| files(r, removed)), None);
@@ -250,7 +259,7 @@ fn syncs_that_do_not_flush() {
         storage(r).medium = Medium::Ram;
         set_cache(r, Cache::AsIs);
     };
-    assert_eq!(kept(&in_memory), Some(Kept::NotDurable));
+    assert_eq!(kept(&in_memory), Some(CommandDurability::NotDurable));
 }
 
 #[test]
@@ -373,7 +382,7 @@ fn processes_that_were_left_running() {
 
 #[test]
 fn a_rehearsal_that_ended_otherwise_says_nothing() {
-    let fail = |r: &mut Record| facts(r, |facts| facts.end = Some(End::Exited(1)));
+    let fail = |r: &mut Record| facts(r, |facts| facts.end = Some(CommandEnd::Exited(1)));
     check(first(READS_COLD), fail, "sound device: RehearsalDiffers note");
     let mut record = first(READS_COLD);
     fail(&mut record);

@@ -1,7 +1,7 @@
 //! Programs that were running already.
 
 use crate::decision::Decision;
-use crate::running::{BoundBy, Reads, RunningAssessment, RunningCode, running};
+use crate::running::{BoundBy, RunningAssessment, RunningCode, RunningReads, running};
 use model::running::{Interval, OpenFiles, OpenMedium, RunningRecord};
 use model::zoo;
 
@@ -74,14 +74,14 @@ fn what_served_reads_is_said_only_where_counters_bear_it() {
     let asked = 100 << 20;
     let reads = |change: &dyn Fn(&mut RunningRecord)| judged(change).reads;
     let cached = reads(&|_| ());
-    assert_eq!((cached.by, cached.cached_share_least), (Reads::NoDevice, Some(1.0)));
+    assert_eq!((cached.by, cached.cached_share_least), (RunningReads::NoDevice, Some(1.0)));
     let half = reads(&from_devices(asked / 2));
-    assert_eq!((half.by, half.cached_share_least), (Reads::SomeDevice, Some(0.5)));
+    assert_eq!((half.by, half.cached_share_least), (RunningReads::SomeDevice, Some(0.5)));
     // Devices read ahead, so more than was asked for is no share.
     let more = reads(&from_devices(asked * 2));
-    assert_eq!((more.by, more.cached_share_least), (Reads::Device, None));
+    assert_eq!((more.by, more.cached_share_least), (RunningReads::Device, None));
     let of_nothing = reads(&|record| each(record, |it| it.read_call_bytes = Some(0)));
-    assert_eq!(of_nothing.by, Reads::Nothing);
+    assert_eq!(of_nothing.by, RunningReads::Nothing);
     // Each of these leaves it open.
     let unseen: [&dyn Fn(&mut RunningRecord); 7] = [
         &|record| record.intervals[0].lost = 1,
@@ -94,7 +94,7 @@ fn what_served_reads_is_said_only_where_counters_bear_it() {
     ];
     for (index, change) in unseen.iter().enumerate() {
         let found = reads(change);
-        assert_eq!((found.by, found.cached_share_least), (Reads::Unseen, None), "{index}");
+        assert_eq!((found.by, found.cached_share_least), (RunningReads::Unseen, None), "{index}");
     }
 }
 
@@ -108,10 +108,13 @@ fn without_the_bytes_asked_for_only_nothing_from_devices_is_nothing() {
         .reads
     };
     let none = with_ring(0);
-    assert_eq!((none.by, none.asked_bytes, none.cached_share_least), (Reads::NoDevice, None, None));
-    assert_eq!(with_ring(4096).by, Reads::SomeDevice);
+    assert_eq!(
+        (none.by, none.asked_bytes, none.cached_share_least),
+        (RunningReads::NoDevice, None, None)
+    );
+    assert_eq!(with_ring(4096).by, RunningReads::SomeDevice);
     let with_socket = judged(|record| open(record).other_sources = 1).reads;
-    assert_eq!((with_socket.by, with_socket.cached_share_least), (Reads::NoDevice, None));
+    assert_eq!((with_socket.by, with_socket.cached_share_least), (RunningReads::NoDevice, None));
 }
 
 #[test]

@@ -1,18 +1,18 @@
 //! What served the data that commands read: as far as counters show it.
 
 use super::*;
-use model::command::{Command, CommandWork};
+use model::command::{CommandWork, JudgedCommand};
 use model::file_path::FilePath;
 use model::host::Medium;
 use model::rehearsal::{Copies, FactSheet, FileUse, Hints, Mappings, Opens};
-use model::rehearsal::{Queues, Role as FileRole, TaskIo, Totals};
+use model::rehearsal::{FileRole, Queues, TaskIo, Totals};
 use std::path::Path;
 
 /// Ten rounds of a command that reads a file with calls, wholly from a device.
 fn cold() -> Record {
     let mut record = flawless(work(Cache::Cold));
     let named = |name: &str| name.to_string();
-    let command = Command { name: named("cat f"), ..Command::default() };
+    let command = JudgedCommand { name: named("cat f"), ..JudgedCommand::default() };
     let work =
         CommandWork { command: named("cat f"), cache: Cache::Cold, ..CommandWork::default() };
     record.header.plan.cases[0].case = Case::own(Work::Command(work));

@@ -12,7 +12,8 @@ use crate::version;
 use anyhow::{Context, Result, bail};
 use model::record::Tool;
 use model::running::{
-    End, Ending, INTERVALS_MAX, Interval, RunningLine, RunningRecord, Subject, Watched,
+    INTERVALS_MAX, Interval, RunningLine, RunningRecord, Subject, WatchEnd, WatchEnding,
+    WatchedProgram,
 };
 use model::units::parse_time;
 use report::Style;
@@ -20,7 +21,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use witness::running::Running;
+use witness::running::RunningProgram;
 
 /// How long a program is watched unless asked otherwise.
 const USUAL: Duration = Duration::from_secs(10);
@@ -44,11 +45,11 @@ pub fn execute(args: &JudgeArgs, style: &Style) -> Result<Status> {
     }
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     let running = match (args.pid, &args.cgroup) {
-        (Some(pid), _) => Running::process(pid)?,
-        (None, Some(group)) => Running::group(group)?,
+        (Some(pid), _) => RunningProgram::process(pid)?,
+        (None, Some(group)) => RunningProgram::group(group)?,
         (None, None) => bail!("--pid or --cgroup names the program"),
     };
-    let mut kept = args.record.as_deref().map(Kept::create).transpose()?;
+    let mut kept = args.record.as_deref().map(KeptWatch::create).transpose()?;
     let shows = !args.quiet && io::stderr().is_terminal();
     let record = watch(running, time, &stop, kept.as_mut(), shows)?;
     let reported = report(&record, &args.form, style)?;
@@ -61,10 +62,10 @@ pub fn execute(args: &JudgeArgs, style: &Style) -> Result<Status> {
 
 /// Watches for `time`, or until the program ends or a signal arrives.
 fn watch(
-    mut running: Running,
+    mut running: RunningProgram,
     time: Duration,
     stop: &Stop,
-    mut kept: Option<&mut Kept>,
+    mut kept: Option<&mut KeptWatch>,
     shows: bool,
 ) -> Result<RunningRecord> {
     let watched = header(&running)?;
@@ -92,12 +93,12 @@ fn watch(
         }
     }
     let ending = match (running.runs(), stop.is_asked()) {
-        (false, _) => Ending::Ended,
-        (true, true) => Ending::Stopped,
-        (true, false) => Ending::Time,
+        (false, _) => WatchEnding::Ended,
+        (true, true) => WatchEnding::Stopped,
+        (true, false) => WatchEnding::Time,
     };
     let open = running.end();
-    let end = End { ending, open, own_cpu_ns: Some(witness::running::own_cpu_ns()) };
+    let end = WatchEnd { ending, open, own_cpu_ns: Some(witness::running::own_cpu_ns()) };
     keep(RunningLine::End(end.clone()))?;
     Ok(RunningRecord { watched, intervals, end: Some(end) })
 }
@@ -108,12 +109,12 @@ fn length_of(time: Duration) -> Duration {
     Duration::from_secs(seconds)
 }
 
-fn header(running: &Running) -> Result<Watched> {
+fn header(running: &RunningProgram) -> Result<WatchedProgram> {
     let mut subject = running.subject().clone();
     if let Subject::Process { name, .. } = &mut subject {
         *name = model::printable::printable(name).into_owned();
     }
-    Ok(Watched {
+    Ok(WatchedProgram {
         tool: Tool {
             name: "ioassay".to_string(),
             version: version::VERSION.to_string(),
@@ -180,14 +181,14 @@ fn begins_so(path: &Path) -> bool {
 }
 
 /// The file of a record.
-struct Kept {
+struct KeptWatch {
     path: PathBuf,
     file: File,
 }
 
-impl Kept {
+impl KeptWatch {
     /// Creates the file, which must not exist.
-    fn create(path: &Path) -> Result<Kept> {
+    fn create(path: &Path) -> Result<KeptWatch> {
         let is_text = path.extension().is_some_and(|extension| extension == "jsonl");
         if path.is_dir() || !is_text {
             bail!(
@@ -197,7 +198,7 @@ impl Kept {
         }
         let file = OpenOptions::new().write(true).create_new(true).open(path);
         let file = file.with_context(|| format!("failed to create '{}'", path.display()))?;
-        Ok(Kept { path: path.to_path_buf(), file })
+        Ok(KeptWatch { path: path.to_path_buf(), file })
     }
 
     /// Adds a line.

@@ -1,7 +1,7 @@
 //! What to start, and how it ended.
 
-use crate::command::{Exit, Launch, Output};
-use crate::figure::{Figure, FigurePattern};
+use crate::command::{CommandOutput, Exit, Launch};
+use crate::figure::{FigurePattern, PrintedFigure};
 use crate::line::{Fields, LineBuilder, ProtocolError};
 use crate::optional::with_known;
 use std::ffi::OsString;
@@ -33,10 +33,10 @@ pub(super) fn with_launch(mut line: LineBuilder, launch: Option<&Launch>) -> Lin
         line = line.with_bytes("input", input.as_os_str().as_bytes());
     }
     line = match &launch.output {
-        Output::Null => line,
-        Output::Pipe => line.with("output", PIPE),
-        Output::Inherit => line.with("output", INHERIT),
-        Output::File(path) => line.with_bytes("output_file", path.as_os_str().as_bytes()),
+        CommandOutput::Null => line,
+        CommandOutput::Pipe => line.with("output", PIPE),
+        CommandOutput::Inherit => line.with("output", INHERIT),
+        CommandOutput::File(path) => line.with_bytes("output_file", path.as_os_str().as_bytes()),
     };
     if launch.any_exit {
         line = line.with("any_exit", 1);
@@ -69,10 +69,10 @@ pub(super) fn launch(fields: &mut Fields) -> Result<Option<Launch>, ProtocolErro
     let mut path = |key| fields.take(key).map(|it| PathBuf::from(OsString::from_vec(it)));
     let (input, file) = (path("input"), path("output_file"));
     let output = match (file, fields.take("output")) {
-        (Some(file), None) => Output::File(file),
-        (None, None) => Output::Null,
-        (None, Some(word)) if word == PIPE.as_bytes() => Output::Pipe,
-        (None, Some(word)) if word == INHERIT.as_bytes() => Output::Inherit,
+        (Some(file), None) => CommandOutput::File(file),
+        (None, None) => CommandOutput::Null,
+        (None, Some(word)) if word == PIPE.as_bytes() => CommandOutput::Pipe,
+        (None, Some(word)) if word == INHERIT.as_bytes() => CommandOutput::Inherit,
         _ => return Err(fields.error("an unknown 'output'")),
     };
     let any_exit = fields.number_or("any_exit", 0)? != 0;
@@ -119,7 +119,7 @@ pub(super) fn exit(fields: &mut Fields) -> Result<Exit, ProtocolError> {
 }
 
 /// The line of a number that a command printed.
-pub(super) fn of_figure(figure: &Figure) -> LineBuilder {
+pub(super) fn of_figure(figure: &PrintedFigure) -> LineBuilder {
     let line = LineBuilder::new("figure").with_bytes("number", figure.number.as_bytes());
     match &figure.unit {
         Some(unit) => line.with_bytes("unit", unit.as_bytes()),
@@ -128,7 +128,7 @@ pub(super) fn of_figure(figure: &Figure) -> LineBuilder {
 }
 
 /// A number that a command printed.
-pub(super) fn figure(fields: &mut Fields) -> Result<Figure, ProtocolError> {
+pub(super) fn figure(fields: &mut Fields) -> Result<PrintedFigure, ProtocolError> {
     let unit = fields.has("unit").then(|| fields.text("unit")).transpose()?;
-    Ok(Figure { number: fields.text("number")?, unit })
+    Ok(PrintedFigure { number: fields.text("number")?, unit })
 }

@@ -2,7 +2,7 @@
 
 use super::Reply;
 use crate::command::Exit;
-use crate::figure::Figure;
+use crate::figure::PrintedFigure;
 use crate::line::ProtocolError;
 use crate::sample::{Latencies, Sample, Span};
 use crate::trial::Outcome;
@@ -20,7 +20,7 @@ pub struct Gather {
     histograms: [Latencies; 4],
     steps: usize,
     exit: Option<Exit>,
-    figure: Option<Figure>,
+    figure: Option<PrintedFigure>,
 }
 
 impl Gather {

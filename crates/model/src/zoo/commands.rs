@@ -1,12 +1,14 @@
 //! A record of commands.
 
 use crate::case::{Cache, Case, Work};
-use crate::command::{Command, Exit};
+use crate::command::{Exit, JudgedCommand};
 use crate::environment::Environment;
 use crate::evidence::{Evidence, Probe, Residency};
 use crate::plan::{Plan, Role};
 use crate::record::Record;
-use crate::rehearsal::{End, FactSheet, FileUse, Opens, Role as FileRole, Syncs, TaskIo, Totals};
+use crate::rehearsal::{
+    CommandEnd, FactSheet, FileRole, FileUse, Opens, SyncCalls, TaskIo, Totals,
+};
 use crate::sample::{Sample, Span, Usage};
 use crate::trial::{Outcome, Trial};
 use crate::view::{Question, View};
@@ -43,7 +45,7 @@ fn output() -> FileUse {
 }
 
 /// The rehearsal of a command of one process that used these files.
-fn facts(files: Vec<FileUse>, syncs: Syncs) -> FactSheet {
+fn facts(files: Vec<FileUse>, syncs: SyncCalls) -> FactSheet {
     let program = FileUse {
         path: std::path::Path::new("/usr/bin/program").into(),
         role: FileRole::Program,
@@ -60,21 +62,21 @@ fn facts(files: Vec<FileUse>, syncs: Syncs) -> FactSheet {
         syncs,
         processes: 1,
         threads: 1,
-        end: Some(End::Exited(0)),
+        end: Some(CommandEnd::Exited(0)),
         totals: Some(Totals { wall_ns: 90_000_000, io: Some(io), ..Totals::default() }),
         ..FactSheet::default()
     }
 }
 
 /// A command that only reads, and one that also writes a file and syncs it.
-fn commands() -> [Command; 2] {
-    let of = |words: &[&str], writes: &[&str]| Command {
+fn commands() -> [JudgedCommand; 2] {
+    let of = |words: &[&str], writes: &[&str]| JudgedCommand {
         name: words.join(" "),
         arguments: words.iter().map(|word| word.to_string()).collect(),
         directory: "/data".into(),
         reads: vec!["/data/input".into()],
         writes: writes.iter().map(|path| path.into()).collect(),
-        ..Command::default()
+        ..JudgedCommand::default()
     };
     [of(&["wc", "input"], &[]), of(&["sort", "-o", "output", "input"], &["/data/output"])]
 }
@@ -108,8 +110,8 @@ pub fn record_of_commands() -> Record {
     record.header.tool.command = ["ioassay", "judge", "wc input"].map(str::to_string).to_vec();
     let fdatasync = 1;
     record.header.rehearsals = vec![
-        facts(vec![input()], Syncs::default()),
-        facts(vec![input(), output()], Syncs { fdatasync, ..Syncs::default() }),
+        facts(vec![input()], SyncCalls::default()),
+        facts(vec![input(), output()], SyncCalls { fdatasync, ..SyncCalls::default() }),
     ];
     let rounds = 0..10;
     let all = rounds.flat_map(|round| (0..4).map(move |case| trial(case, round)));

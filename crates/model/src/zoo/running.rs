@@ -4,8 +4,8 @@ use crate::evidence::Probe;
 use crate::file_path::FilePath;
 use crate::record::Tool;
 use crate::running::{
-    CachedPages, DiskCounts, End, Ending, Interval, Looks, OpenFile, OpenFiles, OpenMedium,
-    RunningRecord, Subject, Watched,
+    CachedPages, DiskCounts, Interval, OpenFile, OpenFiles, OpenMedium, RunningRecord, Subject,
+    ThreadLooks, WatchEnd, WatchEnding, WatchedProgram,
 };
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub fn running() -> RunningRecord {
     };
     let open = OpenFiles { files: vec![file], ..OpenFiles::default() };
     RunningRecord {
-        watched: Watched {
+        watched: WatchedProgram {
             tool: Tool {
                 name: "ioassay".to_string(),
                 version: "0.1.0".to_string(),
@@ -46,7 +46,7 @@ pub fn running() -> RunningRecord {
             disks: vec!["vda".to_string()],
         },
         intervals: (1..=3).map(second).collect(),
-        end: Some(End { ending: Ending::Time, open, own_cpu_ns: Some(20_000_000) }),
+        end: Some(WatchEnd { ending: WatchEnding::Time, open, own_cpu_ns: Some(20_000_000) }),
     }
 }
 
@@ -80,7 +80,7 @@ fn second(number: u64) -> Interval {
         group_read_bytes: None,
         group_write_bytes: None,
         group_dirty_bytes: None,
-        looks: Looks { count: 10, running: 5, blocked: 0, stopped: 0 },
+        looks: ThreadLooks { count: 10, running: 5, blocked: 0, stopped: 0 },
         disks: Some(DiskCounts { flushes: Some(0), ..DiskCounts::default() }),
         machine_dirty_bytes: Some(1 << 20),
     }

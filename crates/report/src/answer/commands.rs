@@ -8,7 +8,7 @@ use assess::Assessment;
 use assess::command_figures::CommandFigures;
 use assess::conclusions::commands::{BoundedCommand, CommandBound};
 use assess::decision::{Decided, Decision};
-use assess::durable_commands::Kept;
+use assess::durable_commands::CommandDurability;
 use assess::summary::{ServedBy, Summary};
 use model::case::{Cache, CommandWork};
 use model::plan::Role;
@@ -146,14 +146,14 @@ fn served(summary: &Summary, figures: Option<&CommandFigures>) -> Option<Text> {
 fn kept(figures: &CommandFigures) -> Option<Text> {
     let dirty = figures.dirty_bytes.filter(|bytes| *bytes > 0);
     Some(match (figures.durability?, dirty) {
-        (Kept::Durable, _) => "what it wrote was durable when it ended".into(),
-        (Kept::Acknowledged, Some(dirty)) => text!(
+        (CommandDurability::Durable, _) => "what it wrote was durable when it ended".into(),
+        (CommandDurability::Acknowledged, Some(dirty)) => text!(
             "{} that it wrote were on no device when it ended",
             figure(units::bytes_rounded(dirty))
         ),
-        (Kept::Acknowledged, None) => "it synced nothing that it wrote".into(),
-        (Kept::NotDurable, _) => "its syncs did not make durable what it wrote".into(),
-        (Kept::Unseen, _) => "whether what it wrote was durable is unseen".into(),
+        (CommandDurability::Acknowledged, None) => "it synced nothing that it wrote".into(),
+        (CommandDurability::NotDurable, _) => "its syncs did not make durable what it wrote".into(),
+        (CommandDurability::Unseen, _) => "whether what it wrote was durable is unseen".into(),
     })
 }
 

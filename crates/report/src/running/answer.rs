@@ -5,8 +5,8 @@ use crate::document::Paragraph;
 use crate::text::{Text, figure, text};
 use crate::words::NONE;
 use assess::decision::Decision;
-use assess::running::{BoundBy, Reads, RunningAssessment, TimeSpent};
-use model::running::{Ending, Interval, OpenMedium, RunningRecord};
+use assess::running::{BoundBy, RunningAssessment, RunningReads, TimeSpent};
+use model::running::{Interval, OpenMedium, RunningRecord, WatchEnding};
 use model::units;
 
 pub(super) fn answer(record: &RunningRecord, judged: &RunningAssessment) -> Vec<Paragraph> {
@@ -21,12 +21,14 @@ pub(super) fn answer(record: &RunningRecord, judged: &RunningAssessment) -> Vec<
     lines.map(Paragraph::plain).collect()
 }
 
-fn ending_of(ending: Ending, judged: &RunningAssessment) -> Option<Text> {
+fn ending_of(ending: WatchEnding, judged: &RunningAssessment) -> Option<Text> {
     let after = figure(units::nanoseconds(judged.whole.at_ns as f64));
     match ending {
-        Ending::Time => None,
-        Ending::Ended => Some(text!("It ended after {}: its last moments are not seen", after)),
-        Ending::Stopped => Some(text!("Watching was stopped after {}", after)),
+        WatchEnding::Time => None,
+        WatchEnding::Ended => {
+            Some(text!("It ended after {}: its last moments are not seen", after))
+        }
+        WatchEnding::Stopped => Some(text!("Watching was stopped after {}", after)),
     }
 }
 
@@ -118,28 +120,28 @@ fn reads(record: &RunningRecord, judged: &RunningAssessment) -> Option<Text> {
         (false, false) => "caches",
     };
     let said = match (read.by, read.asked_bytes) {
-        (Reads::Nothing, _) => Text::from("It read next to nothing"),
-        (Reads::NoDevice, Some(asked)) => text!(
+        (RunningReads::Nothing, _) => Text::from("It read next to nothing"),
+        (RunningReads::NoDevice, Some(asked)) => text!(
             "Of the {} that its calls read, devices read {}: {} served them",
             bytes(Some(asked)),
             bytes(read.device_bytes),
             servers
         ),
-        (Reads::NoDevice, None) => {
+        (RunningReads::NoDevice, None) => {
             Text::from("No device read anything for it: caches or memory served what it read")
         }
-        (Reads::Device, asked) => text!(
+        (RunningReads::Device, asked) => text!(
             "Devices read {} for the {} that its calls read: caches served little of it, or what \
              devices read ahead was not used",
             bytes(read.device_bytes),
             bytes(asked)
         ),
-        (Reads::SomeDevice, None) => text!(
+        (RunningReads::SomeDevice, None) => text!(
             "Devices read {} for it; how much it asked for is unknown",
             bytes(read.device_bytes)
         ),
-        (Reads::SomeDevice, Some(asked)) => some_device(read, bytes(Some(asked))),
-        (Reads::Unseen, _) => match read.device_bytes {
+        (RunningReads::SomeDevice, Some(asked)) => some_device(read, bytes(Some(asked))),
+        (RunningReads::Unseen, _) => match read.device_bytes {
             Some(bytes) => text!(
                 "What served its reads is unknown (see the findings); devices read {} for it as \
                  far as that is seen",

@@ -2,7 +2,7 @@
 
 use crate::json::{pretty, schema_of};
 use assess::running::RunningAssessment;
-use model::running::{Ending, Interval, OpenFiles, RunningRecord, Watched};
+use model::running::{Interval, OpenFiles, RunningRecord, WatchEnding, WatchedProgram};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,9 +18,9 @@ struct RunningForm<'a> {
     /// may appear without.
     format: u32,
     #[serde(flatten)]
-    watched: &'a Watched,
+    watched: &'a WatchedProgram,
     /// Why watching ended; null if the record was cut off.
-    ending: Option<Ending>,
+    ending: Option<WatchEnding>,
     #[serde(flatten)]
     judged: &'a RunningAssessment,
     /// What it had open; null if the record was cut off.

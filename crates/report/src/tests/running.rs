@@ -2,7 +2,7 @@
 
 use crate::{Style, json_of_running, json_schema_of_running, running, running_line};
 use assess::running::{RunningCode, running as judge};
-use model::running::{Ending, Interval, RunningRecord, Subject};
+use model::running::{Interval, RunningRecord, Subject, WatchEnding};
 use model::zoo;
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ fn troubled() -> RunningRecord {
     record.watched.subject =
         Subject::Process { pid: 7, name: "server".into(), other_user: Some("user 0".into()) };
     let end = record.end.as_mut().expect("it has an end");
-    end.ending = Ending::Ended;
+    end.ending = WatchEnding::Ended;
     (end.open.rings, end.open.aio, end.open.other_sources) = (2, 1, 3);
     let file = &mut end.open.files[0];
     (file.mapped, file.writing, file.removed) = (true, true, true);

@@ -47,7 +47,7 @@ pub(crate) enum When {
 
 /// A call that is seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Call {
+pub(crate) enum TracedCall {
     Open,
     Creat,
     OpenAt,
@@ -85,13 +85,13 @@ pub(crate) enum Call {
 }
 
 /// A call, its numbers on x86-64, 64-bit ARM and 32-bit x86, and when it is seen.
-pub(crate) struct Row {
-    pub(crate) call: Call,
+pub(crate) struct CallRow {
+    pub(crate) call: TracedCall,
     numbers: [u32; 3],
     pub(crate) when: When,
 }
 
-impl Row {
+impl CallRow {
     /// The call's number, if there is such a call.
     pub(crate) fn number(&self, abi: Abi) -> Option<u32> {
         let [x86_64, aarch64, i386] = self.numbers;
@@ -124,50 +124,58 @@ const MEMORY_ADVICE: &[u32] = &[
     libc::MADV_POPULATE_WRITE as u32,
 ];
 
-const fn row(call: Call, numbers: [u32; 3], when: When) -> Row {
-    Row { call, numbers, when }
+const fn row(call: TracedCall, numbers: [u32; 3], when: When) -> CallRow {
+    CallRow { call, numbers, when }
 }
 
 /// All calls that are seen. A call's place is the data of its stop.
-pub(crate) static CALLS: &[Row] = &[
-    row(Call::OpenAt, [257, 56, 295], When::OpensFile { argument: 2 }),
-    row(Call::Open, [2, NONE, 5], When::OpensFile { argument: 1 }),
-    row(Call::Mmap, [9, 222, 192], When::Unless { argument: 4, value: MAP_NOTHING }),
-    row(Call::Fsync, [74, 82, 118], When::Always),
-    row(Call::Fdatasync, [75, 83, 148], When::Always),
-    row(Call::Creat, [85, NONE, 8], When::Always),
-    row(Call::OpenAt2, [437, 437, 437], When::Always),
-    row(Call::OpenByHandle, [304, 265, 342], When::OpensFile { argument: 2 }),
-    row(Call::Execve, [59, 221, 11], When::Always),
-    row(Call::ExecveAt, [322, 281, 358], When::Always),
-    row(Call::Sync, [162, 81, 36], When::Always),
-    row(Call::Syncfs, [306, 267, 344], When::Always),
-    row(Call::SyncFileRange, [277, 84, NONE], When::Always),
-    row(Call::Msync, [26, 227, 144], When::With { argument: 2, bits: libc::MS_SYNC as u32 }),
-    row(Call::SetFlags, [72, 25, NONE], When::OneOf { argument: 1, values: &[SET_FLAGS] }),
-    row(Call::SendFile, [40, 71, 239], When::Always),
-    row(Call::CopyFileRange, [326, 285, 377], When::Always),
-    row(Call::Splice, [275, 76, 313], When::Always),
-    row(Call::Fallocate, [285, 47, 324], When::Always),
-    row(Call::Clone, [16, 29, 54], When::OneOf { argument: 1, values: &[FICLONE, FICLONERANGE] }),
-    row(Call::FileAdvice, [221, 223, NONE], When::Always),
-    row(Call::ReadAhead, [187, 213, 225], When::Always),
-    row(Call::MemoryAdvice, [28, 233, 219], When::OneOf { argument: 2, values: MEMORY_ADVICE }),
-    row(Call::SyncedWrite, [328, 287, NONE], When::With { argument: 5, bits: SYNC_WRITE }),
-    row(Call::UringSetup, [425, 425, 425], When::Always),
-    row(Call::AioSetup, [206, 0, 245], When::Always),
-    row(Call::Rename, [82, NONE, 38], When::Always),
-    row(Call::RenameAt, [264, 38, 302], When::Always),
-    row(Call::RenameAt2, [316, 276, 353], When::Always),
-    row(Call::Link, [86, NONE, 9], When::Always),
-    row(Call::LinkAt, [265, 37, 303], When::Always),
-    row(Call::Ptrace, [101, 117, 26], When::Always),
+pub(crate) static CALLS: &[CallRow] = &[
+    row(TracedCall::OpenAt, [257, 56, 295], When::OpensFile { argument: 2 }),
+    row(TracedCall::Open, [2, NONE, 5], When::OpensFile { argument: 1 }),
+    row(TracedCall::Mmap, [9, 222, 192], When::Unless { argument: 4, value: MAP_NOTHING }),
+    row(TracedCall::Fsync, [74, 82, 118], When::Always),
+    row(TracedCall::Fdatasync, [75, 83, 148], When::Always),
+    row(TracedCall::Creat, [85, NONE, 8], When::Always),
+    row(TracedCall::OpenAt2, [437, 437, 437], When::Always),
+    row(TracedCall::OpenByHandle, [304, 265, 342], When::OpensFile { argument: 2 }),
+    row(TracedCall::Execve, [59, 221, 11], When::Always),
+    row(TracedCall::ExecveAt, [322, 281, 358], When::Always),
+    row(TracedCall::Sync, [162, 81, 36], When::Always),
+    row(TracedCall::Syncfs, [306, 267, 344], When::Always),
+    row(TracedCall::SyncFileRange, [277, 84, NONE], When::Always),
+    row(TracedCall::Msync, [26, 227, 144], When::With { argument: 2, bits: libc::MS_SYNC as u32 }),
+    row(TracedCall::SetFlags, [72, 25, NONE], When::OneOf { argument: 1, values: &[SET_FLAGS] }),
+    row(TracedCall::SendFile, [40, 71, 239], When::Always),
+    row(TracedCall::CopyFileRange, [326, 285, 377], When::Always),
+    row(TracedCall::Splice, [275, 76, 313], When::Always),
+    row(TracedCall::Fallocate, [285, 47, 324], When::Always),
     row(
-        Call::NewTask,
+        TracedCall::Clone,
+        [16, 29, 54],
+        When::OneOf { argument: 1, values: &[FICLONE, FICLONERANGE] },
+    ),
+    row(TracedCall::FileAdvice, [221, 223, NONE], When::Always),
+    row(TracedCall::ReadAhead, [187, 213, 225], When::Always),
+    row(
+        TracedCall::MemoryAdvice,
+        [28, 233, 219],
+        When::OneOf { argument: 2, values: MEMORY_ADVICE },
+    ),
+    row(TracedCall::SyncedWrite, [328, 287, NONE], When::With { argument: 5, bits: SYNC_WRITE }),
+    row(TracedCall::UringSetup, [425, 425, 425], When::Always),
+    row(TracedCall::AioSetup, [206, 0, 245], When::Always),
+    row(TracedCall::Rename, [82, NONE, 38], When::Always),
+    row(TracedCall::RenameAt, [264, 38, 302], When::Always),
+    row(TracedCall::RenameAt2, [316, 276, 353], When::Always),
+    row(TracedCall::Link, [86, NONE, 9], When::Always),
+    row(TracedCall::LinkAt, [265, 37, 303], When::Always),
+    row(TracedCall::Ptrace, [101, 117, 26], When::Always),
+    row(
+        TracedCall::NewTask,
         [56, 220, 120],
         When::With { argument: 0, bits: libc::CLONE_UNTRACED as u32 },
     ),
-    row(Call::NewTask3, [435, 435, 435], When::Always),
+    row(TracedCall::NewTask3, [435, 435, 435], When::Always),
 ];
 
 const SET_FLAGS: u32 = libc::F_SETFL as u32;
@@ -180,46 +188,46 @@ mod tests {
     #[test]
     fn numbers_are_those_of_the_library() {
         let known = [
-            (Call::OpenAt, libc::SYS_openat),
-            (Call::OpenAt2, libc::SYS_openat2),
-            (Call::OpenByHandle, libc::SYS_open_by_handle_at),
-            (Call::Execve, libc::SYS_execve),
-            (Call::ExecveAt, libc::SYS_execveat),
-            (Call::Fsync, libc::SYS_fsync),
-            (Call::Fdatasync, libc::SYS_fdatasync),
-            (Call::Sync, libc::SYS_sync),
-            (Call::Syncfs, libc::SYS_syncfs),
-            (Call::Msync, libc::SYS_msync),
-            (Call::SetFlags, libc::SYS_fcntl),
-            (Call::Mmap, libc::SYS_mmap),
-            (Call::SendFile, libc::SYS_sendfile),
-            (Call::CopyFileRange, libc::SYS_copy_file_range),
-            (Call::Splice, libc::SYS_splice),
-            (Call::Fallocate, libc::SYS_fallocate),
-            (Call::Clone, libc::SYS_ioctl),
-            (Call::FileAdvice, libc::SYS_fadvise64),
-            (Call::ReadAhead, libc::SYS_readahead),
-            (Call::MemoryAdvice, libc::SYS_madvise),
-            (Call::SyncedWrite, libc::SYS_pwritev2),
-            (Call::UringSetup, libc::SYS_io_uring_setup),
-            (Call::AioSetup, libc::SYS_io_setup),
-            (Call::RenameAt2, libc::SYS_renameat2),
-            (Call::LinkAt, libc::SYS_linkat),
-            (Call::Ptrace, libc::SYS_ptrace),
-            (Call::NewTask, libc::SYS_clone),
-            (Call::NewTask3, libc::SYS_clone3),
+            (TracedCall::OpenAt, libc::SYS_openat),
+            (TracedCall::OpenAt2, libc::SYS_openat2),
+            (TracedCall::OpenByHandle, libc::SYS_open_by_handle_at),
+            (TracedCall::Execve, libc::SYS_execve),
+            (TracedCall::ExecveAt, libc::SYS_execveat),
+            (TracedCall::Fsync, libc::SYS_fsync),
+            (TracedCall::Fdatasync, libc::SYS_fdatasync),
+            (TracedCall::Sync, libc::SYS_sync),
+            (TracedCall::Syncfs, libc::SYS_syncfs),
+            (TracedCall::Msync, libc::SYS_msync),
+            (TracedCall::SetFlags, libc::SYS_fcntl),
+            (TracedCall::Mmap, libc::SYS_mmap),
+            (TracedCall::SendFile, libc::SYS_sendfile),
+            (TracedCall::CopyFileRange, libc::SYS_copy_file_range),
+            (TracedCall::Splice, libc::SYS_splice),
+            (TracedCall::Fallocate, libc::SYS_fallocate),
+            (TracedCall::Clone, libc::SYS_ioctl),
+            (TracedCall::FileAdvice, libc::SYS_fadvise64),
+            (TracedCall::ReadAhead, libc::SYS_readahead),
+            (TracedCall::MemoryAdvice, libc::SYS_madvise),
+            (TracedCall::SyncedWrite, libc::SYS_pwritev2),
+            (TracedCall::UringSetup, libc::SYS_io_uring_setup),
+            (TracedCall::AioSetup, libc::SYS_io_setup),
+            (TracedCall::RenameAt2, libc::SYS_renameat2),
+            (TracedCall::LinkAt, libc::SYS_linkat),
+            (TracedCall::Ptrace, libc::SYS_ptrace),
+            (TracedCall::NewTask, libc::SYS_clone),
+            (TracedCall::NewTask3, libc::SYS_clone3),
             #[cfg(target_arch = "x86_64")]
-            (Call::Open, libc::SYS_open),
+            (TracedCall::Open, libc::SYS_open),
             #[cfg(target_arch = "x86_64")]
-            (Call::Creat, libc::SYS_creat),
+            (TracedCall::Creat, libc::SYS_creat),
             #[cfg(target_arch = "x86_64")]
-            (Call::SyncFileRange, libc::SYS_sync_file_range),
+            (TracedCall::SyncFileRange, libc::SYS_sync_file_range),
             #[cfg(target_arch = "x86_64")]
-            (Call::Rename, libc::SYS_rename),
+            (TracedCall::Rename, libc::SYS_rename),
             #[cfg(target_arch = "x86_64")]
-            (Call::RenameAt, libc::SYS_renameat),
+            (TracedCall::RenameAt, libc::SYS_renameat),
             #[cfg(target_arch = "x86_64")]
-            (Call::Link, libc::SYS_link),
+            (TracedCall::Link, libc::SYS_link),
         ];
         for (call, number) in known {
             let row = CALLS.iter().find(|row| row.call == call).unwrap();

@@ -1,11 +1,11 @@
 //! What the calls of a command say: each is noted for its file, and counted.
 
-use super::calls::{Call, FICLONE};
-use super::files::{Before, Files, Seen};
+use super::calls::{FICLONE, TracedCall};
+use super::files::{Before, SeenFile, UsedFiles};
 use super::identity::{absolute, descriptor, file_at};
-use super::ptrace::{self, Entry};
+use super::ptrace::{self, EntryStop};
 use super::regions;
-use model::rehearsal::{Blind, FileUse, Hints, Mappings, Opens, Queues, Syncs, Unseen};
+use model::rehearsal::{Blind, FileUse, Hints, Mappings, Opens, Queues, SyncCalls, Unseen};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ const URING_SQPOLL: u32 = 2;
 
 /// A call that has begun and counts if it succeeds.
 #[derive(Debug, Clone)]
-pub(crate) struct Pending {
-    call: Call,
+pub(crate) struct PendingCall {
+    call: TracedCall,
     arguments: [u64; 6],
     /// Of a file that is opened: its flags.
     flags: i32,
@@ -36,7 +36,7 @@ pub(crate) enum Step {
     /// All is known: the task runs on.
     Done,
     /// The call counts if it succeeds.
-    Awaits(Pending),
+    Awaits(PendingCall),
     /// The task is about to execute this program, which may be a script.
     Executes(Option<PathBuf>),
 }
@@ -44,8 +44,8 @@ pub(crate) enum Step {
 /// What is known of the command so far.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
-    pub(crate) files: Files,
-    pub(crate) syncs: Syncs,
+    pub(crate) files: UsedFiles,
+    pub(crate) syncs: SyncCalls,
     pub(crate) queues: Queues,
     pub(crate) other_opens: u64,
     pub(crate) unseen: Vec<Unseen>,
@@ -61,9 +61,9 @@ impl Facts {
     }
 
     /// A task begins a call.
-    pub(crate) fn enter(&mut self, task: i32, entry: Entry) -> Step {
-        let Entry { call, arguments: a } = entry;
-        let mut pending = Pending {
+    pub(crate) fn enter(&mut self, task: i32, entry: EntryStop) -> Step {
+        let EntryStop { call, arguments: a } = entry;
+        let mut pending = PendingCall {
             call,
             arguments: a,
             flags: 0,
@@ -72,42 +72,42 @@ impl Facts {
             swaps: false,
         };
         match call {
-            Call::Open => pending.opens(task, libc::AT_FDCWD, a[0], a[1] as i32),
-            Call::OpenAt => pending.opens(task, a[0] as i32, a[1], a[2] as i32),
+            TracedCall::Open => pending.opens(task, libc::AT_FDCWD, a[0], a[1] as i32),
+            TracedCall::OpenAt => pending.opens(task, a[0] as i32, a[1], a[2] as i32),
             // A handle has no path.
-            Call::OpenByHandle => pending.flags = a[2] as i32,
-            Call::OpenAt2 => {
+            TracedCall::OpenByHandle => pending.flags = a[2] as i32,
+            TracedCall::OpenAt2 => {
                 // The flags are the first of a structure.
                 let flags = ptrace::word(task, a[2]).unwrap_or(0) as i32;
                 pending.opens(task, a[0] as i32, a[1], flags);
             }
-            Call::Creat => {
+            TracedCall::Creat => {
                 let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
                 pending.opens(task, libc::AT_FDCWD, a[0], flags);
             }
-            Call::Rename | Call::Link => {
+            TracedCall::Rename | TracedCall::Link => {
                 pending.names(task, (libc::AT_FDCWD, a[0]), (libc::AT_FDCWD, a[1]));
             }
-            Call::RenameAt | Call::RenameAt2 | Call::LinkAt => {
+            TracedCall::RenameAt | TracedCall::RenameAt2 | TracedCall::LinkAt => {
                 pending.names(task, (a[0] as i32, a[1]), (a[2] as i32, a[3]));
                 let swaps = u64::from(libc::RENAME_EXCHANGE);
-                pending.swaps = call == Call::RenameAt2 && a[4] & swaps != 0;
+                pending.swaps = call == TracedCall::RenameAt2 && a[4] & swaps != 0;
             }
-            Call::Execve => return Step::Executes(path(task, libc::AT_FDCWD, a[0])),
-            Call::ExecveAt => return Step::Executes(path(task, a[0] as i32, a[1])),
-            Call::Mmap => {
+            TracedCall::Execve => return Step::Executes(path(task, libc::AT_FDCWD, a[0])),
+            TracedCall::ExecveAt => return Step::Executes(path(task, a[0] as i32, a[1])),
+            TracedCall::Mmap => {
                 self.mapped(task, a);
                 return Step::Done;
             }
-            Call::FileAdvice => {
+            TracedCall::FileAdvice => {
                 self.advised(task, a);
                 return Step::Done;
             }
-            Call::NewTask | Call::NewTask3 => {
+            TracedCall::NewTask | TracedCall::NewTask3 => {
                 keep_traced(task, call, a);
                 return Step::Done;
             }
-            Call::Ptrace => {
+            TracedCall::Ptrace => {
                 self.miss(Blind::Tracer, "a program called ptrace".to_string());
                 return Step::Done;
             }
@@ -117,46 +117,56 @@ impl Facts {
     }
 
     /// A call returned; `None` if it failed.
-    pub(crate) fn leave(&mut self, task: i32, pending: Pending, returned: Option<u64>) {
+    pub(crate) fn leave(&mut self, task: i32, pending: PendingCall, returned: Option<u64>) {
         let a = pending.arguments;
         let Some(value) = returned else {
-            self.queues.uring_refused += u64::from(pending.call == Call::UringSetup);
+            self.queues.uring_refused += u64::from(pending.call == TracedCall::UringSetup);
             return;
         };
         let first = a[0] as i32;
         match pending.call {
-            Call::Open | Call::OpenAt | Call::OpenAt2 | Call::Creat | Call::OpenByHandle => {
+            TracedCall::Open
+            | TracedCall::OpenAt
+            | TracedCall::OpenAt2
+            | TracedCall::Creat
+            | TracedCall::OpenByHandle => {
                 let link = descriptor(task, value as i32);
                 self.opened(&link, task, pending.flags, pending.before);
             }
-            Call::Fsync => self.synced(task, first, |syncs| &mut syncs.fsync),
-            Call::Fdatasync => self.synced(task, first, |syncs| &mut syncs.fdatasync),
-            Call::SyncFileRange => self.synced(task, first, |syncs| &mut syncs.sync_file_range),
-            Call::SyncedWrite => self.synced(task, first, |syncs| &mut syncs.synced_writes),
-            Call::Sync => self.syncs.sync += 1,
-            Call::Syncfs => self.syncs.syncfs += 1,
-            Call::Msync => {
+            TracedCall::Fsync => self.synced(task, first, |syncs| &mut syncs.fsync),
+            TracedCall::Fdatasync => self.synced(task, first, |syncs| &mut syncs.fdatasync),
+            TracedCall::SyncFileRange => {
+                self.synced(task, first, |syncs| &mut syncs.sync_file_range)
+            }
+            TracedCall::SyncedWrite => self.synced(task, first, |syncs| &mut syncs.synced_writes),
+            TracedCall::Sync => self.syncs.sync += 1,
+            TracedCall::Syncfs => self.syncs.syncfs += 1,
+            TracedCall::Msync => {
                 self.syncs.msync += 1;
                 self.at_address(task, a[0], |file| file.syncs.msync += 1);
             }
-            Call::MemoryAdvice => self.at_address(task, a[0], |file| {
+            TracedCall::MemoryAdvice => self.at_address(task, a[0], |file| {
                 *hint_of_memory(&mut file.hints, a[2] as i32) += 1;
             }),
-            Call::ReadAhead => self.of(task, first, |file| file.hints.will_need += 1),
-            Call::Fallocate => self.of(task, first, |file| file.allocations += 1),
-            Call::SetFlags if a[2] as i32 & libc::O_DIRECT != 0 => {
+            TracedCall::ReadAhead => self.of(task, first, |file| file.hints.will_need += 1),
+            TracedCall::Fallocate => self.of(task, first, |file| file.allocations += 1),
+            TracedCall::SetFlags if a[2] as i32 & libc::O_DIRECT != 0 => {
                 self.of(task, first, |file| file.opens.direct += 1);
             }
-            Call::SendFile => self.copied(task, a[1] as i32, first, value),
-            Call::CopyFileRange | Call::Splice => self.copied(task, first, a[2] as i32, value),
-            Call::Clone => self.cloned(task, a),
-            Call::UringSetup => self.ring(task, a[1]),
-            Call::AioSetup => {
+            TracedCall::SendFile => self.copied(task, a[1] as i32, first, value),
+            TracedCall::CopyFileRange | TracedCall::Splice => {
+                self.copied(task, first, a[2] as i32, value)
+            }
+            TracedCall::Clone => self.cloned(task, a),
+            TracedCall::UringSetup => self.ring(task, a[1]),
+            TracedCall::AioSetup => {
                 self.queues.aio += 1;
                 self.miss(Blind::Aio, "syncs by io_submit are not counted".to_string());
             }
-            Call::Rename | Call::RenameAt | Call::RenameAt2 => self.renamed(&pending),
-            Call::Link | Call::LinkAt => {
+            TracedCall::Rename | TracedCall::RenameAt | TracedCall::RenameAt2 => {
+                self.renamed(&pending)
+            }
+            TracedCall::Link | TracedCall::LinkAt => {
                 if let Some((_, to)) = pending.names {
                     self.files.linked(&to);
                 }
@@ -168,19 +178,19 @@ impl Facts {
     /// A file was opened, or was open when the command began.
     pub(crate) fn opened(&mut self, link: &Path, task: i32, flags: i32, before: Before) {
         match self.files.see(link, task, before) {
-            Seen::File(place) => note_open(&mut self.files.facts(place).opens, flags),
-            Seen::Unlisted => {}
-            Seen::Other => self.other_opens += 1,
-            Seen::Unreadable => self.unreadable(),
+            SeenFile::File(place) => note_open(&mut self.files.facts(place).opens, flags),
+            SeenFile::Unlisted => {}
+            SeenFile::Other => self.other_opens += 1,
+            SeenFile::Unreadable => self.unreadable(),
         }
     }
 
     /// Changes the facts of the file that a task has open.
     fn of(&mut self, task: i32, number: i32, change: impl FnOnce(&mut FileUse)) {
         match self.files.see(&descriptor(task, number), task, Before::default()) {
-            Seen::File(place) => change(self.files.facts(place)),
-            Seen::Unreadable => self.unreadable(),
-            Seen::Unlisted | Seen::Other => {}
+            SeenFile::File(place) => change(self.files.facts(place)),
+            SeenFile::Unreadable => self.unreadable(),
+            SeenFile::Unlisted | SeenFile::Other => {}
         }
     }
 
@@ -188,7 +198,7 @@ impl Facts {
         self.miss(Blind::Unreadable, "the OS did not tell which file a call used".to_string());
     }
 
-    fn synced(&mut self, task: i32, number: i32, count: fn(&mut Syncs) -> &mut u64) {
+    fn synced(&mut self, task: i32, number: i32, count: fn(&mut SyncCalls) -> &mut u64) {
         *count(&mut self.syncs) += 1;
         self.of(task, number, |file| *count(&mut file.syncs) += 1);
     }
@@ -218,7 +228,7 @@ impl Facts {
     /// Changes the facts of the file that is mapped at an address, if one is.
     fn at_address(&mut self, task: i32, address: u64, change: impl FnOnce(&mut FileUse)) {
         let Some(path) = regions::file_at_address(task, address) else { return };
-        if let Seen::File(place) = self.files.see(&path, task, Before::default()) {
+        if let SeenFile::File(place) = self.files.see(&path, task, Before::default()) {
             change(self.files.facts(place));
         }
     }
@@ -251,7 +261,7 @@ impl Facts {
         self.miss(Blind::Uring, "calls by io_uring are not counted".to_string());
     }
 
-    fn renamed(&mut self, pending: &Pending) {
+    fn renamed(&mut self, pending: &PendingCall) {
         let Some((from, to)) = &pending.names else { return };
         match pending.swaps {
             true => self.files.swapped(from, to),
@@ -260,7 +270,7 @@ impl Facts {
     }
 }
 
-impl Pending {
+impl PendingCall {
     fn opens(&mut self, task: i32, directory: i32, name: u64, flags: i32) {
         self.flags = flags;
         if flags & libc::O_TMPFILE == libc::O_TMPFILE {
@@ -291,10 +301,10 @@ fn path(task: i32, directory: i32, address: u64) -> Option<PathBuf> {
 
 /// Takes `CLONE_UNTRACED` from a call: the filter stays in the new task, and without a tracer, the
 /// calls that it knows fail.
-fn keep_traced(task: i32, call: Call, [flags, ..]: [u64; 6]) {
+fn keep_traced(task: i32, call: TracedCall, [flags, ..]: [u64; 6]) {
     let untraced = libc::CLONE_UNTRACED as u64;
     match call {
-        Call::NewTask3 => {
+        TracedCall::NewTask3 => {
             if let Some(own) = ptrace::word(task, flags).filter(|own| own & untraced != 0) {
                 ptrace::set_word(task, flags, own & !untraced);
             }

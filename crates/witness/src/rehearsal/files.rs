@@ -1,7 +1,7 @@
 //! The files that a command used, each once, under whatever names and descriptors.
 
-use super::identity::{self, FileSystems, Found, Identity, Kind};
-use super::role::{Places, role};
+use super::identity::{self, FileIdentity, FileKind, FileSystems, FoundFile};
+use super::role::{CommandPlaces, role};
 use model::file_path::FilePath;
 use model::rehearsal::{FILES_MAX, FileUse};
 use std::collections::{HashMap, HashSet, hash_map};
@@ -14,7 +14,7 @@ const NAMES_MAX: usize = 8;
 
 /// What a descriptor or path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum SeenFile {
     /// A listed file.
     File(usize),
     /// A file for which the list has no room.
@@ -35,38 +35,38 @@ pub(crate) struct Before {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct ListedFile {
     facts: FileUse,
-    identity: Identity,
+    identity: FileIdentity,
     /// Where it can be found; the first is its latest.
     names: Vec<PathBuf>,
 }
 
 /// All files.
 #[derive(Debug, Default)]
-pub(crate) struct Files {
-    entries: Vec<Entry>,
-    places: HashMap<Identity, usize>,
+pub(crate) struct UsedFiles {
+    entries: Vec<ListedFile>,
+    places: HashMap<FileIdentity, usize>,
     /// The latest file that the command created under a path.
     created: HashMap<PathBuf, usize>,
-    unlisted: HashSet<Identity>,
+    unlisted: HashSet<FileIdentity>,
     file_systems: FileSystems,
 }
 
-impl Files {
+impl UsedFiles {
     /// The facts of a listed file.
     pub(crate) fn facts(&mut self, place: usize) -> &mut FileUse {
         &mut self.entries[place].facts
     }
 
     /// The file behind a link of `/proc`, such as a descriptor, which a task uses.
-    pub(crate) fn see(&mut self, link: &Path, task: i32, before: Before) -> Seen {
+    pub(crate) fn see(&mut self, link: &Path, task: i32, before: Before) -> SeenFile {
         let found = match identity::look(link) {
-            Ok(Kind::File(found)) => found,
-            Ok(Kind::Other) => return Seen::Other,
+            Ok(FileKind::File(found)) => found,
+            Ok(FileKind::Other) => return SeenFile::Other,
             Err(answer) => {
                 log::debug!("failed to look at '{}': {answer}", link.display());
-                return Seen::Unreadable;
+                return SeenFile::Unreadable;
             }
         };
         // The file that once had this identity is gone.
@@ -74,23 +74,23 @@ impl Files {
             self.places.remove(&found.identity);
         }
         if let Some(place) = self.places.get(&found.identity) {
-            return Seen::File(*place);
+            return SeenFile::File(*place);
         }
         let file_system = self.file_systems.of(&found, task).map(str::to_string);
         if !found.is_block_device && file_system.as_deref().is_some_and(identity::is_window) {
-            return Seen::Other;
+            return SeenFile::Other;
         }
-        let Some(path) = name_of(link, &found) else { return Seen::Other };
+        let Some(path) = name_of(link, &found) else { return SeenFile::Other };
         if before.is_new
             && let Some(place) = self.replaced(&path)
         {
             self.entries[place].become_new(&found, path);
             self.places.insert(found.identity, place);
-            return Seen::File(place);
+            return SeenFile::File(place);
         }
         if self.entries.len() >= FILES_MAX {
             self.unlisted.insert(found.identity);
-            return Seen::Unlisted;
+            return SeenFile::Unlisted;
         }
         self.add(found, path, file_system, before)
     }
@@ -101,18 +101,18 @@ impl Files {
         let place = *self.created.get(path)?;
         let entry = &self.entries[place];
         let mut others = entry.names.iter().filter(|name| **name != path);
-        let is_it = |found: Found| found.identity == entry.identity;
+        let is_it = |found: FoundFile| found.identity == entry.identity;
         let is_elsewhere = others.any(|name| identity::file_at(name).is_some_and(is_it));
         (!is_elsewhere && !entry.names.is_empty()).then_some(place)
     }
 
     fn add(
         &mut self,
-        found: Found,
+        found: FoundFile,
         path: PathBuf,
         file_system: Option<String>,
         before: Before,
-    ) -> Seen {
+    ) -> SeenFile {
         let facts = FileUse {
             path: FilePath::from(&*path),
             device: found.identity.device,
@@ -128,9 +128,9 @@ impl Files {
             self.created.insert(path.clone(), place);
         }
         let names = if found.has_name { vec![path] } else { Vec::new() };
-        self.entries.push(Entry { facts, identity: found.identity, names });
+        self.entries.push(ListedFile { facts, identity: found.identity, names });
         self.places.insert(found.identity, place);
-        Seen::File(place)
+        SeenFile::File(place)
     }
 
     /// A file, or a directory with files in it, has a new name instead of its old one.
@@ -165,7 +165,7 @@ impl Files {
     }
 
     /// The facts of all files at the end, and how many more there were.
-    pub(crate) fn finish(self, places: &Places) -> (Vec<FileUse>, u64) {
+    pub(crate) fn finish(self, places: &CommandPlaces) -> (Vec<FileUse>, u64) {
         let unlisted = self.unlisted.len() as u64;
         let finished = self.entries.into_iter().map(|entry| entry.finish(places));
         (without_repetition(finished), unlisted)
@@ -205,7 +205,7 @@ fn join(file: &mut FileUse, other: &FileUse) {
     file.executed |= other.executed;
 }
 
-impl Entry {
+impl ListedFile {
     fn rename(&mut self, from: &Path, to: &Path) {
         for name in &mut self.names {
             if let Ok(rest) = name.strip_prefix(from) {
@@ -215,7 +215,7 @@ impl Entry {
     }
 
     /// Another file takes its place, under the same path.
-    fn become_new(&mut self, found: &Found, path: PathBuf) {
+    fn become_new(&mut self, found: &FoundFile, path: PathBuf) {
         self.identity = found.identity;
         self.facts.device = found.identity.device;
         self.facts.inode = found.identity.inode;
@@ -223,10 +223,10 @@ impl Entry {
         self.names = vec![path];
     }
 
-    fn finish(self, places: &Places) -> FileUse {
-        let Entry { mut facts, identity, names } = self;
+    fn finish(self, places: &CommandPlaces) -> FileUse {
+        let ListedFile { mut facts, identity, names } = self;
         let first = facts.path.to_path();
-        let is_it = |found: &Found| found.identity == identity;
+        let is_it = |found: &FoundFile| found.identity == identity;
         let at = |name: &PathBuf| identity::file_at(name).filter(is_it);
         let now = names.iter().find_map(|name| Some((name, at(name)?)));
         facts.removed = now.is_none();
@@ -242,7 +242,7 @@ impl Entry {
 }
 
 /// The absolute path of an open file; `None` for a file that only memory holds.
-fn name_of(link: &Path, found: &Found) -> Option<PathBuf> {
+fn name_of(link: &Path, found: &FoundFile) -> Option<PathBuf> {
     let path = std::fs::read_link(link).ok()?;
     if found.has_name {
         return Some(path);

@@ -4,7 +4,7 @@
 //! libraries that make such programs have no condition on single bits. The kernel caches which
 //! calls a filter always allows, so those do not even run it (Linux 5.11).
 
-use super::calls::{Abi, CALLS, Call, Row, When};
+use super::calls::{Abi, CALLS, CallRow, TracedCall, When};
 use libc::sock_filter;
 
 const LOAD: u16 = 0x20;
@@ -26,7 +26,7 @@ const UNNAMED: u32 = (libc::O_TMPFILE & !libc::O_DIRECTORY) as u32;
 const NO_FILE: u32 = (libc::O_PATH | libc::O_DIRECTORY) as u32;
 
 /// The call of a stop, from the data that the filter gave it.
-pub(crate) fn call_of(data: u32) -> Option<Call> {
+pub(crate) fn call_of(data: u32) -> Option<TracedCall> {
     CALLS.get(data as usize).map(|row| row.call)
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn filter() -> Vec<sock_filter> {
 }
 
 /// Decides about a call whose number is right.
-fn block(row: &Row, trace: u32) -> Vec<sock_filter> {
+fn block(row: &CallRow, trace: u32) -> Vec<sock_filter> {
     let [stop, pass] = [plain(RETURN, trace), plain(RETURN, ALLOW)];
     let load = |argument: u8| plain(LOAD, ARGUMENTS + 8 * u32::from(argument));
     match row.when {
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     /// Runs the filter as the kernel would; `None` if the call is allowed.
-    fn run(abi: u32, number: u32, arguments: [u64; 6]) -> Option<Call> {
+    fn run(abi: u32, number: u32, arguments: [u64; 6]) -> Option<TracedCall> {
         let program = filter();
         let (mut at, mut value) = (0, 0);
         loop {
@@ -115,7 +115,7 @@ mod tests {
         }
     }
 
-    fn check(call: Call, argument: usize, value: i64, is_seen: bool) {
+    fn check(call: TracedCall, argument: usize, value: i64, is_seen: bool) {
         let row = CALLS.iter().find(|row| row.call == call).unwrap();
         let mut arguments = [0; 6];
         arguments[argument] = value as u64;
@@ -129,29 +129,29 @@ mod tests {
     #[test]
     fn only_calls_with_the_right_arguments_stop() {
         let flags = |flags: i32| i64::from(flags);
-        check(Call::OpenAt, 2, flags(libc::O_RDONLY | libc::O_CLOEXEC), true);
-        check(Call::OpenAt, 2, flags(libc::O_PATH), false);
-        check(Call::OpenAt, 2, flags(libc::O_DIRECTORY | libc::O_CLOEXEC), false);
-        check(Call::OpenAt, 2, flags(libc::O_TMPFILE | libc::O_RDWR), true);
-        check(Call::Open, 1, flags(libc::O_DIRECTORY), false);
-        check(Call::Mmap, 4, -1, false);
-        check(Call::Mmap, 4, 0xFFFF_FFFF, false);
-        check(Call::Mmap, 4, 3, true);
-        check(Call::Msync, 2, flags(libc::MS_ASYNC), false);
-        check(Call::Msync, 2, flags(libc::MS_SYNC), true);
-        check(Call::SetFlags, 1, flags(libc::F_GETFL), false);
-        check(Call::SetFlags, 1, flags(libc::F_SETFL), true);
-        check(Call::MemoryAdvice, 2, flags(libc::MADV_DONTNEED), false);
+        check(TracedCall::OpenAt, 2, flags(libc::O_RDONLY | libc::O_CLOEXEC), true);
+        check(TracedCall::OpenAt, 2, flags(libc::O_PATH), false);
+        check(TracedCall::OpenAt, 2, flags(libc::O_DIRECTORY | libc::O_CLOEXEC), false);
+        check(TracedCall::OpenAt, 2, flags(libc::O_TMPFILE | libc::O_RDWR), true);
+        check(TracedCall::Open, 1, flags(libc::O_DIRECTORY), false);
+        check(TracedCall::Mmap, 4, -1, false);
+        check(TracedCall::Mmap, 4, 0xFFFF_FFFF, false);
+        check(TracedCall::Mmap, 4, 3, true);
+        check(TracedCall::Msync, 2, flags(libc::MS_ASYNC), false);
+        check(TracedCall::Msync, 2, flags(libc::MS_SYNC), true);
+        check(TracedCall::SetFlags, 1, flags(libc::F_GETFL), false);
+        check(TracedCall::SetFlags, 1, flags(libc::F_SETFL), true);
+        check(TracedCall::MemoryAdvice, 2, flags(libc::MADV_DONTNEED), false);
         for advice in [libc::MADV_RANDOM, libc::MADV_WILLNEED, libc::MADV_POPULATE_WRITE] {
-            check(Call::MemoryAdvice, 2, flags(advice), true);
+            check(TracedCall::MemoryAdvice, 2, flags(advice), true);
         }
-        check(Call::Clone, 1, i64::from(FICLONE_OF_LIBC), true);
-        check(Call::Clone, 1, flags(0x5401), false);
-        check(Call::SyncedWrite, 5, 0, false);
-        check(Call::SyncedWrite, 5, flags(libc::RWF_DSYNC), true);
-        check(Call::NewTask, 0, flags(libc::CLONE_VM | libc::SIGCHLD), false);
-        check(Call::NewTask, 0, flags(libc::CLONE_UNTRACED), true);
-        check(Call::Fsync, 0, 0, true);
+        check(TracedCall::Clone, 1, i64::from(FICLONE_OF_LIBC), true);
+        check(TracedCall::Clone, 1, flags(0x5401), false);
+        check(TracedCall::SyncedWrite, 5, 0, false);
+        check(TracedCall::SyncedWrite, 5, flags(libc::RWF_DSYNC), true);
+        check(TracedCall::NewTask, 0, flags(libc::CLONE_VM | libc::SIGCHLD), false);
+        check(TracedCall::NewTask, 0, flags(libc::CLONE_UNTRACED), true);
+        check(TracedCall::Fsync, 0, 0, true);
     }
 
     const FICLONE_OF_LIBC: u32 = libc::FICLONE as u32;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// A file. A file system may give the number of a removed file to a new one, but not its birth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Identity {
+pub(crate) struct FileIdentity {
     /// The device; of a block device, its own.
     pub(crate) device: u64,
     /// The inode; 0 for a block device.
@@ -17,8 +17,8 @@ pub(crate) struct Identity {
 
 /// What the OS tells of a file.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Found {
-    pub(crate) identity: Identity,
+pub(crate) struct FoundFile {
+    pub(crate) identity: FileIdentity,
     /// Size in bytes. That of a block device is in `/sys`.
     pub(crate) bytes: u64,
     pub(crate) is_block_device: bool,
@@ -30,15 +30,15 @@ pub(crate) struct Found {
 
 /// What is at a path.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     /// A regular file or a block device.
-    File(Found),
+    File(FoundFile),
     /// Anything else.
     Other,
 }
 
 /// What is at a path; links are followed.
-pub(crate) fn look(path: &Path) -> rustix::io::Result<Kind> {
+pub(crate) fn look(path: &Path) -> rustix::io::Result<FileKind> {
     let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME | StatxFlags::MNT_ID;
     let told = statx(CWD, path, AtFlags::empty(), wanted)?;
     let told_of = |flag: StatxFlags| told.stx_mask & flag.bits() != 0;
@@ -46,21 +46,21 @@ pub(crate) fn look(path: &Path) -> rustix::io::Result<Kind> {
     let born =
         told_of(StatxFlags::BTIME).then_some((told.stx_btime.tv_sec, told.stx_btime.tv_nsec));
     let identity = match kind {
-        FileType::RegularFile => Identity {
+        FileType::RegularFile => FileIdentity {
             device: makedev(told.stx_dev_major, told.stx_dev_minor),
             inode: told.stx_ino,
             born,
         },
-        FileType::BlockDevice => Identity {
+        FileType::BlockDevice => FileIdentity {
             device: makedev(told.stx_rdev_major, told.stx_rdev_minor),
             inode: 0,
             born: None,
         },
-        _ => return Ok(Kind::Other),
+        _ => return Ok(FileKind::Other),
     };
     let is_block_device = kind == FileType::BlockDevice;
     let of_device = || device_bytes(told.stx_rdev_major, told.stx_rdev_minor);
-    Ok(Kind::File(Found {
+    Ok(FileKind::File(FoundFile {
         identity,
         bytes: if is_block_device { of_device().unwrap_or(0) } else { told.stx_size },
         is_block_device,
@@ -72,9 +72,9 @@ pub(crate) fn look(path: &Path) -> rustix::io::Result<Kind> {
 }
 
 /// What is at a path, if it is a file.
-pub(crate) fn file_at(path: &Path) -> Option<Found> {
+pub(crate) fn file_at(path: &Path) -> Option<FoundFile> {
     match look(path) {
-        Ok(Kind::File(found)) => Some(found),
+        Ok(FileKind::File(found)) => Some(found),
         _ => None,
     }
 }
@@ -119,7 +119,7 @@ pub(crate) struct FileSystems(HashMap<u64, Option<String>>);
 
 impl FileSystems {
     /// The type of the file system of a file that a task uses.
-    pub(crate) fn of(&mut self, found: &Found, task: i32) -> Option<&str> {
+    pub(crate) fn of(&mut self, found: &FoundFile, task: i32) -> Option<&str> {
         let mount = found.mount?;
         if !self.0.contains_key(&mount) {
             // The task may have mounts of its own.

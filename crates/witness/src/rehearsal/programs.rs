@@ -1,9 +1,9 @@
 //! The programs that a command executes.
 
 use super::facts::Facts;
-use super::files::{Before, Seen};
+use super::files::{Before, SeenFile};
 use super::identity::{descriptor, file_at};
-use super::role::Places;
+use super::role::CommandPlaces;
 use model::file_path::FilePath;
 use model::rehearsal::{Blind, PROGRAMS_MAX};
 use std::collections::HashSet;
@@ -25,7 +25,7 @@ pub(crate) struct Programs {
     unlisted: u64,
     /// Programs that would have the rights of other users.
     privileged: Vec<PathBuf>,
-    pub(crate) places: Places,
+    pub(crate) places: CommandPlaces,
 }
 
 impl Programs {
@@ -68,13 +68,13 @@ impl Programs {
 
     /// The programs that lost the rights of their owners, and all programs, with the number of
     /// those that are not listed.
-    pub(crate) fn finish(self) -> (Vec<PathBuf>, Vec<FilePath>, u64, Places) {
+    pub(crate) fn finish(self) -> (Vec<PathBuf>, Vec<FilePath>, u64, CommandPlaces) {
         (self.privileged, self.listed, self.unlisted, self.places)
     }
 }
 
 fn mark_executed(facts: &mut Facts, link: &Path, process: i32) {
-    if let Seen::File(place) = facts.files.see(link, process, Before::default()) {
+    if let SeenFile::File(place) = facts.files.see(link, process, Before::default()) {
         facts.files.facts(place).executed = true;
     }
 }
@@ -85,7 +85,7 @@ pub(crate) fn inherits(process: i32, facts: &mut Facts) {
     let numbers = open.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     for number in numbers.take(INHERITED_MAX) {
         let link = descriptor(process, number);
-        if let Seen::File(place) = facts.files.see(&link, process, Before::default()) {
+        if let SeenFile::File(place) = facts.files.see(&link, process, Before::default()) {
             let flags = flags_of(process, number).unwrap_or(0);
             let file = facts.files.facts(place);
             file.inherited = true;

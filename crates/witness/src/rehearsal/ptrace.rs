@@ -1,6 +1,6 @@
 //! ptrace(2): why a task stopped, and how it goes on.
 
-use super::calls::Call;
+use super::calls::TracedCall;
 use super::filter::call_of;
 use std::ffi::c_int;
 use std::io;
@@ -131,7 +131,7 @@ fn message(task: i32) -> i32 {
 /// The kernel's `struct ptrace_syscall_info`, of which not every C library knows (Linux 5.3).
 #[repr(C)]
 #[derive(Default)]
-struct Info {
+struct CallInfo {
     op: u8,
     pad: [u8; 3],
     arch: u32,
@@ -147,18 +147,18 @@ const AT_FILTER: u8 = 3;
 
 /// A call that begins.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Entry {
-    pub(crate) call: Call,
+pub(crate) struct EntryStop {
+    pub(crate) call: TracedCall,
     pub(crate) arguments: [u64; 6],
 }
 
 /// The call at which the filter stopped a task.
-pub(crate) fn entry(task: i32) -> io::Result<Entry> {
+pub(crate) fn entry(task: i32) -> io::Result<EntryStop> {
     let info = info(task)?;
     let [_, a, b, c, d, e, f, data] = info.words;
     let call = (info.op == AT_FILTER).then(|| call_of(data as u32)).flatten();
     let call = call.ok_or_else(|| io::Error::other("a stop without a call"))?;
-    Ok(Entry { call, arguments: [a, b, c, d, e, f] })
+    Ok(EntryStop { call, arguments: [a, b, c, d, e, f] })
 }
 
 /// What the call returned; `None` if it failed.
@@ -171,10 +171,10 @@ pub(crate) fn returned(task: i32) -> io::Result<Option<u64>> {
     Ok((is_error as u8 == 0).then_some(value))
 }
 
-fn info(task: i32) -> io::Result<Info> {
-    let mut info = Info::default();
+fn info(task: i32) -> io::Result<CallInfo> {
+    let mut info = CallInfo::default();
     let into = &raw mut info;
-    request(GET_SYSCALL_INFO, task, size_of::<Info>(), into as usize)?;
+    request(GET_SYSCALL_INFO, task, size_of::<CallInfo>(), into as usize)?;
     Ok(info)
 }
 

@@ -1,6 +1,6 @@
 //! What a file is to a command: its data, or a part of the programs and the system.
 
-use model::rehearsal::{FileUse, Role};
+use model::rehearsal::{FileRole, FileUse};
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -12,7 +12,7 @@ const NAMED_MAX: usize = 4096;
 
 /// What the programs of a command say of files.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct CommandPlaces {
     /// Files that arguments name.
     named: HashSet<PathBuf>,
     /// Scripts that were an argument of their interpreter.
@@ -44,7 +44,7 @@ const BESIDE: [&str; 7] = ["lib", "lib32", "lib64", "libexec", "share", "conf", 
 /// versions, one on a line.
 const INTERPRETERS: &str = include_str!("interpreters.txt");
 
-impl Places {
+impl CommandPlaces {
     /// A program began, with its arguments, its own name first, in a working directory.
     pub(crate) fn began(&mut self, program: &Path, arguments: &[Vec<u8>], directory: &Path) {
         if let Some(prefix) = program.parent().filter(|bin| bin.ends_with("bin"))
@@ -110,25 +110,25 @@ fn is_interpreter(program: &Path) -> bool {
 /// The role of a file, in this order: what is written is data, what is executed is a program, and
 /// what an argument or a standard stream names is data, wherever it is. The rest is decided by
 /// where it is.
-pub(crate) fn role(facts: &FileUse, path: &Path, places: &Places) -> Role {
+pub(crate) fn role(facts: &FileUse, path: &Path, places: &CommandPlaces) -> FileRole {
     let is_compiled = path.extension().is_some_and(|extension| extension == "pyc");
     let is_written = facts.opens.writing > 0 || facts.mappings.writable > 0;
     if is_written && !is_compiled || facts.is_block_device {
-        return Role::Data;
+        return FileRole::Data;
     }
     let is_program = facts.executed || facts.mappings.executable > 0;
     if is_program || is_compiled || places.scripts.contains(path) {
-        return Role::Program;
+        return FileRole::Program;
     }
     if facts.named || facts.inherited {
-        return Role::Data;
+        return FileRole::Data;
     }
     if places.of_programs.iter().any(|directory| path.starts_with(directory)) {
-        return Role::Program;
+        return FileRole::Program;
     }
     match SYSTEM.iter().any(|directory| path.starts_with(directory)) {
-        true => Role::System,
-        false => Role::Data,
+        true => FileRole::System,
+        false => FileRole::Data,
     }
 }
 
@@ -137,8 +137,8 @@ mod tests {
     use super::*;
     use model::rehearsal::Opens;
 
-    fn check(path: &str, change: fn(&mut FileUse), expected: Role) {
-        let mut places = Places::default();
+    fn check(path: &str, change: fn(&mut FileUse), expected: FileRole) {
+        let mut places = CommandPlaces::default();
         places.began(Path::new("/opt/tool/bin/tool"), &[], Path::new("/"));
         let arguments = ["python3", "-u", "/tmp", "/etc"].map(|text| text.as_bytes().to_vec());
         places.began(Path::new("/usr/bin/python3.11"), &arguments, Path::new("/"));
@@ -152,17 +152,17 @@ mod tests {
     #[test]
     fn the_role_of_a_file_follows_from_its_use_and_then_from_its_place() {
         let as_it_is = |_: &mut FileUse| {};
-        check("/home/me/a", as_it_is, Role::Data);
-        check("/var/lib/db/a", as_it_is, Role::Data);
-        check("/usr/share/locale/a", as_it_is, Role::System);
-        check("/usr/share/locale/a", |facts| facts.opens.writing = 1, Role::Data);
-        check("/usr/share/locale/a", |facts| facts.inherited = true, Role::Data);
-        check("/etc", as_it_is, Role::Data);
-        check("/tmp", as_it_is, Role::Program);
-        check("/opt/tool/lib/a", as_it_is, Role::Program);
-        check("/opt/tool/data/a", as_it_is, Role::Data);
-        check("/home/me/a", |facts| facts.executed = true, Role::Program);
-        check("/home/me/a.pyc", |facts| facts.opens.writing = 1, Role::Program);
-        check("/home/me/a.so", |facts| facts.mappings.executable = 1, Role::Program);
+        check("/home/me/a", as_it_is, FileRole::Data);
+        check("/var/lib/db/a", as_it_is, FileRole::Data);
+        check("/usr/share/locale/a", as_it_is, FileRole::System);
+        check("/usr/share/locale/a", |facts| facts.opens.writing = 1, FileRole::Data);
+        check("/usr/share/locale/a", |facts| facts.inherited = true, FileRole::Data);
+        check("/etc", as_it_is, FileRole::Data);
+        check("/tmp", as_it_is, FileRole::Program);
+        check("/opt/tool/lib/a", as_it_is, FileRole::Program);
+        check("/opt/tool/data/a", as_it_is, FileRole::Data);
+        check("/home/me/a", |facts| facts.executed = true, FileRole::Program);
+        check("/home/me/a.pyc", |facts| facts.opens.writing = 1, FileRole::Program);
+        check("/home/me/a.so", |facts| facts.mappings.executable = 1, FileRole::Program);
     }
 }

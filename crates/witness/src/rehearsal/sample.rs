@@ -2,7 +2,7 @@
 //! running already, or where ptrace is forbidden.
 
 use super::facts::{Facts, note_mapping, note_open};
-use super::files::{Before, Seen};
+use super::files::{Before, SeenFile};
 use super::identity::descriptor;
 use super::programs::{Programs, flags_of};
 use super::regions::regions;
@@ -74,7 +74,7 @@ impl Sampler {
             *left -= 1;
             let seen =
                 self.facts.files.see(&descriptor(process, number), process, Before::default());
-            if let Seen::File(place) = seen
+            if let SeenFile::File(place) = seen
                 && self.is_first((process, number as u64, place))
             {
                 let flags = flags_of(process, number).unwrap_or(0);
@@ -84,7 +84,7 @@ impl Sampler {
         for region in regions(process).into_iter().take(*left) {
             *left -= 1;
             let seen = self.facts.files.see(&region.path, process, Before::default());
-            if let Seen::File(place) = seen
+            if let SeenFile::File(place) = seen
                 && self.is_first((process, region.start, place))
             {
                 let mappings = &mut self.facts.files.facts(place).mappings;

@@ -57,7 +57,7 @@ pub(crate) struct Started {
 }
 
 /// What the child needs, all of which is made before there is one: it must not allocate.
-struct Prepared {
+struct PreparedChild {
     arguments: Vec<CString>,
     streams: [OwnedFd; 3],
     directory: Option<CString>,
@@ -82,7 +82,7 @@ pub(crate) fn start(
         |answer| RehearsalError::NotStarted { program: command.program.clone(), answer };
     let arguments = words.map(text).collect::<io::Result<Vec<CString>>>().map_err(not_started)?;
     let directory = command.directory.as_ref().map(|path| text(&path.clone().into_os_string()));
-    let prepared = Prepared {
+    let prepared = PreparedChild {
         arguments,
         streams: streams(command).map_err(refused("duplicate a standard stream"))?,
         directory: directory.transpose().map_err(not_started)?,
@@ -184,7 +184,7 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 /// # Safety
 ///
 /// The caller is the child of a fork. `pointers` are those of the prepared arguments and a null.
-unsafe fn child(prepared: &Prepared, pointers: &[*const c_char]) -> ! {
+unsafe fn child(prepared: &PreparedChild, pointers: &[*const c_char]) -> ! {
     // SAFETY: every call gets plain numbers or pointers to prepared values, which live until the
     // process becomes another program or exits.
     unsafe {
@@ -235,14 +235,14 @@ fn install(filter: &[sock_filter]) -> bool {
 }
 
 /// Tells the parent of a step.
-fn report(prepared: &Prepared, step: u32, error: c_int) {
+fn report(prepared: &PreparedChild, step: u32, error: c_int) {
     let words = [step, error as u32];
     // SAFETY: the call reads the 8 bytes of `words`. A pipe takes so few at once.
     unsafe { libc::write(prepared.reports.as_raw_fd(), words.as_ptr().cast(), REPORT_BYTES) };
 }
 
 /// Tells the parent which step failed, and ends.
-fn fail(prepared: &Prepared, step: u32) -> ! {
+fn fail(prepared: &PreparedChild, step: u32) -> ! {
     // SAFETY: `errno` is this thread's; `_exit` runs nothing of this program.
     unsafe {
         report(prepared, step, *errno());

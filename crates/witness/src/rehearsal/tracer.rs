@@ -1,7 +1,7 @@
 //! The loop that follows all tasks of a command until the last is gone.
 
 use super::error::RehearsalError;
-use super::facts::{Facts, Pending, Step};
+use super::facts::{Facts, PendingCall, Step};
 use super::filter::filter;
 use super::io_counts::IoCounts;
 use super::programs::{self, Programs};
@@ -9,7 +9,7 @@ use super::ptrace::{self, Event, Resume};
 use super::start::{Rehearsed, start};
 use super::ticker::Ticker;
 use crate::processes::descendants;
-use model::rehearsal::{Blind, End, FactSheet, Stop, Totals};
+use model::rehearsal::{Blind, CommandEnd, FactSheet, StopCause, Totals};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -25,7 +25,7 @@ const DEATH: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 struct Task {
     process: i32,
-    pending: Option<Pending>,
+    pending: Option<PendingCall>,
     /// The program that it last tried to execute.
     asked: Option<PathBuf>,
 }
@@ -35,7 +35,7 @@ struct Tracer<'a> {
     tasks: HashMap<i32, Task>,
     first: i32,
     has_executed: bool,
-    end: Option<End>,
+    end: Option<CommandEnd>,
     began: Instant,
     ended: Option<Instant>,
     killed: Option<Instant>,
@@ -115,7 +115,7 @@ impl Tracer<'_> {
                     return;
                 }
             } else if let Some(stop) = self.stop() {
-                self.end.get_or_insert(End::Stopped(stop));
+                self.end.get_or_insert(CommandEnd::Stopped(stop));
                 self.kill_all();
             } else if self.ended.is_some_and(|ended| ended.elapsed() > LINGER) {
                 let left: HashSet<i32> = self.tasks.values().map(|task| task.process).collect();
@@ -126,14 +126,14 @@ impl Tracer<'_> {
     }
 
     /// Why the command must not go on.
-    fn stop(&self) -> Option<Stop> {
+    fn stop(&self) -> Option<StopCause> {
         if self.command.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-            return Some(Stop::Asked);
+            return Some(StopCause::Asked);
         }
         if self.command.time_limit.is_some_and(|limit| self.began.elapsed() > limit) {
-            return Some(Stop::TimeLimit);
+            return Some(StopCause::TimeLimit);
         }
-        (self.tasks.len() > self.command.tasks_max).then_some(Stop::TaskLimit)
+        (self.tasks.len() > self.command.tasks_max).then_some(StopCause::TaskLimit)
     }
 
     fn kill_all(&mut self) {
@@ -146,8 +146,8 @@ impl Tracer<'_> {
 
     fn handle(&mut self, task: i32, event: Event) {
         match event {
-            Event::Exited(status) => return self.gone(task, End::Exited(status)),
-            Event::Signaled(signal) => return self.gone(task, End::Signaled(signal)),
+            Event::Exited(status) => return self.gone(task, CommandEnd::Exited(status)),
+            Event::Signaled(signal) => return self.gone(task, CommandEnd::Signaled(signal)),
             _ if self.killed.is_some() => {
                 // One that was made after the others were killed.
                 ptrace::kill(task);
@@ -176,7 +176,7 @@ impl Tracer<'_> {
         ptrace::resume(task, how, signal);
     }
 
-    fn gone(&mut self, task: i32, end: End) {
+    fn gone(&mut self, task: i32, end: CommandEnd) {
         self.tasks.remove(&task);
         if task == self.first && self.ended.is_none() {
             self.ended = Some(Instant::now());

@@ -4,7 +4,7 @@
 //! that answer by themselves: a server that is gone would hold this program up.
 
 use super::maps::{self, MappedFile};
-use super::mounted::{Mounted, Place};
+use super::mounted::{MountPlace, Mounted};
 use crate::page_cache;
 use model::evidence::Probe;
 use model::file_path::FilePath;
@@ -21,22 +21,22 @@ const DESCRIPTORS_MAX: usize = 65_536;
 
 /// What tells files apart: the device and the inode, or the name, where nothing is asked of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
+enum FileKey {
     Inode(u64, u64),
     Name(PathBuf),
 }
 
 /// A file with the path in `/proc` at which it was last seen.
 #[derive(Debug)]
-struct Known {
+struct KnownFile {
     file: OpenFile,
     at: PathBuf,
 }
 
 /// What was seen so far.
 #[derive(Debug, Default)]
-pub(super) struct Survey {
-    files: BTreeMap<Key, Known>,
+pub(super) struct OpenFileSurvey {
+    files: BTreeMap<FileKey, KnownFile>,
     mounted: Mounted,
     /// Descriptors that were seen: process, number and what it leads to.
     seen: BTreeSet<(u32, u32, PathBuf)>,
@@ -48,17 +48,17 @@ pub(super) struct Survey {
 }
 
 /// What `/proc/PID/fdinfo/N` says of a descriptor.
-struct Info {
+struct Descriptor {
     flags: u32,
     mount: u64,
 }
 
-impl Info {
-    fn of(pid: u32, number: u32) -> Option<Info> {
+impl Descriptor {
+    fn of(pid: u32, number: u32) -> Option<Descriptor> {
         let text = fs::read_to_string(format!("/proc/{pid}/fdinfo/{number}")).ok()?;
         let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
         let flags = u32::from_str_radix(value("flags:")?.trim(), 8).ok()?;
-        Some(Info { flags, mount: value("mnt_id:")?.trim().parse().ok()? })
+        Some(Descriptor { flags, mount: value("mnt_id:")?.trim().parse().ok()? })
     }
 
     fn reads(&self) -> bool {
@@ -74,7 +74,7 @@ impl Info {
     }
 }
 
-impl Survey {
+impl OpenFileSurvey {
     /// Looks at what these processes have open now.
     pub(super) fn look(&mut self, pids: impl Iterator<Item = u32>) {
         let mut left = DESCRIPTORS_MAX;
@@ -112,7 +112,7 @@ impl Survey {
         if !self.seen.insert((pid, number, link.clone())) {
             return;
         }
-        let Some(info) = Info::of(pid, number) else { return };
+        let Some(info) = Descriptor::of(pid, number) else { return };
         let name = link.to_string_lossy();
         match () {
             () if name.starts_with("anon_inode:[io_uring]") => {
@@ -131,7 +131,7 @@ impl Survey {
     }
 
     /// A descriptor of something with a path.
-    fn named(&mut self, pid: u32, number: u32, link: &Path, info: &Info, place: Place) {
+    fn named(&mut self, pid: u32, number: u32, link: &Path, info: &Descriptor, place: MountPlace) {
         let name = link.to_string_lossy();
         let is_device = name.starts_with("/dev/") && !name.starts_with("/dev/shm/");
         if place.is_of_system || is_device {
@@ -144,9 +144,9 @@ impl Survey {
         }
         let at = PathBuf::from(format!("/proc/{pid}/fd/{number}"));
         let key = match place.medium {
-            OpenMedium::Unseen => Key::Name(link.to_path_buf()),
+            OpenMedium::Unseen => FileKey::Name(link.to_path_buf()),
             OpenMedium::Device | OpenMedium::Memory => match identity(&at) {
-                Some((FileType::RegularFile, device, inode)) => Key::Inode(device, inode),
+                Some((FileType::RegularFile, device, inode)) => FileKey::Inode(device, inode),
                 Some((FileType::Fifo, ..)) => {
                     self.sources.extend(info.reads().then(|| link.to_path_buf()));
                     return;
@@ -172,8 +172,8 @@ impl Survey {
             Some(rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?))
         });
         let key = match (place.medium, number) {
-            (OpenMedium::Device, Some(number)) => Key::Inode(number, mapped.inode),
-            _ => Key::Name(mapped.path.clone()),
+            (OpenMedium::Device, Some(number)) => FileKey::Inode(number, mapped.inode),
+            _ => FileKey::Name(mapped.path.clone()),
         };
         let is_removed = mapped.is_removed;
         let Some(file) = self.known(key, &mapped.path, &at, place) else { return };
@@ -184,13 +184,20 @@ impl Survey {
     }
 
     /// The entry of a file, which is new if it was not seen before; `None` if there are too many.
-    fn known(&mut self, key: Key, path: &Path, at: &Path, place: Place) -> Option<&mut OpenFile> {
+    fn known(
+        &mut self,
+        key: FileKey,
+        path: &Path,
+        at: &Path,
+        place: MountPlace,
+    ) -> Option<&mut OpenFile> {
         if !self.files.contains_key(&key) {
             if self.files.len() >= FILES_MAX {
                 self.unlisted += 1;
                 return None;
             }
-            self.files.insert(key.clone(), Known { file: new(path, place), at: at.to_path_buf() });
+            self.files
+                .insert(key.clone(), KnownFile { file: new(path, place), at: at.to_path_buf() });
             let known = self.files.get_mut(&key)?;
             let (bytes, pages) = ask(&key, known);
             (known.file.bytes, known.file.before, known.file.after) = (bytes, pages, pages);
@@ -220,7 +227,7 @@ impl Survey {
     }
 }
 
-fn new(path: &Path, place: Place) -> OpenFile {
+fn new(path: &Path, place: MountPlace) -> OpenFile {
     let text = path.to_string_lossy();
     let (path, removed) = match text.strip_suffix(" (deleted)") {
         Some(before) => (Path::new(before), true),
@@ -253,8 +260,8 @@ fn identity(at: &Path) -> Option<(FileType, u64, u64)> {
 }
 
 /// The size of a file, and its cached pages, as far as they may be asked for.
-fn ask(key: &Key, known: &Known) -> (Option<u64>, Option<CachedPages>) {
-    let Key::Inode(device, inode) = key else { return (None, None) };
+fn ask(key: &FileKey, known: &KnownFile) -> (Option<u64>, Option<CachedPages>) {
+    let FileKey::Inode(device, inode) = key else { return (None, None) };
     // The descriptor may have been closed, or be another file by now.
     let path = known.file.path.to_path();
     let places = [known.at.as_path(), path.as_path()];

@@ -19,17 +19,17 @@ const PROCESSES_MAX: usize = 4096;
 
 /// A group: its path, and its directory in each hierarchy that has one with the same processes.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct ControlGroup {
     pub(super) path: PathBuf,
     directories: Vec<PathBuf>,
     /// The places where the hierarchies are mounted.
     points: Vec<PathBuf>,
 }
 
-impl Group {
+impl ControlGroup {
     /// The group that `text` names: a directory, a path below the root of all groups, or the name
     /// of a unit such as `postgresql.service`.
-    pub(super) fn find(text: &str) -> Result<Group, Refusal> {
+    pub(super) fn find(text: &str) -> Result<ControlGroup, Refusal> {
         let mounts = mounts::all(&Root::machine()).unwrap_or_default();
         let is_one = |mount: &Mount| ["cgroup", "cgroup2"].contains(&mount.file_system.as_str());
         let mut points: Vec<PathBuf> =
@@ -39,10 +39,10 @@ impl Group {
             return Err(Refusal("no control groups are mounted here".to_string()));
         }
         let path = path_of(text, &points)?;
-        Group::at(path, points, text)
+        ControlGroup::at(path, points, text)
     }
 
-    fn at(path: PathBuf, points: Vec<PathBuf>, text: &str) -> Result<Group, Refusal> {
+    fn at(path: PathBuf, points: Vec<PathBuf>, text: &str) -> Result<ControlGroup, Refusal> {
         let there = points.iter().map(|point| point.join(&path));
         let there: Vec<PathBuf> = there.filter(|it| it.join("cgroup.procs").exists()).collect();
         let found = there.iter().map(|it| processes(it)).max_by_key(Vec::len);
@@ -63,7 +63,7 @@ impl Group {
             there.intersection(&all).count() * 2 > all.len()
         };
         let directories = there.into_iter().filter(is_same).collect();
-        Ok(Group { path, directories, points })
+        Ok(ControlGroup { path, directories, points })
     }
 
     /// The directory whose processes are followed.

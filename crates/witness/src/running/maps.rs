@@ -15,7 +15,7 @@ const IN_MEMORY: [&str; 5] = ["/memfd:", "/SYSV", "/dev/zero", "/dev/shm/", "/an
 
 /// What the maps of a process show.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Mappings {
+pub(super) struct SeenMappings {
     /// Data files.
     pub(super) files: Vec<MappedFile>,
     /// Contexts of asynchronous I/O.
@@ -34,7 +34,7 @@ pub(super) struct MappedFile {
 }
 
 /// Those of process `pid`; `None` if this user may not see them.
-pub(super) fn of(pid: u32) -> Option<Mappings> {
+pub(super) fn of(pid: u32) -> Option<SeenMappings> {
     Some(parse(&fs::read(format!("/proc/{pid}/maps")).ok()?))
 }
 
@@ -45,7 +45,7 @@ struct Mapped {
     is_program: bool,
 }
 
-fn parse(maps: &[u8]) -> Mappings {
+fn parse(maps: &[u8]) -> SeenMappings {
     let mut found: BTreeMap<(String, u64), Mapped> = BTreeMap::new();
     let mut aio = 0;
     for line in maps.split(|byte| *byte == b'\n') {
@@ -78,7 +78,7 @@ fn parse(maps: &[u8]) -> Mappings {
     let is_system = |path: &Path| SYSTEM.iter().any(|start| is_below(path, start));
     let data = found.into_values().filter(|it| !it.is_program && it.bytes >= MAPPED_LEAST);
     let files = data.map(|it| it.file).filter(|it| it.is_writable || !is_system(&it.path));
-    Mappings { files: files.collect(), aio }
+    SeenMappings { files: files.collect(), aio }
 }
 
 /// Whether a path begins with these letters.
@@ -137,6 +137,6 @@ mod tests {
         assert_eq!((seen.files[0].device.as_str(), seen.files[0].inode), ("254:0", 11));
         assert!(!seen.files[0].is_writable && !seen.files[0].is_removed);
         assert!(seen.files[1].is_writable && seen.files[1].is_removed);
-        assert_eq!(parse(b"not a line\n"), Mappings::default());
+        assert_eq!(parse(b"not a line\n"), SeenMappings::default());
     }
 }

@@ -38,17 +38,21 @@ pub(super) struct Mounted {
 
 /// Where a file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct MountPlace {
     pub(super) file_system: Option<String>,
     pub(super) medium: OpenMedium,
     /// Whether its files are the OS's answers, not data.
     pub(super) is_of_system: bool,
 }
 
-impl Place {
-    fn of(mount: Option<&Mount>) -> Place {
+impl MountPlace {
+    fn of(mount: Option<&Mount>) -> MountPlace {
         let Some(mount) = mount else {
-            return Place { file_system: None, medium: OpenMedium::Unseen, is_of_system: false };
+            return MountPlace {
+                file_system: None,
+                medium: OpenMedium::Unseen,
+                is_of_system: false,
+            };
         };
         let name = mount.file_system.as_str();
         let has_device = !mount.device.starts_with("0:");
@@ -58,24 +62,24 @@ impl Place {
             () => OpenMedium::Unseen,
         };
         let is_of_system = OF_SYSTEM.contains(&name);
-        Place { file_system: Some(name.to_string()), medium, is_of_system }
+        MountPlace { file_system: Some(name.to_string()), medium, is_of_system }
     }
 }
 
 impl Mounted {
     /// The place of a file of process `pid` on the mount with this number.
-    pub(super) fn by_id(&mut self, pid: u32, id: u64) -> Place {
-        Place::of(self.of(pid).iter().find(|mount| mount.id == id))
+    pub(super) fn by_id(&mut self, pid: u32, id: u64) -> MountPlace {
+        MountPlace::of(self.of(pid).iter().find(|mount| mount.id == id))
     }
 
     /// The place of the file that process `pid` has mapped, from `major:minor` and its path.
-    pub(super) fn by_device(&mut self, pid: u32, device: &str, path: &Path) -> Place {
+    pub(super) fn by_device(&mut self, pid: u32, device: &str, path: &Path) -> MountPlace {
         let mounts = self.of(pid);
         let above = mounts.iter().filter(|mount| path.starts_with(&mount.point));
         // The last mount on a point covers the others.
         let deepest = above.max_by_key(|mount| mount.point.components().count());
         let same = mounts.iter().find(|mount| mount.device == device && !device.starts_with("0:"));
-        Place::of(same.or(deepest))
+        MountPlace::of(same.or(deepest))
     }
 
     fn of(&mut self, pid: u32) -> &[Mount] {

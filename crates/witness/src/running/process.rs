@@ -9,7 +9,7 @@ const KERNEL_THREAD: u32 = 0x0020_0000;
 
 /// A process as it is now.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct SeenProcess {
     pub(super) name: String,
     pub(super) parent: u32,
     /// Ticks from the start of the machine to that of the process: with its number, it tells
@@ -17,12 +17,12 @@ pub(super) struct Seen {
     pub(super) start: u64,
     pub(super) state: char,
     pub(super) is_of_kernel: bool,
-    pub(super) counts: Counts,
+    pub(super) counts: ProcessCounts,
     /// Whether this user may not see its bytes.
     pub(super) is_hidden: bool,
 }
 
-impl Seen {
+impl SeenProcess {
     /// Whether only its exit status is left.
     pub(super) fn is_dead(&self) -> bool {
         matches!(self.state, 'Z' | 'X' | 'x')
@@ -31,7 +31,7 @@ impl Seen {
 
 /// What it and the children that it waited for did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(super) struct ProcessCounts {
     pub(super) read_call_bytes: u64,
     pub(super) write_call_bytes: u64,
     pub(super) read_calls: u64,
@@ -44,10 +44,10 @@ pub(super) struct Counts {
     pub(super) major_faults: u64,
 }
 
-impl Counts {
+impl ProcessCounts {
     /// Each of the two with that of the other.
-    fn with(self, other: Counts, join: fn(u64, u64) -> u64) -> Counts {
-        Counts {
+    fn with(self, other: ProcessCounts, join: fn(u64, u64) -> u64) -> ProcessCounts {
+        ProcessCounts {
             read_call_bytes: join(self.read_call_bytes, other.read_call_bytes),
             write_call_bytes: join(self.write_call_bytes, other.write_call_bytes),
             read_calls: join(self.read_calls, other.read_calls),
@@ -62,32 +62,32 @@ impl Counts {
     }
 
     /// The sum of each.
-    pub(super) fn plus(self, other: Counts) -> Counts {
+    pub(super) fn plus(self, other: ProcessCounts) -> ProcessCounts {
         self.with(other, u64::saturating_add)
     }
 
     /// The larger of each.
-    pub(super) fn most(self, other: Counts) -> Counts {
+    pub(super) fn most(self, other: ProcessCounts) -> ProcessCounts {
         self.with(other, u64::max)
     }
 
     /// What was added since; 0 of what went backwards.
-    pub(super) fn since(self, before: Counts) -> Counts {
+    pub(super) fn since(self, before: ProcessCounts) -> ProcessCounts {
         self.with(before, u64::saturating_sub)
     }
 }
 
 /// The process `pid`; `None` if there is none.
-pub(super) fn see(pid: u32) -> Option<Seen> {
+pub(super) fn see(pid: u32) -> Option<SeenProcess> {
     let stat = Stat::from_read(&fs::read(format!("/proc/{pid}/stat")).ok()?[..]).ok()?;
     let io = fs::read(format!("/proc/{pid}/io")).ok();
     let io = io.and_then(|text| Io::from_read(&text[..]).ok());
     let of_children = |ticks: i64| u64::try_from(ticks).unwrap_or(0);
-    let mut counts = Counts {
+    let mut counts = ProcessCounts {
         user_ticks: stat.utime.saturating_add(of_children(stat.cutime)),
         system_ticks: stat.stime.saturating_add(of_children(stat.cstime)),
         major_faults: stat.majflt.saturating_add(stat.cmajflt),
-        ..Counts::default()
+        ..ProcessCounts::default()
     };
     if let Some(io) = &io {
         counts.read_call_bytes = io.rchar;
@@ -98,7 +98,7 @@ pub(super) fn see(pid: u32) -> Option<Seen> {
         counts.write_bytes = io.write_bytes;
         counts.cancelled_bytes = io.cancelled_write_bytes;
     }
-    Some(Seen {
+    Some(SeenProcess {
         parent: u32::try_from(stat.ppid).unwrap_or(0),
         start: stat.starttime,
         state: stat.state,

@@ -39,14 +39,14 @@ impl States {
 
 /// The counters of a thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Thread {
+pub(super) struct ThreadTimes {
     pub(super) ran_ns: u64,
     pub(super) delay_ns: u64,
     pub(super) device_ticks: u64,
 }
 
 /// The counters of all threads; empty if the OS does not count them.
-pub(super) fn all(pids: impl Iterator<Item = u32>) -> BTreeMap<u32, Thread> {
+pub(super) fn all(pids: impl Iterator<Item = u32>) -> BTreeMap<u32, ThreadTimes> {
     let mut threads = BTreeMap::new();
     for directory in pids.flat_map(tasks) {
         let id = directory.file_name().and_then(|name| name.to_str()?.parse().ok());
@@ -57,12 +57,12 @@ pub(super) fn all(pids: impl Iterator<Item = u32>) -> BTreeMap<u32, Thread> {
     threads
 }
 
-fn thread(directory: &std::path::Path) -> Option<Thread> {
+fn thread(directory: &std::path::Path) -> Option<ThreadTimes> {
     let text = fs::read_to_string(directory.join("schedstat")).ok()?;
     let mut numbers = text.split_ascii_whitespace().map(str::parse::<u64>);
     let (ran_ns, delay_ns) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
     let stat = Stat::from_read(&fs::read(directory.join("stat")).ok()?[..]).ok()?;
-    Some(Thread { ran_ns, delay_ns, device_ticks: stat.delayacct_blkio_ticks.unwrap_or(0) })
+    Some(ThreadTimes { ran_ns, delay_ns, device_ticks: stat.delayacct_blkio_ticks.unwrap_or(0) })
 }
 
 fn tasks(pid: u32) -> impl Iterator<Item = PathBuf> {

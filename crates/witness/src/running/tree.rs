@@ -4,14 +4,14 @@
 //! live stays right when one ends, if its parent is another of them.
 
 use super::group;
-use super::process::{self, Counts, Seen};
+use super::process::{self, ProcessCounts, SeenProcess};
 use crate::processes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// Where the processes are found.
 #[derive(Debug)]
-pub(super) enum Origin {
+pub(super) enum TreeOrigin {
     /// A process and its descendants.
     Process(u32),
     /// The directory of a control group.
@@ -21,38 +21,38 @@ pub(super) enum Origin {
 /// The processes.
 #[derive(Debug)]
 pub(super) struct Tree {
-    origin: Origin,
-    members: BTreeMap<u32, Member>,
+    origin: TreeOrigin,
+    members: BTreeMap<u32, TreeMember>,
     /// What those did before that joined later, of which their parents may count it again.
-    joined: Counts,
+    joined: ProcessCounts,
     /// The last known counters of those that ended without a parent in the tree.
-    left: Counts,
+    left: ProcessCounts,
     /// The number of those in this interval.
     lost: u32,
     /// The highest sum so far: in a look, a process may have ended that its parent has not counted.
-    most: Counts,
+    most: ProcessCounts,
     /// Whether there was a look before.
     has_begun: bool,
 }
 
 #[derive(Debug)]
-struct Member {
+struct TreeMember {
     start: u64,
     parent: u32,
-    counts: Counts,
+    counts: ProcessCounts,
     is_hidden: bool,
     loses_children: bool,
 }
 
 impl Tree {
-    pub(super) fn of(origin: Origin) -> Tree {
+    pub(super) fn of(origin: TreeOrigin) -> Tree {
         Tree {
             origin,
             members: BTreeMap::new(),
-            joined: Counts::default(),
-            left: Counts::default(),
+            joined: ProcessCounts::default(),
+            left: ProcessCounts::default(),
             lost: 0,
-            most: Counts::default(),
+            most: ProcessCounts::default(),
             has_begun: false,
         }
     }
@@ -73,14 +73,14 @@ impl Tree {
     }
 
     /// What all did so far.
-    pub(super) fn sum(&self) -> Counts {
+    pub(super) fn sum(&self) -> ProcessCounts {
         self.most
     }
 
     /// Looks at all processes. Those that began before `last` ticks, when the last look was, and
     /// are new here, have joined. Returns whether the program still runs.
     pub(super) fn look(&mut self, last: u64) -> bool {
-        let mut found: BTreeMap<u32, Seen> = BTreeMap::new();
+        let mut found: BTreeMap<u32, SeenProcess> = BTreeMap::new();
         for pid in self.find() {
             if let Some(seen) = process::see(pid)
                 && !seen.is_of_kernel
@@ -89,8 +89,8 @@ impl Tree {
             }
         }
         let runs = match self.origin {
-            Origin::Process(pid) => self.is_there(pid, &found),
-            Origin::Group(_) => true,
+            TreeOrigin::Process(pid) => self.is_there(pid, &found),
+            TreeOrigin::Group(_) => true,
         };
         if !runs {
             // What its last processes did since the last look is not known: that it ended says so.
@@ -102,13 +102,13 @@ impl Tree {
         }
         self.has_begun = true;
         let all = self.members.values().map(|member| member.counts);
-        let sum = all.fold(self.left, Counts::plus).since(self.joined);
+        let sum = all.fold(self.left, ProcessCounts::plus).since(self.joined);
         self.most = self.most.most(sum);
         true
     }
 
-    fn is_there(&self, pid: u32, found: &BTreeMap<u32, Seen>) -> bool {
-        let is_same = |seen: &Seen| match self.members.get(&pid) {
+    fn is_there(&self, pid: u32, found: &BTreeMap<u32, SeenProcess>) -> bool {
+        let is_same = |seen: &SeenProcess| match self.members.get(&pid) {
             Some(member) => member.start == seen.start,
             None => !self.has_begun,
         };
@@ -118,13 +118,13 @@ impl Tree {
     /// The numbers of all processes, parents first, without this program's own.
     fn find(&self) -> Vec<u32> {
         let mut found = match &self.origin {
-            Origin::Process(pid) => {
+            TreeOrigin::Process(pid) => {
                 let below = processes::descendants(*pid).unwrap_or_default();
                 [*pid].into_iter().chain(below).collect()
             }
-            Origin::Group(directory) => group::processes(directory),
+            TreeOrigin::Group(directory) => group::processes(directory),
         };
-        if let Origin::Process(_) = self.origin {
+        if let TreeOrigin::Process(_) = self.origin {
             // What lost its parent is another's child now, and still works for the program.
             let listed: BTreeSet<u32> = found.iter().copied().collect();
             found.extend(self.members.keys().filter(|pid| !listed.contains(pid)));
@@ -135,13 +135,13 @@ impl Tree {
     }
 
     /// Forgets those that ended, whose counters their parents have, or nobody.
-    fn drop_ended(&mut self, found: &BTreeMap<u32, Seen>) {
-        let is_same = |member: &Member, seen: &Seen| member.start == seen.start;
-        let is_gone = |(pid, member): &(&u32, &Member)| {
+    fn drop_ended(&mut self, found: &BTreeMap<u32, SeenProcess>) {
+        let is_same = |member: &TreeMember, seen: &SeenProcess| member.start == seen.start;
+        let is_gone = |(pid, member): &(&u32, &TreeMember)| {
             found.get(pid).is_none_or(|seen| !is_same(member, seen))
         };
         let gone: Vec<u32> = self.members.iter().filter(is_gone).map(|(pid, _)| *pid).collect();
-        let ended: BTreeMap<u32, Member> =
+        let ended: BTreeMap<u32, TreeMember> =
             gone.into_iter().filter_map(|pid| Some((pid, self.members.remove(&pid)?))).collect();
         for member in ended.values() {
             if self.is_lost(member, &ended) {
@@ -154,7 +154,7 @@ impl Tree {
     /// Whether nobody in the tree has the counters of one that ended. If its parent ended in the
     /// same look, too, it is taken to have waited for it, as shells do: who waited for that has
     /// both.
-    fn is_lost(&self, member: &Member, ended: &BTreeMap<u32, Member>) -> bool {
+    fn is_lost(&self, member: &TreeMember, ended: &BTreeMap<u32, TreeMember>) -> bool {
         let mut parent = member.parent;
         for _ in 0..=ended.len() {
             if let Some(alive) = self.members.get(&parent) {
@@ -168,7 +168,7 @@ impl Tree {
         true
     }
 
-    fn update(&mut self, pid: u32, seen: Seen, last: u64) {
+    fn update(&mut self, pid: u32, seen: SeenProcess, last: u64) {
         match self.members.get_mut(&pid) {
             // The OS no longer shows the bytes of one that only waits for its parent.
             Some(member) if seen.is_dead() => member.parent = seen.parent,
@@ -185,8 +185,8 @@ impl Tree {
                     self.joined = self.joined.plus(seen.counts);
                 }
                 let loses_children = process::loses_children(pid);
-                let Seen { start, parent, counts, is_hidden, .. } = seen;
-                let member = Member { start, parent, counts, is_hidden, loses_children };
+                let SeenProcess { start, parent, counts, is_hidden, .. } = seen;
+                let member = TreeMember { start, parent, counts, is_hidden, loses_children };
                 self.members.insert(pid, member);
             }
         }
@@ -197,9 +197,9 @@ impl Tree {
 mod tests {
     use super::*;
 
-    fn member(parent: u32, loses_children: bool) -> Member {
-        let counts = Counts { read_bytes: 10, ..Counts::default() };
-        Member { start: 1, parent, counts, is_hidden: false, loses_children }
+    fn member(parent: u32, loses_children: bool) -> TreeMember {
+        let counts = ProcessCounts { read_bytes: 10, ..ProcessCounts::default() };
+        TreeMember { start: 1, parent, counts, is_hidden: false, loses_children }
     }
 
     /// Of processes 1, its child 2 and its grandchild 3, only process 1 stays, if at all.
@@ -207,17 +207,17 @@ mod tests {
     fn one_that_ended_is_lost_unless_a_parent_that_stays_waited() {
         for (stays, loses_children, lost) in [(true, false, 0), (true, true, 2), (false, false, 3)]
         {
-            let mut tree = Tree::of(Origin::Process(1));
+            let mut tree = Tree::of(TreeOrigin::Process(1));
             for (pid, parent) in [(1, 900_000_000), (2, 1), (3, 2)] {
                 tree.members.insert(pid, member(parent, loses_children));
             }
-            let seen = Seen {
+            let seen = SeenProcess {
                 name: "x".to_string(),
                 parent: 900_000_000,
                 start: 1,
                 state: 'S',
                 is_of_kernel: false,
-                counts: Counts::default(),
+                counts: ProcessCounts::default(),
                 is_hidden: false,
             };
             let found = stays.then_some((1, seen)).into_iter().collect();

@@ -2,7 +2,7 @@
 
 mod stage;
 
-use model::rehearsal::{Blind, End, FactSheet, FileUse, Role, Stop};
+use model::rehearsal::{Blind, CommandEnd, FactSheet, FileRole, FileUse, StopCause};
 use stage::{Stage, file, has, is_root};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn has_missed(sheet: &FactSheet, what: Blind) -> bool {
 }
 
 fn data(sheet: &FactSheet) -> Vec<&FileUse> {
-    sheet.files.iter().filter(|file| file.role == Role::Data).collect()
+    sheet.files.iter().filter(|file| file.role == FileRole::Data).collect()
 }
 
 #[test]
@@ -24,14 +24,14 @@ fn the_files_of_cat_are_seen_and_its_exit_status() {
     let a = file(&sheet, &stage.path("a"));
     assert_eq!((a.opens.times, a.opens.reading, a.opens.writing), (1, 1, 0), "{a:?}");
     assert_eq!((a.bytes_before, a.bytes_after), (Some(5000), Some(5000)));
-    assert!(a.named && !a.created && !a.removed && a.role == Role::Data, "{a:?}");
-    assert_eq!(sheet.end, Some(End::Exited(0)));
+    assert!(a.named && !a.created && !a.removed && a.role == FileRole::Data, "{a:?}");
+    assert_eq!(sheet.end, Some(CommandEnd::Exited(0)));
     assert_eq!((sheet.processes, sheet.threads, sheet.left_behind), (1, 1, 0));
     let io = sheet.totals.unwrap().io.unwrap();
     assert!(io.rchar >= 5000 && io.wchar >= 5000, "{io:?}");
     assert_eq!(data(&sheet).len(), 1, "{sheet:#?}");
     assert!(sheet.unseen.is_empty(), "{:?}", sheet.unseen);
-    assert_eq!(stage.run(&["cat", "missing"]).end, Some(End::Exited(1)));
+    assert_eq!(stage.run(&["cat", "missing"]).end, Some(CommandEnd::Exited(1)));
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_command_that_is_not_there_is_an_error_and_one_that_fails_is_not() {
     let stage = Stage::new();
     let error = stage.try_run(&["no-such-program"]).unwrap_err();
     assert!(error.contains("failed to run 'no-such-program'"), "{error}");
-    assert_eq!(stage.sh("exit 42").end, Some(End::Exited(42)));
+    assert_eq!(stage.sh("exit 42").end, Some(CommandEnd::Exited(42)));
     let error = stage.with_subdirectory("none").try_run(&["true"]).unwrap_err();
     assert!(error.contains("failed to enter the directory '") && error.contains("none"), "{error}");
 }
@@ -78,7 +78,7 @@ fn direct_and_synced_writes_of_dd_are_seen_and_plain_ones_are_not() {
     let c = file(&both, &stage.path("c"));
     assert_eq!((c.opens.sync, c.opens.dsync), (1, 0));
     let direct = dd("d", &["oflag=direct"]);
-    if direct.end == Some(End::Exited(0)) {
+    if direct.end == Some(CommandEnd::Exited(0)) {
         assert_eq!(file(&direct, &stage.path("d")).opens.direct, 1);
     } else {
         eprintln!("skipped: no direct writes in the directory for temporary files");
@@ -106,7 +106,7 @@ fn calls(stage: &Stage, words: &[&str]) -> Option<FactSheet> {
     let mut command = vec![program.as_str()];
     command.extend(words);
     let sheet = stage.run(&command);
-    assert_eq!(sheet.end, Some(End::Exited(0)), "{words:?} {sheet:#?}");
+    assert_eq!(sheet.end, Some(CommandEnd::Exited(0)), "{words:?} {sheet:#?}");
     Some(sheet)
 }
 
@@ -131,7 +131,7 @@ fn mappings_are_seen_with_their_advice_and_syncs() {
     assert_eq!((m.shared, m.private, m.writable, m.executable), (1, 1, 1, 0), "{m:?}");
     assert_eq!((a.syncs.msync, sheet.syncs.msync), (1, 1));
     assert_eq!((a.hints.random, a.hints.dont_need), (1, 0));
-    assert_eq!(a.role, Role::Data);
+    assert_eq!(a.role, FileRole::Data);
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn queues_are_counted_and_named_as_unseen() {
     let stage = Stage::new().file("a", 10);
     let Some(program) = compiled(&stage, &[]) else { return };
     let sheet = stage.run(&[&program, "ring"]);
-    if sheet.end == Some(End::Exited(77)) {
+    if sheet.end == Some(CommandEnd::Exited(77)) {
         eprintln!("skipped: there is no io_uring");
         return;
     }
@@ -255,7 +255,7 @@ fn direct_access_that_is_set_later_is_seen() {
     let stage = Stage::new().file("a", 4096);
     let Some(program) = compiled(&stage, &[]) else { return };
     let sheet = stage.run(&[&program, "flags", "a"]);
-    if sheet.end != Some(End::Exited(0)) {
+    if sheet.end != Some(CommandEnd::Exited(0)) {
         eprintln!("skipped: no direct access in the directory for temporary files");
         return;
     }
@@ -272,7 +272,7 @@ fn calls_of_32_bit_programs_are_seen() {
     }
     let Some(program) = compiled(&stage, &[]) else { return };
     let sheet = stage.run(&[&program, "gate", &stage.path("a").to_string_lossy()]);
-    if sheet.end != Some(End::Exited(0)) {
+    if sheet.end != Some(CommandEnd::Exited(0)) {
         eprintln!("skipped: this kernel has no calls of 32-bit programs: {:?}", sheet.end);
         return;
     }
@@ -316,7 +316,7 @@ fn a_32_bit_program_is_named_and_its_files_are_seen() {
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&program, mode).unwrap();
     match stage.try_run(&["./small"]) {
-        Ok(sheet) if sheet.end == Some(End::Exited(0)) => {
+        Ok(sheet) if sheet.end == Some(CommandEnd::Exited(0)) => {
             assert!(has_missed(&sheet, Blind::Bits32), "{:?}", sheet.unseen);
             assert_eq!(file(&sheet, &stage.path("a")).opens.reading, 1);
         }
@@ -330,22 +330,25 @@ fn a_static_program_is_seen() {
     let Some(program) = compiled(&stage, &["-static"]) else { return };
     let sheet = stage.run(&[&program, "thread", "a"]);
     assert_eq!(file(&sheet, &stage.path("a")).opens.times, 1);
-    assert_eq!(file(&sheet, Path::new(&program)).role, Role::Program);
+    assert_eq!(file(&sheet, Path::new(&program)).role, FileRole::Program);
     assert_eq!(data(&sheet).len(), 1, "{sheet:#?}");
 }
 
 #[test]
 fn signals_arrive_as_without_a_tracer() {
     let stage = Stage::new().file("a", 10);
-    assert_eq!(stage.sh("kill -TERM $$").end, Some(End::Signaled(libc::SIGTERM)));
-    assert_eq!(stage.sh("kill -KILL $$").end, Some(End::Signaled(libc::SIGKILL)));
-    assert_eq!(stage.sh("trap 'exit 3' USR1; kill -USR1 $$; exit 4").end, Some(End::Exited(3)));
+    assert_eq!(stage.sh("kill -TERM $$").end, Some(CommandEnd::Signaled(libc::SIGTERM)));
+    assert_eq!(stage.sh("kill -KILL $$").end, Some(CommandEnd::Signaled(libc::SIGKILL)));
+    assert_eq!(
+        stage.sh("trap 'exit 3' USR1; kill -USR1 $$; exit 4").end,
+        Some(CommandEnd::Exited(3))
+    );
     if let Some(program) = compiled(&stage, &[]) {
-        assert_eq!(stage.run(&[&program, "trap"]).end, Some(End::Signaled(libc::SIGTRAP)));
+        assert_eq!(stage.run(&[&program, "trap"]).end, Some(CommandEnd::Signaled(libc::SIGTRAP)));
     }
     let sheet = stage.sh("(kill -STOP $(exec sh -c 'echo $PPID'); cat a; : > done) & child=$!
          while [ ! -e done ]; do sleep 0.05; kill -CONT $child; done; wait $child");
-    assert_eq!(sheet.end, Some(End::Exited(0)));
+    assert_eq!(sheet.end, Some(CommandEnd::Exited(0)));
     assert_eq!(file(&sheet, &stage.path("a")).opens.times, 1);
 }
 
@@ -353,7 +356,7 @@ fn signals_arrive_as_without_a_tracer() {
 fn a_stopped_process_stays_stopped() {
     let stage = Stage::new().file("a", 10).with_limit_ms(700);
     let sheet = stage.sh("kill -STOP $$; cat a");
-    assert_eq!(sheet.end, Some(End::Stopped(Stop::TimeLimit)));
+    assert_eq!(sheet.end, Some(CommandEnd::Stopped(StopCause::TimeLimit)));
     assert!(sheet.files.iter().all(|file| file.path.to_path() != stage.path("a")));
 }
 
@@ -361,10 +364,10 @@ fn a_stopped_process_stays_stopped() {
 fn what_outlives_the_command_is_killed_and_counted() {
     let stage = Stage::new();
     let sheet = stage.sh("(setsid sh -c 'sleep 1000 & sleep 1000' &) ; exit 5");
-    assert_eq!(sheet.end, Some(End::Exited(5)));
+    assert_eq!(sheet.end, Some(CommandEnd::Exited(5)));
     assert!(sheet.left_behind >= 1, "{sheet:#?}");
     let sheet = stage.sh("(setsid sh -c ': > late' &) ; exit 5");
-    assert_eq!((sheet.end, sheet.left_behind), (Some(End::Exited(5)), 0));
+    assert_eq!((sheet.end, sheet.left_behind), (Some(CommandEnd::Exited(5)), 0));
     assert!(file(&sheet, &stage.path("late")).created);
 }
 
@@ -381,7 +384,7 @@ fn a_time_limit_leaves_no_process() {
     let stage = Stage::new().with_limit_ms(500);
     let time = format!("1000.{}", std::process::id());
     let script = format!("trap '' TERM INT; setsid sleep {time} & sleep {time}");
-    assert_eq!(stage.sh(&script).end, Some(End::Stopped(Stop::TimeLimit)));
+    assert_eq!(stage.sh(&script).end, Some(CommandEnd::Stopped(StopCause::TimeLimit)));
     assert!(!runs(&time));
 }
 
@@ -390,7 +393,7 @@ fn a_caller_that_wants_to_stop_leaves_no_process() {
     let stage = Stage::new().with_stop_at("ready");
     let time = format!("3000.{}", std::process::id());
     let sheet = stage.sh(&format!("sleep {time} & : > ready; sleep {time}"));
-    assert_eq!(sheet.end, Some(End::Stopped(Stop::Asked)));
+    assert_eq!(sheet.end, Some(CommandEnd::Stopped(StopCause::Asked)));
     assert!(!runs(&time));
 }
 
@@ -423,7 +426,7 @@ fn a_file_that_is_a_standard_stream_is_inherited() {
     let sheet = stage.run(&["wc", "-c"]);
     let a = file(&sheet, &stage.path("a"));
     assert!(a.inherited && !a.named && a.opens.reading == 1, "{a:?}");
-    assert_eq!(a.role, Role::Data);
+    assert_eq!(a.role, FileRole::Data);
     assert_eq!(data(&sheet).len(), 1, "{sheet:#?}");
 }
 
@@ -437,7 +440,7 @@ fn scripts_and_libraries_are_programs_and_not_data() {
     for command in [&["./script", "a"][..], &["sh", "script", "a"]] {
         let sheet = stage.run(command);
         let roles = (file(&sheet, &script).role, file(&sheet, &stage.path("a")).role);
-        assert_eq!(roles, (Role::Program, Role::Data), "{command:?}");
+        assert_eq!(roles, (FileRole::Program, FileRole::Data), "{command:?}");
         assert_eq!(data(&sheet).len(), 1, "{sheet:#?}");
     }
 }
@@ -461,7 +464,7 @@ os.wait()
 os.posix_spawn('/bin/cat', ['cat', 'a'], os.environ); os.wait()
 ";
     let sheet = stage.run(&["python3", "-c", script]);
-    assert_eq!(sheet.end, Some(End::Exited(0)));
+    assert_eq!(sheet.end, Some(CommandEnd::Exited(0)));
     let a = file(&sheet, &stage.path("a"));
     assert_eq!((a.opens.times, a.mappings.shared), (6, 5), "{a:?}");
     assert_eq!(sheet.threads, sheet.processes + 4);
@@ -521,7 +524,7 @@ fn without_root_a_rehearsal_gives_up_new_privileges_and_says_so() {
     let sheet = stage.run(&["cat", "a"]);
     assert!(sheet.no_new_privileges && sheet.unseen.is_empty(), "{:?}", sheet.unseen);
     assert_eq!(file(&sheet, &stage.path("a")).opens.times, 1);
-    assert_eq!(sheet.end, Some(End::Exited(0)));
+    assert_eq!(sheet.end, Some(CommandEnd::Exited(0)));
     let setuid = stage.path("setuid");
     std::fs::copy("/bin/cat", &setuid).unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
@@ -564,7 +567,7 @@ fn where_tracing_is_forbidden_nothing_runs_and_the_error_says_why() {
 fn a_program_that_starts_itself_again_and_again_is_stopped() {
     let stage = Stage::new().with_tasks_max(50);
     let sheet = stage.sh("bomb() { while :; do sleep 1000 & done; }; bomb");
-    assert_eq!(sheet.end, Some(End::Stopped(Stop::TaskLimit)));
+    assert_eq!(sheet.end, Some(CommandEnd::Stopped(StopCause::TaskLimit)));
     assert!(sheet.processes >= 50, "{sheet:#?}");
 }
 
@@ -582,7 +585,7 @@ fn open_files_of_a_running_process_are_sampled() {
     child.wait().unwrap();
     let a = file(&sheet, &stage.path("a"));
     assert!(sheet.sampled && sheet.end.is_none() && sheet.totals.is_none());
-    assert_eq!((a.opens.reading, a.role), (a.opens.times, Role::Data), "{a:?}");
+    assert_eq!((a.opens.reading, a.role), (a.opens.times, FileRole::Data), "{a:?}");
     assert_eq!(data(&sheet).len(), 1, "{sheet:#?}");
 }
 

@@ -12,7 +12,7 @@ use crate::commands::{form, running, tell};
 use crate::data_files;
 use crate::files::{Maker, Target};
 use crate::fixture::Stay;
-use crate::keeper::{self, Servers};
+use crate::keeper::{self, LeftServers};
 use crate::machine::this_host;
 use crate::orphans;
 use crate::progress::Progress;
@@ -24,7 +24,7 @@ use crate::worker_process;
 use anyhow::{Context, Result, anyhow};
 use model::axis::Axis;
 use model::case::{Cache, Case, Work};
-use model::command::{Command, Output};
+use model::command::{CommandOutput, JudgedCommand};
 use model::environment::Environment;
 use model::host::Storage;
 use model::plan::{Plan, Role, Skip};
@@ -85,7 +85,7 @@ fn keep(
     let place = Place::of(output.record.as_deref());
     place.check()?;
     export.iter().try_for_each(|path| store::check_report(path))?;
-    if asked.commands.iter().any(|command| command.output == Output::Inherit) {
+    if asked.commands.iter().any(|command| command.output == CommandOutput::Inherit) {
         worker_process::pass_on_streams().context("failed to pass on stdout and stderr")?;
     }
     form::check(&output.form, &place)?;
@@ -134,7 +134,7 @@ fn measure(asked: &Asked, place: Place, output: &OutputArgs, stop: &Stop) -> Res
 }
 
 /// The storage of the largest data file; `None` without any.
-fn storage_of(commands: &[Command]) -> Result<Option<Storage>> {
+fn storage_of(commands: &[JudgedCommand]) -> Result<Option<Storage>> {
     let files = commands.iter().flat_map(|command| command.reads.iter().chain(&command.writes));
     let size = |path: &&PathBuf| path.metadata().map_or(0, |found| found.len());
     let Some(largest) = files.filter(|path| path.is_file()).max_by_key(size) else {
@@ -148,7 +148,7 @@ fn storage_of(commands: &[Command]) -> Result<Option<Storage>> {
 /// Files from this size on are worth a cache state of their own.
 const DATA_LEAST: u64 = 1 << 20;
 
-fn plan_of(asked: &Asked, commands: Vec<Command>, environment: &Environment) -> Result<Plan> {
+fn plan_of(asked: &Asked, commands: Vec<JudgedCommand>, environment: &Environment) -> Result<Plan> {
     let (rounds, invocations) = settle(asked.rounds, asked.invocations, USUAL)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let mut plan = Plan::new("judge", rounds, 0.0, now as u64);
@@ -169,7 +169,7 @@ fn plan_of(asked: &Asked, commands: Vec<Command>, environment: &Environment) -> 
 }
 
 /// The cache states in which `command` is run.
-fn states(asked: &Asked, command: &Command) -> Vec<Cache> {
+fn states(asked: &Asked, command: &JudgedCommand) -> Vec<Cache> {
     if !asked.caches.is_empty() {
         return asked.caches.clone();
     }
@@ -181,7 +181,7 @@ fn states(asked: &Asked, command: &Command) -> Vec<Cache> {
 }
 
 /// How the report shows these commands.
-fn view(commands: &[Command]) -> View {
+fn view(commands: &[JudgedCommand]) -> View {
     let group = Axis::named("command").map(Heading::Axis);
     let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
     let mut columns: Vec<String> =
@@ -223,7 +223,7 @@ fn tell_time(plan: &Plan, rehearsals: &[FactSheet], is_quiet: bool) -> Result<()
 }
 
 /// Runs what `--setup` asks for. What it leaves running lives as long as the result.
-fn set_up(asked: &Asked, stop: &Stop) -> Result<Vec<Servers>> {
+fn set_up(asked: &Asked, stop: &Stop) -> Result<Vec<LeftServers>> {
     let start = |words: &Vec<String>| {
         let started = keeper::start(words, stop);
         started.map_err(|reason| anyhow!("--setup '{}': {reason}", words.join(" ")))

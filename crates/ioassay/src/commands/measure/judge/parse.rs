@@ -3,19 +3,19 @@
 use crate::args::judge::JudgeArgs;
 use anyhow::{Context, Result, anyhow, bail};
 use model::case::Cache;
-use model::command::{CACHES, Command, Output};
+use model::command::{CACHES, CommandOutput, JudgedCommand};
 use model::figure::FigurePattern;
 use model::list::listed;
 use model::printable::printable;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
-use worker::figure::Finder;
+use worker::figure::FigureFinder;
 
 /// The question of a command line.
 #[derive(Debug)]
 pub(super) struct Asked {
     /// The commands, with all combinations of parameters.
-    pub(super) commands: Vec<Command>,
+    pub(super) commands: Vec<JudgedCommand>,
     /// The cache states; those that suit each command if empty.
     pub(super) caches: Vec<Cache>,
     /// What runs before anything else, for all commands.
@@ -99,8 +99,8 @@ struct Template<'a> {
 }
 
 /// All commands with all values of their parameters.
-fn commands(args: &JudgeArgs) -> Result<Vec<Command>> {
-    let common = Command {
+fn commands(args: &JudgeArgs) -> Result<Vec<JudgedCommand>> {
+    let common = JudgedCommand {
         directory: std::env::current_dir().context("the current directory is not known")?,
         output: output(&args.output)?,
         input: args.input.as_ref().map(std::path::absolute).transpose()?,
@@ -108,7 +108,7 @@ fn commands(args: &JudgeArgs) -> Result<Vec<Command>> {
         exits: exits(args.ignore_exit.as_deref())?,
         figure: figure(args)?,
         until_durable: args.until_durable,
-        ..Command::default()
+        ..JudgedCommand::default()
     };
     let parameters = parameters(&args.parameter)?;
     let texts = match args.arguments.is_empty() {
@@ -173,14 +173,14 @@ impl Template<'_> {
         &self,
         values: &BTreeMap<String, String>,
         shell: Option<&str>,
-        common: &Command,
-    ) -> Result<Command> {
+        common: &JudgedCommand,
+    ) -> Result<JudgedCommand> {
         let split_filled = |text: &str| split(&filled(text, values), shell);
         let arguments = match self.words {
             None => split_filled(self.text)?,
             Some(words) => words.iter().map(|word| filled(word, values)).collect(),
         };
-        Ok(Command {
+        Ok(JudgedCommand {
             name: named(self.name),
             parameters: values.clone(),
             arguments,
@@ -194,7 +194,7 @@ impl Template<'_> {
 /// The words of `text` with the values of each command, each once.
 fn for_all(
     text: Option<&str>,
-    commands: &[Command],
+    commands: &[JudgedCommand],
     shell: Option<&str>,
 ) -> Result<Vec<Vec<String>>> {
     let mut all = Vec::new();
@@ -215,7 +215,7 @@ fn figure(args: &JudgeArgs) -> Result<Option<FigurePattern>> {
         bail!("--figure reads the output, so it goes with --output null or pipe");
     }
     let figure = FigurePattern { pattern, unit: args.figure_unit.clone() };
-    Finder::of(&figure).map_err(|reason| anyhow!("--figure: {reason}"))?;
+    FigureFinder::of(&figure).map_err(|reason| anyhow!("--figure: {reason}"))?;
     Ok(Some(figure))
 }
 
@@ -238,7 +238,7 @@ fn named(text: &str) -> String {
     printable(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn check_different(commands: &[Command]) -> Result<()> {
+fn check_different(commands: &[JudgedCommand]) -> Result<()> {
     let mut seen = HashSet::new();
     match commands.iter().find(|command| !seen.insert((&command.name, &command.parameters))) {
         Some(twice) => bail!(
@@ -311,18 +311,18 @@ fn combinations(parameters: &BTreeMap<&str, &[String]>) -> Vec<BTreeMap<String, 
 }
 
 /// Where stdout goes.
-fn output(text: &str) -> Result<Output> {
+fn output(text: &str) -> Result<CommandOutput> {
     match text {
-        "null" => Ok(Output::Null),
-        "pipe" => Ok(Output::Pipe),
-        "inherit" => Ok(Output::Inherit),
+        "null" => Ok(CommandOutput::Null),
+        "pipe" => Ok(CommandOutput::Pipe),
+        "inherit" => Ok(CommandOutput::Inherit),
         path => {
             let path = std::path::absolute(path)?;
             // Nothing of the user's is overwritten.
             std::fs::File::create_new(&path).with_context(|| {
                 format!("failed to create the output '{}'; name a new file", path.display())
             })?;
-            Ok(Output::File(path))
+            Ok(CommandOutput::File(path))
         }
     }
 }

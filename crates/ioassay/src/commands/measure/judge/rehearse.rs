@@ -5,9 +5,9 @@ use crate::commands::tell;
 use crate::rehearsal::{self, Rehearsal};
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
-use model::command::Command;
+use model::command::JudgedCommand;
 use model::printable::printable;
-use model::rehearsal::{End, FactSheet, FileUse, Role};
+use model::rehearsal::{CommandEnd, FactSheet, FileRole, FileUse};
 use model::units;
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub(super) fn all(
     asked: &Asked,
     is_quiet: bool,
     stop: &Stop,
-) -> Result<(Vec<Command>, Vec<FactSheet>)> {
+) -> Result<(Vec<JudgedCommand>, Vec<FactSheet>)> {
     let (mut commands, mut sheets) = (Vec::new(), Vec::new());
     for command in &asked.commands {
         if !is_quiet && asked.rehearses {
@@ -53,14 +53,14 @@ pub(super) fn all(
     Ok((commands, sheets))
 }
 
-fn shown(command: &Command) -> String {
+fn shown(command: &JudgedCommand) -> String {
     let parameters = model::command::parameters_text(&command.parameters);
     let apart = if parameters.is_empty() { "" } else { " with " };
     format!("'{}'{apart}{parameters}", command.name)
 }
 
 /// What `command` did in one run; `None` if programs cannot be traced here.
-fn one(command: &Command, stop: &Stop) -> Result<Option<FactSheet>> {
+fn one(command: &JudgedCommand, stop: &Stop) -> Result<Option<FactSheet>> {
     crate::data_files::prepare(command, stop).map_err(anyhow::Error::msg)?;
     let rehearsed = rehearsal::of(&command.launch(), stop)?;
     crate::data_files::conclude(command, stop).map_err(anyhow::Error::msg)?;
@@ -82,19 +82,21 @@ fn one(command: &Command, stop: &Stop) -> Result<Option<FactSheet>> {
                 false => format!("; its stderr: {last_words}"),
             };
             match facts.end {
-                Some(End::Exited(status)) if counts(command, status) => Ok(Some(*facts)),
-                Some(End::Exited(status)) => bail!(
+                Some(CommandEnd::Exited(status)) if counts(command, status) => Ok(Some(*facts)),
+                Some(CommandEnd::Exited(status)) => bail!(
                     "it ended with status {status}{words}. --ignore-exit judges commands that do"
                 ),
-                Some(End::Signaled(signal)) => bail!("it was ended by signal {signal}{words}"),
-                Some(End::Stopped(_)) | None => bail!("it was stopped{words}"),
+                Some(CommandEnd::Signaled(signal)) => {
+                    bail!("it was ended by signal {signal}{words}")
+                }
+                Some(CommandEnd::Stopped(_)) | None => bail!("it was stopped{words}"),
             }
         }
     }
 }
 
 /// Refuses to look for a number that is never printed.
-fn check_figure(command: &Command) -> Result<()> {
+fn check_figure(command: &JudgedCommand) -> Result<()> {
     match &command.figure {
         None => Ok(()),
         Some(figure) => bail!(
@@ -116,10 +118,10 @@ fn check_durable(facts: Option<&FactSheet>) -> Result<()> {
 }
 
 fn written(facts: &FactSheet) -> impl Iterator<Item = &FileUse> {
-    facts.files.iter().filter(|file| file.role == Role::Data && file.is_written())
+    facts.files.iter().filter(|file| file.role == FileRole::Data && file.is_written())
 }
 
-fn counts(command: &Command, status: i32) -> bool {
+fn counts(command: &JudgedCommand, status: i32) -> bool {
     u32::try_from(status).is_ok_and(|status| command.launch().counts(status))
 }
 
@@ -131,7 +133,7 @@ fn is_read(file: &FileUse) -> bool {
 
 /// The largest data files that are `used` so, at their paths after the run.
 fn listed(facts: &FactSheet, used: impl Fn(&FileUse) -> bool) -> Vec<PathBuf> {
-    let is_data = |file: &&FileUse| file.role == Role::Data && !file.is_block_device;
+    let is_data = |file: &&FileUse| file.role == FileRole::Data && !file.is_block_device;
     let mut files: Vec<&FileUse> =
         facts.files.iter().filter(is_data).filter(|file| used(file)).collect();
     files.sort_by_key(|file| std::cmp::Reverse(file.bytes_after.or(file.bytes_before)));
