@@ -179,6 +179,10 @@ impl Running {
         self.child.as_ref().unwrap().id()
     }
 
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.as_mut().unwrap().try_wait().unwrap().is_some()
+    }
+
     /// The agents that it started, in the order of the hosts.
     pub(crate) fn agents(&self) -> Vec<u32> {
         let id = self.id();

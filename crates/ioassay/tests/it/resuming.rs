@@ -33,11 +33,16 @@ fn records(desk: &Desk) -> [Record; 3] {
 }
 
 /// Waits until the last host has so many trials, and kills the coordinator. Its agents end, too.
-fn kill(desk: &Desk, running: Running, trials: usize) {
-    wait_for("trials", || {
+fn kill(desk: &Desk, mut running: Running, trials: usize) {
+    let enough = wait_for("trials", || {
+        let ended = running.has_ended();
         let text = std::fs::read_to_string(desk.record(NAMES[2])).unwrap_or_default();
-        (text.matches("{\"trial\"").count() >= trials).then_some(())
+        let enough = text.matches("{\"trial\"").count() >= trials;
+        (enough || ended).then_some(enough)
     });
+    if !enough {
+        panic!("it ended before it had {trials} trials: {:?}", running.output());
+    }
     let agents = running.agents();
     send(running.id(), Signal::KILL);
     running.output();
@@ -83,7 +88,8 @@ fn hosts_that_are_given_a_time_use_it_together_and_go_on_for_the_rest() {
         args.chain(given.iter().map(|arg| (*arg).to_owned())).collect()
     };
     let running = desk.start_with(&with(desk.args("a,b,c", ROUNDS)));
-    kill(&desk, running, 3);
+    // One trial is enough: on a busy machine few fit into the time.
+    kill(&desk, running, 1);
     let mut args = with(desk.args("a,b,c", ROUNDS));
     args.retain(|arg| !arg.starts_with("--record="));
     args.push(format!("--resume={}", desk.files.path("records").display()));
