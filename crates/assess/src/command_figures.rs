@@ -56,6 +56,9 @@ pub struct CommandFigures {
     /// Bytes that it wrote to the pipe on its standard output: median of the rounds. Null without a
     /// pipe.
     pub output_bytes: Option<u64>,
+    /// CPU time that ioassay took to read its output while it ran, in nanoseconds, which is not in
+    /// the command's: median of the rounds. Null if nobody read it.
+    pub reading_cpu_ns: Option<u64>,
 }
 
 impl CommandFigures {
@@ -85,6 +88,7 @@ impl CommandFigures {
             peak_bytes: exit(&|exit| exit.peak_bytes),
             left_running: exit(&|exit| Some(exit.left_running)),
             output_bytes: exit(&|exit| exit.output_bytes),
+            reading_cpu_ns: exit(&|exit| Some(exit.reading?.cpu_ns)),
         })
     }
 }

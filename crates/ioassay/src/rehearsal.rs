@@ -6,7 +6,7 @@ use crate::line_process::{LineProcess, LineProtocol};
 use crate::stop::Stop;
 use crate::worker_process;
 use anyhow::{Context, Result, bail};
-use model::command::{CommandOutput, Launch};
+use model::command::{CommandOutput, Launch, OutputReading};
 use model::figure::PrintedFigure;
 use model::rehearsal::FactSheet;
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -118,7 +118,12 @@ fn performed(launch: &Launch, stop: &AtomicBool) -> Result<Rehearsal> {
     drop(command);
     let [output, words] = [output, words].map(|reader| reader.and_then(|it| it.join().ok()));
     Ok(match rehearsed {
-        Ok(facts) => {
+        Ok(mut facts) => {
+            let readings = [&output, &words].into_iter().flatten().map(|it| it.reading);
+            let counted = facts.totals.as_mut().and_then(|totals| totals.io.as_mut());
+            if let Some((io, reading)) = counted.zip(readings.reduce(OutputReading::and)) {
+                *io = io.without(reading);
+            }
             let find = |heard: &Option<OutputEnd>| finder.as_ref()?.find(&heard.as_ref()?.last);
             let figure = find(&output).or_else(|| find(&words));
             let last_words = words.map(|heard| heard.last_words()).unwrap_or_default();

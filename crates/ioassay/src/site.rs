@@ -361,6 +361,7 @@ impl Site<'_> {
         let folio_bytes = evidence.folio_bytes;
         let after = counters.after_with(|| beside::after(companions));
         *evidence = witness::counters::between(&before, &after);
+        commands::leave_out_reading(&outcome, evidence);
         if job.case.write().is_some_and(|work| work.op == Op::Copy) {
             evidence.shared_bytes = stage.file().and_then(|(file, _)| witness::shared_bytes(file));
         }

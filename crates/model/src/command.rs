@@ -177,4 +177,31 @@ pub struct Exit {
     /// Bytes that it wrote to the pipe on its stdout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
+    /// What it took to read its output beside it; `None` if nobody read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<OutputReading>,
+}
+
+/// What ioassay did to read the output of a command. The OS counts it together with the command's
+/// own reads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputReading {
+    /// Bytes of its stdout and its stderr.
+    pub bytes: u64,
+    /// Calls of `read`.
+    pub calls: u64,
+    /// CPU time of the threads that read.
+    pub cpu_ns: u64,
+}
+
+impl OutputReading {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: OutputReading) -> OutputReading {
+        OutputReading {
+            bytes: self.bytes + other.bytes,
+            calls: self.calls + other.calls,
+            cpu_ns: self.cpu_ns + other.cpu_ns,
+        }
+    }
 }

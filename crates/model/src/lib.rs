@@ -43,6 +43,7 @@ pub mod view;
 pub mod sweep;
 pub mod peer;
 pub mod evidence;
+pub mod task_io;
 pub mod rehearsal;
 pub mod replay;
 pub mod trial;

@@ -363,7 +363,7 @@ fn joined(numbers: &[u64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{CommandOutput, Launch};
+    use crate::command::{CommandOutput, Launch, OutputReading};
     use crate::figure::FigurePattern;
     use crate::generation::PagesRead;
     use crate::memory::Pages;
@@ -552,6 +552,11 @@ mod tests {
                         peak_bytes: usage.cpu_ns,
                         left_running: setup_ns,
                         output_bytes: usage.user_ns,
+                        reading: usage.user_ns.map(|bytes| OutputReading {
+                            bytes,
+                            calls: warm_up_ns,
+                            cpu_ns: setup_ns,
+                        }),
                     }),
                     figure: setup_ns.is_multiple_of(4).then(|| PrintedFigure {
                         number: format!("{warm_up_ns}.5"),

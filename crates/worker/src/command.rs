@@ -10,9 +10,11 @@ use crate::reporter::Client;
 use crate::streams;
 use crate::tree::{STEP, adopt, below, end_all, has_no_children, start};
 use crate::usage::{of_children, of_maxrss, peak_bytes};
-use model::command::{CommandOutput, Exit, Launch};
+use model::command::{CommandOutput, Exit, Launch, OutputReading};
 use model::sample::{Sample, Span};
 use model::trial::Outcome;
+use rustix::fs::{Access, access};
+use std::env;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -69,8 +71,8 @@ impl PreparedCommand<'_> {
         let (program, arguments) =
             launch.arguments.split_first().ok_or("the job names no program")?;
         let finder = launch.figure.as_ref().map(FigureFinder::of).transpose()?;
-        let mut command = Command::new(program);
-        command.args(arguments).process_group(0);
+        let mut command = Command::new(found(program));
+        command.arg0(program).args(arguments).process_group(0);
         command.env_remove(MARK).env_remove(streams::VARIABLE);
         command.stdin(match &launch.input {
             None => Stdio::null(),
@@ -117,8 +119,10 @@ impl PreparedCommand<'_> {
         let [stdout, stderr] = outputs.map(|reader| reader.and_then(|it| it.join().ok()));
         let (status, signal) = split(status);
         let is_piped = launch.output == CommandOutput::Pipe;
-        let output_bytes = stdout.as_ref().filter(|_| is_piped).map(|heard| heard.bytes);
-        let exit = Exit { status, signal, peak_bytes, left_running, output_bytes };
+        let output_bytes = stdout.as_ref().filter(|_| is_piped).map(|it| it.reading.bytes);
+        let readings = [&stdout, &stderr].into_iter().flatten().map(|it| it.reading);
+        let reading = readings.reduce(OutputReading::and);
+        let exit = Exit { status, signal, peak_bytes, left_running, output_bytes, reading };
         if let Some(reason) = why_failed(&exit, launch) {
             return Err(reason);
         }
@@ -132,6 +136,16 @@ impl PreparedCommand<'_> {
             ..Sample::default()
         })
     }
+}
+
+/// Where the PATH leads to `program`, which is not found in the time of the command then: each
+/// folder without it would cost an attempt to execute it. The name itself if there is none, so that
+/// starting it says why.
+fn found(program: &str) -> PathBuf {
+    let path = env::var_os("PATH").filter(|_| !program.contains('/')).unwrap_or_default();
+    let is_program = |file: &PathBuf| file.is_file() && access(file, Access::EXEC_OK).is_ok();
+    let files = env::split_paths(&path).map(|folder| folder.join(program));
+    files.filter(|file| file.is_absolute()).find(is_program).unwrap_or_else(|| program.into())
 }
 
 /// The file that ioassay created for the output, emptied.

@@ -1,5 +1,7 @@
 //! Finds a number in what a command prints.
 
+use crate::usage::of_this_thread_ns;
+use model::command::OutputReading;
 use model::figure::{FigurePattern, PrintedFigure};
 use regex::{Captures, Regex};
 use std::io::{self, Read};
@@ -60,8 +62,8 @@ impl FigureFinder {
 /// What came out of a stream.
 #[derive(Debug, Default)]
 pub struct OutputEnd {
-    /// Number of bytes.
-    pub bytes: u64,
+    /// What it took to read them.
+    pub reading: OutputReading,
     /// The last of them.
     pub last: Vec<u8>,
 }
@@ -69,7 +71,7 @@ pub struct OutputEnd {
 impl OutputEnd {
     /// Adds what came next.
     fn take(&mut self, chunk: &[u8]) {
-        self.bytes += chunk.len() as u64;
+        self.reading.bytes += chunk.len() as u64;
         self.last.extend_from_slice(chunk);
         let excess = self.last.len().saturating_sub(LAST_BYTES);
         self.last.drain(..excess);
@@ -85,19 +87,23 @@ impl OutputEnd {
 /// Reads a stream to its end, and keeps the end.
 pub fn heard(stream: impl Read) -> OutputEnd {
     let heard = Mutex::default();
+    let before_ns = of_this_thread_ns();
     hear(stream, &heard);
-    heard.into_inner().unwrap_or_else(PoisonError::into_inner)
+    let mut heard: OutputEnd = heard.into_inner().unwrap_or_else(PoisonError::into_inner);
+    heard.reading.cpu_ns = of_this_thread_ns() - before_ns;
+    heard
 }
 
 /// The same for others who look at what came until now.
 pub fn hear(mut stream: impl Read, into: &Mutex<OutputEnd>) {
     let mut chunk = vec![0; CHUNK];
+    let locked = || into.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
-        match stream.read(&mut chunk) {
+        let read = stream.read(&mut chunk);
+        locked().reading.calls += 1;
+        match read {
             Ok(0) => return,
-            Ok(count) => {
-                into.lock().unwrap_or_else(PoisonError::into_inner).take(&chunk[..count]);
-            }
+            Ok(count) => locked().take(&chunk[..count]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => return,
         }
@@ -143,7 +149,7 @@ mod tests {
     fn only_the_end_of_a_long_output_is_kept() {
         let long = vec![b'x'; 3 * LAST_BYTES];
         let heard = heard([&long[..], b"total 7"].concat().as_slice());
-        assert_eq!((heard.bytes, heard.last.len()), (long.len() as u64 + 7, LAST_BYTES));
+        assert_eq!((heard.reading.bytes, heard.last.len()), (long.len() as u64 + 7, LAST_BYTES));
         assert!(heard.last.ends_with(b"total 7"));
     }
 }

@@ -55,6 +55,11 @@ impl Reading {
     }
 }
 
+/// CPU time of the calling thread in nanoseconds.
+pub(crate) fn of_this_thread_ns() -> u64 {
+    nanoseconds(ClockId::ThreadCPUTime)
+}
+
 /// The counters of the whole process, including kernel threads that work for it.
 pub fn of_process() -> Usage {
     let cpu_ns = Some(nanoseconds(ClockId::ProcessCPUTime));

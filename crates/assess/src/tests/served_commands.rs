@@ -5,7 +5,8 @@ use model::command::{CommandWork, JudgedCommand};
 use model::file_path::FilePath;
 use model::host::Medium;
 use model::rehearsal::{Copies, FactSheet, FileUse, Hints, Mappings, Opens};
-use model::rehearsal::{FileRole, Queues, TaskIo, Totals};
+use model::rehearsal::{FileRole, Queues, Totals};
+use model::task_io::TaskIo;
 use std::path::Path;
 
 /// Ten rounds of a command that reads a file with calls, wholly from a device.

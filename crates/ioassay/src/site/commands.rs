@@ -4,6 +4,7 @@ use super::Site;
 use crate::data_files::{self, DataFiles};
 use crate::stage::Stage;
 use model::case::Case;
+use model::evidence::Evidence;
 use model::trial::Outcome;
 
 impl Site<'_> {
@@ -23,4 +24,13 @@ impl Site<'_> {
             *outcome = Outcome::Failed { reason };
         }
     }
+}
+
+/// Takes from the evidence what ioassay did to read the command's output: the OS counts both
+/// together.
+pub(super) fn leave_out_reading(outcome: &Outcome, evidence: &mut Evidence) {
+    let Outcome::Done(sample) = outcome else { return };
+    let Some(reading) = sample.exit.and_then(|exit| exit.reading) else { return };
+    let without = |all: u64| all.checked_sub(reading.bytes);
+    evidence.task_rchar_bytes = evidence.task_rchar_bytes.and_then(without);
 }

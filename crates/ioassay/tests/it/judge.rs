@@ -125,6 +125,27 @@ fn a_command_that_prints_ten_gigabytes_takes_no_memory() {
     assert_eq!(judged.samples()[0]["exit"]["output_bytes"], 10u64 << 30);
 }
 
+/// The OS counts the reads of both together.
+#[test]
+fn what_reads_the_output_is_no_part_of_what_the_command_asked_for() {
+    let sandbox = Sandbox::new();
+    let size = 8 << 20;
+    write(&sandbox, "file", size);
+    let check = |bytes: &Value, of: &str| {
+        let more = bytes.as_f64().unwrap() / size as f64 - 1.0;
+        assert!((0.0..0.1).contains(&more), "{of}: {bytes} bytes were asked for");
+    };
+    for args in [&["--output=pipe"][..], &["--figure=([0-9])"], &["--output=null"]] {
+        let judged = judge(&sandbox, &[&["sh -c 'cat file; echo 7'"], args].concat());
+        check(&judged.header["rehearsals"][0]["totals"]["io"]["rchar"], "in the rehearsal");
+        for trial in &judged.trials {
+            check(&trial["evidence"]["task_rchar_bytes"], "in a run");
+            let reading = &trial["outcome"]["done"]["exit"]["reading"];
+            assert_eq!(reading.is_object(), args[0] != "--output=null", "{args:?}: {reading}");
+        }
+    }
+}
+
 #[test]
 fn a_command_has_the_stdin_and_the_figure_that_are_asked_for() {
     let sandbox = Sandbox::new();

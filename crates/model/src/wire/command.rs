@@ -1,6 +1,6 @@
 //! What to start, and how it ended.
 
-use crate::command::{CommandOutput, Exit, Launch};
+use crate::command::{CommandOutput, Exit, Launch, OutputReading};
 use crate::figure::{FigurePattern, PrintedFigure};
 use crate::line::{Fields, LineBuilder, ProtocolError};
 use crate::optional::with_known;
@@ -101,6 +101,9 @@ pub(super) fn of_exit(exit: &Exit) -> LineBuilder {
         ("signal", exit.signal.map(u64::from)),
         ("peak_bytes", exit.peak_bytes),
         ("output_bytes", exit.output_bytes),
+        ("reading_bytes", exit.reading.map(|reading| reading.bytes)),
+        ("reading_calls", exit.reading.map(|reading| reading.calls)),
+        ("reading_cpu_ns", exit.reading.map(|reading| reading.cpu_ns)),
     ];
     with_known(line, &known)
 }
@@ -115,6 +118,14 @@ pub(super) fn exit(fields: &mut Fields) -> Result<Exit, ProtocolError> {
         peak_bytes: fields.number_if("peak_bytes")?,
         left_running: fields.number("left_running")?,
         output_bytes: fields.number_if("output_bytes")?,
+        reading: match fields.number_if("reading_bytes")? {
+            None => None,
+            Some(bytes) => Some(OutputReading {
+                bytes,
+                calls: fields.number("reading_calls")?,
+                cpu_ns: fields.number("reading_cpu_ns")?,
+            }),
+        },
     })
 }
 

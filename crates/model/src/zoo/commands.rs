@@ -6,10 +6,9 @@ use crate::environment::Environment;
 use crate::evidence::{Evidence, Probe, Residency};
 use crate::plan::{Plan, Role};
 use crate::record::Record;
-use crate::rehearsal::{
-    CommandEnd, FactSheet, FileRole, FileUse, Opens, SyncCalls, TaskIo, Totals,
-};
+use crate::rehearsal::{CommandEnd, FactSheet, FileRole, FileUse, Opens, SyncCalls, Totals};
 use crate::sample::{Sample, Span, Usage};
+use crate::task_io::TaskIo;
 use crate::trial::{Outcome, Trial};
 use crate::view::{Question, View};
 

@@ -71,4 +71,6 @@ pub(super) const OF_COMMANDS: &[Metric] = &[
         .meaning("processes that it left running, which were ended"),
     exit("output_bytes", Unit::Bytes, |it| ended(it, |exit| exit.output_bytes))
         .meaning("bytes that it wrote to the pipe on its standard output"),
+    exit("reading_cpu_ns", Unit::Nanoseconds, |it| ended(it, |exit| Some(exit.reading?.cpu_ns)))
+        .meaning("CPU time that ioassay took to read its output, beside it"),
 ];

@@ -1,6 +1,6 @@
 //! The I/O of all processes of a command, counted in two ways.
 
-use model::rehearsal::TaskIo;
+use model::task_io::TaskIo;
 use procfs::FromRead;
 use procfs::process::Io;
 use std::fs::File;
