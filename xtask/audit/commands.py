@@ -39,6 +39,12 @@ def told(record, number, said):
     facts = facts_of(record, number, trials)
     figures = said["command"] and {
         "asked_bytes": middle(asked(facts, trial) for trial in trials),
+        "read_calls": middle(trial["task_read_calls"] for trial in trials),
+        "write_calls": middle(trial["task_write_calls"] for trial in trials),
+        "read_call_bytes": middle(
+            mean(trial["task_rchar_bytes"], trial["task_read_calls"]) for trial in trials),
+        "write_call_bytes": middle(
+            mean(trial["task_wchar_bytes"], trial["task_write_calls"]) for trial in trials),
         "device_read_bytes": middle(trial["task_read_bytes"] for trial in trials),
         "all_read_bytes": middle(trial["device_read_bytes"] for trial in trials),
         "dirtied_bytes": middle(trial["task_write_bytes"] for trial in trials),
@@ -57,6 +63,11 @@ def middle(values):
     known = [value for value in values if value is not None]
     # Half a unit is rounded up.
     return int(median(known) + 0.5) if known else None
+
+
+def mean(moved, calls):
+    """The whole bytes of a call; None if either is unknown, or without a call."""
+    return None if moved is None or not calls else moved // calls
 
 
 def dirty(record, trial):
@@ -80,21 +91,33 @@ def facts_of(record, number, trials):
     return None
 
 
+def is_read(file):
+    """Whether data of a file may have been read."""
+    copies, maps = file.get("copies", {}), file.get("mappings", {})
+    # A file that was only opened to be cloned was not read.
+    opened = max(0, file.get("opens", {}).get("reading", 0) - copies.get("cloned_source", 0))
+    ways = (opened, copies.get("source", 0), maps.get("shared", 0), maps.get("private", 0))
+    return file.get("bytes_before") is not None and any(ways)
+
+
+def is_written(file):
+    """Whether a file may have been written, and is still there."""
+    copies = file.get("copies", {})
+    ways = (file.get("opens", {}).get("writing", 0), file.get("mappings", {}).get("writable", 0),
+            copies.get("target", 0), copies.get("cloned_target", 0))
+    return not file.get("removed") and any(ways)
+
+
 def read_files(facts):
     """The data files that a command read."""
-    def is_read(file):
-        copies, maps = file.get("copies", {}), file.get("mappings", {})
-        # A file that was only opened to be cloned was not read.
-        opened = max(0, file.get("opens", {}).get("reading", 0) - copies.get("cloned_source", 0))
-        ways = (opened, copies.get("source", 0), maps.get("shared", 0), maps.get("private", 0))
-        return file.get("bytes_before") is not None and any(ways)
-
     return [file for file in facts["files"] if file["role"] == "data" and is_read(file)]
 
 
 def asked(facts, trial):
-    """The bytes that a run asked for; None unless calls of one process show all of them."""
-    if not facts or facts.get("sampled") or facts.get("unseen") or facts["processes"] > 1:
+    """The bytes that a run asked for; None unless calls show all of them, and nothing else."""
+    if not facts or facts.get("sampled") or facts.get("unseen"):
+        return None
+    if not reads_only_files(facts, trial["task_rchar_bytes"]):
         return None
     queues, files = facts.get("queues", {}), read_files(facts)
     if queues.get("uring", 0) or queues.get("aio", 0) or not files:
@@ -106,9 +129,68 @@ def asked(facts, trial):
     return trial["task_rchar_bytes"]
 
 
+def reads_only_files(facts, returned):
+    """Whether calls that returned so many bytes read hardly anything but files."""
+    sources = facts.get("other_sources")
+    if sources is None:
+        # Older records tell only how many processes may have passed data to one another.
+        return facts["processes"] <= 1
+    if any(count for name, count in sources.items() if name != "kernel_files"):
+        return False
+    of_kernel = sources.get("kernel_files", 0) * PAGE
+    return of_kernel <= max(int((returned or 0) * NOISE), READ_NOISE)
+
+
+class Places:
+    """On which storage the files of a command are, and what the devices of each did."""
+
+    def __init__(self, record, facts):
+        self.storages = [record.storage] + (record.header.get("further_storages") or [])
+        self.numbers = {int(device): number for device, number
+                        in (record.header.get("storage_numbers") or {}).items()}
+        used = [file for file in (facts or {}).get("files", [])
+                if file["role"] == "data" and (is_read(file) or is_written(file))]
+        # Of equals, the last that is written, then the last that is read.
+        order = [file for file in used if is_read(file)]
+        order += [file for file in used if is_written(file)]
+        self.largest = max(reversed(order), key=size) if order else None
+        self.own = (self.number(self.largest) or 0) if order else 0
+
+    def number(self, file):
+        """The number of a file's storage; None if that was not watched."""
+        if self.numbers:
+            return self.numbers.get(file["device"])
+        return 0 if self.largest and file["device"] == self.largest["device"] else None
+
+    def medium(self, file):
+        """The medium of a file's storage; None if that was not watched."""
+        number = self.number(file)
+        storage = None if number is None else self.storages[number]
+        return storage and storage["medium"]
+
+    def read(self, trial, files):
+        """Bytes that the devices under these files read for anyone; None if not all are counted."""
+        numbers = {self.number(file) for file in files if self.medium(file) == "block"}
+        counted = 0
+        for number in numbers or {self.own}:
+            seen = trial["device_read_bytes"] if number == 0 \
+                else trial["further"][number - 1]["read_bytes"]
+            if seen is None:
+                return None
+            counted += seen
+        return counted
+
+
+def size(file):
+    """The larger of a file's sizes, before and after; unknown ones are least."""
+    known = [file.get("bytes_before"), file.get("bytes_after")]
+    return max(-1 if bytes is None else bytes for bytes in known)
+
+
 def served_by(record, facts, trials):
     """What served a command, by the counters of all its runs."""
-    medium = record.storage and record.storage["medium"]
+    places = Places(record, facts)
+    medium = medium_of(places, facts)
     reads = [trial["task_read_bytes"] for trial in trials]
     reads_none = facts and not facts.get("sampled") and not facts.get("unseen") \
         and not read_files(facts)
@@ -119,15 +201,15 @@ def served_by(record, facts, trials):
     if medium == "ram":
         return "ram"
     for trial, read in zip(trials, reads):
-        seen = trial["device_read_bytes"]
+        seen = places.read(trial, read_files(facts) if facts else [])
         # Devices that read less for all than the OS counted for one read something else.
         if read is None or seen is None or seen < read - int(read * NOISE):
             return "unverified"
     if any(is_less(facts, trial) for trial in trials):
         return "unverified"
     nothing = [read <= most_of_nothing(facts, trial) for read, trial in zip(reads, trials)]
-    if is_spread(facts):
-        # The counters of devices are of one file system.
+    if is_partly_unwatched(places, facts):
+        # The counters of devices are of the storages that were watched.
         kept = all(cached_throughout(facts, trial) is not None for trial in trials)
         return "page-cache" if kept and all(nothing) else "unverified"
     if all(nothing):
@@ -137,7 +219,8 @@ def served_by(record, facts, trials):
     if all(is_whole(facts, trial, read) for trial, read in zip(trials, reads)):
         return "device"
     # Others may have read some of it meanwhile.
-    came = [(trial["device_read_bytes"], loaded(facts, trial)) for trial in trials]
+    came = [(places.read(trial, read_files(facts) if facts else []), loaded(facts, trial))
+            for trial in trials]
     is_short = any(wanted is not None and not has(read, wanted) for read, wanted in came)
     return "unverified" if is_short else "mixed"
 
@@ -156,20 +239,21 @@ def is_less(facts, trial):
     return now < before // 2 and before - now > READ_NOISE
 
 
-def is_spread(facts):
-    """Whether the data files are on several file systems, but for noise."""
-    used = [file for file in (facts or {}).get("files", []) if file["role"] == "data"]
-    if not used:
-        return False
+def medium_of(places, facts):
+    """The medium of all files that a command read; of several, block devices."""
+    own = places.storages[places.own]
+    own = own and own["medium"]
+    media = {places.medium(file) for file in (read_files(facts) if facts else [])
+             if file["bytes_before"]}
+    if len(media) == 1:
+        return media.pop() or own
+    return own and ("block" if media else own)
 
-    def size(file):
-        after = file.get("bytes_after")
-        return (after if after is not None else file.get("bytes_before")) or 0
 
-    # Of equals, the last.
-    largest = max(reversed(used), key=size)
-    read = read_files(facts)
-    elsewhere = sum(file["bytes_before"] for file in read if file["device"] != largest["device"])
+def is_partly_unwatched(places, facts):
+    """Whether a part of what it read, beyond noise, is on no watched storage with devices."""
+    read = read_files(facts) if facts else []
+    elsewhere = sum(file["bytes_before"] for file in read if places.medium(file) != "block")
     return elsewhere > int(sum(file["bytes_before"] for file in read) * NOISE)
 
 

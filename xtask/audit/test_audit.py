@@ -305,6 +305,11 @@ class Arithmetic(unittest.TestCase):
 
 class FakeRecord:
     storage = {"medium": "block"}
+    header = {}
+
+
+class TwoStorages(FakeRecord):
+    header = {"further_storages": [{"medium": "block"}], "storage_numbers": {"1": 0, "2": 1}}
 
 
 class Commands(unittest.TestCase):
@@ -315,10 +320,10 @@ class Commands(unittest.TestCase):
     CACHED = {"pages": 1 << 18, "cached": 1 << 18}
     COLD = {"pages": 1 << 18, "cached": 0}
 
-    def check(self, expected, read, before, facts=None, **counters):
+    def check(self, expected, read, before, facts=None, record=FakeRecord, **counters):
         trial = {"task_read_bytes": read, "device_read_bytes": read, "residency_before": before,
                  "residency_after": self.CACHED, "task_rchar_bytes": 1 << 30, **counters}
-        found = commands.served_by(FakeRecord, facts or self.FACTS, [trial, trial])
+        found = commands.served_by(record, facts or self.FACTS, [trial, trial])
         self.assertEqual(found, expected)
 
     def test_what_served_a_command_is_what_counters_show(self):
@@ -343,6 +348,26 @@ class Commands(unittest.TestCase):
         spread = {"processes": 1, "files": [self.FILE, other]}
         self.check("unverified", 1 << 30, self.COLD, spread)
         self.check("page-cache", 0, self.CACHED, spread)
+
+    def test_each_watched_storage_counts(self):
+        half = {**self.FILE, "bytes_before": 1 << 29}
+        spread = {"processes": 1, "files": [half, {**half, "device": 2}]}
+        of_first = {"device_read_bytes": 1 << 29}
+        for read, expected in ((1 << 29, "device"), (0, "unverified")):
+            self.check(expected, 1 << 30, self.COLD, spread, TwoStorages,
+                       further=[{"read_bytes": read}], **of_first)
+        on_second = {"processes": 1, "files": [{**self.FILE, "device": 2}]}
+        self.check("device", 1 << 30, self.COLD, on_second, TwoStorages,
+                   further=[{"read_bytes": 1 << 30}], device_read_bytes=0)
+
+    def test_what_calls_read_is_of_files_unless_something_else_was_there(self):
+        asked = lambda sources: commands.asked(
+            {**self.FACTS, "processes": 3, "other_sources": sources}, {"task_rchar_bytes": 1 << 30})
+        self.assertEqual(asked({}), 1 << 30)
+        self.assertEqual(asked({"kernel_files": 100}), 1 << 30)
+        self.assertIsNone(asked({"kernel_files": 10_000}))
+        self.assertIsNone(asked({"pipes": 1}))
+        self.assertIsNone(commands.asked({**self.FACTS, "processes": 3}, {"task_rchar_bytes": 1}))
 
 
 if __name__ == "__main__":

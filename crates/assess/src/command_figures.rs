@@ -1,23 +1,33 @@
 //! The figures of a command.
 
-use crate::commands::{
-    asked_bytes, dirty_bytes, read_files, sum, syncs, waited_share, written_files,
-};
+use crate::commands::{asked_bytes, dirty_bytes, sum, syncs, waited_share};
 use crate::counted::Counted;
 use crate::durable_commands::CommandDurability;
 use crate::measured::Measured;
 use crate::stats::median;
 use model::command::Exit;
+use model::evidence::{Evidence, StorageTraffic};
+use model::rehearsal::FactSheet;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// What a run of a command asked for, what devices did for it, and what it left.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CommandFigures {
     /// Bytes that its read calls returned, whatever served them: median of the rounds. Null if
-    /// calls do not show all that it read: with mappings, rings, copies by the OS, or several
-    /// processes, whose pipes count as well.
+    /// calls do not show all that it read: with mappings, rings or copies by the OS; or if they may
+    /// have read more than files: with pipes, sockets, terminals and the like.
     pub asked_bytes: Option<u64>,
+    /// Its calls that read, from anything: median of the rounds. Null if not counted.
+    pub read_calls: Option<u64>,
+    /// Its calls that write, to anything: median of the rounds.
+    pub write_calls: Option<u64>,
+    /// Bytes that such a call that reads returned on average: median of the rounds. Null if not
+    /// counted.
+    pub read_call_bytes: Option<u64>,
+    /// Bytes that such a call that writes took on average: median of the rounds.
+    pub write_call_bytes: Option<u64>,
     /// Bytes that devices read for it: median of the rounds.
     pub device_read_bytes: Option<u64>,
     /// Bytes that the devices read for any process: median of the rounds.
@@ -59,6 +69,43 @@ pub struct CommandFigures {
     /// CPU time that ioassay took to read its output while it ran, in nanoseconds, which is not in
     /// the command's: median of the rounds. Null if nobody read it.
     pub reading_cpu_ns: Option<u64>,
+    /// The storages of its data files, if there are several that were watched.
+    pub storages: Vec<StorageFigures>,
+}
+
+/// What the devices of a storage did in a run, for any process.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct StorageFigures {
+    /// A directory on it, with the largest file.
+    pub directory: String,
+    /// Bytes that they read: median of the rounds. Null if not counted.
+    pub read_bytes: Option<u64>,
+    /// Bytes that they wrote: median of the rounds.
+    pub written_bytes: Option<u64>,
+    /// Cache flushes that they completed: median of the rounds.
+    pub flushes: Option<u64>,
+}
+
+impl StorageFigures {
+    /// Those of a case.
+    fn of(measured: &Measured) -> Vec<StorageFigures> {
+        let places = measured.places;
+        let files = measured.facts.iter().flat_map(|it| it.read_files().chain(it.written_files()));
+        let numbers: BTreeSet<usize> = files.filter_map(|file| places.number(file)).collect();
+        let of = |number: usize| {
+            let count = |of: fn(StorageTraffic) -> Option<u64>| {
+                measured.median_count(|trial| of(places.traffic(trial, number)?))
+            };
+            Some(StorageFigures {
+                directory: places.storage(number)?.directory.display().to_string(),
+                read_bytes: count(|it| it.read_bytes),
+                written_bytes: count(|it| it.write_bytes),
+                flushes: count(|it| it.flushes),
+            })
+        };
+        let all = numbers.iter().filter_map(|number| of(*number));
+        if numbers.len() > 1 { all.collect() } else { Vec::new() }
+    }
 }
 
 impl CommandFigures {
@@ -68,10 +115,22 @@ impl CommandFigures {
         let count = |of: &dyn Fn(&Counted) -> Option<u64>| measured.median_count(of);
         let exit =
             |of: &dyn Fn(&Exit) -> Option<u64>| count(&|trial| of(trial.sample.exit.as_ref()?));
-        let read = || measured.facts.map(read_files);
-        let written = || measured.facts.map(written_files);
+        let read = || measured.facts.map(FactSheet::read_files);
+        let written = || measured.facts.map(FactSheet::written_files);
         Some(CommandFigures {
             asked_bytes: count(&|trial| asked_bytes(measured, trial)),
+            read_calls: count(&|trial| trial.evidence.task_read_calls),
+            write_calls: count(&|trial| trial.evidence.task_write_calls),
+            read_call_bytes: count(&|trial| {
+                let Evidence { task_rchar_bytes: bytes, task_read_calls: calls, .. } =
+                    *trial.evidence;
+                bytes?.checked_div(calls?)
+            }),
+            write_call_bytes: count(&|trial| {
+                let Evidence { task_wchar_bytes: bytes, task_write_calls: calls, .. } =
+                    *trial.evidence;
+                bytes?.checked_div(calls?)
+            }),
             device_read_bytes: count(&|trial| trial.evidence.task_read_bytes),
             all_read_bytes: count(&|trial| trial.evidence.device_read_bytes),
             dirtied_bytes: count(&|trial| trial.evidence.task_write_bytes),
@@ -89,6 +148,7 @@ impl CommandFigures {
             left_running: exit(&|exit| Some(exit.left_running)),
             output_bytes: exit(&|exit| exit.output_bytes),
             reading_cpu_ns: exit(&|exit| Some(exit.reading?.cpu_ns)),
+            storages: StorageFigures::of(measured),
         })
     }
 }

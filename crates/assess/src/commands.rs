@@ -7,7 +7,8 @@
 use crate::counted::Counted;
 use crate::measured::{Measured, SHARE_NOISE};
 use model::evidence::Residency;
-use model::rehearsal::{Blind, FactSheet, FileRole, FileUse};
+use model::host::Medium;
+use model::rehearsal::{Blind, FactSheet, FileRole, FileUse, OtherSources};
 
 /// Bytes that devices read for a command at most if they read none of its data: parts of programs
 /// and directories that nobody evicted, but the OS may have.
@@ -32,7 +33,7 @@ pub(crate) fn sum<'a>(
 /// The size of all data files that a command read; `None` without a rehearsal, or if it read none.
 pub(crate) fn read_size(measured: &Measured) -> Option<u64> {
     let facts = measured.facts.filter(|facts| facts.unlisted_files == 0)?;
-    Some(sum(read_files(facts), |file| file.bytes_before)).filter(|bytes| *bytes > 0)
+    Some(sum(facts.read_files(), |file| file.bytes_before)).filter(|bytes| *bytes > 0)
 }
 
 /// The bytes of the files that a run wrote which were not on a device when it had ended.
@@ -63,41 +64,46 @@ pub(crate) fn syncs(facts: &FactSheet) -> Option<u64> {
     Some(total(&of_files).saturating_add(total(&[syncs.syncfs, syncs.sync])))
 }
 
-/// The data files that a command wrote and did not remove.
-pub(crate) fn written_files(facts: &FactSheet) -> impl Iterator<Item = &FileUse> {
-    let is_there = |file: &&FileUse| file.role == FileRole::Data && file.bytes_after.is_some();
-    facts.files.iter().filter(is_there).filter(|file| file.is_written())
-}
-
-/// The data files that a command read.
-pub(crate) fn read_files(facts: &FactSheet) -> impl Iterator<Item = &FileUse> {
-    facts.files.iter().filter(|file| file.role == FileRole::Data && is_read(file))
-}
-
-/// Whether data was read. A file that was only opened to be cloned was not: a clone shares blocks.
-fn is_read(file: &FileUse) -> bool {
-    let mappings = total(&[file.mappings.shared, file.mappings.private]);
-    let opened = file.opens.reading.saturating_sub(file.copies.cloned_source);
-    file.bytes_before.is_some() && total(&[opened, mappings, file.copies.source]) > 0
-}
-
-/// Whether calls like `read` are all that read data, and read nothing else: no ring, no mapping, no
-/// copy by the OS, no pipe between processes, and nothing that the rehearsal could not see.
-pub(crate) fn are_reads_counted(facts: &FactSheet) -> bool {
+/// Whether calls like `read` are all that read data: no ring, no mapping, no copy by the OS, and
+/// nothing that the rehearsal could not see.
+fn are_reads_calls(facts: &FactSheet) -> bool {
     let is_silent = |file: &FileUse| file.mappings.is_none() && file.copies.source == 0;
     let has_queues = total(&[facts.queues.uring, facts.queues.aio]) > 0;
-    let is_alone = facts.processes <= 1;
-    let is_seen = !facts.sampled && facts.unseen.is_empty() && !has_queues && is_alone;
-    is_seen && read_files(facts).all(is_silent)
+    let is_seen = !facts.sampled && facts.unseen.is_empty() && !has_queues;
+    is_seen && facts.read_files().all(is_silent)
+}
+
+/// A file of `/proc`, `/sys` and the like returns about so many bytes at most.
+const KERNEL_FILE_BYTES: u64 = 4096;
+
+/// Whether these calls, which returned `all` bytes, read files alone, but for noise. Several
+/// processes may pass data to one another, whose reads are counted too; older records tell only
+/// how many processes there were.
+fn are_calls_of_files(facts: &FactSheet, all: u64) -> bool {
+    let Some(sources) = facts.other_sources else { return facts.processes <= 1 };
+    let few = sources.kernel_files.saturating_mul(KERNEL_FILE_BYTES);
+    let others = OtherSources { kernel_files: 0, ..sources };
+    others.is_none() && few <= noise(all).max(READ_NOISE)
 }
 
 /// Bytes that a run asked for, if its calls tell: with a ring, a mapping or a copy by the OS,
-/// nothing does. Several processes may pass data to one another, whose reads are counted too.
+/// nothing does, and with pipes, sockets and the like, calls return more than that.
 pub(crate) fn asked_bytes(measured: &Measured, trial: &Counted) -> Option<u64> {
-    let facts = measured.facts.filter(|facts| are_reads_counted(facts))?;
-    let all = trial.evidence.task_rchar_bytes?;
+    let facts = measured.facts.filter(|facts| are_reads_calls(facts))?;
+    let all = trial.evidence.task_rchar_bytes.filter(|all| are_calls_of_files(facts, *all))?;
     // Programs read their libraries' headers, settings and the like with the same calls.
-    read_files(facts).next().map(|_| all)
+    facts.read_files().next().map(|_| all)
+}
+
+/// Bytes that the calls of a run read and wrote, from and to anything; `None` unless calls move all
+/// that it moves, and none of it twice, as through a pipe.
+pub(crate) fn moved_bytes(measured: &Measured, trial: &Counted) -> Option<(u64, u64)> {
+    let facts = measured.facts.filter(|facts| are_reads_calls(facts))?;
+    let sources = facts.other_sources?;
+    let is_silent = |file: &FileUse| file.mappings.writable == 0 && file.copies.target == 0;
+    let by_calls = total(&[sources.pipes, sources.sockets, sources.memory_files]) == 0
+        && facts.written_files().all(is_silent);
+    trial.evidence.task_rchar_bytes.zip(trial.evidence.task_wchar_bytes).filter(|_| by_calls)
 }
 
 /// Where the data that a command read came from.
@@ -118,7 +124,7 @@ pub(crate) enum CommandReads {
 /// Where the data that a command read came from, if its files are on devices.
 pub(crate) fn reads(measured: &Measured) -> CommandReads {
     let reads_none = measured.facts.is_some_and(|facts| {
-        !facts.sampled && facts.unseen.is_empty() && read_files(facts).next().is_none()
+        !facts.sampled && facts.unseen.is_empty() && facts.read_files().next().is_none()
     });
     // What children of a program that ignores SIGCHLD moved is in no counter.
     let is_lost = |facts: &FactSheet| facts.unseen.iter().any(|it| it.what == Blind::Unreaped);
@@ -133,8 +139,8 @@ pub(crate) fn reads(measured: &Measured) -> CommandReads {
     if measured.trials.iter().any(is_other) {
         return CommandReads::Unseen;
     }
-    // The counters of devices are of one file system.
-    if is_spread(measured) {
+    // The counters of devices are of the storages that were watched.
+    if is_partly_unwatched(measured) {
         let is_cached = all(measured, |trial| {
             Some(cached_throughout(measured, trial).is_some() && is_nothing(measured, trial)?)
         });
@@ -157,15 +163,29 @@ pub(crate) fn reads(measured: &Measured) -> CommandReads {
     }
 }
 
-/// Whether the data files that a command used are on several file systems, but for noise.
-fn is_spread(measured: &Measured) -> bool {
+/// Whether a part of the files that a command read, beyond noise, is on no storage with devices
+/// that was watched.
+fn is_partly_unwatched(measured: &Measured) -> bool {
     let Some(facts) = measured.facts else { return false };
-    let used = || facts.files.iter().filter(|file| file.role == FileRole::Data);
-    let size = |file: &&FileUse| file.bytes_after.or(file.bytes_before).unwrap_or(0);
-    let Some(largest) = used().max_by_key(size) else { return false };
+    let is_on_devices = |number: usize| {
+        let storage = measured.places.storage(number);
+        storage.is_some_and(|storage| storage.medium == Medium::Block)
+    };
+    let is_watched = |file: &&FileUse| measured.places.number(file).is_some_and(is_on_devices);
     let bytes = |file: &FileUse| file.bytes_before;
-    let elsewhere = read_files(facts).filter(|file| file.device != largest.device);
-    sum(elsewhere, bytes) > noise(sum(read_files(facts), bytes))
+    let elsewhere = facts.read_files().filter(|file| !is_watched(file));
+    sum(elsewhere, bytes) > noise(sum(facts.read_files(), bytes))
+}
+
+/// The medium of the files that a command read: that of all of them or, of several, devices. If it
+/// read none, and without a rehearsal, that of its storage.
+pub(crate) fn medium(measured: &Measured) -> Option<Medium> {
+    let own = measured.storage.map(|storage| storage.medium);
+    let Some(facts) = measured.facts else { return own };
+    let of = |file: &FileUse| Some(measured.places.storage(measured.places.number(file)?)?.medium);
+    let mut media = facts.read_files().filter(|file| file.bytes_before > Some(0)).map(of);
+    let Some(first) = media.next() else { return own };
+    if media.all(|medium| medium == first) { first.or(own) } else { own.and(Some(Medium::Block)) }
 }
 
 /// Whether a run read far less by calls than the rehearsal did: its result was there already, as
@@ -217,8 +237,8 @@ fn past_cache(measured: &Measured) -> Option<u64> {
         is_plain && file.opens.direct >= file.opens.reading
     };
     let facts = measured.facts.filter(|facts| !facts.sampled)?;
-    let all = sum(read_files(facts), |file| file.bytes_before);
-    let direct = sum(read_files(facts).filter(is_direct), |file| file.bytes_before);
+    let all = sum(facts.read_files(), |file| file.bytes_before);
+    let direct = sum(facts.read_files().filter(is_direct), |file| file.bytes_before);
     (all > 0 && has(direct, all)).then_some(all)
 }
 

@@ -1,6 +1,6 @@
 //! Whether what a command wrote was durable when it had ended.
 
-use crate::commands::{dirty_bytes, read_files, syncs, total, written_bytes, written_files};
+use crate::commands::{dirty_bytes, syncs, total, written_bytes};
 use crate::counted::Counted;
 use crate::measured::{Measured, SHARE_NOISE};
 use model::host::{Device, Medium, Storage, WriteCache};
@@ -26,20 +26,61 @@ impl CommandDurability {
     /// What the evidence of all trials shows; `None` if it wrote no file that is still there.
     pub(crate) fn of(measured: &Measured) -> Option<CommandDurability> {
         let facts = measured.facts?;
-        written_files(facts).next()?;
-        let Some(storage) = measured.storage.filter(|_| are_together(facts)) else {
+        facts.written_files().next()?;
+        let Some(storages) = written_storages(measured) else {
             return Some(CommandDurability::Unseen);
         };
         let is_dirty = dirty_share(measured).is_some_and(|share| share > SHARE_NOISE);
-        let is_in_memory = storage.medium == Medium::Ram;
+        let is_in_memory = storages.iter().all(|(_, storage)| storage.medium == Medium::Ram);
         Some(match is_synced(facts) {
             _ if is_dirty && !is_in_memory => CommandDurability::Acknowledged,
             None => CommandDurability::Unseen,
             Some(false) => CommandDurability::Acknowledged,
-            Some(true) if is_in_memory => CommandDurability::NotDurable,
-            Some(true) if dirty_share(measured).is_none() => CommandDurability::Unseen,
-            Some(true) => flushed(measured, facts, storage),
+            Some(true) => worst(measured, facts, &storages),
         })
+    }
+
+    /// The storage that keeps what the command synced no better than it claims.
+    pub(crate) fn not_durable_on<'a>(measured: &Measured<'a>) -> Option<&'a Storage> {
+        let facts = measured.facts?;
+        let storages = written_storages(measured)?;
+        let is_it = |(number, storage): &(usize, &'a Storage)| {
+            on_storage(measured, facts, (*number, *storage)) == CommandDurability::NotDurable
+        };
+        storages.into_iter().find(is_it).map(|(_, storage)| storage)
+    }
+}
+
+/// The storages of the files that a command wrote, with their numbers; `None` if one was not
+/// watched.
+fn written_storages<'a>(measured: &Measured<'a>) -> Option<Vec<(usize, &'a Storage)>> {
+    let places = measured.places;
+    let numbers = places.numbers(measured.facts?.written_files())?;
+    numbers.into_iter().map(|number| Some((number, places.storage(number)?))).collect()
+}
+
+/// Whether a sync made all durable: it is no better than on the worst of the storages.
+fn worst(
+    measured: &Measured,
+    facts: &FactSheet,
+    storages: &[(usize, &Storage)],
+) -> CommandDurability {
+    let each: Vec<CommandDurability> =
+        storages.iter().map(|it| on_storage(measured, facts, *it)).collect();
+    let order = [CommandDurability::NotDurable, CommandDurability::Unseen];
+    order.into_iter().find(|it| each.contains(it)).unwrap_or(CommandDurability::Durable)
+}
+
+/// Whether a sync made durable what it wrote to one storage.
+fn on_storage(
+    measured: &Measured,
+    facts: &FactSheet,
+    (number, storage): (usize, &Storage),
+) -> CommandDurability {
+    match storage.medium {
+        Medium::Ram => CommandDurability::NotDurable,
+        _ if dirty_share(measured).is_none() => CommandDurability::Unseen,
+        _ => flushed(measured, facts, (number, storage)),
     }
 }
 
@@ -47,16 +88,8 @@ impl CommandDurability {
 /// write; `None` if it may have.
 fn is_synced(facts: &FactSheet) -> Option<bool> {
     let syncs = syncs(facts);
-    let by_flag = written_files(facts).any(|file| total(&[file.opens.sync, file.opens.dsync]) > 0);
+    let by_flag = facts.written_files().any(|file| total(&[file.opens.sync, file.opens.dsync]) > 0);
     if by_flag { Some(true) } else { syncs.map(|syncs| syncs > 0) }
-}
-
-/// Whether all files that it wrote are on the device whose counters were read: that of the largest
-/// data file.
-fn are_together(facts: &FactSheet) -> bool {
-    let size = |file: &&model::rehearsal::FileUse| file.bytes_before.max(file.bytes_after);
-    let largest = read_files(facts).chain(written_files(facts)).max_by_key(size);
-    largest.is_some_and(|it| written_files(facts).all(|file| file.device == it.device))
 }
 
 /// The share of the bytes of the files that it wrote which were dirty when it had ended, over all
@@ -67,7 +100,11 @@ pub(crate) fn dirty_share(measured: &Measured) -> Option<f64> {
 }
 
 /// Whether the devices flushed in each trial that made pages dirty.
-fn flushed(measured: &Measured, facts: &FactSheet, storage: &Storage) -> CommandDurability {
+fn flushed(
+    measured: &Measured,
+    facts: &FactSheet,
+    (number, storage): (usize, &Storage),
+) -> CommandDurability {
     if storage.medium != Medium::Block || storage.has_unseen_parts() {
         return CommandDurability::Unseen;
     }
@@ -82,14 +119,17 @@ fn flushed(measured: &Measured, facts: &FactSheet, storage: &Storage) -> Command
     if storage.are_barriers_off() && storage.has_volatile_cache() {
         return CommandDurability::NotDurable;
     }
-    let flushes = |trial: &Counted| trial.evidence.device_flushes;
+    let flushes = |trial: &Counted| measured.places.traffic(trial, number)?.flushes;
     if measured.trials.iter().all(|trial| flushes(trial).is_some_and(|flushes| flushes > 0)) {
         return CommandDurability::Durable;
     }
     // A sync of what is clean needs no flush, and a synced write may go through the cache (FUA).
     let owes = |trial: &Counted| {
+        // What it wrote may be on another storage: then nothing of it was due here.
+        let all = measured.places.numbers(facts.written_files());
+        let is_only = all.is_some_and(|numbers| numbers.len() == 1);
         let wrote = trial.evidence.task_write_bytes.is_some_and(|bytes| bytes > 0);
-        wrote && flushes(trial) == Some(0)
+        is_only && wrote && flushes(trial) == Some(0)
     };
     let by_call = syncs(facts).is_some_and(|syncs| syncs > facts.syncs.synced_writes);
     let is_certain = by_call && storage.devices.iter().any(is_back);

@@ -119,6 +119,8 @@ named! {
         ReadAgain "ReadAgain",
         /// A command's calls are so small that the call is what is measured.
         SmallCalls "SmallCalls",
+        /// The number that a command prints is not that of its whole run.
+        FigureDiffers "FigureDiffers",
         /// A command reads from the device that it writes to.
         SameDevice "SameDevice",
         /// What a command writes grows with each run.

@@ -6,6 +6,7 @@ use crate::counted::{self, Counted};
 use crate::failure::Failure;
 use crate::invocations::{Round, exchangeable};
 use crate::middle::{mean, median};
+use crate::placed::FilePlaces;
 use crate::rehearsed::RehearsalFacts;
 use crate::stats::{Estimate, Looks};
 use model::case::{Advice, Case, Engine, NameSync, ReadWork, Work, WriteEngine, WriteWork};
@@ -90,6 +91,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) shares_device: bool,
     /// What a command did with files in its rehearsal, if it ended there as its runs did.
     pub(crate) facts: Option<&'a FactSheet>,
+    /// On which storages the files of a command are.
+    pub(crate) places: FilePlaces<'a>,
     /// The rehearsal of a command that ended otherwise there: it tells nothing of the runs.
     pub(crate) unlike: Option<&'a FactSheet>,
     /// The actors of the plan.
@@ -132,11 +135,9 @@ impl Measured<'_> {
         once.is_some() && (is_synced || self.own_writes_most() == once)
     }
 
-    /// Bytes that devices read for any process, each byte counted once even if several devices read
-    /// it. `None` if unknown.
+    /// Bytes that devices read for any process, each byte counted once; `None` if unknown.
     pub(crate) fn read_once(&self, trial: &Counted) -> Option<u64> {
-        let times = self.storage.map_or(Amplification::ONE, Storage::reads).exact()?;
-        trial.evidence.device_read_bytes?.checked_div(times.into())
+        self.places.read_once(trial)
     }
 
     /// Bytes that devices read for others than the case and its actors, at least: what actors had
@@ -189,6 +190,8 @@ impl<'a> Measured<'a> {
         }
         let exit = trials.first().and_then(|trial| trial.sample.exit.as_ref());
         let RehearsalFacts { facts, unlike } = RehearsalFacts::of(&planned.case, record, exit);
+        let places = FilePlaces::of(header, facts);
+        places.swap_in(&mut trials);
         Measured {
             case: &planned.case,
             role: planned.role,
@@ -197,7 +200,7 @@ impl<'a> Measured<'a> {
             failed,
             host: &header.host,
             caches: Caches::of(&header.host),
-            storage: header.storage.as_ref(),
+            storage: places.own(),
             source: header.source_storage.as_ref().or(header.storage.as_ref()),
             looks: Looks::of(record),
             sustain: header.plan.sustain,
@@ -206,6 +209,7 @@ impl<'a> Measured<'a> {
             part: header.plan.part(&planned.case),
             shares_device: header.plan.rank.is_some_and(|it| it.shares_device(&planned.case)),
             facts,
+            places,
             unlike,
             actors: &header.plan.actors,
             memory_limit: header.plan.memory_limit,

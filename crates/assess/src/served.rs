@@ -33,8 +33,8 @@ fn served_as_on_disks(measured: &Measured) -> (ServedBy, Option<Hits>) {
     match (&measured.case.work, measured.storage) {
         // The caches' sizes decide, once all rows are there to show them.
         (Work::Memory(_), _) => (ServedBy::CpuCacheOrRam, None),
-        (Work::Command(_), storage) => {
-            let by = match (commands::reads(measured), storage.map(|storage| storage.medium)) {
+        (Work::Command(_), _) => {
+            let by = match (commands::reads(measured), commands::medium(measured)) {
                 (CommandReads::None, _) => ServedBy::NoIo,
                 (_, None | Some(Medium::Unseen)) => ServedBy::Unverified,
                 (_, Some(Medium::Ram)) => ServedBy::Ram,

@@ -99,6 +99,18 @@ impl DataFiles {
     }
 }
 
+/// Writes what `command` may have left dirty of the files that it writes. What cannot be written
+/// remains for a finding: a run counts without it.
+pub fn write_back(command: &JudgedCommand, stop: &Stop) {
+    for path in command.writes.iter().take_while(|_| !stop.is_asked()) {
+        // One that was removed has nothing to write.
+        let Ok(file) = input::regular(path) else { continue };
+        if let Err(error) = page_cache::write_back(&file) {
+            log::debug!("writing '{}' back: {error}", path.display());
+        }
+    }
+}
+
 /// Why this cache state of the files of `command` is not set; `None` if it can be.
 pub fn refusal(
     command: &JudgedCommand,
@@ -161,4 +173,31 @@ pub fn prepare(command: &JudgedCommand, stop: &Stop) -> Result<(), String> {
 pub fn conclude(command: &JudgedCommand, stop: &Stop) -> Result<(), String> {
     let Some(conclude) = &command.conclude else { return Ok(()) };
     keeper::run(conclude, stop).map_err(|reason| format!("--conclude: {reason}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn what_a_command_wrote_is_written_before_the_next_run() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = folder.path().join("output");
+        let mut file = File::create(&path).unwrap();
+        file.write_all(&vec![7; 4 << 20]).unwrap();
+        let writes = vec![folder.path().join("removed"), path];
+        let command = JudgedCommand { writes, ..JudgedCommand::default() };
+        let data = DataFiles { written_probe: Some(Probe::Cachestat), ..DataFiles::default() };
+        let Some(before) = data.written(&command) else {
+            println!("SKIPPED: no cachestat here");
+            return;
+        };
+        if page_cache::is_kept_in_memory(&file) || before.dirty == Some(0) {
+            println!("SKIPPED: nothing stays dirty here, or everything does");
+            return;
+        }
+        write_back(&command, &Stop::default());
+        assert_eq!(data.written(&command).and_then(|seen| seen.dirty), Some(0));
+    }
 }

@@ -45,6 +45,8 @@ pub struct Site<'a> {
     pub storage: Option<&'a Storage>,
     /// The storage of the source of copies, if elsewhere.
     pub source: Option<&'a Storage>,
+    /// More storages that hold data files of commands.
+    pub further: &'a [Storage],
     /// The progress display.
     pub progress: &'a Progress,
     /// Whether to stop.
@@ -109,6 +111,7 @@ impl<'a> Site<'a> {
             barrier: None,
             calming: Calming::default(),
             calibrated: &[],
+            further: &[],
         }
     }
 }
@@ -172,7 +175,7 @@ impl Site<'_> {
             Err(outcome) => return Ok(Trial { outcome, ..trial }),
         };
         let names = names.as_deref();
-        let data = match self.data_files(case) {
+        let data = match self.data_files(case, left) {
             Ok(data) => data,
             Err(reason) => return Ok(turn.failed(reason)),
         };
@@ -348,9 +351,7 @@ impl Site<'_> {
         if stage.names.is_some() {
             counters = counters.with_names();
         }
-        if let Some((_, data)) = stage.command {
-            counters = counters.with_files(data.files().collect(), data.probe());
-        }
+        counters = commands::watching(counters, stage, self.further);
         // The actors' counters are read as near to the devices' as can be: what they did between
         // both cannot be told from what others did.
         let before = counters.before_with(|| beside::before(companions));
@@ -361,12 +362,11 @@ impl Site<'_> {
         let folio_bytes = evidence.folio_bytes;
         let after = counters.after_with(|| beside::after(companions));
         *evidence = witness::counters::between(&before, &after);
-        commands::leave_out_reading(&outcome, evidence);
         if job.case.write().is_some_and(|work| work.op == Op::Copy) {
             evidence.shared_bytes = stage.file().and_then(|(file, _)| witness::shared_bytes(file));
         }
         evidence.folio_bytes = folio_bytes;
-        evidence.written_after = stage.command.and_then(|(command, data)| data.written(command));
+        commands::complete(evidence, stage, &outcome);
         // Hosts wait for each other's end. One whose trial failed says so at once, so that it fails
         // on all.
         if let (Some(barrier), Outcome::Done(_)) = (self.barrier, &outcome) {

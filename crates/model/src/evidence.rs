@@ -106,6 +106,21 @@ pub struct GroupTraffic {
     pub writes: u64,
 }
 
+/// What all devices under files did in the window, for any process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StorageTraffic {
+    /// Bytes read; `None` if the devices do not count reliably, as for all that follows.
+    pub read_bytes: Option<u64>,
+    /// Read requests.
+    pub reads: Option<u64>,
+    /// Bytes written.
+    pub write_bytes: Option<u64>,
+    /// Write requests.
+    pub writes: Option<u64>,
+    /// Cache flushes.
+    pub flushes: Option<u64>,
+}
+
 /// The change between the moment before the worker's barrier opened and the moment after its last
 /// thread was done.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -130,7 +145,19 @@ pub struct Evidence {
     /// (`/proc/PID/io` `rchar`). It excludes reads by mmap and io_uring, and is `None` if the OS
     /// does not list descendants.
     pub task_rchar_bytes: Option<u64>,
-    /// Bytes that all devices under the file read, for any process.
+    /// Bytes that the write calls of the worker and its descendants took, to anything (`/proc/PID/io`
+    /// `wchar`). `None` like `task_rchar_bytes`, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_wchar_bytes: Option<u64>,
+    /// Those read calls (`/proc/PID/io` `syscr`). `None` like `task_rchar_bytes`, and in older
+    /// records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_read_calls: Option<u64>,
+    /// Those write calls (`syscw`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_write_calls: Option<u64>,
+    /// Bytes that all devices under the file read, for any process. Of commands, those under
+    /// the largest data file of all of them.
     pub device_read_bytes: Option<u64>,
     /// Read requests that those devices completed, for any process.
     pub device_reads: Option<u64>,
@@ -157,6 +184,12 @@ pub struct Evidence {
     /// Cache flushes that those disks completed, for any process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_flushes: Option<u64>,
+    /// What the devices of each further storage did ([`Header::further_storages`]), in its order.
+    /// Empty without any, and in older records.
+    ///
+    /// [`Header::further_storages`]: crate::record::Header::further_storages
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<StorageTraffic>,
     /// What the control groups that limit a device did on it: the worker, what runs beside it, and
     /// others in the group. Only for limits whose group counts, and none in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -195,7 +228,8 @@ pub struct Evidence {
     pub switches_voluntary: Option<u64>,
     /// Context switches because another thread needed the CPU.
     pub switches_involuntary: Option<u64>,
-    /// Time for which the worker's threads were ready to run but had no CPU.
+    /// Time for which the worker's threads were ready to run but had no CPU. Of a command, that of
+    /// its first thread, if that had nearly all of its CPU time.
     pub run_delay_ns: Option<u64>,
     /// CPU time that the hypervisor took away, over all CPUs.
     pub steal_ns: Option<u64>,

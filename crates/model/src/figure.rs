@@ -29,6 +29,17 @@ impl PrintedFigure {
         self.number.parse().ok().filter(|value: &f64| value.is_finite())
     }
 
+    /// The same in bytes, if it is a number of bytes.
+    pub fn bytes(&self) -> Option<f64> {
+        let unit = self.unit.as_deref()?.trim();
+        if matches!(unit, "byte" | "bytes") {
+            return self.value();
+        }
+        // Without its letter, it may be a number of anything.
+        let unit = Some(unit).filter(|unit| unit.ends_with('B'))?;
+        Some(self.value()? * parse_bytes(&format!("1{unit}")).ok()? as f64)
+    }
+
     /// The same in bytes per second, if it is a rate of bytes.
     pub fn bytes_per_second(&self) -> Option<f64> {
         let unit = self.unit.as_deref()?.trim();
@@ -54,6 +65,12 @@ mod tests {
         for (number, unit) in [("2", "ms"), ("2", "MB"), ("x", "MB/s"), ("2", "/s")] {
             assert_eq!(figure(number, unit), None, "{number} {unit}");
         }
+        let bytes = |number: &str, unit: &str| {
+            let (number, unit) = (number.to_string(), Some(unit.to_string()));
+            PrintedFigure { number, unit }.bytes()
+        };
+        assert_eq!((bytes("7", "bytes"), bytes("2", "MiB")), (Some(7.0), Some(2.0 * 1048576.0)));
+        assert_eq!((bytes("2", "M"), bytes("2", "MB/s"), bytes("2", "ms")), (None, None, None));
         let bare = PrintedFigure { number: "1e3".to_string(), unit: None };
         assert_eq!((bare.value(), bare.bytes_per_second()), (Some(1000.0), None));
     }

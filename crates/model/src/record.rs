@@ -17,6 +17,7 @@ use crate::shape::Calibrated;
 use crate::trial::Trial;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 pub use reader::Reader;
 
@@ -58,6 +59,16 @@ pub struct Header {
     /// The storage of the file that copies read, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_storage: Option<Storage>,
+    /// More storages that hold data files of commands. Empty in other runs, and in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further_storages: Vec<Storage>,
+    /// The storage of the files on each device, by the device's number ([`FileUse::device`]): 0 is
+    /// `storage`, and others are those of `further_storages`, from 1. Files on other devices are on
+    /// a storage that was not watched. Empty in runs without commands, and in older records.
+    ///
+    /// [`FileUse::device`]: crate::rehearsal::FileUse::device
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub storage_numbers: BTreeMap<u64, usize>,
     /// The files of the run.
     pub fixtures: Vec<Fixture>,
     /// The plan.

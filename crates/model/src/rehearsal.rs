@@ -3,9 +3,14 @@
 //! A rehearsal is one run of a command under ptrace; runs that are timed are not traced. Where
 //! ptrace is impossible, a sample of the open files of running processes takes its place.
 
+mod file_use;
+
+pub use file_use::{Copies, FileRole, FileUse, Hints, Mappings, Opens, SyncCalls};
+
 use crate::file_path::FilePath;
 use crate::named;
 use crate::task_io::TaskIo;
+use file_use::{counts, is_zero};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +36,9 @@ pub struct FactSheet {
     /// Opened pipes, character devices, and files of `/proc`, `/sys` and the like.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub other_opens: u64,
+    /// What calls like `read` can read, besides files. `None` in a sample, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_sources: Option<OtherSources>,
     /// Successful sync calls, also of files that are not listed.
     #[serde(default)]
     pub syncs: SyncCalls,
@@ -64,208 +72,23 @@ pub struct FactSheet {
     pub unseen: Vec<Unseen>,
 }
 
-named! {
-    /// What a file is to the command.
-    #[derive(Default)]
-    FileRole "role" {
-        /// What the command reads or writes.
-        #[default]
-        Data "data",
-        /// A program, its interpreter, a script or a library.
-        Program "program",
-        /// A file of the system that is only read: settings, locales, time zones.
-        System "system",
-    }
-}
-
-/// A file and what the command did with it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FileUse {
-    /// Its absolute path when first seen.
-    pub path: FilePath,
-    /// Its path at the end, if that is another one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub renamed: Option<FilePath>,
-    /// What it is to the command.
-    pub role: FileRole,
-    /// The number of the device that it is on; of a block device, its own.
-    pub device: u64,
-    /// Its inode number; 0 for a block device.
-    pub inode: u64,
-    /// Its file system's type, such as `ext4`; `None` if unknown and for a block device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file_system: Option<String>,
-    /// Whether it is a block device.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_block_device: bool,
-    /// Size in bytes before the command used it; `None` if the command created it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bytes_before: Option<u64>,
-    /// Size in bytes at the end; `None` if it was removed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bytes_after: Option<u64>,
-    /// Whether the command created it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub created: bool,
-    /// How many more files the command created under this path, one after the other, each gone
-    /// before the next or at the end. Their counts are in those of this one.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub replacements: u64,
-    /// Whether it had none of its known names at the end.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub removed: bool,
-    /// Whether an argument of an executed program names it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub named: bool,
-    /// Whether the command got it open, as standard input, for example.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub inherited: bool,
-    /// Whether it was executed, as a program or a script.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub executed: bool,
-    /// How it was opened.
-    #[serde(default, skip_serializing_if = "Opens::is_none")]
-    pub opens: Opens,
-    /// How it was mapped into memory.
-    #[serde(default, skip_serializing_if = "Mappings::is_none")]
-    pub mappings: Mappings,
-    /// Copies by the OS, whose bytes the program does not see.
-    #[serde(default, skip_serializing_if = "Copies::is_none")]
-    pub copies: Copies,
-    /// Hints to the OS.
-    #[serde(default, skip_serializing_if = "Hints::is_none")]
-    pub hints: Hints,
-    /// Successful sync calls for this file.
-    #[serde(default, skip_serializing_if = "SyncCalls::is_none")]
-    pub syncs: SyncCalls,
-    /// Calls of `fallocate`.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub allocations: u64,
-}
-
-impl FileUse {
-    /// Whether the command may have written it, and left it there.
-    pub fn is_written(&self) -> bool {
-        let ways = [
-            self.opens.writing,
-            self.mappings.writable,
-            self.copies.target,
-            self.copies.cloned_target,
-        ];
-        !self.removed && ways.iter().any(|count| *count > 0)
-    }
-}
-
-/// Declares a group of counts that are absent from a record when 0.
-macro_rules! counts {
-    ($(#[$doc:meta])* $kind:ident { $($(#[$count_doc:meta])* $count:ident),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-        #[derive(Serialize, Deserialize, JsonSchema)]
-        pub struct $kind {
-            $(
-                $(#[$count_doc])*
-                #[serde(default, skip_serializing_if = "is_zero")]
-                pub $count: u64
-            ),+
-        }
-
-        impl $kind {
-            /// Whether all counts are 0.
-            pub fn is_none(&self) -> bool {
-                *self == $kind::default()
-            }
-
-            /// Adds the counts of another one.
-            pub fn add(&mut self, other: $kind) {
-                $(self.$count = self.$count.saturating_add(other.$count);)+
-            }
-        }
-    };
-}
-
 counts! {
-    /// How often a file was opened, and how often in each way. A standard stream that the command
-    /// got open counts too.
-    Opens {
-        /// All.
-        times,
-        /// For reading, perhaps for writing as well.
-        reading,
-        /// For writing, perhaps for reading as well.
-        writing,
-        /// With `O_DIRECT`, or with `O_DIRECT` set later.
-        direct,
-        /// With `O_SYNC`.
-        sync,
-        /// With `O_DSYNC` and without `O_SYNC`.
-        dsync,
-        /// With `O_APPEND`.
-        append,
-        /// With `O_TRUNC`.
-        truncate,
-    }
-}
-
-counts! {
-    /// How often a file was mapped, and how often in each way.
-    Mappings {
-        /// Shared.
-        shared,
-        /// Private: writes stay in memory.
-        private,
-        /// Shared and writable.
-        writable,
-        /// Executable.
-        executable,
-    }
-}
-
-counts! {
-    /// Successful copies by the OS: `sendfile`, `copy_file_range`, `splice`, and clones.
-    Copies {
-        /// From the file.
-        source,
-        /// To the file.
-        target,
-        /// Clones of the file (reflinks), which share its blocks.
-        cloned_source,
-        /// Clones into the file.
-        cloned_target,
-    }
-}
-
-counts! {
-    /// Hints about future reads: `posix_fadvise`, `readahead`, and `madvise` on a mapping.
-    Hints {
-        /// Random order: no readahead.
-        random,
-        /// Sequential order: more readahead.
-        sequential,
-        /// Load it.
-        will_need,
-        /// Evict it (`posix_fadvise` only).
-        dont_need,
-    }
-}
-
-counts! {
-    /// Sync calls.
-    SyncCalls {
-        /// `fsync`.
-        fsync,
-        /// `fdatasync`.
-        fdatasync,
-        /// `msync` with `MS_SYNC`.
-        msync,
-        /// `sync_file_range`, which makes nothing durable.
-        sync_file_range,
-        /// `syncfs`; not counted for any file.
-        syncfs,
-        /// `sync`; not counted for any file.
-        sync,
-        /// `pwritev2` with `RWF_SYNC` or `RWF_DSYNC`.
-        synced_writes,
+    /// What the command can read with calls like `read`, and is no file with stored bytes: what it
+    /// opened for reading, made, or got open. `/dev/null`, which has no bytes, is not counted, nor
+    /// are queues of events (`eventfd`, `timerfd`, `signalfd`, `inotify`), which have few.
+    OtherSources {
+        /// Pipes, with a name or without.
+        pipes,
+        /// Sockets, and pairs of them.
+        sockets,
+        /// Terminals.
+        terminals,
+        /// Other character devices, such as `/dev/zero`.
+        devices,
+        /// Files in memory (`memfd_create`).
+        memory_files,
+        /// Opens of files of `/proc`, `/sys` and the like.
+        kernel_files,
     }
 }
 
@@ -295,6 +118,28 @@ pub enum CommandEnd {
     Signaled(i32),
     /// The rehearsal killed it.
     Stopped(StopCause),
+}
+
+impl FactSheet {
+    /// The data files that the command read.
+    pub fn read_files(&self) -> impl Iterator<Item = &FileUse> {
+        self.files.iter().filter(|file| file.role == FileRole::Data && file.is_read())
+    }
+
+    /// The data files that it wrote and did not remove.
+    pub fn written_files(&self) -> impl Iterator<Item = &FileUse> {
+        self.files.iter().filter(|file| file.role == FileRole::Data && file.is_written())
+    }
+
+    /// The largest data file that it read or wrote: its storage is that of the command.
+    pub fn largest_data_file(&self) -> Option<&FileUse> {
+        largest(self.read_files().chain(self.written_files()))
+    }
+}
+
+/// The largest of these files, before or after the command; of equals, the last.
+pub fn largest<'f>(files: impl Iterator<Item = &'f FileUse>) -> Option<&'f FileUse> {
+    files.max_by_key(|file| file.bytes_before.max(file.bytes_after))
 }
 
 named! {
@@ -351,26 +196,4 @@ pub struct Unseen {
     pub what: Blind,
     /// The program or reason, for the reader.
     pub detail: String,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_did_not_happen_is_not_written() {
-        let opens = Opens { times: 1, reading: 1, ..Opens::default() };
-        let file = FileUse { opens, ..FileUse::default() };
-        let json = serde_json::to_string(&file).unwrap();
-        assert_eq!(
-            json,
-            r#"{"path":{"text":""},"role":"data","device":0,"inode":0,"#.to_string()
-                + r#""opens":{"times":1,"reading":1}}"#
-        );
-        assert_eq!(serde_json::from_str::<FileUse>(&json).unwrap(), file);
-    }
 }

@@ -252,6 +252,8 @@ pub fn record_of(work: ReadWork, rounds: u32) -> Record {
         hosts: Vec::new(),
         storage: Some(storage),
         source_storage: None,
+        further_storages: Vec::new(),
+        storage_numbers: BTreeMap::new(),
         alternates: None,
         side: None,
         fixtures: vec![fixture],

@@ -8,6 +8,7 @@ use crate::style::Paint;
 use crate::text::{case, figure, text};
 use crate::words::{self, NONE, count, if_any, listed, per_second, severity_paint};
 use assess::Assessment;
+use assess::command_figures::{CommandFigures, StorageFigures};
 use assess::disturbance::Excluded;
 use assess::summary::{Loaded, Summary};
 use assess::trials::{Fate, Figures};
@@ -73,6 +74,7 @@ fn of(summary: &Summary, assessment: &Assessment, name: &dyn Fn(&str) -> String)
 fn known(summary: &Summary, assessment: &Assessment) -> Vec<(&'static str, String)> {
     let mut known = served(summary, assessment);
     known.extend(summary.writing.as_deref().map(written).unwrap_or_default());
+    known.extend(summary.command.as_deref().map(command).unwrap_or_default());
     known.extend(summary.loaded.as_ref().map(loaded).unwrap_or_default());
     let timed = Some(summary.latency.count).filter(|count| *count > 0);
     known.push(("operations timed", or_none(timed, |count| count.to_string())));
@@ -137,6 +139,27 @@ fn written(writing: &Writing) -> Vec<(&'static str, String)> {
         ("written to devices", or_none(writing.device_write_bytes, units::bytes_rounded)),
         ("in the page cache only", or_none(writing.dirty_left, units::bytes_rounded)),
         ("read back", read_back.to_string()),
+    ]
+}
+
+/// The calls of a command, and what the devices of each of its storages did.
+fn command(figures: &CommandFigures) -> Vec<(&'static str, String)> {
+    let calls = |calls: Option<u64>, bytes: Option<u64>| {
+        let each = or_none(bytes, units::bytes_rounded);
+        or_none(calls, |calls| format!("{calls}, {each} each"))
+    };
+    let storage = |it: &StorageFigures| {
+        let [read, written] =
+            [it.read_bytes, it.written_bytes].map(|bytes| or_none(bytes, units::bytes_rounded));
+        let flushes =
+            or_none(it.flushes, |it| format!("{it} flush{}", if it == 1 { "" } else { "es" }));
+        format!("{}: read {read}, written {written}, {flushes}", it.directory)
+    };
+    let storages: Vec<String> = figures.storages.iter().map(storage).collect();
+    vec![
+        ("calls that read", calls(figures.read_calls, figures.read_call_bytes)),
+        ("calls that write", calls(figures.write_calls, figures.write_call_bytes)),
+        ("storages", storages.join("; ")),
     ]
 }
 

@@ -160,6 +160,8 @@ struct Report<'a> {
     storage: Option<StorageForm<'a>>,
     /// The storage of the file that copies read, if it differs from `storage`; otherwise null.
     source_storage: Option<StorageForm<'a>>,
+    /// More storages that hold data files of commands.
+    further_storages: Vec<StorageForm<'a>>,
     /// The files of the run.
     fixtures: &'a [Fixture],
     /// The shapes of loops over memory that were measured before the run, and the chosen ones.
@@ -211,6 +213,9 @@ impl Report<'_> {
             host: &assessment.header.host,
             storage: assessment.header.storage.as_ref().map(StorageForm::of),
             source_storage: assessment.header.source_storage.as_ref().map(StorageForm::of),
+            further_storages: {
+                assessment.header.further_storages.iter().map(StorageForm::of).collect()
+            },
             fixtures: &assessment.header.fixtures,
             calibrated: &assessment.header.calibrated,
             peers: assessment.header.peers.iter().map(PeerForm::of).collect(),

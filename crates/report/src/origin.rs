@@ -36,6 +36,10 @@ pub(crate) fn origin(assessment: &Assessment) -> Vec<Block> {
         let facts = storage.iter().map(|storage| Block::Facts(self::storage(storage, assessment)));
         blocks.extend(facts.flat_map(|facts| titled(title, facts)));
     }
+    for storage in &assessment.header.further_storages {
+        let facts = Block::Facts(self::storage(storage, assessment));
+        blocks.extend(titled("Another storage of files of commands", facts));
+    }
     let (files, peers) = (&assessment.header.fixtures, &assessment.header.peers);
     let files = (!files.is_empty()).then(|| Block::list_apart("Files", files.iter().map(fixture)));
     let peers = (!peers.is_empty())

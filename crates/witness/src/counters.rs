@@ -11,7 +11,7 @@ use crate::page_cache;
 use crate::processes::{self, Process, ProcessCounters, Thread, open, over_all, read, read_file};
 use crate::root::Root;
 use crate::traffic::{self, SECTOR, Traffic};
-use model::evidence::{Evidence, GroupTraffic, Limit, Probe, Residency};
+use model::evidence::{Evidence, GroupTraffic, Limit, Probe, Residency, StorageTraffic};
 use model::host::Storage;
 use rustix::time::ClockId;
 use std::collections::btree_map::Entry;
@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
 
-pub use crate::processes::parse_run_delay;
+pub use crate::processes::{ended_thread, parse_run_delay};
 
 /// For counter files. `/proc/vmstat` may exceed it, but what is needed comes first.
 const BUFFER: usize = 16 << 10;
@@ -35,6 +35,8 @@ pub struct Witness<'a> {
     /// Several files, and the probe that works on them.
     files: Option<(Vec<&'a File>, Probe)>,
     devices: Devices,
+    /// Those of further storages.
+    further: Vec<Devices>,
     /// The names of all devices that the bytes pass.
     nodes: BTreeSet<String>,
     /// The limits of control groups on them, before.
@@ -99,6 +101,8 @@ pub struct Snapshot {
     moved: Option<Traffic>,
     of_disks: Option<Traffic>,
     flushes: Option<u64>,
+    /// What moved on each further storage, and its flushes.
+    of_further: Vec<FurtherTraffic>,
     of_groups: Vec<Option<GroupTraffic>>,
     /// `None` without a device.
     limits: Option<Vec<Limit>>,
@@ -112,6 +116,13 @@ pub struct Snapshot {
     huge_bytes: Option<u64>,
     node_bytes: Option<BTreeMap<u32, u64>>,
     threads: Option<BTreeMap<u32, Thread>>,
+}
+
+/// The counters of a further storage at one moment.
+#[derive(Debug, Clone, Copy, Default)]
+struct FurtherTraffic {
+    moved: Option<Traffic>,
+    flushes: Option<u64>,
 }
 
 impl<'a> Witness<'a> {
@@ -129,6 +140,7 @@ impl<'a> Witness<'a> {
                 .map(|((file, size), probe)| (file, size, probe)),
             files: None,
             devices: storage.map_or(Devices::default(), Devices::of),
+            further: Vec::new(),
             nodes: BTreeSet::new(),
             limits: Vec::new(),
             groups: Vec::new(),
@@ -159,6 +171,12 @@ impl<'a> Witness<'a> {
         self.limits = self.limits_now();
         self.groups = limits::GroupCounters::of(&Root::machine(), &self.limits);
         self
+    }
+
+    /// The same, which also counts what the devices of these storages do, each apart.
+    pub fn with_further(mut self, storages: &[Storage]) -> Witness<'a> {
+        self.further = storages.iter().map(Devices::of).collect();
+        storages.iter().fold(self, Witness::with_limits_of)
     }
 
     fn limits_now(&self) -> Vec<Limit> {
@@ -282,6 +300,11 @@ impl<'a> Witness<'a> {
         snapshot.moved = sum(&self.devices.moved);
         snapshot.of_disks = sum(&self.devices.disks);
         snapshot.flushes = sum(&self.devices.flushed).and_then(|traffic| traffic.flushes);
+        let further = self.further.iter().map(|devices| {
+            let flushes = sum(&devices.flushed).and_then(|traffic| traffic.flushes);
+            FurtherTraffic { moved: sum(&devices.moved), flushes }
+        });
+        snapshot.of_further = further.collect();
         snapshot.of_groups = self.groups.iter().map(limits::GroupCounters::read).collect();
     }
 
@@ -331,15 +354,18 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
     let threads = |of: fn(&Thread) -> Option<u64>| {
         over_all(before.threads.as_ref()?, after.threads.as_ref()?, of)
     };
+    // Reading the start command increments it, so no change means that the OS does not count.
+    let rchar = counts(|it| Some(it.moved?.rchar)).filter(|bytes| *bytes > 0 && after.lists_all);
     Evidence {
         // They are seen when the file is cached.
         window_ns: after.at_ns.saturating_sub(before.at_ns),
         residency_before: before.residency,
         residency_after: after.residency,
         task_read_bytes: counts(|it| Some(it.moved?.read_bytes)),
-        // Reading the start command increments it, so no change means that the OS does not count.
-        task_rchar_bytes: counts(|it| Some(it.moved?.rchar))
-            .filter(|bytes| *bytes > 0 && after.lists_all),
+        task_rchar_bytes: rchar,
+        task_wchar_bytes: rchar.and(counts(|it| Some(it.moved?.wchar))),
+        task_read_calls: rchar.and(counts(|it| Some(it.moved?.syscr))),
+        task_write_calls: rchar.and(counts(|it| Some(it.moved?.syscw))),
         device_read_bytes: delta(|s| Some(s.moved?.sectors_read)).map(|n| n * SECTOR),
         device_reads: delta(|s| Some(s.moved?.reads)),
         device_read_ns: delta(|s| Some(s.moved?.read_ns)),
@@ -350,6 +376,7 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
         disk_read_bytes: delta(|s| Some(s.of_disks?.sectors_read)).map(|n| n * SECTOR),
         disk_write_bytes: delta(|s| Some(s.of_disks?.sectors_written)).map(|n| n * SECTOR),
         disk_flushes: delta(|s| s.of_disks?.flushes),
+        further: before.of_further.iter().zip(&after.of_further).map(moved_on).collect(),
         group_traffic: {
             let pairs = before.of_groups.iter().zip(&after.of_groups);
             pairs.filter_map(|(b, a)| limits::between(b.as_ref()?, a.as_ref()?)).collect()
@@ -382,6 +409,21 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
     }
 }
 
+/// What the devices of a further storage did between two moments.
+fn moved_on((before, after): (&FurtherTraffic, &FurtherTraffic)) -> StorageTraffic {
+    let delta = |of: fn(&Traffic) -> u64| of(&after.moved?).checked_sub(of(&before.moved?));
+    StorageTraffic {
+        read_bytes: delta(|it| it.sectors_read).map(|n| n * SECTOR),
+        reads: delta(|it| it.reads),
+        write_bytes: delta(|it| it.sectors_written).map(|n| n * SECTOR),
+        writes: delta(|it| it.writes),
+        flushes: after
+            .flushes
+            .zip(before.flushes)
+            .and_then(|(after, before)| after.checked_sub(before)),
+    }
+}
+
 /// Splits exact CPU time in proportion to the ticks, which are too coarse on their own. `None` if
 /// no tick fell into the window.
 fn split(cpu_ns: Option<u64>, user: Option<u64>, system: Option<u64>) -> Option<(u64, u64)> {
@@ -409,13 +451,30 @@ mod tests {
     }
 
     #[test]
+    fn a_further_storage_has_its_own_counters() {
+        let at = |sectors_read: u64, flushes| {
+            let moved = Some(Traffic { sectors_read, ..Traffic::default() });
+            let of_further = vec![FurtherTraffic { moved, flushes }];
+            Snapshot { of_further, ..Snapshot::default() }
+        };
+        let between = |before: &Snapshot, after: &Snapshot| between(before, after).further[0];
+        let moved = between(&at(10, Some(1)), &at(14, Some(4)));
+        assert_eq!((moved.read_bytes, moved.write_bytes), (Some(4 * 512), Some(0)));
+        assert_eq!(moved.flushes, Some(3));
+        let unseen = between(&at(10, None), &at(9, Some(4)));
+        assert_eq!((unseen.read_bytes, unseen.flushes), (None, None));
+    }
+
+    #[test]
     fn what_one_snapshot_lacks_and_what_went_back_is_unknown() {
         let of = |reads, sectors_read, sectors_written| {
             let writes = sectors_written / 8;
             Some(Traffic { reads, sectors_read, writes, sectors_written, ..Traffic::default() })
         };
         let process = |cpu_ns, write_bytes| {
-            let moved = Some(Moved { read_bytes: 7, write_bytes, rchar: 7 });
+            let (rchar, wchar, syscr, syscw) = (7, 9, 2, 1);
+            let moved = Moved { read_bytes: 7, write_bytes, rchar, wchar, syscr, syscw };
+            let moved = Some(moved);
             BTreeMap::from([(1, ProcessCounters { cpu_ns, task: None, moved })])
         };
         let before = Snapshot {

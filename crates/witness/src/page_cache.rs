@@ -227,8 +227,11 @@ pub fn evict(file: &File, size: u64, probe: Probe) -> Result<Residency, Error> {
     Err(Error::Stayed { residency, cause })
 }
 
-/// Writes dirty pages back: only clean ones can be evicted.
-pub(crate) fn write_back(file: &File) -> Result<(), Errno> {
+/// Writes dirty pages back, so that they can be evicted, or cost nobody who comes later.
+///
+/// # Errors
+/// The OS's.
+pub fn write_back(file: &File) -> Result<(), Errno> {
     match rustix::fs::fsync(file) {
         // A file that cannot be written has no dirty pages.
         Ok(()) | Err(Errno::ROFS | Errno::INVAL) => Ok(()),

@@ -39,6 +39,9 @@ pub(crate) struct Moved {
     pub(crate) read_bytes: u64,
     pub(crate) write_bytes: u64,
     pub(crate) rchar: u64,
+    pub(crate) wchar: u64,
+    pub(crate) syscr: u64,
+    pub(crate) syscw: u64,
 }
 
 /// Values from `/proc/PID/stat`.
@@ -79,6 +82,9 @@ impl Process {
             read_bytes: io.read_bytes,
             write_bytes: io.write_bytes,
             rchar: io.rchar,
+            wchar: io.wchar,
+            syscr: io.syscr,
+            syscw: io.syscw,
         });
         let task = read(&self.stat, &mut buffer).and_then(parse_task);
         ProcessCounters { cpu_ns: self.clock.and_then(cpu_time_ns), task, moved }
@@ -206,10 +212,21 @@ fn parse_status(status: &str, name: &str) -> Option<u64> {
 /// Nanoseconds ready to run without a CPU: the second number in a thread's `schedstat`. A kernel
 /// that does not count prints zeros, so `None` for a thread that reports no run time.
 pub fn parse_run_delay(schedstat: &[u8]) -> Option<u64> {
+    Some(parse_schedstat(schedstat)?.1)
+}
+
+/// The first thread of a process that has ended, and for which nobody has waited: nanoseconds for
+/// which it ran, and for which it was ready to run without a CPU. `None` if the OS does not tell.
+/// Other threads, and children, leave nothing.
+pub fn ended_thread(pid: u32) -> Option<(u64, u64)> {
+    parse_schedstat(&std::fs::read(format!("/proc/{pid}/schedstat")).ok()?)
+}
+
+fn parse_schedstat(schedstat: &[u8]) -> Option<(u64, u64)> {
     let mut numbers = std::str::from_utf8(schedstat).ok()?.split_ascii_whitespace();
     let mut next = || numbers.next()?.parse::<u64>().ok();
     let (ran_ns, delay_ns) = (next()?, next()?);
-    (ran_ns > 0).then_some(delay_ns)
+    (ran_ns > 0).then_some((ran_ns, delay_ns))
 }
 
 /// The sum of the increases of a counter that each process or thread has. A new one counts from 0.

@@ -15,6 +15,8 @@ use model::sample::{Sample, Span};
 use model::trial::Outcome;
 use rustix::fs::{Access, access};
 use std::env;
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -23,6 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::{self, Builder, JoinHandle};
 use std::time::Duration;
+use witness::counters::ended_thread;
 
 /// How long what a command started may go on after its end before it counts as left running: a
 /// process that ends gives its memory back first.
@@ -114,8 +117,10 @@ impl PreparedCommand<'_> {
         if ended.is_err() {
             end_all();
         }
-        let Ended { span, status, peak_bytes, outputs } = ended?;
+        let Ended { mut span, status, peak_bytes, first_thread, outputs } = ended?;
         let left_running = reap()?;
+        let usage = of_children().since(before);
+        span.run_delay_ns = run_delay_ns(first_thread, usage.cpu_ns);
         let [stdout, stderr] = outputs.map(|reader| reader.and_then(|it| it.join().ok()));
         let (status, signal) = split(status);
         let is_piped = launch.output == CommandOutput::Pipe;
@@ -132,7 +137,7 @@ impl PreparedCommand<'_> {
             spans: vec![span],
             exit: Some(exit),
             figure: find(&stdout).or_else(|| find(&stderr)),
-            usage: of_children().since(before),
+            usage,
             ..Sample::default()
         })
     }
@@ -162,6 +167,8 @@ struct Ended {
     /// Its status as the OS codes it.
     status: i32,
     peak_bytes: Option<u64>,
+    /// How long its first thread ran, and was ready to run without a processor.
+    first_thread: Option<(u64, u64)>,
     /// What reads its stdout and its stderr.
     outputs: [Option<JoinHandle<OutputEnd>>; 2],
 }
@@ -172,8 +179,11 @@ fn wait_and_sync(mut child: Child, launch: &Launch, start_ns: u64) -> Result<End
         child.stdout.take().and_then(|stdout| Builder::new().spawn(|| heard(stdout)).ok()),
         child.stderr.take().and_then(|stderr| Builder::new().spawn(|| heard(stderr)).ok()),
     ];
-    let (status, peak_bytes) = waited(&child)?;
+    // Nobody has waited for it yet, so its last counters are still there.
+    ended(&child)?;
     let end_ns = os_now_ns();
+    let first_thread = ended_thread(child.id());
+    let (status, peak_bytes) = waited(&child)?;
     let synced_ns = match launch.syncs.is_empty() {
         true => None,
         false => {
@@ -182,7 +192,17 @@ fn wait_and_sync(mut child: Child, launch: &Launch, start_ns: u64) -> Result<End
         }
     };
     let span = Span { start_ns, end_ns, ops: 1, synced_ns, ..Span::default() };
-    Ok(Ended { span, status, peak_bytes, outputs })
+    Ok(Ended { span, status, peak_bytes, first_thread, outputs })
+}
+
+/// The first thread's share of all CPU time from which on the others hardly ran.
+const FIRST_SHARE: f64 = 0.95;
+
+/// How long the command was ready to run without a processor, if its first thread is what ran: the
+/// counters of other threads and of its children are gone.
+fn run_delay_ns(first_thread: Option<(u64, u64)>, cpu_ns: Option<u64>) -> Option<u64> {
+    let ((ran_ns, delay_ns), cpu_ns) = first_thread.zip(cpu_ns)?;
+    (ran_ns as f64 >= FIRST_SHARE * cpu_ns as f64).then_some(delay_ns)
 }
 
 /// Makes files durable, and their names. They are opened for reading only.
@@ -227,6 +247,19 @@ fn why_failed(exit: &Exit, launch: &Launch) -> Option<String> {
             "'{program}' ended with status {status}; --ignore-exit lets such runs count"
         )),
         (None, None) => Some(format!("nothing is known of how '{program}' ended")),
+    }
+}
+
+/// Waits until the command has ended or stopped, without collecting it.
+fn ended(child: &Child) -> Result<(), String> {
+    let pid = Pid::from_child(child);
+    let options = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
+    loop {
+        match waitid(WaitId::Pid(pid), options) {
+            Ok(_) => return Ok(()),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(format!("waiting for the command: {error}")),
+        }
     }
 }
 
@@ -286,4 +319,19 @@ fn reap() -> Result<u64, String> {
     end_all();
     // What a list does not show is there nevertheless.
     Ok(left.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_for_a_processor_is_known_only_of_a_thread_that_did_nearly_all() {
+        let of = |ran_ns, cpu_ns| run_delay_ns(Some((ran_ns, 7)), cpu_ns);
+        assert_eq!(of(100, Some(100)), Some(7));
+        assert_eq!(of(96, Some(100)), Some(7));
+        assert_eq!(of(90, Some(100)), None, "others ran as well");
+        assert_eq!(of(100, None), None);
+        assert_eq!(run_delay_ns(None, Some(100)), None);
+    }
 }

@@ -150,6 +150,7 @@ mod tests {
         let long = vec![b'x'; 3 * LAST_BYTES];
         let heard = heard([&long[..], b"total 7"].concat().as_slice());
         assert_eq!((heard.reading.bytes, heard.last.len()), (long.len() as u64 + 7, LAST_BYTES));
+        assert_eq!(heard.reading.calls, 5, "three chunks, the rest, and the end");
         assert!(heard.last.ends_with(b"total 7"));
     }
 }

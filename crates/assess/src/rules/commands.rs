@@ -4,9 +4,7 @@
 //! own calls claim that data went past the page cache or is durable.
 
 use super::context::{Context, Draft, lost, much_of};
-use crate::commands::{
-    asked_bytes, dirty_bytes, read_files, read_size, syncs, total, written_bytes, written_files,
-};
+use crate::commands::{asked_bytes, dirty_bytes, read_size, syncs, total, written_bytes};
 use crate::counted::Counted;
 use crate::durable_commands::{CommandDurability, dirty_share};
 use crate::finding::Severity;
@@ -32,8 +30,8 @@ fn share_before(context: &Context) -> Option<f64> {
 /// Whether it writes to a file that it reads: then pages come into the page cache without a read.
 fn overwrites(context: &Context) -> bool {
     let Some(facts) = context.measured.facts else { return true };
-    read_files(facts).any(|file| {
-        written_files(facts).any(|it| (it.device, it.inode) == (file.device, file.inode))
+    facts.read_files().any(|file| {
+        facts.written_files().any(|it| (it.device, it.inode) == (file.device, file.inode))
     })
 }
 
@@ -75,7 +73,7 @@ pub(super) fn not_warm(context: &Context) -> Option<Draft> {
     claims(context, Cache::Warm)?;
     let facts = context.measured.facts;
     let asks_devices = facts.is_some_and(|facts| {
-        read_files(facts).any(|file| total(&[file.opens.direct, file.hints.dont_need]) > 0)
+        facts.read_files().any(|file| total(&[file.opens.direct, file.hints.dont_need]) > 0)
     });
     let size = read_size(context.measured)?;
     let fetched = context.total_share(|trial| Some((trial.evidence.task_read_bytes?, size)));
@@ -129,7 +127,7 @@ pub(super) fn partly_cached(context: &Context) -> Option<Draft> {
 pub(super) fn cache_unseen(context: &Context) -> Option<Draft> {
     context.measured.case.command()?;
     context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
-    read_files(context.measured.facts?).next()?;
+    context.measured.facts?.read_files().next()?;
     let is_seen = |trial: &Counted| {
         trial.evidence.residency_before.is_some() || trial.evidence.residency_after.is_some()
     };
@@ -175,8 +173,8 @@ pub(super) fn over_read(context: &Context) -> Option<Draft> {
 pub(super) fn direct_ignored(context: &Context) -> Option<Draft> {
     context.measured.case.command()?;
     let facts = context.measured.facts?;
-    let mut direct = read_files(facts).filter(|file| file.opens.direct > 0);
-    let first = direct.next().filter(|_| read_files(facts).all(|file| file.opens.direct > 0))?;
+    let mut direct = facts.read_files().filter(|file| file.opens.direct > 0);
+    let first = direct.next().filter(|_| facts.read_files().all(|file| file.opens.direct > 0))?;
     if !context.is_served(&[ServedBy::PageCache, ServedBy::Ram]) {
         return None;
     }
@@ -228,7 +226,7 @@ pub(super) fn not_durable(context: &Context) -> Option<Draft> {
     if CommandDurability::of(measured) != Some(CommandDurability::NotDurable) {
         return None;
     }
-    let storage = measured.storage?;
+    let storage = CommandDurability::not_durable_on(measured)?;
     let is_lost = storage.medium == Medium::Ram || storage.loses_parts();
     let called = match measured.facts.and_then(syncs) {
         Some(1) => "it called a sync".to_string(),

@@ -63,12 +63,13 @@ fn held_back(context: &Context) -> Option<Draft> {
 fn contended(context: &Context) -> Option<Draft> {
     let measured = context.measured;
     let threads = measured.threads_at_work();
-    if measured.case.command().is_some() {
+    let is_told = |trial: &Counted| trial.sum_of_spans(|span| span.run_delay_ns).is_some();
+    let is_of_spans = measured.trials.iter().all(is_told);
+    let is_command = measured.case.command().is_some();
+    if is_command && !is_of_spans {
         // How long its processes waited is unseen: the worker's own threads only wait for them.
         return None;
     }
-    let is_told = |trial: &Counted| trial.sum_of_spans(|span| span.run_delay_ns).is_some();
-    let is_of_spans = measured.trials.iter().all(is_told);
     // Process-wide counters include the OS's own threads for io_uring, which wait, too.
     if threads > measured.host.cores || (!is_of_spans && measured.case.is_queued()) {
         return None;
@@ -85,8 +86,12 @@ fn contended(context: &Context) -> Option<Draft> {
     };
     let share = context.total_share(waited)?;
     let severity = graded(share, [WAIT_NOTE, WAIT_DOUBT])?;
+    let (who, whose) = match is_command {
+        true => ("its first thread, which did nearly all,", "its"),
+        false => ("the worker's threads", "their"),
+    };
     let message = format!(
-        "the worker's threads waited for a processor for {} of their time, while others ran on it",
+        "{who} waited for a processor for {} of {whose} time, while others ran on it",
         percent(share)
     );
     Draft::sized(share, severity, message, "stop other programs, or use fewer threads")

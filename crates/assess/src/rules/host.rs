@@ -24,11 +24,16 @@ const BACKGROUND: f64 = 0.25;
 
 /// Durable or direct writes look as if a cache below the OS had taken them (docs/method).
 pub(super) fn host_cache(row: &Row, rows: &[Row]) -> Option<Draft> {
-    let work = row.write().filter(|_| row.stands())?;
+    if !row.stands() {
+        return None;
+    }
     row.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
-    let (times, seen) = faster_than_read(row, work, rows)
-        .or_else(|| fast_sync(row, work))
-        .or_else(|| fast_drain(row, work, rows))?;
+    let of_write = |work: &WriteWork| {
+        faster_than_read(row, work, rows)
+            .or_else(|| fast_sync(row, work))
+            .or_else(|| fast_drain(row, work, rows))
+    };
+    let (times, seen) = row.write().and_then(of_write).or_else(|| fast_syncs_of_command(row))?;
     let message = format!("{seen}: a cache of the device, or of the host below, took the bytes");
     let remedy = "write more than such a cache holds; until then, 'device' and 'durable' hold only \
                   as far as the OS can see";
@@ -82,6 +87,34 @@ fn fast_sync(row: &Row, work: &WriteWork) -> Option<TooFast> {
         nanoseconds(p50.ns as f64)
     );
     Some((SYNC_NS_LEAST as f64 / p50.ns.max(1) as f64, seen))
+}
+
+/// With fewer syncs, the time of a command says nothing of one.
+const SYNCS_TO_JUDGE: u64 = 100;
+
+/// The one thread of a command called so many syncs, each flushed, that one of them took less than
+/// a medium needs, even if it did nothing else.
+fn fast_syncs_of_command(row: &Row) -> Option<TooFast> {
+    let measured = &row.measured;
+    let facts = measured.facts.filter(|facts| facts.threads <= 1)?;
+    let syncs = row.summary.command.as_deref()?.syncs.filter(|syncs| *syncs >= SYNCS_TO_JUDGE)?;
+    let written = measured.places.numbers(facts.written_files())?;
+    let is_own = |number: &usize| *number == measured.places.own_number();
+    if !written.iter().all(is_own) || facts.syncs.msync > 0 {
+        return None;
+    }
+    let all = u64::from(measured.storage?.flushes_of_a_sync());
+    let each_ns = |trial: &Counted| {
+        let flushes = trial.evidence.device_flushes?.checked_div(all)?;
+        let is_each = flushes as f64 >= FLUSHES_LEAST * syncs as f64;
+        is_each.then(|| trial.wall_ns() as f64 / syncs as f64)
+    };
+    let ns = median(&measured.values(each_ns)).filter(|ns| *ns < SYNC_NS_LEAST as f64)?;
+    let seen = format!(
+        "it called {syncs} syncs, for each of which the devices flushed, in at most {} each",
+        nanoseconds(ns)
+    );
+    Some((SYNC_NS_LEAST as f64 / ns, seen))
 }
 
 /// Syncs wrote dirty data far faster than the device reads. All of their time counts, so the rate

@@ -3,6 +3,7 @@
 mod context;
 mod names;
 mod commands;
+mod writing_commands;
 mod cache;
 mod direct;
 mod sharing;
@@ -25,6 +26,7 @@ mod course;
 mod placement;
 mod nodes;
 mod runs_of_commands;
+mod told_figures;
 
 use context::RuleTable;
 pub(crate) use context::{Context, Overhead};
@@ -59,6 +61,7 @@ const RULES: &[RuleTable] = &[
     placement::RULES,
     nodes::RULES,
     runs_of_commands::RULES,
+    told_figures::RULES,
 ];
 
 /// All findings on a case, in the order of their codes; none without a trial.

@@ -1,13 +1,14 @@
 //! What can be wrong with the runs of a command: its start, its calls, what it leaves.
 
 use super::context::{Context, Draft, RuleTable};
-use crate::commands::{asked_bytes, read_files, read_size, sum, written_bytes, written_files};
+use crate::commands::{asked_bytes, read_size, sum, written_bytes};
 use crate::counted::Counted;
 use crate::finding::{Code, Severity};
 use crate::measured::SHARE_NOISE;
+use crate::spent::split;
 use crate::stats::median;
 use model::command::Exit;
-use model::rehearsal::{CommandEnd, FactSheet};
+use model::rehearsal::{CommandEnd, FactSheet, FileUse};
 use model::units::{bytes_rounded, nanoseconds, percent};
 
 /// The rules of this module.
@@ -131,36 +132,56 @@ const CALL_NS: f64 = 100.0;
 /// Calls that take this share of the time matter.
 const CALLS_LEAST: f64 = 0.10;
 
-/// Its read calls are so small that the call is what is measured (docs/method).
+/// Its read calls are so small that the call is what is measured (docs/method). They take no more
+/// than the time that the kernel ran for it.
 fn small_calls(context: &Context) -> Option<Draft> {
-    let io = context.measured.facts?.totals?.io?;
-    let mean = io.rchar as f64 / io.syscr.max(1) as f64;
-    let share = io.syscr as f64 * CALL_NS / context.summary.ns_per_op?.median;
+    let measured = context.measured;
+    measured.case.command()?;
+    let (calls, bytes, whose) = calls_of_runs(context).or_else(|| calls_of_rehearsal(context))?;
+    let mean = bytes / calls.max(1.0);
+    let system_ns = median(&measured.values(|trial| Some(split(trial)?.1)))?;
+    let share = (calls * CALL_NS).min(system_ns) / context.summary.ns_per_op?.median;
     if mean >= CALL_BYTES_LEAST || share < CALLS_LEAST {
         return None;
     }
     let message = format!(
-        "in its rehearsal, {} read calls returned {:.0} bytes each: the calls take at least about \
+        "{whose}{calls:.0} read calls returned {mean:.0} bytes each: the calls take at least about \
          {} of the time, whatever serves them",
-        io.syscr,
-        mean,
-        percent(share.min(1.0))
+        percent(share)
     );
     let remedy = "read larger blocks, or through a buffer";
     Draft::sized(share, Severity::Note, message, remedy)
+}
+
+/// The read calls of a run, and the bytes that they returned.
+fn calls_of_runs(context: &Context) -> Option<(f64, f64, &'static str)> {
+    let of = |of: fn(&Counted) -> Option<u64>| context.measured.median_count(of);
+    let (calls, bytes) =
+        (of(|it| it.evidence.task_read_calls)?, of(|it| it.evidence.task_rchar_bytes)?);
+    Some((calls as f64, bytes as f64, "its "))
+}
+
+/// Those of the rehearsal: older records tell no others.
+fn calls_of_rehearsal(context: &Context) -> Option<(f64, f64, &'static str)> {
+    let io = context.measured.facts?.totals?.io?;
+    Some((io.syscr as f64, io.rchar as f64, "in its rehearsal, its "))
 }
 
 /// It reads from the device that it writes to, while both go on (docs/method).
 fn same_device(context: &Context) -> Option<Draft> {
     let measured = context.measured;
     let facts = measured.facts?;
-    let shared = read_files(facts).any(|file| {
-        written_files(facts).any(|it| it.device == file.device && it.inode != file.inode)
-    });
-    let size = read_size(measured).filter(|_| shared)?;
+    let number = |file: &FileUse| measured.places.number(file);
+    let shares = |file: &&FileUse| {
+        let is_beside = |it: &FileUse| number(it) == number(file) && it.inode != file.inode;
+        number(file).is_some() && facts.written_files().any(is_beside)
+    };
+    let shared = facts.read_files().find(shares).and_then(number)?;
+    let size = read_size(measured)?;
     let read = context.total_share(|trial| Some((trial.evidence.task_read_bytes?, size)))?;
     let written = context.total_share(|trial| {
-        Some((trial.evidence.device_write_bytes?, trial.evidence.task_write_bytes?))
+        let written = measured.places.traffic(trial, shared)?.write_bytes?;
+        Some((written, trial.evidence.task_write_bytes?))
     })?;
     if read <= SHARE_NOISE || written <= SHARE_NOISE {
         return None;

@@ -1,6 +1,7 @@
 //! Whether the OS's limit of dirty pages held a writer back.
 
 use super::context::{Context, Draft, RuleTable};
+use super::writing_commands;
 use crate::counted::Counted;
 use crate::finding::{Code, Severity};
 use crate::stats::median;
@@ -23,6 +24,9 @@ const READS_MOST: f64 = 0.01;
 /// to wait; nor does stolen time, nor a case that had to read. Nor does a trial that had too few
 /// dirty pages for that limit: it waited for something else, such as a journal.
 fn throttled_writeback(context: &Context) -> Option<Draft> {
+    if context.measured.case.command().is_some() {
+        return writing_commands::throttled(context);
+    }
     let work = context.write().filter(|work| goes_through_cache(context, work))?;
     // A program timed as a whole does not report how long its sync took.
     let is_told = context.summary.writing.as_ref()?.acknowledged.is_some();

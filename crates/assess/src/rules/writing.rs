@@ -1,7 +1,7 @@
 //! Whether written data is where the case claims.
 
 use super::context::{Context, Draft, RuleTable, lost, to_flush, unseen_sync};
-use super::{commands, names};
+use super::{commands, names, writing_commands};
 use crate::counted::Counted;
 use crate::durable_commands::CommandDurability;
 use crate::finding::{Code, Severity};
@@ -266,6 +266,9 @@ fn uses_devices(context: &Context) -> bool {
 /// The data is durable, yet the devices wrote fewer bytes than the case (docs/method). This is
 /// only a note for zeros or a constant, which the case requests.
 fn compressed(context: &Context) -> Option<Draft> {
+    if context.measured.case.command().is_some() {
+        return writing_commands::compressed(context);
+    }
     let work = context.write().filter(|work| work.op != Op::Sync)?;
     context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
     context.summary.writing.as_ref()?.durable?;

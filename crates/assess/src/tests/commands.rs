@@ -4,8 +4,10 @@ use super::*;
 use crate::conclusions::commands::CommandBound;
 use crate::durable_commands::CommandDurability;
 use model::command::Exit;
+use model::evidence::StorageTraffic;
+use model::figure::PrintedFigure;
 use model::host::{Medium, Storage, WriteCache};
-use model::rehearsal::{CommandEnd, FactSheet, FileUse};
+use model::rehearsal::{CommandEnd, FactSheet, FileUse, OtherSources};
 use model::zoo::commands::{INPUT, OUTPUT, record_of_commands};
 
 const MIB: u64 = 1 << 20;
@@ -65,7 +67,7 @@ fn storage(record: &mut Record) -> &mut Storage {
 }
 
 fn figures(record: &Record) -> crate::command_figures::CommandFigures {
-    *assess(record).cases[0].command.as_deref().expect("it is a command")
+    assess(record).cases[0].command.as_deref().expect("it is a command").clone()
 }
 
 #[test]
@@ -98,15 +100,37 @@ fn what_calls_do_not_show_is_unknown() {
     };
     assert_eq!(asked(&|_| {}), Some(INPUT + 3_000));
     assert_eq!(asked(&|facts| facts.queues.uring = 1), None);
-    assert_eq!(asked(&|facts| facts.processes = 2), None, "pipes count as well");
+    assert_eq!(asked(&|facts| facts.processes = 2), Some(INPUT + 3_000));
+    let sources = |change: fn(&mut OtherSources)| {
+        asked(&|facts| {
+            facts.processes = 2;
+            change(facts.other_sources.as_mut().expect("the zoo's are new"));
+        })
+    };
+    assert_eq!(sources(|it| it.pipes = 1), None, "what passes through it counts as well");
+    assert_eq!(sources(|it| it.sockets = 1), None);
+    assert_eq!(sources(|it| it.terminals = 1), None);
+    assert_eq!(sources(|it| it.devices = 1), None);
+    assert_eq!(sources(|it| it.memory_files = 1), None);
+    assert_eq!(sources(|it| it.kernel_files = 100), Some(INPUT + 3_000), "they have few bytes");
+    assert_eq!(sources(|it| it.kernel_files = 10_000), None);
+    let older =
+        |processes: u64| asked(&|facts| (facts.processes, facts.other_sources) = (processes, None));
+    assert_eq!((older(1), older(2)), (Some(INPUT + 3_000), None), "pipes may count as well");
     assert_eq!(asked(&|facts| facts.files[1].mappings.private = 1), None);
     assert_eq!(asked(&|facts| facts.sampled = true), None);
     // Without it, whole files that were not cached before came from devices.
-    check(first(READS_COLD), |r| facts(r, |it| it.processes = 2), "sound device:");
-    check(first(READS_WARM), |r| facts(r, |it| it.processes = 2), "sound page-cache:");
+    let passes = |r: &mut Record| {
+        facts(r, |it| {
+            it.processes = 2;
+            it.other_sources.as_mut().expect("the zoo's are new").pipes = 1;
+        });
+    };
+    check(first(READS_COLD), passes, "sound device:");
+    check(first(READS_WARM), passes, "sound page-cache:");
     // Parts of programs are no data, if all of that was cached.
     let few = |r: &mut Record| {
-        facts(r, |it| it.processes = 2);
+        passes(r);
         evidence(r, |it| {
             (it.task_read_bytes, it.device_read_bytes) = (Some(14 << 10), Some(14 << 10));
         });
@@ -276,6 +300,18 @@ fn a_processor_that_others_use_is_not_the_commands() {
     // The worker's own thread only waits for the command.
     let waits = |r: &mut Record| evidence(r, |it| it.run_delay_ns = Some(it.window_ns / 2));
     check(first(READS_WARM), waits, "sound page-cache:");
+    // That of the command's first thread, which did nearly all, is its own.
+    let delayed = |share: u64| {
+        move |r: &mut Record| {
+            for trial in runs(r) {
+                let span = &mut sample(trial).spans[0];
+                span.run_delay_ns = Some((span.end_ns - span.start_ns) / 100 * share);
+            }
+        }
+    };
+    check(first(READS_WARM), delayed(30), "doubtful page-cache: Contended doubt");
+    check(first(READS_WARM), delayed(15), "sound page-cache: Contended note");
+    check(first(READS_WARM), delayed(5), "sound page-cache:");
     let quota = |r: &mut Record| evidence(r, |it| it.throttled_ns = Some(it.window_ns / 4));
     check(first(READS_WARM), quota, "doubtful page-cache: Throttled doubt");
     let stolen = |r: &mut Record| evidence(r, |it| it.steal_ns = Some(it.window_ns / 4));
@@ -333,15 +369,37 @@ fn a_first_run_that_took_longer() {
 #[test]
 fn calls_that_are_too_small() {
     let calls = |bytes: u64| {
+        move |r: &mut Record| evidence(r, |it| it.task_read_calls = Some(INPUT / bytes))
+    };
+    check(first(READS_WARM), calls(1), "sound page-cache: SmallCalls note");
+    check(first(READS_WARM), calls(4096), "sound page-cache:");
+    // The kernel hardly ran for it, so calls cannot have taken long.
+    let idle = |r: &mut Record| {
+        calls(1)(r);
+        for trial in runs(r) {
+            let usage = &mut sample(trial).usage;
+            usage.user_ns = usage.cpu_ns.map(|ns| ns - 1_000_000);
+            usage.system_ns = Some(1_000_000);
+        }
+    };
+    check(first(READS_WARM), idle, "sound page-cache:");
+    let of_rehearsal = |bytes: u64| {
         move |r: &mut Record| {
+            evidence(r, |it| it.task_read_calls = None);
             facts(r, |facts| {
                 let io = facts.totals.as_mut().and_then(|totals| totals.io.as_mut());
                 io.expect("it was counted").syscr = INPUT / bytes;
             });
         }
     };
-    check(first(READS_WARM), calls(1), "sound page-cache: SmallCalls note");
-    check(first(READS_WARM), calls(4096), "sound page-cache:");
+    check(first(READS_WARM), of_rehearsal(1), "sound page-cache: SmallCalls note");
+    check(first(READS_WARM), of_rehearsal(4096), "sound page-cache:");
+    let read = figures(&first(READS_WARM));
+    assert_eq!((read.read_calls, read.read_call_bytes), (Some(532), Some(126_150)));
+    let unseen = |r: &mut Record| evidence(r, |it| it.task_read_calls = None);
+    let mut record = first(READS_WARM);
+    unseen(&mut record);
+    assert_eq!((figures(&record).read_calls, figures(&record).read_call_bytes), (None, None));
 }
 
 #[test]
@@ -440,4 +498,219 @@ fn commands_are_compared_in_the_same_state_only() {
     assert_eq!(compared, [[id(WRITES_WARM), id(READS_WARM)], [id(WRITES_COLD), id(READS_COLD)]]);
     let ratio = assessment.comparisons[0].ratio;
     assert!((0.35..0.45).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn syncs_that_are_too_fast_for_a_medium() {
+    let syncs = |count: u64| {
+        move |r: &mut Record| {
+            facts(r, |facts| facts.syncs.fdatasync = count);
+            evidence(r, |it| it.device_flushes = Some(count));
+        }
+    };
+    check(first(WRITES_WARM), syncs(20_000), "doubtful page-cache: HostCache doubt");
+    check(first(WRITES_WARM), syncs(2_000), "sound page-cache:");
+    // Several threads may sync at once.
+    let together = |r: &mut Record| {
+        syncs(20_000)(r);
+        facts(r, |facts| facts.threads = 2);
+    };
+    check(first(WRITES_WARM), together, "sound page-cache:");
+    // Most of them had nothing to flush.
+    let unflushed = |r: &mut Record| {
+        syncs(20_000)(r);
+        evidence(r, |it| it.device_flushes = Some(50));
+    };
+    check(first(WRITES_WARM), unflushed, "sound page-cache:");
+}
+
+#[test]
+fn a_command_that_the_os_holds_back() {
+    let held = |change: fn(&mut Evidence)| {
+        move |r: &mut Record| {
+            facts(r, |facts| facts.syncs.fdatasync = 0);
+            for trial in runs(r) {
+                let sample = sample(trial);
+                sample.usage.cpu_ns = Some(100_000_000);
+                sample.spans[0].run_delay_ns = Some(0);
+                let it = &mut trial.evidence;
+                it.pressure_io_ns = Some(it.window_ns);
+                it.dirty_after = it.dirty_limit.map(|limit| limit / 4 * 3);
+                change(it);
+            }
+        }
+    };
+    let expected = "doubtful page-cache: ThrottledWriteback doubt, AcknowledgedOnly note";
+    check(first(WRITES_WARM), held(|_| {}), expected);
+    let silent = "sound page-cache: AcknowledgedOnly note";
+    // No task waited for I/O: it waited for something else.
+    check(first(WRITES_WARM), held(|it| it.pressure_io_ns = Some(0)), silent);
+    check(first(WRITES_WARM), held(|it| it.pressure_io_ns = None), silent);
+    // The OS lets writers run with so little.
+    check(first(WRITES_WARM), held(|it| it.dirty_after = Some(0)), silent);
+    let unseen = |r: &mut Record| {
+        held(|_| {})(r);
+        runs(r).for_each(|trial| sample(trial).spans[0].run_delay_ns = None);
+    };
+    check(first(WRITES_WARM), unseen, silent);
+    let syncs = |r: &mut Record| {
+        held(|_| {})(r);
+        facts(r, |facts| facts.syncs.fdatasync = 1);
+    };
+    check(first(WRITES_WARM), syncs, "sound page-cache:");
+}
+
+#[test]
+fn output_that_became_smaller_on_its_way() {
+    let stored =
+        |bytes: u64| move |r: &mut Record| evidence(r, |it| it.device_write_bytes = Some(bytes));
+    check(first(WRITES_WARM), stored(OUTPUT / 2), "sound page-cache: Compressed note");
+    check(first(WRITES_WARM), stored(OUTPUT), "sound page-cache:");
+    // What was written and removed need not reach a device.
+    let removes = |r: &mut Record| {
+        stored(OUTPUT / 2)(r);
+        facts(r, |facts| {
+            let gone = FileUse { removed: true, bytes_after: None, ..facts.files[1].clone() };
+            let opens = model::rehearsal::Opens { writing: 1, ..gone.opens };
+            facts.files.push(FileUse { inode: 77, opens, ..gone });
+        });
+    };
+    check(first(WRITES_WARM), removes, "sound page-cache:");
+    let dirty = |r: &mut Record| {
+        stored(OUTPUT / 2)(r);
+        evidence(r, |it| it.written_after.as_mut().expect("it writes").dirty = Some(4096));
+    };
+    check(first(WRITES_WARM), dirty, "sound page-cache: AcknowledgedOnly note");
+}
+
+/// Each run prints this number.
+fn prints(number: &str, unit: &str) -> impl Fn(&mut Record) {
+    let (number, unit) = (number.to_string(), Some(unit.to_string()));
+    let figure = PrintedFigure { number, unit };
+    move |r: &mut Record| runs(r).for_each(|trial| sample(trial).figure = Some(figure.clone()))
+}
+
+#[test]
+fn a_number_that_counters_contradict() {
+    // The input has 64 MiB, and a run takes about 81 ms.
+    let differs = "sound page-cache: FigureDiffers note";
+    check(first(READS_WARM), prints("8.3", "GB/s"), differs);
+    check(first(READS_WARM), prints("83", "MB/s"), differs);
+    check(first(READS_WARM), prints("300", "MB"), differs);
+    for (number, unit) in
+        [("0.83", "GB/s"), ("1.2", "GB/s"), ("64", "MiB"), ("1", "kB"), ("9000", "ms")]
+    {
+        check(first(READS_WARM), prints(number, unit), "sound page-cache:");
+    }
+    let counted = |plant: &dyn Fn(&mut Record)| {
+        let mut record = first(READS_WARM);
+        plant(&mut record);
+        assess(&record).cases[0].told.as_ref().and_then(|told| told.counted)
+    };
+    let agrees = counted(&prints("0.83", "GB/s")).expect("it is a rate");
+    assert_eq!(agrees.verdict, crate::told::ToldVerdict::Agrees);
+    assert_eq!((agrees.moved, agrees.bytes), (crate::told::MovedBytes::Read, INPUT + 3_000));
+    assert_eq!(counted(&prints("9000", "ms")), None);
+    // Where calls do not show all, nothing is said.
+    let mapped = |r: &mut Record| {
+        prints("8.3", "GB/s")(r);
+        files(r, |file| file.mappings.shared = 1);
+    };
+    assert_eq!(counted(&mapped), None);
+    let passes = |r: &mut Record| {
+        prints("8.3", "GB/s")(r);
+        facts(r, |it| it.other_sources.as_mut().expect("the zoo's are new").pipes = 1);
+    };
+    assert_eq!(counted(&passes), None);
+}
+
+/// The zoo's record with a second storage for files on device 2, whose devices did this.
+fn on_two(case: usize, further: StorageTraffic) -> Record {
+    let mut record = first(case);
+    let mut other = record.header.storage.clone().expect("the zoo has a storage");
+    other.devices.iter_mut().for_each(|device| device.name = "other".to_string());
+    record.header.further_storages = vec![other];
+    record.header.storage_numbers = [(1, 0), (2, 1)].into();
+    evidence(&mut record, |it| it.further = vec![further]);
+    record
+}
+
+#[test]
+fn each_storage_of_a_command_is_watched() {
+    let traffic = |read_bytes: u64, write_bytes: u64, flushes: u64| StorageTraffic {
+        read_bytes: Some(read_bytes),
+        reads: Some(read_bytes >> 17),
+        write_bytes: Some(write_bytes),
+        writes: Some(write_bytes >> 17),
+        flushes: Some(flushes),
+    };
+    let moves = |is_output: bool| {
+        move |r: &mut Record| {
+            files(r, |file| file.device += u64::from(file.created == is_output && file.inode < 9));
+        }
+    };
+    // Its output is on the second, which flushed.
+    let output = |further| {
+        let mut record = on_two(WRITES_COLD, further);
+        moves(true)(&mut record);
+        evidence(&mut record, |it| {
+            (it.device_write_bytes, it.device_flushes) = (Some(0), Some(0));
+        });
+        record
+    };
+    let kept = |record: &Record| figures(record).durability;
+    check(output(traffic(0, OUTPUT, 1)), |_| {}, "sound device:");
+    assert_eq!(kept(&output(traffic(0, OUTPUT, 1))), Some(CommandDurability::Durable));
+    assert_eq!(kept(&output(traffic(0, OUTPUT, 0))), Some(CommandDurability::NotDurable));
+    let unwatched = |r: &mut Record| {
+        r.header.storage_numbers.remove(&2);
+    };
+    let mut record = output(traffic(0, OUTPUT, 1));
+    unwatched(&mut record);
+    assert_eq!(kept(&record), Some(CommandDurability::Unseen));
+    // Its input is on the second, which read it.
+    let input = |further| {
+        let mut record = on_two(READS_COLD, further);
+        moves(false)(&mut record);
+        evidence(&mut record, |it| it.device_read_bytes = Some(0));
+        record
+    };
+    check(input(traffic(INPUT, 0, 0)), |_| {}, "sound device:");
+    check(input(traffic(INPUT / 8, 0, 0)), |_| {}, "doubtful unverified: Unverified doubt");
+    check(input(traffic(INPUT, 0, 0)), unwatched, "doubtful unverified: Unverified doubt");
+    // Half of the input is on each.
+    let halves = |on_second: u64| {
+        let mut record = on_two(READS_COLD, traffic(on_second, 0, 0));
+        facts(&mut record, |facts| {
+            let half = Some(INPUT / 2);
+            (facts.files[1].bytes_before, facts.files[1].bytes_after) = (half, half);
+            facts.files.push(FileUse { device: 2, inode: 78, ..facts.files[1].clone() });
+        });
+        evidence(&mut record, |it| it.device_read_bytes = Some(INPUT / 2));
+        record
+    };
+    check(halves(INPUT / 2), |_| {}, "sound device:");
+    // What was cached on both needs no counter of the second.
+    let unseen = |r: &mut Record| {
+        r.header.further_storages[0].medium = Medium::Unseen;
+        let all = INPUT / 4096;
+        evidence(r, |it| {
+            let seen = |cached| model::evidence::Residency {
+                probe: model::evidence::Probe::Cachestat,
+                pages: all,
+                cached,
+                dirty: Some(0),
+            };
+            (it.residency_before, it.residency_after) = (Some(seen(all)), Some(seen(all)));
+            it.further = vec![StorageTraffic::default()];
+            (it.task_read_bytes, it.device_read_bytes) = (Some(0), Some(0));
+        });
+        set_cache(r, Cache::Warm);
+    };
+    check(halves(INPUT / 2), unseen, "sound page-cache:");
+    let storages = figures(&halves(INPUT / 2)).storages;
+    let read: Vec<Option<u64>> = storages.iter().map(|it| it.read_bytes).collect();
+    assert_eq!(read, [Some(INPUT / 2), Some(INPUT / 2)]);
+    assert_eq!(figures(&first(READS_COLD)).storages, [], "one needs no list");
+    check(halves(0), |_| {}, "doubtful unverified: Unverified doubt");
 }

@@ -236,14 +236,14 @@ fn carry_out(
     progress: &Progress,
     stop: &Stop,
 ) -> Result<(Store, Files)> {
-    let calibrated = &match &into {
-        Destination::New { header, .. } | Destination::Passing { header } => &header.calibrated,
-        Destination::Resumed { before, .. } => &before.record.header.calibrated,
-    }
-    .clone();
+    let header = match &into {
+        Destination::New { header, .. } | Destination::Passing { header } => header,
+        Destination::Resumed { before, .. } => &before.record.header,
+    };
+    let (calibrated, further) = (&header.calibrated.clone(), &header.further_storages.clone());
     let (mut store, before) = into.begin(&made.files)?;
     let site = Site::new(made.maker, made.worker, progress, stop);
-    let site = Site { memory: made.memory, calibrated, ..site };
+    let site = Site { memory: made.memory, calibrated, further, ..site };
     let run = Run::new((site, made.files), &mut store, before.as_ref());
     let files = run.carry_out().with_context(|| {
         format!("the run ended early; completed trials are {}", store.whereabouts())
@@ -293,6 +293,8 @@ pub(super) fn header_of(
         hosts: Vec::new(),
         storage: environment.storage.cloned(),
         source_storage: environment.source.cloned(),
+        further_storages: Vec::new(),
+        storage_numbers: BTreeMap::new(),
         fixtures: Vec::new(),
         plan: plan.clone(),
         alternates: None,

@@ -17,6 +17,8 @@ pub(crate) struct Carryover {
     /// Live workers of actors.
     pub(crate) beside: Vec<WorkerProcess>,
     pub(crate) traces: Traces,
+    /// The command that ran last, by its number in the plan.
+    pub(crate) command: Option<usize>,
     /// Guards the user's own file, once a peer has had access to it.
     pub(crate) guard: Option<Guard>,
     /// How many bytes each peer's live worker had written to any storage when it started.

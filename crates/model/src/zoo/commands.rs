@@ -6,7 +6,9 @@ use crate::environment::Environment;
 use crate::evidence::{Evidence, Probe, Residency};
 use crate::plan::{Plan, Role};
 use crate::record::Record;
-use crate::rehearsal::{CommandEnd, FactSheet, FileRole, FileUse, Opens, SyncCalls, Totals};
+use crate::rehearsal::{
+    CommandEnd, FactSheet, FileRole, FileUse, Opens, OtherSources, SyncCalls, Totals,
+};
 use crate::sample::{Sample, Span, Usage};
 use crate::task_io::TaskIo;
 use crate::trial::{Outcome, Trial};
@@ -58,6 +60,7 @@ fn facts(files: Vec<FileUse>, syncs: SyncCalls) -> FactSheet {
     let io = TaskIo { rchar: INPUT, syscr: INPUT >> 17, ..TaskIo::default() };
     FactSheet {
         files: [program].into_iter().chain(files).collect(),
+        other_sources: Some(OtherSources::default()),
         syncs,
         processes: 1,
         threads: 1,
@@ -154,6 +157,9 @@ fn trial(case: usize, round: u32) -> Trial {
         written_after: writes.then_some(of_output),
         task_read_bytes: Some(read),
         task_rchar_bytes: Some(INPUT + 3_000),
+        task_wchar_bytes: Some(written + 100),
+        task_read_calls: Some((INPUT >> 17) + 20),
+        task_write_calls: Some((written >> 17) + 2),
         task_write_bytes: Some(written),
         device_read_bytes: Some(read),
         device_reads: Some(read >> 17),

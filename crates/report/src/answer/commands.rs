@@ -10,6 +10,7 @@ use assess::conclusions::commands::{BoundedCommand, CommandBound};
 use assess::decision::{Decided, Decision};
 use assess::durable_commands::CommandDurability;
 use assess::summary::{ServedBy, Summary};
+use assess::told::{BYTES_PER_SECOND, ToldFigure, ToldVerdict};
 use model::case::{Cache, CommandWork};
 use model::plan::Role;
 use model::units;
@@ -108,6 +109,7 @@ fn said(summary: &Summary, names: &CommandNames) -> Option<Sentence> {
     let figures = summary.command.as_deref();
     parts.extend(served(summary, figures));
     parts.extend(figures.and_then(kept));
+    parts.extend(summary.told.as_deref().and_then(says));
     let text = text!("{}: {}.", names.name(summary), joined(&parts, "; "));
     Some(Sentence::of_summaries(text, [summary]))
 }
@@ -140,6 +142,23 @@ fn served(summary: &Summary, figures: Option<&CommandFigures>) -> Option<Text> {
         (ServedBy::Unverified, ..) => "what served its reads is unseen".into(),
         (ServedBy::CpuCache | ServedBy::CpuCacheOrRam | ServedBy::NameCache, ..) => return None,
     })
+}
+
+/// What it says of itself, if counters show as much.
+fn says(told: &ToldFigure) -> Option<Text> {
+    let counted = told.counted.filter(|it| it.verdict == ToldVerdict::Agrees)?;
+    let moved = figure(units::bytes_rounded(counted.bytes));
+    let unit = told.unit.as_deref().unwrap_or_default();
+    let said = figure(match unit {
+        BYTES_PER_SECOND => units::rate(told.value.median),
+        _ => format!("{} {unit}", units::scaled(told.value.median).trim_end()),
+    });
+    Some(text!(
+        "it says {}, and its calls moved as much ({} {})",
+        said,
+        moved,
+        counted.moved.name()
+    ))
 }
 
 /// Whether what it wrote was durable, in words.
@@ -281,6 +300,25 @@ mod tests {
         assert!(said[6].starts_with("Warm, no device read for any of them"), "{}", said[6]);
         assert!(said[7].starts_with("Computing on one processor bounds wc input, warm"));
         assert!(said[8].starts_with("Undecided: what bounds wc input, cold; "), "{}", said[8]);
+    }
+
+    #[test]
+    fn what_a_command_says_is_held_against_what_was_counted() {
+        let line = |number: &str| {
+            let mut record = record_of_commands();
+            let figure = model::figure::PrintedFigure {
+                number: number.to_string(),
+                unit: Some("GB/s".to_string()),
+            };
+            for trial in record.trials.iter_mut().filter(|trial| trial.case == 0) {
+                let model::trial::Outcome::Done(sample) = &mut trial.outcome else { continue };
+                sample.figure = Some(figure.clone());
+            }
+            said(&record).remove(0)
+        };
+        let expected = "; it says 0.83 GB/s, and its calls moved as much (64.0 MiB read).";
+        assert!(line("0.83").ends_with(expected), "{}", line("0.83"));
+        assert!(!line("8.28").contains("it says"), "{}", line("8.28"));
     }
 
     #[test]

@@ -49,6 +49,12 @@ pub(super) const OF_COMMANDS: &[Metric] = &[
     plain("asked", "asked for", Unit::Bytes, |it| figure(it, |it| it.asked_bytes))
         .meaning("bytes that its read calls returned; none if they do not show all that it read")
         .legend("bytes that its read calls returned; dash: calls do not show all"),
+    plain("read_call", "bytes/read", Unit::Bytes, |it| figure(it, |it| it.read_call_bytes))
+        .meaning("bytes that a call of a command that reads returned on average, from anything")
+        .legend("mean of what its calls that read returned, from anything"),
+    plain("write_call", "bytes/write", Unit::Bytes, |it| figure(it, |it| it.write_call_bytes))
+        .meaning("bytes that a call of a command that writes took on average, to anything")
+        .legend("mean of what its calls that write took"),
     plain("from_devices", "from devices", Unit::Bytes, |it| figure(it, |it| it.device_read_bytes))
         .meaning("bytes that devices read for it")
         .legend("bytes that they read for it"),

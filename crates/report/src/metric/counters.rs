@@ -36,6 +36,12 @@ pub(crate) const COUNTERS: &[Metric] = &[
         "returned to the worker and its descendants by their read calls, from any source; without \
          mappings and io_uring",
     ),
+    counter("task_wchar_bytes", Unit::Bytes, |it| it.evidence.task_wchar_bytes)
+        .meaning("taken from them by their write calls, to anything"),
+    counter("task_read_calls", Unit::Number, |it| it.evidence.task_read_calls)
+        .meaning("those read calls"),
+    counter("task_write_calls", Unit::Number, |it| it.evidence.task_write_calls)
+        .meaning("those write calls"),
     counter("task_write_bytes", Unit::Bytes, |it| it.evidence.task_write_bytes)
         .meaning("dirtied by the worker, or written past the page cache"),
     counter("device_read_bytes", Unit::Bytes, |it| it.evidence.device_read_bytes)

@@ -82,6 +82,11 @@ pub(crate) enum TracedCall {
     Ptrace,
     NewTask,
     NewTask3,
+    Pipe,
+    Pipe2,
+    Socket,
+    SocketPair,
+    MemoryFile,
 }
 
 /// A call, its numbers on x86-64, 64-bit ARM and 32-bit x86, and when it is seen.
@@ -176,6 +181,11 @@ pub(crate) static CALLS: &[CallRow] = &[
         When::With { argument: 0, bits: libc::CLONE_UNTRACED as u32 },
     ),
     row(TracedCall::NewTask3, [435, 435, 435], When::Always),
+    row(TracedCall::Pipe, [22, NONE, 42], When::Always),
+    row(TracedCall::Pipe2, [293, 59, 331], When::Always),
+    row(TracedCall::Socket, [41, 198, 359], When::Always),
+    row(TracedCall::SocketPair, [53, 199, 360], When::Always),
+    row(TracedCall::MemoryFile, [319, 279, 356], When::Always),
 ];
 
 const SET_FLAGS: u32 = libc::F_SETFL as u32;
@@ -216,6 +226,12 @@ mod tests {
             (TracedCall::Ptrace, libc::SYS_ptrace),
             (TracedCall::NewTask, libc::SYS_clone),
             (TracedCall::NewTask3, libc::SYS_clone3),
+            (TracedCall::Pipe2, libc::SYS_pipe2),
+            (TracedCall::Socket, libc::SYS_socket),
+            (TracedCall::SocketPair, libc::SYS_socketpair),
+            (TracedCall::MemoryFile, libc::SYS_memfd_create),
+            #[cfg(target_arch = "x86_64")]
+            (TracedCall::Pipe, libc::SYS_pipe),
             #[cfg(target_arch = "x86_64")]
             (TracedCall::Open, libc::SYS_open),
             #[cfg(target_arch = "x86_64")]

@@ -2,10 +2,12 @@
 
 use super::calls::{FICLONE, TracedCall};
 use super::files::{Before, SeenFile, UsedFiles};
-use super::identity::{absolute, descriptor, file_at};
+use super::identity::{OtherSource, absolute, descriptor, file_at};
 use super::ptrace::{self, EntryStop};
 use super::regions;
-use model::rehearsal::{Blind, FileUse, Hints, Mappings, Opens, Queues, SyncCalls, Unseen};
+use model::rehearsal::{
+    Blind, FileUse, Hints, Mappings, Opens, OtherSources, Queues, SyncCalls, Unseen,
+};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -48,6 +50,7 @@ pub(crate) struct Facts {
     pub(crate) syncs: SyncCalls,
     pub(crate) queues: Queues,
     pub(crate) other_opens: u64,
+    pub(crate) other_sources: OtherSources,
     pub(crate) unseen: Vec<Unseen>,
 }
 
@@ -158,6 +161,9 @@ impl Facts {
                 self.copied(task, first, a[2] as i32, value)
             }
             TracedCall::Clone => self.cloned(task, a),
+            TracedCall::Pipe | TracedCall::Pipe2 => self.other_sources.pipes += 1,
+            TracedCall::Socket | TracedCall::SocketPair => self.other_sources.sockets += 1,
+            TracedCall::MemoryFile => self.other_sources.memory_files += 1,
             TracedCall::UringSetup => self.ring(task, a[1]),
             TracedCall::AioSetup => {
                 self.queues.aio += 1;
@@ -180,9 +186,28 @@ impl Facts {
         match self.files.see(link, task, before) {
             SeenFile::File(place) => note_open(&mut self.files.facts(place).opens, flags),
             SeenFile::Unlisted => {}
-            SeenFile::Other => self.other_opens += 1,
+            SeenFile::Other(source) => {
+                self.other_opens += 1;
+                self.readable(source, flags);
+            }
             SeenFile::Unreadable => self.unreadable(),
         }
+    }
+
+    /// Notes what a descriptor with these flags can read, if it is no file with stored bytes.
+    pub(crate) fn readable(&mut self, source: Option<OtherSource>, flags: i32) {
+        let Some(source) = source.filter(|_| flags & libc::O_ACCMODE != libc::O_WRONLY) else {
+            return;
+        };
+        let sources = &mut self.other_sources;
+        *match source {
+            OtherSource::Pipe => &mut sources.pipes,
+            OtherSource::Socket => &mut sources.sockets,
+            OtherSource::Terminal => &mut sources.terminals,
+            OtherSource::Device => &mut sources.devices,
+            OtherSource::MemoryFile => &mut sources.memory_files,
+            OtherSource::KernelFile => &mut sources.kernel_files,
+        } += 1;
     }
 
     /// Changes the facts of the file that a task has open.
@@ -190,7 +215,7 @@ impl Facts {
         match self.files.see(&descriptor(task, number), task, Before::default()) {
             SeenFile::File(place) => change(self.files.facts(place)),
             SeenFile::Unreadable => self.unreadable(),
-            SeenFile::Unlisted | SeenFile::Other => {}
+            SeenFile::Unlisted | SeenFile::Other(_) => {}
         }
     }
 

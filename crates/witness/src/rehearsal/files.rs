@@ -1,6 +1,6 @@
 //! The files that a command used, each once, under whatever names and descriptors.
 
-use super::identity::{self, FileIdentity, FileKind, FileSystems, FoundFile};
+use super::identity::{self, FileIdentity, FileKind, FileSystems, FoundFile, OtherSource};
 use super::role::{CommandPlaces, role};
 use model::file_path::FilePath;
 use model::rehearsal::{FILES_MAX, FileUse};
@@ -19,8 +19,8 @@ pub(crate) enum SeenFile {
     File(usize),
     /// A file for which the list has no room.
     Unlisted,
-    /// No file with stored bytes.
-    Other,
+    /// No file with stored bytes: `None` if it has none to read.
+    Other(Option<OtherSource>),
     /// It could not be looked at.
     Unreadable,
 }
@@ -63,7 +63,7 @@ impl UsedFiles {
     pub(crate) fn see(&mut self, link: &Path, task: i32, before: Before) -> SeenFile {
         let found = match identity::look(link) {
             Ok(FileKind::File(found)) => found,
-            Ok(FileKind::Other) => return SeenFile::Other,
+            Ok(FileKind::Other(source)) => return SeenFile::Other(source),
             Err(answer) => {
                 log::debug!("failed to look at '{}': {answer}", link.display());
                 return SeenFile::Unreadable;
@@ -78,9 +78,11 @@ impl UsedFiles {
         }
         let file_system = self.file_systems.of(&found, task).map(str::to_string);
         if !found.is_block_device && file_system.as_deref().is_some_and(identity::is_window) {
-            return SeenFile::Other;
+            return SeenFile::Other(Some(OtherSource::KernelFile));
         }
-        let Some(path) = name_of(link, &found) else { return SeenFile::Other };
+        let Some(path) = name_of(link, &found) else {
+            return SeenFile::Other(Some(OtherSource::MemoryFile));
+        };
         if before.is_new
             && let Some(place) = self.replaced(&path)
         {

@@ -33,8 +33,36 @@ pub(crate) struct FoundFile {
 pub(crate) enum FileKind {
     /// A regular file or a block device.
     File(FoundFile),
-    /// Anything else.
-    Other,
+    /// Anything else, that can be read: `None` for a directory, `/dev/null` and the like.
+    Other(Option<OtherSource>),
+}
+
+/// What can be read, and is no file with stored bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OtherSource {
+    Pipe,
+    Socket,
+    Terminal,
+    Device,
+    MemoryFile,
+    /// A file of `/proc`, `/sys` and the like.
+    KernelFile,
+}
+
+/// The device number of `/dev/null`, which is always at its end.
+const NULL: (u32, u32) = (1, 3);
+/// Numbers of the devices of terminals: consoles and serial lines, `/dev/tty`, and those of
+/// `/dev/pts`.
+const TERMINALS: [std::ops::RangeInclusive<u32>; 2] = [4..=5, 136..=143];
+
+/// What a character device with this number is.
+fn source_of(device: (u32, u32)) -> Option<OtherSource> {
+    let is_terminal = TERMINALS.iter().any(|majors| majors.contains(&device.0));
+    match device {
+        NULL => None,
+        _ if is_terminal => Some(OtherSource::Terminal),
+        _ => Some(OtherSource::Device),
+    }
 }
 
 /// What is at a path; links are followed.
@@ -56,7 +84,12 @@ pub(crate) fn look(path: &Path) -> rustix::io::Result<FileKind> {
             inode: 0,
             born: None,
         },
-        _ => return Ok(FileKind::Other),
+        FileType::Fifo => return Ok(FileKind::Other(Some(OtherSource::Pipe))),
+        FileType::Socket => return Ok(FileKind::Other(Some(OtherSource::Socket))),
+        FileType::CharacterDevice => {
+            return Ok(FileKind::Other(source_of((told.stx_rdev_major, told.stx_rdev_minor))));
+        }
+        _ => return Ok(FileKind::Other(None)),
     };
     let is_block_device = kind == FileType::BlockDevice;
     let of_device = || device_bytes(told.stx_rdev_major, told.stx_rdev_minor);

@@ -85,11 +85,15 @@ pub(crate) fn inherits(process: i32, facts: &mut Facts) {
     let numbers = open.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     for number in numbers.take(INHERITED_MAX) {
         let link = descriptor(process, number);
-        if let SeenFile::File(place) = facts.files.see(&link, process, Before::default()) {
-            let flags = flags_of(process, number).unwrap_or(0);
-            let file = facts.files.facts(place);
-            file.inherited = true;
-            super::facts::note_open(&mut file.opens, flags);
+        let flags = || flags_of(process, number).unwrap_or(0);
+        match facts.files.see(&link, process, Before::default()) {
+            SeenFile::File(place) => {
+                let file = facts.files.facts(place);
+                file.inherited = true;
+                super::facts::note_open(&mut file.opens, flags());
+            }
+            SeenFile::Other(source) => facts.readable(source, flags()),
+            SeenFile::Unlisted | SeenFile::Unreadable => {}
         }
     }
 }

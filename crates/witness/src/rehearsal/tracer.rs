@@ -258,6 +258,7 @@ impl Tracer<'_> {
             files,
             unlisted_files,
             other_opens: facts.other_opens,
+            other_sources: Some(facts.other_sources),
             syncs: facts.syncs,
             queues: facts.queues,
             processes: self.processes,

@@ -2,7 +2,7 @@
 
 mod stage;
 
-use model::rehearsal::{Blind, CommandEnd, FactSheet, FileRole, FileUse, StopCause};
+use model::rehearsal::{Blind, CommandEnd, FactSheet, FileRole, FileUse, OtherSources, StopCause};
 use stage::{Stage, file, has, is_root};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -42,6 +42,19 @@ fn bytes_are_those_of_the_command_and_not_of_its_tracer() {
     let mib = |count: u64| count << 20..(count << 20) + (128 << 10);
     assert!(mib(15).contains(&io.rchar) && mib(15).contains(&io.wchar), "{io:?}");
     assert!(io.syscw < 200, "{io:?}");
+}
+
+#[test]
+fn what_calls_can_read_besides_files_is_counted() {
+    let stage = Stage::new().file("a", 5000);
+    let sources = |script: &str| stage.sh(script).other_sources.expect("it was traced");
+    let none = OtherSources::default();
+    assert_eq!(sources("cat a; cat a; cat </dev/null"), none);
+    assert_eq!(sources("cat a >/dev/tty 2>/dev/null; echo x >/dev/full; cat a"), none);
+    assert!(sources("cat a | cat >/dev/null").pipes >= 1);
+    assert!(sources("mkfifo p; cat a >p & cat p").pipes >= 1);
+    assert_eq!(sources("head -c 10 /dev/zero"), OtherSources { devices: 1, ..none });
+    assert_eq!(sources("cat /proc/self/stat").kernel_files, 1);
 }
 
 #[test]

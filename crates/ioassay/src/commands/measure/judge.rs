@@ -3,6 +3,7 @@
 mod hyperfine;
 mod parse;
 mod rehearse;
+mod storages;
 
 use super::{Destination, PreparedRun, carry_out, header_of};
 use crate::args::OutputArgs;
@@ -26,7 +27,6 @@ use model::axis::Axis;
 use model::case::{Cache, Case, Work};
 use model::command::{CommandOutput, JudgedCommand};
 use model::environment::Environment;
-use model::host::Storage;
 use model::plan::{Plan, Role, Skip};
 use model::rehearsal::FactSheet;
 use model::view::{Heading, Question, View};
@@ -34,6 +34,7 @@ use parse::Asked;
 use report::Style;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use storages::WatchedStorages;
 
 /// `ioassay judge`.
 ///
@@ -110,13 +111,15 @@ fn measure(asked: &Asked, place: Place, output: &OutputArgs, stop: &Stop) -> Res
         Err(error) => return Err(error),
     };
     let host = this_host();
-    let storage = storage_of(&commands)?;
+    let storages = WatchedStorages::of(&commands)?;
+    let storage = storages.first.clone();
     let environment =
         &Environment { host: &host, storage: storage.as_ref(), source: None, peers: &[] };
     let plan = plan_of(asked, commands, environment)?;
     tell_time(&plan, &rehearsals, output.quiet)?;
     let mut header = header_of(&plan, environment, Vec::new())?;
     header.rehearsals = rehearsals;
+    storages.note_in(&mut header);
     let progress = &Progress::unless(output.quiet);
     let maker = &Maker {
         plan: &plan,
@@ -131,18 +134,6 @@ fn measure(asked: &Asked, place: Place, output: &OutputArgs, stop: &Stop) -> Res
     let into = Destination::New { place, header };
     let (record, _) = carry_out(made, into, progress, stop)?;
     Ok(Some(Kept { record, files: Vec::new() }))
-}
-
-/// The storage of the largest data file; `None` without any.
-fn storage_of(commands: &[JudgedCommand]) -> Result<Option<Storage>> {
-    let files = commands.iter().flat_map(|command| command.reads.iter().chain(&command.writes));
-    let size = |path: &&PathBuf| path.metadata().map_or(0, |found| found.len());
-    let Some(largest) = files.filter(|path| path.is_file()).max_by_key(size) else {
-        return Ok(None);
-    };
-    let storage = witness::storage_of(largest)
-        .with_context(|| format!("failed to inspect the storage of '{}'", largest.display()))?;
-    Ok(Some(storage))
 }
 
 /// Files from this size on are worth a cache state of their own.
@@ -197,6 +188,8 @@ fn view(commands: &[JudgedCommand]) -> View {
             "user",
             "system",
             "waited",
+            "read_call",
+            "write_call",
             "peak",
             "dirtied",
             "still_dirty",

@@ -32,7 +32,7 @@ pub(super) fn all(
         };
         let mut command = command.clone();
         if let Some(facts) = &facts {
-            command.reads = listed(facts, is_read);
+            command.reads = listed(facts, is_source);
             command.writes = listed(facts, FileUse::is_written);
         }
         if command.until_durable {
@@ -111,24 +111,20 @@ fn check_durable(facts: Option<&FactSheet>) -> Result<()> {
     let Some(facts) = facts else {
         bail!("--until-durable needs the rehearsal, which shows what files the command writes");
     };
-    if facts.unlisted_files > 0 || written(facts).count() > FILES_MAX {
+    if facts.unlisted_files > 0 || facts.written_files().count() > FILES_MAX {
         bail!("--until-durable: it writes more than {FILES_MAX} files");
     }
     Ok(())
-}
-
-fn written(facts: &FactSheet) -> impl Iterator<Item = &FileUse> {
-    facts.files.iter().filter(|file| file.role == FileRole::Data && file.is_written())
 }
 
 fn counts(command: &JudgedCommand, status: i32) -> bool {
     u32::try_from(status).is_ok_and(|status| command.launch().counts(status))
 }
 
-fn is_read(file: &FileUse) -> bool {
-    let mapped = file.mappings.shared + file.mappings.private;
-    let copied = file.copies.source + file.copies.cloned_source;
-    !file.created && !file.removed && file.opens.reading + mapped + copied > 0
+/// Whether a cache state of it is set: the command read it, or cloned it, for which its blocks are
+/// looked up.
+fn is_source(file: &FileUse) -> bool {
+    !file.removed && (file.is_read() || !file.created && file.copies.cloned_source > 0)
 }
 
 /// The largest data files that are `used` so, at their paths after the run.
@@ -142,6 +138,5 @@ fn listed(facts: &FactSheet, used: impl Fn(&FileUse) -> bool) -> Vec<PathBuf> {
         let bytes = files[FILES_MAX..].iter().filter_map(|file| file.bytes_after).sum();
         log::info!("{left_out} smaller files ({}) are not watched", units::bytes_rounded(bytes));
     }
-    let path = |file: &&FileUse| file.renamed.as_ref().unwrap_or(&file.path).to_path();
-    files.iter().take(FILES_MAX).map(path).collect()
+    files.iter().take(FILES_MAX).map(|file| file.last_path()).collect()
 }

@@ -1,0 +1,130 @@
+//! On which storage the files of a command are, and what the devices of each did.
+
+use crate::counted::Counted;
+use model::evidence::{Evidence, StorageTraffic};
+use model::host::{Medium, Storage};
+use model::layer::Amplification;
+use model::record::Header;
+use model::rehearsal::{FactSheet, FileUse};
+use std::collections::BTreeSet;
+
+/// The storages of the files of a command.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FilePlaces<'a> {
+    header: &'a Header,
+    facts: Option<&'a FactSheet>,
+    /// The number of the storage of its largest file, which is the storage of the case.
+    own: usize,
+}
+
+impl<'a> FilePlaces<'a> {
+    /// Those of a command that did this in its rehearsal.
+    pub(crate) fn of(header: &'a Header, facts: Option<&'a FactSheet>) -> FilePlaces<'a> {
+        let places = FilePlaces { header, facts, own: 0 };
+        let own = facts.and_then(FactSheet::largest_data_file).and_then(|it| places.number(it));
+        FilePlaces { own: own.unwrap_or(0), ..places }
+    }
+
+    /// The number of the storage of a file; `None` if that was not watched. Older records have one
+    /// storage, which is that of the largest file.
+    pub(crate) fn number(&self, file: &FileUse) -> Option<usize> {
+        if !self.header.storage_numbers.is_empty() {
+            return self.header.storage_numbers.get(&file.device).copied();
+        }
+        let largest = self.facts?.largest_data_file()?;
+        (file.device == largest.device).then_some(0)
+    }
+
+    /// The storage with this number.
+    pub(crate) fn storage(&self, number: usize) -> Option<&'a Storage> {
+        match number.checked_sub(1) {
+            None => self.header.storage.as_ref(),
+            Some(further) => self.header.further_storages.get(further),
+        }
+    }
+
+    /// The storage of the case.
+    pub(crate) fn own(&self) -> Option<&'a Storage> {
+        self.storage(self.own)
+    }
+
+    /// Its number.
+    pub(crate) fn own_number(&self) -> usize {
+        self.own
+    }
+
+    /// Makes the devices of the case's storage those of the evidence of its trials.
+    pub(crate) fn swap_in(&self, trials: &mut [Counted]) {
+        if self.own > 0 {
+            trials.iter_mut().for_each(|trial| self.swap(trial.evidence.to_mut()));
+        }
+    }
+
+    fn swap(&self, evidence: &mut Evidence) {
+        let Some(further) = self.own.checked_sub(1) else { return };
+        let first = first_of(evidence);
+        let Some(own) = evidence.further.get_mut(further) else { return };
+        let own = std::mem::replace(own, first);
+        evidence.device_read_bytes = own.read_bytes;
+        evidence.device_reads = own.reads;
+        evidence.device_write_bytes = own.write_bytes;
+        evidence.device_writes = own.writes;
+        evidence.device_flushes = own.flushes;
+        (evidence.device_read_ns, evidence.device_write_ns) = (None, None);
+        (evidence.disk_read_bytes, evidence.disk_write_bytes) = (None, None);
+        evidence.disk_flushes = None;
+    }
+
+    /// What the devices of the storage with this number did in a trial.
+    pub(crate) fn traffic(&self, trial: &Counted, number: usize) -> Option<StorageTraffic> {
+        let evidence = &trial.evidence;
+        if number == self.own {
+            return Some(first_of(evidence));
+        }
+        // The place of the case's own has what the first did.
+        let place = if number == 0 { self.own } else { number };
+        evidence.further.get(place.checked_sub(1)?).copied()
+    }
+
+    /// Bytes that devices read for any process, each byte counted once, on all watched storages with
+    /// devices of the files that the command read. `None` if unknown.
+    pub(crate) fn read_once(&self, trial: &Counted) -> Option<u64> {
+        let read = self.facts.iter().flat_map(|facts| facts.read_files());
+        let is_on_devices = |number: &usize| {
+            let storage = self.storage(*number);
+            storage.is_some_and(|storage| storage.medium == Medium::Block)
+        };
+        let mut numbers: BTreeSet<usize> =
+            read.filter_map(|file| self.number(file)).filter(is_on_devices).collect();
+        if numbers.is_empty() {
+            numbers.insert(self.own);
+        }
+        numbers.iter().try_fold(0u64, |sum, number| {
+            let times = self.storage(*number).map_or(Amplification::ONE, Storage::reads).exact()?;
+            let read = self.traffic(trial, *number)?.read_bytes?.checked_div(times.into())?;
+            Some(sum.saturating_add(read))
+        })
+    }
+
+    /// The numbers of the storages of `files`; `None` if one was not watched.
+    pub(crate) fn numbers<'f>(
+        &self,
+        mut files: impl Iterator<Item = &'f FileUse>,
+    ) -> Option<BTreeSet<usize>> {
+        files.try_fold(BTreeSet::new(), |mut numbers, file| {
+            numbers.insert(self.number(file)?);
+            Some(numbers)
+        })
+    }
+}
+
+/// What the devices did to which the evidence belongs.
+fn first_of(evidence: &Evidence) -> StorageTraffic {
+    StorageTraffic {
+        read_bytes: evidence.device_read_bytes,
+        reads: evidence.device_reads,
+        write_bytes: evidence.device_write_bytes,
+        writes: evidence.device_writes,
+        flushes: evidence.device_flushes,
+    }
+}
