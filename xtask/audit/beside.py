@@ -98,7 +98,7 @@ def own(evidence, told, case, cases, storage, sharing=None):
     own = dict(evidence) | {"unsure_read": 0, "unsure_written": 0}
     own["disk_read_bytes"] = own["disk_write_bytes"] = own["disk_flushes"] = None
     devices = ("device_read_bytes", "device_reads", "device_read_ns", "device_write_bytes",
-               "device_writes", "device_write_ns", "device_flushes")
+               "device_writes", "device_write_ns", "device_busy_ns", "device_flushes")
     if any(actor is None for _, actor in actors):
         return own | dict.fromkeys(devices)
     if any(one["name"] in sharing for one, _ in actors):
@@ -113,6 +113,7 @@ def own(evidence, told, case, cases, storage, sharing=None):
         # What they surely wrote, or the most that they may have.
         differs = own["unsure_written"]
         wrote = max(0, wrote - differs) if case.is_write else wrote + differs
+    own["device_busy_ns"] = None
     own["device_write_bytes"] = less(own.get("device_write_bytes"), wrote)
     if any(actor.is_read for _, actor in actors):
         own["device_reads"] = own["device_read_ns"] = None

@@ -23,8 +23,8 @@ def a_second(amount, ns):
 # The counters that the JSON names as the record does.
 COUNTERS = (
     "window_ns folio_bytes task_read_bytes task_rchar_bytes task_wchar_bytes task_read_calls "
-    "task_write_calls task_write_bytes device_read_bytes "
-    "device_reads device_read_ns device_write_bytes device_writes device_write_ns device_flushes "
+    "task_write_calls task_write_bytes device_read_bytes device_reads device_read_ns "
+    "device_busy_ns device_write_bytes device_writes device_write_ns device_flushes "
     "disk_read_bytes disk_write_bytes disk_flushes shared_bytes cpu_ns cpu_user_ns cpu_system_ns "
     "minor_faults major_faults switches_voluntary switches_involuntary run_delay_ns steal_ns "
     "machine_cpu_ns pressure_cpu_ns pressure_io_ns pressure_memory_ns swapped_bytes huge_bytes "

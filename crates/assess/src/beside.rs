@@ -76,6 +76,7 @@ pub(crate) fn own_evidence<'a>(
     if is_any(|actor| actor.file == ActorFile::Case) {
         own.residency_after = None;
     }
+    own.device_busy_ns = None;
     if is_any(|actor| actor.case.read().is_some()) {
         (own.device_reads, own.device_read_ns) = (None, None);
     }
@@ -157,6 +158,7 @@ fn without_devices(evidence: Evidence) -> Evidence {
         device_read_bytes: None,
         device_reads: None,
         device_read_ns: None,
+        device_busy_ns: None,
         device_write_bytes: None,
         device_writes: None,
         device_write_ns: None,

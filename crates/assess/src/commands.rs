@@ -202,7 +202,7 @@ fn noise(bytes: u64) -> u64 {
 }
 
 /// Whether `bytes` are `asked` or more.
-fn has(bytes: u64, asked: u64) -> bool {
+pub(crate) fn has(bytes: u64, asked: u64) -> bool {
     bytes >= asked.saturating_sub(noise(asked))
 }
 
@@ -281,7 +281,7 @@ fn program_bytes(measured: &Measured) -> u64 {
 
 /// Whether the devices read what they read for the command: a file system that reads something else
 /// (compressed, on a network) has other numbers.
-fn devices_agree(measured: &Measured, trial: &Counted) -> bool {
+pub(crate) fn devices_agree(measured: &Measured, trial: &Counted) -> bool {
     let (Some(own), Some(all)) = (trial.evidence.task_read_bytes, measured.read_once(trial)) else {
         return false;
     };

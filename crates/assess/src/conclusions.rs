@@ -3,6 +3,7 @@
 
 pub mod builds;
 pub mod commits;
+pub mod device_use;
 pub mod commands;
 pub mod counts;
 pub mod depth;

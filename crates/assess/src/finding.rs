@@ -129,6 +129,10 @@ named! {
         LeftRunning "LeftRunning",
         /// A command ended otherwise in its rehearsal.
         RehearsalDiffers "RehearsalDiffers",
+        /// A command was not traced: some of its files may be unknown.
+        FilesSampled "FilesSampled",
+        /// A cache state that could not be seen before the runs was not proved by them.
+        StateUnproved "StateUnproved",
         /// A hypervisor presents the device: what is below is unknown.
         VirtualDevice "VirtualDevice",
         /// The case differs from itself, measured a second time.

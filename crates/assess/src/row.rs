@@ -4,6 +4,7 @@ use crate::measured::Measured;
 use crate::ratio::Ratio;
 use crate::summary::{ServedBy, Summary};
 use model::case::{OWN_PEER, ReadWork, WriteWork};
+use model::plan::Role;
 
 /// A case with its trials and its judged summary.
 #[derive(Debug)]
@@ -72,6 +73,12 @@ where
     'r: 'a,
 {
     rows.max_by(|a, b| a.throughput().total_cmp(&b.throughput()))
+}
+
+/// The row of the program that does nothing, if it was measured beside commands.
+pub(crate) fn start<'a, 'r>(rows: &'a [Row<'r>]) -> Option<&'a Row<'r>> {
+    let is_start = |row: &&Row| row.measured.role == Role::Baseline && row.stands();
+    rows.iter().filter(is_start).find(|row| row.measured.case.command().is_some())
 }
 
 /// The rows with a key, grouped by it, in order of first occurrence.

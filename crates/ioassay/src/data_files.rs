@@ -1,7 +1,9 @@
 //! The files of others that a command reads and writes: their cache state is set before a run, and
 //! seen before and after.
 //!
-//! They are opened for reading only, and anew for each run: a command may replace them.
+//! They are opened for reading only, and anew for each run: a command may replace them. What is
+//! cached of another user's file may be hidden from this one. Its state is set nevertheless, and
+//! what devices read in the run proves it, or nothing does.
 
 use crate::input;
 use crate::keeper;
@@ -9,6 +11,8 @@ use crate::stop::Stop;
 use model::case::Cache;
 use model::command::JudgedCommand;
 use model::evidence::{Probe, Residency};
+use model::host::Storage;
+use model::rehearsal::FactSheet;
 use rustix::fs::{Access, access};
 use rustix::process::geteuid;
 use std::fs::File;
@@ -20,9 +24,18 @@ use witness::page_cache::{self, WHOLE};
 #[derive(Debug, Default)]
 pub struct DataFiles {
     /// Those that it reads; none if not all could be opened.
-    read: Vec<(PathBuf, File)>,
+    read: Vec<ReadFile>,
     probe: Option<Probe>,
     written_probe: Option<Probe>,
+}
+
+/// A data file that a command reads.
+#[derive(Debug)]
+struct ReadFile {
+    path: PathBuf,
+    file: File,
+    /// The probe that shows what is cached of it, if one does.
+    probe: Option<Probe>,
 }
 
 impl DataFiles {
@@ -39,10 +52,14 @@ impl DataFiles {
     ) -> Result<DataFiles, String> {
         let open = |path: &PathBuf| {
             let file = input::regular(path).map_err(|error| not_opened(path, &error))?;
-            Ok((path.clone(), file))
+            let probe = probe.filter(|probe| hidden(path, &file, *probe).is_none());
+            Ok(ReadFile { path: path.clone(), file, probe })
         };
-        match command.reads.iter().map(open).collect::<Result<_, String>>() {
-            Ok(read) => Ok(DataFiles { read, probe, written_probe: probe }),
+        match command.reads.iter().map(open).collect::<Result<Vec<_>, String>>() {
+            Ok(read) => {
+                let are_seen = read.iter().all(|it| it.probe.is_some());
+                Ok(DataFiles { read, probe: probe.filter(|_| are_seen), written_probe: probe })
+            }
             Err(reason) if cache == Cache::AsIs => {
                 log::debug!("{reason}");
                 Ok(DataFiles { written_probe: probe, ..DataFiles::default() })
@@ -51,37 +68,37 @@ impl DataFiles {
         }
     }
 
-    /// Brings all of them into this state and verifies it.
+    /// Brings all of them into this state, and verifies that of those of which a probe shows it.
     ///
     /// # Errors
-    /// If one cannot be brought there, or nothing verifies it.
+    /// If one cannot be brought there.
     pub fn set(&self, cache: Cache, stop: &Stop) -> Result<(), String> {
         if !matches!(cache, Cache::Warm | Cache::Cold) {
             return Ok(());
         }
-        let probe =
-            self.probe.ok_or("no probe works on the files, so nothing verifies a cache state")?;
-        for (path, file) in &self.read {
+        for ReadFile { path, file, probe } in &self.read {
             if stop.is_asked() {
                 return Err("the run was stopped".to_string());
             }
-            let set = match cache {
-                Cache::Cold => page_cache::evict(file, WHOLE, probe),
-                _ => page_cache::warm(file, WHOLE, probe),
+            let set = match (cache, *probe) {
+                (Cache::Cold, Some(probe)) => page_cache::evict(file, WHOLE, probe).map(drop),
+                (Cache::Cold, None) => page_cache::evict_unseen(file),
+                (_, Some(probe)) => page_cache::warm(file, WHOLE, probe).map(drop),
+                (_, None) => page_cache::warm_unseen(file),
             };
             set.map_err(|error| format!("'{}' is not {cache}: {error}", path.display()))?;
         }
         Ok(())
     }
 
-    /// The probe that works on them; none if not all could be opened.
+    /// The probe that works on all of them; none if not all could be opened.
     pub fn probe(&self) -> Option<Probe> {
         self.probe
     }
 
     /// The open files that it reads.
     pub fn files(&self) -> impl Iterator<Item = &File> {
-        self.read.iter().map(|(_, file)| file)
+        self.read.iter().map(|it| &it.file)
     }
 
     /// The pages of the files that `command` wrote which are cached, and dirty, now; `None` if
@@ -111,46 +128,59 @@ pub fn write_back(command: &JudgedCommand, stop: &Stop) {
     }
 }
 
-/// Why this cache state of the files of `command` is not set; `None` if it can be.
+/// Why this cache state of the files of `command`, on this storage, is not set; `None` if it can
+/// be. `facts` is what it did in its rehearsal.
 pub fn refusal(
     command: &JudgedCommand,
     cache: Cache,
-    probe: Option<Probe>,
+    (storage, facts): (Option<&Storage>, Option<&FactSheet>),
     evicts_others: bool,
 ) -> Option<String> {
     if !matches!(cache, Cache::Warm | Cache::Cold) {
         return None;
     }
-    let Some(probe) = probe.filter(|_| !command.reads.is_empty()) else {
-        return Some(match command.reads.is_empty() {
-            true => "no data file is known that the command reads: --file names one".to_string(),
-            false => "no probe works on its files, so nothing proves a cache state".to_string(),
-        });
-    };
+    if command.reads.is_empty() {
+        return Some("no data file is known that the command reads: --file names one".to_string());
+    }
+    let probe = storage.and_then(|storage| storage.residency_probe);
+    let runs_prove = storage.is_some_and(Storage::counts_reads)
+        && facts.is_some_and(|facts| !facts.sampled && facts.unlisted_files == 0);
     command.reads.iter().find_map(|path| {
         let file = match input::regular(path) {
             Ok(file) => file,
             Err(error) => return Some(not_opened(path, &error)),
         };
-        let is_others = file.metadata().is_ok_and(|found| found.uid() != geteuid().as_raw());
         let path_name = path.display();
-        if cache == Cache::Cold && is_others && !evicts_others {
+        if cache == Cache::Cold && is_others(&file) && !evicts_others {
             return Some(format!(
                 "'{path_name}' belongs to another user, who may need it cached: --evict-others \
                  evicts it"
             ));
         }
-        // Of a file that one may only read, mincore calls every page cached.
-        let is_writable = access(path, Access::WRITE_OK).is_ok();
-        if probe == Probe::Mincore && is_others && !is_writable {
-            return Some(format!(
-                "nothing shows what is cached of '{path_name}', which belongs to another user"
-            ));
-        }
-        page_cache::residency(&file, probe)
-            .err()
-            .map(|error| format!("nothing shows what is cached of '{path_name}' ({error})"))
+        let hidden = match probe {
+            Some(probe) => hidden(path, &file, probe)?,
+            None => "no probe works there".to_string(),
+        };
+        (!runs_prove).then(|| {
+            format!(
+                "nothing shows what is cached of '{path_name}' ({hidden}). Only on ext2, ext3, \
+                 ext4 and xfs, and after a traced rehearsal, what devices read can prove its state"
+            )
+        })
     })
+}
+
+fn is_others(file: &File) -> bool {
+    file.metadata().is_ok_and(|found| found.uid() != geteuid().as_raw())
+}
+
+/// Why `probe` does not show what is cached of a file, if so.
+fn hidden(path: &Path, file: &File, probe: Probe) -> Option<String> {
+    // Of a file that one may only read, mincore calls every page cached.
+    if probe == Probe::Mincore && is_others(file) && access(path, Access::WRITE_OK).is_err() {
+        return Some("it belongs to another user".to_string());
+    }
+    page_cache::residency(file, probe).err().map(|error| error.to_string())
 }
 
 fn not_opened(path: &Path, error: &anyhow::Error) -> String {

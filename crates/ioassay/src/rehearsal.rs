@@ -2,6 +2,8 @@
 //!
 //! It is a process of its own: the tracer adopts and collects whatever the command leaves behind.
 
+mod sampled;
+
 use crate::line_process::{LineProcess, LineProtocol};
 use crate::stop::Stop;
 use crate::worker_process;
@@ -38,11 +40,6 @@ pub enum Rehearsal {
         last_words: String,
         /// The number in its output that was looked for.
         figure: Option<PrintedFigure>,
-    },
-    /// Nothing was run: programs cannot be traced here.
-    Untraced {
-        /// Why.
-        reason: String,
     },
     /// The command cannot be run.
     Failed {
@@ -113,7 +110,10 @@ fn performed(launch: &Launch, stop: &AtomicBool) -> Result<Rehearsal> {
         time_limit: None,
         tasks_max: TASKS_MAX,
     };
-    let rehearsed = rehearse(&command);
+    let rehearsed = rehearse(&command).or_else(|error| match error.is_about_tracing() {
+        true => sampled::sampled(&command, &error),
+        false => Err(error),
+    });
     // The readers end once no writer is left.
     drop(command);
     let [output, words] = [output, words].map(|reader| reader.and_then(|it| it.join().ok()));
@@ -132,7 +132,7 @@ fn performed(launch: &Launch, stop: &AtomicBool) -> Result<Rehearsal> {
         Err(RehearsalError::NotStarted { program, answer }) => Rehearsal::Failed {
             reason: worker::command::not_started(&program.to_string_lossy(), &answer),
         },
-        Err(error) => Rehearsal::Untraced { reason: error.to_string() },
+        Err(error) => Rehearsal::Failed { reason: error.to_string() },
     })
 }
 

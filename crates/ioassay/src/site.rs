@@ -6,6 +6,7 @@ mod making;
 mod names;
 mod commands;
 mod reading_back;
+mod workers;
 
 pub(crate) use self::carryover::Carryover;
 use crate::barrier::Barrier;
@@ -117,28 +118,6 @@ impl<'a> Site<'a> {
 }
 
 impl Site<'_> {
-    /// The live worker of `peer`. If it failed earlier, a new one is started.
-    #[expect(clippy::result_large_err, reason = "a trial has one outcome")]
-    fn worker(&self, left: &mut Carryover, peer: &str) -> Result<WorkerProcess, Outcome> {
-        if let Some(live) = left.workers.remove(peer) {
-            return Ok(live);
-        }
-        self.start(peer).inspect(|started| left.started(peer, started))
-    }
-
-    /// A new worker of `peer`.
-    #[expect(clippy::result_large_err, reason = "a trial has one outcome")]
-    fn start(&self, peer: &str) -> Result<WorkerProcess, Outcome> {
-        let command = (self.worker)(peer).map_err(|reason| Outcome::Unavailable { reason })?;
-        let failed = |reason: String| Outcome::Failed { reason };
-        let worker = WorkerProcess::start(command, self.stop, self.patience)
-            .map_err(|error| failed(format!("{error:#}")))?;
-        if let Some(group) = self.memory {
-            group.add(worker.pid()).map_err(|error| failed(error.to_string()))?;
-        }
-        Ok(worker)
-    }
-
     /// The seed of a trial of case `index` in `round`.
     pub(crate) fn seed(&self, index: usize, round: u32) -> u64 {
         let seed = self.plan.seed_of(&self.plan.cases[index].case);
@@ -221,7 +200,7 @@ impl Site<'_> {
         (case, files): (&Case, &Files),
         trial: &mut Trial,
     ) -> Result<Outcome> {
-        Ok(match self.worker(left, &case.peer) {
+        Ok(match self.worker(left, case) {
             // Stopping a worker while it starts is not a failure: the run ends anyway.
             Err(Outcome::Failed { reason }) if case.peer == OWN_PEER && !self.stop.is_asked() => {
                 bail!(reason)
@@ -231,7 +210,7 @@ impl Site<'_> {
                 let outcome = self.act(left, &mut live, job, stage, (case, files), trial);
                 match outcome {
                     Ok(outcome) => {
-                        left.workers.insert(case.peer.clone(), live);
+                        self.keep(left, case, live);
                         let outcome = validate(job, outcome, trial.evidence.window_ns);
                         beside::outcome_beside(outcome, &trial.beside)
                     }

@@ -165,6 +165,10 @@ pub struct Evidence {
     /// records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_read_ns: Option<u64>,
+    /// The times in which those devices had requests in flight, of any kind and for any process,
+    /// added up. `None` in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_busy_ns: Option<u64>,
     /// Bytes that those devices wrote, for any process.
     pub device_write_bytes: Option<u64>,
     /// Write requests that those devices completed, for any process.

@@ -184,6 +184,8 @@ named! {
         Unreaped "unreaped processes",
         /// A debugger within the command: it cannot trace while it is traced.
         Tracer "debugger",
+        /// All calls: tracing is forbidden here, so open files were sampled.
+        Untraced "untraced calls",
         /// Processes whose calls, files or counters could not be read.
         Unreadable "unreadable process",
     }

@@ -1,11 +1,14 @@
 //! Which of a storage's devices are watched, and what a sync does there.
 
 use crate::case::{WriteEngine, WriteWork};
-use crate::host::{Device, HeldContent, Storage, WeakPart, WriteCache};
+use crate::host::{Device, HeldContent, Medium, Storage, WeakPart, WriteCache};
 use crate::layer::{Amplification, Layer};
 use crate::list::listed;
 use std::collections::BTreeSet;
 use std::path::Path;
+
+/// File systems on devices whose reads the counters of processes show, as tests prove (docs/method).
+pub const COUNTED_FILE_SYSTEMS: [&str; 4] = ["ext2", "ext3", "ext4", "xfs"];
 
 /// What makes each write wait until it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +72,11 @@ impl Device {
 }
 
 impl Storage {
+    /// Whether what devices read of its files is known to be in the counters of processes.
+    pub fn counts_reads(&self) -> bool {
+        self.medium == Medium::Block && COUNTED_FILE_SYSTEMS.contains(&self.file_system.as_str())
+    }
+
     /// The names of all known devices that the bytes pass, also below the files of loop devices:
     /// any of them may have a limit.
     pub fn nodes(&self) -> BTreeSet<&str> {

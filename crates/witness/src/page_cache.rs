@@ -227,6 +227,23 @@ pub fn evict(file: &File, size: u64, probe: Probe) -> Result<Residency, Error> {
     Err(Error::Stayed { residency, cause })
 }
 
+/// Evicts `file` where no probe shows whether that works.
+///
+/// # Errors
+/// The OS's error.
+pub fn evict_unseen(file: &File) -> Result<(), Error> {
+    write_back(file).map_err(Error::refused_on("write back", file))?;
+    rustix::fs::fadvise(file, 0, None, Advice::DontNeed).map_err(Error::refused_on("evict", file))
+}
+
+/// Reads `file` into the page cache where no probe shows whether that works.
+///
+/// # Errors
+/// The OS's error.
+pub fn warm_unseen(file: &File) -> Result<(), Error> {
+    read_whole(file).map_err(Error::refused_on("read", file))
+}
+
 /// Writes dirty pages back, so that they can be evicted, or cost nobody who comes later.
 ///
 /// # Errors

@@ -34,6 +34,8 @@ pub(crate) struct Traffic {
     pub(crate) sectors_written: u64,
     /// The times of the writes, added up.
     pub(crate) write_ns: u64,
+    /// The time in which anything was in flight.
+    pub(crate) busy_ns: u64,
     /// Needs Linux 4.18.
     pub(crate) discards: Option<u64>,
     /// Needs Linux 5.5.
@@ -51,6 +53,7 @@ impl Traffic {
             writes: self.writes.saturating_add(other.writes),
             sectors_written: self.sectors_written.saturating_add(other.sectors_written),
             write_ns: self.write_ns.saturating_add(other.write_ns),
+            busy_ns: self.busy_ns.saturating_add(other.busy_ns),
             discards: both(self.discards, other.discards),
             flushes: both(self.flushes, other.flushes),
         }
@@ -64,7 +67,7 @@ pub(crate) fn sum(mut devices: impl Iterator<Item = Option<Traffic>>) -> Option<
 }
 
 /// Parses fields by number: 1 reads, 3 sectors read, 4 their milliseconds, 5 writes, 7 sectors
-/// written, 8 their milliseconds, 12 discards, 16 flushes.
+/// written, 8 their milliseconds, 10 milliseconds with anything in flight, 12 discards, 16 flushes.
 pub(crate) fn parse_stat(text: &str) -> Option<Traffic> {
     let fields: Option<Vec<u64>> =
         text.split_ascii_whitespace().map(|field| field.parse().ok()).collect();
@@ -77,6 +80,7 @@ pub(crate) fn parse_stat(text: &str) -> Option<Traffic> {
         writes: field(5)?,
         sectors_written: field(7)?,
         write_ns: field(8)?.saturating_mul(NS_OF_MS),
+        busy_ns: field(10)?.saturating_mul(NS_OF_MS),
         discards: field(12),
         flushes: field(16),
     })
@@ -116,6 +120,7 @@ mod tests {
             writes: 12213,
             sectors_written: 4_687_712,
             write_ns: 16_382_000_000,
+            busy_ns: 28_320_000_000,
             discards: Some(132_042),
             flushes: Some(2182),
         };

@@ -1,9 +1,10 @@
 //! What bounds the time of a command.
 
+use super::device_use::{CEILING_LEAST, DeviceUse, DirectReads, UNSURE_MOST};
 use crate::decision::Named;
 use crate::finding::{Code, Severity};
-use crate::row::Row;
-use crate::rules::START_NS;
+use crate::ratio::Ratio;
+use crate::row::{Row, start};
 use crate::summary::ServedBy;
 use model::named;
 use model::plan::Role;
@@ -21,6 +22,10 @@ named! {
         Limit "limit",
         /// Starting its process.
         Start "start",
+        /// Its device, which gives no more.
+        Device "device",
+        /// Its requests to its device, which would give more to larger ones, or to more at once.
+        Requests "requests",
         /// Waiting for something that is neither a device nor a processor, as far as counters show:
         /// a lock, a sleep, another program, a network.
         Waiting "waiting",
@@ -38,9 +43,12 @@ pub struct BoundedCommand {
     pub bound: CommandBound,
     /// CPU time divided by wall time, median of the rounds; null if not counted.
     pub processors: Option<f64>,
-    /// Whether devices read for it or what it wrote was durable: then it may have waited for them,
-    /// and how much they can do was not measured.
+    /// Whether devices read for it or what it wrote was durable: then it may have waited for them.
     pub uses_devices: bool,
+    /// What it gets of its device; null if no device read for it, or that was not measured.
+    pub device: Option<DeviceUse>,
+    /// The time of a program that does nothing, as a share of its time; null if not measured.
+    pub start: Option<Ratio>,
 }
 
 /// A command that ran for this share of its time computed all the time (docs/method).
@@ -51,42 +59,77 @@ const IDLE: f64 = 0.50;
 const PRESSURE_MOST: f64 = 0.10;
 /// With more than this share of its time for its start, that bounds it (docs/method).
 const START_LEAST: f64 = 0.50;
+/// A device that had requests of it for this share of its time is what it waited for (docs/method).
+const WAITED_LEAST: f64 = 0.50;
 
 /// What bounds each requested command.
 pub(crate) fn bounded(rows: &[Row]) -> Vec<BoundedCommand> {
     let is_asked = |row: &&Row| row.measured.role == Role::Asked && row.stands();
     let commands = rows.iter().filter(is_asked).filter(|row| row.measured.case.command().is_some());
-    commands.filter_map(of).collect()
+    let (reads, start) = (DirectReads::of(rows), start(rows));
+    commands.filter_map(|row| of(row, &reads, start)).collect()
 }
 
-fn of(row: &Row) -> Option<BoundedCommand> {
-    let processors = row.summary.spent.map(|spent| spent.processors);
-    let uses_devices = uses_devices(row);
-    Some(BoundedCommand {
+fn of(row: &Row, reads: &DirectReads, start: Option<&Row>) -> Option<BoundedCommand> {
+    let times = row.measured.ns_per_op();
+    let mut found = BoundedCommand {
         case: Named::of(&row.summary)?,
-        bound: bound(row, processors, uses_devices),
-        processors,
-        uses_devices,
-    })
+        bound: CommandBound::Unknown,
+        processors: row.summary.spent.map(|spent| spent.processors),
+        uses_devices: uses_devices(row),
+        device: reads.used_by(row),
+        start: start.and_then(|start| Ratio::of_any(&start.measured.ns_per_op(), &times)),
+    };
+    found.bound = bound(row, &found);
+    Some(found)
 }
 
-fn bound(row: &Row, processors: Option<f64>, uses_devices: bool) -> CommandBound {
+fn bound(row: &Row, found: &BoundedCommand) -> CommandBound {
     let is_limit = |code: Code, severity| code == Code::Throttled && severity == Severity::Doubt;
     if row.summary.findings.iter().any(|it| is_limit(it.code, it.severity)) {
         return CommandBound::Limit;
     }
-    let is_short = row.summary.ns_per_op.is_some_and(|it| START_NS > START_LEAST * it.median);
-    if is_short && !uses_devices {
+    let is_start = found.start.and_then(|share| share.low).is_some_and(|low| low > START_LEAST);
+    if is_start && !found.uses_devices {
         return CommandBound::Start;
     }
     let all = f64::from(row.measured.host.parallelism());
     let is_alone = row.measured.facts.is_some_and(|facts| !facts.sampled && facts.threads <= 1);
-    match processors {
+    let device = found.device.as_ref();
+    match found.processors {
         Some(used) if all > 1.0 && used >= BUSY * all => CommandBound::AllProcessors,
         // Of several threads, two may have computed while one waited.
         Some(used) if used >= BUSY && (is_alone || all == 1.0) => CommandBound::OneProcessor,
-        Some(used) if used < IDLE && !uses_devices && has_processors(row) => CommandBound::Waiting,
+        _ if device.is_some_and(is_at_ceiling) => CommandBound::Device,
+        _ if device.is_some_and(are_requests_slow) => CommandBound::Requests,
+        Some(used) if is_idle(row, used, found) && has_processors(row) => CommandBound::Waiting,
         _ => CommandBound::Unknown,
+    }
+}
+
+fn is_at_ceiling(device: &DeviceUse) -> bool {
+    device.of_ceiling.low.is_some_and(|low| low >= CEILING_LEAST)
+}
+
+/// Whether its requests got less than the device gives, even while it had some: so they were too
+/// small, or too few at once.
+fn are_requests_slow(device: &DeviceUse) -> bool {
+    let most = device.of_ceiling.high.filter(|_| device.is_below_ceiling());
+    let Some((most, requests)) = most.zip(device.requests) else { return false };
+    let is_waited_for = requests.busy_share >= WAITED_LEAST;
+    let are_like = device.of_alike.and_then(|share| share.low);
+    is_waited_for
+        && (most / requests.busy_share < CEILING_LEAST
+            || are_like.is_some_and(|low| low >= CEILING_LEAST))
+}
+
+/// Whether it neither computed for half of its time nor waited for a device meanwhile.
+fn is_idle(row: &Row, used: f64, found: &BoundedCommand) -> bool {
+    let requests = found.device.as_ref().and_then(|device| device.requests);
+    match requests.filter(|_| is_unwritten(row)) {
+        // It may be busy for longer, but not by much.
+        Some(requests) => used + requests.busy_share * UNSURE_MOST < IDLE,
+        None => used < IDLE && !found.uses_devices,
     }
 }
 
@@ -97,9 +140,13 @@ fn uses_devices(row: &Row) -> bool {
         .summary
         .served_by
         .is_some_and(|by| matches!(by, ServedBy::PageCache | ServedBy::NoIo | ServedBy::Ram));
+    !(is_served_without && is_unwritten(row))
+}
+
+/// Whether it wrote nothing that a device could have.
+fn is_unwritten(row: &Row) -> bool {
     let figures = row.summary.command.as_deref();
-    let is_unwritten = figures.is_some_and(|it| it.dirtied_bytes == Some(0) && it.syncs == Some(0));
-    !(is_served_without && is_unwritten)
+    figures.is_some_and(|it| it.dirtied_bytes == Some(0) && it.syncs == Some(0))
 }
 
 /// Whether hardly any task of the machine waited for a processor.

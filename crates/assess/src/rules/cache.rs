@@ -20,6 +20,7 @@ pub(super) const RULES: RuleTable = &[
     (Code::CacheKept, cache_kept),
     (Code::PartlyCached, partly_cached),
     (Code::CacheUnseen, cache_unseen),
+    (Code::StateUnproved, commands::state_unproved),
     (Code::OverRead, over_read),
 ];
 

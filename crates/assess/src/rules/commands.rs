@@ -4,7 +4,9 @@
 //! own calls claim that data went past the page cache or is durable.
 
 use super::context::{Context, Draft, lost, much_of};
-use crate::commands::{asked_bytes, dirty_bytes, read_size, syncs, total, written_bytes};
+use crate::commands::{
+    asked_bytes, devices_agree, dirty_bytes, has, read_size, syncs, total, written_bytes,
+};
 use crate::counted::Counted;
 use crate::durable_commands::{CommandDurability, dirty_share};
 use crate::finding::Severity;
@@ -12,7 +14,7 @@ use crate::measured::SHARE_NOISE;
 use crate::summary::ServedBy;
 use model::case::{Cache, CommandWork};
 use model::evidence::Residency;
-use model::host::Medium;
+use model::host::{Medium, Storage};
 use model::units::{bytes_rounded, percent};
 
 /// The work, if the case claims that files are in this state.
@@ -139,6 +141,38 @@ pub(super) fn cache_unseen(context: &Context) -> Option<Draft> {
         .to_string();
     let remedy = "use your own files, on Linux 6.5 or later, where cachestat(2) is allowed";
     Draft::new(Severity::Note, message, remedy)
+}
+
+/// Claimed warm or cold, but nothing showed that before its runs, and what devices read in them
+/// does not prove it (docs/method).
+pub(super) fn state_unproved(context: &Context) -> Option<Draft> {
+    let measured = context.measured;
+    let cache = measured.case.command()?.cache;
+    let is_unseen = |trial: &&Counted| trial.evidence.residency_before.is_none();
+    let unseen: Vec<&Counted> = measured.trials.iter().filter(is_unseen).collect();
+    if !matches!(cache, Cache::Warm | Cache::Cold) || unseen.is_empty() {
+        return None;
+    }
+    let why = match read_size(measured).filter(|_| measured.facts.is_some_and(|it| !it.sampled)) {
+        _ if !measured.storage.is_some_and(Storage::counts_reads) => {
+            "is in no counter that can be trusted here".to_string()
+        }
+        None => "proves nothing, because its files are not all known".to_string(),
+        Some(_) if unseen.iter().any(|trial| !devices_agree(measured, trial)) => {
+            "is not what was counted for it".to_string()
+        }
+        Some(size) => {
+            let read = unseen.iter().filter_map(|trial| trial.evidence.task_read_bytes);
+            let least = read.min().filter(|least| cache == Cache::Cold && !has(*least, size))?;
+            format!("was only {} of the {} of its files", bytes_rounded(least), bytes_rounded(size))
+        }
+    };
+    let message = format!(
+        "claimed {cache}, but nothing shows what was cached of its files when a run began, and \
+         what devices read {why}"
+    );
+    let remedy = "use files of your own, of which the OS shows what is cached";
+    Draft::new(Severity::Void, message, remedy)
 }
 
 /// Devices may read this share more than was asked for (docs/method).

@@ -30,7 +30,6 @@ mod told_figures;
 
 use context::RuleTable;
 pub(crate) use context::{Context, Overhead};
-pub(crate) use runs_of_commands::START_NS;
 pub(crate) use schedule::Generators;
 
 use crate::ceiling::RowCeilings;
@@ -89,7 +88,9 @@ pub(crate) fn find_among(
     let behind = behind.map(|fault| fault.named(Code::GeneratorBehind));
     let unknown = caches::cache_size_unknown(row);
     let unknown = unknown.map(|fault| fault.named(Code::CacheSizeUnknown));
-    unknown.into_iter().chain(above).chain(host).chain(behind).collect()
+    let start = runs_of_commands::startup_bound(row, rows);
+    let start = start.map(|fault| fault.named(Code::StartupBound));
+    unknown.into_iter().chain(start).chain(above).chain(host).chain(behind).collect()
 }
 
 /// The one finding about the whole run: a hypervisor presents the device that served a case
@@ -133,6 +134,7 @@ mod tests {
                     | Code::AboveCeiling
                     | Code::HostCache
                     | Code::GeneratorBehind
+                    | Code::StartupBound
             );
             let is_of_control = *code == Code::ControlDiffers;
             let expected = usize::from(!is_apart && !is_of_control);

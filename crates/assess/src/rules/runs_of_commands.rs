@@ -6,14 +6,16 @@ use crate::counted::Counted;
 use crate::finding::{Code, Severity};
 use crate::measured::SHARE_NOISE;
 use crate::spent::split;
+use crate::ratio::Ratio;
+use crate::row::{Row, start};
 use crate::stats::median;
 use model::command::Exit;
-use model::rehearsal::{CommandEnd, FactSheet, FileUse};
+use model::plan::Role;
+use model::rehearsal::{Blind, CommandEnd, FactSheet, FileUse};
 use model::units::{bytes_rounded, nanoseconds, percent};
 
 /// The rules of this module.
 pub(super) const RULES: RuleTable = &[
-    (Code::StartupBound, startup_bound),
     (Code::FirstRun, first_run),
     (Code::ReadAgain, read_again),
     (Code::SmallCalls, small_calls),
@@ -21,31 +23,26 @@ pub(super) const RULES: RuleTable = &[
     (Code::OutputGrows, output_grows),
     (Code::LeftRunning, left_running),
     (Code::RehearsalDiffers, rehearsal_differs),
+    (Code::FilesSampled, files_sampled),
 ];
 
-/// What starting a small program takes, about: a new process, its program and its libraries
-/// (docs/method).
-pub(crate) const START_NS: f64 = 1e6;
 /// From this share of the time on, the start is noted.
 const START_NOTE: f64 = 0.10;
 
-/// Starting the process is a large part of the time (docs/method). What it took here is not
-/// measured, so this is a note.
-fn startup_bound(context: &Context) -> Option<Draft> {
-    context.measured.case.command()?;
-    let wall_ns = context.summary.ns_per_op?.median;
-    let share = START_NS / wall_ns;
+/// Starting the process is a large part of the time (docs/method).
+pub(super) fn startup_bound(row: &Row, rows: &[Row]) -> Option<Draft> {
+    row.measured.case.command().filter(|_| row.measured.role != Role::Baseline)?;
+    let start = start(rows)?;
+    let share = Ratio::of_any(&start.measured.ns_per_op(), &row.measured.ns_per_op())?.median;
     if share <= START_NOTE {
         return None;
     }
     let message = format!(
-        "a run takes {}: starting a small program alone takes about {}, so much of it may be that",
-        nanoseconds(wall_ns),
-        nanoseconds(START_NS)
+        "a program that does nothing takes {} here, which is {} of the time",
+        nanoseconds(start.summary.ns_per_op?.median),
+        percent(share.min(1.0))
     );
-    let remedy = "judge 'true' beside it, which shows what starting a process takes here, or give \
-                  it more to do";
-    Draft::sized(share, Severity::Note, message, remedy)
+    Draft::sized(share, Severity::Note, message, "give it more to do")
 }
 
 /// The first run differs by at least this factor from each other (docs/method).
@@ -256,6 +253,19 @@ fn rehearsal_differs(context: &Context) -> Option<Draft> {
         }
     );
     let remedy = "name its files with --file, and use --no-rehearsal";
+    Draft::new(Severity::Note, message, remedy)
+}
+
+/// Its files were sampled, so some may be missing (docs/method).
+fn files_sampled(context: &Context) -> Option<Draft> {
+    let facts = context.measured.facts.filter(|facts| facts.sampled)?;
+    let untraced = facts.unseen.iter().find(|it| it.what == Blind::Untraced);
+    let why = untraced.map_or("it was running already", |it| it.detail.as_str());
+    let message = format!(
+        "no call of it was seen ({why}): its open files were looked at while it ran, so files that \
+         it had open for a moment may be missing, and its syncs are unknown"
+    );
+    let remedy = "name its files with --file, or judge it where ptrace is allowed";
     Draft::new(Severity::Note, message, remedy)
 }
 

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::conclusions::commands::CommandBound;
+use crate::conclusions::device_use::DeviceUse;
 use crate::durable_commands::CommandDurability;
-use model::command::Exit;
+use model::command::{Exit, JudgedCommand};
 use model::evidence::StorageTraffic;
 use model::figure::PrintedFigure;
 use model::host::{Medium, Storage, WriteCache};
@@ -330,10 +331,78 @@ fn lasts(record: &mut Record, ns: u64) {
     }
 }
 
+/// Adds a program that does nothing and takes this long.
+fn add_start(record: &mut Record, ns: u64) {
+    let start = JudgedCommand { name: "nothing".to_string(), ..JudgedCommand::default() };
+    let case = Case::own(Work::Command(start.work(Cache::AsIs)));
+    record.header.plan.commands.push(start);
+    // One operation.
+    add(record, case, Role::Baseline, 64, ns as f64 / 1e9, 0);
+}
+
 #[test]
 fn runs_so_short_that_their_start_is_a_large_part() {
-    check(first(READS_WARM), |r| lasts(r, 3_000_000), "sound page-cache: StartupBound note");
-    check(first(READS_WARM), |r| lasts(r, 30_000_000), "sound page-cache:");
+    let short = |r: &mut Record| {
+        lasts(r, 3_000_000);
+        add_start(r, 1_000_000);
+    };
+    check(first(READS_WARM), short, "sound page-cache: StartupBound note");
+    check(first(READS_WARM), |r| lasts(r, 3_000_000), "sound page-cache:");
+    let long = |r: &mut Record| {
+        lasts(r, 30_000_000);
+        add_start(r, 1_000_000);
+    };
+    check(first(READS_WARM), long, "sound page-cache:");
+}
+
+/// Where no probe sees the page cache, what devices read proves the state, or nothing does.
+#[test]
+fn a_state_that_only_the_runs_can_prove() {
+    let unseen = |r: &mut Record| {
+        evidence(r, |it| (it.residency_before, it.residency_after) = (None, None));
+    };
+    let read = |share: u64| {
+        move |r: &mut Record| {
+            unseen(r);
+            evidence(r, |it| {
+                it.task_read_bytes = Some(INPUT / 100 * share);
+                it.device_read_bytes = it.task_read_bytes;
+            });
+        }
+    };
+    check(first(READS_COLD), unseen, "sound device: CacheUnseen note");
+    check(first(READS_WARM), unseen, "sound page-cache: CacheUnseen note");
+    let unproved = "void mixed: StateUnproved void, CacheUnseen note";
+    check(first(READS_COLD), read(90), unproved);
+    check(first(READS_COLD), read(0), &unproved.replace("mixed", "page-cache"));
+    check(first(READS_WARM), read(3), "void mixed: NotWarm void, CacheUnseen note");
+    let sampled = |r: &mut Record| {
+        unseen(r);
+        facts(r, |facts| facts.sampled = true);
+    };
+    check(
+        first(READS_COLD),
+        sampled,
+        "void mixed: StateUnproved void, CacheUnseen note, FilesSampled note",
+    );
+    let elsewhere = |r: &mut Record| {
+        unseen(r);
+        storage(r).file_system = "btrfs".to_string();
+    };
+    check(first(READS_COLD), elsewhere, "void device: StateUnproved void, CacheUnseen note");
+    // As they are, nothing is claimed.
+    let as_is = |r: &mut Record| {
+        read(90)(r);
+        set_cache(r, Cache::AsIs);
+    };
+    check(first(READS_COLD), as_is, "sound mixed: CacheUnseen note");
+}
+
+#[test]
+fn files_that_were_only_sampled() {
+    let sampled = |r: &mut Record| facts(r, |facts| facts.sampled = true);
+    check(first(READS_COLD), sampled, "sound device: FilesSampled note");
+    check(first(READS_COLD), |_| {}, "sound device:");
 }
 
 #[test]
@@ -468,7 +537,13 @@ fn what_bounds_a_command_is_what_counters_show() {
     // A device read for it, and what that can do was not measured.
     assert_eq!(of(READS_COLD, &|_| {}), CommandBound::Unknown);
     assert_eq!(of(READS_WARM, &|r| facts(r, |it| it.threads = 2)), CommandBound::Unknown);
-    assert_eq!(of(READS_WARM, &|r| lasts(r, 1_500_000)), CommandBound::Start);
+    let short = |r: &mut Record| {
+        lasts(r, 1_500_000);
+        add_start(r, 1_000_000);
+    };
+    assert_eq!(of(READS_WARM, &short), CommandBound::Start);
+    let not_measured = of(READS_WARM, &|r| lasts(r, 1_500_000));
+    assert_eq!(not_measured, CommandBound::OneProcessor, "the start is unknown");
     let cpu = |times: u64| {
         move |r: &mut Record| {
             for trial in runs(r) {
@@ -487,6 +562,98 @@ fn what_bounds_a_command_is_what_counters_show() {
     assert_eq!(of(READS_WARM, &busy), CommandBound::Unknown, "it may wait for a processor");
     let quota = |r: &mut Record| evidence(r, |it| it.throttled_ns = Some(it.window_ns / 4));
     assert_eq!(of(READS_WARM, &quota), CommandBound::Limit);
+}
+
+/// Adds direct reads of these blocks, of which the device gives so much in a second.
+fn add_direct(record: &mut Record, block: u64, mib: u64) {
+    let io = Io { block, ..work(Cache::Direct).io };
+    let case = file_case(ReadWork { io, ..work(Cache::Direct) });
+    let index = record.header.plan.cases.len();
+    add(record, case, Role::Baseline, mib * MIB, 1.0, mib * MIB);
+    for trial in record.trials.iter_mut().filter(|trial| trial.case == index) {
+        requests_of(&mut trial.evidence, block, 0.8);
+    }
+}
+
+/// Makes all that devices read come in requests of this size, one after the other.
+fn requests_of(evidence: &mut Evidence, bytes: u64, busy_share: f64) {
+    let busy_ns = (evidence.window_ns as f64 * busy_share) as u64;
+    evidence.device_reads = evidence.device_read_bytes.map(|all| all / bytes);
+    (evidence.device_read_ns, evidence.device_busy_ns) = (Some(busy_ns), Some(busy_ns));
+    evidence.device_write_bytes = Some(0);
+    evidence.device_write_ns = Some(0);
+}
+
+fn used(record: &Record) -> (CommandBound, Option<DeviceUse>) {
+    let assessment = assess(record);
+    let id = &assessment.cases[0].id;
+    let found = assessment.conclusions.bounded.into_iter().find(|it| it.case.id == *id);
+    let found = found.expect("it stands");
+    (found.bound, found.device)
+}
+
+/// It reads 64 MiB in 140 ms.
+#[test]
+fn a_device_that_gives_no_more_bounds_a_command() {
+    let of = |mib: u64| {
+        let mut record = first(READS_COLD);
+        add_direct(&mut record, MIB, mib);
+        used(&record)
+    };
+    let (bound, device) = of(500);
+    let share = device.expect("it was measured").of_ceiling.median;
+    assert_eq!(bound, CommandBound::Device);
+    assert!((0.85..1.0).contains(&share), "{share}");
+    assert_eq!(of(4_000).0, CommandBound::Unknown, "how its requests were is not counted");
+    assert_eq!(used(&first(READS_COLD)), (CommandBound::Unknown, None));
+}
+
+#[test]
+fn requests_that_are_small_and_alone_bound_a_command() {
+    let of = |change: &dyn Fn(&mut Evidence)| {
+        let mut record = first(READS_COLD);
+        add_direct(&mut record, MIB, 4_000);
+        add_direct(&mut record, 4096, 500);
+        evidence(&mut record, |evidence| {
+            requests_of(evidence, 4096, 0.9);
+            change(evidence);
+        });
+        used(&record)
+    };
+    let (bound, device) = of(&|_| {});
+    let device = device.expect("it was measured");
+    assert_eq!(bound, CommandBound::Requests);
+    let requests = device.requests.expect("they were counted");
+    assert_eq!((requests.bytes, requests.depth), (4096.0, 1.0));
+    assert!((0.89..0.91).contains(&requests.busy_share), "{requests:?}");
+    assert!(device.of_alike.is_some_and(|share| (0.8..1.1).contains(&share.median)));
+    assert_eq!((device.ceiling_block, device.ceiling_depth), (MIB, 1));
+    // It had none for most of the time.
+    assert_eq!(of(&|it| requests_of(it, 4096, 0.3)).0, CommandBound::Unknown);
+    // Whose requests they were is unknown: of another program, or writes.
+    let unknown = |change: &dyn Fn(&mut Evidence)| {
+        let (bound, device) = of(change);
+        assert_eq!((bound, device.and_then(|it| it.requests)), (CommandBound::Unknown, None));
+    };
+    unknown(&|it| it.device_busy_ns = None);
+    unknown(&|it| it.device_read_bytes = it.device_read_bytes.map(|bytes| bytes * 2));
+    unknown(&|it| it.device_write_ns = it.device_busy_ns.map(|ns| ns / 2));
+}
+
+/// A command that read from a device for a short time waits for something else.
+#[test]
+fn a_command_whose_device_was_idle_waits_for_something_else() {
+    let of = |busy_share: f64| {
+        let mut record = first(READS_COLD);
+        add_direct(&mut record, MIB, 4_000);
+        evidence(&mut record, |evidence| requests_of(evidence, MIB, busy_share));
+        for trial in runs(&mut record) {
+            sample(trial).usage.cpu_ns = Some(10_000_000);
+        }
+        used(&record).0
+    };
+    assert_eq!(of(0.1), CommandBound::Waiting);
+    assert_eq!(of(0.4), CommandBound::Unknown);
 }
 
 #[test]

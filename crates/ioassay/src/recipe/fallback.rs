@@ -13,7 +13,7 @@ pub fn refused(host: &Host) -> Option<String> {
 
 /// Replaces io_uring by threads of pread and pwrite, if `host` refuses it. Returns the replaced
 /// cases as skips. A case whose replacement is measured anyway is left to [`leave_out`].
-pub(super) fn replace<'a>(cases: impl IntoIterator<Item = &'a mut Case>, host: &Host) -> Vec<Skip> {
+pub fn replace<'a>(cases: impl IntoIterator<Item = &'a mut Case>, host: &Host) -> Vec<Skip> {
     let Some(refused) = refused(host) else { return Vec::new() };
     let reason = |case: &Case| {
         let (call, operation) =

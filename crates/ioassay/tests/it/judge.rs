@@ -12,8 +12,14 @@ pub(crate) struct Judged {
     pub(crate) output: Output,
     /// The record's header.
     pub(crate) header: Value,
-    /// Its trials.
+    /// The trials of commands.
     pub(crate) trials: Vec<Value>,
+}
+
+/// Whether a trial is of a command that was asked for, and not of what is measured beside them.
+fn is_asked(header: &Value, trial: &Value) -> bool {
+    let case = trial["case"].as_u64().unwrap() as usize;
+    header["plan"]["cases"][case]["role"] == "asked"
 }
 
 /// The record at `path`.
@@ -21,8 +27,10 @@ pub(crate) fn read(path: &Path, output: Output) -> Judged {
     let lines = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{error}: {output:?}"));
     let lines = lines.lines().filter(|line| !line.is_empty());
     let lines: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
-    let trials = lines.iter().filter_map(|line| line.get("trial")).cloned().collect();
-    Judged { output, header: lines[0]["header"].clone(), trials }
+    let header = lines[0]["header"].clone();
+    let trials = lines.iter().filter_map(|line| line.get("trial"));
+    let trials = trials.filter(|trial| is_asked(&header, trial)).cloned().collect();
+    Judged { output, header, trials }
 }
 
 /// Two runs of each command in `args`, with one invocation.

@@ -1,20 +1,20 @@
 //! How long each command takes, what served its bytes, how commands compare, and what bounds them.
 
+use super::bounded_commands::bounds;
+use super::command_names::CommandNames;
 use crate::labels::CaseLabels;
 use crate::sentence::{Sentence, figure_in, missing, needs, said_ratio_of};
-use crate::text::{Text, case, figure, joined, text};
-use crate::words::{listed, percent};
+use crate::text::{Text, figure, joined, text};
+use crate::words::listed;
 use assess::Assessment;
 use assess::command_figures::CommandFigures;
-use assess::conclusions::commands::{BoundedCommand, CommandBound};
 use assess::decision::{Decided, Decision};
 use assess::durable_commands::CommandDurability;
 use assess::summary::{ServedBy, Summary};
 use assess::told::{BYTES_PER_SECOND, ToldFigure, ToldVerdict};
-use model::case::{Cache, CommandWork};
+use model::case::Cache;
 use model::plan::Role;
 use model::units;
-use std::collections::HashSet;
 
 /// A line for each command in each state, in the order of the plan; then how commands compare, and
 /// what bounds them.
@@ -39,60 +39,6 @@ pub(super) fn answer(assessment: &Assessment, _: &CaseLabels) -> Vec<Sentence> {
 fn rows(assessment: &Assessment) -> Vec<&Summary> {
     let asked = assessment.cases.iter().filter(|summary| summary.role == Role::Asked);
     asked.filter(|it| it.verdict.stands() && it.case.command().is_some()).collect()
-}
-
-/// How sentences name commands.
-struct CommandNames {
-    /// The length to which their texts are shortened; none if they would not be unique.
-    most: Option<usize>,
-    /// Whether there are several cache states, so that each is named.
-    has_states: bool,
-}
-
-/// A command in a sentence has at most so many characters.
-const NAME_MOST: usize = 40;
-
-impl CommandNames {
-    fn of(assessment: &Assessment) -> CommandNames {
-        let all = || assessment.cases.iter().filter_map(|summary| summary.case.command());
-        let whole: HashSet<&str> = all().map(|work| work.command.as_str()).collect();
-        let short: HashSet<String> = whole.iter().map(|name| shortened(name, NAME_MOST)).collect();
-        let caches: HashSet<Cache> = all().map(|work| work.cache).collect();
-        let most = (short.len() == whole.len()).then_some(NAME_MOST);
-        CommandNames { most, has_states: caches.len() > 1 || !caches.contains(&Cache::AsIs) }
-    }
-
-    /// `sort big.txt (size=4k)`.
-    fn command(&self, work: &CommandWork) -> String {
-        let name = match self.most {
-            Some(most) => shortened(&work.command, most),
-            None => work.command.clone(),
-        };
-        match work.parameters.as_str() {
-            "" => name,
-            parameters => format!("{name} ({parameters})"),
-        }
-    }
-
-    /// `sort big.txt, cold`.
-    fn name(&self, summary: &Summary) -> Text {
-        let said = summary.case.command().map_or(String::new(), |work| match self.has_states {
-            true => format!("{}, {}", self.command(work), work.cache),
-            false => self.command(work),
-        });
-        case(&summary.id, &|_| said.clone())
-    }
-}
-
-/// The beginning and the end of a long text.
-fn shortened(text: &str, most: usize) -> String {
-    let letters: Vec<char> = text.chars().collect();
-    if letters.len() <= most {
-        return text.to_string();
-    }
-    let of = |part: &[char]| part.iter().collect::<String>();
-    let (head, tail) = (most / 2, most - most / 2 - 1);
-    format!("{}…{}", of(&letters[..head]), of(&letters[letters.len() - tail..]))
 }
 
 /// `wc big.txt, cold: 1.23 s, of which 0.9 s CPU time; devices read all 64.0 MiB that it asked
@@ -228,55 +174,9 @@ fn of_caches(rows: &[&Summary]) -> Option<Sentence> {
     (!states.is_empty()).then(|| Sentence::of_summaries(text, of_them.copied()).capital())
 }
 
-/// What each bound is called, in the order of the lines.
-const BOUNDS: [(CommandBound, &str); 5] = [
-    (CommandBound::Limit, "A limit of a control group holds back"),
-    (CommandBound::AllProcessors, "Computing on all processors bounds"),
-    (CommandBound::OneProcessor, "Computing on one processor bounds"),
-    (CommandBound::Start, "So short that starting the process is most of it:"),
-    (CommandBound::Waiting, "Waits for neither a device nor a processor, but for something else:"),
-];
-
-/// A line for each bound, and what is not known.
-fn bounds(assessment: &Assessment, names: &CommandNames) -> Vec<Sentence> {
-    let all = &assessment.conclusions.bounded;
-    let name = |one: &BoundedCommand| {
-        assessment.row(&one.case.id).map_or_else(Text::default, |summary| names.name(summary))
-    };
-    let of = |bound: CommandBound| all.iter().filter(move |it| it.bound == bound);
-    let lines = BOUNDS.iter().filter_map(|(bound, lead)| {
-        let said: Vec<Text> = of(*bound)
-            .map(|one| match one.processors.filter(|_| is_of_share(*bound)) {
-                Some(used) => text!("{} ({} busy)", name(one), figure(percent(100.0 * used))),
-                None => name(one),
-            })
-            .collect();
-        let rows = of(*bound).map(|one| &one.case);
-        (!said.is_empty())
-            .then(|| Sentence::figures(text!("{} {}.", *lead, joined(&said, "; ")), rows))
-    });
-    let open = [(true, "how much its devices can do was not measured"), (false, PARTLY)].map(
-        |(by_device, needs)| {
-            let unknown: Vec<&BoundedCommand> =
-                of(CommandBound::Unknown).filter(|one| one.uses_devices == by_device).collect();
-            let asks: Vec<Text> = unknown.iter().map(|one| name(one)).collect();
-            let asks = (!asks.is_empty()).then(|| text!("what bounds {}", joined(&asks, "; ")))?;
-            Some(Sentence::open(asks, needs, unknown.iter().map(|one| &one.case)))
-        },
-    );
-    lines.chain(open.into_iter().flatten()).collect()
-}
-
-/// Why it is unknown what bounds a command that used no device.
-const PARTLY: &str = "it neither computed all the time nor waited for most of it";
-
-/// Whether the CPU time of a run says more of this bound.
-fn is_of_share(bound: CommandBound) -> bool {
-    matches!(bound, CommandBound::OneProcessor | CommandBound::Waiting)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::command_names::shortened;
     use super::*;
     use crate::sentence::lines;
     use model::record::Record;

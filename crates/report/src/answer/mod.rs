@@ -17,6 +17,8 @@ mod builds;
 mod load;
 mod interference;
 mod names;
+mod command_names;
+mod bounded_commands;
 mod commands;
 mod control;
 

@@ -49,6 +49,8 @@ pub(crate) const COUNTERS: &[Metric] = &[
     counter("device_reads", Unit::Number, |it| it.evidence.device_reads).meaning("read requests"),
     counter("device_read_ns", Unit::Nanoseconds, |it| it.evidence.device_read_ns)
         .meaning("the times of those requests, added up"),
+    counter("device_busy_ns", Unit::Nanoseconds, |it| it.evidence.device_busy_ns)
+        .meaning("the times in which the devices had requests in flight, added up"),
     counter("device_write_bytes", Unit::Bytes, |it| it.evidence.device_write_bytes)
         .meaning("written by the devices, for any process"),
     counter("device_writes", Unit::Number, |it| it.evidence.device_writes)

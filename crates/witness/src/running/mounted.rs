@@ -2,12 +2,11 @@
 
 use crate::mounts::{self, Mount};
 use model::running::OpenMedium;
+use model::watched::COUNTED_FILE_SYSTEMS;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// File systems on a device whose reads `read_bytes` shows: tests prove it (docs/method).
-const COUNTED: [&str; 4] = ["ext2", "ext3", "ext4", "xfs"];
 /// Those that keep files in memory only.
 const IN_MEMORY: [&str; 4] = ["tmpfs", "ramfs", "hugetlbfs", "devtmpfs"];
 /// Those whose files are not data.
@@ -57,7 +56,7 @@ impl MountPlace {
         let name = mount.file_system.as_str();
         let has_device = !mount.device.starts_with("0:");
         let medium = match () {
-            () if COUNTED.contains(&name) && has_device => OpenMedium::Device,
+            () if COUNTED_FILE_SYSTEMS.contains(&name) && has_device => OpenMedium::Device,
             () if IN_MEMORY.contains(&name) => OpenMedium::Memory,
             () => OpenMedium::Unseen,
         };

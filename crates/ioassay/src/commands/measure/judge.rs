@@ -1,5 +1,6 @@
 //! `judge`: runs any command as it is, and says of it what is said of our own figures.
 
+mod bounding;
 mod hyperfine;
 mod parse;
 mod rehearse;
@@ -11,7 +12,7 @@ use crate::args::judge::JudgeArgs;
 use crate::commands::kept::Kept;
 use crate::commands::{form, running, tell};
 use crate::data_files;
-use crate::files::{Maker, Target};
+use crate::files::{Files, Maker, Target};
 use crate::fixture::Stay;
 use crate::keeper::{self, LeftServers};
 use crate::machine::this_host;
@@ -115,20 +116,28 @@ fn measure(asked: &Asked, place: Place, output: &OutputArgs, stop: &Stop) -> Res
     let storage = storages.first.clone();
     let environment =
         &Environment { host: &host, storage: storage.as_ref(), source: None, peers: &[] };
-    let plan = plan_of(asked, commands, environment)?;
+    let mut plan = plan_of(asked, (commands, &rehearsals), environment)?;
     tell_time(&plan, &rehearsals, output.quiet)?;
+    bounding::add_start(&mut plan, environment);
+    let target = match &storages.largest {
+        Some(largest) => bounding::add_device(&mut plan, &rehearsals, environment, largest),
+        None => Target::Memory,
+    };
+    let progress = &Progress::unless(output.quiet);
+    let made = maker_of(&plan, &target, environment).make((progress, stop));
+    let (files, target) = match made {
+        Ok(files) => (files, target),
+        Err(error) if stop.explains(&error) => return Ok(None),
+        Err(error) => {
+            tell(&format!("warning: what the device gives is not measured: {error:#}"))?;
+            bounding::remove_device(&mut plan);
+            (Files::default(), Target::Memory)
+        }
+    };
+    let maker = &maker_of(&plan, &target, environment);
     let mut header = header_of(&plan, environment, Vec::new())?;
     header.rehearsals = rehearsals;
     storages.note_in(&mut header);
-    let progress = &Progress::unless(output.quiet);
-    let maker = &Maker {
-        plan: &plan,
-        target: &Target::Memory,
-        source: None,
-        environment,
-        stay: Stay::Removed,
-    };
-    let files = maker.make((progress, stop))?;
     let worker = |_: &str| worker_process::own_command();
     let made = PreparedRun { maker, files, worker: &worker, memory: None };
     let into = Destination::New { place, header };
@@ -136,20 +145,28 @@ fn measure(asked: &Asked, place: Place, output: &OutputArgs, stop: &Stop) -> Res
     Ok(Some(Kept { record, files: Vec::new() }))
 }
 
+fn maker_of<'a>(plan: &'a Plan, target: &'a Target, environment: &'a Environment) -> Maker<'a> {
+    Maker { plan, target, source: None, environment, stay: Stay::Removed }
+}
+
 /// Files from this size on are worth a cache state of their own.
 const DATA_LEAST: u64 = 1 << 20;
 
-fn plan_of(asked: &Asked, commands: Vec<JudgedCommand>, environment: &Environment) -> Result<Plan> {
+fn plan_of(
+    asked: &Asked,
+    (commands, rehearsals): (Vec<JudgedCommand>, &[FactSheet]),
+    environment: &Environment,
+) -> Result<Plan> {
     let (rounds, invocations) = settle(asked.rounds, asked.invocations, USUAL)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let mut plan = Plan::new("judge", rounds, 0.0, now as u64);
     plan.invocations = invocations;
     plan.view = Some(view(&commands));
-    let probe = environment.storage.and_then(|storage| storage.residency_probe);
-    for command in &commands {
+    for (number, command) in commands.iter().enumerate() {
+        let known = (environment.storage, rehearsals.get(number));
         for cache in states(asked, command) {
             let case = Case::own(Work::Command(command.work(cache)));
-            match data_files::refusal(command, cache, probe, asked.evicts_others) {
+            match data_files::refusal(command, cache, known, asked.evicts_others) {
                 Some(reason) => plan.skips.push(Skip { case, reason }),
                 None => plan.add([case], Role::Asked, environment),
             }

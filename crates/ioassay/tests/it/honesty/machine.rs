@@ -2,6 +2,6 @@
 //! programs, and real or absent differences.
 
 mod resources;
-pub(super) mod calls;
+pub(crate) mod calls;
 mod liars;
 pub(crate) mod comparing;

@@ -4,6 +4,7 @@ use assess::Assessment;
 use assess::summary::Summary;
 use assess::trials::Fate;
 use model::case::Cache;
+use model::plan::Role;
 use model::record::Record;
 use model::sample::Sample;
 use serde::Serialize;
@@ -39,10 +40,11 @@ struct Timed {
 /// The text of the export: an entry for each command in each cache state that has a valid time. Of
 /// several states, each is a parameter `cache`.
 pub(super) fn export(record: &Record, assessment: &Assessment) -> String {
-    let states = assessment.measured().filter_map(|summary| summary.case.cache());
+    let asked = || assessment.cases.iter().filter(|summary| summary.role == Role::Asked);
+    let states = asked().filter_map(|summary| summary.case.cache());
     let is_one_state = states.collect::<std::collections::HashSet<Cache>>().len() < 2;
     let timed = |summary: &Summary| timed(record, summary, is_one_state);
-    let results = assessment.cases.iter().filter_map(timed).collect();
+    let results = asked().filter_map(timed).collect();
     let export = Export { generator: report::MARK, results };
     serde_json::to_string_pretty(&export).expect("the export has only text and numbers")
 }

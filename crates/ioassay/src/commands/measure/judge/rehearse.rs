@@ -7,7 +7,7 @@ use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
 use model::command::JudgedCommand;
 use model::printable::printable;
-use model::rehearsal::{CommandEnd, FactSheet, FileRole, FileUse};
+use model::rehearsal::{Blind, CommandEnd, FactSheet, FileRole, FileUse};
 use model::units;
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ pub(super) fn all(
             tell(&format!("rehearsing {}", shown(command)))?;
         }
         let facts = match asked.rehearses {
-            true => one(command, stop).with_context(|| shown(command))?,
+            true => Some(one(command, stop).with_context(|| shown(command))?),
             false => None,
         };
         let mut command = command.clone();
@@ -59,21 +59,15 @@ fn shown(command: &JudgedCommand) -> String {
     format!("'{}'{apart}{parameters}", command.name)
 }
 
-/// What `command` did in one run; `None` if programs cannot be traced here.
-fn one(command: &JudgedCommand, stop: &Stop) -> Result<Option<FactSheet>> {
+/// What `command` did in one run.
+fn one(command: &JudgedCommand, stop: &Stop) -> Result<FactSheet> {
     crate::data_files::prepare(command, stop).map_err(anyhow::Error::msg)?;
     let rehearsed = rehearsal::of(&command.launch(), stop)?;
     crate::data_files::conclude(command, stop).map_err(anyhow::Error::msg)?;
     match rehearsed {
         Rehearsal::Failed { reason } => bail!(reason),
-        Rehearsal::Untraced { reason } => {
-            tell(&format!(
-                "warning: {reason}. The files that the commands use are not seen; --file names \
-                 them"
-            ))?;
-            Ok(None)
-        }
         Rehearsal::Done { facts, last_words, figure } => {
+            tell_untraced(&facts)?;
             if figure.is_none() {
                 check_figure(command)?;
             }
@@ -82,7 +76,7 @@ fn one(command: &JudgedCommand, stop: &Stop) -> Result<Option<FactSheet>> {
                 false => format!("; its stderr: {last_words}"),
             };
             match facts.end {
-                Some(CommandEnd::Exited(status)) if counts(command, status) => Ok(Some(*facts)),
+                Some(CommandEnd::Exited(status)) if counts(command, status) => Ok(*facts),
                 Some(CommandEnd::Exited(status)) => bail!(
                     "it ended with status {status}{words}. --ignore-exit judges commands that do"
                 ),
@@ -92,6 +86,18 @@ fn one(command: &JudgedCommand, stop: &Stop) -> Result<Option<FactSheet>> {
                 Some(CommandEnd::Stopped(_)) | None => bail!("it was stopped{words}"),
             }
         }
+    }
+}
+
+/// Warns if the command was not traced.
+fn tell_untraced(facts: &FactSheet) -> Result<()> {
+    match facts.unseen.iter().find(|unseen| unseen.what == Blind::Untraced) {
+        None => Ok(()),
+        Some(untraced) => tell(&format!(
+            "warning: {}. Instead, its open files were looked at while it ran, and some may not \
+             have been seen; --file names them",
+            untraced.detail
+        )),
     }
 }
 
@@ -111,6 +117,9 @@ fn check_durable(facts: Option<&FactSheet>) -> Result<()> {
     let Some(facts) = facts else {
         bail!("--until-durable needs the rehearsal, which shows what files the command writes");
     };
+    if facts.sampled {
+        bail!("--until-durable needs a traced rehearsal, which shows all files that are written");
+    }
     if facts.unlisted_files > 0 || facts.written_files().count() > FILES_MAX {
         bail!("--until-durable: it writes more than {FILES_MAX} files");
     }

@@ -14,7 +14,9 @@ const FURTHER_MAX: usize = 7;
 /// The storages that hold data files, and which file is where.
 #[derive(Debug, Default)]
 pub(super) struct WatchedStorages {
-    /// That of the largest file; `None` without any.
+    /// The largest file; `None` without any.
+    pub(super) largest: Option<PathBuf>,
+    /// Its storage.
     pub(super) first: Option<Storage>,
     /// Others, on other disks.
     further: Vec<Storage>,
@@ -33,7 +35,10 @@ impl WatchedStorages {
             let storage = witness::storage_of(&path)
                 .with_context(|| format!("failed to inspect the storage of '{}'", path.display()));
             match storage {
-                Ok(storage) => found.add(device, storage),
+                Ok(storage) => {
+                    found.largest.get_or_insert(path);
+                    found.add(device, storage);
+                }
                 Err(error) if found.first.is_none() => return Err(error),
                 Err(error) => log::info!("{error:#}: it is not watched"),
             }

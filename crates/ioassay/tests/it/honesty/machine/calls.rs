@@ -97,13 +97,13 @@ fn calls_that_come_late_are_told() {
 }
 
 /// A test program compiled from C.
-struct Built {
+pub(crate) struct Built {
     directory: tempfile::TempDir,
 }
 
 impl Built {
     /// Returns `None`, and reports the skipped test, without a compiler.
-    fn new(test: &str, source: &str, options: &[&str]) -> Option<Built> {
+    pub(crate) fn new(test: &str, source: &str, options: &[&str]) -> Option<Built> {
         let directory = tempfile::TempDir::new().unwrap();
         std::fs::write(directory.path().join("source.c"), source).unwrap();
         // Another user may run it.
@@ -200,7 +200,7 @@ fn a_library_that_swallows_syncs_voids_what_claims_them_and_is_named() {
 
 /// Forbids calls to a program with a system call filter. The arguments are pairs of call number and
 /// error, then `--` and the command.
-const REFUSE: &str = r#"
+pub(crate) const REFUSE: &str = r#"
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -274,7 +274,7 @@ fn a_filter_that_suppresses_syncs_is_seen_and_counters_are_believed() {
 }
 
 /// The program, with some calls forbidden.
-fn refused(sandbox: &Sandbox, refuse: &Built, calls: &[[&str; 2]]) -> Command {
+pub(crate) fn refused(sandbox: &Sandbox, refuse: &Built, calls: &[[&str; 2]]) -> Command {
     let mut command = sandbox.start(argument(&refuse.path()));
     command.args(calls.concat()).args(["--", PROGRAM]);
     command
