@@ -18,6 +18,7 @@ use crate::{comparison, summary::Summary};
 use model::case::Case;
 use model::named;
 use model::plan::Plan;
+use model::units::NS_PER_SECOND;
 use model::writing::Sync;
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -27,6 +28,8 @@ named! {
     Watched "metric" {
         /// The main figure of a case: bytes or operations per second.
         Throughput "throughput",
+        /// The time of a run of a command.
+        Time "time",
         /// The 99th percentile of the latency of operations; with a rate, of the response time.
         P99 "p99",
         /// The 99th percentile of the latency of syncs that are a call of their own.
@@ -52,8 +55,9 @@ const MOST: f64 = 100.0;
 /// A limit that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is not a limit: write WHAT > N%, where WHAT is slower (or throughput), p99, sync p99 or \
-     cpu, and N is from 0 to below 100, or for latency and cpu to {most}", most = MOST * 100.0
+    "'{0}' is not a limit: write WHAT > N%, where WHAT is slower (or throughput), time (of \
+     commands), p99, sync p99 or cpu, and N is from 0 to below 100, or for times and cpu to {most}",
+    most = MOST * 100.0
 )]
 pub struct RuleError(String);
 
@@ -73,7 +77,9 @@ impl FromStr for Rule {
         let limit = percent / 100.0;
         let is_possible = match watched {
             Watched::Throughput => (0.0..1.0).contains(&limit),
-            Watched::P99 | Watched::SyncP99 | Watched::Cpu => (0.0..=MOST).contains(&limit),
+            Watched::Time | Watched::P99 | Watched::SyncP99 | Watched::Cpu => {
+                (0.0..=MOST).contains(&limit)
+            }
         };
         if is_possible { Ok(Rule { watched, limit }) } else { Err(error()) }
     }
@@ -202,7 +208,9 @@ fn check(
     // The loss and its limit on one scale, on which more is worse.
     let (loss, limit) = match rule.watched {
         Watched::Throughput => (-log_ratio, -(1.0 - rule.limit).ln()),
-        Watched::P99 | Watched::SyncP99 | Watched::Cpu => (log_ratio, rule.limit.ln_1p()),
+        Watched::Time | Watched::P99 | Watched::SyncP99 | Watched::Cpu => {
+            (log_ratio, rule.limit.ln_1p())
+        }
     };
     let found = match &paired {
         Some(ratios) => {
@@ -237,7 +245,8 @@ fn compared(
     ratio: f64,
 ) -> Option<Welch> {
     // How much runs differ is known of the main figure only.
-    let runs = runs(pair).filter(|_| watched == Watched::Throughput);
+    let is_main = matches!(watched, Watched::Throughput | Watched::Time);
+    let runs = runs(pair).filter(|_| is_main);
     match logs.each_ref().map(|logs| TwoLevel::of_enough(logs)) {
         [Some(a), Some(b)] => Some(Welch::of_rounded(&b, &a, runs, rounding(watched))),
         _ => runs.map(|runs| Welch::of_single(ratio, runs)),
@@ -254,7 +263,7 @@ fn runs(pair: &CasePair) -> Option<RunToRun> {
 
 /// The variance of a logarithm of what is watched that rounding alone causes.
 fn rounding(watched: Watched) -> f64 {
-    if watched == Watched::Throughput { 0.0 } else { ROUNDING }
+    if matches!(watched, Watched::Throughput | Watched::Time) { 0.0 } else { ROUNDING }
 }
 
 /// The second side relative to the first in each round that both have.
@@ -281,7 +290,9 @@ fn fits(watched: Watched, case: &Case) -> bool {
     let is_call = |sync: Sync| !matches!(sync, Sync::None | Sync::Dsync);
     match watched {
         Watched::Throughput | Watched::Cpu => true,
-        Watched::P99 => case.memory().is_none(),
+        Watched::Time => case.command().is_some(),
+        // A run of a command is one operation.
+        Watched::P99 => case.memory().is_none() && case.command().is_none(),
         // A single sync at the end has no percentiles.
         Watched::SyncP99 => case.write().is_some_and(|work| work.every > 0 && is_call(work.sync)),
     }
@@ -317,6 +328,7 @@ fn value(case: &Case, figures: &Figures, watched: Watched) -> Option<f64> {
     match watched {
         // What only syncs moves no bytes.
         Watched::Throughput => figures.throughput.or(figures.iops),
+        Watched::Time => case.command().and(figures.iops).map(|rate| NS_PER_SECOND / rate),
         Watched::P99 if case.is_open() => ns(figures.responses.p99_ns),
         Watched::P99 => ns(figures.latencies.p99_ns),
         Watched::SyncP99 => ns(figures.syncs.p99_ns),
@@ -340,6 +352,7 @@ mod tests {
         check(" sync  p99 > 12.5 %", Watched::SyncP99, 0.125);
         check("p99 > 0%", Watched::P99, 0.0);
         check("cpu > 10%", Watched::Cpu, 0.1);
+        check("time > 105%", Watched::Time, 1.05);
         check("p99 > 200%", Watched::P99, 2.0);
         check("sync p99 > 10000%", Watched::SyncP99, 100.0);
         for refused in [

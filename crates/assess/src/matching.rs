@@ -108,6 +108,28 @@ fn near(
     all
 }
 
+/// Matches each case of the second record with that of the first that differs in no axis but
+/// `but`. Several may be matched with one.
+pub(crate) fn each_with_its_base(
+    asked_a: &[Summary],
+    asked_b: &[Summary],
+    but: &'static str,
+) -> Vec<Match> {
+    let key = |summary: &Summary| {
+        let mut key = key(summary);
+        key.retain(|(axis, _)| *axis != but);
+        key
+    };
+    let bases: HashMap<MatchKey, usize> =
+        asked_a.iter().enumerate().map(|(a, summary)| (key(summary), a)).collect();
+    let found = asked_b.iter().enumerate();
+    found
+        .filter_map(|(b, summary)| {
+            Some(Match { a: *bases.get(&key(summary))?, b, apart: Vec::new() })
+        })
+        .collect()
+}
+
 /// Which cases of each record are matched.
 pub(crate) fn taken(matches: &[Match]) -> (BTreeSet<usize>, BTreeSet<usize>) {
     (matches.iter().map(|found| found.a).collect(), matches.iter().map(|found| found.b).collect())

@@ -1,6 +1,7 @@
 //! Compares two records: their common cases, and the obstacles.
 
 use crate::assessment::{Assessment, assessment, rows};
+use crate::commands_apart::facts_of_commands;
 use crate::comparison::{self, Comparison, Difference};
 use crate::earlier::{Earlier, earlier, figures};
 use crate::finding::{Code, Finding, Severity, Verdict};
@@ -21,7 +22,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-pub use crate::surroundings::RecordDifference;
+pub use crate::surroundings::{RecordDifference, apart};
 
 /// A judged record, with what a comparison needs beyond its assessment. It holds no trials, so only
 /// one of two large records is in memory at a time.
@@ -49,7 +50,7 @@ impl Judged {
     }
 
     /// The requested cases.
-    fn asked(&self) -> &[Summary] {
+    pub(crate) fn asked(&self) -> &[Summary] {
         &self.assessment.cases[..self.logs.len()]
     }
 }
@@ -169,13 +170,21 @@ pub fn compare_anyway(a: Judged, b: Judged, kept: &[Record]) -> RecordComparison
 
 fn compared(a: Judged, b: Judged, kept: &[Record], is_anyway: bool) -> RecordComparison {
     let earlier = figures(&earlier(&a.header, &b.header, kept));
-    let (asked_a, asked_b) = (a.asked(), b.asked());
     // Both sides of a gate were asked the same: a case that only one of them could do has no other
     // that it may be held against.
-    let matches = match alternate(&a.header, &b.header) {
-        true => same(asked_a, asked_b),
-        false => matches(asked_a, asked_b),
-    };
+    let is_matched = if alternate(&a.header, &b.header) { same } else { matches };
+    let matches = is_matched(a.asked(), b.asked());
+    compared_by(&matches, [a, b], &earlier, is_anyway)
+}
+
+/// The comparison of these pairs of cases.
+pub(crate) fn compared_by(
+    matches: &[Match],
+    [a, b]: [Judged; 2],
+    earlier: &Earlier,
+    is_anyway: bool,
+) -> RecordComparison {
+    let (asked_a, asked_b) = (a.asked(), b.asked());
     let mut storages = Vec::new();
     note_facts(&mut storages, &storage_facts(&a.header), &storage_facts(&b.header));
     let uses_storage = |found: &Match| asked_a[found.a].case.cache().is_some();
@@ -187,10 +196,11 @@ fn compared(a: Judged, b: Judged, kept: &[Record], is_anyway: bool) -> RecordCom
     note_facts(&mut others, &facts(&a.header), &facts(&b.header));
     note_known(&mut others, &settings(&a.header), &settings(&b.header));
     note_loops(&mut others, &a.header, &b.header);
+    note_known(&mut others, &facts_of_commands(&a.header), &facts_of_commands(&b.header));
     note_load(&mut others, &a.header, &b.header);
-    let mut left_out = alone(asked_a, asked_b, &matches);
+    let mut left_out = alone(asked_a, asked_b, matches);
     let mut pairs = Vec::new();
-    for found in &matches {
+    for found in matches {
         let (case_a, case_b) = (&asked_a[found.a], &asked_b[found.b]);
         let mut against = if uses_storage(found) { storages.clone() } else { Vec::new() };
         for (axis, in_a, in_b) in &found.apart {
@@ -201,7 +211,7 @@ fn compared(a: Judged, b: Judged, kept: &[Record], is_anyway: bool) -> RecordCom
                 note(&mut against, axis, in_a, in_b);
             }
         }
-        let pair = pair(&a, &b, found, &earlier);
+        let pair = pair(&a, &b, found, earlier);
         if pair.is_ok() {
             let [in_a, in_b] =
                 [case_a, case_b].map(|case| case.served_by.map_or("nothing", |by| by.name()));
@@ -248,16 +258,6 @@ fn judged(pairs: Vec<CasePair>, [asked_a, asked_b]: [&[Summary]; 2]) -> Vec<Case
         CasePair { comparison, ..pair }
     };
     pairs.into_iter().map(judged).collect()
-}
-
-/// What differs between the surroundings of two runs: the machine, its setup, the storage, the
-/// program and its peers. What only one of them knows is not a difference.
-pub fn apart(a: &Header, b: &Header) -> Vec<RecordDifference> {
-    let mut list = Vec::new();
-    note_facts(&mut list, &storage_facts(a), &storage_facts(b));
-    note_facts(&mut list, &facts(a), &facts(b));
-    note_known(&mut list, &settings(a), &settings(b));
-    list
 }
 
 fn alternate(a: &Header, b: &Header) -> bool {

@@ -1,5 +1,6 @@
 //! Differences between the surroundings of two runs: the machine, its setup, and the storage.
 
+use crate::commands_apart::facts_of_commands;
 use model::host::{Device, Storage, cpus_text};
 use model::record::Header;
 use model::shape::Calibrated;
@@ -56,6 +57,17 @@ pub(crate) fn note_facts(list: &mut Vec<RecordDifference>, a: &[Fact], b: &[Fact
             list.push(RecordDifference { what: what.clone(), a: in_a, b: in_b, cases: 0 });
         }
     }
+}
+
+/// What differs between the surroundings of two runs: the machine, its setup, the storage, the
+/// program and its peers. What only one of them knows is not a difference.
+pub fn apart(a: &Header, b: &Header) -> Vec<RecordDifference> {
+    let mut list = Vec::new();
+    note_facts(&mut list, &storage_facts(a), &storage_facts(b));
+    note_facts(&mut list, &facts(a), &facts(b));
+    note_known(&mut list, &settings(a), &settings(b));
+    note_known(&mut list, &facts_of_commands(a), &facts_of_commands(b));
+    list
 }
 
 /// The facts about a storage that must agree for figures on files to be comparable.

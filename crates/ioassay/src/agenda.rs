@@ -232,8 +232,21 @@ impl<'a> Agenda<'a> {
             let is_left = is_asked && !self.pruned.contains(&case);
             if is_left { self.results.width(case) } else { None }
         };
-        let cases = widest(&(0..self.plan.cases.len()).map(width).collect::<Vec<_>>());
+        let widths: Vec<_> = (0..self.plan.cases.len()).map(width).collect();
+        let cases = self.with_rivals(&widest(&widths));
         (!cases.is_empty()).then_some((cases, self.plan.rounds.max(self.results.rounds_begun)))
+    }
+
+    /// These cases, and the commands that are compared with them by shared rounds.
+    fn with_rivals(&self, cases: &[usize]) -> Vec<usize> {
+        let command = |case: usize| self.plan.cases[case].case.command();
+        let is_rival = |one: usize, other: usize| {
+            let both = command(one).zip(command(other));
+            both.is_some_and(|(a, b)| (&a.parameters, a.cache) == (&b.parameters, b.cache))
+        };
+        let has_rival = |case: &usize| cases.iter().any(|one| is_rival(*one, *case));
+        let all = 0..self.plan.cases.len();
+        all.filter(|case| cases.contains(case) || has_rival(case)).collect()
     }
 
     /// Why a case that failed too often in a row is not tried again, if it is not.
@@ -484,6 +497,18 @@ mod tests {
         }
         let (last, began) = further.last().expect("there are some");
         assert!(began + 2 * last.cases.len() as u64 > 59, "nothing is left of it: {began}");
+    }
+
+    /// Rounds without a partner do not count.
+    #[test]
+    fn commands_are_measured_further_with_those_that_they_are_compared_with() {
+        let record = zoo::commands::record_of_commands();
+        // Two commands, each warm and cold.
+        let agenda = Agenda::new(&record.header.plan);
+        assert_eq!(agenda.with_rivals(&[1]), [1, 3]);
+        assert_eq!(agenda.with_rivals(&[0, 3]), [0, 1, 2, 3]);
+        let plan = plan(&[1, 2, 3], 3, 6);
+        assert_eq!(Agenda::new(&plan).with_rivals(&[1]), [1]);
     }
 
     #[test]

@@ -516,8 +516,10 @@ mod tests {
                 let is_told = |flag: &str| {
                     statement.contains(&format!("run --{flag}"))
                         || commands.iter().any(|(words, flags)| {
+                            let says = |text: String| statement.contains(&text);
                             flags.contains(flag)
-                                && statement.contains(&format!("'ioassay {words}'"))
+                                && (says(format!("'ioassay {words}'"))
+                                    || says(format!("ioassay {words} --{flag}")))
                         })
                 };
                 let is_fit = |flag: &str| of_all(flag) || of_one(flag) || is_told(flag);

@@ -165,9 +165,6 @@ pub fn can_go_on(record: &Record) -> bool {
 
 /// Why the run of `record` cannot go on, whatever is left of it.
 fn unresumable(record: &Record) -> Option<&'static str> {
-    if !record.header.plan.commands.is_empty() {
-        return Some("judges commands, whose files may have changed: judge them again");
-    }
     if record.header.alternates.is_some() {
         return Some(
             "is one side of a gate, whose rounds alternated with the other's: 'ioassay gate \
@@ -224,7 +221,9 @@ fn plans_apart(then: &Plan, now: &Plan) -> Vec<RecordDifference> {
     let text = |case: &Case| {
         // Ids do not tell this, and records of older programs differ in it.
         let older: String = of_older(case).map(|word| format!(" {word}")).collect();
-        format!("{}{older} for {}", case.id(), units::time(case.time()))
+        // A command takes what it takes.
+        let time = case.command().is_none().then(|| format!(" for {}", units::time(case.time())));
+        format!("{}{older}{}", case.id(), time.unwrap_or_default())
     };
     let listed = |texts: Vec<String>| match &texts[..] {
         [] => "none".to_string(),

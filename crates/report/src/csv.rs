@@ -12,6 +12,7 @@ use assess::summary::Summary;
 use assess::together::{JointRound, Together};
 use assess::trials::TrialFigures;
 use model::axis::{AXES, Axis, Domain, Quantity};
+use model::record::Header;
 use model::units::NS_PER_SECOND;
 use std::collections::BTreeSet;
 
@@ -153,26 +154,26 @@ fn kind(axis: &Axis) -> &'static str {
 /// A header, and a row for each trial of each case; only the header if the record has no trials.
 /// Commands have more columns: one for each of their parameters, and the figure that they print.
 pub fn csv(assessment: &Assessment) -> String {
-    let more = CommandColumns::of(assessment);
-    head(&more) + &rows(assessment, &more, &|_, _| None)
+    let mut more = CommandColumns::default();
+    more.add(&assessment.header);
+    csv_head(&more) + &csv_rows(assessment, &more)
 }
 
-/// The columns of a record of commands after the others.
-#[derive(Default)]
-struct CommandColumns<'a> {
+/// The columns after the others of a table with records of commands.
+#[derive(Debug, Default)]
+pub struct CommandColumns {
     /// The names of all parameters.
-    parameters: BTreeSet<&'a str>,
+    parameters: BTreeSet<String>,
     /// Whether a number is looked for in what they print.
     has_figure: bool,
 }
 
-impl<'a> CommandColumns<'a> {
-    fn of(assessment: &'a Assessment) -> CommandColumns<'a> {
-        let commands = &assessment.header.plan.commands;
-        let names = commands.iter().flat_map(|command| command.parameters.keys());
-        CommandColumns {
-            parameters: names.map(String::as_str).collect(),
-            has_figure: commands.iter().any(|command| command.figure.is_some()),
+impl CommandColumns {
+    /// Adds those that a record needs.
+    pub fn add(&mut self, header: &Header) {
+        for command in &header.plan.commands {
+            self.parameters.extend(command.parameters.keys().cloned());
+            self.has_figure |= command.figure.is_some();
         }
     }
 
@@ -186,7 +187,7 @@ impl<'a> CommandColumns<'a> {
         let CsvRow { summary, trial, .. } = row;
         let command = row.assessment.header.plan.command(&summary.case);
         let value =
-            |name: &&str| maybe(command.and_then(|it| Some(it.parameters.get(*name)?.as_str())));
+            |name: &String| maybe(command.and_then(|it| Some(it.parameters.get(name)?.as_str())));
         let mut fields: Vec<Field> = self.parameters.iter().map(value).collect();
         if self.has_figure {
             let told = summary.told.as_ref();
@@ -202,11 +203,7 @@ impl<'a> CommandColumns<'a> {
 }
 
 /// The header alone.
-pub fn csv_head() -> String {
-    head(&CommandColumns::default())
-}
-
-fn head(more: &CommandColumns) -> String {
+pub fn csv_head(more: &CommandColumns) -> String {
     let mut table = Writer::from_writer(Vec::new());
     let names = csv_columns().into_iter().map(|[name, ..]| name).chain(more.names());
     table.write_record(names).expect(TAKEN);
@@ -215,13 +212,13 @@ fn head(more: &CommandColumns) -> String {
 }
 
 /// The rows alone, to follow those of another record.
-pub fn csv_rows(assessment: &Assessment) -> String {
-    rows(assessment, &CommandColumns::default(), &|_, _| None)
+pub fn csv_rows(assessment: &Assessment, more: &CommandColumns) -> String {
+    rows(assessment, more, &|_, _| None)
 }
 
 /// The same of a host in a `run` of several, which has the name there that the user calls it.
-pub fn csv_rows_of_host(assessment: &Assessment, run: &Together) -> String {
-    rows(assessment, &CommandColumns::default(), &|summary, trial| {
+pub fn csv_rows_of_host(assessment: &Assessment, run: &Together, more: &CommandColumns) -> String {
+    rows(assessment, more, &|summary, trial| {
         let joint = run.cases.iter().find(|joint| joint.id == summary.id)?;
         let host = joint.hosts.iter().position(|host| *host == assessment.header.host.name)?;
         let is_same =

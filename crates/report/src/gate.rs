@@ -12,7 +12,7 @@ use assess::Assessment;
 use assess::gate::{Check, CheckOutcome, Gate, Watched};
 use assess::records::RecordComparison;
 use model::plan::{INVOCATIONS_MAX, Skip};
-use model::record::Tool;
+use model::record::Header;
 use model::units;
 
 /// The checks in a table.
@@ -102,7 +102,7 @@ fn table(versus: &RecordComparison, gate: &Gate) -> Grid {
 fn limit(check: &Check) -> String {
     let more = match check.rule.watched {
         Watched::Throughput => "less",
-        Watched::P99 | Watched::SyncP99 | Watched::Cpu => "more",
+        Watched::Time | Watched::P99 | Watched::SyncP99 | Watched::Cpu => "more",
     };
     format!("{} % {more}", (check.rule.limit * 1e4).round() / 1e2)
 }
@@ -174,8 +174,13 @@ fn decision(versus: &RecordComparison, gate: &Gate) -> Text {
                 1 => format!(" Of {all}, 1 is open."),
                 open => format!(" Of {all}, {open} are open."),
             };
-            let tool = &versus.b.header.tool;
-            text!("The gate cannot tell.{}{}{}{}", open, idle(gate), lost, advice(gate, tool))
+            text!(
+                "The gate cannot tell.{}{}{}{}",
+                open,
+                idle(gate),
+                lost,
+                advice(gate, &versus.b.header)
+            )
         }
     }
 }
@@ -191,7 +196,8 @@ fn idle(gate: &Gate) -> String {
 }
 
 /// What would decide the open checks.
-fn advice(gate: &Gate, tool: &Tool) -> Text {
+fn advice(gate: &Gate, header: &Header) -> Text {
+    let (tool, commands) = (&header.tool, !header.plan.commands.is_empty());
     let mut advice = Text::default();
     let checks = || gate.checks.iter().filter(|check| check.outcome == CheckOutcome::Open);
     let lacking = |watched: Watched| {
@@ -209,7 +215,7 @@ fn advice(gate: &Gate, tool: &Tool) -> Text {
              must have begun: ask for fewer operations a second."
         ));
     }
-    if lacking(Watched::Cpu) {
+    if lacking(Watched::Cpu) && !commands {
         let longer = fitted("use a longer --time", tool);
         advice.push(format!(
             " The start and end of a peer that does not report its CPU time weigh less in a longer \
@@ -224,12 +230,18 @@ fn advice(gate: &Gate, tool: &Tool) -> Text {
     let is_measured = |check: &&Check| check.unmeasured + check.failed == 0;
     let runs = checks().filter(is_measured).filter_map(|check| check.runs);
     if let Some(runs) = runs.max_by(|a, b| a.deviation.total_cmp(&b.deviation)) {
+        let instead = match commands {
+            true => "judge both commands in one run".into(),
+            false => text!(
+                "measure both sides in one run, with a directory or a program as {}",
+                command("ioassay gate --against")
+            ),
+        };
         advice.push(text!(
-            " {} kept runs of this recipe vary by up to {}, which is too much for this limit: \
-             measure both sides in one run, with a directory or a program as {}.",
+            " {} kept runs of this recipe vary by up to {}, which is too much for this limit: {}.",
             runs.runs,
             figure(units::percent(runs.deviation)),
-            command("ioassay gate --against")
+            instead
         ));
     }
     if checks().filter(is_measured).any(|check| check.rule.limit == 0.0) {

@@ -54,7 +54,7 @@ mod csv;
 mod openmetrics;
 mod running;
 
-pub use self::csv::{csv, csv_columns, csv_head, csv_rows, csv_rows_of_host};
+pub use self::csv::{CommandColumns, csv, csv_columns, csv_head, csv_rows, csv_rows_of_host};
 pub use document::Document;
 pub use drawing::Picture;
 pub use fleet::{copies, fleet};

@@ -188,11 +188,15 @@ pub(crate) fn again(assessment: &Assessment) -> Vec<Block> {
 }
 
 /// Options with a value that affect only the output.
-const OF_OUTPUT: [&str; 5] = ["--record", "--html", "--openmetrics", "--svg", "--color"];
+const OF_OUTPUT: [&str; 7] =
+    ["--record", "--html", "--openmetrics", "--svg", "--svg-dir", "--color", "--export-json"];
 
 /// The same without a value.
-const OF_OUTPUT_ALONE: [&str; 6] =
-    ["--json", "--markdown", "--csv", "--keep", "--quiet", "--dry-run"];
+const OF_OUTPUT_ALONE: [&str; 7] =
+    ["--json", "--markdown", "--csv", "--keep", "--quiet", "-q", "--dry-run"];
+
+/// What is after this are the words of a judged command.
+const LAST: &str = "--";
 
 /// Commands that measure and accept a seed.
 const SEEDED: [&str; 2] = ["survey", "run"];
@@ -206,6 +210,10 @@ pub(crate) fn repeating(assessment: &Assessment) -> String {
     while let Some(word) = given.next() {
         let option = word.split_once('=').map_or(word.as_str(), |(option, _)| option);
         match word {
+            word if word == LAST => {
+                words.push(word.clone());
+                words.extend(given.by_ref().cloned());
+            }
             _ if OF_OUTPUT_ALONE.contains(&option) => {}
             _ if OF_OUTPUT.contains(&option) => {
                 if option == word {
@@ -248,6 +256,10 @@ mod tests {
             "ioassay run z --seed 7",
         );
         check(&["ioassay", "peers", "verify"], "ioassay peers verify");
+        check(
+            &["ioassay", "judge", "-q", "--export-json", "a.json", "--", "x", "-q", "--json"],
+            "ioassay judge -- x -q --json",
+        );
         check(&["ioassay", "run", "it's", "--record"], r"ioassay run 'it'\''s' --seed 1");
         check(&["ioassay", "run", "z", r"$'a\012b'"], r"ioassay run z $'a\012b' --seed 1");
         check(&[], "ioassay");

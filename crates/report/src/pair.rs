@@ -6,7 +6,10 @@ use assess::summary::Summary;
 
 /// The labels of the cases in both records.
 pub(crate) fn names(versus: &RecordComparison) -> CaseLabels<'_> {
-    CaseLabels::of_cases(versus.pairs.iter().map(|pair| &versus.of(pair)[0].case))
+    CaseLabels::of_cases(versus.pairs.iter().flat_map(|pair| {
+        let [a, b] = versus.of(pair).map(|summary| &summary.case);
+        std::iter::once(a).chain((a != b).then_some(b))
+    }))
 }
 
 /// The name of a case; both names if they differ.

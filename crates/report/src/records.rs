@@ -51,7 +51,8 @@ pub fn records<'a>(
         answer: vec![Paragraph::plain(closing(versus))],
         ..of_both(versus, paths)
     };
-    let legend = Remark { text: LEGEND.to_string(), columns: vec!["p"] };
+    let legend = if are_commands(versus) { LEGEND_OF_COMMANDS } else { LEGEND };
+    let legend = Remark { text: legend.to_string(), columns: vec!["p"] };
     document.part(Section::new("Cases", [Block::table(table(versus), [legend])]));
     if let Some(gate) = gate {
         document.part(gate::checks(versus, gate));
@@ -121,6 +122,17 @@ const LEGEND: &str = "A and B: medians, as in the reports of the records; B/A: t
                       medians; p: the probability, corrected over all rows, that figures of one \
                       distribution are as far apart";
 
+/// The same of commands.
+const LEGEND_OF_COMMANDS: &str = "A and B: the median time of a run, as in the reports of the \
+                                  records; speed: that of B by that of A, so that more is \
+                                  faster; p: the probability, corrected over all rows, that \
+                                  figures of one distribution are as far apart";
+
+/// Whether the records judge commands, whose figure is a time.
+fn are_commands(versus: &RecordComparison) -> bool {
+    versus.pairs.first().is_some_and(|pair| versus.of(pair)[0].case.command().is_some())
+}
+
 /// What is missing in either record, in lines: it was stopped, cut off or damaged.
 pub fn missing(versus: &RecordComparison) -> Vec<String> {
     let of = |(side, assessment)| {
@@ -155,7 +167,7 @@ fn table(versus: &RecordComparison) -> Grid {
         left("case", 0),
         right("A", 0),
         right("B", 0),
-        right("B/A", 0),
+        right(if are_commands(versus) { "speed" } else { "B/A" }, 0),
         left("95 % CI", LAST),
         right("invocations", 1),
         right("p", 2),
@@ -185,10 +197,13 @@ fn probability(p: f64) -> String {
     if p < 0.001 { "< 0.001".to_string() } else { format!("{p:.3}") }
 }
 
-/// The median of the compared quantity, bytes or operations per second; with a question mark if it
-/// is doubtful.
+/// The median of the compared quantity, bytes or operations per second, or the time of a run of a
+/// command; with a question mark if it is doubtful.
 fn speed(summary: &Summary) -> String {
     let said = match FigureUnit::of(&summary.case) {
+        _ if summary.case.command().is_some() => {
+            summary.ns_per_op.map(|found| units::nanoseconds(found.median))
+        }
         FigureUnit::BytesPerSecond => summary.throughput.map(|found| units::rate(found.median)),
         FigureUnit::NsPerOp => summary.iops.map(|found| per_second(found.median)),
     };
@@ -215,8 +230,11 @@ fn closing(versus: &RecordComparison) -> Text {
     if versus.pairs.is_empty() {
         return "No case can be compared.".into();
     }
-    let said = [verdicts(versus, &names(versus)), basis(versus), controls(versus)];
-    joined(&said.into_iter().chain(apart_too(versus)).collect::<Vec<_>>(), " ")
+    let said = [verdicts(versus, &names(versus)), basis(versus)];
+    // Commands have no control.
+    let controls = (!are_commands(versus)).then(|| controls(versus));
+    let said = said.into_iter().chain(controls).chain(apart_too(versus));
+    joined(&said.collect::<Vec<_>>(), " ")
 }
 
 /// How to compare the cases that measure different things too.

@@ -4,7 +4,9 @@ use super::records::record;
 use super::*;
 use crate::gate::{self, Check, Gate, gate};
 use crate::records::Judged;
-use model::record::Side;
+use model::plan::Skip;
+use model::record::{Header, Side};
+use model::zoo::commands::record_of_commands;
 
 /// A record in which everything is `slowness` times as slow, and each invocation is disturbed as
 /// the other side's is.
@@ -265,4 +267,90 @@ fn a_gate_knows_which_record_is_held_against_which() {
     let mut other = a.clone();
     other.header.alternates = Some("c3d4".to_string());
     assert!(!is_reversed(&b, &other));
+}
+
+/// Two commands in five invocations: the second takes 2.6 times as long warm, 1.9 times cold.
+fn commands() -> Record {
+    let mut record = record_of_commands();
+    record.header.plan.invocations = 5;
+    record.trials.iter_mut().for_each(|trial| trial.invocation = trial.round / 2);
+    record
+}
+
+/// What these limits decide of the commands of a record.
+fn of_commands(record: &Record, limits: &str) -> Gate {
+    let rules: Vec<_> = limits.split(',').map(|limit| limit.parse().expect("a limit")).collect();
+    gate(&crate::compare_commands(record), &rules)
+}
+
+#[test]
+fn each_other_command_is_held_against_the_first() {
+    let slower = of_commands(&commands(), "time > 5%,cpu > 5%");
+    assert_eq!(slower.outcome, gate::CheckOutcome::Exceeded);
+    assert_eq!(slower.checks.len(), 4, "{:#?}", slower.checks);
+    let warm = &slower.checks[0];
+    assert!(warm.ratio.is_some_and(|ratio| (ratio - 2.59).abs() < 0.02), "{warm:#?}");
+    assert_eq!(of_commands(&commands(), "time > 200%").outcome, gate::CheckOutcome::Within);
+    let mut reversed = commands();
+    reversed.header.plan.commands.swap(0, 1);
+    reversed.header.rehearsals.swap(0, 1);
+    assert_eq!(of_commands(&reversed, "time > 5%").outcome, gate::CheckOutcome::Within);
+}
+
+#[test]
+fn a_run_of_a_command_has_a_time_and_no_percentile() {
+    let found = of_commands(&commands(), "p99 > 5%,sync p99 > 5%");
+    assert_eq!((found.checks.len(), found.idle.len()), (0, 2), "{found:#?}");
+    assert_eq!(found.outcome, gate::CheckOutcome::Open);
+    // What is no command has no time of a run.
+    let (a, b) = (side(1.0, "2026-11-24T10:00:00Z", None), side(1.0, "2026-11-24T10:00:01Z", None));
+    let versus = crate::compare(Judged::of(a), Judged::of(b), &[]);
+    assert_eq!(gate(&versus, &["time > 5%".parse().expect("a limit")]).idle.len(), 1);
+}
+
+#[test]
+fn a_command_that_the_first_has_in_no_such_state_or_that_fails_is_told() {
+    let mut record = commands();
+    record.header.plan.cases.remove(0);
+    record.trials.retain(|trial| trial.case > 0);
+    record.trials.iter_mut().for_each(|trial| trial.case -= 1);
+    let versus = crate::compare_commands(&record);
+    let alone: Vec<&str> = versus.left_out.iter().map(|case| case.reason.as_str()).collect();
+    assert_eq!(alone, ["only B has it"], "{:#?}", versus.left_out);
+    assert_eq!(of_commands(&record, "time > 200%").outcome, gate::CheckOutcome::Open);
+    let mut record = commands();
+    let (case, reason) = (record.header.plan.cases[0].case.clone(), "no probe works".to_string());
+    record.header.plan.skips.push(Skip { case, reason });
+    let skipped = of_commands(&record, "time > 200%");
+    assert_eq!(skipped.outcome, gate::CheckOutcome::Open);
+    let mut record = commands();
+    for trial in record.trials.iter_mut().filter(|trial| trial.case >= 2) {
+        trial.outcome = Outcome::Failed { reason: "it ended with status 1".to_string() };
+    }
+    assert_eq!(of_commands(&record, "time > 200%").outcome, gate::CheckOutcome::Exceeded);
+}
+
+#[test]
+fn what_else_tells_commands_of_one_name_apart_is_told() {
+    let differences = |change: &dyn Fn(&mut Header)| {
+        let (a, mut b) = (commands(), commands());
+        change(&mut b.header);
+        let versus = crate::compare(Judged::of(a), Judged::of(b), &[]);
+        assert_eq!(versus.pairs.len(), 4);
+        versus.others.into_iter().map(|it| (it.what, it.a, it.b)).collect::<Vec<_>>()
+    };
+    assert_eq!(differences(&|_| ()), []);
+    let words = differences(&|header| header.plan.commands[0].arguments[0] = "./wc".to_string());
+    let expected = ["words of 'wc input'", "wc input", "./wc input"].map(str::to_string);
+    assert_eq!(words, [expected.into()]);
+    let larger = |header: &mut Header| {
+        let files = header.rehearsals.iter_mut().flat_map(|sheet| &mut sheet.files);
+        files.for_each(|file| file.bytes_before = Some(1 << 30));
+    };
+    let found = differences(&larger);
+    let expected =
+        ["data files read by 'wc input'", "1 with 64MiB", "1 with 1GiB"].map(str::to_string);
+    assert_eq!(found[0], expected.into(), "{found:#?}");
+    // A record without rehearsals says nothing of files.
+    assert_eq!(differences(&|header| header.rehearsals.clear()), []);
 }

@@ -2,12 +2,13 @@
 
 use super::form::FormArgs;
 use crate::recipe::repetitions::ROUNDS_MAX;
+use assess::gate::Rule;
 use clap::{Args, ValueHint};
 use model::plan::INVOCATIONS_MAX;
 use std::path::PathBuf;
 
 /// Options that only commands have, which a program that is running already cannot use.
-const OF_COMMANDS: [&str; 23] = [
+const OF_COMMANDS: [&str; 29] = [
     "commands",
     "arguments",
     "cache",
@@ -31,6 +32,12 @@ const OF_COMMANDS: [&str; 23] = [
     "no_rehearsal",
     "rounds",
     "invocations",
+    "fail_if",
+    "strict",
+    "against",
+    "resume",
+    "interval",
+    "count",
 ];
 
 /// Arguments of `judge`.
@@ -50,9 +57,12 @@ pub struct JudgeArgs {
     /// Watch the processes of a control group: its path, or a unit such as postgresql.service
     #[arg(long, value_name = "PATH", group = "running", conflicts_with_all = OF_COMMANDS)]
     pub cgroup: Option<String>,
-    /// With --pid or --cgroup: how long to watch, by default 10s
-    #[arg(long = "for", value_name = "TIME", requires = "running")]
-    pub watching: Option<String>,
+    /// Measure for this time: 30m, 8h. With --pid or --cgroup: watch for this time, by default 10s
+    ///
+    /// After the planned rounds, or as many of them as fit, the commands with the widest intervals
+    /// are measured in further invocations, until the time is up.
+    #[arg(long = "for", value_name = "TIME")]
+    pub budget: Option<String>,
     /// The cache state of the files that a command reads, at the start of each run: as-is, warm,
     /// cold, or several
     ///
@@ -133,9 +143,40 @@ pub struct JudgeArgs {
     /// Number of fresh starts, after a pause
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(INVOCATIONS_MAX)))]
     pub invocations: Option<u32>,
+    /// Exit with status 1 if another command is proved to be worse than the first by more than
+    /// this: 'time > 5%', 'cpu > 10%'
+    ///
+    /// WHAT > N%, where WHAT is time, cpu or slower (or throughput). Several limits are separated
+    /// by commas. A loss that is not proved does not fail. By default, this takes 10 invocations.
+    #[arg(long, value_name = "LIMIT", value_delimiter = ',', conflicts_with = "csv")]
+    pub fail_if: Vec<Rule>,
+    /// With --fail-if: exit with status 3 if the rounds cannot tell
+    #[arg(long, requires = "fail_if")]
+    pub strict: bool,
+    /// With --fail-if: hold the commands against the same ones in this record, instead of the first
+    ///
+    /// It was made at another time, so whatever changed on the machine since then counts as well.
+    #[arg(long, value_name = "RECORD", value_hint = ValueHint::FilePath, requires = "fail_if")]
+    pub against: Option<PathBuf>,
+    /// Judge the commands again and again: the time from the start of one run to that of the next,
+    /// such as 10m. A change is reported
+    ///
+    /// Each run has a record of its own. If a run takes longer, the next follows immediately.
+    #[arg(long = "every", value_name = "TIME")]
+    #[arg(conflicts_with_all = ["resume", "fail_if", "export_json"])]
+    pub interval: Option<String>,
+    /// With --every: the number of runs; without it, runs continue until you stop them
+    #[arg(long, requires = "interval", value_parser = clap::value_parser!(u32).range(1..))]
+    pub count: Option<u32>,
     /// Where to keep the record: a new file, a folder, or - for stdout
     #[arg(long, value_name = "PLACE")]
     pub record: Option<PathBuf>,
+    /// Go on with the interrupted run of this record
+    ///
+    /// Repeat its command, with --resume in place of --record. The commands are rehearsed again
+    /// only if a file that they read has changed.
+    #[arg(long, value_name = "RECORD", conflicts_with = "record")]
+    pub resume: Option<PathBuf>,
     /// Also write the times to a file as hyperfine's --export-json does
     ///
     /// It replaces an earlier file of ioassay, but no other.

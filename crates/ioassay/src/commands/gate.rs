@@ -4,6 +4,7 @@ use super::kept::{tell_how_to_go_on, tell_kept};
 use super::measure::both::{MeasuredGate, check_rates, keep_both};
 use super::measure::{header_of, keep};
 use super::question::{self, RunQuestion, Setting};
+use super::reference::ReferenceRecord;
 use super::{compare, form, say, tell};
 use crate::args::OutputArgs;
 use crate::args::gate::GateArgs;
@@ -14,14 +15,11 @@ use crate::status::Status;
 use crate::stop::Stop;
 use crate::store::{self, Place, Store};
 use anyhow::{Context, Result, bail};
-use assess::earlier::earlier;
-use assess::gate::{Watched, gate};
-use assess::invocations::{INVOCATIONS_LEAST, RUNS_LEAST};
-use assess::records::{Judged, LeftOut, RecordComparison};
+use assess::gate::gate;
+use assess::records::{Judged, RecordComparison};
 use model::case::OWN_PEER;
 use model::plan::Role;
-use model::printable::printable;
-use model::record::{End, Header, Record};
+use model::record::{End, Header};
 use report::Style;
 use rustix::fs::{Access, access};
 use std::collections::BTreeSet;
@@ -140,10 +138,14 @@ fn against_record(args: &GateArgs, base: &Path, stop: &Stop, style: &Style) -> R
     let question = &question::of_gate(args, args.directory.as_deref(), seed)?;
     // It may be a pipe, which is read once.
     let record = store::read(base).context("--against names a directory, a program or a record")?;
-    let asked = asked_now(question)?;
-    check_same_question(base, &record.header, &asked)?;
-    check_decidable(args, base, &record, &asked)?;
-    let judged = Judged::of(record);
+    let reference = ReferenceRecord {
+        path: base,
+        record,
+        limits: &args.fail_if,
+        folder: args.record.as_deref(),
+    };
+    reference.check(&asked_now(question)?)?;
+    let judged = Judged::of(reference.record);
     let output = output_of(args);
     let kept = keep(question, interrupted, &output, stop)?;
     let Some(kept) = kept else { return Ok(Status::DONE) };
@@ -164,63 +166,6 @@ fn asked_now(question: &RunQuestion) -> Result<Header> {
     let setting = Setting::of(question)?;
     check_rates(question, &setting)?;
     header_of(&setting.plan, &setting.environment(), Vec::new())
-}
-
-/// Refuses a record that the run `asked` could not be held against, before it is measured.
-fn check_same_question(base: &Path, then: &Header, asked: &Header) -> Result<()> {
-    let (recipe, now) = (&then.plan.recipe, &asked.plan.recipe);
-    if recipe != now {
-        bail!(
-            "'{}' is a record of the recipe '{}', not of '{now}'",
-            base.display(),
-            printable(recipe)
-        );
-    }
-    // What differs between the cases is known without a trial.
-    let bare = |header: &Header| {
-        let header = header.clone();
-        let (invocations, trials, pruned, damage) = Default::default();
-        Judged::of(Record { header, invocations, trials, pruned, end: End::Missing, damage })
-    };
-    let versus = assess::compare(bare(then), bare(asked), &[]);
-    // Without trials, every case is left out.
-    let of = |is: fn(&LeftOut) -> bool| versus.left_out.iter().filter(move |case| is(case)).count();
-    let (alone, apart) = (of(LeftOut::is_alone), of(LeftOut::is_apart));
-    match (alone + apart == versus.left_out.len(), apart) {
-        (false, _) => Ok(()),
-        (true, 0) => bail!("'{}' has no case that this run would measure", base.display()),
-        (true, _) => {
-            let obstacles = report::obstacles(&versus.obstacles).join("\n  ");
-            let base = compare::shown(base);
-            bail!("'{base}' (A) and this run (B) measure different things:\n  {obstacles}")
-        }
-    }
-}
-
-/// Refuses to measure what decides nothing: too few invocations, and too few kept runs that could
-/// stand for them.
-fn check_decidable(args: &GateArgs, base: &Path, then: &Record, asked: &Header) -> Result<()> {
-    let measured: BTreeSet<u32> = then.trials.iter().map(|trial| trial.invocation).collect();
-    if measured.len().min(asked.plan.invocations as usize) >= INVOCATIONS_LEAST {
-        return Ok(());
-    }
-    // They show how much the throughput of runs differs, and nothing else.
-    if args.fail_if.iter().any(|rule| rule.watched == Watched::Throughput) {
-        let mut folders = compare::folders([base, base]);
-        folders.extend(args.record.clone());
-        let kept = store::kept(&folders, &then.header.plan.recipe);
-        if earlier(&then.header, asked, &kept).len() >= RUNS_LEAST {
-            return Ok(());
-        }
-    }
-    bail!(
-        "invocations: {} in '{}', {} in this run: a gate needs {INVOCATIONS_LEAST} or more in \
-         each, or of the throughput {RUNS_LEAST} kept runs of the recipe '{}' in this place",
-        measured.len(),
-        base.display(),
-        asked.plan.invocations,
-        printable(&then.header.plan.recipe)
-    )
 }
 
 /// The options of a run with those of a gate.

@@ -15,6 +15,7 @@ use crate::stop::Stop;
 use crate::store::{self, JointPlace, Place, Store};
 use anyhow::{Context, Result, bail};
 use assess::Assessment;
+use report::CommandColumns;
 use report::Style;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -177,13 +178,18 @@ pub(super) fn check_form(form: &FormArgs, is_dry_run: bool) -> Result<()> {
 /// If a record cannot be read.
 pub(super) fn csv<'a>(
     hosts: impl Iterator<Item = (&'a str, &'a PathBuf)>,
-    rows: impl Fn(&Assessment) -> String,
+    rows: impl Fn(&Assessment, &CommandColumns) -> String,
 ) -> Result<()> {
-    say(&report::csv_head())?;
+    let hosts: Vec<_> = hosts.collect();
+    let mut columns = CommandColumns::default();
+    for (_, path) in &hosts {
+        columns.add(&store::header(path)?);
+    }
+    say(&report::csv_head(&columns))?;
     for (called, path) in hosts {
         let mut assessment = assess::assess(&store::read(path)?);
         called.clone_into(&mut assessment.header.host.name);
-        let text = rows(&assessment);
+        let text = rows(&assessment, &columns);
         if !text.is_empty() {
             say(&text)?;
         }

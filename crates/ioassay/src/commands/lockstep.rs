@@ -219,7 +219,7 @@ fn show(records: &[PathBuf], (form, is_quiet): (&FormArgs, bool), style: &Style)
             return Ok(report::json_of_together(&run, Terminal::default())?);
         }
         let called = run.hosts.iter().map(|host| host.called.as_str());
-        csv(called.zip(records), |host| report::csv_rows_of_host(host, &run))
+        csv(called.zip(records), |host, more| report::csv_rows_of_host(host, &run, more))
     };
     let for_programs = form.is_for_programs().then_some(for_programs);
     form::hand_out(|| report::together(&run), &form.document, style, for_programs)?;

@@ -15,6 +15,7 @@ pub mod hosts;
 pub mod lockstep;
 pub mod fleet;
 pub mod compare;
+mod reference;
 pub mod gate;
 pub mod merge;
 pub mod open;
@@ -22,6 +23,7 @@ pub mod peers;
 pub mod recipes;
 pub mod runs;
 pub mod watch;
+pub mod judge;
 
 use crate::args::form::FormArgs;
 use crate::args::tools::SchemaOf;
@@ -71,7 +73,7 @@ pub fn execute(cli: &Cli) -> Result<Status> {
         Command::Run(args) if args.each => fleet::run(args, &style),
         Command::Run(args) if args.hosts.are_named() => lockstep::run(args, &style),
         Command::Run(args) => measure::run(args, &style),
-        Command::Judge(args) => measure::judge::judge(args, &style),
+        Command::Judge(args) => judge::execute(args, &style),
         Command::Plan(args) => measure::plan(args, &style),
         Command::Watch(args) => watch::execute(args, &style),
         Command::Recipes { command } => recipes::execute(command.as_ref(), &style),

@@ -26,7 +26,7 @@ use model::host::{Affinity, Host, Storage};
 use model::peer::Peer;
 use model::plan::{Plan, Role, Skip};
 use model::units;
-pub(super) use options::{budget_of, set_ends};
+pub(super) use options::{budget_of, check_budget, set_ends};
 use options::{check_goals, sustain_plan};
 use place::{host_of, source_of, storage_of};
 use std::path::{Path, PathBuf};
@@ -120,7 +120,7 @@ impl RunQuestion {
 }
 
 /// Fresh starts of each side of a gate: with as many, a loss of 10 % shows beside a limit of 5 %.
-const GATE_INVOCATIONS: u32 = 10;
+pub(super) const GATE_INVOCATIONS: u32 = 10;
 
 impl Setting {
     /// Inspects the place of `question` and makes its plan.

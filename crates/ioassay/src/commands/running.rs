@@ -36,12 +36,12 @@ const TIME_LEAST: Duration = Duration::from_millis(100);
 /// If there is no such program, or what was seen cannot be written.
 pub fn execute(args: &JudgeArgs, style: &Style) -> Result<Status> {
     check_form(&args.form)?;
-    let time = match &args.watching {
+    let time = match &args.budget {
         Some(text) => parse_time(text).context("--for")?,
         None => USUAL,
     };
     if time < TIME_LEAST {
-        bail!("--for {}: watch for at least 100ms", args.watching.as_deref().unwrap_or_default());
+        bail!("--for {}: watch for at least 100ms", args.budget.as_deref().unwrap_or_default());
     }
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     let running = match (args.pid, &args.cgroup) {

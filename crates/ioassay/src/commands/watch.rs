@@ -1,7 +1,7 @@
 //! `ioassay watch`: repeats a recipe.
 
 use super::kept::{Kept, tell_kept};
-use super::question::{self, RunQuestion};
+use super::question;
 use super::{dry, form, measure, say};
 use crate::args::{OutputArgs, WatchArgs};
 use crate::status::Status;
@@ -23,29 +23,42 @@ pub fn execute(args: &WatchArgs, style: &Style) -> Result<Status> {
     let interval = units::parse_time(&args.interval)?;
     let question = question::of_run(&args.run)?;
     let output = &args.run.output;
-    if let Place::File(_) | Place::Stdout = Place::of(output.record.as_deref()) {
-        bail!("--record names a folder for the records of a watch, which has a file for each run");
-    }
+    check_folder(output)?;
     if output.dry_run {
         return dry::show(&question, output, style);
     }
     let stop = Stop::on_signals().context("failed to listen for signals")?;
-    stop.status(watch(args, &question, interval, &stop, style))
+    let measure = || measure::keep(&question, None, output, &stop);
+    stop.status(repeat(measure, (interval, args.count), output, &stop, style))
 }
 
-fn watch(
-    args: &WatchArgs,
-    question: &RunQuestion,
-    interval: Duration,
+/// Refuses to keep the records of all runs in one file.
+///
+/// # Errors
+/// If `--record` names one.
+pub(super) fn check_folder(output: &OutputArgs) -> Result<()> {
+    if let Place::File(_) | Place::Stdout = Place::of(output.record.as_deref()) {
+        bail!("--record names a folder for the records of a watch, which has a file for each run");
+    }
+    Ok(())
+}
+
+/// Repeats what `measure` does, so often or until a signal.
+///
+/// # Errors
+/// As for [`execute`].
+pub(super) fn repeat(
+    measure: impl Fn() -> Result<Option<Kept>>,
+    (interval, count): (Duration, Option<u32>),
+    output: &OutputArgs,
     stop: &Stop,
     style: &Style,
 ) -> Result<Status> {
-    let output = &args.run.output;
     let mut trends = Trends::default();
     let mut status = Status::DONE;
     for number in 1.. {
         let began = Instant::now();
-        match measure::keep(question, None, output, stop) {
+        match measure() {
             Ok(None) => break,
             Ok(Some(kept)) => {
                 status = status.or_worse(tell(&kept, &mut trends, number, output, style)?);
@@ -58,7 +71,7 @@ fn watch(
                 status = status.or_worse(Status::not_all(why));
             }
         }
-        if stop.is_asked() || args.count.is_some_and(|count| number >= count as usize) {
+        if stop.is_asked() || count.is_some_and(|count| number >= count as usize) {
             break;
         }
         wait(began, interval, output, stop)?;

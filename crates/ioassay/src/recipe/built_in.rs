@@ -36,7 +36,12 @@ pub fn find(name: &str) -> Result<Recipe> {
         return parse(text).with_context(|| format!("built-in recipe '{name}'"));
     }
     if !name.ends_with(".toml") && !Path::new(name).exists() {
-        bail!("{} (a path to a TOML file works too)", unknown(name));
+        let hint = match name {
+            // A command, and the name of the recipe in its records.
+            "judge" => "'ioassay judge COMMAND --every TIME' repeats commands",
+            _ => "a path to a TOML file works too",
+        };
+        bail!("{} ({hint})", unknown(name));
     }
     parse(&file::read(name)?).with_context(|| format!("the recipe '{name}' is broken"))
 }

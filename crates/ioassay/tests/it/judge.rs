@@ -229,12 +229,53 @@ fn hyperfines_export_has_its_fields() {
     assert_eq!(second["times"].as_array().unwrap().len(), 2);
     assert_eq!(second["exit_codes"], serde_json::json!([3, 3]));
     assert_eq!(second["parameters"], serde_json::json!({ "x": "3", "y": "z" }));
+    assert_eq!(second["command"], "sh -c 'exit 3'");
     // An earlier export is replaced, another file is not.
     judge(&sandbox, &["true", "--export-json=out.json"]).samples();
     std::fs::write(sandbox.path("mine"), "mine").unwrap();
     let refused = sandbox.plainly(&["judge", "true", "--export-json=mine"]);
     assert_eq!(refused.status.code(), Some(2));
     assert_eq!(std::fs::read_to_string(sandbox.path("mine")).unwrap(), "mine");
+}
+
+/// The type of each field of each result of an export.
+fn fields(path: &Path) -> Vec<Vec<(String, &'static str)>> {
+    let export: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let kind = |value: &Value| match value {
+        Value::Number(_) => "number",
+        Value::String(_) => "text",
+        Value::Array(_) => "list",
+        Value::Object(_) => "object",
+        Value::Bool(_) | Value::Null => "nothing",
+    };
+    let of = |result: &Value| -> Vec<(String, &'static str)> {
+        let fields = result.as_object().unwrap().iter();
+        // Older versions do not have it.
+        let fields = fields.filter(|(name, _)| *name != "memory_usage_byte");
+        fields.map(|(name, value)| (name.clone(), kind(value))).collect()
+    };
+    export["results"].as_array().unwrap().iter().map(of).collect()
+}
+
+#[test]
+fn hyperfine_itself_exports_the_same_fields() {
+    let test = "hyperfine_itself_exports_the_same_fields";
+    let sandbox = Sandbox::new();
+    if sandbox.start("hyperfine").arg("--version").output().is_err() {
+        return skip(test, "there is no 'hyperfine'");
+    }
+    let theirs = ["-N", "--runs=2", "-i", "echo {x}", "-L", "x", "1,2"];
+    let output = sandbox.start("hyperfine").args(theirs).arg("--export-json=theirs").output();
+    assert!(output.as_ref().is_ok_and(|it| it.status.success()), "{output:?}");
+    judge(&sandbox, &["echo {x}", "-L", "x=1,2", "--export-json=ours"]).samples();
+    assert_eq!(fields(&sandbox.path("ours")), fields(&sandbox.path("theirs")));
+    let commands = |name: &str| -> Vec<Value> {
+        let export: Value =
+            serde_json::from_slice(&std::fs::read(sandbox.path(name)).unwrap()).unwrap();
+        let results = export["results"].as_array().unwrap().iter();
+        results.map(|it| it["command"].clone()).collect()
+    };
+    assert_eq!(commands("ours"), commands("theirs"));
 }
 
 #[test]

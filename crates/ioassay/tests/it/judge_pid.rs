@@ -325,7 +325,9 @@ fn what_cannot_be_watched_is_refused_with_what_to_do() {
     sandbox.refuses(&["judge", "--pid", &pid, "--csv"], &["--csv", "--json"]);
     sandbox.refuses(&["judge", "--pid", &pid, "--for", "1ms"], &["100ms"]);
     sandbox.refuses(&["judge", "--pid", &pid, "--cgroup", "x"], &["--cgroup"]);
-    sandbox.refuses(&["judge", "true", "--for", "1s"], &["--pid"]);
+    for of_commands in ["--fail-if=time > 5%", "--resume=x", "--every=1s"] {
+        sandbox.refuses(&["judge", "--pid", &pid, of_commands], &["cannot be used with"]);
+    }
     let own = format!("exec {PROGRAM} judge --pid $$");
     let output = sandbox.start("sh").args(["-c", &own]).output().unwrap();
     check_refusal(&output, &["is ioassay itself"]);

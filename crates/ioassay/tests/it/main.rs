@@ -38,6 +38,7 @@ mod pages;
 mod pictures;
 mod signals;
 mod judge;
+mod judge_forms;
 mod judge_stopped;
 mod ends;
 mod workers;

@@ -120,6 +120,11 @@ pub struct FileUse {
 }
 
 impl FileUse {
+    /// Its size in bytes when the command first used it, or of one that it created, at the end.
+    pub fn bytes_found(&self) -> Option<u64> {
+        self.bytes_before.or(self.bytes_after)
+    }
+
     /// Whether data of it may have been read that was there before. A file that was only opened to
     /// be cloned was not read: a clone shares its blocks.
     pub fn is_read(&self) -> bool {

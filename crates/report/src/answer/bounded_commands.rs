@@ -1,6 +1,7 @@
 //! What bounds each command, in words.
 
 use super::command_names::CommandNames;
+use super::undecided_commands;
 use crate::sentence::{Sentence, marked, said_ratio_of};
 use crate::text::{Text, figure, joined, text};
 use crate::words::percent;
@@ -44,22 +45,20 @@ pub(super) fn bounds(assessment: &Assessment, names: &CommandNames) -> Vec<Sente
         let ceiling = Named::of(assessment.row(&device.ceiling)?)?;
         Some(by_requests(name(one), (device, requests), &[one.case.clone(), ceiling]))
     });
-    let open = [NOT_MEASURED, TOO_WIDE, PARTLY].map(|needs| {
+    let open = [NOT_MEASURED, TOO_WIDE, PARTLY].map(|why| {
         let unknown: Vec<&BoundedCommand> =
-            of(CommandBound::Unknown).filter(|one| why_unknown(one) == needs).collect();
-        let asks: Vec<Text> = unknown.iter().map(|one| name(one)).collect();
-        let asks = (!asks.is_empty()).then(|| text!("what bounds {}", joined(&asks, "; ")))?;
-        Some(Sentence::open(asks, needs, unknown.iter().map(|one| &one.case)))
+            of(CommandBound::Unknown).filter(|one| why_unknown(one) == why).collect();
+        undecided_commands::bounds(assessment, (why, &unknown), names)
     });
     lines.chain(of_requests).chain(open.into_iter().flatten()).collect()
 }
 
 /// Why it is unknown what bounds a command that may have waited for its device.
-const NOT_MEASURED: &str = "how much its devices can do was not measured";
+const NOT_MEASURED: &str = "how much the devices can do was not measured";
 /// The same, of one that was measured.
-const TOO_WIDE: &str = "its share of what the device gives is not known well enough";
+const TOO_WIDE: &str = "the share of what the device gives is not known well enough";
 /// Why it is unknown what bounds others.
-const PARTLY: &str = "it neither computed all the time nor waited for most of it";
+const PARTLY: &str = "neither computed all the time nor waited for most of it";
 
 fn why_unknown(one: &BoundedCommand) -> &'static str {
     match &one.device {

@@ -29,6 +29,11 @@ impl CommandNames {
         CommandNames { most, has_states: caches.len() > 1 || !caches.contains(&Cache::AsIs) }
     }
 
+    #[cfg(test)]
+    pub(super) fn of_states() -> CommandNames {
+        CommandNames { most: None, has_states: true }
+    }
+
     /// `sort big.txt (size=4k)`.
     pub(super) fn command(&self, work: &CommandWork) -> String {
         let name = match self.most {

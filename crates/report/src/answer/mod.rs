@@ -18,6 +18,7 @@ mod load;
 mod interference;
 mod names;
 mod command_names;
+mod undecided_commands;
 mod bounded_commands;
 mod commands;
 mod control;

@@ -13,9 +13,9 @@ pub(super) struct GateForm<'a> {
     /// Version of this form. It increases when a field changes its meaning or goes away; new fields
     /// may appear without.
     format: u32,
-    /// The path of the record that it was held against.
+    /// The path of the record that it was held against; of commands in one record, the first one.
     a: &'a str,
-    /// The path of the other record.
+    /// The path of the other record, or the other commands.
     b: &'a str,
     /// `exceeded` if a loss is proved to exceed its limit or a case is broken in B, `within` if all
     /// are proved to be within, else `cannot tell`.
@@ -24,8 +24,8 @@ pub(super) struct GateForm<'a> {
     missing: Vec<String>,
     /// Differences that make figures incomparable. Of two directories, they may be the question.
     obstacles: &'a [RecordDifference],
-    /// Limits that watch no case, such as the syncs of reads: `throughput`, `p99`, `sync p99` or
-    /// `cpu`.
+    /// Limits that watch no case, such as the syncs of reads: `throughput`, `time`, `p99`,
+    /// `sync p99` or `cpu`.
     idle: Vec<&'static str>,
     /// Each limit in each case that both records have.
     checks: Vec<OneCheck<'a>>,
@@ -39,7 +39,7 @@ pub(super) struct GateForm<'a> {
 struct OneCheck<'a> {
     /// The case's id in B.
     id: &'a str,
-    /// What is watched: `throughput`, `p99`, `sync p99` or `cpu`.
+    /// What is watched: `throughput`, `time`, `p99`, `sync p99` or `cpu`.
     metric: &'static str,
     /// The largest loss that passes, as a share.
     limit: f64,

@@ -139,3 +139,29 @@ fn what_a_gate_did_with_its_time_and_what_it_pruned_is_said() {
     let of_a = "A: 1h was enough for 2 of the 10 planned rounds; no case was pruned.";
     check_says(apart, &[of_a, "B: 1h was enough for 1 of the 10 planned rounds;"]);
 }
+
+/// Two commands in five invocations.
+fn commands() -> model::record::Record {
+    let mut record = model::zoo::commands::record_of_commands();
+    record.header.plan.invocations = 5;
+    record.trials.iter_mut().for_each(|trial| trial.invocation = trial.round / 2);
+    record
+}
+
+#[test]
+fn a_gate_of_commands_names_both_sides_and_their_states() {
+    let versus = assess::compare_commands(&commands());
+    let checks = assess::gate::gate(&versus, &["time > 5%".parse().expect("it is a limit")]);
+    let names = ["wc input", "sort -o output input"];
+    let text = super::forms::gate_of_run(&versus, &checks, names, &NARROW);
+    assert_snapshot!(text);
+}
+
+#[test]
+fn two_records_of_commands_are_compared_by_their_times() {
+    let (a, mut b) = (commands(), commands());
+    b.header.began = "2026-11-27T10:00:00Z".to_string();
+    b.header.plan.commands[0].arguments[0] = "./wc".to_string();
+    let text = super::forms::records(&compare(&a, &b), ["a.jsonl", "b.jsonl"], &NARROW);
+    assert_snapshot!(text);
+}

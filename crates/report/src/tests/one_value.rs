@@ -533,12 +533,14 @@ fn check_runs(record: &Record, assessment: &Assessment, whole: &Value) {
         is("watch", &runs[index], "last", &main);
         is("the fleet", &alike[index], "median", &main);
         // A name moves no bytes: what is compared is how many there are in a second.
+        let time = main.trim_end_matches("/op").to_string();
         let rate = match FigureUnit::of(&summary.case) {
             FigureUnit::BytesPerSecond => main,
             FigureUnit::NsPerOp => per_second(one_value("iops", case).unwrap()),
         };
-        is("compare", &compared[index], "A", &rate);
-        is("compare", &compared[index], "B", &rate);
+        let of_two = if summary.case.command().is_some() { &time } else { &rate };
+        is("compare", &compared[index], "A", of_two);
+        is("compare", &compared[index], "B", of_two);
         is("lockstep", &in_lockstep[index], "together", &rate);
         for (name, place, _) in PLACES {
             let of_pair = both["pairs"][index]["a"].pointer(place);

@@ -186,7 +186,10 @@ pub fn check_rates(question: &RunQuestion, setting: &Setting) -> Result<()> {
 }
 
 /// Refuses so few invocations that nothing could be decided.
-fn check_invocations(invocations: u32) -> Result<()> {
+///
+/// # Errors
+/// If there are.
+pub fn check_invocations(invocations: u32) -> Result<()> {
     if (invocations as usize) < INVOCATIONS_LEAST {
         bail!(
             "a gate needs {INVOCATIONS_LEAST} or more invocations of each side, with a round each, \

@@ -6,11 +6,14 @@ mod parse;
 mod rehearse;
 mod storages;
 
+pub use parse::Asked;
+
 use super::{Destination, PreparedRun, carry_out, header_of};
 use crate::args::OutputArgs;
 use crate::args::judge::JudgeArgs;
 use crate::commands::kept::Kept;
-use crate::commands::{form, running, tell};
+use crate::commands::question::set_ends;
+use crate::commands::{form, tell};
 use crate::data_files;
 use crate::files::{Files, Maker, Target};
 use crate::fixture::Stay;
@@ -18,9 +21,10 @@ use crate::keeper::{self, LeftServers};
 use crate::machine::this_host;
 use crate::orphans;
 use crate::progress::Progress;
-use crate::recipe::repetitions::{USUAL, settle};
+use crate::recipe::seed_of_now;
+use crate::resume::Interrupted;
 use crate::status::Status;
-use crate::stop::{Stop, keep_children};
+use crate::stop::Stop;
 use crate::store::{self, Place};
 use crate::worker_process;
 use anyhow::{Context, Result, anyhow};
@@ -29,45 +33,54 @@ use model::case::{Cache, Case, Work};
 use model::command::{CommandOutput, JudgedCommand};
 use model::environment::Environment;
 use model::plan::{Plan, Role, Skip};
+use model::record::Header;
 use model::rehearsal::FactSheet;
 use model::view::{Heading, Question, View};
-use parse::Asked;
 use report::Style;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use storages::WatchedStorages;
 
-/// `ioassay judge`.
-///
-/// # Errors
-/// If a command is not understood, or nothing can be measured.
-pub fn judge(args: &JudgeArgs, style: &Style) -> Result<Status> {
-    if args.pid.is_some() || args.cgroup.is_some() {
-        return running::execute(args, style);
-    }
-    let asked = Asked::of(args)?;
-    let stop = Stop::on_signals().context("failed to listen for signals")?;
-    keep_children().context("failed to handle SIGCHLD")?;
-    let output = output_of(args);
-    let export = args.export_json.as_deref();
-    stop.status(keep(&asked, &output, export, &stop).and_then(|kept| match kept {
-        None => Ok(Status::DONE),
-        Some(kept) => {
-            let status = super::judge(&kept, &output, style)?;
-            export.map_or(Ok(()), |path| export_to(path, &kept))?;
-            Ok(status)
-        }
-    }))
+/// What is to be measured, and how it is kept.
+pub struct JudgeTask<'a> {
+    /// The commands.
+    pub asked: &'a Asked,
+    /// Where the record and the reports go.
+    pub output: &'a OutputArgs,
+    /// Where the times go for scripts that read those of hyperfine.
+    pub export: Option<&'a Path>,
+    /// Refuses the run with this header before its first trial.
+    pub check: &'a dyn Fn(&Header) -> Result<()>,
 }
 
-/// Writes the times for scripts that read those of hyperfine.
-fn export_to(path: &Path, kept: &Kept) -> Result<()> {
+/// Measures the commands, or what is left of an interrupted run, and prints the report.
+///
+/// # Errors
+/// As for [`keep`], or if the report cannot be written.
+pub fn judge(
+    task: &JudgeTask,
+    interrupted: Option<Interrupted>,
+    stop: &Stop,
+    style: &Style,
+) -> Result<Status> {
+    let Some(kept) = keep(task, interrupted, stop)? else { return Ok(Status::DONE) };
+    let status = super::judge(&kept, task.output, style)?;
+    export(task, &kept)?;
+    Ok(status)
+}
+
+/// Writes the times for scripts that read those of hyperfine, if they are asked for.
+///
+/// # Errors
+/// If the record cannot be read, or the file not be written.
+pub fn export(task: &JudgeTask, kept: &Kept) -> Result<()> {
+    let Some(path) = task.export else { return Ok(()) };
     let record = store::read(kept.record.path())?;
     store::keep_report(path, &hyperfine::export(&record, &assess::assess(&record)))
 }
 
 /// What `judge` has of the options of all runs.
-fn output_of(args: &JudgeArgs) -> OutputArgs {
+pub fn output_of(args: &JudgeArgs) -> OutputArgs {
     OutputArgs {
         form: args.form.clone(),
         record: args.record.clone(),
@@ -76,24 +89,28 @@ fn output_of(args: &JudgeArgs) -> OutputArgs {
     }
 }
 
-/// Measures the commands, and keeps the record; none if stopped before the first run.
-fn keep(
-    asked: &Asked,
-    output: &OutputArgs,
-    export: Option<&Path>,
+/// Measures the commands, or what is left of an interrupted run, and keeps the record; none if
+/// stopped before the first run.
+///
+/// # Errors
+/// If a command cannot be run, nothing can be measured, or the interrupted run was another one.
+pub fn keep(
+    task: &JudgeTask,
+    interrupted: Option<Interrupted>,
     stop: &Stop,
 ) -> Result<Option<Kept>> {
     orphans::adopt();
-    let place = Place::of(output.record.as_deref());
+    let asked = task.asked;
+    let place = Place::of(task.output.record.as_deref());
     place.check()?;
-    export.iter().try_for_each(|path| store::check_report(path))?;
+    task.export.iter().try_for_each(|path| store::check_report(path))?;
     if asked.commands.iter().any(|command| command.output == CommandOutput::Inherit) {
         worker_process::pass_on_streams().context("failed to pass on stdout and stderr")?;
     }
-    form::check(&output.form, &place)?;
+    form::check(&task.output.form, &place)?;
     let servers = set_up(asked, stop);
     let kept = match &servers {
-        Ok(_) => measure(asked, place, output, stop),
+        Ok(_) => measure(task, interrupted, place, stop),
         Err(_) => Ok(None),
     };
     let stopped = stop.take();
@@ -105,8 +122,18 @@ fn keep(
     Ok(kept)
 }
 
-fn measure(asked: &Asked, place: Place, output: &OutputArgs, stop: &Stop) -> Result<Option<Kept>> {
-    let (commands, rehearsals) = match rehearse::all(asked, output.quiet, stop) {
+fn measure(
+    JudgeTask { asked, output, check, .. }: &JudgeTask,
+    interrupted: Option<Interrupted>,
+    place: Place,
+    stop: &Stop,
+) -> Result<Option<Kept>> {
+    let then = interrupted.as_ref().map(|it| &it.record.header);
+    let rehearsed = match then {
+        Some(then) => rehearse::as_then(asked, then, output.quiet, stop),
+        None => rehearse::all(asked, output.quiet, stop),
+    };
+    let (commands, rehearsals) = match rehearsed {
         Ok(rehearsed) => rehearsed,
         Err(error) if stop.explains(&error) => return Ok(None),
         Err(error) => return Err(error),
@@ -116,31 +143,27 @@ fn measure(asked: &Asked, place: Place, output: &OutputArgs, stop: &Stop) -> Res
     let storage = storages.first.clone();
     let environment =
         &Environment { host: &host, storage: storage.as_ref(), source: None, peers: &[] };
-    let mut plan = plan_of(asked, (commands, &rehearsals), environment)?;
-    tell_time(&plan, &rehearsals, output.quiet)?;
-    bounding::add_start(&mut plan, environment);
-    let target = match &storages.largest {
-        Some(largest) => bounding::add_device(&mut plan, &rehearsals, environment, largest),
-        None => Target::Memory,
-    };
+    let seed = then.map_or_else(seed_of_now, |then| then.plan.seed);
+    let plan = plan_of(asked, (commands, &rehearsals), environment, seed)?;
     let progress = &Progress::unless(output.quiet);
-    let made = maker_of(&plan, &target, environment).make((progress, stop));
-    let (files, target) = match made {
-        Ok(files) => (files, target),
-        Err(error) if stop.explains(&error) => return Ok(None),
-        Err(error) => {
-            tell(&format!("warning: what the device gives is not measured: {error:#}"))?;
-            bounding::remove_device(&mut plan);
-            (Files::default(), Target::Memory)
-        }
+    let beside = Beside { rehearsals: &rehearsals, largest: storages.largest.as_deref(), then };
+    let Some((plan, target, files)) = beside.add(plan, environment, (progress, stop))? else {
+        return Ok(None);
     };
-    let maker = &maker_of(&plan, &target, environment);
     let mut header = header_of(&plan, environment, Vec::new())?;
     header.rehearsals = rehearsals;
     storages.note_in(&mut header);
+    match &interrupted {
+        Some(interrupted) => interrupted.check(&header, None)?,
+        None => tell_time(&plan, &header.rehearsals, output.quiet)?,
+    }
+    check(&header)?;
+    // The order of its cases is that of the record.
+    let plan = interrupted.as_ref().map_or(plan, |it| it.record.header.plan.clone());
+    let maker = &maker_of(&plan, &target, environment);
     let worker = |_: &str| worker_process::own_command();
     let made = PreparedRun { maker, files, worker: &worker, memory: None };
-    let into = Destination::New { place, header };
+    let into = Destination::of(interrupted, place, header, Duration::ZERO);
     let (record, _) = carry_out(made, into, progress, stop)?;
     Ok(Some(Kept { record, files: Vec::new() }))
 }
@@ -149,6 +172,46 @@ fn maker_of<'a>(plan: &'a Plan, target: &'a Target, environment: &'a Environment
     Maker { plan, target, source: None, environment, stay: Stay::Removed }
 }
 
+/// What decides what is measured beside commands because it bounds them.
+struct Beside<'a> {
+    rehearsals: &'a [FactSheet],
+    largest: Option<&'a Path>,
+    /// The header of the run that goes on.
+    then: Option<&'a Header>,
+}
+
+impl Beside<'_> {
+    /// Adds that to `plan`, and makes its test file. None if stopped.
+    fn add(
+        &self,
+        mut plan: Plan,
+        environment: &Environment,
+        told: (&Progress, &Stop),
+    ) -> Result<Option<(Plan, Target, Files)>> {
+        bounding::add_start(&mut plan, environment);
+        let measures = self.then.is_none_or(|then| bounding::has_device(&then.plan));
+        let target = match self.largest.filter(|_| measures) {
+            Some(largest) => {
+                bounding::add_device(&mut plan, self.rehearsals, environment, largest)
+            }
+            None => Target::Memory,
+        };
+        let made = maker_of(&plan, &target, environment).make(told);
+        match made {
+            Ok(files) => Ok(Some((plan, target, files))),
+            Err(error) if told.1.explains(&error) => Ok(None),
+            Err(error) => {
+                tell(&format!("warning: what the device gives is not measured: {error:#}"))?;
+                bounding::remove_device(&mut plan);
+                Ok(Some((plan, Target::Memory, Files::default())))
+            }
+        }
+    }
+}
+
+/// The recipe of all records of commands.
+pub const RECIPE: &str = "judge";
+
 /// Files from this size on are worth a cache state of their own.
 const DATA_LEAST: u64 = 1 << 20;
 
@@ -156,11 +219,11 @@ fn plan_of(
     asked: &Asked,
     (commands, rehearsals): (Vec<JudgedCommand>, &[FactSheet]),
     environment: &Environment,
+    seed: u64,
 ) -> Result<Plan> {
-    let (rounds, invocations) = settle(asked.rounds, asked.invocations, USUAL)?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    let mut plan = Plan::new("judge", rounds, 0.0, now as u64);
-    plan.invocations = invocations;
+    let mut plan = Plan::new(RECIPE, asked.rounds, 0.0, seed);
+    plan.invocations = asked.invocations;
+    set_ends(&mut plan, asked.budget, false)?;
     plan.view = Some(view(&commands));
     for (number, command) in commands.iter().enumerate() {
         let known = (environment.storage, rehearsals.get(number));
@@ -222,7 +285,8 @@ fn tell_time(plan: &Plan, rehearsals: &[FactSheet], is_quiet: bool) -> Result<()
     if is_quiet {
         return Ok(());
     }
-    let runs = plan.cases.len() as u64 * u64::from(plan.rounds);
+    let commands = plan.cases.iter().filter(|planned| planned.role == Role::Asked);
+    let runs = commands.count() as u64 * u64::from(plan.rounds);
     let times = rehearsals.iter().filter_map(|facts| Some(facts.totals?.wall_ns));
     let (sum, count) = times.fold((0u64, 0u64), |(sum, count), ns| (sum + ns, count + 1));
     let about = sum.checked_div(count).map(|each| Duration::from_nanos(each.saturating_mul(runs)));

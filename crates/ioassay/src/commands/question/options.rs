@@ -29,9 +29,7 @@ pub(crate) fn set_ends(plan: &mut Plan, budget: Option<Duration>, prunes: bool) 
 
 /// Sets the time of a run. Only several invocations show which intervals are wide.
 fn give_time(plan: &mut Plan, budget: Option<Duration>) -> Result<()> {
-    if budget.is_some() && plan.invocations < INVOCATIONS_LEAST {
-        bail!("--for needs at least {INVOCATIONS_LEAST} invocations: they show what varies most");
-    }
+    check_budget(plan.invocations, budget)?;
     if budget.is_some() && !plan.goals.is_empty() {
         bail!(
             "--for narrows the intervals of rates, and --hold judges response times: use --rounds \
@@ -39,6 +37,17 @@ fn give_time(plan: &mut Plan, budget: Option<Duration>) -> Result<()> {
         );
     }
     plan.budget = budget;
+    Ok(())
+}
+
+/// Refuses a time for so few invocations.
+///
+/// # Errors
+/// If there are.
+pub(crate) fn check_budget(invocations: u32, budget: Option<Duration>) -> Result<()> {
+    if budget.is_some() && invocations < INVOCATIONS_LEAST {
+        bail!("--for needs at least {INVOCATIONS_LEAST} invocations: they show what varies most");
+    }
     Ok(())
 }
 

@@ -58,6 +58,11 @@ pub(super) fn add_device(
     Target::Directory(Rc::new(directory))
 }
 
+/// Whether `plan` has what [`add_device`] adds.
+pub(super) fn has_device(plan: &Plan) -> bool {
+    plan.cases.iter().any(|planned| planned.case.command().is_none())
+}
+
 /// Removes what [`add_device`] added.
 pub(super) fn remove_device(plan: &mut Plan) {
     plan.cases.retain(|planned| planned.case.command().is_some());

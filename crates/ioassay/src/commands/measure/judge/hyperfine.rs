@@ -1,5 +1,6 @@
 //! The results as hyperfine exports them, for scripts that read that.
 
+use super::parse::filled;
 use assess::Assessment;
 use assess::summary::Summary;
 use assess::trials::Fate;
@@ -59,11 +60,13 @@ fn timed(record: &Record, summary: &Summary, is_one_state: bool) -> Option<Timed
     };
     let peak = |sample: &&Sample| sample.exit?.peak_bytes;
     let mut parameters = record.header.plan.command(&summary.case)?.parameters.clone();
+    // As hyperfine has it.
+    let command = filled(&work.command, &parameters);
     if !is_one_state {
         parameters.insert("cache".to_string(), work.cache.to_string());
     }
     let timed = Timed {
-        command: work.command.clone(),
+        command,
         mean: mean(&times)?,
         stddev: deviation(&times),
         user: mean_of(&|sample| sample.usage.user_ns)?,

@@ -1,21 +1,25 @@
 //! What is judged: commands with the values of their parameters.
 
 use crate::args::judge::JudgeArgs;
+use crate::commands::question::{GATE_INVOCATIONS, check_budget};
+use crate::recipe::repetitions::{USUAL, settle};
 use anyhow::{Context, Result, anyhow, bail};
 use model::case::Cache;
 use model::command::{CACHES, CommandOutput, JudgedCommand};
 use model::figure::FigurePattern;
 use model::list::listed;
 use model::printable::printable;
+use model::units;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
+use std::time::Duration;
 use worker::figure::FigureFinder;
 
 /// The question of a command line.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub struct Asked {
     /// The commands, with all combinations of parameters.
-    pub(super) commands: Vec<JudgedCommand>,
+    pub commands: Vec<JudgedCommand>,
     /// The cache states; those that suit each command if empty.
     pub(super) caches: Vec<Cache>,
     /// What runs before anything else, for all commands.
@@ -26,8 +30,11 @@ pub(super) struct Asked {
     pub(super) files: Vec<PathBuf>,
     pub(super) rehearses: bool,
     pub(super) evicts_others: bool,
-    pub(super) rounds: Option<u32>,
-    pub(super) invocations: Option<u32>,
+    pub(super) rounds: u32,
+    /// Fresh starts, among which the rounds are divided.
+    pub invocations: u32,
+    /// The time that the run is given.
+    pub(super) budget: Option<Duration>,
 }
 
 /// Maximum number of commands, with all their parameters.
@@ -35,13 +42,19 @@ const COMMANDS_MAX: usize = 1000;
 
 impl Asked {
     /// What these arguments ask.
-    pub(super) fn of(args: &JudgeArgs) -> Result<Asked> {
+    ///
+    /// # Errors
+    /// If they are not understood, or a file for the output exists or cannot be created.
+    pub fn of(args: &JudgeArgs) -> Result<Asked> {
         if args.no_shell || args.shell.as_deref() == Some("none") {
             bail!(
                 "no shell starts the commands unless --shell asks for one: leave {} out",
                 if args.no_shell { "-N" } else { "--shell=none" }
             );
         }
+        let (rounds, invocations) = repetitions(args)?;
+        let budget = args.budget.as_deref().map(units::parse_time).transpose()?;
+        check_budget(invocations, budget)?;
         let commands = commands(args)?;
         let words = |text: &Option<String>, what: &str| {
             for_all(text.as_deref(), &commands, args.shell.as_deref()).context(what.to_string())
@@ -54,10 +67,18 @@ impl Asked {
             files: args.file.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
             rehearses: !args.no_rehearsal,
             evicts_others: args.evict_others,
-            rounds: args.rounds,
-            invocations: args.invocations,
+            rounds,
+            invocations,
+            budget,
         })
     }
+}
+
+/// The rounds and invocations. A gate has more of these, and each has a round or more.
+fn repetitions(args: &JudgeArgs) -> Result<(u32, u32)> {
+    let of_gate = || GATE_INVOCATIONS.min(args.rounds.unwrap_or(u32::MAX));
+    let invocations = args.invocations.or_else(|| (!args.fail_if.is_empty()).then(of_gate));
+    settle(args.rounds, invocations, USUAL)
 }
 
 fn caches(texts: &[String]) -> Result<Vec<Cache>> {
@@ -102,7 +123,7 @@ struct Template<'a> {
 fn commands(args: &JudgeArgs) -> Result<Vec<JudgedCommand>> {
     let common = JudgedCommand {
         directory: std::env::current_dir().context("the current directory is not known")?,
-        output: output(&args.output)?,
+        output: output(&args.output, args.resume.is_some())?,
         input: args.input.as_ref().map(std::path::absolute).transpose()?,
         any_exit: args.ignore_exit.as_deref() == Some(ALL),
         exits: exits(args.ignore_exit.as_deref())?,
@@ -267,7 +288,8 @@ fn place(name: &str) -> String {
     format!("{{{name}}}")
 }
 
-fn filled(text: &str, values: &BTreeMap<String, String>) -> String {
+/// A text with the values of its parameters.
+pub(super) fn filled(text: &str, values: &BTreeMap<String, String>) -> String {
     values.iter().fold(text.to_string(), |text, (name, value)| text.replace(&place(name), value))
 }
 
@@ -310,14 +332,17 @@ fn combinations(parameters: &BTreeMap<&str, &[String]>) -> Vec<BTreeMap<String, 
     all
 }
 
-/// Where stdout goes.
-fn output(text: &str) -> Result<CommandOutput> {
+/// Where stdout goes. A file is new, unless an interrupted run created it.
+fn output(text: &str, goes_on: bool) -> Result<CommandOutput> {
     match text {
         "null" => Ok(CommandOutput::Null),
         "pipe" => Ok(CommandOutput::Pipe),
         "inherit" => Ok(CommandOutput::Inherit),
         path => {
             let path = std::path::absolute(path)?;
+            if goes_on {
+                return Ok(CommandOutput::File(path));
+            }
             // Nothing of the user's is overwritten.
             std::fs::File::create_new(&path).with_context(|| {
                 format!("failed to create the output '{}'; name a new file", path.display())

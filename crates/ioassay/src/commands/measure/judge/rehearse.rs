@@ -7,8 +7,10 @@ use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
 use model::command::JudgedCommand;
 use model::printable::printable;
+use model::record::Header;
 use model::rehearsal::{Blind, CommandEnd, FactSheet, FileRole, FileUse};
 use model::units;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 /// The most data files of a command whose cache is set and seen, those with the most bytes.
@@ -51,6 +53,72 @@ pub(super) fn all(
         sheets.clear();
     }
     Ok((commands, sheets))
+}
+
+/// The same for a run that goes on: what was rehearsed `then` still holds, unless a file that a
+/// command reads, and that none writes, is not as it was.
+pub(super) fn as_then(
+    asked: &Asked,
+    then: &Header,
+    is_quiet: bool,
+    stop: &Stop,
+) -> Result<(Vec<JudgedCommand>, Vec<FactSheet>)> {
+    let all_then = &then.plan.commands;
+    let is_same = |one: &JudgedCommand, other: &JudgedCommand| {
+        (&one.name, &one.parameters) == (&other.name, &other.parameters)
+    };
+    let known: Option<Vec<&JudgedCommand>> = (asked.commands.iter())
+        .map(|one| all_then.iter().find(|other| is_same(one, other)))
+        .collect();
+    let Some(known) = known.filter(|_| all_then.len() == asked.commands.len()) else {
+        let listed = |all: &[JudgedCommand]| all.iter().map(shown).collect::<Vec<_>>().join(", ");
+        bail!(
+            "the record of --resume judges {}, and this run {}: repeat its command, or begin a new \
+             run",
+            listed(all_then),
+            listed(&asked.commands)
+        );
+    };
+    let is_known = |file: &PathBuf| known.iter().all(|command| command.reads.contains(file));
+    if let Some(file) = asked.files.iter().find(|file| !is_known(file)) {
+        bail!(
+            "--file '{}' is not among the files of the record of --resume: repeat its command, or \
+             begin a new run",
+            file.display()
+        );
+    }
+    if let Some(path) = changed(then) {
+        if !is_quiet {
+            tell(&format!("'{}' has changed since the rehearsal", path.display()))?;
+        }
+        return all(asked, is_quiet, stop);
+    }
+    let with_files = |(one, then): (&JudgedCommand, &JudgedCommand)| JudgedCommand {
+        reads: then.reads.clone(),
+        writes: then.writes.clone(),
+        ..one.clone()
+    };
+    let commands = asked.commands.iter().zip(known).map(with_files).collect();
+    Ok((commands, then.rehearsals.clone()))
+}
+
+/// A file that a command read in its rehearsal and that no command writes, if it is another one now
+/// or has another size.
+fn changed(then: &Header) -> Option<PathBuf> {
+    let commands = &then.plan.commands;
+    let is_written = |path: &PathBuf| commands.iter().any(|command| command.writes.contains(path));
+    let files = commands.iter().zip(&then.rehearsals).flat_map(|(command, sheet)| {
+        let path = |file: &FileUse| file.renamed.as_ref().unwrap_or(&file.path).to_path();
+        let read = sheet.files.iter().map(move |file| (path(file), file));
+        read.filter(|(path, _)| command.reads.contains(path))
+    });
+    let is_as_then = |path: &PathBuf, file: &FileUse| {
+        path.metadata().is_ok_and(|found| {
+            found.ino() == file.inode && file.bytes_found().is_none_or(|then| then == found.len())
+        })
+    };
+    let mut changed = files.filter(|(path, file)| !is_written(path) && !is_as_then(path, file));
+    changed.next().map(|(path, _)| path)
 }
 
 fn shown(command: &JudgedCommand) -> String {

@@ -1,0 +1,70 @@
+//! What tells apart the commands that two runs judge under the same names.
+
+use model::command::{CommandOutput, JudgedCommand, parameters_text};
+use model::record::Header;
+use model::rehearsal::{FactSheet, FileUse};
+use model::units;
+use std::path::Path;
+
+/// A fact: its name and value.
+type Fact = (String, String);
+
+/// How each command is run, and what it reads. What is not asked for is left out: then the other
+/// record need not have it.
+pub(crate) fn facts_of_commands(header: &Header) -> Vec<Fact> {
+    let commands = header.plan.commands.iter().enumerate();
+    let facts = commands.flat_map(|(number, command)| {
+        let name = shown(command);
+        let read = header.rehearsals.get(number).map(|sheet| read(command, sheet));
+        let read = read.map(|read| ("data files read by".to_string(), read));
+        how(command).into_iter().chain(read).map(move |(what, it)| (format!("{what} {name}"), it))
+    });
+    facts.collect()
+}
+
+/// `'sort big.txt' with size=4k`.
+fn shown(command: &JudgedCommand) -> String {
+    match parameters_text(&command.parameters).as_str() {
+        "" => format!("'{}'", command.name),
+        parameters => format!("'{}' with {parameters}", command.name),
+    }
+}
+
+fn how(command: &JudgedCommand) -> [Fact; 8] {
+    let words =
+        |words: &Option<Vec<String>>| words.as_ref().map_or(String::new(), |it| it.join(" "));
+    let path = |path: &Path| path.to_string_lossy().into_owned();
+    let exits: Vec<String> = command.exits.iter().map(u32::to_string).collect();
+    let syncs = if command.until_durable { "until what it wrote is durable" } else { "" };
+    [
+        ("words of", command.arguments.join(" ")),
+        ("directory of", path(&command.directory)),
+        ("what runs before", words(&command.prepare)),
+        ("what runs after", words(&command.conclude)),
+        ("input of", command.input.as_deref().map_or(String::new(), path)),
+        ("output of", output(&command.output)),
+        ("ignored statuses of", if command.any_exit { "all".to_string() } else { exits.join(",") }),
+        ("second time of", syncs.to_string()),
+    ]
+    .map(|(what, value)| (what.to_string(), value))
+}
+
+fn output(output: &CommandOutput) -> String {
+    match output {
+        CommandOutput::Null => "null".to_string(),
+        CommandOutput::Pipe => "pipe".to_string(),
+        CommandOutput::Inherit => "inherit".to_string(),
+        CommandOutput::File(path) => path.to_string_lossy().into_owned(),
+    }
+}
+
+/// `2 with 64.0 MiB`: the data files that it read in its rehearsal.
+fn read(command: &JudgedCommand, sheet: &FactSheet) -> String {
+    let is_read = |file: &&FileUse| {
+        let path = file.renamed.as_ref().unwrap_or(&file.path).to_path();
+        command.reads.contains(&path)
+    };
+    let sizes = sheet.files.iter().filter(is_read).filter_map(FileUse::bytes_found);
+    let bytes = sizes.fold(0, u64::saturating_add);
+    format!("{} with {}", command.reads.len(), units::bytes(bytes))
+}
