@@ -7,9 +7,9 @@ use crate::{document, fields, files, programs};
 use anyhow::{Context, Result, ensure};
 use std::process::Command;
 
-/// The documents that show output from records, besides the pages of recipes that do.
+/// The documents that show output from records, besides the pages in folders that do.
 const DOCUMENTS: [&str; 2] = ["README.md", "docs/tutorial.md"];
-const PAGES: &str = "docs/recipes";
+const PAGES: [&str; 2] = ["docs/recipes", "docs/judge"];
 
 /// A comment above each output block names its record.
 struct RecordComment {
@@ -70,14 +70,16 @@ pub(crate) fn run(extent: Extent) -> Result<()> {
     Ok(())
 }
 
-/// The pages of recipes that show output from a record.
+/// The pages that show output from a record.
 fn pages() -> Result<Vec<String>> {
     let mut pages = Vec::new();
-    for path in files::in_folder(&crate::root().join(PAGES), "md")? {
-        let name = path.file_name().context("a page has a name")?.display().to_string();
-        let page = format!("{PAGES}/{name}");
-        if is_of_records(&document::read(&page)?) {
-            pages.push(page);
+    for folder in PAGES {
+        for path in files::in_folder(&crate::root().join(folder), "md")? {
+            let name = path.file_name().context("a page has a name")?.display().to_string();
+            let page = format!("{folder}/{name}");
+            if is_of_records(&document::read(&page)?) {
+                pages.push(page);
+            }
         }
     }
     Ok(pages)

@@ -23,10 +23,11 @@ named! {
 }
 
 impl CommandDurability {
-    /// What the evidence of all trials shows; `None` if it wrote no file that is still there.
+    /// What the evidence of all trials shows; `None` if it wrote no file that is still there, or
+    /// only opened files for writing.
     pub(crate) fn of(measured: &Measured) -> Option<CommandDurability> {
         let facts = measured.facts?;
-        facts.written_files().next()?;
+        facts.written_files().next().filter(|_| !wrote_nothing(measured))?;
         let Some(storages) = written_storages(measured) else {
             return Some(CommandDurability::Unseen);
         };
@@ -82,6 +83,19 @@ fn on_storage(
         _ if dirty_share(measured).is_none() => CommandDurability::Unseen,
         _ => flushed(measured, facts, (number, storage)),
     }
+}
+
+/// Whether it only opened files for writing: it made no page dirty, and none is dirty at the end.
+/// In memory, the OS does not count what it writes.
+fn wrote_nothing(measured: &Measured) -> bool {
+    let is_block = |storages: Vec<(usize, &Storage)>| {
+        storages.iter().all(|(_, storage)| storage.medium == Medium::Block)
+    };
+    let is_counted = written_storages(measured).is_some_and(is_block);
+    let is_clean = |trial: &Counted| {
+        trial.evidence.task_write_bytes == Some(0) && dirty_bytes(measured, trial) == Some(0)
+    };
+    is_counted && measured.n() > 0 && measured.trials.iter().all(is_clean)
 }
 
 /// Whether it called a sync that makes data durable, or wrote by a descriptor that syncs each

@@ -153,6 +153,16 @@ impl Launch {
     }
 }
 
+/// What stands for a parameter in a command: `{threads}`.
+pub fn place_of(parameter: &str) -> String {
+    format!("{{{parameter}}}")
+}
+
+/// A text with the values of its parameters.
+pub fn filled(text: &str, values: &BTreeMap<String, String>) -> String {
+    values.iter().fold(text.to_string(), |text, (name, value)| text.replace(&place_of(name), value))
+}
+
 /// The text of parameters: `size=4k,threads=2`.
 pub fn parameters_text(parameters: &BTreeMap<String, String>) -> String {
     let pairs = parameters.iter().map(|(name, value)| format!("{name}={value}"));

@@ -49,6 +49,9 @@ pub struct FactSheet {
     pub processes: u64,
     /// Threads of all processes, the first of each included.
     pub threads: u64,
+    /// CPU time of the thread that used most, in nanoseconds; `None` if the OS does not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest_thread_ns: Option<u64>,
     /// Executed programs, as the OS names them, in the order of their first start.
     pub programs: Vec<FilePath>,
     /// How many more programs there were than are listed.

@@ -5,7 +5,7 @@
 
 use super::context::{Context, Draft, lost, much_of};
 use crate::commands::{
-    asked_bytes, devices_agree, dirty_bytes, has, read_size, syncs, total, written_bytes,
+    asked_bytes, devices_agree, dirty_bytes, has, read_size, syncs, written_bytes,
 };
 use crate::counted::Counted;
 use crate::durable_commands::{CommandDurability, dirty_share};
@@ -15,6 +15,7 @@ use crate::summary::ServedBy;
 use model::case::{Cache, CommandWork};
 use model::evidence::Residency;
 use model::host::{Medium, Storage};
+use model::rehearsal::FileUse;
 use model::units::{bytes_rounded, percent};
 
 /// The work, if the case claims that files are in this state.
@@ -74,16 +75,21 @@ pub(super) fn cache_leak(context: &Context) -> Option<Draft> {
 pub(super) fn not_warm(context: &Context) -> Option<Draft> {
     claims(context, Cache::Warm)?;
     let facts = context.measured.facts;
-    let asks_devices = facts.is_some_and(|facts| {
-        facts.read_files().any(|file| total(&[file.opens.direct, file.hints.dont_need]) > 0)
-    });
+    let any = |of: fn(&FileUse) -> u64| {
+        facts.is_some_and(|facts| facts.read_files().any(|file| of(file) > 0))
+    };
+    let asks_devices = match (any(|file| file.opens.direct), any(|file| file.hints.dont_need)) {
+        (true, false) => Some("opens files with O_DIRECT"),
+        (false, true) => Some("evicts files itself (POSIX_FADV_DONTNEED)"),
+        (true, true) => Some("opens files with O_DIRECT, and evicts some itself"),
+        (false, false) => None,
+    };
     let size = read_size(context.measured)?;
     let fetched = context.total_share(|trial| Some((trial.evidence.task_read_bytes?, size)));
     let fetched = fetched.filter(|share| *share > SHARE_NOISE);
-    if let Some(share) = fetched.filter(|_| asks_devices) {
+    if let Some((share, asks)) = fetched.zip(asks_devices) {
         let message = format!(
-            "warm means nothing to this command: it opens files with O_DIRECT, or evicts them \
-             itself, so devices read {} their bytes",
+            "warm means nothing to this command: it {asks}, so devices read {} their bytes",
             much_of(share)
         );
         let remedy = "read it as the time of the devices";
@@ -117,8 +123,8 @@ pub(super) fn partly_cached(context: &Context) -> Option<Draft> {
         return None;
     }
     let message = format!(
-        "the page cache held {} of its files when runs began, and devices the rest: the time \
-         describes neither",
+        "over all its runs, the page cache held {} of its files at the start, and devices the \
+         rest: the time describes neither",
         percent(share)
     );
     let remedy = "ask for --cache warm or cold, which are proved";

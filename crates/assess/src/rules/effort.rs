@@ -258,8 +258,34 @@ fn starts_late(context: &Context, elapsed: f64) -> Option<Draft> {
     Draft::sized(skew_ns / elapsed, severity, message, remedy)
 }
 
+/// A thread of a command that used this share of its CPU time did all the work (docs/method).
+const ONE_THREAD: f64 = 0.90;
+/// With less CPU time than this, the start of the process is a large part of it.
+const CPU_NS_LEAST: f64 = 10e6;
+
+/// Of a command's threads, one computed and the others were idle (docs/method).
+fn command_imbalanced(context: &Context) -> Option<Draft> {
+    let facts = context.measured.facts.filter(|it| it.processes == 1 && it.threads > 1)?;
+    let totals = facts.totals?;
+    let all_ns = totals.user_ns.saturating_add(totals.system_ns) as f64;
+    let share = facts.busiest_thread_ns? as f64 / all_ns;
+    if all_ns < CPU_NS_LEAST || share < ONE_THREAD {
+        return None;
+    }
+    let message = format!(
+        "of its {} threads, one used {} of the CPU time in its rehearsal: the others hardly ran",
+        facts.threads,
+        percent(share.min(1.0))
+    );
+    let remedy = "see how it divides its work, unless the others are only to wait";
+    Draft::sized(share, Severity::Note, message, remedy)
+}
+
 /// Threads waited for others (docs/method).
 fn imbalanced(context: &Context) -> Option<Draft> {
+    if context.measured.case.command().is_some() {
+        return command_imbalanced(context);
+    }
     let percent = context.summary.imbalance_percent?;
     let severity = graded(percent, [IMBALANCE_NOTE, IMBALANCE_DOUBT])?;
     let message = format!(

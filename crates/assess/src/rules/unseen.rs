@@ -9,6 +9,7 @@ use crate::summary::ServedBy;
 use crate::writing::Durability;
 use model::host::{Medium, Storage};
 use model::list::listed;
+use model::rehearsal::{Blind, FactSheet};
 
 /// The rules of this module.
 pub(super) const RULES: RuleTable =
@@ -63,6 +64,13 @@ fn served_unseen(context: &Context) -> Option<Draft> {
         let remedy = "use a larger file, smaller blocks or a longer --time";
         return Draft::new(severity, message, remedy);
     }
+    if let Some(storage) = storage.filter(|storage| storage.medium == Medium::Block)
+        && context.measured.case.command().is_some()
+        && storage.counts_bytes()
+    {
+        let (message, remedy) = command_unseen(context);
+        return Draft::new(severity, message.to_string(), remedy);
+    }
     let file_system = storage.map_or("unknown", |storage| storage.file_system.as_str());
     let (because, remedy) = match storage.filter(|storage| storage.medium == Medium::Block) {
         Some(storage) if !storage.counts_bytes() => {
@@ -86,6 +94,25 @@ fn served_unseen(context: &Context) -> Option<Draft> {
          {file_system}): {because}"
     );
     Draft::new(severity, message, remedy)
+}
+
+/// Why the counters of a device that counts do not show what served a command's reads, and what to
+/// do.
+fn command_unseen(context: &Context) -> (&'static str, &'static str) {
+    let is_unreaped = |facts: &FactSheet| facts.unseen.iter().any(|it| it.what == Blind::Unreaped);
+    match context.measured.facts.is_some_and(is_unreaped) {
+        true => (
+            "nobody waited for some of its children, and the OS drops the counters of those: what \
+             they read is unseen",
+            "let it wait for them: it ignores SIGCHLD",
+        ),
+        false => (
+            "it got bytes that no device read for it, and that were not in the page cache before: \
+             holes of a sparse file, compressed data, its own writes, files on another file \
+             system, or fewer bytes than in its rehearsal",
+            "read 'from devices' for what they did; judge files without holes, on one file system",
+        ),
+    }
 }
 
 /// A counter does not move, or does not show enough (docs/method).

@@ -472,6 +472,43 @@ fn calls_that_are_too_small() {
 }
 
 #[test]
+fn a_file_that_is_only_opened_for_writing_is_not_written() {
+    let durability = |written: u64, dirty: u64| {
+        let mut record = first(WRITES_WARM);
+        facts(&mut record, |facts| facts.syncs = Default::default());
+        files(&mut record, |file| file.syncs = Default::default());
+        evidence(&mut record, |evidence| {
+            evidence.task_write_bytes = Some(written);
+            evidence.written_after.as_mut().expect("it writes").dirty = Some(dirty);
+        });
+        assess(&record).cases[0].command.as_ref().and_then(|it| it.durability)
+    };
+    assert_eq!(durability(0, 0), None);
+    assert_eq!(durability(OUTPUT, 0), Some(CommandDurability::Acknowledged));
+    // It wrote to pages that were dirty before.
+    assert_eq!(durability(0, OUTPUT / 4096), Some(CommandDurability::Acknowledged));
+}
+
+#[test]
+fn one_thread_of_several_computes() {
+    let threads = |threads: u64, busiest_ms: Option<u64>, all_ms: u64| {
+        move |r: &mut Record| {
+            facts(r, |facts| {
+                facts.threads = threads;
+                facts.busiest_thread_ns = busiest_ms.map(|ms| ms * 1_000_000);
+                facts.totals.as_mut().expect("it was counted").user_ns = all_ms * 1_000_000;
+            });
+        }
+    };
+    let silent = "sound page-cache:";
+    check(first(READS_WARM), threads(3, Some(79), 80), "sound page-cache: Imbalanced note");
+    check(first(READS_WARM), threads(3, Some(41), 80), silent);
+    check(first(READS_WARM), threads(1, Some(79), 80), silent);
+    check(first(READS_WARM), threads(3, Some(5), 5), silent);
+    check(first(READS_WARM), threads(3, None, 80), silent);
+}
+
+#[test]
 fn input_and_output_on_one_device() {
     check(first(WRITES_COLD), |_| {}, "sound device: SameDevice note");
     let elsewhere = |file: &mut FileUse| file.device += u64::from(file.created);

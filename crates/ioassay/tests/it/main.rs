@@ -44,6 +44,7 @@ mod ends;
 mod workers;
 mod honesty;
 mod judge_programs;
+mod ancestors;
 mod containers;
 mod shells;
 mod terminal;

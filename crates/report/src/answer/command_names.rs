@@ -4,46 +4,49 @@ use crate::text::{Text, case};
 use assess::Assessment;
 use assess::summary::Summary;
 use model::case::{Cache, CommandWork};
+use model::command::{self, JudgedCommand, parameters_text, place_of};
 use model::plan::Role;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// How sentences name commands.
 pub(super) struct CommandNames {
-    /// The length to which their texts are shortened; none if they would not be unique.
-    most: Option<usize>,
+    /// By their names and parameters in the plan.
+    names: HashMap<(String, String), String>,
     /// Whether there are several cache states, so that each is named.
     pub(super) has_states: bool,
 }
 
-/// A command in a sentence has at most so many characters.
+/// A command in a sentence has at most so many characters, unless two would have one name.
 const NAME_MOST: usize = 40;
 
 impl CommandNames {
     pub(super) fn of(assessment: &Assessment) -> CommandNames {
         let asked = || assessment.cases.iter().filter(|summary| summary.role == Role::Asked);
         let all = || asked().filter_map(|summary| summary.case.command());
-        let whole: HashSet<&str> = all().map(|work| work.command.as_str()).collect();
-        let short: HashSet<String> = whole.iter().map(|name| shortened(name, NAME_MOST)).collect();
+        let planned = &assessment.header.plan.commands;
+        let whole: Vec<(&CommandWork, String)> =
+            all().map(|work| (work, filled(work, planned))).collect();
+        let unique = |names: &mut dyn Iterator<Item = String>| names.collect::<HashSet<_>>().len();
+        let is_short_unique = unique(&mut whole.iter().map(|(_, name)| shortened(name, NAME_MOST)))
+            == unique(&mut whole.iter().map(|(_, name)| name.clone()));
+        let most = if is_short_unique { NAME_MOST } else { usize::MAX };
+        let named = |(work, name): (&CommandWork, String)| {
+            ((work.command.clone(), work.parameters.clone()), shortened(&name, most))
+        };
         let caches: HashSet<Cache> = all().map(|work| work.cache).collect();
-        let most = (short.len() == whole.len()).then_some(NAME_MOST);
-        CommandNames { most, has_states: caches.len() > 1 || !caches.contains(&Cache::AsIs) }
+        let has_states = caches.len() > 1 || !caches.contains(&Cache::AsIs);
+        CommandNames { names: whole.into_iter().map(named).collect(), has_states }
     }
 
     #[cfg(test)]
     pub(super) fn of_states() -> CommandNames {
-        CommandNames { most: None, has_states: true }
+        CommandNames { names: HashMap::new(), has_states: true }
     }
 
-    /// `sort big.txt (size=4k)`.
+    /// `sort big.txt`.
     pub(super) fn command(&self, work: &CommandWork) -> String {
-        let name = match self.most {
-            Some(most) => shortened(&work.command, most),
-            None => work.command.clone(),
-        };
-        match work.parameters.as_str() {
-            "" => name,
-            parameters => format!("{name} ({parameters})"),
-        }
+        let key = (work.command.clone(), work.parameters.clone());
+        self.names.get(&key).cloned().unwrap_or_default()
     }
 
     /// `sort big.txt, cold`.
@@ -53,6 +56,22 @@ impl CommandNames {
             false => self.command(work),
         });
         case(&summary.id, &|_| said.clone())
+    }
+}
+
+/// `sort -S 4k big.txt (threads=2)`: a command with the values of its parameters, of which those
+/// that its name has no place for follow it.
+fn filled(work: &CommandWork, planned: &[JudgedCommand]) -> String {
+    let is_it = |command: &&JudgedCommand| {
+        command.name == work.command && parameters_text(&command.parameters) == work.parameters
+    };
+    let all = planned.iter().find(is_it).map(|it| it.parameters.clone()).unwrap_or_default();
+    let mut others = all.clone();
+    others.retain(|parameter, _| !work.command.contains(&place_of(parameter)));
+    let name = command::filled(&work.command, &all);
+    match parameters_text(&others) {
+        none if none.is_empty() => name,
+        others => format!("{name} ({others})"),
     }
 }
 

@@ -67,29 +67,28 @@ fn said(summary: &Summary, names: &CommandNames) -> Option<Sentence> {
 
 /// What served what it read, in words.
 fn served(summary: &Summary, figures: Option<&CommandFigures>) -> Option<Text> {
-    let size = |bytes: Option<u64>| bytes.map(|bytes| figure(units::bytes_rounded(bytes)));
-    let asked = size(figures.and_then(|it| it.asked_bytes));
-    let read = size(figures.and_then(|it| it.device_read_bytes));
+    let size = |bytes: u64| figure(units::bytes_rounded(bytes));
+    let asked = figures.and_then(|it| it.asked_bytes);
+    let read = figures.and_then(|it| it.device_read_bytes);
     Some(match (summary.served_by?, asked, read) {
         (ServedBy::PageCache, Some(asked), _) => {
-            text!("the page cache served all {} that it asked for", asked)
+            text!("the page cache served all {} that it asked for", size(asked))
         }
         (ServedBy::PageCache, None, _) => "the page cache served all that it read".into(),
-        (ServedBy::Device, Some(asked), _) => {
-            text!("devices served all {} that it asked for", asked)
-        }
+        (ServedBy::Device, Some(asked), Some(read)) => from_devices(asked, read),
         (ServedBy::Device, None, Some(read)) => {
-            text!("devices read {} for it, its files whole", read)
+            text!("all its data came from devices, which read {} for it", size(read))
         }
+        (ServedBy::Mixed, _, Some(0)) => "devices read for it, but not in each run".into(),
         (ServedBy::Mixed, Some(asked), Some(read)) => {
-            text!("devices read {} of the {} that it asked for", read, asked)
+            text!("devices read {} of the {} that it asked for", size(read), size(asked))
         }
         (ServedBy::Mixed, None, Some(read)) => {
-            text!("devices read {} for it, and the page cache may have served more", read)
+            text!("devices read {} for it, and the page cache may have served more", size(read))
         }
         (ServedBy::Device | ServedBy::Mixed, ..) => "devices read for it".into(),
         (ServedBy::Ram, ..) => "its files are in memory".into(),
-        (ServedBy::NoIo, ..) => "it read no data file".into(),
+        (ServedBy::NoIo, ..) => "it read no data file that was there before".into(),
         (ServedBy::Unverified, ..) => "what served its reads is unseen".into(),
         (ServedBy::CpuCache | ServedBy::CpuCacheOrRam | ServedBy::NameCache, ..) => return None,
     })
@@ -110,6 +109,29 @@ fn says(told: &ToldFigure) -> Option<Text> {
         moved,
         counted.moved.name()
     ))
+}
+
+/// Devices read more or less than was asked for if the difference is more than this share.
+const SAME_BYTES: f64 = 0.01;
+
+/// What devices read of what was asked for, when all the data of its files came from them.
+fn from_devices(asked: u64, read: u64) -> Text {
+    let size = |bytes: u64| figure(units::bytes_rounded(bytes));
+    let times = read as f64 / asked.max(1) as f64;
+    match () {
+        () if times > 1.0 + SAME_BYTES => text!(
+            "devices served all {} that it asked for, and read {} for that",
+            size(asked),
+            size(read)
+        ),
+        () if times < 1.0 - SAME_BYTES => text!(
+            "devices read {} of the {} that it asked for, and the page cache had the rest: files \
+             of its program, or what it read twice",
+            size(read),
+            size(asked)
+        ),
+        () => text!("devices served all {} that it asked for", size(asked)),
+    }
 }
 
 /// Whether what it wrote was durable, in words.
@@ -236,6 +258,36 @@ mod tests {
         let expected = "; it says 0.83 GB/s, and its calls moved as much (64.0 MiB read).";
         assert!(line("0.83").ends_with(expected), "{}", line("0.83"));
         assert!(!line("8.28").contains("it says"), "{}", line("8.28"));
+    }
+
+    #[test]
+    fn what_devices_read_is_held_against_what_was_asked_for() {
+        let said = |asked: u64, read: u64| from_devices(asked << 20, read << 20).to_string();
+        assert_eq!(said(512, 511), "devices served all 512 MiB that it asked for");
+        let more = "devices served all 8.00 MiB that it asked for, and read 64.0 MiB for that";
+        assert_eq!(said(8, 64), more);
+        let less = "devices read 45.0 MiB of the 49.0 MiB that it asked for, and the page cache \
+                    had the rest: files of its program, or what it read twice";
+        assert_eq!(said(49, 45), less);
+    }
+
+    #[test]
+    fn parameters_are_filled_in_where_a_name_has_a_place_for_them() {
+        let parameters = [("size", "4k"), ("threads", "2")].map(|(a, b)| (a.into(), b.into()));
+        let text = "size=4k,threads=2";
+        let check = |name: &str, expected: &str| {
+            let planned = JudgedCommand {
+                name: name.to_string(),
+                parameters: parameters.clone().into(),
+                ..JudgedCommand::default()
+            };
+            let (command, parameters) = (name.to_string(), text.to_string());
+            let work = CommandWork { command, parameters, cache: Cache::AsIs };
+            assert_eq!(filled(&work, &[planned]), expected);
+        };
+        check("sort -S {size} {size}", "sort -S 4k 4k (threads=2)");
+        check("sort -S {size} -t {threads}", "sort -S 4k -t 2");
+        check("sort", "sort (size=4k,threads=2)");
     }
 
     #[test]

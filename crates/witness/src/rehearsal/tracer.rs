@@ -41,6 +41,8 @@ struct Tracer<'a> {
     killed: Option<Instant>,
     processes: u64,
     threads: u64,
+    /// CPU time of the thread that used most, among those that have exited.
+    busiest_ns: Option<u64>,
     left_behind: u64,
     facts: Facts,
     programs: Programs,
@@ -88,6 +90,7 @@ pub fn rehearse(command: &Rehearsed<'_>) -> Result<FactSheet, RehearsalError> {
         killed: None,
         processes: 1,
         threads: 1,
+        busiest_ns: None,
         left_behind: 0,
         facts: Facts::default(),
         programs: Programs::default(),
@@ -152,7 +155,7 @@ impl Tracer<'_> {
                 // One that was made after the others were killed.
                 ptrace::kill(task);
                 if event == Event::Exits {
-                    self.io.exits(task);
+                    self.exits(task);
                 }
                 return ptrace::resume(task, Resume::Run, 0);
             }
@@ -166,7 +169,7 @@ impl Tracer<'_> {
             Event::Returned => self.returned(task),
             Event::Made(new) => self.made(task, new),
             Event::Executed(former) => self.executed(task, former),
-            Event::Exits => self.io.exits(task),
+            Event::Exits => self.exits(task),
             Event::Halted => return ptrace::resume(task, Resume::Halted, 0),
             Event::Signal(number) => signal = number,
             Event::Started | Event::Exited(_) | Event::Signaled(_) => {}
@@ -174,6 +177,12 @@ impl Tracer<'_> {
         let is_awaited = self.tasks.get(&task).is_some_and(|task| task.pending.is_some());
         let how = if is_awaited { Resume::ToReturn } else { Resume::Run };
         ptrace::resume(task, how, signal);
+    }
+
+    /// A task is about to exit: the OS still has its counters.
+    fn exits(&mut self, task: i32) {
+        self.io.exits(task);
+        self.busiest_ns = self.busiest_ns.max(thread_time(task));
     }
 
     fn gone(&mut self, task: i32, end: CommandEnd) {
@@ -263,6 +272,7 @@ impl Tracer<'_> {
             queues: facts.queues,
             processes: self.processes,
             threads: self.threads,
+            busiest_thread_ns: self.busiest_ns,
             programs,
             unlisted_programs,
             end: self.end,
@@ -277,6 +287,12 @@ impl Tracer<'_> {
             unseen: facts.unseen,
         }
     }
+}
+
+/// CPU time of a thread in nanoseconds; `None` where the OS does not count it.
+fn thread_time(task: i32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{task}/task/{task}/schedstat")).ok()?;
+    text.split_whitespace().next()?.parse().ok()
 }
 
 /// CPU time of all descendants that were waited for: in user mode and in the kernel, in

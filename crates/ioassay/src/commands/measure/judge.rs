@@ -32,6 +32,7 @@ use model::axis::Axis;
 use model::case::{Cache, Case, Work};
 use model::command::{CommandOutput, JudgedCommand};
 use model::environment::Environment;
+use model::host::Medium;
 use model::plan::{Plan, Role, Skip};
 use model::record::Header;
 use model::rehearsal::FactSheet;
@@ -245,22 +246,29 @@ fn states(asked: &Asked, command: &JudgedCommand) -> Vec<Cache> {
         return asked.caches.clone();
     }
     let size = |path: &PathBuf| path.metadata().map_or(0, |found| found.len());
-    match command.reads.iter().any(|path| size(path) >= DATA_LEAST) {
+    let is_large = |path: &PathBuf| size(path) >= DATA_LEAST && !is_in_memory(path);
+    match command.reads.iter().any(is_large) {
         true => vec![Cache::AsIs, Cache::Warm, Cache::Cold],
         false => vec![Cache::AsIs],
     }
+}
+
+/// Whether a file is only in memory: then it is always cached, and never cold.
+fn is_in_memory(path: &Path) -> bool {
+    witness::storage_of(path).is_ok_and(|storage| storage.medium == Medium::Ram)
 }
 
 /// How the report shows these commands.
 fn view(commands: &[JudgedCommand]) -> View {
     let group = Axis::named("command").map(Heading::Axis);
     let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
-    let mut columns: Vec<String> =
-        names(&["time", "cpu_time", "asked", "from_devices", "served_by"]);
+    // The last columns are left out where a terminal is narrow: what was asked for comes first.
+    let mut columns: Vec<String> = names(&["time"]);
     let syncs = commands.iter().any(|command| command.until_durable);
     columns.extend(syncs.then(|| "durable_after".to_string()));
     let has_figure = commands.iter().any(|command| command.figure.is_some());
     columns.extend(has_figure.then(|| "says".to_string()));
+    columns.extend(names(&["cpu_time", "asked", "from_devices", "served_by"]));
     View {
         group: group.into_iter().collect(),
         columns,

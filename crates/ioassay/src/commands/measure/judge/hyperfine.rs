@@ -1,10 +1,10 @@
 //! The results as hyperfine exports them, for scripts that read that.
 
-use super::parse::filled;
 use assess::Assessment;
 use assess::summary::Summary;
 use assess::trials::Fate;
 use model::case::Cache;
+use model::command::filled;
 use model::plan::Role;
 use model::record::Record;
 use model::sample::Sample;

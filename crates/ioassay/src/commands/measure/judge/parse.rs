@@ -5,7 +5,7 @@ use crate::commands::question::{GATE_INVOCATIONS, check_budget};
 use crate::recipe::repetitions::{USUAL, settle};
 use anyhow::{Context, Result, anyhow, bail};
 use model::case::Cache;
-use model::command::{CACHES, CommandOutput, JudgedCommand};
+use model::command::{CACHES, CommandOutput, JudgedCommand, filled, place_of};
 use model::figure::FigurePattern;
 use model::list::listed;
 use model::printable::printable;
@@ -184,7 +184,7 @@ fn templates<'a>(args: &'a JudgeArgs, texts: &'a [String]) -> Result<Vec<Templat
 
 impl Template<'_> {
     fn uses(&self, name: &str, args: &JudgeArgs) -> bool {
-        let place = place(name);
+        let place = place_of(name);
         let around = [&args.setup, &args.cleanup].map(Option::as_deref);
         let own = [Some(self.text), self.prepare, self.conclude];
         own.iter().chain(&around).flatten().any(|text| text.contains(&place))
@@ -278,19 +278,10 @@ fn check_all_used(
     let is_used = |name: &str| templates.iter().any(|template| template.uses(name, args));
     match parameters.iter().find(|(name, _)| !is_used(name)) {
         Some((name, _)) => {
-            bail!("no command has {}, so parameter '{name}' does nothing", place(name))
+            bail!("no command has {}, so parameter '{name}' does nothing", place_of(name))
         }
         None => Ok(()),
     }
-}
-
-fn place(name: &str) -> String {
-    format!("{{{name}}}")
-}
-
-/// A text with the values of its parameters.
-pub(super) fn filled(text: &str, values: &BTreeMap<String, String>) -> String {
-    values.iter().fold(text.to_string(), |text, (name, value)| text.replace(&place(name), value))
 }
 
 /// The parameters with their values, from `NAME=V,V`.
