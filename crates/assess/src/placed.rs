@@ -86,8 +86,8 @@ impl<'a> FilePlaces<'a> {
         evidence.further.get(place.checked_sub(1)?).copied()
     }
 
-    /// Bytes that devices read for any process, each byte counted once, on all watched storages with
-    /// devices of the files that the command read. `None` if unknown.
+    /// Bytes that devices read for any process, each byte counted once: those of all watched
+    /// storages with devices that hold files which the command read. `None` if unknown.
     pub(crate) fn read_once(&self, trial: &Counted) -> Option<u64> {
         let read = self.facts.iter().flat_map(|facts| facts.read_files());
         let is_on_devices = |number: &usize| {

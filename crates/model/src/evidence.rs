@@ -145,8 +145,8 @@ pub struct Evidence {
     /// (`/proc/PID/io` `rchar`). It excludes reads by mmap and io_uring, and is `None` if the OS
     /// does not list descendants.
     pub task_rchar_bytes: Option<u64>,
-    /// Bytes that the write calls of the worker and its descendants took, to anything (`/proc/PID/io`
-    /// `wchar`). `None` like `task_rchar_bytes`, and in older records.
+    /// Bytes that the write calls of the worker and its descendants took, to anything
+    /// (`/proc/PID/io` `wchar`). `None` like `task_rchar_bytes`, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_wchar_bytes: Option<u64>,
     /// Those read calls (`/proc/PID/io` `syscr`). `None` like `task_rchar_bytes`, and in older

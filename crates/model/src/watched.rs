@@ -7,7 +7,8 @@ use crate::list::listed;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// File systems on devices whose reads the counters of processes show, as tests prove (docs/method).
+/// File systems on devices whose reads the counters of processes show. Tests prove it
+/// (docs/method).
 pub const COUNTED_FILE_SYSTEMS: [&str; 4] = ["ext2", "ext3", "ext4", "xfs"];
 
 /// What makes each write wait until it is stored.

@@ -10,8 +10,9 @@ use crate::numa;
 use crate::page_cache;
 use crate::processes::{self, Process, ProcessCounters, Thread, open, over_all, read, read_file};
 use crate::root::Root;
-use crate::traffic::{self, SECTOR, Traffic};
-use model::evidence::{Evidence, GroupTraffic, Limit, Probe, Residency, StorageTraffic};
+use crate::traffic::{SECTOR, Traffic};
+use crate::watched_devices::{self, Devices, FurtherTraffic, moved_on};
+use model::evidence::{Evidence, GroupTraffic, Limit, Probe, Residency};
 use model::host::Storage;
 use rustix::time::ClockId;
 use std::collections::btree_map::Entry;
@@ -55,33 +56,6 @@ pub struct Witness<'a> {
     buffer: Vec<u8>,
 }
 
-/// The `stat` file of each device that counts reliably; `None` if any of them cannot be read.
-#[derive(Debug, Default)]
-struct Devices {
-    /// Devices that count reads and writes.
-    moved: Option<Vec<File>>,
-    /// Devices that count flushes.
-    flushed: Option<Vec<File>>,
-    /// The disks below loop devices.
-    disks: Option<Vec<File>>,
-}
-
-impl Devices {
-    /// Skips counters that did not move in the canary test: their zero would mean nothing.
-    fn of(storage: &Storage) -> Devices {
-        let open_all = |names: Vec<&str>| {
-            let files: Option<Vec<File>> =
-                names.into_iter().map(|name| open(&traffic::stat_of(name))).collect();
-            files.filter(|files| !files.is_empty())
-        };
-        Devices {
-            moved: open_all(storage.watched_nodes()).filter(|_| storage.counts_bytes()),
-            flushed: open_all(storage.flushed_nodes()).filter(|_| storage.counts_flushes()),
-            disks: open_all(storage.followed_nodes()),
-        }
-    }
-}
-
 /// Pressure stall information (PSI) for each resource.
 #[derive(Debug, Clone, Copy, Default)]
 struct Pressure<T> {
@@ -116,13 +90,6 @@ pub struct Snapshot {
     huge_bytes: Option<u64>,
     node_bytes: Option<BTreeMap<u32, u64>>,
     threads: Option<BTreeMap<u32, Thread>>,
-}
-
-/// The counters of a further storage at one moment.
-#[derive(Debug, Clone, Copy, Default)]
-struct FurtherTraffic {
-    moved: Option<Traffic>,
-    flushes: Option<u64>,
 }
 
 impl<'a> Witness<'a> {
@@ -293,10 +260,7 @@ impl<'a> Witness<'a> {
 
     fn devices_into(&mut self, snapshot: &mut Snapshot) {
         let buffer = &mut self.buffer;
-        let mut sum = |devices: &Option<Vec<File>>| {
-            let stat = |device| traffic::parse_stat(read_file(device, buffer)?);
-            traffic::sum(devices.as_ref()?.iter().map(stat))
-        };
+        let mut sum = |devices: &Option<Vec<File>>| watched_devices::sum(devices, buffer);
         snapshot.moved = sum(&self.devices.moved);
         snapshot.of_disks = sum(&self.devices.disks);
         snapshot.flushes = sum(&self.devices.flushed).and_then(|traffic| traffic.flushes);
@@ -407,21 +371,6 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
         names_after: after.names,
         throttled_ns: delta(|s| s.throttled_ns),
         ..Evidence::default()
-    }
-}
-
-/// What the devices of a further storage did between two moments.
-fn moved_on((before, after): (&FurtherTraffic, &FurtherTraffic)) -> StorageTraffic {
-    let delta = |of: fn(&Traffic) -> u64| of(&after.moved?).checked_sub(of(&before.moved?));
-    StorageTraffic {
-        read_bytes: delta(|it| it.sectors_read).map(|n| n * SECTOR),
-        reads: delta(|it| it.reads),
-        write_bytes: delta(|it| it.sectors_written).map(|n| n * SECTOR),
-        writes: delta(|it| it.writes),
-        flushes: after
-            .flushes
-            .zip(before.flushes)
-            .and_then(|(after, before)| after.checked_sub(before)),
     }
 }
 

@@ -32,6 +32,7 @@ mod disk;
 mod settle;
 pub mod placement;
 mod numa;
+mod watched_devices;
 pub mod counters;
 pub mod rehearsal;
 pub mod running;

@@ -251,7 +251,9 @@ fn rings_and_asynchronous_reads_of_fio_are_seen() {
     for (engine, field) in [("io_uring", "rings"), ("libaio", "aio")] {
         let mut fio = stage.sandbox.start("fio");
         fio.args(["--name=x", "--rw=read", "--bs=64k", "--time_based", "--runtime=600"]);
+        // A job that is a process would outlive the one that is killed.
         fio.args([
+            "--thread",
             &format!("--ioengine={engine}"),
             &format!("--filename={}", argument(&stage.file)),
         ]);

@@ -85,7 +85,7 @@ fn share_in_words(one: &BoundedCommand) -> Option<Text> {
 }
 
 /// `Requests of 4.00 KiB at depth 1.0 bound load, cold: the device gives 40.1× (38.0-43.0) as much
-/// to 1.00 MiB at depth 8.`
+/// to 1MiB at depth 8.`
 fn by_requests(
     name: Text,
     (device, requests): (&DeviceUse, &DeviceRequests),
@@ -103,4 +103,29 @@ fn by_requests(
         device.ceiling_depth.to_string()
     );
     Sentence::figures(text, rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sentence::lines;
+    use assess::ratio::Ratio;
+
+    #[test]
+    fn requests_are_said_with_what_the_device_gives_to_others() {
+        let requests = DeviceRequests { bytes: 4096.0, depth: 1.02, busy_share: 0.9 };
+        let (low, high) = (Some(0.02), Some(0.04));
+        let device = DeviceUse {
+            of_ceiling: Ratio { median: 0.025, low, high, pairs: 10, invocations: 5 },
+            ceiling: "direct".to_string(),
+            ceiling_block: 1 << 20,
+            ceiling_depth: 8,
+            requests: Some(requests),
+            of_alike: None,
+        };
+        let said = by_requests("load, cold".into(), (&device, &requests), &[]);
+        let expected = "Requests of 4.00 KiB at depth 1.0 bound load, cold: the device gives 40.0× \
+                        as much (25.0-50.0) to 1MiB at depth 8.";
+        assert_eq!(lines(&[said]).iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
+    }
 }

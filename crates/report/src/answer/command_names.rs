@@ -76,7 +76,7 @@ fn filled(work: &CommandWork, planned: &[JudgedCommand]) -> String {
 }
 
 /// The beginning and the end of a long text.
-pub(super) fn shortened(text: &str, most: usize) -> String {
+fn shortened(text: &str, most: usize) -> String {
     let letters: Vec<char> = text.chars().collect();
     if letters.len() <= most {
         return text.to_string();
@@ -84,4 +84,28 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     let of = |part: &[char]| part.iter().collect::<String>();
     let (head, tail) = (most / 2, most - most / 2 - 1);
     format!("{}…{}", of(&letters[..head]), of(&letters[letters.len() - tail..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_filled_in_where_a_name_has_a_place_for_them() {
+        let parameters = [("size", "4k"), ("threads", "2")].map(|(a, b)| (a.into(), b.into()));
+        let text = "size=4k,threads=2";
+        let check = |name: &str, expected: &str| {
+            let planned = JudgedCommand {
+                name: name.to_string(),
+                parameters: parameters.clone().into(),
+                ..JudgedCommand::default()
+            };
+            let (command, parameters) = (name.to_string(), text.to_string());
+            let work = CommandWork { command, parameters, cache: Cache::AsIs };
+            assert_eq!(filled(&work, &[planned]), expected);
+        };
+        check("sort -S {size} {size}", "sort -S 4k 4k (threads=2)");
+        check("sort -S {size} -t {threads}", "sort -S 4k -t 2");
+        check("sort", "sort (size=4k,threads=2)");
+    }
 }

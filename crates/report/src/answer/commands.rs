@@ -199,7 +199,6 @@ fn of_caches(rows: &[&Summary]) -> Option<Sentence> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::command_names::shortened;
     use super::*;
     use crate::sentence::lines;
     use model::record::Record;
@@ -272,28 +271,8 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_filled_in_where_a_name_has_a_place_for_them() {
-        let parameters = [("size", "4k"), ("threads", "2")].map(|(a, b)| (a.into(), b.into()));
-        let text = "size=4k,threads=2";
-        let check = |name: &str, expected: &str| {
-            let planned = JudgedCommand {
-                name: name.to_string(),
-                parameters: parameters.clone().into(),
-                ..JudgedCommand::default()
-            };
-            let (command, parameters) = (name.to_string(), text.to_string());
-            let work = CommandWork { command, parameters, cache: Cache::AsIs };
-            assert_eq!(filled(&work, &[planned]), expected);
-        };
-        check("sort -S {size} {size}", "sort -S 4k 4k (threads=2)");
-        check("sort -S {size} -t {threads}", "sort -S 4k -t 2");
-        check("sort", "sort (size=4k,threads=2)");
-    }
-
-    #[test]
     fn long_names_are_shortened_if_they_still_differ() {
         let text = "a".repeat(30) + &"b".repeat(30);
-        assert_eq!(shortened(&text, 40), "a".repeat(20) + "…" + &"b".repeat(19));
         let renamed = |names: [&str; 2]| {
             let mut record = record_of_commands();
             let works = record.header.plan.cases.iter_mut();

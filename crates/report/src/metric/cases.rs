@@ -52,14 +52,26 @@ fn durable_after(summary: &Summary) -> String {
 /// The number that a command prints about itself: `914 MB/s (880-950)`.
 fn says(summary: &Summary) -> String {
     let Some(told) = &summary.told else { return NONE.to_string() };
-    let plain = |number: f64| units::scaled(number).trim_end().to_string();
     let is_rate = told.unit.as_deref() == Some(BYTES_PER_SECOND);
-    let (value, interval) =
-        words::with_interval(Some(told.value), if is_rate { units::rate } else { plain });
+    let say = match &told.unit {
+        Some(_) if is_rate => units::rate,
+        Some(_) => in_its_unit,
+        None => |number: f64| units::scaled(number).trim_end().to_string(),
+    };
+    let (value, interval) = words::with_interval(Some(told.value), say);
     let unit = told.unit.as_ref().filter(|_| !is_rate);
     let unit = unit.map_or(String::new(), |unit| format!(" {unit}"));
     let interval = if interval == NONE { String::new() } else { format!(" ({interval})") };
     format!("{value}{unit}{interval}")
+}
+
+/// Three digits of a number whose unit may have a prefix: `1610` of MiB/s, not `1.61 k`.
+fn in_its_unit(number: f64) -> String {
+    if number < 999.5 {
+        return units::scaled(number).trim_end().to_string();
+    }
+    let unit = 10f64.powf(number.log10().floor() - 2.0);
+    format!("{:.0}", (number / unit).round() * unit)
 }
 
 /// The metrics of cases only.
@@ -281,4 +293,19 @@ fn vectors(summary: &Summary, assessment: &Assessment) -> String {
         0 => "none".to_string(),
         bits => format!("{bits} bits"),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_in_its_unit_has_no_prefix_of_its_own() {
+        let check = |number, expected: &str| assert_eq!(in_its_unit(number), expected);
+        check(0.951, "0.95");
+        check(83.24, "83.2");
+        check(999.6, "1000");
+        check(1612.7, "1610");
+        check(2_345_678.0, "2350000");
+    }
 }

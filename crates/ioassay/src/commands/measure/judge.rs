@@ -192,9 +192,7 @@ impl Beside<'_> {
         bounding::add_start(&mut plan, environment);
         let measures = self.then.is_none_or(|then| bounding::has_device(&then.plan));
         let target = match self.largest.filter(|_| measures) {
-            Some(largest) => {
-                bounding::add_device(&mut plan, self.rehearsals, environment, largest)
-            }
+            Some(largest) => bounding::add_device(&mut plan, self.rehearsals, environment, largest),
             None => Target::Memory,
         };
         let made = maker_of(&plan, &target, environment).make(told);

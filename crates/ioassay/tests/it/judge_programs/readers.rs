@@ -173,7 +173,7 @@ fn write_loaders(sandbox: &Sandbox) {
 }
 
 /// How often a run may be disturbed.
-const TRIES: u32 = 4;
+const TRIES: u32 = 3;
 
 /// The answer names the requests of the first, of which the device would give more to larger ones.
 /// Where others keep it from its device, nothing is said.
@@ -182,7 +182,7 @@ const TRIES: u32 = 4;
 fn small_requests_one_at_a_time_bound_a_mapped_model_and_not_a_direct_one() {
     let test = "small_requests_one_at_a_time_bound_a_mapped_model_and_not_a_direct_one";
     let Some(sandbox) = on_disk(test, &["python3"]) else { return };
-    file(&sandbox, "f", 4 * FILE_BYTES);
+    file(&sandbox, "f", FILE_BYTES / 2);
     write_loaders(&sandbox);
     let [mapped, direct] =
         ["mapped", "direct"].map(|name| format!("/usr/bin/python3 -I -S {name}.py"));

@@ -77,7 +77,7 @@ fn read_device(facts: &FactSheet) -> bool {
 }
 
 /// The size of the test file.
-const FILE_BYTES: u64 = 64 << 20;
+const FILE_BYTES: u64 = 32 << 20;
 
 /// The directory where commands run, if a file without a name can be made there, and what the
 /// device gives for it says something of the file `largest`.
