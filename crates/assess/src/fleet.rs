@@ -119,6 +119,8 @@ pub struct HostFigure {
     pub verdict: Verdict,
     /// The source that served the bytes, by the evidence.
     pub served_by: Option<ServedBy>,
+    /// Of a command: bytes that devices read for it, median of the rounds.
+    pub device_read_bytes: Option<u64>,
     /// Completed trials that count.
     pub n: usize,
     /// Bytes per second, or nanoseconds per operation; null without a figure.
@@ -255,6 +257,7 @@ impl HostFigure {
         HostFigure {
             verdict: summary.verdict,
             served_by: summary.served_by,
+            device_read_bytes: summary.command.as_ref().and_then(|it| it.device_read_bytes),
             n: summary.n,
             estimate,
             p99_ns: summary.latency.p99.map(|p99| p99.ns),

@@ -21,13 +21,15 @@ pub(crate) struct HostRound {
     pub(crate) rates: Option<Vec<f64>>,
     /// The start of each, by its first thread.
     starts: Vec<u64>,
+    /// The end of each, by its last thread.
+    finishes: Vec<u64>,
     ends: RoundEnds,
     /// The most that a clock may have been wrong.
     pub(crate) error_ns: u64,
     /// While all threads of all hosts were active: the last start and the first end.
     active: Option<(u64, u64)>,
-    /// The bytes of all in that time; `None` if one does not tell its progress, or if they count
-    /// only once a sync has made them durable: nobody sees when a byte became so.
+    /// The bytes of all in that time; `None` if one does not tell its progress, as commands, or if
+    /// they count only once a sync has made them durable: nobody sees when a byte became so.
     moved: Option<f64>,
     /// All as one thread.
     pub(crate) whole: Trial,
@@ -43,6 +45,7 @@ impl HostRound {
             hosts: Vec::new(),
             rates: Some(Vec::new()),
             starts: Vec::new(),
+            finishes: Vec::new(),
             ends: RoundEnds::default(),
             error_ns: 0,
             active: None,
@@ -56,7 +59,7 @@ impl HostRound {
     pub(crate) fn add(&mut self, host: usize, case: &Case, trial: &Trial) {
         let Some((sample, clock)) = trial.sample().zip(trial.clock) else { return };
         self.hosts.push(host);
-        self.moved = self.moved.filter(|_| !is_durable_later(case));
+        self.moved = self.moved.filter(|_| !is_durable_later(case) && case.command().is_none());
         self.rates = self.rates.take().zip(rate(case, trial)).map(|(mut rates, rate)| {
             rates.push(rate);
             rates
@@ -65,6 +68,7 @@ impl HostRound {
         self.error_ns = self.error_ns.max(error_ns);
         let spans: Vec<Span> = sample.spans.iter().map(|span| on_our_clock(span, clock)).collect();
         self.starts.extend(spans.iter().map(|span| span.start_ns).min());
+        self.finishes.extend(spans.iter().map(|span| span.end_ns).max());
         self.ends.add(case, &spans);
         for span in &spans {
             let (start, end) = self.active.unwrap_or((span.start_ns, span.end_ns));
@@ -111,6 +115,12 @@ impl HostRound {
     pub(crate) fn starts_ns(&self) -> impl Iterator<Item = u64> {
         let first = self.starts.iter().min().copied().unwrap_or(0);
         self.starts.iter().map(move |start| start - first)
+    }
+
+    /// How much later than the first host each ended.
+    pub(crate) fn late_ns(&self) -> impl Iterator<Item = u64> {
+        let first = self.finishes.iter().min().copied().unwrap_or(0);
+        self.finishes.iter().map(move |end| end - first)
     }
 
     /// The time that the figure of `case` is based on.

@@ -4,6 +4,7 @@
 //! spans of every round are brought onto the coordinator's clock and added up. Records are read one
 //! at a time, and only what the figures need is kept: hosts are many.
 
+mod judged;
 mod gathering;
 
 use crate::assessment::Assessment;
@@ -21,6 +22,7 @@ use serde::Serialize;
 pub use crate::ending::Ending;
 pub use crate::scaling::Scaling;
 pub use crate::straggler::{Clue, Slowest, StragglerSign};
+pub use judged::CommandOnHost;
 
 /// What the records of one run in lockstep have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,6 +119,10 @@ pub struct Joint {
     pub common: Option<Estimate>,
     /// Operations per second of all hosts, from the first start to the last end.
     pub iops: Option<Estimate>,
+    /// Of a command: nanoseconds from the first host's start to the last one's end.
+    pub time_ns: Option<Estimate>,
+    /// Of a command: its figures on each host, by the host's own record. Empty for other work.
+    pub commands: Vec<CommandOnHost>,
     /// The 99th percentile of the latencies on all hosts, in nanoseconds.
     pub p99_ns: Option<u64>,
     /// The slowest host, if there are several.
@@ -175,6 +181,12 @@ pub enum Doubt {
     EndsVary {
         /// The share of the rounds that time ended for at least one host.
         share: f64,
+    },
+    /// Different things served a command on different hosts, such as the page cache and devices: it
+    /// did not do the same work on all.
+    ServedDiffers {
+        /// The number of different things.
+        kinds: usize,
     },
     /// The programs on the hosts were not all built from one commit, so they may have measured
     /// differently.

@@ -67,6 +67,9 @@ pub struct Launcher {
     hosts: Option<HostSource>,
 }
 
+/// The environment variable with the token of agents that connect back.
+pub const TOKEN_VARIABLE: &str = "IOASSAY_TOKEN";
+
 /// How agents that connect back get their token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -41,6 +41,7 @@ pub mod shared;
 pub mod names;
 pub mod files;
 pub mod data_files;
+pub mod judging;
 pub mod stage;
 pub mod validation;
 mod beside;

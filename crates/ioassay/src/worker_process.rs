@@ -1,6 +1,7 @@
 //! A live worker: sends it jobs and receives outcomes, with a time limit on every wait.
 
 use crate::deadline::Deadline;
+use crate::launch::TOKEN_VARIABLE;
 use crate::line_process::{LineProcess, LineProtocol};
 use crate::stop::Stop;
 use anyhow::Result;
@@ -41,6 +42,8 @@ pub fn own_program() -> Result<Command, String> {
     let program = std::env::current_exe()
         .map_err(|error| format!("finding this program's own file failed: {error}"))?;
     let mut command = Command::new(program);
+    // What a user's command inherits is none of ours.
+    command.env_remove(TOKEN_VARIABLE);
     if let Some([stdout, stderr]) = PASSED_ON.get() {
         let numbers = format!("{},{}", stdout.as_raw_fd(), stderr.as_raw_fd());
         command.env(worker::streams::VARIABLE, numbers);

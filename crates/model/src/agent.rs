@@ -5,6 +5,7 @@
 //! it is cleaned before it is shown (see [`crate::printable`]).
 
 use crate::host::{Fixture, Host, Storage};
+use crate::judging::{AskedCommands, ReadyCommands};
 use crate::part::Part;
 use crate::plan::Plan;
 use crate::printable::{printable, printable_json};
@@ -14,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The version that both sides must use.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
-/// Maximum length of a line in bytes.
-pub const LINE_BYTES_MAX: u64 = 16 << 20;
+/// Maximum length of a line in bytes: a command may use sixty thousand files in its rehearsal.
+pub const LINE_BYTES_MAX: u64 = 64 << 20;
 
 /// From the coordinator to an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,6 +55,16 @@ pub enum Order {
         /// How the names begin.
         prefix: String,
     },
+    /// Set up and rehearse commands, which the next plan then times: [`Answer::ReadyCommands`].
+    Rehearse {
+        /// The directory in which they run.
+        directory: PathBuf,
+        /// What is asked.
+        asked: Box<AskedCommands>,
+    },
+    /// Run what is to run after commands: [`Answer::Done`]. An agent whose orders end does so
+    /// unasked.
+    CleanUp,
     /// Create the files of a plan: [`Answer::Made`]. From then on, all orders are about its trials,
     /// until [`Order::End`].
     Begin {
@@ -138,6 +149,8 @@ pub enum Answer {
         /// other; `None` if it tells none.
         boot: Option<String>,
     },
+    /// The commands can be timed.
+    ReadyCommands(Box<ReadyCommands>),
     /// The files are there.
     Made {
         /// The files of the run.
@@ -255,6 +268,8 @@ fn beginning(text: &str, chars: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judging::ReadyCommand;
+    use crate::rehearsal::FactSheet;
     use crate::zoo;
 
     #[test]
@@ -267,6 +282,8 @@ mod tests {
             Order::Mark { directory: "/data".into(), name: name.clone() },
             Order::Find { directory: "/data".into(), name },
             Order::First { directory: "/data".into(), prefix: "a".to_owned() },
+            Order::Rehearse { directory: "/data".into(), asked: Box::default() },
+            Order::CleanUp,
             Order::Begin {
                 plan: Box::new(zoo::record().header.plan),
                 directory: "/data".into(),
@@ -297,6 +314,12 @@ mod tests {
             Answer::Alive,
             Answer::Clocks(Clocks { monotonic_ns: u64::MAX, utc_ns: 0 }),
             Answer::Place { host: zoo::host(), storage: zoo::storage(), boot: None },
+            Answer::ReadyCommands(Box::new(ReadyCommands {
+                commands: vec![ReadyCommand::default()],
+                rehearsals: vec![FactSheet::default()],
+                storage: Some(zoo::storage()),
+                warnings: vec!["x".to_owned()],
+            })),
             Answer::Made {
                 fixtures: Vec::new(),
                 folder: None,

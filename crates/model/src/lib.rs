@@ -60,5 +60,6 @@ pub mod plan;
 pub mod sharing;
 pub mod record;
 pub mod running;
+pub mod judging;
 pub mod agent;
 pub mod zoo;

@@ -262,6 +262,15 @@ impl Plan {
         self.commands.get(self.command_number(case)?)
     }
 
+    /// The commands that are judged: others are run beside them, because they bound them.
+    pub fn judged_commands(&self) -> impl Iterator<Item = &JudgedCommand> {
+        let beside = self.cases.iter().filter(|planned| planned.role == Role::Baseline);
+        let beside: Vec<usize> =
+            beside.filter_map(|planned| self.command_number(&planned.case)).collect();
+        let all = self.commands.iter().enumerate();
+        all.filter(move |(number, _)| !beside.contains(number)).map(|(_, command)| command)
+    }
+
     /// Its number among the commands.
     pub fn command_number(&self, case: &Case) -> Option<usize> {
         let work = case.command()?;

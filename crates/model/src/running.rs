@@ -225,7 +225,8 @@ pub struct Interval {
     pub threads_cpu_ns: Option<u64>,
     /// Time that threads were ready to run without a processor, added up, of the same threads.
     pub run_delay_ns: Option<u64>,
-    /// Time that threads waited for devices, added up; null unless the OS counts it.
+    /// Time that threads waited for devices, added up; null unless the OS counts it, which it does
+    /// not of threads that began before it was told to.
     pub device_wait_ns: Option<u64>,
     /// Major page faults.
     pub major_faults: Option<u64>,

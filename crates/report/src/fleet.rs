@@ -6,6 +6,7 @@ use crate::findings::note;
 use crate::grid::{Grid, GridCell, left, right};
 use crate::group::distinct;
 use crate::labels::CaseLabels;
+use crate::on_hosts::{ServedHost, said_served};
 use crate::picture::hosts as pictured;
 use crate::style::Paint;
 use crate::text::{self, Text, command, figure, text};
@@ -30,7 +31,11 @@ pub fn fleet(fleet: &Fleet) -> Document<'_> {
         origin: title.clone(),
         title,
         about: [alike].into_iter().chain(labels.common_line()).map(Text::from).collect(),
-        answer: conclusions(fleet, &labels).into_iter().map(Paragraph::plain).collect(),
+        answer: served(fleet, &labels)
+            .into_iter()
+            .chain(conclusions(fleet, &labels))
+            .map(Paragraph::plain)
+            .collect(),
         ..Document::default()
     };
     let has_picture = pictured::rates_beside(fleet).len() > 1;
@@ -156,6 +161,25 @@ fn cell(figure: Option<&HostFigure>) -> GridCell {
     };
     let paint = if figure.odd.is_some() { Paint::Void } else { paint };
     GridCell::new(format!("{}{odd}{doubt}", times(ratio)), paint)
+}
+
+/// What served each command on which hosts.
+fn served(fleet: &Fleet, labels: &CaseLabels) -> Vec<Text> {
+    let said = |common: &Common| {
+        common.case.command()?;
+        let figures = fleet.hosts.iter().zip(&common.figures);
+        let of = |(host, figure): (&FleetHost, &Option<HostFigure>)| {
+            let figure = figure.as_ref()?;
+            Some(ServedHost {
+                host: host.called.clone(),
+                served_by: figure.served_by.filter(|_| figure.verdict.stands()),
+                read_bytes: figure.device_read_bytes,
+            })
+        };
+        let hosts: Vec<ServedHost> = figures.filter_map(of).collect();
+        said_served(Text::from(labels.label(&common.case)), &hosts)
+    };
+    fleet.cases.iter().filter_map(said).collect()
 }
 
 /// Which hosts are odd, in what and by how much, or why that cannot be told.

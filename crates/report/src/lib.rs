@@ -43,6 +43,7 @@ mod plan;
 mod runs;
 mod hosts;
 mod joint;
+mod on_hosts;
 mod together;
 mod fleet;
 mod trend;

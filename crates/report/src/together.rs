@@ -8,6 +8,7 @@ use crate::grid::{Grid, GridCell, left, right};
 use crate::group::{distinct, grouped};
 use crate::joint::{called, finding, rate_of, scaling};
 use crate::labels::CaseLabels;
+use crate::on_hosts;
 use crate::picture::hosts as pictured;
 use crate::style::Paint;
 use crate::text::{Text, case, figure, text};
@@ -26,7 +27,7 @@ pub fn together(run: &Together) -> Document<'_> {
     let mut document = Document {
         title: title(&run.first),
         about: heads(run).into_iter().map(Text::from).collect(),
-        answer: conclusions(run, &names).into_iter().map(Paragraph::plain).collect(),
+        answer: answer(run, &names),
         origin: title(&run.first),
         ..Document::default()
     };
@@ -34,12 +35,22 @@ pub fn together(run: &Together) -> Document<'_> {
     document.draw(has_picture, || vec![pictured::together(run)]);
     let is_void = |joint: &Joint| joint.n > 0 && joint.verdict == Verdict::Void;
     let void = run.cases.iter().any(is_void).then(|| Remark::of_all(words::VOID));
-    document.part(Section::new("Cases", [Block::table(table(run, &names), void)]));
+    let (grid, legend) = match on_hosts::are_commands(run) {
+        true => (on_hosts::table(run, &names), Some(Remark::of_all(on_hosts::LEGEND))),
+        false => (table(run, &names), None),
+    };
+    document.part(Section::new("Cases", [Block::table(grid, legend.into_iter().chain(void))]));
     let notes = notes(run).into_iter().chain(campaign(&run.first)).map(note);
     let found = run.findings.iter().map(|found| finding(run, found, &names));
     let found = found.chain(skips(&run.first.skips, &name)).chain(notes).collect();
     document.part(Section::new("Findings", Block::findings(found)));
     document
+}
+
+/// What served commands where, and what all get together.
+fn answer(run: &Together, names: &CaseLabels) -> Vec<Paragraph> {
+    let served = on_hosts::served(run, names).into_iter();
+    served.chain(conclusions(run, names)).map(Paragraph::plain).collect()
 }
 
 /// The hosts, those that are alike in one line, and what holds for all of them.
@@ -50,11 +61,16 @@ fn heads(run: &Together) -> Vec<String> {
         });
         format!("{os} · {}{place}", count(*cores as usize, "core"))
     };
-    let all = format!(
-        "{} in lockstep: all begin each trial at the same moment; the figures are those of all \
-         together",
-        count(run.hosts.len() + run.missing.len(), "host")
-    );
+    let hosts = count(run.hosts.len() + run.missing.len(), "host");
+    let all = match on_hosts::are_commands(run) {
+        true => format!(
+            "{hosts} in lockstep: all start each run at the same moment; each has its own figures"
+        ),
+        false => format!(
+            "{hosts} in lockstep: all begin each trial at the same moment; the figures are those \
+             of all together"
+        ),
+    };
     let line = |(kind, hosts): (String, Vec<&JointHost>)| format!("{}: {kind}", called(&hosts));
     let lines = std::iter::once(all).chain(grouped(&run.hosts, kind).into_iter().map(line));
     lines.chain(shift(run)).chain(missing(run)).collect()
@@ -281,7 +297,8 @@ fn place_and_size(doubt: &Doubt) -> Option<(u8, f64)> {
         Doubt::ClockUncertain { share } => Some((1, *share)),
         Doubt::StartSkew { share } => Some((2, *share)),
         Doubt::EndsVary { share } => Some((3, *share)),
-        Doubt::BuildsDiffer { builds } => Some((4, *builds as f64)),
+        Doubt::ServedDiffers { kinds } => Some((4, *kinds as f64)),
+        Doubt::BuildsDiffer { builds } => Some((5, *builds as f64)),
         Doubt::RecordMissing { .. } => None,
     }
 }
@@ -309,7 +326,10 @@ fn doubts(run: &Together, names: &CaseLabels) -> Vec<Text> {
 
 /// A doubt, which these cases have.
 fn said_doubt(run: &Together, doubt: &Doubt, cases: &[&Joint]) -> Text {
-    let longer = words::fitted("use a longer --time", &run.first.header.tool);
+    let longer = match on_hosts::are_commands(run) {
+        true => "judge commands that take longer".to_string(),
+        false => words::fitted("use a longer --time", &run.first.header.tool),
+    };
     let share = |share: &f64| figure(words::percent(100.0 * share));
     match doubt {
         Doubt::HostLost { rounds, .. } => text!(
@@ -342,6 +362,10 @@ fn said_doubt(run: &Together, doubt: &Doubt, cases: &[&Joint]) -> Text {
              their work the others, so another time gives another figure; {}.",
             share(ended),
             longer
+        ),
+        Doubt::ServedDiffers { .. } => text!(
+            "ServedDiffers: not the same served it on all hosts, so they did not do the same work; \
+             judge it warm or cold, which each host proves."
         ),
         Doubt::BuildsDiffer { builds } => text!(
             "BuildsDiffer: the hosts have {} builds of ioassay, which may measure differently; \

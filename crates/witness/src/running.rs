@@ -272,7 +272,7 @@ impl RunningProgram {
             run_delay_ns: threads.map(|threads| threads.delay_ns),
             device_wait_ns: threads
                 .filter(|_| counts_device_waits())
-                .map(|threads| threads.device_ticks.saturating_mul(tick_ns)),
+                .and_then(|threads| Some(threads.device_ticks?.saturating_mul(tick_ns))),
             major_faults: Some(counts.major_faults),
             throttled_ns: now
                 .throttled_ns
@@ -296,7 +296,9 @@ struct ThreadsBetween {
     busiest_ns: u64,
     ran_ns: u64,
     delay_ns: u64,
-    device_ticks: u64,
+    /// `None` if none of them ever waited: the OS counts no waits of threads that began before it
+    /// was told to count, and says 0 of them.
+    device_ticks: Option<u64>,
 }
 
 impl ThreadsBetween {
@@ -317,7 +319,9 @@ impl ThreadsBetween {
             sum.delay_ns =
                 sum.delay_ns.saturating_add(thread.delay_ns.saturating_sub(then.delay_ns));
             let ticks = thread.device_ticks.saturating_sub(then.device_ticks);
-            sum.device_ticks = sum.device_ticks.saturating_add(ticks);
+            if thread.device_ticks > 0 {
+                sum.device_ticks = Some(sum.device_ticks.unwrap_or(0).saturating_add(ticks));
+            }
         }
         Some(sum)
     }

@@ -80,6 +80,9 @@ pub(super) struct Scenario {
     /// Maximum JSON numbers, by pointer.
     #[serde(default)]
     pub(super) at_most: BTreeMap<String, u64>,
+    /// Minimum JSON numbers, by pointer.
+    #[serde(default)]
+    pub(super) at_least: BTreeMap<String, u64>,
     /// Pointers to JSON values that must be missing or null.
     #[serde(default)]
     pub(super) unknown: Vec<String>,
@@ -178,6 +181,11 @@ impl Scenario {
             let is_right = found.as_u64().is_some_and(|found| found <= *most);
             checked.hold(is_right, || format!("{pointer} is {found}, not {most} at most"));
         }
+        for (pointer, least) in &self.at_least {
+            let found = report.pointer(pointer).unwrap_or(&Value::Null);
+            let is_right = found.as_u64().is_some_and(|found| found >= *least);
+            checked.hold(is_right, || format!("{pointer} is {found}, not {least} at least"));
+        }
         for pointer in &self.unknown {
             let found = report.pointer(pointer).unwrap_or(&Value::Null);
             checked.hold(found.is_null(), || format!("{pointer} is {found}, not unknown"));
@@ -200,11 +208,13 @@ impl Scenario {
         let facts = self.facts.iter().map(|(pointer, value)| format!("`{pointer}` is {value}"));
         let most = self.at_most.iter();
         let most = most.map(|(pointer, most)| format!("`{pointer}` is {most} at most"));
+        let least = self.at_least.iter();
+        let least = least.map(|(pointer, least)| format!("`{pointer}` is {least} at least"));
         let unknown = self.unknown.iter().map(|pointer| format!("`{pointer}` is unknown"));
         let says = self.says.iter().map(|text| format!("says '{text}'"));
         let cases = self.cases.iter().map(Expected::words);
-        let all =
-            status.into_iter().chain(facts).chain(most).chain(unknown).chain(says).chain(cases);
+        let all = status.into_iter().chain(facts).chain(most).chain(least).chain(unknown);
+        let all = all.chain(says).chain(cases);
         all.collect::<Vec<String>>().join("; ")
     }
 }
@@ -300,6 +310,7 @@ mod tests {
         let scenario: Scenario = toml::from_str(
             "name = \"x\"\nabout = \"y\"\nprepare = \"\"\nunknown = [\"/storage/size\"]\n\
              says = [\"memory\"]\nat_most = { \"/host/memory\" = 100 }\n\
+             at_least = { \"/host/memory\" = 99 }\n\
              [facts]\n\"/storage/medium\" = \"block\"\n\
              [[cases]]\nid = \"direct\"\nserved_by = \"device\"\nhas = [\"A\"]\nlacks = [\"B\"]\n",
         )
@@ -317,11 +328,12 @@ mod tests {
         };
         let check = |report: Value| scenario.check(&report, "too little memory");
         assert_eq!(check(report("device", &["A"])).wrong, [""; 0]);
-        assert_eq!(check(report("device", &["A"])).asserted, 8);
+        assert_eq!(check(report("device", &["A"])).asserted, 9);
         assert_eq!(check(report("ram", &["B"])).wrong.len(), 3);
-        assert_eq!(check(json!({})).wrong.len(), 3, "what is unknown is not at most anything");
-        assert_eq!(check(json!({ "storage": { "size": 0 } })).wrong.len(), 4);
+        assert_eq!(check(json!({})).wrong.len(), 4, "what is unknown is not at most anything");
+        assert_eq!(check(json!({ "storage": { "size": 0 } })).wrong.len(), 5);
         assert_eq!(check(json!({ "host": { "memory": 101 } })).wrong.len(), 3);
+        assert_eq!(check(json!({ "host": { "memory": 98 } })).wrong.len(), 3);
         assert_eq!(scenario.check(&report("device", &["A"]), "").wrong.len(), 1);
     }
 }

@@ -63,7 +63,10 @@ below() {
 }
 # Removes the remains of a scenario before the next one.
 clean() {
+    local end
     cd /
+    # What a scenario left running is in a group of its own.
+    for end in /sys/fs/cgroup/*/cgroup.kill; do echo 1 > "$end" && sleep 0.5; done
     while umount /data 2> /dev/null; do :; done
     losetup -D
     mdadm --stop --scan

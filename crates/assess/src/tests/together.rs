@@ -445,3 +445,75 @@ fn what_is_void_on_one_host_is_void() {
     assert_eq!(joint.verdict, Verdict::Void);
     assert!(joint.throughput.is_some(), "the figure is shown in brackets");
 }
+
+/// Commands on hosts of which the second takes a tenth longer, with this flaw.
+fn commands(plant: impl FnOnce(&mut [(String, Record)])) -> Vec<Joint> {
+    let mut hosts = hosts_of(&zoo::commands::record_of_commands());
+    each(&mut hosts[1].1, |span| span.end_ns += (span.end_ns - span.start_ns) / 10);
+    plant(&mut hosts);
+    judge(&hosts).expect("there are hosts").cases
+}
+
+/// Lets the cold runs of the second host find what the warm ones find: all in the page cache.
+fn cached_on_b(hosts: &mut [(String, Record)]) {
+    let record = &mut hosts[1].1;
+    let warm = record.trials.iter().find(|trial| trial.case == 0).expect("it ran").evidence.clone();
+    for trial in record.trials.iter_mut().filter(|trial| trial.case == 1) {
+        trial.evidence = warm.clone();
+    }
+}
+
+#[test]
+fn each_host_has_figures_of_its_own_for_a_command() {
+    let cases = commands(|_| ());
+    let cold = &cases[1];
+    let served: Vec<_> = cold.commands.iter().map(|it| (&*it.host, it.served_by)).collect();
+    let device = Some(crate::summary::ServedBy::Device);
+    assert_eq!(served, [("a", device), ("b", device), ("c", device)]);
+    let time = |index: usize| cold.commands[index].time_ns.expect("it was timed").median;
+    assert!((time(1) / time(0) - 1.1).abs() < 1e-6, "{cold:?}");
+    // All end when the last one does.
+    let all = cold.time_ns.expect("all were timed").median;
+    assert!((all / time(1) - 1.0).abs() < 1e-6, "{all}");
+    let late: Vec<Option<f64>> = cold.commands.iter().map(|it| it.late_ns).collect();
+    assert!(late[0] == Some(0.0) && late[1].expect("it is known") > 0.0, "{late:?}");
+    assert_eq!(cold.commands[1].cached_share, Some(0.0));
+    assert_eq!(cold.commands[1].device_read_bytes, Some(zoo::commands::INPUT));
+    // It moves bytes that only the OS counts.
+    assert_eq!((cold.throughput, cold.common), (None, None));
+    assert!(cold.doubts.is_empty(), "{:?}", cold.doubts);
+}
+
+#[test]
+fn a_host_that_had_the_data_cached_did_not_do_the_same_work() {
+    let cases = commands(cached_on_b);
+    let cold = &cases[1];
+    assert!(cold.doubts.contains(&Doubt::ServedDiffers { kinds: 2 }), "{:?}", cold.doubts);
+    assert_eq!(cold.commands[1].cached_share, Some(1.0));
+    assert_eq!(cold.commands[1].device_read_bytes, Some(0));
+    // It claimed to be cold.
+    assert_eq!(cold.commands[1].verdict, Verdict::Void);
+    assert!(cases[0].doubts.is_empty(), "{:?}", cases[0].doubts);
+    // Where nothing shows what served it, nothing differs.
+    let cases = commands(|hosts| {
+        for trial in &mut hosts[1].1.trials {
+            trial.evidence.task_read_bytes = None;
+        }
+    });
+    assert!(cases[1].doubts.is_empty(), "{:?}", cases[1].doubts);
+}
+
+/// A host whose record is not given has no figures, and the others keep theirs.
+#[test]
+fn commands_of_hosts_that_are_given_stay_without_those_that_are_not() {
+    let cases = commands(|hosts| {
+        for (number, (_, record)) in (0..).zip(&mut *hosts) {
+            let rank = Rank { number, of: 4, seed: 1, shares: false, neighbor: None };
+            record.header.plan.rank = Some(rank);
+        }
+    });
+    let cold = &cases[1];
+    assert!(cold.doubts.contains(&Doubt::RecordMissing { hosts: 1 }), "{:?}", cold.doubts);
+    assert_eq!((cold.time_ns, cold.commands.len()), (None, 3));
+    assert!(cold.commands.iter().all(|it| it.time_ns.is_some()), "{cold:?}");
+}

@@ -1,5 +1,6 @@
 //! Records of hosts, added one at a time, and judged together.
 
+use super::judged::{CommandOnHost, kinds, late_ns};
 use super::{Doubt, HostsFinding, Joint, JointHost, JointRound, Together};
 use crate::assessment::{Assessment, assess};
 use crate::counted::rate;
@@ -10,7 +11,7 @@ use crate::middle::median;
 use crate::scaling::{ScalingStep, scaling};
 use crate::straggler::{Clues, HostEvidence, balance, clues, slowest};
 use model::case::Case;
-use model::plan::{Plan, Role};
+use model::plan::{Plan, Planned, Role};
 use model::rank::Rank;
 use model::record::{Header, Record};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +33,8 @@ pub(super) struct JointRecords {
     given: BTreeSet<u32>,
     /// What each host's own evidence says of each case of the plan.
     own: Vec<Vec<Option<HostEvidence>>>,
+    /// Each command of the plan on each host.
+    commands: Vec<Vec<Option<CommandOnHost>>>,
     /// The commits that their programs were built from, if known.
     commits: Vec<Option<String>>,
     findings: Vec<HostsFinding>,
@@ -48,6 +51,7 @@ impl JointRecords {
         let host = self.hosts.len();
         let called = header.called.clone().unwrap_or_else(|| header.host.name.clone());
         self.add_findings(&called, &assessment.findings);
+        self.commands.push(commands(&called, &assessment, record));
         self.hosts.push(JointHost {
             called,
             os: header.host.os.clone(),
@@ -184,6 +188,22 @@ impl JointRecords {
         assess(&record)
     }
 
+    /// The command of a case on each host. `hosts` are those of the rounds, which say who was late.
+    fn commands_of(
+        &self,
+        index: usize,
+        hosts: &[usize],
+        rounds: &[&HostRound],
+    ) -> Vec<CommandOnHost> {
+        let late = late_ns(rounds, hosts.len());
+        let late = |host: usize| late[hosts.iter().position(|other| *other == host)?];
+        let of = |(host, all): (usize, &Vec<Option<CommandOnHost>>)| {
+            let command = all.get(index)?.clone()?;
+            Some(CommandOnHost { late_ns: late(host), ..command })
+        };
+        self.commands.iter().enumerate().filter_map(of).collect()
+    }
+
     /// A case on all hosts, without its scaling.
     fn joint(&self, index: usize, step: &ScalingStep, whole: &Assessment) -> Joint {
         let ScalingStep { case, rounds, .. } = *step;
@@ -198,10 +218,14 @@ impl JointRecords {
         let is_without = |host: &usize| tried > 0 && !hosts.contains(host);
         let without = (0..self.hosts.len().min(step.hosts as usize)).filter(is_without);
         let without: Vec<String> = without.map(|host| self.hosts[host].called.clone()).collect();
+        let commands = self.commands_of(index, hosts, rounds);
         let mut doubts = doubts(case, rounds, without.len(), left_out);
         let commits: BTreeSet<_> = hosts.iter().map(|host| &self.commits[*host]).collect();
         if commits.len() > 1 {
             doubts.push(Doubt::BuildsDiffer { builds: commits.len() });
+        }
+        if let kinds @ 2.. = kinds(&commands) {
+            doubts.push(Doubt::ServedDiffers { kinds });
         }
         let verdict = match worst.unwrap_or(Verdict::NotRun) {
             Verdict::Sound if !doubts.is_empty() => Verdict::Doubtful,
@@ -209,6 +233,7 @@ impl JointRecords {
         };
         let called: Vec<String> =
             hosts.iter().map(|host| self.hosts[*host].called.clone()).collect();
+        let span = |round: &&HostRound| round.value(round.timed_ns(case) as f64);
         let skews: Vec<f64> = rounds.iter().map(|round| round.skew_ns() as f64).collect();
         Joint {
             id: case.id(),
@@ -219,6 +244,8 @@ impl JointRecords {
             throughput: figures.and_then(|it| it.throughput),
             common: estimate(rounds.iter().filter_map(|it| Some(it.value(it.common_rate()?)))),
             iops: figures.and_then(|it| it.iops),
+            time_ns: case.command().and_then(|_| estimate(rounds.iter().map(span))),
+            commands,
             p99_ns: figures.and_then(|it| it.latency.p99).map(|p99| p99.ns),
             slowest: slowest(rounds, &called, &own),
             balance: balance(rounds),
@@ -232,6 +259,15 @@ impl JointRecords {
             doubts,
         }
     }
+}
+
+/// The commands of a record's plan, by the number of their case.
+fn commands(called: &str, judged: &Assessment, record: &Record) -> Vec<Option<CommandOnHost>> {
+    let of = |(index, planned): (usize, &Planned)| {
+        let summary = judged.cases.iter().find(|summary| summary.case == planned.case)?;
+        CommandOnHost::of(called, summary, (record, index))
+    };
+    record.header.plan.cases.iter().enumerate().map(of).collect()
 }
 
 fn joint_round(case: &Case, round: &HostRound) -> JointRound {
@@ -257,6 +293,7 @@ fn without_figures(joint: Joint, missing: usize) -> Joint {
         throughput: None,
         common: None,
         iops: None,
+        time_ns: None,
         p99_ns: None,
         without: Vec::new(),
         rounds: Vec::new(),
@@ -276,7 +313,7 @@ fn without_figures(joint: Joint, missing: usize) -> Joint {
 /// What a host's own evidence says of each case of its plan.
 fn own(plan: &Plan, assessment: &Assessment, record: &Record) -> Vec<Option<HostEvidence>> {
     let mut clues = clues(plan.cases.len(), record);
-    let of = |(planned, clues): (&model::plan::Planned, Clues)| {
+    let of = |(planned, clues): (&Planned, Clues)| {
         let summary = assessment.cases.iter().find(|summary| summary.case == planned.case)?;
         let is_against = summary.findings.iter().filter(|it| it.severity != Severity::Note);
         let doubts = is_against.map(|finding| finding.code).collect();

@@ -1,6 +1,7 @@
 //! Arguments of `judge`.
 
 use super::form::FormArgs;
+use super::hosts::HostArgs;
 use crate::recipe::repetitions::ROUNDS_MAX;
 use assess::gate::Rule;
 use clap::{Args, ValueHint};
@@ -8,7 +9,7 @@ use model::plan::INVOCATIONS_MAX;
 use std::path::PathBuf;
 
 /// Options that only commands have, which a program that is running already cannot use.
-const OF_COMMANDS: [&str; 29] = [
+const OF_COMMANDS: [&str; 34] = [
     "commands",
     "arguments",
     "cache",
@@ -38,6 +39,11 @@ const OF_COMMANDS: [&str; 29] = [
     "resume",
     "interval",
     "count",
+    "hosts",
+    "launcher",
+    "launchers",
+    "program",
+    "listen",
 ];
 
 /// Arguments of `judge`.
@@ -182,6 +188,9 @@ pub struct JudgeArgs {
     /// It replaces an earlier file of ioassay, but no other.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub export_json: Option<PathBuf>,
+    /// Other hosts on which to run the commands, all at the same time.
+    #[command(flatten)]
+    pub hosts: HostArgs,
     /// Print only the result: no progress, and no path of the record
     #[arg(long, short)]
     pub quiet: bool,

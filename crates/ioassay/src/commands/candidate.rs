@@ -17,6 +17,7 @@ use anyhow::{Context, Result, bail};
 use model::agent::{Answer, Order, Unproved, shown};
 use model::environment::Environment;
 use model::host::{Fixture, Host, Storage};
+use model::judging::{AskedCommands, ReadyCommands};
 use model::plan::{Plan, Role};
 use model::rank::Rank;
 use model::record::{Header, Invocation, RecordLine, Tool};
@@ -33,7 +34,10 @@ pub(super) struct CandidateHost {
     pub(super) called: String,
     pub(super) agent: Remote,
     host: Host,
-    pub(super) storage: Storage,
+    /// That of the directory or, of commands, of their files.
+    pub(super) storage: Option<Storage>,
+    /// The commands that were rehearsed there.
+    pub(super) ready: Option<ReadyCommands>,
     /// By which hosts on one machine know each other.
     boot: Option<String>,
 }
@@ -101,7 +105,8 @@ impl CandidateHost {
         let place = agent.hear(LOOKING);
         match place.with_context(|| format!("the host {called} cannot take part"))? {
             Answer::Place { host, storage, boot } => {
-                Ok(CandidateHost { called, agent, host, storage, boot })
+                let (storage, ready) = (Some(storage), None);
+                Ok(CandidateHost { called, agent, host, storage, ready, boot })
             }
             other => bail!("the host {called} sent '{}' instead of its place", shown(&other)),
         }
@@ -132,6 +137,9 @@ impl CandidateHost {
     ) -> Result<(CandidateHost, Plan)> {
         let mut plan = own_plan(plan, number);
         plan.rank.iter_mut().for_each(|rank| rank.neighbor = neighbor);
+        if let Some(ready) = &self.ready {
+            plan.commands = ready.commands.iter().map(|it| it.command.clone()).collect();
+        }
         let directory = directory.to_path_buf();
         self.tell(&Order::Begin { plan: Box::new(plan.clone()), directory, calibrated })?;
         Ok((self, plan))
@@ -158,6 +166,49 @@ impl CandidateHost {
     /// If it is lost.
     pub(super) fn tell(&mut self, order: &Order) -> Result<()> {
         self.agent.tell(order).with_context(|| format!("the host {} was lost", self.called))
+    }
+
+    /// Lets all hosts set up and rehearse commands in `directory`, which takes as long as it takes.
+    ///
+    /// # Errors
+    /// If one cannot run them. All such are named.
+    pub(super) fn rehearse_all(
+        guests: &mut [CandidateHost],
+        asked: &AskedCommands,
+        directory: &Path,
+        late: &LateHosts,
+    ) -> Result<()> {
+        for guest in guests.iter_mut() {
+            let (directory, asked) = (directory.to_path_buf(), Box::new(asked.clone()));
+            if !asked.cleanups.is_empty() {
+                guest.agent.expect_cleaning();
+            }
+            guest.tell(&Order::Rehearse { directory, asked })?;
+        }
+        let called: Vec<String> = guests.iter().map(|guest| guest.called.clone()).collect();
+        let agents = guests.iter_mut().map(|guest| &mut guest.agent).enumerate().collect();
+        let waits = |since: Duration, answered: usize, silent: &mut dyn Iterator<Item = usize>| {
+            let names = silent.map(|index| called[index].as_str());
+            late.tell((since, answered), names, "rehearse its commands");
+        };
+        let how = Waiting { late: &waits, ..Waiting::quietly(Duration::MAX) };
+        let mut bad = Vec::new();
+        for (index, answer) in hear_all(agents, Vec::new(), &how) {
+            let failed = || format!("the host {} cannot take part", called[index]);
+            match answer.with_context(failed) {
+                Ok(Answer::ReadyCommands(ready)) => {
+                    guests[index].storage.clone_from(&ready.storage);
+                    guests[index].ready = Some(*ready);
+                }
+                Ok(other) => bail!("{}: it sent '{}'", failed(), shown(&other)),
+                Err(error) => bad.push((called[index].clone(), error)),
+            }
+        }
+        match bad.len() {
+            0 => Ok(()),
+            1 => Err(bad.remove(0).1),
+            _ => bail!("{}", said_bad(&bad)),
+        }
     }
 
     /// Waits for the files of all hosts.
@@ -240,7 +291,7 @@ impl CandidateHost {
     /// it. Devices of one name on other machines are others.
     pub(super) fn neighbors(guests: &[CandidateHost]) -> Vec<Option<u32>> {
         let places: Vec<HostPlace> =
-            guests.iter().map(|it| (it.boot.as_deref(), &it.storage)).collect();
+            guests.iter().map(|it| (it.boot.as_deref(), it.storage.as_ref())).collect();
         neighbors(&places)
     }
 
@@ -256,13 +307,14 @@ impl CandidateHost {
             called: Some(self.called.clone()),
             hosts: hosts.to_vec(),
             fixtures,
+            rehearsals: self.ready.as_ref().map_or(Vec::new(), |ready| ready.rehearsals.clone()),
             ..header_of(plan, &self.environment(), Vec::new())?
         })
     }
 
     /// Where its part of a plan runs.
     pub(super) fn environment(&self) -> Environment<'_> {
-        Environment { host: &self.host, storage: Some(&self.storage), source: None, peers: &[] }
+        Environment { host: &self.host, storage: self.storage.as_ref(), source: None, peers: &[] }
     }
 }
 
@@ -294,12 +346,13 @@ fn said_of_unproved(called: &[String], made: &[Made]) -> Vec<String> {
     found.into_iter().map(said).collect()
 }
 
-/// The boot of a host's machine, if known, and its storage.
-type HostPlace<'a> = (Option<&'a str>, &'a Storage);
+/// The boot of a host's machine, and its storage, as far as known.
+type HostPlace<'a> = (Option<&'a str>, Option<&'a Storage>);
 
 fn neighbors(places: &[HostPlace]) -> Vec<Option<u32>> {
-    let names = |storage: &Storage| -> BTreeSet<String> {
-        storage.disks().into_iter().map(|disk| disk.name.clone()).collect()
+    let names = |storage: Option<&Storage>| -> BTreeSet<String> {
+        let disks = storage.into_iter().flat_map(Storage::disks);
+        disks.map(|disk| disk.name.clone()).collect()
     };
     let is_beside = |one: &HostPlace, other: &HostPlace| {
         one.0.is_some() && one.0 == other.0 && !names(one.1).is_disjoint(&names(other.1))
@@ -355,16 +408,14 @@ mod tests {
             Storage { devices: vec![device], ..zoo::storage() }
         };
         let (vda, vdb) = (on("vda"), on("vdb"));
+        let (vda, vdb) = (Some(&vda), Some(&vdb));
         let check = |places: &[HostPlace], expected: &[Option<u32>]| {
             assert_eq!(neighbors(places), expected);
         };
-        check(&[(Some("a"), &vda), (Some("a"), &vda)], &[Some(1), Some(0)]);
-        check(
-            &[(Some("a"), &vda), (Some("b"), &vda), (Some("a"), &vda)],
-            &[Some(2), None, Some(0)],
-        );
-        check(&[(Some("a"), &vda), (Some("a"), &vdb)], &[None, None]);
-        check(&[(None, &vda), (None, &vda)], &[None, None]);
+        check(&[(Some("a"), vda), (Some("a"), vda)], &[Some(1), Some(0)]);
+        check(&[(Some("a"), vda), (Some("b"), vda), (Some("a"), vda)], &[Some(2), None, Some(0)]);
+        check(&[(Some("a"), vda), (Some("a"), vdb)], &[None, None]);
+        check(&[(None, vda), (None, vda)], &[None, None]);
     }
 
     #[test]

@@ -97,7 +97,7 @@ fn reference<'a>(args: &'a JudgeArgs, path: &'a Path) -> Result<ReferenceRecord<
 /// Refuses a gate without another command, or with so few invocations that it decides nothing.
 fn check_gate(asked: &Asked) -> Result<()> {
     check_invocations(asked.invocations)?;
-    match names(&asked.commands)[..] {
+    match names(asked.of_host.commands.iter())[..] {
         [one] => bail!(
             "--fail-if holds commands against the first one, and there is only '{one}': give \
              another command, or a record with --against"
@@ -107,8 +107,8 @@ fn check_gate(asked: &Asked) -> Result<()> {
 }
 
 /// The commands, each once, whatever the values of its parameters.
-fn names(commands: &[JudgedCommand]) -> Vec<&str> {
-    let mut names: Vec<&str> = commands.iter().map(|command| command.name.as_str()).collect();
+fn names<'a>(commands: impl Iterator<Item = &'a JudgedCommand>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = commands.map(|command| command.name.as_str()).collect();
     names.dedup();
     names
 }
@@ -125,7 +125,7 @@ fn tell_stopped(kept: &Kept, output: &OutputArgs) -> Result<()> {
 /// Holds the other commands of a record against its first one.
 fn held_against_first(args: &JudgeArgs, kept: &Kept, style: &Style) -> Result<Status> {
     let record = store::read(kept.record.path())?;
-    let names = names(&record.header.plan.commands);
+    let names = names(record.header.plan.judged_commands());
     let versus = assess::compare_commands(&record);
     let (first, others) = names.split_first().context("the record has no commands")?;
     hand_out(args, kept, (&versus, [first, &listed(others)]), style)

@@ -9,15 +9,15 @@ use super::kept::tell_how_to_go_on;
 use super::measure::tool;
 use super::question::{budget_of, changes_of, refuse, set_ends};
 use super::{Terminal, tell};
-use crate::args::RunArgs;
 use crate::args::form::FormArgs;
+use crate::args::{OutputArgs, RunArgs};
 use crate::hosts::access::{Agents, HostAccess};
 use crate::hosts::interrupted::{InterruptedRun, JointBefore};
 use crate::hosts::late::LateHosts;
 use crate::hosts::lockstep::Lockstep;
 use crate::hosts::mark::who_sees;
 use crate::hosts::meeting::{Made, orders};
-use crate::hosts::member::Member;
+use crate::hosts::member::{Lacking, Member};
 use crate::hosts::view::HostsView;
 use crate::launch::HostName;
 use crate::nodelist::some;
@@ -28,7 +28,7 @@ use crate::resume::{self, Interrupted};
 use crate::status::Status;
 use crate::stop::Stop;
 use crate::store::{self, JointPlace};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use assess::together::RunIdentity;
 use model::case::Case;
 use model::plan::Plan;
@@ -62,7 +62,7 @@ pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
 }
 
 /// Where the records of a run go.
-enum JointDestination<'a> {
+pub(super) enum JointDestination<'a> {
     /// A folder for new ones.
     New(JointPlace),
     /// Those in the folder of a run that goes on.
@@ -94,7 +94,7 @@ fn measure(
     stop: &Stop,
     style: &Style,
 ) -> Result<Status> {
-    let (is_quiet, form) = (args.output.quiet, &args.output.form);
+    let is_quiet = args.output.quiet;
     orphans::adopt();
     let Agents { each, refused, hold: _hold } = way.start(stop)?;
     refused.iter().try_for_each(|refused| tell(&format!("note: {refused}")))?;
@@ -111,7 +111,8 @@ fn measure(
         // The order of its cases is that of the record.
         (plan, before) = (run.plan().clone(), run.before.clone());
     }
-    let storage = &guests.first().context("no host takes part")?.storage;
+    let storage = guests.first().and_then(|guest| guest.storage.as_ref());
+    let storage = storage.context("no host takes part")?;
     if args.output.dry_run {
         let called: Vec<&str> = guests.iter().map(|guest| guest.called.as_str()).collect();
         dry::show_on_hosts(&plan, (&called, storage), args.output.form.json, style)?;
@@ -120,32 +121,59 @@ fn measure(
     if !is_quiet {
         dry::tell_time_on_hosts(&plan, storage)?;
     }
-    let progress = &Progress::unless(is_quiet);
-    let (late, folder) = (late(is_quiet, progress), into.folder());
-    let members = members(guests, &plan, directory, into, (&late, progress))?;
-    let folder = folder.filter(|_| members.iter().all(|member| member.store.is_kept()));
-    let written = members.iter().map(|it| it.store.written()).collect::<Result<Vec<_>>>()?;
-    let paths: Vec<PathBuf> = written.iter().map(|it| it.path().to_path_buf()).collect();
-    if !is_quiet {
-        let names: Vec<&str> = members.iter().map(|member| member.called.as_str()).collect();
-        progress.aside(|| {
-            tell(&format!("{} hosts in lockstep: {}", names.len(), names.join(", ")))?;
-            tell_before(&before)
-        })?;
+    JointRun { plan, guests, directory, into, before, output: &args.output }.carry_out(stop, style)
+}
+
+/// A run in lockstep that can begin.
+pub(super) struct JointRun<'a> {
+    /// The plan for all hosts.
+    pub(super) plan: Plan,
+    pub(super) guests: Vec<CandidateHost>,
+    pub(super) directory: &'a Path,
+    pub(super) into: JointDestination<'a>,
+    pub(super) before: JointBefore,
+    pub(super) output: &'a OutputArgs,
+}
+
+impl JointRun<'_> {
+    /// Measures on all hosts, and reports what they did together.
+    ///
+    /// # Errors
+    /// If a host has no files, a record cannot be written, or no host is left.
+    pub(super) fn carry_out(self, stop: &Stop, style: &Style) -> Result<Status> {
+        let JointRun { plan, guests, directory, into, before, output } = self;
+        let (is_quiet, form) = (output.quiet, &output.form);
+        let progress = &Progress::unless(is_quiet);
+        let (late, folder) = (late(is_quiet, progress), into.folder());
+        let members = members(guests, &plan, directory, into, (&late, progress))?;
+        let folder = folder.filter(|_| members.iter().all(|member| member.store.is_kept()));
+        let written = members.iter().map(|it| it.store.written()).collect::<Result<Vec<_>>>()?;
+        let paths: Vec<PathBuf> = written.iter().map(|it| it.path().to_path_buf()).collect();
+        if !is_quiet {
+            let names: Vec<&str> = members.iter().map(|member| member.called.as_str()).collect();
+            progress.aside(|| {
+                tell(&format!("{} hosts in lockstep: {}", names.len(), names.join(", ")))?;
+                tell_before(&before)
+            })?;
+        }
+        let view = HostsView::together(progress);
+        let all = Lockstep::new(&plan, members, before, stop, (&late, view));
+        let carried_out = all.carry_out();
+        progress.end();
+        if let Some(folder) = folder.as_ref().filter(|_| !is_quiet) {
+            tell(&format!("records: {}", folder.display()))?;
+        }
+        let Lacking { lost, uncleaned } = carried_out?;
+        lost.iter().try_for_each(|reason| tell(&format!("note: {reason}")))?;
+        let shown = show(&paths, (form, is_quiet), style);
+        if let Some(folder) = folder.filter(|_| stop.is_asked() && can_go_on(&paths)) {
+            tell_how_to_go_on(&folder, output)?;
+        }
+        match uncleaned.first() {
+            Some(reason) => bail!(reason.clone()),
+            None => Ok(status_of_lost(&lost).or_worse(shown?)),
+        }
     }
-    let all = Lockstep::new(&plan, members, before, stop, (&late, HostsView::together(progress)));
-    let carried_out = all.carry_out();
-    progress.end();
-    if let Some(folder) = folder.as_ref().filter(|_| !is_quiet) {
-        tell(&format!("records: {}", folder.display()))?;
-    }
-    let lost = carried_out?;
-    lost.iter().try_for_each(|reason| tell(&format!("note: {reason}")))?;
-    let shown = show(&paths, (form, is_quiet), style);
-    if let Some(folder) = folder.filter(|_| stop.is_asked() && can_go_on(&paths)) {
-        tell_how_to_go_on(&folder, &args.output)?;
-    }
-    Ok(status_of_lost(&lost).or_worse(shown?))
 }
 
 /// Whether the run with these records can be resumed.
@@ -230,7 +258,7 @@ fn show(records: &[PathBuf], (form, is_quiet): (&FormArgs, bool), style: &Style)
 }
 
 /// Says what makes figures of these hosts less than what they look like.
-fn tell_doubts(guests: &[CandidateHost]) -> Result<()> {
+pub(super) fn tell_doubts(guests: &[CandidateHost]) -> Result<()> {
     for called in CandidateHost::of_one_machine(guests) {
         tell(&format!(
             "note: {} are one machine (same name, same start): they share its processors and disks",

@@ -13,6 +13,7 @@ pub mod measure;
 mod candidate;
 pub mod hosts;
 pub mod lockstep;
+pub mod judged_hosts;
 pub mod fleet;
 pub mod compare;
 mod reference;
@@ -73,6 +74,7 @@ pub fn execute(cli: &Cli) -> Result<Status> {
         Command::Run(args) if args.each => fleet::run(args, &style),
         Command::Run(args) if args.hosts.are_named() => lockstep::run(args, &style),
         Command::Run(args) => measure::run(args, &style),
+        Command::Judge(args) if args.hosts.are_named() => judged_hosts::judge(args, &style),
         Command::Judge(args) => judge::execute(args, &style),
         Command::Plan(args) => measure::plan(args, &style),
         Command::Watch(args) => watch::execute(args, &style),

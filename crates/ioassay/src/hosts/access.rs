@@ -5,8 +5,8 @@ use super::agent_port::AgentPort;
 use super::launched::Launched;
 use super::pulse::Pulse;
 use super::remote::Remote;
-use super::token::{Token, VARIABLE};
-use crate::launch::{Hosts, Launcher, TokenBy};
+use super::token::Token;
+use crate::launch::{Hosts, Launcher, TOKEN_VARIABLE, TokenBy};
 use crate::stop::Stop;
 use crate::store;
 use anyhow::{Result, bail};
@@ -95,8 +95,8 @@ impl HostAccess {
         }
         let mut command = self.launcher.command_for_all(&self.hosts, &self.program, &words);
         match file {
-            Some(_) => command.env_remove(VARIABLE),
-            None => command.env(VARIABLE, token.whole()),
+            Some(_) => command.env_remove(TOKEN_VARIABLE),
+            None => command.env(TOKEN_VARIABLE, token.whole()),
         };
         let launched = Launched::start(self.launcher.name(), command)?;
         let gathered = gathering.gather(hosts, PATIENCE, || !launched.has_ended(), stop);

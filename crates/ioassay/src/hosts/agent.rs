@@ -1,14 +1,19 @@
 //! `ioassay agent`: carries out orders on this host until its input ends.
 
 use super::link::{AgentLink, beat};
-use super::part;
+use super::part::{self, AfterPart, Ground};
 use crate::clock;
 use crate::directory::{DATA, Directory, OwnName};
+use crate::judging;
+use crate::keeper::LeftServers;
 use crate::machine::{boot, this_host};
-use crate::stop::Stop;
+use crate::orphans;
+use crate::stop::{Stop, keep_children};
 use crate::version::{VERSION, commit};
 use anyhow::{Context, Result, bail};
 use model::agent::{Answer, Order, PROTOCOL};
+use model::host::Storage;
+use model::judging::{AskedCommands, ReadyCommands};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -29,17 +34,20 @@ pub fn serve(
 ) -> Result<()> {
     let link = AgentLink::new(input, output, stop)?;
     link.say(&hello())?;
+    let mut agent = Agent::default();
     let (goes_on, over) = channel();
     let (output, is_at_work) = (link.output(), link.is_at_work());
     let watched = (link.heard(), link.stop());
-    thread::scope(|scope| {
+    let served = thread::scope(|scope| {
         thread::Builder::new()
             .spawn_scoped(scope, move || beat(output, is_at_work, watched, &over))
             .context("failed to start the thread that says that this host is there")?;
-        let served = obey_all(&link);
+        let served = obey_all(&link, &mut agent);
         drop(goes_on);
         served
-    })
+    });
+    // Now the coordinator's silence stops nothing any more.
+    served.and(agent.clean_up(link.stop()))
 }
 
 fn hello() -> Answer {
@@ -47,14 +55,26 @@ fn hello() -> Answer {
 }
 
 /// Carries out orders until none will follow.
-fn obey_all<W: Write>(link: &AgentLink<W>) -> Result<()> {
-    let mut agent = Agent::default();
+fn obey_all<W: Write>(link: &AgentLink<W>, agent: &mut Agent) -> Result<()> {
     while let Some(order) = link.next()? {
         match order {
             Order::Begin { plan, directory, calibrated } => {
                 // The others have seen them.
                 agent.marks.clear();
-                part::take(link, &plan, &directory, calibrated)?;
+                let ground = match &agent.judged {
+                    Some(judged) => Ground::Commands(judged.storage.as_ref()),
+                    None => Ground::Directory(&directory),
+                };
+                if part::take(link, &plan, ground, calibrated)? == AfterPart::CleanUp {
+                    link.answer(agent.clean_up(link.stop()).map(|()| Answer::Done))?;
+                }
+            }
+            Order::Rehearse { directory, asked } => {
+                let ready = agent.rehearse(&directory, *asked, link.stop());
+                link.answer(ready.map(|ready| Answer::ReadyCommands(Box::new(ready))))?;
+            }
+            Order::CleanUp => {
+                link.answer(agent.clean_up(link.stop()).map(|()| Answer::Done))?;
             }
             order => link.answer(agent.obey(&order))?,
         }
@@ -67,9 +87,56 @@ fn obey_all<W: Write>(link: &AgentLink<W>) -> Result<()> {
 struct Agent {
     /// The files by which other hosts may see its directories, removed when it ends.
     marks: Vec<OwnName>,
+    /// The commands that are timed next.
+    judged: Option<JudgedHere>,
+}
+
+/// Commands that are judged on this host.
+#[derive(Debug)]
+struct JudgedHere {
+    asked: AskedCommands,
+    /// The storage of their files.
+    storage: Option<Storage>,
+    /// What their setup left running.
+    servers: Vec<LeftServers>,
 }
 
 impl Agent {
+    /// Sets up and rehearses commands in `directory`.
+    ///
+    /// # Errors
+    /// Why they cannot be timed here.
+    fn rehearse(
+        &mut self,
+        directory: &Path,
+        asked: AskedCommands,
+        stop: &Stop,
+    ) -> Result<ReadyCommands> {
+        self.clean_up(stop)?;
+        orphans::adopt();
+        keep_children().context("failed to handle SIGCHLD")?;
+        std::env::set_current_dir(directory)
+            .with_context(|| format!("failed to run commands in '{}'", directory.display()))?;
+        let judged = JudgedHere { asked, storage: None, servers: Vec::new() };
+        // Whatever fails from now on, it is cleaned up.
+        let judged = self.judged.insert(judged);
+        judged.servers = judging::set_up(&judged.asked, stop)?;
+        let ready = judging::rehearse(&judged.asked, &|_| Ok(()), stop)?;
+        judged.storage.clone_from(&ready.storage);
+        Ok(ready)
+    }
+
+    /// Runs what is to run after the commands, if there are any, and ends what their setup left.
+    ///
+    /// # Errors
+    /// If that fails.
+    fn clean_up(&mut self, stop: &Stop) -> Result<()> {
+        let Some(JudgedHere { asked, servers, .. }) = self.judged.take() else { return Ok(()) };
+        let cleaned = judging::clean_up(&asked, stop);
+        drop(servers);
+        cleaned
+    }
+
     /// Carries out an order.
     ///
     /// # Errors
@@ -91,7 +158,7 @@ impl Agent {
             Order::First { directory, prefix } => first(directory, prefix).map(Answer::First),
             Order::Alive => bail!("a sign of life is no order"),
             Order::Begin { .. } | Order::Anew | Order::Meet { .. } => no_plan(),
-            Order::Trial { .. } => no_plan(),
+            Order::Trial { .. } | Order::Rehearse { .. } | Order::CleanUp => no_plan(),
             Order::Go { .. } | Order::Close | Order::Cancel { .. } | Order::End => no_plan(),
         }
     }

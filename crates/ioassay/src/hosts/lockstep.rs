@@ -7,10 +7,11 @@ use super::interrupted::JointBefore;
 use super::late::{ExpectedWork, LateHosts, MAKE};
 use super::listening::{Waiting, hear_all};
 use super::meeting::{Made, orders};
-use super::member::{Member, clocks, loss};
+use super::member::{Lacking, Member, clean_up, clocks, loss};
 use super::remote::{Offsets, Remote};
 use super::turn::{HostAnswers, Prepared, TrialEnd};
-use super::turn::{PREPARING, RELEASE, claim, end_trial, is_failed, lead, lost, reading};
+use super::turn::{RELEASE, claim, end_trial, expected, is_failed, lead, lost};
+use super::turn::{preparing, reading};
 use super::view::HostsView;
 use crate::agenda::{Agenda, NextRound};
 use crate::clock::{self, RunClock};
@@ -71,14 +72,15 @@ impl Lockstep<'_> {
     }
 
     /// Runs all trials that are left. A host that is lost during a trial ends it on the others,
-    /// too, which then go on without it. Returns why hosts were lost.
+    /// too, which then go on without it.
     ///
     /// # Errors
     /// If a record cannot be written, or no host is left.
-    pub fn carry_out(mut self) -> Result<Vec<String>> {
+    pub fn carry_out(mut self) -> Result<Lacking> {
         let (agenda, clock) = (self.before.agenda(self.plan), self.clock);
         carry_out(&mut self, RunState { agenda, clock })?;
-        Ok(std::mem::take(&mut self.lost))
+        let uncleaned = clean_up(self.plan, &mut self.members);
+        Ok(Lacking { lost: std::mem::take(&mut self.lost), uncleaned })
     }
 
     /// Says how far the run is: in lines on a terminal, and otherwise once a minute.
@@ -100,7 +102,8 @@ impl Lockstep<'_> {
     /// Gives up a host, whose record ends here.
     fn lose(&mut self, index: usize, error: &anyhow::Error) -> Result<String> {
         let (at_ms, member) = (self.clock.at_ms(), &mut self.members[index]);
-        if let Some(agent) = member.agent.take() {
+        if let Some(mut agent) = member.agent.take() {
+            agent.expect_nothing();
             // It may take seconds to end. If no thread can be started, it ends here.
             let leaving = thread::Builder::new().spawn(move || drop(agent));
             self.leaving.extend(leaving.ok());
@@ -241,7 +244,7 @@ impl Lockstep<'_> {
         let release = |called: &str, error: &anyhow::Error| {
             Some((end_trial(called, error), RELEASE.saturating_add(reading)))
         };
-        let patience = PREPARING.saturating_add(reading);
+        let patience = preparing(&self.plan.cases[case].case);
         let prepare = ExpectedWork { what: "prepare its trial", time: Duration::ZERO, patience };
         let answers = self.each(order, prepare, release)?;
         let mut prepared =
@@ -272,7 +275,7 @@ impl Lockstep<'_> {
         prepared: &Prepared,
     ) -> Result<TrialEnd> {
         let planned = &self.plan.cases[case].case;
-        let (time, lead) = (planned.time(), lead(planned, prepared.ready.len()));
+        let lead = lead(planned, prepared.ready.len());
         let begins_ns = clock::now().monotonic_ns.saturating_add(lead.as_nanos() as u64);
         let go = |index: usize| {
             let offsets = before.get(&index)?;
@@ -281,10 +284,10 @@ impl Lockstep<'_> {
                 Some(reason) => Order::Cancel { reason: reason.clone() },
             })
         };
-        let patience = PREPARING.saturating_add(time).saturating_add(reading(planned));
+        let patience = preparing(planned).saturating_add(planned.time());
         let release =
             |called: &str, error: &anyhow::Error| Some((end_trial(called, error), RELEASE));
-        let expected = time.saturating_add(lead);
+        let expected = expected(planned).saturating_add(lead);
         let measure = ExpectedWork { what: "end its trial", time: expected, patience };
         let done = self.each(go, measure, release)?;
         let reason = prepared.reason.clone().or(done.lost.first().cloned());

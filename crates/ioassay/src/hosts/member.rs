@@ -1,13 +1,17 @@
 //! A host that takes part in a run in lockstep.
 
+use super::listening::{Waiting, hear_all};
 use super::remote::{Offsets, PINGS, Remote};
 use crate::store::Store;
 use anyhow::{Context, Result};
+use model::agent::Order;
 use model::case::Case;
 use model::metadata::Directories;
 use model::part::Whose;
+use model::plan::Plan;
 use std::io;
 use std::thread;
+use std::time::Duration;
 
 /// Hosts that are pinged at a time: more would delay each other's answers.
 const PINGERS: usize = 8;
@@ -52,6 +56,37 @@ pub(super) fn loss(members: &[Member], hosts: usize, case: &Case) -> Option<Stri
     let is_shared = case.io().is_some_and(|io| io.files == Whose::Shared);
     let creator = members.first().filter(|it| is_shared && it.agent.is_none())?;
     Some(format!("the host {}, which created the shared file, was lost", creator.called))
+}
+
+/// What a run lacks at its end.
+#[derive(Debug, Default)]
+pub struct Lacking {
+    /// Why hosts were lost.
+    pub lost: Vec<String>,
+    /// What could not be cleaned up on the others.
+    pub uncleaned: Vec<String>,
+}
+
+/// Lets all hosts run what is to run after the commands of a plan, however long that takes. Returns
+/// what failed. If the run was stopped, they do so unasked.
+pub(super) fn clean_up(plan: &Plan, members: &mut [Member]) -> Vec<String> {
+    if plan.commands.is_empty() {
+        return Vec::new();
+    }
+    let called: Vec<String> = members.iter().map(|it| it.called.clone()).collect();
+    let agents = members.iter_mut().enumerate();
+    let agents = agents.filter_map(|(index, member)| Some((index, member.agent.as_mut()?)));
+    let (mut waiting, mut heard) = (Vec::new(), Vec::new());
+    for (index, agent) in agents {
+        match agent.tell(&Order::CleanUp) {
+            Ok(()) => waiting.push((index, agent)),
+            Err(error) => heard.push((index, Err(error))),
+        }
+    }
+    let mut heard = hear_all(waiting, heard, &Waiting::quietly(Duration::MAX));
+    heard.sort_by_key(|(index, _)| *index);
+    let failed = heard.into_iter().filter_map(|(index, answer)| Some((index, answer.err()?)));
+    failed.map(|(index, error)| format!("on the host {}: {error:#}", called[index])).collect()
 }
 
 /// How far the clocks of the hosts that are not lost are ahead, by the number of the host.

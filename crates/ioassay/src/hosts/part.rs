@@ -17,6 +17,7 @@ use anyhow::{Context, Result, bail};
 use model::agent::{Answer, Order, Unproved};
 use model::case::OWN_PEER;
 use model::environment::Environment;
+use model::host::Storage;
 use model::plan::Plan;
 use model::shape::Calibrated;
 use model::trial::Trial;
@@ -29,7 +30,30 @@ use std::time::Duration;
 /// How far ahead a trial may begin. All hosts are ready when it is told, so it takes milliseconds.
 const AHEAD_MAX: Duration = Duration::from_secs(10);
 
-/// Takes part in `plan`, with files in `directory`, until an order ends it or the link closes. The
+/// What the trials of a part use.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Ground<'a> {
+    /// Files in this directory.
+    Directory(&'a Path),
+    /// Files of commands, on this storage.
+    Commands(Option<&'a Storage>),
+}
+
+impl Ground<'_> {
+    fn open(self) -> Result<(Target, Option<Storage>)> {
+        let directory = match self {
+            Ground::Commands(storage) => return Ok((Target::Memory, storage.cloned())),
+            Ground::Directory(directory) => directory,
+        };
+        let target = Target::Directory(Rc::new(Directory::open(directory)?));
+        let storage = witness::storage(directory).with_context(|| {
+            format!("failed to inspect the storage of '{}'", directory.display())
+        })?;
+        Ok((target, Some(storage)))
+    }
+}
+
+/// Takes part in `plan`, which uses `ground`, until an order ends it or the link closes. The
 /// shapes of its loops are `calibrated`, or are measured first.
 ///
 /// # Errors
@@ -37,15 +61,24 @@ const AHEAD_MAX: Duration = Duration::from_secs(10);
 pub(super) fn take<W: Write>(
     link: &AgentLink<W>,
     plan: &Plan,
-    directory: &Path,
+    ground: Ground<'_>,
     calibrated: Option<Vec<Calibrated>>,
-) -> Result<()> {
+) -> Result<AfterPart> {
     orphans::adopt();
-    match run(link, plan, directory, calibrated) {
-        Ok(()) => Ok(()),
-        Err(PartEnd::Failed(error)) => link.answer(Err(error)),
+    match run(link, plan, ground, calibrated) {
+        Ok(after) => Ok(after),
+        Err(PartEnd::Failed(error)) => link.answer(Err(error)).map(|()| AfterPart::Orders),
         Err(PartEnd::Unlinked(error)) => Err(error),
     }
+}
+
+/// What follows a part that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AfterPart {
+    /// Whatever is ordered.
+    Orders,
+    /// What is to run after its commands.
+    CleanUp,
 }
 
 /// Why a part ends early.
@@ -65,15 +98,13 @@ impl From<anyhow::Error> for PartEnd {
 fn run<W: Write>(
     link: &AgentLink<W>,
     plan: &Plan,
-    directory: &Path,
+    ground: Ground<'_>,
     calibrated: Option<Vec<Calibrated>>,
-) -> Result<(), PartEnd> {
-    let target = Target::Directory(Rc::new(Directory::open(directory)?));
+) -> Result<AfterPart, PartEnd> {
+    let (target, storage) = ground.open()?;
     let host = this_host();
-    let storage = witness::storage(directory)
-        .with_context(|| format!("failed to inspect the storage of '{}'", directory.display()))?;
     let environment =
-        &Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
+        &Environment { host: &host, storage: storage.as_ref(), source: None, peers: &[] };
     let maker = &Maker { plan, target: &target, source: None, environment, stay: Stay::Removed };
     let unproved = maker.remove_dead().into_iter().filter_map(unproved).collect();
     // Without them, the run has the widest vectors.
@@ -107,15 +138,16 @@ fn run<W: Write>(
             }
             // Its trial is over.
             Order::Cancel { .. } => continue,
+            Order::CleanUp => return Ok(AfterPart::CleanUp),
             Order::End => {
                 link.say(&Answer::Done).map_err(PartEnd::Unlinked)?;
-                return Ok(());
+                return Ok(AfterPart::Orders);
             }
             other => return Err(anyhow::anyhow!("it is no time for the order {other:?}").into()),
         };
         link.say(&answer).map_err(PartEnd::Unlinked)?;
     }
-    Ok(())
+    Ok(AfterPart::Orders)
 }
 
 /// The files and the loops that this host uses, and what others left that stays.

@@ -22,6 +22,9 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 /// How long it may take to remove its files after its input ended.
 const FAREWELL: Duration = Duration::from_secs(5);
 
+/// How long it may take to run what is to run after commands, if the run is stopped.
+const CLEANING: Duration = Duration::from_secs(60);
+
 /// After this time without a sign of life, a host is lost: agents give one every second.
 const SILENCE: Duration = Duration::from_secs(5);
 
@@ -103,6 +106,18 @@ impl Remote {
                  {PROTOCOL}) here: install the same version on both, or name it with --program"
             ),
             other => bail!("it sent '{}' instead of a greeting", shown(&other)),
+        }
+    }
+
+    /// Gives it time to clean up after commands when its input ends.
+    pub fn expect_cleaning(&mut self) {
+        self.process.give_farewell(CLEANING);
+    }
+
+    /// Gives it no more time than others after all: it is lost, unless the run was stopped.
+    pub(super) fn expect_nothing(&mut self) {
+        if self.check_stop().is_ok() {
+            self.process.give_farewell(FAREWELL);
         }
     }
 

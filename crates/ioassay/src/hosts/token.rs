@@ -6,6 +6,7 @@
 //! user of a host can list.
 
 use crate::input;
+use crate::launch::TOKEN_VARIABLE;
 use anyhow::{Context, Result, ensure};
 use rustix::process::geteuid;
 use std::fs::File;
@@ -14,9 +15,6 @@ use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use tempfile::NamedTempFile;
-
-/// The environment variable with the token.
-pub const VARIABLE: &str = "IOASSAY_TOKEN";
 
 /// The random bytes of a half.
 const HALF_BYTES: usize = 32;
@@ -61,13 +59,13 @@ impl Token {
     /// # Errors
     /// If there is none.
     pub fn of_environment() -> Result<Token> {
-        let text = std::env::var(VARIABLE).with_context(|| {
+        let text = std::env::var(TOKEN_VARIABLE).with_context(|| {
             format!(
-                "{VARIABLE} is not set here: the launcher must carry this variable to all hosts, \
-                 or pass the token in a file (token = \"file\")"
+                "{TOKEN_VARIABLE} is not set here: the launcher must carry this variable to all \
+                 hosts, or pass the token in a file (token = \"file\")"
             )
         })?;
-        Token::parse(&text).with_context(|| format!("{VARIABLE} is wrong"))
+        Token::parse(&text).with_context(|| format!("{TOKEN_VARIABLE} is wrong"))
     }
 
     /// The one in a file, which nobody but its owner, this user, can read.

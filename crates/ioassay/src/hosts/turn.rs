@@ -83,6 +83,20 @@ pub(super) fn reading(case: &Case) -> Duration {
     Duration::from_millis(case.file_size().unwrap_or(0) >> 14)
 }
 
+/// How long a host may take to prepare a trial of a case. What a user runs before a command takes
+/// as long as it takes.
+pub(super) fn preparing(case: &Case) -> Duration {
+    match case.command() {
+        Some(_) => Duration::MAX,
+        None => PREPARING.saturating_add(reading(case)),
+    }
+}
+
+/// How long a trial of a case takes; nothing, if nobody knows it.
+pub(super) fn expected(case: &Case) -> Duration {
+    if case.command().is_some() { Duration::ZERO } else { case.time() }
+}
+
 /// Ends a trial: what the others measure without the lost host is not what its case says.
 pub(super) fn end_trial(called: &str, error: &anyhow::Error) -> Order {
     Order::Cancel { reason: lost(called, error) }

@@ -407,7 +407,7 @@ fn a_host_that_cannot_be_used_is_told_with_the_reason() {
     for (script, expected) in [
         ("echo 'no route' >&2; exit 255", "no route"),
         (other, "ioassay 0.0.9 is there"),
-        ("head -c 20000000 /dev/zero; cat >/dev/null", "a line longer than"),
+        ("head -c 80000000 /dev/zero; cat >/dev/null", "a line longer than"),
         ("echo dance; sleep 60", "'dance' is no line of the protocol"),
         ("echo dance; sleep 60", "a start-up file of the login shell there"),
         ("exec /nowhere/ioassay", "name it with --program"),

@@ -183,6 +183,56 @@ fn reads_from_the_page_cache_are_told_from_reads_from_a_device() {
     });
 }
 
+/// Where the OS counts waits for devices; restored on drop.
+const COUNTS: &str = "/proc/sys/kernel/task_delayacct";
+
+/// A setting of the OS that was changed.
+struct Changed(String);
+
+impl Drop for Changed {
+    fn drop(&mut self) {
+        let _ = std::fs::write(COUNTS, &self.0);
+    }
+}
+
+/// A program that began before the OS was told to count has no count: its waits are unknown, not 0.
+#[test]
+fn waits_for_devices_are_told_of_programs_that_the_os_counts() {
+    let test = "waits_for_devices_are_told_of_programs_that_the_os_counts";
+    let Some(stage) = Stage::with_file(test, 16) else { return };
+    if !stage.sandbox.is_on_disk(test) {
+        return;
+    }
+    let before = std::fs::read_to_string(COUNTS).unwrap_or_default();
+    if before.trim() != "0" {
+        skip(test, &format!("{COUNTS} is '{}', not 0", before.trim()));
+        return;
+    }
+    let early = stage.start("cold");
+    let changed = Changed(before);
+    if let Err(error) = std::fs::write(COUNTS, "1") {
+        skip(test, &format!("{COUNTS}: {error}"));
+        return;
+    }
+    let waits = |program: &Program| {
+        let json = stage.judge(program, "2s");
+        assert!(bytes(&json, "/whole/read_bytes") > 0, "{json:#}");
+        assert_eq!(json["counts_device_waits"], true, "{json:#}");
+        (json["whole"]["device_wait_ns"].clone(), json["time"]["device_waiters"].clone())
+    };
+    assert_eq!(waits(&early), (Value::Null, Value::Null));
+    tried(|| {
+        let (wait_ns, waiters) = waits(&stage.start("cold"));
+        assert!(wait_ns.as_u64() > Some(0) && waiters.as_f64() > Some(0.0), "{wait_ns}");
+    });
+    drop(changed);
+    let json = stage.judge(&stage.start("cold"), "500ms");
+    assert_eq!(
+        (&json["counts_device_waits"], &json["time"]["device_waiters"]),
+        (&false.into(), &Value::Null)
+    );
+}
+
 #[test]
 fn dirty_pages_of_open_files_are_seen() {
     let test = "dirty_pages_of_open_files_are_seen";

@@ -55,6 +55,7 @@ mod hosts_view;
 mod resuming;
 mod shapes;
 mod launchers;
+mod judge_hosts;
 mod namespaces;
 mod slurm;
 mod crowd;

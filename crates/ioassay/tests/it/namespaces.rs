@@ -3,6 +3,7 @@
 //! `mpiexec.hydra` reaches hosts that have only names of their own.
 
 use crate::hosts::{Desk, is_possible, send};
+use crate::judge_hosts::{self, READS, check_judged, write_data};
 use crate::launchers::{check_lost, check_questions, check_secret, check_whole, joined, mark};
 use crate::sandbox::{argument, skip, wait_for};
 use rustix::process::Signal;
@@ -150,6 +151,13 @@ fn mpi(net: &Net, time: &str) -> Desk {
     desk
 }
 
+/// Both hosts judge a command, which reads a file of its host.
+fn check_commands(desk: &Desk, hosts: [&str; 2]) {
+    hosts.iter().for_each(|host| write_data(desk, host));
+    let args = judge_hosts::args(desk, &hosts.join(","), &READS);
+    check_judged(desk, &desk.command(&args).output().unwrap(), &hosts);
+}
+
 /// Kills the agent of the second host: only that host is lost.
 fn check_one_killed(desk: &Desk) {
     let running = desk.start("h1,h2", 3);
@@ -171,6 +179,7 @@ fn mpirun_starts_agents_that_survive_one_of_them() {
     assert_eq!(found[0]["found"]["shares_with"], serde_json::json!(["h2"]), "{found:#}");
     assert_eq!(found[1]["found"]["host"]["name"], "h2");
     check_whole(&desk, &desk.run("h1,h2", 2), &["1-h1.jsonl", "2-h2.jsonl"]);
+    check_commands(&mpi(&net, "100ms"), ["h1", "h2"]);
     // mpirun would end all agents with the first that dies.
     let desk = mpi(&net, "300ms");
     check_one_killed(&desk);

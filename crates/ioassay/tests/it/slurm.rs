@@ -1,6 +1,9 @@
 //! Real Slurm: a controller and four nodes on this machine, in a temporary folder.
 
 use crate::hosts::Desk;
+use crate::judge_hosts::{
+    self, READS, check_judged, check_left, check_tasks, task_args, write_data,
+};
 use crate::launchers::{agents, check_ended, check_questions, check_whole, mark};
 use crate::mounts::is_root;
 use crate::namespaces::{Server, is_there, with_administrators};
@@ -202,6 +205,7 @@ fn slurm_knows_the_hosts_and_starts_the_agents() {
     let Some(cluster) = Cluster::new(test) else { return };
     check_allocation(&cluster);
     check_two_tasks_a_node(&cluster);
+    check_commands(&cluster);
     check_answers(&cluster, &["cluster"]);
     check_jobs_that_are_ended(&cluster);
 }
@@ -253,6 +257,28 @@ fn check_two_tasks_a_node(cluster: &Cluster) {
     let said = text(&output.stdout);
     assert_eq!(said.matches("2 hosts in lockstep").count(), 1, "{said}\n{told}");
     check_ended(&tasks);
+}
+
+/// Commands are judged on the nodes of a job; of tasks that all run the program, one leads.
+fn check_commands(cluster: &Cluster) {
+    let job = desk("100ms");
+    ["n1", "n2"].iter().for_each(|host| write_data(&job, host));
+    let reads: Vec<String> =
+        READS.iter().map(|it| it.replace("$IOASSAY_TEST_HOST", "$SLURMD_NODENAME")).collect();
+    let reads: Vec<&str> = reads.iter().map(String::as_str).collect();
+    let output = cluster.allocated(&job, 2, &judge_hosts::args(&job, "slurm", &reads));
+    check_judged(&job, &output, &["n1", "n2"]);
+    std::fs::remove_dir_all(job.files.path("records")).unwrap();
+    let launcher = ["srun", "--quiet", "--nodes=2", "--ntasks-per-node=2"];
+    let output = cluster.started(&job, &launcher, &judge_hosts::args(&job, "slurm", &reads));
+    let told = text(&output.stderr);
+    for number in 1..4 {
+        assert_eq!(told.matches(&format!("error: SLURM_PROCID={number} says")).count(), 1);
+    }
+    assert_eq!(text(&output.stdout).matches("2 hosts in lockstep").count(), 1, "{output:?}");
+    check_left(&job);
+    write_data(&job, "a");
+    check_tasks(&job, &cluster.started(&job, &launcher[..3], &task_args(&job)));
 }
 
 /// Jobs that are cancelled, or run out of time, leave a record that can be read, and nothing else.

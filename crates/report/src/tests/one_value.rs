@@ -301,6 +301,11 @@ fn words(line: &str) -> Vec<(String, usize)> {
 /// The cells of figures of a text's table whose header has these titles: for each row, the text
 /// below each title.
 fn cells_of_text(text: &str, first: &[&str]) -> Vec<Vec<(String, String)>> {
+    cells_of_lines(text, first, 2)
+}
+
+/// The same of the first lines, of which some may be headings.
+fn cells_of_lines(text: &str, first: &[&str], most: usize) -> Vec<Vec<(String, String)>> {
     let mut lines = text.lines().skip_while(|line| {
         let titles = words(line);
         !first.iter().all(|title| titles.iter().any(|(it, _)| it == title))
@@ -314,7 +319,7 @@ fn cells_of_text(text: &str, first: &[&str]) -> Vec<Vec<(String, String)>> {
         };
         header.iter().filter_map(below).collect()
     };
-    lines.take(2).map(row).collect()
+    lines.take(most).map(row).collect()
 }
 
 /// The same of all tables of a page.
@@ -518,7 +523,15 @@ fn check_runs(record: &Record, assessment: &Assessment, whole: &Value) {
     let all: Value = serde_json::from_slice(&all).unwrap();
     let read = |_| Ok::<_, Infallible>(with_name(record));
     let run = assess::together(1, read).unwrap().unwrap();
-    let in_lockstep = cells_of_text(&together(&run, &WIDE), &["together"]);
+    let is_command = run.cases.iter().any(|joint| joint.case.command().is_some());
+    let in_lockstep = match is_command {
+        true => {
+            // Each case has a heading and a row.
+            let all = cells_of_lines(&together(&run, &WIDE), &["host", "time"], 4);
+            all.into_iter().skip(1).step_by(2).collect()
+        }
+        false => cells_of_text(&together(&run, &WIDE), &["together"]),
+    };
     let mut joint = Vec::new();
     json_of_together(&run, &mut joint).unwrap();
     let joint: Value = serde_json::from_slice(&joint).unwrap();
@@ -541,7 +554,10 @@ fn check_runs(record: &Record, assessment: &Assessment, whole: &Value) {
         let of_two = if summary.case.command().is_some() { &time } else { &rate };
         is("compare", &compared[index], "A", of_two);
         is("compare", &compared[index], "B", of_two);
-        is("lockstep", &in_lockstep[index], "together", &rate);
+        match summary.case.command() {
+            Some(_) => is("lockstep", &in_lockstep[index], "time", &time),
+            None => is("lockstep", &in_lockstep[index], "together", &rate),
+        }
         for (name, place, _) in PLACES {
             let of_pair = both["pairs"][index]["a"].pointer(place);
             assert_eq!(of_pair, case.pointer(place), "{name} in compare");

@@ -3,21 +3,17 @@
 mod bounding;
 mod hyperfine;
 mod parse;
-mod rehearse;
-mod storages;
 
 pub use parse::Asked;
 
+use bounding::{Beside, maker_of};
 use super::{Destination, PreparedRun, carry_out, header_of};
 use crate::args::OutputArgs;
 use crate::args::judge::JudgeArgs;
 use crate::commands::kept::Kept;
 use crate::commands::question::set_ends;
 use crate::commands::{form, tell};
-use crate::data_files;
-use crate::files::{Files, Maker, Target};
-use crate::fixture::Stay;
-use crate::keeper::{self, LeftServers};
+use crate::judging::{self, WatchedStorages};
 use crate::machine::this_host;
 use crate::orphans;
 use crate::progress::Progress;
@@ -27,20 +23,18 @@ use crate::status::Status;
 use crate::stop::Stop;
 use crate::store::{self, Place};
 use crate::worker_process;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use model::axis::Axis;
 use model::case::{Cache, Case, Work};
 use model::command::{CommandOutput, JudgedCommand};
 use model::environment::Environment;
-use model::host::Medium;
+use model::judging::{ReadyCommand, ReadyCommands};
 use model::plan::{Plan, Role, Skip};
 use model::record::Header;
-use model::rehearsal::FactSheet;
 use model::view::{Heading, Question, View};
 use report::Style;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
-use storages::WatchedStorages;
 
 /// What is to be measured, and how it is kept.
 pub struct JudgeTask<'a> {
@@ -105,18 +99,16 @@ pub fn keep(
     let place = Place::of(task.output.record.as_deref());
     place.check()?;
     task.export.iter().try_for_each(|path| store::check_report(path))?;
-    if asked.commands.iter().any(|command| command.output == CommandOutput::Inherit) {
+    if asked.of_host.commands.iter().any(|command| command.output == CommandOutput::Inherit) {
         worker_process::pass_on_streams().context("failed to pass on stdout and stderr")?;
     }
     form::check(&task.output.form, &place)?;
-    let servers = set_up(asked, stop);
+    let servers = judging::set_up(&asked.of_host, stop);
     let kept = match &servers {
         Ok(_) => measure(task, interrupted, place, stop),
         Err(_) => Ok(None),
     };
-    let stopped = stop.take();
-    let cleaned = clean_up(asked, stop);
-    stop.give_back(stopped);
+    let cleaned = judging::clean_up(&asked.of_host, stop);
     servers?;
     let kept = kept?;
     cleaned?;
@@ -130,33 +122,36 @@ fn measure(
     stop: &Stop,
 ) -> Result<Option<Kept>> {
     let then = interrupted.as_ref().map(|it| &it.record.header);
+    let (tell_name, note) = (tell_rehearsing(output.quiet), tell_unless(output.quiet));
     let rehearsed = match then {
-        Some(then) => rehearse::as_then(asked, then, output.quiet, stop),
-        None => rehearse::all(asked, output.quiet, stop),
+        Some(then) => judging::as_then(&asked.of_host, then, (&tell_name, &note), stop),
+        None => judging::rehearse(&asked.of_host, &tell_name, stop),
     };
-    let (commands, rehearsals) = match rehearsed {
-        Ok(rehearsed) => rehearsed,
+    let ready = match rehearsed {
+        Ok(ready) => ready,
         Err(error) if stop.explains(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
+    ready.warnings.iter().try_for_each(|warning| tell(&format!("warning: {warning}")))?;
     let host = this_host();
-    let storages = WatchedStorages::of(&commands)?;
-    let storage = storages.first.clone();
     let environment =
-        &Environment { host: &host, storage: storage.as_ref(), source: None, peers: &[] };
+        &Environment { host: &host, storage: ready.storage.as_ref(), source: None, peers: &[] };
     let seed = then.map_or_else(seed_of_now, |then| then.plan.seed);
-    let plan = plan_of(asked, (commands, &rehearsals), environment, seed)?;
+    let mut plan = plan_of(asked, &[("", &ready)], environment, seed)?;
+    plan.commands = ready.commands.iter().map(|it| it.command.clone()).collect();
+    let storages = WatchedStorages::of(&plan.commands)?;
     let progress = &Progress::unless(output.quiet);
-    let beside = Beside { rehearsals: &rehearsals, largest: storages.largest.as_deref(), then };
+    let largest = storages.largest.as_deref();
+    let beside = Beside { rehearsals: &ready.rehearsals, largest, then };
     let Some((plan, target, files)) = beside.add(plan, environment, (progress, stop))? else {
         return Ok(None);
     };
     let mut header = header_of(&plan, environment, Vec::new())?;
-    header.rehearsals = rehearsals;
+    header.rehearsals.clone_from(&ready.rehearsals);
     storages.note_in(&mut header);
     match &interrupted {
         Some(interrupted) => interrupted.check(&header, None)?,
-        None => tell_time(&plan, &header.rehearsals, output.quiet)?,
+        None => tell_time(&plan, &[&ready], output.quiet)?,
     }
     check(&header)?;
     // The order of its cases is that of the record.
@@ -169,91 +164,62 @@ fn measure(
     Ok(Some(Kept { record, files: Vec::new() }))
 }
 
-fn maker_of<'a>(plan: &'a Plan, target: &'a Target, environment: &'a Environment) -> Maker<'a> {
-    Maker { plan, target, source: None, environment, stay: Stay::Removed }
-}
-
-/// What decides what is measured beside commands because it bounds them.
-struct Beside<'a> {
-    rehearsals: &'a [FactSheet],
-    largest: Option<&'a Path>,
-    /// The header of the run that goes on.
-    then: Option<&'a Header>,
-}
-
-impl Beside<'_> {
-    /// Adds that to `plan`, and makes its test file. None if stopped.
-    fn add(
-        &self,
-        mut plan: Plan,
-        environment: &Environment,
-        told: (&Progress, &Stop),
-    ) -> Result<Option<(Plan, Target, Files)>> {
-        bounding::add_start(&mut plan, environment);
-        let measures = self.then.is_none_or(|then| bounding::has_device(&then.plan));
-        let target = match self.largest.filter(|_| measures) {
-            Some(largest) => bounding::add_device(&mut plan, self.rehearsals, environment, largest),
-            None => Target::Memory,
-        };
-        let made = maker_of(&plan, &target, environment).make(told);
-        match made {
-            Ok(files) => Ok(Some((plan, target, files))),
-            Err(error) if told.1.explains(&error) => Ok(None),
-            Err(error) => {
-                tell(&format!("warning: what the device gives is not measured: {error:#}"))?;
-                bounding::remove_device(&mut plan);
-                Ok(Some((plan, Target::Memory, Files::default())))
-            }
-        }
-    }
-}
-
 /// The recipe of all records of commands.
 pub const RECIPE: &str = "judge";
 
-/// Files from this size on are worth a cache state of their own.
-const DATA_LEAST: u64 = 1 << 20;
+/// Says something, unless the user wants nothing there.
+fn tell_unless(is_quiet: bool) -> impl Fn(&str) -> Result<()> {
+    move |text| if is_quiet { Ok(()) } else { tell(text) }
+}
 
-fn plan_of(
+/// Says which command is rehearsed, unless the user wants nothing there.
+fn tell_rehearsing(is_quiet: bool) -> impl Fn(&str) -> Result<()> {
+    move |name| if is_quiet { Ok(()) } else { tell(&format!("rehearsing {name}")) }
+}
+
+/// The plan of what the user asks of commands that are ready on these hosts, each with its name.
+/// What one host cannot do, none does.
+///
+/// # Errors
+/// If rounds and the time do not fit.
+pub fn plan_of(
     asked: &Asked,
-    (commands, rehearsals): (Vec<JudgedCommand>, &[FactSheet]),
+    hosts: &[(&str, &ReadyCommands)],
     environment: &Environment,
     seed: u64,
 ) -> Result<Plan> {
     let mut plan = Plan::new(RECIPE, asked.rounds, 0.0, seed);
     plan.invocations = asked.invocations;
     set_ends(&mut plan, asked.budget, false)?;
-    plan.view = Some(view(&commands));
-    for (number, command) in commands.iter().enumerate() {
-        let known = (environment.storage, rehearsals.get(number));
-        for cache in states(asked, command) {
+    plan.view = Some(view(&asked.of_host.commands));
+    for (index, command) in asked.of_host.commands.iter().enumerate() {
+        let ready: Vec<(&str, &ReadyCommand)> =
+            hosts.iter().map(|(called, ready)| (*called, &ready.commands[index])).collect();
+        for cache in states(asked, &ready) {
             let case = Case::own(Work::Command(command.work(cache)));
-            match data_files::refusal(command, cache, known, asked.evicts_others) {
-                Some(reason) => plan.skips.push(Skip { case, reason }),
+            let refused = ready.iter().find_map(|(called, it)| Some((called, it.refusal(cache)?)));
+            match refused {
+                Some((&"", reason)) => plan.skips.push(Skip { case, reason: reason.to_string() }),
+                Some((called, reason)) => {
+                    let reason = format!("the host {called}: {reason}");
+                    plan.skips.push(Skip { case, reason });
+                }
                 None => plan.add([case], Role::Asked, environment),
             }
         }
     }
-    plan.commands = commands;
     Ok(plan)
 }
 
-/// The cache states in which `command` is run.
-fn states(asked: &Asked, command: &JudgedCommand) -> Vec<Cache> {
+/// The cache states in which a command is run.
+fn states(asked: &Asked, ready: &[(&str, &ReadyCommand)]) -> Vec<Cache> {
     if !asked.caches.is_empty() {
         return asked.caches.clone();
     }
-    let size = |path: &PathBuf| path.metadata().map_or(0, |found| found.len());
-    let is_large = |path: &PathBuf| size(path) >= DATA_LEAST && !is_in_memory(path);
-    match command.reads.iter().any(is_large) {
+    match ready.iter().any(|(_, it)| it.reads_data) {
         true => vec![Cache::AsIs, Cache::Warm, Cache::Cold],
         false => vec![Cache::AsIs],
     }
-}
-
-/// Whether a file is only in memory: then it is always cached, and never cold.
-fn is_in_memory(path: &Path) -> bool {
-    witness::storage_of(path).is_ok_and(|storage| storage.medium == Medium::Ram)
 }
 
 /// How the report shows these commands.
@@ -286,36 +252,19 @@ fn view(commands: &[JudgedCommand]) -> View {
     }
 }
 
-/// Says how long the run will take, by the rehearsals.
-fn tell_time(plan: &Plan, rehearsals: &[FactSheet], is_quiet: bool) -> Result<()> {
+/// Says how long the run will take, by the rehearsals of the slowest of these hosts.
+///
+/// # Errors
+/// If stderr cannot be written.
+pub fn tell_time(plan: &Plan, hosts: &[&ReadyCommands], is_quiet: bool) -> Result<()> {
     if is_quiet {
         return Ok(());
     }
     let commands = plan.cases.iter().filter(|planned| planned.role == Role::Asked);
     let runs = commands.count() as u64 * u64::from(plan.rounds);
-    let times = rehearsals.iter().filter_map(|facts| Some(facts.totals?.wall_ns));
-    let (sum, count) = times.fold((0u64, 0u64), |(sum, count), ns| (sum + ns, count + 1));
-    let about = sum.checked_div(count).map(|each| Duration::from_nanos(each.saturating_mul(runs)));
-    let about = about.map_or(String::new(), |time| {
-        format!(", about {} by the rehearsal", model::units::nanoseconds(time.as_nanos() as f64))
+    let each = hosts.iter().filter_map(|it| judging::expected_ns(&it.rehearsals, runs));
+    let about = each.max().map_or(String::new(), |ns| {
+        format!(", about {} by the rehearsal", model::units::nanoseconds(ns as f64))
     });
     tell(&format!("{runs} runs in {} rounds{about}", plan.rounds))
-}
-
-/// Runs what `--setup` asks for. What it leaves running lives as long as the result.
-fn set_up(asked: &Asked, stop: &Stop) -> Result<Vec<LeftServers>> {
-    let start = |words: &Vec<String>| {
-        let started = keeper::start(words, stop);
-        started.map_err(|reason| anyhow!("--setup '{}': {reason}", words.join(" ")))
-    };
-    asked.setups.iter().map(start).collect()
-}
-
-/// Runs what `--cleanup` asks for, also after a signal; another one stops it.
-fn clean_up(asked: &Asked, stop: &Stop) -> Result<()> {
-    for words in &asked.cleanups {
-        keeper::run(words, stop)
-            .map_err(|reason| anyhow!("--cleanup '{}': {reason}", words.join(" ")))?;
-    }
-    Ok(())
 }

@@ -1,16 +1,22 @@
 //! What is measured beside commands because it bounds them: the time of a program that does
 //! nothing, and what the device of their files gives.
 
+use crate::commands::tell;
 use crate::directory::Directory;
-use crate::files::Target;
+use crate::files::{Files, Maker, Target};
+use crate::fixture::Stay;
+use crate::progress::Progress;
 use crate::recipe::fallback;
 use crate::space::check_free;
+use crate::stop::Stop;
+use anyhow::Result;
 use model::case::{BufferPages, Cache, Case, Engine, Io, ReadWork, Work};
 use model::command::JudgedCommand;
 use model::environment::Environment;
 use model::host::{Host, Medium, Storage};
 use model::pattern::Pattern;
 use model::plan::{Plan, Role};
+use model::record::Header;
 use model::rehearsal::FactSheet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -22,8 +28,47 @@ const NOTHING: &str = "true";
 /// What the reports call it.
 const NAME: &str = "a program that does nothing";
 
+pub(super) fn maker_of<'a>(plan: &'a Plan, target: &'a Target, environment: &'a Environment) -> Maker<'a> {
+    Maker { plan, target, source: None, environment, stay: Stay::Removed }
+}
+
+/// What decides what is measured beside commands because it bounds them.
+pub(super) struct Beside<'a> {
+    pub(super) rehearsals: &'a [FactSheet],
+    pub(super) largest: Option<&'a Path>,
+    /// The header of the run that goes on.
+    pub(super) then: Option<&'a Header>,
+}
+
+impl Beside<'_> {
+    /// Adds that to `plan`, and makes its test file. None if stopped.
+    pub(super) fn add(
+        &self,
+        mut plan: Plan,
+        environment: &Environment,
+        told: (&Progress, &Stop),
+    ) -> Result<Option<(Plan, Target, Files)>> {
+        add_start(&mut plan, environment);
+        let measures = self.then.is_none_or(|then| has_device(&then.plan));
+        let target = match self.largest.filter(|_| measures) {
+            Some(largest) => add_device(&mut plan, self.rehearsals, environment, largest),
+            None => Target::Memory,
+        };
+        let made = maker_of(&plan, &target, environment).make(told);
+        match made {
+            Ok(files) => Ok(Some((plan, target, files))),
+            Err(error) if told.1.explains(&error) => Ok(None),
+            Err(error) => {
+                tell(&format!("warning: what the device gives is not measured: {error:#}"))?;
+                remove_device(&mut plan);
+                Ok(Some((plan, Target::Memory, Files::default())))
+            }
+        }
+    }
+}
+
 /// Adds the program that does nothing to the commands of `plan`, if there is one.
-pub(super) fn add_start(plan: &mut Plan, environment: &Environment) {
+fn add_start(plan: &mut Plan, environment: &Environment) {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = std::env::split_paths(&path).any(|folder| folder.join(NOTHING).is_file());
     let directory = plan.commands.first().map(|command| command.directory.clone());
@@ -41,7 +86,7 @@ pub(super) fn add_start(plan: &mut Plan, environment: &Environment) {
 
 /// Adds direct reads of a test file, if devices read for a command, and the directory where
 /// commands run is on the storage of their `largest` file. Returns where the file is made.
-pub(super) fn add_device(
+fn add_device(
     plan: &mut Plan,
     rehearsals: &[FactSheet],
     environment: &Environment,
@@ -59,12 +104,12 @@ pub(super) fn add_device(
 }
 
 /// Whether `plan` has what [`add_device`] adds.
-pub(super) fn has_device(plan: &Plan) -> bool {
+fn has_device(plan: &Plan) -> bool {
     plan.cases.iter().any(|planned| planned.case.command().is_none())
 }
 
 /// Removes what [`add_device`] added.
-pub(super) fn remove_device(plan: &mut Plan) {
+fn remove_device(plan: &mut Plan) {
     plan.cases.retain(|planned| planned.case.command().is_some());
 }
 

@@ -7,34 +7,27 @@ use anyhow::{Context, Result, anyhow, bail};
 use model::case::Cache;
 use model::command::{CACHES, CommandOutput, JudgedCommand, filled, place_of};
 use model::figure::FigurePattern;
+use model::judging::AskedCommands;
 use model::list::listed;
 use model::printable::printable;
 use model::units;
 use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
 use std::time::Duration;
 use worker::figure::FigureFinder;
 
 /// The question of a command line.
 #[derive(Debug)]
 pub struct Asked {
-    /// The commands, with all combinations of parameters.
-    pub commands: Vec<JudgedCommand>,
+    /// What each host is to do.
+    pub of_host: AskedCommands,
     /// The cache states; those that suit each command if empty.
-    pub(super) caches: Vec<Cache>,
-    /// What runs before anything else, for all commands.
-    pub(super) setups: Vec<Vec<String>>,
-    /// What runs after everything else.
-    pub(super) cleanups: Vec<Vec<String>>,
-    /// Files that commands read, as far as they are named.
-    pub(super) files: Vec<PathBuf>,
-    pub(super) rehearses: bool,
-    pub(super) evicts_others: bool,
-    pub(super) rounds: u32,
+    pub caches: Vec<Cache>,
+    /// Runs of each command in each state.
+    pub rounds: u32,
     /// Fresh starts, among which the rounds are divided.
     pub invocations: u32,
     /// The time that the run is given.
-    pub(super) budget: Option<Duration>,
+    pub budget: Option<Duration>,
 }
 
 /// Maximum number of commands, with all their parameters.
@@ -59,18 +52,15 @@ impl Asked {
         let words = |text: &Option<String>, what: &str| {
             for_all(text.as_deref(), &commands, args.shell.as_deref()).context(what.to_string())
         };
-        Ok(Asked {
+        let of_host = AskedCommands {
             setups: words(&args.setup, "--setup")?,
             cleanups: words(&args.cleanup, "--cleanup")?,
             commands,
-            caches: caches(&args.cache)?,
             files: args.file.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
             rehearses: !args.no_rehearsal,
             evicts_others: args.evict_others,
-            rounds,
-            invocations,
-            budget,
-        })
+        };
+        Ok(Asked { of_host, caches: caches(&args.cache)?, rounds, invocations, budget })
     }
 }
 

@@ -1,11 +1,12 @@
 //! One run of each command before the others: which files it uses, and how.
 
-use super::parse::Asked;
-use crate::commands::tell;
+use super::Tell;
+use crate::data_files;
 use crate::rehearsal::{self, Rehearsal};
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
 use model::command::JudgedCommand;
+use model::judging::AskedCommands;
 use model::printable::printable;
 use model::record::Header;
 use model::rehearsal::{Blind, CommandEnd, FactSheet, FileRole, FileUse};
@@ -16,22 +17,34 @@ use std::path::PathBuf;
 /// The most data files of a command whose cache is set and seen, those with the most bytes.
 const FILES_MAX: usize = 1024;
 
-/// The commands with their data files, and what each did in its rehearsal; nothing of all, if one
-/// cannot be rehearsed.
+/// Commands after their rehearsals.
+pub(super) struct RehearsedCommands {
+    /// The commands, with their data files.
+    pub(super) commands: Vec<JudgedCommand>,
+    /// What each did; empty if one was not rehearsed.
+    pub(super) rehearsals: Vec<FactSheet>,
+    /// What the user should know.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Rehearses the commands.
+///
+/// # Errors
+/// If one cannot be rehearsed.
 pub(super) fn all(
-    asked: &Asked,
-    is_quiet: bool,
+    asked: &AskedCommands,
+    tell: Tell,
     stop: &Stop,
-) -> Result<(Vec<JudgedCommand>, Vec<FactSheet>)> {
-    let (mut commands, mut sheets) = (Vec::new(), Vec::new());
+) -> Result<RehearsedCommands> {
+    let (mut commands, mut rehearsals, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
     for command in &asked.commands {
-        if !is_quiet && asked.rehearses {
-            tell(&format!("rehearsing {}", shown(command)))?;
+        let mut facts = None;
+        if asked.rehearses {
+            tell(&shown(command))?;
+            let seen = one(command, stop).with_context(|| shown(command))?;
+            warnings.extend(untraced(&seen).filter(|warning| !warnings.contains(warning)));
+            facts = Some(seen);
         }
-        let facts = match asked.rehearses {
-            true => Some(one(command, stop).with_context(|| shown(command))?),
-            false => None,
-        };
         let mut command = command.clone();
         if let Some(facts) = &facts {
             command.reads = listed(facts, is_source);
@@ -46,24 +59,24 @@ pub(super) fn all(
             }
         }
         commands.push(command);
-        sheets.extend(facts);
+        rehearsals.extend(facts);
     }
     // Without one of them, none belongs to a number.
-    if sheets.len() < commands.len() {
-        sheets.clear();
+    if rehearsals.len() < commands.len() {
+        rehearsals.clear();
     }
-    Ok((commands, sheets))
+    Ok(RehearsedCommands { commands, rehearsals, warnings })
 }
 
 /// The same for a run that goes on: what was rehearsed `then` still holds, unless a file that a
 /// command reads, and that none writes, is not as it was.
 pub(super) fn as_then(
-    asked: &Asked,
+    asked: &AskedCommands,
     then: &Header,
-    is_quiet: bool,
+    (tell, note): (Tell, Tell),
     stop: &Stop,
-) -> Result<(Vec<JudgedCommand>, Vec<FactSheet>)> {
-    let all_then = &then.plan.commands;
+) -> Result<RehearsedCommands> {
+    let all_then: Vec<JudgedCommand> = then.plan.judged_commands().cloned().collect();
     let is_same = |one: &JudgedCommand, other: &JudgedCommand| {
         (&one.name, &one.parameters) == (&other.name, &other.parameters)
     };
@@ -75,7 +88,7 @@ pub(super) fn as_then(
         bail!(
             "the record of --resume judges {}, and this run {}: repeat its command, or begin a new \
              run",
-            listed(all_then),
+            listed(&all_then),
             listed(&asked.commands)
         );
     };
@@ -88,10 +101,8 @@ pub(super) fn as_then(
         );
     }
     if let Some(path) = changed(then) {
-        if !is_quiet {
-            tell(&format!("'{}' has changed since the rehearsal", path.display()))?;
-        }
-        return all(asked, is_quiet, stop);
+        note(&format!("'{}' has changed since the rehearsal", path.display()))?;
+        return all(asked, tell, stop);
     }
     let with_files = |(one, then): (&JudgedCommand, &JudgedCommand)| JudgedCommand {
         reads: then.reads.clone(),
@@ -99,7 +110,8 @@ pub(super) fn as_then(
         ..one.clone()
     };
     let commands = asked.commands.iter().zip(known).map(with_files).collect();
-    Ok((commands, then.rehearsals.clone()))
+    let (rehearsals, warnings) = (then.rehearsals.clone(), Vec::new());
+    Ok(RehearsedCommands { commands, rehearsals, warnings })
 }
 
 /// A file that a command read in its rehearsal and that no command writes, if it is another one now
@@ -129,13 +141,12 @@ fn shown(command: &JudgedCommand) -> String {
 
 /// What `command` did in one run.
 fn one(command: &JudgedCommand, stop: &Stop) -> Result<FactSheet> {
-    crate::data_files::prepare(command, stop).map_err(anyhow::Error::msg)?;
+    data_files::prepare(command, stop).map_err(anyhow::Error::msg)?;
     let rehearsed = rehearsal::of(&command.launch(), stop)?;
-    crate::data_files::conclude(command, stop).map_err(anyhow::Error::msg)?;
+    data_files::conclude(command, stop).map_err(anyhow::Error::msg)?;
     match rehearsed {
         Rehearsal::Failed { reason } => bail!(reason),
         Rehearsal::Done { facts, last_words, figure } => {
-            tell_untraced(&facts)?;
             if figure.is_none() {
                 check_figure(command)?;
             }
@@ -157,16 +168,14 @@ fn one(command: &JudgedCommand, stop: &Stop) -> Result<FactSheet> {
     }
 }
 
-/// Warns if the command was not traced.
-fn tell_untraced(facts: &FactSheet) -> Result<()> {
-    match facts.unseen.iter().find(|unseen| unseen.what == Blind::Untraced) {
-        None => Ok(()),
-        Some(untraced) => tell(&format!(
-            "warning: {}. Instead, its open files were looked at while it ran, and some may not \
-             have been seen; --file names them",
-            untraced.detail
-        )),
-    }
+/// What the user should know of a command that was not traced.
+fn untraced(facts: &FactSheet) -> Option<String> {
+    let untraced = facts.unseen.iter().find(|unseen| unseen.what == Blind::Untraced)?;
+    Some(format!(
+        "{}. Instead, its open files were looked at while it ran, and some may not have been seen; \
+         --file names them",
+        untraced.detail
+    ))
 }
 
 /// Refuses to look for a number that is never printed.

@@ -13,11 +13,11 @@ const FURTHER_MAX: usize = 7;
 
 /// The storages that hold data files, and which file is where.
 #[derive(Debug, Default)]
-pub(super) struct WatchedStorages {
+pub struct WatchedStorages {
     /// The largest file; `None` without any.
-    pub(super) largest: Option<PathBuf>,
+    pub largest: Option<PathBuf>,
     /// Its storage.
-    pub(super) first: Option<Storage>,
+    pub first: Option<Storage>,
     /// Others, on other disks.
     further: Vec<Storage>,
     /// Their numbers by the numbers of devices: 0 is the first.
@@ -29,7 +29,7 @@ impl WatchedStorages {
     ///
     /// # Errors
     /// If that of the largest file cannot be inspected.
-    pub(super) fn of(commands: &[JudgedCommand]) -> Result<WatchedStorages> {
+    pub fn of(commands: &[JudgedCommand]) -> Result<WatchedStorages> {
         let mut found = WatchedStorages::default();
         for (device, path) in largest_by_device(commands) {
             let storage = witness::storage_of(&path)
@@ -70,7 +70,7 @@ impl WatchedStorages {
     }
 
     /// Notes them in the header of a record, but for the first.
-    pub(super) fn note_in(self, header: &mut Header) {
+    pub fn note_in(self, header: &mut Header) {
         (header.further_storages, header.storage_numbers) = (self.further, self.numbers);
     }
 }

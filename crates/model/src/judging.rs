@@ -1,0 +1,62 @@
+//! What a host is to do before commands are timed there, and what it found.
+
+use crate::cache::Cache;
+use crate::command::JudgedCommand;
+use crate::host::Storage;
+use crate::rehearsal::FactSheet;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What is asked of a host.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedCommands {
+    /// The commands, with all combinations of parameters, and without their files.
+    pub commands: Vec<JudgedCommand>,
+    /// What runs before anything else.
+    pub setups: Vec<Vec<String>>,
+    /// What runs after everything else.
+    pub cleanups: Vec<Vec<String>>,
+    /// Files that commands read, as far as the user names them.
+    pub files: Vec<PathBuf>,
+    /// Whether each command is run once before, to see the files that it uses.
+    pub rehearses: bool,
+    /// Whether files of other users are evicted.
+    pub evicts_others: bool,
+}
+
+/// What a host found, and when it is ready to time the commands.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReadyCommands {
+    /// The commands, in the order in which they were asked for.
+    pub commands: Vec<ReadyCommand>,
+    /// What each did in its rehearsal; empty if one was not rehearsed.
+    pub rehearsals: Vec<FactSheet>,
+    /// The storage of the largest data file; `None` without any.
+    pub storage: Option<Storage>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// A command that can be timed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadyCommand {
+    /// The command, with its files.
+    pub command: JudgedCommand,
+    /// Whether it reads a file that is large enough for cache states to matter.
+    pub reads_data: bool,
+    /// Why its files cannot be warm; `None` if they can.
+    pub not_warm: Option<String>,
+    /// Why they cannot be cold.
+    pub not_cold: Option<String>,
+}
+
+impl ReadyCommand {
+    /// Why its files cannot have this cache state; `None` if they can.
+    pub fn refusal(&self, cache: Cache) -> Option<&str> {
+        match cache {
+            Cache::Warm => self.not_warm.as_deref(),
+            Cache::Cold => self.not_cold.as_deref(),
+            Cache::AsIs | Cache::Direct | Cache::DontCache => None,
+        }
+    }
+}
