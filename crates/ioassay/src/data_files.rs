@@ -211,6 +211,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
+    #[expect(clippy::print_stderr, reason = "a test that cannot run here says so")]
     fn what_a_command_wrote_is_written_before_the_next_run() {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let path = folder.path().join("output");
@@ -219,13 +220,10 @@ mod tests {
         let writes = vec![folder.path().join("removed"), path];
         let command = JudgedCommand { writes, ..JudgedCommand::default() };
         let data = DataFiles { written_probe: Some(Probe::Cachestat), ..DataFiles::default() };
-        let Some(before) = data.written(&command) else {
-            println!("SKIPPED: no cachestat here");
-            return;
-        };
+        let skip = |why| eprintln!("skipped what_a_command_wrote_is_written…: {why}");
+        let Some(before) = data.written(&command) else { return skip("no cachestat here") };
         if page_cache::is_kept_in_memory(&file) || before.dirty == Some(0) {
-            println!("SKIPPED: nothing stays dirty here, or everything does");
-            return;
+            return skip("nothing stays dirty here, or everything does");
         }
         write_back(&command, &Stop::default());
         assert_eq!(data.written(&command).and_then(|seen| seen.dirty), Some(0));

@@ -31,11 +31,7 @@ pub(super) struct RehearsedCommands {
 ///
 /// # Errors
 /// If one cannot be rehearsed.
-pub(super) fn all(
-    asked: &AskedCommands,
-    tell: Tell,
-    stop: &Stop,
-) -> Result<RehearsedCommands> {
+pub(super) fn all(asked: &AskedCommands, tell: Tell, stop: &Stop) -> Result<RehearsedCommands> {
     let (mut commands, mut rehearsals, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
     for command in &asked.commands {
         let mut facts = None;

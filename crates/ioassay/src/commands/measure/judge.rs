@@ -6,7 +6,6 @@ mod parse;
 
 pub use parse::Asked;
 
-use bounding::{Beside, maker_of};
 use super::{Destination, PreparedRun, carry_out, header_of};
 use crate::args::OutputArgs;
 use crate::args::judge::JudgeArgs;
@@ -24,6 +23,7 @@ use crate::stop::Stop;
 use crate::store::{self, Place};
 use crate::worker_process;
 use anyhow::{Context, Result};
+use bounding::{Beside, maker_of};
 use model::axis::Axis;
 use model::case::{Cache, Case, Work};
 use model::command::{CommandOutput, JudgedCommand};

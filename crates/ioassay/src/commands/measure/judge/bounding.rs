@@ -28,7 +28,11 @@ const NOTHING: &str = "true";
 /// What the reports call it.
 const NAME: &str = "a program that does nothing";
 
-pub(super) fn maker_of<'a>(plan: &'a Plan, target: &'a Target, environment: &'a Environment) -> Maker<'a> {
+pub(super) fn maker_of<'a>(
+    plan: &'a Plan,
+    target: &'a Target,
+    environment: &'a Environment,
+) -> Maker<'a> {
     Maker { plan, target, source: None, environment, stay: Stay::Removed }
 }
 
