@@ -57,8 +57,9 @@ def told(record, number, said):
         "left_running": middle(trial.done["exit"]["left_running"] for trial in trials
                                if trial.done.get("exit")),
     }
-    return {"id": said["id"], "n": len(trials), "served_by": served_by(record, facts, trials),
-            "command": figures}
+    # Beside the others, a program runs that does nothing, and reads no data.
+    by = "no-io" if said["role"] == "baseline" else served_by(record, facts, trials)
+    return {"id": said["id"], "n": len(trials), "served_by": by, "command": figures}
 
 
 def middle(values):

@@ -12,6 +12,7 @@ use model::case::{ReadWork, Sync, Work};
 use model::evidence::Residency;
 use model::host::{Direct, Fixture, Medium, Storage};
 use model::pattern::Pattern;
+use model::plan::Role;
 
 /// The bytes that an inode takes on common file systems. Reads of less than a hundredth for each
 /// name are noise.
@@ -33,6 +34,8 @@ fn served_as_on_disks(measured: &Measured) -> (ServedBy, Option<Hits>) {
     match (&measured.case.work, measured.storage) {
         // The caches' sizes decide, once all rows are there to show them.
         (Work::Memory(_), _) => (ServedBy::CpuCacheOrRam, None),
+        // The program that does nothing reads no data.
+        (Work::Command(_), _) if measured.role == Role::Baseline => (ServedBy::NoIo, None),
         (Work::Command(_), _) => {
             let by = match (commands::reads(measured), commands::medium(measured)) {
                 (CommandReads::None, _) => ServedBy::NoIo,

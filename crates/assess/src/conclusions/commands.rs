@@ -52,7 +52,7 @@ pub struct BoundedCommand {
 }
 
 /// A command that ran for this share of its time computed all the time (docs/method).
-const BUSY: f64 = 0.90;
+pub const BUSY: f64 = 0.90;
 /// A command that ran for less of its time waited for something else (docs/method).
 const IDLE: f64 = 0.50;
 /// With more pressure than this, it may have waited for a processor (docs/method).
@@ -94,7 +94,11 @@ fn bound(row: &Row, found: &BoundedCommand) -> CommandBound {
         return CommandBound::Start;
     }
     let all = f64::from(row.measured.host.parallelism());
-    let is_alone = row.measured.facts.is_some_and(|facts| !facts.sampled && facts.threads <= 1);
+    // The OS computes for a ring in threads of its own.
+    let is_alone = row
+        .measured
+        .facts
+        .is_some_and(|facts| !facts.sampled && facts.threads <= 1 && facts.queues.uring == 0);
     let device = found.device.as_ref();
     match found.processors {
         Some(used) if all > 1.0 && used >= BUSY * all => CommandBound::AllProcessors,

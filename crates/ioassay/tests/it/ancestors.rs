@@ -213,7 +213,9 @@ fn direct_reads_of_a_file_in_memory_are_no_test_of_a_disk() {
     said.check_line(&["./uring f", "its files are in memory"]);
     let case = said.case("uring", "as-is");
     check_found(case, "DirectIgnored", "doubt", &["with O_DIRECT, but no device read anything"]);
-    assert_eq!(said.report["cases"].as_array().unwrap().len(), 1, "{}", said.text);
+    let cases = said.report["cases"].as_array().unwrap();
+    let asked = cases.iter().filter(|case| case["role"] == "asked");
+    assert_eq!(asked.count(), 1, "{}", said.text);
 }
 
 /// "Memory is 735 times faster": one byte of a file is a call for a whole buffer, and nothing of
@@ -336,10 +338,10 @@ fn mapping_and_reading_by_threads_have_the_same_source() {
             for how in ["mmap", "pread"] {
                 let name = format!("{program} {how} 2 f");
                 said.check_line(&[&format!("{name}, warm"), "the page cache served all"]);
-                let cold = if how == "mmap" {
-                    "all its data came from devices"
-                } else {
-                    "devices served all"
+                // Java has pipes of its own, so what its calls asked for is unknown.
+                let cold = match how == "mmap" || program.starts_with("java") {
+                    true => "all its data came from devices",
+                    false => "devices served all",
                 };
                 said.check_line(&[&format!("{name}, cold"), cold]);
                 let case = said.case(how, "cold");

@@ -206,7 +206,7 @@ fn a_command_that_fails_on_one_host_is_refused_with_its_name() {
         (vec![fails.as_str()], "it ended with status 3; its stderr: bad"),
         (vec!["true", "--setup", &fails], "--setup"),
         (vec!["true", "--prepare", &fails], "--prepare: it ended with exit status: 3"),
-        (vec!["true", "--cache=cold", "--no-rehearsal", "--file=none"], "the host a: no probe"),
+        (vec!["true", "--cache=cold", "--no-rehearsal", "--file=none"], "the host a: opening"),
     ] {
         let more = [more.as_slice(), &["--rounds=1", "--cleanup", cleanup, "--quiet"]].concat();
         let output = run(&desk, "a,b", &more);

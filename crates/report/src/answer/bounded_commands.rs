@@ -6,7 +6,7 @@ use crate::sentence::{Sentence, marked, said_ratio_of};
 use crate::text::{Text, figure, joined, text};
 use crate::words::percent;
 use assess::Assessment;
-use assess::conclusions::commands::{BoundedCommand, CommandBound};
+use assess::conclusions::commands::{BUSY, BoundedCommand, CommandBound};
 use assess::conclusions::device_use::{DeviceRequests, DeviceUse};
 use assess::decision::Named;
 use model::units;
@@ -45,7 +45,7 @@ pub(super) fn bounds(assessment: &Assessment, names: &CommandNames) -> Vec<Sente
         let ceiling = Named::of(assessment.row(&device.ceiling)?)?;
         Some(by_requests(name(one), (device, requests), &[one.case.clone(), ceiling]))
     });
-    let open = [NOT_MEASURED, TOO_WIDE, PARTLY].map(|why| {
+    let open = [NOT_MEASURED, TOO_WIDE, BY_THREADS, PARTLY].map(|why| {
         let unknown: Vec<&BoundedCommand> =
             of(CommandBound::Unknown).filter(|one| why_unknown(one) == why).collect();
         undecided_commands::bounds(assessment, (why, &unknown), names)
@@ -57,6 +57,8 @@ pub(super) fn bounds(assessment: &Assessment, names: &CommandNames) -> Vec<Sente
 const NOT_MEASURED: &str = "how much the devices can do was not measured";
 /// The same, of one that was measured.
 const TOO_WIDE: &str = "the share of what the device gives is not known well enough";
+/// Why it is unknown what bounds a command that computed all the time with several threads.
+const BY_THREADS: &str = "which of its threads waited is not counted";
 /// Why it is unknown what bounds others.
 const PARTLY: &str = "neither computed all the time nor waited for most of it";
 
@@ -64,6 +66,7 @@ fn why_unknown(one: &BoundedCommand) -> &'static str {
     match &one.device {
         None if one.uses_devices => NOT_MEASURED,
         Some(device) if !device.is_below_ceiling() => TOO_WIDE,
+        _ if one.processors.is_some_and(|used| used >= BUSY) => BY_THREADS,
         _ => PARTLY,
     }
 }
