@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use std::process::Command;
 
 /// The documents that show output from records, besides the pages in folders that do.
-const DOCUMENTS: [&str; 2] = ["README.md", "docs/tutorial.md"];
+const DOCUMENTS: [&str; 3] = ["README.md", "docs/tutorial.md", "docs/judge.md"];
 const PAGES: [&str; 2] = ["docs/recipes", "docs/judge"];
 
 /// A comment above each output block names its record.

@@ -316,6 +316,15 @@ pub fn scaled(value: f64) -> String {
     format!("{} ", three_digits(value))
 }
 
+/// Three digits of a number whose unit may have a prefix: `1610` of MiB/s, not `1.61 k`.
+pub fn in_its_unit(number: f64) -> String {
+    if number < 999.5 {
+        return scaled(number).trim_end().to_string();
+    }
+    let unit = 10f64.powf(number.log10().floor() - 2.0);
+    format!("{:.0}", (number / unit).round() * unit)
+}
+
 /// Formats nanoseconds: `83.2 µs`, `1.37 s`.
 pub fn nanoseconds(ns: f64) -> String {
     for (unit, name) in [(1e9, "s"), (1e6, "ms"), (1e3, "µs")] {

@@ -6,6 +6,7 @@
 mod figure;
 mod rows;
 mod solos;
+mod commands;
 mod page;
 
 use crate::document::Part;
@@ -72,7 +73,7 @@ struct RecipeRun {
 /// The command's options.
 #[derive(Debug, PartialEq, Args)]
 pub(crate) struct Options {
-    /// Write only this section: files, load, memory, writing or program
+    /// Write only this section: files, load, memory, writing, commands or program
     #[arg(long, value_name = "SECTION", value_parser = title)]
     only: Option<&'static str>,
     /// Number of rounds, instead of those of the recipes; with fewer than 6, one invocation has no
@@ -98,7 +99,10 @@ const SMALL_ARRAYS: &str = " --time 100ms --working-set 32MiB";
 /// The title of the section with this name.
 fn title(name: &str) -> Result<&'static str, &'static str> {
     let is_it = |title: &&str| title.to_lowercase().ends_with(name);
-    page::SECTIONS.into_iter().find(is_it).ok_or("use files, load, memory, writing or program")
+    page::SECTIONS
+        .into_iter()
+        .find(is_it)
+        .ok_or("use files, load, memory, writing, commands or program")
 }
 
 fn size(text: &str) -> Result<String, ParseError> {
@@ -120,6 +124,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let mut circumstances = stage.circumstances(&[])?;
         let (method, rows) = match sections.iter().find(|section| section.title == title) {
             Some(section) => measure(section, options, &stage, &mut circumstances)?,
+            None if title == page::COMMANDS => commands(&stage, options, &mut circumstances)?,
             None => program(&stage, options)?,
         };
         wrong.extend(rows.iter().filter_map(fault));
@@ -210,6 +215,20 @@ fn run_recipe(stage: &Experiment, options: &Options, recipe: &str) -> Result<Val
     stage.json("ioassay report RECORD --json", &words)
 }
 
+/// The method and rows of the section about judging commands.
+fn commands(
+    stage: &Experiment,
+    options: &Options,
+    circumstances: &mut Circumstances,
+) -> Result<(String, Vec<BenchRow>)> {
+    install::ensure_some(&commands::NEEDS);
+    circumstances.versions.push(programs::first_line("hyperfine", &["--version"])?);
+    let (times, mut rng) = (stage.extent.pick(options.rounds.unwrap_or(TIMES), 1), Rng::new(SEED));
+    let rows = commands::rows(stage, &mut rng, times)?;
+    rows.iter().for_each(|row| println!("{}", page::line(row)));
+    Ok((commands::method(times), rows))
+}
+
 /// The method and rows of the section about the program itself.
 fn program(stage: &Experiment, options: &Options) -> Result<(String, Vec<BenchRow>)> {
     let extent = options.extent;
@@ -265,6 +284,7 @@ mod tests {
         let sections = sections().expect("it is whole");
         let titles: Vec<&str> = sections.iter().map(|one| one.title.as_str()).collect();
         assert_eq!(titles, page::SECTIONS[..4]);
+        install::check_known(commands::NEEDS);
         let needs = sections.iter().flat_map(|section| &section.needs);
         install::check_known(needs.map(String::as_str));
         for run in sections.iter().flat_map(|section| &section.run) {
@@ -276,7 +296,11 @@ mod tests {
             let rows = section.map(|section| section.run.iter().flat_map(|run| &run.row));
             let names = rows.map(|rows| rows.map(|row| row.name().to_owned()).collect());
             let text = document::part(DOCUMENT, Part::Section(title));
-            assert_eq!(document::rows(&text), names.unwrap_or_else(solos::names), "{title}");
+            let own = match title == page::COMMANDS {
+                true => commands::NAMES.map(str::to_owned).to_vec(),
+                false => solos::names(),
+            };
+            assert_eq!(document::rows(&text), names.unwrap_or(own), "{title}");
         }
     }
 }

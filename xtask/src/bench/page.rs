@@ -6,7 +6,10 @@ use crate::stage::Circumstances;
 use std::fmt::Write;
 
 /// The titles of all sections, in order.
-pub(super) const SECTIONS: [&str; 5] = ["Files", "Load", "Memory", "Writing", "The program"];
+pub(super) const SECTIONS: [&str; 6] =
+    ["Files", "Load", "Memory", "Writing", COMMANDS, "The program"];
+/// The section that is about judging commands.
+pub(super) const COMMANDS: &str = "Commands";
 
 /// Formats a section.
 pub(super) fn section(circumstances: &Circumstances, method: &str, rows: &[BenchRow]) -> String {

@@ -105,7 +105,7 @@ fn bound(row: &Row, found: &BoundedCommand) -> CommandBound {
         // Of several threads, two may have computed while one waited.
         Some(used) if used >= BUSY && (is_alone || all == 1.0) => CommandBound::OneProcessor,
         _ if device.is_some_and(is_at_ceiling) => CommandBound::Device,
-        _ if device.is_some_and(are_requests_slow) => CommandBound::Requests,
+        _ if device.is_some_and(are_requests_slow) && waits(row) => CommandBound::Requests,
         Some(used) if is_idle(row, used, found) && has_processors(row) => CommandBound::Waiting,
         _ => CommandBound::Unknown,
     }
@@ -113,6 +113,15 @@ fn bound(row: &Row, found: &BoundedCommand) -> CommandBound {
 
 fn is_at_ceiling(device: &DeviceUse) -> bool {
     device.of_ceiling.low.is_some_and(|low| low >= CEILING_LEAST)
+}
+
+/// A command that no processor ran for this share of its time may have waited for its requests
+/// (docs/method). The rest includes what the OS computes for them.
+const WAITS_LEAST: f64 = 0.45;
+
+fn waits(row: &Row) -> bool {
+    let waited = row.summary.command.as_deref().and_then(|figures| figures.waited_share);
+    waited.is_some_and(|share| share >= WAITS_LEAST)
 }
 
 /// Whether its requests got less than the device gives, even while it had some: so they were too
@@ -147,10 +156,15 @@ fn uses_devices(row: &Row) -> bool {
     !(is_served_without && is_unwritten(row))
 }
 
-/// Whether it wrote nothing that a device could have.
+/// A command that makes fewer bytes dirty, and syncs none, does not wait until they are written
+/// (docs/method).
+const DIRTIED_FEW: u64 = 1 << 20;
+
+/// Whether it wrote nothing for which it waited.
 fn is_unwritten(row: &Row) -> bool {
     let figures = row.summary.command.as_deref();
-    figures.is_some_and(|it| it.dirtied_bytes == Some(0) && it.syncs == Some(0))
+    let is_little = |bytes: Option<u64>| bytes.is_some_and(|bytes| bytes < DIRTIED_FEW);
+    figures.is_some_and(|it| is_little(it.dirtied_bytes) && it.syncs == Some(0))
 }
 
 /// Whether hardly any task of the machine waited for a processor.

@@ -3,7 +3,7 @@
 use super::context::{Context, Draft, RuleTable};
 use crate::finding::{Code, Severity};
 use crate::told::{BYTES_PER_SECOND, CountedBeside, MovedBytes, ToldVerdict};
-use model::units::{bytes_rounded, nanoseconds, percent, rate, scaled};
+use model::units::{bytes_rounded, in_its_unit, nanoseconds, percent, rate};
 
 /// The rules of this module.
 pub(super) const RULES: RuleTable = &[(Code::FigureDiffers, figure_differs)];
@@ -18,7 +18,7 @@ fn figure_differs(context: &Context) -> Option<Draft> {
     let unit = told.unit.as_deref().unwrap_or_default();
     let said = match unit {
         BYTES_PER_SECOND => rate(told.value.median),
-        _ => format!("{} {unit}", scaled(told.value.median).trim_end()),
+        _ => format!("{} {unit}", in_its_unit(told.value.median)),
     };
     let is_rate = unit.contains('/');
     let message = match verdict {

@@ -647,16 +647,20 @@ fn a_device_that_gives_no_more_bounds_a_command() {
 
 #[test]
 fn requests_that_are_small_and_alone_bound_a_command() {
-    let of = |change: &dyn Fn(&mut Evidence)| {
+    let with_cpu = |cpu_ns: u64, change: &dyn Fn(&mut Evidence)| {
         let mut record = first(READS_COLD);
         add_direct(&mut record, MIB, 4_000);
         add_direct(&mut record, 4096, 500);
+        for trial in runs(&mut record) {
+            sample(trial).usage.cpu_ns = Some(cpu_ns);
+        }
         evidence(&mut record, |evidence| {
             requests_of(evidence, 4096, 0.9);
             change(evidence);
         });
         used(&record)
     };
+    let of = |change: &dyn Fn(&mut Evidence)| with_cpu(10_000_000, change);
     let (bound, device) = of(&|_| {});
     let device = device.expect("it was measured");
     assert_eq!(bound, CommandBound::Requests);
@@ -665,8 +669,10 @@ fn requests_that_are_small_and_alone_bound_a_command() {
     assert!((0.89..0.91).contains(&requests.busy_share), "{requests:?}");
     assert!(device.of_alike.is_some_and(|share| (0.8..1.1).contains(&share.median)));
     assert_eq!((device.ceiling_block, device.ceiling_depth), (MIB, 1));
+    assert_eq!(with_cpu(80_000_000, &|_| {}).0, CommandBound::Unknown, "it computed more");
     // It had none for most of the time.
-    assert_eq!(of(&|it| requests_of(it, 4096, 0.3)).0, CommandBound::Unknown);
+    let few = with_cpu(40_000_000, &|it| requests_of(it, 4096, 0.3)).0;
+    assert_eq!(few, CommandBound::Unknown);
     // Whose requests they were is unknown: of another program, or writes.
     let unknown = |change: &dyn Fn(&mut Evidence)| {
         let (bound, device) = of(change);

@@ -101,7 +101,7 @@ fn says(told: &ToldFigure) -> Option<Text> {
     let unit = told.unit.as_deref().unwrap_or_default();
     let said = figure(match unit {
         BYTES_PER_SECOND => units::rate(told.value.median),
-        _ => format!("{} {unit}", units::scaled(told.value.median).trim_end()),
+        _ => format!("{} {unit}", units::in_its_unit(told.value.median)),
     });
     Some(text!(
         "it says {}, and its calls moved as much ({} {})",

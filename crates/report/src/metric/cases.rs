@@ -55,7 +55,7 @@ fn says(summary: &Summary) -> String {
     let is_rate = told.unit.as_deref() == Some(BYTES_PER_SECOND);
     let say = match &told.unit {
         Some(_) if is_rate => units::rate,
-        Some(_) => in_its_unit,
+        Some(_) => units::in_its_unit,
         None => |number: f64| units::scaled(number).trim_end().to_string(),
     };
     let (value, interval) = words::with_interval(Some(told.value), say);
@@ -63,15 +63,6 @@ fn says(summary: &Summary) -> String {
     let unit = unit.map_or(String::new(), |unit| format!(" {unit}"));
     let interval = if interval == NONE { String::new() } else { format!(" ({interval})") };
     format!("{value}{unit}{interval}")
-}
-
-/// Three digits of a number whose unit may have a prefix: `1610` of MiB/s, not `1.61 k`.
-fn in_its_unit(number: f64) -> String {
-    if number < 999.5 {
-        return units::scaled(number).trim_end().to_string();
-    }
-    let unit = 10f64.powf(number.log10().floor() - 2.0);
-    format!("{:.0}", (number / unit).round() * unit)
 }
 
 /// The metrics of cases only.
@@ -301,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_number_in_its_unit_has_no_prefix_of_its_own() {
-        let check = |number, expected: &str| assert_eq!(in_its_unit(number), expected);
+        let check = |number, expected: &str| assert_eq!(units::in_its_unit(number), expected);
         check(0.951, "0.95");
         check(83.24, "83.2");
         check(999.6, "1000");

@@ -52,7 +52,9 @@ impl Beside<'_> {
         environment: &Environment,
         told: (&Progress, &Stop),
     ) -> Result<Option<(Plan, Target, Files)>> {
-        add_start(&mut plan, environment);
+        if self.then.map_or_else(|| is_short(self.rehearsals), |then| has_start(&then.plan)) {
+            add_start(&mut plan, environment);
+        }
         let measures = self.then.is_none_or(|then| has_device(&then.plan));
         let target = match self.largest.filter(|_| measures) {
             Some(largest) => add_device(&mut plan, self.rehearsals, environment, largest),
@@ -69,6 +71,16 @@ impl Beside<'_> {
             }
         }
     }
+}
+
+/// Commands that take longer are not bound by their start, which takes a few milliseconds at most.
+const SHORT_MOST: Duration = Duration::from_millis(200);
+
+/// Whether a command is so short that its start may matter, or it is unknown how long it takes.
+fn is_short(rehearsals: &[FactSheet]) -> bool {
+    let wall_ns = |facts: &FactSheet| facts.totals.map(|totals| u128::from(totals.wall_ns));
+    let is_short = |ns: u128| ns <= SHORT_MOST.as_nanos();
+    rehearsals.is_empty() || rehearsals.iter().any(|facts| wall_ns(facts).is_none_or(is_short))
 }
 
 /// Adds the program that does nothing to the commands of `plan`, if there is one.
@@ -107,6 +119,11 @@ fn add_device(
     Target::Directory(Rc::new(directory))
 }
 
+/// Whether `plan` has what [`add_start`] adds.
+fn has_start(plan: &Plan) -> bool {
+    plan.judged_commands().count() < plan.commands.len()
+}
+
 /// Whether `plan` has what [`add_device`] adds.
 fn has_device(plan: &Plan) -> bool {
     plan.cases.iter().any(|planned| planned.case.command().is_none())
@@ -139,7 +156,7 @@ fn place_of(storage: &Storage, largest: &Path, plan: &Plan) -> Option<Directory>
 }
 
 /// A trial is this long: short beside most commands, and long beside a time slice.
-const TRIAL: Duration = Duration::from_millis(50);
+const TRIAL: Duration = Duration::from_millis(110);
 
 /// Large reads, many at once, as a ceiling; and single reads of a page.
 fn direct_reads(host: &Host) -> Vec<Case> {
