@@ -145,6 +145,16 @@ def reads_only_files(facts, returned):
     return of_kernel <= max(int((returned or 0) * NOISE), READ_NOISE)
 
 
+def largest(facts):
+    """The largest data file of a command; None without any."""
+    used = [file for file in (facts or {}).get("files", [])
+            if file["role"] == "data" and (is_read(file) or is_written(file))]
+    # Of equals, the last that is written, then the last that is read.
+    order = [file for file in used if is_read(file)]
+    order += [file for file in used if is_written(file)]
+    return max(reversed(order), key=size) if order else None
+
+
 class Places:
     """On which storage the files of a command are, and what the devices of each did."""
 
@@ -152,19 +162,18 @@ class Places:
         self.storages = [record.storage] + (record.header.get("further_storages") or [])
         self.numbers = {int(device): number for device, number
                         in (record.header.get("storage_numbers") or {}).items()}
-        used = [file for file in (facts or {}).get("files", [])
-                if file["role"] == "data" and (is_read(file) or is_written(file))]
-        # Of equals, the last that is written, then the last that is read.
-        order = [file for file in used if is_read(file)]
-        order += [file for file in used if is_written(file)]
-        self.largest = max(reversed(order), key=size) if order else None
-        self.own = (self.number(self.largest) or 0) if order else 0
+        # A record with one storage has that of the largest file of all commands.
+        sheets = (record.header.get("rehearsals") or []) + [facts]
+        each = [file for file in map(largest, sheets) if file]
+        self.first = max(reversed(each), key=size) if each else None
+        own = largest(facts)
+        self.own = (self.number(own) or 0) if own else 0
 
     def number(self, file):
         """The number of a file's storage; None if that was not watched."""
         if self.numbers:
             return self.numbers.get(file["device"])
-        return 0 if self.largest and file["device"] == self.largest["device"] else None
+        return 0 if self.first and file["device"] == self.first["device"] else None
 
     def medium(self, file):
         """The medium of a file's storage; None if that was not watched."""

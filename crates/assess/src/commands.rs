@@ -64,6 +64,11 @@ pub(crate) fn syncs(facts: &FactSheet) -> Option<u64> {
     Some(total(&of_files).saturating_add(total(&[syncs.syncfs, syncs.sync])))
 }
 
+/// Whether one thread computed all. The OS computes for a ring in threads of its own.
+pub(crate) fn computes_alone(facts: &FactSheet) -> bool {
+    !facts.sampled && facts.threads == 1 && facts.queues.uring == 0
+}
+
 /// Whether calls like `read` are all that read data: no ring, no mapping, no copy by the OS, and
 /// nothing that the rehearsal could not see.
 fn are_reads_calls(facts: &FactSheet) -> bool {

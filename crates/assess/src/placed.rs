@@ -25,13 +25,15 @@ impl<'a> FilePlaces<'a> {
         FilePlaces { own: own.unwrap_or(0), ..places }
     }
 
-    /// The number of the storage of a file; `None` if that was not watched. Older records have one
-    /// storage, which is that of the largest file.
+    /// The number of the storage of a file; `None` if that was not watched. Older records, and those
+    /// of one of several hosts, have one storage, which is that of the largest file of all commands.
     pub(crate) fn number(&self, file: &FileUse) -> Option<usize> {
         if !self.header.storage_numbers.is_empty() {
             return self.header.storage_numbers.get(&file.device).copied();
         }
-        let largest = self.facts?.largest_data_file()?;
+        let largest = self.header.rehearsals.iter().chain(self.facts);
+        let largest = largest.filter_map(FactSheet::largest_data_file);
+        let largest = largest.max_by_key(|file| file.bytes_found())?;
         (file.device == largest.device).then_some(0)
     }
 
@@ -71,6 +73,7 @@ impl<'a> FilePlaces<'a> {
         evidence.device_writes = own.writes;
         evidence.device_flushes = own.flushes;
         (evidence.device_read_ns, evidence.device_write_ns) = (None, None);
+        evidence.device_busy_ns = None;
         (evidence.disk_read_bytes, evidence.disk_write_bytes) = (None, None);
         evidence.disk_flushes = None;
     }

@@ -171,10 +171,14 @@ fn unresumable(record: &Record) -> Option<&'static str> {
              --resume' goes on with both",
         );
     }
+    let plan = &record.header.plan;
+    if plan.rank.is_some() && !plan.commands.is_empty() {
+        return Some("is of commands on several hosts, which cannot go on yet: begin a new run");
+    }
     if record.end == End::Complete {
         return Some("is complete: nothing is left to measure");
     }
-    let is_sustained = record.header.plan.sustain.is_some();
+    let is_sustained = plan.sustain.is_some();
     is_sustained.then_some("is of --sustain, which measures without a pause: begin a new run")
 }
 

@@ -149,8 +149,10 @@ impl PreparedCommand<'_> {
 fn found(program: &str) -> PathBuf {
     let path = env::var_os("PATH").filter(|_| !program.contains('/')).unwrap_or_default();
     let is_program = |file: &PathBuf| file.is_file() && access(file, Access::EXEC_OK).is_ok();
-    let files = env::split_paths(&path).map(|folder| folder.join(program));
-    files.filter(|file| file.is_absolute()).find(is_program).unwrap_or_else(|| program.into())
+    let mut files = env::split_paths(&path).map(|folder| folder.join(program));
+    // One that depends on the directory is left to the OS.
+    let found = files.find(is_program).filter(|file| file.is_absolute());
+    found.unwrap_or_else(|| program.into())
 }
 
 /// The file that ioassay created for the output, emptied.

@@ -1,6 +1,7 @@
 //! What bounds the time of a command.
 
 use super::device_use::{CEILING_LEAST, DeviceUse, DirectReads, UNSURE_MOST};
+use crate::commands::computes_alone;
 use crate::decision::Named;
 use crate::finding::{Code, Severity};
 use crate::ratio::Ratio;
@@ -94,11 +95,7 @@ fn bound(row: &Row, found: &BoundedCommand) -> CommandBound {
         return CommandBound::Start;
     }
     let all = f64::from(row.measured.host.parallelism());
-    // The OS computes for a ring in threads of its own.
-    let is_alone = row
-        .measured
-        .facts
-        .is_some_and(|facts| !facts.sampled && facts.threads <= 1 && facts.queues.uring == 0);
+    let is_alone = row.measured.facts.is_some_and(computes_alone);
     let device = found.device.as_ref();
     match found.processors {
         Some(used) if all > 1.0 && used >= BUSY * all => CommandBound::AllProcessors,
@@ -124,16 +121,13 @@ fn waits(row: &Row) -> bool {
     waited.is_some_and(|share| share >= WAITS_LEAST)
 }
 
-/// Whether its requests got less than the device gives, even while it had some: so they were too
-/// small, or too few at once.
+/// Whether its requests got less than the device gives, and as much as like requests of another
+/// program: so they were too small, or too few at once.
 fn are_requests_slow(device: &DeviceUse) -> bool {
-    let most = device.of_ceiling.high.filter(|_| device.is_below_ceiling());
-    let Some((most, requests)) = most.zip(device.requests) else { return false };
-    let is_waited_for = requests.busy_share >= WAITED_LEAST;
+    let is_waited_for = device.requests.is_some_and(|it| it.busy_share >= WAITED_LEAST);
     let are_like = device.of_alike.and_then(|share| share.low);
-    is_waited_for
-        && (most / requests.busy_share < CEILING_LEAST
-            || are_like.is_some_and(|low| low >= CEILING_LEAST))
+    let gets_as_much = are_like.is_some_and(|low| low >= CEILING_LEAST);
+    device.is_below_ceiling() && is_waited_for && gets_as_much
 }
 
 /// Whether it neither computed for half of its time nor waited for a device meanwhile.

@@ -116,6 +116,11 @@ impl<'a, 'r> DirectReads<'a, 'r> {
         if !measured.trials.iter().all(|trial| devices_agree(measured, trial)) {
             return None;
         }
+        // The direct reads are of the first storage.
+        let read = measured.facts.iter().flat_map(|facts| facts.read_files());
+        if measured.places.numbers(read)?.into_iter().any(|number| number > 0) {
+            return None;
+        }
         let top = fastest(self.0.iter().copied())?;
         let io = top.read()?.io;
         let requests = DeviceRequests::of(measured);

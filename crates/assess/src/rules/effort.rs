@@ -1,6 +1,7 @@
 //! Whether the figure shows the tool, the CPU or the trials themselves.
 
 use super::context::{Context, Draft, Overhead, RuleTable, graded};
+use crate::commands::computes_alone;
 use crate::finding::{Code, Severity};
 use crate::invocations::INVOCATIONS_LEAST;
 use crate::stats::median;
@@ -114,7 +115,7 @@ fn cpu_bound(context: &Context) -> Option<Draft> {
 fn command_cpu_bound(context: &Context) -> Option<Draft> {
     let processors = context.summary.spent?.processors;
     let all = f64::from(context.measured.host.parallelism());
-    let is_alone = context.measured.facts.is_some_and(|facts| facts.threads <= 1);
+    let is_alone = context.measured.facts.is_some_and(computes_alone);
     let (busy, of) = match processors {
         used if used >= CPU_BUSY * all => (used / all, "all processors"),
         used if used >= CPU_BUSY && is_alone => (used, "one processor"),

@@ -96,16 +96,18 @@ pub(super) fn as_then(
             file.display()
         );
     }
-    if let Some(path) = changed(then) {
-        note(&format!("'{}' has changed since the rehearsal", path.display()))?;
-        return all(asked, tell, stop);
-    }
-    let with_files = |(one, then): (&JudgedCommand, &JudgedCommand)| JudgedCommand {
+    let with_files = |(one, then): (&JudgedCommand, &&JudgedCommand)| JudgedCommand {
         reads: then.reads.clone(),
         writes: then.writes.clone(),
         ..one.clone()
     };
-    let commands = asked.commands.iter().zip(known).map(with_files).collect();
+    let commands: Vec<_> = asked.commands.iter().zip(&known).map(with_files).collect();
+    // One that does something else is refused later, and must not run before that.
+    let are_same = commands.iter().zip(&known).all(|(one, then)| one == *then);
+    if let Some(path) = changed(then).filter(|_| are_same) {
+        note(&format!("'{}' has changed since the rehearsal", path.display()))?;
+        return all(asked, tell, stop);
+    }
     let (rehearsals, warnings) = (then.rehearsals.clone(), Vec::new());
     Ok(RehearsedCommands { commands, rehearsals, warnings })
 }

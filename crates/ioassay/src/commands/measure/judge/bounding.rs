@@ -52,6 +52,9 @@ impl Beside<'_> {
         environment: &Environment,
         told: (&Progress, &Stop),
     ) -> Result<Option<(Plan, Target, Files)>> {
+        if plan.cases.is_empty() {
+            return Ok(Some((plan, Target::Memory, Files::default())));
+        }
         if self.then.map_or_else(|| is_short(self.rehearsals), |then| has_start(&then.plan)) {
             add_start(&mut plan, environment);
         }
@@ -95,9 +98,12 @@ fn add_start(plan: &mut Plan, environment: &Environment) {
         directory,
         ..JudgedCommand::default()
     };
+    let before = plan.cases.len();
     plan.add([Case::own(Work::Command(start.work(Cache::AsIs)))], Role::Baseline, environment);
-    // After the others, whose numbers are those of their rehearsals.
-    plan.commands.push(start);
+    // After the others, whose numbers are those of their rehearsals; not if one has its name.
+    if plan.cases.len() > before {
+        plan.commands.push(start);
+    }
 }
 
 /// Adds direct reads of a test file, if devices read for a command, and the directory where
