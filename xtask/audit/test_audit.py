@@ -202,8 +202,10 @@ class Mutated(unittest.TestCase):
 
     def test_ioassay_and_the_audit_agree_whatever_was_seen(self):
         codes = set()
+        # Records of commands have tests of their own: the mutations are of reads and writes.
+        records = [path for path in RECORDS.glob("*.jsonl") if "-judge-" not in path.name]
         with tempfile.TemporaryDirectory() as folder:
-            for record, seed in itertools.product(RECORDS.glob("*.jsonl"), range(24)):
+            for record, seed in itertools.product(records, range(24)):
                 if seed >= SEEDS and str(record) != SURVEY:
                     continue
                 mutant = mutations.Mutant(str(record), seed).mutate(2 + seed % 5)
