@@ -25,8 +25,8 @@ impl<'a> FilePlaces<'a> {
         FilePlaces { own: own.unwrap_or(0), ..places }
     }
 
-    /// The number of the storage of a file; `None` if that was not watched. Older records, and those
-    /// of one of several hosts, have one storage, which is that of the largest file of all commands.
+    /// The number of the storage of a file; `None` if that was not watched. Older records, and
+    /// those of one of several hosts, have one storage: that of the largest file of all commands.
     pub(crate) fn number(&self, file: &FileUse) -> Option<usize> {
         if !self.header.storage_numbers.is_empty() {
             return self.header.storage_numbers.get(&file.device).copied();
