@@ -4,6 +4,8 @@ The rest of such a record is not audited: its axes are those of no work on a fil
 
 from statistics import median
 
+from topology import exact, multiples
+
 NOISE = 0.01
 # What devices read for programs and directories, which nobody evicts.
 READ_NOISE = 64 << 10
@@ -182,15 +184,17 @@ class Places:
         return storage and storage["medium"]
 
     def read(self, trial, files):
-        """Bytes that the devices under these files read for anyone; None if not all are counted."""
+        """Bytes that the devices under these files read for anyone, each once; None if not all are
+        counted, or if it is unknown how often a layer reads them."""
         numbers = {self.number(file) for file in files if self.medium(file) == "block"}
         counted = 0
         for number in numbers or {self.own}:
             seen = trial["device_read_bytes"] if number == 0 \
                 else trial["further"][number - 1]["read_bytes"]
-            if seen is None:
+            times = exact(multiples(self.storages[number], "reads"))
+            if seen is None or not times:
                 return None
-            counted += seen
+            counted += seen // times
         return counted
 
 

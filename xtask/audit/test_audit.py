@@ -202,10 +202,8 @@ class Mutated(unittest.TestCase):
 
     def test_ioassay_and_the_audit_agree_whatever_was_seen(self):
         codes = set()
-        # Records of commands have tests of their own: the mutations are of reads and writes.
-        records = [path for path in RECORDS.glob("*.jsonl") if "-judge-" not in path.name]
         with tempfile.TemporaryDirectory() as folder:
-            for record, seed in itertools.product(records, range(24)):
+            for record, seed in itertools.product(RECORDS.glob("*.jsonl"), range(24)):
                 if seed >= SEEDS and str(record) != SURVEY:
                     continue
                 mutant = mutations.Mutant(str(record), seed).mutate(2 + seed % 5)
@@ -306,12 +304,23 @@ class Arithmetic(unittest.TestCase):
 
 
 class FakeRecord:
-    storage = {"medium": "block"}
+    storage = {"medium": "block", "devices": [{"name": "sda"}]}
     header = {}
 
 
 class TwoStorages(FakeRecord):
-    header = {"further_storages": [{"medium": "block"}], "storage_numbers": {"1": 0, "2": 1}}
+    header = {"further_storages": [{"medium": "block", "devices": [{"name": "sdb"}]}],
+              "storage_numbers": {"1": 0, "2": 1}}
+
+
+class SeveralDisks(FakeRecord):
+    storage = {"medium": "block", "devices": [{"name": "sda"}, {"name": "sdb"}]}
+
+
+class ReadsTwice(FakeRecord):
+    twice = {"least": 2, "most": 2}
+    storage = {"medium": "block", "devices": [{"name": "sda"}],
+               "layers": [{"nodes": ["sda"], "reads": twice, "writes": twice}]}
 
 
 class Commands(unittest.TestCase):
@@ -334,6 +343,12 @@ class Commands(unittest.TestCase):
         self.check("mixed", 1 << 29, self.CACHED)
         self.check("unverified", 1 << 30, self.COLD, device_read_bytes=1 << 20)
         self.check("no-io", 0, None, {"processes": 1, "files": []})
+
+    def test_a_byte_counts_once_however_often_the_devices_read_it(self):
+        self.check("device", 1 << 30, self.COLD, None, ReadsTwice, device_read_bytes=2 << 30)
+        self.check("unverified", 1 << 30, self.COLD, None, ReadsTwice)
+        # How often is unknown.
+        self.check("unverified", 1 << 30, self.COLD, None, SeveralDisks)
 
     def test_without_what_was_asked_for_files_must_be_whole(self):
         several = {**self.FACTS, "processes": 2}

@@ -1,6 +1,6 @@
 //! What tells apart the commands that two runs judge under the same names.
 
-use model::command::{CommandOutput, JudgedCommand, parameters_text};
+use model::command::{CommandOutput, JudgedCommand};
 use model::record::Header;
 use model::rehearsal::{FactSheet, FileUse};
 use model::units;
@@ -14,20 +14,12 @@ type Fact = (String, String);
 pub(crate) fn facts_of_commands(header: &Header) -> Vec<Fact> {
     let commands = header.plan.commands.iter().enumerate();
     let facts = commands.flat_map(|(number, command)| {
-        let name = shown(command);
+        let name = command.shown();
         let read = header.rehearsals.get(number).map(|sheet| read(command, sheet));
         let read = read.map(|read| ("data files read by".to_string(), read));
         how(command).into_iter().chain(read).map(move |(what, it)| (format!("{what} {name}"), it))
     });
     facts.collect()
-}
-
-/// `'sort big.txt' with size=4k`.
-fn shown(command: &JudgedCommand) -> String {
-    match parameters_text(&command.parameters).as_str() {
-        "" => format!("'{}'", command.name),
-        parameters => format!("'{}' with {parameters}", command.name),
-    }
 }
 
 fn how(command: &JudgedCommand) -> [Fact; 8] {
@@ -60,10 +52,7 @@ fn output(output: &CommandOutput) -> String {
 
 /// `2 with 64.0 MiB`: the data files that it read in its rehearsal.
 fn read(command: &JudgedCommand, sheet: &FactSheet) -> String {
-    let is_read = |file: &&FileUse| {
-        let path = file.renamed.as_ref().unwrap_or(&file.path).to_path();
-        command.reads.contains(&path)
-    };
+    let is_read = |file: &&FileUse| command.reads.contains(&file.last_path());
     let sizes = sheet.files.iter().filter(is_read).filter_map(FileUse::bytes_found);
     let bytes = sizes.fold(0, u64::saturating_add);
     format!("{} with {}", command.reads.len(), units::bytes(bytes))

@@ -17,6 +17,7 @@ use model::judging::{AskedCommands, ReadyCommand, ReadyCommands};
 use model::record::Header;
 use model::rehearsal::FactSheet;
 use rehearse::RehearsedCommands;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Files from this size on are worth a cache state of their own.
@@ -52,12 +53,16 @@ pub fn clean_up(asked: &AskedCommands, stop: &Stop) -> Result<()> {
 /// Says something to the user.
 pub type Tell<'a> = &'a dyn Fn(&str) -> Result<()>;
 
-/// Rehearses the commands, and finds out what can be done with their files. `tell` is given the
-/// name of each that begins.
+/// Rehearses the commands, and finds out what can be done with their files, and where these are.
+/// `tell` is given the name of each that begins.
 ///
 /// # Errors
 /// If one cannot be run, or the storage cannot be inspected.
-pub fn rehearse(asked: &AskedCommands, tell: Tell, stop: &Stop) -> Result<ReadyCommands> {
+pub fn rehearse(
+    asked: &AskedCommands,
+    tell: Tell,
+    stop: &Stop,
+) -> Result<(ReadyCommands, WatchedStorages)> {
     ready(asked, rehearse::all(asked, tell, stop)?)
 }
 
@@ -71,30 +76,35 @@ pub fn as_then(
     then: &Header,
     (tell, note): (Tell, Tell),
     stop: &Stop,
-) -> Result<ReadyCommands> {
+) -> Result<(ReadyCommands, WatchedStorages)> {
     ready(asked, rehearse::as_then(asked, then, (tell, note), stop)?)
 }
 
-fn ready(asked: &AskedCommands, rehearsed: RehearsedCommands) -> Result<ReadyCommands> {
+fn ready(
+    asked: &AskedCommands,
+    rehearsed: RehearsedCommands,
+) -> Result<(ReadyCommands, WatchedStorages)> {
     let RehearsedCommands { commands, rehearsals, warnings } = rehearsed;
-    let storage = WatchedStorages::of(&commands)?.first;
+    let storages = WatchedStorages::of(&commands)?;
+    let storage = storages.first.clone();
     let ready = |(number, command): (usize, JudgedCommand)| {
         let known = (storage.as_ref(), rehearsals.get(number));
         let refusal = |cache| data_files::refusal(&command, cache, known, asked.evicts_others);
         let (not_warm, not_cold) = (refusal(Cache::Warm), refusal(Cache::Cold));
-        let reads_data = command.reads.iter().any(|path| has_states(path));
+        let reads_data = command.reads.iter().any(|path| has_states(path, &storages));
         ReadyCommand { command, reads_data, not_warm, not_cold }
     };
     let commands = commands.into_iter().enumerate().map(ready).collect();
-    Ok(ReadyCommands { commands, rehearsals, storage, warnings })
+    Ok((ReadyCommands { commands, rehearsals, storage, warnings }, storages))
 }
 
 /// Whether cache states matter for a file: one in memory is always cached, and never cold.
-fn has_states(path: &Path) -> bool {
-    let is_large = path.metadata().is_ok_and(|found| found.len() >= DATA_LEAST);
-    let is_in_memory = || witness::storage_of(path).is_ok_and(|it| it.medium == Medium::Ram);
-    is_large && !is_in_memory()
+fn has_states(path: &Path, storages: &WatchedStorages) -> bool {
+    let Ok(found) = path.metadata() else { return false };
+    let is_in_memory = storages.of_device(found.dev()).is_some_and(|it| it.medium == Medium::Ram);
+    found.len() >= DATA_LEAST && !is_in_memory
 }
+
 /// How long all runs take, by the rehearsals: `runs` in each of which one of them is run.
 pub fn expected_ns(rehearsals: &[FactSheet], runs: u64) -> Option<u64> {
     let times = rehearsals.iter().filter_map(|facts| Some(facts.totals?.wall_ns));

@@ -313,7 +313,7 @@ fn put_in(word: &str, choice: &[Choice]) -> Vec<String> {
 }
 
 /// The first of `programs` that is missing on the PATH.
-fn missing(programs: &[String]) -> Option<&String> {
+pub(crate) fn missing(programs: &[String]) -> Option<&String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = |name: &String| std::env::split_paths(&path).any(|at| at.join(name).is_file());
     programs.iter().find(|name| !is_there(name))

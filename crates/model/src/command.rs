@@ -126,6 +126,14 @@ fn is_null(output: &CommandOutput) -> bool {
 }
 
 impl JudgedCommand {
+    /// `'sort big.txt' with size=4k`.
+    pub fn shown(&self) -> String {
+        match parameters_text(&self.parameters).as_str() {
+            "" => format!("'{}'", self.name),
+            parameters => format!("'{}' with {parameters}", self.name),
+        }
+    }
+
     /// What a worker must start.
     pub fn launch(&self) -> Launch {
         Launch {

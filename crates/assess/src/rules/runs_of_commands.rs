@@ -52,6 +52,10 @@ const OTHERS_LEAST: usize = 4;
 /// The first run read at least so many more bytes from devices if that is why it differs.
 const FIRST_READ_LEAST: u64 = 1 << 20;
 
+/// The kernel used the CPU time if it had this share of the difference: the rest is of ticks, by
+/// which the OS tells the two modes apart (docs/method).
+const MOSTLY: f64 = 0.90;
+
 /// The first run took longer than each other, and why as far as counters show it (docs/method).
 fn first_run(context: &Context) -> Option<Draft> {
     context.measured.case.command()?;
@@ -80,12 +84,23 @@ fn first_run(context: &Context) -> Option<Draft> {
             bytes_rounded(first),
             bytes_rounded(usual as u64)
         ),
-        (None, Some((first, usual))) => format!(
-            "its CPU time was {}, and {} in the others: it may have compiled or computed what it \
-             keeps, or its processor was slower",
-            nanoseconds(first as f64),
-            nanoseconds(usual)
-        ),
+        (None, Some((first_ns, usual_ns))) => {
+            let system = |trial: &Counted| trial.sample.usage.system_ns;
+            let in_kernel = system(first).zip(usual(&system)).map(|(first, usual)| {
+                first as f64 - usual >= (first_ns as f64 - usual_ns) * MOSTLY
+            });
+            format!(
+                "its CPU time was {}, and {} in the others: {}",
+                nanoseconds(first_ns as f64),
+                nanoseconds(usual_ns),
+                match in_kernel {
+                    Some(true) => "the kernel used most of the difference, perhaps to find memory",
+                    _ =>
+                        "it may have compiled or computed what it keeps, or its processor was \
+                          slower",
+                }
+            )
+        }
         (None, None) => "no counter shows why".to_string(),
     };
     let message = format!(

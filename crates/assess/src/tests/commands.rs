@@ -431,6 +431,13 @@ fn a_first_run_that_took_longer() {
     };
     assert!(why(&slow(INPUT, false)).contains("devices read 64.0 MiB for it, and 0 B"));
     assert!(why(&slow(0, true)).contains("its CPU time was 270 ms, and 80.0 ms in the others"));
+    assert!(why(&slow(0, true)).ends_with("or its processor was slower"));
+    let in_kernel = |r: &mut Record| {
+        slow(0, true)(r);
+        let usage = &mut sample(runs(r).next().expect("it has runs")).usage;
+        usage.system_ns = usage.system_ns.map(|ns| ns + 190_000_000);
+    };
+    assert!(why(&in_kernel).contains("270 ms, and 80.0 ms in the others: the kernel used"));
     assert!(why(&slow(0, false)).ends_with("no counter shows why"));
     assert_eq!(why(&|_| {}), "");
 }

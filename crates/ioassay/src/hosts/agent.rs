@@ -121,7 +121,7 @@ impl Agent {
         // Whatever fails from now on, it is cleaned up.
         let judged = self.judged.insert(judged);
         judged.servers = judging::set_up(&judged.asked, stop)?;
-        let ready = judging::rehearse(&judged.asked, &|_| Ok(()), stop)?;
+        let (ready, _) = judging::rehearse(&judged.asked, &|_| Ok(()), stop)?;
         judged.storage.clone_from(&ready.storage);
         Ok(ready)
     }

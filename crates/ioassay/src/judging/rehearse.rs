@@ -36,8 +36,8 @@ pub(super) fn all(asked: &AskedCommands, tell: Tell, stop: &Stop) -> Result<Rehe
     for command in &asked.commands {
         let mut facts = None;
         if asked.rehearses {
-            tell(&shown(command))?;
-            let seen = one(command, stop).with_context(|| shown(command))?;
+            tell(&command.shown())?;
+            let seen = one(command, stop).with_context(|| command.shown())?;
             warnings.extend(untraced(&seen).filter(|warning| !warnings.contains(warning)));
             facts = Some(seen);
         }
@@ -47,7 +47,7 @@ pub(super) fn all(asked: &AskedCommands, tell: Tell, stop: &Stop) -> Result<Rehe
             command.writes = listed(facts, FileUse::is_written);
         }
         if command.until_durable {
-            check_durable(facts.as_ref()).with_context(|| shown(&command))?;
+            check_durable(facts.as_ref()).with_context(|| command.shown())?;
         }
         for file in &asked.files {
             if !command.reads.contains(file) {
@@ -80,7 +80,9 @@ pub(super) fn as_then(
         .map(|one| all_then.iter().find(|other| is_same(one, other)))
         .collect();
     let Some(known) = known.filter(|_| all_then.len() == asked.commands.len()) else {
-        let listed = |all: &[JudgedCommand]| all.iter().map(shown).collect::<Vec<_>>().join(", ");
+        let listed = |all: &[JudgedCommand]| {
+            all.iter().map(JudgedCommand::shown).collect::<Vec<_>>().join(", ")
+        };
         bail!(
             "the record of --resume judges {}, and this run {}: repeat its command, or begin a new \
              run",
@@ -118,8 +120,7 @@ fn changed(then: &Header) -> Option<PathBuf> {
     let commands = &then.plan.commands;
     let is_written = |path: &PathBuf| commands.iter().any(|command| command.writes.contains(path));
     let files = commands.iter().zip(&then.rehearsals).flat_map(|(command, sheet)| {
-        let path = |file: &FileUse| file.renamed.as_ref().unwrap_or(&file.path).to_path();
-        let read = sheet.files.iter().map(move |file| (path(file), file));
+        let read = sheet.files.iter().map(|file| (file.last_path(), file));
         read.filter(|(path, _)| command.reads.contains(path))
     });
     let is_as_then = |path: &PathBuf, file: &FileUse| {
@@ -131,17 +132,14 @@ fn changed(then: &Header) -> Option<PathBuf> {
     changed.next().map(|(path, _)| path)
 }
 
-fn shown(command: &JudgedCommand) -> String {
-    let parameters = model::command::parameters_text(&command.parameters);
-    let apart = if parameters.is_empty() { "" } else { " with " };
-    format!("'{}'{apart}{parameters}", command.name)
-}
-
 /// What `command` did in one run.
 fn one(command: &JudgedCommand, stop: &Stop) -> Result<FactSheet> {
     data_files::prepare(command, stop).map_err(anyhow::Error::msg)?;
-    let rehearsed = rehearsal::of(&command.launch(), stop)?;
-    data_files::conclude(command, stop).map_err(anyhow::Error::msg)?;
+    let rehearsed = rehearsal::of(&command.launch(), stop);
+    // Whatever became of it, what was prepared is undone.
+    let concluded = data_files::conclude(command, stop).map_err(anyhow::Error::msg);
+    let rehearsed = rehearsed?;
+    concluded?;
     match rehearsed {
         Rehearsal::Failed { reason } => bail!(reason),
         Rehearsal::Done { facts, last_words, figure } => {

@@ -69,6 +69,12 @@ impl WatchedStorages {
         }
     }
 
+    /// The storage of the files on `device`, if it is watched.
+    pub fn of_device(&self, device: u64) -> Option<&Storage> {
+        let number = *self.numbers.get(&device)?;
+        self.first.iter().chain(&self.further).nth(number)
+    }
+
     /// Notes them in the header of a record, but for the first.
     pub fn note_in(self, header: &mut Header) {
         (header.further_storages, header.storage_numbers) = (self.further, self.numbers);

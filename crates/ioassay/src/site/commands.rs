@@ -33,7 +33,12 @@ impl Site<'_> {
         };
         wrote.iter().for_each(|command| data_files::write_back(command, self.stop));
         let probe = self.storage.and_then(|storage| storage.residency_probe);
-        DataFiles::open(command, cache, probe).map(Some)
+        // A run that cannot begin is concluded, too: it was prepared.
+        DataFiles::open(command, cache, probe).map(Some).inspect_err(|_| {
+            if let Err(reason) = data_files::conclude(command, self.stop) {
+                log::warn!("{reason}");
+            }
+        })
     }
 
     /// Runs what the command of a trial needs after each of its runs.

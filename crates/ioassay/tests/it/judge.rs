@@ -133,6 +133,22 @@ fn a_command_that_prints_ten_gigabytes_takes_no_memory() {
     assert_eq!(judged.samples()[0]["exit"]["output_bytes"], 10u64 << 30);
 }
 
+/// A run that cannot begin, as its file is gone, is concluded like any other.
+#[test]
+fn what_was_prepared_is_undone_whatever_becomes_of_the_run() {
+    let sandbox = Sandbox::new();
+    write(&sandbox, "file", 1 << 20);
+    let command = ["sh -c 'cat file; rm file'", "--no-rehearsal", "--file=file", "--cache=warm"];
+    let around = ["--prepare=touch mark", "--conclude=rm mark"];
+    let judged = judge(&sandbox, &[&command[..], &around].concat());
+    if judged.trials.iter().all(|trial| trial["outcome"]["done"].is_null()) {
+        return skip("what_was_prepared_is_undone…", "nothing shows what is cached here");
+    }
+    let gone = judged.trials.iter().filter(|trial| !trial["outcome"]["failed"].is_null());
+    assert_eq!(gone.count(), 1, "{:?}", judged.trials);
+    assert!(!sandbox.path("mark").exists());
+}
+
 /// The OS counts the reads of both together.
 #[test]
 fn what_reads_the_output_is_no_part_of_what_the_command_asked_for() {

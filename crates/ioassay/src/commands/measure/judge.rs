@@ -12,7 +12,7 @@ use crate::args::judge::JudgeArgs;
 use crate::commands::kept::Kept;
 use crate::commands::question::set_ends;
 use crate::commands::{form, tell};
-use crate::judging::{self, WatchedStorages};
+use crate::judging;
 use crate::machine::this_host;
 use crate::orphans;
 use crate::progress::Progress;
@@ -122,13 +122,14 @@ fn measure(
     stop: &Stop,
 ) -> Result<Option<Kept>> {
     let then = interrupted.as_ref().map(|it| &it.record.header);
-    let (tell_name, note) = (tell_rehearsing(output.quiet), tell_unless(output.quiet));
+    let note = tell_unless(output.quiet);
+    let tell_name = |name: &str| note(&format!("rehearsing {name}"));
     let rehearsed = match then {
         Some(then) => judging::as_then(&asked.of_host, then, (&tell_name, &note), stop),
         None => judging::rehearse(&asked.of_host, &tell_name, stop),
     };
-    let ready = match rehearsed {
-        Ok(ready) => ready,
+    let (ready, storages) = match rehearsed {
+        Ok(rehearsed) => rehearsed,
         Err(error) if stop.explains(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
@@ -139,7 +140,6 @@ fn measure(
     let seed = then.map_or_else(seed_of_now, |then| then.plan.seed);
     let mut plan = plan_of(asked, &[("", &ready)], environment, seed)?;
     plan.commands = ready.commands.iter().map(|it| it.command.clone()).collect();
-    let storages = WatchedStorages::of(&plan.commands)?;
     let progress = &Progress::unless(output.quiet);
     let largest = storages.largest.as_deref();
     let beside = Beside { rehearsals: &ready.rehearsals, largest, then };
@@ -170,11 +170,6 @@ pub const RECIPE: &str = "judge";
 /// Says something, unless the user wants nothing there.
 fn tell_unless(is_quiet: bool) -> impl Fn(&str) -> Result<()> {
     move |text| if is_quiet { Ok(()) } else { tell(text) }
-}
-
-/// Says which command is rehearsed, unless the user wants nothing there.
-fn tell_rehearsing(is_quiet: bool) -> impl Fn(&str) -> Result<()> {
-    move |name| if is_quiet { Ok(()) } else { tell(&format!("rehearsing {name}")) }
 }
 
 /// The plan of what the user asks of commands that are ready on these hosts, each with its name.

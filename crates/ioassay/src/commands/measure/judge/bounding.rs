@@ -5,6 +5,7 @@ use crate::commands::tell;
 use crate::directory::Directory;
 use crate::files::{Files, Maker, Target};
 use crate::fixture::Stay;
+use crate::peers::missing;
 use crate::progress::Progress;
 use crate::recipe::fallback;
 use crate::space::check_free;
@@ -28,6 +29,7 @@ const NOTHING: &str = "true";
 /// What the reports call it.
 const NAME: &str = "a program that does nothing";
 
+/// What makes the files of `plan`, which are removed at its end.
 pub(super) fn maker_of<'a>(
     plan: &'a Plan,
     target: &'a Target,
@@ -88,16 +90,12 @@ fn is_short(rehearsals: &[FactSheet]) -> bool {
 
 /// Adds the program that does nothing to the commands of `plan`, if there is one.
 fn add_start(plan: &mut Plan, environment: &Environment) {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_there = std::env::split_paths(&path).any(|folder| folder.join(NOTHING).is_file());
+    let arguments = vec![NOTHING.to_string()];
+    let is_there = missing(&arguments).is_none();
     let directory = plan.commands.first().map(|command| command.directory.clone());
     let Some(directory) = directory.filter(|_| is_there) else { return };
-    let start = JudgedCommand {
-        name: NAME.to_string(),
-        arguments: vec![NOTHING.to_string()],
-        directory,
-        ..JudgedCommand::default()
-    };
+    let start =
+        JudgedCommand { name: NAME.to_string(), arguments, directory, ..JudgedCommand::default() };
     let before = plan.cases.len();
     plan.add([Case::own(Work::Command(start.work(Cache::AsIs)))], Role::Baseline, environment);
     // After the others, whose numbers are those of their rehearsals; not if one has its name.
