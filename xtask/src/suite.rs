@@ -6,7 +6,8 @@
 use crate::programs::own_cargo;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use std::process::{Command, Output};
+use std::io::{self, BufRead, BufReader};
+use std::process::{Command, ExitStatus, Output, Stdio};
 use std::thread;
 
 /// Which tests run.
@@ -55,24 +56,47 @@ fn others(scope: Scope) -> Command {
 /// Runs the tests of the workspace.
 ///
 /// # Errors
-/// If they do not compile, or one fails.
+/// If they do not compile, or one fails. The error names those that failed.
 pub(crate) fn run(scope: Scope) -> Result<()> {
     build()?;
     // Both parts are the same programs. If two printed at the same time, nobody could read it.
     let (measured, other) = thread::scope(|scope_of_threads| {
         let measured = scope_of_threads.spawn(|| measuring(None).output());
-        let other = others(scope).status();
+        let other = told(others(scope));
         (measured.join().expect("no thread panics"), other)
     });
     let measured: Output = measured.context("starting cargo")?;
+    let printed = text(&measured.stdout);
     println!("\nthe tests that measure:");
-    print!("{}{}", text(&measured.stderr), text(&measured.stdout));
-    let ends =
-        [("tests that measure", measured.status), ("others", other.context("starting cargo")?)];
-    let failed = ends.iter().filter(|(_, status)| !status.success());
-    let failed: Vec<&str> = failed.map(|(part, _)| *part).collect();
-    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
+    print!("{}{printed}", text(&measured.stderr));
+    let (status, failures) = other.context("running cargo")?;
+    let parts = [
+        ("tests that measure", measured.status, printed.lines().filter_map(failure).collect()),
+        ("others", status, failures),
+    ];
+    let failed = parts.iter().filter(|(_, status, _)| !status.success());
+    let failed: Vec<String> =
+        failed.map(|(part, _, names)| format!("{part}: {}", names.join(", "))).collect();
+    ensure!(failed.is_empty(), "failed: {}", failed.join("; "));
     Ok(())
+}
+
+/// Runs a command and prints its lines while it runs. Returns how it ended, and the names of tests
+/// that failed.
+fn told(mut command: Command) -> io::Result<(ExitStatus, Vec<String>)> {
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let mut failures = Vec::new();
+    for line in BufReader::new(child.stdout.take().expect("it is piped")).lines() {
+        let line = line?;
+        println!("{line}");
+        failures.extend(failure(&line));
+    }
+    Ok((child.wait()?, failures))
+}
+
+/// The name of the test that failed, if this line of the test programs tells of one.
+fn failure(line: &str) -> Option<String> {
+    Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.to_owned())
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -85,4 +109,17 @@ fn tests(options: &[&str]) -> Command {
     command.args(["test", "--workspace", "--no-fail-fast"]).args(options);
     command.current_dir(crate::root());
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::failure;
+
+    #[test]
+    fn a_test_that_failed_is_named() {
+        assert_eq!(failure("test judge::bounds ... FAILED").as_deref(), Some("judge::bounds"));
+        for line in ["test judge::bounds ... ok", "test result: FAILED. 1 passed", "FAILED"] {
+            assert_eq!(failure(line), None);
+        }
+    }
 }

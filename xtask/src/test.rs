@@ -74,9 +74,13 @@ fn check_arm() -> Result<()> {
 /// The result of a step.
 enum StepResult {
     Passed,
-    Failed,
+    /// It failed, with the last of what it printed.
+    Failed(String),
     Skipped,
 }
+
+/// How many lines of a failed step's output are printed again at the end.
+const LAST_LINES: usize = 40;
 
 /// Runs all steps.
 pub(crate) fn run(demand: Demand, scope: Scope) -> Result<()> {
@@ -87,26 +91,35 @@ pub(crate) fn run(demand: Demand, scope: Scope) -> Result<()> {
         println!("\n== {name}");
         let start = Instant::now();
         let end = perform(action, &shell, demand, scope).unwrap_or_else(|error| {
-            println!("{error:#}");
-            StepResult::Failed
+            let error = format!("{error:#}");
+            println!("{error}");
+            StepResult::Failed(error)
         });
         (*name, end, start.elapsed())
     };
     let mut ends: Vec<(&str, StepResult, Duration)> = STEPS.iter().map(run_one).collect();
     ends.extend(run_together(&own));
 
+    let failed = ends.iter().filter_map(|(name, end, _)| match end {
+        StepResult::Failed(why) => Some((*name, why)),
+        StepResult::Passed | StepResult::Skipped => None,
+    });
+    let failed: Vec<(&str, &String)> = failed.collect();
+    // Whoever reads a long log starts at its end.
+    for (name, why) in &failed {
+        println!("\n== failed: {name}\n{why}");
+    }
     println!();
     for (name, end, took) in &ends {
         let end = match end {
             StepResult::Passed => "passed",
-            StepResult::Failed => "FAILED",
+            StepResult::Failed(_) => "FAILED",
             StepResult::Skipped => "skipped",
         };
         println!("{name:<18}{end:<10}{:>7.1} s", took.as_secs_f64());
     }
-    let failed = ends.iter().filter(|(_, end, _)| matches!(end, StepResult::Failed));
-    let failed: Vec<&str> = failed.map(|(name, ..)| *name).collect();
-    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
+    let names: Vec<&str> = failed.iter().map(|(name, _)| *name).collect();
+    ensure!(names.is_empty(), "failed: {}", names.join(", "));
     Ok(())
 }
 
@@ -120,19 +133,27 @@ fn run_together(own: &Path) -> Vec<(&'static str, StepResult, Duration)> {
         let took = start.elapsed();
         let _one_at_a_time = locked(&printing);
         println!("\n== {line}");
-        let is_passed = match output {
+        let (printed, is_passed) = match output {
             Ok(output) => {
-                print!("{}", String::from_utf8_lossy(&output.stdout));
-                print!("{}", String::from_utf8_lossy(&output.stderr));
-                output.status.success()
+                let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+                (format!("{stdout}{stderr}"), output.status.success())
             }
-            Err(error) => {
-                println!("{error}");
-                false
-            }
+            Err(error) => (format!("{error}\n"), false),
         };
-        (*line, if is_passed { StepResult::Passed } else { StepResult::Failed }, took)
+        print!("{printed}");
+        let end = if is_passed { StepResult::Passed } else { StepResult::Failed(last(&printed)) };
+        (*line, end, took)
     })
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The last lines of what a step printed.
+fn last(printed: &str) -> String {
+    let lines: Vec<&str> = printed.lines().collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
 /// Performs a step, or prints why it is skipped.
@@ -140,10 +161,11 @@ fn perform(action: &Action, shell: &Shell, demand: Demand, scope: Scope) -> Resu
     let line = match action {
         Own(run) => return run(scope).map(|()| StepResult::Passed),
         Component(component, line) if !has_subcommand(shell, line) => {
-            println!("{component} is not installed: rustup component add {component}");
+            let why = format!("{component} is not installed: rustup component add {component}");
+            println!("{why}");
             return Ok(match demand {
                 Demand::WhatIsThere => StepResult::Skipped,
-                Demand::Everything => StepResult::Failed,
+                Demand::Everything => StepResult::Failed(why),
             });
         }
         Component(_, line) => line,

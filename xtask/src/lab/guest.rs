@@ -29,6 +29,10 @@ const SILENT: Duration = Duration::from_secs(120);
 /// How long a helper may take to start.
 const HELPER: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
+/// How often a machine that did not boot is started again.
+const RETRIES: u32 = 2;
+/// How many lines of its console are printed then.
+const CONSOLE_LINES: usize = 12;
 /// Size of the disk for results, in MiB.
 const OUT: u64 = 64;
 
@@ -66,12 +70,27 @@ pub(super) fn run(
     program: &Path,
     out: &Path,
 ) -> Result<Booted> {
-    // About one in several hundred emulators hangs before its kernel prints, or the kernel panics
-    // during boot. Retry once: a kernel that ioassay broke would fail again.
-    run_once(machine, images, program, out).or_else(|error| {
-        println!("{}: retrying: {error:#}", machine.scenario[0].name);
-        run_once(machine, images, program, out)
-    })
+    // About one in a hundred emulators hangs before its kernel prints, or the kernel panics during
+    // boot. Retry twice: a kernel that ioassay broke would fail again.
+    let mut tries = 0;
+    loop {
+        match run_once(machine, images, program, out) {
+            Err(error) if tries < RETRIES => {
+                tries += 1;
+                let last = console_end(&out.join("console.txt"));
+                println!("{}: retrying: {error:#}\n{last}", machine.scenario[0].name);
+            }
+            booted => return booted,
+        }
+    }
+}
+
+/// The last lines of a guest's console.
+fn console_end(console: &Path) -> String {
+    let printed = fs::read(console).unwrap_or_default();
+    let printed = String::from_utf8_lossy(&printed);
+    let lines: Vec<&str> = printed.lines().collect();
+    lines[lines.len().saturating_sub(CONSOLE_LINES)..].join("\n")
 }
 
 fn run_once(machine: &Machine, images: &Images, program: &Path, out: &Path) -> Result<Booted> {
