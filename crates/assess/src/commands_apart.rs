@@ -1,6 +1,8 @@
 //! What tells apart the commands that two runs judge under the same names.
 
 use model::command::{CommandOutput, JudgedCommand};
+use model::figure::FigurePattern;
+use model::plan::AroundCommands;
 use model::record::Header;
 use model::rehearsal::{FactSheet, FileUse};
 use model::units;
@@ -19,10 +21,23 @@ pub(crate) fn facts_of_commands(header: &Header) -> Vec<Fact> {
         let read = read.map(|read| ("data files read by".to_string(), read));
         how(command).into_iter().chain(read).map(move |(what, it)| (format!("{what} {name}"), it))
     });
-    facts.collect()
+    facts.chain(around(header)).collect()
 }
 
-fn how(command: &JudgedCommand) -> [Fact; 8] {
+/// What runs before and after all commands, if the record says so.
+fn around(header: &Header) -> impl Iterator<Item = Fact> {
+    let around = header.plan.around_commands.iter();
+    around.flat_map(|AroundCommands { setups, cleanups }| {
+        [("setup", setups), ("cleanup", cleanups)].map(|(what, all)| (what.to_string(), lines(all)))
+    })
+}
+
+/// `make a; make b`.
+fn lines(all: &[Vec<String>]) -> String {
+    or_none(all.iter().map(|words| words.join(" ")).collect::<Vec<_>>().join("; "))
+}
+
+fn how(command: &JudgedCommand) -> [Fact; 9] {
     let words =
         |words: &Option<Vec<String>>| words.as_ref().map_or(String::new(), |it| it.join(" "));
     let path = |path: &Path| path.to_string_lossy().into_owned();
@@ -37,8 +52,21 @@ fn how(command: &JudgedCommand) -> [Fact; 8] {
         ("output of", output(&command.output)),
         ("ignored statuses of", if command.any_exit { "all".to_string() } else { exits.join(",") }),
         ("second time of", syncs.to_string()),
+        ("figure of", command.figure.as_ref().map_or(String::new(), figure)),
     ]
-    .map(|(what, value)| (what.to_string(), value))
+    .map(|(what, value)| (what.to_string(), or_none(value)))
+}
+
+fn or_none(value: String) -> String {
+    if value.is_empty() { "none".to_string() } else { value }
+}
+
+/// `total ([0-9]+) in ms`.
+fn figure(figure: &FigurePattern) -> String {
+    match &figure.unit {
+        None => figure.pattern.clone(),
+        Some(unit) => format!("{} in {unit}", figure.pattern),
+    }
 }
 
 fn output(output: &CommandOutput) -> String {

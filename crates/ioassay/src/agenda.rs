@@ -227,14 +227,17 @@ impl<'a> Agenda<'a> {
     /// been measured; `None` if there are none.
     fn widest(&self) -> Option<(Vec<usize>, u32)> {
         let width = |case: usize| {
-            let is_asked =
-                self.plan.cases[case].role == Role::Asked && self.results.failed_in_row(case) == 0;
-            let is_left = is_asked && !self.pruned.contains(&case);
+            let is_left = self.goes_on(case) && !self.pruned.contains(&case);
             if is_left { self.results.width(case) } else { None }
         };
         let widths: Vec<_> = (0..self.plan.cases.len()).map(width).collect();
         let cases = self.with_rivals(&widest(&widths));
         (!cases.is_empty()).then_some((cases, self.plan.rounds.max(self.results.rounds_begun)))
+    }
+
+    /// Whether a case is worth further rounds: it is requested, and its last trial did not fail.
+    fn goes_on(&self, case: usize) -> bool {
+        self.plan.cases[case].role == Role::Asked && self.results.failed_in_row(case) == 0
     }
 
     /// These cases, and the commands that are compared with them by shared rounds.
@@ -244,7 +247,8 @@ impl<'a> Agenda<'a> {
             let both = command(one).zip(command(other));
             both.is_some_and(|(a, b)| (&a.parameters, a.cache) == (&b.parameters, b.cache))
         };
-        let has_rival = |case: &usize| cases.iter().any(|one| is_rival(*one, *case));
+        let has_rival =
+            |case: &usize| self.goes_on(*case) && cases.iter().any(|one| is_rival(*one, *case));
         let all = 0..self.plan.cases.len();
         all.filter(|case| cases.contains(case) || has_rival(case)).collect()
     }
@@ -507,6 +511,14 @@ mod tests {
         let agenda = Agenda::new(&record.header.plan);
         assert_eq!(agenda.with_rivals(&[1]), [1, 3]);
         assert_eq!(agenda.with_rivals(&[0, 3]), [0, 1, 2, 3]);
+        // One that is measured beside them, or that fails, is no partner.
+        let mut beside = record.header.plan.clone();
+        beside.cases[3].role = Role::Baseline;
+        assert_eq!(Agenda::new(&beside).with_rivals(&[0, 1]), [0, 1, 2]);
+        let mut agenda = Agenda::new(&record.header.plan);
+        let outcome = Outcome::Failed { reason: "x".to_string() };
+        agenda.add_trials(&[&Trial::without_data((3, 0, 0), 0, outcome)]);
+        assert_eq!(agenda.with_rivals(&[0, 1]), [0, 1, 2]);
         let plan = plan(&[1, 2, 3], 3, 6);
         assert_eq!(Agenda::new(&plan).with_rivals(&[1]), [1]);
     }

@@ -5,6 +5,7 @@
 //! cached of another user's file may be hidden from this one. Its state is set nevertheless, and
 //! what devices read in the run proves it, or nothing does.
 
+use crate::file_storages::FileStorages;
 use crate::input;
 use crate::keeper;
 use crate::stop::Stop;
@@ -22,11 +23,10 @@ use witness::page_cache::{self, WHOLE};
 
 /// The data files of a command.
 #[derive(Debug, Default)]
-pub struct DataFiles {
+pub struct DataFiles<'a> {
     /// Those that it reads; none if not all could be opened.
     read: Vec<ReadFile>,
-    probe: Option<Probe>,
-    written_probe: Option<Probe>,
+    storages: FileStorages<'a>,
 }
 
 /// A data file that a command reads.
@@ -38,9 +38,8 @@ struct ReadFile {
     probe: Option<Probe>,
 }
 
-impl DataFiles {
-    /// The files of `command` as they are now, on a file system where `probe` works, to set this
-    /// cache state.
+impl<'a> DataFiles<'a> {
+    /// The files of `command` as they are now, on these storages, to set this cache state.
     ///
     /// # Errors
     /// If one that it reads is gone or cannot be read, so that its state cannot be set. As it is,
@@ -48,21 +47,18 @@ impl DataFiles {
     pub fn open(
         command: &JudgedCommand,
         cache: Cache,
-        probe: Option<Probe>,
-    ) -> Result<DataFiles, String> {
+        storages: FileStorages<'a>,
+    ) -> Result<DataFiles<'a>, String> {
         let open = |path: &PathBuf| {
             let file = input::regular(path).map_err(|error| not_opened(path, &error))?;
-            let probe = probe.filter(|probe| hidden(path, &file, *probe).is_none());
+            let probe = probe_of(path, &file, storages).ok();
             Ok(ReadFile { path: path.clone(), file, probe })
         };
         match command.reads.iter().map(open).collect::<Result<Vec<_>, String>>() {
-            Ok(read) => {
-                let are_seen = read.iter().all(|it| it.probe.is_some());
-                Ok(DataFiles { read, probe: probe.filter(|_| are_seen), written_probe: probe })
-            }
+            Ok(read) => Ok(DataFiles { read, storages }),
             Err(reason) if cache == Cache::AsIs => {
                 log::debug!("{reason}");
-                Ok(DataFiles { written_probe: probe, ..DataFiles::default() })
+                Ok(DataFiles { read: Vec::new(), storages })
             }
             Err(reason) => Err(reason),
         }
@@ -91,24 +87,21 @@ impl DataFiles {
         Ok(())
     }
 
-    /// The probe that works on all of them; none if not all could be opened.
-    pub fn probe(&self) -> Option<Probe> {
-        self.probe
-    }
-
-    /// The open files that it reads.
-    pub fn files(&self) -> impl Iterator<Item = &File> {
-        self.read.iter().map(|it| &it.file)
+    /// The open files that it reads, each with the probe that shows what is cached of it; none if
+    /// one has none.
+    pub fn seen(&self) -> Vec<(&File, Probe)> {
+        let each = self.read.iter().map(|it| Some((&it.file, it.probe?)));
+        each.collect::<Option<Vec<_>>>().unwrap_or_default()
     }
 
     /// The pages of the files that `command` wrote which are cached, and dirty, now; `None` if
     /// nothing shows it, or if it wrote none.
     pub fn written(&self, command: &JudgedCommand) -> Option<Residency> {
-        let probe = self.written_probe.filter(|_| !command.writes.is_empty())?;
         let mut sum: Option<Residency> = None;
         for path in &command.writes {
             // One that a run removed has no pages.
             let Ok(file) = input::regular(path) else { continue };
+            let probe = self.storages.of_file(&file)?.residency_probe?;
             let seen = page_cache::residency(&file, probe).ok()?;
             sum = Some(sum.map_or(seen, |sum| sum.and(seen)));
         }
@@ -128,12 +121,12 @@ pub fn write_back(command: &JudgedCommand, stop: &Stop) {
     }
 }
 
-/// Why this cache state of the files of `command`, on this storage, is not set; `None` if it can
+/// Why this cache state of the files of `command`, on these storages, is not set; `None` if it can
 /// be. `facts` is what it did in its rehearsal.
 pub fn refusal(
     command: &JudgedCommand,
     cache: Cache,
-    (storage, facts): (Option<&Storage>, Option<&FactSheet>),
+    (storages, facts): (FileStorages, Option<&FactSheet>),
     evicts_others: bool,
 ) -> Option<String> {
     if !matches!(cache, Cache::Warm | Cache::Cold) {
@@ -142,9 +135,13 @@ pub fn refusal(
     if command.reads.is_empty() {
         return Some("no data file is known that the command reads: --file names one".to_string());
     }
-    let probe = storage.and_then(|storage| storage.residency_probe);
-    let runs_prove = storage.is_some_and(Storage::counts_reads)
-        && facts.is_some_and(|facts| !facts.sampled && facts.unlisted_files == 0);
+    // A sum over all files proves nothing if those of one storage are missing in it.
+    let are_counted = || {
+        let storage = |path: &PathBuf| storages.of_device(path.metadata().ok()?.dev());
+        command.reads.iter().all(|path| storage(path).is_some_and(Storage::counts_reads))
+    };
+    let runs_prove =
+        facts.is_some_and(|facts| !facts.sampled && facts.unlisted_files == 0) && are_counted();
     command.reads.iter().find_map(|path| {
         let file = match input::regular(path) {
             Ok(file) => file,
@@ -157,10 +154,7 @@ pub fn refusal(
                  evicts it"
             ));
         }
-        let hidden = match probe {
-            Some(probe) => hidden(path, &file, probe)?,
-            None => "no probe works there".to_string(),
-        };
+        let hidden = probe_of(path, &file, storages).err()?;
         (!runs_prove).then(|| {
             format!(
                 "nothing shows what is cached of '{path_name}' ({hidden}). Only on ext2, ext3, \
@@ -172,6 +166,16 @@ pub fn refusal(
 
 fn is_others(file: &File) -> bool {
     file.metadata().is_ok_and(|found| found.uid() != geteuid().as_raw())
+}
+
+/// The probe that shows what is cached of a file.
+///
+/// # Errors
+/// Why none does.
+fn probe_of(path: &Path, file: &File, storages: FileStorages) -> Result<Probe, String> {
+    let storage = storages.of_file(file).ok_or("its storage is not watched")?;
+    let probe = storage.residency_probe.ok_or("no probe works there")?;
+    hidden(path, file, probe).map_or(Ok(probe), Err)
 }
 
 /// Why `probe` does not show what is cached of a file, if so.
@@ -210,6 +214,43 @@ mod tests {
     use super::*;
     use std::io::Write;
 
+    fn on(directory: PathBuf) -> Storage {
+        Storage { directory, ..Storage::default() }
+    }
+
+    /// What a probe shows of the first storage says nothing of the second.
+    #[test]
+    fn a_file_on_a_second_storage_is_judged_by_what_that_one_shows() {
+        let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir_in("/dev/shm"));
+        let Ok(there) = there else { return };
+        let device = |path: &Path| path.metadata().unwrap().dev();
+        let devices = [device(here.path()), device(there.path())];
+        let reads = [&here, &there].map(|folder| folder.path().join("file"));
+        reads.iter().for_each(|path| std::fs::write(path, [7; 8192]).unwrap());
+        let numbers = std::collections::BTreeMap::from([(devices[0], 0), (devices[1], 1)]);
+        let shows = |probe| Storage { residency_probe: probe, ..on(PathBuf::new()) };
+        let command = JudgedCommand { reads: reads.to_vec(), ..JudgedCommand::default() };
+        let refused = |probes: [Option<Probe>; 2]| {
+            let [first, second] = probes.map(shows);
+            let further = [second];
+            let storages =
+                FileStorages { first: Some(&first), further: &further, numbers: &numbers };
+            refusal(&command, Cache::Warm, (storages, None), false)
+        };
+        // Every user may ask mincore about files of its own.
+        let mincore = Some(Probe::Mincore);
+        assert_eq!(refused([mincore, mincore]), None);
+        let second = refused([mincore, None]).unwrap();
+        assert!(second.contains("/dev/shm") && second.contains("no probe works"), "{second}");
+        let first = refused([None, mincore]).unwrap();
+        assert!(!first.contains("/dev/shm"), "{first}");
+        let numbers = std::collections::BTreeMap::from([(devices[0], 0)]);
+        let first = shows(mincore);
+        let storages = FileStorages { first: Some(&first), further: &[], numbers: &numbers };
+        let other = refusal(&command, Cache::Warm, (storages, None), false).unwrap();
+        assert!(other.contains("its storage is not watched"), "{other}");
+    }
+
     #[test]
     #[expect(clippy::print_stderr, reason = "a test that cannot run here says so")]
     fn what_a_command_wrote_is_written_before_the_next_run() {
@@ -219,7 +260,10 @@ mod tests {
         file.write_all(&vec![7; 4 << 20]).unwrap();
         let writes = vec![folder.path().join("removed"), path];
         let command = JudgedCommand { writes, ..JudgedCommand::default() };
-        let data = DataFiles { written_probe: Some(Probe::Cachestat), ..DataFiles::default() };
+        let first =
+            Storage { residency_probe: Some(Probe::Cachestat), ..on(folder.path().to_path_buf()) };
+        let storages = FileStorages { first: Some(&first), ..FileStorages::default() };
+        let data = DataFiles { storages, ..DataFiles::default() };
         let skip = |why| eprintln!("skipped what_a_command_wrote_is_written…: {why}");
         let Some(before) = data.written(&command) else { return skip("no cachestat here") };
         if page_cache::is_kept_in_memory(&file) || before.dirty == Some(0) {

@@ -88,7 +88,7 @@ fn ready(
     let storages = WatchedStorages::of(&commands)?;
     let storage = storages.first.clone();
     let ready = |(number, command): (usize, JudgedCommand)| {
-        let known = (storage.as_ref(), rehearsals.get(number));
+        let known = (storages.all(), rehearsals.get(number));
         let refusal = |cache| data_files::refusal(&command, cache, known, asked.evicts_others);
         let (not_warm, not_cold) = (refusal(Cache::Warm), refusal(Cache::Cold));
         let reads_data = command.reads.iter().any(|path| has_states(path, &storages));

@@ -40,6 +40,7 @@ pub mod scratch;
 pub mod shared;
 pub mod names;
 pub mod files;
+pub mod file_storages;
 pub mod data_files;
 pub mod judging;
 pub mod stage;

@@ -8,7 +8,7 @@ use crate::line_process::{LineProcess, LineProtocol};
 use crate::stop::Stop;
 use crate::worker_process;
 use anyhow::{Context, Result, bail};
-use model::command::{CommandOutput, Launch, OutputReading};
+use model::command::{CommandOutput, Launch};
 use model::figure::PrintedFigure;
 use model::rehearsal::FactSheet;
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -48,11 +48,14 @@ pub enum Rehearsal {
     },
 }
 
-/// Rehearses `launch` in a process of its own.
+/// What is to be rehearsed, and why it is not traced, if it is not.
+type Request = (Launch, Option<String>);
+
+/// Rehearses `launch` in a process of its own; without tracing it, if a reason is given.
 ///
 /// # Errors
 /// If that cannot be started, or says nothing that is understood.
-pub fn of(launch: &Launch, stop: &Stop) -> Result<Rehearsal> {
+pub fn of(launch: &Launch, untraced: Option<&str>, stop: &Stop) -> Result<Rehearsal> {
     let mut command = worker_process::own_program().map_err(anyhow::Error::msg)?;
     command.arg("rehearse");
     let protocol = LineProtocol {
@@ -63,7 +66,7 @@ pub fn of(launch: &Launch, stop: &Stop) -> Result<Rehearsal> {
         farewell: Duration::ZERO,
     };
     let mut process = LineProcess::start(command, protocol, stop)?;
-    let request = serde_json::to_string(launch)?;
+    let request = serde_json::to_string(&(launch, untraced))?;
     let answer = process.say(&request).and_then(|()| process.next(Duration::MAX));
     let answer = answer.map_err(anyhow::Error::msg)?;
     serde_json::from_str(&answer).context("the rehearsal's answer is not understood")
@@ -76,7 +79,7 @@ pub fn of(launch: &Launch, stop: &Stop) -> Result<Rehearsal> {
 pub fn serve() -> Result<()> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).context("failed to read what to rehearse")?;
-    let launch: Launch =
+    let request: Request =
         serde_json::from_str(&line).context("what to rehearse is not understood")?;
     let stop = Arc::new(AtomicBool::new(false));
     // What it traces ends with it.
@@ -85,13 +88,13 @@ pub fn serve() -> Result<()> {
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    let answer = serde_json::to_string(&performed(&launch, &stop)?)?;
+    let answer = serde_json::to_string(&performed(&request, &stop)?)?;
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{answer}")?;
     stdout.flush().context("failed to write to stdout")
 }
 
-fn performed(launch: &Launch, stop: &AtomicBool) -> Result<Rehearsal> {
+fn performed((launch, untraced): &Request, stop: &AtomicBool) -> Result<Rehearsal> {
     let Some((program, arguments)) = launch.arguments.split_first() else {
         bail!("there is no program to rehearse");
     };
@@ -110,20 +113,18 @@ fn performed(launch: &Launch, stop: &AtomicBool) -> Result<Rehearsal> {
         time_limit: None,
         tasks_max: TASKS_MAX,
     };
-    let rehearsed = rehearse(&command).or_else(|error| match error.is_about_tracing() {
-        true => sampled::sampled(&command, &error),
-        false => Err(error),
-    });
+    let rehearsed = match untraced {
+        Some(reason) => sampled::sampled(&command, reason),
+        None => rehearse(&command).or_else(|error| match error.is_about_tracing() {
+            true => sampled::sampled(&command, &error.to_string()),
+            false => Err(error),
+        }),
+    };
     // The readers end once no writer is left.
     drop(command);
     let [output, words] = [output, words].map(|reader| reader.and_then(|it| it.join().ok()));
     Ok(match rehearsed {
-        Ok(mut facts) => {
-            let readings = [&output, &words].into_iter().flatten().map(|it| it.reading);
-            let counted = facts.totals.as_mut().and_then(|totals| totals.io.as_mut());
-            if let Some((io, reading)) = counted.zip(readings.reduce(OutputReading::and)) {
-                *io = io.without(reading);
-            }
+        Ok(facts) => {
             let find = |heard: &Option<OutputEnd>| finder.as_ref()?.find(&heard.as_ref()?.last);
             let figure = find(&output).or_else(|| find(&words));
             let last_words = words.map(|heard| heard.last_words()).unwrap_or_default();
@@ -132,6 +133,9 @@ fn performed(launch: &Launch, stop: &AtomicBool) -> Result<Rehearsal> {
         Err(RehearsalError::NotStarted { program, answer }) => Rehearsal::Failed {
             reason: worker::command::not_started(&program.to_string_lossy(), &answer),
         },
+        Err(RehearsalError::Halted { signal }) => {
+            Rehearsal::Failed { reason: worker::command::stopped(signal) }
+        }
         Err(error) => Rehearsal::Failed { reason: error.to_string() },
     })
 }

@@ -13,6 +13,7 @@ use crate::barrier::Barrier;
 use crate::beside::{self, Companion};
 use crate::calming::Calming;
 use crate::clock;
+use crate::file_storages::NO_NUMBERS;
 use crate::files::{Files, Maker};
 use crate::fixture::TestFile;
 use crate::guard::Guard;
@@ -31,6 +32,7 @@ use model::plan::Plan;
 use model::random::mix;
 use model::shape::{Calibrated, chosen};
 use model::trial::{Job, Outcome, Trial};
+use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
 use witness::MemoryGroup;
@@ -48,6 +50,8 @@ pub struct Site<'a> {
     pub source: Option<&'a Storage>,
     /// More storages that hold data files of commands.
     pub further: &'a [Storage],
+    /// On which of them files are, by the numbers of devices: 0 is `storage`.
+    pub numbers: &'a BTreeMap<u64, usize>,
     /// The progress display.
     pub progress: &'a Progress,
     /// Whether to stop.
@@ -113,6 +117,7 @@ impl<'a> Site<'a> {
             calming: Calming::default(),
             calibrated: &[],
             further: &[],
+            numbers: &NO_NUMBERS,
         }
     }
 }
@@ -337,7 +342,7 @@ impl Site<'_> {
         if let Some(begins_ns) = begins_ns {
             clock::wait_until(begins_ns);
         }
-        let outcome = worker.perform(job.case.time().saturating_add(slack(&job.case)))?;
+        let mut outcome = worker.perform(job.case.time().saturating_add(slack(&job.case)))?;
         let folio_bytes = evidence.folio_bytes;
         let after = counters.after_with(|| beside::after(companions));
         *evidence = witness::counters::between(&before, &after);
@@ -345,7 +350,7 @@ impl Site<'_> {
             evidence.shared_bytes = stage.file().and_then(|(file, _)| witness::shared_bytes(file));
         }
         evidence.folio_bytes = folio_bytes;
-        commands::complete(evidence, stage, &outcome);
+        commands::complete(evidence, stage, &mut outcome);
         // Hosts wait for each other's end. One whose trial failed says so at once, so that it fails
         // on all.
         if let (Some(barrier), Outcome::Done(_)) = (self.barrier, &outcome) {

@@ -26,7 +26,7 @@ pub struct Stage<'s> {
     /// Whether the trials of the case continue on this file without a pause.
     pub goes_on: bool,
     /// The files of a command, and what that is.
-    pub command: Option<(&'s JudgedCommand, &'s DataFiles)>,
+    pub command: Option<(&'s JudgedCommand, &'s DataFiles<'s>)>,
 }
 
 impl Stage<'_> {

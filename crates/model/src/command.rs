@@ -5,6 +5,7 @@
 use crate::cache::Cache;
 use crate::figure::FigurePattern;
 use crate::printable::is_printable;
+use crate::task_io::TaskIo;
 use crate::units::ParseError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -198,6 +199,10 @@ pub struct Exit {
     /// What it took to read its output beside it; `None` if nobody read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<OutputReading>,
+    /// What the OS counted of its I/O and of all that it started, and nothing of ioassay's own. The
+    /// evidence of its trial takes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io: Option<TaskIo>,
 }
 
 /// What ioassay did to read the output of a command. The OS counts it together with the command's
@@ -213,6 +218,16 @@ pub struct OutputReading {
 }
 
 impl OutputReading {
+    /// `io`, in which the OS counted it, without it.
+    #[must_use]
+    pub fn left_out_of(self, io: TaskIo) -> TaskIo {
+        TaskIo {
+            rchar: io.rchar.saturating_sub(self.bytes),
+            syscr: io.syscr.saturating_sub(self.calls),
+            ..io
+        }
+    }
+
     /// Both together.
     #[must_use]
     pub fn and(self, other: OutputReading) -> OutputReading {

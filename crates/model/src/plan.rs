@@ -187,6 +187,9 @@ pub struct Plan {
     /// The commands that its cases run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<JudgedCommand>,
+    /// What runs before and after all of them; `None` without commands, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub around_commands: Option<AroundCommands>,
     /// The place of this host among those of the run, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<Rank>,
@@ -194,6 +197,15 @@ pub struct Plan {
     pub cases: Vec<Planned>,
     /// The skipped cases.
     pub skips: Vec<Skip>,
+}
+
+/// What runs before and after all commands of a plan, untimed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AroundCommands {
+    /// What runs first. What it leaves running lives until the end.
+    pub setups: Vec<Vec<String>>,
+    /// What runs last.
+    pub cleanups: Vec<Vec<String>>,
 }
 
 /// A newer program's view that is not known here is none.
@@ -237,6 +249,7 @@ impl Plan {
             bound: Affinity::default(),
             actors: Vec::new(),
             commands: Vec::new(),
+            around_commands: None,
             rank: None,
             cases: Vec::new(),
             skips: Vec::new(),

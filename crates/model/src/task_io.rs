@@ -1,6 +1,5 @@
 //! What the OS counts of a process's I/O.
 
-use crate::command::OutputReading;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,16 +24,6 @@ pub struct TaskIo {
 }
 
 impl TaskIo {
-    /// These without what ioassay did to read the command's output, which they include.
-    #[must_use]
-    pub fn without(self, reading: OutputReading) -> TaskIo {
-        TaskIo {
-            rchar: self.rchar.saturating_sub(reading.bytes),
-            syscr: self.syscr.saturating_sub(reading.calls),
-            ..self
-        }
-    }
-
     /// `f` of each pair of counters.
     pub fn zip(self, other: TaskIo, f: impl Fn(u64, u64) -> u64) -> TaskIo {
         TaskIo {

@@ -369,6 +369,7 @@ mod tests {
     use crate::memory::Pages;
     use crate::part::{Part, Whose};
     use crate::sample::{Latencies, Sample, Seat};
+    use crate::task_io::TaskIo;
     use crate::zoo;
     use proptest::prelude::*;
     use std::time::Duration;
@@ -556,6 +557,15 @@ mod tests {
                             bytes,
                             calls: warm_up_ns,
                             cpu_ns: setup_ns,
+                        }),
+                        io: usage.user_ns.map(|rchar| TaskIo {
+                            rchar,
+                            wchar: 1,
+                            syscr: warm_up_ns,
+                            syscw: 2,
+                            read_bytes: setup_ns,
+                            write_bytes: 3,
+                            cancelled_write_bytes: 4,
                         }),
                     }),
                     figure: setup_ns.is_multiple_of(4).then(|| PrintedFigure {

@@ -11,6 +11,7 @@
 mod style;
 mod group;
 mod markup;
+mod ratio_words;
 mod words;
 mod phrases;
 mod text;

@@ -1,6 +1,7 @@
 //! The wording of figures and names in every view. Units come from [`model::units`]; this module
 //! only combines texts.
 
+pub(crate) use crate::ratio_words::{times, times_interval};
 use crate::style::Paint;
 use assess::comparison::{Comparison, Difference};
 use assess::finding::{Severity, Verdict};
@@ -129,18 +130,6 @@ pub(crate) fn per_second(value: f64) -> String {
     format!("{}/s", units::scaled(value).trim_end())
 }
 
-/// A ratio: `1.31×`, `0.091×`, `0.0043×`.
-pub(crate) fn times(ratio: f64) -> String {
-    match ratio.abs() {
-        r if r >= 99.95 => format!("{ratio:.0}×"),
-        r if r >= 9.995 => format!("{ratio:.1}×"),
-        r if r >= 0.0995 => format!("{ratio:.2}×"),
-        r if r >= 0.00995 => format!("{ratio:.3}×"),
-        r if r > 0.0 => format!("{ratio:.4}×"),
-        _ => "0×".to_string(),
-    }
-}
-
 /// What the figures of a run are.
 pub(crate) fn figures_are(assessment: &Assessment) -> &'static str {
     match assessment.repetition.invocations {
@@ -150,12 +139,6 @@ pub(crate) fn figures_are(assessment: &Assessment) -> &'static str {
         1 => "the median of the rounds",
         _ => "the median of the invocations' medians",
     }
-}
-
-/// The interval of a ratio: `1.25-1.38`.
-pub(crate) fn times_interval(low: Option<f64>, high: Option<f64>) -> Option<String> {
-    let bare = |ratio| times(ratio).trim_end_matches('×').to_string();
-    Some(format!("{}-{}", bare(low?), bare(high?)))
 }
 
 /// The result of a comparison, and if it is inconclusive, roughly how many pairs or invocations it

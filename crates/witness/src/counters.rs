@@ -33,8 +33,8 @@ pub struct Witness<'a> {
     processes: Vec<Process>,
     /// The file, and the probe that works on it.
     file: Option<(&'a File, u64, Probe)>,
-    /// Several files, and the probe that works on them.
-    files: Option<(Vec<&'a File>, Probe)>,
+    /// Several files, each with the probe that works on it; none if one file is watched.
+    files: Vec<(&'a File, Probe)>,
     devices: Devices,
     /// Those of further storages.
     further: Vec<Devices>,
@@ -105,7 +105,7 @@ impl<'a> Witness<'a> {
             file: file
                 .zip(storage.and_then(|storage| storage.residency_probe))
                 .map(|((file, size), probe)| (file, size, probe)),
-            files: None,
+            files: Vec::new(),
             devices: storage.map_or(Devices::default(), Devices::of),
             further: Vec::new(),
             nodes: BTreeSet::new(),
@@ -151,9 +151,8 @@ impl<'a> Witness<'a> {
     }
 
     /// The same, which sees how much of these files together is cached, in place of one file.
-    pub fn with_files(self, files: Vec<&'a File>, probe: Option<Probe>) -> Witness<'a> {
-        let files = Some(files).filter(|files| !files.is_empty());
-        Witness { files: files.zip(probe), ..self }
+    pub fn with_files(self, files: Vec<(&'a File, Probe)>) -> Witness<'a> {
+        Witness { files, ..self }
     }
 
     /// The same, which also counts the names in the OS's cache.
@@ -204,8 +203,9 @@ impl<'a> Witness<'a> {
     }
 
     fn residency(&self) -> Option<Residency> {
-        if let Some((files, probe)) = &self.files {
-            let each = files.iter().map(|file| page_cache::residency(file, *probe).ok());
+        if !self.files.is_empty() {
+            let each =
+                self.files.iter().map(|(file, probe)| page_cache::residency(file, *probe).ok());
             let sum = |sum: Option<Residency>, each: Option<Residency>| Some(sum?.and(each?));
             return each.reduce(sum)?;
         }

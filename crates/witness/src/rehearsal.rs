@@ -19,6 +19,7 @@ mod tracer;
 mod sample;
 
 pub use error::RehearsalError;
+pub use io_counts::io_beyond_this_thread;
 pub use sample::{Sampler, sample};
 pub use start::{Rehearsed, TASKS_MAX};
 pub use tracer::rehearse;

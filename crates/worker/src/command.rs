@@ -26,6 +26,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::{self, Builder, JoinHandle};
 use std::time::Duration;
 use witness::counters::ended_thread;
+use witness::rehearsal::io_beyond_this_thread;
 
 /// How long what a command started may go on after its end before it counts as left running: a
 /// process that ends gives its memory back first.
@@ -109,7 +110,7 @@ impl PreparedCommand<'_> {
     /// Runs it once.
     fn run(&mut self, setup_ns: u64) -> Result<Sample, String> {
         let launch = self.launch;
-        let before = of_children();
+        let (io_before, before) = (io_beyond_this_thread(), of_children());
         let start_ns = os_now_ns();
         let child =
             start(&mut self.command).map_err(|error| not_started(&launch.arguments[0], &error))?;
@@ -127,7 +128,11 @@ impl PreparedCommand<'_> {
         let output_bytes = stdout.as_ref().filter(|_| is_piped).map(|it| it.reading.bytes);
         let readings = [&stdout, &stderr].into_iter().flatten().map(|it| it.reading);
         let reading = readings.reduce(OutputReading::and);
-        let exit = Exit { status, signal, peak_bytes, left_running, output_bytes, reading };
+        // Besides, only the threads that read its output did anything.
+        let io = io_before.zip(io_beyond_this_thread()).map(|(before, after)| {
+            reading.unwrap_or_default().left_out_of(after.zip(before, u64::saturating_sub))
+        });
+        let exit = Exit { status, signal, peak_bytes, left_running, output_bytes, reading, io };
         if let Some(reason) = why_failed(&exit, launch) {
             return Err(reason);
         }
@@ -288,15 +293,22 @@ fn waited(child: &Child) -> Result<(i32, Option<u64>), String> {
         }
     }
     if libc::WIFSTOPPED(status) {
-        return Err(match libc::WSTOPSIG(status) {
-            libc::SIGTTIN | libc::SIGTTOU => "the command stopped because it wants the terminal, \
-                                              which a measured command does not have: --input \
-                                              gives it a file to read"
-                .to_string(),
-            signal => format!("the command was stopped by signal {signal}"),
-        });
+        return Err(stopped(libc::WSTOPSIG(status)));
     }
     Ok((status, of_maxrss(&used).filter(|peak| *peak > own)))
+}
+
+/// What to say of a command that this signal stopped, and that nobody would let go on.
+pub fn stopped(signal: i32) -> String {
+    match signal {
+        libc::SIGTTIN | libc::SIGTTOU => {
+            "the command stopped because it wants the terminal, which \
+                                          a measured command does not have: --input gives it a \
+                                          file to read"
+                .to_string()
+        }
+        signal => format!("the command was stopped by signal {signal}"),
+    }
 }
 
 /// The exit status, or the signal that ended a process.

@@ -10,7 +10,7 @@ use crate::commands::{
 use crate::counted::Counted;
 use crate::durable_commands::{CommandDurability, dirty_share};
 use crate::finding::Severity;
-use crate::measured::SHARE_NOISE;
+use crate::measured::{Measured, SHARE_NOISE};
 use crate::summary::ServedBy;
 use model::case::{Cache, CommandWork};
 use model::evidence::Residency;
@@ -160,9 +160,7 @@ pub(super) fn state_unproved(context: &Context) -> Option<Draft> {
         return None;
     }
     let why = match read_size(measured).filter(|_| measured.facts.is_some_and(|it| !it.sampled)) {
-        _ if !measured.storage.is_some_and(Storage::counts_reads) => {
-            "is in no counter that can be trusted here".to_string()
-        }
+        _ if !counts_reads(measured) => "is in no counter that can be trusted here".to_string(),
         None => "proves nothing, because its files are not all known".to_string(),
         Some(_) if unseen.iter().any(|trial| !devices_agree(measured, trial)) => {
             "is not what was counted for it".to_string()
@@ -179,6 +177,21 @@ pub(super) fn state_unproved(context: &Context) -> Option<Draft> {
     );
     let remedy = "use files of your own, of which the OS shows what is cached";
     Draft::new(Severity::Void, message, remedy)
+}
+
+/// Whether the counters of processes have what devices read of all files that it read in its
+/// rehearsal; without one, of those on its storage.
+fn counts_reads(measured: &Measured) -> bool {
+    let counts = |storage: Option<&Storage>| storage.is_some_and(Storage::counts_reads);
+    let places = &measured.places;
+    let of = |file: &FileUse| places.number(file).and_then(|number| places.storage(number));
+    match measured.facts {
+        Some(facts) => {
+            let mut read = facts.read_files().filter(|file| file.bytes_before != Some(0));
+            counts(measured.storage) && read.all(|file| counts(of(file)))
+        }
+        None => counts(measured.storage),
+    }
 }
 
 /// Devices may read this share more than was asked for (docs/method).
@@ -234,7 +247,7 @@ pub(super) fn acknowledged_only(context: &Context) -> Option<Draft> {
     if CommandDurability::of(measured) != Some(CommandDurability::Acknowledged) {
         return None;
     }
-    let median_of = |of: fn(&crate::measured::Measured, &Counted) -> Option<u64>| {
+    let median_of = |of: fn(&Measured, &Counted) -> Option<u64>| {
         measured.median_count(|trial| of(measured, trial))
     };
     let (dirty, all) = (median_of(dirty_bytes), median_of(written_bytes));

@@ -364,18 +364,6 @@ fn neighbors(places: &[HostPlace]) -> Vec<Option<u32>> {
     (0..places.len()).map(first_beside).collect()
 }
 
-/// Refuses a plan of which hosts can measure nothing.
-///
-/// # Errors
-/// Why they cannot.
-pub(super) fn check_any_asked(plan: &Plan) -> Result<()> {
-    if plan.cases.iter().any(|planned| planned.role == Role::Asked) {
-        return Ok(());
-    }
-    let reason = plan.skips.first().map_or("it has no cases", |skip| skip.reason.as_str());
-    bail!("nothing to measure: all cases are skipped, the first because {reason}")
-}
-
 /// The plan of a host. It waits while others measure the cases that are not its own.
 fn own_plan(plan: &Plan, number: u32) -> Plan {
     let mut plan = plan.clone();

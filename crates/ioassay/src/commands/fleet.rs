@@ -1,13 +1,14 @@
 //! Several hosts that should be alike: measured each by itself, and judged together. The same table
 //! comes from records that were made apart.
 
-use super::candidate::{CandidateHost, check_any_asked};
+use super::candidate::CandidateHost;
 use super::form;
 use super::hosts::{
     absolute, check_form, csv, late, place_of, refuse_given, refuse_output, refuse_run,
     tell_unkept, way_of,
 };
 use super::lockstep::status_of_lost;
+use super::question::check_any_asked;
 use super::question::{budget_of, changes_of, refuse, set_ends};
 use super::{Terminal, tell};
 use crate::args::form::FormArgs;

@@ -1,10 +1,11 @@
 //! `judge` on several hosts, in lockstep: each sets up, rehearses and cleans up its own commands,
 //! and all begin each run at the same moment.
 
-use super::candidate::{CandidateHost, check_any_asked};
+use super::candidate::CandidateHost;
 use super::hosts::{check_form, late, place_of, refuse_given, refuse_output, way_of};
 use super::lockstep::{JointDestination, JointRun, tell_doubts};
 use super::measure::judge::{Asked, output_of, plan_of, tell_time};
+use super::question::check_any_asked;
 use super::tell;
 use crate::args::OutputArgs;
 use crate::args::judge::JudgeArgs;

@@ -1,12 +1,13 @@
 //! `run` on several hosts, in lockstep.
 
-use super::candidate::{CandidateHost, check_any_asked};
+use super::candidate::CandidateHost;
 use super::dry;
 use super::form;
 use super::hosts::{absolute, check_form, csv, late, place_of, refuse_output, refuse_run};
 use super::hosts::{tell_unkept, way_of};
 use super::kept::tell_how_to_go_on;
 use super::measure::tool;
+use super::question::check_any_asked;
 use super::question::{budget_of, changes_of, refuse, set_ends};
 use super::{Terminal, tell};
 use crate::args::form::FormArgs;

@@ -241,9 +241,10 @@ fn carry_out(
         Destination::Resumed { before, .. } => &before.record.header,
     };
     let (calibrated, further) = (&header.calibrated.clone(), &header.further_storages.clone());
+    let numbers = &header.storage_numbers.clone();
     let (mut store, before) = into.begin(&made.files)?;
     let site = Site::new(made.maker, made.worker, progress, stop);
-    let site = Site { memory: made.memory, calibrated, further, ..site };
+    let site = Site { memory: made.memory, calibrated, further, numbers, ..site };
     let run = Run::new((site, made.files), &mut store, before.as_ref());
     let files = run.carry_out().with_context(|| {
         format!("the run ended early; completed trials are {}", store.whereabouts())

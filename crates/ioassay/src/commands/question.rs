@@ -173,7 +173,7 @@ impl Setting {
         }
     }
 
-    /// Fails if there is nothing to measure: the run would succeed without measuring anything.
+    /// Fails if there is nothing to measure: the run would succeed without a figure.
     ///
     /// # Errors
     /// If no requested case can be measured.
@@ -182,14 +182,25 @@ impl Setting {
         if plan.cases.iter().any(|planned| planned.role == Role::Asked) {
             return Ok(());
         }
-        let reason = plan.skips.first();
-        let reason = reason.map_or("the recipe has no cases", |skip| skip.reason.as_str());
+        let reason = plan.skips.first().map_or("it has no cases", |skip| skip.reason.as_str());
         bail!(
             "nothing to measure: all {} cases are skipped, the first because {reason}; 'ioassay \
              plan' shows each reason",
             plan.skips.len()
         )
     }
+}
+
+/// The same of any plan.
+///
+/// # Errors
+/// If no requested case can be measured.
+pub(super) fn check_any_asked(plan: &Plan) -> Result<()> {
+    if plan.cases.iter().any(|planned| planned.role == Role::Asked) {
+        return Ok(());
+    }
+    let reason = plan.skips.first().map_or("it has no cases", |skip| skip.reason.as_str());
+    bail!("nothing to measure: all cases are skipped, the first because {reason}")
 }
 
 /// The question of `run`, `plan` and `watch`.

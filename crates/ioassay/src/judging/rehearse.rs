@@ -38,7 +38,8 @@ pub(super) fn all(asked: &AskedCommands, tell: Tell, stop: &Stop) -> Result<Rehe
         if asked.rehearses {
             tell(&command.shown())?;
             let seen = one(command, stop).with_context(|| command.shown())?;
-            warnings.extend(untraced(&seen).filter(|warning| !warnings.contains(warning)));
+            let new: Vec<_> = blind(&seen).filter(|it| !warnings.contains(it)).collect();
+            warnings.extend(new);
             facts = Some(seen);
         }
         let mut command = command.clone();
@@ -132,14 +133,36 @@ fn changed(then: &Header) -> Option<PathBuf> {
     changed.next().map(|(path, _)| path)
 }
 
-/// What `command` did in one run.
+/// What `command` did in one run. If it fails because a program lost its rights under the tracer,
+/// what it does without one.
 fn one(command: &JudgedCommand, stop: &Stop) -> Result<FactSheet> {
+    let traced = run(command, None, stop)?;
+    let lost = match &traced {
+        Rehearsal::Done { facts, .. } => without_rights(facts).next(),
+        Rehearsal::Failed { .. } => None,
+    };
+    match (usable(command, traced), lost) {
+        (Err(_), Some(lost)) => {
+            let why = format!("{lost} while it was traced, and the command failed");
+            usable(command, run(command, Some(&why), stop)?)
+        }
+        (facts, _) => facts,
+    }
+}
+
+/// One run; without a tracer for a reason, if one is given.
+fn run(command: &JudgedCommand, untraced: Option<&str>, stop: &Stop) -> Result<Rehearsal> {
     data_files::prepare(command, stop).map_err(anyhow::Error::msg)?;
-    let rehearsed = rehearsal::of(&command.launch(), stop);
+    let rehearsed = rehearsal::of(&command.launch(), untraced, stop);
     // Whatever became of it, what was prepared is undone.
     let concluded = data_files::conclude(command, stop).map_err(anyhow::Error::msg);
     let rehearsed = rehearsed?;
     concluded?;
+    Ok(rehearsed)
+}
+
+/// The facts of a rehearsal that ended as runs must.
+fn usable(command: &JudgedCommand, rehearsed: Rehearsal) -> Result<FactSheet> {
     match rehearsed {
         Rehearsal::Failed { reason } => bail!(reason),
         Rehearsal::Done { facts, last_words, figure } => {
@@ -164,14 +187,26 @@ fn one(command: &JudgedCommand, stop: &Stop) -> Result<FactSheet> {
     }
 }
 
-/// What the user should know of a command that was not traced.
-fn untraced(facts: &FactSheet) -> Option<String> {
-    let untraced = facts.unseen.iter().find(|unseen| unseen.what == Blind::Untraced)?;
-    Some(format!(
-        "{}. Instead, its open files were looked at while it ran, and some may not have been seen; \
-         --file names them",
-        untraced.detail
-    ))
+/// The programs that ran without their rights in a rehearsal: `/usr/bin/su ran without its rights`.
+fn without_rights(facts: &FactSheet) -> impl Iterator<Item = String> {
+    let lost = facts.unseen.iter().filter(|unseen| unseen.what == Blind::SetUid);
+    lost.map(|unseen| unseen.detail.clone())
+}
+
+/// What the user should know of a command that was not traced, or not as it runs.
+fn blind(facts: &FactSheet) -> impl Iterator<Item = String> {
+    let untraced = facts.unseen.iter().find(|unseen| unseen.what == Blind::Untraced);
+    let sampled = untraced.map(|untraced| {
+        format!(
+            "{}. Instead, its open files were looked at while it ran, and some may not have been \
+             seen; --file names them",
+            untraced.detail
+        )
+    });
+    let rightless = without_rights(facts).map(|lost| {
+        format!("{lost} in the rehearsal: what it reads may not have been seen; --file names it")
+    });
+    sampled.into_iter().chain(rightless)
 }
 
 /// Refuses to look for a number that is never printed.

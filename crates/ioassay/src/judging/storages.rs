@@ -1,5 +1,6 @@
 //! The storages that hold the data files of commands.
 
+use crate::file_storages::FileStorages;
 use anyhow::{Context, Result};
 use model::command::JudgedCommand;
 use model::host::Storage;
@@ -71,8 +72,13 @@ impl WatchedStorages {
 
     /// The storage of the files on `device`, if it is watched.
     pub fn of_device(&self, device: u64) -> Option<&Storage> {
-        let number = *self.numbers.get(&device)?;
-        self.first.iter().chain(&self.further).nth(number)
+        self.all().of_device(device)
+    }
+
+    /// All of them. Without a data file, there is none.
+    pub fn all(&self) -> FileStorages<'_> {
+        let WatchedStorages { first, further, numbers, .. } = self;
+        FileStorages { first: first.as_ref(), further, numbers }
     }
 
     /// Notes them in the header of a record, but for the first.

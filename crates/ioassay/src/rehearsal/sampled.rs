@@ -2,10 +2,11 @@
 //! files are looked at until it ends.
 
 use model::rehearsal::{Blind, CommandEnd, FactSheet, StopCause, Unseen};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::fs::File;
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,20 +22,17 @@ const PAUSE_TIMES: u32 = 3;
 ///
 /// # Errors
 /// If it cannot be started or waited for.
-pub(super) fn sampled(
-    rehearsed: &Rehearsed,
-    untraced: &RehearsalError,
-) -> Result<FactSheet, RehearsalError> {
+pub(super) fn sampled(rehearsed: &Rehearsed, untraced: &str) -> Result<FactSheet, RehearsalError> {
     let not_started = |answer| {
         let program = rehearsed.program.clone();
         RehearsalError::NotStarted { program, answer }
     };
-    let seen = run(rehearsed).map_err(not_started)?;
+    let seen = run(rehearsed).map_err(not_started)??;
     let unseen = Unseen { what: Blind::Untraced, detail: untraced.to_string() };
     Ok(FactSheet { unseen: [vec![unseen], seen.unseen].concat(), ..seen })
 }
 
-fn run(rehearsed: &Rehearsed) -> io::Result<FactSheet> {
+fn run(rehearsed: &Rehearsed) -> io::Result<Result<FactSheet, RehearsalError>> {
     tree::adopt()?;
     let stream = |file: &File| file.try_clone().map(Stdio::from);
     let mut command = Command::new(&rehearsed.program);
@@ -52,6 +50,10 @@ fn run(rehearsed: &Rehearsed) -> io::Result<FactSheet> {
         if let Some(status) = child.try_wait()? {
             break end_of(status);
         }
+        if let Some(signal) = halted(&child)? {
+            tree::end_all();
+            return Ok(Err(RehearsalError::Halted { signal }));
+        }
         if is_stopped() {
             tree::end_all();
             break CommandEnd::Stopped(StopCause::Asked);
@@ -63,7 +65,14 @@ fn run(rehearsed: &Rehearsed) -> io::Result<FactSheet> {
         _ => witness::descendants(std::process::id()).map_or(1, |left| left.len() as u64),
     };
     tree::end_all();
-    Ok(FactSheet { end: Some(end), left_behind, ..sampler.finish() })
+    Ok(Ok(FactSheet { end: Some(end), left_behind, ..sampler.finish() }))
+}
+
+/// The signal that stopped the command, if one did. That is not collected.
+fn halted(child: &Child) -> io::Result<Option<i32>> {
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let found = waitid(WaitId::Pid(Pid::from_child(child)), options)?;
+    Ok(found.and_then(|status| status.stopping_signal()))
 }
 
 fn end_of(status: ExitStatus) -> CommandEnd {

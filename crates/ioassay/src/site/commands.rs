@@ -2,6 +2,7 @@
 
 use super::{Carryover, Site};
 use crate::data_files::{self, DataFiles};
+use crate::file_storages::FileStorages;
 use crate::stage::Stage;
 use model::case::Case;
 use model::evidence::Evidence;
@@ -16,7 +17,7 @@ impl Site<'_> {
         &self,
         case: &Case,
         left: &mut Carryover,
-    ) -> Result<Option<DataFiles>, String> {
+    ) -> Result<Option<DataFiles<'_>>, String> {
         let Some((number, cache)) = self.plan.command_number(case).zip(case.cache()) else {
             // What the last command wrote would slow down what is measured beside it.
             if let Some(last) = left.command {
@@ -32,9 +33,10 @@ impl Site<'_> {
             None => &self.plan.commands[..],
         };
         wrote.iter().for_each(|command| data_files::write_back(command, self.stop));
-        let probe = self.storage.and_then(|storage| storage.residency_probe);
+        let (first, further, numbers) = (self.storage, self.further, self.numbers);
+        let storages = FileStorages { first, further, numbers };
         // A run that cannot begin is concluded, too: it was prepared.
-        DataFiles::open(command, cache, probe).map(Some).inspect_err(|_| {
+        DataFiles::open(command, cache, storages).map(Some).inspect_err(|_| {
             if let Err(reason) = data_files::conclude(command, self.stop) {
                 log::warn!("{reason}");
             }
@@ -57,54 +59,72 @@ pub(super) fn watching<'a>(
     further: &[Storage],
 ) -> Witness<'a> {
     let Some((_, data)) = stage.command else { return counters };
-    counters.with_files(data.files().collect(), data.probe()).with_further(further)
+    counters.with_files(data.seen()).with_further(further)
 }
 
 /// Completes the evidence of a command, if the trial runs one.
-pub(super) fn complete(evidence: &mut Evidence, stage: &Stage, outcome: &Outcome) {
+pub(super) fn complete(evidence: &mut Evidence, stage: &Stage, outcome: &mut Outcome) {
     let Some((command, data)) = stage.command else { return };
     only_its_own(outcome, evidence);
     evidence.written_after = data.written(command);
 }
 
-/// Takes from the evidence of a command what the worker did itself: it read what the command
-/// printed, and its own threads waited for processors.
-fn only_its_own(outcome: &Outcome, evidence: &mut Evidence) {
-    let sample = outcome.sample();
-    evidence.run_delay_ns = sample.and_then(|sample| sample.spans.first()?.run_delay_ns);
-    let Some(exit) = sample.and_then(|sample| sample.exit) else { return };
-    let reading = exit.reading.unwrap_or_default();
-    let without = |all: Option<u64>, own: u64| all?.checked_sub(own);
-    evidence.task_rchar_bytes = without(evidence.task_rchar_bytes, reading.bytes);
-    evidence.task_read_calls = without(evidence.task_read_calls, reading.calls);
+/// Replaces in the evidence of a command what was counted of its worker as well: that waits for
+/// processors, reads what the command printed, and answers.
+fn only_its_own(outcome: &mut Outcome, evidence: &mut Evidence) {
+    let sample = match outcome {
+        Outcome::Done(sample) => Some(sample),
+        _ => None,
+    };
+    let delay = sample.as_ref().and_then(|sample| sample.spans.first()?.run_delay_ns);
+    evidence.run_delay_ns = delay;
+    let Some(exit) = sample.and_then(|sample| sample.exit.as_mut()) else { return };
+    // The OS reads the head of a program with calls that it counts: without any, it counts none.
+    let io = exit.io.take().filter(|io| io.rchar > 0);
+    evidence.task_read_bytes = io.map(|io| io.read_bytes);
+    evidence.task_write_bytes = io.map(|io| io.write_bytes);
+    evidence.task_rchar_bytes = io.map(|io| io.rchar);
+    evidence.task_wchar_bytes = io.map(|io| io.wchar);
+    evidence.task_read_calls = io.map(|io| io.syscr);
+    evidence.task_write_calls = io.map(|io| io.syscw);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::command::{Exit, OutputReading};
+    use model::command::Exit;
     use model::sample::{Sample, Span};
+    use model::task_io::TaskIo;
 
     #[test]
-    fn what_the_worker_heard_is_not_what_the_command_read() {
-        let reading = OutputReading { bytes: 30, calls: 2, cpu_ns: 1 };
-        let exit = Exit { reading: Some(reading), ..Exit::default() };
+    fn what_its_worker_did_is_not_what_the_command_did() {
+        let io = TaskIo { rchar: 70, syscr: 5, wchar: 4, syscw: 1, ..TaskIo::default() };
+        let exit = Exit { io: Some(io), ..Exit::default() };
         let span = Span { run_delay_ns: Some(5), ..Span::default() };
         let sample = Sample { exit: Some(exit), spans: vec![span], ..Sample::default() };
         let evidence = Evidence {
             task_rchar_bytes: Some(100),
             task_read_calls: Some(7),
+            task_read_bytes: Some(8),
             run_delay_ns: Some(9_000),
             ..Evidence::default()
         };
         let mut own = evidence.clone();
-        only_its_own(&Outcome::Done(sample.clone()), &mut own);
+        let mut outcome = Outcome::Done(sample.clone());
+        only_its_own(&mut outcome, &mut own);
         assert_eq!((own.task_rchar_bytes, own.task_read_calls), (Some(70), Some(5)));
+        assert_eq!((own.task_wchar_bytes, own.task_write_calls), (Some(4), Some(1)));
+        assert_eq!((own.task_read_bytes, own.task_write_bytes), (Some(0), Some(0)));
         assert_eq!(own.run_delay_ns, Some(5));
-        let silent = Sample { exit: Some(Exit::default()), ..Sample::default() };
-        let mut own = evidence;
-        only_its_own(&Outcome::Done(silent), &mut own);
-        assert_eq!((own.task_rchar_bytes, own.task_read_calls), (Some(100), Some(7)));
-        assert_eq!(own.run_delay_ns, None, "the worker's own says nothing of the command");
+        assert_eq!(outcome.sample().unwrap().exit, Some(Exit::default()), "it is there once");
+        // What the OS does not count is unseen.
+        let nothing = Exit { io: Some(TaskIo::default()), ..Exit::default() };
+        for exit in [Exit::default(), nothing] {
+            let unseen = Sample { exit: Some(exit), ..Sample::default() };
+            let mut own = evidence.clone();
+            only_its_own(&mut Outcome::Done(unseen), &mut own);
+            assert_eq!((own.task_rchar_bytes, own.task_read_bytes), (None, None));
+            assert_eq!(own.run_delay_ns, None, "the worker's own says nothing of the command");
+        }
     }
 }

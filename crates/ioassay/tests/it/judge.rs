@@ -75,6 +75,7 @@ fn a_command_that_cannot_be_run_is_refused_in_one_line_with_what_to_do() {
         (&["/ x"], "'/' is a directory, or may not be executed"),
         (&["sh -c 'echo bad >&2; exit 3'"], "it ended with status 3; its stderr: bad"),
         (&["sh -c 'kill -SEGV $$'"], "it was ended by signal 11"),
+        (&["sh -c 'kill -STOP $$'"], "the command was stopped by signal 19"),
         (&["true", "-N"], "no shell starts the commands unless --shell asks for one"),
         (&["true", "--shell=none"], "leave --shell=none out"),
         (&["true", "-L", "a=1,2"], "no command has {a}"),
@@ -88,6 +89,7 @@ fn a_command_that_cannot_be_run_is_refused_in_one_line_with_what_to_do() {
         (&["echo 1", "--figure", "[0-9]"], "has no group"),
         (&["echo x", "--figure", "([0-9])"], "finds no number"),
         (&["echo 1", "--figure", "([0-9])", "--output=inherit"], "--output null or pipe"),
+        (&["true", "--cache=cold"], "nothing to measure: all cases are skipped, the first because"),
         (&["true", "--until-durable", "--no-rehearsal"], "--until-durable needs the rehearsal"),
     ] {
         let output = sandbox.plainly(&[&["judge", "--quiet", "--rounds=1"], args].concat());
@@ -109,6 +111,8 @@ fn what_a_command_does_to_itself_is_a_failed_trial_or_none() {
     once("sh -c 'kill -SEGV $$'").check_failed("was ended by signal 11");
     once("sh -c 'kill -9 $PPID; sleep 7777'").check_failed("the worker died (signal: 9");
     once("sh -c 'kill -STOP $$'").check_failed("the command was stopped by signal 19");
+    // One that stops only its child goes on.
+    judge(&sandbox, &["sh -c 'sleep 0.1 & kill -STOP $!; kill -CONT $!; wait'"]).samples();
     once("sh -c 'exit 9'").check_failed("ended with status 9; --ignore-exit");
     once("sh -c 'exec <&- >&- 2>&-; true'").samples();
     once("sh -c 'cd / && true'").samples();
@@ -353,6 +357,10 @@ fn bytes_of_children_that_nobody_waits_for_are_unseen() {
         sandbox.json(&[&args[..], &["--quiet"]].concat())["cases"][0]["served_by"].clone()
     };
     assert_eq!(served_by("python3 ignores.py"), "unverified");
+    // That ioassay reads what it prints does not hide it.
+    let prints = "import sys; sys.stderr.write('x' * (32 << 20)); time.sleep(0.3)";
+    std::fs::write(sandbox.path("prints.py"), IGNORES.replace("time.sleep(0.3)", prints)).unwrap();
+    assert_eq!(served_by("python3 prints.py"), "unverified");
     // Its twin waits for its child.
     let waits = IGNORES.replace("SIG_IGN", "SIG_DFL").replace("time.sleep(0.3)", "os.wait()");
     std::fs::write(sandbox.path("waits.py"), waits).unwrap();

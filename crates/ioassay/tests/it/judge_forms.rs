@@ -179,6 +179,14 @@ fn an_interrupted_run_of_commands_goes_on_without_another_rehearsal() {
         (vec![once.as_str()], "and this run 'cat file': repeat its command"),
         (vec![&once, "cat"], "and this run 'cat file', 'cat'"),
         (vec![&once, &often, "--file=other"], "is not among the files of the record"),
+        (vec![&once, &often, "--setup=true"], "setup: none in the record, true now"),
+        (vec![&once, &often, "--cleanup=cat file"], "cleanup: none in the record, cat file now"),
+        (vec![&once, &often, "--prepare=true"], "runs before 'cat file': none in the record, true"),
+        (vec![&once, &often, "--conclude=true"], "runs after 'cat file': none in the record, true"),
+        (
+            vec![&once, &often, "--figure=a(.)"],
+            "figure of 'cat file': none in the record, a(.) now",
+        ),
         (vec!["true", &often, "-n=cat file"], "words of 'cat file': cat file in the record, true"),
     ] {
         let args = [&others[..], &args[2..], &["--resume=copy", "-q"]].concat();

@@ -97,6 +97,7 @@ fn record_with(script: &str, plan: &Plan, patience: Duration) -> anyhow::Result<
         patience,
         memory: None,
         further: &[],
+        numbers: &ioassay::file_storages::NO_NUMBERS,
         source: None,
         barrier: None,
         calibrated: &[],

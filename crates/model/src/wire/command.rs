@@ -4,6 +4,7 @@ use crate::command::{CommandOutput, Exit, Launch, OutputReading};
 use crate::figure::{FigurePattern, PrintedFigure};
 use crate::line::{Fields, LineBuilder, ProtocolError};
 use crate::optional::with_known;
+use crate::task_io::TaskIo;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
@@ -104,6 +105,13 @@ pub(super) fn of_exit(exit: &Exit) -> LineBuilder {
         ("reading_bytes", exit.reading.map(|reading| reading.bytes)),
         ("reading_calls", exit.reading.map(|reading| reading.calls)),
         ("reading_cpu_ns", exit.reading.map(|reading| reading.cpu_ns)),
+        ("rchar", exit.io.map(|io| io.rchar)),
+        ("wchar", exit.io.map(|io| io.wchar)),
+        ("syscr", exit.io.map(|io| io.syscr)),
+        ("syscw", exit.io.map(|io| io.syscw)),
+        ("read_bytes", exit.io.map(|io| io.read_bytes)),
+        ("write_bytes", exit.io.map(|io| io.write_bytes)),
+        ("cancelled_write_bytes", exit.io.map(|io| io.cancelled_write_bytes)),
     ];
     with_known(line, &known)
 }
@@ -126,7 +134,22 @@ pub(super) fn exit(fields: &mut Fields) -> Result<Exit, ProtocolError> {
                 cpu_ns: fields.number("reading_cpu_ns")?,
             }),
         },
+        io: io(fields)?,
     })
+}
+
+/// What it read and wrote, if that is known.
+fn io(fields: &mut Fields) -> Result<Option<TaskIo>, ProtocolError> {
+    let Some(rchar) = fields.number_if("rchar")? else { return Ok(None) };
+    Ok(Some(TaskIo {
+        rchar,
+        wchar: fields.number("wchar")?,
+        syscr: fields.number("syscr")?,
+        syscw: fields.number("syscw")?,
+        read_bytes: fields.number("read_bytes")?,
+        write_bytes: fields.number("write_bytes")?,
+        cancelled_write_bytes: fields.number("cancelled_write_bytes")?,
+    }))
 }
 
 /// The line of a number that a command printed.

@@ -31,7 +31,7 @@ impl CommandNames {
             == unique(&mut whole.iter().map(|(_, name)| name.clone()));
         let most = if is_short_unique { NAME_MOST } else { usize::MAX };
         let named = |(work, name): (&CommandWork, String)| {
-            ((work.command.clone(), work.parameters.clone()), shortened(&name, most))
+            ((work.command.clone(), work.parameters.clone()), readable(shortened(&name, most)))
         };
         let caches: HashSet<Cache> = all().map(|work| work.cache).collect();
         let has_states = caches.len() > 1 || !caches.contains(&Cache::AsIs);
@@ -75,6 +75,14 @@ fn filled(work: &CommandWork, planned: &[JudgedCommand]) -> String {
     }
 }
 
+/// In quotes if it has what sentences separate names with.
+fn readable(name: String) -> String {
+    match name.contains([',', ';']) {
+        true => format!("“{name}”"),
+        false => name,
+    }
+}
+
 /// The beginning and the end of a long text.
 fn shortened(text: &str, most: usize) -> String {
     let letters: Vec<char> = text.chars().collect();
@@ -107,5 +115,12 @@ mod tests {
         check("sort -S {size} {size}", "sort -S 4k 4k (threads=2)");
         check("sort -S {size} -t {threads}", "sort -S 4k -t 2");
         check("sort", "sort (size=4k,threads=2)");
+    }
+
+    #[test]
+    fn a_name_with_a_comma_is_quoted_and_another_one_is_not() {
+        assert_eq!(readable("cut -d, -f1 a".to_string()), "“cut -d, -f1 a”");
+        assert_eq!(readable("sh -c a;b".to_string()), "“sh -c a;b”");
+        assert_eq!(readable("sort a".to_string()), "sort a");
     }
 }

@@ -991,7 +991,7 @@ fn said_of_control(slowness: f64, rounds: u32) -> String {
 #[test]
 fn the_control_is_told_in_a_sentence() {
     let agrees = said_of_control(1.001, 10);
-    let twice = "measured twice in each round, gave 1.00× (1.00-1.00).";
+    let twice = "measured twice in each round, gave 1.00× (0.999-0.999).";
     assert!(agrees.contains("Cold reads are repeatable: ") && agrees.contains(twice), "{agrees}");
     let differs = said_of_control(1.25, 10);
     let may = ", so a difference of up to 25.0 % may be the machine's.";

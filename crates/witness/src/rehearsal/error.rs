@@ -23,6 +23,22 @@ pub enum RehearsalError {
         /// What the OS answered.
         answer: io::Error,
     },
+    /// The program would lose its rights while it is traced. It did nothing yet.
+    #[error(
+        "'{}' has rights that you lack (setuid, setgid or capabilities), and would lose them while \
+         it is traced without the capability SYS_ADMIN",
+        program.display()
+    )]
+    LosesRights {
+        /// The program.
+        program: PathBuf,
+    },
+    /// The command stopped, and nothing here would let it go on. It was ended.
+    #[error("the command was stopped by signal {signal}")]
+    Halted {
+        /// The signal.
+        signal: i32,
+    },
     /// Programs cannot be traced here. Nothing was run.
     #[error("failed to {attempt}: {answer}{}", cause(answer))]
     NoTracing {
@@ -36,7 +52,7 @@ pub enum RehearsalError {
 impl RehearsalError {
     /// Whether the command can still be run and sampled.
     pub fn is_about_tracing(&self) -> bool {
-        matches!(self, RehearsalError::NoTracing { .. })
+        matches!(self, RehearsalError::NoTracing { .. } | RehearsalError::LosesRights { .. })
     }
 }
 

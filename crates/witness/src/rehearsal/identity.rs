@@ -25,6 +25,7 @@ pub(crate) struct FoundFile {
     pub(crate) has_name: bool,
     pub(crate) mode: u32,
     pub(crate) owner: u32,
+    pub(crate) group: u32,
     mount: Option<u64>,
 }
 
@@ -100,6 +101,7 @@ pub(crate) fn look(path: &Path) -> rustix::io::Result<FileKind> {
         has_name: told.stx_nlink > 0,
         mode: told.stx_mode.into(),
         owner: told.stx_uid,
+        group: told.stx_gid,
         mount: told_of(StatxFlags::MNT_ID).then_some(told.stx_mnt_id),
     }))
 }

@@ -3,8 +3,10 @@
 use model::task_io::TaskIo;
 use procfs::FromRead;
 use procfs::process::Io;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
+use std::thread;
+use std::time::Duration;
 
 /// What the OS counted of the command's tasks.
 #[derive(Debug, Default)]
@@ -46,16 +48,48 @@ impl IoCounts {
     }
 }
 
-/// The counters of all processes that this one has waited for: its whole minus its own. Only this
-/// thread does I/O.
+/// How often the counters are read until they agree, and the pause before the next time.
+const READINGS_MAX: u32 = 1000;
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// The counters of all processes that this one has waited for: its whole minus its own threads,
+/// which must live until then. `None` if those do not come to rest: others than this one may still
+/// read what the command has printed.
 fn reaped() -> Option<TaskIo> {
-    let task = rustix::thread::gettid();
-    let (mut own, text_bytes) = io(&format!("/proc/self/task/{}/io", task.as_raw_nonzero()))?;
+    for _ in 0..READINGS_MAX {
+        let others = other_threads()?;
+        let all = io_beyond_this_thread()?;
+        if other_threads()? == others {
+            return Some(all.zip(others, u64::saturating_sub));
+        }
+        thread::sleep(PAUSE);
+    }
+    None
+}
+
+/// The counters of this process without this thread: of its other threads, also of those that have
+/// ended, and of all processes that it has waited for.
+pub fn io_beyond_this_thread() -> Option<TaskIo> {
+    let (mut own, text_bytes) = io(&format!("/proc/self/task/{}/io", this_thread()))?;
     let (whole, _) = io("/proc/self/io")?;
     // The first reading is counted in the second.
     own.rchar += text_bytes;
     own.syscr += 1;
     Some(whole.zip(own, u64::saturating_sub))
+}
+
+/// The sum over the threads of this process besides this one.
+fn other_threads() -> Option<TaskIo> {
+    let this = this_thread().to_string();
+    let threads = fs::read_dir("/proc/self/task").ok()?.flatten();
+    let others = threads.filter(|thread| thread.file_name().to_str() != Some(&this));
+    // One that has just ended is not in the sum, which then differs from the next.
+    let counts = others.filter_map(|thread| io(thread.path().join("io").to_str()?));
+    Some(counts.fold(TaskIo::default(), |sum, (own, _)| sum.zip(own, u64::saturating_add)))
+}
+
+fn this_thread() -> i32 {
+    rustix::thread::gettid().as_raw_nonzero().get()
 }
 
 /// Counters, and how many bytes were read for them, by one call.

@@ -6,6 +6,9 @@ use super::identity::{descriptor, file_at};
 use super::role::CommandPlaces;
 use model::file_path::FilePath;
 use model::rehearsal::{Blind, PROGRAMS_MAX};
+use rustix::fs::{StatVfs, StatVfsMountFlags, getxattr_query, statvfs};
+use rustix::process::{getegid, geteuid};
+use rustix::thread::{CapabilitySet, capabilities, no_new_privs};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
@@ -66,8 +69,13 @@ impl Programs {
         }
     }
 
-    /// The programs that lost the rights of their owners, and all programs, with the number of
-    /// those that are not listed.
+    /// The programs so far that would have rights which their user lacks.
+    pub(crate) fn privileged(&self) -> &[PathBuf] {
+        &self.privileged
+    }
+
+    /// The programs that would have rights which their user lacks, and all programs, with the
+    /// number of those that are not listed.
     pub(crate) fn finish(self) -> (Vec<PathBuf>, Vec<FilePath>, u64, CommandPlaces) {
         (self.privileged, self.listed, self.unlisted, self.places)
     }
@@ -120,11 +128,28 @@ fn is_32_bit(program: &Path) -> bool {
     read.is_ok() && head == *b"\x7fELF\x01"
 }
 
-/// Whether a program would have the rights of another user or group.
+/// Whether a program would have rights that its user lacks: those of another user or group, or
+/// capabilities.
 fn is_privileged(program: &Path) -> bool {
     let Some(found) = file_at(program) else { return false };
-    let user = rustix::process::geteuid().as_raw();
-    let is_setuid = found.mode & libc::S_ISUID != 0 && found.owner != user;
-    let is_setgid = found.mode & libc::S_ISGID != 0 && found.mode & libc::S_IXGRP != 0;
-    is_setuid || is_setgid
+    let gives_none = |mount: StatVfs| mount.f_flag.contains(StatVfsMountFlags::NOSUID);
+    if statvfs(program).is_ok_and(gives_none) {
+        return false;
+    }
+    let is_setuid = found.mode & libc::S_ISUID != 0 && found.owner != geteuid().as_raw();
+    let sets_group = found.mode & libc::S_ISGID != 0 && found.mode & libc::S_IXGRP != 0;
+    let is_setgid = sets_group && found.group != getegid().as_raw();
+    let has_capabilities = || getxattr_query(program, CAPABILITIES).is_ok_and(|bytes| bytes > 0);
+    is_setuid || is_setgid || has_capabilities()
+}
+
+/// The attribute of a file that gives its program capabilities.
+const CAPABILITIES: &str = "security.capability";
+
+/// Whether programs lose the rights of their owners while this process traces them: without two
+/// capabilities, they do. If they have lost them already, as in some containers, they lose nothing.
+pub(crate) fn lose_rights() -> bool {
+    let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::SYS_PTRACE;
+    let keeps = capabilities(None).is_ok_and(|own| own.effective.contains(needed));
+    !keeps && no_new_privs() != Ok(true)
 }

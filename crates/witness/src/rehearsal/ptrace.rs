@@ -49,8 +49,8 @@ pub(crate) enum Event {
     Exits,
     /// It is new, or was continued after a stop of its whole process.
     Started,
-    /// Its whole process was stopped.
-    Halted,
+    /// Its whole process was stopped by this signal.
+    Halted(i32),
     /// It is about to get this signal.
     Signal(i32),
 }
@@ -112,7 +112,7 @@ fn event(task: i32, status: i32) -> Event {
         libc::PTRACE_EVENT_EXIT => Event::Exits,
         libc::PTRACE_EVENT_SECCOMP => Event::Enters,
         libc::PTRACE_EVENT_STOP if signal == libc::SIGTRAP => Event::Started,
-        libc::PTRACE_EVENT_STOP => Event::Halted,
+        libc::PTRACE_EVENT_STOP => Event::Halted(signal),
         _ if signal == libc::SIGTRAP | 0x80 => Event::Returned,
         _ => Event::Signal(signal),
     }

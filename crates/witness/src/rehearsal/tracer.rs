@@ -36,6 +36,12 @@ struct Tracer<'a> {
     first: i32,
     has_executed: bool,
     end: Option<CommandEnd>,
+    /// Whether programs lose rights while they are traced.
+    lose_rights: bool,
+    /// The command's own program, if it would have run without its rights.
+    without_rights: Option<PathBuf>,
+    /// The signal that stopped it.
+    halted: Option<i32>,
     began: Instant,
     ended: Option<Instant>,
     killed: Option<Instant>,
@@ -85,6 +91,9 @@ pub fn rehearse(command: &Rehearsed<'_>) -> Result<FactSheet, RehearsalError> {
         first,
         has_executed: false,
         end: None,
+        lose_rights: programs::lose_rights(),
+        without_rights: None,
+        halted: None,
         began,
         ended: None,
         killed: None,
@@ -99,6 +108,12 @@ pub fn rehearse(command: &Rehearsed<'_>) -> Result<FactSheet, RehearsalError> {
     tracer.follow();
     drop(ticker);
     let no_new_privileges = started.outcome(command)?;
+    if let Some(signal) = tracer.halted {
+        return Err(RehearsalError::Halted { signal });
+    }
+    if let Some(program) = tracer.without_rights {
+        return Err(RehearsalError::LosesRights { program });
+    }
     Ok(tracer.finish(no_new_privileges, times))
 }
 
@@ -170,13 +185,24 @@ impl Tracer<'_> {
             Event::Made(new) => self.made(task, new),
             Event::Executed(former) => self.executed(task, former),
             Event::Exits => self.exits(task),
-            Event::Halted => return ptrace::resume(task, Resume::Halted, 0),
+            Event::Halted(signal) => {
+                // One of its children may stop until it lets that go on.
+                if self.process_of(task) == self.first {
+                    self.halted = Some(signal);
+                    self.kill_all();
+                }
+                return ptrace::resume(task, Resume::Halted, 0);
+            }
             Event::Signal(number) => signal = number,
             Event::Started | Event::Exited(_) | Event::Signaled(_) => {}
         }
         let is_awaited = self.tasks.get(&task).is_some_and(|task| task.pending.is_some());
         let how = if is_awaited { Resume::ToReturn } else { Resume::Run };
         ptrace::resume(task, how, signal);
+    }
+
+    fn process_of(&self, task: i32) -> i32 {
+        self.tasks.get(&task).map_or(task, |task| task.process)
     }
 
     /// A task is about to exit: the OS still has its counters.
@@ -223,7 +249,7 @@ impl Tracer<'_> {
 
     /// A task made another one, which may have stopped before this is known.
     fn made(&mut self, by: i32, new: i32) {
-        let process = self.tasks.get(&by).map_or(by, |task| task.process);
+        let process = self.process_of(by);
         let is_thread = Path::new(&format!("/proc/{process}/task/{new}")).exists();
         self.threads += 1;
         self.processes += u64::from(!is_thread);
@@ -243,6 +269,12 @@ impl Tracer<'_> {
         if process == self.first && !self.has_executed {
             self.has_executed = true;
             programs::inherits(process, &mut self.facts);
+            // It has done nothing yet.
+            let own = self.programs.privileged().first().filter(|_| self.lose_rights);
+            self.without_rights = own.cloned();
+            if self.without_rights.is_some() {
+                self.kill_all();
+            }
         }
     }
 
@@ -255,7 +287,7 @@ impl Tracer<'_> {
             facts.miss(Blind::Unreaped, text);
         }
         let (privileged, programs, unlisted_programs, places) = programs.finish();
-        for program in privileged.iter().filter(|_| no_new_privileges) {
+        for program in privileged.iter().filter(|_| self.lose_rights) {
             let text = format!("{} ran without its rights", program.display());
             facts.miss(Blind::SetUid, text);
         }

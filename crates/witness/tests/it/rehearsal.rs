@@ -366,14 +366,6 @@ fn signals_arrive_as_without_a_tracer() {
 }
 
 #[test]
-fn a_stopped_process_stays_stopped() {
-    let stage = Stage::new().file("a", 10).with_limit_ms(700);
-    let sheet = stage.sh("kill -STOP $$; cat a");
-    assert_eq!(sheet.end, Some(CommandEnd::Stopped(StopCause::TimeLimit)));
-    assert!(sheet.files.iter().all(|file| file.path.to_path() != stage.path("a")));
-}
-
-#[test]
 fn what_outlives_the_command_is_killed_and_counted() {
     let stage = Stage::new();
     let sheet = stage.sh("(setsid sh -c 'sleep 1000 & sleep 1000' &) ; exit 5");
@@ -542,8 +534,21 @@ fn without_root_a_rehearsal_gives_up_new_privileges_and_says_so() {
     std::fs::copy("/bin/cat", &setuid).unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
     std::fs::set_permissions(&setuid, mode).unwrap();
-    let sheet = stage.run(&["./setuid", "a"]);
+    let sheet = stage.sh("./setuid a; true");
     assert!(has_missed(&sheet, Blind::SetUid), "{:?}", sheet.unseen);
+    // It would not be the command's own program without them.
+    let error = stage.try_run(&["./setuid", "a"]).unwrap_err();
+    assert!(error.contains("setuid' has rights that you lack"), "{error}");
+}
+
+#[test]
+fn a_command_that_stops_is_ended_and_one_that_stops_its_child_goes_on() {
+    let stage = Stage::new();
+    let error = stage.try_run(&["sh", "-c", "kill -STOP $$; : > on"]).unwrap_err();
+    assert_eq!(error, "the command was stopped by signal 19");
+    assert!(!stage.path("on").exists());
+    let sheet = stage.sh("sleep 0.05 & kill -STOP $!; kill -CONT $!; wait");
+    assert_eq!(sheet.end, Some(CommandEnd::Exited(0)));
 }
 
 #[test]

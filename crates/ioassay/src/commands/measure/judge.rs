@@ -10,7 +10,7 @@ use super::{Destination, PreparedRun, carry_out, header_of};
 use crate::args::OutputArgs;
 use crate::args::judge::JudgeArgs;
 use crate::commands::kept::Kept;
-use crate::commands::question::set_ends;
+use crate::commands::question::{check_any_asked, set_ends};
 use crate::commands::{form, tell};
 use crate::judging;
 use crate::machine::this_host;
@@ -28,8 +28,8 @@ use model::axis::Axis;
 use model::case::{Cache, Case, Work};
 use model::command::{CommandOutput, JudgedCommand};
 use model::environment::Environment;
-use model::judging::{ReadyCommand, ReadyCommands};
-use model::plan::{Plan, Role, Skip};
+use model::judging::{AskedCommands, ReadyCommand, ReadyCommands};
+use model::plan::{AroundCommands, Plan, Role, Skip};
 use model::record::Header;
 use model::view::{Heading, Question, View};
 use report::Style;
@@ -139,6 +139,7 @@ fn measure(
         &Environment { host: &host, storage: ready.storage.as_ref(), source: None, peers: &[] };
     let seed = then.map_or_else(seed_of_now, |then| then.plan.seed);
     let mut plan = plan_of(asked, &[("", &ready)], environment, seed)?;
+    check_any_asked(&plan)?;
     plan.commands = ready.commands.iter().map(|it| it.command.clone()).collect();
     let progress = &Progress::unless(output.quiet);
     let largest = storages.largest.as_deref();
@@ -187,6 +188,8 @@ pub fn plan_of(
     plan.invocations = asked.invocations;
     set_ends(&mut plan, asked.budget, false)?;
     plan.view = Some(view(&asked.of_host.commands));
+    let AskedCommands { setups, cleanups, .. } = asked.of_host.clone();
+    plan.around_commands = Some(AroundCommands { setups, cleanups });
     for (index, command) in asked.of_host.commands.iter().enumerate() {
         let ready: Vec<(&str, &ReadyCommand)> =
             hosts.iter().map(|(called, ready)| (*called, &ready.commands[index])).collect();

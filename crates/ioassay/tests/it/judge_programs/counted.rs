@@ -1,5 +1,6 @@
 //! What is counted of each run: bytes that were asked for, calls, waits, and several storages.
 
+use super::traced::calls;
 use super::{FILE_BYTES, Judged, count, file, on_disk};
 use crate::sandbox::skip;
 use serde_json::Value;
@@ -43,6 +44,35 @@ fn calls_are_those_of_the_command() {
     }
     let each = count(figures(&judged), "read_call_bytes");
     assert!((4000..=4096).contains(&each), "{each}");
+}
+
+/// The OS reads the heads of a program and of its loader with calls that it counts, at most.
+const HEADS_MOST: u64 = 6;
+
+/// What its worker reads and writes beside it is not in the counts.
+#[test]
+fn calls_are_as_many_as_strace_counts() {
+    let test = "calls_are_as_many_as_strace_counts";
+    let Some(sandbox) = on_disk(test, &["sh", "dd", "sha1sum", "strace"]) else { return };
+    file(&sandbox, "f", FILE_BYTES);
+    let both = "sha1sum f; dd if=f of=/dev/null bs=4k status=none; true";
+    for command in [
+        &["dd", "if=f", "of=/dev/null", "bs=64k", "status=none"][..],
+        &["sha1sum", "f"],
+        &["sh", "-c", both],
+    ] {
+        let [reads, writes] = calls(&sandbox, command);
+        for output in ["--output=null", "--output=pipe"] {
+            let judged = Judged::of(&sandbox, &[&[AS_IS, output, "--"], command].concat());
+            let programs = judged.facts()["programs"].as_array().unwrap().len() as u64;
+            for trial in judged.evidence("as-is") {
+                assert_eq!(count(trial, "task_write_calls"), writes, "{command:?}: {trial}");
+                let read = count(trial, "task_read_calls");
+                let all = reads..=reads + HEADS_MOST * programs;
+                assert!(all.contains(&read), "{command:?}: {read} and {reads}: {trial}");
+            }
+        }
+    }
 }
 
 /// ioassay reads the output, which is no read of the command.

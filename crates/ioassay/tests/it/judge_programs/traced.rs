@@ -8,6 +8,8 @@ use std::path::Path;
 
 /// Calls whose result is a number of bytes that were read from a file.
 const READS: &str = "trace=read,pread64,readv,preadv,preadv2";
+/// Calls whose result is a number of bytes that were written.
+const WRITES: &str = "write,pwrite64,writev,pwritev,pwritev2";
 /// Calls that sync.
 const SYNCS: &str = "trace=fsync,fdatasync,msync,sync_file_range,syncfs,sync";
 
@@ -17,16 +19,31 @@ pub(super) fn bytes_read(sandbox: &Sandbox, command: &[&str]) -> u64 {
     sum_of_reads(&lines, sandbox.directory())
 }
 
+/// The number of calls of `command` that read and that write, by strace's own count.
+pub(super) fn calls(sandbox: &Sandbox, command: &[&str]) -> [u64; 2] {
+    let all = format!("{READS},{WRITES}");
+    let counts = counts(sandbox, &all, command);
+    let of = |names: &str| names.split(',').filter_map(|name| Some(counts.get(name)?.0)).sum();
+    [of(READS.trim_start_matches("trace=")), of(WRITES)]
+}
+
 /// The number of each kind of sync that `command` called successfully, by strace's own count.
 pub(super) fn syncs(sandbox: &Sandbox, command: &[&str]) -> HashMap<String, u64> {
-    let lines = traced(sandbox, &["-c", "-U", "name,calls,errors", "-e", SYNCS], command);
+    let counts = counts(sandbox, SYNCS, command).into_iter();
+    let succeeded = counts.map(|(name, (calls, failed))| (name, calls - failed));
+    succeeded.filter(|(_, calls)| *calls > 0).collect()
+}
+
+/// The number of each of these calls, and of those that failed.
+fn counts(sandbox: &Sandbox, which: &str, command: &[&str]) -> HashMap<String, (u64, u64)> {
+    let lines = traced(sandbox, &["-c", "-U", "name,calls,errors", "-e", which], command);
     let row = |line: &str| {
         let mut words = line.split_whitespace();
         let (name, calls) = (words.next()?, words.next()?.parse::<u64>().ok()?);
         let failed = words.next().and_then(|errors| errors.parse::<u64>().ok()).unwrap_or(0);
-        (name != "total").then(|| (name.to_string(), calls - failed))
+        (name != "total").then(|| (name.to_string(), (calls, failed)))
     };
-    lines.lines().filter_map(row).filter(|(_, calls)| *calls > 0).collect()
+    lines.lines().filter_map(row).collect()
 }
 
 /// The same counts of the rehearsal.

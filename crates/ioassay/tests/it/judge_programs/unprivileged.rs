@@ -128,6 +128,7 @@ fn a_sampled_rehearsal_ends_as_the_command_does() {
     for (args, expected) in [
         (&["sh -c 'echo bad >&2; exit 3'"][..], "it ended with status 3; its stderr: bad"),
         (&["sh -c 'kill -SEGV $$'"], "it was ended by signal 11"),
+        (&["sh -c 'kill -STOP $$'"], "the command was stopped by signal 19"),
         (&["no-such-program x"], "there is no program 'no-such-program': give its path"),
         (&["true", "--until-durable"], "--until-durable needs a traced rehearsal"),
     ] {
@@ -135,5 +136,67 @@ fn a_sampled_rehearsal_ends_as_the_command_does() {
         let output = command.args(["judge", "--quiet", "--rounds=1"]).args(args).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert!(text(&output.stderr).contains(expected), "{output:?}");
+    }
+}
+
+/// Gives a program rights that nobody has.
+type Grant = fn(&Sandbox, &Path);
+
+/// Those of the user 1, to whom the file `secret` belongs.
+fn set_user(_: &Sandbox, program: &Path) {
+    std::os::unix::fs::chown(program, Some(1), None).unwrap();
+    std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o4755)).unwrap();
+}
+
+fn set_capability(sandbox: &Sandbox, program: &Path) {
+    let mut command = sandbox.start("setcap");
+    let set = command.args(["cap_dac_read_search+ep", argument(program)]).status().unwrap();
+    assert!(set.success());
+}
+
+/// Under a tracer without rights of its own, it could not read its file.
+#[test]
+fn a_program_with_rights_of_its_own_is_rehearsed_with_them() {
+    let test = "a_program_with_rights_of_its_own_is_rehearsed_with_them";
+    if !crate::mounts::is_root(test) {
+        return;
+    }
+    let tools = ["sh", "cat", "setpriv", "setcap"];
+    let Some(sandbox) = with_file_to_read(test, &tools) else { return };
+    file(&sandbox, "secret", FILE_BYTES);
+    std::os::unix::fs::chown(sandbox.path("secret"), Some(1), None).unwrap();
+    let private = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(sandbox.path("secret"), private).unwrap();
+    let record = sandbox.state().join("rights.jsonl");
+    for grant in [set_user as Grant, set_capability] {
+        let program = sandbox.path("cat");
+        let _none = std::fs::remove_file(&program);
+        std::fs::copy("/bin/cat", &program).unwrap();
+        let judged = |args: &[&str]| {
+            let command = as_nobody(&sandbox, test)?;
+            Some(Judged::by(command, &record, &[&["--cache=as-is", "--"], args].concat()))
+        };
+        // Its twin has none, and is traced.
+        let Some(plain) = judged(&["./cat", "f"]) else { return };
+        assert!(plain.facts()["sampled"].is_null() && plain.facts()["unseen"].is_null());
+        grant(&sandbox, &program);
+        for (command, why) in [
+            (&["./cat", "secret"][..], "has rights that you lack (setuid, setgid or capabilities)"),
+            (&["sh", "-c", "./cat secret"], "ran without its rights while it was traced, and the"),
+        ] {
+            let judged = judged(command).unwrap();
+            assert_eq!(judged.facts()["sampled"], true, "{}", judged.facts());
+            assert_eq!(judged.facts()["end"], serde_json::json!({ "exited": 0 }));
+            assert!(judged.facts()["unseen"].to_string().contains(why), "{}", judged.facts());
+            assert!(judged.found("as-is").contains(&"FilesSampled"), "{}", judged.case("as-is"));
+            for trial in judged.evidence("as-is") {
+                assert!(super::count(trial, "task_rchar_bytes") >= FILE_BYTES, "{trial}");
+            }
+        }
+        // One that needs none of them is traced, and what it may have left out is said.
+        let without = judged(&["sh", "-c", "./cat f"]).unwrap();
+        assert!(without.facts()["sampled"].is_null(), "{}", without.facts());
+        let unseen = without.facts()["unseen"].to_string();
+        assert!(unseen.contains("cat ran without its rights"), "{unseen}");
     }
 }
