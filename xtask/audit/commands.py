@@ -4,6 +4,7 @@ The rest of such a record is not audited: its axes are those of no work on a fil
 
 from statistics import median
 
+from comparisons import ratio_of, ratio_of_any
 from topology import exact, multiples
 
 NOISE = 0.01
@@ -22,10 +23,12 @@ def assess(record, said):
     """The audit's answer for each case, in the order of ioassay's."""
     numbers = {key(case): number for number, case in enumerate(record.cases)
                if "command" in case.axes}
-    # Reads of the device beside commands are not audited here.
+    # What is measured beside commands is not audited by itself.
     return {"cases": [told(record, numbers[key_of_json(one["case"])], one)
                       if "command" in one["case"] else {"id": one["id"]}
-                      for one in said["cases"]]}
+                      for one in said["cases"]],
+            "commands": [held_against(record, Beside(record, said, numbers), one)
+                         for one in said["commands"]]}
 
 
 def key(case):
@@ -62,6 +65,87 @@ def told(record, number, said):
     # Beside the others, a program runs that does nothing, and reads no data.
     by = "no-io" if said["role"] == "baseline" else served_by(record, facts, trials)
     return {"id": said["id"], "n": len(trials), "served_by": by, "command": figures}
+
+
+class Beside:
+    """The trials of cases by the names that ioassay gives them, of those of which all count."""
+
+    def __init__(self, record, said, numbers):
+        others = [number for number, case in enumerate(record.cases)
+                  if "command" not in case.axes]
+        left = iter(others)
+        self.trials = {}
+        self.numbers = {}
+        for one in said["cases"]:
+            is_command = "command" in one["case"]
+            number = numbers[key_of_json(one["case"])] if is_command else next(left)
+            trials = [trial for trial in record.trials if trial.case == number and trial.done]
+            if trials and one["n"] == len(trials):
+                self.trials[one["id"]] = trials
+                self.numbers[one["id"]] = number
+
+
+def held_against(record, beside, said):
+    """What a command gets of memory and of durable writes, as far as ioassay says it."""
+    found = {"case": said["case"]}
+    trials = beside.trials.get(said["case"])
+    if not trials:
+        return found
+    facts = facts_of(record, beside.numbers[said["case"]], trials)
+    memory, writes, syncs = said.get("memory"), said.get("writes"), said.get("syncs")
+    if memory and memory["ceiling"] in beside.trials:
+        rates = by_place((trial, a_second(asked(facts, trial), trial)) for trial in trials)
+        found["memory"] = {
+            "rate": float(median(rates.values())) if rates else None,
+            "of_ceiling": ratio_of(rates, moved_rates(beside.trials[memory["ceiling"]]))}
+    if writes and writes["ceiling"] in beside.trials:
+        rates = by_place((trial, a_second(trial["task_write_bytes"], trial)) for trial in trials)
+        found["writes"] = {
+            "of_ceiling": ratio_of_any(rates, moved_rates(beside.trials[writes["ceiling"]]))}
+    if syncs and syncs["commit"] in beside.trials:
+        called = sum(count for name, count in (facts or {}).get("syncs", {}).items()
+                     if name != "sync_file_range")
+        alone = by_place((trial, called * elapsed(trial) / sum(span["ops"] for span in trial.spans))
+                         for trial in beside.trials[syncs["commit"]])
+        times = by_place((trial, elapsed(trial)) for trial in trials)
+        share = ratio_of_any(alone, times)
+        found["syncs"] = {"syncs": called, "of_time": share, "decision": like_commits(share)}
+    return found
+
+
+def like_commits(share):
+    """Whether syncs that would take this share of a command's time as commits are like those."""
+    low, high = share["low"], share["high"]
+    if low is None or high is None:
+        return "undecided"
+    if low >= 0.8 and high <= 1.2:
+        return "yes"
+    return "no" if high < 0.8 or low > 1.2 else "undecided"
+
+
+def by_place(pairs):
+    """Values by the place of their trial, without unknown ones."""
+    return {(trial.invocation, trial.round, False): value for trial, value in pairs
+            if value is not None}
+
+
+def elapsed(trial):
+    """From the start of the first thread to the end of the last one."""
+    return max(span["end_ns"] for span in trial.spans) \
+        - min(span["start_ns"] for span in trial.spans)
+
+
+def a_second(moved, trial):
+    return moved / elapsed(trial) * 1e9 if moved else None
+
+
+def moved_rates(trials):
+    """The rates of loops or writes, until the last sync has returned if there is one."""
+    def rate(trial):
+        start = min(span["start_ns"] for span in trial.spans)
+        end = max(max(span["end_ns"], span.get("synced_ns") or 0) for span in trial.spans)
+        return sum(span["bytes"] for span in trial.spans) / (end - start) * 1e9
+    return by_place((trial, rate(trial)) for trial in trials)
 
 
 def middle(values):

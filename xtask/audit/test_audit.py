@@ -337,6 +337,14 @@ class Commands(unittest.TestCase):
         found = commands.served_by(record, facts or self.FACTS, [trial, trial])
         self.assertEqual(found, expected)
 
+    def test_syncs_are_like_commits_if_those_take_all_of_the_time(self):
+        share = lambda low, high: commands.like_commits({"low": low, "high": high})
+        self.assertEqual(share(0.8, 1.2), "yes")
+        self.assertEqual(share(0.1, 0.79), "no")
+        self.assertEqual(share(1.21, 1.5), "no")
+        self.assertEqual(share(0.79, 1.0), "undecided")
+        self.assertEqual(share(None, None), "undecided")
+
     def test_what_served_a_command_is_what_counters_show(self):
         self.check("page-cache", 0, self.CACHED)
         self.check("device", 1 << 30, self.COLD)

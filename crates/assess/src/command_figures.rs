@@ -1,6 +1,6 @@
 //! The figures of a command.
 
-use crate::commands::{asked_bytes, dirty_bytes, sum, syncs, waited_share};
+use crate::commands::{asked_bytes, dirty_bytes, sum, waited_share};
 use crate::counted::Counted;
 use crate::durable_commands::CommandDurability;
 use crate::measured::Measured;
@@ -136,7 +136,7 @@ impl CommandFigures {
             dirtied_bytes: count(&|trial| trial.evidence.task_write_bytes),
             all_written_bytes: count(&|trial| trial.evidence.device_write_bytes),
             flushes: count(&|trial| trial.evidence.device_flushes),
-            syncs: measured.facts.and_then(syncs),
+            syncs: measured.facts.and_then(FactSheet::durable_syncs),
             files_read: read().map(|files| files.count() as u64),
             files_read_bytes: read().map(|files| sum(files, |file| file.bytes_before)),
             files_written: written().map(|files| files.count() as u64),

@@ -54,28 +54,9 @@ pub(crate) fn waited_share(trial: &Counted) -> Option<f64> {
     (wall_ns > 0.0).then(|| (1.0 - ran).max(0.0))
 }
 
-/// Sync calls that make data durable; `None` if some may be unseen.
-pub(crate) fn syncs(facts: &FactSheet) -> Option<u64> {
-    if facts.sampled || !facts.unseen.is_empty() {
-        return None;
-    }
-    let syncs = &facts.syncs;
-    let of_files = [syncs.fsync, syncs.fdatasync, syncs.msync, syncs.synced_writes];
-    Some(total(&of_files).saturating_add(total(&[syncs.syncfs, syncs.sync])))
-}
-
 /// Whether one thread computed all. The OS computes for a ring in threads of its own.
 pub(crate) fn computes_alone(facts: &FactSheet) -> bool {
     !facts.sampled && facts.threads == 1 && facts.queues.uring == 0
-}
-
-/// Whether calls like `read` are all that read data: no ring, no mapping, no copy by the OS, and
-/// nothing that the rehearsal could not see.
-fn are_reads_calls(facts: &FactSheet) -> bool {
-    let is_silent = |file: &FileUse| file.mappings.is_none() && file.copies.source == 0;
-    let has_queues = total(&[facts.queues.uring, facts.queues.aio]) > 0;
-    let is_seen = !facts.sampled && facts.unseen.is_empty() && !has_queues;
-    is_seen && facts.read_files().all(is_silent)
 }
 
 /// A file of `/proc`, `/sys` and the like returns about so many bytes at most.
@@ -94,7 +75,7 @@ fn are_calls_of_files(facts: &FactSheet, all: u64) -> bool {
 /// Bytes that a run asked for, if its calls tell: with a ring, a mapping or a copy by the OS,
 /// nothing does, and with pipes, sockets and the like, calls return more than that.
 pub(crate) fn asked_bytes(measured: &Measured, trial: &Counted) -> Option<u64> {
-    let facts = measured.facts.filter(|facts| are_reads_calls(facts))?;
+    let facts = measured.facts.filter(|facts| facts.are_reads_calls())?;
     let all = trial.evidence.task_rchar_bytes.filter(|all| are_calls_of_files(facts, *all))?;
     // Programs read their libraries' headers, settings and the like with the same calls.
     facts.read_files().next().map(|_| all)
@@ -103,7 +84,7 @@ pub(crate) fn asked_bytes(measured: &Measured, trial: &Counted) -> Option<u64> {
 /// Bytes that the calls of a run read and wrote, from and to anything; `None` unless calls move all
 /// that it moves, and none of it twice, as through a pipe.
 pub(crate) fn moved_bytes(measured: &Measured, trial: &Counted) -> Option<(u64, u64)> {
-    let facts = measured.facts.filter(|facts| are_reads_calls(facts))?;
+    let facts = measured.facts.filter(|facts| facts.are_reads_calls())?;
     let sources = facts.other_sources?;
     let is_silent = |file: &FileUse| file.mappings.writable == 0 && file.copies.target == 0;
     let by_calls = total(&[sources.pipes, sources.sockets, sources.memory_files]) == 0

@@ -4,6 +4,8 @@
 pub mod builds;
 pub mod commits;
 pub mod device_use;
+pub mod memory_use;
+pub mod write_use;
 pub mod commands;
 pub mod counts;
 pub mod depth;

@@ -1,6 +1,6 @@
 //! Whether what a command wrote was durable when it had ended.
 
-use crate::commands::{dirty_bytes, syncs, total, written_bytes};
+use crate::commands::{dirty_bytes, total, written_bytes};
 use crate::counted::Counted;
 use crate::measured::{Measured, SHARE_NOISE};
 use model::host::{Device, Medium, Storage, WriteCache};
@@ -101,7 +101,7 @@ fn wrote_nothing(measured: &Measured) -> bool {
 /// Whether it called a sync that makes data durable, or wrote by a descriptor that syncs each
 /// write; `None` if it may have.
 fn is_synced(facts: &FactSheet) -> Option<bool> {
-    let syncs = syncs(facts);
+    let syncs = facts.durable_syncs();
     let by_flag = facts.written_files().any(|file| total(&[file.opens.sync, file.opens.dsync]) > 0);
     if by_flag { Some(true) } else { syncs.map(|syncs| syncs > 0) }
 }
@@ -145,7 +145,7 @@ fn flushed(
         let wrote = trial.evidence.task_write_bytes.is_some_and(|bytes| bytes > 0);
         is_only && wrote && flushes(trial) == Some(0)
     };
-    let by_call = syncs(facts).is_some_and(|syncs| syncs > facts.syncs.synced_writes);
+    let by_call = facts.durable_syncs().is_some_and(|syncs| syncs > facts.syncs.synced_writes);
     let is_certain = by_call && storage.devices.iter().any(is_back);
     match is_certain && measured.trials.iter().any(owes) {
         true => CommandDurability::NotDurable,

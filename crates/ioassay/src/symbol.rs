@@ -79,6 +79,16 @@ fn dram(host: &Host) -> u64 {
     bytes.max(DRAM_LEAST).checked_next_multiple_of(MIB).unwrap_or(u64::MAX)
 }
 
+/// The least arrays of `threads` threads that exceed the caches they can use, as [`dram`] exceeds
+/// all; `None` if the size of no cache is known, or they need more than a quarter of the available
+/// memory.
+pub fn beyond_caches(host: &Host, threads: u32) -> Option<u64> {
+    let largest = host.largest_cache.map(|each| each.saturating_mul(threads.into()));
+    let theirs = [largest, host.last_level_cache].into_iter().flatten().min()?;
+    let bytes = theirs.saturating_mul(4).max(DRAM_LEAST).checked_next_multiple_of(MIB)?;
+    (bytes <= quarter(host, bytes, MIB)).then_some(bytes)
+}
+
 const MIB: u64 = 1 << 20;
 /// Few machines are short of this much.
 const MODEST: u64 = 256 << 20;
@@ -136,6 +146,24 @@ mod tests {
         change(&mut host);
         let environment = Environment { host: &host, storage: None, source: None, peers: &[] };
         assert_eq!(resolve(axis, text, &environment).expect(text), expected, "{axis} {text}");
+    }
+
+    #[test]
+    fn arrays_exceed_the_caches_of_their_threads_and_leave_memory_to_others() {
+        let check = |threads: u32, change: fn(&mut Host), expected: Option<u64>| {
+            let mut host = zoo::host();
+            (host.last_level_cache, host.largest_cache) = (Some(256 << 20), Some(32 << 20));
+            change(&mut host);
+            assert_eq!(beyond_caches(&host, threads), expected, "{threads} {host:?}");
+        };
+        check(1, |_| {}, Some(128 << 20));
+        check(4, |_| {}, Some(512 << 20));
+        check(64, |_| {}, Some(1 << 30));
+        check(1, |host| host.largest_cache = None, Some(1 << 30));
+        check(1, |host| host.largest_cache = Some(1 << 20), Some(64 << 20));
+        check(1, |host| (host.last_level_cache, host.largest_cache) = (None, None), None);
+        check(1, |host| host.memory_available = Some(512 << 20), Some(128 << 20));
+        check(1, |host| host.memory_available = Some(511 << 20), None);
     }
 
     #[test]

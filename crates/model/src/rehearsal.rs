@@ -134,6 +134,23 @@ impl FactSheet {
         self.files.iter().filter(|file| file.role == FileRole::Data && file.is_written())
     }
 
+    /// Sync calls that make data durable; `None` if some may be unseen.
+    pub fn durable_syncs(&self) -> Option<u64> {
+        let SyncCalls { fsync, fdatasync, msync, syncfs, sync, synced_writes, .. } = self.syncs;
+        let all = [fsync, fdatasync, msync, syncfs, sync, synced_writes];
+        let is_seen = !self.sampled && self.unseen.is_empty();
+        is_seen.then(|| all.into_iter().fold(0, u64::saturating_add))
+    }
+
+    /// Whether calls like `read` are all that read data: no ring, no mapping, no copy by the OS,
+    /// and nothing that the rehearsal could not see.
+    pub fn are_reads_calls(&self) -> bool {
+        let is_silent = |file: &FileUse| file.mappings.is_none() && file.copies.source == 0;
+        let has_queues = self.queues.uring > 0 || self.queues.aio > 0;
+        let is_seen = !self.sampled && self.unseen.is_empty() && !has_queues;
+        is_seen && self.read_files().all(is_silent)
+    }
+
     /// The largest data file that it read or wrote: its storage is that of the command.
     pub fn largest_data_file(&self) -> Option<&FileUse> {
         largest(self.read_files().chain(self.written_files()))

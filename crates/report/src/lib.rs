@@ -31,6 +31,7 @@ mod missed;
 mod frame;
 mod findings;
 mod versus;
+mod bounding_words;
 mod table;
 mod pivot;
 mod survey;

@@ -1,5 +1,6 @@
 //! The table for any recipe: a row for each case.
 
+use crate::bounding_words;
 use crate::document::{Block, Remark};
 use crate::frame;
 use crate::grid::{Grid, GridCell, LAST, left};
@@ -222,7 +223,11 @@ fn beside(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Option<Stri
     let is_told = |summary: &&Summary| {
         summary.n > 0 && is_beside(summary, assessment) && !summary.case.is_null()
     };
-    let say = |summary: &Summary| {
+    let told: Vec<&Summary> = assessment.measured().filter(is_told).collect();
+    if !assessment.header.plan.commands.is_empty() && !told.is_empty() {
+        return Some(format!("measured beside them: {}", bounding_words::said(&told, name)));
+    }
+    let say = |summary: &&Summary| {
         let (median, _) = words::main_figure(summary);
         let verdict = match summary.verdict {
             Verdict::Sound => String::new(),
@@ -230,7 +235,7 @@ fn beside(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Option<Stri
         };
         format!("{} {}{verdict}", name(&summary.id), words::figure(summary, median))
     };
-    let others: Vec<String> = assessment.measured().filter(is_told).map(say).collect();
+    let others: Vec<String> = told.iter().map(say).collect();
     (!others.is_empty()).then(|| format!("measured beside them: {}", words::listed(&others)))
 }
 

@@ -1,8 +1,11 @@
 //! What bounds the time of a command.
 
 use super::device_use::{CEILING_LEAST, DeviceUse, DirectReads, UNSURE_MOST};
+use super::memory_use::MemoryUse;
+use super::write_use::{DurableWrites, SyncUse, WriteUse};
+use crate::ceiling::MemoryReads;
 use crate::commands::computes_alone;
-use crate::decision::Named;
+use crate::decision::{Decision, Named};
 use crate::finding::{Code, Severity};
 use crate::ratio::Ratio;
 use crate::row::{Row, start};
@@ -19,14 +22,20 @@ named! {
         OneProcessor "one processor",
         /// Computing, on all processors.
         AllProcessors "all processors",
+        /// Memory, which gives no more: processors computed all the time, or waited for it.
+        Memory "memory",
         /// A limit of a control group.
         Limit "limit",
         /// Starting its process.
         Start "start",
         /// Its device, which gives no more.
         Device "device",
+        /// Its device, which takes no more.
+        Writes "writes",
         /// Its requests to its device, which would give more to larger ones, or to more at once.
         Requests "requests",
+        /// Its syncs, each like a lone commit.
+        Syncs "syncs",
         /// Waiting for something that is neither a device nor a processor, as far as counters show:
         /// a lock, a sleep, another program, a network.
         Waiting "waiting",
@@ -48,6 +57,14 @@ pub struct BoundedCommand {
     pub uses_devices: bool,
     /// What it gets of its device; null if no device read for it, or that was not measured.
     pub device: Option<DeviceUse>,
+    /// What it takes of memory through calls that read; null if that is unknown, or was not
+    /// measured.
+    pub memory: Option<MemoryUse>,
+    /// What it makes durable, of what its device takes; null if that is nothing, or was not
+    /// measured.
+    pub writes: Option<WriteUse>,
+    /// Its syncs, held against lone commits; null if it called few, or those were not measured.
+    pub syncs: Option<SyncUse>,
     /// The time of a program that does nothing, as a share of its time; null if not measured.
     pub start: Option<Ratio>,
 }
@@ -67,19 +84,35 @@ const WAITED_LEAST: f64 = 0.50;
 pub(crate) fn bounded(rows: &[Row]) -> Vec<BoundedCommand> {
     let is_asked = |row: &&Row| row.measured.role == Role::Asked && row.stands();
     let commands = rows.iter().filter(is_asked).filter(|row| row.measured.case.command().is_some());
-    let (reads, start) = (DirectReads::of(rows), start(rows));
-    commands.filter_map(|row| of(row, &reads, start)).collect()
+    let beside = BoundingRows {
+        reads: DirectReads::of(rows),
+        writes: DurableWrites::of(rows),
+        memory: MemoryReads::of(rows),
+        start: start(rows),
+    };
+    commands.filter_map(|row| of(row, &beside)).collect()
 }
 
-fn of(row: &Row, reads: &DirectReads, start: Option<&Row>) -> Option<BoundedCommand> {
+/// What was measured beside commands.
+struct BoundingRows<'a, 'r> {
+    reads: DirectReads<'a, 'r>,
+    writes: DurableWrites<'a, 'r>,
+    memory: MemoryReads<'a, 'r>,
+    start: Option<&'a Row<'r>>,
+}
+
+fn of(row: &Row, beside: &BoundingRows) -> Option<BoundedCommand> {
     let times = row.measured.ns_per_op();
     let mut found = BoundedCommand {
         case: Named::of(&row.summary)?,
         bound: CommandBound::Unknown,
         processors: row.summary.spent.map(|spent| spent.processors),
         uses_devices: uses_devices(row),
-        device: reads.used_by(row),
-        start: start.and_then(|start| Ratio::of_any(&start.measured.ns_per_op(), &times)),
+        device: beside.reads.used_by(row),
+        memory: MemoryUse::of(row, &beside.memory),
+        writes: beside.writes.used_by(row),
+        syncs: beside.writes.syncs_of(row),
+        start: beside.start.and_then(|start| Ratio::of_any(&start.measured.ns_per_op(), &times)),
     };
     found.bound = bound(row, &found);
     Some(found)
@@ -97,12 +130,19 @@ fn bound(row: &Row, found: &BoundedCommand) -> CommandBound {
     let all = f64::from(row.measured.host.parallelism());
     let is_alone = row.measured.facts.is_some_and(computes_alone);
     let device = found.device.as_ref();
+    let takes_all = found.memory.as_ref().is_some_and(|it| it.decision == Decision::Yes);
+    let computing = |bound| if takes_all { CommandBound::Memory } else { bound };
+    let are_all = |syncs: &SyncUse| syncs.decision == Decision::Yes;
     match found.processors {
-        Some(used) if all > 1.0 && used >= BUSY * all => CommandBound::AllProcessors,
+        Some(used) if all > 1.0 && used >= BUSY * all => computing(CommandBound::AllProcessors),
         // Of several threads, two may have computed while one waited.
-        Some(used) if used >= BUSY && (is_alone || all == 1.0) => CommandBound::OneProcessor,
+        Some(used) if used >= BUSY && (is_alone || all == 1.0) => {
+            computing(CommandBound::OneProcessor)
+        }
         _ if device.is_some_and(is_at_ceiling) => CommandBound::Device,
+        _ if found.writes.as_ref().is_some_and(WriteUse::is_at_ceiling) => CommandBound::Writes,
         _ if device.is_some_and(are_requests_slow) && waits(row) => CommandBound::Requests,
+        _ if found.syncs.as_ref().is_some_and(are_all) && waits(row) => CommandBound::Syncs,
         Some(used) if is_idle(row, used, found) && has_processors(row) => CommandBound::Waiting,
         _ => CommandBound::Unknown,
     }

@@ -32,7 +32,8 @@ fn is_synced(work: &WriteWork) -> bool {
     work.engine != WriteEngine::Null && work.sync != Sync::None
 }
 
-fn is_commit(work: &WriteWork) -> bool {
+/// Whether it is small writes of one thread, each with its sync.
+pub(super) fn is_commit(work: &WriteWork) -> bool {
     let is_each = work.every == 1 || work.sync == Sync::Dsync;
     let is_one = work.io.threads == 1 && work.io.depth == 1 && work.op == Op::Write;
     is_each && is_one && work.io.block <= COMMIT_MOST

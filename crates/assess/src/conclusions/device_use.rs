@@ -42,7 +42,7 @@ pub struct DeviceRequests {
 }
 
 /// From this share of what the device gives on, that bounds a command (docs/method).
-pub(super) const CEILING_LEAST: f64 = 0.80;
+pub const CEILING_LEAST: f64 = 0.80;
 
 impl DeviceUse {
     /// Whether it surely gets less than the device gives.

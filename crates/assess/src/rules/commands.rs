@@ -4,9 +4,7 @@
 //! own calls claim that data went past the page cache or is durable.
 
 use super::context::{Context, Draft, lost, much_of};
-use crate::commands::{
-    asked_bytes, devices_agree, dirty_bytes, has, read_size, syncs, written_bytes,
-};
+use crate::commands::{asked_bytes, devices_agree, dirty_bytes, has, read_size, written_bytes};
 use crate::counted::Counted;
 use crate::durable_commands::{CommandDurability, dirty_share};
 use crate::finding::Severity;
@@ -15,7 +13,7 @@ use crate::summary::ServedBy;
 use model::case::{Cache, CommandWork};
 use model::evidence::Residency;
 use model::host::{Medium, Storage};
-use model::rehearsal::FileUse;
+use model::rehearsal::{FactSheet, FileUse};
 use model::units::{bytes_rounded, percent};
 
 /// The work, if the case claims that files are in this state.
@@ -251,7 +249,7 @@ pub(super) fn acknowledged_only(context: &Context) -> Option<Draft> {
         measured.median_count(|trial| of(measured, trial))
     };
     let (dirty, all) = (median_of(dirty_bytes), median_of(written_bytes));
-    let synced = measured.facts.and_then(syncs).filter(|syncs| *syncs > 0);
+    let synced = measured.facts.and_then(FactSheet::durable_syncs).filter(|syncs| *syncs > 0);
     let message = match (dirty.filter(|dirty| *dirty > 0).zip(all), synced) {
         (Some((dirty, all)), _) => format!(
             "{} of the {} that it wrote were on no device when it ended{}",
@@ -281,7 +279,7 @@ pub(super) fn not_durable(context: &Context) -> Option<Draft> {
     }
     let storage = CommandDurability::not_durable_on(measured)?;
     let is_lost = storage.medium == Medium::Ram || storage.loses_parts();
-    let called = match measured.facts.and_then(syncs) {
+    let called = match measured.facts.and_then(FactSheet::durable_syncs) {
         Some(1) => "it called a sync".to_string(),
         Some(syncs) if syncs > 0 => format!("it called {syncs} syncs"),
         _ => "it asked for synced writes".to_string(),

@@ -14,13 +14,13 @@ use model::zoo::commands::{INPUT, OUTPUT, record_of_commands};
 const MIB: u64 = 1 << 20;
 
 /// The cases of the zoo's record of commands.
-const READS_WARM: usize = 0;
-const READS_COLD: usize = 1;
-const WRITES_WARM: usize = 2;
+pub(super) const READS_WARM: usize = 0;
+pub(super) const READS_COLD: usize = 1;
+pub(super) const WRITES_WARM: usize = 2;
 const WRITES_COLD: usize = 3;
 
 /// The zoo's record, with this case first, so that [`check`] judges it.
-fn first(case: usize) -> Record {
+pub(super) fn first(case: usize) -> Record {
     let mut record = record_of_commands();
     record.header.plan.cases.swap(0, case);
     for trial in &mut record.trials {
@@ -33,11 +33,11 @@ fn first(case: usize) -> Record {
     record
 }
 
-fn runs(record: &mut Record) -> impl Iterator<Item = &mut Trial> {
+pub(super) fn runs(record: &mut Record) -> impl Iterator<Item = &mut Trial> {
     record.trials.iter_mut().filter(|trial| trial.case == 0)
 }
 
-fn evidence(record: &mut Record, mut change: impl FnMut(&mut Evidence)) {
+pub(super) fn evidence(record: &mut Record, mut change: impl FnMut(&mut Evidence)) {
     runs(record).for_each(|trial| change(&mut trial.evidence));
 }
 
@@ -48,11 +48,11 @@ fn exit(record: &mut Record, change: impl Fn(&mut Exit, u32)) {
     }
 }
 
-fn facts(record: &mut Record, mut change: impl FnMut(&mut FactSheet)) {
+pub(super) fn facts(record: &mut Record, mut change: impl FnMut(&mut FactSheet)) {
     record.header.rehearsals.iter_mut().for_each(&mut change);
 }
 
-fn files(record: &mut Record, change: impl Fn(&mut FileUse)) {
+pub(super) fn files(record: &mut Record, change: impl Fn(&mut FileUse)) {
     facts(record, |facts| facts.files.iter_mut().for_each(&change));
 }
 
@@ -63,7 +63,7 @@ fn set_cache(record: &mut Record, cache: Cache) {
     }
 }
 
-fn storage(record: &mut Record) -> &mut Storage {
+pub(super) fn storage(record: &mut Record) -> &mut Storage {
     record.header.storage.as_mut().expect("the zoo has a storage")
 }
 
@@ -322,7 +322,7 @@ fn a_processor_that_others_use_is_not_the_commands() {
 }
 
 /// Makes each run last this long, all of it computing.
-fn lasts(record: &mut Record, ns: u64) {
+pub(super) fn lasts(record: &mut Record, ns: u64) {
     for trial in runs(record) {
         let sample = sample(trial);
         sample.spans[0].end_ns = sample.spans[0].start_ns + ns;

@@ -1,5 +1,6 @@
 //! Tests that plant a flaw in a whole record and check the findings.
 
+mod bounded_commands;
 mod ceilings;
 mod commands;
 mod control;

@@ -51,7 +51,10 @@ pub(super) fn tell_how_to_go_on(place: &Path, output: &OutputArgs) -> Result<()>
 ///
 /// # Errors
 /// If stderr cannot be written.
-pub(super) fn tell_remains(Remains { path, fate }: &Remains, is_quiet: bool) -> Result<()> {
+pub(in crate::commands) fn tell_remains(
+    Remains { path, fate }: &Remains,
+    is_quiet: bool,
+) -> Result<()> {
     let path = path.display();
     match fate {
         RemainsFate::Removed(bytes) if !is_quiet => tell(&format!(

@@ -4,6 +4,7 @@
 //! All is counted: by strace, by the programs themselves, or by the sizes of files.
 
 mod blind;
+mod bounds;
 mod counted;
 mod databases;
 mod engines;

@@ -83,7 +83,7 @@ fn group_of_comparisons(pairs: &[&ComparedPair], names: &CommandNames) -> Senten
 /// What bounds commands of which it is unknown for the same reason.
 pub(super) fn bounds(
     assessment: &Assessment,
-    (why, unknown): (&'static str, &[&BoundedCommand]),
+    (why, unknown): (&str, &[&BoundedCommand]),
     names: &CommandNames,
 ) -> Option<Sentence> {
     let mut states: Vec<States> = Vec::new();

@@ -6,6 +6,7 @@ mod parse;
 
 pub use parse::Asked;
 
+use super::shapes::shapes_of;
 use super::{Destination, PreparedRun, carry_out, header_of};
 use crate::args::OutputArgs;
 use crate::args::judge::JudgeArgs;
@@ -23,7 +24,7 @@ use crate::stop::Stop;
 use crate::store::{self, Place};
 use crate::worker_process;
 use anyhow::{Context, Result};
-use bounding::{Beside, maker_of};
+use bounding::{Beside, maker_of, only_loops};
 use model::axis::Axis;
 use model::case::{Cache, Case, Work};
 use model::command::{CommandOutput, JudgedCommand};
@@ -143,13 +144,17 @@ fn measure(
     plan.commands = ready.commands.iter().map(|it| it.command.clone()).collect();
     let progress = &Progress::unless(output.quiet);
     let largest = storages.largest.as_deref();
-    let beside = Beside { rehearsals: &ready.rehearsals, largest, then };
+    let is_quiet = output.quiet;
+    let beside = Beside { rehearsals: &ready.rehearsals, largest, then, is_quiet };
     let Some((plan, target, files)) = beside.add(plan, environment, (progress, stop))? else {
         return Ok(None);
     };
     let mut header = header_of(&plan, environment, Vec::new())?;
     header.rehearsals.clone_from(&ready.rehearsals);
     storages.note_in(&mut header);
+    let loops = Header { plan: only_loops(&plan), ..header.clone() };
+    let shapes = then.map(|then| &then.calibrated);
+    header.calibrated = shapes_of(shapes, &[&loops], worker_process::own_command(), stop)?;
     match &interrupted {
         Some(interrupted) => interrupted.check(&header, None)?,
         None => tell_time(&plan, &[&ready], output.quiet)?,

@@ -1,21 +1,23 @@
 //! What is measured beside commands because it bounds them: the time of a program that does
-//! nothing, and what the device of their files gives.
+//! nothing, what the device of their files gives and takes, and what memory gives.
 
+mod ceilings;
+
+use crate::commands::kept::tell_remains;
 use crate::commands::tell;
 use crate::directory::Directory;
 use crate::files::{Files, Maker, Target};
 use crate::fixture::Stay;
 use crate::peers::missing;
 use crate::progress::Progress;
-use crate::recipe::fallback;
 use crate::space::check_free;
 use crate::stop::Stop;
 use anyhow::Result;
-use model::case::{BufferPages, Cache, Case, Engine, Io, ReadWork, Work};
+use ceilings::{FILE_BYTES, ceilings_of};
+use model::case::{Cache, Case, Work};
 use model::command::JudgedCommand;
 use model::environment::Environment;
-use model::host::{Host, Medium, Storage};
-use model::pattern::Pattern;
+use model::host::{Medium, Storage};
 use model::plan::{Plan, Role};
 use model::record::Header;
 use model::rehearsal::FactSheet;
@@ -38,16 +40,25 @@ pub(super) fn maker_of<'a>(
     Maker { plan, target, source: None, environment, stay: Stay::Removed }
 }
 
+/// `plan` with its loops over memory alone. Of the other cases, none bounds a command by its loop.
+pub(super) fn only_loops(plan: &Plan) -> Plan {
+    let mut loops = plan.clone();
+    loops.cases.retain(|planned| planned.case.memory().is_some());
+    loops
+}
+
 /// What decides what is measured beside commands because it bounds them.
 pub(super) struct Beside<'a> {
     pub(super) rehearsals: &'a [FactSheet],
     pub(super) largest: Option<&'a Path>,
     /// The header of the run that goes on.
     pub(super) then: Option<&'a Header>,
+    /// Whether what killed runs left is removed without a word.
+    pub(super) is_quiet: bool,
 }
 
 impl Beside<'_> {
-    /// Adds that to `plan`, and makes its test file. None if stopped.
+    /// Adds that to `plan`, and makes its test files. None if stopped.
     pub(super) fn add(
         &self,
         mut plan: Plan,
@@ -60,13 +71,23 @@ impl Beside<'_> {
         if self.then.map_or_else(|| is_short(self.rehearsals), |then| has_start(&then.plan)) {
             add_start(&mut plan, environment);
         }
-        let measures = self.then.is_none_or(|then| has_device(&then.plan));
-        let target = match self.largest.filter(|_| measures) {
-            Some(largest) => add_device(&mut plan, self.rehearsals, environment, largest),
-            None => Target::Memory,
+        // A run that goes on measures what it did.
+        let mut cases = match self.then {
+            Some(then) => beside_commands(&then.plan),
+            None => ceilings_of(&plan, self.rehearsals, environment),
         };
-        let made = maker_of(&plan, &target, environment).make(told);
-        match made {
+        let target = self.target(&cases, &plan, environment);
+        if matches!(target, Target::Memory) {
+            cases.retain(|case| !case.uses_storage());
+        }
+        plan.add(cases, Role::Baseline, environment);
+        let maker = maker_of(&plan, &target, environment);
+        if matches!(target, Target::Directory(_)) {
+            for remains in maker.remove_dead() {
+                tell_remains(&remains, self.is_quiet)?;
+            }
+        }
+        match maker.make(told) {
             Ok(files) => Ok(Some((plan, target, files))),
             Err(error) if told.1.explains(&error) => Ok(None),
             Err(error) => {
@@ -75,6 +96,17 @@ impl Beside<'_> {
                 Ok(Some((plan, Target::Memory, Files::default())))
             }
         }
+    }
+
+    /// Where the test files of `cases` are made: in the directory where commands run, if that is
+    /// on the storage of their largest file. Nowhere if none needs one.
+    fn target(&self, cases: &[Case], plan: &Plan, environment: &Environment) -> Target {
+        let reads = cases.iter().any(|case| case.read().is_some());
+        let writes = cases.iter().any(|case| case.write().is_some());
+        let bytes = FILE_BYTES * (u64::from(reads) + u64::from(writes));
+        let place = self.largest.zip(environment.storage).filter(|_| bytes > 0);
+        let place = place.and_then(|(largest, storage)| place_of(storage, largest, plan, bytes));
+        place.map_or(Target::Memory, |directory| Target::Directory(Rc::new(directory)))
     }
 }
 
@@ -104,76 +136,29 @@ fn add_start(plan: &mut Plan, environment: &Environment) {
     }
 }
 
-/// Adds direct reads of a test file, if devices read for a command, and the directory where
-/// commands run is on the storage of their `largest` file. Returns where the file is made.
-fn add_device(
-    plan: &mut Plan,
-    rehearsals: &[FactSheet],
-    environment: &Environment,
-    largest: &Path,
-) -> Target {
-    let reads_device = plan.cases.iter().any(|planned| planned.case.cache() == Some(Cache::Cold))
-        || rehearsals.iter().any(read_device);
-    let place = environment.storage.filter(|_| reads_device);
-    let place = place.and_then(|storage| place_of(storage, largest, plan));
-    let Some(directory) = place else { return Target::Memory };
-    let mut reads = direct_reads(environment.host);
-    reads.retain(|case| environment.refusal(case).is_none());
-    plan.add(reads, Role::Baseline, environment);
-    Target::Directory(Rc::new(directory))
-}
-
 /// Whether `plan` has what [`add_start`] adds.
 fn has_start(plan: &Plan) -> bool {
     plan.judged_commands().count() < plan.commands.len()
 }
 
-/// Whether `plan` has what [`add_device`] adds.
-fn has_device(plan: &Plan) -> bool {
-    plan.cases.iter().any(|planned| planned.case.command().is_none())
+/// What `plan` measures beside commands, and is none.
+fn beside_commands(plan: &Plan) -> Vec<Case> {
+    let cases = plan.cases.iter().map(|planned| &planned.case);
+    cases.filter(|case| case.command().is_none()).cloned().collect()
 }
 
-/// Removes what [`add_device`] added.
+/// Removes what needs test files.
 fn remove_device(plan: &mut Plan) {
-    plan.cases.retain(|planned| planned.case.command().is_some());
+    let is_kept = |case: &Case| case.command().is_some() || !case.uses_storage();
+    plan.cases.retain(|planned| is_kept(&planned.case));
 }
 
-/// Reads of less are of programs.
-const READ_LEAST: u64 = 1 << 20;
-
-fn read_device(facts: &FactSheet) -> bool {
-    let io = facts.totals.and_then(|totals| totals.io);
-    io.is_some_and(|io| io.read_bytes >= READ_LEAST)
-}
-
-/// The size of the test file.
-const FILE_BYTES: u64 = 32 << 20;
-
-/// The directory where commands run, if a file without a name can be made there, and what the
-/// device gives for it says something of the file `largest`.
-fn place_of(storage: &Storage, largest: &Path, plan: &Plan) -> Option<Directory> {
+/// The directory where commands run, if test files of `bytes` can be made there, and what the
+/// device gives for them says something of the file `largest`.
+fn place_of(storage: &Storage, largest: &Path, plan: &Plan, bytes: u64) -> Option<Directory> {
     let directory = Directory::open(&plan.commands.first()?.directory).ok()?;
     let is_there = largest.metadata().ok()?.dev() == directory.file_system().ok()?;
-    let fits = check_free(storage, storage.free, FILE_BYTES).is_ok();
+    let fits = check_free(storage, storage.free, bytes).is_ok();
     let is_usable = storage.medium == Medium::Block && is_there && fits;
     (is_usable && directory.create_nameless().is_some()).then_some(directory)
-}
-
-/// A trial is this long: short beside most commands, and long beside a time slice.
-const TRIAL: Duration = Duration::from_millis(110);
-
-/// Large reads, many at once, as a ceiling; and single reads of a page.
-fn direct_reads(host: &Host) -> Vec<Case> {
-    // The page cache has large pages, of which one request can cover more.
-    let pages = match host.setup.gives_huge_pages() {
-        true => BufferPages::Huge,
-        false => BufferPages::Base,
-    };
-    let io = Io { cache: Cache::Direct, size: FILE_BYTES, time: TRIAL, ..Io::default() };
-    let bulk = Io { block: 1 << 20, depth: 8, pages, ..io };
-    let single = Io { block: 4096, pattern: Pattern::Random, ..io };
-    let read = |(engine, io)| Case::own(Work::Read(ReadWork { io, engine, ..ReadWork::default() }));
-    let mut cases = [(Engine::Uring, bulk), (Engine::Pread, single)].map(read).to_vec();
-    fallback::replace(&mut cases, host);
-    cases
 }
