@@ -165,7 +165,7 @@ impl<'a> Agenda<'a> {
     /// The turns of a round that are left, if any.
     fn left_in(&self, round: u32) -> Option<NextRound> {
         let mut cases = order_of_round(self.plan, &self.open_cases, round);
-        cases.retain(|case| !self.results.has(*case, round));
+        cases.retain(|case| self.plan.is_due(*case, round) && !self.results.has(*case, round));
         let invocation = self.invocation;
         (!cases.is_empty()).then_some(NextRound { round, invocation, is_anew: false, cases })
     }
@@ -269,9 +269,11 @@ impl<'a> Agenda<'a> {
         (0..self.plan.rounds).all(|round| self.has_whole(round))
     }
 
-    /// Whether each open case has a trial in this round.
+    /// Whether each open case that is due in this round has a trial.
     fn has_whole(&self, round: u32) -> bool {
-        self.open_cases.iter().all(|case| self.results.has(*case, round))
+        let is_done =
+            |case: &usize| self.results.has(*case, round) || !self.plan.is_due(*case, round);
+        self.open_cases.iter().all(is_done)
     }
 
     /// The rates of a case so far, on each side.
@@ -296,12 +298,12 @@ impl<'a> Agenda<'a> {
 
     /// The same at the end of the planned rounds, if no case ends early, when `next` begins.
     pub(crate) fn trials_planned(&self, next: &NextRound) -> u64 {
-        let after = self.plan.rounds.saturating_sub(next.round.saturating_add(1));
-        let of_sides = |cases: &[usize]| {
-            let of = |side| cases.iter().filter(|case| self.has_case(side, **case)).count() as u64;
-            self.sides().map(of).sum::<u64>()
-        };
-        self.trials() + of_sides(&next.cases) + u64::from(after) * of_sides(&self.open_cases)
+        let sides = |case: usize| self.sides().filter(|side| self.has_case(*side, case)).count();
+        let of = |case: usize, turns: u64| sides(case) as u64 * turns;
+        let now = next.cases.iter().map(|case| of(*case, 1));
+        let later = self.open_cases.iter();
+        let later = later.map(|case| of(*case, self.plan.turns_after(*case, next.round)));
+        self.trials() + now.chain(later).sum::<u64>()
     }
 
     fn sides(&self) -> Range<usize> {
@@ -379,6 +381,7 @@ pub(crate) fn lasted(record: &Record) -> Duration {
 mod tests {
     use super::*;
     use model::case::{Case, Io, ReadWork, Work};
+    use model::command::JudgedCommand;
     use model::plan::Planned;
     use model::rank::Rank;
     use model::trial::Outcome;
@@ -462,6 +465,41 @@ mod tests {
         assert_eq!(rounds, expected.collect::<Vec<_>>());
         for (next, _) in &all {
             assert_eq!(next.cases, order_of_round(&plan, &[0, 1, 2], next.round));
+        }
+    }
+
+    #[test]
+    fn what_is_beside_commands_takes_fewer_turns_also_if_the_run_is_cut() {
+        let mut plan = plan(&[1, 2], 2, 50);
+        plan.cases[1].role = Role::Baseline;
+        plan.commands.push(JudgedCommand::default());
+        let is_due = |round: &u32| (round % 25).is_multiple_of(2);
+        for cut in [0, 1, 7, 24] {
+            let mut agenda = Agenda::new(&plan);
+            let mut seen = Vec::new();
+            for _ in 0..cut {
+                let next = agenda.next(Duration::ZERO).expect("there are more");
+                assert_eq!(agenda.trials_planned(&next), 76);
+                for case in &next.cases {
+                    agenda.add_of_side(0, &trial(*case, &next, 1.0));
+                }
+                seen.push(next);
+            }
+            let turns = seen.iter().flat_map(|next| {
+                next.cases.iter().map(|case| {
+                    let trial = trial(*case, next, 1.0);
+                    DoneTurn::of(&plan, &[&trial]).expect("there is a trial")
+                })
+            });
+            let mut agenda = Agenda::new(&plan).resumed(&[], turns.collect(), 1);
+            seen.extend(carry_out(&mut agenda, wild).0.into_iter().map(|(next, _)| next));
+            assert!(agenda.is_whole());
+            let of = |case| {
+                let with = seen.iter().filter(move |next| next.cases.contains(&case));
+                with.map(|next| next.round).collect::<Vec<_>>()
+            };
+            assert_eq!(of(0), (0..50).collect::<Vec<_>>());
+            assert_eq!(of(1), (0..50).filter(is_due).collect::<Vec<_>>());
         }
     }
 

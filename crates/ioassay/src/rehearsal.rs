@@ -77,6 +77,7 @@ pub fn of(launch: &Launch, untraced: Option<&str>, stop: &Stop) -> Result<Rehear
 /// # Errors
 /// If there is none, or a stream cannot be made.
 pub fn serve() -> Result<()> {
+    worker::command::forget_variables();
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).context("failed to read what to rehearse")?;
     let request: Request =

@@ -44,7 +44,7 @@ const LIMITED: [(&str, &str); 3] = [("CPU time", "cpu"), ("memory", "memory"), (
 /// a container without `/sys/fs/cgroup`.
 pub(crate) fn hidden(root: &Root) -> Vec<&'static str> {
     let groups = groups(root, "self");
-    let mounts = mounts::all(root).unwrap_or_default();
+    let mounts = mounts::of_groups(root);
     let is_hidden = |controller: &str| {
         let of_version_1 = groups.iter().find(|group| acts(group, controller));
         let group = of_version_1.or_else(|| groups.iter().find(|group| group.hierarchy == 0));
@@ -92,7 +92,7 @@ fn quota_of(group: &Path) -> Option<f64> {
 /// are its own and all above; of version 1 only its own, because blk-throttle ignores the hierarchy
 /// there (`throtl_pd_init` in `block/blk-throttle.c`).
 pub(crate) fn limiting_devices(root: &Root) -> Vec<PathBuf> {
-    let mounts = mounts::all(root).unwrap_or_default();
+    let mounts = mounts::of_groups(root);
     let of_group = |group: ProcessCGroup| {
         let is_alone = acts(&group, "blkio");
         let found = mount_of(&mounts, &group, "blkio").filter(|_| is_alone || group.hierarchy == 0);
@@ -106,7 +106,7 @@ pub(crate) fn limiting_devices(root: &Root) -> Vec<PathBuf> {
 /// The directories of the groups of `process` (a PID or `self`) that `controller` acts on, from its
 /// own up to the topmost visible one. Covers both versions, because a machine may use both.
 pub(crate) fn directories(root: &Root, process: &str, controller: &str) -> Vec<PathBuf> {
-    let mounts = mounts::all(root).unwrap_or_default();
+    let mounts = mounts::of_groups(root);
     let mut directories = Vec::new();
     for group in groups(root, process) {
         let found = mount_of(&mounts, &group, controller);

@@ -31,6 +31,8 @@ const BUFFER: usize = 16 << 10;
 pub struct Witness<'a> {
     /// The process, and its descendants as far as the OS lists them.
     processes: Vec<Process>,
+    /// Whether the threads and the memory of the processes themselves are seen.
+    sees_own: bool,
     /// The file, and the probe that works on it.
     file: Option<(&'a File, u64, Probe)>,
     /// Several files, each with the probe that works on it; none if one file is watched.
@@ -102,6 +104,7 @@ impl<'a> Witness<'a> {
         let pressure = |name: &str| open(Path::new(&format!("/proc/pressure/{name}")));
         let without_limits = Witness {
             processes: [pid].into_iter().chain(descendants).map(Process::open).collect(),
+            sees_own: true,
             file: file
                 .zip(storage.and_then(|storage| storage.residency_probe))
                 .map(|((file, size), probe)| (file, size, probe)),
@@ -150,9 +153,11 @@ impl<'a> Witness<'a> {
         limits::limits(&Root::machine(), self.nodes.iter().map(String::as_str))
     }
 
-    /// The same, which sees how much of these files together is cached, in place of one file.
-    pub fn with_files(self, files: Vec<(&'a File, Probe)>) -> Witness<'a> {
-        Witness { files, ..self }
+    /// The same for a process that only starts a command and waits for it: it sees how much of
+    /// these files together is cached, in place of one file. The process's own threads and memory
+    /// say nothing of the command, and reading their counters would take longer than a short one.
+    pub fn of_command(self, files: Vec<(&'a File, Probe)>) -> Witness<'a> {
+        Witness { files, sees_own: false, ..self }
     }
 
     /// The same, which also counts the names in the OS's cache.
@@ -196,8 +201,10 @@ impl<'a> Witness<'a> {
         snapshot.lists_all = self.find_new(&mut snapshot.processes);
         snapshot.threads = self.threads();
         snapshot.residency = self.residency();
-        snapshot.huge_bytes = self.pids().map(machine::huge_bytes).sum();
-        snapshot.node_bytes = self.node_bytes();
+        if self.sees_own {
+            snapshot.huge_bytes = self.pids().map(machine::huge_bytes).sum();
+            snapshot.node_bytes = self.node_bytes();
+        }
         snapshot.limits = (!self.nodes.is_empty()).then(|| self.limits_now());
         snapshot
     }
@@ -238,8 +245,12 @@ impl<'a> Witness<'a> {
         true
     }
 
-    /// The counters of all threads; `None` if one process does not list its own.
+    /// The counters of all threads; `None` if one process does not list its own, or they are not
+    /// to be seen.
     fn threads(&self) -> Option<BTreeMap<u32, Thread>> {
+        if !self.sees_own {
+            return None;
+        }
         let mut all = BTreeMap::new();
         for pid in self.pids() {
             all.append(&mut processes::threads(pid)?);

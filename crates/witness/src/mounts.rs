@@ -3,11 +3,13 @@
 use crate::error::{Error, descriptor_path};
 use crate::root::Root;
 use model::watched::{barrier_option, unflushed};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 const MOUNTINFO: &str = "/proc/self/mountinfo";
 
@@ -53,6 +55,48 @@ pub(crate) fn all(root: &Root) -> Result<Vec<Mount>, Error> {
     let path = root.at(MOUNTINFO);
     let text = std::fs::read(&path).map_err(Error::refused("read", &path))?;
     Ok(parse(&text))
+}
+
+/// The mounts that show control groups.
+///
+/// They are needed around each trial, and the list of all mounts is long where containers run: on
+/// this machine, it is read again only once the OS says that it has changed.
+pub(crate) fn of_groups(root: &Root) -> Arc<[Mount]> {
+    static KEPT: Mutex<Option<KeptMounts>> = Mutex::new(None);
+    let read = || all(root).unwrap_or_default();
+    if !root.is_machine() {
+        return only_groups(read());
+    }
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if kept.as_ref().is_none_or(KeptMounts::have_changed) {
+        // Opened first, it also tells of changes while the list is read.
+        let list = File::open(root.at(MOUNTINFO));
+        let groups = only_groups(read());
+        *kept = list.ok().map(|list| KeptMounts { list, groups: Arc::clone(&groups) });
+        return groups;
+    }
+    kept.as_ref().map(|kept| Arc::clone(&kept.groups)).unwrap_or_default()
+}
+
+fn only_groups(mounts: Vec<Mount>) -> Arc<[Mount]> {
+    let shows = |mount: &Mount| matches!(mount.file_system.as_str(), "cgroup" | "cgroup2");
+    mounts.into_iter().filter(shows).collect()
+}
+
+/// Mounts as they were when they were read.
+struct KeptMounts {
+    /// The list of all, which is ready with an error once it has changed.
+    list: File,
+    groups: Arc<[Mount]>,
+}
+
+impl KeptMounts {
+    /// Whether mounts have changed, or the OS does not tell.
+    fn have_changed(&self) -> bool {
+        let mut polled = [PollFd::new(&self.list, PollFlags::PRI)];
+        let answer = poll(&mut polled, Some(&Timespec::default()));
+        answer.is_err() || polled[0].revents().intersects(PollFlags::PRI | PollFlags::ERR)
+    }
 }
 
 /// The mount that `path` is on. Needs no read permission.
@@ -152,6 +196,7 @@ pub(crate) fn path(field: &[u8]) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::{Command, Stdio};
 
     const TEXT: &[u8] = b"\
 27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard,resuid=65534
@@ -194,5 +239,35 @@ not a line
         let file = File::create(directory.path().join("file")).unwrap();
         let mount = mount_of(&file).unwrap();
         assert!(directory.path().starts_with(&mount.point), "{mount:?}");
+    }
+
+    /// A mount that the test ends.
+    struct Mounted(PathBuf);
+
+    impl Drop for Mounted {
+        fn drop(&mut self) {
+            let _ = Command::new("umount").arg(&self.0).status();
+        }
+    }
+
+    #[test]
+    #[expect(clippy::print_stderr, reason = "a test that cannot run here says so")]
+    fn a_mount_of_groups_that_comes_or_goes_is_seen() {
+        let place = tempfile::tempdir().unwrap();
+        let is_listed = || {
+            let groups = of_groups(&Root::machine());
+            groups.iter().any(|mount| mount.point == place.path())
+        };
+        assert!(!is_listed());
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "cgroup2", "none"]).arg(place.path()).stderr(Stdio::null());
+        if !mount.status().is_ok_and(|status| status.success()) {
+            eprintln!("skipped a_mount_of_groups_that_comes_or_goes_is_seen: no right to mount");
+            return;
+        }
+        let mounted = Mounted(place.path().to_path_buf());
+        assert!(is_listed() && is_listed());
+        drop(mounted);
+        assert!(!is_listed());
     }
 }

@@ -23,6 +23,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Once;
 use std::thread::{self, Builder, JoinHandle};
 use std::time::Duration;
 use witness::counters::ended_thread;
@@ -39,6 +40,7 @@ pub fn perform_command(launch: Option<&Launch>, client: &mut dyn Client) {
         return;
     };
     let began_ns = os_now_ns();
+    forget_variables();
     let mut prepared = match PreparedCommand::of(launch) {
         Ok(prepared) => prepared,
         Err(reason) => return client.outcome(failed(&reason)),
@@ -66,8 +68,29 @@ struct PreparedCommand<'l> {
     finder: Option<FigureFinder>,
 }
 
+/// Where what nobody needs comes from and goes to.
+const NULL: &str = "/dev/null";
+
 /// The variable that marks processes of a worker: it is no business of the command's.
 const MARK: &str = "IOASSAY_WORKER";
+
+/// Takes the variables that only concern this process out of its environment, which commands
+/// inherit as it is: a copy without them would be made in the time of each. It must be called
+/// before this process makes threads that stay.
+pub fn forget_variables() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // They are named by one of them.
+        streams::kept();
+        for variable in [MARK, streams::VARIABLE] {
+            if env::var_os(variable).is_some() {
+                // SAFETY: only a process that the coordinator started to run commands has them. It
+                // has no other thread yet: `adopt` makes the first that stays.
+                unsafe { env::remove_var(variable) };
+            }
+        }
+    });
+}
 
 impl PreparedCommand<'_> {
     /// The command, with its streams opened.
@@ -77,9 +100,13 @@ impl PreparedCommand<'_> {
         let finder = launch.figure.as_ref().map(FigureFinder::of).transpose()?;
         let mut command = Command::new(found(program));
         command.arg0(program).args(arguments).process_group(0);
-        command.env_remove(MARK).env_remove(streams::VARIABLE);
+        // All is opened now: what spawning opens would be in the time of the command.
+        let opened = |null: &mut OpenOptions| {
+            null.open(NULL).map(Stdio::from).map_err(|error| format!("opening {NULL}: {error}"))
+        };
+        let nowhere = || opened(OpenOptions::new().write(true));
         command.stdin(match &launch.input {
-            None => Stdio::null(),
+            None => opened(OpenOptions::new().read(true))?,
             Some(path) => Stdio::from(
                 File::open(path)
                     .map_err(|error| format!("opening the input '{}': {error}", path.display()))?,
@@ -87,9 +114,9 @@ impl PreparedCommand<'_> {
         });
         let is_heard = finder.is_some();
         let (stdout, stderr) = match &launch.output {
-            CommandOutput::Null if !is_heard => (Stdio::null(), Stdio::null()),
+            CommandOutput::Null if !is_heard => (nowhere()?, nowhere()?),
             CommandOutput::Null => (Stdio::piped(), Stdio::piped()),
-            CommandOutput::Pipe if !is_heard => (Stdio::piped(), Stdio::null()),
+            CommandOutput::Pipe if !is_heard => (Stdio::piped(), nowhere()?),
             CommandOutput::Pipe => (Stdio::piped(), Stdio::piped()),
             CommandOutput::Inherit => {
                 let own = streams::inherited();
@@ -100,7 +127,7 @@ impl PreparedCommand<'_> {
                 Stdio::from(emptied(path).map_err(|error| {
                     format!("opening the output '{}': {error}", path.display())
                 })?),
-                Stdio::null(),
+                nowhere()?,
             ),
         };
         command.stdout(stdout).stderr(stderr);

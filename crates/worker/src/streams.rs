@@ -27,13 +27,18 @@ fn taken() -> Option<[OwnedFd; 2]> {
     Some(numbers.map(|number| unsafe { OwnedFd::from_raw_fd(number) }))
 }
 
+/// The coordinator's streams, if it passed them on. The variable is not needed any more then.
+pub(crate) fn kept() -> Option<&'static [OwnedFd; 2]> {
+    static STREAMS: OnceLock<Option<[OwnedFd; 2]>> = OnceLock::new();
+    STREAMS.get_or_init(taken).as_ref()
+}
+
 /// Copies of the coordinator's stdout and stderr.
 ///
 /// # Errors
 /// If this process has none.
 pub fn inherited() -> io::Result<[OwnedFd; 2]> {
-    static STREAMS: OnceLock<Option<[OwnedFd; 2]>> = OnceLock::new();
     let none = || io::Error::other("the coordinator passed on no streams");
-    let [stdout, stderr] = STREAMS.get_or_init(taken).as_ref().ok_or_else(none)?;
+    let [stdout, stderr] = kept().ok_or_else(none)?;
     Ok([stdout.try_clone()?, stderr.try_clone()?])
 }

@@ -121,7 +121,9 @@ pub(super) fn method(times: usize) -> String {
          random order: `true` {RUNS} times a turn, and the command that computes {RUNS_OF_SECOND} \
          times. Each ratio is of the medians of one turn of both. What a run costs beyond its \
          wall time is the difference of turns of {RUNS} and of {} runs, and the figure is \
-         ioassay's less hyperfine's. A rehearsal is compared with the timed run that follows it.",
+         ioassay's less hyperfine's. In both turns, ioassay also runs a program that does nothing \
+         ten times, which is not in the difference. A rehearsal is compared with the timed run \
+         that follows it.",
         RUNS / 10
     )
 }
@@ -152,12 +154,12 @@ impl Turn<'_> {
             around.push([beyond(0), beyond(1)]);
             pairs.push(many.map(|told| told.median));
         }
-        let why = "Both start the command by posix_spawn and read the clock around it; what \
-                   differs is the memory and the threads of the process that starts it.";
+        let why = "Both start the command by posix_spawn and read the clock around it. hyperfine \
+                   starts the next run at once; ioassay reads the OS's counters in between, and \
+                   then the command finds less of itself in the processor's caches.";
         let told = ratio(NOTHING, RowTarget::at_most(1.0), why, (PEER, &pairs));
-        let why = "Around each run, ioassay reads the OS's counters and writes a line of the \
-                   record; in each round, it also runs a program that does nothing, to know what \
-                   starting one takes.";
+        let why = "Around each run, ioassay reads the OS's counters, talks with its worker and \
+                   writes a line of the record.";
         let more: Vec<f64> = around.iter().map(|[ours, theirs]| ours - theirs).collect();
         let row = BenchRow::alone(AROUND, RowUnit::Seconds, RowTarget::at_most(0.001), why, &more);
         Ok(vec![
@@ -221,8 +223,9 @@ impl Turn<'_> {
             let plain = end.context("no end")? - start.context("no start")?;
             pairs.push([traced.context("no rehearsal")? / 1e9, plain / 1e9]);
         }
-        let why = "A filter of system calls costs each call some instructions of the kernel's, \
-                   even if it lets all pass.";
+        let why = "The kernel does more for each call of a process that has a filter of calls: \
+                   about 40 ns here, a ninth of this pread. A filter of one instruction, which \
+                   lets all pass, costs as much.";
         Ok(ratio(REHEARSAL, RowTarget::at_most(1.1), why, ("not traced", &pairs)))
     }
 

@@ -59,7 +59,7 @@ pub(super) fn watching<'a>(
     further: &[Storage],
 ) -> Witness<'a> {
     let Some((_, data)) = stage.command else { return counters };
-    counters.with_files(data.seen()).with_further(further)
+    counters.of_command(data.seen()).with_further(further)
 }
 
 /// Completes the evidence of a command, if the trial runs one.

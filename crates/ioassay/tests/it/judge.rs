@@ -68,6 +68,16 @@ fn write(sandbox: &Sandbox, name: &str, bytes: usize) {
 }
 
 #[test]
+fn a_command_inherits_the_variables_of_its_user_and_none_of_ours() {
+    let sandbox = Sandbox::new();
+    let command =
+        "sh -c 'test \"$HOME\" && ! env | grep -q -e ^IOASSAY_WORKER -e ^IOASSAY_STREAMS'";
+    // In its rehearsal, too, which would fail.
+    judge(&sandbox, &[command, "--output=inherit"]).samples();
+    judge(&sandbox, &[command]).samples();
+}
+
+#[test]
 fn a_command_that_cannot_be_run_is_refused_in_one_line_with_what_to_do() {
     let sandbox = Sandbox::new();
     for (args, expected) in [

@@ -4,7 +4,7 @@ use super::Refusal;
 use super::disks::Disks;
 use crate::cgroup::value_of;
 use crate::limits::{of_device, value};
-use crate::mounts::{self, Mount};
+use crate::mounts;
 use crate::root::Root;
 use crate::sysfs::{self, entries, file_name};
 use std::collections::BTreeSet;
@@ -30,10 +30,8 @@ impl ControlGroup {
     /// The group that `text` names: a directory, a path below the root of all groups, or the name
     /// of a unit such as `postgresql.service`.
     pub(super) fn find(text: &str) -> Result<ControlGroup, Refusal> {
-        let mounts = mounts::all(&Root::machine()).unwrap_or_default();
-        let is_one = |mount: &Mount| ["cgroup", "cgroup2"].contains(&mount.file_system.as_str());
-        let mut points: Vec<PathBuf> =
-            mounts.into_iter().filter(is_one).map(|mount| mount.point).collect();
+        let mounts = mounts::of_groups(&Root::machine());
+        let mut points: Vec<PathBuf> = mounts.iter().map(|mount| mount.point.clone()).collect();
         points.retain(|point| point.join("cgroup.procs").exists());
         if points.is_empty() {
             return Err(Refusal("no control groups are mounted here".to_string()));
