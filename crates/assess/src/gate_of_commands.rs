@@ -4,14 +4,24 @@
 use crate::earlier::Earlier;
 use crate::matching::each_with_its_base;
 use crate::records::{Judged, LeftOut, RecordComparison, compared_by};
+use crate::summary::Summary;
 use model::plan::{Planned, Skip};
 use model::record::{Record, Side};
 
 /// Compares the first command of a record, A, with each other one, B, in each cache state that both
 /// have, with the same values of parameters.
 pub fn compare_commands(record: &Record) -> RecordComparison {
+    compare_commands_with(record, |_| ())
+}
+
+/// The same with what others know of each case.
+pub(crate) fn compare_commands_with(
+    record: &Record,
+    change: impl Fn(&mut Summary),
+) -> RecordComparison {
     let first = record.header.plan.commands.first().map_or("", |command| &command.name);
-    let sides = [Side::A, Side::B].map(|side| Judged::of(of_side(record, first, side)));
+    let judged = |side| Judged::of(of_side(record, first, side)).with(&change);
+    let sides = [Side::A, Side::B].map(judged);
     let matches = each_with_its_base(sides[0].asked(), sides[1].asked(), "command");
     let versus = compared_by(&matches, sides, &Earlier::new(), true);
     // What was not measured does not pass.

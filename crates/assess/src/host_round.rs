@@ -74,7 +74,11 @@ impl HostRound {
             let (start, end) = self.active.unwrap_or((span.start_ns, span.end_ns));
             self.active = Some((start.max(span.start_ns), end.min(span.end_ns)));
         }
+        let is_first = self.hosts.len() == 1;
         if let Outcome::Done(whole) = &mut self.whole.outcome {
+            let before = if is_first { Some(0) } else { whole.usage.cpu_ns };
+            whole.usage.cpu_ns =
+                before.zip(sample.usage.cpu_ns).map(|(all, own)| all.saturating_add(own));
             whole.spans = as_one(whole.spans.iter().chain(&spans)).into_iter().collect();
             whole.latencies.add(&sample.latencies);
             whole.syncs.add(&sample.syncs);

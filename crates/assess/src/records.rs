@@ -4,7 +4,7 @@ use crate::assessment::{Assessment, assessment, rows};
 use crate::commands_apart::facts_of_commands;
 use crate::comparison::{self, Comparison, Difference};
 use crate::earlier::{Earlier, earlier, figures};
-use crate::finding::{Code, Finding, Severity, Verdict};
+use crate::figureless::{fails, without_figure};
 use crate::invocations::{Round, RunToRun, TwoLevel, Welch};
 use crate::invocations::{exchangeable, run_to_run};
 use crate::matching::{Match, across, matches, same, taken};
@@ -47,6 +47,13 @@ impl Judged {
     /// The header of the record.
     pub fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// The same with what others know of each requested case.
+    pub(crate) fn with(mut self, change: impl Fn(&mut Summary)) -> Judged {
+        let asked = self.logs.len();
+        self.assessment.cases[..asked].iter_mut().for_each(change);
+        self
     }
 
     /// The requested cases.
@@ -345,29 +352,6 @@ fn with_needs(mut pair: CasePair, both: [&[Round]; 2]) -> CasePair {
     let needed = comparison::invocations_needed(variance.sum(), found.interest);
     found.needs = Some(needed.max(found.invocations + 1));
     pair
-}
-
-/// Whether half of its trials or all failed, or what it read was wrong: no noise does that.
-fn fails(case: &Summary) -> bool {
-    let is_wrong = |finding: &Finding| match finding.code {
-        Code::DigestMismatch => true,
-        Code::FailedTrials => finding.severity == Severity::Void,
-        _ => false,
-    };
-    case.verdict == Verdict::Failed || case.findings.iter().any(is_wrong)
-}
-
-/// Why a case has no valid figure in the record `side`; `None` if it has one.
-fn without_figure(case: &Summary, side: &str) -> Option<String> {
-    let reason = || case.failures.first().map_or("", |(failure, _)| failure.reason());
-    let code = || case.findings.first().map_or("", |finding| finding.code.name());
-    Some(match case.verdict {
-        Verdict::Sound | Verdict::Doubtful => return None,
-        Verdict::Void => format!("it is void in {side}: {}", code()),
-        Verdict::Failed => format!("it failed in {side}: {}", reason()),
-        Verdict::Unavailable => format!("it is unavailable in {side}: {}", reason()),
-        Verdict::NotRun => format!("it was not run in {side}"),
-    })
 }
 
 /// A case compared with itself: no difference, whatever its variation.

@@ -1,6 +1,6 @@
 //! The slowest of several hosts, and what its own counters show beside those of the others.
 
-use crate::finding::{Code, Verdict};
+use crate::finding::{Code, Finding, Verdict};
 use crate::host_round::{HostRound, estimate};
 use crate::invocations;
 use crate::middle::median;
@@ -76,6 +76,8 @@ pub(crate) struct HostEvidence {
     pub(crate) verdict: Verdict,
     /// The findings that speak against its figure.
     pub(crate) doubts: Vec<Code>,
+    /// All findings of a command; none of other work.
+    pub(crate) findings: Vec<Finding>,
     /// What its counters show.
     pub(crate) clues: Clues,
 }

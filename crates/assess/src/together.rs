@@ -5,7 +5,9 @@
 //! at a time, and only what the figures need is kept: hosts are many.
 
 mod judged;
+mod doubts;
 mod gathering;
+mod as_one;
 
 use crate::assessment::Assessment;
 use crate::finding::Verdict;
@@ -22,6 +24,7 @@ use serde::Serialize;
 pub use crate::ending::Ending;
 pub use crate::scaling::Scaling;
 pub use crate::straggler::{Clue, Slowest, StragglerSign};
+pub use as_one::{compare_commands_of_hosts, judged_of_hosts};
 pub use judged::CommandOnHost;
 
 /// What the records of one run in lockstep have in common.
@@ -218,10 +221,7 @@ pub fn together<E>(
     hosts: usize,
     mut read: impl FnMut(usize) -> Result<Record, E>,
 ) -> Result<Option<Together>, E> {
-    let mut gathering = JointRecords::default();
-    for host in 0..hosts {
-        gathering.add(&read(host)?);
-    }
+    let mut gathering = JointRecords::of(hosts, &mut read)?;
     for host in 0..hosts {
         gathering.add_moved(host, &read(host)?);
     }

@@ -86,7 +86,6 @@ fn ready(
 ) -> Result<(ReadyCommands, WatchedStorages)> {
     let RehearsedCommands { commands, rehearsals, warnings } = rehearsed;
     let storages = WatchedStorages::of(&commands)?;
-    let storage = storages.first.clone();
     let ready = |(number, command): (usize, JudgedCommand)| {
         let known = (storages.all(), rehearsals.get(number));
         let refusal = |cache| data_files::refusal(&command, cache, known, asked.evicts_others);
@@ -95,7 +94,9 @@ fn ready(
         ReadyCommand { command, reads_data, not_warm, not_cold }
     };
     let commands = commands.into_iter().enumerate().map(ready).collect();
-    Ok((ReadyCommands { commands, rehearsals, storage, warnings }, storages))
+    let mut ready = ReadyCommands { commands, rehearsals, warnings, ..ReadyCommands::default() };
+    storages.note_in(&mut ready);
+    Ok((ready, storages))
 }
 
 /// Whether cache states matter for a file: one in memory is always cached, and never cold.

@@ -172,9 +172,6 @@ fn unresumable(record: &Record) -> Option<&'static str> {
         );
     }
     let plan = &record.header.plan;
-    if plan.rank.is_some() && !plan.commands.is_empty() {
-        return Some("is of commands on several hosts, which cannot go on yet: begin a new run");
-    }
     if record.end == End::Complete {
         return Some("is complete: nothing is left to measure");
     }

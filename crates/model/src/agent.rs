@@ -9,6 +9,7 @@ use crate::judging::{AskedCommands, ReadyCommands};
 use crate::part::Part;
 use crate::plan::Plan;
 use crate::printable::{printable, printable_json};
+use crate::record::Header;
 use crate::shape::Calibrated;
 use crate::trial::{Outcome, Trial};
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,9 @@ pub enum Order {
         directory: PathBuf,
         /// What is asked.
         asked: Box<AskedCommands>,
+        /// The record of a run that goes on: what it knows is not rehearsed again.
+        #[serde(default)]
+        then: Option<Box<Header>>,
     },
     /// Run what is to run after commands: [`Answer::Done`]. An agent whose orders end does so
     /// unasked.
@@ -282,7 +286,12 @@ mod tests {
             Order::Mark { directory: "/data".into(), name: name.clone() },
             Order::Find { directory: "/data".into(), name },
             Order::First { directory: "/data".into(), prefix: "a".to_owned() },
-            Order::Rehearse { directory: "/data".into(), asked: Box::default() },
+            Order::Rehearse { directory: "/data".into(), asked: Box::default(), then: None },
+            Order::Rehearse {
+                directory: "/data".into(),
+                asked: Box::default(),
+                then: Some(Box::new(zoo::record().header)),
+            },
             Order::CleanUp,
             Order::Begin {
                 plan: Box::new(zoo::record().header.plan),
@@ -318,6 +327,8 @@ mod tests {
                 commands: vec![ReadyCommand::default()],
                 rehearsals: vec![FactSheet::default()],
                 storage: Some(zoo::storage()),
+                further_storages: vec![zoo::storage()],
+                storage_numbers: [(7, 1)].into(),
                 warnings: vec!["x".to_owned()],
             })),
             Answer::Made {

@@ -3,8 +3,10 @@
 use crate::cache::Cache;
 use crate::command::JudgedCommand;
 use crate::host::Storage;
+use crate::record::Header;
 use crate::rehearsal::FactSheet;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// What is asked of a host.
@@ -33,8 +35,23 @@ pub struct ReadyCommands {
     pub rehearsals: Vec<FactSheet>,
     /// The storage of the largest data file; `None` without any.
     pub storage: Option<Storage>,
+    /// Those of other data files, on other disks.
+    #[serde(default)]
+    pub further_storages: Vec<Storage>,
+    /// The storage of the files on each device: [`Header::storage_numbers`].
+    #[serde(default)]
+    pub storage_numbers: BTreeMap<u64, usize>,
     /// What the user should know.
     pub warnings: Vec<String>,
+}
+
+impl ReadyCommands {
+    /// Notes in the header of a record what the commands did, and where their files are.
+    pub fn note_in(&self, header: &mut Header) {
+        header.rehearsals.clone_from(&self.rehearsals);
+        header.further_storages.clone_from(&self.further_storages);
+        header.storage_numbers.clone_from(&self.storage_numbers);
+    }
 }
 
 /// A command that can be timed.

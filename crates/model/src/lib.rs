@@ -57,6 +57,7 @@ pub mod watched;
 mod refusal;
 pub mod environment;
 pub mod plan;
+mod turns;
 pub mod sharing;
 pub mod record;
 pub mod running;

@@ -3,6 +3,8 @@
 use super::sample;
 use super::writing::{direct, flawless_write, over, unsynced};
 use crate::finding::{Code, Verdict};
+use crate::gate::{CheckOutcome, Gate, gate};
+use crate::records::RecordComparison;
 use crate::together;
 use crate::together::{Clue, Doubt, Ending, HostsFinding, Joint, Together};
 use model::case::{Cache, WriteWork};
@@ -11,7 +13,7 @@ use model::plan::Role;
 use model::rank::Rank;
 use model::record::{Header, Record};
 use model::sample::PROGRESS_NS;
-use model::trial::{HostClock, Trial};
+use model::trial::{HostClock, Outcome, Trial};
 use model::zoo;
 use std::convert::Infallible;
 use std::time::Duration;
@@ -501,6 +503,110 @@ fn a_host_that_had_the_data_cached_did_not_do_the_same_work() {
         }
     });
     assert!(cases[1].doubts.is_empty(), "{:?}", cases[1].doubts);
+}
+
+/// What these limits decide of commands in five invocations on three hosts with this flaw.
+fn gate_of_commands(
+    limits: &str,
+    plant: impl FnOnce(&mut [(String, Record)]),
+) -> (RecordComparison, Gate) {
+    let mut hosts = hosts_of(&zoo::commands::record_of_commands());
+    for (_, record) in &mut hosts {
+        record.header.plan.invocations = 5;
+        record.trials.iter_mut().for_each(|trial| trial.invocation = trial.round / 2);
+    }
+    plant(&mut hosts);
+    let read = |host: usize| {
+        let (called, record) = hosts[host].clone();
+        let header = Header { called: Some(called), ..record.header };
+        Ok::<_, Infallible>(Record { header, ..record })
+    };
+    let Ok(versus) = crate::compare_commands_of_hosts(hosts.len(), read);
+    let versus = versus.expect("there are hosts");
+    let rules: Vec<_> = limits.split(',').map(|limit| limit.parse().expect("a limit")).collect();
+    let gate = gate(&versus, &rules);
+    (versus, gate)
+}
+
+/// Changes the trials of a case on a host.
+fn of_case(
+    (_, record): &mut (String, Record),
+    case: usize,
+    change: impl Fn(&mut model::trial::Trial),
+) {
+    record.trials.iter_mut().filter(|trial| trial.case == case).for_each(change);
+}
+
+/// The second command takes 2.6 times as long warm, 1.9 times cold. One slow host makes it slow for
+/// all, and CPU time is that of all.
+#[test]
+fn commands_of_hosts_are_held_against_the_first_by_the_time_of_all() {
+    let (versus, slower) = gate_of_commands("time > 5%,cpu > 5%", |_| ());
+    assert_eq!(slower.outcome, CheckOutcome::Exceeded);
+    assert_eq!(slower.checks.len(), 4, "{:#?}", slower.checks);
+    let ratio = |gate: &Gate, check: usize| gate.checks[check].ratio.expect("both have it");
+    assert!((ratio(&slower, 0) - 2.59).abs() < 0.02, "{slower:#?}");
+    let alone = ratio(&slower, 1);
+    assert!(slower.checks.iter().all(|check| !check.is_in_doubt), "{slower:#?}");
+    assert_eq!((versus.a.header.host.name.as_str(), &versus.a.one_host), ("a, b and c", &None));
+    let (_, within) = gate_of_commands("time > 200%", |_| ());
+    assert_eq!(within.outcome, CheckOutcome::Within, "{within:#?}");
+    // On one host, the second command takes three times as long, and three times the CPU time.
+    let (_, late) = gate_of_commands("time > 200%,cpu > 200%", |hosts| {
+        of_case(&mut hosts[2], 2, |trial| {
+            let sample = sample(trial);
+            sample.usage.cpu_ns = sample.usage.cpu_ns.map(|ns| 3 * ns);
+            let spans = sample.spans.iter_mut();
+            spans.for_each(|span| span.end_ns += 2 * (span.end_ns - span.start_ns));
+        });
+    });
+    assert_eq!(late.checks[0].outcome, CheckOutcome::Exceeded, "{late:#?}");
+    assert!((ratio(&late, 0) / ratio(&slower, 0) - 3.0).abs() < 0.05, "{late:#?}");
+    assert!((ratio(&late, 1) / alone - 5.0 / 3.0).abs() < 0.01, "{late:#?}");
+    // Where one host does not know it, nobody knows that of all.
+    let (_, unknown) = gate_of_commands("cpu > 200%", |hosts| {
+        of_case(&mut hosts[1], 2, |trial| {
+            trial.evidence.cpu_ns = None;
+            sample(trial).usage.cpu_ns = None;
+        });
+    });
+    assert_eq!((unknown.checks[0].unmeasured, unknown.checks[0].ratio), (10, None));
+    assert_eq!(unknown.outcome, CheckOutcome::Open);
+}
+
+/// What is void on one host decides nothing, and what fails on one fails the gate.
+#[test]
+fn what_speaks_against_a_command_on_one_host_speaks_against_that_of_all() {
+    let (versus, void) = gate_of_commands("time > 200%", cached_on_b);
+    let reasons: Vec<&str> = versus.left_out.iter().map(|it| it.reason.as_str()).collect();
+    assert!(reasons[0].starts_with("it is void in A: "), "{reasons:?}");
+    assert_eq!(void.outcome, CheckOutcome::Open);
+    let fails = |rounds: u32| {
+        gate_of_commands("time > 200%", |hosts| {
+            // In lockstep, it fails on all of them.
+            for (host, reason) in hosts.iter_mut().zip(["it did on b", "status 1", "it did on b"]) {
+                let reason = reason.to_string();
+                of_case(host, 2, |trial| {
+                    if trial.round < rounds {
+                        trial.outcome = Outcome::Failed { reason: reason.clone() };
+                    }
+                });
+            }
+        })
+    };
+    let (versus, some) = fails(2);
+    assert_eq!((some.checks[0].failed, some.outcome), (2, CheckOutcome::Open), "{some:#?}");
+    assert_eq!(versus.broken(), 0);
+    let (versus, all) = fails(10);
+    assert_eq!((versus.broken(), all.outcome), (1, CheckOutcome::Exceeded), "{all:#?}");
+    let reason = "it failed in B: on a: it did on b; on b: status 1";
+    assert_eq!(versus.left_out[0].reason, reason, "{:#?}", versus.left_out);
+    // The runs that a lost host missed are no failures of the others.
+    let (_, lost) = gate_of_commands("time > 200%", |hosts| {
+        hosts[1].1.trials.retain(|trial| trial.round < 8);
+    });
+    assert_eq!((lost.checks[0].failed, lost.outcome), (0, CheckOutcome::Within), "{lost:#?}");
+    assert!(lost.checks[0].is_in_doubt, "{lost:#?}");
 }
 
 /// A host whose record is not given has no figures, and the others keep theirs.

@@ -1,24 +1,23 @@
 //! Records of hosts, added one at a time, and judged together.
 
+use super::doubts::doubts;
 use super::judged::{CommandOnHost, kinds, late_ns};
 use super::{Doubt, HostsFinding, Joint, JointHost, JointRound, Together};
 use crate::assessment::{Assessment, assess};
 use crate::counted::rate;
-use crate::finding::{Severity, Verdict};
+use crate::finding::{Finding, Severity, Verdict};
 use crate::found::RunFinding;
 use crate::host_round::{HostRound, ending, estimate};
 use crate::middle::median;
 use crate::scaling::{ScalingStep, scaling};
 use crate::straggler::{Clues, HostEvidence, balance, clues, slowest};
 use model::case::Case;
+use model::list::listed;
 use model::plan::{Plan, Planned, Role};
 use model::rank::Rank;
 use model::record::{Header, Record};
+use model::trial::{Outcome, Trial};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The share of a trial that clocks may be wrong by, or hosts may begin apart, without a doubt
-/// (docs/method).
-const APART: f64 = 0.01;
 
 /// A case, an invocation and a round.
 type TurnKey = (usize, u32, u32);
@@ -41,11 +40,28 @@ pub(super) struct JointRecords {
     rounds: BTreeMap<TurnKey, HostRound>,
     /// Rounds that any host tried.
     tried: BTreeSet<TurnKey>,
+    /// Those that failed on any: the reasons, each with the first host that has it.
+    failed: BTreeMap<TurnKey, Vec<(String, String)>>,
 }
 
 impl JointRecords {
+    /// Those of so many hosts, of which `read` returns that of each.
+    ///
+    /// # Errors
+    /// If one cannot be read.
+    pub(super) fn of<E>(
+        hosts: usize,
+        read: &mut impl FnMut(usize) -> Result<Record, E>,
+    ) -> Result<JointRecords, E> {
+        let mut all = JointRecords::default();
+        for host in 0..hosts {
+            all.add(&read(host)?);
+        }
+        Ok(all)
+    }
+
     /// Adds the record of the next host.
-    pub(super) fn add(&mut self, record: &Record) {
+    fn add(&mut self, record: &Record) {
         let header = &record.header;
         let assessment = assess(record);
         let host = self.hosts.len();
@@ -67,6 +83,12 @@ impl JointRecords {
         for trial in &record.trials {
             let turn = (trial.case, trial.invocation, trial.round);
             self.tried.insert(turn);
+            if let Outcome::Failed { reason } = &trial.outcome {
+                let reasons = self.failed.entry(turn).or_default();
+                if !reasons.iter().any(|(known, _)| known == reason) {
+                    reasons.push((reason.clone(), self.hosts[host].called.clone()));
+                }
+            }
             if trial.sample().is_some() && trial.clock.is_some() {
                 let round = self.rounds.entry(turn);
                 let round =
@@ -182,10 +204,40 @@ impl JointRecords {
 
     /// All hosts as one. Evidence is each host's own: together they only have figures.
     fn whole(&self, first: Record) -> Assessment {
+        assess(&self.as_one(first))
+    }
+
+    /// The same as a record, from the first one's.
+    fn as_one(&self, first: Record) -> Record {
         let mut record = first;
         (record.header.storage, record.header.fixtures) = (None, Vec::new());
         record.trials = self.rounds.values().map(|round| round.whole.clone()).collect();
-        assess(&record)
+        record
+    }
+
+    /// The same with the rounds that failed on a host, and under the names of all hosts.
+    pub(super) fn record(&mut self) -> Option<Record> {
+        self.keep_usual();
+        let (first, _) = self.first.as_ref()?;
+        let mut record = self.as_one(first.clone());
+        let called: Vec<&str> = self.hosts.iter().map(|host| host.called.as_str()).collect();
+        // It is not one of several.
+        (record.header.host.name, record.header.plan.rank) = (listed(&called), None);
+        let failed = self.failed.iter().filter(|(turn, _)| !self.rounds.contains_key(turn));
+        record.trials.extend(failed.map(|(turn, reasons)| {
+            let each = reasons.iter().map(|(reason, called)| format!("on {called}: {reason}"));
+            let reason = each.collect::<Vec<_>>().join("; ");
+            Trial::without_data(*turn, 0, Outcome::Failed { reason })
+        }));
+        record.trials.sort_by_key(|trial| (trial.invocation, trial.round));
+        Some(record)
+    }
+
+    /// What the hosts' own evidence says of their commands: the findings where it says the worst.
+    pub(super) fn findings_of(&self, index: usize) -> Vec<Finding> {
+        let own = self.own.iter().filter_map(|own| own.get(index)?.as_ref());
+        let worst = own.max_by_key(|own| severity(own.verdict));
+        worst.map_or(Vec::new(), |own| own.findings.clone())
     }
 
     /// The command of a case on each host. `hosts` are those of the rounds, which say who was late.
@@ -317,7 +369,9 @@ fn own(plan: &Plan, assessment: &Assessment, record: &Record) -> Vec<Option<Host
         let summary = assessment.cases.iter().find(|summary| summary.case == planned.case)?;
         let is_against = summary.findings.iter().filter(|it| it.severity != Severity::Note);
         let doubts = is_against.map(|finding| finding.code).collect();
-        Some(HostEvidence { verdict: summary.verdict, doubts, clues })
+        let is_command = summary.case.command().is_some();
+        let findings = if is_command { summary.findings.clone() } else { Vec::new() };
+        Some(HostEvidence { verdict: summary.verdict, doubts, findings, clues })
     };
     plan.cases.iter().zip(clues.drain(..)).map(of).collect()
 }
@@ -332,27 +386,4 @@ fn severity(verdict: Verdict) -> u8 {
         Verdict::Void => 4,
         Verdict::Failed => 5,
     }
-}
-
-/// Reasons to doubt what is said of all hosts.
-fn doubts(case: &Case, rounds: &[&HostRound], hosts: usize, left_out: usize) -> Vec<Doubt> {
-    let share = |of: fn(&HostRound) -> u64| {
-        let share = |round: &&HostRound| {
-            let ns = round.timed_ns(case);
-            (ns > 0).then(|| of(round) as f64 / ns as f64)
-        };
-        median(&rounds.iter().filter_map(share).collect::<Vec<_>>()).filter(|it| *it > APART)
-    };
-    let mut doubts = Vec::new();
-    let error_ns = |round: &HostRound| round.error_ns;
-    doubts.extend(share(error_ns).map(|share| Doubt::ClockUncertain { share }));
-    doubts.extend(share(HostRound::skew_ns).map(|share| Doubt::StartSkew { share }));
-    let [cut, by_time] = ending(case, rounds).map_or([0, 0], |(_, by_time)| by_time);
-    if cut > 0 || (1..rounds.len()).contains(&by_time) {
-        doubts.push(Doubt::EndsVary { share: (cut + by_time) as f64 / rounds.len() as f64 });
-    }
-    if hosts + left_out > 0 {
-        doubts.push(Doubt::HostLost { hosts, rounds: left_out });
-    }
-    doubts
 }

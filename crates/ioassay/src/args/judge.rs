@@ -9,7 +9,7 @@ use model::plan::INVOCATIONS_MAX;
 use std::path::PathBuf;
 
 /// Options that only commands have, which a program that is running already cannot use.
-const OF_COMMANDS: [&str; 34] = [
+const OF_COMMANDS: [&str; 36] = [
     "commands",
     "arguments",
     "cache",
@@ -44,6 +44,8 @@ const OF_COMMANDS: [&str; 34] = [
     "launchers",
     "program",
     "listen",
+    "each",
+    "at_once",
 ];
 
 /// Arguments of `judge`.
@@ -162,6 +164,7 @@ pub struct JudgeArgs {
     /// With --fail-if: hold the commands against the same ones in this record, instead of the first
     ///
     /// It was made at another time, so whatever changed on the machine since then counts as well.
+    /// Of a run on several hosts, give the folder with their records.
     #[arg(long, value_name = "RECORD", value_hint = ValueHint::FilePath, requires = "fail_if")]
     pub against: Option<PathBuf>,
     /// Judge the commands again and again: the time from the start of one run to that of the next,
@@ -180,7 +183,8 @@ pub struct JudgeArgs {
     /// Go on with the interrupted run of this record
     ///
     /// Repeat its command, with --resume in place of --record. The commands are rehearsed again
-    /// only if a file that they read has changed.
+    /// only if a file that they read has changed. Of a run on several hosts, give the folder with
+    /// their records.
     #[arg(long, value_name = "RECORD", conflicts_with = "record")]
     pub resume: Option<PathBuf>,
     /// Also write the times to a file as hyperfine's --export-json does
@@ -191,6 +195,13 @@ pub struct JudgeArgs {
     /// Other hosts on which to run the commands, all at the same time.
     #[command(flatten)]
     pub hosts: HostArgs,
+    /// With --hosts: run the commands on each host by itself, one after another, instead of in
+    /// lockstep
+    #[arg(long, requires = "hosts", hide_short_help = true)]
+    pub each: bool,
+    /// With --each: on all hosts at the same time
+    #[arg(long, requires = "each", hide_short_help = true)]
+    pub at_once: bool,
     /// Print only the result: no progress, and no path of the record
     #[arg(long, short)]
     pub quiet: bool,

@@ -3,6 +3,7 @@
 
 use super::kept::said_unproved;
 use super::measure::{header_of, tool};
+use super::neighbors::{HostPlace, neighbors};
 use crate::hosts::late::LateHosts;
 use crate::hosts::listening::{Waiting, hear_all};
 use crate::hosts::meeting::{MAKING, Made};
@@ -22,7 +23,7 @@ use model::plan::{Plan, Role};
 use model::rank::Rank;
 use model::record::{Header, Invocation, RecordLine, Tool};
 use model::shape::Calibrated;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -137,9 +138,7 @@ impl CandidateHost {
     ) -> Result<(CandidateHost, Plan)> {
         let mut plan = own_plan(plan, number);
         plan.rank.iter_mut().for_each(|rank| rank.neighbor = neighbor);
-        if let Some(ready) = &self.ready {
-            plan.commands = ready.commands.iter().map(|it| it.command.clone()).collect();
-        }
+        self.take_commands(&mut plan);
         let directory = directory.to_path_buf();
         self.tell(&Order::Begin { plan: Box::new(plan.clone()), directory, calibrated })?;
         Ok((self, plan))
@@ -156,8 +155,24 @@ impl CandidateHost {
         interrupted: &Interrupted,
     ) -> Result<()> {
         let began = interrupted.record.header.began.clone();
-        let header = self.header(&own_plan(plan, number), Vec::new(), (&[], &began))?;
-        interrupted.check(&header, None)
+        interrupted.check(&self.header_before(number, plan, &began)?, None)
+    }
+
+    /// The header of the record of host `number` before it has files, of a run that began then.
+    ///
+    /// # Errors
+    /// If the clock has no valid date.
+    pub(super) fn header_before(&self, number: u32, plan: &Plan, began: &str) -> Result<Header> {
+        let mut plan = own_plan(plan, number);
+        self.take_commands(&mut plan);
+        self.header(&plan, Vec::new(), (&[], began))
+    }
+
+    /// Gives `plan` the commands with the files that they have there.
+    fn take_commands(&self, plan: &mut Plan) {
+        if let Some(ready) = &self.ready {
+            plan.commands = ready.commands.iter().map(|it| it.command.clone()).collect();
+        }
     }
 
     /// Gives it an order.
@@ -169,6 +184,7 @@ impl CandidateHost {
     }
 
     /// Lets all hosts set up and rehearse commands in `directory`, which takes as long as it takes.
+    /// Those whose run goes on, by the records `then`, rehearse only what has changed.
     ///
     /// # Errors
     /// If one cannot run them. All such are named.
@@ -176,14 +192,16 @@ impl CandidateHost {
         guests: &mut [CandidateHost],
         asked: &AskedCommands,
         directory: &Path,
+        then: &[Interrupted],
         late: &LateHosts,
     ) -> Result<()> {
-        for guest in guests.iter_mut() {
+        for (number, guest) in guests.iter_mut().enumerate() {
             let (directory, asked) = (directory.to_path_buf(), Box::new(asked.clone()));
             if !asked.cleanups.is_empty() {
                 guest.agent.expect_cleaning();
             }
-            guest.tell(&Order::Rehearse { directory, asked })?;
+            let then = then.get(number).map(|it| Box::new(it.record.header.clone()));
+            guest.tell(&Order::Rehearse { directory, asked, then })?;
         }
         let called: Vec<String> = guests.iter().map(|guest| guest.called.clone()).collect();
         let agents = guests.iter_mut().map(|guest| &mut guest.agent).enumerate().collect();
@@ -192,8 +210,10 @@ impl CandidateHost {
             late.tell((since, answered), names, "rehearse its commands");
         };
         let how = Waiting { late: &waits, ..Waiting::quietly(Duration::MAX) };
+        let mut heard = hear_all(agents, Vec::new(), &how);
+        heard.sort_by_key(|(index, _)| *index);
         let mut bad = Vec::new();
-        for (index, answer) in hear_all(agents, Vec::new(), &how) {
+        for (index, answer) in heard {
             let failed = || format!("the host {} cannot take part", called[index]);
             match answer.with_context(failed) {
                 Ok(Answer::ReadyCommands(ready)) => {
@@ -301,15 +321,16 @@ impl CandidateHost {
         fixtures: Vec<Fixture>,
         (hosts, began): (&[String], &str),
     ) -> Result<Header> {
-        Ok(Header {
+        let mut header = Header {
             tool: Tool { commit: self.agent.commit().map(str::to_owned), ..tool() },
             began: began.to_string(),
             called: Some(self.called.clone()),
             hosts: hosts.to_vec(),
             fixtures,
-            rehearsals: self.ready.as_ref().map_or(Vec::new(), |ready| ready.rehearsals.clone()),
             ..header_of(plan, &self.environment(), Vec::new())?
-        })
+        };
+        self.ready.iter().for_each(|ready| ready.note_in(&mut header));
+        Ok(header)
     }
 
     /// Where its part of a plan runs.
@@ -346,24 +367,6 @@ fn said_of_unproved(called: &[String], made: &[Made]) -> Vec<String> {
     found.into_iter().map(said).collect()
 }
 
-/// The boot of a host's machine, and its storage, as far as known.
-type HostPlace<'a> = (Option<&'a str>, Option<&'a Storage>);
-
-fn neighbors(places: &[HostPlace]) -> Vec<Option<u32>> {
-    let names = |storage: Option<&Storage>| -> BTreeSet<String> {
-        let disks = storage.into_iter().flat_map(Storage::disks);
-        disks.map(|disk| disk.name.clone()).collect()
-    };
-    let is_beside = |one: &HostPlace, other: &HostPlace| {
-        one.0.is_some() && one.0 == other.0 && !names(one.1).is_disjoint(&names(other.1))
-    };
-    let first_beside = |number: usize| {
-        let mut others = (0..places.len()).filter(|other| *other != number);
-        others.find(|other| is_beside(&places[number], &places[*other])).map(|it| it as u32)
-    };
-    (0..places.len()).map(first_beside).collect()
-}
-
 /// The plan of a host. It waits while others measure the cases that are not its own.
 fn own_plan(plan: &Plan, number: u32) -> Plan {
     let mut plan = plan.clone();
@@ -386,25 +389,6 @@ fn file_name(number: usize, called: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::host::Device;
-    use model::zoo;
-
-    #[test]
-    fn hosts_on_one_machine_with_one_device_are_neighbors() {
-        let on = |name: &str| {
-            let device = Device { name: name.to_string(), ..Device::default() };
-            Storage { devices: vec![device], ..zoo::storage() }
-        };
-        let (vda, vdb) = (on("vda"), on("vdb"));
-        let (vda, vdb) = (Some(&vda), Some(&vdb));
-        let check = |places: &[HostPlace], expected: &[Option<u32>]| {
-            assert_eq!(neighbors(places), expected);
-        };
-        check(&[(Some("a"), vda), (Some("a"), vda)], &[Some(1), Some(0)]);
-        check(&[(Some("a"), vda), (Some("b"), vda), (Some("a"), vda)], &[Some(2), None, Some(0)]);
-        check(&[(Some("a"), vda), (Some("a"), vdb)], &[None, None]);
-        check(&[(None, vda), (None, vda)], &[None, None]);
-    }
 
     #[test]
     fn a_folder_that_several_hosts_find_is_named_once() {

@@ -8,21 +8,25 @@ use super::hosts::{
     tell_unkept, way_of,
 };
 use super::lockstep::status_of_lost;
+use super::measure::judge::{Asked, RECIPE, output_of};
 use super::question::check_any_asked;
 use super::question::{budget_of, changes_of, refuse, set_ends};
+use super::rehearsing_hosts::{self, plan_on, rehearse};
 use super::{Terminal, tell};
 use crate::args::form::FormArgs;
 use crate::args::hosts::HostArgs;
+use crate::args::judge::JudgeArgs;
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
 use crate::hosts::access::{Agents, HostAccess};
 use crate::hosts::interrupted::JointBefore;
+use crate::hosts::late::LateHosts;
 use crate::hosts::lockstep::Lockstep;
 use crate::hosts::remote::Remote;
 use crate::hosts::view::HostsView;
 use crate::orphans;
 use crate::progress::Progress;
 use crate::recipe::hosts::refusal_alone;
-use crate::recipe::{self, Changes, Recipe};
+use crate::recipe::{self, Changes, Recipe, seed_of_now};
 use crate::status::Status;
 use crate::stop::{EvenIfStopped, Stop};
 use crate::store::{self, JointPlace, ReadableRecord};
@@ -46,8 +50,8 @@ pub fn survey(args: &SurveyArgs, style: &Style) -> Result<Status> {
     }
     let changes = Changes { seed: args.seed, ..Changes::default() };
     let SurveyArgs { directory, hosts, output, at_once, .. } = args;
-    let (at_once, prunes) = (*at_once, false);
-    measure(&FleetTask { recipe, changes, directory, hosts, output, at_once, prunes }, style)
+    let work = FleetWork::Recipe { recipe, changes, prunes: false };
+    measure(&FleetTask { work, directory, hosts, output, at_once: *at_once }, style)
 }
 
 /// `ioassay run --hosts --each`.
@@ -59,21 +63,52 @@ pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
     let (recipe, changes) = (recipe::find(&args.recipe)?, changes_of(args));
     let directory = args.directory.as_deref().unwrap_or(Path::new("."));
     let RunArgs { hosts, output, at_once, prune, .. } = args;
-    let (at_once, prunes) = (*at_once, *prune);
-    measure(&FleetTask { recipe, changes, directory, hosts, output, at_once, prunes }, style)
+    let work = FleetWork::Recipe { recipe, changes, prunes: *prune };
+    measure(&FleetTask { work, directory, hosts, output, at_once: *at_once }, style)
 }
 
-/// What each host is to measure.
+/// `ioassay judge --hosts --each`.
+///
+/// # Errors
+/// As for [`survey`].
+pub fn judge(args: &JudgeArgs, style: &Style) -> Result<Status> {
+    rehearsing_hosts::refuse(args)?;
+    let (asked, output) = (&Asked::of(args)?, &output_of(args));
+    let JudgeArgs { hosts, at_once, .. } = args;
+    let (work, directory) = (FleetWork::Commands(asked), Path::new("."));
+    measure(&FleetTask { work, directory, hosts, output, at_once: *at_once }, style)
+}
+
+/// What a host is to measure.
+#[expect(clippy::large_enum_variant, reason = "a run has one")]
+enum FleetWork<'a> {
+    Recipe {
+        recipe: Recipe,
+        changes: Changes,
+        /// Whether axes are pruned.
+        prunes: bool,
+    },
+    Commands(&'a Asked),
+}
+
+impl FleetWork<'_> {
+    /// The recipe of its records.
+    fn name(&self) -> &str {
+        match self {
+            FleetWork::Recipe { recipe, .. } => &recipe.name,
+            FleetWork::Commands(_) => RECIPE,
+        }
+    }
+}
+
+/// What each host is to measure, and where.
 struct FleetTask<'a> {
-    recipe: Recipe,
-    changes: Changes,
+    work: FleetWork<'a>,
     directory: &'a Path,
     hosts: &'a HostArgs,
     output: &'a OutputArgs,
     /// Whether all measure at the same time.
     at_once: bool,
-    /// Whether axes are pruned.
-    prunes: bool,
 }
 
 /// Measures on all hosts, and reports what is known of them.
@@ -85,7 +120,7 @@ fn measure(errand: &FleetTask, style: &Style) -> Result<Status> {
     }
     check_form(&errand.output.form, false)?;
     let way = way_of(errand.hosts)?;
-    let place = place_of(errand.output, &errand.recipe.name)?;
+    let place = place_of(errand.output, errand.work.name())?;
     let directory = absolute(errand.directory)?;
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     orphans::adopt();
@@ -227,9 +262,9 @@ impl FleetRun<'_> {
         record: &mut Option<HostRecord>,
     ) -> Result<()> {
         let guest = CandidateHost::look(called.to_owned(), agent, self.directory)?;
-        let plan = self.plan(&guest)?;
-        let mut begun = [guest.begin((number as u32, None), &plan, self.directory, None)?];
         let late = late(self.errand.output.quiet, progress);
+        let (guest, plan) = self.planned(guest, &late, progress)?;
+        let mut begun = [guest.begin((number as u32, None), &plan, self.directory, None)?];
         let view = HostsView::alone(progress, number, called);
         view.making(1);
         let made = CandidateHost::all_made(&mut begun, &late)?.pop().context("it made nothing")?;
@@ -241,19 +276,38 @@ impl FleetRun<'_> {
         let store = stores.into_iter().next().context("it has no record")?;
         *record = Some(HostRecord { written: store.written()?, is_kept: store.is_kept() });
         let (members, before) = (vec![guest.enter(store)], JointBefore::default());
-        Lockstep::new(&plan, members, before, self.stop, (&late, view)).carry_out()?;
-        Ok(())
+        let run = Lockstep::new(&plan, members, before, self.stop, (&late, view));
+        match run.carry_out()?.uncleaned.pop() {
+            Some(reason) => bail!(reason),
+            None => Ok(()),
+        }
     }
 
-    fn plan(&self, guest: &CandidateHost) -> Result<Plan> {
-        let mut plan = guest.plan(&self.errand.recipe, &self.errand.changes)?;
+    /// A host with its own plan. Commands are rehearsed there for it.
+    fn planned(
+        &self,
+        guest: CandidateHost,
+        late: &LateHosts,
+        progress: &Progress,
+    ) -> Result<(CandidateHost, Plan)> {
+        let (recipe, changes, prunes) = match &self.errand.work {
+            FleetWork::Recipe { recipe, changes, prunes } => (recipe, changes, *prunes),
+            FleetWork::Commands(asked) => {
+                let mut guests = [guest];
+                rehearse(&mut guests, asked, self.directory, &[], (late, progress))?;
+                let plan = plan_on(&guests, asked, seed_of_now())?;
+                let [guest] = guests;
+                return Ok((guest, plan));
+            }
+        };
+        let mut plan = guest.plan(recipe, changes)?;
         // Each host is measured by itself.
         refuse(&mut plan, |case| {
             refusal_alone(case).map(|reason| format!("{reason}, and leave out --each"))
         });
-        set_ends(&mut plan, budget_of(self.errand.output)?, self.errand.prunes)?;
+        set_ends(&mut plan, budget_of(self.errand.output)?, prunes)?;
         check_any_asked(&plan)?;
-        Ok(plan)
+        Ok((guest, plan))
     }
 }
 

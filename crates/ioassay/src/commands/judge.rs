@@ -5,7 +5,6 @@ use super::measure::both::check_invocations;
 use super::measure::judge::{self, Asked, JudgeTask, RECIPE};
 use super::reference::ReferenceRecord;
 use super::{compare, form, running, say, tell, watch};
-use crate::args::OutputArgs;
 use crate::args::judge::JudgeArgs;
 use crate::resume::Interrupted;
 use crate::status::Status;
@@ -70,7 +69,15 @@ fn gated(
     judge::export(&task, &kept)?;
     if stop.is_asked() {
         tell_kept(&kept, output)?;
-        return tell_stopped(&kept, output).map(|()| Status::DONE);
+        tell_stopped(output.quiet)?;
+        if kept.record.is_kept() {
+            tell_how_to_go_on(kept.record.path(), output)?;
+        }
+        return Ok(Status::DONE);
+    }
+    if let Some(path) = &args.form.openmetrics {
+        let assessment = assess::assess(&store::read(kept.record.path())?);
+        store::keep_report(path, &report::openmetrics(&assessment))?;
     }
     let status = match reference {
         Some(it) => held_against(args, it, &kept, style),
@@ -95,7 +102,10 @@ fn reference<'a>(args: &'a JudgeArgs, path: &'a Path) -> Result<ReferenceRecord<
 }
 
 /// Refuses a gate without another command, or with so few invocations that it decides nothing.
-fn check_gate(asked: &Asked) -> Result<()> {
+///
+/// # Errors
+/// If it is one.
+pub(super) fn check_gate(asked: &Asked) -> Result<()> {
     check_invocations(asked.invocations)?;
     match names(asked.of_host.commands.iter())[..] {
         [one] => bail!(
@@ -113,22 +123,34 @@ fn names<'a>(commands: impl Iterator<Item = &'a JudgedCommand>) -> Vec<&'a str> 
     names
 }
 
-/// Says that a gate that was stopped has no outcome, and how it goes on.
-fn tell_stopped(kept: &Kept, output: &OutputArgs) -> Result<()> {
-    if output.quiet {
-        return Ok(());
-    }
-    tell("the run was stopped before its end, so nothing is judged")?;
-    if kept.record.is_kept() { tell_how_to_go_on(kept.record.path(), output) } else { Ok(()) }
+/// Says that a gate that was stopped has no outcome.
+///
+/// # Errors
+/// If stderr cannot be written.
+pub(super) fn tell_stopped(is_quiet: bool) -> Result<()> {
+    if is_quiet { Ok(()) } else { tell("the run was stopped before its end, so nothing is judged") }
 }
 
 /// Holds the other commands of a record against its first one.
 fn held_against_first(args: &JudgeArgs, kept: &Kept, style: &Style) -> Result<Status> {
     let record = store::read(kept.record.path())?;
-    let names = names(record.header.plan.judged_commands());
-    let versus = assess::compare_commands(&record);
+    hand_out_among(args, &record.header, &assess::compare_commands(&record), style)
+}
+
+/// Applies the limits to the commands of a record with this header, of which the first is what the
+/// others are held against.
+///
+/// # Errors
+/// If there is nothing to compare, or the report cannot be written.
+pub(super) fn hand_out_among(
+    args: &JudgeArgs,
+    header: &Header,
+    versus: &RecordComparison,
+    style: &Style,
+) -> Result<Status> {
+    let names = names(header.plan.judged_commands());
     let (first, others) = names.split_first().context("the record has no commands")?;
-    hand_out(args, kept, (&versus, [first, &listed(others)]), style)
+    hand_out(args, (versus, [first, &listed(others)]), style)
 }
 
 /// Holds the commands against those of another record.
@@ -141,13 +163,15 @@ fn held_against(
     let paths = [reference.path, kept.record.path()];
     let versus = compare::against(Judged::of(reference.record), paths, assess::compare)?;
     let paths = paths.map(compare::shown);
-    hand_out(args, kept, (&versus, paths.each_ref().map(String::as_str)), style)
+    hand_out(args, (&versus, paths.each_ref().map(String::as_str)), style)
 }
 
 /// Applies the limits, and prints what they decide.
-fn hand_out(
+///
+/// # Errors
+/// If there is nothing to compare, or the report cannot be written.
+pub(super) fn hand_out(
     args: &JudgeArgs,
-    kept: &Kept,
     (versus, sides): (&RecordComparison, [&str; 2]),
     style: &Style,
 ) -> Result<Status> {
@@ -155,10 +179,6 @@ fn hand_out(
     let gate = gate(versus, &args.fail_if);
     let form = &args.form;
     let json = || say(report::json_of_gate(versus, &gate, sides).trim_end());
-    if let Some(path) = &form.openmetrics {
-        let assessment = assess::assess(&store::read(kept.record.path())?);
-        store::keep_report(path, &report::openmetrics(&assessment))?;
-    }
     let document = || report::gate_run(versus, &gate, sides);
     form::hand_out(document, &form.document, style, form.json.then_some(json))?;
     if !args.quiet {

@@ -5,6 +5,7 @@ use super::dry;
 use super::form;
 use super::hosts::{absolute, check_form, csv, late, place_of, refuse_output, refuse_run};
 use super::hosts::{tell_unkept, way_of};
+use super::joint_destination::JointDestination;
 use super::kept::tell_how_to_go_on;
 use super::measure::tool;
 use super::question::check_any_asked;
@@ -20,7 +21,6 @@ use crate::hosts::mark::who_sees;
 use crate::hosts::meeting::{Made, orders};
 use crate::hosts::member::{Lacking, Member};
 use crate::hosts::view::HostsView;
-use crate::launch::HostName;
 use crate::nodelist::some;
 use crate::orphans;
 use crate::progress::Progress;
@@ -51,41 +51,10 @@ pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
     check_form(&args.output.form, args.output.dry_run)?;
     let way = way_of(&args.hosts)?;
     let directory = absolute(args.directory.as_deref().unwrap_or(Path::new(".")))?;
-    let into = match &args.output.resume {
-        None => JointDestination::New(place_of(&args.output, &recipe::find(&args.recipe)?.name)?),
-        Some(folder) => {
-            let names: Vec<&str> = way.hosts.all().iter().map(HostName::name).collect();
-            JointDestination::Resumed(folder, InterruptedRun::open(folder, &names)?)
-        }
-    };
+    let place = || place_of(&args.output, &recipe::find(&args.recipe)?.name);
+    let into = JointDestination::of(args.output.resume.as_deref(), &way, place)?;
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     stop.status(measure(args, (&way, &directory), into, &stop, style))
-}
-
-/// Where the records of a run go.
-pub(super) enum JointDestination<'a> {
-    /// A folder for new ones.
-    New(JointPlace),
-    /// Those in the folder of a run that goes on.
-    Resumed(&'a Path, InterruptedRun),
-}
-
-impl JointDestination<'_> {
-    /// The run that goes on, if it is one.
-    fn resumed(&self) -> Option<&InterruptedRun> {
-        match self {
-            JointDestination::New(_) => None,
-            JointDestination::Resumed(_, run) => Some(run),
-        }
-    }
-
-    /// The folder, if there can be one.
-    fn folder(&self) -> Option<PathBuf> {
-        match self {
-            JointDestination::New(place) => place.folder().map(Path::to_path_buf),
-            JointDestination::Resumed(folder, _) => Some(folder.to_path_buf()),
-        }
-    }
 }
 
 fn measure(
@@ -102,16 +71,8 @@ fn measure(
     let mut guests = CandidateHost::look_all(each, directory)?;
     tell_doubts(&guests)?;
     let apart = apart(&mut guests, directory)?;
-    let mut plan = plan_of(args, &guests, &apart, into.resumed())?;
-    let mut before = JointBefore::default();
-    if let Some(run) = into.resumed() {
-        let numbered = (0..).zip(&guests).zip(&run.records);
-        for ((number, guest), record) in numbered {
-            guest.check_same(number, &plan, record)?;
-        }
-        // The order of its cases is that of the record.
-        (plan, before) = (run.plan().clone(), run.before.clone());
-    }
+    let plan = plan_of(args, &guests, &apart, into.resumed())?;
+    let (plan, before) = into.go_on(plan, &guests)?;
     let storage = guests.first().and_then(|guest| guest.storage.as_ref());
     let storage = storage.context("no host takes part")?;
     if args.output.dry_run {
@@ -122,7 +83,9 @@ fn measure(
     if !is_quiet {
         dry::tell_time_on_hosts(&plan, storage)?;
     }
-    JointRun { plan, guests, directory, into, before, output: &args.output }.carry_out(stop, style)
+    let deliver = &|records: &[PathBuf]| show(records, (&args.output.form, is_quiet), style);
+    JointRun { plan, guests, directory, into, before, output: &args.output, deliver }
+        .carry_out(stop)
 }
 
 /// A run in lockstep that can begin.
@@ -134,6 +97,8 @@ pub(super) struct JointRun<'a> {
     pub(super) into: JointDestination<'a>,
     pub(super) before: JointBefore,
     pub(super) output: &'a OutputArgs,
+    /// What is made of the records.
+    pub(super) deliver: &'a dyn Fn(&[PathBuf]) -> Result<Status>,
 }
 
 impl JointRun<'_> {
@@ -141,9 +106,9 @@ impl JointRun<'_> {
     ///
     /// # Errors
     /// If a host has no files, a record cannot be written, or no host is left.
-    pub(super) fn carry_out(self, stop: &Stop, style: &Style) -> Result<Status> {
-        let JointRun { plan, guests, directory, into, before, output } = self;
-        let (is_quiet, form) = (output.quiet, &output.form);
+    pub(super) fn carry_out(self, stop: &Stop) -> Result<Status> {
+        let JointRun { plan, guests, directory, into, before, output, deliver } = self;
+        let is_quiet = output.quiet;
         let progress = &Progress::unless(is_quiet);
         let (late, folder) = (late(is_quiet, progress), into.folder());
         let members = members(guests, &plan, directory, into, (&late, progress))?;
@@ -166,7 +131,7 @@ impl JointRun<'_> {
         }
         let Lacking { lost, uncleaned } = carried_out?;
         lost.iter().try_for_each(|reason| tell(&format!("note: {reason}")))?;
-        let shown = show(&paths, (form, is_quiet), style);
+        let shown = deliver(&paths);
         if let Some(folder) = folder.filter(|_| stop.is_asked() && can_go_on(&paths)) {
             tell_how_to_go_on(&folder, output)?;
         }
@@ -240,7 +205,14 @@ pub(super) fn status_of_lost(lost: &[String]) -> Status {
 }
 
 /// Prints what hosts did together.
-fn show(records: &[PathBuf], (form, is_quiet): (&FormArgs, bool), style: &Style) -> Result<Status> {
+///
+/// # Errors
+/// If a record cannot be read, or the report not be written.
+pub(super) fn show(
+    records: &[PathBuf],
+    (form, is_quiet): (&FormArgs, bool),
+    style: &Style,
+) -> Result<Status> {
     let run = assess::together(records.len(), |host| store::read(&records[host]))?;
     let run = run.context("no host took part")?;
     let for_programs = || {

@@ -10,10 +10,12 @@ pub mod dry;
 mod kept;
 pub mod running;
 pub mod measure;
+mod neighbors;
 mod candidate;
+mod joint_destination;
 pub mod hosts;
 pub mod lockstep;
-pub mod judged_hosts;
+mod rehearsing_hosts;
 pub mod fleet;
 pub mod compare;
 mod reference;
@@ -25,6 +27,7 @@ pub mod recipes;
 pub mod runs;
 pub mod watch;
 pub mod judge;
+pub mod judged_hosts;
 
 use crate::args::form::FormArgs;
 use crate::args::tools::SchemaOf;
@@ -74,6 +77,7 @@ pub fn execute(cli: &Cli) -> Result<Status> {
         Command::Run(args) if args.each => fleet::run(args, &style),
         Command::Run(args) if args.hosts.are_named() => lockstep::run(args, &style),
         Command::Run(args) => measure::run(args, &style),
+        Command::Judge(args) if args.each => fleet::judge(args, &style),
         Command::Judge(args) if args.hosts.are_named() => judged_hosts::judge(args, &style),
         Command::Judge(args) => judge::execute(args, &style),
         Command::Plan(args) => measure::plan(args, &style),

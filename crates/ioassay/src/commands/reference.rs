@@ -32,7 +32,11 @@ impl ReferenceRecord<'_> {
         self.check_decidable(asked)
     }
 
-    fn check_same_question(&self, asked: &Header) -> Result<()> {
+    /// Refuses a run of another question.
+    ///
+    /// # Errors
+    /// If it is one.
+    pub(super) fn check_same_question(&self, asked: &Header) -> Result<()> {
         let base = self.path;
         let (recipe, now) = (&self.record.header.plan.recipe, &asked.plan.recipe);
         if recipe != now {
@@ -68,12 +72,17 @@ impl ReferenceRecord<'_> {
         }
     }
 
+    /// How many invocations measured something.
+    pub(super) fn invocations(&self) -> usize {
+        let measured = self.record.trials.iter().map(|trial| trial.invocation);
+        measured.collect::<BTreeSet<u32>>().len()
+    }
+
     /// Refuses to measure what decides nothing: too few invocations, and too few kept runs that
     /// could stand for them.
     fn check_decidable(&self, asked: &Header) -> Result<()> {
-        let then = &self.record;
-        let measured: BTreeSet<u32> = then.trials.iter().map(|trial| trial.invocation).collect();
-        if measured.len().min(asked.plan.invocations as usize) >= INVOCATIONS_LEAST {
+        let (then, measured) = (&self.record, self.invocations());
+        if measured.min(asked.plan.invocations as usize) >= INVOCATIONS_LEAST {
             return Ok(());
         }
         // They show how much the throughput of runs differs, and nothing else.
@@ -89,7 +98,7 @@ impl ReferenceRecord<'_> {
         bail!(
             "invocations: {} in '{}', {} in this run: a gate needs {INVOCATIONS_LEAST} or more in \
              each, or of the throughput {RUNS_LEAST} kept runs of the recipe '{}' in this place",
-            measured.len(),
+            measured,
             self.path.display(),
             asked.plan.invocations,
             printable(&then.header.plan.recipe)

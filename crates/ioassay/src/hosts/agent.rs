@@ -14,6 +14,8 @@ use anyhow::{Context, Result, bail};
 use model::agent::{Answer, Order, PROTOCOL};
 use model::host::Storage;
 use model::judging::{AskedCommands, ReadyCommands};
+use model::record::Header;
+use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -62,15 +64,15 @@ fn obey_all<W: Write>(link: &AgentLink<W>, agent: &mut Agent) -> Result<()> {
                 // The others have seen them.
                 agent.marks.clear();
                 let ground = match &agent.judged {
-                    Some(judged) => Ground::Commands(judged.storage.as_ref()),
+                    Some(judged) => judged.ground(),
                     None => Ground::Directory(&directory),
                 };
                 if part::take(link, &plan, ground, calibrated)? == AfterPart::CleanUp {
                     link.answer(agent.clean_up(link.stop()).map(|()| Answer::Done))?;
                 }
             }
-            Order::Rehearse { directory, asked } => {
-                let ready = agent.rehearse(&directory, *asked, link.stop());
+            Order::Rehearse { directory, asked, then } => {
+                let ready = agent.rehearse(&directory, *asked, then.as_deref(), link.stop());
                 link.answer(ready.map(|ready| Answer::ReadyCommands(Box::new(ready))))?;
             }
             Order::CleanUp => {
@@ -97,12 +99,22 @@ struct JudgedHere {
     asked: AskedCommands,
     /// The storage of their files.
     storage: Option<Storage>,
+    /// Others, on other disks, in the order of the record.
+    further: Vec<Storage>,
     /// What their setup left running.
     servers: Vec<LeftServers>,
 }
 
+impl JudgedHere {
+    /// What their trials use.
+    fn ground(&self) -> Ground<'_> {
+        Ground::Commands { storage: self.storage.as_ref(), further: &self.further }
+    }
+}
+
 impl Agent {
-    /// Sets up and rehearses commands in `directory`.
+    /// Sets up commands in `directory`, and rehearses what the record of the run that goes on does
+    /// not know of them.
     ///
     /// # Errors
     /// Why they cannot be timed here.
@@ -110,6 +122,7 @@ impl Agent {
         &mut self,
         directory: &Path,
         asked: AskedCommands,
+        then: Option<&Header>,
         stop: &Stop,
     ) -> Result<ReadyCommands> {
         self.clean_up(stop)?;
@@ -117,12 +130,23 @@ impl Agent {
         keep_children().context("failed to handle SIGCHLD")?;
         std::env::set_current_dir(directory)
             .with_context(|| format!("failed to run commands in '{}'", directory.display()))?;
-        let judged = JudgedHere { asked, storage: None, servers: Vec::new() };
+        let (further, servers) = (Vec::new(), Vec::new());
+        let judged = JudgedHere { asked, storage: None, further, servers };
         // Whatever fails from now on, it is cleaned up.
         let judged = self.judged.insert(judged);
         judged.servers = judging::set_up(&judged.asked, stop)?;
-        let (ready, _) = judging::rehearse(&judged.asked, &|_| Ok(()), stop)?;
+        let notes = RefCell::new(Vec::new());
+        let note = |text: &str| {
+            notes.borrow_mut().push(text.to_owned());
+            Ok(())
+        };
+        let (mut ready, _) = match then {
+            Some(then) => judging::as_then(&judged.asked, then, (&|_| Ok(()), &note), stop)?,
+            None => judging::rehearse(&judged.asked, &|_| Ok(()), stop)?,
+        };
+        ready.warnings.append(&mut notes.take());
         judged.storage.clone_from(&ready.storage);
+        judged.further.clone_from(then.map_or(&ready.further_storages, |it| &it.further_storages));
         Ok(ready)
     }
 

@@ -79,7 +79,7 @@ impl Lockstep<'_> {
     pub fn carry_out(mut self) -> Result<Lacking> {
         let (agenda, clock) = (self.before.agenda(self.plan), self.clock);
         carry_out(&mut self, RunState { agenda, clock })?;
-        let uncleaned = clean_up(self.plan, &mut self.members);
+        let uncleaned = clean_up(self.plan, &mut self.members, (self.late, self.stop));
         Ok(Lacking { lost: std::mem::take(&mut self.lost), uncleaned })
     }
 

@@ -1,7 +1,9 @@
 //! A host that takes part in a run in lockstep.
 
+use super::late::LateHosts;
 use super::listening::{Waiting, hear_all};
 use super::remote::{Offsets, PINGS, Remote};
+use crate::stop::Stop;
 use crate::store::Store;
 use anyhow::{Context, Result};
 use model::agent::Order;
@@ -67,9 +69,13 @@ pub struct Lacking {
     pub uncleaned: Vec<String>,
 }
 
-/// Lets all hosts run what is to run after the commands of a plan, however long that takes. Returns
-/// what failed. If the run was stopped, they do so unasked.
-pub(super) fn clean_up(plan: &Plan, members: &mut [Member]) -> Vec<String> {
+/// Lets all hosts run what is to run after the commands of a plan, however long that takes; `late`
+/// says which are waited for. Returns what failed. If the run was stopped, they do so unasked.
+pub(super) fn clean_up(
+    plan: &Plan,
+    members: &mut [Member],
+    (late, stop): (&LateHosts, &Stop),
+) -> Vec<String> {
     if plan.commands.is_empty() {
         return Vec::new();
     }
@@ -83,7 +89,16 @@ pub(super) fn clean_up(plan: &Plan, members: &mut [Member]) -> Vec<String> {
             Err(error) => heard.push((index, Err(error))),
         }
     }
-    let mut heard = hear_all(waiting, heard, &Waiting::quietly(Duration::MAX));
+    late.begin_anew();
+    let waits = |since: Duration, answered: usize, silent: &mut dyn Iterator<Item = usize>| {
+        late.tell((since, answered), silent.map(|index| called[index].as_str()), "clean up");
+    };
+    let how = Waiting { late: &waits, ..Waiting::quietly(Duration::MAX) };
+    let mut heard = hear_all(waiting, heard, &how);
+    if stop.is_asked() {
+        // Nobody waits for their answers.
+        return Vec::new();
+    }
     heard.sort_by_key(|(index, _)| *index);
     let failed = heard.into_iter().filter_map(|(index, answer)| Some((index, answer.err()?)));
     failed.map(|(index, error)| format!("on the host {}: {error:#}", called[index])).collect()

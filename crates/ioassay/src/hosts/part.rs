@@ -35,14 +35,14 @@ const AHEAD_MAX: Duration = Duration::from_secs(10);
 pub(super) enum Ground<'a> {
     /// Files in this directory.
     Directory(&'a Path),
-    /// Files of commands, on this storage.
-    Commands(Option<&'a Storage>),
+    /// Files of commands, on this storage and on others.
+    Commands { storage: Option<&'a Storage>, further: &'a [Storage] },
 }
 
 impl Ground<'_> {
     fn open(self) -> Result<(Target, Option<Storage>)> {
         let directory = match self {
-            Ground::Commands(storage) => return Ok((Target::Memory, storage.cloned())),
+            Ground::Commands { storage, .. } => return Ok((Target::Memory, storage.cloned())),
             Ground::Directory(directory) => directory,
         };
         let target = Target::Directory(Rc::new(Directory::open(directory)?));
@@ -50,6 +50,14 @@ impl Ground<'_> {
             format!("failed to inspect the storage of '{}'", directory.display())
         })?;
         Ok((target, Some(storage)))
+    }
+
+    /// More storages that hold data files of commands.
+    fn further(&self) -> &[Storage] {
+        match self {
+            Ground::Commands { further, .. } => further,
+            Ground::Directory(_) => &[],
+        }
     }
 }
 
@@ -116,7 +124,8 @@ fn run<W: Write>(
     let mut files = maker.make((progress, link.stop()))?;
     link.say(&made(&files, &calibrated, unproved)).map_err(PartEnd::Unlinked)?;
     let site = Site::new(maker, &own_worker, progress, link.trial());
-    let site = Site { barrier: Some(link), calibrated: &calibrated, ..site };
+    let further = ground.further();
+    let site = Site { barrier: Some(link), calibrated: &calibrated, further, ..site };
     let mut left = Carryover::default();
     while let Some(order) = link.next().map_err(PartEnd::Unlinked)? {
         let answer = match order {

@@ -4,7 +4,7 @@ use crate::file_storages::FileStorages;
 use anyhow::{Context, Result};
 use model::command::JudgedCommand;
 use model::host::Storage;
-use model::record::Header;
+use model::judging::ReadyCommands;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -81,9 +81,11 @@ impl WatchedStorages {
         FileStorages { first: first.as_ref(), further, numbers }
     }
 
-    /// Notes them in the header of a record, but for the first.
-    pub fn note_in(self, header: &mut Header) {
-        (header.further_storages, header.storage_numbers) = (self.further, self.numbers);
+    /// Notes them in what is known of the commands.
+    pub(super) fn note_in(&self, ready: &mut ReadyCommands) {
+        ready.storage.clone_from(&self.first);
+        ready.further_storages.clone_from(&self.further);
+        ready.storage_numbers.clone_from(&self.numbers);
     }
 }
 

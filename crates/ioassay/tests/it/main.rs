@@ -56,6 +56,7 @@ mod resuming;
 mod shapes;
 mod launchers;
 mod judge_hosts;
+mod judge_hosts_forms;
 mod namespaces;
 mod slurm;
 mod crowd;

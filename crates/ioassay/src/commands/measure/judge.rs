@@ -150,8 +150,7 @@ fn measure(
         return Ok(None);
     };
     let mut header = header_of(&plan, environment, Vec::new())?;
-    header.rehearsals.clone_from(&ready.rehearsals);
-    storages.note_in(&mut header);
+    ready.note_in(&mut header);
     let loops = Header { plan: only_loops(&plan), ..header.clone() };
     let shapes = then.map(|then| &then.calibrated);
     header.calibrated = shapes_of(shapes, &[&loops], worker_process::own_command(), stop)?;
