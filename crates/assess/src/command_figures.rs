@@ -61,7 +61,7 @@ pub struct CommandFigures {
     /// The most memory of one of its processes, in bytes: median of the rounds. Null if it needs
     /// less than ioassay itself.
     pub peak_bytes: Option<u64>,
-    /// Processes that it left running, which were ended: median of the rounds.
+    /// Processes that went on after its end: median of the rounds.
     pub left_running: Option<u64>,
     /// Bytes that it wrote to the pipe on its standard output: median of the rounds. Null without a
     /// pipe.

@@ -38,6 +38,10 @@ pub(crate) fn read_size(measured: &Measured) -> Option<u64> {
 
 /// The bytes of the files that a run wrote which were not on a device when it had ended.
 pub(crate) fn dirty_bytes(measured: &Measured, trial: &Counted) -> Option<u64> {
+    // Its files were synced before anybody looked.
+    if trial.sample.synced_ns().is_some() {
+        return None;
+    }
     Some(trial.evidence.written_after?.dirty?.saturating_mul(measured.host.page))
 }
 

@@ -22,6 +22,10 @@ named! {
     }
 }
 
+fn left_running(trial: &Counted) -> bool {
+    trial.sample.exit.is_some_and(|exit| exit.left_running > 0)
+}
+
 impl CommandDurability {
     /// What the evidence of all trials shows; `None` if it wrote no file that is still there, or
     /// only opened files for writing.
@@ -37,6 +41,8 @@ impl CommandDurability {
             _ if is_dirty && !is_in_memory => CommandDurability::Acknowledged,
             None => CommandDurability::Unseen,
             Some(false) => CommandDurability::Acknowledged,
+            // What went on after its end may have synced it.
+            Some(true) if measured.trials.iter().any(left_running) => CommandDurability::Unseen,
             Some(true) => worst(measured, facts, &storages),
         })
     }

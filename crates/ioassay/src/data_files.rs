@@ -200,13 +200,16 @@ pub fn prepare(command: &JudgedCommand, stop: &Stop) -> Result<(), String> {
     keeper::run(prepare, stop).map_err(|reason| format!("--prepare: {reason}"))
 }
 
-/// Runs what `command` needs after each of its runs.
+/// Runs what `command` needs after each of its runs, also after a signal; another one stops it.
 ///
 /// # Errors
-/// If that cannot be started, fails, or the run is stopped.
+/// If that cannot be started or fails.
 pub fn conclude(command: &JudgedCommand, stop: &Stop) -> Result<(), String> {
     let Some(conclude) = &command.conclude else { return Ok(()) };
-    keeper::run(conclude, stop).map_err(|reason| format!("--conclude: {reason}"))
+    let stopped = stop.take();
+    let concluded = keeper::run(conclude, stop);
+    stop.give_back(stopped);
+    concluded.map_err(|reason| format!("--conclude: {reason}"))
 }
 
 #[cfg(test)]

@@ -16,8 +16,7 @@ pub struct FileStorages<'a> {
     pub first: Option<&'a Storage>,
     /// Others, on other disks.
     pub further: &'a [Storage],
-    /// Their numbers by the numbers of devices: 0 is the first. Empty on one of several hosts,
-    /// where only the first is watched.
+    /// Their numbers by the numbers of devices: 0 is the first. Empty if only that is watched.
     pub numbers: &'a BTreeMap<u64, usize>,
 }
 

@@ -80,13 +80,14 @@ fn dram(host: &Host) -> u64 {
 }
 
 /// The least arrays of `threads` threads that exceed the caches they can use, as [`dram`] exceeds
-/// all; `None` if the size of no cache is known, or they need more than a quarter of the available
-/// memory.
+/// all; `None` if the size of no cache is known, or they need more than a sixteenth of the
+/// available memory: each trial allocates them again, and others may need more by then.
 pub fn beyond_caches(host: &Host, threads: u32) -> Option<u64> {
     let largest = host.largest_cache.map(|each| each.saturating_mul(threads.into()));
     let theirs = [largest, host.last_level_cache].into_iter().flatten().min()?;
     let bytes = theirs.saturating_mul(4).max(DRAM_LEAST).checked_next_multiple_of(MIB)?;
-    (bytes <= quarter(host, bytes, MIB)).then_some(bytes)
+    let most = host.memory_available? / 16;
+    (bytes <= most).then_some(bytes)
 }
 
 const MIB: u64 = 1 << 20;
@@ -162,8 +163,8 @@ mod tests {
         check(1, |host| host.largest_cache = None, Some(1 << 30));
         check(1, |host| host.largest_cache = Some(1 << 20), Some(64 << 20));
         check(1, |host| (host.last_level_cache, host.largest_cache) = (None, None), None);
-        check(1, |host| host.memory_available = Some(512 << 20), Some(128 << 20));
-        check(1, |host| host.memory_available = Some(511 << 20), None);
+        check(1, |host| host.memory_available = Some(2 << 30), Some(128 << 20));
+        check(1, |host| host.memory_available = Some((2 << 30) - 1), None);
     }
 
     #[test]

@@ -190,7 +190,7 @@ pub struct Exit {
     /// than this program's own, which the OS counts as the command's while it starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
-    /// Processes that it left running, which were ended.
+    /// Processes that went on after its end.
     #[serde(default)]
     pub left_running: u64,
     /// Bytes that it wrote to the pipe on its stdout.

@@ -46,6 +46,19 @@ pub struct ReadyCommands {
 }
 
 impl ReadyCommands {
+    /// The numbers of the storages in the record of a run that goes on, by the devices of now: they
+    /// change with each mount of some file systems. As recorded, if the storages are others.
+    pub fn numbers_as_in(&self, then: &Header) -> BTreeMap<u64, usize> {
+        let directories = |first: Option<&Storage>, further: &[Storage]| -> Vec<PathBuf> {
+            first.into_iter().chain(further).map(|storage| storage.directory.clone()).collect()
+        };
+        let now = directories(self.storage.as_ref(), &self.further_storages);
+        match now == directories(then.storage.as_ref(), &then.further_storages) {
+            true => self.storage_numbers.clone(),
+            false => then.storage_numbers.clone(),
+        }
+    }
+
     /// Notes in the header of a record what the commands did, and where their files are.
     pub fn note_in(&self, header: &mut Header) {
         header.rehearsals.clone_from(&self.rehearsals);

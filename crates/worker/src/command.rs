@@ -346,20 +346,27 @@ fn split(status: i32) -> (Option<u32>, Option<u32>) {
     (exited, signal)
 }
 
-/// Collects all that the command started, and ends what still runs. Returns the number of processes
-/// that did.
+/// Collects all that the command started, and ends what still runs after a while. Returns the
+/// number of processes that went on after its end: what they did meanwhile is counted with it.
 fn reap() -> Result<u64, String> {
-    let grace = GRACE.as_millis() / STEP.as_millis();
-    for _ in 0..grace {
+    if has_no_children()? {
+        return Ok(0);
+    }
+    // Some end with it.
+    thread::sleep(STEP);
+    if has_no_children()? {
+        return Ok(0);
+    }
+    // What a list does not show is there nevertheless.
+    let left = (below().len() as u64).max(1);
+    for _ in 0..GRACE.as_millis() / STEP.as_millis() {
         if has_no_children()? {
-            return Ok(0);
+            return Ok(left);
         }
         thread::sleep(STEP);
     }
-    let left = below().len() as u64;
     end_all();
-    // What a list does not show is there nevertheless.
-    Ok(left.max(1))
+    Ok(left)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::row::{Row, start};
 use crate::summary::ServedBy;
 use model::named;
 use model::plan::Role;
+use model::rehearsal::FileUse;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -82,7 +83,9 @@ const WAITED_LEAST: f64 = 0.50;
 
 /// What bounds each requested command.
 pub(crate) fn bounded(rows: &[Row]) -> Vec<BoundedCommand> {
-    let is_asked = |row: &&Row| row.measured.role == Role::Asked && row.stands();
+    // What others did after its end is in its counters.
+    let is_alone = |row: &Row| row.summary.findings.iter().all(|it| it.code != Code::LeftRunning);
+    let is_asked = |row: &&Row| row.measured.role == Role::Asked && row.stands() && is_alone(row);
     let commands = rows.iter().filter(is_asked).filter(|row| row.measured.case.command().is_some());
     let beside = BoundingRows {
         reads: DirectReads::of(rows),
@@ -196,6 +199,13 @@ const DIRTIED_FEW: u64 = 1 << 20;
 
 /// Whether it wrote nothing for which it waited.
 fn is_unwritten(row: &Row) -> bool {
+    let by_flag = |file: &FileUse| {
+        let opens = &file.opens;
+        opens.direct > 0 || opens.sync > 0 || opens.dsync > 0
+    };
+    if row.measured.facts.is_none_or(|facts| facts.written_files().any(by_flag)) {
+        return false;
+    }
     let figures = row.summary.command.as_deref();
     let is_little = |bytes: Option<u64>| bytes.is_some_and(|bytes| bytes < DIRTIED_FEW);
     figures.is_some_and(|it| is_little(it.dirtied_bytes) && it.syncs == Some(0))

@@ -36,9 +36,13 @@ impl WriteUse {
 
     /// Whether it surely gets all that the device takes, but for a part that does not matter.
     pub(super) fn is_at_ceiling(&self) -> bool {
-        self.of_ceiling.low.is_some_and(|low| low >= CEILING_LEAST)
+        let is_at = |low: f64| (CEILING_LEAST..=CEILING_MOST).contains(&low);
+        self.of_ceiling.low.is_some_and(is_at)
     }
 }
+
+/// What surely gets more than this share of a ceiling shows that it is none (docs/method).
+const CEILING_MOST: f64 = 1.05;
 
 /// The syncs of a command, held against lone commits: small writes, each with its sync.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

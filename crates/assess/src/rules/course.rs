@@ -166,8 +166,9 @@ fn rates_of_rounds(context: &Context) -> Option<Vec<f64>> {
 }
 
 fn parts(context: &Context) -> &'static str {
-    let several = context.measured.trials.iter().any(|trial| trial.invocation > 0);
-    if several { "invocations" } else { "rounds" }
+    let mut invocations = context.measured.trials.iter().map(|trial| trial.invocation);
+    let first = invocations.next();
+    if invocations.any(|other| Some(other) != first) { "invocations" } else { "rounds" }
 }
 
 /// The first rounds had another rate than the others.

@@ -5,6 +5,7 @@ use super::origin::claim;
 use crate::counted::Counted;
 use crate::finding::{Code, Severity};
 use crate::served::SHARE_NOISE;
+use crate::summary::ServedBy;
 use crate::writing::{FLUSHES_LEAST, durable_bytes};
 use model::case::{Cache, NameSync, Op};
 use model::host::{Device, Storage, WriteCache};
@@ -17,7 +18,11 @@ pub(super) const RULES: RuleTable = &[(Code::LoopCached, loop_cached)];
 /// below it moved may prove that it was this cache, or that syncs reached them. Nothing proves that
 /// reads came from them, because others read there as well.
 fn loop_cached(context: &Context) -> Option<Draft> {
-    let (claim, severity) = claim(context).filter(|(_, severity)| *severity == Severity::Doubt)?;
+    let claimed = claim(context).filter(|(_, severity)| *severity == Severity::Doubt);
+    // A command claims nothing of its files as they are, but its row says that a device served it.
+    let is_command = context.measured.case.command().is_some();
+    let is_served = is_command && context.is_served(&[ServedBy::Device, ServedBy::Mixed]);
+    let (claim, severity) = claimed.or(is_served.then_some(("device", Severity::Doubt)))?;
     if !context.crosses_devices() {
         return None;
     }

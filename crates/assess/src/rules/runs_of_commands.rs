@@ -245,8 +245,8 @@ fn left_running(context: &Context) -> Option<Draft> {
     let most = context.measured.trials.iter().map(left).max().filter(|most| *most > 0)?;
     let processes = if most == 1 { "1 process".into() } else { format!("{most} processes") };
     let message = format!(
-        "it left {processes} running (in {}), which were ended: what they do is not in its time, \
-         and what they would have written is missing",
+        "it left {processes} running (in {}): what they did after its end is not in its time, but \
+         is in its CPU time and its bytes, until they were ended 0.1 s later",
         context.how_many(|trial| left(trial) > 0)
     );
     let remedy = "make it wait for them, or start them with --setup";

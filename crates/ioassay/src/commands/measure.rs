@@ -157,7 +157,8 @@ pub fn keep(
         other => other?,
     };
     let into = Destination::of(interrupted, place, header, since.elapsed());
-    let made = PreparedRun { maker, files, worker: &worker, memory: memory.as_ref() };
+    let memory = memory.as_ref();
+    let made = PreparedRun { maker, files, worker: &worker, memory, numbers: None };
     let (record, files) = carry_out(made, into, progress, stop)?;
     let stays = files.read().filter(|_| output.keep);
     Ok(Some(Kept { record, files: stays.map(|file| file.fixture().path.clone()).collect() }))
@@ -181,7 +182,7 @@ pub fn measure_record(
     }
     let files = maker.make((progress, stop))?;
     let header = header_of(plan, environment, environment.peers.to_vec())?;
-    let made = PreparedRun { maker, files, worker, memory: None };
+    let made = PreparedRun { maker, files, worker, memory: None, numbers: None };
     let into = Destination::New { place: Place::Usual, header };
     let (kept, _) = carry_out(made, into, progress, stop)?;
     store::read(kept.path())
@@ -193,6 +194,8 @@ struct PreparedRun<'a> {
     files: Files,
     worker: &'a dyn Fn(&str) -> Result<Command, String>,
     memory: Option<&'a MemoryGroup>,
+    /// The numbers of storages by devices, if files of commands are on them.
+    numbers: Option<BTreeMap<u64, usize>>,
 }
 
 /// Where a run is recorded.
@@ -241,7 +244,7 @@ fn carry_out(
         Destination::Resumed { before, .. } => &before.record.header,
     };
     let (calibrated, further) = (&header.calibrated.clone(), &header.further_storages.clone());
-    let numbers = &header.storage_numbers.clone();
+    let numbers = &made.numbers.unwrap_or_default();
     let (mut store, before) = into.begin(&made.files)?;
     let site = Site::new(made.maker, made.worker, progress, stop);
     let site = Site { memory: made.memory, calibrated, further, numbers, ..site };

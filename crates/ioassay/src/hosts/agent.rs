@@ -16,6 +16,7 @@ use model::host::Storage;
 use model::judging::{AskedCommands, ReadyCommands};
 use model::record::Header;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -101,6 +102,8 @@ struct JudgedHere {
     storage: Option<Storage>,
     /// Others, on other disks, in the order of the record.
     further: Vec<Storage>,
+    /// The numbers of both by devices.
+    numbers: BTreeMap<u64, usize>,
     /// What their setup left running.
     servers: Vec<LeftServers>,
 }
@@ -108,7 +111,8 @@ struct JudgedHere {
 impl JudgedHere {
     /// What their trials use.
     fn ground(&self) -> Ground<'_> {
-        Ground::Commands { storage: self.storage.as_ref(), further: &self.further }
+        let JudgedHere { storage, further, numbers, .. } = self;
+        Ground::Commands { storage: storage.as_ref(), further, numbers }
     }
 }
 
@@ -130,8 +134,8 @@ impl Agent {
         keep_children().context("failed to handle SIGCHLD")?;
         std::env::set_current_dir(directory)
             .with_context(|| format!("failed to run commands in '{}'", directory.display()))?;
-        let (further, servers) = (Vec::new(), Vec::new());
-        let judged = JudgedHere { asked, storage: None, further, servers };
+        let (further, numbers, servers) = (Vec::new(), BTreeMap::new(), Vec::new());
+        let judged = JudgedHere { asked, storage: None, further, numbers, servers };
         // Whatever fails from now on, it is cleaned up.
         let judged = self.judged.insert(judged);
         judged.servers = judging::set_up(&judged.asked, stop)?;
@@ -147,6 +151,10 @@ impl Agent {
         ready.warnings.append(&mut notes.take());
         judged.storage.clone_from(&ready.storage);
         judged.further.clone_from(then.map_or(&ready.further_storages, |it| &it.further_storages));
+        judged.numbers = match then {
+            Some(then) => ready.numbers_as_in(then),
+            None => ready.storage_numbers.clone(),
+        };
         Ok(ready)
     }
 

@@ -5,6 +5,7 @@ use crate::barrier::Barrier;
 use crate::calibration::{calibrate, requests};
 use crate::clock;
 use crate::directory::{Directory, Remains, RemainsFate};
+use crate::file_storages::NO_NUMBERS;
 use crate::files::{Files, Maker, Target};
 use crate::fixture::Stay;
 use crate::machine::this_host;
@@ -22,6 +23,8 @@ use model::plan::Plan;
 use model::shape::Calibrated;
 use model::trial::Trial;
 use std::io::Write;
+
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::rc::Rc;
@@ -35,8 +38,12 @@ const AHEAD_MAX: Duration = Duration::from_secs(10);
 pub(super) enum Ground<'a> {
     /// Files in this directory.
     Directory(&'a Path),
-    /// Files of commands, on this storage and on others.
-    Commands { storage: Option<&'a Storage>, further: &'a [Storage] },
+    /// Files of commands, on this storage and on others, with their numbers by devices.
+    Commands {
+        storage: Option<&'a Storage>,
+        further: &'a [Storage],
+        numbers: &'a BTreeMap<u64, usize>,
+    },
 }
 
 impl Ground<'_> {
@@ -52,11 +59,11 @@ impl Ground<'_> {
         Ok((target, Some(storage)))
     }
 
-    /// More storages that hold data files of commands.
-    fn further(&self) -> &[Storage] {
+    /// More storages that hold data files of commands, and the numbers of all by devices.
+    fn further(&self) -> (&[Storage], &BTreeMap<u64, usize>) {
         match self {
-            Ground::Commands { further, .. } => further,
-            Ground::Directory(_) => &[],
+            Ground::Commands { further, numbers, .. } => (further, numbers),
+            Ground::Directory(_) => (&[], &NO_NUMBERS),
         }
     }
 }
@@ -124,8 +131,8 @@ fn run<W: Write>(
     let mut files = maker.make((progress, link.stop()))?;
     link.say(&made(&files, &calibrated, unproved)).map_err(PartEnd::Unlinked)?;
     let site = Site::new(maker, &own_worker, progress, link.trial());
-    let further = ground.further();
-    let site = Site { barrier: Some(link), calibrated: &calibrated, further, ..site };
+    let (further, numbers) = ground.further();
+    let site = Site { barrier: Some(link), calibrated: &calibrated, further, numbers, ..site };
     let mut left = Carryover::default();
     while let Some(order) = link.next().map_err(PartEnd::Unlinked)? {
         let answer = match order {

@@ -12,7 +12,7 @@ use model::record::Header;
 use model::rehearsal::{Blind, CommandEnd, FactSheet, FileRole, FileUse};
 use model::units;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The most data files of a command whose cache is set and seen, those with the most bytes.
 const FILES_MAX: usize = 1024;
@@ -107,12 +107,37 @@ pub(super) fn as_then(
     let commands: Vec<_> = asked.commands.iter().zip(&known).map(with_files).collect();
     // One that does something else is refused later, and must not run before that.
     let are_same = commands.iter().zip(&known).all(|(one, then)| one == *then);
+    if let Some(path) = other_program(then).filter(|_| are_same) {
+        bail!(
+            "the program '{}' is not as it was in the record of --resume: figures of two programs \
+             are not mixed; begin a new run",
+            path.display()
+        );
+    }
     if let Some(path) = changed(then).filter(|_| are_same) {
         note(&format!("'{}' has changed since the rehearsal", path.display()))?;
         return all(asked, tell, stop);
     }
     let (rehearsals, warnings) = (then.rehearsals.clone(), Vec::new());
     Ok(RehearsedCommands { commands, rehearsals, warnings })
+}
+
+/// A program or a script that a command executed in its rehearsal, if it is another file now, or
+/// has another size.
+fn other_program(then: &Header) -> Option<PathBuf> {
+    let commands = &then.plan.commands;
+    let is_written = |path: &PathBuf| commands.iter().any(|command| command.writes.contains(path));
+    let programs = then.rehearsals.iter().flat_map(|sheet| &sheet.files);
+    let programs = programs.filter(|file| file.role == FileRole::Program);
+    let mut programs = programs.map(|file| (file.last_path(), file));
+    programs.find(|(path, file)| !is_written(path) && !is_as_then(path, file)).map(|(path, _)| path)
+}
+
+/// Whether `path` still leads to the file that was seen, with the same size.
+fn is_as_then(path: &Path, file: &FileUse) -> bool {
+    path.metadata().is_ok_and(|found| {
+        found.ino() == file.inode && file.bytes_found().is_none_or(|then| then == found.len())
+    })
 }
 
 /// A file that a command read in its rehearsal and that no command writes, if it is another one now
@@ -124,11 +149,6 @@ fn changed(then: &Header) -> Option<PathBuf> {
         let read = sheet.files.iter().map(|file| (file.last_path(), file));
         read.filter(|(path, _)| command.reads.contains(path))
     });
-    let is_as_then = |path: &PathBuf, file: &FileUse| {
-        path.metadata().is_ok_and(|found| {
-            found.ino() == file.inode && file.bytes_found().is_none_or(|then| then == found.len())
-        })
-    };
     let mut changed = files.filter(|(path, file)| !is_written(path) && !is_as_then(path, file));
     changed.next().map(|(path, _)| path)
 }
@@ -176,7 +196,9 @@ fn usable(command: &JudgedCommand, rehearsed: Rehearsal) -> Result<FactSheet> {
             match facts.end {
                 Some(CommandEnd::Exited(status)) if counts(command, status) => Ok(*facts),
                 Some(CommandEnd::Exited(status)) => bail!(
-                    "it ended with status {status}{words}. --ignore-exit judges commands that do"
+                    "it ended with status {status}{}. {}",
+                    words.trim_end_matches('.'),
+                    advice(command, status)
                 ),
                 Some(CommandEnd::Signaled(signal)) => {
                     bail!("it was ended by signal {signal}{words}")
@@ -184,6 +206,21 @@ fn usable(command: &JudgedCommand, rehearsed: Rehearsal) -> Result<FactSheet> {
                 Some(CommandEnd::Stopped(_)) | None => bail!("it was stopped{words}"),
             }
         }
+    }
+}
+
+/// What to do about an exit status that is not 0.
+fn advice(command: &JudgedCommand, status: i32) -> String {
+    let is_of_shell = |word: &String| {
+        matches!(word.as_str(), "|" | "||" | "&&" | ">" | "<" | ";")
+            || word.contains(['*', '?', '$'])
+    };
+    match command.arguments.iter().skip(1).find(|word| is_of_shell(word)) {
+        Some(word) => format!(
+            "No shell starts it, so '{word}' was an argument: with --shell, it means what a shell \
+             makes of it"
+        ),
+        None => format!("If it may end with {status}, use --ignore-exit={status}"),
     }
 }
 

@@ -79,7 +79,8 @@ fn rows(one: &BoundedCommand, assessment: &Assessment) -> Vec<Named> {
 }
 
 /// Why it is unknown what bounds a command that may have waited for its device.
-const NOT_MEASURED: &str = "how much the devices can do was not measured";
+const NOT_MEASURED: &str =
+    "it may have waited for its device, and nothing like what it does there was measured";
 /// Why it is unknown what bounds a command that computed all the time with several threads.
 const BY_THREADS: &str = "which of its threads waited is not counted";
 /// Why it is unknown what bounds others.
@@ -97,8 +98,7 @@ fn why_unknown(one: &BoundedCommand) -> String {
         let take = format!("its {} syncs take", it.syncs);
         share_of(&take, &it.of_time, "its time, if each is like a lone commit")
     });
-    let known = one.device.is_some() || one.writes.is_some() || one.syncs.is_some();
-    let not_measured = (one.uses_devices && !known).then(|| NOT_MEASURED.to_string());
+    let not_measured = one.uses_devices.then(|| NOT_MEASURED.to_string());
     let computes = one.processors.is_some_and(|used| used >= BUSY);
     reads.or(writes).or(syncs).or(not_measured).unwrap_or_else(|| match computes {
         true => BY_THREADS.to_string(),

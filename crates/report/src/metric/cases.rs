@@ -159,7 +159,10 @@ pub(crate) const OF_CASES: &[Metric] = &[
         .explained()
         .case(CaseMetric::Plain(|it| Some(it.spent?.wall_ns))),
     metric("user", "user", Unit::Nanoseconds)
-        .meaning("CPU time in user mode")
+        .meaning(
+            "CPU time in user mode; some kernels tell it from the rest only by the ticks of their \
+             clock, which is coarse for short runs",
+        )
         .explained()
         .case(CaseMetric::Plain(|it| it.spent?.user_ns)),
     metric("system", "system", Unit::Nanoseconds)

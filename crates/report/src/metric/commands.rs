@@ -74,7 +74,7 @@ pub(super) const OF_COMMANDS: &[Metric] = &[
     exit("peak_bytes", Unit::Bytes, |it| ended(it, |exit| exit.peak_bytes))
         .meaning("the most memory of one of its processes"),
     exit("left_running", Unit::Number, |it| ended(it, |exit| Some(exit.left_running)))
-        .meaning("processes that it left running, which were ended"),
+        .meaning("processes that went on after its end"),
     exit("output_bytes", Unit::Bytes, |it| ended(it, |exit| exit.output_bytes))
         .meaning("bytes that it wrote to the pipe on its standard output"),
     exit("reading_cpu_ns", Unit::Nanoseconds, |it| ended(it, |exit| Some(exit.reading?.cpu_ns)))

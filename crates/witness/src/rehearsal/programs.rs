@@ -37,6 +37,9 @@ impl Programs {
         let link = PathBuf::from(format!("/proc/{process}/exe"));
         let Ok(path) = std::fs::read_link(&link) else {
             facts.miss(Blind::Unreadable, "a program hides from its user".to_string());
+            // So does one that its user may execute, but not read.
+            let hidden = asked.filter(|asked| is_privileged(asked));
+            self.privileged.extend(hidden.map(Path::to_path_buf));
             return;
         };
         mark_executed(facts, &link, process);
@@ -134,6 +137,10 @@ fn is_privileged(program: &Path) -> bool {
     let Some(found) = file_at(program) else { return false };
     let gives_none = |mount: StatVfs| mount.f_flag.contains(StatVfsMountFlags::NOSUID);
     if statvfs(program).is_ok_and(gives_none) {
+        return false;
+    }
+    // Root has all capabilities that a program could give it, and needs no user's rights.
+    if geteuid().is_root() {
         return false;
     }
     let is_setuid = found.mode & libc::S_ISUID != 0 && found.owner != geteuid().as_raw();

@@ -37,7 +37,7 @@ pub(super) fn ceilings_of(
     if is_any(makes_durable) {
         cases.push(durable_writes(host));
     }
-    if is_any(|facts| facts.durable_syncs().is_some_and(|syncs| syncs >= SYNCS_LEAST)) {
+    if is_any(commits_alone) {
         cases.push(commits());
     }
     // Nobody asked for their engine.
@@ -58,6 +58,12 @@ fn makes_durable(facts: &FactSheet) -> bool {
     let syncs = facts.durable_syncs().is_some_and(|syncs| syncs > 0);
     let is_synced = syncs || facts.written_files().any(by_flag);
     is_synced && io.is_some_and(|io| io.write_bytes >= BYTES_LEAST)
+}
+
+/// Whether it calls many syncs one after another: those of several threads may share a flush.
+fn commits_alone(facts: &FactSheet) -> bool {
+    let syncs = facts.durable_syncs().is_some_and(|syncs| syncs >= SYNCS_LEAST);
+    syncs && facts.threads == 1 && facts.processes == 1
 }
 
 /// Whether it reads much, and its calls tell how much: from files, and nothing else.
