@@ -230,8 +230,8 @@ pub(super) fn direct_ignored(context: &Context) -> Option<Draft> {
         return None;
     }
     // One that reads little of what it opens proves nothing.
-    let asked = context.measured.median_count(|trial| asked_bytes(context.measured, trial))?;
-    if asked < read_size(context.measured)? {
+    let asked = context.measured.median_count(|trial| asked_bytes(context.measured, trial));
+    if asked.zip(read_size(context.measured)).is_some_and(|(asked, size)| asked < size) {
         return None;
     }
     let message = format!(

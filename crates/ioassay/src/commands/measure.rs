@@ -157,8 +157,7 @@ pub fn keep(
         other => other?,
     };
     let into = Destination::of(interrupted, place, header, since.elapsed());
-    let memory = memory.as_ref();
-    let made = PreparedRun { maker, files, worker: &worker, memory, numbers: None };
+    let made = PreparedRun { memory: memory.as_ref(), ..PreparedRun::of(maker, files, &worker) };
     let (record, files) = carry_out(made, into, progress, stop)?;
     let stays = files.read().filter(|_| output.keep);
     Ok(Some(Kept { record, files: stays.map(|file| file.fixture().path.clone()).collect() }))
@@ -182,7 +181,7 @@ pub fn measure_record(
     }
     let files = maker.make((progress, stop))?;
     let header = header_of(plan, environment, environment.peers.to_vec())?;
-    let made = PreparedRun { maker, files, worker, memory: None, numbers: None };
+    let made = PreparedRun::of(maker, files, worker);
     let into = Destination::New { place: Place::Usual, header };
     let (kept, _) = carry_out(made, into, progress, stop)?;
     store::read(kept.path())
@@ -192,11 +191,21 @@ pub fn measure_record(
 struct PreparedRun<'a> {
     maker: &'a Maker<'a>,
     files: Files,
-    worker: &'a dyn Fn(&str) -> Result<Command, String>,
+    worker: WorkerOf<'a>,
     memory: Option<&'a MemoryGroup>,
     /// The numbers of storages by devices, if files of commands are on them.
     numbers: Option<BTreeMap<u64, usize>>,
 }
+
+impl<'a> PreparedRun<'a> {
+    /// One without a limit of memory, of no commands.
+    fn of(maker: &'a Maker<'a>, files: Files, worker: WorkerOf<'a>) -> PreparedRun<'a> {
+        PreparedRun { maker, files, worker, memory: None, numbers: None }
+    }
+}
+
+/// The command that starts the worker of a peer.
+type WorkerOf<'a> = &'a dyn Fn(&str) -> Result<Command, String>;
 
 /// Where a run is recorded.
 #[expect(clippy::large_enum_variant, reason = "a run has one")]
