@@ -3,8 +3,9 @@
 use crate::commands::{dirty_bytes, total, written_bytes};
 use crate::counted::Counted;
 use crate::measured::{Measured, SHARE_NOISE};
-use model::host::{Device, Medium, Storage, WriteCache};
+use model::host::{Device, Medium, Storage};
 use model::named;
+use model::path::WriteCache;
 use model::rehearsal::FactSheet;
 
 named! {

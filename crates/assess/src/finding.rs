@@ -133,6 +133,20 @@ named! {
         FilesSampled "FilesSampled",
         /// A cache state that could not be seen before the runs was not proved by them.
         StateUnproved "StateUnproved",
+        /// Both ends of a link can do more than it does.
+        LinkDowngraded "LinkDowngraded",
+        /// A device can do more than the port that it is plugged into, or than its driver.
+        SlowPort "SlowPort",
+        /// An array lacks a disk.
+        Degraded "Degraded",
+        /// An array rebuilds or checks itself.
+        Rebuilding "Rebuilding",
+        /// A partition begins in the middle of a block of its disk.
+        Misaligned "Misaligned",
+        /// What is overwritten is copied first, for a snapshot.
+        CopyOnWrite "CopyOnWrite",
+        /// A drive is so hot that it may slow down.
+        Hot "Hot",
         /// A hypervisor presents the device: what is below is unknown.
         VirtualDevice "VirtualDevice",
         /// The case differs from itself, measured a second time.

@@ -1,9 +1,10 @@
 //! The findings of a whole run, each with the cases that it concerns.
 
 use crate::finding::{Code, Finding, Severity};
+use crate::path::judge_path;
 use crate::row::Row;
 use crate::rules;
-use model::host::Storage;
+use model::host::{Host, Storage};
 use model::plan::Role;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -79,6 +80,7 @@ type EntryKind = (Reverse<Severity>, Code);
 /// about one case: a requested one, if any has this finding.
 pub(crate) fn findings<'a, 'r: 'a>(
     rows: impl Iterator<Item = &'a Row<'r>> + Clone,
+    host: &Host,
     storage: Option<&Storage>,
 ) -> Vec<RunFinding> {
     let mut kinds: BTreeMap<EntryKind, Vec<(&Row, &Finding)>> = BTreeMap::new();
@@ -95,6 +97,21 @@ pub(crate) fn findings<'a, 'r: 'a>(
         let (cases, baselines) = (Vec::new(), Vec::new());
         RunFinding { finding, cases, baselines }
     }));
+    all.extend(of_path(host, storage));
     all.sort_by_key(|found| (Reverse(found.finding.severity), found.finding.code));
+    all
+}
+
+/// What is odd on the path to the medium: of each kind one, the first from the top.
+fn of_path(host: &Host, storage: Option<&Storage>) -> Vec<RunFinding> {
+    let Some(top) = storage.and_then(|storage| storage.path.as_deref()) else { return Vec::new() };
+    let mut all: Vec<RunFinding> = Vec::new();
+    for hop in judge_path(top, host.hypervisor.is_some()).hops {
+        for finding in hop.findings {
+            if all.iter().all(|known| known.finding.code != finding.code) {
+                all.push(RunFinding { finding, cases: Vec::new(), baselines: Vec::new() });
+            }
+        }
+    }
     all
 }

@@ -18,6 +18,7 @@ pub mod stats;
 pub mod percentile;
 mod permutation;
 pub mod finding;
+pub mod path;
 mod caches;
 mod beside;
 mod counted;

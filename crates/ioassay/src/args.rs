@@ -26,7 +26,7 @@ use model::plan::INVOCATIONS_MAX;
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use tools::{CacheCommand, DataCommand, PeersCommand, SchemaOf};
+use tools::{CacheCommand, DataCommand, PathArgs, PeersCommand, SchemaOf};
 
 /// Measures memory, page cache and storage, and reports for every figure what served the bytes, how
 /// certain it is and what bounds it.
@@ -131,6 +131,9 @@ pub enum Command {
         #[command(subcommand)]
         command: HostsCommand,
     },
+    /// Show the path from a file down to its medium: what each hop allows at most, and what is odd.
+    /// Measures nothing
+    Path(PathArgs),
     /// Print this machine and a directory's storage as JSON, as runs see them
     Host {
         /// A directory on the storage to inspect

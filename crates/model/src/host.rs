@@ -4,6 +4,7 @@ use crate::case::{Isa, Populated};
 use crate::evidence::{Limit, Probe};
 use crate::layer::Layer;
 use crate::named;
+use crate::path::{Hop, WriteCache};
 use crate::setup::Setup;
 use crate::units;
 use schemars::JsonSchema;
@@ -220,16 +221,6 @@ impl Device {
     }
 }
 
-named! {
-    /// A device's write cache, as the OS sees it.
-    WriteCache "write cache" {
-        /// Completed writes may be in a volatile cache: only a flush makes them durable.
-        Back "write back",
-        /// Completed writes are durable; there is nothing to flush.
-        Through "write through",
-    }
-}
-
 /// The file system of a test file, and what is below it. By default, nothing is known of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Storage {
@@ -295,6 +286,9 @@ pub struct Storage {
     /// they have from their directory; `None` without such flags, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub syncs_writes: Option<bool>,
+    /// The path from the directory down to the medium. `None` in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Box<Hop>>,
     /// Whether no `/sys` shows this machine's block devices: only that hides what is below.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lacks_sys: bool,

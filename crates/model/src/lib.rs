@@ -52,6 +52,7 @@ mod optional;
 pub mod wire;
 pub mod setup;
 pub mod layer;
+pub mod path;
 pub mod host;
 pub mod watched;
 mod refusal;

@@ -1,9 +1,10 @@
 //! Which of a storage's devices are watched, and what a sync does there.
 
 use crate::case::{WriteEngine, WriteWork};
-use crate::host::{Device, HeldContent, Medium, Storage, WeakPart, WriteCache};
+use crate::host::{Device, HeldContent, Medium, Storage, WeakPart};
 use crate::layer::{Amplification, Layer};
 use crate::list::listed;
+use crate::path::WriteCache;
 use std::collections::BTreeSet;
 use std::path::Path;
 

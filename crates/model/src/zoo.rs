@@ -11,7 +11,8 @@ use crate::case::{
 use crate::case::{Call, CommandWork, Directories, MetadataWork, NameSync};
 use crate::environment::Environment;
 use crate::evidence::{Evidence, Probe, Residency};
-use crate::host::{Device, Direct, FileLayout, Fixture, Host, Medium, Storage, WriteCache};
+use crate::host::{Device, Direct, FileLayout, Fixture, Host, Medium, Storage};
+use crate::path::WriteCache;
 use crate::pattern::{Pattern, Share};
 use crate::peer::Peer;
 use crate::plan::{Plan, Role};

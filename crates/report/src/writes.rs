@@ -8,7 +8,8 @@ use assess::summary::Summary;
 use assess::writing::Writing;
 use model::axis::Axis;
 use model::case::{Case, Op, Sync};
-use model::host::{Medium, Storage, WriteCache};
+use model::host::{Medium, Storage};
+use model::path::WriteCache;
 use model::units;
 
 /// All measured and all skipped cases.

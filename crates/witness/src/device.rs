@@ -9,9 +9,10 @@ use crate::sysfs::{self, chosen, entries, file_name, number, text};
 use crate::topology::{self, DeviceTree, Multiplier};
 use crate::traffic;
 use backing::Blocks;
-use model::host::{Device, HeldContent, LoopFile, Medium, WeakPart, WriteCache};
+use model::host::{Device, HeldContent, LoopFile, Medium, WeakPart};
 use model::layer::{Amplification, Layer};
 use model::list::listed;
+use model::path::WriteCache;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 

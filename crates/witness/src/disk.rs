@@ -7,6 +7,7 @@ use crate::limits;
 use crate::loops::{self, Identity, Loop};
 use crate::mounts::{self, Mount};
 use crate::page_cache;
+use crate::path::{DEPTH_MOST, volumes};
 use crate::root::Root;
 use crate::storage;
 use crate::sysfs::{self, entries, file_name, text};
@@ -82,6 +83,7 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
     let root = Root::machine();
     let backing = Finder::new(&root).ground_of_number(&node.number);
     let limits = limits::limits(&root, backing.nodes());
+    let block = sysfs::block(&root, &node.number);
     let Backing { medium, devices, layers, barriers_off, weak_parts, notes, .. } = backing;
     let mut storage = Storage {
         directory: node.path.clone(),
@@ -96,6 +98,7 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
         capacity: Some(size),
         free: Some(size),
         atomic: storage::atomic_writes(&node.file),
+        path: Some(Box::new(volumes::of_block(&root, &block, DEPTH_MOST))),
         notes,
         ..Storage::default()
     };

@@ -26,7 +26,6 @@ impl Root {
     }
 }
 
-#[cfg(test)]
 impl Root {
     /// A machine whose files are below `directory`.
     pub(crate) fn of(directory: &Path) -> Root {

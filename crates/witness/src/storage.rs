@@ -7,7 +7,7 @@ use crate::error::{Error, descriptor_path};
 use crate::mounts::{self, Mount};
 use crate::root::Root;
 use crate::space::Space;
-use crate::{ext4, limits, page_cache, sysfs, zfs};
+use crate::{ext4, limits, page_cache, path, sysfs, zfs};
 use model::evidence::{Probe, Residency};
 use model::host::{AtomicWrites, Direct, Medium, Storage};
 use model::watched::{WRITES_NOTHING, unflushed};
@@ -150,6 +150,7 @@ fn describe(
         journal: options.map(ext4::has_journal),
         journals_data: options.and_then(|options| ext4::journals_data(options, file)),
         syncs_writes: rustix::fs::ioctl_getflags(file).ok().map(|it| it.contains(IFlags::SYNC)),
+        path: Some(Box::new(path::of_mount(&root, mount, path::DEPTH_MOST))),
         lacks_sys: is_on_devices(mount) && !root.at("/sys/dev/block").exists(),
         notes,
         ..Storage::default()

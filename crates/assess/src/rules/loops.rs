@@ -8,7 +8,8 @@ use crate::served::SHARE_NOISE;
 use crate::summary::ServedBy;
 use crate::writing::{FLUSHES_LEAST, durable_bytes};
 use model::case::{Cache, NameSync, Op};
-use model::host::{Device, Storage, WriteCache};
+use model::host::{Device, Storage};
+use model::path::WriteCache;
 use model::units::percent;
 
 /// The rules of this module.

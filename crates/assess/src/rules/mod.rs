@@ -130,6 +130,13 @@ mod tests {
             let is_apart = matches!(
                 code,
                 Code::VirtualDevice
+                    | Code::LinkDowngraded
+                    | Code::SlowPort
+                    | Code::Degraded
+                    | Code::Rebuilding
+                    | Code::Misaligned
+                    | Code::CopyOnWrite
+                    | Code::Hot
                     | Code::CacheSizeUnknown
                     | Code::AboveCeiling
                     | Code::HostCache

@@ -7,7 +7,8 @@ use crate::durable_commands::CommandDurability;
 use model::command::{Exit, JudgedCommand};
 use model::evidence::StorageTraffic;
 use model::figure::PrintedFigure;
-use model::host::{Medium, Storage, WriteCache};
+use model::host::{Medium, Storage};
+use model::path::WriteCache;
 use model::rehearsal::{CommandEnd, FactSheet, FileUse, OtherSources};
 use model::zoo::commands::{INPUT, OUTPUT, record_of_commands};
 

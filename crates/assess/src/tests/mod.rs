@@ -20,6 +20,7 @@ mod mixed;
 mod names;
 pub(crate) mod noise;
 mod open_loop;
+mod path;
 mod load;
 mod rounds;
 mod records;

@@ -2,7 +2,8 @@
 
 use super::*;
 use model::case::{Call, MetadataWork, NameSync};
-use model::host::{Medium, WriteCache};
+use model::host::Medium;
+use model::path::WriteCache;
 use model::trial::ReadBack;
 
 /// The names that each trial uses.

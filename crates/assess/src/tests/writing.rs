@@ -6,8 +6,9 @@ use crate::finding::Code;
 use crate::finding::{Severity, Verdict};
 use crate::summary::Summary;
 use model::case::{Allocation, Fill, Io, Op, Sync, WriteEngine, WriteWork};
-use model::host::{Device, Direct, HeldContent, LoopFile, Medium, Storage, WeakPart, WriteCache};
+use model::host::{Device, Direct, HeldContent, LoopFile, Medium, Storage, WeakPart};
 use model::layer::{Amplification, Counts, Layer};
+use model::path::WriteCache;
 use model::pattern::Pattern;
 use model::trial::ReadBack;
 use proptest::prelude::*;
@@ -1241,7 +1242,7 @@ fn what_the_disk_below_a_loop_device_stored_is_not_in_doubt() {
     let through = |r: &mut Record| {
         stored(FILE, Some(0))(r);
         let file = storage(r).devices[0].file.as_mut().expect("it has one");
-        file.devices[0].write_cache = Some(model::host::WriteCache::Through);
+        file.devices[0].write_cache = Some(model::path::WriteCache::Through);
     };
     check(flawless_write(over()), through, "sound device:");
 }

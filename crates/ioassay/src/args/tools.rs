@@ -1,5 +1,6 @@
 //! Arguments of the commands for peers, test files, the page cache and schemas.
 
+use super::form::DocumentArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use model::content::ContentKind;
 use std::path::PathBuf;
@@ -103,4 +104,23 @@ pub enum SchemaOf {
     Gate,
     /// `judge --pid` and `judge --cgroup`.
     Running,
+    /// `path`.
+    Path,
+}
+
+/// What `path` shows.
+#[derive(Debug, Args)]
+pub struct PathArgs {
+    /// Files, directories or block devices
+    #[arg(default_value = ".", value_name = "PATH")]
+    pub asked: Vec<PathBuf>,
+    /// Look at the machine whose /proc and /sys are below this directory, such as a copy
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long, group = "form")]
+    pub json: bool,
+    /// The forms for people.
+    #[command(flatten)]
+    pub document: DocumentArgs,
 }

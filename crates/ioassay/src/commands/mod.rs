@@ -22,6 +22,7 @@ mod reference;
 pub mod gate;
 pub mod merge;
 pub mod open;
+mod path;
 pub mod peers;
 pub mod recipes;
 pub mod runs;
@@ -93,6 +94,7 @@ pub fn execute(cli: &Cli) -> Result<Status> {
         Command::Peers { command } => peers::execute(command, &style),
         Command::Cache { command } => cache::execute(command),
         Command::Data { command } => data::execute(command),
+        Command::Path(args) => path::execute(args, &style),
         Command::Host { directory } => host(directory),
         Command::Hosts { command } => hosts::execute(command, &style),
         Command::Agent { connect, token_file } => agent(connect, token_file.as_deref()),
@@ -113,6 +115,7 @@ fn schema(of: SchemaOf) -> String {
         SchemaOf::Lockstep => report::json_schema_of_together(),
         SchemaOf::Gate => report::json_schema_of_gate(),
         SchemaOf::Running => report::json_schema_of_running(),
+        SchemaOf::Path => report::json_schema_of_paths(),
     }
 }
 

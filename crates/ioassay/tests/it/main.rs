@@ -11,6 +11,8 @@ mod sandbox;
     reason = "the file systems that the witness is tested on, of which few are used"
 )]
 mod mounts;
+#[path = "../../../witness/tests/machine_tree.rs"]
+mod machine_tree;
 mod records;
 mod forms;
 mod refusals;
@@ -18,6 +20,7 @@ mod places;
 mod ranks;
 mod peers;
 mod tools;
+mod paths;
 mod plans;
 mod actors;
 mod axes;

@@ -1,13 +1,15 @@
 //! What bounds the disk of a survey.
 
+use crate::hop::hop_words;
 use crate::sentence::{Sentence, marked};
-use crate::text::{Text, text};
-use crate::words::fitted;
+use crate::text::{Text, figure, text};
+use crate::words::{fitted, listed};
 use assess::Assessment;
 use assess::conclusions::disk_or_memory::{Bottleneck, FastestOfDevice};
 use assess::finding::Verdict;
 use assess::summary::{ServedBy, Summary};
 use model::plan::Role;
+use model::units;
 
 /// What bounds the fastest row of the disk; if that is unknown, what would tell.
 pub(super) fn answer(assessment: &Assessment, fastest: &FastestOfDevice) -> Sentence {
@@ -20,6 +22,12 @@ pub(super) fn answer(assessment: &Assessment, fastest: &FastestOfDevice) -> Sent
             &assessment.header.tool.name
         ),
         Bottleneck::Cpu => "the CPU (CpuBound); more processors may get more from the disk".into(),
+        Bottleneck::Link(link) => text!(
+            "its link, {}, which carries at most {}: the disk got {} of that",
+            narrowest(assessment, &link.allows.hops),
+            figure(units::rate(link.allows.bytes_per_second)),
+            figure(units::percent(link.share))
+        ),
         Bottleneck::Device(shown) => {
             let no_more = marked("more reads in flight gave no more", shown.rows());
             text!("the device, or the path to it: {}", no_more)
@@ -34,6 +42,12 @@ pub(super) fn answer(assessment: &Assessment, fastest: &FastestOfDevice) -> Sent
         Bottleneck::Device(shown) => Sentence::figures(text, shown.rows()),
         _ => Sentence::plain(text),
     }
+}
+
+/// The narrowest hops of the path to the disk, in words.
+fn narrowest(assessment: &Assessment, hops: &[String]) -> String {
+    let top = assessment.header.storage.as_ref().and_then(|storage| storage.path.as_deref());
+    top.map_or_else(|| listed(hops), |top| hop_words(top, hops))
 }
 
 /// What would tell whether more in flight gives more.

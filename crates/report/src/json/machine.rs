@@ -2,8 +2,9 @@
 //! more of the devices, and direct access as one value.
 
 use model::evidence::Limit;
-use model::host::{self, AtomicWrites, Direct, Medium, WeakPart, WriteCache};
+use model::host::{self, AtomicWrites, Direct, Medium, WeakPart};
 use model::layer::Layer;
+use model::path::{Hop, WriteCache};
 use model::setup::Setup;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -111,6 +112,8 @@ pub(super) struct StorageForm<'a> {
     /// Whether each write to a file waits until it is stored, as its own flag asks (`chattr +S`);
     /// null if the file system has no such flags.
     syncs_writes: Option<bool>,
+    /// The path from the directory down to the medium, hop by hop; null in older records.
+    path: Option<&'a Hop>,
     /// Whether no `/sys` shows this machine's block devices.
     lacks_sys: bool,
     /// Notes for the reader.
@@ -147,6 +150,7 @@ impl StorageForm<'_> {
             journal: storage.journal,
             journals_data: storage.journals_data,
             syncs_writes: storage.syncs_writes,
+            path: storage.path.as_deref(),
             lacks_sys: storage.lacks_sys,
             notes: &storage.notes,
         }

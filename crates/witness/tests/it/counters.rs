@@ -1,7 +1,8 @@
 use crate::actor::Actor;
 use crate::fixture::{self, Mounted, PLAIN};
 use model::evidence::Evidence;
-use model::host::{Medium, Storage, WriteCache};
+use model::host::{Medium, Storage};
+use model::path::WriteCache;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

@@ -1,0 +1,132 @@
+//! How many bytes a second a hop can carry in one direction, by arithmetic.
+
+use model::path::{Bus, HopKind, LinkHop, LinkSpeed};
+
+/// The most that a hop carries, in bytes a second; `None` if unknown, or if nothing limits it.
+pub(super) fn of(kind: &HopKind) -> Option<f64> {
+    match kind {
+        HopKind::Link(link) => of_link(link.bus, link.now),
+        HopKind::Interface(interface) => {
+            // Ethernet says what is left after its coding.
+            Some(interface.speed? as f64 * 1e6 / 8.0)
+        }
+        _ => None,
+    }
+}
+
+/// The most that a link of this speed carries, after the coding of the line and before its
+/// protocol.
+pub(super) fn of_link(bus: Bus, speed: LinkSpeed) -> Option<f64> {
+    let rate = speed.rate?;
+    let lanes = match bus {
+        Bus::Pcie | Bus::Sas => speed.lanes?,
+        Bus::Sata | Bus::Usb | Bus::FibreChannel => 1,
+    };
+    Some(rate as f64 * 1e6 * lanes as f64 * coding(bus, rate)? / 8.0)
+}
+
+/// The share of bits that are data, by the standard of the bus; `None` for a rate it does not have.
+fn coding(bus: Bus, rate: u64) -> Option<f64> {
+    let eight_of_ten = 0.8;
+    Some(match (bus, rate) {
+        // PCI Express Base Specification 6.0, 4.2: a flit of 256 bytes has 236 of transactions.
+        (Bus::Pcie, 2_500 | 5_000) => eight_of_ten,
+        (Bus::Pcie, 8_000 | 16_000 | 32_000) => 128.0 / 130.0,
+        (Bus::Pcie, 64_000) => 236.0 / 256.0,
+        // Serial ATA 3.3, and SAS-3; SAS-4 has 128 of 150 bits at 22.5 Gb/s.
+        (Bus::Sata, 1_500 | 3_000 | 6_000) => eight_of_ten,
+        (Bus::Sas, 1_500 | 3_000 | 6_000 | 12_000) => eight_of_ten,
+        (Bus::Sas, 22_500) => 128.0 / 150.0,
+        // USB 2.0 stuffs bits, at worst 1 in 6, which depends on the data: all are counted here.
+        (Bus::Usb, 12 | 480) => 1.0,
+        (Bus::Usb, 5_000) => eight_of_ten,
+        (Bus::Usb, 10_000 | 20_000) => 128.0 / 132.0,
+        // A link of N Gbit carries N times 106.25 MB/s (FC-PI): 8 of 10 bits to 8, 64 of 66 above,
+        // where the line is slower than its name by as much.
+        (Bus::FibreChannel, 1_000..=128_000) => 0.85,
+        _ => return None,
+    })
+}
+
+/// A link in words: `PCIe 3.0 x2`, `SATA 6 Gb/s`.
+pub fn link_words(bus: Bus, speed: LinkSpeed) -> Option<String> {
+    let rate = speed.rate?;
+    let gigabits = || match rate.is_multiple_of(1000) {
+        true => format!("{} Gb/s", rate / 1000),
+        false => format!("{} Gb/s", rate as f64 / 1000.0),
+    };
+    Some(match bus {
+        Bus::Pcie => {
+            let generation = match rate {
+                2_500 => "1.0",
+                5_000 => "2.0",
+                8_000 => "3.0",
+                16_000 => "4.0",
+                32_000 => "5.0",
+                64_000 => "6.0",
+                _ => return None,
+            };
+            match speed.lanes {
+                Some(lanes) => format!("PCIe {generation} x{lanes}"),
+                None => format!("PCIe {generation}, lanes unknown"),
+            }
+        }
+        Bus::Sas => match speed.lanes {
+            Some(lanes) if lanes > 1 => format!("SAS {} x{lanes}", gigabits()),
+            _ => format!("SAS {}", gigabits()),
+        },
+        Bus::Usb if rate < 1000 => format!("USB {rate} Mb/s"),
+        Bus::Sata | Bus::Usb | Bus::FibreChannel => format!("{bus} {}", gigabits()),
+    })
+}
+
+/// The most that both ends of a link can, in each respect; what one of them does not tell is
+/// unknown.
+pub(super) fn both(link: &LinkHop) -> LinkSpeed {
+    let (device, port) = (link.device_most, link.port_most);
+    let least = |one: Option<u64>, other: Option<u64>| Some(one?.min(other?));
+    LinkSpeed { rate: least(device.rate, port.rate), lanes: least(device.lanes, port.lanes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn speed(rate: u64, lanes: u64) -> LinkSpeed {
+        LinkSpeed { rate: Some(rate), lanes: Some(lanes) }
+    }
+
+    /// The figures that the standards' own texts, and `lspci` and the kernel's log, give.
+    #[test]
+    fn the_most_of_a_link_is_known_arithmetic() {
+        let check = |bus, rate, lanes, expected: f64| {
+            let found = of_link(bus, speed(rate, lanes)).expect("it is known");
+            assert!((found / expected - 1.0).abs() < 0.001, "{bus} {rate} {lanes}: {found}");
+        };
+        check(Bus::Pcie, 2_500, 1, 250e6);
+        check(Bus::Pcie, 8_000, 2, 1.969e9);
+        check(Bus::Pcie, 16_000, 4, 7.877e9);
+        check(Bus::Pcie, 32_000, 4, 15.754e9);
+        check(Bus::Sata, 6_000, 1, 600e6);
+        check(Bus::Sas, 12_000, 4, 4.8e9);
+        check(Bus::Usb, 480, 1, 60e6);
+        check(Bus::Usb, 10_000, 1, 1.2121e9);
+        check(Bus::FibreChannel, 16_000, 1, 1.7e9);
+        assert_eq!(of_link(Bus::Pcie, speed(7_000, 4)), None);
+        assert_eq!(of_link(Bus::Pcie, LinkSpeed { rate: Some(8_000), lanes: None }), None);
+        assert_eq!(of_link(Bus::Sata, LinkSpeed::default()), None);
+    }
+
+    #[test]
+    fn a_link_has_the_name_that_people_use() {
+        let check = |bus, rate, lanes, expected| {
+            assert_eq!(link_words(bus, speed(rate, lanes)).as_deref(), Some(expected));
+        };
+        check(Bus::Pcie, 8_000, 2, "PCIe 3.0 x2");
+        check(Bus::Sata, 1_500, 1, "SATA 1.5 Gb/s");
+        check(Bus::Usb, 480, 1, "USB 480 Mb/s");
+        check(Bus::Sas, 12_000, 4, "SAS 12 Gb/s x4");
+        check(Bus::FibreChannel, 16_000, 1, "Fibre Channel 16 Gb/s");
+        assert_eq!(link_words(Bus::Pcie, LinkSpeed::default()), None);
+    }
+}

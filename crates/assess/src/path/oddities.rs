@@ -1,0 +1,185 @@
+//! What is odd about a hop. A fact that is unknown is never odd, and in a virtual machine no link
+//! is.
+
+use super::allowance::{both, link_words, of_link};
+use crate::finding::{Code, Finding, Severity};
+use model::path::{
+    ArrayHop, Bus, DiskHop, FileSystemHop, Hop, HopKind, LinkHop, LinkSpeed, MappedMaker,
+};
+use model::units::{percent, rate};
+
+/// What is odd about `hop`, which is below the hops `above`, the top first.
+pub(super) fn of(hop: &Hop, above: &[&Hop], is_guest: bool) -> Vec<Finding> {
+    let found = match &hop.kind {
+        HopKind::Link(_) if is_guest => Vec::new(),
+        HopKind::Link(link) => vec![downgraded(hop, link), slow_port(link), one_at_a_time(link)],
+        HopKind::Array(array) => vec![degraded(array), rebuilding(array)],
+        HopKind::FileSystem(file_system) => vec![lacks(file_system), busy(file_system)],
+        HopKind::Mapped(mapped) if mapped.maker == MappedMaker::Snapshot => vec![Some(snapshot())],
+        HopKind::Disk(disk) => vec![misaligned(hop, disk, above), hot(hop, disk)],
+        _ => Vec::new(),
+    };
+    found.into_iter().flatten().collect()
+}
+
+fn finding(code: Code, message: String, remedy: &str) -> Finding {
+    Finding { code, severity: Severity::Note, size: None, message, remedy: remedy.to_string() }
+}
+
+/// Whether a link is slower than another speed in one respect, of those that are known of both.
+fn is_slower(one: LinkSpeed, other: LinkSpeed) -> bool {
+    let is_less = |one: Option<u64>, other: Option<u64>| one.zip(other).is_some_and(|(a, b)| a < b);
+    is_less(one.rate, other.rate) || is_less(one.lanes, other.lanes)
+}
+
+/// A speed in words, with what it carries.
+fn told(bus: Bus, speed: LinkSpeed) -> Option<String> {
+    let words = link_words(bus, speed)?;
+    Some(match of_link(bus, speed) {
+        Some(most) => format!("{words} ({})", rate(most)),
+        None => words,
+    })
+}
+
+/// Both ends can do more than they agreed on.
+fn downgraded(hop: &Hop, link: &LinkHop) -> Option<Finding> {
+    let most = both(link);
+    if !is_slower(link.now, most) {
+        return None;
+    }
+    let (now, most_words) = (told(link.bus, link.now)?, told(link.bus, most)?);
+    let is_narrow = link.now.lanes.zip(most.lanes).is_some_and(|(now, most)| now < most);
+    let saves = match link.bus == Bus::Pcie && !is_narrow {
+        true => ", unless it saves power now and is faster when it is used",
+        false => "",
+    };
+    let message = format!(
+        "the link of {} is {now}, but both of its ends can do {most_words}: it was negotiated down\
+         {saves}",
+        hop.name
+    );
+    let remedy = match link.bus {
+        Bus::Sata | Bus::Sas => {
+            "replace the cable or the bay, and look for link resets in the kernel's log"
+        }
+        _ => "reseat the device, leave out risers and cables, and look for link errors (lspci -vv)",
+    };
+    Some(finding(Code::LinkDowngraded, message, remedy))
+}
+
+/// The device can do more than the port that it is plugged into. The other way round is no fault.
+fn slow_port(link: &LinkHop) -> Option<Finding> {
+    if !is_slower(link.port_most, link.device_most) {
+        return None;
+    }
+    let (device, port) = (told(link.bus, link.device_most)?, told(link.bus, link.port_most)?);
+    let place = match &link.slot {
+        Some(slot) => format!("slot {slot}"),
+        None => "its port".to_string(),
+    };
+    let message = format!(
+        "the device can do {device}, but {place} only {port}: that is the limit, not the device"
+    );
+    Some(finding(Code::SlowPort, message, "plug it into a port that can do as much"))
+}
+
+/// A USB device that can take several commands at once gets one at a time.
+fn one_at_a_time(link: &LinkHop) -> Option<Finding> {
+    let is_bulk_only = link.driver.as_deref() == Some("usb-storage");
+    if !(is_bulk_only && link.queues == Some(true)) {
+        return None;
+    }
+    let message = "the device can take several commands at once (UAS), but the driver usb-storage \
+                   sends one at a time"
+        .to_string();
+    let remedy = "load the driver uas, unless the kernel's list of quirks excludes this device";
+    Some(finding(Code::SlowPort, message, remedy))
+}
+
+fn degraded(array: &ArrayHop) -> Option<Finding> {
+    let missing = array.degraded.filter(|missing| *missing > 0)?;
+    let level = array.level.as_deref().unwrap_or("array");
+    let disks = match array.disks {
+        Some(disks) => format!("{missing} of {disks} disks"),
+        None => format!("{missing} disks"),
+    };
+    let message = format!("this {level} is degraded: it lacks {disks}");
+    Some(finding(Code::Degraded, message, "look at it with mdadm, and replace what is missing"))
+}
+
+fn rebuilding(array: &ArrayHop) -> Option<Finding> {
+    let action = array.action.as_deref()?;
+    let does = match action {
+        "resync" => "makes its copies alike",
+        "recover" => "rebuilds a disk",
+        "reshape" => "changes its shape",
+        "check" => "checks its copies",
+        "repair" => "checks and repairs its copies",
+        _ => return None,
+    };
+    let done = match array.done {
+        Some(done) => format!(", {} done", percent(done as f64 / 1000.0)),
+        None => String::new(),
+    };
+    let message = format!("the array {does} now ({action}{done}), which takes time of its disks");
+    let remedy = "measure when it has ended (/proc/mdstat)";
+    Some(finding(Code::Rebuilding, message, remedy))
+}
+
+fn lacks(file_system: &FileSystemHop) -> Option<Finding> {
+    let missing = file_system.missing.filter(|missing| *missing > 0)?;
+    let kind = &file_system.file_system;
+    let message = format!("this {kind} is degraded: it lacks {missing} of its devices");
+    Some(finding(
+        Code::Degraded,
+        message,
+        "look at it with btrfs-device, and replace what is missing",
+    ))
+}
+
+fn busy(file_system: &FileSystemHop) -> Option<Finding> {
+    let operation = file_system.operation.as_deref()?;
+    let kind = &file_system.file_system;
+    let message = format!("this {kind} is busy with an operation of its own: {operation}");
+    Some(finding(Code::Rebuilding, message, "measure when it has ended"))
+}
+
+fn snapshot() -> Finding {
+    let message =
+        "a snapshot is kept here: the first write of each part copies what was there".to_string();
+    finding(Code::CopyOnWrite, message, "measure without the snapshot to know the disk")
+}
+
+/// A partition above does not begin at a multiple of the disk's physical block.
+fn misaligned(hop: &Hop, disk: &DiskHop, above: &[&Hop]) -> Option<Finding> {
+    let HopKind::Partition(partition) = &above.last()?.kind else { return None };
+    let (start, block) = (partition.start?, disk.physical_block?);
+    let offset = u64::try_from(disk.alignment_offset.unwrap_or(0)).ok()?;
+    if block == 0 || start % block == offset % block {
+        return None;
+    }
+    let message = format!(
+        "the partition begins in the middle of a physical block of {} ({block} bytes): a write of \
+         one block changes two",
+        hop.name
+    );
+    let remedy = "make the partition anew at a multiple of 1 MiB";
+    Some(finding(Code::Misaligned, message, remedy))
+}
+
+fn hot(hop: &Hop, disk: &DiskHop) -> Option<Finding> {
+    let (now, most) = (disk.temperature?, disk.temperature_most?);
+    // Some drives give no limit, or one that no drive could have.
+    let is_limit = (40_000..=120_000).contains(&most);
+    if !is_limit || now < most {
+        return None;
+    }
+    let degrees = |milli: i64| format!("{} °C", milli / 1000);
+    let message = format!(
+        "{} is at {}, and warns from {}: it may slow itself down",
+        hop.name,
+        degrees(now),
+        degrees(most)
+    );
+    Some(finding(Code::Hot, message, "cool the drive, and let it rest before you measure"))
+}

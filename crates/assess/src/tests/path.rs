@@ -1,0 +1,156 @@
+//! What a path allows, and what is odd on it: each fault with its silent twins.
+
+use crate::finding::Code;
+use crate::path::judge_path;
+use model::path::{
+    ArrayHop, Bus, DiskHop, FileSystemHop, Hop, HopKind, InterfaceHop, LinkHop, LinkSpeed,
+    MappedHop, MappedMaker, PartitionHop,
+};
+
+fn speed(rate: u64, lanes: u64) -> LinkSpeed {
+    LinkSpeed { rate: Some(rate), lanes: Some(lanes) }
+}
+
+fn pcie(now: LinkSpeed, device_most: LinkSpeed, port_most: LinkSpeed) -> HopKind {
+    HopKind::Link(LinkHop { now, device_most, port_most, ..LinkHop::default() })
+}
+
+fn usb(driver: &str, queues: Option<bool>) -> HopKind {
+    let now = LinkSpeed { rate: Some(5_000), lanes: None };
+    let driver = Some(driver.to_string());
+    HopKind::Link(LinkHop { bus: Bus::Usb, now, driver, queues, ..LinkHop::default() })
+}
+
+/// The codes of what is odd on the hops of `kinds`, each below the one before.
+fn odd_on(kinds: Vec<HopKind>, is_guest: bool) -> Vec<Code> {
+    let top = chain(kinds);
+    let hops = judge_path(&top, is_guest).hops;
+    hops.iter().flat_map(|hop| &hop.findings).map(|finding| finding.code).collect()
+}
+
+fn chain(kinds: Vec<HopKind>) -> Hop {
+    let numbered = kinds.into_iter().enumerate().rev();
+    let chain = numbered.fold(None, |below: Option<Hop>, (number, kind)| {
+        Some(Hop::new(format!("hop {number}"), kind, below.into_iter().collect()))
+    });
+    chain.expect("there is a hop")
+}
+
+#[track_caller]
+fn check(kind: HopKind, expected: &[Code]) {
+    assert_eq!(odd_on(vec![kind], false), expected);
+}
+
+#[test]
+fn a_link_is_odd_if_one_of_its_ends_can_do_more_than_it_may() {
+    let (full, half) = (speed(16_000, 4), speed(8_000, 4));
+    check(pcie(full, full, full), &[]);
+    check(pcie(half, full, full), &[Code::LinkDowngraded]);
+    check(pcie(speed(16_000, 1), full, full), &[Code::LinkDowngraded]);
+    // The port is the limit, or the device, which is no fault.
+    check(pcie(half, full, half), &[Code::SlowPort]);
+    check(pcie(half, half, full), &[]);
+    // Both: a slow port, and less than it can.
+    check(pcie(speed(8_000, 1), full, half), &[Code::LinkDowngraded, Code::SlowPort]);
+    // What is unknown is not odd, and in a guest nothing is.
+    check(pcie(half, LinkSpeed::default(), full), &[]);
+    check(pcie(half, full, LinkSpeed::default()), &[]);
+    check(pcie(LinkSpeed::default(), full, full), &[]);
+    assert_eq!(odd_on(vec![pcie(half, full, full), pcie(half, full, half)], true), []);
+}
+
+#[test]
+fn a_driver_that_sends_one_command_at_a_time_is_odd_if_the_device_takes_more() {
+    check(usb("usb-storage", Some(true)), &[Code::SlowPort]);
+    check(usb("uas", Some(true)), &[]);
+    check(usb("usb-storage", Some(false)), &[]);
+    check(usb("usb-storage", None), &[]);
+}
+
+#[test]
+fn an_array_is_odd_without_a_disk_and_while_it_is_busy_with_itself() {
+    let array = |degraded, action: Option<&str>| {
+        let action = action.map(str::to_string);
+        HopKind::Array(ArrayHop { degraded, action, ..ArrayHop::default() })
+    };
+    check(array(Some(0), Some("idle")), &[]);
+    check(array(None, None), &[]);
+    check(array(Some(1), Some("idle")), &[Code::Degraded]);
+    check(array(Some(1), Some("recover")), &[Code::Degraded, Code::Rebuilding]);
+    check(array(Some(0), Some("frozen")), &[]);
+    let btrfs = |missing, operation: Option<&str>| {
+        let operation = operation.map(str::to_string);
+        HopKind::FileSystem(FileSystemHop { missing, operation, ..FileSystemHop::default() })
+    };
+    check(btrfs(Some(0), None), &[]);
+    check(btrfs(None, None), &[]);
+    check(btrfs(Some(1), Some("balance")), &[Code::Degraded, Code::Rebuilding]);
+    // No hypervisor hides these.
+    assert_eq!(odd_on(vec![array(Some(1), None)], true), [Code::Degraded]);
+}
+
+#[test]
+fn a_partition_in_the_middle_of_a_block_is_odd() {
+    let check = |start, physical_block, alignment_offset, expected: &[Code]| {
+        let partition = HopKind::Partition(PartitionHop { start });
+        let disk = DiskHop { physical_block, alignment_offset, ..DiskHop::default() };
+        assert_eq!(odd_on(vec![partition, HopKind::Disk(Box::new(disk))], false), expected);
+    };
+    check(Some(63 * 512), Some(4096), Some(0), &[Code::Misaligned]);
+    check(Some(63 * 512), Some(512), Some(0), &[]);
+    check(Some(1 << 20), Some(4096), None, &[]);
+    // Some disks shift their blocks so that sector 63 begins one.
+    check(Some(63 * 512), Some(4096), Some(3584), &[]);
+    check(None, Some(4096), Some(0), &[]);
+    check(Some(63 * 512), None, Some(0), &[]);
+}
+
+#[test]
+fn a_snapshot_and_a_drive_at_its_limit_are_odd() {
+    let mapped = |maker| HopKind::Mapped(MappedHop { mapped: None, maker });
+    check(mapped(MappedMaker::Snapshot), &[Code::CopyOnWrite]);
+    check(mapped(MappedMaker::Lvm), &[]);
+    let drive = |temperature, temperature_most| {
+        HopKind::Disk(Box::new(DiskHop { temperature, temperature_most, ..DiskHop::default() }))
+    };
+    check(drive(Some(85_000), Some(84_850)), &[Code::Hot]);
+    check(drive(Some(40_000), Some(84_850)), &[]);
+    check(drive(None, Some(84_850)), &[]);
+    // Limits that some drives tell, and no drive has.
+    check(drive(Some(40_000), Some(0)), &[]);
+    check(drive(Some(70_000), Some(65_261_850)), &[]);
+}
+
+/// What a path allows, in MB/s.
+#[track_caller]
+fn allows(top: &Hop, is_guest: bool, expected: Option<u64>) {
+    let found = judge_path(top, is_guest).allows;
+    assert_eq!(found.map(|found| (found.bytes_per_second / 1e6) as u64), expected);
+}
+
+#[test]
+fn a_path_allows_what_its_narrowest_link_carries() {
+    let (full, half) = (speed(16_000, 4), speed(8_000, 2));
+    let link = |speed| pcie(speed, full, full);
+    let disk = || HopKind::Disk(Box::default());
+    allows(&chain(vec![disk(), link(full), link(half)]), false, Some(1969));
+    allows(&chain(vec![disk(), link(half), link(full)]), true, None);
+    allows(&chain(vec![disk()]), false, None);
+    let interface = InterfaceHop { speed: Some(10_000), ..InterfaceHop::default() };
+    allows(&chain(vec![HopKind::Interface(interface)]), false, Some(1250));
+}
+
+#[test]
+fn disks_side_by_side_allow_the_sum_unless_they_share_a_link_or_one_is_unknown() {
+    let half = speed(8_000, 2);
+    let leg = |name: &str, shared: Option<&str>| {
+        let kind = || pcie(half, half, half);
+        let below = shared.map(|shared| Hop::new(shared, kind(), Vec::new()));
+        Hop::new(name, kind(), below.into_iter().collect())
+    };
+    let array = |legs| Hop::new("md0", HopKind::Array(ArrayHop::default()), legs);
+    allows(&array(vec![leg("a", None), leg("b", None)]), false, Some(3938));
+    allows(&array(vec![leg("a", Some("hba")), leg("b", Some("hba"))]), false, Some(1969));
+    let unknown = Hop::new("c", HopKind::Disk(Box::default()), Vec::new());
+    allows(&array(vec![leg("a", None), unknown]), false, None);
+}

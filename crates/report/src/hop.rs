@@ -1,0 +1,145 @@
+//! The hops of a path in words.
+
+use crate::words::{count, listed};
+use assess::path::link_words;
+use model::path::{
+    ArrayHop, DiskHop, FileSystemHop, Hop, HopKind, InterfaceHop, LinkHop, MappedHop, WriteCache,
+};
+use model::units::{bytes, bytes_rounded, percent, scaled};
+
+/// The hops with these names below `top`: `PCIe 3.0 x2 of 0000:01:00.0`.
+pub(crate) fn hop_words(top: &Hop, names: &[String]) -> String {
+    let all = top.all();
+    let told = |name: &String| {
+        let hop = all.iter().find(|hop| hop.name == *name);
+        let link = hop.and_then(|hop| match &hop.kind {
+            HopKind::Link(link) => link_words(link.bus, link.now),
+            HopKind::Interface(_) => Some("the network interface".to_string()),
+            _ => None,
+        });
+        match link {
+            Some(link) => format!("{link} of {name}"),
+            None => name.clone(),
+        }
+    };
+    let told: Vec<String> = names.iter().map(told).collect();
+    match told.len() {
+        1 => told.concat(),
+        several => format!("{} together: {}", count(several, "link"), listed(&told)),
+    }
+}
+
+/// What a hop is, in a few words.
+pub(crate) fn what(kind: &HopKind) -> String {
+    match kind {
+        HopKind::FileSystem(file_system) => of_file_system(file_system),
+        HopKind::Partition(partition) => match partition.start {
+            Some(start) => format!("partition, begins at {}", bytes(start)),
+            None => "partition".to_string(),
+        },
+        HopKind::Array(array) => of_array(array),
+        HopKind::Mapped(mapped) => of_mapped(mapped),
+        HopKind::Loop(device) => match device.direct {
+            Some(true) => format!("loop device on {}, by direct I/O", device.file),
+            Some(false) => format!("loop device on {}, through the page cache", device.file),
+            None => format!("loop device on {}", device.file),
+        },
+        HopKind::Bcache(cache) => {
+            let mode = cache.mode.as_deref().unwrap_or("mode unknown");
+            format!("bcache, {mode}, {}", cache.state.as_deref().unwrap_or("state unknown"))
+        }
+        HopKind::Disk(disk) => of_disk(disk),
+        HopKind::Link(link) => of_link(link),
+        HopKind::Interface(interface) => of_interface(interface),
+        HopKind::Node => "NUMA node".to_string(),
+        HopKind::Memory => "memory".to_string(),
+        HopKind::Unseen { reason } => reason.clone(),
+    }
+}
+
+/// Options that change what a byte costs, or what a sync does.
+const TELLING: [&str; 12] = [
+    "ro",
+    "sync",
+    "dirsync",
+    "noatime",
+    "discard",
+    "nobarrier",
+    "barrier",
+    "data",
+    "compress",
+    "compress-force",
+    "nodatacow",
+    "dax",
+];
+
+fn of_file_system(file_system: &FileSystemHop) -> String {
+    let name = |option: &String| option.split('=').next().unwrap_or_default().to_string();
+    let telling = file_system.options.iter().filter(|option| TELLING.contains(&&name(option)[..]));
+    let words = [&file_system.file_system].into_iter().chain(telling).cloned();
+    words.collect::<Vec<String>>().join(", ")
+}
+
+fn of_array(array: &ArrayHop) -> String {
+    let level = array.level.as_deref().unwrap_or("level unknown");
+    let mut words = vec![match array.disks {
+        Some(disks) => format!("md {level} of {disks}"),
+        None => format!("md {level}"),
+    }];
+    words.extend(array.policy.as_ref().map(|policy| format!("consistent by {policy}")));
+    let action = array.action.as_deref().filter(|action| *action != "idle");
+    words.extend(action.map(|action| match array.done {
+        Some(done) => format!("{action} {}", percent(done as f64 / 1000.0)),
+        None => action.to_string(),
+    }));
+    words.join(", ")
+}
+
+fn of_mapped(mapped: &MappedHop) -> String {
+    match &mapped.mapped {
+        Some(name) => format!("{} ({name})", mapped.maker),
+        None => mapped.maker.to_string(),
+    }
+}
+
+fn of_disk(disk: &DiskHop) -> String {
+    let mut words = vec![disk.model.as_deref().unwrap_or("disk").trim().to_string()];
+    words.extend(disk.size.map(bytes_rounded));
+    words.extend((disk.rotational == Some(true)).then(|| "rotating".to_string()));
+    words.extend(disk.write_cache.map(|cache| match cache {
+        WriteCache::Back => "write cache".to_string(),
+        WriteCache::Through => "no volatile write cache".to_string(),
+    }));
+    let blocks = disk.logical_block.zip(disk.physical_block);
+    words.extend(blocks.map(|(logical, physical)| match logical == physical {
+        true => format!("blocks of {}", bytes_rounded(logical)),
+        false => format!("blocks of {} on {}", bytes_rounded(logical), bytes_rounded(physical)),
+    }));
+    words.extend(disk.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")));
+    words.extend(disk.temperature.map(|milli| format!("{} °C", milli / 1000)));
+    words.join(", ")
+}
+
+fn of_link(link: &LinkHop) -> String {
+    let now = link_words(link.bus, link.now);
+    let mut words = vec![now.unwrap_or_else(|| format!("{}, speed unknown", link.bus))];
+    words.extend(link.slot.as_ref().map(|slot| format!("slot {slot}")));
+    words.extend(link.driver.clone());
+    let most = |speed| link_words(link.bus, speed).filter(|words_of| *words_of != words[0]);
+    let ends = [("device", most(link.device_most)), ("port", most(link.port_most))];
+    let ends: Vec<String> =
+        ends.into_iter().filter_map(|(end, most)| Some(format!("{end} up to {}", most?))).collect();
+    [words, ends].concat().join(", ")
+}
+
+fn of_interface(interface: &InterfaceHop) -> String {
+    let mut words = vec![match interface.speed {
+        Some(speed) => format!("network, {}b/s", scaled(speed as f64 * 1e6)),
+        None => "network, speed unknown".to_string(),
+    }];
+    let mode = interface.bond_mode.as_deref().unwrap_or("bond");
+    let bonded = (!interface.bonded.is_empty()).then(|| listed(&interface.bonded));
+    words.extend(bonded.map(|bonded| format!("{mode} of {bonded}")));
+    words.push(format!("to {}", interface.server));
+    words.join(", ")
+}

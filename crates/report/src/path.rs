@@ -1,0 +1,129 @@
+//! The path to a medium: each hop, what it allows at most, and what is odd.
+
+use crate::document::{Block, Document, FindingBlock, Paragraph, Remark, Section};
+use crate::grid::{Grid, GridCell, left, right};
+use crate::hop::{hop_words, what};
+use crate::json::{pretty, schema_of};
+use crate::style::Paint;
+use crate::text::{Text, figure, text};
+use crate::words::{NONE, count, listed};
+use assess::path::JudgedPath;
+use model::path::MediumPath;
+use model::units::rate;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Paths with what was judged of each, in the order in which they were asked for.
+pub fn paths(all: &[(MediumPath, JudgedPath)]) -> Document<'static> {
+    let title = listed(&all.iter().map(|(path, _)| path.asked.clone()).collect::<Vec<String>>());
+    let answer = all.iter().flat_map(|(path, judged)| answer(path, judged)).collect();
+    let mut document =
+        Document { title: format!("The path of {title}"), answer, ..Document::default() };
+    let tables = all.iter().map(|(path, judged)| table(path, judged));
+    document.part(Section::new("Path", tables));
+    let found = all.iter().flat_map(|(_, judged)| found(judged)).collect();
+    document.part(Section::new("Findings", Block::findings(found)));
+    document
+}
+
+/// What the path allows, and how much is odd.
+fn answer(path: &MediumPath, judged: &JudgedPath) -> Vec<Paragraph> {
+    let asked = &path.asked;
+    let allows = match (&judged.allows, &path.hypervisor) {
+        (Some(most), _) => text!(
+            "{} gets at most {} in one direction: {}.",
+            asked,
+            figure(rate(most.bytes_per_second)),
+            hop_words(&path.top, &most.hops)
+        ),
+        (None, Some(hypervisor)) => text!(
+            "What the path of {} allows is unknown: in a virtual machine ({}), links are made up.",
+            asked,
+            hypervisor
+        ),
+        (None, None) => {
+            text!("What the path of {} allows is unknown: no hop tells its speed.", asked)
+        }
+    };
+    let odd: usize = judged.hops.iter().map(|hop| hop.findings.len()).sum();
+    let odd = match odd {
+        0 => Text::from("Nothing is odd on it, as far as the OS tells."),
+        odd => Text::from(format!("{} on it.", count(odd, "odd thing"))),
+    };
+    vec![Paragraph::strong(allows), Paragraph::plain(odd)]
+}
+
+fn table(path: &MediumPath, judged: &JudgedPath) -> Block {
+    let columns = [left("hop", 0), left("what it is", 0), right("at most", 0), left("odd", 0)];
+    let mut grid = Grid::new(columns.to_vec());
+    for (hop, judged) in path.top.all().into_iter().zip(&judged.hops) {
+        let is_odd = !judged.findings.is_empty();
+        let indent = match judged.depth {
+            0 => String::new(),
+            depth => format!("{}└ ", "  ".repeat(depth - 1)),
+        };
+        let codes = judged.findings.iter().map(|finding| finding.code.to_string());
+        let odd = if is_odd { codes.collect::<Vec<String>>().join(", ") } else { String::new() };
+        let most = judged.allows.map_or(NONE.to_string(), rate);
+        let paint = if is_odd { Paint::Doubt } else { Paint::Plain };
+        grid.row(vec![
+            GridCell::new(format!("{indent}{}", hop.name), Paint::Plain),
+            GridCell::new(what(&hop.kind), Paint::Plain),
+            GridCell::new(most, Paint::Plain),
+            GridCell::new(odd, paint),
+        ]);
+    }
+    let legend = "at most: bytes a second in one direction, after the coding of the line and \
+                  before its protocol; dash: unknown, or no limit";
+    Block::table(grid, [Remark::of_all(legend)])
+}
+
+fn found(judged: &JudgedPath) -> Vec<FindingBlock> {
+    let all = judged.hops.iter().flat_map(|hop| {
+        hop.findings.iter().map(|finding| FindingBlock {
+            kind: "odd",
+            paint: Paint::Doubt,
+            code: Some(finding.code.to_string()),
+            rows: Text::from(&hop.name),
+            brief_rows: Text::from(&hop.name),
+            text: Text::from(&finding.message),
+            remedy: Some(Text::from(&finding.remedy)),
+            ..FindingBlock::default()
+        })
+    });
+    all.collect()
+}
+
+/// The version of the JSON form.
+const FORMAT: u32 = 1;
+
+/// The paths from files down to their media, by ioassay. Null means unknown, never 0.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "ioassay path", rename = "Paths")]
+struct PathsForm<'a> {
+    /// Version of this form. It increases when a field changes its meaning or goes away; new fields
+    /// may appear without.
+    format: u32,
+    /// The paths, in the order in which they were asked for.
+    paths: Vec<PathForm<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PathOfOne")]
+struct PathForm<'a> {
+    #[serde(flatten)]
+    path: &'a MediumPath,
+    /// What was judged of it.
+    judged: &'a JudgedPath,
+}
+
+/// Paths as indented JSON, with a final newline.
+pub fn json_of_paths(all: &[(MediumPath, JudgedPath)]) -> String {
+    let paths = all.iter().map(|(path, judged)| PathForm { path, judged });
+    pretty(&PathsForm { format: FORMAT, paths: paths.collect() })
+}
+
+/// The JSON schema of [`json_of_paths`].
+pub fn json_schema_of_paths() -> String {
+    schema_of::<PathsForm<'static>>()
+}

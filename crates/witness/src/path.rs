@@ -1,0 +1,130 @@
+//! The path from a file down to its medium, from `/proc` and `/sys` alone: nothing is opened that
+//! could wake a disk, and nothing needs privileges.
+
+mod network;
+mod links;
+mod disk;
+pub(crate) mod volumes;
+
+use crate::error::Error;
+use crate::host;
+use crate::mounts::{Mount, mount_of_path};
+use crate::root::Root;
+use crate::sysfs::{self, entries, file_name, number, text};
+use model::path::{FileSystemHop, Hop, HopKind, MediumPath};
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Maximum nesting followed, for loop devices on overlays on loop devices.
+pub(crate) const DEPTH_MOST: u32 = 12;
+
+/// The path from the file, directory or device `asked` down to its medium.
+///
+/// # Errors
+/// The OS's error if nothing is there, or if its mount cannot be found.
+pub fn path(asked: &Path) -> Result<MediumPath, Error> {
+    let root = Root::machine();
+    let found = fs::metadata(asked).map_err(Error::refused("look at", asked))?;
+    let top = if found.file_type().is_block_device() {
+        let device = found.rdev();
+        let number = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
+        volumes::of_block(&root, &sysfs::block(&root, &number), DEPTH_MOST)
+    } else {
+        let unlisted = || std::io::Error::other("its mount is not listed");
+        let mount = mount_of_path(&root, asked);
+        let mount = mount.ok_or_else(|| Error::refused("find the mount of", asked)(unlisted()))?;
+        of_mount(&root, &mount, DEPTH_MOST)
+    };
+    Ok(told(&root, asked, top))
+}
+
+/// The same on the machine whose `/proc` and `/sys` are below `root`, such as one in a report of
+/// `sosreport`. Its paths need not exist here.
+///
+/// # Errors
+/// If no mount has `asked`.
+pub fn path_of_machine(root: &Path, asked: &Path) -> Result<MediumPath, Error> {
+    let root = Root::of(root);
+    let node = asked.strip_prefix("/dev").ok().and_then(|_| asked.file_name());
+    let top = if let Some(name) = node {
+        volumes::of_block(&root, &root.at("/sys/class/block").join(name), DEPTH_MOST)
+    } else {
+        let unlisted = || std::io::Error::other("no mount of that machine has it");
+        let mount = mount_of_path(&root, asked);
+        let mount = mount.ok_or_else(|| Error::refused("find the mount of", asked)(unlisted()))?;
+        of_mount(&root, &mount, DEPTH_MOST)
+    };
+    Ok(told(&root, asked, top))
+}
+
+fn told(root: &Root, asked: &Path, top: Hop) -> MediumPath {
+    MediumPath {
+        asked: asked.to_string_lossy().into_owned(),
+        top,
+        hypervisor: host::hypervisor(root),
+    }
+}
+
+/// A file system, and what is below it.
+pub(crate) fn of_mount(root: &Root, mount: &Mount, depth: u32) -> Hop {
+    let name = mount.point.to_string_lossy().into_owned();
+    let mut hop = FileSystemHop {
+        file_system: mount.file_system.clone(),
+        options: mount.options.clone(),
+        source: mount.source.to_string_lossy().into_owned(),
+        ..FileSystemHop::default()
+    };
+    let below = match mount.file_system.as_str() {
+        _ if depth == 0 => vec![unseen("its layers are nested too deeply to follow")],
+        "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" => vec![memory()],
+        "overlay" => of_overlay(root, mount, depth),
+        "btrfs" => of_btrfs(root, mount, &mut hop, depth),
+        kind if kind.starts_with("fuse") => {
+            vec![unseen("another process serves this file system")]
+        }
+        _ if mount.device.starts_with("0:") => network::below(root, mount),
+        _ => vec![volumes::of_block(root, &sysfs::block(root, &mount.device), depth)],
+    };
+    Hop::new(name, HopKind::FileSystem(hop), below)
+}
+
+/// What is below an overlay: the file systems of the layer that is written, or of the first one.
+fn of_overlay(root: &Root, mount: &Mount, depth: u32) -> Vec<Hop> {
+    let first = mount.values("upperdir").next().or_else(|| mount.values("lowerdir").next());
+    let layer = first.and_then(|layers| layers.split(':').next()).map(Path::new);
+    let below = layer.and_then(|layer| mount_of_path(root, layer));
+    match below.filter(|below| below.id != mount.id) {
+        Some(below) => vec![of_mount(root, &below, depth - 1)],
+        None => vec![unseen("the layers of this overlay cannot be reached from here")],
+    }
+}
+
+/// The members of a btrfs, of which its mount names only one.
+fn of_btrfs(root: &Root, mount: &Mount, hop: &mut FileSystemHop, depth: u32) -> Vec<Hop> {
+    let node = fs::canonicalize(root.at(&mount.source)).unwrap_or_else(|_| mount.source.clone());
+    let name = node.file_name().unwrap_or_default();
+    let is_of_node = |each: &PathBuf| each.join("devices").join(name).exists();
+    let Some(file_system) = entries(&root.at("/sys/fs/btrfs")).find(is_of_node) else {
+        return vec![unseen("its devices cannot be found in /sys")];
+    };
+    hop.operation = text(&file_system.join("exclusive_operation")).filter(|it| it != "none");
+    let members: Vec<PathBuf> = entries(&file_system.join("devinfo")).collect();
+    let missing = members.iter().map(|member| number(&member.join("missing")));
+    hop.missing = missing.sum::<Option<u64>>().filter(|_| !members.is_empty());
+    let devices = entries(&file_system.join("devices"));
+    devices.map(|device| volumes::of_block(root, &device, depth - 1)).collect()
+}
+
+fn unseen(reason: &str) -> Hop {
+    Hop::new("?", HopKind::Unseen { reason: reason.to_string() }, Vec::new())
+}
+
+fn memory() -> Hop {
+    Hop::new("memory", HopKind::Memory, Vec::new())
+}
+
+/// The name of the directory that a link in sysfs leads to.
+fn linked(link: &Path) -> Option<String> {
+    fs::canonicalize(link).ok().map(|target| file_name(&target))
+}

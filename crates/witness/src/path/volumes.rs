@@ -1,0 +1,131 @@
+//! Block devices between a file system and its disks.
+
+use super::{disk, memory, of_mount, unseen};
+use crate::mounts::mount_of_path;
+use crate::root::Root;
+use crate::sysfs::{entries, file_name, number, text};
+use model::path::{
+    ArrayHop, BcacheHop, Hop, HopKind, LoopHop, MappedHop, MappedMaker, PartitionHop,
+};
+use std::fs;
+use std::path::Path;
+
+/// Bytes of a sector, the unit of sysfs whatever the device's own is.
+const SECTOR: u64 = 512;
+
+/// The block device at the sysfs directory `block`, or where a link there leads.
+pub(crate) fn of_block(root: &Root, block: &Path, depth: u32) -> Hop {
+    let Ok(path) = fs::canonicalize(block) else {
+        return unseen("its device cannot be found in /sys");
+    };
+    let name = file_name(&path);
+    if depth == 0 {
+        return unseen("its layers are nested too deeply to follow");
+    }
+    if path.join("partition").exists() {
+        let start = number(&path.join("start")).and_then(|start| start.checked_mul(SECTOR));
+        let disk = path.parent().map(|disk| of_block(root, disk, depth - 1));
+        let partition = HopKind::Partition(PartitionHop { start });
+        return Hop::new(name, partition, disk.into_iter().collect());
+    }
+    let slaves = || -> Vec<Hop> {
+        entries(&path.join("slaves")).map(|slave| of_block(root, &slave, depth - 1)).collect()
+    };
+    if path.join("md").is_dir() {
+        return Hop::new(name, HopKind::Array(array(&path.join("md"))), slaves());
+    }
+    if path.join("dm").is_dir() {
+        return Hop::new(name, HopKind::Mapped(mapped(&path.join("dm"), &path)), slaves());
+    }
+    if path.join("bcache").is_dir() && !path.join("bcache/writeback_running").exists() {
+        let of = |file: &str| text(&path.join("bcache").join(file));
+        let bcache = BcacheHop { mode: chosen_mode(of("cache_mode")), state: of("state") };
+        return Hop::new(name, HopKind::Bcache(bcache), slaves());
+    }
+    if let Some(file) = text(&path.join("loop/backing_file")).filter(|file| !file.is_empty()) {
+        let below = mount_of_path(root, Path::new(&file));
+        let below = below.map(|mount| of_mount(root, &mount, depth - 1));
+        let below = below.unwrap_or_else(|| unseen("its file cannot be reached from here"));
+        let direct = text(&path.join("loop/dio")).and_then(|direct| yes_or_no(&direct));
+        return Hop::new(name, HopKind::Loop(LoopHop { file, direct }), vec![below]);
+    }
+    let is_memory = ["zram", "ram"].iter().any(|kind| {
+        name.strip_prefix(kind).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+    });
+    let below = slaves();
+    let below = match is_memory && below.is_empty() {
+        true => vec![memory()],
+        false => [below, disk::below(root, &path)].concat(),
+    };
+    Hop::new(name, HopKind::Disk(Box::new(disk::disk(&path))), below)
+}
+
+fn yes_or_no(text: &str) -> Option<bool> {
+    match text {
+        "1" => Some(true),
+        "0" => Some(false),
+        _ => None,
+    }
+}
+
+fn chosen_mode(told: Option<String>) -> Option<String> {
+    crate::sysfs::chosen(&told?)
+}
+
+fn array(md: &Path) -> ArrayHop {
+    let of = |name: &str| text(&md.join(name)).filter(|text| !text.is_empty());
+    ArrayHop {
+        level: of("level"),
+        disks: number(&md.join("raid_disks")),
+        degraded: number(&md.join("degraded")),
+        action: of("sync_action"),
+        done: of("sync_completed").and_then(|told| thousandths(&told)),
+        policy: of("consistency_policy"),
+        stripe_cache: number(&md.join("stripe_cache_size")),
+    }
+}
+
+/// The thousandths in `1234 / 5678`; none of `none` or `delayed`.
+fn thousandths(told: &str) -> Option<u64> {
+    let (done, all) = told.split_once('/')?;
+    let [done, all]: [u64; 2] = [done.trim().parse().ok()?, all.trim().parse().ok()?];
+    (all > 0 && done <= all).then(|| (done as f64 / all as f64 * 1000.0) as u64)
+}
+
+/// Only root may read the table of a mapped device, so its maker is known from its UUID, and what
+/// LVM makes of it from the names of the hidden volumes below.
+fn mapped(dm: &Path, path: &Path) -> MappedHop {
+    let uuid = text(&dm.join("uuid")).unwrap_or_default();
+    let hidden = entries(&path.join("slaves"));
+    let hidden: Vec<String> = hidden.filter_map(|slave| text(&slave.join("dm/name"))).collect();
+    let has = |part: &str| {
+        hidden.iter().any(|name| name.ends_with(part) || name.contains(&format!("{part}_")))
+    };
+    let maker = match uuid.split('-').next().unwrap_or_default() {
+        "CRYPT" => MappedMaker::Crypt,
+        "mpath" => MappedMaker::Multipath,
+        part if part.starts_with("part") && uuid.contains("-mpath-") => MappedMaker::Multipath,
+        "LVM" if uuid.ends_with("-cow") || has("-cow") => MappedMaker::Snapshot,
+        "LVM" if has("-tpool") || has("_tdata") || uuid.ends_with("-tpool") => MappedMaker::Thin,
+        "LVM" if has("_cdata") || has("_cvol") || has("_corig") || has("_wcorig") => {
+            MappedMaker::Cache
+        }
+        "LVM" if has("_rimage") || has("_mimage") => MappedMaker::Raid,
+        "LVM" => MappedMaker::Lvm,
+        _ => MappedMaker::Other,
+    };
+    MappedHop { mapped: text(&dm.join("name")), maker }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::thousandths;
+
+    #[test]
+    fn what_is_done_is_a_number_or_unknown() {
+        assert_eq!(thousandths("50 / 200"), Some(250));
+        for told in ["none", "delayed", "1 / 0", "5 / 4", "/", "-1 / 3", ""] {
+            assert_eq!(thousandths(told), None, "{told}");
+        }
+    }
+}
