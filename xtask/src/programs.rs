@@ -50,6 +50,17 @@ pub(crate) fn output(mut command: Command, good: RangeInclusive<i32>) -> Result<
     Ok(output)
 }
 
+/// What a program printed, whatever it is.
+pub(crate) fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The last lines of what a program printed.
+pub(crate) fn last_lines(printed: &str, most: usize) -> String {
+    let lines: Vec<&str> = printed.lines().collect();
+    lines[lines.len().saturating_sub(most)..].join("\n")
+}
+
 /// A process that is killed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Running(pub(crate) Child);

@@ -3,7 +3,7 @@
 //!
 //! A test belongs to a part by its name, so each runs in exactly one of them.
 
-use crate::programs::own_cargo;
+use crate::programs::{lossy, own_cargo};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use std::io::{self, BufRead, BufReader};
@@ -66,9 +66,9 @@ pub(crate) fn run(scope: Scope) -> Result<()> {
         (measured.join().expect("no thread panics"), other)
     });
     let measured: Output = measured.context("starting cargo")?;
-    let printed = text(&measured.stdout);
+    let printed = lossy(&measured.stdout);
     println!("\nthe tests that measure:");
-    print!("{}{printed}", text(&measured.stderr));
+    print!("{}{printed}", lossy(&measured.stderr));
     let (status, failures) = other.context("running cargo")?;
     let parts = [
         ("tests that measure", measured.status, printed.lines().filter_map(failure).collect()),
@@ -97,10 +97,6 @@ fn told(mut command: Command) -> io::Result<(ExitStatus, Vec<String>)> {
 /// The name of the test that failed, if this line of the test programs tells of one.
 fn failure(line: &str) -> Option<String> {
     Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.to_owned())
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Cargo's command for tests of the whole workspace.

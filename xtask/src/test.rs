@@ -5,7 +5,7 @@
 //! skipped step is never silent: its name is printed.
 
 use crate::at_once::{at_once, locked};
-use crate::programs::{ARM, cargo};
+use crate::programs::{ARM, cargo, last_lines, lossy};
 use crate::suite::{self, Scope};
 use crate::unable::Demand;
 use crate::{crates, fuzz, install, tidy};
@@ -135,25 +135,19 @@ fn run_together(own: &Path) -> Vec<(&'static str, StepResult, Duration)> {
         println!("\n== {line}");
         let (printed, is_passed) = match output {
             Ok(output) => {
-                let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+                let (stdout, stderr) = (lossy(&output.stdout), lossy(&output.stderr));
                 (format!("{stdout}{stderr}"), output.status.success())
             }
             Err(error) => (format!("{error}\n"), false),
         };
         print!("{printed}");
-        let end = if is_passed { StepResult::Passed } else { StepResult::Failed(last(&printed)) };
+        let end = if is_passed {
+            StepResult::Passed
+        } else {
+            StepResult::Failed(last_lines(&printed, LAST_LINES))
+        };
         (*line, end, took)
     })
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// The last lines of what a step printed.
-fn last(printed: &str) -> String {
-    let lines: Vec<&str> = printed.lines().collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
 /// Performs a step, or prints why it is skipped.

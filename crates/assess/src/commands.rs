@@ -51,6 +51,11 @@ pub(crate) fn written_bytes(measured: &Measured, trial: &Counted) -> Option<u64>
     Some(pages.saturating_mul(measured.host.page))
 }
 
+/// The processes that went on when a run had ended.
+pub(crate) fn left_running(trial: &Counted) -> u64 {
+    trial.sample.exit.map_or(0, |exit| exit.left_running)
+}
+
 /// The share of a run in which no processor ran it, at least: its processes may have run at once.
 pub(crate) fn waited_share(trial: &Counted) -> Option<f64> {
     let wall_ns = trial.wall_ns() as f64;

@@ -1,6 +1,6 @@
 //! Whether what a command wrote was durable when it had ended.
 
-use crate::commands::{dirty_bytes, total, written_bytes};
+use crate::commands::{dirty_bytes, left_running, written_bytes};
 use crate::counted::Counted;
 use crate::measured::{Measured, SHARE_NOISE};
 use model::host::{Device, Medium, Storage};
@@ -23,10 +23,6 @@ named! {
     }
 }
 
-fn left_running(trial: &Counted) -> bool {
-    trial.sample.exit.is_some_and(|exit| exit.left_running > 0)
-}
-
 impl CommandDurability {
     /// What the evidence of all trials shows; `None` if it wrote no file that is still there, or
     /// only opened files for writing.
@@ -43,7 +39,9 @@ impl CommandDurability {
             None => CommandDurability::Unseen,
             Some(false) => CommandDurability::Acknowledged,
             // What went on after its end may have synced it.
-            Some(true) if measured.trials.iter().any(left_running) => CommandDurability::Unseen,
+            Some(true) if measured.trials.iter().any(|it| left_running(it) > 0) => {
+                CommandDurability::Unseen
+            }
             Some(true) => worst(measured, facts, &storages),
         })
     }
@@ -109,7 +107,7 @@ fn wrote_nothing(measured: &Measured) -> bool {
 /// write; `None` if it may have.
 fn is_synced(facts: &FactSheet) -> Option<bool> {
     let syncs = facts.durable_syncs();
-    let by_flag = facts.written_files().any(|file| total(&[file.opens.sync, file.opens.dsync]) > 0);
+    let by_flag = facts.written_files().any(|file| file.opens.sync_writes());
     if by_flag { Some(true) } else { syncs.map(|syncs| syncs > 0) }
 }
 

@@ -197,7 +197,17 @@ fn not_opened(path: &Path, error: &anyhow::Error) -> String {
 /// If that cannot be started, fails, or the run is stopped.
 pub fn prepare(command: &JudgedCommand, stop: &Stop) -> Result<(), String> {
     let Some(prepare) = &command.prepare else { return Ok(()) };
-    keeper::run(prepare, stop).map_err(|reason| format!("--prepare: {reason}"))
+    // What it did before it failed, or was stopped, is undone.
+    keeper::run(prepare, stop)
+        .map_err(|reason| format!("--prepare: {reason}"))
+        .inspect_err(|_| undo(command, stop))
+}
+
+/// Undoes what was prepared for a run that there is none of.
+pub fn undo(command: &JudgedCommand, stop: &Stop) {
+    if let Err(reason) = conclude(command, stop) {
+        log::warn!("{reason}");
+    }
 }
 
 /// Runs what `command` needs after each of its runs, also after a signal; another one stops it.

@@ -171,7 +171,8 @@ impl Site<'_> {
         let seed = names.map_or(seed, NamesInUse::seed);
         let mut job = stage.job(case, seed, self.plan.part(case));
         job.shape = chosen(self.calibrated, case.walk());
-        trial.outcome = self.outcome(left, &job, &stage, (case, files), &mut trial)?;
+        let outcome = self.outcome(left, &job, &stage, (case, files), &mut trial);
+        trial.outcome = outcome.inspect_err(|_| self.undo(&stage))?;
         trial.outcome = worded(trial.outcome, |reason| match &*case.peer {
             OWN_PEER => stage.named(reason),
             peer => format!("the peer {peer}: {}", stage.named(reason)),

@@ -46,9 +46,10 @@ pub struct ReadyCommands {
 }
 
 impl ReadyCommands {
-    /// The numbers of the storages in the record of a run that goes on, by the devices of now: they
-    /// change with each mount of some file systems. As recorded, if the storages are others.
-    pub fn numbers_as_in(&self, then: &Header) -> BTreeMap<u64, usize> {
+    /// The numbers of the storages by the devices of now, which change with each mount of some file
+    /// systems. As recorded, if the run goes on as in the header `then`, which has others.
+    pub fn numbers_as_in(&self, then: Option<&Header>) -> BTreeMap<u64, usize> {
+        let Some(then) = then else { return self.storage_numbers.clone() };
         let directories = |first: Option<&Storage>, further: &[Storage]| -> Vec<PathBuf> {
             first.into_iter().chain(further).map(|storage| storage.directory.clone()).collect()
         };
@@ -88,5 +89,28 @@ impl ReadyCommand {
             Cache::Cold => self.not_cold.as_deref(),
             Cache::AsIs | Cache::Direct | Cache::DontCache => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zoo::commands::record_of_commands;
+
+    #[test]
+    fn storages_have_the_numbers_of_now_if_they_are_those_of_then() {
+        let mut then = record_of_commands().header;
+        then.storage_numbers = BTreeMap::from([(41, 0)]);
+        let numbers = BTreeMap::from([(42, 0)]);
+        let ready = ReadyCommands {
+            storage: then.storage.clone(),
+            further_storages: then.further_storages.clone(),
+            storage_numbers: numbers.clone(),
+            ..ReadyCommands::default()
+        };
+        assert_eq!(ready.numbers_as_in(Some(&then)), numbers);
+        assert_eq!(ready.numbers_as_in(None), numbers);
+        then.further_storages.push(Storage::default());
+        assert_eq!(ready.numbers_as_in(Some(&then)), then.storage_numbers);
     }
 }

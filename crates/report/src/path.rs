@@ -47,6 +47,9 @@ fn answer(path: &MediumPath, judged: &JudgedPath) -> Vec<Paragraph> {
     };
     let odd: usize = judged.hops.iter().map(|hop| hop.findings.len()).sum();
     let odd = match odd {
+        0 if path.hypervisor.is_some() => {
+            Text::from("Besides its links, nothing is odd on it, as far as the OS tells.")
+        }
         0 => Text::from("Nothing is odd on it, as far as the OS tells."),
         odd => Text::from(format!("{} on it.", count(odd, "odd thing"))),
     };

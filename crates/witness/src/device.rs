@@ -20,6 +20,7 @@ mod backing;
 mod overlay;
 
 pub(crate) use backing::Backing;
+pub(crate) use overlay::stored_on;
 
 /// Maximum nesting followed, for overlays on loop devices on overlays.
 const DEPTH: u32 = 8;
@@ -59,7 +60,8 @@ impl Finder {
             "btrfs" => self.ground_of_btrfs(mount, depth),
             "bcachefs" => {
                 let sources = mount.source.to_string_lossy();
-                let nodes = sources.split(':').map(Path::new).map(|node| self.block_of_node(node));
+                let nodes =
+                    sources.split(':').map(Path::new).map(|node| block_of_node(&self.root, node));
                 let nodes: Vec<PathBuf> = nodes.collect();
                 let spread = if nodes.len() > 1 { Multiplier::MORE } else { Multiplier::SPLIT };
                 let blocks = Blocks { spread, copies: spread, ..Blocks::of(nodes) };
@@ -86,7 +88,7 @@ impl Finder {
         let kind = mount.file_system.as_str();
         let named = |option| {
             let nodes = mount.values(option);
-            nodes.map(|node| self.block_of_node(Path::new(node))).collect::<Vec<PathBuf>>()
+            nodes.map(|node| block_of_node(&self.root, Path::new(node))).collect::<Vec<PathBuf>>()
         };
         // xfs may have some files' data on a device of its own.
         let data = [vec![sysfs::block(&self.root, &mount.device)], named("rtdev")].concat();
@@ -110,12 +112,7 @@ impl Finder {
 
     /// A btrfs mount names only one of its members.
     fn ground_of_btrfs(&self, mount: &Mount, depth: u32) -> Backing {
-        let node = self.block_of_node(&mount.source);
-        let is_of_node = |file_system: &PathBuf| {
-            node.file_name().is_some_and(|name| file_system.join("devices").join(name).exists())
-        };
-        let mut known = entries(&self.root.at("/sys/fs/btrfs"));
-        let Some(file_system) = known.find(is_of_node) else {
+        let Some(file_system) = btrfs_of(&self.root, &mount.source) else {
             return unseen("btrfs: its devices cannot be found in /sys".to_string());
         };
         let members: Vec<PathBuf> = entries(&file_system.join("devices")).collect();
@@ -123,12 +120,6 @@ impl Finder {
         let copies = Multiplier::of_members(&file_system);
         let blocks = Blocks { spread, copies, ..Blocks::of(members) };
         self.ground_of_blocks("btrfs", &blocks, depth)
-    }
-
-    /// The sysfs directory of a device node, whose name may be a link, as in `/dev/mapper/x`.
-    fn block_of_node(&self, node: &Path) -> PathBuf {
-        let node = std::fs::canonicalize(self.root.at(node)).unwrap_or_else(|_| node.to_path_buf());
-        self.root.at("/sys/class/block").join(node.file_name().unwrap_or_default())
     }
 
     /// The storage below several block devices.
@@ -192,27 +183,25 @@ impl Finder {
     /// A single disk, at `path` in sysfs.
     fn ground_of_disk(&self, path: &Path, depth: u32) -> Backing {
         let told = |file: &str| text(&path.join(file)).filter(|text| !text.is_empty());
-        let is_one = |file: &str| number(&path.join(file)).map(|number| number == 1);
-        // NVMe, SCSI and MMC use different names for it.
-        let revisions = ["device/firmware_rev", "device/rev", "device/fwrev"];
+        let flag = |file: &str| sysfs::flag(&path.join(file));
         let mut device = Device {
             name: file_name(path),
             model: told("device/model"),
-            firmware: revisions.iter().find_map(|file| told(file)),
-            rotational: is_one("queue/rotational"),
+            firmware: firmware(path),
+            rotational: flag("queue/rotational"),
             scheduler: told("queue/scheduler").and_then(|text| chosen(&text)),
             nr_requests: number(&path.join("queue/nr_requests")),
             read_ahead: number(&path.join("queue/read_ahead_kb")).map(|kib| kib << 10),
             write_cache: told("queue/write_cache").and_then(|text| text.parse().ok()),
-            fua: is_one("queue/fua"),
-            io_poll: is_one("queue/io_poll"),
-            loop_direct: is_one("loop/dio"),
+            fua: flag("queue/fua"),
+            io_poll: flag("queue/io_poll"),
+            loop_direct: flag("loop/dio"),
             ..Device::default()
         };
         if path.join("loop").is_dir() {
             return self.ground_of_loop(path, device, depth);
         }
-        let is_memory = is_numbered(&device.name, "zram") || is_numbered(&device.name, "ram");
+        let is_memory = is_memory(&device.name);
         let driver = std::fs::read_link(path.join("device/driver")).unwrap_or_default();
         // What this OS makes itself, such as zram0 or nbd0, belongs to no device in /sys.
         let is_presented = path.join("device").exists() && transport_of_network(path).is_none();
@@ -366,6 +355,32 @@ fn transport_of_network(path: &Path) -> Option<String> {
     let transport = text(&path.join("device/transport"));
     let transport = transport.or_else(|| controllers.filter_map(|path| text(&path)).next())?;
     ["tcp", "rdma", "fc"].contains(&transport.as_str()).then_some(transport)
+}
+
+/// The firmware's revision of the disk at `path`. NVMe, SCSI and MMC use different names for it.
+pub(crate) fn firmware(path: &Path) -> Option<String> {
+    let revisions = ["device/firmware_rev", "device/rev", "device/fwrev"];
+    revisions.iter().filter_map(|file| text(&path.join(file))).find(|text| !text.is_empty())
+}
+
+/// Whether the disk of this name is in memory.
+pub(crate) fn is_memory(name: &str) -> bool {
+    is_numbered(name, "zram") || is_numbered(name, "ram")
+}
+
+/// The directory in sysfs of the btrfs that has the device node `node`.
+pub(crate) fn btrfs_of(root: &Root, node: &Path) -> Option<PathBuf> {
+    let node = block_of_node(root, node);
+    let is_of_node = |file_system: &PathBuf| {
+        node.file_name().is_some_and(|name| file_system.join("devices").join(name).exists())
+    };
+    entries(&root.at("/sys/fs/btrfs")).find(is_of_node)
+}
+
+/// The sysfs directory of a device node, whose name may be a link, as in `/dev/mapper/x`.
+fn block_of_node(root: &Root, node: &Path) -> PathBuf {
+    let node = std::fs::canonicalize(root.at(node)).unwrap_or_else(|_| node.to_path_buf());
+    root.at("/sys/class/block").join(node.file_name().unwrap_or_default())
 }
 
 /// Whether `name` is `kind` followed by a number: `ram0` is of kind `ram`, `ramdisk` is not.

@@ -6,6 +6,7 @@ mod links;
 mod disk;
 pub(crate) mod volumes;
 
+use crate::device::{btrfs_of, stored_on};
 use crate::error::Error;
 use crate::host;
 use crate::mounts::{Mount, mount_of_path};
@@ -89,12 +90,9 @@ pub(crate) fn of_mount(root: &Root, mount: &Mount, depth: u32) -> Hop {
     Hop::new(name, HopKind::FileSystem(hop), below)
 }
 
-/// What is below an overlay: the file systems of the layer that is written, or of the first one.
+/// What is below an overlay: the file system of the layer that is written, or of the first one.
 fn of_overlay(root: &Root, mount: &Mount, depth: u32) -> Vec<Hop> {
-    let first = mount.values("upperdir").next().or_else(|| mount.values("lowerdir").next());
-    let layer = first.and_then(|layers| layers.split(':').next()).map(Path::new);
-    let below = layer.and_then(|layer| mount_of_path(root, layer));
-    match below.filter(|below| below.id != mount.id) {
+    match stored_on(root, mount) {
         Some(below) => vec![of_mount(root, &below, depth - 1)],
         None => vec![unseen("the layers of this overlay cannot be reached from here")],
     }
@@ -102,10 +100,7 @@ fn of_overlay(root: &Root, mount: &Mount, depth: u32) -> Vec<Hop> {
 
 /// The members of a btrfs, of which its mount names only one.
 fn of_btrfs(root: &Root, mount: &Mount, hop: &mut FileSystemHop, depth: u32) -> Vec<Hop> {
-    let node = fs::canonicalize(root.at(&mount.source)).unwrap_or_else(|_| mount.source.clone());
-    let name = node.file_name().unwrap_or_default();
-    let is_of_node = |each: &PathBuf| each.join("devices").join(name).exists();
-    let Some(file_system) = entries(&root.at("/sys/fs/btrfs")).find(is_of_node) else {
+    let Some(file_system) = btrfs_of(root, &mount.source) else {
         return vec![unseen("its devices cannot be found in /sys")];
     };
     hop.operation = text(&file_system.join("exclusive_operation")).filter(|it| it != "none");

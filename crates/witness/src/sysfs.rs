@@ -13,6 +13,15 @@ pub(crate) fn number(path: &Path) -> Option<u64> {
     text(path)?.parse().ok()
 }
 
+/// Whether the number in a file is 1, and not 0.
+pub(crate) fn flag(path: &Path) -> Option<bool> {
+    match number(path) {
+        Some(0) => Some(false),
+        Some(1) => Some(true),
+        _ => None,
+    }
+}
+
 /// The active choice in a list such as `none [mq-deadline] kyber`. A single choice may have no
 /// brackets.
 pub(crate) fn chosen(text: &str) -> Option<String> {

@@ -5,6 +5,7 @@ use super::package::find;
 use super::room::{self, DATA, RootFolder};
 use super::{emulated, notices, sums};
 use crate::arch::{self, Arch};
+use crate::programs::lossy;
 use crate::python;
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -153,8 +154,7 @@ impl PackageTrial<'_> {
     /// Runs `command`, which may end with a status up to `most`. Keeps and returns what it prints.
     fn keep(&self, name: &str, command: Cmd<'_>, most: i32) -> Result<String> {
         let output = command.ignore_status().output()?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let (said, errors) = (text(&output.stdout), text(&output.stderr));
+        let (said, errors) = (lossy(&output.stdout), lossy(&output.stderr));
         fs::write(self.place.join(name).with_extension("txt"), format!("{said}{errors}"))?;
         let is_good = output.status.code().is_some_and(|code| code <= most);
         ensure!(is_good, "{name} ended with {}: {said}{errors}", output.status);

@@ -4,7 +4,7 @@ use super::image::{Images, SERIALS};
 use super::kernel;
 use super::scenario::{Machine, Scenario, ScenarioResult};
 use crate::arch::Arch;
-use crate::programs::Running;
+use crate::programs::{Running, last_lines, lossy};
 use crate::waiting::within;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -77,20 +77,13 @@ pub(super) fn run(
         match run_once(machine, images, program, out) {
             Err(error) if tries < RETRIES => {
                 tries += 1;
-                let last = console_end(&out.join("console.txt"));
+                let console = fs::read(out.join("console.txt")).unwrap_or_default();
+                let last = last_lines(&lossy(&console), CONSOLE_LINES);
                 println!("{}: retrying: {error:#}\n{last}", machine.scenario[0].name);
             }
             booted => return booted,
         }
     }
-}
-
-/// The last lines of a guest's console.
-fn console_end(console: &Path) -> String {
-    let printed = fs::read(console).unwrap_or_default();
-    let printed = String::from_utf8_lossy(&printed);
-    let lines: Vec<&str> = printed.lines().collect();
-    lines[lines.len().saturating_sub(CONSOLE_LINES)..].join("\n")
 }
 
 fn run_once(machine: &Machine, images: &Images, program: &Path, out: &Path) -> Result<Booted> {

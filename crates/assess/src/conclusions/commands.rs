@@ -4,7 +4,7 @@ use super::device_use::{CEILING_LEAST, DeviceUse, DirectReads, UNSURE_MOST};
 use super::memory_use::MemoryUse;
 use super::write_use::{DurableWrites, SyncUse, WriteUse};
 use crate::ceiling::MemoryReads;
-use crate::commands::computes_alone;
+use crate::commands::{computes_alone, left_running};
 use crate::decision::{Decision, Named};
 use crate::finding::{Code, Severity};
 use crate::ratio::Ratio;
@@ -84,8 +84,8 @@ const WAITED_LEAST: f64 = 0.50;
 /// What bounds each requested command.
 pub(crate) fn bounded(rows: &[Row]) -> Vec<BoundedCommand> {
     // What others did after its end is in its counters.
-    let is_alone = |row: &Row| row.summary.findings.iter().all(|it| it.code != Code::LeftRunning);
-    let is_asked = |row: &&Row| row.measured.role == Role::Asked && row.stands() && is_alone(row);
+    let ends_whole = |row: &Row| row.measured.trials.iter().all(|it| left_running(it) == 0);
+    let is_asked = |row: &&Row| row.measured.role == Role::Asked && row.stands() && ends_whole(row);
     let commands = rows.iter().filter(is_asked).filter(|row| row.measured.case.command().is_some());
     let beside = BoundingRows {
         reads: DirectReads::of(rows),
@@ -199,11 +199,8 @@ const DIRTIED_FEW: u64 = 1 << 20;
 
 /// Whether it wrote nothing for which it waited.
 fn is_unwritten(row: &Row) -> bool {
-    let by_flag = |file: &FileUse| {
-        let opens = &file.opens;
-        opens.direct > 0 || opens.sync > 0 || opens.dsync > 0
-    };
-    if row.measured.facts.is_none_or(|facts| facts.written_files().any(by_flag)) {
+    let waits = |file: &FileUse| file.opens.wait_for_device();
+    if row.measured.facts.is_none_or(|facts| facts.written_files().any(waits)) {
         return false;
     }
     let figures = row.summary.command.as_deref();

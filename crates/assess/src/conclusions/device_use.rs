@@ -87,10 +87,18 @@ impl DeviceRequests {
     }
 
     /// Whether both are alike in size and depth.
-    fn are_like(&self, other: &DeviceRequests) -> bool {
+    fn are_like(&self, (bytes, depth): (f64, f64)) -> bool {
         let is_near = |one: f64, other: f64| (one / other).max(other / one) <= ALIKE_MOST;
-        is_near(self.bytes, other.bytes) && is_near(self.depth, other.depth)
+        is_near(self.bytes, bytes) && is_near(self.depth, depth)
     }
+}
+
+/// The mean size and depth of the requests of direct reads: as counted or, if others had too many,
+/// as they were made.
+fn sizes_of(row: &Row) -> Option<(f64, f64)> {
+    let io = row.read()?.io;
+    let made = (io.block as f64, f64::from(io.depth.saturating_mul(io.threads)));
+    Some(DeviceRequests::of(&row.measured).map_or(made, |it| (it.bytes, it.depth)))
 }
 
 /// What a device gives, as direct reads of the same run show it.
@@ -125,8 +133,8 @@ impl<'a, 'r> DirectReads<'a, 'r> {
         let io = top.read()?.io;
         let requests = DeviceRequests::of(measured);
         let is_alike = |other: &Row| {
-            let both = requests.zip(DeviceRequests::of(&other.measured));
-            both.is_some_and(|(own, other)| own.are_like(&other))
+            let both = requests.zip(sizes_of(other));
+            both.is_some_and(|(own, other)| own.are_like(other))
         };
         let alike = fastest(self.0.iter().copied().filter(|other| is_alike(other)));
         let rates = device_rates(measured);

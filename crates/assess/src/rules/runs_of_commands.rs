@@ -1,7 +1,7 @@
 //! What can be wrong with the runs of a command: its start, its calls, what it leaves.
 
 use super::context::{Context, Draft, RuleTable};
-use crate::commands::{asked_bytes, read_size, sum, written_bytes};
+use crate::commands::{asked_bytes, left_running, read_size, sum, written_bytes};
 use crate::counted::Counted;
 use crate::finding::{Code, Severity};
 use crate::measured::SHARE_NOISE;
@@ -21,7 +21,7 @@ pub(super) const RULES: RuleTable = &[
     (Code::SmallCalls, small_calls),
     (Code::SameDevice, same_device),
     (Code::OutputGrows, output_grows),
-    (Code::LeftRunning, left_running),
+    (Code::LeftRunning, leaves_running),
     (Code::RehearsalDiffers, rehearsal_differs),
     (Code::FilesSampled, files_sampled),
 ];
@@ -239,15 +239,14 @@ fn output_grows(context: &Context) -> Option<Draft> {
 }
 
 /// It left processes running when it had ended (docs/method).
-fn left_running(context: &Context) -> Option<Draft> {
+fn leaves_running(context: &Context) -> Option<Draft> {
     context.measured.case.command()?;
-    let left = |trial: &Counted| trial.sample.exit.map_or(0, |exit| exit.left_running);
-    let most = context.measured.trials.iter().map(left).max().filter(|most| *most > 0)?;
+    let most = context.measured.trials.iter().map(left_running).max().filter(|most| *most > 0)?;
     let processes = if most == 1 { "1 process".into() } else { format!("{most} processes") };
     let message = format!(
         "it left {processes} running (in {}): what they did after its end is not in its time, but \
          is in its CPU time and its bytes, until they were ended 0.1 s later",
-        context.how_many(|trial| left(trial) > 0)
+        context.how_many(|trial| left_running(trial) > 0)
     );
     let remedy = "make it wait for them, or start them with --setup";
     Draft::sized(most as f64, Severity::Doubt, message, remedy)

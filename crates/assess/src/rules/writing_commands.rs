@@ -64,8 +64,7 @@ fn are_on_own_storage(measured: &Measured, facts: &FactSheet) -> bool {
 /// Whether it waits for a device only if the OS makes it wait: no sync, no direct write, no ring.
 fn writes_only_through_cache(facts: &FactSheet) -> bool {
     let is_seen = !facts.sampled && facts.unseen.is_empty() && facts.queues.aio == 0;
-    let is_plain =
-        |file: &FileUse| file.opens.direct == 0 && file.opens.sync == 0 && file.opens.dsync == 0;
+    let is_plain = |file: &FileUse| !file.opens.wait_for_device();
     is_seen && facts.syncs.is_none() && facts.written_files().all(is_plain)
 }
 

@@ -144,6 +144,9 @@ fn a_device_that_takes_no_more_bounds_a_command() {
     assert_eq!(bound, CommandBound::Writes);
     assert!((0.85..0.95).contains(&writes.of_ceiling.median), "{writes:?}");
     assert_eq!((writes.ceiling_block, writes.ceiling_depth), (MIB, 1));
+    // It got more than they: then they are no ceiling.
+    let (bound, writes) = of(12_000_000, &|_| {});
+    assert_eq!((bound, writes.is_some()), (CommandBound::Unknown, true));
     let (bound, writes) = of(1_000_000, &|_| {});
     assert_eq!(bound, CommandBound::Unknown);
     assert!(writes.is_some_and(|it| it.is_below_ceiling()));

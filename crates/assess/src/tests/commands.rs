@@ -9,7 +9,7 @@ use model::evidence::StorageTraffic;
 use model::figure::PrintedFigure;
 use model::host::{Medium, Storage};
 use model::path::WriteCache;
-use model::rehearsal::{CommandEnd, FactSheet, FileUse, OtherSources};
+use model::rehearsal::{CommandEnd, FactSheet, FileUse, Opens, OtherSources, SyncCalls};
 use model::zoo::commands::{INPUT, OUTPUT, record_of_commands};
 
 const MIB: u64 = 1 << 20;
@@ -187,6 +187,30 @@ fn files_that_were_not_warm() {
     // It opens the file directly, and no device reads it.
     let ignored = |r: &mut Record| files(r, |file| file.opens.direct = file.opens.reading);
     check(first(READS_WARM), ignored, "doubtful page-cache: DirectIgnored doubt");
+    // One that asks for little of it proves nothing.
+    let unread = |r: &mut Record| {
+        ignored(r);
+        evidence(r, |it| it.task_rchar_bytes = Some(INPUT / 2));
+    };
+    check(first(READS_WARM), unread, "sound page-cache:");
+}
+
+/// As they are, no state is claimed of its files, but that a device served them.
+#[test]
+fn what_a_loop_device_serves_through_the_page_cache_is_no_device() {
+    let served = |is_direct: bool, read: u64| {
+        move |r: &mut Record| {
+            set_cache(r, Cache::AsIs);
+            let storage = r.header.storage.as_mut().expect("commands of the zoo have one");
+            storage.devices[0].loop_direct = Some(is_direct);
+            evidence(r, |it| {
+                (it.task_read_bytes, it.device_read_bytes) = (Some(read), Some(read));
+            });
+        }
+    };
+    check(first(READS_COLD), served(false, INPUT), "doubtful device: LoopCached doubt");
+    check(first(READS_COLD), served(true, INPUT), "sound device:");
+    check(first(READS_WARM), served(false, 0), "sound page-cache:");
 }
 
 #[test]
@@ -550,6 +574,26 @@ fn output_that_grows() {
 fn processes_that_were_left_running() {
     let leave = |r: &mut Record| exit(r, |exit, _| exit.left_running = 2);
     check(first(READS_WARM), leave, "doubtful page-cache: LeftRunning doubt");
+    // What went on may have computed, and synced.
+    let mut record = first(READS_WARM);
+    leave(&mut record);
+    let id = assess(&record).cases[0].id.clone();
+    assert!(assess(&record).conclusions.bounded.iter().all(|it| it.case.id != id));
+    let mut record = first(WRITES_WARM);
+    assert_eq!(figures(&record).durability, Some(CommandDurability::Durable));
+    leave(&mut record);
+    assert_eq!(figures(&record).durability, Some(CommandDurability::Unseen));
+}
+
+#[test]
+fn nothing_shows_what_was_dirty_at_the_end_if_it_was_synced_before_anybody_looked() {
+    let mut record = first(WRITES_WARM);
+    assert_eq!(figures(&record).dirty_bytes, Some(0));
+    runs(&mut record).for_each(|trial| {
+        let span = &mut sample(trial).spans[0];
+        span.synced_ns = Some(span.end_ns + 1);
+    });
+    assert_eq!(figures(&record).dirty_bytes, None);
 }
 
 #[test]
@@ -600,6 +644,20 @@ fn what_bounds_a_command_is_what_counters_show() {
     assert_eq!(of(READS_WARM, &cpu(19)), CommandBound::AllProcessors);
     assert_eq!(of(READS_WARM, &cpu(1)), CommandBound::Waiting);
     assert_eq!(of(WRITES_WARM, &cpu(1)), CommandBound::Unknown, "it may wait for its sync");
+    // It writes little and syncs nothing, but each direct write is a wait.
+    let little = |opens: fn(&mut Opens)| {
+        move |r: &mut Record| {
+            cpu(1)(r);
+            facts(r, |facts| facts.syncs = SyncCalls::default());
+            evidence(r, |it| {
+                (it.task_write_bytes, it.device_write_bytes) = (Some(4096), Some(4096));
+            });
+            files(r, |file| opens(&mut file.opens));
+        }
+    };
+    assert_eq!(of(WRITES_WARM, &little(|_| {})), CommandBound::Waiting);
+    let direct = little(|opens| opens.direct = opens.writing);
+    assert_eq!(of(WRITES_WARM, &direct), CommandBound::Unknown);
     let busy = |r: &mut Record| {
         cpu(1)(r);
         evidence(r, |it| it.pressure_cpu_ns = Some(it.window_ns / 2));

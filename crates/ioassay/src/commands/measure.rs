@@ -194,13 +194,13 @@ struct PreparedRun<'a> {
     worker: WorkerOf<'a>,
     memory: Option<&'a MemoryGroup>,
     /// The numbers of storages by devices, if files of commands are on them.
-    numbers: Option<BTreeMap<u64, usize>>,
+    numbers: BTreeMap<u64, usize>,
 }
 
 impl<'a> PreparedRun<'a> {
     /// One without a limit of memory, of no commands.
     fn of(maker: &'a Maker<'a>, files: Files, worker: WorkerOf<'a>) -> PreparedRun<'a> {
-        PreparedRun { maker, files, worker, memory: None, numbers: None }
+        PreparedRun { maker, files, worker, memory: None, numbers: BTreeMap::new() }
     }
 }
 
@@ -253,7 +253,7 @@ fn carry_out(
         Destination::Resumed { before, .. } => &before.record.header,
     };
     let (calibrated, further) = (&header.calibrated.clone(), &header.further_storages.clone());
-    let numbers = &made.numbers.unwrap_or_default();
+    let numbers = &made.numbers;
     let (mut store, before) = into.begin(&made.files)?;
     let site = Site::new(made.maker, made.worker, progress, stop);
     let site = Site { memory: made.memory, calibrated, further, numbers, ..site };

@@ -151,10 +151,7 @@ impl Agent {
         ready.warnings.append(&mut notes.take());
         judged.storage.clone_from(&ready.storage);
         judged.further.clone_from(then.map_or(&ready.further_storages, |it| &it.further_storages));
-        judged.numbers = match then {
-            Some(then) => ready.numbers_as_in(then),
-            None => ready.storage_numbers.clone(),
-        };
+        judged.numbers = ready.numbers_as_in(then);
         Ok(ready)
     }
 

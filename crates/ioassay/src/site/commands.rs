@@ -36,11 +36,13 @@ impl Site<'_> {
         let (first, further, numbers) = (self.storage, self.further, self.numbers);
         let storages = FileStorages { first, further, numbers };
         // A run that cannot begin is concluded, too: it was prepared.
-        DataFiles::open(command, cache, storages).map(Some).inspect_err(|_| {
-            if let Err(reason) = data_files::conclude(command, self.stop) {
-                log::warn!("{reason}");
-            }
-        })
+        let opened = DataFiles::open(command, cache, storages).map(Some);
+        opened.inspect_err(|_| data_files::undo(command, self.stop))
+    }
+
+    /// Undoes what was prepared for the command of a trial that there is none of.
+    pub(super) fn undo(&self, stage: &Stage) {
+        stage.command.iter().for_each(|(command, _)| data_files::undo(command, self.stop));
     }
 
     /// Runs what the command of a trial needs after each of its runs.

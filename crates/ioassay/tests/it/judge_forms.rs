@@ -164,6 +164,23 @@ fn trials(sandbox: &Sandbox, name: &str) -> usize {
     text.matches("{\"trial\"").count()
 }
 
+/// Figures of two programs are not mixed, whatever their names.
+#[test]
+fn an_interrupted_run_does_not_go_on_with_another_program() {
+    let (sandbox, ..) = sandbox();
+    let program = |path: &str| {
+        let own = sandbox.path("program");
+        let _ = std::fs::remove_file(&own);
+        std::fs::copy(path, own).unwrap();
+    };
+    program("/bin/cat");
+    let args = ["./program file", "--cache=as-is", "--rounds=60", "--invocations=3"];
+    let record = stopped(&sandbox, &args);
+    let resume = || sandbox.plainly(&[&["judge"], &args[..], &["--resume", record]].concat());
+    program("/bin/cp");
+    check_refusal(&resume(), &["program' is not as it was in the record", "begin a new run"]);
+}
+
 #[test]
 fn an_interrupted_run_of_commands_goes_on_without_another_rehearsal() {
     let (sandbox, once, often) = sandbox();

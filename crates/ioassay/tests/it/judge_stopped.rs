@@ -25,7 +25,8 @@ impl Running<'_> {
         let mut command = sandbox.start("env");
         command.args(["--default-signal=INT", PROGRAM, "judge", COMMAND]);
         command.args(["--setup", "sh -c 'setsid sleep 7776 >/dev/null 2>&1 &'"]);
-        command.args(["--prepare", "sh -c 'sleep 7775 & sleep 0.1'", "--conclude", "sleep 0.05"]);
+        command.args(["--prepare", "sh -c 'sleep 7775 & touch prepared; sleep 0.1'"]);
+        command.args(["--conclude", "sh -c 'sleep 0.05; rm -f prepared'"]);
         command.args(["--cleanup", "sh -c 'sleep 7774 & rm -f copy'"]);
         command.args(["--rounds=3", "--invocations=1", "--quiet"]).env(MARK, &mark);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -62,7 +63,7 @@ impl Running<'_> {
             path.ends_with("/file")
                 || path.ends_with("/ioassay")
                 || path.ends_with(".jsonl")
-                || (!is_cleaned && path.ends_with("/copy"))
+                || (!is_cleaned && (path.ends_with("/copy") || path.ends_with("/prepared")))
         };
         let things = self.sandbox.things();
         assert!(things.iter().all(is_own), "{things:?}");

@@ -150,6 +150,18 @@ impl FileUse {
     }
 }
 
+impl Opens {
+    /// Whether each write by one of its descriptors is synced.
+    pub fn sync_writes(&self) -> bool {
+        self.sync > 0 || self.dsync > 0
+    }
+
+    /// Whether each write by one of its descriptors waits for the device.
+    pub fn wait_for_device(&self) -> bool {
+        self.direct > 0 || self.sync_writes()
+    }
+}
+
 counts! {
     /// How often a file was opened, and how often in each way. A standard stream that the command
     /// got open counts too.

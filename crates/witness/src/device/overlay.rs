@@ -2,6 +2,7 @@
 
 use super::{Backing, DEPTH, Finder, unseen};
 use crate::mounts::{Mount, mount_of_path};
+use crate::root::Root;
 use model::host::Medium;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -58,11 +59,7 @@ impl Finder {
     /// New files go to the upper layer. Without one, the first reachable lower layer represents all
     /// of them.
     pub(super) fn ground_of_overlay(&self, mount: &Mount, depth: u32) -> Backing {
-        let below = layers_of(mount)
-            .filter_map(|layer| mount_of_path(&self.root, layer))
-            // A path that means something else in this container may lead back to this mount.
-            .find(|below| below.id != mount.id);
-        let Some(below) = below else {
+        let Some(below) = stored_on(&self.root, mount) else {
             return unseen("overlay: ioassay cannot reach its layers".to_string());
         };
         let mut backing = self.ground_at(&below, depth - 1);
@@ -73,6 +70,13 @@ impl Finder {
         ));
         backing
     }
+}
+
+/// The mount that the first layer which can be reached is on.
+pub(crate) fn stored_on(root: &Root, mount: &Mount) -> Option<Mount> {
+    let mut reached = layers_of(mount).filter_map(|layer| mount_of_path(root, layer));
+    // A path that means something else in this container may lead back to this mount.
+    reached.find(|below| below.id != mount.id)
 }
 
 /// The directories of an overlay's layers, the upper one first.

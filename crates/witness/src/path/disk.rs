@@ -1,10 +1,8 @@
-//! A disk: its queue, and what it is attached to.
+//! A disk: its queue, and how hot it is.
 
-use super::links;
-use crate::root::Root;
-use crate::sysfs::{chosen, entries, number, text};
-use model::path::WriteCache;
-use model::path::{DiskHop, Hop};
+use crate::device::firmware;
+use crate::sysfs::{chosen, entries, flag, number, text};
+use model::path::DiskHop;
 use std::path::Path;
 
 /// What the OS tells of the disk at the sysfs directory `path`.
@@ -12,22 +10,14 @@ pub(super) fn disk(path: &Path) -> DiskHop {
     let queue = path.join("queue");
     let of = |name: &str| text(&path.join(name)).filter(|text| !text.is_empty());
     let count = |name: &str| number(&queue.join(name));
-    let flag = |name: &str| match number(&queue.join(name)) {
-        Some(0) => Some(false),
-        Some(1) => Some(true),
-        _ => None,
-    };
+    let flag = |name: &str| flag(&queue.join(name));
     let heat = heat(path);
     DiskHop {
         model: of("device/model"),
-        firmware: of("device/firmware_rev").or_else(|| of("device/rev")),
+        firmware: firmware(path),
         size: number(&path.join("size")).and_then(|sectors| sectors.checked_mul(512)),
         rotational: flag("rotational"),
-        write_cache: match of("queue/write_cache").as_deref() {
-            Some("write back") => Some(WriteCache::Back),
-            Some("write through") => Some(WriteCache::Through),
-            _ => None,
-        },
+        write_cache: of("queue/write_cache").and_then(|told| told.parse().ok()),
         fua: flag("fua"),
         logical_block: count("logical_block_size").filter(|bytes| *bytes > 0),
         physical_block: count("physical_block_size").filter(|bytes| *bytes > 0),
@@ -52,9 +42,4 @@ fn heat(path: &Path) -> (Option<i64>, Option<i64>) {
     let sensor = sensors.find(|it| text(&it.join("name")).as_deref() == Some("nvme"));
     let of = |name: &str| -> Option<i64> { text(&sensor.as_ref()?.join(name))?.parse().ok() };
     (of("temp1_input"), of("temp1_max"))
-}
-
-/// The links between the disk and the processors.
-pub(super) fn below(root: &Root, path: &Path) -> Vec<Hop> {
-    links::from_disk(root, path)
 }

@@ -1,9 +1,10 @@
 //! Block devices between a file system and its disks.
 
-use super::{disk, memory, of_mount, unseen};
+use super::{disk, links, memory, of_mount, unseen};
+use crate::device::is_memory;
 use crate::mounts::mount_of_path;
 use crate::root::Root;
-use crate::sysfs::{entries, file_name, number, text};
+use crate::sysfs::{chosen, entries, file_name, flag, number, text};
 use model::path::{
     ArrayHop, BcacheHop, Hop, HopKind, LoopHop, MappedHop, MappedMaker, PartitionHop,
 };
@@ -39,37 +40,23 @@ pub(crate) fn of_block(root: &Root, block: &Path, depth: u32) -> Hop {
     }
     if path.join("bcache").is_dir() && !path.join("bcache/writeback_running").exists() {
         let of = |file: &str| text(&path.join("bcache").join(file));
-        let bcache = BcacheHop { mode: chosen_mode(of("cache_mode")), state: of("state") };
+        let bcache =
+            BcacheHop { mode: of("cache_mode").and_then(|told| chosen(&told)), state: of("state") };
         return Hop::new(name, HopKind::Bcache(bcache), slaves());
     }
     if let Some(file) = text(&path.join("loop/backing_file")).filter(|file| !file.is_empty()) {
         let below = mount_of_path(root, Path::new(&file));
         let below = below.map(|mount| of_mount(root, &mount, depth - 1));
         let below = below.unwrap_or_else(|| unseen("its file cannot be reached from here"));
-        let direct = text(&path.join("loop/dio")).and_then(|direct| yes_or_no(&direct));
+        let direct = flag(&path.join("loop/dio"));
         return Hop::new(name, HopKind::Loop(LoopHop { file, direct }), vec![below]);
     }
-    let is_memory = ["zram", "ram"].iter().any(|kind| {
-        name.strip_prefix(kind).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
-    });
     let below = slaves();
-    let below = match is_memory && below.is_empty() {
+    let below = match is_memory(&name) && below.is_empty() {
         true => vec![memory()],
-        false => [below, disk::below(root, &path)].concat(),
+        false => [below, links::from_disk(root, &path)].concat(),
     };
     Hop::new(name, HopKind::Disk(Box::new(disk::disk(&path))), below)
-}
-
-fn yes_or_no(text: &str) -> Option<bool> {
-    match text {
-        "1" => Some(true),
-        "0" => Some(false),
-        _ => None,
-    }
-}
-
-fn chosen_mode(told: Option<String>) -> Option<String> {
-    crate::sysfs::chosen(&told?)
 }
 
 fn array(md: &Path) -> ArrayHop {

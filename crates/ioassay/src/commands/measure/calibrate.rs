@@ -93,13 +93,7 @@ impl Calibrator<'_> {
             None => maker.make((self.progress, self.stop))?,
         };
         let header = header_of(&plan, environment, environment.peers.to_vec())?;
-        let made = PreparedRun {
-            maker,
-            files: made,
-            worker: self.worker,
-            memory: self.memory,
-            numbers: None,
-        };
+        let made = PreparedRun { memory: self.memory, ..PreparedRun::of(maker, made, self.worker) };
         // A container may have no folder for temporary files.
         let into = Destination::Passing { header };
         let (store, made) = carry_out(made, into, self.progress, self.stop)?;

@@ -163,11 +163,8 @@ fn measure(
     let plan = interrupted.as_ref().map_or(plan, |it| it.record.header.plan.clone());
     let maker = &maker_of(&plan, &target, environment);
     let worker = |_: &str| worker_process::own_command();
-    let numbers = match interrupted.as_ref() {
-        Some(interrupted) => ready.numbers_as_in(&interrupted.record.header),
-        None => ready.storage_numbers.clone(),
-    };
-    let made = PreparedRun { maker, files, worker: &worker, memory: None, numbers: Some(numbers) };
+    let numbers = ready.numbers_as_in(interrupted.as_ref().map(|it| &it.record.header));
+    let made = PreparedRun { numbers, ..PreparedRun::of(maker, files, &worker) };
     let into = Destination::of(interrupted, place, header, Duration::ZERO);
     let (record, _) = carry_out(made, into, progress, stop)?;
     Ok(Some(Kept { record, files: Vec::new() }))

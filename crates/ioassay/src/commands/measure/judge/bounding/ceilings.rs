@@ -54,7 +54,7 @@ fn reads_device(facts: &FactSheet) -> bool {
 /// Whether it writes much, and syncs it: what is only acknowledged waits for no device.
 fn makes_durable(facts: &FactSheet) -> bool {
     let io = facts.totals.and_then(|totals| totals.io);
-    let by_flag = |file: &FileUse| file.opens.sync > 0 || file.opens.dsync > 0;
+    let by_flag = |file: &FileUse| file.opens.sync_writes();
     let syncs = facts.durable_syncs().is_some_and(|syncs| syncs > 0);
     let is_synced = syncs || facts.written_files().any(by_flag);
     is_synced && io.is_some_and(|io| io.write_bytes >= BYTES_LEAST)
