@@ -29,8 +29,8 @@ pub(crate) fn hop_words(top: &Hop, names: &[String]) -> String {
     }
 }
 
-/// What a hop is, in a few words.
-pub(crate) fn what(kind: &HopKind) -> String {
+/// What a hop is, in a few words. A hypervisor often calls its disks rotating, whatever is below.
+pub(crate) fn what(kind: &HopKind, is_guest: bool) -> String {
     match kind {
         HopKind::FileSystem(file_system) => of_file_system(file_system),
         HopKind::Partition(partition) => match partition.start {
@@ -48,7 +48,7 @@ pub(crate) fn what(kind: &HopKind) -> String {
             let mode = cache.mode.as_deref().unwrap_or("mode unknown");
             format!("bcache, {mode}, {}", cache.state.as_deref().unwrap_or("state unknown"))
         }
-        HopKind::Disk(disk) => of_disk(disk),
+        HopKind::Disk(disk) => of_disk(disk, is_guest),
         HopKind::Link(link) => of_link(link),
         HopKind::Interface(interface) => of_interface(interface),
         HopKind::Node => "NUMA node".to_string(),
@@ -102,10 +102,10 @@ fn of_mapped(mapped: &MappedHop) -> String {
     }
 }
 
-fn of_disk(disk: &DiskHop) -> String {
+fn of_disk(disk: &DiskHop, is_guest: bool) -> String {
     let mut words = vec![disk.model.as_deref().unwrap_or("disk").trim().to_string()];
     words.extend(disk.size.map(bytes_rounded));
-    words.extend((disk.rotational == Some(true)).then(|| "rotating".to_string()));
+    words.extend((disk.rotational == Some(true) && !is_guest).then(|| "rotating".to_string()));
     words.extend(disk.write_cache.map(|cache| match cache {
         WriteCache::Back => "write cache".to_string(),
         WriteCache::Through => "no volatile write cache".to_string(),

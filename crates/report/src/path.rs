@@ -71,7 +71,7 @@ fn table(path: &MediumPath, judged: &JudgedPath) -> Block {
         let paint = if is_odd { Paint::Doubt } else { Paint::Plain };
         grid.row(vec![
             GridCell::new(format!("{indent}{}", hop.name), Paint::Plain),
-            GridCell::new(what(&hop.kind), Paint::Plain),
+            GridCell::new(what(&hop.kind, path.hypervisor.is_some()), Paint::Plain),
             GridCell::new(most, Paint::Plain),
             GridCell::new(odd, paint),
         ]);
