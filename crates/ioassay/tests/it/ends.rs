@@ -1,6 +1,7 @@
 //! Runs with hostile peers, limits and disks end in time, with the right exit status, and leave
 //! nothing behind.
 
+use crate::executables::install_copy;
 use crate::sandbox::{PROGRAM, Sandbox, argument, check_reason, skip, text, wait_for};
 use rustix::process::{Pid, Signal, getuid, kill_process};
 use std::path::{Path, PathBuf};
@@ -111,7 +112,7 @@ fn threads_that_the_os_does_not_give_fail_the_trials() {
                    threads = 4\n";
     std::fs::write(&recipe, text_of).unwrap();
     let program = sandbox.path("ioassay");
-    std::fs::copy(PROGRAM, &program).unwrap();
+    install_copy(Path::new(PROGRAM), &program);
     let user = 100_000 + std::process::id();
     for path in [sandbox.directory().to_path_buf(), sandbox.state().to_path_buf()] {
         std::os::unix::fs::chown(path, Some(user), Some(user)).unwrap();

@@ -1,6 +1,7 @@
 //! `compare --fail-if` and `gate`: a planted loss fails, and nothing else does.
 
 use crate::documents::root;
+use crate::executables::install;
 use crate::honesty::plant::tried;
 use crate::sandbox::{Sandbox, is_judged, text};
 use serde_json::Value;
@@ -199,9 +200,7 @@ fn readers() -> Sandbox {
     compile(&folder, &["-O2", "-shared", "-fPIC", "-o", "slow.so", "slow.c", "-ldl"]);
     let path = folder.display();
     let script = format!("#!/bin/sh\nLD_PRELOAD='{path}/slow.so' exec '{path}/fast'\n");
-    std::fs::write(folder.join("slow"), script).unwrap();
-    let executable = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(folder.join("slow"), executable).unwrap();
+    install(script.as_bytes(), &folder.join("slow"));
     for name in ["fast", "slow"] {
         let row = format!(
             "[[peer]]\nname = 'reader'\nrun = ['{{folder}}/{name}']\nengines = ['pread']\n"

@@ -1,13 +1,13 @@
 //! Gates that are given a time, that prune, and that are interrupted and resumed.
 
 use crate::campaigns::{SHORT, limit_files, send};
+use crate::executables::install;
 use crate::pruning::{self, BLOCKS, RISING, SATURATED, Times, fake_script};
 use crate::sandbox::{PROGRAM, Sandbox, argument, check_refusal, is_judged, text, wait_for};
 use model::record::{End, Record};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -365,9 +365,7 @@ fn pruned(sides: [Times; 2]) -> [Record; 2] {
     let folder = bench.0.state();
     for (name, times) in ["a", "b"].iter().zip(sides) {
         let script = format!("#!/bin/sh\n{}", fake_script(times, ""));
-        std::fs::write(folder.join(name), script).unwrap();
-        let executable = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(folder.join(name), executable).unwrap();
+        install(script.as_bytes(), &folder.join(name));
     }
     let peers = "[[peer]]\nname = 'fake'\nrun = ['{folder}/b']\nengines = ['pread']\n";
     std::fs::write(folder.join("peers.toml"), peers).unwrap();

@@ -2,12 +2,13 @@
 //!
 //! They assert what is counted, never how fast it was.
 
+use crate::executables::install_copy;
 use crate::honesty::plant::tried;
 use crate::sandbox::{
     PROGRAM, Sandbox, argument, check_reason, check_refusal, skip, text, wait_for,
 };
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// What the programs do, by their first argument; the second is a file. They create `ready` beside
@@ -402,7 +403,7 @@ fn what_belongs_to_another_user_is_said_to_be_hidden() {
     let program = stage.start("warm");
     let copy = tempfile::Builder::new().tempdir_in("/tmp").unwrap();
     let place = copy.path().join("ioassay");
-    std::fs::copy(PROGRAM, &place).unwrap();
+    install_copy(Path::new(PROGRAM), &place);
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(copy.path(), open).unwrap();
     let mut nobody = Command::new("setpriv");

@@ -11,6 +11,8 @@ mod sandbox;
     reason = "the file systems that the witness is tested on, of which few are used"
 )]
 mod mounts;
+#[path = "../../../witness/tests/executables.rs"]
+mod executables;
 #[path = "../../../witness/tests/machine_tree.rs"]
 mod machine_tree;
 mod records;

@@ -2,6 +2,7 @@
 //! reached by real launchers: OpenSSH's `ssh` and `sshd`, and Open MPI's `mpirun`. MPICH's
 //! `mpiexec.hydra` reaches hosts that have only names of their own.
 
+use crate::executables::install;
 use crate::hosts::{Desk, is_possible, send};
 use crate::judge_hosts::{self, READS, check_judged, write_data};
 use crate::launchers::{check_lost, check_questions, check_secret, check_whole, joined, mark};
@@ -123,9 +124,8 @@ impl Drop for Server {
 
 /// A remote shell of this desk.
 fn enter(desk: &Desk, script: &str) -> PathBuf {
-    desk.write("enter.sh", script);
     let path = desk.files.path("enter.sh");
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    install(script.as_bytes(), &path);
     path
 }
 

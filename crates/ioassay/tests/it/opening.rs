@@ -1,10 +1,10 @@
 //! `ioassay open`, with programs in place of the desktop's.
 
 use crate::documents::root;
+use crate::executables::install;
 use crate::sandbox::{PROGRAM, Sandbox, text, wait_for};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
-use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -21,8 +21,7 @@ fn plant(sandbox: &Sandbox, script: Option<&str>) {
     std::fs::create_dir_all(&folder).unwrap();
     let Some(script) = script else { return };
     let path = folder.join("xdg-open");
-    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    install(format!("#!/bin/sh\n{script}\n").as_bytes(), &path);
 }
 
 /// Opens a record where these variables are set.

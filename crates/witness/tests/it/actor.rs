@@ -4,6 +4,7 @@
 //! test harness.
 #![expect(clippy::print_stdout, reason = "the pipe to the test that started it")]
 
+use crate::executables::install_copy;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -56,7 +57,7 @@ impl Actor {
         std::fs::set_permissions(directory, open).unwrap();
         let program = directory.join("program");
         if !program.exists() {
-            std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+            install_copy(&std::env::current_exe().unwrap(), &program);
         }
         Actor::start_program(&program, act, path, User::Nobody)
     }

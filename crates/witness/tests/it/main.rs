@@ -4,6 +4,8 @@
 //! and pass. They clean up whatever they mount or create, however they end.
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so by name")]
 
+#[path = "../executables.rs"]
+mod executables;
 mod actor;
 mod fixture;
 mod page_cache;

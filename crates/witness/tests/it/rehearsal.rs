@@ -2,6 +2,7 @@
 
 mod stage;
 
+use crate::executables::{install, install_copy};
 use model::rehearsal::{Blind, CommandEnd, FactSheet, FileRole, FileUse, OtherSources, StopCause};
 use stage::{Stage, file, has, is_root};
 use std::os::unix::process::ExitStatusExt;
@@ -325,9 +326,7 @@ fn small_32_bit_program() -> Vec<u8> {
 fn a_32_bit_program_is_named_and_its_files_are_seen() {
     let stage = Stage::new().file("a", 10);
     let program = stage.path("small");
-    std::fs::write(&program, small_32_bit_program()).unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&program, mode).unwrap();
+    install(&small_32_bit_program(), &program);
     match stage.try_run(&["./small"]) {
         Ok(sheet) if sheet.end == Some(CommandEnd::Exited(0)) => {
             assert!(has_missed(&sheet, Blind::Bits32), "{:?}", sheet.unseen);
@@ -439,9 +438,7 @@ fn a_file_that_is_a_standard_stream_is_inherited() {
 fn scripts_and_libraries_are_programs_and_not_data() {
     let stage = Stage::new().file("a", 10);
     let script = stage.path("script");
-    std::fs::write(&script, "#!/bin/sh\nexec cat \"$1\"\n").unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&script, mode).unwrap();
+    install(b"#!/bin/sh\nexec cat \"$1\"\n", &script);
     for command in [&["./script", "a"][..], &["sh", "script", "a"]] {
         let sheet = stage.run(command);
         let roles = (file(&sheet, &script).role, file(&sheet, &stage.path("a")).role);
@@ -531,7 +528,7 @@ fn without_root_a_rehearsal_gives_up_new_privileges_and_says_so() {
     assert_eq!(file(&sheet, &stage.path("a")).opens.times, 1);
     assert_eq!(sheet.end, Some(CommandEnd::Exited(0)));
     let setuid = stage.path("setuid");
-    std::fs::copy("/bin/cat", &setuid).unwrap();
+    install_copy(Path::new("/bin/cat"), &setuid);
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
     std::fs::set_permissions(&setuid, mode).unwrap();
     let sheet = stage.sh("./setuid a; true");

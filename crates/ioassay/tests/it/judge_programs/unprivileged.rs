@@ -1,6 +1,7 @@
 //! What `judge` may not see: the page cache of another user's files, and the calls of a command.
 
 use super::{FILE_BYTES, Judged, fact, file, on_disk};
+use crate::executables::install_copy;
 use crate::honesty::machine::calls::{Built, REFUSE, refused};
 use crate::honesty::plant::tried;
 use crate::places::as_nobody;
@@ -171,7 +172,7 @@ fn a_program_with_rights_of_its_own_is_rehearsed_with_them() {
     for grant in [set_user as Grant, set_capability] {
         let program = sandbox.path("cat");
         let _none = std::fs::remove_file(&program);
-        std::fs::copy("/bin/cat", &program).unwrap();
+        install_copy(Path::new("/bin/cat"), &program);
         let judged = |args: &[&str]| {
             let command = as_nobody(&sandbox, test)?;
             Some(Judged::by(command, &record, &[&["--cache=as-is", "--"], args].concat()))

@@ -1,6 +1,7 @@
 //! Rehearses a command in a process of its own: this test program, started again. A rehearsal waits
 //! for all children of its process, which other tests have too.
 
+use crate::executables::install_copy;
 use model::rehearsal::{FactSheet, FileUse};
 use serde_json::{Value, json};
 use std::ffi::OsStr;
@@ -128,7 +129,7 @@ impl Stage {
         let mut program = std::env::current_exe().unwrap();
         if self.as_nobody {
             let copy = self.path(".program");
-            std::fs::copy(&program, &copy).unwrap();
+            install_copy(&program, &copy);
             program = copy;
         }
         let spec = json!({
