@@ -22,6 +22,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 use witness::rehearsal::{RehearsalError, Rehearsed, TASKS_MAX, rehearse};
+use worker::command::opened_input;
 use worker::figure::{FigureFinder, OutputEnd, heard};
 use worker::streams;
 
@@ -105,8 +106,10 @@ fn performed((launch, untraced): &Request, stop: &AtomicBool) -> Result<Rehearsa
     let command = Rehearsed {
         program: program.into(),
         arguments: arguments.iter().map(Into::into).collect(),
-        stdin: File::open(launch.input.clone().unwrap_or_else(|| "/dev/null".into()))
-            .context("failed to open the input")?,
+        stdin: match &launch.input {
+            Some(input) => opened_input(input).map_err(anyhow::Error::msg)?,
+            None => File::open("/dev/null").context("failed to open /dev/null")?,
+        },
         stdout,
         stderr,
         directory: None,

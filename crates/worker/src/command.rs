@@ -17,9 +17,9 @@ use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::env;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -107,10 +107,7 @@ impl PreparedCommand<'_> {
         let nowhere = || opened(OpenOptions::new().write(true));
         command.stdin(match &launch.input {
             None => opened(OpenOptions::new().read(true))?,
-            Some(path) => Stdio::from(
-                File::open(path)
-                    .map_err(|error| format!("opening the input '{}': {error}", path.display()))?,
-            ),
+            Some(path) => Stdio::from(opened_input(path)?),
         });
         let is_heard = finder.is_some();
         let (stdout, stderr) = match &launch.output {
@@ -185,6 +182,23 @@ fn found(program: &str) -> PathBuf {
     // One that depends on the directory is left to the OS.
     let found = files.find(is_program).filter(|file| file.is_absolute());
     found.unwrap_or_else(|| program.into())
+}
+
+/// The input of a command, which each run reads from its beginning.
+///
+/// # Errors
+/// If it cannot be opened, or gives its bytes only once.
+pub fn opened_input(path: &Path) -> Result<File, String> {
+    let failed = |error: io::Error| format!("opening the input '{}': {error}", path.display());
+    // Opening a FIFO would wait until somebody writes to it.
+    if fs::metadata(path).map_err(failed)?.file_type().is_fifo() {
+        let path = path.display();
+        return Err(format!(
+            "the input '{path}' is a FIFO, which gives its bytes only once, but \
+                            every run needs them: write them to a file first"
+        ));
+    }
+    File::open(path).map_err(failed)
 }
 
 /// The file that ioassay created for the output, emptied.

@@ -201,6 +201,21 @@ fn a_command_has_the_stdin_and_the_figure_that_are_asked_for() {
     assert!(judged.samples().iter().all(|sample| sample["figure"] == expected));
 }
 
+/// Opening one would wait until somebody writes to it.
+#[test]
+fn an_input_that_gives_its_bytes_once_is_refused() {
+    let sandbox = Sandbox::new();
+    let mode = rustix::fs::Mode::RWXU;
+    rustix::fs::mkfifoat(rustix::fs::CWD, sandbox.path("fifo"), mode).unwrap();
+    for more in [&[][..], &["--no-rehearsal", "--cache=as-is"]] {
+        let args = [&["judge", "--rounds=1", "wc -c", "--input=fifo"], more].concat();
+        let output = sandbox.ioassay(&args);
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert!(said.contains("is a FIFO, which gives its bytes only once"), "{said}");
+        assert!(!output.status.success(), "{output:?}");
+    }
+}
+
 #[test]
 fn stdout_goes_where_it_is_asked_to() {
     let sandbox = Sandbox::new();
