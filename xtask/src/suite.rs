@@ -1,7 +1,7 @@
-//! All tests of the workspace, in two processes at the same time: tests that measure, which wait
-//! for devices and for each other, and all others.
+//! All tests of the workspace, in three processes at the same time: tests of the program that
+//! measure, which wait for devices and for each other, its other tests, and those of the libraries.
 //!
-//! A test belongs to a part by its name, so each runs in exactly one of them.
+//! A test belongs to a part by its package and its name, so each runs in exactly one of them.
 
 use crate::programs::{lossy, own_cargo};
 use anyhow::{Context, Result, ensure};
@@ -30,12 +30,15 @@ const LONG: &str = "long::";
 const MEASURING_THREADS: &str = "--test-threads=3";
 const OTHER_THREADS: &str = "--test-threads=6";
 
+/// The package of the program, for cargo.
+const PROGRAM: [&str; 2] = ["--package", "ioassay"];
+
 /// Builds all tests of the workspace.
 ///
 /// # Errors
 /// If they do not compile.
 pub(crate) fn build() -> Result<()> {
-    ensure!(tests(&["--no-run"]).status()?.success(), "the tests do not compile");
+    ensure!(tests(&["--workspace", "--no-run"]).status()?.success(), "the tests do not compile");
     Ok(())
 }
 
@@ -43,14 +46,19 @@ pub(crate) fn build() -> Result<()> {
 pub(crate) fn measuring(only: Option<&str>) -> Command {
     // Of several names, one is enough.
     let names = only.map_or(MEASURING.to_vec(), |only| vec![only]);
-    tests(&[&["--", "--include-ignored", MEASURING_THREADS], &names[..]].concat())
+    tests(&[&PROGRAM[..], &["--", "--include-ignored", MEASURING_THREADS], &names[..]].concat())
 }
 
-/// The command for all others.
+/// The command for the other tests of the program.
 fn others(scope: Scope) -> Command {
     let skipped = MEASURING.iter().chain((!scope.is_all).then_some(&LONG));
     let skipped: Vec<&str> = skipped.flat_map(|name| ["--skip", name]).collect();
-    tests(&[&["--", "--include-ignored", OTHER_THREADS], &skipped[..]].concat())
+    tests(&[&PROGRAM[..], &["--", "--include-ignored", OTHER_THREADS], &skipped[..]].concat())
+}
+
+/// The command for the tests of all other packages.
+fn of_libraries() -> Command {
+    tests(&["--workspace", "--exclude", PROGRAM[1], "--", "--include-ignored"])
 }
 
 /// Runs the tests of the workspace.
@@ -59,21 +67,23 @@ fn others(scope: Scope) -> Command {
 /// If they do not compile, or one fails. The error names those that failed.
 pub(crate) fn run(scope: Scope) -> Result<()> {
     build()?;
-    // Both parts are the same programs. If two printed at the same time, nobody could read it.
-    let (measured, other) = thread::scope(|scope_of_threads| {
-        let measured = scope_of_threads.spawn(|| measuring(None).output());
+    // If all printed at the same time, nobody could read it.
+    let (measured, libraries, other) = thread::scope(|parts| {
+        let measured = parts.spawn(|| measuring(None).output());
+        let libraries = parts.spawn(|| of_libraries().output());
         let other = told(others(scope));
-        (measured.join().expect("no thread panics"), other)
+        let end = "no thread panics";
+        (measured.join().expect(end), libraries.join().expect(end), other)
     });
-    let measured: Output = measured.context("starting cargo")?;
-    let printed = lossy(&measured.stdout);
-    println!("\nthe tests that measure:");
-    print!("{}{printed}", lossy(&measured.stderr));
     let (status, failures) = other.context("running cargo")?;
-    let parts = [
-        ("tests that measure", measured.status, printed.lines().filter_map(failure).collect()),
-        ("others", status, failures),
-    ];
+    let mut parts = vec![("others", status, failures)];
+    for (part, output) in [("tests that measure", measured), ("libraries", libraries)] {
+        let output: Output = output.context("starting cargo")?;
+        let printed = lossy(&output.stdout);
+        print!("\n{part}:\n{}{printed}", lossy(&output.stderr));
+        let failures = printed.lines().filter_map(failure).collect();
+        parts.push((part, output.status, failures));
+    }
     let failed = parts.iter().filter(|(_, status, _)| !status.success());
     let failed: Vec<String> =
         failed.map(|(part, _, names)| format!("{part}: {}", names.join(", "))).collect();
@@ -99,10 +109,10 @@ fn failure(line: &str) -> Option<String> {
     Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.to_owned())
 }
 
-/// Cargo's command for tests of the whole workspace.
+/// Cargo's command for tests.
 fn tests(options: &[&str]) -> Command {
     let mut command = Command::new(own_cargo());
-    command.args(["test", "--workspace", "--no-fail-fast"]).args(options);
+    command.args(["test", "--no-fail-fast"]).args(options);
     command.current_dir(crate::root());
     command
 }
