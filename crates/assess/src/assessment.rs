@@ -118,7 +118,7 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
         skips: record.skips(),
         comparisons: comparisons(&rows),
         conclusions: Conclusions::of(&rows, &header.plan),
-        findings: findings(rows.iter().chain(&twins), &header.host, header.storage.as_ref()),
+        findings: findings(rows.iter().chain(&twins), header),
         control,
         overhead_ns,
         campaign: Campaign::of(record),

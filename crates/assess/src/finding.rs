@@ -65,6 +65,8 @@ named! {
         CacheSizeUnknown "CacheSizeUnknown",
         /// The figure is above the measured bound that applies to it.
         AboveCeiling "AboveCeiling",
+        /// The figure is above what the links to the device carry.
+        FasterThanLink "FasterThanLink",
         /// The tool's own overhead is a large part of the figure.
         OverheadBound "OverheadBound",
         /// ioassay's own delay is a large part of the response times of an open loop.
@@ -147,6 +149,8 @@ named! {
         CopyOnWrite "CopyOnWrite",
         /// A drive is so hot that it may slow down.
         Hot "Hot",
+        /// Two storages of the run have a disk or a link in common.
+        SharedPath "SharedPath",
         /// A hypervisor presents the device: what is below is unknown.
         VirtualDevice "VirtualDevice",
         /// The case differs from itself, measured a second time.

@@ -1,11 +1,14 @@
 //! The findings of a whole run, each with the cases that it concerns.
 
 use crate::finding::{Code, Finding, Severity};
-use crate::path::judge_path;
+use crate::path::{judge_path, shared_hops};
 use crate::row::Row;
 use crate::rules;
-use model::host::{Host, Storage};
+use model::host::Storage;
+use model::list::listed;
+use model::path::Hop;
 use model::plan::Role;
+use model::record::Header;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -30,6 +33,11 @@ impl RunFinding {
     /// Whether it concerns the whole run.
     pub fn is_of_run(&self) -> bool {
         self.cases.is_empty() && self.baselines.is_empty()
+    }
+
+    /// One about the whole run.
+    fn of_run(finding: Finding) -> RunFinding {
+        RunFinding { finding, cases: Vec::new(), baselines: Vec::new() }
     }
 
     /// From all rows that have it, in the order of the plan.
@@ -80,8 +88,7 @@ type EntryKind = (Reverse<Severity>, Code);
 /// about one case: a requested one, if any has this finding.
 pub(crate) fn findings<'a, 'r: 'a>(
     rows: impl Iterator<Item = &'a Row<'r>> + Clone,
-    host: &Host,
-    storage: Option<&Storage>,
+    header: &Header,
 ) -> Vec<RunFinding> {
     let mut kinds: BTreeMap<EntryKind, Vec<(&Row, &Finding)>> = BTreeMap::new();
     for row in rows.clone() {
@@ -92,26 +99,50 @@ pub(crate) fn findings<'a, 'r: 'a>(
     }
     let mut all: Vec<RunFinding> = kinds.values().filter_map(|rows| RunFinding::of(rows)).collect();
     let served = rows.filter_map(|row| row.summary.served_by);
-    let virtual_device = rules::virtual_device(storage, served);
-    all.extend(virtual_device.map(|finding| {
-        let (cases, baselines) = (Vec::new(), Vec::new());
-        RunFinding { finding, cases, baselines }
-    }));
-    all.extend(of_path(host, storage));
+    let virtual_device = rules::virtual_device(header.storage.as_ref(), served);
+    all.extend(virtual_device.map(RunFinding::of_run));
+    all.extend(of_paths(header));
     all.sort_by_key(|found| (Reverse(found.finding.severity), found.finding.code));
     all
 }
 
-/// What is odd on the path to the medium: of each kind one, the first from the top.
-fn of_path(host: &Host, storage: Option<&Storage>) -> Vec<RunFinding> {
-    let Some(top) = storage.and_then(|storage| storage.path.as_deref()) else { return Vec::new() };
+/// What is odd on the paths to the media: of each kind one, the first from the top.
+fn of_paths(header: &Header) -> Vec<RunFinding> {
+    let storages = header.storage.iter().chain(&header.source_storage);
+    let storages: Vec<&Storage> = storages.chain(&header.further_storages).collect();
+    let is_guest = header.host.hypervisor.is_some();
     let mut all: Vec<RunFinding> = Vec::new();
-    for hop in judge_path(top, host.hypervisor.is_some()).hops {
-        for finding in hop.findings {
-            if all.iter().all(|known| known.finding.code != finding.code) {
-                all.push(RunFinding { finding, cases: Vec::new(), baselines: Vec::new() });
-            }
+    let tops = storages.iter().filter_map(|storage| storage.path.as_deref());
+    let hops = tops.flat_map(|top| judge_path(top, is_guest).hops);
+    for finding in hops.flat_map(|hop| hop.findings).chain(shared_path(&storages, is_guest)) {
+        if all.iter().all(|known| known.finding.code != finding.code) {
+            all.push(RunFinding::of_run(finding));
         }
     }
     all
+}
+
+/// Two storages of a run have a disk or a link in common.
+fn shared_path(storages: &[&Storage], is_guest: bool) -> Option<Finding> {
+    let known = storages.iter().filter_map(|storage| Some((*storage, storage.path.as_deref()?)));
+    let (storages, tops): (Vec<&Storage>, Vec<&Hop>) = known.unzip();
+    let shared = shared_hops(&tops, is_guest).into_iter().next()?;
+    let named = |place: &usize| format!("'{}'", storages[*place].directory.display());
+    let mut names: Vec<String> = Vec::new();
+    for name in shared.paths.iter().map(named) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    (names.len() > 1).then(|| Finding {
+        code: Code::SharedPath,
+        severity: Severity::Note,
+        size: None,
+        message: format!(
+            "{} share {}: what goes to one of them takes from the others",
+            listed(&names),
+            shared.words()
+        ),
+        remedy: "to know each by itself, measure them apart".to_string(),
+    })
 }

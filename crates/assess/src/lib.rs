@@ -33,6 +33,7 @@ pub mod durable_commands;
 pub mod command_figures;
 pub mod told;
 mod served;
+pub mod link_use;
 pub mod disturbance;
 pub mod latency;
 pub mod open_loop;

@@ -3,13 +3,20 @@
 
 mod allowance;
 mod oddities;
+mod shared;
+mod compared;
 
 use crate::finding::Finding;
+use model::list::listed;
 use model::path::{Hop, HopKind};
+use model::units::rate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use allowance::link_words;
+pub use compared::narrowest_link;
+pub(crate) use compared::path_facts;
+pub use shared::{SharedHops, shared_hops};
 
 /// A path, judged.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -41,14 +48,34 @@ pub struct Allowance {
     pub bytes_per_second: f64,
     /// The names of the narrowest hops: several, if bytes are spread over them.
     pub hops: Vec<String>,
+    /// The same hops in words: `PCIe 3.0 x2 of 0000:01:00.0`.
+    #[serde(skip)]
+    pub hop_words: String,
+}
+
+impl Allowance {
+    /// What a single hop allows.
+    fn of_one(hop: &Hop, bytes_per_second: f64) -> Allowance {
+        let hop_words = allowance::words_of(hop);
+        Allowance { bytes_per_second, hops: vec![hop.name.clone()], hop_words }
+    }
+
+    /// `at most 1.97 GB/s: PCIe 3.0 x2 of 0000:01:00.0`.
+    pub fn words(&self) -> String {
+        format!("at most {}: {}", rate(self.bytes_per_second), self.hop_words)
+    }
 }
 
 /// Judges a path, on a machine that is virtual or not.
 pub fn judge_path(top: &Hop, is_guest: bool) -> JudgedPath {
     let mut hops = Vec::new();
     walk(top, &[], is_guest, &mut hops);
-    let allows = (!is_guest).then(|| narrowest(top)).flatten();
-    JudgedPath { hops, allows }
+    JudgedPath { hops, allows: allowed(top, is_guest) }
+}
+
+/// What the whole path allows at most, on a machine that is virtual or not.
+pub fn allowed(top: &Hop, is_guest: bool) -> Option<Allowance> {
+    if is_guest { None } else { narrowest(top) }
 }
 
 fn walk(hop: &Hop, above: &[&Hop], is_guest: bool, hops: &mut Vec<JudgedHop>) {
@@ -73,19 +100,28 @@ fn narrowest(top: &Hop) -> Option<Allowance> {
 }
 
 fn own(hop: &Hop) -> Option<Allowance> {
-    let bytes_per_second = allowance::of(&hop.kind)?;
-    Some(Allowance { bytes_per_second, hops: vec![hop.name.clone()] })
+    Some(Allowance::of_one(hop, allowance::of(&hop.kind)?))
 }
 
 fn below(hop: &Hop) -> Option<Allowance> {
     let parts: Option<Vec<Allowance>> = hop.below.iter().map(below).collect();
-    let sum = parts.filter(|parts| !parts.is_empty()).map(|parts| Allowance {
-        bytes_per_second: parts.iter().map(|part| part.bytes_per_second).sum(),
-        hops: parts.into_iter().flat_map(|part| part.hops).collect(),
-    });
+    let sum = parts.filter(|parts| !parts.is_empty()).map(together);
     match (own(hop), sum) {
         (Some(own), Some(sum)) if sum.bytes_per_second < own.bytes_per_second => Some(sum),
         (own, sum) => own.or(sum),
+    }
+}
+
+/// What parts side by side allow.
+fn together(mut parts: Vec<Allowance>) -> Allowance {
+    if parts.len() == 1 {
+        return parts.remove(0);
+    }
+    let words: Vec<&str> = parts.iter().map(|part| part.hop_words.as_str()).collect();
+    Allowance {
+        bytes_per_second: parts.iter().map(|part| part.bytes_per_second).sum(),
+        hop_words: format!("{} links together: {}", parts.len(), listed(&words)),
+        hops: parts.iter().flat_map(|part| part.hops.clone()).collect(),
     }
 }
 

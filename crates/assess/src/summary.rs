@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::finding::{Finding, Severity, Verdict};
 use crate::form::{As, ByReason};
 use crate::imbalance::imbalance_percent;
+use crate::link_use::LinkUse;
 use crate::measured::{Measured, with_mean_of};
 use crate::mixed::Mixed;
 use crate::names::NameFigures;
@@ -170,6 +171,9 @@ pub struct Summary {
     pub told: Option<Box<ToldFigure>>,
     /// Its ceiling, and how close it comes.
     pub ceiling: Option<Ceiling>,
+    /// What the links on the path to its device carry at most, and how much of that it got. Null
+    /// if that is unknown, as in virtual machines, if a cache served, and if bytes go both ways.
+    pub link: Option<Box<LinkUse>>,
     /// Whether it is a ceiling of other cases, or the fastest loop over memory of its kind.
     pub is_ceiling: bool,
     /// Throughput divided by that of one thread reading memory.
@@ -232,6 +236,7 @@ impl Summary {
         let (served_by, hits) = of_done.map_or((None, None), |(by, hits)| (Some(by), hits));
         let median_of = |value: &dyn Fn(&Counted) -> Option<f64>| median(&measured.values(value));
         let failures = measured.failures();
+        let throughput = throughput(measured);
         Summary {
             id,
             case: measured.case.clone(),
@@ -245,10 +250,7 @@ impl Summary {
             hit_share: hits.map(|hits| hits.least),
             hit_share_most: hits.map(|hits| hits.most),
             cacheable_share: measured.cacheable_share(),
-            throughput: with_mean_of(
-                measured.estimate_of(&measured.rates()).filter(|_| !counts_calls(measured.case)),
-                measured.trials.iter().map(Counted::done),
-            ),
+            throughput,
             loaded: served_by.and_then(|by| Loaded::of(measured, by)),
             bus: None,
             iops: with_mean_of(
@@ -289,6 +291,7 @@ impl Summary {
             folio_bytes: measured.median_count(|it| it.evidence.folio_bytes),
             told: ToldFigure::of(measured).map(Box::new),
             ceiling: None,
+            link: LinkUse::of(measured, served_by, throughput).map(Box::new),
             is_ceiling: false,
             of_memory: None,
             findings: Vec::new(),
@@ -328,6 +331,13 @@ impl Loaded {
             ceiling: None,
         })
     }
+}
+
+/// Bytes per second; `None` for calls, which move none.
+fn throughput(measured: &Measured) -> Option<Estimate> {
+    let rate = measured.estimate_of(&measured.rates());
+    let done = measured.trials.iter().map(Counted::done);
+    with_mean_of(rate.filter(|_| !counts_calls(measured.case)), done)
 }
 
 /// The longest warm-up of a worker's runtime; `None` without any.

@@ -1,6 +1,7 @@
 //! Differences between the surroundings of two runs: the machine, its setup, and the storage.
 
 use crate::commands_apart::facts_of_commands;
+use crate::path::path_facts;
 use model::host::{Device, Storage, cpus_text};
 use model::record::Header;
 use model::shape::Calibrated;
@@ -152,7 +153,9 @@ pub(crate) fn settings(header: &Header) -> Vec<Fact> {
     let known = settings.into_iter().filter_map(|(what, value)| Some((what.to_string(), value?)));
     let vulnerabilities = host.setup.vulnerabilities.clone();
     let devices = header.storage.iter().flat_map(|storage| of_devices(&storage.devices));
-    known.chain(vulnerabilities).chain(devices).collect()
+    let top = header.storage.as_ref().and_then(|storage| storage.path.as_deref());
+    let path = top.map(|top| path_facts(top, host.hypervisor.is_some())).unwrap_or_default();
+    known.chain(vulnerabilities).chain(devices).chain(path).collect()
 }
 
 /// Notes the load before two runs if it differs by at least one thread: it is never exactly

@@ -102,6 +102,14 @@ const OF_CASE: &[CsvColumn] = &[
         .meaning("of the case: what served the bytes, by the evidence"),
     column("level", "number", |row| number(row.summary.level))
         .meaning("of the case: the level of the processor's caches that served, from 1"),
+    column("links_bytes_per_second", "bytes per second", |row| {
+        let most = row.summary.link.as_ref().map(|link| link.allows.bytes_per_second);
+        number(most)
+    })
+    .meaning(
+        "of the case: what the links on the path to its device carry at most in one direction; \
+         empty if unknown",
+    ),
 ];
 
 /// Columns that identify and describe the trial.

@@ -109,6 +109,7 @@ fn served(summary: &Summary, assessment: &Assessment) -> Vec<(&'static str, Stri
         ("least/mean/most", say.unwrap_or_default()),
         ("op/s", or_none(summary.iops, |iops| per_second(iops.median))),
         ("ceiling", words::ceiling(summary)),
+        ("links", words::link_use(summary)),
         ("of one thread reading memory", or_none(summary.of_memory, words::times)),
         (
             "memory bus",

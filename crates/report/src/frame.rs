@@ -7,6 +7,7 @@ use crate::words::{self, count, listed};
 use crate::writes;
 use assess::Assessment;
 use assess::invocations::Spread;
+use assess::link_use::LinkUse;
 use assess::repetition::Repetition;
 use model::host::{Affinity, Device, Host, Medium, Storage, cpus_text};
 use model::record::End;
@@ -27,6 +28,7 @@ pub(crate) fn title(assessment: &Assessment) -> String {
 pub(crate) fn surroundings(assessment: &Assessment) -> Vec<String> {
     let mut lines = vec![machine(assessment)];
     lines.extend(assessment.header.storage.as_ref().map(|storage| place(storage, assessment)));
+    lines.extend(links(assessment));
     if let Some(source) = &assessment.header.source_storage {
         lines.push(format!("copied from {}", on(source, assessment).join(" · ")));
     } else if writes::any_copy(assessment) {
@@ -36,6 +38,15 @@ pub(crate) fn surroundings(assessment: &Assessment) -> Vec<String> {
     lines.extend(limits(assessment));
     lines.push(repetition(assessment));
     lines
+}
+
+/// What the links to the storage carry, and how much of that the fastest case gets.
+fn links(assessment: &Assessment) -> Option<String> {
+    let links = assessment.cases.iter().filter(|it| it.verdict.stands());
+    let links = links.filter_map(|it| it.link.as_deref());
+    let LinkUse { allows, share, .. } = links.max_by(|a, b| a.share.total_cmp(&b.share))?;
+    let share = units::percent(*share);
+    Some(format!("its path gets {}; the fastest case gets {share} of that", allows.words()))
 }
 
 /// The machine and the storage, in one line.

@@ -1,33 +1,11 @@
 //! The hops of a path in words.
 
-use crate::words::{count, listed};
+use crate::words::listed;
 use assess::path::link_words;
 use model::path::{
-    ArrayHop, DiskHop, FileSystemHop, Hop, HopKind, InterfaceHop, LinkHop, MappedHop, WriteCache,
+    ArrayHop, DiskHop, FileSystemHop, HopKind, InterfaceHop, LinkHop, MappedHop, WriteCache,
 };
 use model::units::{bytes, bytes_rounded, percent, scaled};
-
-/// The hops with these names below `top`: `PCIe 3.0 x2 of 0000:01:00.0`.
-pub(crate) fn hop_words(top: &Hop, names: &[String]) -> String {
-    let all = top.all();
-    let told = |name: &String| {
-        let hop = all.iter().find(|hop| hop.name == *name);
-        let link = hop.and_then(|hop| match &hop.kind {
-            HopKind::Link(link) => link_words(link.bus, link.now),
-            HopKind::Interface(_) => Some("the network interface".to_string()),
-            _ => None,
-        });
-        match link {
-            Some(link) => format!("{link} of {name}"),
-            None => name.clone(),
-        }
-    };
-    let told: Vec<String> = names.iter().map(told).collect();
-    match told.len() {
-        1 => told.concat(),
-        several => format!("{} together: {}", count(several, "link"), listed(&told)),
-    }
-}
 
 /// What a hop is, in a few words. A hypervisor often calls its disks rotating, whatever is below.
 pub(crate) fn what(kind: &HopKind, is_guest: bool) -> String {

@@ -3,10 +3,13 @@
 use crate::document::{Block, Document, Paragraph, Section};
 use crate::group::grouped;
 use crate::style::Paint;
-use crate::words::{count, listed};
+use crate::words::{count, listed, short};
+use assess::path::{allowed, narrowest_link};
 use model::host::{Host, Medium, Storage};
+use model::path::Hop;
 use model::units;
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// A host that was checked.
@@ -102,6 +105,8 @@ fn directory(found: &HostFacts) -> String {
     let mut parts = vec![format!("{}: {file_system}{below}", directory.display())];
     let room = found.storage.room();
     parts.extend(room.map(|(_, free)| format!("{} free", units::bytes_rounded(free))));
+    let allows = storage_link(found, allowed);
+    parts.extend(allows.map(|allows| format!("its path gets {}", allows.words())));
     parts.push(match residency_probe {
         Some(probe) => format!("its page cache is seen ({probe})"),
         None => "its page cache cannot be seen".to_string(),
@@ -139,7 +144,31 @@ fn together(checked: &[HostCheck]) -> String {
     };
     let machines: String =
         of_one_machine(checked).iter().map(|names| format!(" {names}")).collect();
-    format!("{share}{lost}{machines}")
+    format!("{share}{lost}{machines}{}", links(checked))
+}
+
+/// What `of` says of the path to the directory of a host.
+fn storage_link<T>(found: &HostFacts, of: impl Fn(&Hop, bool) -> Option<T>) -> Option<T> {
+    of(found.storage.path.as_deref()?, found.host.hypervisor.is_some())
+}
+
+/// How the narrowest links of the hosts differ, the most frequent first: that is why one is slow.
+fn links(checked: &[HostCheck]) -> String {
+    let known = checked.iter().filter_map(|each| {
+        let link = storage_link(each.found.as_ref()?, narrowest_link)?;
+        Some((link, each.called.clone()))
+    });
+    let mut groups = grouped(known, |(link, _)| link.clone());
+    if groups.len() < 2 {
+        return String::new();
+    }
+    groups.sort_by_key(|(_, all)| Reverse(all.len()));
+    let said = |(link, all): (String, Vec<(String, String)>)| {
+        let names: Vec<String> = all.into_iter().map(|(_, called)| called).collect();
+        format!("{link} ({})", short(&names))
+    };
+    let said: Vec<String> = groups.into_iter().map(said).collect();
+    format!(" The narrowest links of their paths differ: {}.", said.join("; "))
 }
 
 /// Which names are those of one machine, in sentences.
@@ -159,6 +188,7 @@ fn of_one_machine(checked: &[HostCheck]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::style::Style;
+    use model::path::{HopKind, LinkHop, LinkSpeed};
     use model::zoo;
 
     fn one(called: &str, shares_with: &[&str]) -> HostCheck {
@@ -200,6 +230,29 @@ mod tests {
     fn hosts_and_what_they_share() {
         let all = [one("a", &["b"]), one("b", &["a"]), lost("c")];
         insta::assert_snapshot!(hosts(&all).text(&Style { colour: false, width: 100 }));
+    }
+
+    /// A narrower link is why a host is slow. Nothing is said of a guest's.
+    #[test]
+    fn links_that_differ_are_said() {
+        let with = |called: &str, lanes: u64| {
+            let mut one = one(called, &[]);
+            let now = LinkSpeed { rate: Some(8_000), lanes: Some(lanes) };
+            let link = HopKind::Link(LinkHop { now, ..LinkHop::default() });
+            let found = one.found.as_mut().expect("it can be used");
+            found.storage.path = Some(Box::new(Hop::new(format!("0000:{called}"), link, vec![])));
+            one
+        };
+        let mut all = [with("a", 4), with("b", 2), with("c", 4)];
+        let differ = "The narrowest links of their paths differ: PCIe 3.0 x4 (3.94 GB/s) (a and \
+                      c); PCIe 3.0 x2 (1.97 GB/s) (b).";
+        assert!(together(&all).contains(differ), "{}", together(&all));
+        let said = hosts(&all).text(&Style { colour: false, width: 200 });
+        assert!(said.contains("at most 1.97 GB/s: PCIe 3.0 x2 of 0000:b"), "{said}");
+        assert!(!together(&[with("a", 4), with("b", 4)]).contains("differ"));
+        let guest = all[1].found.as_mut().expect("it can be used");
+        guest.host.hypervisor = Some("KVM".to_string());
+        assert!(!together(&all).contains("differ"));
     }
 
     #[test]

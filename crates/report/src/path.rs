@@ -2,23 +2,27 @@
 
 use crate::document::{Block, Document, FindingBlock, Paragraph, Remark, Section};
 use crate::grid::{Grid, GridCell, left, right};
-use crate::hop::{hop_words, what};
+use crate::hop::what;
 use crate::json::{pretty, schema_of};
+use crate::picture::of_paths;
 use crate::style::Paint;
 use crate::text::{Text, figure, text};
 use crate::words::{NONE, count, listed};
-use assess::path::JudgedPath;
-use model::path::MediumPath;
+use assess::path::{JudgedPath, SharedHops, shared_hops};
+use model::path::{Hop, MediumPath};
 use model::units::rate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Paths with what was judged of each, in the order in which they were asked for.
-pub fn paths(all: &[(MediumPath, JudgedPath)]) -> Document<'static> {
+pub fn paths(all: &[(MediumPath, JudgedPath)]) -> Document<'_> {
     let title = listed(&all.iter().map(|(path, _)| path.asked.clone()).collect::<Vec<String>>());
-    let answer = all.iter().flat_map(|(path, judged)| answer(path, judged)).collect();
+    let answer = all.iter().flat_map(|(path, judged)| answer(path, judged));
+    let answer = answer.chain(shared(all)).collect();
     let mut document =
         Document { title: format!("The path of {title}"), answer, ..Document::default() };
+    let has_picture = all.iter().any(|(_, judged)| judged.allows.is_some());
+    document.draw(has_picture, || of_paths(all));
     let tables = all.iter().map(|(path, judged)| table(path, judged));
     document.part(Section::new("Path", tables));
     let found = all.iter().flat_map(|(_, judged)| found(judged)).collect();
@@ -34,7 +38,7 @@ fn answer(path: &MediumPath, judged: &JudgedPath) -> Vec<Paragraph> {
             "{} gets at most {} in one direction: {}.",
             asked,
             figure(rate(most.bytes_per_second)),
-            hop_words(&path.top, &most.hops)
+            &most.hop_words
         ),
         (None, Some(hypervisor)) => text!(
             "What the path of {} allows is unknown: in a virtual machine ({}), links are made up.",
@@ -54,6 +58,21 @@ fn answer(path: &MediumPath, judged: &JudgedPath) -> Vec<Paragraph> {
         odd => Text::from(format!("{} on it.", count(odd, "odd thing"))),
     };
     vec![Paragraph::strong(allows), Paragraph::plain(odd)]
+}
+
+/// What several of them have in common.
+fn shared(all: &[(MediumPath, JudgedPath)]) -> Vec<Paragraph> {
+    let tops: Vec<&Hop> = all.iter().map(|(path, _)| &path.top).collect();
+    let is_guest = all.iter().any(|(path, _)| path.hypervisor.is_some());
+    let said = |shared: SharedHops| {
+        let names: Vec<&str> =
+            shared.paths.iter().map(|path| all[*path].0.asked.as_str()).collect();
+        let share = if names.len() == 2 { "both" } else { "all" };
+        let (names, words) = (listed(&names), shared.words());
+        let text = format!("{names} {share} use {words}. What goes to one takes from the others.");
+        Paragraph::plain(Text::from(text))
+    };
+    shared_hops(&tops, is_guest).into_iter().map(said).collect()
 }
 
 fn table(path: &MediumPath, judged: &JudgedPath) -> Block {

@@ -6,6 +6,7 @@ use crate::style::Paint;
 use assess::comparison::{Comparison, Difference};
 use assess::finding::{Severity, Verdict};
 use assess::latency::UNSENT_NS;
+use assess::link_use::LinkUse;
 use assess::percentile::Percentile;
 use assess::stats::Estimate;
 use assess::summary::{Ceiling, CeilingKind, ServedBy, Summary};
@@ -122,6 +123,13 @@ fn said_ceiling(summary: &Summary, itself: &str, of: fn(CeilingKind) -> String) 
         None if summary.is_ceiling => itself.to_string(),
         None => NONE.to_string(),
     }
+}
+
+/// How much of what its links carry a row gets: `82.0 % of PCIe 3.0 x2 of 0000:01:00.0`.
+pub(crate) fn link_use(summary: &Summary) -> String {
+    let said =
+        |link: &LinkUse| format!("{} of {}", units::percent(link.share), link.allows.hop_words);
+    summary.link.as_deref().map_or(NONE.to_string(), said)
 }
 
 /// Operations per second: `11.0 k/s`, `708 /s`.

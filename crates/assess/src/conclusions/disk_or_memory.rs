@@ -4,7 +4,7 @@ use crate::ceiling::{MemoryReads, is_beyond_caches, plateau};
 use crate::decision::{Contestant, Decided, Decision, Lead, Named, Rated, is_faster, lead};
 use crate::finding::{Code, Severity};
 use crate::form::{As, FormOf};
-use crate::path::{Allowance, judge_path};
+use crate::link_use::LinkUse;
 use crate::row::{self, Row};
 use crate::summary::ServedBy;
 use model::case::{Kernel, ReadWork};
@@ -74,22 +74,13 @@ pub enum Bottleneck {
     /// The reading threads used all of their CPUs.
     Cpu,
     /// A link on the path to the device carries no more.
-    Link(LinkUse),
+    Link(Box<LinkUse>),
     /// The device, or the path to it: this row shows that more I/Os in flight are not faster.
     Device(Box<Decided>),
     /// Unknown: a control group limits devices that move an unknown share of the bytes.
     LimitOfPart,
     /// Unknown: no sound row shows that more I/Os in flight are not faster.
     Unknown,
-}
-
-/// How much of what its path allows a row gets.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LinkUse {
-    /// What the path allows.
-    pub allows: Allowance,
-    /// The row's throughput divided by that.
-    pub share: f64,
 }
 
 impl Bottleneck {
@@ -256,21 +247,6 @@ fn is_limited_in_part(row: &Row) -> bool {
     all.filter(|limit| !is_seen(limit)).filter_map(layer_of).any(is_in_part)
 }
 
-/// A row that gets this share of what the narrowest link carries is bound by that link. The rest is
-/// its protocol: headers and acknowledgments take 10 to 20 % of a PCIe link (docs/method).
-const LINK_LEAST: f64 = 0.80;
-/// Above this share, the link is another than the one that was seen.
-const LINK_MOST: f64 = 1.0;
-
-/// The narrowest link, if the row gets nearly all that it carries, with certainty.
-fn at_link(row: &Row) -> Option<LinkUse> {
-    let top = row.measured.storage?.path.as_deref()?;
-    let allows = judge_path(top, row.measured.host.hypervisor.is_some()).allows?;
-    let rate = row.summary.throughput?;
-    let [least, share] = [rate.low?, rate.median].map(|rate| rate / allows.bytes_per_second);
-    (LINK_LEAST..=LINK_MOST).contains(&least).then_some(LinkUse { allows, share })
-}
-
 /// The bottleneck of the fastest device row. It is the device only if more I/Os in flight were
 /// measured as not faster, and no finding of the row names another bottleneck (docs/method).
 fn bound(row: &Row, rows: &[Row]) -> Bottleneck {
@@ -288,8 +264,8 @@ fn bound(row: &Row, rows: &[Row]) -> Bottleneck {
     if is_limited_in_part(row) {
         return Bottleneck::LimitOfPart;
     }
-    if let Some(link) = at_link(row) {
-        return Bottleneck::Link(link);
+    if let Some(link) = row.summary.link.as_ref().filter(|link| link.bounds()) {
+        return Bottleneck::Link(link.clone());
     }
     plateau(rows, row).map_or(Bottleneck::Unknown, |shown| Bottleneck::Device(Box::new(shown)))
 }

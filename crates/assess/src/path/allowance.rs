@@ -1,6 +1,9 @@
 //! How many bytes a second a hop can carry in one direction, by arithmetic.
 
-use model::path::{Bus, HopKind, LinkHop, LinkSpeed};
+use super::Allowance;
+use model::list::listed;
+use model::path::{Bus, Hop, HopKind, LinkHop, LinkSpeed};
+use model::units::{rate as bytes_per_second, scaled};
 
 /// The most that a hop carries, in bytes a second; `None` if unknown, or if nothing limits it.
 pub(super) fn of(kind: &HopKind) -> Option<f64> {
@@ -78,6 +81,42 @@ pub fn link_words(bus: Bus, speed: LinkSpeed) -> Option<String> {
         Bus::Usb if rate < 1000 => format!("USB {rate} Mb/s"),
         Bus::Sata | Bus::Usb | Bus::FibreChannel => format!("{bus} {}", gigabits()),
     })
+}
+
+/// What limits a hop in words, without its name: `PCIe 3.0 x2`.
+fn kind_words(kind: &HopKind) -> Option<String> {
+    match kind {
+        HopKind::Link(link) => link_words(link.bus, link.now),
+        HopKind::Interface(interface) => {
+            Some(format!("network at {}b/s", scaled(interface.speed? as f64 * 1e6)))
+        }
+        _ => None,
+    }
+}
+
+/// A hop in words: `PCIe 3.0 x2 of 0000:01:00.0`.
+pub(super) fn words_of(hop: &Hop) -> String {
+    let kind = kind_words(&hop.kind);
+    kind.map_or_else(|| hop.name.clone(), |kind| format!("{kind} of {}", hop.name))
+}
+
+/// The narrowest hops below `top` in words, without their names: `2 × SATA 6 Gb/s (1.20 GB/s)`.
+pub(super) fn kinds(top: &Hop, allows: &Allowance) -> String {
+    let all = top.all();
+    let named = |name: &String| all.iter().find(|hop| hop.name == *name);
+    let mut kinds: Vec<(String, usize)> = Vec::new();
+    for kind in allows.hops.iter().filter_map(|name| kind_words(&named(name)?.kind)) {
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((kind, 1)),
+        }
+    }
+    let told = |(kind, count): &(String, usize)| match count {
+        1 => kind.clone(),
+        count => format!("{count} × {kind}"),
+    };
+    let told: Vec<String> = kinds.iter().map(told).collect();
+    format!("{} ({})", listed(&told), bytes_per_second(allows.bytes_per_second))
 }
 
 /// The most that both ends of a link can, in each respect; what one of them does not tell is

@@ -17,6 +17,7 @@ mod pages;
 mod writing;
 mod throttled;
 mod above;
+mod links;
 mod caches;
 mod host;
 mod limits;
@@ -54,6 +55,7 @@ const RULES: &[RuleTable] = &[
     pages::RULES,
     writing::RULES,
     throttled::RULES,
+    links::RULES,
     loops::RULES,
     environment::RULES,
     course::RULES,
@@ -137,6 +139,7 @@ mod tests {
                     | Code::Misaligned
                     | Code::CopyOnWrite
                     | Code::Hot
+                    | Code::SharedPath
                     | Code::CacheSizeUnknown
                     | Code::AboveCeiling
                     | Code::HostCache

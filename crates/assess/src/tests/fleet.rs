@@ -4,6 +4,7 @@ use super::{each, sample};
 use crate::finding::{Code, Verdict};
 use crate::fleet::{Fleet, FleetRecords};
 use model::evidence::{Limit, Limited};
+use model::path::{ArrayHop, Hop, HopKind, LinkHop, LinkSpeed};
 use model::record::{Record, Side};
 use model::zoo;
 
@@ -188,4 +189,38 @@ fn cases_meet_by_what_they_are() {
     });
     assert_eq!((fleet.cases.len(), fleet.cases[0].n), (1, 5));
     assert_eq!((fleet.alone.len(), fleet.alone[0].host), (1, 5));
+}
+
+/// The link of a host, and the state of its array, may be why it is odd. The names of their devices
+/// are not.
+#[test]
+fn a_narrower_link_and_a_degraded_array_are_facts_of_an_odd_host() {
+    let path = |record: &mut Record, number: usize, lanes: u64, degraded: u64| {
+        let now = LinkSpeed { rate: Some(16_000), lanes: Some(lanes) };
+        let link = HopKind::Link(LinkHop { now, ..LinkHop::default() });
+        let (level, degraded) = (Some("raid1".to_string()), Some(degraded));
+        let array = ArrayHop { level, disks: Some(2), degraded, ..ArrayHop::default() };
+        let link = Hop::new(format!("0000:0{number}:00.0"), link, Vec::new());
+        let top = Hop::new(format!("md{number}"), HopKind::Array(array), vec![link]);
+        let storage = record.header.storage.as_mut().expect("the zoo has a storage");
+        storage.path = Some(Box::new(top));
+    };
+    let facts = |narrow: u64, degraded: u64, is_guest: bool| {
+        let fleet = check(|hosts| {
+            for (number, host) in hosts.iter_mut().enumerate() {
+                let is_odd = number == 4;
+                let lanes = if is_odd { narrow } else { 4 };
+                path(host, number, lanes, if is_odd { degraded } else { 0 });
+                host.header.host.hypervisor = is_guest.then(|| "KVM".to_string());
+            }
+        });
+        let own = fleet.hosts[4].own.iter();
+        own.map(|fact| format!("{}: {} vs {}", fact.what, fact.own, fact.most)).collect::<Vec<_>>()
+    };
+    assert_eq!(facts(4, 0, false), [""; 0]);
+    let narrow = "narrowest link: PCIe 4.0 x2 (3.94 GB/s) vs PCIe 4.0 x4 (7.88 GB/s)";
+    let degraded = "array: raid1 of 2, lacks 1 vs raid1 of 2";
+    assert_eq!(facts(2, 1, false), [narrow, degraded]);
+    // A guest's links are made up, but its arrays are not.
+    assert_eq!(facts(2, 1, true), [degraded]);
 }

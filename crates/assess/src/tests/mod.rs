@@ -15,6 +15,7 @@ mod fleet;
 mod gate;
 mod interference;
 mod limits;
+mod links;
 mod memory;
 mod mixed;
 mod names;

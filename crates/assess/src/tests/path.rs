@@ -1,7 +1,7 @@
 //! What a path allows, and what is odd on it: each fault with its silent twins.
 
 use crate::finding::Code;
-use crate::path::judge_path;
+use crate::path::{judge_path, shared_hops};
 use model::path::{
     ArrayHop, Bus, DiskHop, FileSystemHop, Hop, HopKind, InterfaceHop, LinkHop, LinkSpeed,
     MappedHop, MappedMaker, PartitionHop,
@@ -153,4 +153,41 @@ fn disks_side_by_side_allow_the_sum_unless_they_share_a_link_or_one_is_unknown()
     allows(&array(vec![leg("a", Some("hba")), leg("b", Some("hba"))]), false, Some(1969));
     let unknown = Hop::new("c", HopKind::Disk(Box::default()), Vec::new());
     allows(&array(vec![leg("a", None), unknown]), false, None);
+}
+
+/// What several paths have in common, in words, each with the places of the paths.
+fn shared(tops: &[&Hop], is_guest: bool) -> Vec<String> {
+    let shared = shared_hops(tops, is_guest).into_iter();
+    shared.map(|shared| format!("{:?} {}", shared.paths, shared.words())).collect()
+}
+
+#[test]
+fn paths_share_disks_and_links_that_lie_on_both() {
+    let half = speed(8_000, 2);
+    let link = |name: &str, below| Hop::new(name, pcie(half, half, half), below);
+    let disk = |name: &str, below| Hop::new(name, HopKind::Disk(Box::default()), below);
+    let mount = |name: &str, below| Hop::new(name, HopKind::FileSystem(Default::default()), below);
+    let on_a = || disk("a", vec![link("port-a", Vec::new())]);
+    let on_b = || disk("b", vec![link("port-b", Vec::new())]);
+    let (home, work) = (mount("/home", vec![on_a()]), mount("/work", vec![on_a()]));
+    let (other, both) = (mount("/other", vec![on_b()]), mount("/both", vec![on_a(), on_b()]));
+    let a = "the disk a (at most 1.97 GB/s: PCIe 3.0 x2 of port-a)";
+    assert_eq!(shared(&[&home, &work], false), [format!("[0, 1] {a}")]);
+    assert_eq!(shared(&[&home, &other], false), [""; 0]);
+    assert_eq!(shared(&[&home], false), [""; 0]);
+    // A guest's links are made up, but a disk is a disk.
+    assert_eq!(shared(&[&home, &work], true), ["[0, 1] the disk a"]);
+    let with = format!("[0, 2] {a}");
+    let b = "[1, 2] the disk b (at most 1.97 GB/s: PCIe 3.0 x2 of port-b)".to_string();
+    assert_eq!(shared(&[&home, &other, &both], false), [with, b]);
+    // Both of its disks together.
+    let same = mount("/same", vec![on_a(), on_b()]);
+    let told = shared(&[&both, &same], false).concat();
+    let words = "[0, 1] the disks a and b (at most 3.94 GB/s: 2 links together: ";
+    assert!(told.starts_with(words), "{told}");
+    // Only a link further down.
+    let behind = |name: &str| disk(name, vec![link("switch", Vec::new())]);
+    let words = "[0, 1] a link: at most 1.97 GB/s: PCIe 3.0 x2 of switch";
+    assert_eq!(shared(&[&behind("c"), &behind("d")], false), [words]);
+    assert_eq!(shared(&[&behind("c"), &behind("d")], true), [""; 0]);
 }

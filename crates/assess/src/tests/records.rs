@@ -466,3 +466,27 @@ fn what_one_record_does_not_tell_is_no_difference() {
     };
     assert_eq!(told(untold), none);
 }
+
+/// A narrower link is told among what differs. Names of devices are not, nor what one record lacks.
+#[test]
+fn links_of_two_records_are_compared_by_what_they_carry() {
+    use model::path::{Hop, HopKind, InterfaceHop};
+    let differ = |a: Option<(&str, u64)>, b: Option<(&str, u64)>| {
+        let behind = |link: Option<(&str, u64)>| {
+            let mut record = record(1.0);
+            let storage = record.header.storage.as_mut().expect("the zoo has a storage");
+            storage.path = link.map(|(name, speed)| {
+                let kind = InterfaceHop { speed: Some(speed), ..InterfaceHop::default() };
+                Box::new(Hop::new(name, HopKind::Interface(kind), Vec::new()))
+            });
+            record
+        };
+        let apart = crate::records::apart(&behind(a).header, &behind(b).header);
+        let links = apart.into_iter().filter(|it| it.what == "narrowest link");
+        links.map(|it| format!("{} vs {}", it.a, it.b)).collect::<Vec<_>>()
+    };
+    assert_eq!(differ(Some(("eth0", 25_000)), Some(("eth1", 25_000))), [""; 0]);
+    assert_eq!(differ(Some(("eth0", 25_000)), None), [""; 0]);
+    let other = "network at 25.0 Gb/s (3.12 GB/s) vs network at 10.0 Gb/s (1.25 GB/s)";
+    assert_eq!(differ(Some(("eth0", 25_000)), Some(("eth0", 10_000))), [other]);
+}

@@ -11,6 +11,7 @@ use crate::summary::CeilingKind;
 use model::axis;
 use model::case::{Advice, BufferPages, Io, Populated};
 use model::evidence::{Limit, Limited};
+use model::path::{Hop, HopKind, InterfaceHop};
 use model::pattern::Pattern;
 use proptest::prelude::*;
 
@@ -237,6 +238,17 @@ fn the_answer_tells_what_bounds_the_device() {
         add(record, file_case(slow), Role::Baseline, FILE, 20.0, 0);
     };
     assert_eq!(bound(&slow_tool), Some("tool"));
+    // The fastest row gets 2.06 GB/s: a network of 19 Gb/s is its bound, one of 40 is not.
+    let behind = |megabits: u64| {
+        move |record: &mut Record| {
+            let speed = Some(megabits);
+            let kind = HopKind::Interface(InterfaceHop { speed, ..InterfaceHop::default() });
+            let storage = record.header.storage.as_mut().expect("the zoo has a storage");
+            storage.path = Some(Box::new(Hop::new("eth0", kind, Vec::new())));
+        }
+    };
+    assert_eq!(bound(&behind(19_000)), Some("link"));
+    assert_eq!(bound(&behind(40_000)), Some("unknown"));
 }
 
 /// A deeper queue gives no more, but a control group limits the rate: the limit is the bound.

@@ -54,3 +54,21 @@ fn the_path_of_each_machine_is_told() {
         insta::assert_snapshot!(name, printed(&machine(name), asked, &[]));
     }
 }
+
+/// Two paths of a call that have a disk in common say so, and those that have none do not.
+#[test]
+fn paths_with_a_disk_in_common_say_so() {
+    let root_and = |name: &str, other: &str| printed(&machine(name), "/", &[other]);
+    let both = root_and("hybrid-laptop", "/boot");
+    assert!(both.contains("/ and /boot both use the disk nvme0n1"), "{both}");
+    let apart = root_and("nvme-multipath-fabrics", "/mnt/array");
+    assert!(!apart.contains("both use"), "{apart}");
+}
+
+/// The chain is a picture where the narrowest link is known.
+#[test]
+fn a_path_has_a_picture() {
+    let draw = |name: &str| printed(&machine("sata-half-speed"), "/", &["--svg", name]);
+    assert!(draw("list").contains("path"), "{}", draw("list"));
+    assert!(draw("path").contains("<svg") && draw("path").contains("sda"), "{}", draw("path"));
+}

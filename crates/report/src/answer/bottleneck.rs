@@ -1,13 +1,15 @@
 //! What bounds the disk of a survey.
 
-use crate::hop::hop_words;
 use crate::sentence::{Sentence, marked};
 use crate::text::{Text, figure, text};
 use crate::words::{fitted, listed};
 use assess::Assessment;
 use assess::conclusions::disk_or_memory::{Bottleneck, FastestOfDevice};
-use assess::finding::Verdict;
+use assess::finding::{Code, Finding, Verdict};
+use assess::link_use::LinkUse;
+use assess::path::{JudgedHop, judge_path};
 use assess::summary::{ServedBy, Summary};
+use model::path::Hop;
 use model::plan::Role;
 use model::units;
 
@@ -24,7 +26,7 @@ pub(super) fn answer(assessment: &Assessment, fastest: &FastestOfDevice) -> Sent
         Bottleneck::Cpu => "the CPU (CpuBound); more processors may get more from the disk".into(),
         Bottleneck::Link(link) => text!(
             "its link, {}, which carries at most {}: the disk got {} of that",
-            narrowest(assessment, &link.allows.hops),
+            &link.allows.hop_words,
             figure(units::rate(link.allows.bytes_per_second)),
             figure(units::percent(link.share))
         ),
@@ -37,17 +39,69 @@ pub(super) fn answer(assessment: &Assessment, fastest: &FastestOfDevice) -> Sent
         }
         Bottleneck::Unknown => unknown(assessment, fastest),
     };
-    let text = text!("What bounds the disk: {}.", said);
+    let besides = path_words(assessment, fastest).into_iter().chain(arrays(assessment));
+    let besides: String = besides.map(|words| format!("; {words}")).collect();
+    let text = text!("What bounds the disk: {}{}.", said, besides);
     match &fastest.bound {
         Bottleneck::Device(shown) => Sentence::figures(text, shown.rows()),
         _ => Sentence::plain(text),
     }
 }
 
-/// The narrowest hops of the path to the disk, in words.
-fn narrowest(assessment: &Assessment, hops: &[String]) -> String {
-    let top = assessment.header.storage.as_ref().and_then(|storage| storage.path.as_deref());
-    top.map_or_else(|| listed(hops), |top| hop_words(top, hops))
+/// What the links say of a server's files, of which no counter shows what served them.
+pub(super) fn of_unseen(assessment: &Assessment) -> String {
+    let reads =
+        assessment.cases.iter().filter(|it| it.verdict.stands() && it.case.read().is_some());
+    let links = reads.filter_map(|it| it.link.as_deref());
+    let fastest = links.max_by(|one, other| one.share.total_cmp(&other.share));
+    fastest.map_or_else(String::new, |link| {
+        let bounds = if link.bounds() { ": that bounds them" } else { "" };
+        let (most, share) = (link.allows.words(), units::percent(link.share));
+        format!(" The path to it gets {most}; the fastest reads got {share} of that{bounds}.")
+    })
+}
+
+/// What the links say beside the bottleneck: how much of them was used or, if that might have told
+/// an unknown bottleneck, what is missing.
+fn path_words(assessment: &Assessment, fastest: &FastestOfDevice) -> Option<String> {
+    let is_unknown = match &fastest.bound {
+        Bottleneck::Link(_) => return None,
+        Bottleneck::Unknown | Bottleneck::LimitOfPart => true,
+        Bottleneck::Limit | Bottleneck::Tool | Bottleneck::Cpu | Bottleneck::Device(_) => false,
+    };
+    let best = assessment.row(&fastest.lead.best().row.id);
+    if let Some(LinkUse { allows, share, .. }) = best.and_then(|best| best.link.as_deref()) {
+        let share = units::percent(*share);
+        return Some(format!(
+            "the path to it gets {}, of which the disk got {share}",
+            allows.words()
+        ));
+    }
+    // Records older than paths do not have them.
+    path(assessment).filter(|_| is_unknown)?;
+    let missing = match &assessment.header.host.hypervisor {
+        Some(_) => "in a virtual machine, they are made up",
+        None => "not each hop of its path tells its speed",
+    };
+    Some(format!("what its links carry is unknown: {missing}"))
+}
+
+fn path(assessment: &Assessment) -> Option<&Hop> {
+    assessment.header.storage.as_ref()?.path.as_deref()
+}
+
+/// The arrays below the files that lack a disk or are busy with themselves, which costs speed.
+fn arrays(assessment: &Assessment) -> Vec<String> {
+    let Some(top) = path(assessment) else { return Vec::new() };
+    let is_guest = assessment.header.host.hypervisor.is_some();
+    let of = |hop: JudgedHop| {
+        let costs = |found: &&Finding| matches!(found.code, Code::Degraded | Code::Rebuilding);
+        let codes = hop.findings.iter().filter(costs).map(|found| found.code.name());
+        let codes: Vec<&str> = codes.collect();
+        (!codes.is_empty())
+            .then(|| format!("{} may be slower for now ({})", hop.name, listed(&codes)))
+    };
+    judge_path(top, is_guest).hops.into_iter().filter_map(of).collect()
 }
 
 /// What would tell whether more in flight gives more.

@@ -106,9 +106,11 @@ fn no_device(assessment: &Assessment) -> Sentence {
             "Disk: not measured, because this directory is memory: {} keeps its files there.",
             storage.file_system
         ),
-        Some(storage) if storage.medium == Medium::Unseen => {
-            format!("Disk: unknown, because the storage below {} is not visible.", storage.noun())
-        }
+        Some(storage) if storage.medium == Medium::Unseen => format!(
+            "Disk: unknown, because the storage below {} is not visible.{}",
+            storage.noun(),
+            bottleneck::of_unseen(assessment)
+        ),
         _ => "Disk: unknown, because no valid figure was served by a device.".to_string(),
     })
 }

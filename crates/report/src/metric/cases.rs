@@ -135,6 +135,10 @@ pub(crate) const OF_CASES: &[Metric] = &[
         )
         .said(words::ceiling)
         .short(words::ceiling_short),
+    metric("of_links", "of links", Unit::Percent)
+        .meaning("throughput as a share of what the links on the path to the device carry at most")
+        .legend("the share of what the narrowest link on the path to the device carries at most")
+        .case(CaseMetric::Plain(|it| Some(it.link.as_ref()?.share * 100.0))),
     metric("served_by", "served by", Unit::Text)
         .meaning("what served the bytes, by the evidence")
         .case(CaseMetric::Words(|it, all| words::served_by(it, all.header.storage.as_ref()))),

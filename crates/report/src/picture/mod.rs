@@ -11,11 +11,14 @@ mod latencies;
 mod loads;
 mod courses;
 mod rounds;
+pub(crate) mod chain;
 pub(crate) mod compared;
 pub(crate) mod hosts;
 
 use crate::drawing::Picture;
 use assess::Assessment;
+use assess::path::JudgedPath;
+use model::path::MediumPath;
 
 /// Makes the names unique, by adding numbers to duplicates.
 fn named(pictures: Vec<Picture>) -> Vec<Picture> {
@@ -32,7 +35,7 @@ fn named(pictures: Vec<Picture>) -> Vec<Picture> {
 }
 
 /// The kinds of pictures of an assessment, most important first. A run has few of them.
-const KINDS: [fn(&Assessment) -> Vec<Picture>; 8] = [
+const KINDS: [fn(&Assessment) -> Vec<Picture>; 9] = [
     heat::heat,
     |run| Vec::from_iter(ladder::ladder(run)),
     loads::loads,
@@ -41,7 +44,16 @@ const KINDS: [fn(&Assessment) -> Vec<Picture>; 8] = [
     |run| Vec::from_iter(compared::compared(run)),
     courses::courses,
     |run| Vec::from_iter(rounds::rounds(run)),
+    |run| Vec::from_iter(chain::of_run(run)),
 ];
+
+/// The pictures of paths, each with what was judged of it.
+pub(crate) fn of_paths(all: &[(MediumPath, JudgedPath)]) -> Vec<Picture> {
+    let drawn = |(path, judged): &(MediumPath, JudgedPath)| {
+        chain::chain(&path.asked, &path.top, judged, None)
+    };
+    named(all.iter().filter_map(drawn).collect())
+}
 
 /// The pictures that suit an assessment, most important first.
 pub(crate) fn pictures(assessment: &Assessment) -> Vec<Picture> {

@@ -241,6 +241,7 @@ pub(crate) fn measured(work: ReadWork, served_by: ServedBy, rate: f64) -> Summar
         device_bytes: Some(if served_by == ServedBy::Device { 1 << 30 } else { 0 }),
         folio_bytes: None,
         ceiling: Some(Ceiling { kind: CeilingKind::Memory, share: rate / 11.2e9 }),
+        link: None,
         is_ceiling: false,
         of_memory: Some(rate / 11.2e9),
         findings: Vec::new(),

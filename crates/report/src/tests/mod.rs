@@ -32,6 +32,8 @@ use assess::Assessment;
 use assess::conclusions::disk_or_memory::{Bottleneck, FastestOfDevice};
 use assess::conclusions::durability::WritingAnswer;
 use assess::finding::{Code, Severity, Verdict};
+use assess::link_use::LinkUse;
+use assess::path::allowed;
 use assess::records::{Judged, RecordComparison};
 use insta::assert_snapshot;
 use model::axis::Axis;
@@ -39,7 +41,7 @@ use model::case::{BufferPages, Engine, Op, Sync, Work, WriteWork};
 use model::environment::Environment;
 use model::host::{Device, LoopFile, Medium};
 use model::layer::{Amplification, Counts, Layer};
-use model::path::WriteCache;
+use model::path::{ArrayHop, Hop, HopKind, InterfaceHop, LinkHop, LinkSpeed, WriteCache};
 use model::plan::{Plan, Role, Skip};
 use model::record::Record;
 use model::trial::{Outcome, Trial};
@@ -817,6 +819,87 @@ fn the_closing_answer_names_the_bound() {
     ] {
         check_closing(|assessment| fastest(assessment).bound = bound.clone(), expected);
     }
+}
+
+/// Beside what bounds the disk, the sentence says how much of its links it got, or which fact is
+/// missing, and names an array that is slower for now.
+#[test]
+fn the_closing_answer_tells_of_the_path() {
+    let with = |path: Hop| {
+        move |assessment: &mut Assessment| {
+            let storage = assessment.header.storage.as_mut().expect("the rich one has storage");
+            storage.path = Some(Box::new(path.clone()));
+            assessment.header.host.hypervisor = None;
+            fastest(assessment).bound = Bottleneck::Unknown;
+        }
+    };
+    let link = |rate| {
+        let now = LinkSpeed { rate, lanes: Some(2) };
+        Hop::new("0000:01:00.0", HopKind::Link(LinkHop { now, ..LinkHop::default() }), Vec::new())
+    };
+    check_closing(
+        with(link(None)),
+        "8,16; what its links carry is unknown: not each hop of its path tells its speed.",
+    );
+    let guest = |assessment: &mut Assessment| {
+        with(link(Some(8_000)))(assessment);
+        assessment.header.host.hypervisor = Some("KVM".to_string());
+    };
+    check_closing(guest, "links carry is unknown: in a virtual machine, they are made up.");
+    let uses = |share: f64| LinkUse {
+        allows: allowed(&link(Some(8_000)), false).expect("its speed is known"),
+        share,
+        share_low: Some(share),
+    };
+    let slower = |assessment: &mut Assessment| {
+        with(link(Some(8_000)))(assessment);
+        assessment.cases[9].link = Some(Box::new(uses(0.517)));
+    };
+    let half = "the path to it gets at most 1.97 GB/s: PCIe 3.0 x2 of 0000:01:00.0, of which the \
+                disk got 51.7 %.";
+    check_closing(slower, half);
+    let bound = |assessment: &mut Assessment| {
+        fastest(assessment).bound = Bottleneck::Link(Box::new(uses(0.86)));
+    };
+    let most = "What bounds the disk: its link, PCIe 3.0 x2 of 0000:01:00.0, which carries at most \
+                1.97 GB/s: the disk got 86.0 % of that.";
+    check_closing(bound, most);
+    let array = |degraded, action: &str| {
+        let array = ArrayHop {
+            level: Some("raid1".to_string()),
+            degraded,
+            action: Some(action.to_string()),
+            ..ArrayHop::default()
+        };
+        Hop::new("md0", HopKind::Array(array), vec![link(None)])
+    };
+    check_closing(
+        with(array(Some(1), "recover")),
+        "; md0 may be slower for now (Degraded and Rebuilding).",
+    );
+    check_closing(with(array(Some(0), "idle")), "not each hop of its path tells its speed.");
+}
+
+/// No counter sees below a server's file system, but the network tells how much of it reads got.
+#[test]
+fn the_closing_answer_tells_of_the_network_to_a_server() {
+    let interface = InterfaceHop { speed: Some(10_000), ..InterfaceHop::default() };
+    let top = Hop::new("eth0", HopKind::Interface(interface), Vec::new());
+    let unseen = |share_low: f64| {
+        let top = top.clone();
+        move |assessment: &mut Assessment| {
+            assessment.conclusions.disk_or_memory.as_mut().expect("it has an answer").device = None;
+            let storage = assessment.header.storage.as_mut().expect("the rich one has storage");
+            storage.medium = Medium::Unseen;
+            let allows = allowed(&top, false).expect("its speed is known");
+            let share_low = Some(share_low);
+            assessment.cases[9].link = Some(Box::new(LinkUse { allows, share: 0.9, share_low }));
+        }
+    };
+    let most = "is not visible. The path to it gets at most 1.25 GB/s: network at 10.0 Gb/s of \
+                eth0; the fastest reads got 90.0 % of that";
+    check_closing(unseen(0.85), &format!("{most}: that bounds them."));
+    check_closing(unseen(0.70), &format!("{most}."));
 }
 
 #[test]

@@ -8,6 +8,10 @@ use crate::tests::forms::{picture_alone, pictures, pictures_of_records};
 use assess::Assessment;
 use assess::finding::Verdict;
 use assess::fleet::FleetRecords;
+use assess::link_use::LinkUse;
+use assess::path::allowed;
+use insta::assert_snapshot;
+use model::path::{Hop, HopKind, LinkHop, LinkSpeed};
 use model::trial::Trial;
 use roxmltree::{Document, Node};
 use std::collections::HashSet;
@@ -373,4 +377,27 @@ fn a_record_cannot_write_into_the_svg() {
         );
         Document::parse(&figure.svg()).unwrap_or_else(|error| panic!("{error}: {}", figure.svg()));
     }
+}
+
+/// A hop that tells its speed has a bar, and the fastest case of the run a line. A guest has none.
+#[test]
+fn a_run_has_a_picture_of_its_path() {
+    let link = |name: &str, lanes: u64, below| {
+        let now = LinkSpeed { rate: Some(8_000), lanes: Some(lanes) };
+        Hop::new(name, HopKind::Link(LinkHop { now, ..LinkHop::default() }), below)
+    };
+    let path = link("0000:02:00.0", 4, vec![link("0000:01:00.0", 2, Vec::new())]);
+    let mut run = made::rich();
+    run.header.host.hypervisor = None;
+    let storage = run.header.storage.as_mut().expect("the rich one has storage");
+    storage.path = Some(Box::new(Hop::new("nvme0n1", HopKind::Disk(Box::default()), vec![path])));
+    let top = storage.path.clone().expect("it was set");
+    let allows = allowed(&top, false).expect("its speed is known");
+    run.cases[9].link = Some(Box::new(LinkUse { allows, share: 0.5, share_low: Some(0.5) }));
+    let picture = named(&run, "path");
+    assert!(picture.alt.contains("at most 1.97 GB/s: PCIe 3.0 x2 of 0000:01:00.0"), "{picture:?}");
+    assert!(picture.alt.contains("A line shows the fastest case: "), "{picture:?}");
+    assert_snapshot!(picture_alone(&run, "path").expect("it is there"));
+    run.header.host.hypervisor = Some("KVM".to_string());
+    assert!(!names(&run).contains(&"path".to_string()));
 }

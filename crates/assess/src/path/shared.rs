@@ -1,0 +1,83 @@
+//! What several paths have in common: what one of them gets there, the others lack.
+
+use super::Allowance;
+use super::allowance;
+use model::list::listed;
+use model::path::{Hop, HopKind};
+
+/// Hops that the same paths have in common.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SharedHops {
+    /// The paths, by their place.
+    pub paths: Vec<usize>,
+    /// The names of the disks among them.
+    pub disks: Vec<String>,
+    /// What all of these paths together get at most; `None` if no hop tells it.
+    pub allows: Option<Allowance>,
+}
+
+impl SharedHops {
+    /// What they share, in words: `the disk sda (at most 600 MB/s: SATA 6 Gb/s of ata1)`.
+    pub fn words(&self) -> String {
+        let most = self.allows.as_ref().map(Allowance::words);
+        match (&self.disks[..], most) {
+            ([], most) => most.map_or_else(String::new, |most| format!("a link: {most}")),
+            (disks, most) => {
+                let noun = if disks.len() == 1 { "disk" } else { "disks" };
+                let most = most.map_or_else(String::new, |most| format!(" ({most})"));
+                format!("the {noun} {}{most}", listed(disks))
+            }
+        }
+    }
+}
+
+/// The disks and the links with a known limit that at least two of the paths have in common, those
+/// of the same paths together. In a virtual machine, links say nothing.
+pub fn shared_hops(tops: &[&Hop], is_guest: bool) -> Vec<SharedHops> {
+    let mut found: Vec<(Vec<usize>, Vec<&Hop>)> = Vec::new();
+    for hop in tops.iter().flat_map(|top| top.all()) {
+        let has = |place: &usize| tops[*place].all().iter().any(|other| is_same(hop, other));
+        let paths: Vec<usize> = (0..tops.len()).filter(has).collect();
+        if !tells(hop, is_guest) || paths.len() < 2 {
+            continue;
+        }
+        match found.iter_mut().find(|(known, _)| *known == paths) {
+            Some((_, hops)) if hops.iter().any(|known| is_same(known, hop)) => {}
+            Some((_, hops)) => hops.push(hop),
+            None => found.push((paths, vec![hop])),
+        }
+    }
+    found.into_iter().map(|(paths, hops)| of_paths(paths, &hops, tops, is_guest)).collect()
+}
+
+/// Devices of one machine have names of their own, each in its kind.
+fn is_same(one: &Hop, other: &Hop) -> bool {
+    let are_alike = std::mem::discriminant(&one.kind) == std::mem::discriminant(&other.kind);
+    are_alike && one.name == other.name
+}
+
+fn tells(hop: &Hop, is_guest: bool) -> bool {
+    matches!(hop.kind, HopKind::Disk(_)) || (!is_guest && allowance::of(&hop.kind).is_some())
+}
+
+/// Paths that share several disks have them side by side, each with links of its own: these are
+/// narrow only together, as on a path that is alone.
+fn of_paths(paths: Vec<usize>, hops: &[&Hop], tops: &[&Hop], is_guest: bool) -> SharedHops {
+    let is_disk = |hop: &&&Hop| matches!(hop.kind, HopKind::Disk(_));
+    let disks: Vec<String> = hops.iter().filter(is_disk).map(|hop| hop.name.clone()).collect();
+    let is_whole = |top: &Hop| {
+        let all = top.all();
+        let own = all.iter().filter(|hop| tells(hop, is_guest));
+        own.into_iter().all(|hop| hops.iter().any(|shared| is_same(shared, hop)))
+    };
+    let allows = match paths.iter().map(|path| tops[*path]).find(|top| is_whole(top)) {
+        Some(top) => super::allowed(top, is_guest),
+        None if disks.len() > 1 => None,
+        None => {
+            let limits = hops.iter().filter_map(|hop| Some((*hop, allowance::of(&hop.kind)?)));
+            let least = limits.min_by(|one, other| one.1.total_cmp(&other.1));
+            least.map(|(hop, most)| Allowance::of_one(hop, most))
+        }
+    };
+    SharedHops { paths, disks, allows }
+}
