@@ -15,6 +15,7 @@ use crate::plan::{Plan, Pruned, Role, Skip};
 use crate::rehearsal::FactSheet;
 use crate::shape::Calibrated;
 use crate::trial::Trial;
+use crate::vitals::PartVitals;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -184,6 +185,8 @@ pub enum RecordLine {
     Trial(Trial),
     /// A case without further trials.
     Pruned(Pruned),
+    /// What was seen before and after a part of the run.
+    Vitals(PartVitals),
     /// The last line.
     End(End),
 }
@@ -199,6 +202,9 @@ pub struct Record {
     pub trials: Vec<Trial>,
     /// The cases that need no more rounds, each at most once.
     pub pruned: Vec<Pruned>,
+    /// What was seen before and after its parts. Empty in records before 2026-11-28, and of a part
+    /// that did not come to its end.
+    pub vitals: Vec<PartVitals>,
     /// How the run ended.
     pub end: End,
     /// The unreadable parts, one message each.
@@ -311,6 +317,7 @@ mod tests {
         lines.extend(record.invocations.iter().cloned().map(RecordLine::Invocation));
         lines.extend(record.trials.iter().cloned().map(RecordLine::Trial));
         lines.extend(record.pruned.iter().cloned().map(RecordLine::Pruned));
+        lines.extend(record.vitals.iter().cloned().map(RecordLine::Vitals));
         lines.push(RecordLine::End(record.end.clone()));
         lines.iter().map(|line| line.encode() + "\n").collect()
     }

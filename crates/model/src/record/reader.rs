@@ -44,10 +44,11 @@ impl Reader {
         let cases = places.len().saturating_add(header.plan.skips.len());
         at_most("cases", cases, CASES_MAX + TWINS_MAX)?;
         let (invocations, trials, pruned) = (Vec::new(), Vec::new(), Vec::new());
+        let (vitals, end) = (Vec::new(), End::Missing);
         Ok(Reader {
             trials: vec![0; places.len()],
             most_trials: 0,
-            record: Record { header, invocations, trials, pruned, end: End::Missing, damage },
+            record: Record { header, invocations, trials, pruned, vitals, end, damage },
             places,
             told: HashMap::new(),
             number: 1,
@@ -81,6 +82,7 @@ impl Reader {
     /// Processes a line after the first. Lines after the end are ignored, because a report at the
     /// end of the run did not include them. Only a run that was interrupted can be resumed.
     fn take(&mut self, line: &str) -> Result<(), Wrong> {
+        let length = line.len();
         let line = serde_json::from_str(line).map_err(|error| {
             let (problem, what) = match error.is_data() {
                 true => (Problem::Unknown, "is of a kind that this version does not know"),
@@ -109,6 +111,10 @@ impl Reader {
                 let again = size_of_val(&invocation.again[..]);
                 self.bytes += size_of::<Invocation>() + files + command + again;
                 self.record.invocations.push(invocation);
+            }
+            RecordLine::Vitals(vitals) => {
+                self.bytes = self.bytes.saturating_add(length);
+                self.record.vitals.push(vitals);
             }
             RecordLine::End(end) => {
                 self.record.end = end;
