@@ -1,11 +1,12 @@
 //! The findings of a whole run, each with the cases that it concerns.
 
 use crate::finding::{Code, Finding, Severity};
-use crate::path::judge_path;
+use crate::path::{changes, judge_path};
 use crate::row::Row;
 use crate::rules;
-use model::host::{Host, Storage};
 use model::plan::Role;
+use model::record::Header;
+use model::vitals::PartVitals;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -80,9 +81,10 @@ type EntryKind = (Reverse<Severity>, Code);
 /// about one case: a requested one, if any has this finding.
 pub(crate) fn findings<'a, 'r: 'a>(
     rows: impl Iterator<Item = &'a Row<'r>> + Clone,
-    host: &Host,
-    storage: Option<&Storage>,
+    header: &Header,
+    parts: &[PartVitals],
 ) -> Vec<RunFinding> {
+    let storage = header.storage.as_ref();
     let mut kinds: BTreeMap<EntryKind, Vec<(&Row, &Finding)>> = BTreeMap::new();
     for row in rows.clone() {
         for finding in &row.summary.findings {
@@ -97,20 +99,21 @@ pub(crate) fn findings<'a, 'r: 'a>(
         let (cases, baselines) = (Vec::new(), Vec::new());
         RunFinding { finding, cases, baselines }
     }));
-    all.extend(of_path(host, storage));
+    all.extend(of_path(header, parts));
     all.sort_by_key(|found| (Reverse(found.finding.severity), found.finding.code));
     all
 }
 
-/// What is odd on the path to the medium: of each kind one, the first from the top.
-fn of_path(host: &Host, storage: Option<&Storage>) -> Vec<RunFinding> {
-    let Some(top) = storage.and_then(|storage| storage.path.as_deref()) else { return Vec::new() };
+/// What happened on the path to the medium while the run went on, and what is odd on it: of each
+/// kind one, the first from the top.
+fn of_path(header: &Header, parts: &[PartVitals]) -> Vec<RunFinding> {
+    let top = header.storage.as_ref().and_then(|storage| storage.path.as_deref());
+    let judged = top.map(|top| judge_path(top, header.host.hypervisor.is_some()));
+    let odd = judged.into_iter().flat_map(|path| path.hops).flat_map(|hop| hop.findings);
     let mut all: Vec<RunFinding> = Vec::new();
-    for hop in judge_path(top, host.hypervisor.is_some()).hops {
-        for finding in hop.findings {
-            if all.iter().all(|known| known.finding.code != finding.code) {
-                all.push(RunFinding { finding, cases: Vec::new(), baselines: Vec::new() });
-            }
+    for finding in changes(parts).into_iter().chain(odd) {
+        if all.iter().all(|known| known.finding.code != finding.code) {
+            all.push(RunFinding { finding, cases: Vec::new(), baselines: Vec::new() });
         }
     }
     all

@@ -3,6 +3,7 @@
 
 mod allowance;
 mod oddities;
+mod changes;
 
 use crate::finding::Finding;
 use model::path::{Hop, HopKind};
@@ -10,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use allowance::link_words;
+pub(crate) use changes::of as changes;
 
 /// A path, judged.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

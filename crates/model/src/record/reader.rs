@@ -7,6 +7,7 @@ use super::{TRIALS_MAX, at_most};
 use crate::plan::{CASES_MAX, Pruned, TWINS_MAX};
 use crate::printable::printable_json;
 use crate::trial::Trial;
+use crate::vitals::in_use;
 use std::collections::{HashMap, HashSet};
 
 /// Reads a record line by line, so that only one line of text is in memory at a time. The strings
@@ -76,6 +77,11 @@ impl Reader {
     /// The record as read so far.
     pub fn end(mut self) -> Record {
         self.record.damage.extend(self.damage.texts());
+        let Record { header, vitals, .. } = &mut self.record;
+        let others = header.source_storage.iter_mut().chain(&mut header.further_storages);
+        for path in header.storage.iter_mut().chain(others).filter_map(|it| it.path.as_mut()) {
+            **path = in_use(path, vitals);
+        }
         self.record
     }
 
