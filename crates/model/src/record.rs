@@ -346,6 +346,32 @@ mod tests {
         assert_eq!(Record::decode(&text_of(&record)), Ok(record));
     }
 
+    /// A link that rested when the run began is as fast as it was when it was used.
+    #[test]
+    fn a_path_that_was_seen_awake_is_read_as_it_is_in_use() {
+        use crate::path::{Bus, Hop, HopKind, LinkHop, LinkSpeed};
+        use crate::vitals::{PartVitals, Vitals};
+        let path = |rate| {
+            let now = LinkSpeed { rate: Some(rate), lanes: Some(4) };
+            let link = LinkHop { bus: Bus::Pcie, now, ..LinkHop::default() };
+            Hop::new("0000:01:00.0", HopKind::Link(link), Vec::new())
+        };
+        let at = |at_ms, rate| Vitals { at_ms, paths: vec![path(rate)], ..Vitals::default() };
+        let mut record = zoo::record();
+        let set = |record: &mut Record, rate| {
+            let storage = record.header.storage.as_mut().expect("it has one");
+            storage.path = Some(Box::new(path(rate)));
+        };
+        set(&mut record, 2_500);
+        let rested = Record::decode(&text_of(&record)).unwrap();
+        assert_eq!(rested, record);
+        let (before, after) = (at(0, 2_500), at(9_000, 16_000));
+        record.vitals = vec![PartVitals { invocation: 0, before, after }];
+        let read = Record::decode(&text_of(&record)).unwrap();
+        set(&mut record, 16_000);
+        assert_eq!(read, record);
+    }
+
     /// Older records have no invocations, so all trials belong to one.
     #[test]
     fn a_record_without_invocations_has_one() {

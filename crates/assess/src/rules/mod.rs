@@ -137,6 +137,8 @@ mod tests {
                     | Code::Misaligned
                     | Code::CopyOnWrite
                     | Code::Hot
+                    | Code::Capped
+                    | Code::HardwareErrors
                     | Code::CacheSizeUnknown
                     | Code::AboveCeiling
                     | Code::HostCache
