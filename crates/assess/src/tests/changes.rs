@@ -120,7 +120,6 @@ fn a_volume_says_which_limit_held_it_back_and_how_long() {
     check(local(5), local(30_000_005), &[(Code::Capped, told)]);
     check(local(5), local(5), &[]);
     check(then(), then(), &[]);
-    check(then(), local(30_000_005), &[]);
     check(Vitals::default(), then(), &[]);
 }
 
