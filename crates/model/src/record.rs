@@ -370,6 +370,14 @@ mod tests {
         let read = Record::decode(&text_of(&record)).unwrap();
         set(&mut record, 16_000);
         assert_eq!(read, record);
+        // Cut off as it was written, it says nothing and no trial is lost.
+        let line = RecordLine::Vitals(record.vitals.remove(0)).encode();
+        set(&mut record, 2_500);
+        for cut in [3, 100, line.len() - 1] {
+            let cut = format!("{}\n{{\"end\"", &line[..cut]);
+            let text = text_of(&record).replacen("{\"end\"", &cut, 1);
+            assert_eq!(Record::decode(&text), Ok(record.clone()));
+        }
     }
 
     /// Older records have no invocations, so all trials belong to one.

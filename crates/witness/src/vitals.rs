@@ -46,11 +46,7 @@ fn nvme_disks(paths: &[Hop]) -> BTreeSet<String> {
 }
 
 /// What an NVMe disk counts, if its controller is one of this machine's and works.
-fn log(
-    root: &Root,
-    name: &str,
-    ask: impl Fn(&Path, Page) -> Option<Vec<u8>>,
-) -> Option<DriveLog> {
+fn log(root: &Root, name: &str, ask: impl Fn(&Path, Page) -> Option<Vec<u8>>) -> Option<DriveLog> {
     let controller = nvme::controller(&root.at("/sys/class/block").join(name))?;
     let smart = ask(&controller, Page::Smart).as_deref().and_then(nvme::smart);
     // A number of a vendor means something else to another one's drive.
@@ -109,7 +105,8 @@ fn idle_states(root: &Root) -> Vec<IdleState> {
     let mut all: Vec<IdleState> = Vec::new();
     for state in cpus(root).flat_map(|cpu| entries(&cpu.join("cpuidle"))) {
         let of = |name: &str| number(&state.join(name));
-        let Some(((name, entries), us)) = text(&state.join("name")).zip(of("usage")).zip(of("time"))
+        let Some(((name, entries), us)) =
+            text(&state.join("name")).zip(of("usage")).zip(of("time"))
         else {
             continue;
         };

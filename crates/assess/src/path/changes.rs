@@ -1,7 +1,7 @@
 //! What happened on the path and to the machine while a run went on, by counters that were read
 //! before and after each of its parts. What a counter does not tell is not concluded.
 
-use super::oddities::{COOL, finding, pastime};
+use super::oddities::{finding, pastime};
 use crate::finding::{Code, Finding};
 use model::list::listed;
 use model::path::{Hop, HopKind};
@@ -44,7 +44,8 @@ fn times(count: u64) -> String {
 fn heat(parts: &[PartVitals]) -> Option<Finding> {
     let drives = drives(parts).into_iter().filter_map(|drive| heat_of(parts, drive));
     let told: Vec<String> = drives.chain(heat_of_cpus(parts)).collect();
-    (!told.is_empty()).then(|| finding(Code::Hot, told.join("; "), COOL))
+    let remedy = "cool the machine, and let it rest before you measure";
+    (!told.is_empty()).then(|| finding(Code::Hot, told.join("; "), remedy))
 }
 
 fn heat_of(parts: &[PartVitals], drive: &str) -> Option<String> {

@@ -172,9 +172,6 @@ fn misaligned(hop: &Hop, disk: &DiskHop, above: &[&Hop]) -> Option<Finding> {
     Some(finding(Code::Misaligned, message, remedy))
 }
 
-/// What to do about heat.
-pub(super) const COOL: &str = "cool it, and let it rest before you measure";
-
 fn hot(hop: &Hop, disk: &DiskHop) -> Option<Finding> {
     let (now, most) = (disk.temperature?, disk.temperature_most?);
     // Some drives give no limit, or one that no drive could have.
@@ -189,5 +186,5 @@ fn hot(hop: &Hop, disk: &DiskHop) -> Option<Finding> {
         degrees(now),
         degrees(most)
     );
-    Some(finding(Code::Hot, message, COOL))
+    Some(finding(Code::Hot, message, "cool the drive, and let it rest before you measure"))
 }

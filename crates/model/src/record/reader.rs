@@ -10,6 +10,9 @@ use crate::trial::Trial;
 use crate::vitals::in_use;
 use std::collections::{HashMap, HashSet};
 
+/// How a line of [`RecordLine::Vitals`] begins, and no other.
+const VITALS: &str = "{\"v";
+
 /// Reads a record line by line, so that only one line of text is in memory at a time. The strings
 /// of a record cannot send control sequences to a terminal (see [`crate::printable`]).
 #[derive(Debug)]
@@ -89,7 +92,12 @@ impl Reader {
     /// end of the run did not include them. Only a run that was interrupted can be resumed.
     fn take(&mut self, line: &str) -> Result<(), Wrong> {
         let length = line.len();
-        let line = serde_json::from_str(line).map_err(|error| {
+        let parsed = serde_json::from_str(line);
+        if parsed.as_ref().is_err_and(serde_json::Error::is_eof) && line.starts_with(VITALS) {
+            // The run was stopped as its part came to its end, and lost no trial.
+            return Ok(());
+        }
+        let line = parsed.map_err(|error: serde_json::Error| {
             let (problem, what) = match error.is_data() {
                 true => (Problem::Unknown, "is of a kind that this version does not know"),
                 false => (Problem::Broken, "is broken"),

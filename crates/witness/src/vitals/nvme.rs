@@ -101,9 +101,8 @@ pub(super) fn ask(controller: &Path, page: Page) -> Option<Vec<u8>> {
     // header, whose size the number of the request contains and the assertion above checks. The
     // kernel writes at most `bytes` bytes to `answer`, which has as many and outlives the call, and
     // the result to `command`.
-    let outcome = unsafe {
-        libc::ioctl(device.as_raw_fd(), ADMIN_COMMAND as libc::Ioctl, &raw mut command)
-    };
+    let outcome =
+        unsafe { libc::ioctl(device.as_raw_fd(), ADMIN_COMMAND as libc::Ioctl, &raw mut command) };
     (outcome == 0).then_some(answer)
 }
 

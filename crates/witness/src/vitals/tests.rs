@@ -166,10 +166,7 @@ fn counters_of_all_cpus_and_memory_controllers_are_added_up() {
     let errors = MemoryErrors { controllers: 2, corrected: 8, uncorrected: 1 };
     assert_eq!(seen.memory_errors, Some(errors));
     let states = seen.idle_states.iter().map(|it| (&*it.name, it.wake_us, it.entries, it.us));
-    assert_eq!(
-        states.collect::<Vec<_>>(),
-        [("POLL", Some(0), 1, 2), ("C6", Some(133), 11, 9_100)]
-    );
+    assert_eq!(states.collect::<Vec<_>>(), [("POLL", Some(0), 1, 2), ("C6", Some(133), 11, 9_100)]);
 }
 
 #[test]
