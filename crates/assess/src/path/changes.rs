@@ -62,8 +62,8 @@ fn heat_of(parts: &[PartVitals], drive: &str) -> Option<String> {
     let critical = smart(parts, drive, |page| page.critical_minutes.into());
     let minutes = warned.max(critical)?;
     Some(format!(
-        "{drive} counted {minutes} min at its warning temperature or above in this run: it may have \
-         slowed itself down"
+        "{drive} counted {minutes} min at its warning temperature or above in this run: it may \
+         have slowed itself down"
     ))
 }
 
@@ -73,8 +73,9 @@ fn heat_of_cpus(parts: &[PartVitals]) -> Option<String> {
     let of = |vitals: &Vitals| vitals.throttles.map(|it| it.core.saturating_add(it.package));
     let events = growth(parts, of).filter(|_| are_same)?;
     Some(format!(
-        "CPUs slowed themselves down because of heat in this run: the OS counted {events}, one for \
-         each CPU and time"
+        "CPUs slowed themselves down because of heat in this run: the OS counted it \
+         {}, added up over CPUs",
+        times(events)
     ))
 }
 

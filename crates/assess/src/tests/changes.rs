@@ -86,8 +86,8 @@ fn cpus_that_slowed_themselves_down_in_the_run_say_so() {
         throttles: Some(Throttles { cpus, core, package, core_ms: None }),
         ..Vitals::default()
     };
-    let told = "CPUs slowed themselves down because of heat in this run: the OS counted 9, one for \
-                each CPU and time";
+    let told = "CPUs slowed themselves down because of heat in this run: the OS counted it 9 \
+                times, added up over CPUs";
     check(of(8, 5, 16), of(8, 6, 24), &[(Code::Hot, told)]);
     check(of(8, 5, 16), of(8, 5, 16), &[]);
     check(Vitals::default(), of(8, 5, 16), &[]);
@@ -109,8 +109,8 @@ fn a_volume_says_which_limit_held_it_back_and_how_long() {
                 for 12.0 s (20.0 % of the run)";
     check(then(), capped(Some(at(1_000, 12_002_000)), at(3_000, 4_000)), &[(Code::Capped, told)]);
     let both = "nvme1n1 counted what held it back in this run: the volume's limit of I/Os a second \
-                for 6.00 s (10.0 % of the run) and the instance's limit of I/Os a second for 600 ms \
-                (1.00 % of the run)";
+                for 6.00 s (10.0 % of the run) and the instance's limit of I/Os a second for \
+                600 ms (1.00 % of the run)";
     let after = capped(Some(at(6_001_000, 2_000)), at(603_000, 4_000));
     check(then(), after, &[(Code::Capped, both)]);
     // A drive of the instance has no limits of its own.

@@ -6,7 +6,7 @@ use crate::text::{Text, figure, text};
 use crate::words::{fitted, listed};
 use assess::Assessment;
 use assess::conclusions::disk_or_memory::{Bottleneck, FastestOfDevice};
-use assess::finding::Verdict;
+use assess::finding::{Code, Verdict};
 use assess::summary::{ServedBy, Summary};
 use model::plan::Role;
 use model::units;
@@ -34,6 +34,9 @@ pub(super) fn answer(assessment: &Assessment, fastest: &FastestOfDevice) -> Sent
         }
         Bottleneck::LimitOfPart => {
             "unknown; a control group limits a part of the array, whose share is unknown".into()
+        }
+        Bottleneck::Unknown if assessment.codes().contains(&Code::Capped) => {
+            "unknown; a limit of the cloud held the disk back for a part of the run (Capped)".into()
         }
         Bottleneck::Unknown => unknown(assessment, fastest),
     };
