@@ -27,6 +27,7 @@ use model::plan::{Role, Skip};
 use model::record::{End, Header, Record, Resumed};
 use model::trial::Trial;
 use model::view::View;
+use model::vitals::PartVitals;
 use model::{advice, axis};
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -61,6 +62,8 @@ pub struct Assessment {
     pub resumed: Vec<Resumed>,
     /// Which host of several it is of; `None` if the run had one.
     pub one_host: Option<OneHost>,
+    /// What was seen before and after the parts of the run.
+    pub vitals: Vec<PartVitals>,
     /// How the run ended.
     pub end: End,
     /// The parts of the record that could not be read.
@@ -118,12 +121,13 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
         skips: record.skips(),
         comparisons: comparisons(&rows),
         conclusions: Conclusions::of(&rows, &header.plan),
-        findings: findings(rows.iter().chain(&twins), header),
+        findings: findings(rows.iter().chain(&twins), header, &record.vitals),
         control,
         overhead_ns,
         campaign: Campaign::of(record),
         resumed: record.invocations.iter().filter_map(|anew| anew.resumed.clone()).collect(),
         one_host: OneHost::of(header),
+        vitals: record.vitals.clone(),
         end: record.end.clone(),
         damage: record.damage.clone(),
         cases: rows.into_iter().map(|row| row.summary).collect(),

@@ -147,10 +147,14 @@ named! {
         Misaligned "Misaligned",
         /// What is overwritten is copied first, for a snapshot.
         CopyOnWrite "CopyOnWrite",
-        /// A drive is so hot that it may slow down.
+        /// A drive, or a CPU, slowed down because of heat, or is so hot that it may.
         Hot "Hot",
         /// Two storages of the run have a disk or a link in common.
         SharedPath "SharedPath",
+        /// A limit of the cloud held a volume back.
+        Capped "Capped",
+        /// Memory or a drive had errors while the run went on.
+        HardwareErrors "HardwareErrors",
         /// A hypervisor presents the device: what is below is unknown.
         VirtualDevice "VirtualDevice",
         /// The case differs from itself, measured a second time.

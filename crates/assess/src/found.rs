@@ -1,7 +1,7 @@
 //! The findings of a whole run, each with the cases that it concerns.
 
 use crate::finding::{Code, Finding, Severity};
-use crate::path::{judge_path, shared_hops};
+use crate::path::{changes, judge_path, shared_hops};
 use crate::row::Row;
 use crate::rules;
 use model::host::Storage;
@@ -9,6 +9,7 @@ use model::list::listed;
 use model::path::Hop;
 use model::plan::Role;
 use model::record::Header;
+use model::vitals::PartVitals;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -89,7 +90,9 @@ type EntryKind = (Reverse<Severity>, Code);
 pub(crate) fn findings<'a, 'r: 'a>(
     rows: impl Iterator<Item = &'a Row<'r>> + Clone,
     header: &Header,
+    parts: &[PartVitals],
 ) -> Vec<RunFinding> {
+    let storage = header.storage.as_ref();
     let mut kinds: BTreeMap<EntryKind, Vec<(&Row, &Finding)>> = BTreeMap::new();
     for row in rows.clone() {
         for finding in &row.summary.findings {
@@ -99,22 +102,24 @@ pub(crate) fn findings<'a, 'r: 'a>(
     }
     let mut all: Vec<RunFinding> = kinds.values().filter_map(|rows| RunFinding::of(rows)).collect();
     let served = rows.filter_map(|row| row.summary.served_by);
-    let virtual_device = rules::virtual_device(header.storage.as_ref(), served);
+    let virtual_device = rules::virtual_device(storage, served);
     all.extend(virtual_device.map(RunFinding::of_run));
-    all.extend(of_paths(header));
+    all.extend(of_paths(header, parts));
     all.sort_by_key(|found| (Reverse(found.finding.severity), found.finding.code));
     all
 }
 
-/// What is odd on the paths to the media: of each kind one, the first from the top.
-fn of_paths(header: &Header) -> Vec<RunFinding> {
+/// What happened on the paths to the media while the run went on, and what is odd on them: of each
+/// kind one, the first from the top.
+fn of_paths(header: &Header, parts: &[PartVitals]) -> Vec<RunFinding> {
     let storages = header.storage.iter().chain(&header.source_storage);
     let storages: Vec<&Storage> = storages.chain(&header.further_storages).collect();
     let is_guest = header.host.hypervisor.is_some();
     let mut all: Vec<RunFinding> = Vec::new();
     let tops = storages.iter().filter_map(|storage| storage.path.as_deref());
-    let hops = tops.flat_map(|top| judge_path(top, is_guest).hops);
-    for finding in hops.flat_map(|hop| hop.findings).chain(shared_path(&storages, is_guest)) {
+    let odd = tops.flat_map(|top| judge_path(top, is_guest).hops).flat_map(|hop| hop.findings);
+    let odd = odd.chain(shared_path(&storages, is_guest));
+    for finding in changes(parts).into_iter().chain(odd) {
         if all.iter().all(|known| known.finding.code != finding.code) {
             all.push(RunFinding::of_run(finding));
         }

@@ -3,6 +3,7 @@
 
 mod allowance;
 mod oddities;
+mod changes;
 mod shared;
 mod compared;
 
@@ -14,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use allowance::link_words;
+pub(crate) use changes::of as changes;
 pub use compared::narrowest_link;
 pub(crate) use compared::path_facts;
 pub use shared::{SharedHops, shared_hops};

@@ -15,6 +15,7 @@ use anyhow::{Error, Result};
 use model::part::Part;
 use model::record::{Invocation, RecordLine, Resumed, Side};
 use model::trial::Outcome;
+use model::vitals::{PartVitals, Vitals};
 use std::time::{Duration, Instant};
 
 /// A run on this host, or one side of a gate.
@@ -29,8 +30,17 @@ pub struct Run<'a> {
     pub before: Option<&'a ResumedRun>,
     /// Which side of a gate it is, if it is one.
     side: Option<Side>,
+    /// The part of the run that goes on, if any.
+    part: Option<PartBegun>,
     /// What trials leave to the next ones of their invocation.
     pub(crate) left_over: Carryover,
+}
+
+/// A part of a run that has begun.
+struct PartBegun {
+    invocation: u32,
+    clock: RunClock,
+    before: Vitals,
 }
 
 impl<'a> Run<'a> {
@@ -41,7 +51,8 @@ impl<'a> Run<'a> {
         store: &'a mut Store,
         before: Option<&'a ResumedRun>,
     ) -> Run<'a> {
-        Run { site, files, store, before, side: None, left_over: Carryover::default() }
+        let left_over = Carryover::default();
+        Run { site, files, store, before, side: None, part: None, left_over }
     }
 
     /// The same as this side of a gate.
@@ -95,7 +106,21 @@ impl<'a> Run<'a> {
         self.site.stop.wait(pause);
         let old = std::mem::take(&mut self.files);
         self.files = self.site.maker.make_anew(old, (self.site.progress, self.site.stop))?;
-        self.record_invocation(state, since.elapsed(), None)
+        self.record_invocation(state, since.elapsed(), None)?;
+        self.begin_part(state.agenda.invocation(), state.clock);
+        Ok(())
+    }
+
+    /// Notes what can be seen before the first trial of a part.
+    fn begin_part(&mut self, invocation: u32, clock: RunClock) {
+        self.part = Some(PartBegun { invocation, clock, before: self.site.vitals(clock.at_ms()) });
+    }
+
+    /// What was seen before and after the part whose last trial has just ended.
+    fn end_part(&mut self) -> Option<RecordLine> {
+        let PartBegun { invocation, clock, before } = self.part.take()?;
+        let after = self.site.vitals(clock.at_ms());
+        Some(RecordLine::Vitals(PartVitals { invocation, before, after }))
     }
 
     /// Records the start of an invocation that `made` was spent to prepare. The space of unlinked
@@ -175,8 +200,17 @@ impl<'a> Run<'a> {
     /// Runs one case after another; each case's trials follow each other without a pause, until its
     /// rate is steady or `budget` is used up. They all write to the same file.
     fn sustain(&mut self, budget: Duration) -> Result<()> {
-        let files = &self.files;
         let began = Instant::now();
+        self.begin_part(0, RunClock::start(Duration::ZERO));
+        let sustained = self.sustain_each(budget, began);
+        if let Some(line) = self.end_part() {
+            self.append(&line)?;
+        }
+        sustained
+    }
+
+    fn sustain_each(&mut self, budget: Duration, began: Instant) -> Result<()> {
+        let files = &self.files;
         let all = self.site.plan.cases.len() as u64;
         self.site.progress.rounds_begin();
         for index in 0..self.site.plan.cases.len() {
@@ -230,8 +264,11 @@ impl Crew for Run<'_> {
 
     fn begin(&mut self, state: &RunState) -> Result<()> {
         self.site.progress.rounds_begin();
-        let Some(ResumedRun { resumed, made, .. }) = self.before else { return Ok(()) };
-        self.record_invocation(state, *made, Some(resumed.clone()))
+        if let Some(ResumedRun { resumed, made, .. }) = self.before {
+            self.record_invocation(state, *made, Some(resumed.clone()))?;
+        }
+        self.begin_part(state.agenda.invocation(), state.clock);
+        Ok(())
     }
 
     fn begin_anew(&mut self, state: &RunState) -> Result<()> {
@@ -248,6 +285,10 @@ impl Crew for Run<'_> {
 
     /// An error if peers changed the user's own file.
     fn dismiss(&mut self) -> Result<()> {
+        // Links and drives are still awake.
+        if let Some(line) = self.end_part() {
+            self.append(&line)?;
+        }
         let (files, storage) = (&self.files, self.site.storage);
         let complaint = self.left_over.complaint(files, storage);
         // A peer may still act when it is dismissed.

@@ -32,7 +32,9 @@ use model::plan::Plan;
 use model::random::mix;
 use model::shape::{Calibrated, chosen};
 use model::trial::{Job, Outcome, Trial};
+use model::vitals::Vitals;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 use witness::MemoryGroup;
@@ -123,6 +125,14 @@ impl<'a> Site<'a> {
 }
 
 impl Site<'_> {
+    /// What can be seen now of the paths to its storages, and of the machine. It is not asked
+    /// between trials.
+    pub(crate) fn vitals(&self, at_ms: u64) -> Vitals {
+        let storages = self.storage.into_iter().chain(self.source).chain(self.further);
+        let places: Vec<&Path> = storages.map(|storage| storage.directory.as_path()).collect();
+        Vitals { at_ms, ..witness::vitals(&places) }
+    }
+
     /// The seed of a trial of case `index` in `round`.
     pub(crate) fn seed(&self, index: usize, round: u32) -> u64 {
         let seed = self.plan.seed_of(&self.plan.cases[index].case);

@@ -286,7 +286,8 @@ pub struct Storage {
     /// they have from their directory; `None` without such flags, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub syncs_writes: Option<bool>,
-    /// The path from the directory down to the medium. `None` in older records.
+    /// The path from the directory down to the medium. In a record that was read, its links and
+    /// drives are those of [`crate::vitals::in_use`]. `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Box<Hop>>,
     /// Whether no `/sys` shows this machine's block devices: only that hides what is below.

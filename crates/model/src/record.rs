@@ -15,6 +15,7 @@ use crate::plan::{Plan, Pruned, Role, Skip};
 use crate::rehearsal::FactSheet;
 use crate::shape::Calibrated;
 use crate::trial::Trial;
+use crate::vitals::PartVitals;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -184,6 +185,8 @@ pub enum RecordLine {
     Trial(Trial),
     /// A case without further trials.
     Pruned(Pruned),
+    /// What was seen before and after a part of the run.
+    Vitals(PartVitals),
     /// The last line.
     End(End),
 }
@@ -199,6 +202,9 @@ pub struct Record {
     pub trials: Vec<Trial>,
     /// The cases that need no more rounds, each at most once.
     pub pruned: Vec<Pruned>,
+    /// What was seen before and after its parts. Empty in records before 2026-11-28, and of a part
+    /// that did not come to its end.
+    pub vitals: Vec<PartVitals>,
     /// How the run ended.
     pub end: End,
     /// The unreadable parts, one message each.
@@ -311,6 +317,7 @@ mod tests {
         lines.extend(record.invocations.iter().cloned().map(RecordLine::Invocation));
         lines.extend(record.trials.iter().cloned().map(RecordLine::Trial));
         lines.extend(record.pruned.iter().cloned().map(RecordLine::Pruned));
+        lines.extend(record.vitals.iter().cloned().map(RecordLine::Vitals));
         lines.push(RecordLine::End(record.end.clone()));
         lines.iter().map(|line| line.encode() + "\n").collect()
     }
@@ -337,6 +344,40 @@ mod tests {
             vec![crate::shape::Candidate { shape: chosen, throughput: 3e10, passes: 9 }];
         record.header.calibrated = vec![Calibrated { walk, chosen, candidates }];
         assert_eq!(Record::decode(&text_of(&record)), Ok(record));
+    }
+
+    /// A link that rested when the run began is as fast as it was when it was used.
+    #[test]
+    fn a_path_that_was_seen_awake_is_read_as_it_is_in_use() {
+        use crate::path::{Bus, Hop, HopKind, LinkHop, LinkSpeed};
+        use crate::vitals::{PartVitals, Vitals};
+        let path = |rate| {
+            let now = LinkSpeed { rate: Some(rate), lanes: Some(4) };
+            let link = LinkHop { bus: Bus::Pcie, now, ..LinkHop::default() };
+            Hop::new("0000:01:00.0", HopKind::Link(link), Vec::new())
+        };
+        let at = |at_ms, rate| Vitals { at_ms, paths: vec![path(rate)], ..Vitals::default() };
+        let mut record = zoo::record();
+        let set = |record: &mut Record, rate| {
+            let storage = record.header.storage.as_mut().expect("it has one");
+            storage.path = Some(Box::new(path(rate)));
+        };
+        set(&mut record, 2_500);
+        let rested = Record::decode(&text_of(&record)).unwrap();
+        assert_eq!(rested, record);
+        let (before, after) = (at(0, 2_500), at(9_000, 16_000));
+        record.vitals = vec![PartVitals { invocation: 0, before, after }];
+        let read = Record::decode(&text_of(&record)).unwrap();
+        set(&mut record, 16_000);
+        assert_eq!(read, record);
+        // Cut off as it was written, it says nothing and no trial is lost.
+        let line = RecordLine::Vitals(record.vitals.remove(0)).encode();
+        set(&mut record, 2_500);
+        for cut in [3, 100, line.len() - 1] {
+            let cut = format!("{}\n{{\"end\"", &line[..cut]);
+            let text = text_of(&record).replacen("{\"end\"", &cut, 1);
+            assert_eq!(Record::decode(&text), Ok(record.clone()));
+        }
     }
 
     /// Older records have no invocations, so all trials belong to one.

@@ -262,8 +262,9 @@ pub fn record_of(work: ReadWork, rounds: u32) -> Record {
         peers: Vec::new(),
     };
     let trials = (0..rounds).map(trial).collect();
-    let (invocations, pruned, damage) = (Vec::new(), Vec::new(), Vec::new());
-    Record { header, invocations, trials, pruned, end: End::Complete, damage }
+    let (invocations, pruned, vitals) = (Vec::new(), Vec::new(), Vec::new());
+    let (end, damage) = (End::Complete, Vec::new());
+    Record { header, invocations, trials, pruned, vitals, end, damage }
 }
 
 /// [`record_of`] for a cold sequential pread of 1 MiB blocks in `rounds` rounds.

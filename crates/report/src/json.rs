@@ -29,6 +29,7 @@ use machine::{HostForm, StorageForm};
 use model::host::{self, Affinity, Fixture};
 use model::record::{Resumed, Side, Tool};
 use model::shape::Calibrated;
+use model::vitals::PartVitals;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
@@ -162,6 +163,9 @@ struct Report<'a> {
     source_storage: Option<StorageForm<'a>>,
     /// More storages that hold data files of commands.
     further_storages: Vec<StorageForm<'a>>,
+    /// What was seen of the paths and the machine before and after each part of the run. Empty in
+    /// older records.
+    vitals: &'a [PartVitals],
     /// The files of the run.
     fixtures: &'a [Fixture],
     /// The shapes of loops over memory that were measured before the run, and the chosen ones.
@@ -216,6 +220,7 @@ impl Report<'_> {
             further_storages: {
                 assessment.header.further_storages.iter().map(StorageForm::of).collect()
             },
+            vitals: &assessment.vitals,
             fixtures: &assessment.header.fixtures,
             calibrated: &assessment.header.calibrated,
             peers: assessment.header.peers.iter().map(PeerForm::of).collect(),

@@ -26,18 +26,7 @@ pub(crate) const DEPTH_MOST: u32 = 12;
 /// The OS's error if nothing is there, or if its mount cannot be found.
 pub fn path(asked: &Path) -> Result<MediumPath, Error> {
     let root = Root::machine();
-    let found = fs::metadata(asked).map_err(Error::refused("look at", asked))?;
-    let top = if found.file_type().is_block_device() {
-        let device = found.rdev();
-        let number = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
-        volumes::of_block(&root, &sysfs::block(&root, &number), DEPTH_MOST)
-    } else {
-        let unlisted = || std::io::Error::other("its mount is not listed");
-        let mount = mount_of_path(&root, asked);
-        let mount = mount.ok_or_else(|| Error::refused("find the mount of", asked)(unlisted()))?;
-        of_mount(&root, &mount, DEPTH_MOST)
-    };
-    Ok(told(&root, asked, top))
+    Ok(told(&root, asked, top(&root, asked)?))
 }
 
 /// The same on the machine whose `/proc` and `/sys` are below `root`, such as one in a report of
@@ -47,16 +36,30 @@ pub fn path(asked: &Path) -> Result<MediumPath, Error> {
 /// If no mount has `asked`.
 pub fn path_of_machine(root: &Path, asked: &Path) -> Result<MediumPath, Error> {
     let root = Root::of(root);
-    let node = asked.strip_prefix("/dev").ok().and_then(|_| asked.file_name());
-    let top = if let Some(name) = node {
-        volumes::of_block(&root, &root.at("/sys/class/block").join(name), DEPTH_MOST)
-    } else {
-        let unlisted = || std::io::Error::other("no mount of that machine has it");
-        let mount = mount_of_path(&root, asked);
-        let mount = mount.ok_or_else(|| Error::refused("find the mount of", asked)(unlisted()))?;
-        of_mount(&root, &mount, DEPTH_MOST)
-    };
-    Ok(told(&root, asked, top))
+    Ok(told(&root, asked, top(&root, asked)?))
+}
+
+/// The first hop of a path on the machine of `root`.
+pub(crate) fn top(root: &Root, asked: &Path) -> Result<Hop, Error> {
+    if let Some(block) = block_of(root, asked)? {
+        return Ok(volumes::of_block(root, &block, DEPTH_MOST));
+    }
+    let unlisted = || std::io::Error::other("its mount is not listed");
+    let mount = mount_of_path(root, asked);
+    let mount = mount.ok_or_else(|| Error::refused("find the mount of", asked)(unlisted()))?;
+    Ok(of_mount(root, &mount, DEPTH_MOST))
+}
+
+/// The sysfs directory of `asked`, if it is a block device. Another machine's is known by its path.
+fn block_of(root: &Root, asked: &Path) -> Result<Option<PathBuf>, Error> {
+    if !root.is_machine() {
+        let node = asked.strip_prefix("/dev").ok().and_then(|_| asked.file_name());
+        return Ok(node.map(|name| root.at("/sys/class/block").join(name)));
+    }
+    let found = fs::metadata(asked).map_err(Error::refused("look at", asked))?;
+    let device = found.rdev();
+    let number = || format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
+    Ok(found.file_type().is_block_device().then(|| sysfs::block(root, &number())))
 }
 
 fn told(root: &Root, asked: &Path, top: Hop) -> MediumPath {

@@ -22,7 +22,7 @@ pub(super) fn of(hop: &Hop, above: &[&Hop], is_guest: bool) -> Vec<Finding> {
     found.into_iter().flatten().collect()
 }
 
-fn finding(code: Code, message: String, remedy: &str) -> Finding {
+pub(super) fn finding(code: Code, message: String, remedy: &str) -> Finding {
     Finding { code, severity: Severity::Note, size: None, message, remedy: remedy.to_string() }
 }
 
@@ -109,14 +109,7 @@ fn degraded(array: &ArrayHop) -> Option<Finding> {
 
 fn rebuilding(array: &ArrayHop) -> Option<Finding> {
     let action = array.action.as_deref()?;
-    let does = match action {
-        "resync" => "makes its copies alike",
-        "recover" => "rebuilds a disk",
-        "reshape" => "changes its shape",
-        "check" => "checks its copies",
-        "repair" => "checks and repairs its copies",
-        _ => return None,
-    };
+    let does = pastime(action)?;
     let done = match array.done {
         Some(done) => format!(", {} done", percent(done as f64 / 1000.0)),
         None => String::new(),
@@ -124,6 +117,18 @@ fn rebuilding(array: &ArrayHop) -> Option<Finding> {
     let message = format!("the array {does} now ({action}{done}), which takes time of its disks");
     let remedy = "measure when it has ended (/proc/mdstat)";
     Some(finding(Code::Rebuilding, message, remedy))
+}
+
+/// What an array does beside its work, in words.
+pub(super) fn pastime(action: &str) -> Option<&'static str> {
+    Some(match action {
+        "resync" => "makes its copies alike",
+        "recover" => "rebuilds a disk",
+        "reshape" => "changes its shape",
+        "check" => "checks its copies",
+        "repair" => "checks and repairs its copies",
+        _ => return None,
+    })
 }
 
 fn lacks(file_system: &FileSystemHop) -> Option<Finding> {

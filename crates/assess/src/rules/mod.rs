@@ -140,6 +140,8 @@ mod tests {
                     | Code::CopyOnWrite
                     | Code::Hot
                     | Code::SharedPath
+                    | Code::Capped
+                    | Code::HardwareErrors
                     | Code::CacheSizeUnknown
                     | Code::AboveCeiling
                     | Code::HostCache

@@ -2,6 +2,7 @@
 
 mod bounded_commands;
 mod ceilings;
+mod changes;
 mod commands;
 mod control;
 mod counting;

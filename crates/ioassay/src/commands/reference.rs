@@ -53,8 +53,9 @@ impl ReferenceRecord<'_> {
         // What differs between the cases is known without a trial.
         let bare = |header: &Header| {
             let header = header.clone();
-            let (invocations, trials, pruned, damage) = Default::default();
-            Judged::of(Record { header, invocations, trials, pruned, end: End::Missing, damage })
+            let (invocations, trials, pruned, vitals, damage) = Default::default();
+            let end = End::Missing;
+            Judged::of(Record { header, invocations, trials, pruned, vitals, end, damage })
         };
         let versus = assess::compare(bare(&self.record.header), bare(asked), &[]);
         // Without trials, every case is left out.

@@ -74,5 +74,6 @@ mod pipes;
 mod documents;
 mod opening;
 mod monitoring;
+mod vitals;
 mod long;
 mod judge_pid;

@@ -7,7 +7,11 @@ use super::{TRIALS_MAX, at_most};
 use crate::plan::{CASES_MAX, Pruned, TWINS_MAX};
 use crate::printable::printable_json;
 use crate::trial::Trial;
+use crate::vitals::in_use;
 use std::collections::{HashMap, HashSet};
+
+/// How a line of [`RecordLine::Vitals`] begins, and no other.
+const VITALS: &str = "{\"v";
 
 /// Reads a record line by line, so that only one line of text is in memory at a time. The strings
 /// of a record cannot send control sequences to a terminal (see [`crate::printable`]).
@@ -44,10 +48,11 @@ impl Reader {
         let cases = places.len().saturating_add(header.plan.skips.len());
         at_most("cases", cases, CASES_MAX + TWINS_MAX)?;
         let (invocations, trials, pruned) = (Vec::new(), Vec::new(), Vec::new());
+        let (vitals, end) = (Vec::new(), End::Missing);
         Ok(Reader {
             trials: vec![0; places.len()],
             most_trials: 0,
-            record: Record { header, invocations, trials, pruned, end: End::Missing, damage },
+            record: Record { header, invocations, trials, pruned, vitals, end, damage },
             places,
             told: HashMap::new(),
             number: 1,
@@ -75,13 +80,24 @@ impl Reader {
     /// The record as read so far.
     pub fn end(mut self) -> Record {
         self.record.damage.extend(self.damage.texts());
+        let Record { header, vitals, .. } = &mut self.record;
+        let others = header.source_storage.iter_mut().chain(&mut header.further_storages);
+        for path in header.storage.iter_mut().chain(others).filter_map(|it| it.path.as_mut()) {
+            **path = in_use(path, vitals);
+        }
         self.record
     }
 
     /// Processes a line after the first. Lines after the end are ignored, because a report at the
     /// end of the run did not include them. Only a run that was interrupted can be resumed.
     fn take(&mut self, line: &str) -> Result<(), Wrong> {
-        let line = serde_json::from_str(line).map_err(|error| {
+        let length = line.len();
+        let parsed = serde_json::from_str(line);
+        if parsed.as_ref().is_err_and(serde_json::Error::is_eof) && line.starts_with(VITALS) {
+            // The run was stopped as its part came to its end, and lost no trial.
+            return Ok(());
+        }
+        let line = parsed.map_err(|error: serde_json::Error| {
             let (problem, what) = match error.is_data() {
                 true => (Problem::Unknown, "is of a kind that this version does not know"),
                 false => (Problem::Broken, "is broken"),
@@ -109,6 +125,10 @@ impl Reader {
                 let again = size_of_val(&invocation.again[..]);
                 self.bytes += size_of::<Invocation>() + files + command + again;
                 self.record.invocations.push(invocation);
+            }
+            RecordLine::Vitals(vitals) => {
+                self.bytes = self.bytes.saturating_add(length);
+                self.record.vitals.push(vitals);
             }
             RecordLine::End(end) => {
                 self.record.end = end;

@@ -37,6 +37,9 @@ pub(super) fn answer(assessment: &Assessment, fastest: &FastestOfDevice) -> Sent
         Bottleneck::LimitOfPart => {
             "unknown; a control group limits a part of the array, whose share is unknown".into()
         }
+        Bottleneck::Unknown if assessment.codes().contains(&Code::Capped) => {
+            "unknown; a limit of the cloud held the disk back for a part of the run (Capped)".into()
+        }
         Bottleneck::Unknown => unknown(assessment, fastest),
     };
     let besides = path_words(assessment, fastest).into_iter().chain(arrays(assessment));

@@ -112,7 +112,8 @@ pub(super) struct StorageForm<'a> {
     /// Whether each write to a file waits until it is stored, as its own flag asks (`chattr +S`);
     /// null if the file system has no such flags.
     syncs_writes: Option<bool>,
-    /// The path from the directory down to the medium, hop by hop; null in older records.
+    /// The path from the directory down to the medium, hop by hop, with the fastest rate of each
+    /// link and the highest temperature of each drive that was seen; null in older records.
     path: Option<&'a Hop>,
     /// Whether no `/sys` shows this machine's block devices.
     lacks_sys: bool,

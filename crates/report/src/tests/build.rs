@@ -402,6 +402,7 @@ pub(crate) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
         one_host: None,
         resumed: Vec::new(),
         campaign: None,
+        vitals: Vec::new(),
         end: End::Complete,
         damage: Vec::new(),
     }

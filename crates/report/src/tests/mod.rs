@@ -819,6 +819,17 @@ fn the_closing_answer_names_the_bound() {
     ] {
         check_closing(|assessment| fastest(assessment).bound = bound.clone(), expected);
     }
+    let capped = |bound: Bottleneck| {
+        move |assessment: &mut Assessment| {
+            fastest(assessment).bound = bound.clone();
+            let mut found = assessment.findings[0].clone();
+            found.finding.code = Code::Capped;
+            assessment.findings.push(found);
+        }
+    };
+    let limit = "unknown; a limit of the cloud held the disk back for a part of the run (Capped)";
+    check_closing(capped(Bottleneck::Unknown), limit);
+    check_closing(capped(Bottleneck::Cpu), "What bounds the disk: the CPU (CpuBound)");
 }
 
 /// Beside what bounds the disk, the sentence says how much of its links it got, or which fact is
