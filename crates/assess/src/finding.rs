@@ -147,6 +147,8 @@ named! {
         CopyOnWrite "CopyOnWrite",
         /// A drive is so hot that it may slow down.
         Hot "Hot",
+        /// A rotating drive has a write cache that is switched off.
+        WriteCacheOff "WriteCacheOff",
         /// A hypervisor presents the device: what is below is unknown.
         VirtualDevice "VirtualDevice",
         /// The case differs from itself, measured a second time.

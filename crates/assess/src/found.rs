@@ -4,6 +4,7 @@ use crate::finding::{Code, Finding, Severity};
 use crate::path::judge_path;
 use crate::row::Row;
 use crate::rules;
+use model::case::Work;
 use model::host::{Host, Storage};
 use model::plan::Role;
 use schemars::JsonSchema;
@@ -91,24 +92,27 @@ pub(crate) fn findings<'a, 'r: 'a>(
         }
     }
     let mut all: Vec<RunFinding> = kinds.values().filter_map(|rows| RunFinding::of(rows)).collect();
+    let writes = rows.clone().any(|row| !matches!(row.measured.case.work, Work::Read(_)));
     let served = rows.filter_map(|row| row.summary.served_by);
     let virtual_device = rules::virtual_device(storage, served);
     all.extend(virtual_device.map(|finding| {
         let (cases, baselines) = (Vec::new(), Vec::new());
         RunFinding { finding, cases, baselines }
     }));
-    all.extend(of_path(host, storage));
+    all.extend(of_path(host, storage, writes));
     all.sort_by_key(|found| (Reverse(found.finding.severity), found.finding.code));
     all
 }
 
-/// What is odd on the path to the medium: of each kind one, the first from the top.
-fn of_path(host: &Host, storage: Option<&Storage>) -> Vec<RunFinding> {
+/// What is odd on the path to the medium: of each kind one, the first from the top. Some of it
+/// concerns only runs in which something is written.
+fn of_path(host: &Host, storage: Option<&Storage>, writes: bool) -> Vec<RunFinding> {
     let Some(top) = storage.and_then(|storage| storage.path.as_deref()) else { return Vec::new() };
     let mut all: Vec<RunFinding> = Vec::new();
     for hop in judge_path(top, host.hypervisor.is_some()).hops {
         for finding in hop.findings {
-            if all.iter().all(|known| known.finding.code != finding.code) {
+            let concerns = writes || finding.code != Code::WriteCacheOff;
+            if concerns && all.iter().all(|known| known.finding.code != finding.code) {
                 all.push(RunFinding { finding, cases: Vec::new(), baselines: Vec::new() });
             }
         }

@@ -78,7 +78,8 @@ fn own(hop: &Hop) -> Option<Allowance> {
 }
 
 fn below(hop: &Hop) -> Option<Allowance> {
-    let parts: Option<Vec<Allowance>> = hop.below.iter().map(below).collect();
+    let parts = hop.below.iter().filter(|below| !is_down(below)).map(below);
+    let parts: Option<Vec<Allowance>> = parts.collect();
     let sum = parts.filter(|parts| !parts.is_empty()).map(|parts| Allowance {
         bytes_per_second: parts.iter().map(|part| part.bytes_per_second).sum(),
         hops: parts.into_iter().flat_map(|part| part.hops).collect(),
@@ -86,6 +87,16 @@ fn below(hop: &Hop) -> Option<Allowance> {
     match (own(hop), sum) {
         (Some(own), Some(sum)) if sum.bytes_per_second < own.bytes_per_second => Some(sum),
         (own, sum) => own.or(sum),
+    }
+}
+
+/// Whether it is a disk that the OS has given up, such as one path to a disk that has several.
+fn is_down(hop: &Hop) -> bool {
+    match &hop.kind {
+        HopKind::Disk(disk) => {
+            matches!(disk.state.as_deref(), Some("offline" | "transport-offline"))
+        }
+        _ => false,
     }
 }
 

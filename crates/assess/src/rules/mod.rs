@@ -136,6 +136,7 @@ mod tests {
                     | Code::Rebuilding
                     | Code::Misaligned
                     | Code::CopyOnWrite
+                    | Code::WriteCacheOff
                     | Code::Hot
                     | Code::CacheSizeUnknown
                     | Code::AboveCeiling

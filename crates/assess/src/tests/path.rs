@@ -87,6 +87,61 @@ fn an_array_is_odd_without_a_disk_and_while_it_is_busy_with_itself() {
     check(btrfs(Some(1), Some("balance")), &[Code::Degraded, Code::Rebuilding]);
     // No hypervisor hides these.
     assert_eq!(odd_on(vec![array(Some(1), None)], true), [Code::Degraded]);
+    for silent in ["balance paused", "swap activate", "Unknown", "none"] {
+        check(btrfs(Some(0), Some(silent)), &[]);
+    }
+}
+
+#[test]
+fn a_path_that_is_down_is_odd_below_multipath_only() {
+    let disk = |state: Option<&str>| {
+        let disk = DiskHop { state: state.map(str::to_string), ..DiskHop::default() };
+        Hop::new("sda", HopKind::Disk(Box::new(disk)), Vec::new())
+    };
+    let codes = |maker, states: [Option<&str>; 2]| -> Vec<Code> {
+        let kind = HopKind::Mapped(MappedHop { mapped: None, maker });
+        let top = Hop::new("dm-0", kind, states.map(disk).to_vec());
+        let hops = judge_path(&top, false).hops;
+        hops.iter().flat_map(|hop| &hop.findings).map(|finding| finding.code).collect()
+    };
+    let multipath = |states| codes(MappedMaker::Multipath, states);
+    assert_eq!(multipath([Some("running"), Some("offline")]), [Code::Degraded]);
+    assert_eq!(multipath([Some("transport-offline"), None]), [Code::Degraded]);
+    assert_eq!(multipath([Some("running"), Some("running")]), []);
+    assert_eq!(multipath([Some("running"), None]), []);
+    assert_eq!(multipath([Some("running"), Some("blocked")]), []);
+    assert_eq!(codes(MappedMaker::Lvm, [Some("running"), Some("offline")]), []);
+}
+
+#[test]
+fn a_partition_that_splits_stripes_is_odd_where_there_is_parity() {
+    let check = |level: &str, start, stripe, expected: &[Code]| {
+        let partition = HopKind::Partition(PartitionHop { start });
+        let array = ArrayHop { level: Some(level.into()), stripe, ..ArrayHop::default() };
+        assert_eq!(odd_on(vec![partition, HopKind::Array(array)], false), expected);
+    };
+    check("raid5", Some(1 << 20), Some(3 << 19), &[Code::Misaligned]);
+    check("raid6", Some(1 << 20), Some(1 << 21), &[Code::Misaligned]);
+    check("raid5", Some(3 << 20), Some(3 << 19), &[]);
+    check("raid5", Some(1 << 20), Some(1 << 20), &[]);
+    check("raid0", Some(1 << 20), Some(3 << 19), &[]);
+    check("raid5", Some(1 << 20), None, &[]);
+    check("raid5", None, Some(3 << 19), &[]);
+}
+
+#[test]
+fn a_write_cache_that_is_off_is_odd_where_the_disk_turns() {
+    let check = |rotational, cache_off, is_guest, expected: &[Code]| {
+        let disk = DiskHop { rotational, cache_off, ..DiskHop::default() };
+        assert_eq!(odd_on(vec![HopKind::Disk(Box::new(disk))], is_guest), expected);
+    };
+    check(Some(true), Some(true), false, &[Code::WriteCacheOff]);
+    check(Some(true), Some(false), false, &[]);
+    check(Some(true), None, false, &[]);
+    // An SSD with capacitors loses nothing by it, and no SSD tells.
+    check(Some(false), Some(true), false, &[]);
+    check(None, Some(true), false, &[]);
+    check(Some(true), Some(true), true, &[]);
 }
 
 #[test]
@@ -151,6 +206,9 @@ fn disks_side_by_side_allow_the_sum_unless_they_share_a_link_or_one_is_unknown()
     let array = |legs| Hop::new("md0", HopKind::Array(ArrayHop::default()), legs);
     allows(&array(vec![leg("a", None), leg("b", None)]), false, Some(3938));
     allows(&array(vec![leg("a", Some("hba")), leg("b", Some("hba"))]), false, Some(1969));
+    let lost = DiskHop { state: Some("offline".into()), ..DiskHop::default() };
+    let lost = Hop::new("d", HopKind::Disk(Box::new(lost)), vec![leg("b", None)]);
+    allows(&array(vec![leg("a", None), lost]), false, Some(1969));
     let unknown = Hop::new("c", HopKind::Disk(Box::default()), Vec::new());
     allows(&array(vec![leg("a", None), unknown]), false, None);
 }
