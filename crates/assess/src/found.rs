@@ -92,7 +92,9 @@ pub(crate) fn findings<'a, 'r: 'a>(
         }
     }
     let mut all: Vec<RunFinding> = kinds.values().filter_map(|rows| RunFinding::of(rows)).collect();
-    let writes = rows.clone().any(|row| !matches!(row.measured.case.work, Work::Read(_)));
+    let writes = rows.clone().any(|row| {
+        matches!(row.measured.case.work, Work::Write(_) | Work::Metadata(_) | Work::Command(_))
+    });
     let served = rows.filter_map(|row| row.summary.served_by);
     let virtual_device = rules::virtual_device(storage, served);
     all.extend(virtual_device.map(|finding| {

@@ -1,11 +1,15 @@
 //! What a path allows, and what is odd on it: each fault with its silent twins.
 
+use crate::assess;
 use crate::finding::Code;
 use crate::path::judge_path;
+use model::case::{Case, Work};
 use model::path::{
     ArrayHop, Bus, DiskHop, FileSystemHop, Hop, HopKind, InterfaceHop, LinkHop, LinkSpeed,
     MappedHop, MappedMaker, PartitionHop,
 };
+use model::record::Record;
+use model::zoo;
 
 fn speed(rate: u64, lanes: u64) -> LinkSpeed {
     LinkSpeed { rate: Some(rate), lanes: Some(lanes) }
@@ -174,6 +178,25 @@ fn a_snapshot_and_a_drive_at_its_limit_are_odd() {
     // Limits that some drives tell, and no drive has.
     check(drive(Some(40_000), Some(0)), &[]);
     check(drive(Some(70_000), Some(65_261_850)), &[]);
+}
+
+#[test]
+fn a_run_has_a_note_on_the_write_cache_if_it_writes() {
+    let disk = DiskHop { rotational: Some(true), cache_off: Some(true), ..DiskHop::default() };
+    let file_system = FileSystemHop { missing: Some(1), ..FileSystemHop::default() };
+    let top = chain(vec![HopKind::FileSystem(file_system), HopKind::Disk(Box::new(disk))]);
+    let codes = |mut record: Record| -> Vec<Code> {
+        record.header.host.hypervisor = None;
+        let storage = record.header.storage.as_mut().expect("it is on a disk");
+        storage.path = Some(Box::new(top.clone()));
+        let found = assess(&record).findings;
+        let of_path = [Code::Degraded, Code::WriteCacheOff];
+        found.iter().map(|found| found.finding.code).filter(|it| of_path.contains(it)).collect()
+    };
+    let mut writes = zoo::record();
+    writes.header.plan.cases[0].case = Case::own(Work::Write(zoo::plain_write()));
+    assert_eq!(codes(zoo::record()), [Code::Degraded]);
+    assert_eq!(codes(writes), [Code::Degraded, Code::WriteCacheOff]);
 }
 
 /// What a path allows, in MB/s.
