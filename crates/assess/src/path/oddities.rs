@@ -216,13 +216,12 @@ fn splits_stripes(hop: &Hop, array: &ArrayHop, above: &[&Hop]) -> Option<Finding
         hop.name,
         bytes_rounded(stripe)
     );
-    let remedy =
-        "make the partition anew at a multiple of the stripe, or use the array without one";
+    let remedy = "make the partition anew at a multiple of the stripe, or use the whole array";
     Some(finding(Code::Misaligned, message, remedy))
 }
 
-/// A drive that rotates could acknowledge writes from its cache, but that is off. Of a drive without
-/// moving parts nobody knows: with capacitors against a power cut, it loses nothing by that.
+/// A drive that rotates could acknowledge writes from its cache, but that is off. An SSD with
+/// capacitors against a power cut loses nothing by that, and does not say that it has them.
 fn cache_off(hop: &Hop, disk: &DiskHop, is_guest: bool) -> Option<Finding> {
     if is_guest || !(disk.cache_off == Some(true) && disk.rotational == Some(true)) {
         return None;
@@ -231,8 +230,8 @@ fn cache_off(hop: &Hop, disk: &DiskHop, is_guest: bool) -> Option<Finding> {
         "the write cache of {} is off: each write waits until it is on the platter",
         hop.name
     );
-    let remedy = "switch it on, unless programs rely on writes that they never sync: a sync empties \
-                  the cache";
+    let remedy = "switch it on, unless programs rely on writes that they never sync: a sync \
+                  empties the cache";
     Some(finding(Code::WriteCacheOff, message, remedy))
 }
 
