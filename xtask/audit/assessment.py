@@ -48,7 +48,7 @@ def assess(record, said):
                         for one in comparisons.comparisons(rows)],
         "control": control,
         "repetition": repetition(record, rows),
-        "findings": run_findings(rows + twins, record.storage),
+        "findings": run_findings(rows + twins, record.storage, record.host),
         "overhead_ns": ceilings.overhead(rows),
         "answer": answers.answer(rows),
         "saturations": answers.saturations(rows),

@@ -445,3 +445,51 @@ MUTATIONS = [campaign, invocations, looked_at, seats, more_rounds, fewer_rounds,
              computed, swapped, cached_otherwise, dirty, pages_otherwise, wrong_digest, no_sync,
              loaded_first, stalls, medium, devices, weak_parts, file_system, layers, limits, machine, holes,
              axes, damaged]
+
+
+def paths(mutant):
+    """Paths to the medium that are odd or nearly so, and of which much is unknown. It is not one of
+    `MUTATIONS`, because no row has a figure of it."""
+    choice = mutant.random.choice
+
+    def speed():
+        return {"rate": choice((None, 480, 2500, 5000, 8000, 16000)), "lanes": choice((None, 1, 4))}
+
+    def link(below):
+        # Ends that say nothing are as common as ends that do.
+        return {"name": "0000:01:00.0", "kind": "link", "bus": choice(("PCIe", "SATA", "USB")),
+                "now": speed(), "device_most": speed(), "port_most": speed(),
+                "driver": choice((None, "uas", "usb-storage")),
+                "queues": choice((None, True, False)), "below": below}
+
+    def disk(below):
+        return {"name": "sda", "kind": "disk", "physical_block": choice((None, 512, 4096)),
+                "alignment_offset": choice((None, -1, 0, 3584)),
+                "temperature": choice((None, 30_000, 84_000)),
+                "temperature_most": choice((None, 0, 70_000, 84_000, 65_261_850)),
+                "rotational": choice((None, True, False)),
+                "cache_off": choice((None, True, False)),
+                "state": choice((None, "running", "offline", "transport-offline")), "below": below}
+
+    def partition(below):
+        return {"name": "sda1", "kind": "partition", "below": below,
+                "start": choice((None, 63 * 512, 1 << 20, 3 << 20))}
+
+    def array(below):
+        return {"name": "md0", "kind": "array", "level": choice((None, "raid1", "raid5", "raid6")),
+                "degraded": choice((None, 0, 1)), "stripe": choice((None, 1 << 20, 3 << 19)),
+                "action": choice((None, "idle", "resync", "check", "frozen")), "below": below}
+
+    def mapped(below):
+        return {"name": "dm-0", "kind": "mapped", "below": below,
+                "maker": choice(("LVM", "LVM snapshot", "multipath", "dm-crypt"))}
+
+    below = [disk([link([])])]
+    for layer in mutant.random.sample((partition, array, mapped), mutant.random.randint(0, 3)):
+        below = [layer(below)]
+    top = {"name": "/", "kind": "file-system", "file_system": "btrfs", "options": [],
+           "source": "/dev/sda", "missing": choice((None, 0, 1)),
+           "operation": choice((None, "balance", "balance paused", "resize")), "below": below}
+    if mutant.header.get("storage"):
+        mutant.header["storage"]["path"] = top
+    mutant.header["host"]["hypervisor"] = choice((None, None, "kvm"))

@@ -155,6 +155,8 @@ named! {
         Capped "Capped",
         /// Memory or a drive had errors while the run went on.
         HardwareErrors "HardwareErrors",
+        /// A rotating drive has a write cache that is switched off.
+        WriteCacheOff "WriteCacheOff",
         /// A hypervisor presents the device: what is below is unknown.
         VirtualDevice "VirtualDevice",
         /// The case differs from itself, measured a second time.

@@ -4,6 +4,7 @@ use crate::finding::{Code, Finding, Severity};
 use crate::path::{changes, judge_path, shared_hops};
 use crate::row::Row;
 use crate::rules;
+use model::case::Work;
 use model::host::Storage;
 use model::list::listed;
 use model::path::Hop;
@@ -101,17 +102,20 @@ pub(crate) fn findings<'a, 'r: 'a>(
         }
     }
     let mut all: Vec<RunFinding> = kinds.values().filter_map(|rows| RunFinding::of(rows)).collect();
+    let writes = rows.clone().any(|row| {
+        matches!(row.measured.case.work, Work::Write(_) | Work::Metadata(_) | Work::Command(_))
+    });
     let served = rows.filter_map(|row| row.summary.served_by);
     let virtual_device = rules::virtual_device(storage, served);
     all.extend(virtual_device.map(RunFinding::of_run));
-    all.extend(of_paths(header, parts));
+    all.extend(of_paths(header, parts, writes));
     all.sort_by_key(|found| (Reverse(found.finding.severity), found.finding.code));
     all
 }
 
 /// What happened on the paths to the media while the run went on, and what is odd on them: of each
-/// kind one, the first from the top.
-fn of_paths(header: &Header, parts: &[PartVitals]) -> Vec<RunFinding> {
+/// kind one, the first from the top. Some of it concerns only runs in which something is written.
+fn of_paths(header: &Header, parts: &[PartVitals], writes: bool) -> Vec<RunFinding> {
     let storages = header.storage.iter().chain(&header.source_storage);
     let storages: Vec<&Storage> = storages.chain(&header.further_storages).collect();
     let is_guest = header.host.hypervisor.is_some();
@@ -120,7 +124,8 @@ fn of_paths(header: &Header, parts: &[PartVitals]) -> Vec<RunFinding> {
     let odd = tops.flat_map(|top| judge_path(top, is_guest).hops).flat_map(|hop| hop.findings);
     let odd = odd.chain(shared_path(&storages, is_guest));
     for finding in changes(parts).into_iter().chain(odd) {
-        if all.iter().all(|known| known.finding.code != finding.code) {
+        let concerns = writes || finding.code != Code::WriteCacheOff;
+        if concerns && all.iter().all(|known| known.finding.code != finding.code) {
             all.push(RunFinding::of_run(finding));
         }
     }

@@ -106,7 +106,8 @@ fn own(hop: &Hop) -> Option<Allowance> {
 }
 
 fn below(hop: &Hop) -> Option<Allowance> {
-    let parts: Option<Vec<Allowance>> = hop.below.iter().map(below).collect();
+    let parts = hop.below.iter().filter(|below| !is_down(below)).map(below);
+    let parts: Option<Vec<Allowance>> = parts.collect();
     let sum = parts.filter(|parts| !parts.is_empty()).map(together);
     match (own(hop), sum) {
         (Some(own), Some(sum)) if sum.bytes_per_second < own.bytes_per_second => Some(sum),
@@ -124,6 +125,16 @@ fn together(mut parts: Vec<Allowance>) -> Allowance {
         bytes_per_second: parts.iter().map(|part| part.bytes_per_second).sum(),
         hop_words: format!("{} links together: {}", parts.len(), listed(&words)),
         hops: parts.iter().flat_map(|part| part.hops.clone()).collect(),
+    }
+}
+
+/// Whether it is a disk that the OS has given up, such as one path to a disk that has several.
+fn is_down(hop: &Hop) -> bool {
+    match &hop.kind {
+        HopKind::Disk(disk) => {
+            matches!(disk.state.as_deref(), Some("offline" | "transport-offline"))
+        }
+        _ => false,
     }
 }
 

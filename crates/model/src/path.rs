@@ -115,6 +115,9 @@ pub struct ArrayHop {
     pub policy: Option<String>,
     /// Pages of its stripe cache for each disk, if it has parity.
     pub stripe_cache: Option<u64>,
+    /// The bytes of a stripe over all its disks, without parity; null if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stripe: Option<u64>,
 }
 
 /// A device of the device mapper.
@@ -142,6 +145,14 @@ named! {
         Thin "LVM thin volume",
         /// LVM: a cache before another device.
         Cache "LVM cache",
+        /// LVM: a cache of writes before another device.
+        Writecache "LVM write cache",
+        /// LVM, or VDO alone: what is stored is deduplicated and compressed.
+        Vdo "VDO",
+        /// dm-integrity: each block has a checksum.
+        Integrity "dm-integrity",
+        /// dm-verity: what is read is checked, and nothing is written.
+        Verity "dm-verity",
         /// LVM: a RAID.
         Raid "LVM RAID",
         /// Another.
@@ -205,6 +216,16 @@ pub struct DiskHop {
     pub temperature: Option<i64>,
     /// The temperature from which the drive slows down or warns, in the same unit.
     pub temperature_most: Option<i64>,
+    /// Whether a SATA drive has a volatile write cache that is switched off; null if it does not
+    /// tell, or has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_off: Option<bool>,
+    /// Whether the OS reaches it: `running`, `offline`, `blocked`; null for disks that do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// The driver of the RAID controller of which it is a volume. The disks of that cannot be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume_of: Option<String>,
 }
 
 named! {
@@ -263,6 +284,12 @@ named! {
         Usb "USB",
         /// Fibre Channel.
         FibreChannel "Fibre Channel",
+        /// The bus of an eMMC, a chip on the board.
+        Emmc "eMMC",
+        /// The bus of an SD card.
+        SdCard "SD card",
+        /// The bus of flash memory in phones and small computers.
+        Ufs "UFS",
     }
 }
 

@@ -82,12 +82,15 @@ fn of_mapped(mapped: &MappedHop) -> String {
 
 fn of_disk(disk: &DiskHop, is_guest: bool) -> String {
     let mut words = vec![disk.model.as_deref().unwrap_or("disk").trim().to_string()];
+    words.extend(disk.volume_of.as_ref().map(|driver| format!("a volume of {driver}")));
     words.extend(disk.size.map(bytes_rounded));
     words.extend((disk.rotational == Some(true) && !is_guest).then(|| "rotating".to_string()));
-    words.extend(disk.write_cache.map(|cache| match cache {
-        WriteCache::Back => "write cache".to_string(),
-        WriteCache::Through => "no volatile write cache".to_string(),
+    words.extend(disk.write_cache.map(|cache| match (cache, disk.cache_off) {
+        (WriteCache::Back, _) => "write cache".to_string(),
+        (WriteCache::Through, Some(true)) => "write cache off".to_string(),
+        (WriteCache::Through, _) => "no volatile write cache".to_string(),
     }));
+    words.extend(disk.state.clone().filter(|state| state != "running"));
     let blocks = disk.logical_block.zip(disk.physical_block);
     words.extend(blocks.map(|(logical, physical)| match logical == physical {
         true => format!("blocks of {}", bytes_rounded(logical)),

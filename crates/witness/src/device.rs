@@ -384,7 +384,7 @@ fn block_of_node(root: &Root, node: &Path) -> PathBuf {
 }
 
 /// Whether `name` is `kind` followed by a number: `ram0` is of kind `ram`, `ramdisk` is not.
-fn is_numbered(name: &str, kind: &str) -> bool {
+pub(crate) fn is_numbered(name: &str, kind: &str) -> bool {
     name.strip_prefix(kind).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 

@@ -168,7 +168,7 @@ pub(crate) fn hypervisor(root: &Root) -> Option<String> {
         is_emulated: root.is_machine() && is_emulated() || is_cpu_of_qemu(&flags),
         xen: read(&root.at("/sys/hypervisor/type")),
         cpu_flag: cpuinfo_value(&flags, "flags")
-            .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
+            .map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
         device_tree: read(&root.at("/sys/firmware/devicetree/base/hypervisor/compatible")),
         vendor: dmi("sys_vendor"),
         product: dmi("product_name"),
@@ -213,8 +213,9 @@ struct Signs {
     is_emulated: bool,
     /// Xen's entry in sysfs.
     xen: Option<String>,
-    /// The flag that every x86 hypervisor sets and bare metal never has.
-    cpu_flag: bool,
+    /// The flag that every x86 hypervisor sets and bare metal never has; `None` if the CPU has no
+    /// such flags, or they cannot be read.
+    cpu_flag: Option<bool>,
     /// The device tree node that ARM hypervisors add.
     device_tree: Option<String>,
     vendor: Option<String>,
@@ -251,12 +252,12 @@ impl Signs {
         let known = words.iter().find_map(|word| {
             KNOWN.iter().find(|(sign, _)| word.contains(sign)).map(|(_, name)| name.to_string())
         });
-        // ARM has no such flag, so the vendor alone must decide. Some of these vendors also offer
-        // machines without a hypervisor.
+        // Without that flag, as on ARM, the vendor alone must decide. Some of these vendors also
+        // offer machines without a hypervisor.
         let is_metal = words[1].contains("metal") || words[2].contains("microsoft");
-        let is_told = self.cpu_flag || self.device_tree.is_some();
+        let is_told = self.cpu_flag == Some(true) || self.device_tree.is_some();
         match known {
-            Some(name) if is_told || !is_metal && cfg!(target_arch = "aarch64") => Some(name),
+            Some(name) if is_told || !is_metal && self.cpu_flag.is_none() => Some(name),
             _ if is_told => Some("unknown".to_string()),
             _ => None,
         }
@@ -331,14 +332,14 @@ mod tests {
             assert_eq!(signs.name().as_deref(), expected);
         };
         check(Signs::default(), None);
-        check(Signs { cpu_flag: true, ..Signs::default() }, Some("unknown"));
+        check(Signs { cpu_flag: Some(true), ..Signs::default() }, Some("unknown"));
         check(Signs { xen: some("xen"), ..Signs::default() }, Some("xen"));
         let firecracker =
-            Signs { cpu_flag: true, clocks: some("tsc kvm-clock"), ..Signs::default() };
+            Signs { cpu_flag: Some(true), clocks: some("tsc kvm-clock"), ..Signs::default() };
         check(firecracker, Some("kvm"));
-        let qemu = Signs { cpu_flag: true, vendor: some("QEMU"), ..Signs::default() };
+        let qemu = Signs { cpu_flag: Some(true), vendor: some("QEMU"), ..Signs::default() };
         check(qemu, Some("kvm"));
-        let qemu = Signs { cpu_flag: true, vendor: some("QEMU"), ..Signs::default() };
+        let qemu = Signs { cpu_flag: Some(true), vendor: some("QEMU"), ..Signs::default() };
         check(Signs { is_emulated: true, ..qemu }, Some("qemu, emulated"));
         assert!(is_cpu_of_qemu("CPU implementer\t: 0x00\nCPU part\t: 0x051\n"));
         assert!(!is_cpu_of_qemu("CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"));

@@ -2,6 +2,7 @@
 //! could wake a disk, and nothing needs privileges.
 
 mod network;
+mod ata;
 mod links;
 mod disk;
 pub(crate) mod volumes;
@@ -11,7 +12,7 @@ use crate::error::Error;
 use crate::host;
 use crate::mounts::{Mount, mount_of_path};
 use crate::root::Root;
-use crate::sysfs::{self, entries, file_name, number, text};
+use crate::sysfs::{self, entries, file_name, flag, text};
 use model::path::{FileSystemHop, Hop, HopKind, MediumPath};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -108,7 +109,7 @@ fn of_btrfs(root: &Root, mount: &Mount, hop: &mut FileSystemHop, depth: u32) -> 
     };
     hop.operation = text(&file_system.join("exclusive_operation")).filter(|it| it != "none");
     let members: Vec<PathBuf> = entries(&file_system.join("devinfo")).collect();
-    let missing = members.iter().map(|member| number(&member.join("missing")));
+    let missing = members.iter().map(|member| flag(&member.join("missing")).map(u64::from));
     hop.missing = missing.sum::<Option<u64>>().filter(|_| !members.is_empty());
     let devices = entries(&file_system.join("devices"));
     devices.map(|device| volumes::of_block(root, &device, depth - 1)).collect()

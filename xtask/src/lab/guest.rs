@@ -121,11 +121,18 @@ fn judge(scenario: &Scenario, out: &Path) -> ScenarioResult {
     let report: Value = serde_json::from_str(&read("report.json")).unwrap_or(Value::Null);
     let errors = read("errors");
     let mut checked = scenario.check(&report, &errors);
+    let said: Vec<String> = (0..scenario.tools.len()).map(|index| read(&tool(index))).collect();
+    scenario.check_tools(&report, &said, &mut checked);
     let (status, expected) = (read("status"), scenario.status.to_string());
     checked.hold(status.trim() == expected, || {
         format!("the exit status is {}, not {expected}: {}", status.trim(), errors.trim())
     });
     checked
+}
+
+/// The name of the file of another tool's command, and of what it printed.
+fn tool(index: usize) -> String {
+    format!("tool-{index}")
 }
 
 /// Starts the machine's helper and waits for its socket.
@@ -177,6 +184,10 @@ fn pack(machine: &Machine, images: &Images, program: &Path, work: &Path) -> Resu
         fs::create_dir(&own)?;
         fs::write(own.join("prepare"), &scenario.prepare)?;
         fs::write(own.join("run"), &scenario.run)?;
+        fs::create_dir(own.join("tools"))?;
+        for (index, command) in scenario.tools.values().enumerate() {
+            fs::write(own.join("tools").join(tool(index)), command)?;
+        }
     }
     let shell = Shell::new()?;
     shell.change_dir(work);

@@ -5,6 +5,7 @@ use super::kernel::{self, LinuxKernel, TABLE};
 use crate::arch::Arch;
 use crate::install;
 use anyhow::{Context, Result, ensure};
+use model::random::mix;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -26,8 +27,11 @@ impl Images {
         Ok(Images { folder: folder.to_owned() })
     }
 
+    /// The root image. Other packages make another one.
     pub(super) fn root(&self, arch: Arch) -> PathBuf {
-        self.folder.join(format!("root-{}.ext4", arch.debian()))
+        let packages = TABLE.packages.join(",");
+        let packages = packages.bytes().fold(0, |sum, byte| mix(sum ^ u64::from(byte)));
+        self.folder.join(format!("root-{}-{packages:016x}.ext4", arch.debian()))
     }
 
     fn busybox(&self, arch: Arch) -> PathBuf {

@@ -83,6 +83,10 @@ pub(super) struct Scenario {
     /// Minimum JSON numbers, by pointer.
     #[serde(default)]
     pub(super) at_least: BTreeMap<String, u64>,
+    /// Expected JSON values, by pointer, each with a shell command that prints it in the machine:
+    /// what another tool says of the same fact.
+    #[serde(default)]
+    pub(super) tools: BTreeMap<String, String>,
     /// Pointers to JSON values that must be missing or null.
     #[serde(default)]
     pub(super) unknown: Vec<String>,
@@ -202,6 +206,23 @@ impl Scenario {
         checked
     }
 
+    /// Compares a report with what other tools printed, in the order of their pointers.
+    pub(super) fn check_tools(
+        &self,
+        report: &Value,
+        said: &[String],
+        checked: &mut ScenarioResult,
+    ) {
+        for ((pointer, command), said) in self.tools.iter().zip(said) {
+            let found = report.pointer(pointer).unwrap_or(&Value::Null);
+            let words = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
+            let said = said.trim();
+            checked.hold(!said.is_empty() && words.trim() == said, || {
+                format!("{pointer} is {found}, but '{said}' by: {command}")
+            });
+        }
+    }
+
     /// The assertions as text.
     pub(super) fn asserts(&self) -> String {
         let status = (self.status != 0).then(|| format!("exit status {}", self.status));
@@ -213,7 +234,11 @@ impl Scenario {
         let unknown = self.unknown.iter().map(|pointer| format!("`{pointer}` is unknown"));
         let says = self.says.iter().map(|text| format!("says '{text}'"));
         let cases = self.cases.iter().map(Expected::words);
+        let program = |command: &str| command.split(' ').next().unwrap_or_default().to_owned();
+        let tools = self.tools.iter();
+        let tools = tools.map(|(at, command)| format!("`{at}` as {} says", program(command)));
         let all = status.into_iter().chain(facts).chain(most).chain(least).chain(unknown);
+        let all = all.chain(tools);
         let all = all.chain(says).chain(cases);
         all.collect::<Vec<String>>().join("; ")
     }
@@ -335,5 +360,26 @@ mod tests {
         assert_eq!(check(json!({ "host": { "memory": 101 } })).wrong.len(), 3);
         assert_eq!(check(json!({ "host": { "memory": 98 } })).wrong.len(), 3);
         assert_eq!(scenario.check(&report("device", &["A"]), "").wrong.len(), 1);
+    }
+
+    #[test]
+    fn a_fact_that_another_tool_denies_is_told() {
+        let scenario: Scenario = toml::from_str(
+            "name = \"x\"\nabout = \"y\"\nprepare = \"\"\n\
+             [tools]\n\"/driver\" = \"lsusb -t | tail -1\"\n\"/speed\" = \"cat speed\"\n",
+        )
+        .expect("it is whole");
+        let wrong = |driver: &str, speed: &str| {
+            let mut checked = ScenarioResult::default();
+            let said = [driver, speed].map(str::to_owned);
+            let report = json!({ "driver": "uas", "speed": 5000 });
+            scenario.check_tools(&report, &said, &mut checked);
+            assert_eq!(checked.asserted, 2);
+            checked.wrong.len()
+        };
+        assert_eq!(wrong("uas\n", "5000\n"), 0);
+        assert_eq!(wrong("usb-storage\n", "5000\n"), 1);
+        assert_eq!(wrong("", ""), 2, "a tool that says nothing agrees with nothing");
+        assert_eq!(scenario.asserts(), "`/driver` as lsusb says; `/speed` as cat says");
     }
 }

@@ -82,10 +82,15 @@ for name in $(cat /lab/scenarios); do
         grep ' /data ' /proc/mounts
         cd /data
         set +e
-        # The file contains the arguments.
-        eval "ioassay $(cat "/lab/$name/run") --json --record $out/record.jsonl" \
-            > "$out/report.json" 2> "$out/errors"
+        # The file contains the arguments. A path has no record.
+        arguments=$(cat "/lab/$name/run")
+        record="--record $out/record.jsonl"
+        [ "${arguments%% *}" = path ] && record=
+        eval "ioassay $arguments --json $record" > "$out/report.json" 2> "$out/errors"
         echo $? > "$out/status"
+        for tool in "/lab/$name"/tools/*; do
+            [ -e "$tool" ] && (. "$tool") > "$out/${tool##*/}"
+        done
         cat "$out/errors"
     )
     [ -e "$out/status" ] || echo "/data was not prepared: see console.txt" > "$out/errors"

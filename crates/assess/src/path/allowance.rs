@@ -23,7 +23,7 @@ pub(super) fn of_link(bus: Bus, speed: LinkSpeed) -> Option<f64> {
     let rate = speed.rate?;
     let lanes = match bus {
         Bus::Pcie | Bus::Sas => speed.lanes?,
-        Bus::Sata | Bus::Usb | Bus::FibreChannel => 1,
+        _ => 1,
     };
     Some(rate as f64 * 1e6 * lanes as f64 * coding(bus, rate)? / 8.0)
 }
@@ -79,7 +79,7 @@ pub fn link_words(bus: Bus, speed: LinkSpeed) -> Option<String> {
             _ => format!("SAS {}", gigabits()),
         },
         Bus::Usb if rate < 1000 => format!("USB {rate} Mb/s"),
-        Bus::Sata | Bus::Usb | Bus::FibreChannel => format!("{bus} {}", gigabits()),
+        _ => format!("{bus} {}", gigabits()),
     })
 }
 

@@ -2,21 +2,27 @@
 //! is.
 
 use super::allowance::{both, link_words, of_link};
+use super::is_down;
 use crate::finding::{Code, Finding, Severity};
+use model::list::listed;
 use model::path::{
-    ArrayHop, Bus, DiskHop, FileSystemHop, Hop, HopKind, LinkHop, LinkSpeed, MappedMaker,
+    ArrayHop, Bus, DiskHop, FileSystemHop, Hop, HopKind, LinkHop, LinkSpeed, MappedHop, MappedMaker,
 };
-use model::units::{percent, rate};
+use model::units::{bytes_rounded, percent, rate};
 
 /// What is odd about `hop`, which is below the hops `above`, the top first.
 pub(super) fn of(hop: &Hop, above: &[&Hop], is_guest: bool) -> Vec<Finding> {
     let found = match &hop.kind {
         HopKind::Link(_) if is_guest => Vec::new(),
         HopKind::Link(link) => vec![downgraded(hop, link), slow_port(link), one_at_a_time(link)],
-        HopKind::Array(array) => vec![degraded(array), rebuilding(array)],
+        HopKind::Array(array) => {
+            vec![degraded(array), rebuilding(array), splits_stripes(hop, array, above)]
+        }
         HopKind::FileSystem(file_system) => vec![lacks(file_system), busy(file_system)],
-        HopKind::Mapped(mapped) if mapped.maker == MappedMaker::Snapshot => vec![Some(snapshot())],
-        HopKind::Disk(disk) => vec![misaligned(hop, disk, above), hot(hop, disk)],
+        HopKind::Mapped(mapped) => vec![snapshot(mapped), lacks_paths(hop, mapped)],
+        HopKind::Disk(disk) => {
+            vec![misaligned(hop, disk, above), hot(hop, disk), cache_off(hop, disk, is_guest)]
+        }
         _ => Vec::new(),
     };
     found.into_iter().flatten().collect()
@@ -144,15 +150,43 @@ fn lacks(file_system: &FileSystemHop) -> Option<Finding> {
 
 fn busy(file_system: &FileSystemHop) -> Option<Finding> {
     let operation = file_system.operation.as_deref()?;
+    // Others do no I/O, such as a balance that is paused.
+    if !BUSY.contains(&operation) {
+        return None;
+    }
     let kind = &file_system.file_system;
     let message = format!("this {kind} is busy with an operation of its own: {operation}");
     Some(finding(Code::Rebuilding, message, "measure when it has ended"))
 }
 
-fn snapshot() -> Finding {
+/// Operations of btrfs that move what is stored (Linux, fs/btrfs/sysfs.c).
+const BUSY: [&str; 5] = ["balance", "device add", "device remove", "device replace", "resize"];
+
+/// Some of the paths of a multipath disk are down.
+fn lacks_paths(hop: &Hop, mapped: &MappedHop) -> Option<Finding> {
+    let down = hop.below.iter().filter(|below| is_down(below));
+    let down: Vec<&str> = down.map(|hop| &hop.name[..]).collect();
+    if mapped.maker != MappedMaker::Multipath || down.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "this disk lacks {} of its {} paths: {}",
+        down.len(),
+        hop.below.len(),
+        listed(&down)
+    );
+    let remedy =
+        "look at it with multipath, and at the cable, the port and the switch of that path";
+    Some(finding(Code::Degraded, message, remedy))
+}
+
+fn snapshot(mapped: &MappedHop) -> Option<Finding> {
+    if mapped.maker != MappedMaker::Snapshot {
+        return None;
+    }
     let message =
         "a snapshot is kept here: the first write of each part copies what was there".to_string();
-    finding(Code::CopyOnWrite, message, "measure without the snapshot to know the disk")
+    Some(finding(Code::CopyOnWrite, message, "measure without the snapshot to know the disk"))
 }
 
 /// A partition above does not begin at a multiple of the disk's physical block.
@@ -170,6 +204,40 @@ fn misaligned(hop: &Hop, disk: &DiskHop, above: &[&Hop]) -> Option<Finding> {
     );
     let remedy = "make the partition anew at a multiple of 1 MiB";
     Some(finding(Code::Misaligned, message, remedy))
+}
+
+/// A partition above does not begin with a stripe of an array with parity: what fills a stripe of
+/// the partition is in two of the array, and the array reads both before it writes.
+fn splits_stripes(hop: &Hop, array: &ArrayHop, above: &[&Hop]) -> Option<Finding> {
+    let HopKind::Partition(partition) = &above.last()?.kind else { return None };
+    let has_parity = matches!(array.level.as_deref(), Some("raid4" | "raid5" | "raid6"));
+    let (start, stripe) = (partition.start?, array.stripe?);
+    if !has_parity || stripe == 0 || start % stripe == 0 {
+        return None;
+    }
+    let message = format!(
+        "the partition begins in the middle of a stripe of {} ({}): a write of a whole stripe \
+         changes two, and reads them first",
+        hop.name,
+        bytes_rounded(stripe)
+    );
+    let remedy = "make the partition anew at a multiple of the stripe, or use the whole array";
+    Some(finding(Code::Misaligned, message, remedy))
+}
+
+/// A drive that rotates could acknowledge writes from its cache, but that is off. An SSD with
+/// capacitors against a power cut loses nothing by that, and does not say that it has them.
+fn cache_off(hop: &Hop, disk: &DiskHop, is_guest: bool) -> Option<Finding> {
+    if is_guest || !(disk.cache_off == Some(true) && disk.rotational == Some(true)) {
+        return None;
+    }
+    let message = format!(
+        "the write cache of {} is off: each write waits until it is on the platter",
+        hop.name
+    );
+    let remedy = "switch it on, unless programs rely on writes that they never sync: a sync \
+                  empties the cache";
+    Some(finding(Code::WriteCacheOff, message, remedy))
 }
 
 fn hot(hop: &Hop, disk: &DiskHop) -> Option<Finding> {

@@ -138,6 +138,7 @@ mod tests {
                     | Code::Rebuilding
                     | Code::Misaligned
                     | Code::CopyOnWrite
+                    | Code::WriteCacheOff
                     | Code::Hot
                     | Code::SharedPath
                     | Code::Capped

@@ -1,11 +1,15 @@
 //! What a path allows, and what is odd on it: each fault with its silent twins.
 
+use crate::assess;
 use crate::finding::Code;
 use crate::path::{judge_path, shared_hops};
+use model::case::{Case, Work};
 use model::path::{
     ArrayHop, Bus, DiskHop, FileSystemHop, Hop, HopKind, InterfaceHop, LinkHop, LinkSpeed,
     MappedHop, MappedMaker, PartitionHop,
 };
+use model::record::Record;
+use model::zoo;
 
 fn speed(rate: u64, lanes: u64) -> LinkSpeed {
     LinkSpeed { rate: Some(rate), lanes: Some(lanes) }
@@ -87,6 +91,61 @@ fn an_array_is_odd_without_a_disk_and_while_it_is_busy_with_itself() {
     check(btrfs(Some(1), Some("balance")), &[Code::Degraded, Code::Rebuilding]);
     // No hypervisor hides these.
     assert_eq!(odd_on(vec![array(Some(1), None)], true), [Code::Degraded]);
+    for silent in ["balance paused", "swap activate", "Unknown", "none"] {
+        check(btrfs(Some(0), Some(silent)), &[]);
+    }
+}
+
+#[test]
+fn a_path_that_is_down_is_odd_below_multipath_only() {
+    let disk = |state: Option<&str>| {
+        let disk = DiskHop { state: state.map(str::to_string), ..DiskHop::default() };
+        Hop::new("sda", HopKind::Disk(Box::new(disk)), Vec::new())
+    };
+    let codes = |maker, states: [Option<&str>; 2]| -> Vec<Code> {
+        let kind = HopKind::Mapped(MappedHop { mapped: None, maker });
+        let top = Hop::new("dm-0", kind, states.map(disk).to_vec());
+        let hops = judge_path(&top, false).hops;
+        hops.iter().flat_map(|hop| &hop.findings).map(|finding| finding.code).collect()
+    };
+    let multipath = |states| codes(MappedMaker::Multipath, states);
+    assert_eq!(multipath([Some("running"), Some("offline")]), [Code::Degraded]);
+    assert_eq!(multipath([Some("transport-offline"), None]), [Code::Degraded]);
+    assert_eq!(multipath([Some("running"), Some("running")]), []);
+    assert_eq!(multipath([Some("running"), None]), []);
+    assert_eq!(multipath([Some("running"), Some("blocked")]), []);
+    assert_eq!(codes(MappedMaker::Lvm, [Some("running"), Some("offline")]), []);
+}
+
+#[test]
+fn a_partition_that_splits_stripes_is_odd_where_there_is_parity() {
+    let check = |level: &str, start, stripe, expected: &[Code]| {
+        let partition = HopKind::Partition(PartitionHop { start });
+        let array = ArrayHop { level: Some(level.into()), stripe, ..ArrayHop::default() };
+        assert_eq!(odd_on(vec![partition, HopKind::Array(array)], false), expected);
+    };
+    check("raid5", Some(1 << 20), Some(3 << 19), &[Code::Misaligned]);
+    check("raid6", Some(1 << 20), Some(1 << 21), &[Code::Misaligned]);
+    check("raid5", Some(3 << 20), Some(3 << 19), &[]);
+    check("raid5", Some(1 << 20), Some(1 << 20), &[]);
+    check("raid0", Some(1 << 20), Some(3 << 19), &[]);
+    check("raid5", Some(1 << 20), None, &[]);
+    check("raid5", None, Some(3 << 19), &[]);
+}
+
+#[test]
+fn a_write_cache_that_is_off_is_odd_where_the_disk_turns() {
+    let check = |rotational, cache_off, is_guest, expected: &[Code]| {
+        let disk = DiskHop { rotational, cache_off, ..DiskHop::default() };
+        assert_eq!(odd_on(vec![HopKind::Disk(Box::new(disk))], is_guest), expected);
+    };
+    check(Some(true), Some(true), false, &[Code::WriteCacheOff]);
+    check(Some(true), Some(false), false, &[]);
+    check(Some(true), None, false, &[]);
+    // An SSD with capacitors loses nothing by it, and no SSD tells.
+    check(Some(false), Some(true), false, &[]);
+    check(None, Some(true), false, &[]);
+    check(Some(true), Some(true), true, &[]);
 }
 
 #[test]
@@ -121,6 +180,25 @@ fn a_snapshot_and_a_drive_at_its_limit_are_odd() {
     check(drive(Some(70_000), Some(65_261_850)), &[]);
 }
 
+#[test]
+fn a_run_has_a_note_on_the_write_cache_if_it_writes() {
+    let disk = DiskHop { rotational: Some(true), cache_off: Some(true), ..DiskHop::default() };
+    let file_system = FileSystemHop { missing: Some(1), ..FileSystemHop::default() };
+    let top = chain(vec![HopKind::FileSystem(file_system), HopKind::Disk(Box::new(disk))]);
+    let codes = |mut record: Record| -> Vec<Code> {
+        record.header.host.hypervisor = None;
+        let storage = record.header.storage.as_mut().expect("it is on a disk");
+        storage.path = Some(Box::new(top.clone()));
+        let found = assess(&record).findings;
+        let of_path = [Code::Degraded, Code::WriteCacheOff];
+        found.iter().map(|found| found.finding.code).filter(|it| of_path.contains(it)).collect()
+    };
+    let mut writes = zoo::record();
+    writes.header.plan.cases[0].case = Case::own(Work::Write(zoo::plain_write()));
+    assert_eq!(codes(zoo::record()), [Code::Degraded]);
+    assert_eq!(codes(writes), [Code::Degraded, Code::WriteCacheOff]);
+}
+
 /// What a path allows, in MB/s.
 #[track_caller]
 fn allows(top: &Hop, is_guest: bool, expected: Option<u64>) {
@@ -151,6 +229,9 @@ fn disks_side_by_side_allow_the_sum_unless_they_share_a_link_or_one_is_unknown()
     let array = |legs| Hop::new("md0", HopKind::Array(ArrayHop::default()), legs);
     allows(&array(vec![leg("a", None), leg("b", None)]), false, Some(3938));
     allows(&array(vec![leg("a", Some("hba")), leg("b", Some("hba"))]), false, Some(1969));
+    let lost = DiskHop { state: Some("offline".into()), ..DiskHop::default() };
+    let lost = Hop::new("d", HopKind::Disk(Box::new(lost)), vec![leg("b", None)]);
+    allows(&array(vec![leg("a", None), lost]), false, Some(1969));
     let unknown = Hop::new("c", HopKind::Disk(Box::default()), Vec::new());
     allows(&array(vec![leg("a", None), unknown]), false, None);
 }

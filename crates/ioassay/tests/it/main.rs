@@ -23,6 +23,7 @@ mod ranks;
 mod peers;
 mod tools;
 mod paths;
+mod broken_paths;
 mod plans;
 mod actors;
 mod axes;

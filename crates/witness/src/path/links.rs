@@ -1,6 +1,6 @@
 //! The links from a disk to the processors, and how fast both ends negotiated each.
 
-use super::{linked, network};
+use super::{ata, linked, network};
 use crate::root::Root;
 use crate::sysfs::{entries, file_name, number, text};
 use model::path::{Bus, Hop, HopKind, LinkHop, LinkSpeed};
@@ -23,11 +23,12 @@ pub(super) fn from_disk(root: &Root, disk: &Path) -> Vec<Hop> {
 
 /// The links from `device` to the processors.
 fn chain(root: &Root, device: &Path) -> Option<Hop> {
-    if let Some(hop) = network::of_controller(root, device) {
-        return Some(hop);
-    }
     let sys = root.at("/sys/devices");
     let within = || device.ancestors().take_while(|directory| directory.starts_with(&sys));
+    let session = || within().find_map(|above| network::of_session(root, above));
+    if let Some(hop) = network::of_controller(root, device).or_else(session) {
+        return Some(hop);
+    }
     let mut hops: Vec<(String, HopKind)> = within().filter_map(|it| link_of(root, it)).collect();
     if let Some(node) = within().find_map(|above| number(&above.join("numa_node"))) {
         hops.push((format!("node {node}"), HopKind::Node));
@@ -49,6 +50,11 @@ fn link_of(root: &Root, directory: &Path) -> Option<(String, HopKind)> {
         sas(root, directory)?
     } else if has("bMaxPacketSize0") && !name.starts_with("usb") {
         usb(directory)
+    } else if name.starts_with("mmc") && has("cid") {
+        mmc(directory)?
+    } else if has("power_info") {
+        // Its gear follows the load, so what it is now says nothing of what it allows.
+        LinkHop { bus: Bus::Ufs, ..LinkHop::default() }
     } else if name.starts_with("rport-") {
         return fibre_channel(root, directory);
     } else {
@@ -57,8 +63,11 @@ fn link_of(root: &Root, directory: &Path) -> Option<(String, HopKind)> {
     Some((name, HopKind::Link(link)))
 }
 
-fn is_pci_bridge(directory: &Path) -> bool {
-    text(&directory.join("class")).is_some_and(|class| class.starts_with("0x0604"))
+/// Whether the PCI device at `directory` is a bridge to other devices; `None` if it does not tell.
+fn is_pci_bridge(directory: &Path) -> Option<bool> {
+    let class = text(&directory.join("class"))?;
+    let class = u32::from_str_radix(class.strip_prefix("0x")?, 16).ok()?;
+    Some(class >> 8 == 0x0604)
 }
 
 /// The link between a PCI device and the port above it. From the root down, ports alternate: a root
@@ -67,7 +76,8 @@ fn is_pci_bridge(directory: &Path) -> bool {
 fn pcie(root: &Root, directory: &Path) -> Option<LinkHop> {
     let is_bus = |above: &&Path| !file_name(above).starts_with("pci");
     let above = directory.ancestors().skip(1).take_while(is_bus);
-    let bridges = above.filter(|above| is_pci_bridge(above)).count();
+    let above: Option<Vec<bool>> = above.map(is_pci_bridge).collect();
+    let bridges = above?.into_iter().filter(|is_bridge| *is_bridge).count();
     if bridges.is_multiple_of(2) {
         return None;
     }
@@ -130,25 +140,14 @@ fn sata(root: &Root, port: &str) -> Option<LinkHop> {
     let number = port.strip_prefix("ata")?;
     let link = root.at("/sys/class/ata_link").join(format!("link{number}"));
     let of = |file: &str| text(&link.join(file)).and_then(|text| gigabits(&text));
-    let id = root.at("/sys/class/ata_device").join(format!("dev{number}.0/id"));
+    let words = ata::identity(root, port);
     link.exists().then(|| LinkHop {
         bus: Bus::Sata,
         now: one_lane(of("sata_spd")),
-        device_most: one_lane(text(&id).and_then(|words| sata_most(&words))),
+        device_most: one_lane(words.and_then(|words| ata::most(&words))),
         port_most: one_lane(of("hw_sata_spd_limit")),
         ..LinkHop::default()
     })
-}
-
-/// The word of what an ATA drive says of itself with the speeds that it can (ATA8-ACS, 7.12.7).
-const SATA_CAPABILITIES: usize = 76;
-
-/// The fastest of the speeds that an ATA drive says it can.
-fn sata_most(identity: &str) -> Option<u64> {
-    let word = identity.split_ascii_whitespace().nth(SATA_CAPABILITIES)?;
-    let word = u16::from_str_radix(word, 16).ok().filter(|word| !matches!(word, 0 | 0xffff))?;
-    let speeds = [(3, 6_000), (2, 3_000), (1, 1_500)];
-    speeds.into_iter().find(|(bit, _)| word >> bit & 1 == 1).map(|(_, rate)| rate)
 }
 
 /// The link above a SAS drive or an expander: all phys of its port, as slow as the slowest.
@@ -172,7 +171,8 @@ fn sas(root: &Root, directory: &Path) -> Option<LinkHop> {
 fn usb(directory: &Path) -> LinkHop {
     let rate = |at: &Path| {
         // 1.5 Mb/s is not a whole number, and no storage.
-        number(&at.join("speed")).filter(|rate| *rate > 0)
+        let rates = [12, 480, 5_000, 10_000, 20_000];
+        number(&at.join("speed")).filter(|rate| rates.contains(rate))
     };
     let read = |file: &str| fs::read(directory.join(file)).ok();
     let drivers = entries(directory).filter_map(|interface| linked(&interface.join("driver")));
@@ -182,10 +182,7 @@ fn usb(directory: &Path) -> LinkHop {
         now: one_lane(rate(directory)),
         device_most: one_lane(read("bos_descriptors").and_then(|bytes| usb_most(&bytes))),
         port_most: one_lane(directory.parent().and_then(rate)),
-        queues: driver
-            .is_some()
-            .then(|| read("descriptors").map(|bytes| has_uas(&bytes)))
-            .flatten(),
+        queues: driver.is_some().then(|| has_uas(&read("descriptors")?)).flatten(),
         driver,
         ..LinkHop::default()
     }
@@ -206,6 +203,10 @@ fn descriptors(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// SuperSpeed, or also one of SuperSpeedPlus.
 fn usb_most(bytes: &[u8]) -> Option<u64> {
     const CAPABILITY: u8 = 0x10;
+    const HEADER: [u8; 2] = [5, 0x0f];
+    if !bytes.starts_with(&HEADER) {
+        return None;
+    }
     let all = descriptors(bytes).filter(|one| one[1] == CAPABILITY);
     let kinds: Vec<u8> = all.filter_map(|one| one.get(2).copied()).collect();
     match (kinds.contains(&3), kinds.contains(&0x0a)) {
@@ -215,11 +216,26 @@ fn usb_most(bytes: &[u8]) -> Option<u64> {
     }
 }
 
-/// Whether an interface is one of mass storage (class 8, subclass 6) by UAS (protocol 0x62).
-fn has_uas(bytes: &[u8]) -> bool {
+/// Whether an interface is one of mass storage (class 8, subclass 6) by UAS (protocol 0x62); `None`
+/// if these are no descriptors of a device.
+fn has_uas(bytes: &[u8]) -> Option<bool> {
     const INTERFACE: u8 = 4;
+    const DEVICE: [u8; 2] = [18, 1];
+    if !bytes.starts_with(&DEVICE) {
+        return None;
+    }
     let mut interfaces = descriptors(bytes).filter(|one| one[1] == INTERFACE);
-    interfaces.any(|one| one.get(5..8) == Some(&[8, 6, 0x62]))
+    Some(interfaces.any(|one| one.get(5..8) == Some(&[8, 6, 0x62])))
+}
+
+/// The bus of an MMC device. Its clock is only in debugfs, which is for root.
+fn mmc(directory: &Path) -> Option<LinkHop> {
+    let bus = match text(&directory.join("type"))?.as_str() {
+        "MMC" => Bus::Emmc,
+        "SD" => Bus::SdCard,
+        _ => return None,
+    };
+    Some(LinkHop { bus, ..LinkHop::default() })
 }
 
 /// The link of the Fibre Channel host that reaches a remote port.
@@ -252,22 +268,17 @@ mod tests {
     }
 
     #[test]
-    fn a_drive_says_what_it_can() {
-        let words = |word: &str| {
-            let before = "0000 ".repeat(SATA_CAPABILITIES);
-            sata_most(&format!("{before}{word} 0000"))
-        };
-        assert_eq!(words("850e"), Some(6_000));
-        assert_eq!(words("0006"), Some(3_000));
-        for word in ["0000", "ffff", "xyz", ""] {
-            assert_eq!(words(word), None, "{word}");
-        }
+    fn a_usb_device_says_what_it_can() {
         let super_speed = [5, 15, 42, 0, 2, 7, 16, 2, 0, 0, 0, 0, 10, 16, 3, 0, 14, 0, 1, 10, 0, 0];
         assert_eq!(usb_most(&super_speed), Some(5_000));
         assert_eq!(usb_most(&super_speed[..12]), None);
         assert_eq!(usb_most(&[]), None);
         let bulk = [9, 4, 0, 0, 2, 8, 6, 0x50, 0];
         let uas = [9, 4, 0, 1, 4, 8, 6, 0x62, 0];
-        assert!(has_uas(&[bulk, uas].concat()) && !has_uas(&bulk) && !has_uas(&[0, 0, 0]));
+        let mut device = [0; 18];
+        device[..2].copy_from_slice(&[18, 1]);
+        assert_eq!(has_uas(&[&device[..], &bulk, &uas].concat()), Some(true));
+        assert_eq!(has_uas(&[&device[..], &bulk].concat()), Some(false));
+        assert_eq!((has_uas(&uas), has_uas(&[0, 0, 0])), (None, None));
     }
 }

@@ -1,7 +1,7 @@
 //! Block devices between a file system and its disks.
 
 use super::{disk, links, memory, of_mount, unseen};
-use crate::device::is_memory;
+use crate::device::{is_memory, is_numbered};
 use crate::mounts::mount_of_path;
 use crate::root::Root;
 use crate::sysfs::{chosen, entries, file_name, flag, number, text};
@@ -33,12 +33,13 @@ pub(crate) fn of_block(root: &Root, block: &Path, depth: u32) -> Hop {
         entries(&path.join("slaves")).map(|slave| of_block(root, &slave, depth - 1)).collect()
     };
     if path.join("md").is_dir() {
-        return Hop::new(name, HopKind::Array(array(&path.join("md"))), slaves());
+        return Hop::new(name, HopKind::Array(array(&path)), slaves());
     }
     if path.join("dm").is_dir() {
         return Hop::new(name, HopKind::Mapped(mapped(&path.join("dm"), &path)), slaves());
     }
-    if path.join("bcache").is_dir() && !path.join("bcache/writeback_running").exists() {
+    // What it caches has such a directory, too: that of the device is a link to it.
+    if is_numbered(&name, "bcache") {
         let of = |file: &str| text(&path.join("bcache").join(file));
         let bcache =
             BcacheHop { mode: of("cache_mode").and_then(|told| chosen(&told)), state: of("state") };
@@ -54,21 +55,32 @@ pub(crate) fn of_block(root: &Root, block: &Path, depth: u32) -> Hop {
     let below = slaves();
     let below = match is_memory(&name) && below.is_empty() {
         true => vec![memory()],
+        false if is_over_network(&name) => vec![unseen("it is across a network")],
         false => [below, links::from_disk(root, &path)].concat(),
     };
-    Hop::new(name, HopKind::Disk(Box::new(disk::disk(&path))), below)
+    Hop::new(name, HopKind::Disk(Box::new(disk::disk(root, &path))), below)
 }
 
-fn array(md: &Path) -> ArrayHop {
+/// Whether the disk of this name is elsewhere, as a driver of this OS reaches it.
+fn is_over_network(name: &str) -> bool {
+    ["nbd", "rbd"].iter().any(|kind| is_numbered(name, kind))
+}
+
+fn array(path: &Path) -> ArrayHop {
+    let md = path.join("md");
     let of = |name: &str| text(&md.join(name)).filter(|text| !text.is_empty());
+    let disks = number(&md.join("raid_disks")).filter(|disks| *disks > 0);
+    let stripe = number(&path.join("queue/optimal_io_size"));
     ArrayHop {
         level: of("level"),
-        disks: number(&md.join("raid_disks")),
-        degraded: number(&md.join("degraded")),
+        disks,
+        degraded: number(&md.join("degraded"))
+            .filter(|missing| disks.is_none_or(|disks| *missing <= disks)),
         action: of("sync_action"),
         done: of("sync_completed").and_then(|told| thousandths(&told)),
         policy: of("consistency_policy"),
         stripe_cache: number(&md.join("stripe_cache_size")),
+        stripe: stripe.filter(|bytes| *bytes > 0 && bytes % SECTOR == 0),
     }
 }
 
@@ -89,14 +101,19 @@ fn mapped(dm: &Path, path: &Path) -> MappedHop {
         hidden.iter().any(|name| name.ends_with(part) || name.contains(&format!("{part}_")))
     };
     let maker = match uuid.split('-').next().unwrap_or_default() {
+        "CRYPT" if uuid.starts_with("CRYPT-VERITY-") => MappedMaker::Verity,
+        "CRYPT" if uuid.starts_with("CRYPT-INTEGRITY-") => MappedMaker::Integrity,
+        // What an encrypted device with checksums is on.
+        "CRYPT" if uuid.starts_with("CRYPT-SUBDEV-") => MappedMaker::Integrity,
         "CRYPT" => MappedMaker::Crypt,
+        "VDO" => MappedMaker::Vdo,
         "mpath" => MappedMaker::Multipath,
         part if part.starts_with("part") && uuid.contains("-mpath-") => MappedMaker::Multipath,
         "LVM" if uuid.ends_with("-cow") || has("-cow") => MappedMaker::Snapshot,
         "LVM" if has("-tpool") || has("_tdata") || uuid.ends_with("-tpool") => MappedMaker::Thin,
-        "LVM" if has("_cdata") || has("_cvol") || has("_corig") || has("_wcorig") => {
-            MappedMaker::Cache
-        }
+        "LVM" if has("_vdata") || uuid.ends_with("-vpool") || has("-vpool") => MappedMaker::Vdo,
+        "LVM" if has("_wcorig") => MappedMaker::Writecache,
+        "LVM" if has("_cdata") || has("_cvol") || has("_corig") => MappedMaker::Cache,
         "LVM" if has("_rimage") || has("_mimage") => MappedMaker::Raid,
         "LVM" => MappedMaker::Lvm,
         _ => MappedMaker::Other,

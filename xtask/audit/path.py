@@ -1,0 +1,104 @@
+"""What is odd on the path from a file down to its medium, from the facts in a record's header."""
+
+# What a transfer is called, in millions a second; a link of another rate cannot be named.
+PCIE = (2500, 5000, 8000, 16000, 32000, 64000)
+MOVES_DATA = ("balance", "device add", "device remove", "device replace", "resize")
+SYNCS = ("resync", "recover", "reshape", "check", "repair")
+LOST = ("offline", "transport-offline")
+# Limits outside of these are not those of a drive.
+HEAT = (40_000, 120_000)
+
+
+def oddities(storage, host, writes):
+    """The codes of what is odd, each once. A virtual machine's links are not judged, and a write
+    cache that is off concerns only what writes."""
+    top = (storage or {}).get("path")
+    is_guest = bool(host.get("hypervisor"))
+    found = []
+    for hop, parent in hops(top, None) if top else ():
+        for code in of_hop(hop, parent, is_guest):
+            if code not in found and (writes or code != "WriteCacheOff"):
+                found.append(code)
+    return found
+
+
+def hops(hop, parent):
+    """Each hop with the one above it."""
+    yield hop, parent
+    for below in hop.get("below", ()):
+        yield from hops(below, hop)
+
+
+def of_hop(hop, parent, is_guest):
+    start = parent["start"] if parent and parent["kind"] == "partition" else None
+    match hop["kind"]:
+        case "link":
+            return [] if is_guest else of_link(hop)
+        case "array":
+            return of_array(hop, start)
+        case "file-system":
+            return of_file_system(hop)
+        case "mapped":
+            return of_mapped(hop)
+        case "disk":
+            return of_disk(hop, start, is_guest)
+    return []
+
+
+def less(one, other):
+    """Whether `one` is known to be less than `other` in rate or in lanes."""
+    pairs = ((one[key], other[key]) for key in ("rate", "lanes"))
+    return any(a is not None and b is not None and a < b for a, b in pairs)
+
+
+def has_name(bus, speed):
+    return speed["rate"] is not None and (bus != "PCIe" or speed["rate"] in PCIE)
+
+
+def of_link(link):
+    now, device, port = link["now"], link["device_most"], link["port_most"]
+    best = {key: min(device[key], port[key]) if None not in (device[key], port[key]) else None
+            for key in ("rate", "lanes")}
+    found = []
+    if less(now, best) and has_name(link["bus"], now) and has_name(link["bus"], best):
+        found.append("LinkDowngraded")
+    is_slow_port = less(port, device) and all(has_name(link["bus"], end) for end in (port, device))
+    if is_slow_port or (link.get("driver") == "usb-storage" and link.get("queues")):
+        found.append("SlowPort")
+    return found
+
+
+def of_array(array, start):
+    found = ["Degraded"] if array["degraded"] else []
+    if array["action"] in SYNCS:
+        found.append("Rebuilding")
+    stripe = array.get("stripe")
+    if array["level"] in ("raid4", "raid5", "raid6") and stripe and start is not None:
+        found += ["Misaligned"] if start % stripe else []
+    return found
+
+
+def of_file_system(hop):
+    found = ["Degraded"] if hop["missing"] else []
+    return found + (["Rebuilding"] if hop["operation"] in MOVES_DATA else [])
+
+
+def of_mapped(hop):
+    if hop["maker"] == "LVM snapshot":
+        return ["CopyOnWrite"]
+    lost = any(below["kind"] == "disk" and below.get("state") in LOST
+               for below in hop.get("below", ()))
+    return ["Degraded"] if hop["maker"] == "multipath" and lost else []
+
+
+def of_disk(disk, start, is_guest):
+    found = []
+    block, shift = disk["physical_block"], disk["alignment_offset"] or 0
+    if start is not None and block and shift >= 0 and (start - shift) % block:
+        found.append("Misaligned")
+    now, most = disk["temperature"], disk["temperature_most"]
+    if now is not None and most is not None and HEAT[0] <= most <= HEAT[1] and now >= most:
+        found.append("Hot")
+    if disk.get("cache_off") and disk["rotational"] and not is_guest:
+        found.append("WriteCacheOff")
+    return found
