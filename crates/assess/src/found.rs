@@ -2,6 +2,7 @@
 
 use crate::finding::{Code, Finding, Severity};
 use crate::path::judge_path;
+use crate::platform::judge_platform;
 use crate::row::Row;
 use crate::rules;
 use model::host::{Host, Storage};
@@ -98,6 +99,7 @@ pub(crate) fn findings<'a, 'r: 'a>(
         RunFinding { finding, cases, baselines }
     }));
     all.extend(of_path(host, storage));
+    all.extend(of_platform(host, storage));
     all.sort_by_key(|found| (Reverse(found.finding.severity), found.finding.code));
     all
 }
@@ -114,4 +116,13 @@ fn of_path(host: &Host, storage: Option<&Storage>) -> Vec<RunFinding> {
         }
     }
     all
+}
+
+/// What is odd about the machine's memory and processors.
+fn of_platform(host: &Host, storage: Option<&Storage>) -> Vec<RunFinding> {
+    let Some(platform) = host.platform.as_deref() else { return Vec::new() };
+    let top = storage.and_then(|storage| storage.path.as_deref());
+    let judged = judge_platform(platform, top, host.hypervisor.is_some());
+    let of_run = |finding| RunFinding { finding, cases: Vec::new(), baselines: Vec::new() };
+    judged.findings.into_iter().map(of_run).collect()
 }

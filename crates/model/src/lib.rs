@@ -53,6 +53,7 @@ pub mod wire;
 pub mod setup;
 pub mod layer;
 pub mod path;
+pub mod platform;
 pub mod host;
 pub mod watched;
 mod refusal;

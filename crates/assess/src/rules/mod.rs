@@ -137,6 +137,9 @@ mod tests {
                     | Code::Misaligned
                     | Code::CopyOnWrite
                     | Code::Hot
+                    | Code::ChannelsEmpty
+                    | Code::MemoryErrors
+                    | Code::SoftwareAes
                     | Code::CacheSizeUnknown
                     | Code::AboveCeiling
                     | Code::HostCache

@@ -25,7 +25,7 @@ fn printed(text: &str, asked: &str, form: &[&str]) -> String {
 
 /// Each machine with what is asked of it. Each was read as somebody who looks after such machines
 /// would.
-const MACHINES: [(&str, &str); 20] = [
+const MACHINES: [(&str, &str); 25] = [
     ("nvme-full-link", "/srv"),
     ("nvme-behind-switch", "/srv"),
     ("nvme-downgraded", "/srv"),
@@ -46,6 +46,11 @@ const MACHINES: [(&str, &str); 20] = [
     ("cloud-gp3", "/"),
     ("kubernetes-pod", "/"),
     ("hybrid-laptop", "/"),
+    ("two-sockets-all-channels", "/srv"),
+    ("two-sockets-lost-module", "/srv"),
+    ("workstation-dmi", "/"),
+    ("cxl-hmat", "/srv"),
+    ("arm-crypt-without-aes", "/"),
 ];
 
 #[test]
