@@ -142,7 +142,7 @@ fn of_slots(slots: &[MemorySlot]) -> Vec<String> {
         words.extend(slot.technology.clone());
         words.extend(slot.speed.map(|speed| format!("at {speed} MT/s")));
         let more = slot.speed_most.filter(|most| Some(*most) != slot.speed);
-        words.extend(more.map(|most| format!("made for {most} MT/s")));
+        words.extend(more.map(|most| format!("(made for {most} MT/s)")));
         words.join(" ")
     });
     let told = alike(each).into_iter();
@@ -223,4 +223,61 @@ fn frequency(processors: &Processors) -> Option<String> {
         }
         _ => format!("up to {}", hertz(most)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Style;
+    use assess::path::judge_path;
+    use model::path::{Hop, HopKind};
+
+    /// What is printed of a machine with this platform.
+    fn printed(platform: Platform, hypervisor: Option<&str>) -> String {
+        let path = MediumPath {
+            asked: "/srv".to_string(),
+            top: Hop::new("/srv", HopKind::Memory, Vec::new()),
+            hypervisor: hypervisor.map(str::to_string),
+            cpu: Some("Zebra 9000".to_string()),
+            memory: Some(24 << 30),
+            governor: None,
+            nodes: Vec::new(),
+            platform,
+        };
+        let judged = judge_path(&path.top, hypervisor.is_some());
+        crate::paths(&[(path, judged)]).text(&Style { colour: false, width: 120 })
+    }
+
+    #[test]
+    fn what_root_would_add_is_said_where_root_would_add_it() {
+        let refused = || Platform { slots_need_root: true, ..Platform::default() };
+        let said = "With root: the modules of memory and their speed (DMI).";
+        assert!(printed(refused(), None).contains(said));
+        // A hypervisor makes its modules up.
+        assert!(!printed(refused(), Some("kvm")).contains("root"));
+        assert!(!printed(Platform::default(), None).contains("root"));
+    }
+
+    #[test]
+    fn modules_that_differ_are_counted_apart() {
+        let slot = |gib: u64, speed: Option<u64>| MemorySlot {
+            filled: Some(gib > 0),
+            size: Some(gib << 30).filter(|bytes| *bytes > 0),
+            technology: Some("DDR4".to_string()),
+            speed,
+            speed_most: Some(3200),
+            ..MemorySlot::default()
+        };
+        let slots = [slot(8, Some(3200)), slot(16, Some(2933)), slot(8, Some(3200)), slot(0, None)];
+        let unknown = MemorySlot::default();
+        let all = slots.into_iter().chain([unknown]).collect::<Vec<_>>();
+        let words = of_slots(&all);
+        let expected = [
+            "1 module of 16.0 GiB DDR4 at 2933 MT/s (made for 3200 MT/s)",
+            "2 modules of 8.00 GiB DDR4 at 3200 MT/s",
+            "3 of 5 slots filled",
+            "1 unknown",
+        ];
+        assert_eq!(words, expected);
+    }
 }
