@@ -157,6 +157,14 @@ named! {
         HardwareErrors "HardwareErrors",
         /// A rotating drive has a write cache that is switched off.
         WriteCacheOff "WriteCacheOff",
+        /// A memory controller has modules in fewer channels than another.
+        ChannelsEmpty "ChannelsEmpty",
+        /// Memory had errors, corrected or not.
+        MemoryErrors "MemoryErrors",
+        /// A disk is encrypted with AES, and no instructions compute it.
+        SoftwareAes "SoftwareAes",
+        /// Threads ran on another NUMA node than that of the disk.
+        CrossNode "CrossNode",
         /// A hypervisor presents the device: what is below is unknown.
         VirtualDevice "VirtualDevice",
         /// The case differs from itself, measured a second time.

@@ -2,6 +2,7 @@
 
 use crate::finding::{Code, Finding, Severity};
 use crate::path::{changes, judge_path, shared_hops};
+use crate::platform::judge_platform;
 use crate::row::Row;
 use crate::rules;
 use model::case::Work;
@@ -109,6 +110,7 @@ pub(crate) fn findings<'a, 'r: 'a>(
     let virtual_device = rules::virtual_device(storage, served);
     all.extend(virtual_device.map(RunFinding::of_run));
     all.extend(of_paths(header, parts, writes));
+    all.extend(of_platform(header));
     all.sort_by_key(|found| (Reverse(found.finding.severity), found.finding.code));
     all
 }
@@ -155,4 +157,12 @@ fn shared_path(storages: &[&Storage], is_guest: bool) -> Option<Finding> {
         ),
         remedy: "to know each by itself, measure them apart".to_string(),
     })
+}
+
+/// What is odd about the machine's memory and processors.
+fn of_platform(header: &Header) -> Vec<RunFinding> {
+    let Some(platform) = header.host.platform.as_deref() else { return Vec::new() };
+    let top = header.storage.as_ref().and_then(|storage| storage.path.as_deref());
+    let judged = judge_platform(platform, top, header.host.hypervisor.is_some());
+    judged.findings.into_iter().map(RunFinding::of_run).collect()
 }

@@ -19,6 +19,7 @@ pub mod percentile;
 mod permutation;
 pub mod finding;
 pub mod path;
+pub mod platform;
 mod caches;
 mod beside;
 mod counted;

@@ -5,6 +5,7 @@ use crate::evidence::{Limit, Probe};
 use crate::layer::Layer;
 use crate::named;
 use crate::path::{Hop, WriteCache};
+use crate::platform::Platform;
 use crate::setup::Setup;
 use crate::units;
 use schemars::JsonSchema;
@@ -65,6 +66,9 @@ pub struct Host {
     /// Its configuration.
     #[serde(default)]
     pub setup: Setup,
+    /// Its memory and processors. `None` in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform: Option<Box<Platform>>,
     /// Notes for the reader, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

@@ -52,6 +52,7 @@ mod optional;
 pub mod wire;
 pub mod setup;
 pub mod layer;
+pub mod platform;
 pub mod path;
 pub mod vitals;
 pub mod host;

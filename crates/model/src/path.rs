@@ -2,6 +2,8 @@
 //! the OS tells them; whether one is odd is for others to judge.
 
 use crate::named;
+use crate::platform::Platform;
+use crate::setup::Node;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +17,16 @@ pub struct MediumPath {
     /// The hypervisor, if this machine is virtual: what it shows of links is made up, unless a
     /// device is passed through.
     pub hypervisor: Option<String>,
+    /// The processor's model.
+    pub cpu: Option<String>,
+    /// Bytes of memory that the OS has.
+    pub memory: Option<u64>,
+    /// What sets the frequency of its cores.
+    pub governor: Option<String>,
+    /// The NUMA nodes.
+    pub nodes: Vec<Node>,
+    /// Memory and processors.
+    pub platform: Platform,
 }
 
 /// Something that all bytes of the path, or a part of them, pass through.
@@ -34,6 +46,12 @@ impl Hop {
     /// A hop with what is below it.
     pub fn new(name: impl Into<String>, kind: HopKind, below: Vec<Hop>) -> Hop {
         Hop { name: name.into(), kind, below }
+    }
+
+    /// The number of the NUMA node that it is, if it is one.
+    pub fn node(&self) -> Option<u32> {
+        let name = self.name.strip_prefix("node ").filter(|_| self.kind == HopKind::Node)?;
+        name.parse().ok()
     }
 
     /// This hop and all below it, from the top down.

@@ -57,6 +57,7 @@ mod json;
 mod csv;
 mod openmetrics;
 mod running;
+mod platform;
 mod path;
 
 pub use self::csv::{CommandColumns, csv, csv_columns, csv_head, csv_rows, csv_rows_of_host};

@@ -5,10 +5,12 @@ use crate::grid::{Grid, GridCell, left, right};
 use crate::hop::what;
 use crate::json::{pretty, schema_of};
 use crate::picture::of_paths;
+use crate::platform;
 use crate::style::Paint;
 use crate::text::{Text, figure, text};
 use crate::words::{NONE, count, listed};
 use assess::path::{JudgedPath, SharedHops, shared_hops};
+use assess::platform::JudgedPlatform;
 use model::path::{Hop, MediumPath};
 use model::units::rate;
 use schemars::JsonSchema;
@@ -25,7 +27,14 @@ pub fn paths(all: &[(MediumPath, JudgedPath)]) -> Document<'_> {
     document.draw(has_picture, || of_paths(all));
     let tables = all.iter().map(|(path, judged)| table(path, judged));
     document.part(Section::new("Path", tables));
-    let found = all.iter().flat_map(|(_, judged)| found(judged)).collect();
+    let mut found: Vec<FindingBlock> = all.iter().flat_map(|(_, judged)| found(judged)).collect();
+    // All paths of a call are of one machine.
+    if let Some((path, _)) = all.first() {
+        let judged = platform::judged_of(path);
+        document.part(platform::section(path));
+        document.answer.extend(platform_answer(judged.findings.len()));
+        found.extend(platform::found(&judged));
+    }
     document.part(Section::new("Findings", Block::findings(found)));
     document
 }
@@ -73,6 +82,12 @@ fn shared(all: &[(MediumPath, JudgedPath)]) -> Vec<Paragraph> {
         Paragraph::plain(Text::from(text))
     };
     shared_hops(&tops, is_guest).into_iter().map(said).collect()
+}
+
+/// How much is odd about the machine, if anything is.
+fn platform_answer(odd: usize) -> Option<Paragraph> {
+    let odd = (odd > 0).then(|| count(odd, "odd thing"))?;
+    Some(Paragraph::plain(format!("{odd} about its memory or processors.")))
 }
 
 fn table(path: &MediumPath, judged: &JudgedPath) -> Block {
@@ -137,11 +152,17 @@ struct PathForm<'a> {
     path: &'a MediumPath,
     /// What was judged of it.
     judged: &'a JudgedPath,
+    /// What was judged of the machine's memory and processors.
+    judged_platform: JudgedPlatform,
 }
 
 /// Paths as indented JSON, with a final newline.
 pub fn json_of_paths(all: &[(MediumPath, JudgedPath)]) -> String {
-    let paths = all.iter().map(|(path, judged)| PathForm { path, judged });
+    let paths = all.iter().map(|(path, judged)| PathForm {
+        path,
+        judged,
+        judged_platform: platform::judged_of(path),
+    });
     pretty(&PathsForm { format: FORMAT, paths: paths.collect() })
 }
 

@@ -23,14 +23,19 @@ pub fn parse_cpus(list: &str) -> Option<Vec<u32>> {
     Some(cpus)
 }
 
+/// The CPUs that this program may use, offline ones included.
+pub(crate) fn allowed(root: &Root) -> Option<Vec<u32>> {
+    let status = sysfs::text(&root.at("/proc/self/status"))?;
+    let name = "Cpus_allowed_list:";
+    status.lines().find_map(|line| parse_cpus(line.strip_prefix(name)?))
+}
+
 /// How many CPUs this program may use, and a note for the reader if the OS does not report it.
 ///
 /// Reads the list as text because it has no size limit. The usual system call's set is too small
 /// for machines with more than 1024 CPUs.
 pub(crate) fn usable(root: &Root) -> (u32, Option<String>) {
-    let status = sysfs::text(&root.at("/proc/self/status")).unwrap_or_default();
-    let name = "Cpus_allowed_list:";
-    let allowed = status.lines().find_map(|line| parse_cpus(line.strip_prefix(name)?));
+    let allowed = allowed(root);
     let online = sysfs::text(&root.at("/sys/devices/system/cpu/online"));
     let online = online.and_then(|list| parse_cpus(&list));
     // The allowed CPUs include offline ones.

@@ -1,6 +1,7 @@
 //! The machine.
 
 use crate::machine::{MEMINFO, cpuinfo_value, parse_kilobytes};
+use crate::platform::platform;
 use crate::root::Root;
 use crate::setup::setup;
 use crate::{cgroup, cpus, hidden, sysfs};
@@ -29,6 +30,7 @@ pub(crate) fn host_at(root: &Root, isas: Vec<Isa>) -> Host {
     let of_memory = memory_available.is_none().then(|| MEMORY_UNTOLD.to_string());
     let (cores, of_cores) = cpus::usable(root);
     let of_hidden = hidden::notes(root);
+    let setup = setup(root, &cpuinfo);
     let (last_level_cache, largest_cache) = last_level_caches(&root.at(CPUS)).unzip();
     let of_caches = last_level_cache.is_none().then(|| CACHES_UNTOLD.to_string());
     Host {
@@ -48,7 +50,8 @@ pub(crate) fn host_at(root: &Root, isas: Vec<Isa>) -> Host {
         clock_source: read(&root.at(CLOCK).join("current_clocksource")),
         cpu_quota: cgroup::cpu_quota(root),
         memory_quota: cgroup::memory_quota(root, memory),
-        setup: setup(root, &cpuinfo),
+        platform: Some(Box::new(platform(root, &cpuinfo, &setup.nodes))),
+        setup,
         notes: of_cores.into_iter().chain(of_caches).chain(of_memory).chain(of_hidden).collect(),
         ..Host::default()
     }
@@ -87,7 +90,8 @@ fn read(path: &Path) -> Option<String> {
     (!text.is_empty()).then(|| text.to_string())
 }
 
-fn cpu_model(cpuinfo: &str) -> Option<String> {
+/// The processor's model.
+pub(crate) fn cpu_model(cpuinfo: &str) -> Option<String> {
     // The field is "model name" on x86, "cpu" on POWER and "processor 0" on s390. ARM has only
     // numbers.
     let names = ["model name", "Model Name", "cpu", "uarch"];

@@ -19,6 +19,7 @@ mod memory_group;
 mod cpus;
 mod hidden;
 mod setup;
+mod platform;
 mod host;
 mod topology;
 mod loops;

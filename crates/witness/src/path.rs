@@ -10,8 +10,11 @@ pub(crate) mod volumes;
 use crate::device::{btrfs_of, stored_on};
 use crate::error::Error;
 use crate::host;
+use crate::machine::{MEMINFO, parse_kilobytes};
 use crate::mounts::{Mount, mount_of_path};
+use crate::platform::platform;
 use crate::root::Root;
+use crate::setup;
 use crate::sysfs::{self, entries, file_name, flag, text};
 use model::path::{FileSystemHop, Hop, HopKind, MediumPath};
 use std::fs;
@@ -64,10 +67,18 @@ fn block_of(root: &Root, asked: &Path) -> Result<Option<PathBuf>, Error> {
 }
 
 fn told(root: &Root, asked: &Path, top: Hop) -> MediumPath {
+    let cpuinfo = text(&root.at("/proc/cpuinfo")).unwrap_or_default();
+    let meminfo = text(&root.at(MEMINFO)).unwrap_or_default();
+    let nodes = setup::nodes(root);
     MediumPath {
         asked: asked.to_string_lossy().into_owned(),
         top,
         hypervisor: host::hypervisor(root),
+        cpu: host::cpu_model(&cpuinfo),
+        memory: parse_kilobytes(&meminfo, "MemTotal").filter(|bytes| *bytes > 0),
+        governor: setup::of_cpufreq(root, "scaling_governor"),
+        platform: platform(root, &cpuinfo, &nodes),
+        nodes,
     }
 }
 

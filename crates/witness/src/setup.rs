@@ -57,7 +57,7 @@ fn preloaded(root: &Root) -> Option<String> {
 }
 
 /// The distinct values of a cpufreq setting over all CPUs.
-fn of_cpufreq(root: &Root, name: &str) -> Option<String> {
+pub(crate) fn of_cpufreq(root: &Root, name: &str) -> Option<String> {
     let cpus = entries(&root.at(CPU));
     let told = cpus.filter_map(|cpu| text(&cpu.join("cpufreq").join(name)));
     let told: BTreeSet<String> = told.filter(|text| !text.is_empty()).collect();
@@ -123,7 +123,8 @@ fn capacities(root: &Root) -> Vec<CoreKind> {
     cpus.into_iter().rev().map(kind).collect()
 }
 
-fn nodes(root: &Root) -> Vec<Node> {
+/// The NUMA nodes, by number.
+pub(crate) fn nodes(root: &Root) -> Vec<Node> {
     let node = |path: &Path| {
         let number = file_name(path).strip_prefix("node")?.parse().ok()?;
         let cpus = text(&path.join("cpulist"))?;

@@ -9,6 +9,8 @@
 //!   device -> ../../0:0:0:0    a link; an absolute target is of this machine, not of the host
 //!   md/uevent:                 a file of the lines that follow
 //!     | MAJOR=9
+//!   tables/DMI hex:            a file of the bytes that follow
+//!     | 7f 04 00 00
 //! /sys/…/cpu{0..3,8..11}/      as many directories with the same files
 //! ```
 //!
@@ -43,13 +45,18 @@ pub(crate) fn unpack(text: &str, directory: &Path) {
                 content += &format!("{}\n", next.strip_prefix(' ').unwrap_or(next));
                 lines.next();
             }
+            let (name, content) = match name.strip_suffix(" hex") {
+                Some(name) => (name, bytes(&content)),
+                None => (name, content.into_bytes()),
+            };
             directories.iter().for_each(|directory| tree.write(directory, name, &content));
         } else if let Some((name, target)) = entry.split_once(" -> ") {
             directories.iter().for_each(|directory| tree.link(directory, name, target));
         } else {
             let (name, content) = entry.split_once(" =").expect(entry);
             let content = format!("{}\n", content.trim());
-            directories.iter().for_each(|directory| tree.write(directory, name, &content));
+            let content = content.as_bytes();
+            directories.iter().for_each(|directory| tree.write(directory, name, content));
         }
     }
     tree.register();
@@ -71,7 +78,7 @@ impl MachineTree<'_> {
         path
     }
 
-    fn write(&self, directory: &str, name: &str, content: &str) {
+    fn write(&self, directory: &str, name: &str, content: &[u8]) {
         fs::write(self.new_path(directory, name), content).expect("it can be written");
     }
 
@@ -103,6 +110,12 @@ impl MachineTree<'_> {
             }
         }
     }
+}
+
+/// The bytes that hexadecimal numbers name: `7f 04`.
+fn bytes(text: &str) -> Vec<u8> {
+    let numbers = text.split_ascii_whitespace();
+    numbers.map(|number| u8::from_str_radix(number, 16).expect(text)).collect()
 }
 
 /// Expands ranges: `cpu{0..1,4..4}` becomes `cpu0`, `cpu1` and `cpu4`.

@@ -143,6 +143,9 @@ mod tests {
                     | Code::SharedPath
                     | Code::Capped
                     | Code::HardwareErrors
+                    | Code::ChannelsEmpty
+                    | Code::MemoryErrors
+                    | Code::SoftwareAes
                     | Code::CacheSizeUnknown
                     | Code::AboveCeiling
                     | Code::HostCache

@@ -1,4 +1,4 @@
-//! Whether memory was on another NUMA node than the thread that used it.
+//! Whether memory or the disk was on another NUMA node than the thread that used it.
 
 use super::context::{Context, Draft, RuleTable};
 use crate::counted::Counted;
@@ -6,11 +6,14 @@ use crate::finding::{Code, Severity};
 use crate::significance::{LEVEL, median_test};
 use crate::stats::median;
 use model::case::{BlockPlace, Work};
+use model::list::listed;
+use model::path::{Hop, HopKind};
 use model::units::{percent, rate};
 use std::collections::BTreeSet;
 
 /// The rules of this module.
-pub(super) const RULES: RuleTable = &[(Code::RemotePages, remote_pages)];
+pub(super) const RULES: RuleTable =
+    &[(Code::RemotePages, remote_pages), (Code::CrossNode, cross_node)];
 
 /// From this share on other nodes, there is a finding; shares this far apart are two places
 /// (docs/method).
@@ -64,6 +67,46 @@ fn remote_pages(context: &Context) -> Option<Draft> {
         }
         None => Draft::sized(most, Severity::Note, seen, remedy),
     }
+}
+
+/// No thread ran on a node of the disk that it used (docs/method). In a virtual machine, nodes are
+/// made up.
+fn cross_node(context: &Context) -> Option<Draft> {
+    let measured = context.measured;
+    if measured.host.hypervisor.is_some() || !context.crosses_devices() {
+        return None;
+    }
+    let disks = nodes_of_disks(measured.storage?.path.as_deref()?)?;
+    let spans = measured.trials.iter().flat_map(|trial| &trial.sample.spans);
+    let seats = spans.flat_map(|span| [span.start_seat, span.end_seat]);
+    let threads: BTreeSet<u32> = seats.map(|seat| Some(seat?.node)).collect::<Option<_>>()?;
+    if threads.is_empty() || !threads.is_disjoint(&disks) {
+        return None;
+    }
+    let told = |nodes: &BTreeSet<u32>| {
+        let numbers: Vec<String> = nodes.iter().map(u32::to_string).collect();
+        format!("{} {}", if nodes.len() == 1 { "node" } else { "nodes" }, listed(&numbers))
+    };
+    let message = format!(
+        "the threads began and ended on NUMA {}, but the disk is at {}: what they move crosses the \
+         link between processors",
+        told(&threads),
+        told(&disks)
+    );
+    Draft::new(Severity::Note, message, "bind the run to the disk's node with --node")
+}
+
+/// The NUMA nodes of all disks below `top`; `None` if that of one is unknown.
+fn nodes_of_disks(top: &Hop) -> Option<BTreeSet<u32>> {
+    let disks = top.all().into_iter().filter(|hop| matches!(hop.kind, HopKind::Disk(_)));
+    let nodes: Option<Vec<BTreeSet<u32>>> = disks
+        .map(|disk| {
+            let nodes: BTreeSet<u32> = disk.all().into_iter().filter_map(Hop::node).collect();
+            (!nodes.is_empty()).then_some(nodes)
+        })
+        .collect();
+    let all: BTreeSet<u32> = nodes?.into_iter().flatten().collect();
+    (!all.is_empty()).then_some(all)
 }
 
 /// The share of a trial's pages on other nodes than its thread's; if the OS moved the thread, by

@@ -9,6 +9,7 @@ use crate::summary::Summary;
 use model::case::{Advice, Allocation, Io, Op, Touch, WriteEngine, WriteWork};
 use model::evidence::{Limit, Limited};
 use model::layer::{Amplification, Counts, Layer};
+use model::path::{Hop, HopKind};
 use model::sample::{Seat, Span, Usage};
 
 const MS: u64 = 1_000_000;
@@ -536,4 +537,38 @@ fn wrong_bytes_of_a_round_that_is_left_out_are_told() {
     assert_eq!(judge(&record), "void device: DigestMismatch void, Excluded note");
     assert_eq!(first(&record).digest_verified, Some(false));
     check(zoo::record(), no_op, "sound device:");
+}
+
+/// Plants a disk at `disk`, if that is known, and the thread at `thread`.
+fn nodes_apart(disk: Option<u32>, thread: Option<u32>) -> impl Fn(&mut Record) {
+    move |record| {
+        let node = disk.map(|node| Hop::new(format!("node {node}"), HopKind::Node, Vec::new()));
+        let disk = Hop::new("sda", HopKind::Disk(Box::default()), node.into_iter().collect());
+        record.header.storage.as_mut().expect("it has one").path = Some(Box::new(disk));
+        each_span(record, |span| {
+            let seat = thread.map(|node| Seat { cpu: 1, node });
+            (span.start_seat, span.end_seat) = (seat, seat);
+        });
+    }
+}
+
+#[test]
+fn threads_on_another_node_than_the_disk() {
+    check(zoo::record(), nodes_apart(Some(0), Some(1)), "sound device: CrossNode note");
+    check(zoo::record(), nodes_apart(Some(1), Some(1)), "sound device:");
+    check(zoo::record(), nodes_apart(None, Some(1)), "sound device:");
+    check(zoo::record(), nodes_apart(Some(0), None), "sound device:");
+    // What the page cache serves does not come from the disk.
+    check(flawless(work(Cache::Warm)), nodes_apart(Some(0), Some(1)), "sound page-cache:");
+    // A hypervisor makes nodes up.
+    let in_guest = |record: &mut Record| {
+        nodes_apart(Some(0), Some(1))(record);
+        record.header.host.hypervisor = Some("kvm".to_string());
+    };
+    check(zoo::record(), in_guest, "sound device:");
+    let moved = |record: &mut Record| {
+        nodes_apart(Some(0), Some(1))(record);
+        each_span(record, |span| span.end_seat = Some(Seat { cpu: 0, node: 0 }));
+    };
+    check(zoo::record(), moved, "sound device:");
 }

@@ -23,6 +23,7 @@ mod names;
 pub(crate) mod noise;
 mod open_loop;
 mod path;
+mod platform;
 mod load;
 mod rounds;
 mod records;

@@ -25,7 +25,7 @@ fn printed(text: &str, asked: &str, form: &[&str]) -> String {
 
 /// Each machine with what is asked of it. Each was read as somebody who looks after such machines
 /// would.
-pub(crate) const MACHINES: [(&str, &str); 31] = [
+pub(crate) const MACHINES: [(&str, &str); 36] = [
     ("nvme-full-link", "/srv"),
     ("nvme-behind-switch", "/srv"),
     ("nvme-downgraded", "/srv"),
@@ -57,6 +57,11 @@ pub(crate) const MACHINES: [(&str, &str); 31] = [
     ("luks-integrity-writecache", "/safe"),
     ("loop-on-sshfs", "/image"),
     ("loop-on-sshfs", "/remote"),
+    ("two-sockets-all-channels", "/srv"),
+    ("two-sockets-lost-module", "/srv"),
+    ("workstation-dmi", "/"),
+    ("cxl-hmat", "/srv"),
+    ("arm-crypt-without-aes", "/"),
 ];
 
 #[test]

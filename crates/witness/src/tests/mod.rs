@@ -7,3 +7,4 @@ mod topologies;
 mod servers;
 mod limits;
 mod machines;
+mod platforms;
