@@ -106,8 +106,7 @@ fn own(hop: &Hop) -> Option<Allowance> {
 }
 
 fn below(hop: &Hop) -> Option<Allowance> {
-    let parts = hop.below.iter().filter(|below| !is_down(below)).map(below);
-    let parts: Option<Vec<Allowance>> = parts.collect();
+    let parts: Option<Vec<Allowance>> = in_use(hop).map(below).collect();
     let sum = parts.filter(|parts| !parts.is_empty()).map(together);
     match (own(hop), sum) {
         (Some(own), Some(sum)) if sum.bytes_per_second < own.bytes_per_second => Some(sum),
@@ -128,6 +127,15 @@ fn together(mut parts: Vec<Allowance>) -> Allowance {
     }
 }
 
+/// What is below a hop and can give its bytes.
+fn in_use(hop: &Hop) -> impl Iterator<Item = &Hop> {
+    let is_spare = |below: &Hop| match &hop.kind {
+        HopKind::Array(array) => array.spares.contains(&below.name),
+        _ => false,
+    };
+    hop.below.iter().filter(move |below| !is_down(below) && !is_spare(below))
+}
+
 /// Whether it is a disk that the OS has given up, such as one path to a disk that has several.
 fn is_down(hop: &Hop) -> bool {
     match &hop.kind {
@@ -142,9 +150,9 @@ fn is_down(hop: &Hop) -> bool {
 fn shared(top: &Hop) -> Vec<&Hop> {
     fn ways<'h>(hop: &'h Hop, above: &[&'h Hop], all: &mut Vec<Vec<&'h Hop>>) {
         let way = [above, &[hop]].concat();
-        match hop.below.is_empty() {
-            true => all.push(way),
-            false => hop.below.iter().for_each(|below| ways(below, &way, all)),
+        match in_use(hop).next() {
+            None => all.push(way),
+            Some(_) => in_use(hop).for_each(|below| ways(below, &way, all)),
         }
     }
     let mut all = Vec::new();

@@ -276,7 +276,12 @@ impl Grid {
     /// last one is folded only if that of the first is not enough.
     fn end_widths(&self, shown: &[usize], gap: usize, width: usize) -> [usize; 2] {
         let others = self.total(&shown[1..], gap) + gap;
-        let first = width.saturating_sub(others).max(FIRST_MIN);
+        // A word is not folded.
+        let words = |row: &Vec<GridCell>| {
+            parts(&row[shown[0]], 0).iter().map(|part| part.chars().count()).max()
+        };
+        let longest = self.rows().filter_map(words).max().unwrap_or(0);
+        let first = width.saturating_sub(others).max(FIRST_MIN).max(longest);
         let last = shown[shown.len() - 1];
         let over = (first.min(self.column_width(shown[0])) + others).saturating_sub(width);
         let title = self.columns[last].title.chars().count();

@@ -70,6 +70,8 @@ fn of_array(array: &ArrayHop) -> String {
         Some(done) => format!("{action} {}", percent(done as f64 / 1000.0)),
         None => action.to_string(),
     }));
+    let spares = &array.spares;
+    words.extend((!spares.is_empty()).then(|| format!("not in sync: {}", listed(spares))));
     words.join(", ")
 }
 

@@ -6,7 +6,7 @@ use crate::hop::what;
 use crate::json::{pretty, schema_of};
 use crate::picture::of_paths;
 use crate::platform;
-use crate::style::Paint;
+use crate::style::{BRANCH, Paint};
 use crate::text::{Text, figure, text};
 use crate::words::{NONE, count, listed};
 use assess::path::{JudgedPath, SharedHops, shared_hops};
@@ -91,27 +91,27 @@ fn platform_answer(odd: usize) -> Option<Paragraph> {
 }
 
 fn table(path: &MediumPath, judged: &JudgedPath) -> Block {
-    let columns = [left("hop", 0), left("what it is", 0), right("at most", 0), left("odd", 0)];
+    let columns = [left("hop", 0), right("at most", 0), left("what it is", 0)];
     let mut grid = Grid::new(columns.to_vec());
     for (hop, judged) in path.top.all().into_iter().zip(&judged.hops) {
         let is_odd = !judged.findings.is_empty();
         let indent = match judged.depth {
             0 => String::new(),
-            depth => format!("{}└ ", "  ".repeat(depth - 1)),
+            depth => format!("{}{BRANCH} ", "  ".repeat(depth - 1)),
         };
-        let codes = judged.findings.iter().map(|finding| finding.code.to_string());
-        let odd = if is_odd { codes.collect::<Vec<String>>().join(", ") } else { String::new() };
+        let what = what(&hop.kind, path.hypervisor.is_some());
+        let odd = judged.findings.iter().map(|finding| format!("! {}", finding.code));
+        let what = [what].into_iter().chain(odd).collect::<Vec<String>>().join(" ");
         let most = judged.allows.map_or(NONE.to_string(), rate);
         let paint = if is_odd { Paint::Doubt } else { Paint::Plain };
         grid.row(vec![
             GridCell::new(format!("{indent}{}", hop.name), Paint::Plain),
-            GridCell::new(what(&hop.kind, path.hypervisor.is_some()), Paint::Plain),
             GridCell::new(most, Paint::Plain),
-            GridCell::new(odd, paint),
+            GridCell::new(what, paint),
         ]);
     }
     let legend = "at most: bytes a second in one direction, after the coding of the line and \
-                  before its protocol; dash: unknown, or no limit";
+                  before its protocol; dash: unknown, or no limit; !: odd, see below";
     Block::table(grid, [Remark::of_all(legend)])
 }
 

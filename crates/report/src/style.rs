@@ -121,6 +121,9 @@ pub fn paragraphs(text: &str, style: &Style) -> String {
     text.split("\n\n").map(wrapped).collect::<Vec<_>>().join("\n\n")
 }
 
+/// What stands before the name of something that is below something else.
+pub(crate) const BRANCH: &str = "└";
+
 /// Units that stay on the same line as their numbers.
 const UNITS: [&str; 13] =
     ["%", "ns", "µs", "ms", "s", "B/s", "kB/s", "MB/s", "GB/s", "TB/s", "KiB", "MiB", "GiB"];
@@ -128,13 +131,17 @@ const UNITS: [&str; 13] =
 /// Wraps `text` to lines of at most `room` characters, at spaces but not before a unit. Control
 /// characters become spaces, because text from a record must not control a terminal.
 pub(crate) fn fold(text: &str, room: usize) -> Vec<String> {
+    // A number stays with its unit, and what is below something with its branch.
+    let is_bound = |last: &str, word: &str| {
+        let is_unit = UNITS.contains(&word.trim_end_matches([',', '.', ';', ':', ')']));
+        last == BRANCH || (is_unit && last.ends_with(|c: char| c.is_ascii_digit()))
+    };
     let mut words: Vec<String> = Vec::new();
     for word in printable(text).split_whitespace() {
-        let is_unit = UNITS.contains(&word.trim_end_matches([',', '.', ';', ':', ')']));
         match words.last_mut() {
-            Some(number) if is_unit && number.ends_with(|c: char| c.is_ascii_digit()) => {
-                number.push(' ');
-                number.push_str(word);
+            Some(last) if is_bound(last, word) => {
+                last.push(' ');
+                last.push_str(word);
             }
             _ => words.push(word.to_string()),
         }

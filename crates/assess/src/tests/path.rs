@@ -233,7 +233,15 @@ fn disks_side_by_side_allow_the_sum_unless_they_share_a_link_or_one_is_unknown()
     let lost = Hop::new("d", HopKind::Disk(Box::new(lost)), vec![leg("b", None)]);
     allows(&array(vec![leg("a", None), lost]), false, Some(1969));
     let unknown = Hop::new("c", HopKind::Disk(Box::default()), Vec::new());
-    allows(&array(vec![leg("a", None), unknown]), false, None);
+    allows(&array(vec![leg("a", None), unknown.clone()]), false, None);
+    // A spare gives nothing, and a link that it does not share is nevertheless shared by the others.
+    let with_spare = |legs| {
+        let array = ArrayHop { spares: vec!["c".into()], ..ArrayHop::default() };
+        Hop::new("md0", HopKind::Array(array), legs)
+    };
+    allows(&with_spare(vec![leg("a", None), unknown.clone()]), false, Some(1969));
+    let both = vec![leg("a", Some("hba")), leg("b", Some("hba")), unknown];
+    allows(&with_spare(both), false, Some(1969));
 }
 
 /// What several paths have in common, in words, each with the places of the paths.

@@ -81,7 +81,18 @@ fn array(path: &Path) -> ArrayHop {
         policy: of("consistency_policy"),
         stripe_cache: number(&md.join("stripe_cache_size")),
         stripe: stripe.filter(|bytes| *bytes > 0 && bytes % SECTOR == 0),
+        spares: spares(&md),
     }
+}
+
+/// The members that are out of sync, by the driver's word for each (Documentation/admin-guide/md).
+fn spares(md: &Path) -> Vec<String> {
+    let is_out = |member: &Path| {
+        let state = text(&member.join("state")).unwrap_or_default();
+        state.split(',').any(|word| ["spare", "faulty"].contains(&word))
+    };
+    let out = entries(md).filter(|member| is_out(member));
+    out.filter_map(|member| Some(file_name(&member).strip_prefix("dev-")?.to_string())).collect()
 }
 
 /// The thousandths in `1234 / 5678`; none of `none` or `delayed`.
