@@ -136,8 +136,8 @@ pub struct ArrayHop {
     /// The bytes of a stripe over all its disks, without parity; null if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stripe: Option<u64>,
-    /// Its disks that have none of its data, or not yet all: spares, faulty ones, and those that are
-    /// being rebuilt.
+    /// Its disks that have none of its data, or not yet all: spares, faulty ones, and those that it
+    /// rebuilds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spares: Vec<String>,
 }

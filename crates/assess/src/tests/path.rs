@@ -234,7 +234,7 @@ fn disks_side_by_side_allow_the_sum_unless_they_share_a_link_or_one_is_unknown()
     allows(&array(vec![leg("a", None), lost]), false, Some(1969));
     let unknown = Hop::new("c", HopKind::Disk(Box::default()), Vec::new());
     allows(&array(vec![leg("a", None), unknown.clone()]), false, None);
-    // A spare gives nothing, and a link that it does not share is nevertheless shared by the others.
+    // A spare gives nothing, and a link that only it does not pass is shared nevertheless.
     let with_spare = |legs| {
         let array = ArrayHop { spares: vec!["c".into()], ..ArrayHop::default() };
         Hop::new("md0", HopKind::Array(array), legs)
