@@ -234,7 +234,7 @@ class Mutated(unittest.TestCase):
     """ioassay and the audit must judge mutated paths alike."""
 
     def test_paths_are_judged_alike(self):
-        codes = set()
+        codes, above = set(), set()
         with tempfile.TemporaryDirectory() as folder:
             for record, seed in itertools.product((SURVEY, OF_COMMANDS), range(SEEDS)):
                 mutant = mutations.Mutant(record, seed)
@@ -244,7 +244,10 @@ class Mutated(unittest.TestCase):
                 answer = main.said_by(os.environ["IOASSAY"], at)
                 self.assertEqual(main.audit(at, answer).mismatches, [], f"{record}, {seed}")
                 codes |= {one["code"] for one in answer["findings"]}
+                above |= {one["severity"] for one in answer["findings"]
+                          if one["code"] == "FasterThanLink"}
         self.assertLessEqual({*OF_RUN, "CrossNode", "FasterThanLink"}, codes)
+        self.assertEqual(above, {"doubt", "void"})
 
 
 class Laws(unittest.TestCase):
@@ -264,8 +267,9 @@ class Laws(unittest.TestCase):
                  ("Fibre Channel", 16_000, None, 1700)]
         for bus, rate, lanes, expected in known:
             self.carries((expected, ["a"]), link("a", rate, lanes=lanes, bus=bus))
-        unknown = [("PCIe", 7_000, 4), ("PCIe", 8_000, None), ("SATA", None, 1), ("SAS", 6_000, None),
-                   ("USB", 20, None), ("UFS", 6_000, 1), ("Fibre Channel", 10, 1)]
+        unknown = [("PCIe", 7_000, 4), ("PCIe", 8_000, None), ("SATA", None, 1),
+                   ("SAS", 6_000, None), ("USB", 20, None), ("UFS", 6_000, 1),
+                   ("Fibre Channel", 10, 1)]
         for bus, rate, lanes in unknown:
             self.carries(None, link("a", rate, lanes=lanes, bus=bus))
         self.carries((125, ["eth0"]), interface("eth0", 1_000))
@@ -291,7 +295,8 @@ class Laws(unittest.TestCase):
             return disk(name, link(f"port-{name}", 12_000, link(root, 8_000, lanes=1), lanes=1,
                                    bus="SAS"), **facts)
         lost = of("sdc", "hba2", state="offline")
-        self.carries((985, ["hba1"]), mapped("multipath", of("sda", "hba1"), of("sdb", "hba1"), lost))
+        up = of("sda", "hba1"), of("sdb", "hba1")
+        self.carries((985, ["hba1"]), mapped("multipath", *up, lost))
 
     def test_what_is_spread_over_groups_shares_links_of_its_own(self):
         over = lambda name, root: disk(name, link(root, 8_000, lanes=1))
@@ -299,7 +304,8 @@ class Laws(unittest.TestCase):
         self.carries((1969, ["hba1", "hba2"]), mapped("LVM", group, over("sdc", "hba2")))
 
     def test_a_path_in_use_has_its_fastest_links_and_hottest_disks(self):
-        top = lambda rate, heat, lanes=4: disk("sda", link("a", rate, lanes=lanes), temperature=heat)
+        top = lambda rate, heat, lanes=4: disk("sda", link("a", rate, lanes=lanes),
+                                               temperature=heat)
         parts = [part(look(top(2_500, None)), look(top(8_000, 60_000)))]
         self.assertEqual(vitals.in_use(top(5_000, 50_000), parts), top(8_000, 60_000))
         self.assertEqual(vitals.in_use(top(None, None), parts), top(8_000, 60_000))

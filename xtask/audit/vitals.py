@@ -26,8 +26,8 @@ def most(values):
 
 
 def in_use(top, parts):
-    """A path with the fastest rate of each link, because one that rests may be slower, and with the
-    highest temperature of each disk. A link with other lanes is another one: no rest takes lanes."""
+    """A path with the fastest rate of each link, because one that rests may be slower, and with
+    the highest temperature of each disk. No rest takes lanes: with others, it is another link."""
     seen = {}
     for hop in (hop for look in looks(parts) for path in look["paths"] for hop in hops(path)):
         seen.setdefault((hop["kind"], hop["name"]), []).append(hop)
