@@ -7,6 +7,7 @@ import copy
 import csv
 import io
 import itertools
+import json
 import os
 import subprocess
 import tempfile
@@ -20,6 +21,7 @@ import mutations
 import odd_paths
 import path
 import vitals
+from record import Record
 from verdicts import OF_RUN
 
 RECORDS = Path(__file__).parents[2] / "records"
@@ -228,6 +230,18 @@ class Falsified(unittest.TestCase):
         for name, most in told.items():
             use = of_links[name]
             self.assertEqual(float(most) if most else None, use and use["bytes_per_second"])
+
+
+class Read(unittest.TestCase):
+    def test_a_line_of_what_was_seen_is_read_and_no_trial_is_lost_with_it(self):
+        *lines, end = Path(SURVEY).read_text(encoding="utf-8").splitlines()
+        seen = json.dumps({"vitals": part(look(), look(at_ms=1))})
+        for told, expected in ((seen, 1), (seen[:40], 0)):
+            record = Record([*lines, told, end])
+            self.assertEqual((len(record.vitals), record.unread), (expected, 0))
+        # Nothing counts after the end.
+        record = Record([*lines, end, seen])
+        self.assertEqual((len(record.vitals), record.unread), (0, 1))
 
 
 class Mutated(unittest.TestCase):
