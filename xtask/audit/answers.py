@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 import findings
+import links
 import topology
 from ceilings import TOUCHES_PAGES, has_plateau, memory_read, reads_memory
 from comparisons import DEVICE_INTEREST, ratio_of_any
@@ -77,6 +78,8 @@ def fastest_of(device, memory, rows):
         bound = "cpu"
     elif is_limited_in_part(row):
         bound = "limit of a part"
+    elif links.bound(row):
+        bound = "link"
     else:
         bound = "device" if has_plateau(rows, row) else "unknown"
     return {"id": row.id, "throughput": row.rate, "of_memory": share["median"],

@@ -48,7 +48,7 @@ def assess(record, said):
                         for one in comparisons.comparisons(rows)],
         "control": control,
         "repetition": repetition(record, rows),
-        "findings": run_findings(rows + twins, record.storage, record.host),
+        "findings": run_findings(rows + twins, record),
         "overhead_ns": ceilings.overhead(rows),
         "answer": answers.answer(rows),
         "saturations": answers.saturations(rows),
@@ -81,6 +81,9 @@ def facts(record, said):
             "seed": plan["seed"], "memory_limit": plan.get("memory_limit"),
             "storage": storage(record.storage, said["storage"]),
             "source_storage": storage(header.get("source_storage"), said["source_storage"]),
+            "further_storages": [storage(one, other) for one, other
+                                 in zip(record.further, said["further_storages"])],
+            "vitals": echo(record.vitals, said["vitals"]),
             "bound": echo(plan.get("bound"), said["bound"]),
             "sustain_s": plan.get("sustain") and seconds(plan["sustain"]),
             "campaign": campaign(record, said["campaign"]),
@@ -191,7 +194,7 @@ def case(row):
         "bytes_per_trial": whole(median(one.bytes for one in row.figures)),
         "device_bytes": row.whole("task_read_bytes"),
         "folio_bytes": row.whole("folio_bytes"),
-        "ceiling": row.ceiling and row.ceiling.told(), "is_ceiling": row.is_ceiling,
+        "link": row.link, "ceiling": row.ceiling and row.ceiling.told(), "is_ceiling": row.is_ceiling,
         "of_memory": row.of_memory, "findings": found(row),
         "digest_verified": row.digest_verified(), "counted": row.counted_tens(),
         "trials": [trial(row, one, is_durable)

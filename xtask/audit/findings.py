@@ -4,6 +4,7 @@ severity or nothing."""
 import buffers
 import comparisons
 import courses
+import links
 import open_loop
 import placement
 import served
@@ -87,6 +88,10 @@ def crosses_devices(row):
 
     share = row.total(moved_by_loop, (lambda one: one.written_bytes) if row.write else moved)
     return share is not None and share > NOISE
+
+
+def cross_node(row):
+    return "note" if crosses_devices(row) and placement.is_far_from_disks(row) else None
 
 
 def cached(row, name):
@@ -960,7 +965,8 @@ RULES = {
     "FailedTrials": failed_trials, "TooShort": too_short, "Imbalanced": imbalanced,
     "Stalled": stalled, "Transient": transient,
     "StepChange": step_change, "Drifting": drifting, "CpuLevels": placement.cpu_levels,
-    "RemotePages": placement.remote_pages,
+    "RemotePages": placement.remote_pages, "CrossNode": cross_node,
+    "FasterThanLink": links.faster_than_link,
 }
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import commands
+import verdicts
 from assessment import UNDECIDED, assess
 from held import Held
 from record import Record
@@ -27,6 +28,7 @@ def audit(path, said):
     record = Record.read(path)
     if commands.is_of_commands(record):
         held.hold(said, commands.assess(record, said))
+        held.hold(*verdicts.of_commands(record, said))
         return held
     found = assess(record, said)
     held.undecided = found.pop(UNDECIDED)

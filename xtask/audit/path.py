@@ -1,32 +1,36 @@
-"""What is odd on the path from a file down to its medium, from the facts in a record's header."""
+"""What is odd on the paths from files down to their media, from the facts in a record's header."""
+
+from vitals import MOVES_DATA, SYNCS
 
 # What a transfer is called, in millions a second; a link of another rate cannot be named.
 PCIE = (2500, 5000, 8000, 16000, 32000, 64000)
-MOVES_DATA = ("balance", "device add", "device remove", "device replace", "resize")
-SYNCS = ("resync", "recover", "reshape", "check", "repair")
 LOST = ("offline", "transport-offline")
 # Limits outside of these are not those of a drive.
 HEAT = (40_000, 120_000)
 
 
-def oddities(storage, host, writes):
-    """The codes of what is odd, each once. A virtual machine's links are not judged, and a write
-    cache that is off concerns only what writes."""
-    top = (storage or {}).get("path")
-    is_guest = bool(host.get("hypervisor"))
-    found = []
-    for hop, parent in hops(top, None) if top else ():
-        for code in of_hop(hop, parent, is_guest):
-            if code not in found and (writes or code != "WriteCacheOff"):
-                found.append(code)
-    return found
+def oddities(tops, is_guest, writes):
+    """The codes of what is odd below the first hops of paths. A virtual machine's links are not
+    judged, and a write cache that is off concerns only what writes."""
+    codes = (code for top in tops for hop, parent in with_parents(top, None)
+             for code in of_hop(hop, parent, is_guest))
+    return [code for code in codes if writes or code != "WriteCacheOff"]
 
 
-def hops(hop, parent):
+def with_parents(hop, parent):
     """Each hop with the one above it."""
     yield hop, parent
     for below in hop.get("below", ()):
-        yield from hops(below, hop)
+        yield from with_parents(below, hop)
+
+
+def nodes_of_disks(top):
+    """The NUMA nodes that disks are at; None if that of one is unknown, or without a disk."""
+    def nodes(hop):
+        own = {hop["name"]} if hop["kind"] == "node" else set()
+        return own.union(*(nodes(below) for below in hop.get("below", ())))
+    each = [nodes(hop) for hop, _ in with_parents(top, None) if hop["kind"] == "disk"]
+    return set().union(*each) if each and all(each) else None
 
 
 def of_hop(hop, parent, is_guest):
@@ -86,9 +90,13 @@ def of_file_system(hop):
 def of_mapped(hop):
     if hop["maker"] == "LVM snapshot":
         return ["CopyOnWrite"]
-    lost = any(below["kind"] == "disk" and below.get("state") in LOST
-               for below in hop.get("below", ()))
+    lost = any(map(is_lost, hop.get("below", ())))
     return ["Degraded"] if hop["maker"] == "multipath" and lost else []
+
+
+def is_lost(hop):
+    """Whether it is a disk that the OS cannot reach, such as one path of several."""
+    return hop["kind"] == "disk" and hop.get("state") in LOST
 
 
 def of_disk(disk, start, is_guest):

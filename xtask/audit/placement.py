@@ -5,6 +5,7 @@ from collections import Counter
 
 from decisions import LEVEL, median_test
 from intervals import median
+from path import nodes_of_disks
 
 NOTE = 0.05
 DOUBT = 0.20
@@ -89,3 +90,14 @@ def remote_share(one):
         return None
     here = min(told.get(str(node), 0) for node in where)
     return 1 - here / sum(told.values())
+
+
+def is_far_from_disks(row):
+    """Whether no thread began or ended on a NUMA node of a disk. A hypervisor makes nodes up."""
+    top = (row.storage or {}).get("path")
+    disks = nodes_of_disks(top) if top and not row.host.get("hypervisor") else None
+    places = [place(one, "node") for one in row.figures]
+    if disks is None or None in places:
+        return False
+    threads = {f"node {node}" for places_of_one in places for node in places_of_one}
+    return bool(threads) and not threads & disks

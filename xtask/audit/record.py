@@ -5,6 +5,7 @@ import re
 
 import beside
 import buffers
+import vitals
 
 SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
          "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "": 1}
@@ -14,6 +15,8 @@ TIMES = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "min": 60 
 STEP = 4096
 SIZE_AXES = {"size", "working_set", "block", "step"}
 COUNT_AXES = {"stride", "depth", "threads", "rate", "ops", "every", "read_share"}
+# A line of what was seen that was cut off lost no trial.
+VITALS = '{"vitals"'
 CLAIMS = {"fdatasync", "fsync", "msync", "dsync"}
 
 
@@ -120,6 +123,8 @@ class Record:
         # What each invocation after the first began with.
         self.invocations = []
         self.trials = []
+        # What was seen before and after each part of the run.
+        self.vitals = []
         self.end = "missing"
         self.unread = 0
         # Each case has one trial per round, and nothing counts after the end.
@@ -129,7 +134,7 @@ class Record:
             try:
                 value = json.loads(line)
             except ValueError:
-                is_cut = bool(line.strip())
+                is_cut = bool(line.strip()) and not line.startswith(VITALS)
                 self.unread += is_cut
                 continue
             resumed = "invocation" in value and value["invocation"].get("resumed")
@@ -151,6 +156,8 @@ class Record:
                 self.trials.append(trial)
             elif "invocation" in value:
                 self.invocations.append(value["invocation"])
+            elif "vitals" in value:
+                self.vitals.append(value["vitals"])
             elif "end" in value:
                 self.end, ended = value["end"], True
             else:
@@ -159,6 +166,12 @@ class Record:
             raise ValueError("no header: this is no record")
         self.host = self.header["host"]
         self.storage = self.header.get("storage")
+        self.further = self.header.get("further_storages") or []
+        every = [self.storage, self.header.get("source_storage"), *self.further]
+        # All storages whose path is known.
+        self.on_paths = [storage for storage in every if storage and storage.get("path")]
+        for storage in self.on_paths:
+            storage["path"] = vitals.in_use(storage["path"], self.vitals)
         self.plan = self.header["plan"]
         self.cases = [Case(row["case"]) for row in self.plan["cases"]]
         # Rounds after the planned ones have only the cases with wide intervals.

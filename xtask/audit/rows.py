@@ -5,6 +5,7 @@ import re
 from functools import cached_property
 
 import courses
+import links
 import rounds
 import served
 import writing
@@ -312,6 +313,11 @@ class Row:
     def hit_share_most(self):
         hits = self.of_file[1]
         return hits and hits[1]
+
+    @cached_property
+    def link(self):
+        """What the links to its device carry, and its share of it."""
+        return links.use(self)
 
     @cached_property
     def durability(self):

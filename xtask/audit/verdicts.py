@@ -1,11 +1,13 @@
 """The findings of a whole run."""
 
+import links
+import machine
 import path
 import topology
-from rows import SEVERITIES
+import vitals
 
 
-def run_findings(rows, storage, host):
+def run_findings(rows, record):
     """Each code and severity once, with its cases and its baselines."""
     told = {}
     for row in rows:
@@ -13,12 +15,39 @@ def run_findings(rows, storage, host):
             one = told.setdefault((code, severity), {
                 "code": code, "severity": severity, "cases": [], "baselines": []})
             one["cases" if row.role == "asked" else "baselines"].append(row.id)
-    virtual = storage and any(one["is_virtual"] for one in topology.disks(storage["devices"]))
-    if virtual and any(row.served_by in ("device", "mixed") for row in rows):
-        told["VirtualDevice"] = {
-            "code": "VirtualDevice", "severity": "note", "cases": [], "baselines": []}
+    # A row may have the same code, and then it is told of both.
     writes = any(row.case.is_write or row.case.call or row.case.command for row in rows)
-    for code in path.oddities(storage, host, writes):
-        # A row may have the same code, and then it is told of both.
-        told[code, "note", "path"] = {"code": code, "severity": "note", "cases": [], "baselines": []}
-    return list(told.values())
+    codes = of_paths_and_machine(record, writes)
+    devices = topology.disks(record.storage["devices"]) if record.storage else []
+    is_served = any(row.served_by in ("device", "mixed") for row in rows)
+    if is_served and any(one["is_virtual"] for one in devices):
+        codes.append("VirtualDevice")
+    return list(told.values()) + [of_run(code) for code in codes]
+
+
+def of_run(code):
+    """A note that is about no row."""
+    return {"code": code, "severity": "note", "cases": [], "baselines": []}
+
+
+def of_paths_and_machine(record, writes):
+    """The codes of what is odd on the paths, in the machine and in what changed, each once."""
+    tops, is_guest = [one["path"] for one in record.on_paths], bool(record.host.get("hypervisor"))
+    found = vitals.changes(record.vitals, is_guest) + path.oddities(tops, is_guest, writes)
+    found += machine.oddities(record.host, tops)
+    found += ["SharedPath"] if links.is_shared(tops, is_guest) else []
+    return sorted(set(found))
+
+
+# Every code that may be of the paths or the machine.
+OF_RUN = ("Capped", "ChannelsEmpty", "CopyOnWrite", "Degraded", "HardwareErrors", "Hot",
+          "LinkDowngraded", "MemoryErrors", "Misaligned", "Rebuilding", "SharedPath", "SlowPort",
+          "SoftwareAes", "WriteCacheOff")
+
+
+def of_commands(record, said):
+    """The findings on paths and machine that ioassay says of commands, and the audit's. The others
+    are not audited."""
+    told = [one for one in said["findings"] if one["code"] in OF_RUN]
+    return {"findings": told}, {"findings": [of_run(code)
+                                             for code in of_paths_and_machine(record, writes=True)]}

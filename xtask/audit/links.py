@@ -1,0 +1,135 @@
+"""What the links of a path carry at most, by arithmetic, and how much of that a row gets."""
+
+import itertools
+
+import topology
+from path import is_lost
+from vitals import hops
+
+# The share of bits that are data, of each bus and its rates in millions of transfers a second.
+DATA = {"PCIe": {2500: 8 / 10, 5000: 8 / 10, 8000: 128 / 130, 16000: 128 / 130, 32000: 128 / 130,
+                 64000: 236 / 256},
+        "SATA": {1500: 8 / 10, 3000: 8 / 10, 6000: 8 / 10},
+        "SAS": {1500: 8 / 10, 3000: 8 / 10, 6000: 8 / 10, 12000: 8 / 10, 22500: 128 / 150},
+        "USB": {12: 1, 480: 1, 5000: 8 / 10, 10000: 128 / 132, 20000: 128 / 132}}
+OF_SEVERAL_LANES = ("PCIe", "SAS")
+# What Fibre Channel carries for each Gb/s of its name, from 1 to 128.
+FIBRE = 106.25e6
+
+
+def carries(hop):
+    """Bytes a second of a hop in one direction; None if unknown, or if nothing limits it."""
+    if hop["kind"] == "interface":
+        return hop["speed"] * 1e6 / 8 if hop["speed"] else None
+    if hop["kind"] != "link" or hop["now"]["rate"] is None:
+        return None
+    bus, rate = hop["bus"], hop["now"]["rate"]
+    if bus == "Fibre Channel":
+        return FIBRE * rate / 1000 if 1000 <= rate <= 128_000 else None
+    lanes = hop["now"]["lanes"] if bus in OF_SEVERAL_LANES else 1
+    share = DATA.get(bus, {}).get(rate)
+    return None if None in (lanes, share) else rate * 1e6 * lanes * share / 8
+
+
+def below(hop):
+    """What is below a hop and in use: of several paths to a disk, one may be lost."""
+    every = hop.get("below", ())
+    return [one for one in every if not is_lost(one)] or every
+
+
+def ways(hop):
+    """Each way down, as a list of hops."""
+    return [[hop, *way] for one in below(hop) for way in ways(one)] or [[hop]]
+
+
+def narrowest(top):
+    """The least that bytes must pass from `top` down, and the names of those hops; None if nothing
+    is known. Hops side by side carry the sum, unknown if one is, but what all ways down share
+    carries its own only once."""
+    first, *others = ways(top)
+    limits = [(carries(hop), [hop["name"]]) for hop in first
+              if all(any(is_same(hop, one) for one in way) for way in others)]
+    fork = next((hop for hop in first if len(below(hop)) > 1), None)
+    parts = [narrowest(one) for one in below(fork)] if fork else [None]
+    if None not in parts:
+        limits.append((sum(most for most, _ in parts), sum((names for _, names in parts), [])))
+    known = [limit for limit in limits if limit[0] is not None]
+    return min(known, key=lambda limit: limit[0], default=None)
+
+
+def is_same(one, other):
+    return (one["kind"], one["name"]) == (other["kind"], other["name"])
+
+
+def is_shared(tops, is_guest):
+    """Whether two paths have a disk, or a link whose speed is known, in common. A hypervisor makes
+    links up."""
+    def told(hop):
+        return hop["kind"] == "disk" or (not is_guest and carries(hop) is not None)
+    pairs = itertools.permutations(tops, 2)
+    return any(told(one) and is_same(one, other) for top, another in pairs
+               for one in hops(top) for other in hops(another))
+
+
+def use(row):
+    """What the links carry that a row's bytes passed, and its share of it; None if its bytes passed
+    none, or not all in one direction and once."""
+    storage = row.storage
+    top = (storage or {}).get("path")
+    if not top or row.host.get("hypervisor") or topology.is_cached_loop(storage):
+        return None
+    is_once = row.file or (row.write and all(map(sends_once, hops(top))))
+    if row.case.read_share or not is_once or not must_pass(row) or not row.throughput:
+        return None
+    limit = narrowest(top)
+    if limit is None:
+        return None
+    most, names = limit
+    median, low = row.throughput["median"], row.throughput["low"]
+    return {"bytes_per_second": most, "hops": names, "share": median / most,
+            "share_low": None if low is None else low / most}
+
+
+def sends_once(hop):
+    """Whether what is written is sent once, whatever it is spread over."""
+    match hop["kind"]:
+        case "array":
+            return hop["level"] in ("raid0", "linear")
+        case "mapped":
+            return hop["maker"] != "LVM RAID"
+        case "file-system":
+            return len(hop.get("below", ())) < 2
+    return True
+
+
+def must_pass(row):
+    """Whether a device served, or nothing shows what is below and no cache of this machine may."""
+    if row.served_by == "device":
+        return True
+    is_past_cache = row.file and row.case.cache in ("direct", "cold")
+    return row.served_by == "unverified" and row.medium == "unseen" and bool(is_past_cache)
+
+
+def bound(row):
+    """Whether links certainly bound a row: their protocol takes the rest."""
+    least = row.link and row.link["share_low"]
+    return least is not None and 0.80 <= least <= 1
+
+
+def faster_than_link(row):
+    """The severity if a row is certainly faster than its links: void if the devices moved so little
+    of it that the links could carry that."""
+    link = row.link
+    if not link or link["share_low"] is None or link["share_low"] <= 1:
+        return None
+    moved = moved_share(row)
+    return "void" if moved is not None and moved * link["share_low"] <= 1 else "doubt"
+
+
+def moved_share(row):
+    """The share of a row's bytes that the devices moved at most; None if they do not count."""
+    if row.medium != "block" or not topology.counts_bytes(row.storage):
+        return None
+    of = topology.written_at_most if row.write else topology.read_once
+    return row.total(lambda one: of(row.storage, one.trial),
+                     lambda one: one.written_bytes if row.write else one.bytes)
