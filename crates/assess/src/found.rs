@@ -1,7 +1,7 @@
 //! The findings of a whole run, each with the cases that it concerns.
 
 use crate::finding::{Code, Finding, Severity};
-use crate::path::{changes, judge_path, shared_hops};
+use crate::path::{SharedHops, changes, judge_path, shared_hops};
 use crate::platform::judge_platform;
 use crate::row::Row;
 use crate::rules;
@@ -16,6 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// A finding and its cases. The worst has the largest figure of this finding, such as the largest
 /// share that others read; if the finding has no figure, or the figures are equal, it is the first.
@@ -118,14 +119,14 @@ pub(crate) fn findings<'a, 'r: 'a>(
 /// What happened on the paths to the media while the run went on, and what is odd on them: of each
 /// kind one, the first from the top. Some of it concerns only runs in which something is written.
 fn of_paths(header: &Header, parts: &[PartVitals], writes: bool) -> Vec<RunFinding> {
-    let storages = header.storage.iter().chain(&header.source_storage);
-    let storages: Vec<&Storage> = storages.chain(&header.further_storages).collect();
     let is_guest = header.host.hypervisor.is_some();
     let mut all: Vec<RunFinding> = Vec::new();
-    let tops = storages.iter().filter_map(|storage| storage.path.as_deref());
-    let odd = tops.flat_map(|top| judge_path(top, is_guest).hops).flat_map(|hop| hop.findings);
-    let odd = odd.chain(shared_path(&storages, is_guest));
-    for finding in changes(parts).into_iter().chain(odd) {
+    let odd = paths_of(header)
+        .into_iter()
+        .flat_map(|top| judge_path(top, is_guest).hops)
+        .flat_map(|hop| hop.findings);
+    let odd = odd.chain(shared_path(header));
+    for finding in changes(parts, is_guest).into_iter().chain(odd) {
         let concerns = writes || finding.code != Code::WriteCacheOff;
         if concerns && all.iter().all(|known| known.finding.code != finding.code) {
             all.push(RunFinding::of_run(finding));
@@ -134,35 +135,48 @@ fn of_paths(header: &Header, parts: &[PartVitals], writes: bool) -> Vec<RunFindi
     all
 }
 
+/// All storages of a run.
+fn storages(header: &Header) -> impl Iterator<Item = &Storage> {
+    header.storage.iter().chain(&header.source_storage).chain(&header.further_storages)
+}
+
+/// The paths to them.
+fn paths_of(header: &Header) -> Vec<&Hop> {
+    storages(header).filter_map(|storage| storage.path.as_deref()).collect()
+}
+
 /// Two storages of a run have a disk or a link in common.
-fn shared_path(storages: &[&Storage], is_guest: bool) -> Option<Finding> {
-    let known = storages.iter().filter_map(|storage| Some((*storage, storage.path.as_deref()?)));
-    let (storages, tops): (Vec<&Storage>, Vec<&Hop>) = known.unzip();
-    let shared = shared_hops(&tops, is_guest).into_iter().next()?;
-    let named = |place: &usize| format!("'{}'", storages[*place].directory.display());
-    let mut names: Vec<String> = Vec::new();
-    for name in shared.paths.iter().map(named) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    (names.len() > 1).then(|| Finding {
-        code: Code::SharedPath,
-        severity: Severity::Note,
-        size: None,
-        message: format!(
-            "{} share {}: what goes to one of them takes from the others",
-            listed(&names),
-            shared.words()
-        ),
-        remedy: "to know each by itself, measure them apart".to_string(),
-    })
+fn shared_path(header: &Header) -> Option<Finding> {
+    let known = storages(header).filter(|storage| storage.path.is_some());
+    let directories: Vec<&Path> = known.map(|storage| &*storage.directory).collect();
+    let names = |shared: &SharedHops| -> Vec<String> {
+        let of_paths = shared.paths.iter().map(|place| directories[*place]);
+        let mut names: Vec<String> = of_paths.map(|path| format!("'{}'", path.display())).collect();
+        // The same storage may be listed twice.
+        names.dedup();
+        names
+    };
+    let all = shared_hops(&paths_of(header), header.host.hypervisor.is_some());
+    let found = all.into_iter().map(|shared| (names(&shared), shared));
+    found
+        .filter(|(names, _)| names.len() > 1)
+        .map(|(names, shared)| Finding {
+            code: Code::SharedPath,
+            severity: Severity::Note,
+            size: None,
+            message: format!(
+                "{} share {}: what goes to one of them takes from the others",
+                listed(&names),
+                shared.words()
+            ),
+            remedy: "to know each by itself, measure them apart".to_string(),
+        })
+        .next()
 }
 
 /// What is odd about the machine's memory and processors.
 fn of_platform(header: &Header) -> Vec<RunFinding> {
     let Some(platform) = header.host.platform.as_deref() else { return Vec::new() };
-    let top = header.storage.as_ref().and_then(|storage| storage.path.as_deref());
-    let judged = judge_platform(platform, top, header.host.hypervisor.is_some());
+    let judged = judge_platform(platform, &paths_of(header), header.host.hypervisor.is_some());
     judged.findings.into_iter().map(RunFinding::of_run).collect()
 }

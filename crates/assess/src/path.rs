@@ -2,6 +2,7 @@
 //! limits are arithmetic, and what is unknown limits nothing.
 
 mod allowance;
+mod flow;
 mod oddities;
 mod changes;
 mod shared;
@@ -91,27 +92,11 @@ fn walk(hop: &Hop, above: &[&Hop], is_guest: bool, hops: &mut Vec<JudgedHop>) {
     hop.below.iter().for_each(|below| walk(below, &above, is_guest, hops));
 }
 
-/// The least that must be passed on the way down. Hops side by side allow the sum of what each
-/// allows, and nothing is known if one of them is not; what all of them share allows no more than
-/// once.
+/// The least that must be passed on the way down. Nothing is known if one of several ways tells
+/// nothing.
 fn narrowest(top: &Hop) -> Option<Allowance> {
-    let shared = shared(top).into_iter().filter_map(own);
-    shared
-        .chain(below(top))
-        .min_by(|one, other| one.bytes_per_second.total_cmp(&other.bytes_per_second))
-}
-
-fn own(hop: &Hop) -> Option<Allowance> {
-    Some(Allowance::of_one(hop, allowance::of(&hop.kind)?))
-}
-
-fn below(hop: &Hop) -> Option<Allowance> {
-    let parts: Option<Vec<Allowance>> = in_use(hop).map(below).collect();
-    let sum = parts.filter(|parts| !parts.is_empty()).map(together);
-    match (own(hop), sum) {
-        (Some(own), Some(sum)) if sum.bytes_per_second < own.bytes_per_second => Some(sum),
-        (own, sum) => own.or(sum),
-    }
+    let parts = flow::narrowest(top)?;
+    Some(together(parts.into_iter().map(|(hop, most)| Allowance::of_one(hop, most)).collect()))
 }
 
 /// What parts side by side allow.
@@ -146,19 +131,8 @@ fn is_down(hop: &Hop) -> bool {
     }
 }
 
-/// The links that every way down passes.
-fn shared(top: &Hop) -> Vec<&Hop> {
-    fn ways<'h>(hop: &'h Hop, above: &[&'h Hop], all: &mut Vec<Vec<&'h Hop>>) {
-        let way = [above, &[hop]].concat();
-        match in_use(hop).next() {
-            None => all.push(way),
-            Some(_) => in_use(hop).for_each(|below| ways(below, &way, all)),
-        }
-    }
-    let mut all = Vec::new();
-    ways(top, &[], &mut all);
-    let Some((first, others)) = all.split_first() else { return Vec::new() };
-    let is_on = |way: &[&Hop], name: &str| way.iter().any(|hop| hop.name == name);
-    let links = first.iter().copied().filter(|hop| matches!(hop.kind, HopKind::Link(_)));
-    links.filter(|hop| others.iter().all(|way| is_on(way, &hop.name))).collect()
+/// Devices of one machine have names of their own, each in its kind.
+fn is_same(one: &Hop, other: &Hop) -> bool {
+    let are_alike = std::mem::discriminant(&one.kind) == std::mem::discriminant(&other.kind);
+    are_alike && one.name == other.name
 }

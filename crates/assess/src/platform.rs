@@ -31,16 +31,16 @@ pub struct MemoryAllowance {
     pub speed: u64,
 }
 
-/// Judges memory and processors of a machine that is virtual or not, and from which disks are
-/// reached through the hops below `top`. A hypervisor makes modules up.
-pub fn judge_platform(platform: &Platform, top: Option<&Hop>, is_guest: bool) -> JudgedPlatform {
+/// Judges memory and processors of a machine that is virtual or not, whose disks are below `tops`.
+/// A hypervisor makes modules up.
+pub fn judge_platform(platform: &Platform, tops: &[&Hop], is_guest: bool) -> JudgedPlatform {
     let allows = match is_guest {
         true => Err("a hypervisor makes its modules up"),
         false => memory_allowance(platform),
     };
     let of_memory = || [channels_empty(&platform.controllers), errors(&platform.controllers)];
     let of_memory = (!is_guest).then(of_memory).into_iter().flatten();
-    let of_aes = top.and_then(|top| software_aes(&platform.processors, top));
+    let of_aes = tops.iter().find_map(|top| software_aes(&platform.processors, top));
     JudgedPlatform {
         memory_allows: allows.ok(),
         memory_unknown: allows.err().map(str::to_string),
@@ -126,8 +126,14 @@ fn finding(code: Code, message: String, remedy: &str) -> Finding {
     Finding { code, severity: Severity::Note, size: None, message, remedy: remedy.to_string() }
 }
 
-/// A controller has modules in fewer channels than another of its kind. How many channels a
-/// controller has at all is not told: drivers name the most of their family.
+/// What the modules of a controller are.
+fn technologies(controller: &MemoryController) -> BTreeSet<Option<&str>> {
+    controller.modules.iter().map(|module| module.technology.as_deref()).collect()
+}
+
+/// A controller has modules in fewer channels than another of its kind, with modules of the same
+/// technology: a processor may have memory of its own besides (HBM). How many channels a controller
+/// has at all is not told: drivers name the most of their family.
 fn channels_empty(controllers: &[MemoryController]) -> Option<Finding> {
     let mut kinds: BTreeMap<String, Vec<(&MemoryController, BTreeSet<u32>)>> = BTreeMap::new();
     for controller in controllers {
@@ -136,16 +142,19 @@ fn channels_empty(controllers: &[MemoryController]) -> Option<Finding> {
         kinds.entry(kind).or_default().push((controller, filled_channels(controller)?));
     }
     let told = kinds.values().flat_map(|alike| {
-        let fullest = alike.iter().rev().max_by_key(|(_, filled)| filled.len());
         alike.iter().filter_map(move |(controller, filled)| {
-            let (other, most) = fullest.filter(|(_, most)| most.len() > filled.len())?;
-            Some(format!(
-                "{} has modules in {} of its channels, but {} in {}",
-                named(controller),
-                filled.len(),
-                named(other),
-                most.len()
-            ))
+            let own = technologies(controller);
+            let others = alike.iter().rev().filter(|(it, _)| technologies(it).is_superset(&own));
+            let (other, most) = others.max_by_key(|(_, filled)| filled.len())?;
+            (most.len() > filled.len()).then(|| {
+                format!(
+                    "{} has modules in {} of its channels, but {} in {}",
+                    named(controller),
+                    filled.len(),
+                    named(other),
+                    most.len()
+                )
+            })
         })
     });
     let told: Vec<String> = told.collect();

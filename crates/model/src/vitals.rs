@@ -2,7 +2,7 @@
 //! told it before the first trial and right after the last. It is never asked between trials: too
 //! many questions keep a drive warm (lm-sensors issue 511).
 
-use crate::path::{Hop, HopKind};
+use crate::path::{Bus, Hop, HopKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -129,8 +129,9 @@ pub struct IdleState {
     pub us: u64,
 }
 
-/// A path as it is when it is used: each link with the fastest rate that was seen, because a link
-/// that is idle may lower its rate, and each drive with its highest temperature.
+/// A path as it is when it is used: each link of PCIe with the fastest rate that was seen, because
+/// one that is idle may lower its rate, other links with the slowest, and each drive with its highest
+/// temperature.
 pub fn in_use(path: &Hop, parts: &[PartVitals]) -> Hop {
     let looks = || parts.iter().flat_map(|part| [&part.before, &part.after]);
     let seen: Vec<&Hop> = looks().flat_map(|look| &look.paths).flat_map(Hop::all).collect();
@@ -144,7 +145,9 @@ fn merged(hop: &Hop, seen: &[&Hop]) -> Hop {
             (HopKind::Link(link), HopKind::Link(other))
                 if link.bus == other.bus && link.now.lanes == other.now.lanes =>
             {
-                link.now.rate = link.now.rate.max(other.now.rate);
+                let rates = [link.now.rate, other.now.rate].into_iter().flatten();
+                // Only PCIe rests: another link that was slow for once was negotiated down.
+                link.now.rate = if link.bus == Bus::Pcie { rates.max() } else { rates.min() };
             }
             (HopKind::Disk(disk), HopKind::Disk(other)) => {
                 disk.temperature = disk.temperature.max(other.temperature);
@@ -158,7 +161,7 @@ fn merged(hop: &Hop, seen: &[&Hop]) -> Hop {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::path::{Bus, DiskHop, LinkHop, LinkSpeed};
+    use crate::path::{DiskHop, LinkHop, LinkSpeed};
 
     fn path(rate: u64, lanes: u64, temperature: Option<i64>) -> Hop {
         let now = LinkSpeed { rate: Some(rate), lanes: Some(lanes) };

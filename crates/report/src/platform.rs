@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// What is judged of the machine of `path`.
 pub(crate) fn judged_of(path: &MediumPath) -> JudgedPlatform {
-    judge_platform(&path.platform, Some(&path.top), path.hypervisor.is_some())
+    judge_platform(&path.platform, &[&path.top], path.hypervisor.is_some())
 }
 
 /// The table of the machine of `path`; empty if nothing is known of it.

@@ -1,7 +1,7 @@
 //! What happened on the path and to the machine while a run went on, by counters that were read
 //! before and after each of its parts. What a counter does not tell is not concluded.
 
-use super::oddities::{finding, pastime};
+use super::oddities::{busy_operation, finding, pastime};
 use crate::finding::{Code, Finding};
 use model::list::listed;
 use model::path::{Hop, HopKind};
@@ -10,8 +10,9 @@ use model::vitals::{CapPage, DriveLog, PartVitals, SmartPage, Vitals};
 use std::collections::BTreeSet;
 
 /// What happened, at most one finding of each code.
-pub(crate) fn of(parts: &[PartVitals]) -> Vec<Finding> {
-    [heat(parts), capped(parts), rebuilt(parts), errors(parts)].into_iter().flatten().collect()
+pub(crate) fn of(parts: &[PartVitals], is_guest: bool) -> Vec<Finding> {
+    let errors = errors(parts, is_guest);
+    [heat(parts), capped(parts), rebuilt(parts), errors].into_iter().flatten().collect()
 }
 
 /// By how much a counter grew in all parts; `None` if none tells it, or if it went back, as a
@@ -112,7 +113,10 @@ fn caps_of(parts: &[PartVitals], drive: &str, run_us: u64) -> Option<String> {
 
 /// Arrays and file systems that began or ended something beside their work.
 fn rebuilt(parts: &[PartVitals]) -> Option<Finding> {
-    let told: BTreeSet<String> = parts.iter().flat_map(begun_or_ended).collect();
+    // What changed between two invocations did so in the run, too.
+    let looks: Vec<&Vitals> = parts.iter().flat_map(|part| [&part.before, &part.after]).collect();
+    let pairs = looks.windows(2).flat_map(|pair| begun_or_ended(pair[0], pair[1]));
+    let told: BTreeSet<String> = pairs.collect();
     let told: Vec<String> = told.into_iter().collect();
     (!told.is_empty()).then(|| {
         let message =
@@ -121,12 +125,12 @@ fn rebuilt(parts: &[PartVitals]) -> Option<Finding> {
     })
 }
 
-fn begun_or_ended(part: &PartVitals) -> Vec<String> {
+fn begun_or_ended(before: &Vitals, after: &Vitals) -> Vec<String> {
     let busy = |vitals: &Vitals| -> Vec<(String, Option<String>)> {
         let hops = vitals.paths.iter().flat_map(Hop::all);
         hops.filter_map(|hop| Some((hop.name.clone(), busy_with(hop)?))).collect()
     };
-    let (before, after) = (busy(&part.before), busy(&part.after));
+    let (before, after) = (busy(before), busy(after));
     let changed = before.iter().filter_map(|(name, then)| {
         let (_, now) = after.iter().find(|(same, _)| same == name)?;
         match (then, now) {
@@ -152,16 +156,19 @@ fn busy_with(hop: &Hop) -> Option<Option<String>> {
                 None => (action == "idle").then_some(None),
             }
         }
-        HopKind::FileSystem(hop) if hop.file_system == "btrfs" => Some(hop.operation.clone()),
+        HopKind::FileSystem(hop) if hop.file_system == "btrfs" => {
+            Some(busy_operation(hop).map(str::to_string))
+        }
         _ => None,
     }
 }
 
-/// Errors of memory, and of drives.
-fn errors(parts: &[PartVitals]) -> Option<Finding> {
+/// Errors of memory, which a hypervisor makes up, and of drives.
+fn errors(parts: &[PartVitals], is_guest: bool) -> Option<Finding> {
     let controllers = |vitals: &Vitals| Some(vitals.memory_errors?.controllers);
     let are_same = parts.iter().all(|part| controllers(&part.before) == controllers(&part.after));
-    let of_memory = |of: fn(&Vitals) -> Option<u64>| growth(parts, of).filter(|_| are_same);
+    let of_memory =
+        |of: fn(&Vitals) -> Option<u64>| growth(parts, of).filter(|_| are_same && !is_guest);
     let counted = |count: u64, one: &str, many: &str| match count {
         1 => format!("1 {one}"),
         count => format!("{count} {many}"),

@@ -149,14 +149,15 @@ fn lacks(file_system: &FileSystemHop) -> Option<Finding> {
 }
 
 fn busy(file_system: &FileSystemHop) -> Option<Finding> {
-    let operation = file_system.operation.as_deref()?;
-    // Others do no I/O, such as a balance that is paused.
-    if !BUSY.contains(&operation) {
-        return None;
-    }
+    let operation = busy_operation(file_system)?;
     let kind = &file_system.file_system;
     let message = format!("this {kind} is busy with an operation of its own: {operation}");
     Some(finding(Code::Rebuilding, message, "measure when it has ended"))
+}
+
+/// The operation of a btrfs, if it does I/O: a balance that is paused does none.
+pub(super) fn busy_operation(file_system: &FileSystemHop) -> Option<&str> {
+    file_system.operation.as_deref().filter(|operation| BUSY.contains(operation))
 }
 
 /// Operations of btrfs that move what is stored (Linux, fs/btrfs/sysfs.c).

@@ -1,7 +1,6 @@
 //! What several paths have in common: what one of them gets there, the others lack.
 
-use super::Allowance;
-use super::allowance;
+use super::{Allowance, allowance, is_same};
 use model::list::listed;
 use model::path::{Hop, HopKind};
 
@@ -48,12 +47,6 @@ pub fn shared_hops(tops: &[&Hop], is_guest: bool) -> Vec<SharedHops> {
         }
     }
     found.into_iter().map(|(paths, hops)| of_paths(paths, &hops, tops, is_guest)).collect()
-}
-
-/// Devices of one machine have names of their own, each in its kind.
-fn is_same(one: &Hop, other: &Hop) -> bool {
-    let are_alike = std::mem::discriminant(&one.kind) == std::mem::discriminant(&other.kind);
-    are_alike && one.name == other.name
 }
 
 fn tells(hop: &Hop, is_guest: bool) -> bool {

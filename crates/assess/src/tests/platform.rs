@@ -58,7 +58,7 @@ fn server() -> Platform {
 fn allows(change: impl Fn(&mut Platform), expected: Option<u64>) {
     let mut platform = server();
     change(&mut platform);
-    let judged = judge_platform(&platform, None, false);
+    let judged = judge_platform(&platform, &[], false);
     let allows = judged.memory_allows.map(|allows| (allows.bytes_per_second / 1e6) as u64);
     assert_eq!(allows, expected, "{judged:?}");
     assert_eq!(judged.memory_unknown.is_none(), expected.is_some(), "{judged:?}");
@@ -97,14 +97,14 @@ fn memory_allows_nothing_known_if_one_fact_is_missing() {
     allows(|it| slots(it, |slot| slot.speed = None), None);
     // This may be the clock of DDR4-3200.
     allows(|it| slots(it, |slot| slot.speed = Some(1600)), None);
-    assert_eq!(judge_platform(&server(), None, true).memory_allows, None);
+    assert_eq!(judge_platform(&server(), &[], true).memory_allows, None);
 }
 
 #[track_caller]
 fn odd(change: impl Fn(&mut Platform), is_guest: bool, expected: &[Code]) {
     let mut platform = server();
     change(&mut platform);
-    let judged = judge_platform(&platform, None, is_guest);
+    let judged = judge_platform(&platform, &[], is_guest);
     let codes: Vec<Code> = judged.findings.iter().map(|finding| finding.code).collect();
     assert_eq!(codes, expected, "{judged:?}");
 }
@@ -128,6 +128,14 @@ fn a_controller_with_fewer_filled_channels_than_its_fellow_is_odd() {
         it.controllers[1].driver = Some("Knights Landing".to_string());
     };
     odd(other, false, &[]);
+    // Memory of the processor's own.
+    let own = |it: &mut Platform| {
+        lose(it);
+        for module in &mut it.controllers[0].modules {
+            module.technology = Some("HBM2".to_string());
+        }
+    };
+    odd(own, false, &[]);
     let unknown = |it: &mut Platform| {
         lose(it);
         it.controllers[0].modules[0].channel = None;
@@ -148,7 +156,7 @@ fn memory_errors_are_odd_with_their_module() {
     odd(|it| it.controllers[0].corrected = None, false, &[]);
     let mut platform = server();
     bad(&mut platform);
-    let message = &judge_platform(&platform, None, false).findings[0].message;
+    let message = &judge_platform(&platform, &[], false).findings[0].message;
     assert!(message.ends_with("7 corrected and 1 uncorrected, in mc0 slot 1"), "{message}");
 }
 
@@ -162,7 +170,7 @@ fn encryption_without_instructions_for_it_is_odd() {
         let platform = Platform { processors, ..Platform::default() };
         // A guest computes with the instructions that it sees.
         for is_guest in [false, true] {
-            let judged = judge_platform(&platform, Some(&hop(maker)), is_guest);
+            let judged = judge_platform(&platform, &[&hop(maker)], is_guest);
             let codes: Vec<Code> = judged.findings.iter().map(|finding| finding.code).collect();
             assert_eq!(codes, expected, "{driver}");
         }
