@@ -223,6 +223,12 @@ pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
         hold(&mut row.summary, &bounds);
         row.summary.judge(found);
     }
+    let generators = Generators::of(&rows);
+    let idle = |row| rules::find_idle(row, &rows, &generators);
+    let found: Vec<Option<Finding>> = rows.iter().map(idle).collect();
+    for (row, found) in rows.iter_mut().zip(found) {
+        row.summary.judge(found.into_iter().collect());
+    }
     rows
 }
 

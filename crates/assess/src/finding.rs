@@ -73,6 +73,8 @@ named! {
         GeneratorBehind "GeneratorBehind",
         /// Operations were due that had not begun when the time was up.
         LoadNotHeld "LoadNotHeld",
+        /// CPUs that slept make a rate look slower than a higher one.
+        DeepIdle "DeepIdle",
         /// The devices had far fewer operations at once than the case asks for.
         DepthNotReached "DepthNotReached",
         /// The CPU, not the storage, limits the figure.

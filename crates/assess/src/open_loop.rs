@@ -7,11 +7,13 @@ use crate::latency::{Each, Latency, Percentiles, UNSENT_NS};
 use crate::measured::Measured;
 use crate::percentile::Percentile;
 use crate::stats::{Estimate, median};
+use model::case::Case;
 use model::sample::{Latencies, Sample, Span};
 use model::units::NS_PER_SECOND;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
+use std::time::Duration;
 
 /// The results of a case with a rate.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -64,6 +66,13 @@ pub(crate) fn responses(sample: &Sample) -> Latencies {
         all.add(&Latencies { counts: vec![(UNSENT_NS, unsent)], max_ns: UNSENT_NS });
     }
     all
+}
+
+/// A case as it would be in a closed loop.
+pub(crate) fn without_rate(case: &Case) -> Case {
+    let mut case = case.at_rate(0);
+    case.set_time(Duration::ZERO);
+    case
 }
 
 /// Operations that were due in a trial.

@@ -30,6 +30,7 @@ use model::evidence::Evidence;
 use model::host::Storage;
 use model::plan::Plan;
 use model::random::mix;
+use model::sample::Sample;
 use model::shape::{Calibrated, chosen};
 use model::trial::{Job, Outcome, Trial};
 use model::vitals::Vitals;
@@ -37,8 +38,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-use witness::MemoryGroup;
 use witness::counters::Witness;
+use witness::{IdleCounters, MemoryGroup};
 
 /// Where trials run: a machine, its storage and its workers.
 pub struct Site<'a> {
@@ -347,6 +348,7 @@ impl Site<'_> {
             counters = counters.with_names();
         }
         counters = commands::watching(counters, stage, self.further);
+        let idle = job.case.is_open().then(IdleCounters::now);
         // The actors' counters are read as near to the devices' as can be: what they did between
         // both cannot be told from what others did.
         let before = counters.before_with(|| beside::before(companions));
@@ -361,6 +363,9 @@ impl Site<'_> {
             evidence.shared_bytes = stage.file().and_then(|(file, _)| witness::shared_bytes(file));
         }
         evidence.folio_bytes = folio_bytes;
+        let cpus = outcome.sample().and_then(Sample::cpus);
+        let slept = idle.zip(cpus).map(|(idle, cpus)| idle.added_on(&cpus));
+        evidence.idle_states = slept.unwrap_or_default();
         commands::complete(evidence, stage, &mut outcome);
         // Hosts wait for each other's end. One whose trial failed says so at once, so that it fails
         // on all.

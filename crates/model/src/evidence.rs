@@ -121,6 +121,21 @@ pub struct StorageTraffic {
     pub flushes: Option<u64>,
 }
 
+/// An idle state of CPUs, added up over them: over all of them since the OS
+/// started, or over those of the threads of a trial while it lasted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IdleState {
+    /// Its name: `C6`.
+    pub name: String,
+    /// How long it takes to wake up from it, in microseconds, as the driver says; null if it does
+    /// not.
+    pub wake_us: Option<u64>,
+    /// How often a CPU entered it.
+    pub entries: u64,
+    /// How long CPUs were in it, in microseconds.
+    pub us: u64,
+}
+
 /// The change between the moment before the worker's barrier opened and the moment after its last
 /// thread was done.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -263,4 +278,9 @@ pub struct Evidence {
     pub names_after: Option<u64>,
     /// Time for which a CPU quota throttled the worker's control group.
     pub throttled_ns: Option<u64>,
+    /// How often and how long the CPUs on which the worker's threads began or ended were in each
+    /// idle state. Only for open loops; empty if the OS or the worker does not tell it, and in
+    /// older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub idle_states: Vec<IdleState>,
 }

@@ -5,6 +5,7 @@ use crate::figure::PrintedFigure;
 use crate::generation::PagesRead;
 use crate::named;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// One thread's part of a trial. Times are in nanoseconds on the worker's monotonic clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -363,6 +364,12 @@ impl Sample {
     /// reports none.
     pub fn lag_ns(&self) -> Option<u64> {
         self.spans.iter().try_fold(0u64, |sum, span| Some(sum.saturating_add(span.lag_ns?)))
+    }
+
+    /// The CPUs on which its threads began and ended; `None` if any thread reports none.
+    pub fn cpus(&self) -> Option<BTreeSet<u32>> {
+        let seats = self.spans.iter().flat_map(|span| [span.start_seat, span.end_seat]);
+        seats.map(|seat| Some(seat?.cpu)).collect()
     }
 
     /// The digest of all bytes; `None` if any thread reports none.

@@ -2,6 +2,7 @@
 //! told it before the first trial and right after the last. It is never asked between trials: too
 //! many questions keep a drive warm (lm-sensors issue 511).
 
+use crate::evidence::IdleState;
 use crate::path::{Bus, Hop, HopKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -113,20 +114,6 @@ pub struct MemoryErrors {
     pub corrected: u64,
     /// Errors that it could not correct.
     pub uncorrected: u64,
-}
-
-/// An idle state of the CPUs, added up over all of them since the OS started.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct IdleState {
-    /// Its name: `C6`.
-    pub name: String,
-    /// How long it takes to wake up from it, in microseconds, as the driver says; null if it does
-    /// not.
-    pub wake_us: Option<u64>,
-    /// How often a CPU entered it.
-    pub entries: u64,
-    /// How long CPUs were in it, in microseconds.
-    pub us: u64,
 }
 
 /// A path as it is when it is used: each link of PCIe with the fastest rate that was seen, because

@@ -3,11 +3,13 @@
 
 mod nvme;
 
+use crate::idle;
 use crate::path;
 use crate::root::Root;
 use crate::sysfs::{entries, file_name, number, text};
+use model::evidence::IdleState;
 use model::path::{Hop, HopKind};
-use model::vitals::{DriveLog, IdleState, MemoryErrors, Throttles, Vitals};
+use model::vitals::{DriveLog, MemoryErrors, Throttles, Vitals};
 use nvme::Page;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -100,25 +102,9 @@ fn memory_errors(root: &Root) -> Option<MemoryErrors> {
     (all.controllers > 0).then_some(all)
 }
 
-/// The idle states by name, in the order of the first CPU that has them: the deeper the later.
 fn idle_states(root: &Root) -> Vec<IdleState> {
-    let mut all: Vec<IdleState> = Vec::new();
-    for state in cpus(root).flat_map(|cpu| entries(&cpu.join("cpuidle"))) {
-        let of = |name: &str| number(&state.join(name));
-        let Some(((name, entries), us)) =
-            text(&state.join("name")).zip(of("usage")).zip(of("time"))
-        else {
-            continue;
-        };
-        match all.iter_mut().find(|known| known.name == name) {
-            Some(known) => {
-                known.entries = known.entries.saturating_add(entries);
-                known.us = known.us.saturating_add(us);
-            }
-            None => all.push(IdleState { name, wake_us: of("latency"), entries, us }),
-        }
-    }
-    all
+    let directories = cpus(root).flat_map(|cpu| entries(&cpu.join("cpuidle")));
+    idle::by_name(directories.filter_map(|directory| idle::idle_state(&directory)))
 }
 
 #[cfg(test)]

@@ -3,11 +3,10 @@
 
 use crate::decision::{Decision, Named};
 use crate::latency::UNSENT_NS;
-use crate::open_loop::responses;
+use crate::open_loop::{responses, without_rate};
 use crate::percentile::{ABOVE_MIN, ABOVE_SOLID, Distribution};
 use crate::row::{Row, grouped};
 use crate::stats::Estimate;
-use model::case::Case;
 use model::goal::Goal;
 use model::plan::{Plan, Role};
 use model::trial::Trial;
@@ -15,7 +14,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::time::Duration;
 
 /// A load is held if less than this many of 10 000 operations have not begun when the time is up
 /// (docs/method).
@@ -111,13 +109,6 @@ pub(crate) fn loads(rows: &[Row], plan: &Plan) -> Vec<Load> {
     };
     let of = |open: &Vec<&Row>| load(open, closed_of(open.first()?), plan);
     same.iter().filter_map(of).collect()
-}
-
-/// A case as it would be in a closed loop.
-fn without_rate(case: &Case) -> Case {
-    let mut case = case.at_rate(0);
-    case.set_time(Duration::ZERO);
-    case
 }
 
 fn load(open: &[&Row], closed: Option<&Row>, plan: &Plan) -> Option<Load> {

@@ -12,6 +12,7 @@ mod neighbors;
 mod unseen;
 mod effort;
 mod schedule;
+mod idle;
 mod depth;
 mod pages;
 mod writing;
@@ -95,6 +96,12 @@ pub(crate) fn find_among(
     unknown.into_iter().chain(start).chain(above).chain(host).chain(behind).collect()
 }
 
+/// The finding on a row of a load compared with its other rates, after all other findings: only
+/// sound rows are compared.
+pub(crate) fn find_idle(row: &Row, rows: &[Row], generators: &Generators) -> Option<Finding> {
+    idle::deep_idle(row, rows, generators).map(|fault| fault.named(Code::DeepIdle))
+}
+
 /// The one finding about the whole run: a hypervisor presents the device that served a case
 /// (docs/method). `served` are the sources of all cases.
 pub(crate) fn virtual_device(
@@ -150,6 +157,7 @@ mod tests {
                     | Code::AboveCeiling
                     | Code::HostCache
                     | Code::GeneratorBehind
+                    | Code::DeepIdle
                     | Code::StartupBound
             );
             let is_of_control = *code == Code::ControlDiffers;

@@ -36,7 +36,7 @@ fn load_not_held(context: &Context) -> Option<Draft> {
 /// either (docs/method).
 pub(super) fn generator_behind(row: &Row, generators: &Generators) -> Option<Draft> {
     let open = row.summary.open.as_ref().filter(|_| !row.measured.case.is_null())?;
-    let own = generators.0.get(&schedule(row.measured.case)?).copied()??;
+    let own = generators.row(row.measured.case)?.summary.open.as_ref()?;
     let remedy = "use more threads if there are processors for them, or a lower rate";
     if !own.is_held() {
         let message = format!(
@@ -55,8 +55,9 @@ pub(super) fn generator_behind(row: &Row, generators: &Generators) -> Option<Dra
     Draft::sized(share, graded(share, BEHIND)?, message, remedy)
 }
 
-/// What the null engine did on each schedule that it followed. Cases with a rate may be thousands.
-pub(crate) struct Generators<'a>(HashMap<LatenessRule, Option<&'a OpenLoop>>);
+/// The rows of the null engine on each schedule that it followed. Cases with a rate may be
+/// thousands.
+pub(crate) struct Generators<'a, 'r>(HashMap<LatenessRule, &'a Row<'r>>);
 
 /// Rate, arrivals and threads.
 type LatenessRule = (u64, Arrival, u32);
@@ -65,16 +66,21 @@ fn schedule(case: &Case) -> Option<LatenessRule> {
     case.io().map(|io| (io.rate, io.arrival, io.threads))
 }
 
-impl<'a> Generators<'a> {
-    pub(crate) fn of(rows: &'a [Row]) -> Generators<'a> {
+impl<'a, 'r> Generators<'a, 'r> {
+    pub(crate) fn of(rows: &'a [Row<'r>]) -> Generators<'a, 'r> {
         let is_generator = |row: &&Row| row.measured.case.is_null() && row.measured.case.is_open();
         let mut first = HashMap::new();
         for row in rows.iter().filter(is_generator) {
             if let Some(schedule) = schedule(row.measured.case) {
-                first.entry(schedule).or_insert(row.summary.open.as_deref());
+                first.entry(schedule).or_insert(row);
             }
         }
         Generators(first)
+    }
+
+    /// That of the schedule of `case`.
+    pub(super) fn row(&self, case: &Case) -> Option<&'a Row<'r>> {
+        self.0.get(&schedule(case)?).copied()
     }
 }
 

@@ -25,6 +25,7 @@ mod open_loop;
 mod path;
 mod platform;
 mod load;
+mod idle;
 mod rounds;
 mod records;
 mod rules;

@@ -18,7 +18,7 @@ pub(super) fn open() -> Record {
 }
 
 /// Sets the response times of a case's trials, and how many operations never began.
-fn answer(record: &mut Record, case: usize, counts: &[(u64, u64)], unsent: u64) {
+pub(super) fn answer(record: &mut Record, case: usize, counts: &[(u64, u64)], unsent: u64) {
     for trial in record.trials.iter_mut().filter(|trial| trial.case == case) {
         let sample = sample(trial);
         let max_ns = counts.last().map_or(0, |(ns, _)| *ns);

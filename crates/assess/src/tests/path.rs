@@ -234,6 +234,15 @@ fn disks_side_by_side_allow_the_sum_unless_they_share_a_link_or_one_is_unknown()
     allows(&array(vec![leg("a", None), lost]), false, Some(1969));
     let unknown = Hop::new("c", HopKind::Disk(Box::default()), Vec::new());
     allows(&array(vec![leg("a", None), unknown.clone()]), false, None);
+    // In groups, each of which shares a link, and nested.
+    let groups = || vec![leg("a", Some("x")), leg("b", Some("x")), leg("c", Some("y"))];
+    allows(&array(groups()), false, Some(3938));
+    let nested = Hop::new("md1", HopKind::Array(ArrayHop::default()), groups());
+    allows(&array(vec![nested, leg("d", Some("y"))]), false, Some(3938));
+    let wire = InterfaceHop { speed: Some(10_000), ..InterfaceHop::default() };
+    let wire = || vec![Hop::new("eth0", HopKind::Interface(wire.clone()), Vec::new())];
+    let remote = |name: &str| Hop::new(name, HopKind::Disk(Box::default()), wire());
+    allows(&array(vec![remote("e"), remote("f")]), false, Some(1250));
     // A spare gives nothing, and a link that only it does not pass is shared nevertheless.
     let with_spare = |legs| {
         let array = ArrayHop { spares: vec!["c".into()], ..ArrayHop::default() };

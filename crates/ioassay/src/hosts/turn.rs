@@ -14,6 +14,9 @@ const LEAD: Duration = Duration::from_millis(50);
 /// What giving a host its order takes.
 const TELLING: Duration = Duration::from_micros(20);
 
+/// What reading the idle states of CPUs takes, if there are hundreds of them.
+const READING_IDLE: Duration = Duration::from_millis(30);
+
 /// The longest lead: agents refuse to wait for longer than 10 s.
 const LEAD_MAX: Duration = Duration::from_secs(8);
 
@@ -68,13 +71,15 @@ pub(super) fn is_failed(answer: &Answer) -> bool {
     trial.sample().is_none()
 }
 
-/// From the order to begin until `hosts` do: the actors beside the case begin before, and the pages
-/// of its file are counted in the page cache, which takes 8 ms for a GiB.
+/// From the order to begin until `hosts` do: the actors beside the case begin before, the pages of
+/// its file are counted in the page cache, which takes 8 ms for a GiB, and an open loop reads the
+/// idle states of CPUs.
 pub(super) fn lead(case: &Case, hosts: usize) -> Duration {
     let beside = if case.beside.is_empty() { Duration::ZERO } else { beside::LEAD };
     let counting = Duration::from_millis(case.file_size().unwrap_or(0) >> 27);
     let telling = TELLING.saturating_mul(u32::try_from(hosts).unwrap_or(u32::MAX));
-    let parts = [beside, counting, telling];
+    let idle = if case.is_open() { READING_IDLE } else { Duration::ZERO };
+    let parts = [beside, counting, telling, idle];
     parts.into_iter().fold(LEAD, Duration::saturating_add).min(LEAD_MAX)
 }
 
