@@ -19,6 +19,7 @@ pub use allowance::link_words;
 pub(crate) use changes::of as changes;
 pub use compared::narrowest_link;
 pub(crate) use compared::path_facts;
+pub use oddities::may_rest;
 pub use shared::{SharedHops, shared_hops};
 
 /// A path, judged.

@@ -274,6 +274,9 @@ pub struct LinkHop {
     /// The slot, as the firmware calls it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<String>,
+    /// Whether what is attached by it is a PCIe switch, with more devices below.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_switch: bool,
     /// The driver of a USB device: `uas`, or `usb-storage`, which sends one command at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,

@@ -3,7 +3,7 @@
 use crate::words::listed;
 use assess::path::link_words;
 use model::path::{
-    ArrayHop, DiskHop, FileSystemHop, HopKind, InterfaceHop, LinkHop, MappedHop, WriteCache,
+    ArrayHop, Bus, DiskHop, FileSystemHop, HopKind, InterfaceHop, LinkHop, MappedHop, WriteCache,
 };
 use model::units::{bytes, bytes_rounded, percent, scaled};
 
@@ -106,13 +106,18 @@ fn of_disk(disk: &DiskHop, is_guest: bool) -> String {
 fn of_link(link: &LinkHop) -> String {
     let now = link_words(link.bus, link.now);
     let mut words = vec![now.unwrap_or_else(|| format!("{}, speed unknown", link.bus))];
+    words.extend(link.is_of_switch.then(|| "to a switch".to_string()));
     words.extend(link.slot.as_ref().map(|slot| format!("slot {slot}")));
     words.extend(link.driver.clone());
     let most = |speed| link_words(link.bus, speed).filter(|words_of| *words_of != words[0]);
-    let ends = [("device", most(link.device_most)), ("port", most(link.port_most))];
+    let device = if link.is_of_switch { "switch" } else { "device" };
+    let ends = [(device, most(link.device_most)), ("port", most(link.port_most))];
     let ends: Vec<String> =
         ends.into_iter().filter_map(|(end, most)| Some(format!("{end} up to {}", most?))).collect();
-    [words, ends].concat().join(", ")
+    let is_told = matches!(link.bus, Bus::Pcie | Bus::Sata | Bus::Usb);
+    let is_unknown = link.now.rate.is_some() && is_told && link.device_most.rate.is_none();
+    let unknown = is_unknown.then(|| format!("what the {device} can do is unknown"));
+    [words, ends, unknown.into_iter().collect()].concat().join(", ")
 }
 
 fn of_interface(interface: &InterfaceHop) -> String {

@@ -9,9 +9,9 @@ use crate::platform;
 use crate::style::{BRANCH, Paint};
 use crate::text::{Text, figure, text};
 use crate::words::{NONE, count, listed};
-use assess::path::{JudgedPath, SharedHops, shared_hops};
+use assess::path::{JudgedPath, SharedHops, may_rest, shared_hops};
 use assess::platform::JudgedPlatform;
-use model::path::{Hop, MediumPath};
+use model::path::{Hop, HopKind, MediumPath};
 use model::units::rate;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -42,7 +42,9 @@ pub fn paths(all: &[(MediumPath, JudgedPath)]) -> Document<'_> {
 /// What the path allows, and how much is odd.
 fn answer(path: &MediumPath, judged: &JudgedPath) -> Vec<Paragraph> {
     let asked = &path.asked;
+    let is_memory = path.top.all().iter().any(|hop| matches!(hop.kind, HopKind::Memory));
     let allows = match (&judged.allows, &path.hypervisor) {
+        (None, _) if is_memory => text!("{} is in memory: no link limits it.", asked),
         (Some(most), _) => text!(
             "{} gets at most {} in one direction: {}.",
             asked,
@@ -60,13 +62,19 @@ fn answer(path: &MediumPath, judged: &JudgedPath) -> Vec<Paragraph> {
     };
     let odd: usize = judged.hops.iter().map(|hop| hop.findings.len()).sum();
     let odd = match odd {
-        0 if path.hypervisor.is_some() => {
-            Text::from("Besides its links, nothing is odd on it, as far as the OS tells.")
-        }
-        0 => Text::from("Nothing is odd on it, as far as the OS tells."),
+        0 if path.hypervisor.is_some() => Text::from(
+            "Links are not judged there. Nothing else on it is odd, as far as the OS tells.",
+        ),
+        0 => Text::from("No hop is odd, as far as the OS tells."),
         odd => Text::from(format!("{} on it.", count(odd, "odd thing"))),
     };
-    vec![Paragraph::strong(allows), Paragraph::plain(odd)]
+    let rests = path.top.all().into_iter().any(|hop| match &hop.kind {
+        HopKind::Link(link) => judged.allows.is_some() && may_rest(link),
+        _ => false,
+    });
+    let rests = rests.then(|| "If a link saves power now, it is faster when it is used.");
+    let rests = rests.map(|text| Paragraph::plain(Text::from(text)));
+    [Paragraph::strong(allows)].into_iter().chain(rests).chain([Paragraph::plain(odd)]).collect()
 }
 
 /// What several of them have in common.

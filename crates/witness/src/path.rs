@@ -39,6 +39,7 @@ pub fn path(asked: &Path) -> Result<MediumPath, Error> {
 /// # Errors
 /// If no mount has `asked`.
 pub fn path_of_machine(root: &Path, asked: &Path) -> Result<MediumPath, Error> {
+    fs::read_dir(root).map_err(Error::refused("look into", root))?;
     let root = Root::of(root);
     Ok(told(&root, asked, top(&root, asked)?))
 }
@@ -48,7 +49,7 @@ pub(crate) fn top(root: &Root, asked: &Path) -> Result<Hop, Error> {
     if let Some(block) = block_of(root, asked)? {
         return Ok(volumes::of_block(root, &block, DEPTH_MOST));
     }
-    let unlisted = || std::io::Error::other("its mount is not listed");
+    let unlisted = || std::io::Error::other("/proc/self/mountinfo does not list it");
     let mount = mount_of_path(root, asked);
     let mount = mount.ok_or_else(|| Error::refused("find the mount of", asked)(unlisted()))?;
     Ok(of_mount(root, &mount, DEPTH_MOST))
@@ -58,7 +59,11 @@ pub(crate) fn top(root: &Root, asked: &Path) -> Result<Hop, Error> {
 fn block_of(root: &Root, asked: &Path) -> Result<Option<PathBuf>, Error> {
     if !root.is_machine() {
         let node = asked.strip_prefix("/dev").ok().and_then(|_| asked.file_name());
-        return Ok(node.map(|name| root.at("/sys/class/block").join(name)));
+        let block = node.map(|name| root.at("/sys/class/block").join(name));
+        if let Some(block) = &block {
+            fs::metadata(block).map_err(Error::refused("look at", block))?;
+        }
+        return Ok(block);
     }
     let found = fs::metadata(asked).map_err(Error::refused("look at", asked))?;
     let device = found.rdev();

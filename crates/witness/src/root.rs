@@ -1,5 +1,6 @@
 //! The directory that contains the OS's files: `/`, or a tree copied from another machine.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The directory in which to look for `/sys`, `/proc` and mount points.
@@ -29,6 +30,8 @@ impl Root {
 impl Root {
     /// A machine whose files are below `directory`.
     pub(crate) fn of(directory: &Path) -> Root {
-        Root { directory: directory.to_path_buf() }
+        // Links in it are compared with where they lead.
+        let directory = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
+        Root { directory }
     }
 }

@@ -47,6 +47,14 @@ fn told(bus: Bus, speed: LinkSpeed) -> Option<String> {
     })
 }
 
+/// Whether a link may be slow only because nobody uses it now: PCIe saves power so, with all lanes.
+pub fn may_rest(link: &LinkHop) -> bool {
+    let most = both(link);
+    let is_narrow = link.now.lanes.zip(most.lanes).is_some_and(|(now, most)| now < most);
+    let is_slow = link.now.rate.zip(most.rate).is_some_and(|(now, most)| now < most);
+    link.bus == Bus::Pcie && is_slow && !is_narrow
+}
+
 /// Both ends can do more than they agreed on.
 fn downgraded(hop: &Hop, link: &LinkHop) -> Option<Finding> {
     let most = both(link);
@@ -54,8 +62,7 @@ fn downgraded(hop: &Hop, link: &LinkHop) -> Option<Finding> {
         return None;
     }
     let (now, most_words) = (told(link.bus, link.now)?, told(link.bus, most)?);
-    let is_narrow = link.now.lanes.zip(most.lanes).is_some_and(|(now, most)| now < most);
-    let saves = match link.bus == Bus::Pcie && !is_narrow {
+    let saves = match may_rest(link) {
         true => ", unless it saves power now and is faster when it is used",
         false => "",
     };
@@ -83,8 +90,9 @@ fn slow_port(link: &LinkHop) -> Option<Finding> {
         Some(slot) => format!("slot {slot}"),
         None => "its port".to_string(),
     };
+    let what = if link.is_of_switch { "switch" } else { "device" };
     let message = format!(
-        "the device can do {device}, but {place} only {port}: that is the limit, not the device"
+        "the link of the {what} can do {device}, but {place} only {port}: the port limits it"
     );
     Some(finding(Code::SlowPort, message, "plug it into a port that can do as much"))
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use assess::path::{JudgedPath, judge_path};
 use model::path::MediumPath;
 use report::Style;
+use std::path::PathBuf;
 
 /// Shows the paths that are asked for.
 ///
@@ -14,7 +15,10 @@ use report::Style;
 /// If one of them cannot be looked at, or the report cannot be written.
 pub(super) fn execute(args: &PathArgs, style: &Style) -> Result<Status> {
     form::check_files(&args.document)?;
-    let judged = args.asked.iter().map(|asked| {
+    // Asked twice, a path would share all with itself.
+    let is_new = |(place, path): &(usize, &PathBuf)| !args.asked[..*place].contains(path);
+    let asked = args.asked.iter().enumerate().filter(is_new).map(|(_, asked)| asked);
+    let judged = asked.map(|asked| {
         let path = match &args.root {
             Some(root) => witness::path_of_machine(root, asked),
             None => witness::path(asked),

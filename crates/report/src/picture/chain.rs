@@ -2,7 +2,7 @@
 
 use super::alike::limited;
 use crate::drawing::{
-    Colour, Dash, DrawnAxis, INK, Key, Picture, SERIES, Shape, Strip, legend, range, strips,
+    Colour, Dash, DrawnAxis, INK, Key, Picture, SERIES, Shape, Strip, legend, strips,
 };
 use crate::hop::what;
 use crate::words::count;
@@ -27,14 +27,13 @@ pub(crate) fn chain(
     let narrowest = judged.allows.as_ref()?;
     let mut hops: Vec<(&Hop, &JudgedHop)> = top.all().into_iter().zip(&judged.hops).collect();
     let limits = hops.iter().filter_map(|(_, hop)| hop.allows);
-    let (least, most) = range(limits.chain(measured))?;
+    let most = limits.chain(measured).reduce(f64::max)?;
     let title = limited(&format!("The path of {asked}"), &mut hops, HOPS_MOST);
-    let least = least / 4.0;
-    let axis = DrawnAxis::log(least, most * 1.05, rate).of_what("at most, bytes a second");
+    let axis = DrawnAxis::from_zero(most * 1.05, rate).of_what("at most, bytes a second");
     let is_narrow = |hop: &JudgedHop| narrowest.hops.contains(&hop.name);
     let strip = |(hop, judged): &(&Hop, &JudgedHop)| {
         let colour = if is_narrow(judged) { NARROWEST } else { OTHER };
-        let bar = |most: f64| Shape::Area([(least, 0.0), (most, 1.0)], colour);
+        let bar = |most: f64| Shape::Area([(0.0, 0.0), (most, 1.0)], colour);
         let line = measured.map(|rate| Shape::Upright(rate, Dash::Long, INK));
         let shapes = judged.allows.map(|most| [bar(most)].into_iter().chain(line).collect());
         Strip {
@@ -49,12 +48,12 @@ pub(crate) fn chain(
     let line = got.clone().map(|text| (Key::Line(INK, Dash::Long, None), text));
     let keys = [
         (Key::Fill(NARROWEST), "the narrowest".to_string()),
-        (Key::Fill(OTHER), "what else tells its speed".to_string()),
+        (Key::Fill(OTHER), "other hops with a known limit".to_string()),
     ];
     let got = got.map_or_else(String::new, |got| format!(" A line shows {got}."));
     let alt =
         format!("{} from the top down. All of them allow {words}.{got}", count(hops.len(), "hop"));
-    let blocks = vec![strips(axis, Some(least), rows), legend(keys.into_iter().chain(line))];
+    let blocks = vec![strips(axis, Some(0.0), rows), legend(keys.into_iter().chain(line))];
     Some(Picture::of("path", &title, alt, blocks))
 }
 

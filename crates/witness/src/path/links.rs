@@ -91,6 +91,7 @@ fn pcie(root: &Root, directory: &Path) -> Option<LinkHop> {
         device_most: speed(directory, "max"),
         port_most: speed(directory.parent()?, "max"),
         slot: slot(root, &file_name(directory)),
+        is_of_switch: is_pci_bridge(directory) == Some(true),
         ..LinkHop::default()
     })
 }
