@@ -117,8 +117,8 @@ pub struct MemoryErrors {
 }
 
 /// A path as it is when it is used: each link of PCIe with the fastest rate that was seen, because
-/// one that is idle may lower its rate, other links with the slowest, and each drive with its highest
-/// temperature.
+/// one that is idle may lower its rate, other links with the slowest, and each drive with its
+/// highest temperature.
 pub fn in_use(path: &Hop, parts: &[PartVitals]) -> Hop {
     let looks = || parts.iter().flat_map(|part| [&part.before, &part.after]);
     let seen: Vec<&Hop> = looks().flat_map(|look| &look.paths).flat_map(Hop::all).collect();
