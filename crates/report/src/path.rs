@@ -72,7 +72,7 @@ fn answer(path: &MediumPath, judged: &JudgedPath) -> Vec<Paragraph> {
         HopKind::Link(link) => judged.allows.is_some() && may_rest(link),
         _ => false,
     });
-    let rests = rests.then(|| "If a link saves power now, it is faster when it is used.");
+    let rests = rests.then_some("If a link saves power now, it is faster when it is used.");
     let rests = rests.map(|text| Paragraph::plain(Text::from(text)));
     [Paragraph::strong(allows)].into_iter().chain(rests).chain([Paragraph::plain(odd)]).collect()
 }
