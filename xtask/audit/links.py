@@ -2,6 +2,10 @@
 
 import itertools
 
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import maximum_flow
+
 import topology
 from path import is_lost
 from vitals import hops
@@ -13,6 +17,8 @@ DATA = {"PCIe": {2500: 8 / 10, 5000: 8 / 10, 8000: 128 / 130, 16000: 128 / 130, 
         "SAS": {1500: 8 / 10, 3000: 8 / 10, 6000: 8 / 10, 12000: 8 / 10, 22500: 128 / 150},
         "USB": {12: 1, 480: 1, 5000: 8 / 10, 10000: 128 / 132, 20000: 128 / 132}}
 OF_SEVERAL_LANES = ("PCIe", "SAS")
+# More than any hop carries, in kB/s, and less than a sum that scipy cannot count.
+NO_LIMIT = 10**9
 # What Fibre Channel carries for each Gb/s of its name, from 1 to 128.
 FIBRE = 106.25e6
 
@@ -31,30 +37,54 @@ def carries(hop):
     return None if None in (lanes, share) else rate * 1e6 * lanes * share / 8
 
 
-def below(hop):
-    """What is below a hop and in use: of several paths to a disk, one may be lost."""
-    every = hop.get("below", ())
-    return [one for one in every if not is_lost(one)] or every
+def in_use(hop):
+    """What is below a hop and gives its bytes: no lost path, and no disk that is out of sync."""
+    return [one for one in hop.get("below", ())
+            if not is_lost(one) and one["name"] not in hop.get("spares", ())]
 
 
-def ways(hop):
-    """Each way down, as a list of hops."""
-    return [[hop, *way] for one in below(hop) for way in ways(one)] or [[hop]]
+def same_as(hop):
+    """What makes a hop the same one on another way down."""
+    return hop["kind"], hop["name"]
+
+
+def edges(hop, most):
+    """The edges of a flow network: each hop is an edge with what it carries, in kB/s."""
+    own = same_as(hop)
+    carried = carries(hop)
+    yield ("in", own), ("out", own), NO_LIMIT if carried is None else round(carried / 1000)
+    for one in in_use(hop):
+        most[same_as(one)] = one
+        yield ("out", own), ("in", same_as(one)), NO_LIMIT
+        yield from edges(one, most)
+    if not in_use(hop):
+        yield ("out", own), "end", NO_LIMIT
 
 
 def narrowest(top):
-    """The least that bytes must pass from `top` down, and the names of those hops; None if nothing
-    is known. Hops side by side carry the sum, unknown if one is, but what all ways down share
-    carries its own only once."""
-    first, *others = ways(top)
-    limits = [(carries(hop), [hop["name"]]) for hop in first
-              if all(any(is_same(hop, one) for one in way) for way in others)]
-    fork = next((hop for hop in first if len(below(hop)) > 1), None)
-    parts = [narrowest(one) for one in below(fork)] if fork else [None]
-    if None not in parts:
-        limits.append((sum(most for most, _ in parts), sum((names for _, names in parts), [])))
-    known = [limit for limit in limits if limit[0] is not None]
-    return min(known, key=lambda limit: limit[0], default=None)
+    """The least that bytes must pass from `top` down, and the names of those hops: a smallest cut,
+    the one nearest to the top. None if nothing is known of one way."""
+    hops_by_key = {same_as(top): top}
+    network = {(one, other): most for one, other, most in edges(top, hops_by_key)}
+    points = [("in", same_as(top)), "end"]
+    points += [point for pair in network for point in pair if point not in points]
+    points = list(dict.fromkeys(points))
+    place = {point: index for index, point in enumerate(points)}
+    capacity = np.zeros((len(points), len(points)), dtype=np.int32)
+    for (one, other), most in network.items():
+        capacity[place[one], place[other]] = most
+    flow = maximum_flow(csr_matrix(capacity), 0, 1).flow.toarray()
+    reached, left = {0}, [0]
+    while left:
+        new = set(np.flatnonzero((capacity - flow)[left.pop()] > 0)) - reached
+        reached |= new
+        left += new
+    cut = [(one, other) for one, other in network
+           if place[one] in reached and place[other] not in reached]
+    if any(network[pair] == NO_LIMIT for pair in cut):
+        return None
+    hops_of_cut = [hops_by_key[one[1]] for one, _ in cut]
+    return sum(map(carries, hops_of_cut)), [hop["name"] for hop in hops_of_cut]
 
 
 def is_same(one, other):

@@ -1,5 +1,6 @@
 """What is odd on the paths from files down to their media, from the facts in a record's header."""
 
+import links
 from vitals import MOVES_DATA, SYNCS
 
 # What a transfer is called, in millions a second; a link of another rate cannot be named.
@@ -12,16 +13,16 @@ HEAT = (40_000, 120_000)
 def oddities(tops, is_guest, writes):
     """The codes of what is odd below the first hops of paths. A virtual machine's links are not
     judged, and a write cache that is off concerns only what writes."""
-    codes = (code for top in tops for hop, parent in with_parents(top, None)
-             for code in of_hop(hop, parent, is_guest))
+    codes = (code for top in tops for hop, above in with_those_above(top, ())
+             for code in of_hop(hop, above, is_guest))
     return [code for code in codes if writes or code != "WriteCacheOff"]
 
 
-def with_parents(hop, parent):
-    """Each hop with the one above it."""
-    yield hop, parent
+def with_those_above(hop, above):
+    """Each hop with those above it."""
+    yield hop, above
     for below in hop.get("below", ()):
-        yield from with_parents(below, hop)
+        yield from with_those_above(below, (*above, hop))
 
 
 def nodes_of_disks(top):
@@ -29,15 +30,16 @@ def nodes_of_disks(top):
     def nodes(hop):
         own = {hop["name"]} if hop["kind"] == "node" else set()
         return own.union(*(nodes(below) for below in hop.get("below", ())))
-    each = [nodes(hop) for hop, _ in with_parents(top, None) if hop["kind"] == "disk"]
+    each = [nodes(hop) for hop, _ in with_those_above(top, ()) if hop["kind"] == "disk"]
     return set().union(*each) if each and all(each) else None
 
 
-def of_hop(hop, parent, is_guest):
+def of_hop(hop, above, is_guest):
+    parent = above[-1] if above else None
     start = parent["start"] if parent and parent["kind"] == "partition" else None
     match hop["kind"]:
         case "link":
-            return [] if is_guest else of_link(hop)
+            return [] if is_guest else of_link(hop, above)
         case "array":
             return of_array(hop, start)
         case "file-system":
@@ -59,14 +61,21 @@ def has_name(bus, speed):
     return speed["rate"] is not None and (bus != "PCIe" or speed["rate"] in PCIE)
 
 
-def of_link(link):
+def of_link(link, above):
     now, device, port = link["now"], link["device_most"], link["port_most"]
     best = {key: min(device[key], port[key]) if None not in (device[key], port[key]) else None
             for key in ("rate", "lanes")}
+    # Without a setting, a SATA port does not tell what it can.
+    if link.get("is_port_free"):
+        best = device
     found = []
     if less(now, best) and has_name(link["bus"], now) and has_name(link["bus"], best):
         found.append("LinkDowngraded")
     is_slow_port = less(port, device) and all(has_name(link["bus"], end) for end in (port, device))
+    # A port that is no narrower than a link nearer to the disk limits nothing.
+    own, nearer = links.carries(link), [links.carries(hop) for hop in above]
+    if own is not None and any(most is not None and most <= own for most in nearer):
+        is_slow_port = False
     if is_slow_port or (link.get("driver") == "usb-storage" and link.get("queues")):
         found.append("SlowPort")
     return found

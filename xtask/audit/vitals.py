@@ -100,7 +100,7 @@ def is_hot(parts):
 
     def events(look):
         told = look["throttles"]
-        return told and told["core"] + told["package"]
+        return told and told["core"] + (told["package"] or 0)
 
     are_same = are_alike(parts, lambda look: part_of(look, "throttles", "cpus"))
     return are_same and growth(parts, events) > 0

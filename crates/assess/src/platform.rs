@@ -160,7 +160,8 @@ fn channels_empty(controllers: &[MemoryController]) -> Option<Finding> {
     let told: Vec<String> = told.collect();
     (!told.is_empty()).then(|| {
         let message = format!(
-            "{}: a module is missing or not recognized, and memory is slower without its channel",
+            "{}: memory is slower than with all channels alike, as if a module were missing or not \
+             recognized",
             told.join("; ")
         );
         let remedy = "reseat the module, or fill the same channels of each controller";
@@ -213,15 +214,17 @@ fn software_aes(processors: &Processors, top: &Hop) -> Option<Finding> {
     )?;
     let drivers = &processors.xts_drivers;
     // Other drivers have hardware of their own, or vector instructions.
-    let is_generic = !drivers.is_empty() && drivers.iter().all(|it| it.contains("generic"));
+    let is_generic = !drivers.is_empty()
+        && drivers.iter().all(|it| it.contains("generic") || it.contains("aes-lib"));
     if processors.aes != Some(false) || !is_generic {
         return None;
     }
     let message = format!(
-        "{} is encrypted, and the kernel computes AES without instructions for it ({})",
+        "{} is encrypted, and the kernel computes AES, the usual cipher of disks, without \
+         instructions for it ({})",
         crypt.name,
         listed(drivers)
     );
-    let remedy = "expect the processor to limit this disk, or encrypt with Adiantum";
+    let remedy = "if its cipher is AES, expect the processor to limit it; Adiantum costs less";
     Some(finding(Code::SoftwareAes, message, remedy))
 }

@@ -203,10 +203,8 @@ impl<'a> Run<'a> {
         let began = Instant::now();
         self.begin_part(0, RunClock::start(Duration::ZERO));
         let sustained = self.sustain_each(budget, began);
-        if let Some(line) = self.end_part() {
-            self.append(&line)?;
-        }
-        sustained
+        let written = self.end_part().map_or(Ok(()), |line| self.append(&line));
+        sustained.and(written)
     }
 
     fn sustain_each(&mut self, budget: Duration, began: Instant) -> Result<()> {
@@ -286,16 +284,14 @@ impl Crew for Run<'_> {
     /// An error if peers changed the user's own file.
     fn dismiss(&mut self) -> Result<()> {
         // Links and drives are still awake.
-        if let Some(line) = self.end_part() {
-            self.append(&line)?;
-        }
+        let written = self.end_part().map_or(Ok(()), |line| self.append(&line));
         let (files, storage) = (&self.files, self.site.storage);
         let complaint = self.left_over.complaint(files, storage);
         // A peer may still act when it is dismissed.
         self.left_over.workers.clear();
         self.left_over.beside.clear();
         let complaint = complaint.or_else(|| self.left_over.complaint(files, storage));
-        complaint.map_or(Ok(()), |complaint| Err(changed(complaint)))
+        complaint.map_or(written, |complaint| Err(changed(complaint)))
     }
 
     fn append(&mut self, line: &RecordLine) -> Result<()> {

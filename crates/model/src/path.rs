@@ -277,6 +277,9 @@ pub struct LinkHop {
     /// Whether what is attached by it is a PCIe switch, with more devices below.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_of_switch: bool,
+    /// Whether no setting limits the SATA port, whose own most the OS does not tell then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_port_free: bool,
     /// The driver of a USB device: `uas`, or `usb-storage`, which sends one command at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,

@@ -99,8 +99,8 @@ pub struct Throttles {
     pub cpus: u64,
     /// Events of cores, added up over CPUs.
     pub core: u64,
-    /// Events of packages, added up over CPUs.
-    pub package: u64,
+    /// Events of packages, added up over CPUs; null if one of them does not tell.
+    pub package: Option<u64>,
     /// Milliseconds in which cores were slow, added up over CPUs; null before Linux 5.5.
     pub core_ms: Option<u64>,
 }

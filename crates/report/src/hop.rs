@@ -90,7 +90,7 @@ fn of_disk(disk: &DiskHop, is_guest: bool) -> String {
     words.extend(disk.write_cache.map(|cache| match (cache, disk.cache_off) {
         (WriteCache::Back, _) => "write cache".to_string(),
         (WriteCache::Through, Some(true)) => "write cache off".to_string(),
-        (WriteCache::Through, _) => "no volatile write cache".to_string(),
+        (WriteCache::Through, _) => "write through".to_string(),
     }));
     words.extend(disk.state.clone().filter(|state| state != "running"));
     let blocks = disk.logical_block.zip(disk.physical_block);

@@ -29,8 +29,9 @@ pub fn paths(all: &[(MediumPath, JudgedPath)]) -> Document<'_> {
     document.part(Section::new("Path", tables));
     let mut found: Vec<FindingBlock> = all.iter().flat_map(|(_, judged)| found(judged)).collect();
     // All paths of a call are of one machine.
+    let tops: Vec<&Hop> = all.iter().map(|(path, _)| &path.top).collect();
     if let Some((path, _)) = all.first() {
-        let judged = platform::judged_of(path);
+        let judged = platform::judged_of(path, &tops);
         document.part(platform::section(path));
         document.answer.extend(platform_answer(judged.findings.len()));
         found.extend(platform::found(&judged));
@@ -57,7 +58,11 @@ fn answer(path: &MediumPath, judged: &JudgedPath) -> Vec<Paragraph> {
             hypervisor
         ),
         (None, None) => {
-            text!("What the path of {} allows is unknown: no hop tells its speed.", asked)
+            let who = match judged.hops.iter().any(|hop| hop.allows.is_some()) {
+                true => "not every way down tells its speed",
+                false => "no hop tells its speed",
+            };
+            text!("What the path of {} allows is unknown: {}.", asked, who)
         }
     };
     let odd: usize = judged.hops.iter().map(|hop| hop.findings.len()).sum();
@@ -169,7 +174,7 @@ pub fn json_of_paths(all: &[(MediumPath, JudgedPath)]) -> String {
     let paths = all.iter().map(|(path, judged)| PathForm {
         path,
         judged,
-        judged_platform: platform::judged_of(path),
+        judged_platform: platform::judged_of(path, &[&path.top]),
     });
     pretty(&PathsForm { format: FORMAT, paths: paths.collect() })
 }

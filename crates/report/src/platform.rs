@@ -6,15 +6,15 @@ use crate::style::Paint;
 use crate::text::Text;
 use crate::words::{NONE, count, listed};
 use assess::platform::{JudgedPlatform, judge_platform};
-use model::path::MediumPath;
+use model::path::{Hop, MediumPath};
 use model::platform::{MemoryController, MemorySlot, NodeClaim, Platform, Processors};
 use model::setup::Node;
 use model::units::{bytes_rounded, nanoseconds, rate, scaled};
 use std::collections::BTreeMap;
 
-/// What is judged of the machine of `path`.
-pub(crate) fn judged_of(path: &MediumPath) -> JudgedPlatform {
-    judge_platform(&path.platform, &[&path.top], path.hypervisor.is_some())
+/// What is judged of the machine of `path`, and of the paths from `tops` down on it.
+pub(crate) fn judged_of(path: &MediumPath, tops: &[&Hop]) -> JudgedPlatform {
+    judge_platform(&path.platform, tops, path.hypervisor.is_some())
 }
 
 /// The table of the machine of `path`; empty if nothing is known of it.
@@ -40,7 +40,7 @@ pub(crate) fn found(judged: &JudgedPlatform) -> impl Iterator<Item = FindingBloc
 }
 
 fn table(path: &MediumPath) -> Option<Block> {
-    let judged = judged_of(path);
+    let judged = judged_of(path, &[]);
     let columns = [left("part", 0), right("at most", 0), left("what it is", 0)];
     let mut grid = Grid::new(columns.to_vec());
     let mut row = |part: &str, most: Option<f64>, words: Vec<String>| {
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::Style;
     use assess::path::judge_path;
-    use model::path::{Hop, HopKind};
+    use model::path::HopKind;
 
     /// What is printed of a machine with this platform.
     fn printed(platform: Platform, hypervisor: Option<&str>) -> String {

@@ -66,9 +66,14 @@ fn block_of(root: &Root, asked: &Path) -> Result<Option<PathBuf>, Error> {
         return Ok(block);
     }
     let found = fs::metadata(asked).map_err(Error::refused("look at", asked))?;
+    let kind = found.file_type();
+    if kind.is_char_device() || kind.is_fifo() || kind.is_socket() {
+        let other = std::io::Error::other("it is no file, directory or block device");
+        return Err(Error::refused("look at", asked)(other));
+    }
     let device = found.rdev();
     let number = || format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
-    Ok(found.file_type().is_block_device().then(|| sysfs::block(root, &number())))
+    Ok(kind.is_block_device().then(|| sysfs::block(root, &number())))
 }
 
 fn told(root: &Root, asked: &Path, top: Hop) -> MediumPath {

@@ -75,14 +75,15 @@ fn cpus(root: &Root) -> impl Iterator<Item = std::path::PathBuf> {
 
 fn throttles(root: &Root) -> Option<Throttles> {
     let folders = cpus(root).map(|cpu| cpu.join("thermal_throttle"));
-    let mut all = Throttles { core_ms: Some(0), ..Throttles::default() };
+    let mut all = Throttles { package: Some(0), core_ms: Some(0), ..Throttles::default() };
     for folder in folders {
         let of = |name: &str| number(&folder.join(name));
         // Some CPUs of one machine may not tell.
         let Some(core) = of("core_throttle_count") else { continue };
         all.cpus += 1;
         all.core = all.core.saturating_add(core);
-        all.package = all.package.saturating_add(of("package_throttle_count").unwrap_or(0));
+        let package = of("package_throttle_count");
+        all.package = all.package.zip(package).map(|(sum, more)| sum.saturating_add(more));
         let ms = of("core_throttle_total_time_ms");
         all.core_ms = all.core_ms.zip(ms).map(|(sum, ms)| sum.saturating_add(ms));
     }

@@ -71,10 +71,12 @@ fn heat_of(parts: &[PartVitals], drive: &str) -> Option<String> {
 fn heat_of_cpus(parts: &[PartVitals]) -> Option<String> {
     let cpus = |vitals: &Vitals| Some(vitals.throttles?.cpus);
     let are_same = parts.iter().all(|part| cpus(&part.before) == cpus(&part.after));
-    let of = |vitals: &Vitals| vitals.throttles.map(|it| it.core.saturating_add(it.package));
+    let of = |vitals: &Vitals| {
+        vitals.throttles.map(|it| it.core.saturating_add(it.package.unwrap_or(0)))
+    };
     let events = growth(parts, of).filter(|_| are_same)?;
     Some(format!(
-        "CPUs slowed themselves down because of heat in this run: the OS counted it \
+        "CPUs slowed themselves down because of heat or power in this run: the OS counted it \
          {}, added up over CPUs",
         times(events)
     ))

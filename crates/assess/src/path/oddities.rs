@@ -1,7 +1,7 @@
 //! What is odd about a hop. A fact that is unknown is never odd, and in a virtual machine no link
 //! is.
 
-use super::allowance::{both, link_words, of_link};
+use super::allowance::{self, both, link_words, of_link};
 use super::is_down;
 use crate::finding::{Code, Finding, Severity};
 use model::list::listed;
@@ -14,7 +14,9 @@ use model::units::{bytes_rounded, percent, rate};
 pub(super) fn of(hop: &Hop, above: &[&Hop], is_guest: bool) -> Vec<Finding> {
     let found = match &hop.kind {
         HopKind::Link(_) if is_guest => Vec::new(),
-        HopKind::Link(link) => vec![downgraded(hop, link), slow_port(link), one_at_a_time(link)],
+        HopKind::Link(link) => {
+            vec![downgraded(hop, link), slow_port(link, above), one_at_a_time(link)]
+        }
         HopKind::Array(array) => {
             vec![degraded(array), rebuilding(array), splits_stripes(hop, array, above)]
         }
@@ -55,9 +57,17 @@ pub fn may_rest(link: &LinkHop) -> bool {
     link.bus == Bus::Pcie && is_slow && !is_narrow
 }
 
+/// What a link could do by both of its ends or, at a SATA port without a setting, by its device.
+fn possible(link: &LinkHop) -> LinkSpeed {
+    match link.is_port_free {
+        true => link.device_most,
+        false => both(link),
+    }
+}
+
 /// Both ends can do more than they agreed on.
 fn downgraded(hop: &Hop, link: &LinkHop) -> Option<Finding> {
-    let most = both(link);
+    let most = possible(link);
     if !is_slower(link.now, most) {
         return None;
     }
@@ -66,12 +76,18 @@ fn downgraded(hop: &Hop, link: &LinkHop) -> Option<Finding> {
         true => ", unless it saves power now and is faster when it is used",
         false => "",
     };
+    let (ends, cause) = match link.is_port_free {
+        true => ("its device", "an older port or a bad cable holds it"),
+        false => ("both of its ends", "it was negotiated down"),
+    };
     let message = format!(
-        "the link of {} is {now}, but both of its ends can do {most_words}: it was negotiated down\
-         {saves}",
+        "the link of {} is {now}, but {ends} can do {most_words}: {cause}{saves}",
         hop.name
     );
     let remedy = match link.bus {
+        _ if link.is_port_free => {
+            "look in the kernel's log for what the port can do, and for link resets"
+        }
         Bus::Sata | Bus::Sas => {
             "replace the cable or the bay, and look for link resets in the kernel's log"
         }
@@ -81,8 +97,12 @@ fn downgraded(hop: &Hop, link: &LinkHop) -> Option<Finding> {
 }
 
 /// The device can do more than the port that it is plugged into. The other way round is no fault.
-fn slow_port(link: &LinkHop) -> Option<Finding> {
-    if !is_slower(link.port_most, link.device_most) {
+/// A port that is no narrower than a link nearer to the disk limits nothing.
+fn slow_port(link: &LinkHop, above: &[&Hop]) -> Option<Finding> {
+    let own = of_link(link.bus, link.now);
+    let nearer = above.iter().filter_map(|hop| allowance::of(&hop.kind));
+    let limits = own.is_none_or(|own| nearer.min_by(f64::total_cmp).is_none_or(|most| own < most));
+    if !limits || !is_slower(link.port_most, link.device_most) {
         return None;
     }
     let (device, port) = (told(link.bus, link.device_most)?, told(link.bus, link.port_most)?);
@@ -94,7 +114,12 @@ fn slow_port(link: &LinkHop) -> Option<Finding> {
     let message = format!(
         "the link of the {what} can do {device}, but {place} only {port}: the port limits it"
     );
-    Some(finding(Code::SlowPort, message, "plug it into a port that can do as much"))
+    let remedy = match link.bus {
+        Bus::Sata => "use another port, or look whether the firmware or libata.force limits it",
+        Bus::Usb => "use another port and, if that does not help, another cable",
+        _ => "use a port that can do as much, if there is one, or look at the firmware's settings",
+    };
+    Some(finding(Code::SlowPort, message, remedy))
 }
 
 /// A USB device that can take several commands at once gets one at a time.
@@ -117,6 +142,11 @@ fn degraded(array: &ArrayHop) -> Option<Finding> {
         Some(disks) => format!("{missing} of {disks} disks"),
         None => format!("{missing} disks"),
     };
+    if array.action.as_deref() == Some("recover") && !array.spares.is_empty() {
+        let message =
+            format!("this {level} is degraded until it has rebuilt {}", listed(&array.spares));
+        return Some(finding(Code::Degraded, message, "let it rebuild the disk to its end"));
+    }
     let message = format!("this {level} is degraded: it lacks {disks}");
     Some(finding(Code::Degraded, message, "look at it with mdadm, and replace what is missing"))
 }
@@ -244,8 +274,8 @@ fn cache_off(hop: &Hop, disk: &DiskHop, is_guest: bool) -> Option<Finding> {
         "the write cache of {} is off: each write waits until it is on the platter",
         hop.name
     );
-    let remedy = "switch it on, unless programs rely on writes that they never sync: a sync \
-                  empties the cache";
+    let remedy = "switch it on, unless programs rely on writes that they never sync, or the file \
+                  system is mounted without barriers: only a sync that reaches it empties the cache";
     Some(finding(Code::WriteCacheOff, message, remedy))
 }
 

@@ -289,3 +289,27 @@ fn paths_share_disks_and_links_that_lie_on_both() {
     assert_eq!(shared(&[&behind("c"), &behind("d")], false), [words]);
     assert_eq!(shared(&[&behind("c"), &behind("d")], true), [""; 0]);
 }
+
+/// Most SATA ports tell no limit: then the drive alone says that its link could do more.
+#[test]
+fn a_sata_link_below_what_its_drive_can_is_odd_at_a_port_without_a_limit() {
+    let one = |rate| LinkSpeed { rate: Some(rate), lanes: None };
+    let check = |is_port_free, now, expected: &[Code]| {
+        let (now, device_most) = (one(now), one(6_000));
+        let link = LinkHop { bus: Bus::Sata, now, device_most, is_port_free, ..LinkHop::default() };
+        assert_eq!(odd_on(vec![HopKind::Link(link)], false), expected);
+    };
+    check(true, 3_000, &[Code::LinkDowngraded]);
+    check(true, 6_000, &[]);
+    check(false, 3_000, &[]);
+}
+
+/// What is nearer to the disk is narrower already, such as a SATA drive behind a chipset.
+#[test]
+fn a_port_that_limits_nothing_is_not_odd() {
+    let fast = pcie(speed(8_000, 4), speed(8_000, 8), speed(8_000, 4));
+    let sata = LinkSpeed { rate: Some(6_000), lanes: None };
+    let sata = LinkHop { bus: Bus::Sata, now: sata, ..LinkHop::default() };
+    assert_eq!(odd_on(vec![fast.clone()], false), [Code::SlowPort]);
+    assert_eq!(odd_on(vec![HopKind::Link(sata), fast], false), []);
+}

@@ -79,10 +79,19 @@ fn raid_controller(path: &Path) -> Option<String> {
 /// The drivers of RAID controllers that tell volumes from disks.
 const RAID_DRIVERS: [&str; 3] = ["megaraid_sas", "hpsa", "smartpqi"];
 
-/// The temperature of an NVMe drive now, and that from which it warns. The sensors of other drives
-/// are not asked: some would put off their rest, or end it (Linux, drivetemp).
+/// The temperature of an NVMe drive now, and that from which it warns. To read them asks the drive,
+/// so this is done only if it is awake. The sensors of other drives are not asked: some would put off
+/// their rest, or end it (Linux, drivetemp).
 fn heat(path: &Path) -> (Option<i64>, Option<i64>) {
     let device = path.join("device");
+    let is = |name: &str, words: &[&str]| {
+        text(&device.join(name)).is_some_and(|told| words.contains(&&told[..]))
+    };
+    let is_away = is("transport", &["tcp", "rdma", "fc", "loop"]);
+    let is_resting = is("device/power/runtime_status", &["suspended", "suspending"]);
+    if is_away || is_resting || is("state", &["resetting", "connecting", "deleting", "dead"]) {
+        return (None, None);
+    }
     let folders = [device.clone(), device.join("device/hwmon")];
     let mut sensors = folders.iter().flat_map(|folder| entries(folder));
     let sensor = sensors.find(|it| text(&it.join("name")).as_deref() == Some("nvme"));

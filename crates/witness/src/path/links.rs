@@ -14,12 +14,17 @@ pub(super) fn from_disk(root: &Root, disk: &Path) -> Vec<Hop> {
     let is_controller = |path: &PathBuf| path.join("transport").exists();
     let controllers: Vec<PathBuf> = entries(&device).filter(is_controller).collect();
     let controllers = controllers.iter().filter_map(|path| fs::canonicalize(path).ok());
-    let controllers: Vec<PathBuf> = controllers.collect();
+    // One that is not live, such as one that connects again, carries nothing.
+    let is_live = |path: &PathBuf| text(&path.join("state")).is_none_or(|state| state == "live");
+    let controllers: Vec<PathBuf> = controllers.filter(is_live).collect();
     match controllers.is_empty() {
         true => chain(root, &device).into_iter().collect(),
         false => controllers.iter().filter_map(|path| chain(root, path)).collect(),
     }
 }
+
+/// More NUMA nodes than Linux has (`CONFIG_NODES_SHIFT` is 10 at most).
+const NODES_MOST: u64 = 1024;
 
 /// The links from `device` to the processors.
 fn chain(root: &Root, device: &Path) -> Option<Hop> {
@@ -30,7 +35,9 @@ fn chain(root: &Root, device: &Path) -> Option<Hop> {
         return Some(hop);
     }
     let mut hops: Vec<(String, HopKind)> = within().filter_map(|it| link_of(root, it)).collect();
-    if let Some(node) = within().find_map(|above| number(&above.join("numa_node"))) {
+    if let Some(node) = within()
+        .find_map(|above| number(&above.join("numa_node")).filter(|node| *node < NODES_MOST))
+    {
         hops.push((format!("node {node}"), HopKind::Node));
     }
     hops.into_iter()
@@ -81,8 +88,14 @@ fn pcie(root: &Root, directory: &Path) -> Option<LinkHop> {
     if bridges.is_multiple_of(2) {
         return None;
     }
+    // A tunnel of Thunderbolt or USB4 says 2.5 GT/s, whatever it carries (USB4 2.0, 11.2.1).
+    let mut all = directory.ancestors();
+    let is_removable = all.any(|it| text(&it.join("removable")).as_deref() == Some("removable"));
+    let is_made_up = |rate: &u64| is_removable && *rate == 2_500;
     let speed = |at: &Path, kind: &str| LinkSpeed {
-        rate: text(&at.join(format!("{kind}_link_speed"))).and_then(|text| gigatransfers(&text)),
+        rate: text(&at.join(format!("{kind}_link_speed")))
+            .and_then(|text| gigatransfers(&text))
+            .filter(|rate| !is_made_up(rate)),
         lanes: number(&at.join(format!("{kind}_link_width"))).filter(|lanes| is_width(*lanes)),
     };
     Some(LinkHop {
@@ -146,7 +159,9 @@ fn sata(root: &Root, port: &str) -> Option<LinkHop> {
         bus: Bus::Sata,
         now: one_lane(of("sata_spd")),
         device_most: one_lane(words.and_then(|words| ata::most(&words))),
+        // A limit by firmware or an option. Without one, as usual, libata calls it so.
         port_most: one_lane(of("hw_sata_spd_limit")),
+        is_port_free: text(&link.join("hw_sata_spd_limit")).as_deref() == Some("<unknown>"),
         ..LinkHop::default()
     })
 }
@@ -178,10 +193,14 @@ fn usb(directory: &Path) -> LinkHop {
     let read = |file: &str| fs::read(directory.join(file)).ok();
     let drivers = entries(directory).filter_map(|interface| linked(&interface.join("driver")));
     let driver = drivers.into_iter().find(|name| name == "uas" || name == "usb-storage");
+    let is_hub = text(&directory.join("bDeviceClass")).as_deref() == Some("09");
     LinkHop {
         bus: Bus::Usb,
         now: one_lane(rate(directory)),
-        device_most: one_lane(read("bos_descriptors").and_then(|bytes| usb_most(&bytes))),
+        // The half of a USB 3 hub that is for USB 2 tells what both can.
+        device_most: one_lane(
+            read("bos_descriptors").filter(|_| !is_hub).and_then(|bytes| usb_most(&bytes)),
+        ),
         port_most: one_lane(directory.parent().and_then(rate)),
         queues: driver.is_some().then(|| has_uas(&read("descriptors")?)).flatten(),
         driver,

@@ -102,12 +102,23 @@ fn interface_to(root: &Root, address: Ipv4Addr) -> Option<String> {
     table.lines().skip(1).filter_map(route).max().map(|(_, _, name)| name)
 }
 
+/// Whether no interface of a device is below this one, such as a tunnel or a container's.
+fn is_of_software(root: &Root, directory: &Path) -> bool {
+    let place = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
+    let has_lower = || {
+        let lower = entries(&place).filter(|it| file_name(it).starts_with("lower_"));
+        lower.chain([place.join("bonding/slaves")]).any(|it| it.exists())
+    };
+    place.starts_with(root.at("/sys/devices/virtual")) && !has_lower()
+}
+
 fn interface(root: &Root, name: String, server: IpAddr) -> Hop {
     let directory = root.at("/sys/class/net").join(&name);
     let bonded = text(&directory.join("bonding/slaves")).unwrap_or_default();
     let interface = InterfaceHop {
-        // An interface that is down says -1, and a virtual one may say so, or nothing.
-        speed: number(&directory.join("speed")).filter(|speed| *speed > 0),
+        // An interface that is down says -1, and one of software alone what its driver invents.
+        speed: number(&directory.join("speed"))
+            .filter(|speed| *speed > 0 && !is_of_software(root, &directory)),
         full_duplex: text(&directory.join("duplex")).and_then(|text| match text.as_str() {
             "full" => Some(true),
             "half" => Some(false),

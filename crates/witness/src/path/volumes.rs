@@ -70,7 +70,15 @@ fn array(path: &Path) -> ArrayHop {
     let md = path.join("md");
     let of = |name: &str| text(&md.join(name)).filter(|text| !text.is_empty());
     let disks = number(&md.join("raid_disks")).filter(|disks| *disks > 0);
-    let stripe = number(&path.join("queue/optimal_io_size"));
+    let level = of("level").filter(|_| of("sync_action").as_deref() != Some("reshape"));
+    let parity = match level.as_deref() {
+        Some("raid4" | "raid5") => Some(1),
+        Some("raid6") => Some(2),
+        _ => None,
+    };
+    let data_disks = disks.zip(parity).and_then(|(disks, parity)| disks.checked_sub(parity));
+    let chunk = number(&md.join("chunk_size")).filter(|chunk| *chunk > 0);
+    let stripe = chunk.zip(data_disks).and_then(|(chunk, disks)| chunk.checked_mul(disks));
     ArrayHop {
         level: of("level"),
         disks,

@@ -161,7 +161,7 @@ fn counters_of_all_cpus_and_memory_controllers_are_added_up() {
         ("edac/mc/mc1/ce_count", "1"),
         ("edac/mc/mc1/ue_count", "1"),
     ]);
-    let throttles = Throttles { cpus: 2, core: 7, package: 10, core_ms: Some(150) };
+    let throttles = Throttles { cpus: 2, core: 7, package: Some(10), core_ms: Some(150) };
     assert_eq!(seen.throttles, Some(throttles));
     let errors = MemoryErrors { controllers: 2, corrected: 8, uncorrected: 1 };
     assert_eq!(seen.memory_errors, Some(errors));
@@ -182,6 +182,6 @@ fn what_no_file_tells_is_unknown() {
     assert_eq!(garbage, Vitals::default());
     // A kernel that counts no time.
     let old = told(&[("cpu/cpu0/thermal_throttle/core_throttle_count", "3")]);
-    let throttles = Throttles { cpus: 1, core: 3, package: 0, core_ms: None };
+    let throttles = Throttles { cpus: 1, core: 3, package: None, core_ms: None };
     assert_eq!(old.throttles, Some(throttles));
 }
