@@ -80,7 +80,11 @@ time = '40ms'
 rounds = 3
 [[cases]]
 engine = 'pread'
-rate = [0, 1000]
+ops = 0
+[[cases]]
+engine = 'pread'
+ops = 0
+rate = 1000
 ";
 
 /// What this machine does not count is absent, and not 0. A closed loop reads nothing.
