@@ -275,7 +275,8 @@ fn cache_off(hop: &Hop, disk: &DiskHop, is_guest: bool) -> Option<Finding> {
         hop.name
     );
     let remedy = "switch it on, unless programs rely on writes that they never sync, or the file \
-                  system is mounted without barriers: only a sync that reaches it empties the cache";
+                  system is mounted without barriers: only a sync that reaches the drive empties \
+                  its cache";
     Some(finding(Code::WriteCacheOff, message, remedy))
 }
 

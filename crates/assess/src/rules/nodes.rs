@@ -88,8 +88,8 @@ fn cross_node(context: &Context) -> Option<Draft> {
         format!("{} {}", if nodes.len() == 1 { "node" } else { "nodes" }, listed(&numbers))
     };
     let message = format!(
-        "the threads began and ended on NUMA {}, but the disk is at {}: what they move crosses from \
-         one to the other",
+        "the threads began and ended on NUMA {}, but the disk is at {}: what they move crosses \
+         from one to the other",
         told(&threads),
         told(&disks)
     );

@@ -80,8 +80,8 @@ fn raid_controller(path: &Path) -> Option<String> {
 const RAID_DRIVERS: [&str; 3] = ["megaraid_sas", "hpsa", "smartpqi"];
 
 /// The temperature of an NVMe drive now, and that from which it warns. To read them asks the drive,
-/// so this is done only if it is awake. The sensors of other drives are not asked: some would put off
-/// their rest, or end it (Linux, drivetemp).
+/// so this is done only if it is awake. The sensors of other drives are not asked: some would put
+/// off their rest, or end it (Linux, drivetemp).
 fn heat(path: &Path) -> (Option<i64>, Option<i64>) {
     let device = path.join("device");
     let is = |name: &str, words: &[&str]| {
