@@ -25,9 +25,15 @@ def most(values):
     return max((value for value in values if value is not None), default=None)
 
 
+def least(values):
+    """The smallest of the known values; None without any."""
+    return min((value for value in values if value is not None), default=None)
+
+
 def in_use(top, parts):
-    """A path with the fastest rate of each link, because one that rests may be slower, and with
-    the highest temperature of each disk. No rest takes lanes: with others, it is another link."""
+    """A path with the fastest rate of each link of PCIe, because one that rests may be slower, with
+    the slowest of each other link, which does not rest, and with the highest temperature of each
+    disk. No rest takes lanes: with others, it is another link."""
     seen = {}
     for hop in (hop for look in looks(parts) for path in look["paths"] for hop in hops(path)):
         seen.setdefault((hop["kind"], hop["name"]), []).append(hop)
@@ -39,7 +45,8 @@ def in_use(top, parts):
         elif hop["kind"] == "link":
             same = [one["now"]["rate"] for one in others
                     if (one["bus"], one["now"]["lanes"]) == (hop["bus"], hop["now"]["lanes"])]
-            hop["now"]["rate"] = most([hop["now"]["rate"], *same])
+            of = most if hop["bus"] == "PCIe" else least
+            hop["now"]["rate"] = of([hop["now"]["rate"], *same])
     return used
 
 

@@ -86,8 +86,8 @@ fn cpus_that_slowed_themselves_down_in_the_run_say_so() {
         throttles: Some(Throttles { cpus, core, package: Some(package), core_ms: None }),
         ..Vitals::default()
     };
-    let told = "CPUs slowed themselves down because of heat or power in this run: the OS counted it \
-                9 times, added up over CPUs";
+    let told = "CPUs slowed themselves down because of heat or power in this run: the OS counted \
+                it 9 times, added up over CPUs";
     check(of(8, 5, 16), of(8, 6, 24), &[(Code::Hot, told)]);
     check(of(8, 5, 16), of(8, 5, 16), &[]);
     check(Vitals::default(), of(8, 5, 16), &[]);
