@@ -54,7 +54,7 @@ def edges(hop, most):
     carried = carries(hop)
     yield ("in", own), ("out", own), NO_LIMIT if carried is None else round(carried / 1000)
     for one in in_use(hop):
-        most[same_as(one)] = one
+        most.setdefault(same_as(one), one)
         yield ("out", own), ("in", same_as(one)), NO_LIMIT
         yield from edges(one, most)
     if not in_use(hop):
@@ -65,7 +65,10 @@ def narrowest(top):
     """The least that bytes must pass from `top` down, and the names of those hops: a smallest cut,
     the one nearest to the top. None if nothing is known of one way."""
     hops_by_key = {same_as(top): top}
-    network = {(one, other): most for one, other, most in edges(top, hops_by_key)}
+    network = {}
+    for one, other, most in edges(top, hops_by_key):
+        # Each hop counts once, as it is told first.
+        network.setdefault((one, other), most)
     points = [("in", same_as(top)), "end"]
     points += [point for pair in network for point in pair if point not in points]
     points = list(dict.fromkeys(points))
