@@ -79,7 +79,7 @@ pub fn judge_path(top: &Hop, is_guest: bool) -> JudgedPath {
 
 /// What the whole path allows at most, on a machine that is virtual or not.
 pub fn allowed(top: &Hop, is_guest: bool) -> Option<Allowance> {
-    if is_guest { None } else { narrowest(top) }
+    if is_guest { None } else { narrowest(&[top], |_| true) }
 }
 
 fn walk(hop: &Hop, above: &[&Hop], is_guest: bool, hops: &mut Vec<JudgedHop>) {
@@ -93,10 +93,10 @@ fn walk(hop: &Hop, above: &[&Hop], is_guest: bool, hops: &mut Vec<JudgedHop>) {
     hop.below.iter().for_each(|below| walk(below, &above, is_guest, hops));
 }
 
-/// The least that must be passed on the way down. Nothing is known if one of several ways tells
-/// nothing.
-fn narrowest(top: &Hop) -> Option<Allowance> {
-    let parts = flow::narrowest(top)?;
+/// The least of the hops that count that must be passed on the ways down. Nothing is known if one
+/// of several ways tells nothing.
+fn narrowest(tops: &[&Hop], counts: impl Fn(&Hop) -> bool) -> Option<Allowance> {
+    let parts = flow::narrowest(tops, counts)?;
     Some(together(parts.into_iter().map(|(hop, most)| Allowance::of_one(hop, most)).collect()))
 }
 

@@ -1,7 +1,7 @@
 //! What happened on the path and to the machine while a run went on, by counters that were read
 //! before and after each of its parts. What a counter does not tell is not concluded.
 
-use super::oddities::{busy_operation, finding, pastime};
+use super::oddities::{busy_operation, pastime};
 use crate::finding::{Code, Finding};
 use model::list::listed;
 use model::path::{Hop, HopKind};
@@ -46,7 +46,7 @@ fn heat(parts: &[PartVitals]) -> Option<Finding> {
     let drives = drives(parts).into_iter().filter_map(|drive| heat_of(parts, drive));
     let told: Vec<String> = drives.chain(heat_of_cpus(parts)).collect();
     let remedy = "cool the machine, and let it rest before you measure";
-    (!told.is_empty()).then(|| finding(Code::Hot, told.join("; "), remedy))
+    (!told.is_empty()).then(|| Finding::note(Code::Hot, told.join("; "), remedy))
 }
 
 fn heat_of(parts: &[PartVitals], drive: &str) -> Option<String> {
@@ -89,7 +89,7 @@ fn capped(parts: &[PartVitals]) -> Option<Finding> {
     let drives = drives(parts).into_iter().filter_map(|drive| caps_of(parts, drive, run_us));
     let told: Vec<String> = drives.collect();
     let remedy = "read the figures as those of the limit, or pay for a higher one";
-    (!told.is_empty()).then(|| finding(Code::Capped, told.join("; "), remedy))
+    (!told.is_empty()).then(|| Finding::note(Code::Capped, told.join("; "), remedy))
 }
 
 fn caps_of(parts: &[PartVitals], drive: &str, run_us: u64) -> Option<String> {
@@ -123,7 +123,7 @@ fn rebuilt(parts: &[PartVitals]) -> Option<Finding> {
     (!told.is_empty()).then(|| {
         let message =
             format!("{} in this run: figures before and after that may differ", listed(&told));
-        finding(Code::Rebuilding, message, "measure when it has ended")
+        Finding::note(Code::Rebuilding, message, "measure when it has ended")
     })
 }
 
@@ -187,6 +187,6 @@ fn errors(parts: &[PartVitals], is_guest: bool) -> Option<Finding> {
     (!told.is_empty()).then(|| {
         let message = format!("the hardware counted in this run: {}", listed(&told));
         let remedy = "look for the part in the kernel's log, and replace it";
-        finding(Code::HardwareErrors, message, remedy)
+        Finding::note(Code::HardwareErrors, message, remedy)
     })
 }

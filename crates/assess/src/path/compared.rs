@@ -1,14 +1,13 @@
 //! What of a path can differ between machines, without the names of their devices.
 
-use super::{allowance, narrowest};
+use super::{allowance, allowed};
 use model::list::listed;
 use model::path::{ArrayHop, Hop, HopKind};
 
 /// The narrowest link in words, without its name: `PCIe 3.0 x2 (1.97 GB/s)`. `None` if it is
 /// unknown, and in a virtual machine.
 pub fn narrowest_link(top: &Hop, is_guest: bool) -> Option<String> {
-    let allows = (!is_guest).then(|| narrowest(top)).flatten()?;
-    Some(allowance::kinds(top, &allows))
+    Some(allowance::kinds(top, &allowed(top, is_guest)?))
 }
 
 /// The facts about a path that are to be alike on machines which are: its narrowest link, and its

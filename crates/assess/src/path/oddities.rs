@@ -3,7 +3,7 @@
 
 use super::allowance::{self, both, link_words, of_link};
 use super::is_down;
-use crate::finding::{Code, Finding, Severity};
+use crate::finding::{Code, Finding};
 use model::list::listed;
 use model::path::{
     ArrayHop, Bus, DiskHop, FileSystemHop, Hop, HopKind, LinkHop, LinkSpeed, MappedHop, MappedMaker,
@@ -28,10 +28,6 @@ pub(super) fn of(hop: &Hop, above: &[&Hop], is_guest: bool) -> Vec<Finding> {
         _ => Vec::new(),
     };
     found.into_iter().flatten().collect()
-}
-
-pub(super) fn finding(code: Code, message: String, remedy: &str) -> Finding {
-    Finding { code, severity: Severity::Note, size: None, message, remedy: remedy.to_string() }
 }
 
 /// Whether a link is slower than another speed in one respect, of those that are known of both.
@@ -93,7 +89,7 @@ fn downgraded(hop: &Hop, link: &LinkHop) -> Option<Finding> {
         }
         _ => "reseat the device, leave out risers and cables, and look for link errors (lspci -vv)",
     };
-    Some(finding(Code::LinkDowngraded, message, remedy))
+    Some(Finding::note(Code::LinkDowngraded, message, remedy))
 }
 
 /// The device can do more than the port that it is plugged into. The other way round is no fault.
@@ -119,7 +115,7 @@ fn slow_port(link: &LinkHop, above: &[&Hop]) -> Option<Finding> {
         Bus::Usb => "use another port and, if that does not help, another cable",
         _ => "use a port that can do as much, if there is one, or look at the firmware's settings",
     };
-    Some(finding(Code::SlowPort, message, remedy))
+    Some(Finding::note(Code::SlowPort, message, remedy))
 }
 
 /// A USB device that can take several commands at once gets one at a time.
@@ -132,7 +128,7 @@ fn one_at_a_time(link: &LinkHop) -> Option<Finding> {
                    sends one at a time"
         .to_string();
     let remedy = "load the driver uas, unless the kernel's list of quirks excludes this device";
-    Some(finding(Code::SlowPort, message, remedy))
+    Some(Finding::note(Code::SlowPort, message, remedy))
 }
 
 fn degraded(array: &ArrayHop) -> Option<Finding> {
@@ -145,10 +141,14 @@ fn degraded(array: &ArrayHop) -> Option<Finding> {
     if array.action.as_deref() == Some("recover") && !array.spares.is_empty() {
         let message =
             format!("this {level} is degraded until it has rebuilt {}", listed(&array.spares));
-        return Some(finding(Code::Degraded, message, "let it rebuild the disk to its end"));
+        return Some(Finding::note(Code::Degraded, message, "let it rebuild the disk to its end"));
     }
     let message = format!("this {level} is degraded: it lacks {disks}");
-    Some(finding(Code::Degraded, message, "look at it with mdadm, and replace what is missing"))
+    Some(Finding::note(
+        Code::Degraded,
+        message,
+        "look at it with mdadm, and replace what is missing",
+    ))
 }
 
 fn rebuilding(array: &ArrayHop) -> Option<Finding> {
@@ -160,7 +160,7 @@ fn rebuilding(array: &ArrayHop) -> Option<Finding> {
     };
     let message = format!("the array {does} now ({action}{done}), which takes time of its disks");
     let remedy = "measure when it has ended (/proc/mdstat)";
-    Some(finding(Code::Rebuilding, message, remedy))
+    Some(Finding::note(Code::Rebuilding, message, remedy))
 }
 
 /// What an array does beside its work, in words.
@@ -179,7 +179,7 @@ fn lacks(file_system: &FileSystemHop) -> Option<Finding> {
     let missing = file_system.missing.filter(|missing| *missing > 0)?;
     let kind = &file_system.file_system;
     let message = format!("this {kind} is degraded: it lacks {missing} of its devices");
-    Some(finding(
+    Some(Finding::note(
         Code::Degraded,
         message,
         "look at it with btrfs-device, and replace what is missing",
@@ -190,7 +190,7 @@ fn busy(file_system: &FileSystemHop) -> Option<Finding> {
     let operation = busy_operation(file_system)?;
     let kind = &file_system.file_system;
     let message = format!("this {kind} is busy with an operation of its own: {operation}");
-    Some(finding(Code::Rebuilding, message, "measure when it has ended"))
+    Some(Finding::note(Code::Rebuilding, message, "measure when it has ended"))
 }
 
 /// The operation of a btrfs, if it does I/O: a balance that is paused does none.
@@ -216,7 +216,7 @@ fn lacks_paths(hop: &Hop, mapped: &MappedHop) -> Option<Finding> {
     );
     let remedy =
         "look at it with multipath, and at the cable, the port and the switch of that path";
-    Some(finding(Code::Degraded, message, remedy))
+    Some(Finding::note(Code::Degraded, message, remedy))
 }
 
 fn snapshot(mapped: &MappedHop) -> Option<Finding> {
@@ -225,7 +225,7 @@ fn snapshot(mapped: &MappedHop) -> Option<Finding> {
     }
     let message =
         "a snapshot is kept here: the first write of each part copies what was there".to_string();
-    Some(finding(Code::CopyOnWrite, message, "measure without the snapshot to know the disk"))
+    Some(Finding::note(Code::CopyOnWrite, message, "measure without the snapshot to know the disk"))
 }
 
 /// A partition above does not begin at a multiple of the disk's physical block.
@@ -242,7 +242,7 @@ fn misaligned(hop: &Hop, disk: &DiskHop, above: &[&Hop]) -> Option<Finding> {
         hop.name
     );
     let remedy = "make the partition anew at a multiple of 1 MiB";
-    Some(finding(Code::Misaligned, message, remedy))
+    Some(Finding::note(Code::Misaligned, message, remedy))
 }
 
 /// A partition above does not begin with a stripe of an array with parity: what fills a stripe of
@@ -261,7 +261,7 @@ fn splits_stripes(hop: &Hop, array: &ArrayHop, above: &[&Hop]) -> Option<Finding
         bytes_rounded(stripe)
     );
     let remedy = "make the partition anew at a multiple of the stripe, or use the whole array";
-    Some(finding(Code::Misaligned, message, remedy))
+    Some(Finding::note(Code::Misaligned, message, remedy))
 }
 
 /// A drive that rotates could acknowledge writes from its cache, but that is off. An SSD with
@@ -277,7 +277,7 @@ fn cache_off(hop: &Hop, disk: &DiskHop, is_guest: bool) -> Option<Finding> {
     let remedy = "switch it on, unless programs rely on writes that they never sync, or the file \
                   system is mounted without barriers: only a sync that reaches the drive empties \
                   its cache";
-    Some(finding(Code::WriteCacheOff, message, remedy))
+    Some(Finding::note(Code::WriteCacheOff, message, remedy))
 }
 
 fn hot(hop: &Hop, disk: &DiskHop) -> Option<Finding> {
@@ -294,5 +294,5 @@ fn hot(hop: &Hop, disk: &DiskHop) -> Option<Finding> {
         degrees(now),
         degrees(most)
     );
-    Some(finding(Code::Hot, message, "cool the drive, and let it rest before you measure"))
+    Some(Finding::note(Code::Hot, message, "cool the drive, and let it rest before you measure"))
 }

@@ -1,6 +1,6 @@
 //! What several paths have in common: what one of them gets there, the others lack.
 
-use super::{Allowance, allowance, is_same};
+use super::{Allowance, allowance, is_same, narrowest};
 use model::list::listed;
 use model::path::{Hop, HopKind};
 
@@ -11,7 +11,7 @@ pub struct SharedHops {
     pub paths: Vec<usize>,
     /// The names of the disks among them.
     pub disks: Vec<String>,
-    /// What all of these paths together get at most; `None` if no hop tells it.
+    /// What all of these paths together get of them at most; `None` if no hop tells it.
     pub allows: Option<Allowance>,
 }
 
@@ -20,7 +20,11 @@ impl SharedHops {
     pub fn words(&self) -> String {
         let most = self.allows.as_ref().map(Allowance::words);
         match (&self.disks[..], most) {
-            ([], most) => most.map_or_else(String::new, |most| format!("a link: {most}")),
+            ([], most) => {
+                let are_several = self.allows.as_ref().is_some_and(|it| it.hops.len() > 1);
+                let noun = if are_several { "links" } else { "a link" };
+                most.map_or_else(String::new, |most| format!("{noun}: {most}"))
+            }
             (disks, most) => {
                 let noun = if disks.len() == 1 { "disk" } else { "disks" };
                 let most = most.map_or_else(String::new, |most| format!(" ({most})"));
@@ -46,31 +50,17 @@ pub fn shared_hops(tops: &[&Hop], is_guest: bool) -> Vec<SharedHops> {
             None => found.push((paths, vec![hop])),
         }
     }
-    found.into_iter().map(|(paths, hops)| of_paths(paths, &hops, tops, is_guest)).collect()
+    found.into_iter().map(|(paths, hops)| of_paths(paths, &hops, tops)).collect()
 }
 
 fn tells(hop: &Hop, is_guest: bool) -> bool {
     matches!(hop.kind, HopKind::Disk(_)) || (!is_guest && allowance::of(&hop.kind).is_some())
 }
 
-/// Paths that share several disks have them side by side, each with links of its own: these are
-/// narrow only together, as on a path that is alone.
-fn of_paths(paths: Vec<usize>, hops: &[&Hop], tops: &[&Hop], is_guest: bool) -> SharedHops {
+fn of_paths(paths: Vec<usize>, hops: &[&Hop], tops: &[&Hop]) -> SharedHops {
     let is_disk = |hop: &&&Hop| matches!(hop.kind, HopKind::Disk(_));
     let disks: Vec<String> = hops.iter().filter(is_disk).map(|hop| hop.name.clone()).collect();
-    let is_whole = |top: &Hop| {
-        let all = top.all();
-        let own = all.iter().filter(|hop| tells(hop, is_guest));
-        own.into_iter().all(|hop| hops.iter().any(|shared| is_same(shared, hop)))
-    };
-    let allows = match paths.iter().map(|path| tops[*path]).find(|top| is_whole(top)) {
-        Some(top) => super::allowed(top, is_guest),
-        None if disks.len() > 1 => None,
-        None => {
-            let limits = hops.iter().filter_map(|hop| Some((*hop, allowance::of(&hop.kind)?)));
-            let least = limits.min_by(|one, other| one.1.total_cmp(&other.1));
-            least.map(|(hop, most)| Allowance::of_one(hop, most))
-        }
-    };
+    let tops: Vec<&Hop> = paths.iter().map(|path| tops[*path]).collect();
+    let allows = narrowest(&tops, |hop| hops.iter().any(|shared| is_same(shared, hop)));
     SharedHops { paths, disks, allows }
 }

@@ -288,6 +288,13 @@ fn paths_share_disks_and_links_that_lie_on_both() {
     let words = "[0, 1] a link: at most 1.97 GB/s: PCIe 3.0 x2 of switch";
     assert_eq!(shared(&[&behind("c"), &behind("d")], false), [words]);
     assert_eq!(shared(&[&behind("c"), &behind("d")], true), [""; 0]);
+    // Two such links side by side carry what both do.
+    let on_both = |one: &str, other: &str| {
+        let behind = |name, port| disk(name, vec![link(port, Vec::new())]);
+        mount("/array", vec![behind(one, "x"), behind(other, "y")])
+    };
+    let told = shared(&[&on_both("c", "d"), &on_both("e", "f")], false).concat();
+    assert!(told.starts_with("[0, 1] links: at most 3.94 GB/s: 2 links together: "), "{told}");
 }
 
 /// Most SATA ports tell no limit: then the drive alone says that its link could do more.
