@@ -228,3 +228,10 @@ pub struct Finding {
     /// What to do about it.
     pub remedy: String,
 }
+
+impl Finding {
+    /// A note, which has no figure.
+    pub(crate) fn note(code: Code, message: String, remedy: &str) -> Finding {
+        Finding { code, severity: Severity::Note, size: None, message, remedy: remedy.to_string() }
+    }
+}

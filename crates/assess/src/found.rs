@@ -150,28 +150,26 @@ fn shared_path(header: &Header) -> Option<Finding> {
     let known = storages(header).filter(|storage| storage.path.is_some());
     let directories: Vec<&Path> = known.map(|storage| &*storage.directory).collect();
     let names = |shared: &SharedHops| -> Vec<String> {
-        let of_paths = shared.paths.iter().map(|place| directories[*place]);
-        let mut names: Vec<String> = of_paths.map(|path| format!("'{}'", path.display())).collect();
-        // The same storage may be listed twice.
-        names.dedup();
+        let mut names = Vec::new();
+        for place in &shared.paths {
+            let name = format!("'{}'", directories[*place].display());
+            // The same storage may be listed twice.
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         names
     };
     let all = shared_hops(&paths_of(header), header.host.hypervisor.is_some());
-    let found = all.into_iter().map(|shared| (names(&shared), shared));
-    found
-        .filter(|(names, _)| names.len() > 1)
-        .map(|(names, shared)| Finding {
-            code: Code::SharedPath,
-            severity: Severity::Note,
-            size: None,
-            message: format!(
-                "{} share {}: what goes to one of them takes from the others",
-                listed(&names),
-                shared.words()
-            ),
-            remedy: "to know each by itself, measure them apart".to_string(),
-        })
-        .next()
+    let mut all = all.into_iter().map(|shared| (names(&shared), shared));
+    let (names, shared) = all.find(|(names, _)| names.len() > 1)?;
+    let message = format!(
+        "{} share {}: what goes to one of them takes from the others",
+        listed(&names),
+        shared.words()
+    );
+    let remedy = "to know each by itself, measure them apart";
+    Some(Finding::note(Code::SharedPath, message, remedy))
 }
 
 /// What is odd about the machine's memory and processors.

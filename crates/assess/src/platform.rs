@@ -1,7 +1,7 @@
 //! What a machine's memory allows at most, and what is odd about memory and processors. A limit is
 //! arithmetic from facts that are certain; without one of them there is none.
 
-use crate::finding::{Code, Finding, Severity};
+use crate::finding::{Code, Finding};
 use model::list::listed;
 use model::path::{Hop, HopKind, MappedMaker};
 use model::platform::{MemoryController, MemorySlot, Platform, Processors};
@@ -60,7 +60,8 @@ fn memory_allowance(platform: &Platform) -> Result<MemoryAllowance, &'static str
         let driver = controller.driver.as_deref().unwrap_or_default();
         WIDE_CHANNELS.iter().any(|known| driver.starts_with(known))
     };
-    let filled: Option<Vec<BTreeSet<u32>>> = controllers.iter().map(filled_channels).collect();
+    let filled: Option<Vec<BTreeSet<u32>>> =
+        controllers.iter().map(MemoryController::filled_channels).collect();
     let channels = filled.iter().flatten().map(|channels| channels.len() as u32).sum::<u32>();
     if channels == 0 || !controllers.iter().all(is_known) {
         return Err(NO_CHANNELS);
@@ -117,15 +118,6 @@ fn speed(module: &MemorySlot) -> Option<u64> {
     module.speed.filter(|speed| *speed > fastest_clock)
 }
 
-/// The channels of a controller with a module; `None` if that of one is unknown.
-fn filled_channels(controller: &MemoryController) -> Option<BTreeSet<u32>> {
-    controller.modules.iter().map(|module| module.channel).collect()
-}
-
-fn finding(code: Code, message: String, remedy: &str) -> Finding {
-    Finding { code, severity: Severity::Note, size: None, message, remedy: remedy.to_string() }
-}
-
 /// What the modules of a controller are.
 fn technologies(controller: &MemoryController) -> BTreeSet<Option<&str>> {
     controller.modules.iter().map(|module| module.technology.as_deref()).collect()
@@ -139,7 +131,7 @@ fn channels_empty(controllers: &[MemoryController]) -> Option<Finding> {
     for controller in controllers {
         let driver = controller.driver.as_ref()?;
         let kind: String = driver.chars().filter(|c| !c.is_ascii_digit()).collect();
-        kinds.entry(kind).or_default().push((controller, filled_channels(controller)?));
+        kinds.entry(kind).or_default().push((controller, controller.filled_channels()?));
     }
     let told = kinds.values().flat_map(|alike| {
         alike.iter().filter_map(move |(controller, filled)| {
@@ -165,7 +157,7 @@ fn channels_empty(controllers: &[MemoryController]) -> Option<Finding> {
             told.join("; ")
         );
         let remedy = "reseat the module, or fill the same channels of each controller";
-        finding(Code::ChannelsEmpty, message, remedy)
+        Finding::note(Code::ChannelsEmpty, message, remedy)
     })
 }
 
@@ -204,7 +196,7 @@ fn errors(controllers: &[MemoryController]) -> Option<Finding> {
         listed(&kinds)
     );
     let remedy = "look whether they become more (rasdaemon), and replace the module if so";
-    Some(finding(Code::MemoryErrors, message, remedy))
+    Some(Finding::note(Code::MemoryErrors, message, remedy))
 }
 
 /// A disk is encrypted, and the processor has no instructions for AES.
@@ -226,5 +218,5 @@ fn software_aes(processors: &Processors, top: &Hop) -> Option<Finding> {
         listed(drivers)
     );
     let remedy = "if its cipher is AES, expect the processor to limit it; Adiantum costs less";
-    Some(finding(Code::SoftwareAes, message, remedy))
+    Some(Finding::note(Code::SoftwareAes, message, remedy))
 }

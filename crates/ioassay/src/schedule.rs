@@ -116,11 +116,11 @@ impl<'a> Run<'a> {
         self.part = Some(PartBegun { invocation, clock, before: self.site.vitals(clock.at_ms()) });
     }
 
-    /// What was seen before and after the part whose last trial has just ended.
-    fn end_part(&mut self) -> Option<RecordLine> {
-        let PartBegun { invocation, clock, before } = self.part.take()?;
+    /// Records what was seen before and after the part whose last trial has just ended.
+    fn end_part(&mut self) -> Result<()> {
+        let Some(PartBegun { invocation, clock, before }) = self.part.take() else { return Ok(()) };
         let after = self.site.vitals(clock.at_ms());
-        Some(RecordLine::Vitals(PartVitals { invocation, before, after }))
+        self.append(&RecordLine::Vitals(PartVitals { invocation, before, after }))
     }
 
     /// Records the start of an invocation that `made` was spent to prepare. The space of unlinked
@@ -203,7 +203,7 @@ impl<'a> Run<'a> {
         let began = Instant::now();
         self.begin_part(0, RunClock::start(Duration::ZERO));
         let sustained = self.sustain_each(budget, began);
-        let written = self.end_part().map_or(Ok(()), |line| self.append(&line));
+        let written = self.end_part();
         sustained.and(written)
     }
 
@@ -284,7 +284,7 @@ impl Crew for Run<'_> {
     /// An error if peers changed the user's own file.
     fn dismiss(&mut self) -> Result<()> {
         // Links and drives are still awake.
-        let written = self.end_part().map_or(Ok(()), |line| self.append(&line));
+        let written = self.end_part();
         let (files, storage) = (&self.files, self.site.storage);
         let complaint = self.left_over.complaint(files, storage);
         // A peer may still act when it is dismissed.

@@ -3,6 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Memory and processors of a machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +60,13 @@ pub struct MemoryController {
     /// The modules, or the ranks of modules; those without memory are not shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<MemoryModule>,
+}
+
+impl MemoryController {
+    /// The channels with a module; `None` if that of one is unknown.
+    pub fn filled_channels(&self) -> Option<BTreeSet<u32>> {
+        self.modules.iter().map(|module| module.channel).collect()
+    }
 }
 
 /// A module of memory or a rank of one, as EDAC shows it.

@@ -131,14 +131,11 @@ fn table(path: &MediumPath, judged: &JudgedPath) -> Block {
 fn found(judged: &JudgedPath) -> Vec<FindingBlock> {
     let all = judged.hops.iter().flat_map(|hop| {
         hop.findings.iter().map(|finding| FindingBlock {
-            kind: "odd",
-            paint: Paint::Doubt,
             code: Some(finding.code.to_string()),
             rows: Text::from(&hop.name),
             brief_rows: Text::from(&hop.name),
-            text: Text::from(&finding.message),
             remedy: Some(Text::from(&finding.remedy)),
-            ..FindingBlock::default()
+            ..FindingBlock::of_kind("odd", Paint::Doubt, &finding.message)
         })
     });
     all.collect()

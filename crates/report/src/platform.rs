@@ -173,13 +173,7 @@ fn of_controllers(controllers: &[MemoryController]) -> Vec<String> {
 
 /// How many channels of each controller have a module, where that is known.
 fn channels(controllers: &[MemoryController]) -> Option<String> {
-    let filled = |controller: &MemoryController| {
-        let channels = controller.modules.iter().map(|module| module.channel);
-        let mut channels = channels.collect::<Option<Vec<u32>>>()?;
-        channels.sort_unstable();
-        channels.dedup();
-        Some(channels.len())
-    };
+    let filled = |controller: &MemoryController| Some(controller.filled_channels()?.len());
     let each: Vec<usize> = controllers.iter().map(filled).collect::<Option<_>>()?;
     let first = *each.first()?;
     let in_each = each.iter().all(|one| *one == first);

@@ -2,6 +2,7 @@
 
 use crate::root::Root;
 use crate::sysfs;
+use std::path::PathBuf;
 
 /// The maximum number of CPUs of any kernel (`NR_CPUS` of Linux 6.18). The C library's set, and the
 /// crates built on it, stop at 1024, and the call fails on a kernel built for more.
@@ -21,6 +22,12 @@ pub fn parse_cpus(list: &str) -> Option<Vec<u32>> {
     cpus.sort_unstable();
     cpus.dedup();
     Some(cpus)
+}
+
+/// The directories of all CPUs, offline ones included.
+pub(crate) fn directories(root: &Root) -> impl Iterator<Item = PathBuf> {
+    let all = sysfs::entries(&root.at("/sys/devices/system/cpu"));
+    all.filter(|path| sysfs::is_numbered(&sysfs::file_name(path), "cpu"))
 }
 
 /// The CPUs that this program may use, offline ones included.

@@ -5,7 +5,7 @@ use crate::host;
 use crate::loops::Identity;
 use crate::mounts::{Mount, mount_of_path};
 use crate::root::Root;
-use crate::sysfs::{self, chosen, entries, file_name, number, text};
+use crate::sysfs::{self, chosen, entries, file_name, is_numbered, number, text};
 use crate::topology::{self, DeviceTree, Multiplier};
 use crate::traffic;
 use backing::Blocks;
@@ -381,11 +381,6 @@ pub(crate) fn btrfs_of(root: &Root, node: &Path) -> Option<PathBuf> {
 fn block_of_node(root: &Root, node: &Path) -> PathBuf {
     let node = std::fs::canonicalize(root.at(node)).unwrap_or_else(|_| node.to_path_buf());
     root.at("/sys/class/block").join(node.file_name().unwrap_or_default())
-}
-
-/// Whether `name` is `kind` followed by a number: `ram0` is of kind `ram`, `ramdisk` is not.
-pub(crate) fn is_numbered(name: &str, kind: &str) -> bool {
-    name.strip_prefix(kind).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 #[cfg(test)]

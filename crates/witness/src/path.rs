@@ -3,7 +3,7 @@
 
 mod network;
 mod ata;
-mod links;
+pub(crate) mod links;
 mod disk;
 pub(crate) mod volumes;
 

@@ -2,7 +2,7 @@
 //! root.
 
 pub(crate) mod dmi;
-mod edac;
+pub(crate) mod edac;
 mod processors;
 
 use crate::root::Root;

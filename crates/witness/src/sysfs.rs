@@ -55,6 +55,11 @@ pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
+/// Whether `name` is `kind` followed by a number: `ram0` is of kind `ram`, `ramdisk` is not.
+pub(crate) fn is_numbered(name: &str, kind: &str) -> bool {
+    name.strip_prefix(kind).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;

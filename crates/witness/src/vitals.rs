@@ -3,10 +3,12 @@
 
 mod nvme;
 
+use crate::cpus;
 use crate::idle;
 use crate::path;
+use crate::platform::edac;
 use crate::root::Root;
-use crate::sysfs::{entries, file_name, number, text};
+use crate::sysfs::{entries, number, text};
 use model::evidence::IdleState;
 use model::path::{Hop, HopKind};
 use model::vitals::{DriveLog, MemoryErrors, Throttles, Vitals};
@@ -63,18 +65,8 @@ fn log(root: &Root, name: &str, ask: impl Fn(&Path, Page) -> Option<Vec<u8>>) ->
     })
 }
 
-/// The directories `cpu0`, `cpu1` … of online CPUs and others.
-fn cpus(root: &Root) -> impl Iterator<Item = std::path::PathBuf> {
-    let is_cpu = |path: &std::path::PathBuf| {
-        let name = file_name(path);
-        let digits = name.strip_prefix("cpu").filter(|digits| !digits.is_empty());
-        digits.is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))
-    };
-    entries(&root.at("/sys/devices/system/cpu")).filter(is_cpu)
-}
-
 fn throttles(root: &Root) -> Option<Throttles> {
-    let folders = cpus(root).map(|cpu| cpu.join("thermal_throttle"));
+    let folders = cpus::directories(root).map(|cpu| cpu.join("thermal_throttle"));
     let mut all = Throttles { package: Some(0), core_ms: Some(0), ..Throttles::default() };
     for folder in folders {
         let of = |name: &str| number(&folder.join(name));
@@ -91,11 +83,10 @@ fn throttles(root: &Root) -> Option<Throttles> {
 }
 
 fn memory_errors(root: &Root) -> Option<MemoryErrors> {
-    let controllers = entries(&root.at("/sys/devices/system/edac/mc"));
     let mut all = MemoryErrors::default();
-    for controller in controllers {
-        let of = |name: &str| number(&controller.join(name));
-        let Some((corrected, uncorrected)) = of("ce_count").zip(of("ue_count")) else { continue };
+    for controller in edac::directories(root) {
+        let (corrected, uncorrected) = edac::errors(&controller);
+        let Some((corrected, uncorrected)) = corrected.zip(uncorrected) else { continue };
         all.controllers += 1;
         all.corrected = all.corrected.saturating_add(corrected);
         all.uncorrected = all.uncorrected.saturating_add(uncorrected);
@@ -104,7 +95,7 @@ fn memory_errors(root: &Root) -> Option<MemoryErrors> {
 }
 
 fn idle_states(root: &Root) -> Vec<IdleState> {
-    let directories = cpus(root).flat_map(|cpu| entries(&cpu.join("cpuidle")));
+    let directories = cpus::directories(root).flat_map(|cpu| entries(&cpu.join("cpuidle")));
     idle::by_name(directories.filter_map(|directory| idle::idle_state(&directory)))
 }
 

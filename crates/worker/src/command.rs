@@ -194,8 +194,8 @@ pub fn opened_input(path: &Path) -> Result<File, String> {
     if fs::metadata(path).map_err(failed)?.file_type().is_fifo() {
         let path = path.display();
         return Err(format!(
-            "the input '{path}' is a FIFO, which gives its bytes only once, but \
-                            every run needs them: write them to a file first"
+            "the input '{path}' is a FIFO, which gives its bytes only once, but every run needs \
+             them: write them to a file first"
         ));
     }
     File::open(path).map_err(failed)

@@ -11,16 +11,24 @@ use std::path::{Path, PathBuf};
 /// There are several chains if several controllers reach it.
 pub(super) fn from_disk(root: &Root, disk: &Path) -> Vec<Hop> {
     let Ok(device) = fs::canonicalize(disk.join("device")) else { return Vec::new() };
-    let is_controller = |path: &PathBuf| path.join("transport").exists();
-    let controllers: Vec<PathBuf> = entries(&device).filter(is_controller).collect();
-    let controllers = controllers.iter().filter_map(|path| fs::canonicalize(path).ok());
     // One that is not live, such as one that connects again, carries nothing.
     let is_live = |path: &PathBuf| text(&path.join("state")).is_none_or(|state| state == "live");
-    let controllers: Vec<PathBuf> = controllers.filter(is_live).collect();
+    let controllers: Vec<PathBuf> = nvme_controllers(&device).into_iter().filter(is_live).collect();
     match controllers.is_empty() {
         true => chain(root, &device).into_iter().collect(),
         false => controllers.iter().filter_map(|path| chain(root, path)).collect(),
     }
+}
+
+/// The controllers of the NVMe disk whose device is at this directory: itself, or several below it.
+/// A disk of another kind has none.
+pub(crate) fn nvme_controllers(device: &Path) -> Vec<PathBuf> {
+    let is_controller = |path: &Path| path.join("transport").exists();
+    if is_controller(device) {
+        return vec![device.to_path_buf()];
+    }
+    let below = entries(device).filter(|path| is_controller(path));
+    below.filter_map(|path| fs::canonicalize(path).ok()).collect()
 }
 
 /// More NUMA nodes than Linux has (`CONFIG_NODES_SHIFT` is 10 at most).

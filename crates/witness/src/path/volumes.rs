@@ -1,10 +1,10 @@
 //! Block devices between a file system and its disks.
 
 use super::{disk, links, memory, of_mount, unseen};
-use crate::device::{is_memory, is_numbered};
+use crate::device::is_memory;
 use crate::mounts::mount_of_path;
 use crate::root::Root;
-use crate::sysfs::{chosen, entries, file_name, flag, number, text};
+use crate::sysfs::{chosen, entries, file_name, flag, is_numbered, number, text};
 use model::path::{
     ArrayHop, BcacheHop, Hop, HopKind, LoopHop, MappedHop, MappedMaker, PartitionHop,
 };

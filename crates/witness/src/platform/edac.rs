@@ -3,20 +3,31 @@
 use crate::root::Root;
 use crate::sysfs::{entries, file_name, number, text};
 use model::platform::{MemoryController, MemoryModule};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const CONTROLLERS: &str = "/sys/devices/system/edac/mc";
 
 /// All memory controllers, by number; empty without a driver for them.
 pub(super) fn controllers(root: &Root) -> Vec<MemoryController> {
-    let of_number = |path: &Path| -> Option<(u32, MemoryController)> {
-        let index = file_name(path).strip_prefix("mc")?.parse().ok()?;
-        path.is_dir().then(|| (index, controller(path)))
+    directories(root).iter().map(|path| controller(path)).collect()
+}
+
+/// Their directories, by number.
+pub(crate) fn directories(root: &Root) -> Vec<PathBuf> {
+    let of_number = |path: PathBuf| -> Option<(u32, PathBuf)> {
+        let index = file_name(&path).strip_prefix("mc")?.parse().ok()?;
+        path.is_dir().then_some((index, path))
     };
-    let mut all: Vec<(u32, MemoryController)> =
-        entries(&root.at(CONTROLLERS)).filter_map(|path| of_number(&path)).collect();
+    let mut all: Vec<(u32, PathBuf)> =
+        entries(&root.at(CONTROLLERS)).filter_map(of_number).collect();
     all.sort_by_key(|(index, _)| *index);
-    all.into_iter().map(|(_, controller)| controller).collect()
+    all.into_iter().map(|(_, path)| path).collect()
+}
+
+/// The errors that the controller at this directory corrected, and those that it could not, since
+/// its driver began to count.
+pub(crate) fn errors(path: &Path) -> (Option<u64>, Option<u64>) {
+    (number(&path.join("ce_count")), number(&path.join("ue_count")))
 }
 
 fn controller(path: &Path) -> MemoryController {
@@ -28,11 +39,12 @@ fn controller(path: &Path) -> MemoryController {
     let mut modules: Vec<(u32, MemoryModule)> =
         entries(path).filter_map(|path| module_of(&path)).collect();
     modules.sort_by_key(|(index, _)| *index);
+    let (corrected, uncorrected) = errors(path);
     MemoryController {
         name: file_name(path),
         driver: word(path, "mc_name"),
-        corrected: number(&path.join("ce_count")),
-        uncorrected: number(&path.join("ue_count")),
+        corrected,
+        uncorrected,
         modules: modules.into_iter().map(|(_, module)| module).collect(),
     }
 }

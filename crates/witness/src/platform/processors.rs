@@ -1,9 +1,9 @@
 //! The processors: how many, how fast they may run, and what they have for encryption.
 
-use crate::cpus::{allowed, parse_cpus};
+use crate::cpus::{allowed, directories, parse_cpus};
 use crate::machine::cpuinfo_value;
 use crate::root::Root;
-use crate::sysfs::{entries, file_name, flag, number, text};
+use crate::sysfs::{flag, number, text};
 use model::platform::Processors;
 use model::setup::Node;
 use std::collections::BTreeSet;
@@ -13,11 +13,7 @@ const CPUS: &str = "/sys/devices/system/cpu";
 
 /// The processors of the machine with this `/proc/cpuinfo` and these nodes.
 pub(super) fn processors(root: &Root, cpuinfo: &str, nodes: &[Node]) -> Processors {
-    let is_cpu = |path: &PathBuf| {
-        let name = file_name(path);
-        name.strip_prefix("cpu").is_some_and(|index| index.parse::<u32>().is_ok())
-    };
-    let cpus: Vec<PathBuf> = entries(&root.at(CPUS)).filter(is_cpu).collect();
+    let cpus: Vec<PathBuf> = directories(root).collect();
     let kilohertz = |name: &str| {
         let of_cpu = |cpu: &PathBuf| number(&cpu.join("cpufreq").join(name));
         cpus.iter().filter_map(of_cpu).filter(|kilohertz| *kilohertz > 0).max()

@@ -1,6 +1,7 @@
 //! What NVMe drives count: two of their log pages.
 
-use crate::sysfs::{entries, file_name, text};
+use crate::path::links::nvme_controllers;
+use crate::sysfs::{file_name, text};
 use model::vitals::{CapPage, CapTimes, SmartPage};
 use std::fs::{self, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -41,14 +42,7 @@ const INSTANCE_MAGIC: u32 = 0xec2c_0d7e;
 /// a PCIe device that works: others answer late or never.
 pub(super) fn controller(disk: &Path) -> Option<PathBuf> {
     let device = fs::canonicalize(disk.join("device")).ok()?;
-    let has_transport = |path: &PathBuf| path.join("transport").exists();
-    let is_one = has_transport(&device);
-    let below: Vec<PathBuf> = entries(&device).filter(has_transport).collect();
-    let controller = match &below[..] {
-        _ if is_one => device,
-        [only] => fs::canonicalize(only).ok()?,
-        _ => return None,
-    };
+    let [controller] = nvme_controllers(&device).try_into().ok()?;
     let is = |name: &str, expected: &str| text(&controller.join(name)).as_deref() == Some(expected);
     // A device that the OS suspended would be woken.
     let sleeps = is("device/power/runtime_status", "suspended");

@@ -2,6 +2,7 @@
 
 use super::nvme::{self, Page};
 use super::*;
+use crate::sysfs::file_name;
 use crate::sysfs::tests::Sys;
 use model::vitals::{CapPage, CapTimes};
 use proptest::prelude::*;
