@@ -11,9 +11,8 @@ use report::Style;
 /// The pages that define the findings, embedded in the program.
 static PAGES: Dir = include_dir!("$CARGO_MANIFEST_DIR/findings");
 
-/// What a reader who has only this section lacks.
-const LEGEND: &str = "† a threshold of ioassay's own, from simulation or measurement.\n\
-                      docs/method defines the terms, and has the other sections.";
+/// Where the pages are, for a reader of this text.
+const PLACE: &str = "docs/method/findings";
 
 /// Explains a finding, or lists all of them.
 ///
@@ -23,12 +22,10 @@ pub fn execute(code: Option<&str>, style: &Style) -> Result<Status> {
     match code {
         Some(given) => {
             let code = find(given)?;
-            let text = plain(section(code).unwrap_or_default());
-            let text = format!("{text}\n\n{LEGEND}");
-            say(&format!("{code}\n\n{}", report::paragraphs(&text, style)))?;
+            say(&format!("{code}\n\n{}", report::paragraphs(&explained(code), style)))?;
         }
         None => {
-            let first = |code: &Code| plain(&first_sentence(section(*code).unwrap_or_default()));
+            let first = |code: &Code| plain(&first_sentence(definition(*code).1));
             list(Code::ALL.iter().map(|code| (code.name(), first(code))), style)?;
         }
     }
@@ -51,22 +48,68 @@ fn find(given: &str) -> Result<Code> {
     })
 }
 
-/// The definition of a finding in its page: the text below `## Code`, up to the next heading.
-fn section(code: Code) -> Option<&'static str> {
+/// What a finding means, how it is found and what to do, with what a reader of this alone lacks.
+fn explained(code: Code) -> String {
+    let (page, section) = definition(code);
+    let marks = match section.contains('†') {
+        true => ", and marks the thresholds that are ioassay's own, from simulation or measurement",
+        false => "",
+    };
+    format!(
+        "{}\n\nA note is worth knowing, and the figure is valid. With a doubt, the figure may not \
+         mean what it says; with a void, it does not. {PLACE}/{page} has related findings{marks}.",
+        plain(section)
+    )
+}
+
+/// The page that defines a finding, and the text there below `## Code`, up to the next heading.
+fn definition(code: Code) -> (&'static str, &'static str) {
     let heading = format!("\n## {code}\n");
-    let mut pages = PAGES.files().filter_map(|page| page.contents_utf8());
-    let text = pages.find_map(|page| Some(page.split_once(&heading)?.1))?;
+    let mut pages = PAGES.files().filter_map(|page| {
+        let (_, text) = page.contents_utf8()?.split_once(&heading)?;
+        Some((page.path().to_str()?, text))
+    });
+    let (page, text) = pages.next().expect("tidy checks that each finding has a section");
     let end = text.find("\n#").unwrap_or(text.len());
-    Some(text[..end].trim())
+    (page, text[..end].trim())
 }
 
-/// Markdown as it reads on a terminal: names in quotes, and nothing emphasized.
+/// Markdown as it reads on a terminal: names in quotes, nothing emphasized, and no marks of
+/// thresholds. A link is the title and the document that it leads to.
 fn plain(markdown: &str) -> String {
-    markdown.replace('*', "").replace('`', "'")
+    let mut said = String::new();
+    let mut rest = markdown;
+    while let Some((before, title, target, after)) = next_link(rest) {
+        let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        said += &format!("{before}\"{title}\" in {}", document(target));
+        rest = after;
+    }
+    said += rest;
+    said.replace(['*', '†'], "").replace('`', "'")
 }
 
-/// The first sentence of the definition, up to a colon or semicolon, without the leading severity
-/// and the marks of thresholds.
+/// The next link of a text: what is before it, its title, its target, and what follows.
+fn next_link(markdown: &str) -> Option<(&str, &str, &str, &str)> {
+    let (before, after) = markdown.split_once("](")?;
+    let (before, title) = before.rsplit_once('[')?;
+    let (target, after) = after.split_once(')')?;
+    Some((before, title, target, after))
+}
+
+/// The document that a link of these pages leads to, without the section.
+fn document(target: &str) -> String {
+    let mut parts: Vec<&str> = PLACE.split('/').collect();
+    for part in target.split('#').next().unwrap_or_default().split('/') {
+        if part == ".." {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    parts.join("/")
+}
+
+/// The first sentence of the definition, up to a colon or semicolon, without the leading severity.
 fn first_sentence(section: &str) -> String {
     let paragraph = section.split("\n\n").next().unwrap_or_default();
     let text = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -74,7 +117,6 @@ fn first_sentence(section: &str) -> String {
         Some((_, rest)) => rest.trim_start(),
         None => &text,
     };
-    let text = text.replace('†', "");
     let end = [". ", ": ", "; "].iter().filter_map(|mark| text.find(mark)).min();
     format!("{}.", text[..end.unwrap_or(text.len())].trim_end_matches(['.', ':']))
 }
@@ -84,14 +126,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_finding_is_explained() {
+    fn every_finding_is_explained_in_plain_text_with_a_remedy() {
         for code in Code::ALL {
-            let text = section(*code).unwrap_or_else(|| panic!("{code} has no section"));
-            assert!(text.len() > 40 && !text.contains("\n#"), "{code}: {text}");
-            let first = first_sentence(text);
+            let (_, section) = definition(*code);
+            let (meaning, remedy) = section.split_once("*Remedy:* ").unwrap_or_default();
+            assert!(meaning.len() > 40 && meaning.ends_with("\n\n"), "{code}: {section}");
+            assert!(remedy.len() > 10 && !remedy.contains("\n\n"), "{code}: {section}");
+            let said = explained(*code);
+            assert!(said.contains("\n\nRemedy: "), "{code}: {said}");
+            let marks = ["](", "†", "\\", "*", "`", "\n#"];
+            assert!(marks.iter().all(|mark| !said.contains(mark)), "{code}: {said}");
+            let first = plain(&first_sentence(section));
             assert!(first.len() > 10 && first.ends_with('.'), "{code}: {first}");
-            assert!(!first.starts_with('*'), "{code}: {first}");
         }
+    }
+
+    #[test]
+    fn a_link_is_its_title_and_the_document() {
+        let said = plain("*Void.* Above 5 %† (see [What a\nlink carries](../../path.md#what)).");
+        assert_eq!(said, "Void. Above 5 % (see \"What a link carries\" in docs/path.md).");
+        assert_eq!(
+            plain("[Caches](../memory.md), `x`"),
+            "\"Caches\" in docs/method/memory.md, 'x'"
+        );
     }
 
     #[test]
