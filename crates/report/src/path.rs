@@ -9,6 +9,7 @@ use crate::platform;
 use crate::style::{BRANCH, Paint};
 use crate::text::{Text, figure, text};
 use crate::words::{NONE, count, listed};
+use assess::finding::Finding;
 use assess::path::{JudgedPath, SharedHops, may_rest, shared_hops};
 use assess::platform::JudgedPlatform;
 use model::path::{Hop, HopKind, MediumPath};
@@ -27,7 +28,7 @@ pub fn paths(all: &[(MediumPath, JudgedPath)]) -> Document<'_> {
     document.draw(has_picture, || of_paths(all));
     let tables = all.iter().map(|(path, judged)| table(path, judged));
     document.part(Section::new("Path", tables));
-    let mut found: Vec<FindingBlock> = all.iter().flat_map(|(_, judged)| found(judged)).collect();
+    let mut found = found(all);
     // All paths of a call are of one machine.
     let tops: Vec<&Hop> = all.iter().map(|(path, _)| &path.top).collect();
     if let Some((path, _)) = all.first() {
@@ -65,8 +66,7 @@ fn answer(path: &MediumPath, judged: &JudgedPath) -> Vec<Paragraph> {
             text!("What the path of {} allows is unknown: {}.", asked, who)
         }
     };
-    let odd: usize = judged.hops.iter().map(|hop| hop.findings.len()).sum();
-    let odd = match odd {
+    let odd = match odd_things(judged).len() {
         0 if path.hypervisor.is_some() => Text::from(
             "Links are not judged there. Nothing else on it is odd, as far as the OS tells.",
         ),
@@ -128,17 +128,52 @@ fn table(path: &MediumPath, judged: &JudgedPath) -> Block {
     Block::table(grid, [Remark::of_all(legend)])
 }
 
-fn found(judged: &JudgedPath) -> Vec<FindingBlock> {
-    let all = judged.hops.iter().flat_map(|hop| {
-        hop.findings.iter().map(|finding| FindingBlock {
+/// What is odd on a path, with the name of the hop. A hop that is below several disks of the path
+/// is odd only once.
+fn odd_things(judged: &JudgedPath) -> Vec<(&str, &Finding)> {
+    let mut odd = Vec::new();
+    for hop in &judged.hops {
+        for finding in &hop.findings {
+            let thing = (hop.name.as_str(), finding);
+            if !odd.contains(&thing) {
+                odd.push(thing);
+            }
+        }
+    }
+    odd
+}
+
+/// What is odd, each thing once and, of several paths, with those that it is on.
+fn found(all: &[(MediumPath, JudgedPath)]) -> Vec<FindingBlock> {
+    let mut odd: Vec<((&str, &Finding), Vec<&str>)> = Vec::new();
+    for (path, judged) in all {
+        for thing in odd_things(judged) {
+            match odd.iter_mut().find(|(known, _)| *known == thing) {
+                Some((_, paths)) => paths.push(&path.asked),
+                None => odd.push((thing, vec![&path.asked])),
+            }
+        }
+    }
+    let block = |((hop, finding), paths): ((&str, &Finding), Vec<&str>)| {
+        let rows = match all.len() {
+            1 => hop.to_string(),
+            _ => format!("{hop}, on {}", paths_of(&paths)),
+        };
+        FindingBlock {
             code: Some(finding.code.to_string()),
-            rows: Text::from(&hop.name),
-            brief_rows: Text::from(&hop.name),
+            rows: Text::from(&rows),
+            brief_rows: Text::from(&rows),
             remedy: Some(Text::from(&finding.remedy)),
             ..FindingBlock::of_kind("odd", Paint::Doubt, &finding.message)
-        })
-    });
-    all.collect()
+        }
+    };
+    odd.into_iter().map(block).collect()
+}
+
+/// `the path of /srv`, `the paths of / and /boot`.
+fn paths_of(asked: &[&str]) -> String {
+    let noun = if asked.len() == 1 { "path" } else { "paths" };
+    format!("the {noun} of {}", listed(asked))
 }
 
 /// The version of the JSON form.

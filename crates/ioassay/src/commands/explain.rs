@@ -109,7 +109,8 @@ fn document(target: &str) -> String {
     parts.join("/")
 }
 
-/// The first sentence of the definition, up to a colon or semicolon, without the leading severity.
+/// The first sentence of the definition, up to a colon, a semicolon or a reference, without the
+/// leading severity.
 fn first_sentence(section: &str) -> String {
     let paragraph = section.split("\n\n").next().unwrap_or_default();
     let text = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -117,7 +118,7 @@ fn first_sentence(section: &str) -> String {
         Some((_, rest)) => rest.trim_start(),
         None => &text,
     };
-    let end = [". ", ": ", "; "].iter().filter_map(|mark| text.find(mark)).min();
+    let end = [". ", ": ", "; ", " (see ["].iter().filter_map(|mark| text.find(mark)).min();
     format!("{}.", text[..end.unwrap_or(text.len())].trim_end_matches(['.', ':']))
 }
 

@@ -85,6 +85,20 @@ fn paths_with_a_disk_in_common_say_so() {
     assert!(!apart.contains("both use"), "{apart}");
 }
 
+/// What is odd about a link that two paths pass is told once, and what only one of them has is that
+/// one's. Programs get it at each hop.
+#[test]
+fn what_is_odd_on_two_paths_is_told_once() {
+    let mount = "  | 24 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n";
+    let whole = "  | 25 24 8:0 / /whole rw,relatime - ext4 /dev/sda rw\n";
+    let old_port = machine("sata-old-port").replace(mount, &format!("{mount}{whole}"));
+    let both = |form: &[&str]| printed(&old_port, "/", &[&["/whole"], form].concat());
+    insta::assert_snapshot!("two-paths-of-an-old-port", both(&[]));
+    let port = "the link of the device can do SATA 6 Gb/s";
+    let told = |form: &[&str]| both(form).matches(port).count();
+    assert_eq!([told(&["--markdown"]), told(&["--json"])], [1, 2]);
+}
+
 /// The chain is a picture where the narrowest link is known.
 #[test]
 fn a_path_has_a_picture() {
