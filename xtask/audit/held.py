@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import told
+
 # Sums in a different order differ in the last digits.
 TOLERANCE = 1e-9
 
@@ -55,10 +57,18 @@ class Held:
                 for name, value in said[code].items():
                     if name in ("cases", "baselines") and name in found[code]:
                         self.hold(sorted(value), sorted(found[code][name]), f"{below}.{name}")
+                    elif name == "message" and told.KEY in found[code]:
+                        self.hold_numbers(value, *found[code][told.KEY], f"{below}.{name}")
                     elif name in found[code]:
                         self.hold(value, found[code][name], f"{below}.{name}")
                     else:
                         self.leave(value, f"{path}[].{name}")
+
+    def hold_numbers(self, message, numbers, names, path):
+        """Compares the numbers in a message, in their order."""
+        self.by_kind[kind(path)] += 1
+        if not told.agree(message, numbers, names):
+            self.differ(path, message, numbers)
 
     def hold_leaf(self, said, found, path):
         self.by_kind[kind(path)] += 1

@@ -18,16 +18,21 @@ def oddities(host, tops):
 
 
 def has_empty_channels(controllers):
-    """Whether a controller has modules in fewer channels than another of its kind: of the same
-    name, but for numbers. If one does not tell, none is odd."""
+    """Whether a controller has modules in fewer channels than another of its kind."""
+    return any(len(set(counts)) > 1 for counts in filled_channels(controllers).values())
+
+
+def filled_channels(controllers):
+    """In how many channels each controller has modules, by kind: of the same name, but for numbers.
+    If one does not tell, nothing is known."""
     kinds = {}
     for one in controllers:
         filled = {module["channel"] for module in one.get("modules", [])}
         if one["driver"] is None or None in filled:
-            return False
+            return {}
         kind = "".join(letter for letter in one["driver"] if letter not in "0123456789")
-        kinds.setdefault(kind, set()).add(len(filled))
-    return any(len(counts) > 1 for counts in kinds.values())
+        kinds.setdefault(kind, []).append(len(filled))
+    return kinds
 
 
 def has_errors(controllers):

@@ -61,22 +61,33 @@ def has_name(bus, speed):
     return speed["rate"] is not None and (bus != "PCIe" or speed["rate"] in PCIE)
 
 
-def of_link(link, above):
-    now, device, port = link["now"], link["device_most"], link["port_most"]
-    best = {key: min(device[key], port[key]) if None not in (device[key], port[key]) else None
-            for key in ("rate", "lanes")}
+def possible(link):
+    """What a link could do."""
+    device, port = link["device_most"], link["port_most"]
     # Without a setting, a SATA port does not tell what it can.
     if link.get("is_port_free"):
-        best = device
+        return device
+    return {key: min(device[key], port[key]) if None not in (device[key], port[key]) else None
+            for key in ("rate", "lanes")}
+
+
+def is_port_slow(link, above):
+    """Whether the port limits the link."""
+    device, port = link["device_most"], link["port_most"]
+    if not (less(port, device) and all(has_name(link["bus"], end) for end in (port, device))):
+        return False
+    # A port that is no narrower than a link nearer to the disk limits nothing.
+    own, nearer = links.carries(link), [links.carries(hop) for hop in above]
+    return own is None or all(most is None or most > own for most in nearer)
+
+
+def of_link(link, above):
+    now, best = link["now"], possible(link)
     found = []
     if less(now, best) and has_name(link["bus"], now) and has_name(link["bus"], best):
         found.append("LinkDowngraded")
-    is_slow_port = less(port, device) and all(has_name(link["bus"], end) for end in (port, device))
-    # A port that is no narrower than a link nearer to the disk limits nothing.
-    own, nearer = links.carries(link), [links.carries(hop) for hop in above]
-    if own is not None and any(most is not None and most <= own for most in nearer):
-        is_slow_port = False
-    if is_slow_port or (link.get("driver") == "usb-storage" and link.get("queues")):
+    is_bulk_only = link.get("driver") == "usb-storage" and link.get("queues")
+    if is_port_slow(link, above) or is_bulk_only:
         found.append("SlowPort")
     return found
 

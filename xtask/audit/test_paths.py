@@ -20,6 +20,7 @@ import main
 import mutations
 import odd_paths
 import path
+import told
 import vitals
 from record import Record
 from verdicts import OF_RUN
@@ -187,6 +188,32 @@ class Falsified(unittest.TestCase):
                                        "remedy": "", "cases": [], "baselines": []})
             found = [mismatch[0] for mismatch in main.audit(SURVEY, answer).mismatches]
             self.assertEqual(found, [f"findings.{code}"])
+
+    def test_each_number_of_a_message_that_is_changed_is_found(self):
+        record = Record.read(self.record)
+        known, names = told.of_run(record), told.names(record)
+        changed = []
+        for one in self.said["findings"]:
+            code, message = one["code"], one["message"]
+            if code not in known:
+                continue
+            self.assertTrue(told.agree(message, known[code], names), message)
+            for match in told.matches(message, names):
+                more = "2 times" if match[1] is None else str(float(match[1]) + 1)
+                start, end = match.span(0 if match[1] is None else 1)
+                other = message[:start] + more + message[end:]
+                self.assertFalse(told.agree(other, known[code], names), other)
+                changed.append((code, other))
+        self.assertEqual({code for code, _ in changed},
+                         {"Capped", "ChannelsEmpty", "Degraded", "HardwareErrors", "Hot",
+                          "LinkDowngraded", "MemoryErrors", "Misaligned"})
+        # The audit looks at them.
+        code, other = changed[0]
+
+        def change(answer):
+            for one in answer["findings"]:
+                one["message"] = other if one["code"] == code else one["message"]
+        self.check([f"findings.{code}.message"], change)
 
     def test_a_row_held_against_a_false_link_is_found(self):
         number = self.case("FasterThanLink")
@@ -382,6 +409,19 @@ class Laws(unittest.TestCase):
         self.assertEqual(self.odd(controllers=[full, controller("mc1", None)]), [])
         self.assertEqual(self.odd(controllers=[controller("mc0", 0, corrected=1)]),
                          ["MemoryErrors"])
+
+    def test_a_number_of_a_message_is_what_it_rounds(self):
+        def agree(message, *numbers):
+            return told.agree(message, numbers, ["nvme0n1", "0000:01:00.0"])
+        said = "the link of 0000:01:00.0 is PCIe 3.0 x2 (1.97 GB/s), in slot 7, of nvme0n1"
+        self.assertTrue(agree(said, 3, 2, 1.969e9))
+        for numbers in ((3, 2), (3, 2, 1.98e9), (4, 2, 1.969e9), (3, 1, 1.969e9)):
+            self.assertFalse(agree(said, *numbers))
+        self.assertTrue(agree("in this run: once, for 12 s, this raid5: 25.0 % of 1.50 MiB",
+                              1, 12, 0.25, 3 << 19))
+        self.assertEqual(told.speed("SAS", speed(12_000, 4)), [12, 4, 4.8e9])
+        self.assertEqual(told.speed("USB", speed(480)), [480, 60e6])
+        self.assertEqual(told.speed("PCIe", speed(8_000)), [3])
 
     def test_aes_is_computed_by_generic_code_alone_below_any_path(self):
         slow = {"aes": False, "xts_drivers": ["xts(ecb(aes-generic))"]}

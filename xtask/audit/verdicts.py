@@ -3,16 +3,17 @@
 import links
 import machine
 import path
+import told
 import topology
 import vitals
 
 
 def run_findings(rows, record):
     """Each code and severity once, with its cases and its baselines."""
-    told = {}
+    entries = {}
     for row in rows:
         for code, severity in row.findings.items():
-            one = told.setdefault((code, severity), {
+            one = entries.setdefault((code, severity), {
                 "code": code, "severity": severity, "cases": [], "baselines": []})
             one["cases" if row.role == "asked" else "baselines"].append(row.id)
     # A row may have the same code, and then it is told of both.
@@ -22,12 +23,19 @@ def run_findings(rows, record):
     is_served = any(row.served_by in ("device", "mixed") for row in rows)
     if is_served and any(one["is_virtual"] for one in devices):
         codes.append("VirtualDevice")
-    return list(told.values()) + [of_run(code) for code in codes]
+    return list(entries.values()) + with_numbers(codes, record)
 
 
 def of_run(code):
     """A note that is about no row."""
     return {"code": code, "severity": "note", "cases": [], "baselines": []}
+
+
+def with_numbers(codes, record):
+    """Notes about no row, with the numbers that their messages must have, where these are known."""
+    known, names = told.of_run(record), told.names(record)
+    return [{**of_run(code), **({told.KEY: (known[code], names)} if code in known else {})}
+            for code in codes]
 
 
 def of_paths_and_machine(record, writes):
@@ -48,6 +56,6 @@ OF_RUN = ("Capped", "ChannelsEmpty", "CopyOnWrite", "Degraded", "HardwareErrors"
 def of_commands(record, said):
     """The findings on paths and machine that ioassay says of commands, and the audit's. The others
     are not audited."""
-    told = [one for one in said["findings"] if one["code"] in OF_RUN]
-    return {"findings": told}, {"findings": [of_run(code)
-                                             for code in of_paths_and_machine(record, writes=True)]}
+    audited = [one for one in said["findings"] if one["code"] in OF_RUN]
+    found = with_numbers(of_paths_and_machine(record, writes=True), record)
+    return {"findings": audited}, {"findings": found}

@@ -80,6 +80,11 @@ def part_of(look, name, count):
     return look[name] and look[name][count]
 
 
+def drives(parts):
+    """The names of the drives that count anything."""
+    return sorted({log["name"] for look in looks(parts) for log in look["drives"]})
+
+
 def pages(parts, kind):
     """For each drive, how to find its page of this kind in a look."""
     def page_of(name):
@@ -87,30 +92,33 @@ def pages(parts, kind):
             logs = [log[kind] for log in look["drives"] if log["name"] == name]
             return logs[0] if logs else None
         return of
-    names = {log["name"] for look in looks(parts) for log in look["drives"]}
-    return [page_of(name) for name in sorted(names)]
+    return [page_of(name) for name in drives(parts)]
 
 
-def grows(parts, page, count):
-    """Whether `count` of a page grew."""
+def grown(parts, page, count):
+    """By how much `count` of a page grew."""
     def of(look):
         return None if page(look) is None else count(page(look))
-    return growth(parts, of) > 0
+    return growth(parts, of)
 
 
 def is_hot(parts):
     """Whether a drive or a CPU slowed itself down, or may have."""
     counts = (lambda page: sum(page["slowed_times"]), lambda page: sum(page["slowed_s"]),
               lambda page: page["warning_minutes"], lambda page: page["critical_minutes"])
-    if any(grows(parts, page, count) for page in pages(parts, "smart") for count in counts):
+    if any(grown(parts, page, count) for page in pages(parts, "smart") for count in counts):
         return True
+    return throttled(parts) > 0
 
+
+def throttled(parts):
+    """How often CPUs slowed themselves down."""
     def events(look):
         told = look["throttles"]
         return told and told["core"] + (told["package"] or 0)
 
     are_same = are_alike(parts, lambda look: part_of(look, "throttles", "cpus"))
-    return are_same and growth(parts, events) > 0
+    return growth(parts, events) if are_same else 0
 
 
 def is_capped(parts):
@@ -119,19 +127,25 @@ def is_capped(parts):
         return lambda page: page[whose] and page[whose][what]
     counts = [of(whose, what) for whose in ("volume", "instance")
               for what in ("iops_us", "throughput_us")]
-    return any(grows(parts, page, count) for page in pages(parts, "capped") for count in counts)
+    return any(grown(parts, page, count) for page in pages(parts, "capped") for count in counts)
 
 
 def has_errors(parts, is_guest):
-    """Whether memory or the medium of a drive had errors. A hypervisor makes modules up."""
+    """Whether memory or the medium of a drive had errors."""
     def media(page):
         return page["media_errors"]
-    if any(grows(parts, page, media) for page in pages(parts, "smart")):
+    if any(grown(parts, page, media) for page in pages(parts, "smart")):
         return True
+    return any(memory_errors(parts, is_guest))
+
+
+def memory_errors(parts, is_guest):
+    """How many errors memory had, corrected and others. A hypervisor makes modules up."""
     are_same = are_alike(parts, lambda look: part_of(look, "memory_errors", "controllers"))
-    return not is_guest and are_same and any(
-        growth(parts, lambda look: part_of(look, "memory_errors", kind)) > 0
-        for kind in ("corrected", "uncorrected"))
+    if is_guest or not are_same:
+        return [0, 0]
+    return [growth(parts, lambda look: part_of(look, "memory_errors", kind))
+            for kind in ("corrected", "uncorrected")]
 
 
 def is_rebuilt(parts):
