@@ -1,9 +1,12 @@
 //! The kinds of input, and the properties that must hold for any input.
 
+use super::machine::MachineFiles;
 use crate::files;
+use assess::path::{JudgedPath, judge_path};
 use assess::records::Judged;
 use model::case::Case;
 use model::environment::Environment;
+use model::path::{HopKind, MediumPath};
 use model::printable::is_printable;
 use model::record::{Record, RecordLine, VERSION};
 use model::trial::Job;
@@ -27,13 +30,14 @@ pub(super) struct InputKind {
 }
 
 /// All kinds.
-pub(super) const KINDS: [InputKind; 7] = [
+pub(super) const KINDS: [InputKind; 8] = [
     InputKind { name: "time", share: 1, seeds: times, check: time },
     InputKind { name: "size", share: 1, seeds: sizes, check: size },
     InputKind { name: "case", share: 1, seeds: cases, check: case },
     InputKind { name: "wire", share: 1, seeds: wires, check: wire },
     InputKind { name: "recipe", share: 2, seeds: recipes, check: recipe },
     InputKind { name: "peers", share: 1, seeds: tables, check: table },
+    InputKind { name: "path", share: 2, seeds: machines, check: machine_path },
     InputKind { name: "record", share: 8, seeds: records, check: record },
 ];
 
@@ -136,6 +140,63 @@ fn table(text: &str) -> Result<(), String> {
     // A peer table determines which programs run, so this only parses it.
     let _ = ioassay::peers::is_table(text);
     Ok(())
+}
+
+fn machines(root: &Path) -> Vec<String> {
+    let paths = files::in_folder(&root.join("crates/witness/tests/trees"), "txt");
+    let paths = paths.expect("they are ours");
+    paths.iter().map(|path| fs::read_to_string(path).expect("it is ours")).collect()
+}
+
+/// The most hops of a path of a changed machine. Those of the tests have far fewer.
+const HOPS_MOST: usize = 2_000;
+
+/// The paths from all mounts of a machine.
+fn machine_path(text: &str) -> Result<(), String> {
+    // In memory, where hundreds of files take no time, whatever else the disk does.
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+    let folder = folder.map_err(|error| error.to_string())?;
+    MachineFiles::of(text).write(folder.path()).map_err(|error| error.to_string())?;
+    let mounts = fs::read_to_string(folder.path().join("proc/self/mountinfo")).unwrap_or_default();
+    let points = mounts.lines().filter_map(|line| line.split(' ').nth(4)).take(MOUNTS_MOST);
+    let found = points.filter_map(|at| witness::path_of_machine(folder.path(), Path::new(at)).ok());
+    let judged = found.map(|path| {
+        let judged = judge_path(&path.top, path.hypervisor.is_some());
+        (path, judged)
+    });
+    let paths: Vec<(MediumPath, JudgedPath)> = judged.collect();
+    for (path, judged) in &paths {
+        ensure(judged.hops.len() <= HOPS_MOST, "a path without an end")?;
+        ensure(judged.hops.len() == path.top.all().len(), "a hop is not judged")?;
+        let limits = judged.hops.iter().filter_map(|hop| hop.allows);
+        let mut limits = limits.chain(judged.allows.iter().map(|most| most.bytes_per_second));
+        ensure(limits.all(f64::is_finite), "a limit is no number")?;
+        ensure(judged.allows.is_none() || path.hypervisor.is_none(), "a guest's link limits it")?;
+        for (hop, judged) in path.top.all().into_iter().zip(&judged.hops) {
+            ensure(judged.allows.is_none() || has_speed(&hop.kind), "a limit without a speed")?;
+        }
+    }
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let document = report::paths(&paths);
+    let text = document.text(&Style { colour: false, width: 100 });
+    let forms = [text, document.markdown(), document.page(), report::json_of_paths(&paths)];
+    ensure(serde_json::from_str::<serde_json::Value>(&forms[3]).is_ok(), "JSON that is none")?;
+    ensure(!forms[2].contains("--><script>"), "a page has a script")?;
+    let is_still = |form: &String| form.chars().all(|c| c == '\n' || is_printable(c));
+    ensure(forms.iter().all(is_still), "a form steers")
+}
+
+/// The most mounts of a changed machine whose paths are looked at.
+const MOUNTS_MOST: usize = 8;
+
+fn has_speed(kind: &HopKind) -> bool {
+    match kind {
+        HopKind::Link(link) => link.now.rate.is_some(),
+        HopKind::Interface(interface) => interface.speed.is_some(),
+        _ => false,
+    }
 }
 
 /// Lines of a kept record to use in a seed: few enough to judge in no time.

@@ -5,6 +5,7 @@
 //! in `xtask/fuzz/corpus/`, and an ordinary test replays all of them.
 
 mod input;
+mod machine;
 mod kinds;
 
 use crate::at_once::locked;
