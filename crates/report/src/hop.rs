@@ -24,7 +24,7 @@ pub(crate) fn what(hop: &Hop, is_guest: bool) -> String {
         matches!(&hop.kind, HopKind::Mapped(it) if it.maker == MappedMaker::Multipath);
     words.extend(
         (is_of_paths && hop.below.len() > 1)
-            .then(|| "the sum of its paths only if all are used at once".to_string()),
+            .then(|| "carries the sum of its paths only if all are used at once".to_string()),
     );
     words.join(", ")
 }
@@ -139,7 +139,9 @@ fn of_disk(disk: &DiskHop, is_guest: bool) -> String {
 fn of_link(link: &LinkHop) -> String {
     let now = link_words(link.bus, link.now);
     let mut words = vec![now.unwrap_or_else(|| format!("{}, speed unknown", link.bus))];
-    words.extend(is_contradictory(link).then(|| "which is more than an end can".to_string()));
+    words.extend(
+        is_contradictory(link).then(|| "more than one of its ends can do, so unknown".to_string()),
+    );
     words.extend(link.is_of_switch.then(|| "to a switch".to_string()));
     words.extend(link.slot.as_ref().map(|slot| format!("slot {slot}")));
     words.extend(link.driver.clone());
