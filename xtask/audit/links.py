@@ -30,11 +30,19 @@ def carries(hop):
     if hop["kind"] != "link" or hop["now"]["rate"] is None:
         return None
     bus, rate = hop["bus"], hop["now"]["rate"]
+    if is_contradictory(hop):
+        return None
     if bus == "Fibre Channel":
         return FIBRE * rate / 1000 if 1000 <= rate <= 128_000 else None
     lanes = hop["now"]["lanes"] if bus in OF_SEVERAL_LANES else 1
     share = DATA.get(bus, {}).get(rate)
     return None if None in (lanes, share) else rate * 1e6 * lanes * share / 8
+
+
+def is_contradictory(link):
+    """Whether a link does more than one of its ends can."""
+    return any(None not in (link["now"][key], link[end][key]) and link["now"][key] > link[end][key]
+               for end in ("device_most", "port_most") for key in ("rate", "lanes"))
 
 
 def in_use(hop):
@@ -45,18 +53,31 @@ def in_use(hop):
 
 def same_as(hop):
     """What makes a hop the same one on another way down."""
-    return hop["kind"], hop["name"]
+    return hop["kind"], hop.get("port") or hop["name"]
 
 
-def edges(hop, most):
-    """The edges of a flow network: each hop is an edge with what it carries, in kB/s."""
+def is_again(hop, name):
+    """Whether it is what a hop is that another way told first."""
+    return hop["name"] == name and hop["kind"] != "again"
+
+
+def edges(hop, most, top, known):
+    """The edges of a flow network: each hop is an edge with what it carries, in kB/s. `known` are
+    the hops of which the edges are told."""
+    if id(hop) in known:
+        return
+    known.add(id(hop))
     own = same_as(hop)
     carried = carries(hop)
     yield ("in", own), ("out", own), NO_LIMIT if carried is None else round(carried / 1000)
     for one in in_use(hop):
+        if one["kind"] == "again":
+            one = next((it for it in hops(top) if is_again(it, one["name"])), one)
+        if is_lost(one):
+            continue
         most.setdefault(same_as(one), one)
         yield ("out", own), ("in", same_as(one)), NO_LIMIT
-        yield from edges(one, most)
+        yield from edges(one, most, top, known)
     if not in_use(hop):
         yield ("out", own), "end", NO_LIMIT
 
@@ -66,7 +87,7 @@ def narrowest(top):
     the one nearest to the top. None if nothing is known of one way."""
     hops_by_key = {same_as(top): top}
     network = {}
-    for one, other, most in edges(top, hops_by_key):
+    for one, other, most in edges(top, hops_by_key, top, set()):
         # Each hop counts once, as it is told first.
         network.setdefault((one, other), most)
     points = [("in", same_as(top)), "end"]
@@ -91,7 +112,7 @@ def narrowest(top):
 
 
 def is_same(one, other):
-    return (one["kind"], one["name"]) == (other["kind"], other["name"])
+    return same_as(one) == same_as(other)
 
 
 def is_shared(tops, is_guest):

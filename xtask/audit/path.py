@@ -14,7 +14,7 @@ def oddities(tops, is_guest, writes):
     """The codes of what is odd below the first hops of paths. A virtual machine's links are not
     judged, and a write cache that is off concerns only what writes."""
     codes = (code for top in tops for hop, above in with_those_above(top, ())
-             for code in of_hop(hop, above, is_guest))
+             for code in of_hop(hop, above, is_guest, with_those_above(top, ())))
     return [code for code in codes if writes or code != "WriteCacheOff"]
 
 
@@ -34,7 +34,7 @@ def nodes_of_disks(top):
     return set().union(*each) if each and all(each) else None
 
 
-def of_hop(hop, above, is_guest):
+def of_hop(hop, above, is_guest, told):
     parent = above[-1] if above else None
     start = parent["start"] if parent and parent["kind"] == "partition" else None
     match hop["kind"]:
@@ -48,6 +48,11 @@ def of_hop(hop, above, is_guest):
             return of_mapped(hop)
         case "disk":
             return of_disk(hop, start, is_guest)
+        case "again":
+            # It can be below several partitions; all else about it is said where it is told.
+            once = next((it for it, _ in told if links.is_again(it, hop["name"])), None)
+            found = of_hop(once, above, is_guest, ()) if once else []
+            return [code for code in found if code == "Misaligned"]
     return []
 
 
@@ -83,10 +88,12 @@ def is_port_slow(link, above):
 
 def of_link(link, above):
     now, best = link["now"], possible(link)
+    is_bulk_only = link.get("driver") == "usb-storage" and link.get("queues")
+    if links.is_contradictory(link):
+        return ["SlowPort"] if is_bulk_only else []
     found = []
     if less(now, best) and has_name(link["bus"], now) and has_name(link["bus"], best):
         found.append("LinkDowngraded")
-    is_bulk_only = link.get("driver") == "usb-storage" and link.get("queues")
     if is_port_slow(link, above) or is_bulk_only:
         found.append("SlowPort")
     return found

@@ -443,6 +443,32 @@ class Laws(unittest.TestCase):
         self.assertTrue(shared(of("sda", 6_000), of("sda", 6_000), is_guest=True))
         self.assertFalse(shared(of("sda", 6_000)))
 
+    def test_functions_behind_one_port_share_its_link(self):
+        of = lambda name, function, port: disk(
+            name, {**link(function, 8_000, lanes=2), "port": port})
+        one, other = of("a", "0000:01:00.0", "0000:00:01.0"), of("b", "0000:01:00.1", "0000:00:01.0")
+        apart = of("b", "0000:01:00.1", "0000:00:02.0")
+        self.assertTrue(links.is_shared((one, other), False))
+        self.assertFalse(links.is_shared((one, apart), False))
+        narrow = lambda *disks: round(links.narrowest(array("raid0", *disks))[0] / 1e6)
+        self.assertEqual((narrow(one, other), narrow(one, apart)), (1969, 3938))
+
+    def test_a_link_above_what_an_end_can_carries_nothing(self):
+        wrong = link("0000:01:00.0", 16_000, lanes=2, most=speed(8_000, 2))
+        self.assertIsNone(links.carries(wrong))
+        self.assertEqual(path.of_hop(wrong, (), False, ()), [])
+        self.assertIsNotNone(links.carries(link("a", 8_000, lanes=2, most=speed(8_000, 2))))
+
+    def test_what_two_ways_lead_to_counts_once(self):
+        sda = disk("sda", link("0000:01:00.0", 8_000, lanes=2))
+        twice = array("raid0", mapped("LVM", sda), hop("again", "sda"))
+        self.assertEqual(round(links.narrowest(twice)[0] / 1e6), 1969)
+        self.assertIsNone(links.narrowest(array("raid0", sda, hop("again", "sdb"))))
+        split = {**sda, "physical_block": 4096}
+        parts = [hop("partition", f"sda{n}", below, start=512)
+                 for n, below in enumerate((split, hop("again", "sda")))]
+        self.assertEqual(path.oddities([array("raid0", *parts)], False, False), ["Misaligned"] * 2)
+
     def test_nodes_are_known_only_if_those_of_each_disk_are(self):
         near = disk("sda", hop("node", "node 1"))
         self.assertEqual(path.nodes_of_disks(array("raid0", near)), {"node 1"})

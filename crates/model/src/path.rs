@@ -1,6 +1,7 @@
 //! The path of bytes from a file down to its medium: what is there, hop by hop. These are facts as
 //! the OS tells them; whether one is odd is for others to judge.
 
+use crate::evidence::Limit;
 use crate::named;
 use crate::platform::Platform;
 use crate::setup::Node;
@@ -37,6 +38,9 @@ pub struct Hop {
     /// What it is.
     #[serde(flatten)]
     pub kind: HopKind,
+    /// The limits of this process's control groups on it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<Limit>,
     /// What it is made of, or what it is attached to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub below: Vec<Hop>,
@@ -45,7 +49,7 @@ pub struct Hop {
 impl Hop {
     /// A hop with what is below it.
     pub fn new(name: impl Into<String>, kind: HopKind, below: Vec<Hop>) -> Hop {
-        Hop { name: name.into(), kind, below }
+        Hop { name: name.into(), kind, limits: Vec::new(), below }
     }
 
     /// The number of the NUMA node that it is, if it is one.
@@ -87,6 +91,9 @@ pub enum HopKind {
     Node,
     /// Memory.
     Memory,
+    /// A device or a mount that another way down has, too: what it is, and what is below it, is
+    /// told where the path has its name first.
+    Again,
     /// What is below cannot be seen.
     Unseen {
         /// Why.
@@ -271,6 +278,10 @@ pub struct LinkHop {
     pub device_most: LinkSpeed,
     /// The most that the port which it is plugged into can.
     pub port_most: LinkSpeed,
+    /// The address of the port above a PCIe device. The link is between that port and all that is
+    /// plugged into it, such as several functions of one card.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<String>,
     /// The slot, as the firmware calls it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<String>,

@@ -350,6 +350,11 @@ fn three_digits(value: f64) -> String {
     }
 }
 
+/// A temperature in thousandths of a degree Celsius, rounded to degrees as sensors show them.
+pub fn degrees(thousandths: i64) -> String {
+    format!("{} °C", (thousandths as f64 / 1000.0).round() as i64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -438,6 +443,9 @@ mod tests {
         assert_eq!(nanoseconds(1.37e9), "1.37 s");
         assert_eq!(scaled(11_042.0), "11.0 k");
         assert_eq!(percent(0.993), "99.3 %");
+        // 318 K and 272 K, as an NVMe drive has them.
+        assert_eq!((degrees(44_850), degrees(-1_150)), ("45 °C".into(), "-1 °C".into()));
+        assert_eq!((degrees(-500), degrees(-150)), ("-1 °C".into(), "0 °C".into()));
         assert_eq!(bytes_rounded(18_576_182_000), "17.3 GiB");
     }
 

@@ -142,7 +142,8 @@ fn merged(hop: &Hop, seen: &[&Hop]) -> Hop {
             _ => (),
         }
     }
-    Hop::new(&*hop.name, kind, hop.below.iter().map(|below| merged(below, seen)).collect())
+    let below = hop.below.iter().map(|below| merged(below, seen)).collect();
+    Hop { limits: hop.limits.clone(), ..Hop::new(&*hop.name, kind, below) }
 }
 
 #[cfg(test)]

@@ -1,14 +1,46 @@
 //! The hops of a path in words.
 
 use crate::words::listed;
-use assess::path::link_words;
+use assess::path::{is_contradictory, link_words};
+use model::evidence::{Limit, Limited};
 use model::path::{
-    ArrayHop, Bus, DiskHop, FileSystemHop, HopKind, InterfaceHop, LinkHop, MappedHop, WriteCache,
+    ArrayHop, Bus, DiskHop, FileSystemHop, Hop, HopKind, InterfaceHop, LinkHop, MappedHop,
+    MappedMaker, WriteCache,
 };
-use model::units::{bytes, bytes_rounded, percent, scaled};
+use model::units::{bytes, bytes_rounded, degrees, percent, rate, scaled};
 
-/// What a hop is, in a few words. A hypervisor often calls its disks rotating, whatever is below.
-pub(crate) fn what(kind: &HopKind, is_guest: bool) -> String {
+/// What a hop is, in a few words, with what control groups allow on it.
+pub(crate) fn what(hop: &Hop, is_guest: bool) -> String {
+    let mut words = vec![of_kind(&hop.kind, is_guest)];
+    let mut groups: Vec<&str> = hop.limits.iter().map(|limit| limit.group.as_str()).collect();
+    groups.dedup();
+    let told = |group: &str| {
+        let limits = hop.limits.iter().filter(|limit| limit.group == group);
+        let limits: Vec<String> = limits.map(of_limit).collect();
+        format!("control group {group}: {}", listed(&limits))
+    };
+    words.extend(groups.into_iter().map(told));
+    let is_of_paths =
+        matches!(&hop.kind, HopKind::Mapped(it) if it.maker == MappedMaker::Multipath);
+    words.extend(
+        (is_of_paths && hop.below.len() > 1)
+            .then(|| "carries the sum of its paths only if all are used at once".to_string()),
+    );
+    words.join(", ")
+}
+
+/// `reads at most 1.05 MB/s`
+fn of_limit(limit: &Limit) -> String {
+    match limit.what {
+        Limited::ReadBytes => format!("reads at most {}", rate(limit.a_second as f64)),
+        Limited::WriteBytes => format!("writes at most {}", rate(limit.a_second as f64)),
+        Limited::Reads => format!("at most {} reads a second", limit.a_second),
+        Limited::Writes => format!("at most {} writes a second", limit.a_second),
+    }
+}
+
+/// What a hop of this kind is. A hypervisor often calls its disks rotating, whatever is below.
+fn of_kind(kind: &HopKind, is_guest: bool) -> String {
     match kind {
         HopKind::FileSystem(file_system) => of_file_system(file_system),
         HopKind::Partition(partition) => match partition.start {
@@ -31,6 +63,7 @@ pub(crate) fn what(kind: &HopKind, is_guest: bool) -> String {
         HopKind::Interface(interface) => of_interface(interface),
         HopKind::Node => "NUMA node".to_string(),
         HopKind::Memory => "memory".to_string(),
+        HopKind::Again => "see above: another way leads to it, too".to_string(),
         HopKind::Unseen { reason } => reason.clone(),
     }
 }
@@ -99,13 +132,16 @@ fn of_disk(disk: &DiskHop, is_guest: bool) -> String {
         false => format!("blocks of {} on {}", bytes_rounded(logical), bytes_rounded(physical)),
     }));
     words.extend(disk.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")));
-    words.extend(disk.temperature.map(|milli| format!("{} °C", milli / 1000)));
+    words.extend(disk.temperature.map(degrees));
     words.join(", ")
 }
 
 fn of_link(link: &LinkHop) -> String {
     let now = link_words(link.bus, link.now);
     let mut words = vec![now.unwrap_or_else(|| format!("{}, speed unknown", link.bus))];
+    words.extend(
+        is_contradictory(link).then(|| "more than one of its ends can do, so unknown".to_string()),
+    );
     words.extend(link.is_of_switch.then(|| "to a switch".to_string()));
     words.extend(link.slot.as_ref().map(|slot| format!("slot {slot}")));
     words.extend(link.driver.clone());
@@ -129,5 +165,7 @@ fn of_interface(interface: &InterfaceHop) -> String {
     let bonded = (!interface.bonded.is_empty()).then(|| listed(&interface.bonded));
     words.extend(bonded.map(|bonded| format!("{mode} of {bonded}")));
     words.push(format!("to {}", interface.server));
+    let is_bond = interface.bonded.len() > 1;
+    words.extend(is_bond.then(|| "one connection usually uses one of them".to_string()));
     words.join(", ")
 }

@@ -10,7 +10,7 @@ use crate::style::{BRANCH, Paint};
 use crate::text::{Text, figure, text};
 use crate::words::{NONE, count, listed};
 use assess::finding::Finding;
-use assess::path::{JudgedPath, SharedHops, may_rest, shared_hops};
+use assess::path::{Allowance, JudgedPath, SharedHops, may_rest, shared_hops};
 use assess::platform::JudgedPlatform;
 use model::path::{Hop, HopKind, MediumPath};
 use model::units::rate;
@@ -47,6 +47,8 @@ fn answer(path: &MediumPath, judged: &JudgedPath) -> Vec<Paragraph> {
     let is_memory = path.top.all().iter().any(|hop| matches!(hop.kind, HopKind::Memory));
     let allows = match (&judged.allows, &path.hypervisor) {
         (None, _) if is_memory => text!("{} is in memory: no link limits it.", asked),
+        (Some(_), _) if judged.allows != judged.allows_writes => by_direction(asked, judged),
+        (None, _) if judged.allows_writes.is_some() => by_direction(asked, judged),
         (Some(most), _) => text!(
             "{} gets at most {} in one direction: {}.",
             asked,
@@ -82,6 +84,16 @@ fn answer(path: &MediumPath, judged: &JudgedPath) -> Vec<Paragraph> {
     [Paragraph::strong(allows)].into_iter().chain(rests).chain([Paragraph::plain(odd)]).collect()
 }
 
+/// What a path allows of which control groups limit reads and writes differently.
+fn by_direction(asked: &str, judged: &JudgedPath) -> Text {
+    let most = |allows: &Option<Allowance>| {
+        let unknown = || "what no hop tells".to_string();
+        allows.as_ref().map_or_else(unknown, Allowance::words)
+    };
+    let (reads, writes) = (most(&judged.allows), most(&judged.allows_writes));
+    text!("Reads of {} get {}. Writes get {}.", asked, reads, writes)
+}
+
 /// What several of them have in common.
 fn shared(all: &[(MediumPath, JudgedPath)]) -> Vec<Paragraph> {
     let tops: Vec<&Hop> = all.iter().map(|(path, _)| &path.top).collect();
@@ -112,7 +124,7 @@ fn table(path: &MediumPath, judged: &JudgedPath) -> Block {
             0 => String::new(),
             depth => format!("{}{BRANCH} ", "  ".repeat(depth - 1)),
         };
-        let what = what(&hop.kind, path.hypervisor.is_some());
+        let what = what(hop, path.hypervisor.is_some());
         let odd = judged.findings.iter().map(|finding| format!("! {}", finding.code));
         let what = [what].into_iter().chain(odd).collect::<Vec<String>>().join(" ");
         let most = judged.allows.map_or(NONE.to_string(), rate);

@@ -379,8 +379,9 @@ pub(crate) fn btrfs_of(root: &Root, node: &Path) -> Option<PathBuf> {
 
 /// The sysfs directory of a device node, whose name may be a link, as in `/dev/mapper/x`.
 fn block_of_node(root: &Root, node: &Path) -> PathBuf {
-    let node = std::fs::canonicalize(root.at(node)).unwrap_or_else(|_| node.to_path_buf());
-    root.at("/sys/class/block").join(node.file_name().unwrap_or_default())
+    let node = root.resolved(node);
+    let by_name = || root.at("/sys/class/block").join(node.file_name().unwrap_or_default());
+    sysfs::block_of_node(root, &node).unwrap_or_else(by_name)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::limits;
 use crate::loops::{self, Identity, Loop};
 use crate::mounts::{self, Mount};
 use crate::page_cache;
-use crate::path::{DEPTH_MOST, volumes};
+use crate::path;
 use crate::root::Root;
 use crate::storage;
 use crate::sysfs::{self, entries, file_name, text};
@@ -98,7 +98,7 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
         capacity: Some(size),
         free: Some(size),
         atomic: storage::atomic_writes(&node.file),
-        path: Some(Box::new(volumes::of_block(&root, &block, DEPTH_MOST))),
+        path: Some(Box::new(path::of_device(&root, &block))),
         notes,
         ..Storage::default()
     };

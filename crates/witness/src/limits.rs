@@ -14,11 +14,13 @@ const REQUESTS: &str = "blkio.throttle.io_serviced";
 /// not be the one that holds a case back: others may use most of another group's.
 pub(crate) fn limits<'a>(root: &Root, nodes: impl Iterator<Item = &'a str>) -> Vec<Limit> {
     let groups = cgroup::limiting_devices(root);
-    let of_node = |node: &str| {
-        let number = number_of(root, node)?;
-        Some(groups.iter().flat_map(|group| limits_in(group, node, &number)).collect::<Vec<_>>())
-    };
+    let of_node = |node: &str| Some(on_device(&groups, node, &number_of(root, node)?));
     nodes.filter_map(of_node).flatten().collect()
+}
+
+/// The limits of `groups` on the device `name` with this number.
+pub(crate) fn on_device(groups: &[PathBuf], name: &str, number: &str) -> Vec<Limit> {
+    groups.iter().flat_map(|group| limits_in(group, name, number)).collect()
 }
 
 fn number_of(root: &Root, device: &str) -> Option<String> {

@@ -1,11 +1,12 @@
 //! The path from a file down to its medium, from `/proc` and `/sys` alone: nothing is opened that
 //! could wake a disk, and nothing needs privileges.
 
+mod walk;
 mod network;
 mod ata;
 pub(crate) mod links;
 mod disk;
-pub(crate) mod volumes;
+mod volumes;
 
 use crate::device::{btrfs_of, stored_on};
 use crate::error::Error;
@@ -20,9 +21,7 @@ use model::path::{FileSystemHop, Hop, HopKind, MediumPath};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-
-/// Maximum nesting followed, for loop devices on overlays on loop devices.
-pub(crate) const DEPTH_MOST: u32 = 12;
+use walk::Walk;
 
 /// The path from the file, directory or device `asked` down to its medium.
 ///
@@ -37,33 +36,42 @@ pub fn path(asked: &Path) -> Result<MediumPath, Error> {
 /// `sosreport`. Its paths need not exist here.
 ///
 /// # Errors
-/// If no mount has `asked`.
+/// If `asked` is not absolute, if no mount has it, or if it is below `/dev` and no block device.
 pub fn path_of_machine(root: &Path, asked: &Path) -> Result<MediumPath, Error> {
     fs::read_dir(root).map_err(Error::refused("look into", root))?;
     let root = Root::of(root);
-    Ok(told(&root, asked, top(&root, asked)?))
+    if !asked.is_absolute() {
+        let relative = std::io::Error::other("a path on another machine begins with '/'");
+        return Err(Error::refused("look at", asked)(relative));
+    }
+    Ok(told(&root, asked, top(&root, &root.resolved(asked))?))
 }
 
 /// The first hop of a path on the machine of `root`.
 pub(crate) fn top(root: &Root, asked: &Path) -> Result<Hop, Error> {
     if let Some(block) = block_of(root, asked)? {
-        return Ok(volumes::of_block(root, &block, DEPTH_MOST));
+        return Ok(of_device(root, &block));
     }
     let unlisted = || std::io::Error::other("/proc/self/mountinfo does not list it");
     let mount = mount_of_path(root, asked);
     let mount = mount.ok_or_else(|| Error::refused("find the mount of", asked)(unlisted()))?;
-    Ok(of_mount(root, &mount, DEPTH_MOST))
+    Ok(of_mounted(root, &mount))
 }
 
-/// The sysfs directory of `asked`, if it is a block device. Another machine's is known by its path.
+/// The first hop of the path from the block device at the sysfs directory `block`.
+pub(crate) fn of_device(root: &Root, block: &Path) -> Hop {
+    volumes::of_block(&mut Walk::new(root), block)
+}
+
+/// The first hop of the path from what is mounted.
+pub(crate) fn of_mounted(root: &Root, mount: &Mount) -> Hop {
+    of_mount(&mut Walk::new(root), mount)
+}
+
+/// The sysfs directory of `asked`, if it is a block device.
 fn block_of(root: &Root, asked: &Path) -> Result<Option<PathBuf>, Error> {
     if !root.is_machine() {
-        let node = asked.strip_prefix("/dev").ok().and_then(|_| asked.file_name());
-        let block = node.map(|name| root.at("/sys/class/block").join(name));
-        if let Some(block) = &block {
-            fs::metadata(block).map_err(Error::refused("look at", block))?;
-        }
-        return Ok(block);
+        return copied_block(root, asked);
     }
     let found = fs::metadata(asked).map_err(Error::refused("look at", asked))?;
     let kind = found.file_type();
@@ -74,6 +82,24 @@ fn block_of(root: &Root, asked: &Path) -> Result<Option<PathBuf>, Error> {
     let device = found.rdev();
     let number = || format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
     Ok(kind.is_block_device().then(|| sysfs::block(root, &number())))
+}
+
+/// The same on another machine, of which nodes are not copied: a device is known by its name.
+fn copied_block(root: &Root, asked: &Path) -> Result<Option<PathBuf>, Error> {
+    let Ok(node) = asked.strip_prefix("/dev") else { return Ok(None) };
+    let is_mounted = || mount_of_path(root, asked).is_some_and(|it| it.point.starts_with("/dev"));
+    let is_file = node.as_os_str().is_empty() || node.starts_with("shm");
+    if is_file && is_mounted() {
+        return Ok(None);
+    }
+    let found = sysfs::block_of_node(root, asked);
+    let unknown = || {
+        std::io::Error::other(
+            "no block device in the copied /sys has this name. Copy the links of /dev, too, or \
+             name the device as lsblk does",
+        )
+    };
+    found.map(Some).ok_or_else(|| Error::refused("find the block device", asked)(unknown()))
 }
 
 fn told(root: &Root, asked: &Path, top: Hop) -> MediumPath {
@@ -93,39 +119,44 @@ fn told(root: &Root, asked: &Path, top: Hop) -> MediumPath {
 }
 
 /// A file system, and what is below it.
-pub(crate) fn of_mount(root: &Root, mount: &Mount, depth: u32) -> Hop {
+fn of_mount(walk: &mut Walk, mount: &Mount) -> Hop {
     let name = mount.point.to_string_lossy().into_owned();
-    let mut hop = FileSystemHop {
-        file_system: mount.file_system.clone(),
-        options: mount.options.clone(),
-        source: mount.source.to_string_lossy().into_owned(),
-        ..FileSystemHop::default()
-    };
-    let below = match mount.file_system.as_str() {
-        _ if depth == 0 => vec![unseen("its layers are nested too deeply to follow")],
+    walk.hop(PathBuf::from(mount.id.to_string()), name, |walk| {
+        let mut hop = FileSystemHop {
+            file_system: mount.file_system.clone(),
+            options: mount.options.clone(),
+            source: mount.source.to_string_lossy().into_owned(),
+            ..FileSystemHop::default()
+        };
+        let below = below_mount(walk, mount, &mut hop);
+        (HopKind::FileSystem(hop), below)
+    })
+}
+
+fn below_mount(walk: &mut Walk, mount: &Mount, hop: &mut FileSystemHop) -> Vec<Hop> {
+    match mount.file_system.as_str() {
         "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" => vec![memory()],
-        "overlay" => of_overlay(root, mount, depth),
-        "btrfs" => of_btrfs(root, mount, &mut hop, depth),
+        "overlay" => of_overlay(walk, mount),
+        "btrfs" => of_btrfs(walk, mount, hop),
         kind if kind.starts_with("fuse") => {
             vec![unseen("another process serves this file system")]
         }
-        _ if mount.device.starts_with("0:") => network::below(root, mount),
-        _ => vec![volumes::of_block(root, &sysfs::block(root, &mount.device), depth)],
-    };
-    Hop::new(name, HopKind::FileSystem(hop), below)
+        _ if mount.device.starts_with("0:") => network::below(walk.root, mount),
+        _ => vec![volumes::of_block(walk, &sysfs::block(walk.root, &mount.device))],
+    }
 }
 
 /// What is below an overlay: the file system of the layer that is written, or of the first one.
-fn of_overlay(root: &Root, mount: &Mount, depth: u32) -> Vec<Hop> {
-    match stored_on(root, mount) {
-        Some(below) => vec![of_mount(root, &below, depth - 1)],
+fn of_overlay(walk: &mut Walk, mount: &Mount) -> Vec<Hop> {
+    match stored_on(walk.root, mount) {
+        Some(below) => vec![of_mount(walk, &below)],
         None => vec![unseen("the layers of this overlay cannot be reached from here")],
     }
 }
 
 /// The members of a btrfs, of which its mount names only one.
-fn of_btrfs(root: &Root, mount: &Mount, hop: &mut FileSystemHop, depth: u32) -> Vec<Hop> {
-    let Some(file_system) = btrfs_of(root, &mount.source) else {
+fn of_btrfs(walk: &mut Walk, mount: &Mount, hop: &mut FileSystemHop) -> Vec<Hop> {
+    let Some(file_system) = btrfs_of(walk.root, &mount.source) else {
         return vec![unseen("its devices cannot be found in /sys")];
     };
     hop.operation = text(&file_system.join("exclusive_operation")).filter(|it| it != "none");
@@ -133,7 +164,7 @@ fn of_btrfs(root: &Root, mount: &Mount, hop: &mut FileSystemHop, depth: u32) -> 
     let missing = members.iter().map(|member| flag(&member.join("missing")).map(u64::from));
     hop.missing = missing.sum::<Option<u64>>().filter(|_| !members.is_empty());
     let devices = entries(&file_system.join("devices"));
-    devices.map(|device| volumes::of_block(root, &device, depth - 1)).collect()
+    devices.map(|device| volumes::of_block(walk, &device)).collect()
 }
 
 fn unseen(reason: &str) -> Hop {

@@ -150,7 +150,7 @@ fn describe(
         journal: options.map(ext4::has_journal),
         journals_data: options.and_then(|options| ext4::journals_data(options, file)),
         syncs_writes: rustix::fs::ioctl_getflags(file).ok().map(|it| it.contains(IFlags::SYNC)),
-        path: Some(Box::new(path::of_mount(&root, mount, path::DEPTH_MOST))),
+        path: Some(Box::new(path::of_mounted(&root, mount))),
         lacks_sys: is_on_devices(mount) && !root.at("/sys/dev/block").exists(),
         notes,
         ..Storage::default()

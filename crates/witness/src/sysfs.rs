@@ -50,6 +50,35 @@ pub(crate) fn block(root: &Root, number: &str) -> PathBuf {
     entries(&root.at("/sys/class/block")).find(is_it).unwrap_or(listed)
 }
 
+/// The directory of the block device whose node has this name, in a machine whose nodes are not
+/// there: by the kernel's name, or by that of the device mapper.
+pub(crate) fn block_of_node(root: &Root, node: &Path) -> Option<PathBuf> {
+    let below = node.strip_prefix("/dev").ok()?;
+    // A slash in the name of a device is an exclamation mark in /sys.
+    let name = below.to_string_lossy().replace('/', "!");
+    let plain = root.at("/sys/class/block").join(&name);
+    let is_name = !name.is_empty() && !name.starts_with('.');
+    let mapped = || {
+        let mapped = mapped_name(below)?;
+        let is_it = |it: &PathBuf| text(&it.join("dm/name")).as_deref() == Some(&mapped);
+        entries(&root.at("/sys/class/block")).find(is_it)
+    };
+    Some(plain).filter(|block| is_name && block.exists()).or_else(mapped)
+}
+
+/// The name that the device mapper has for the node below `/dev`: of `mapper/NAME`, or of LVM's
+/// `GROUP/VOLUME`, whose hyphens it doubles.
+fn mapped_name(node: &Path) -> Option<String> {
+    let parts: Vec<String> = node.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    match &parts[..] {
+        [mapper, name] if mapper == "mapper" => Some(name.clone()),
+        [group, volume] => {
+            Some(format!("{}-{}", group.replace('-', "--"), volume.replace('-', "--")))
+        }
+        _ => None,
+    }
+}
+
 /// A device's name, from its directory.
 pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()

@@ -1,6 +1,7 @@
 //! How many bytes a second a hop can carry in one direction, by arithmetic.
 
 use super::Allowance;
+use model::evidence::{Limit, Limited};
 use model::list::listed;
 use model::path::{Bus, Hop, HopKind, LinkHop, LinkSpeed};
 use model::units::{rate as bytes_per_second, scaled};
@@ -8,6 +9,7 @@ use model::units::{rate as bytes_per_second, scaled};
 /// The most that a hop carries, in bytes a second; `None` if unknown, or if nothing limits it.
 pub(super) fn of(kind: &HopKind) -> Option<f64> {
     match kind {
+        HopKind::Link(link) if is_contradictory(link) => None,
         HopKind::Link(link) => of_link(link.bus, link.now),
         HopKind::Interface(interface) => {
             // Ethernet says what is left after its coding.
@@ -15,6 +17,37 @@ pub(super) fn of(kind: &HopKind) -> Option<f64> {
         }
         _ => None,
     }
+}
+
+/// Which way bytes go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    Read,
+    Write,
+}
+
+/// The most of bytes that control groups let a hop move in one direction, and which of them does.
+pub(super) fn of_groups(hop: &Hop, direction: Direction) -> Option<&Limit> {
+    let of_it = match direction {
+        Direction::Read => Limited::ReadBytes,
+        Direction::Write => Limited::WriteBytes,
+    };
+    let limits = hop.limits.iter().filter(|limit| limit.what == of_it);
+    limits.min_by_key(|limit| limit.a_second)
+}
+
+/// The most that a hop carries in one direction, of what the hardware and control groups allow.
+pub(super) fn of_hop(hop: &Hop, direction: Direction, is_guest: bool) -> Option<f64> {
+    let link = of(&hop.kind).filter(|_| !is_guest);
+    let group = of_groups(hop, direction).map(|limit| limit.a_second as f64);
+    [link, group].into_iter().flatten().reduce(f64::min)
+}
+
+/// Whether a link says that it does more than one of its ends can: then nothing of it is known.
+pub fn is_contradictory(link: &LinkHop) -> bool {
+    let is_more = |now: Option<u64>, most: Option<u64>| now.zip(most).is_some_and(|(a, b)| a > b);
+    let ends = [link.device_most, link.port_most];
+    ends.iter().any(|end| is_more(link.now.rate, end.rate) || is_more(link.now.lanes, end.lanes))
 }
 
 /// The most that a link of this speed carries, after the coding of the line and before its
@@ -94,10 +127,15 @@ fn kind_words(kind: &HopKind) -> Option<String> {
     }
 }
 
-/// A hop in words: `PCIe 3.0 x2 of 0000:01:00.0`.
-pub(super) fn words_of(hop: &Hop) -> String {
-    let kind = kind_words(&hop.kind);
-    kind.map_or_else(|| hop.name.clone(), |kind| format!("{kind} of {}", hop.name))
+/// What limits a hop to `most` in words: `PCIe 3.0 x2 of 0000:01:00.0`.
+pub(super) fn words_of(hop: &Hop, most: f64) -> String {
+    let is_it = |limit: &&Limit| limit.a_second as f64 == most;
+    let group = [Direction::Read, Direction::Write].into_iter().filter_map(|it| of_groups(hop, it));
+    match (kind_words(&hop.kind), group.clone().find(is_it)) {
+        (Some(kind), _) => format!("{kind} of {}", hop.name),
+        (None, Some(limit)) => format!("the control group {} on {}", limit.group, hop.name),
+        (None, None) => hop.name.clone(),
+    }
 }
 
 /// The narrowest hops below `top` in words, without their names: `2 × SATA 6 Gb/s (1.20 GB/s)`.

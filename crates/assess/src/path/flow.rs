@@ -2,9 +2,9 @@
 //! side by side carries together what each carries, and what several ways pass, only once (Ford and
 //! Fulkerson; the shortest way first, as Edmonds and Karp). What limits the flow is a smallest cut.
 
-use super::{allowance, in_use, is_same};
-use model::path::Hop;
-use std::collections::VecDeque;
+use super::{first_told, in_use, is_down, is_same};
+use model::path::{Hop, HopKind};
+use std::collections::{BTreeSet, VecDeque};
 
 /// Of the hops that count, those that together limit these paths, each with what it carries: those
 /// nearest to the tops if several sets would. `None` if one way past a hop that counts has no known
@@ -12,11 +12,14 @@ use std::collections::VecDeque;
 pub(super) fn narrowest<'h>(
     tops: &[&'h Hop],
     counts: impl Fn(&Hop) -> bool,
+    carries: impl Fn(&Hop) -> Option<f64>,
 ) -> Option<Vec<(&'h Hop, f64)>> {
-    let mut network = Network::default();
-    tops.iter().for_each(|top| network.add(top, ABOVE, &counts));
+    let all = tops.iter().flat_map(|top| top.all());
+    let told = all.filter(|hop| hop.kind != HopKind::Again).collect();
+    let mut network = Network { told, ..Network::default() };
+    tops.iter().for_each(|top| network.add(top, ABOVE, &counts, &carries));
     network.fill()?;
-    Some(network.cut()).filter(|cut| !cut.is_empty())
+    Some(network.cut(&carries)).filter(|cut| !cut.is_empty())
 }
 
 /// Where all begins, and where it ends.
@@ -27,6 +30,10 @@ const END: usize = 1;
 /// where bytes come in, and the next one, where they go out.
 #[derive(Default)]
 struct Network<'h> {
+    /// All hops that say what they are.
+    told: Vec<&'h Hop>,
+    /// Which of them were added, and below which point.
+    added: BTreeSet<(*const Hop, usize)>,
     /// The hops, each once, however many ways pass it.
     hops: Vec<&'h Hop>,
     edges: Vec<Edge>,
@@ -49,22 +56,34 @@ fn point_in(place: usize) -> usize {
 
 impl<'h> Network<'h> {
     /// Adds a hop, if it counts, and all below it, below the point `above`.
-    fn add(&mut self, hop: &'h Hop, above: usize, counts: &impl Fn(&Hop) -> bool) {
-        let at = if counts(hop) { self.place(hop, above) } else { above };
-        in_use(hop).for_each(|below| self.add(below, at, counts));
+    fn add(
+        &mut self,
+        hop: &'h Hop,
+        above: usize,
+        counts: &impl Fn(&Hop) -> bool,
+        carries: &impl Fn(&Hop) -> Option<f64>,
+    ) {
+        let Some(hop) = first_told(&self.told, hop) else {
+            return self.connect(above, END, f64::INFINITY);
+        };
+        if is_down(hop) || !self.added.insert((hop, above)) {
+            return;
+        }
+        let at = if counts(hop) { self.place(hop, above, carries(hop)) } else { above };
+        in_use(hop).for_each(|below| self.add(below, at, counts, carries));
         if at != ABOVE && in_use(hop).next().is_none() {
             self.connect(at, END, f64::INFINITY);
         }
     }
 
     /// Adds a hop below the point `above`. Returns where its bytes go out.
-    fn place(&mut self, hop: &'h Hop, above: usize) -> usize {
+    fn place(&mut self, hop: &'h Hop, above: usize, most: Option<f64>) -> usize {
         let known = self.hops.iter().position(|known| is_same(known, hop));
         let point = point_in(known.unwrap_or(self.hops.len()));
         self.connect(above, point, f64::INFINITY);
         if known.is_none() {
             self.hops.push(hop);
-            self.connect(point, point + 1, allowance::of(&hop.kind).unwrap_or(f64::INFINITY));
+            self.connect(point, point + 1, most.unwrap_or(f64::INFINITY));
         }
         point + 1
     }
@@ -131,12 +150,12 @@ impl<'h> Network<'h> {
     }
 
     /// The hops that are full, and to which more could come.
-    fn cut(&self) -> Vec<(&'h Hop, f64)> {
+    fn cut(&self, carries: &impl Fn(&Hop) -> Option<f64>) -> Vec<(&'h Hop, f64)> {
         let came = self.reached();
         let is_full = |(place, _): &(usize, &&Hop)| {
             came[point_in(*place)].is_some() && came[point_in(*place) + 1].is_none()
         };
         let full = self.hops.iter().enumerate().filter(is_full);
-        full.filter_map(|(_, hop)| Some((*hop, allowance::of(&hop.kind)?))).collect()
+        full.filter_map(|(_, hop)| Some((*hop, carries(hop)?))).collect()
     }
 }

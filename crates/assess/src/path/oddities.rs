@@ -1,33 +1,45 @@
 //! What is odd about a hop. A fact that is unknown is never odd, and in a virtual machine no link
 //! is.
 
-use super::allowance::{self, both, link_words, of_link};
+use super::allowance::{self, both, is_contradictory, link_words, of_link};
 use super::is_down;
 use crate::finding::{Code, Finding};
 use model::list::listed;
 use model::path::{
     ArrayHop, Bus, DiskHop, FileSystemHop, Hop, HopKind, LinkHop, LinkSpeed, MappedHop, MappedMaker,
 };
-use model::units::{bytes_rounded, percent, rate};
+use model::units::{bytes_rounded, degrees, percent, rate};
 
 /// What is odd about `hop`, which is below the hops `above`, the top first.
 pub(super) fn of(hop: &Hop, above: &[&Hop], is_guest: bool) -> Vec<Finding> {
     let found = match &hop.kind {
         HopKind::Link(_) if is_guest => Vec::new(),
+        HopKind::Link(link) if is_contradictory(link) => vec![one_at_a_time(link)],
         HopKind::Link(link) => {
             vec![downgraded(hop, link), slow_port(link, above), one_at_a_time(link)]
         }
         HopKind::Array(array) => {
-            vec![degraded(array), rebuilding(array), splits_stripes(hop, array, above)]
+            vec![degraded(array), rebuilding(array)]
         }
         HopKind::FileSystem(file_system) => vec![lacks(file_system), busy(file_system)],
         HopKind::Mapped(mapped) => vec![snapshot(mapped), lacks_paths(hop, mapped)],
         HopKind::Disk(disk) => {
-            vec![misaligned(hop, disk, above), hot(hop, disk), cache_off(hop, disk, is_guest)]
+            vec![hot(hop, disk), cache_off(hop, disk, is_guest)]
         }
         _ => Vec::new(),
     };
-    found.into_iter().flatten().collect()
+    let of_place = of_place(hop, above);
+    of_place.into_iter().chain(found.into_iter().flatten()).collect()
+}
+
+/// What is odd about where `hop` is: it can be below several partitions.
+pub(super) fn of_place(hop: &Hop, above: &[&Hop]) -> Vec<Finding> {
+    let found = match &hop.kind {
+        HopKind::Array(array) => splits_stripes(hop, array, above),
+        HopKind::Disk(disk) => misaligned(hop, disk, above),
+        _ => None,
+    };
+    found.into_iter().collect()
 }
 
 /// Whether a link is slower than another speed in one respect, of those that are known of both.
@@ -287,7 +299,6 @@ fn hot(hop: &Hop, disk: &DiskHop) -> Option<Finding> {
     if !is_limit || now < most {
         return None;
     }
-    let degrees = |milli: i64| format!("{} °C", milli / 1000);
     let message = format!(
         "{} is at {}, and warns from {}: it may slow itself down",
         hop.name,

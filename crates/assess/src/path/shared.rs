@@ -11,6 +11,8 @@ pub struct SharedHops {
     pub paths: Vec<usize>,
     /// The names of the disks among them.
     pub disks: Vec<String>,
+    /// Other functions of the cards that the links among them lead to.
+    pub functions: Vec<String>,
     /// What all of these paths together get of them at most; `None` if no hop tells it.
     pub allows: Option<Allowance>,
 }
@@ -23,7 +25,11 @@ impl SharedHops {
             ([], most) => {
                 let are_several = self.allows.as_ref().is_some_and(|it| it.hops.len() > 1);
                 let noun = if are_several { "links" } else { "a link" };
-                most.map_or_else(String::new, |most| format!("{noun}: {most}"))
+                let others = match &self.functions[..] {
+                    [] => String::new(),
+                    others => format!(", which is that of {}, too", listed(others)),
+                };
+                most.map_or_else(String::new, |most| format!("{noun}: {most}{others}"))
             }
             (disks, most) => {
                 let noun = if disks.len() == 1 { "disk" } else { "disks" };
@@ -50,17 +56,24 @@ pub fn shared_hops(tops: &[&Hop], is_guest: bool) -> Vec<SharedHops> {
             None => found.push((paths, vec![hop])),
         }
     }
-    found.into_iter().map(|(paths, hops)| of_paths(paths, &hops, tops)).collect()
+    found.into_iter().map(|(paths, hops)| of_paths(paths, &hops, tops, is_guest)).collect()
 }
 
 fn tells(hop: &Hop, is_guest: bool) -> bool {
     matches!(hop.kind, HopKind::Disk(_)) || (!is_guest && allowance::of(&hop.kind).is_some())
 }
 
-fn of_paths(paths: Vec<usize>, hops: &[&Hop], tops: &[&Hop]) -> SharedHops {
+fn of_paths(paths: Vec<usize>, hops: &[&Hop], tops: &[&Hop], is_guest: bool) -> SharedHops {
     let is_disk = |hop: &&&Hop| matches!(hop.kind, HopKind::Disk(_));
     let disks: Vec<String> = hops.iter().filter(is_disk).map(|hop| hop.name.clone()).collect();
     let tops: Vec<&Hop> = paths.iter().map(|path| tops[*path]).collect();
-    let allows = narrowest(&tops, |hop| hops.iter().any(|shared| is_same(shared, hop)));
-    SharedHops { paths, disks, allows }
+    let is_shared = |hop: &Hop| hops.iter().any(|shared| is_same(shared, hop));
+    let mut functions: Vec<String> = Vec::new();
+    for hop in tops.iter().flat_map(|top| top.all()).filter(|hop| is_shared(hop)) {
+        if !functions.contains(&hop.name) && hops.iter().all(|shared| shared.name != hop.name) {
+            functions.push(hop.name.clone());
+        }
+    }
+    let allows = narrowest(&tops, is_shared, |hop| allowance::of(&hop.kind).filter(|_| !is_guest));
+    SharedHops { paths, disks, functions, allows }
 }

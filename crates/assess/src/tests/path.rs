@@ -2,8 +2,9 @@
 
 use crate::assess;
 use crate::finding::Code;
-use crate::path::{judge_path, shared_hops};
+use crate::path::{Allowance, allowed, judge_path, shared_hops};
 use model::case::{Case, Work};
+use model::evidence::{Limit, Limited};
 use model::path::{
     ArrayHop, Bus, DiskHop, FileSystemHop, Hop, HopKind, InterfaceHop, LinkHop, LinkSpeed,
     MappedHop, MappedMaker, PartitionHop,
@@ -251,6 +252,130 @@ fn disks_side_by_side_allow_the_sum_unless_they_share_a_link_or_one_is_unknown()
     allows(&with_spare(vec![leg("a", None), unknown.clone()]), false, Some(1969));
     let both = vec![leg("a", Some("hba")), leg("b", Some("hba")), unknown];
     allows(&with_spare(both), false, Some(1969));
+}
+
+/// Two functions of one card are behind one port, whatever they are called.
+#[test]
+fn functions_of_one_card_share_its_link() {
+    let half = speed(8_000, 2);
+    let disk = |name: &str, function: &str, port: &str| {
+        let link = LinkHop { now: half, port: Some(port.to_string()), ..LinkHop::default() };
+        let link = Hop::new(function, HopKind::Link(link), Vec::new());
+        Hop::new(name, HopKind::Disk(Box::default()), vec![link])
+    };
+    let both = |ports: [&str; 2]| {
+        [disk("a", "0000:01:00.0", ports[0]), disk("b", "0000:01:00.1", ports[1])]
+    };
+    let [one, other] = both(["0000:00:01.0", "0000:00:01.0"]);
+    let words = "[0, 1] a link: at most 1.97 GB/s: PCIe 3.0 x2 of 0000:01:00.0, which is that of \
+                 0000:01:00.1, too";
+    assert_eq!(shared(&[&one, &other], false), [words]);
+    let array =
+        |disks: [Hop; 2]| Hop::new("md0", HopKind::Array(ArrayHop::default()), disks.to_vec());
+    allows(&array([one, other]), false, Some(1969));
+    let apart = both(["0000:00:01.0", "0000:00:02.0"]);
+    assert_eq!(shared(&[&apart[0], &apart[1]], false), [""; 0]);
+    allows(&array(apart), false, Some(3938));
+}
+
+/// A link that does more than an end can says something wrong: what, nobody knows.
+#[test]
+fn a_link_that_contradicts_itself_limits_nothing() {
+    let (full, half) = (speed(16_000, 4), speed(8_000, 2));
+    for wrong in [pcie(full, half, full), pcie(full, full, half), pcie(speed(8_000, 4), half, full)]
+    {
+        allows(&chain(vec![HopKind::Disk(Box::default()), wrong.clone()]), false, None);
+        check(wrong, &[]);
+    }
+    allows(&chain(vec![pcie(full, full, full)]), false, Some(7876));
+    allows(&chain(vec![pcie(full, full, LinkSpeed::default())]), false, Some(7876));
+}
+
+/// What a path allows reads and writes, in words.
+fn both_ways(top: &Hop, is_guest: bool) -> [String; 2] {
+    let judged = judge_path(top, is_guest);
+    let words = |most: Option<Allowance>| most.map_or("unknown".to_string(), |it| it.words());
+    [words(judged.allows), words(judged.allows_writes)]
+}
+
+#[test]
+fn a_control_group_limits_each_direction_by_itself() {
+    let half = speed(8_000, 2);
+    let limited = |limits: &[(Limited, u64)], is_linked: bool| {
+        let limit = |(what, a_second): &(Limited, u64)| Limit {
+            device: "sda".to_string(),
+            what: *what,
+            a_second: *a_second,
+            group: "/g".to_string(),
+        };
+        let link = is_linked.then(|| Hop::new("port", pcie(half, half, half), Vec::new()));
+        let disk = Hop::new("sda", HopKind::Disk(Box::default()), link.into_iter().collect());
+        Hop { limits: limits.iter().map(limit).collect(), ..disk }
+    };
+    let link = "at most 1.97 GB/s: PCIe 3.0 x2 of port";
+    let group = |rate: &str| format!("at most {rate}: the control group /g on sda");
+    let (reads, writes) = ((Limited::ReadBytes, 1_000_000), (Limited::WriteBytes, 500_000));
+    let check = |limits: &[(Limited, u64)], expected: [&str; 2]| {
+        assert_eq!(both_ways(&limited(limits, true), false), expected, "{limits:?}");
+    };
+    check(&[], [link, link]);
+    check(&[reads], [&group("1.00 MB/s"), link]);
+    check(&[writes], [link, &group("500 kB/s")]);
+    check(&[reads, writes], [&group("1.00 MB/s"), &group("500 kB/s")]);
+    // The tightest of several groups, one that is wider than the link, and counts of requests.
+    check(&[(Limited::ReadBytes, 3_000_000), reads], [&group("1.00 MB/s"), link]);
+    check(&[(Limited::ReadBytes, 1 << 40)], [link, link]);
+    check(&[(Limited::Reads, 5), (Limited::Writes, 5)], [link, link]);
+    // No hypervisor makes up what this OS limits, and an unknown link may be wider.
+    let guest = both_ways(&limited(&[reads], true), true);
+    assert_eq!(guest, [group("1.00 MB/s"), "unknown".to_string()]);
+    assert_eq!(both_ways(&limited(&[reads], false), false)[0], group("1.00 MB/s"));
+    // What links carry, to which rows are held, is told without groups.
+    let links = allowed(&limited(&[reads, writes], true), false).expect("it is known");
+    assert_eq!(links.words(), link);
+    assert_eq!(allowed(&limited(&[reads], true), true), None);
+}
+
+/// What two ways lead to is told once, and counts once on either.
+#[test]
+fn a_device_that_two_ways_lead_to_is_one() {
+    let (half, full) = (speed(8_000, 2), speed(16_000, 4));
+    let link = |name: &str, now| Hop::new(name, pcie(now, full, full), Vec::new());
+    let array = |name: &str, below| Hop::new(name, HopKind::Array(ArrayHop::default()), below);
+    let again = |name: &str| Hop::new(name, HopKind::Again, Vec::new());
+    let disk = |below| Hop::new("sda", HopKind::Disk(Box::default()), below);
+    let twice = |below| array("dm-0", vec![array("dm-1", vec![disk(below)]), again("sda")]);
+    allows(&twice(vec![link("a", half)]), false, Some(1969));
+    allows(&twice(Vec::new()), false, None);
+    // What is named, but told nowhere, is unknown.
+    allows(&array("dm-0", vec![disk(vec![link("a", half)]), again("sdb")]), false, None);
+    // 2^20 ways.
+    let mut top = array("dm-20", vec![disk(vec![link("a", half)]), again("sda")]);
+    for number in 0..20 {
+        let name = top.name.clone();
+        top = array(&format!("dm-{number}"), vec![top, again(&name)]);
+    }
+    allows(&top, false, Some(1969));
+    assert_eq!(shared(&[&top, &disk(vec![link("a", half)])], false).len(), 1);
+}
+
+#[test]
+fn each_partition_of_a_disk_is_judged() {
+    let disk = DiskHop { physical_block: Some(4096), ..DiskHop::default() };
+    let disk = Hop::new("sda", HopKind::Disk(Box::new(disk)), Vec::new());
+    let again = Hop::new("sda", HopKind::Again, Vec::new());
+    let codes = |starts: [u64; 2]| -> Vec<Code> {
+        let partition = |(start, disk): (u64, Hop)| {
+            Hop::new("sda1", HopKind::Partition(PartitionHop { start: Some(start) }), vec![disk])
+        };
+        let below = starts.into_iter().zip([disk.clone(), again.clone()]).map(partition);
+        let top = Hop::new("dm-0", HopKind::Mapped(MappedHop::default()), below.collect());
+        let hops = judge_path(&top, false).hops;
+        hops.iter().flat_map(|hop| &hop.findings).map(|finding| finding.code).collect()
+    };
+    assert_eq!(codes([1 << 20, 1 << 20]), []);
+    assert_eq!(codes([1 << 20, 63 * 512]), [Code::Misaligned]);
+    assert_eq!(codes([63 * 512, 63 * 512]), [Code::Misaligned, Code::Misaligned]);
 }
 
 /// What several paths have in common, in words, each with the places of the paths.

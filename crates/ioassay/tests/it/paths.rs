@@ -1,7 +1,9 @@
 //! `ioassay path` on machines that are described as text (crates/witness/tests/trees).
 
+use crate::honesty::plant::{Group, Io, Limit};
 use crate::machine_tree::unpack;
-use crate::sandbox::{Sandbox, argument};
+use crate::sandbox::{Sandbox, argument, skip};
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +27,7 @@ fn printed(text: &str, asked: &str, form: &[&str]) -> String {
 
 /// Each machine with what is asked of it. Each was read as somebody who looks after such machines
 /// would.
-pub(crate) const MACHINES: [(&str, &str); 36] = [
+pub(crate) const MACHINES: [(&str, &str); 46] = [
     ("nvme-full-link", "/srv"),
     ("nvme-behind-switch", "/srv"),
     ("nvme-downgraded", "/srv"),
@@ -62,13 +64,25 @@ pub(crate) const MACHINES: [(&str, &str); 36] = [
     ("workstation-dmi", "/"),
     ("cxl-hmat", "/srv"),
     ("arm-crypt-without-aes", "/"),
+    ("two-functions", "/one"),
+    ("limited-group", "/"),
+    ("hpsa", "/"),
+    ("hpsa", "/passed"),
+    ("smartpqi-lvm-raid", "/db"),
+    ("verity-vdo", "/"),
+    ("verity-vdo", "/backup"),
+    ("rbd-nvme-tcp", "/ceph"),
+    ("rbd-nvme-tcp", "/array"),
+    ("rbd-nvme-tcp", "/routed"),
 ];
 
 #[test]
 fn the_path_of_each_machine_is_told() {
     for (name, asked) in MACHINES {
         let of_path = match asked {
-            "/remote" => format!("{name}-remote"),
+            "/remote" | "/passed" | "/backup" | "/array" | "/routed" => {
+                format!("{name}-{}", asked.trim_start_matches('/'))
+            }
             _ => name.to_string(),
         };
         insta::assert_snapshot!(of_path, printed(&machine(name), asked, &[]));
@@ -83,6 +97,35 @@ fn paths_with_a_disk_in_common_say_so() {
     assert!(both.contains("/ and /boot both use the disk nvme0n1"), "{both}");
     let apart = root_and("nvme-multipath-fabrics", "/mnt/array");
     assert!(!apart.contains("both use"), "{apart}");
+    let card = printed(&machine("two-functions"), "/one", &["/other"]);
+    let shared = "/one and /other both use a link: at most 7.88 GB/s: PCIe 3.0 x8 of 0000:01:00.0, \
+                  which is that of 0000:01:00.1, too";
+    assert!(card.replace('\n', " ").contains(shared), "{card}");
+}
+
+/// What the OS holds a process to is told to that process, and to no other.
+#[test]
+fn a_limit_of_a_control_group_is_told_to_those_in_it() {
+    let test = "a_limit_of_a_control_group_is_told_to_those_in_it";
+    let disks = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let mut disks = disks.filter_map(|disk| disk.file_name().into_string().ok());
+    let Some(disk) = disks.find(|disk| Path::new("/dev").join(disk).exists()) else {
+        return skip(test, "there is no node of a block device");
+    };
+    let limit = Limit::Device(Io::ReadBytes, &disk, 1 << 20);
+    let Some(group) = Group::new(test, limit) else { return };
+    let sandbox = Sandbox::new();
+    let node = format!("/dev/{disk}");
+    let inside = group.launch(&sandbox).args(["path", "--json", &node]).output().unwrap();
+    assert!(inside.status.success(), "{inside:?}");
+    let inside: Value = serde_json::from_slice(&inside.stdout).unwrap();
+    let limits = &inside["paths"][0]["top"]["limits"];
+    assert_eq!(limits[0]["a_second"], 1 << 20, "{inside:#}");
+    assert!(limits[0]["group"].as_str().unwrap().ends_with(group.name()), "{limits:#}");
+    let allows = &inside["paths"][0]["judged"]["allows"];
+    assert_eq!(allows["bytes_per_second"], (1 << 20) as f64, "{inside:#}");
+    let outside = sandbox.says(&["path", "--json", &node]);
+    assert!(!outside.contains(group.name()), "{outside}");
 }
 
 /// What is odd about a link that two paths pass is told once, and what only one of them has is that

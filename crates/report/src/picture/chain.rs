@@ -37,7 +37,7 @@ pub(crate) fn chain(
         let line = measured.map(|rate| Shape::Upright(rate, Dash::Long, INK));
         let shapes = judged.allows.map(|most| [bar(most)].into_iter().chain(line).collect());
         Strip {
-            beside: what(&hop.kind, false),
+            beside: what(hop, false),
             figure: judged.allows.map_or_else(String::new, rate),
             ..Strip::of(&hop.name, shapes.unwrap_or_default())
         }

@@ -111,6 +111,7 @@ fn pcie(root: &Root, directory: &Path) -> Option<LinkHop> {
         now: speed(directory, "current"),
         device_most: speed(directory, "max"),
         port_most: speed(directory.parent()?, "max"),
+        port: directory.parent().map(file_name),
         slot: slot(root, &file_name(directory)),
         is_of_switch: is_pci_bridge(directory) == Some(true),
         ..LinkHop::default()
@@ -201,13 +202,18 @@ fn usb(directory: &Path) -> LinkHop {
     let read = |file: &str| fs::read(directory.join(file)).ok();
     let drivers = entries(directory).filter_map(|interface| linked(&interface.join("driver")));
     let driver = drivers.into_iter().find(|name| name == "uas" || name == "usb-storage");
+    let now = rate(directory);
     let is_hub = text(&directory.join("bDeviceClass")).as_deref() == Some("09");
     LinkHop {
         bus: Bus::Usb,
-        now: one_lane(rate(directory)),
+        now: one_lane(now),
         // The half of a USB 3 hub that is for USB 2 tells what both can.
+        // Which of the faster rates a device has, its capabilities say elsewhere.
         device_most: one_lane(
-            read("bos_descriptors").filter(|_| !is_hub).and_then(|bytes| usb_most(&bytes)),
+            read("bos_descriptors")
+                .filter(|_| !is_hub)
+                .and_then(|bytes| usb_most(&bytes))
+                .map(|most| if most == 10_000 && now == Some(20_000) { 20_000 } else { most }),
         ),
         port_most: one_lane(directory.parent().and_then(rate)),
         queues: driver.is_some().then(|| has_uas(&read("descriptors")?)).flatten(),

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// What is below a file system that is on no block device of this machine.
 pub(super) fn below(root: &Root, mount: &Mount) -> Vec<Hop> {
-    let server = mount.values("addr").next().and_then(|text| to_server(root, text));
+    let server = mount.values("addr").next().and_then(|text| to_server(root, text, None));
     vec![server.unwrap_or_else(|| unseen("what serves this file system cannot be seen from here"))]
 }
 
@@ -23,8 +23,9 @@ pub(super) fn of_controller(root: &Root, controller: &Path) -> Option<Hop> {
         return None;
     }
     let address = text(&controller.join("address")).unwrap_or_default();
-    let server = address.split(',').find_map(|part| part.strip_prefix("traddr="));
-    let server = server.and_then(|text| to_server(root, text));
+    let of = |name: &str| address.split(',').find_map(|part| part.strip_prefix(name));
+    let bound = of("host_iface=").filter(|name| is_interface(root, name));
+    let server = of("traddr=").and_then(|text| to_server(root, text, bound));
     Some(server.unwrap_or_else(|| unseen("the address of its NVMe controller is not known")))
 }
 
@@ -35,18 +36,34 @@ pub(super) fn of_session(root: &Root, session: &Path) -> Option<Hop> {
     }
     let connections = entries(session).map(|it| it.join("iscsi_connection").join(file_name(&it)));
     let mut addresses = connections.filter_map(|it| text(&it.join("address")));
-    let server = addresses.find_map(|text| to_server(root, &text));
+    let bound = bound_interface(root, session);
+    let server = addresses.find_map(|text| to_server(root, &text, bound.as_deref()));
     Some(server.unwrap_or_else(|| unseen("the address of its iSCSI target is not known")))
 }
 
-/// The way to the server with this address, which may name its interface: `fe80::1%eth0`.
-fn to_server(root: &Root, told: &str) -> Option<Hop> {
+/// The interface that the host of an iSCSI session is bound to, if it is to one. Hosts of software
+/// that are not bound name one that there is not, such as `default`.
+fn bound_interface(root: &Root, session: &Path) -> Option<String> {
+    let host = session.parent()?;
+    let name = text(&host.join("iscsi_host").join(file_name(host)).join("netdev"))?;
+    is_interface(root, &name).then_some(name)
+}
+
+fn is_interface(root: &Root, name: &str) -> bool {
+    let is_name = !name.is_empty() && !name.contains('/') && !name.starts_with('.');
+    is_name && root.at("/sys/class/net").join(name).is_dir()
+}
+
+/// The way to the server with this address, which may name its interface: `fe80::1%eth0`. A
+/// connection that is bound to an interface uses that, whatever the routes say.
+fn to_server(root: &Root, told: &str, bound: Option<&str>) -> Option<Hop> {
     let (address, scope) = match told.split_once('%') {
         Some((address, scope)) => (address, Some(scope.to_string())),
         None => (told, None),
     };
     let address = address.parse::<IpAddr>().ok()?;
-    let name = scope.or_else(|| match address {
+    let bound = bound.map(str::to_string);
+    let name = bound.or(scope).or_else(|| match address {
         _ if address.is_loopback() => Some("lo".to_string()),
         IpAddr::V4(address) => interface_to(root, address),
         IpAddr::V6(address) => interface_to_v6(root, address),

@@ -1,9 +1,9 @@
 //! Block devices between a file system and its disks.
 
+use super::walk::Walk;
 use super::{disk, links, memory, of_mount, unseen};
 use crate::device::is_memory;
 use crate::mounts::mount_of_path;
-use crate::root::Root;
 use crate::sysfs::{chosen, entries, file_name, flag, is_numbered, number, text};
 use model::path::{
     ArrayHop, BcacheHop, Hop, HopKind, LoopHop, MappedHop, MappedMaker, PartitionHop,
@@ -15,50 +15,63 @@ use std::path::Path;
 const SECTOR: u64 = 512;
 
 /// The block device at the sysfs directory `block`, or where a link there leads.
-pub(crate) fn of_block(root: &Root, block: &Path, depth: u32) -> Hop {
+pub(super) fn of_block(walk: &mut Walk, block: &Path) -> Hop {
     let Ok(path) = fs::canonicalize(block) else {
         return unseen("its device cannot be found in /sys");
     };
-    let name = file_name(&path);
-    if depth == 0 {
-        return unseen("its layers are nested too deeply to follow");
+    let mut hop = walk.hop(path.clone(), file_name(&path), |walk| told(walk, &path));
+    if !matches!(hop.kind, HopKind::Again | HopKind::Unseen { .. }) {
+        hop.limits = walk.limits(&hop.name, &path);
     }
+    hop
+}
+
+/// What the block device at `path` is, and what is below it.
+fn told(walk: &mut Walk, path: &Path) -> (HopKind, Vec<Hop>) {
+    let name = file_name(path);
     if path.join("partition").exists() {
         let start = number(&path.join("start")).and_then(|start| start.checked_mul(SECTOR));
-        let disk = path.parent().map(|disk| of_block(root, disk, depth - 1));
-        let partition = HopKind::Partition(PartitionHop { start });
-        return Hop::new(name, partition, disk.into_iter().collect());
+        let disk = path.parent().map(|disk| of_block(walk, disk));
+        return (HopKind::Partition(PartitionHop { start }), disk.into_iter().collect());
     }
-    let slaves = || -> Vec<Hop> {
-        entries(&path.join("slaves")).map(|slave| of_block(root, &slave, depth - 1)).collect()
-    };
+    if let Some(file) = text(&path.join("loop/backing_file")).filter(|file| !file.is_empty()) {
+        let below = below_loop(walk, &file);
+        let direct = flag(&path.join("loop/dio"));
+        return (HopKind::Loop(LoopHop { file, direct }), vec![below]);
+    }
+    let below: Vec<Hop> =
+        entries(&path.join("slaves")).map(|slave| of_block(walk, &slave)).collect();
     if path.join("md").is_dir() {
-        return Hop::new(name, HopKind::Array(array(&path)), slaves());
+        return (HopKind::Array(array(path)), below);
     }
     if path.join("dm").is_dir() {
-        return Hop::new(name, HopKind::Mapped(mapped(&path.join("dm"), &path)), slaves());
+        return (HopKind::Mapped(mapped(&path.join("dm"), path)), below);
     }
     // What it caches has such a directory, too: that of the device is a link to it.
     if is_numbered(&name, "bcache") {
         let of = |file: &str| text(&path.join("bcache").join(file));
         let bcache =
             BcacheHop { mode: of("cache_mode").and_then(|told| chosen(&told)), state: of("state") };
-        return Hop::new(name, HopKind::Bcache(bcache), slaves());
+        return (HopKind::Bcache(bcache), below);
     }
-    if let Some(file) = text(&path.join("loop/backing_file")).filter(|file| !file.is_empty()) {
-        let below = mount_of_path(root, Path::new(&file));
-        let below = below.map(|mount| of_mount(root, &mount, depth - 1));
-        let below = below.unwrap_or_else(|| unseen("its file cannot be reached from here"));
-        let direct = flag(&path.join("loop/dio"));
-        return Hop::new(name, HopKind::Loop(LoopHop { file, direct }), vec![below]);
-    }
-    let below = slaves();
     let below = match is_memory(&name) && below.is_empty() {
         true => vec![memory()],
         false if is_over_network(&name) => vec![unseen("it is across a network")],
-        false => [below, links::from_disk(root, &path)].concat(),
+        false => [below, links::from_disk(walk.root, path)].concat(),
     };
-    Hop::new(name, HopKind::Disk(Box::new(disk::disk(root, &path))), below)
+    (HopKind::Disk(Box::new(disk::disk(walk.root, path))), below)
+}
+
+/// What the file of a loop device is on. The kernel names a deleted one so (`d_path`); another file
+/// may have its name now.
+fn below_loop(walk: &mut Walk, file: &str) -> Hop {
+    if file.ends_with(" (deleted)") {
+        return unseen("its file is deleted, so what that is on is unknown");
+    }
+    match mount_of_path(walk.root, Path::new(file)) {
+        Some(mount) => of_mount(walk, &mount),
+        None => unseen("its file cannot be reached from here"),
+    }
 }
 
 /// Whether the disk of this name is elsewhere, as a driver of this OS reaches it.

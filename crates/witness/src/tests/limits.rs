@@ -4,6 +4,8 @@ use super::tree::Tree;
 use crate::device::Finder;
 use crate::limits;
 use crate::mounts;
+use crate::path::path_of_machine;
+use model::evidence::Limit;
 use std::path::Path;
 
 /// An xfs on a loop device, whose file is on a partition of a disk.
@@ -83,4 +85,35 @@ fn of_version_1_only_the_own_group_limits() {
   blkio.throttle.read_bps_device = 8:0 2000
 ";
     check(groups, &["sda: 2000 read bytes in inner"]);
+}
+
+/// What `path` tells: the group by its place on that machine, at the device that it limits.
+#[test]
+fn a_path_has_the_limits_of_each_of_its_devices() {
+    let groups = "
+/proc/self/cgroup:
+  | 0::/outer
+/sys/fs/cgroup/outer/
+  cgroup.procs = 1
+  io.max = 8:0 rbps=1000 wbps=500 riops=max wiops=9
+";
+    let tree = Tree::unpack(&format!("{MACHINE}{groups}"));
+    let top = path_of_machine(tree.path(), Path::new("/data")).unwrap().top;
+    let limited: Vec<(&str, Vec<String>)> = top
+        .all()
+        .into_iter()
+        .filter(|hop| !hop.limits.is_empty())
+        .map(|hop| {
+            let told = |it: &Limit| format!("{} {} {}", it.a_second, it.what, it.group);
+            (hop.name.as_str(), hop.limits.iter().map(told).collect())
+        })
+        .collect();
+    let group = "/sys/fs/cgroup/outer";
+    let expected = ["1000 read bytes", "500 written bytes", "9 writes"];
+    let expected = expected.map(|limit| format!("{limit} {group}")).to_vec();
+    assert_eq!(limited, [("sda", expected)]);
+    // Not known: a copy without the name of its group.
+    let tree = Tree::unpack(MACHINE);
+    let top = path_of_machine(tree.path(), Path::new("/data")).unwrap().top;
+    assert!(top.all().iter().all(|hop| hop.limits.is_empty()));
 }

@@ -6,5 +6,8 @@ mod tree;
 mod topologies;
 mod servers;
 mod limits;
+mod links;
+mod ways;
+mod named;
 mod machines;
 mod platforms;

@@ -28,6 +28,10 @@ impl Tree {
         tree
     }
 
+    pub(super) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
     pub(super) fn root(&self) -> Root {
         Root::of(self.directory.path())
     }
