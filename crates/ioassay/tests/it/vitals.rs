@@ -179,7 +179,8 @@ fn each_host_of_a_run_in_lockstep_looks_for_itself() {
         assert!(part.after.at_ms >= record.trials.last().unwrap().at_ms, "{part:?}");
         let path = record.header.storage.as_ref().and_then(|it: &Storage| it.path.as_deref());
         for look in [&part.before, &part.after] {
-            let names = |hop: &Hop| hop.all().iter().map(|it| it.name.clone()).collect();
+            let names =
+                |hop: &Hop| hop.all().iter().map(|it| it.name.clone()).collect::<Vec<String>>();
             let seen: Vec<Vec<String>> = look.paths.iter().map(names).collect();
             assert_eq!(seen, path.map(names).into_iter().collect::<Vec<_>>());
         }
