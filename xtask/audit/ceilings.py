@@ -1,5 +1,6 @@
 """Ceilings, and the findings on rows that are compared with them."""
 
+import idle
 import open_loop
 from comparisons import ratio_of_any, ratio_of
 from decisions import plateau
@@ -213,6 +214,10 @@ def bound(rows):
         row.find("CacheSizeUnknown", unknown)
     for row in rows:
         row.find("GeneratorBehind", open_loop.generator_behind(row, rows))
+    # Only rows that are sound after all are compared.
+    asleep = [idle.deep_idle(row, rows) for row in rows]
+    for row, found in zip(rows, asleep):
+        row.find("DeepIdle", found)
 
 
 def cache_size_unknown(row):

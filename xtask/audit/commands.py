@@ -4,7 +4,10 @@ The rest of such a record is not audited: its axes are those of no work on a fil
 
 from statistics import median
 
+import links
 from comparisons import ratio_of, ratio_of_any
+from intervals import estimate
+from rows import level_of
 from topology import exact, multiples
 
 NOISE = 0.01
@@ -64,7 +67,35 @@ def told(record, number, said):
     }
     # Beside the others, a program runs that does nothing, and reads no data.
     by = "no-io" if said["role"] == "baseline" else served_by(record, facts, trials)
-    return {"id": said["id"], "n": len(trials), "served_by": by, "command": figures}
+    link = used_link(record, facts, trials, (by, (said["command"] or {}).get("durability")))
+    return {"id": said["id"], "n": len(trials), "served_by": by, "command": figures, "link": link}
+
+
+def used_link(record, facts, trials, kept):
+    """What the links carry that a command's bytes passed, and its share of it; None unless devices
+    moved all of them one way."""
+    if not facts or facts.get("sampled") or facts.get("unlisted_files"):
+        return None
+    by, durability = kept
+    sums = {name: sum(trial[f"task_{name}_bytes"] or 0 for trial in trials)
+            for name in ("read", "write")}
+    if by == "device" and sums["write"] <= NOISE * sums["read"]:
+        way, files = "read", read_files(facts)
+    elif durability == "durable" and 0 < sums["write"] and sums["read"] <= NOISE * sums["write"]:
+        way = "write"
+        files = [file for file in facts["files"] if file["role"] == "data" and is_written(file)]
+    else:
+        return None
+    places = Places(record, facts)
+    numbers = {places.number(file) for file in files}
+    if None in numbers:
+        return None
+    uses = [links.held(record.host, places.storages[number], way == "write", estimate(
+        [((trial.invocation, trial.round, trial.is_further), rate)
+         for trial in trials
+         for rate in [a_second(places.moved(trial, number, way), trial)] if rate is not None],
+        level_of(record.plan))) for number in sorted(numbers)]
+    return max(filter(None, uses), key=lambda use: use["share"], default=None)
 
 
 class Beside:
@@ -269,6 +300,16 @@ class Places:
         number = self.number(file)
         storage = None if number is None else self.storages[number]
         return storage and storage["medium"]
+
+    def moved(self, trial, number, way):
+        """Bytes that the devices of a storage moved, no more than those of the command; None if
+        either is unknown."""
+        seen = trial[f"device_{way}_bytes"] if number == 0 \
+            else trial["further"][number - 1][f"{way}_bytes"]
+        own, times = trial[f"task_{way}_bytes"], multiples(self.storages[number], f"{way}s")
+        # What is written is written so often at least.
+        times = exact(times) if way == "read" else times[0]
+        return None if None in (seen, own) or not times else min(own, seen // times)
 
     def read(self, trial, files):
         """Bytes that the devices under these files read for anyone, each once; None if not all are

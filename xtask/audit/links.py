@@ -135,13 +135,25 @@ def use(row):
     is_once = row.file or (row.write and all(map(sends_once, hops(top))))
     if row.case.read_share or not is_once or not must_pass(row) or not row.throughput:
         return None
+    return share_of(top, row.throughput)
+
+
+def share_of(top, rate):
+    """What a path carries, and the share of it that is this rate; None if it is unknown."""
     limit = narrowest(top)
     if limit is None:
         return None
     most, names = limit
-    median, low = row.throughput["median"], row.throughput["low"]
-    return {"bytes_per_second": most, "hops": names, "share": median / most,
-            "share_low": None if low is None else low / most}
+    return {"bytes_per_second": most, "hops": names, "share": rate["median"] / most,
+            "share_low": None if rate["low"] is None else rate["low"] / most}
+
+
+def held(host, storage, writes, rate):
+    """The same of what surely passed the path of a storage at this rate."""
+    top = (storage or {}).get("path")
+    if not top or not rate or host.get("hypervisor") or topology.is_cached_loop(storage):
+        return None
+    return share_of(top, rate) if not writes or all(map(sends_once, hops(top))) else None
 
 
 def sends_once(hop):

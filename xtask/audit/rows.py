@@ -41,6 +41,13 @@ def placed(figures, of):
     return [(place, value) for place, value in pairs if value is not None]
 
 
+def level_of(plan):
+    """The level of an interval in a single invocation."""
+    is_looked = (plan.get("invocations", 1) <= 1 and plan.get("sustain") is None
+                 and plan["rounds"] > FIRST_LOOK)
+    return LOOKED_LEVEL if is_looked else LEVEL
+
+
 class Row:
     """A case of a record."""
 
@@ -238,10 +245,7 @@ class Row:
     def level(self):
         """The level of an interval in a single invocation: wider if looks may have ended the
         case."""
-        plan = self.record.plan
-        is_looked = (plan.get("invocations", 1) <= 1 and self.sustain is None
-                     and plan["rounds"] > FIRST_LOOK)
-        return LOOKED_LEVEL if is_looked else LEVEL
+        return level_of(self.record.plan)
 
     def estimate(self, of, mean=None, figures=None):
         return estimate(placed(figures or self.figures, of), self.level, mean)

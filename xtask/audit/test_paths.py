@@ -275,7 +275,7 @@ class Mutated(unittest.TestCase):
     """ioassay and the audit must judge mutated paths alike."""
 
     def test_paths_are_judged_alike(self):
-        codes, above = set(), set()
+        codes, above, linked = set(), set(), set()
         with tempfile.TemporaryDirectory() as folder:
             for record, seed in itertools.product((SURVEY, OF_COMMANDS), range(SEEDS)):
                 mutant = mutations.Mutant(record, seed)
@@ -285,10 +285,13 @@ class Mutated(unittest.TestCase):
                 answer = main.said_by(os.environ["IOASSAY"], at)
                 self.assertEqual(main.audit(at, answer).mismatches, [], f"{record}, {seed}")
                 codes |= {one["code"] for one in answer["findings"]}
+                linked |= {one["id"] for one in answer["cases"]
+                           if "command" in one["case"] and one["link"]}
                 above |= {one["severity"] for one in answer["findings"]
                           if one["code"] == "FasterThanLink"}
         self.assertLessEqual({*OF_RUN, "CrossNode", "FasterThanLink"}, codes)
         self.assertEqual(above, {"doubt", "void"})
+        self.assertTrue(linked, "a command has its share of a link")
 
 
 class Laws(unittest.TestCase):

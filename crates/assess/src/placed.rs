@@ -102,11 +102,21 @@ impl<'a> FilePlaces<'a> {
         if numbers.is_empty() {
             numbers.insert(self.own);
         }
-        numbers.iter().try_fold(0u64, |sum, number| {
-            let times = self.storage(*number).map_or(Amplification::ONE, Storage::reads).exact()?;
-            let read = self.traffic(trial, *number)?.read_bytes?.checked_div(times.into())?;
-            Some(sum.saturating_add(read))
-        })
+        let mut each = numbers.into_iter().map(|number| self.read_once_of(trial, number));
+        each.try_fold(0u64, |sum, read| Some(sum.saturating_add(read?)))
+    }
+
+    /// The same of the storage with this number alone.
+    pub(crate) fn read_once_of(&self, trial: &Counted, number: usize) -> Option<u64> {
+        let times = self.storage(number).map_or(Amplification::ONE, Storage::reads).exact()?;
+        self.traffic(trial, number)?.read_bytes?.checked_div(times.into())
+    }
+
+    /// Bytes of files that the devices of the storage with this number wrote for any process, at
+    /// most. `None` if unknown.
+    pub(crate) fn written_at_most_of(&self, trial: &Counted, number: usize) -> Option<u64> {
+        let times = self.storage(number).map_or(Amplification::ONE, Storage::writes).least;
+        self.traffic(trial, number)?.write_bytes?.checked_div(times.into())
     }
 
     /// The numbers of the storages of `files`; `None` if one was not watched.

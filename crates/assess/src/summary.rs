@@ -171,8 +171,9 @@ pub struct Summary {
     pub told: Option<Box<ToldFigure>>,
     /// Its ceiling, and how close it comes.
     pub ceiling: Option<Ceiling>,
-    /// What the links on the path to its device carry at most, and how much of that it got. Null
-    /// if that is unknown, as in virtual machines, if a cache served, and if bytes go both ways.
+    /// What the links on the path to its device carry at most, and how much of that it got; of a
+    /// command, over the whole of its runs. Null if that is unknown, as in virtual machines, if a
+    /// cache served, and if bytes go both ways.
     pub link: Option<Box<LinkUse>>,
     /// Whether it is a ceiling of other cases, or the fastest loop over memory of its kind.
     pub is_ceiling: bool,

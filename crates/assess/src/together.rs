@@ -5,6 +5,7 @@
 //! at a time, and only what the figures need is kept: hosts are many.
 
 mod judged;
+mod paths;
 mod doubts;
 mod gathering;
 mod as_one;
@@ -26,6 +27,7 @@ pub use crate::scaling::Scaling;
 pub use crate::straggler::{Clue, Slowest, StragglerSign};
 pub use as_one::{compare_commands_of_hosts, judged_of_hosts};
 pub use judged::CommandOnHost;
+pub use paths::JointPaths;
 
 /// What the records of one run in lockstep have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,8 +91,11 @@ pub struct HostsFinding {
     /// That of the host where it is worst.
     #[serde(flatten)]
     pub found: RunFinding,
-    /// The hosts, by what the user calls them.
+    /// The hosts, by what the user calls them: first the one that says it so.
     pub hosts: Vec<String>,
+    /// Whether another host says it in other words.
+    #[serde(skip)]
+    pub differs: bool,
 }
 
 /// A case on all hosts.
@@ -126,6 +131,9 @@ pub struct Joint {
     pub time_ns: Option<Estimate>,
     /// Of a command: its figures on each host, by the host's own record. Empty for other work.
     pub commands: Vec<CommandOnHost>,
+    /// What the paths of its hosts carry together; null if that of none is known, as in virtual
+    /// machines, and of commands.
+    pub paths: Option<JointPaths>,
     /// The 99th percentile of the latencies on all hosts, in nanoseconds.
     pub p99_ns: Option<u64>,
     /// The slowest host, if there are several.

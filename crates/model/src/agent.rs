@@ -12,11 +12,12 @@ use crate::printable::{printable, printable_json};
 use crate::record::Header;
 use crate::shape::Calibrated;
 use crate::trial::{Outcome, Trial};
+use crate::vitals::Vitals;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The version that both sides must use.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 
 /// Maximum length of a line in bytes: a command may use sixty thousand files in its rehearsal.
 pub const LINE_BYTES_MAX: u64 = 64 << 20;
@@ -94,6 +95,9 @@ pub enum Order {
         /// Your part of their content.
         segment: Part,
     },
+    /// Look at the paths to your storages and at your machine, before the first trial of an
+    /// invocation or after its last: [`Answer::Vitals`].
+    Vitals,
     /// Prepare a trial: [`Answer::Ready`], or [`Answer::Trial`] if it cannot begin.
     Trial {
         /// The case's index in the plan.
@@ -168,6 +172,8 @@ pub enum Answer {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unproved: Vec<Unproved>,
     },
+    /// What can be seen now. When that was is for the coordinator to say.
+    Vitals(Box<Vitals>),
     /// The trial can begin.
     Ready,
     /// The work of the trial is done, and not yet checked.
@@ -305,6 +311,7 @@ mod tests {
                 shared: None,
                 segment: Part { number: 1, of: 4 },
             },
+            Order::Vitals,
             Order::Trial { case: 1, invocation: 2, round: 3, at_ms: 4 },
             Order::Go { begins_ns: u64::MAX },
             Order::Close,
@@ -337,6 +344,7 @@ mod tests {
                 calibrated: Vec::new(),
                 unproved: vec![Unproved { path: "/data/x".to_owned(), node: "n".to_owned() }],
             },
+            Answer::Vitals(Box::default()),
             Answer::Ready,
             Answer::Over,
             Answer::Trial(Box::new(zoo::trial(0))),

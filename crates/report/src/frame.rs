@@ -42,11 +42,17 @@ pub(crate) fn surroundings(assessment: &Assessment) -> Vec<String> {
 
 /// What the links to the storage carry, and how much of that the fastest case gets.
 fn links(assessment: &Assessment) -> Option<String> {
-    let links = assessment.cases.iter().filter(|it| it.verdict.stands());
-    let links = links.filter_map(|it| it.link.as_deref());
-    let LinkUse { allows, share, .. } = links.max_by(|a, b| a.share.total_cmp(&b.share))?;
-    let share = units::percent(*share);
-    Some(format!("its path gets {}; the fastest case gets {share} of that", allows.words()))
+    let path = assessment.header.storage.as_ref()?.path.as_deref()?;
+    let hops: Vec<&str> = path.all().into_iter().map(|hop| hop.name.as_str()).collect();
+    // The files of a command may be elsewhere.
+    let is_here =
+        |link: &LinkUse| link.allows.hops.iter().all(|name| hops.contains(&name.as_str()));
+    let cases = assessment.cases.iter().filter(|it| it.verdict.stands());
+    let uses = cases.filter_map(|it| Some((it, it.link.as_deref().filter(|it| is_here(it))?)));
+    let (case, link) = uses.max_by(|(_, a), (_, b)| a.share.total_cmp(&b.share))?;
+    let who = if case.case.command().is_some() { "command" } else { "case" };
+    let (words, share) = (link.allows.words(), units::percent(link.share));
+    Some(format!("its path gets {words}; the fastest {who} gets {share} of that"))
 }
 
 /// The machine and the storage, in one line.

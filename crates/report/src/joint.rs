@@ -9,7 +9,7 @@ use crate::text::{Text, case, figure, text};
 use crate::words::{self, DOUBTFUL, FigureFormat, count, percent, severity_paint, short};
 use assess::finding::{Code, Verdict};
 use assess::stats::Estimate;
-use assess::together::{HostsFinding, Joint, JointHost, Scaling, Together};
+use assess::together::{HostsFinding, Joint, JointHost, JointPaths, Scaling, Together};
 use assess::trend::FigureUnit;
 use model::evidence::{Limit, Limited};
 use model::host::Storage;
@@ -18,7 +18,7 @@ use model::units;
 /// A finding that several hosts have is shown once, with the message of that where it is worst.
 pub(crate) fn finding(
     run: &Together,
-    HostsFinding { found, hosts }: &HostsFinding,
+    HostsFinding { found, hosts, differs }: &HostsFinding,
     names: &CaseLabels,
 ) -> FindingBlock {
     let name = |id: &str| names.name(id);
@@ -30,6 +30,8 @@ pub(crate) fn finding(
         [worst, _, ..] if *code == Code::Throttled => {
             format!("on {worst}, {message}; {}", limits(run, hosts))
         }
+        // It names a drive or a link, which is that of one host.
+        [first, ..] if *differs && found.is_of_run() => format!("on {first}, {message}"),
         _ => message.clone(),
     };
     let brief = match found.cases.len() {
@@ -122,6 +124,37 @@ fn said(lead: &str, joint: &Joint, scaling: &Scaling, names: &CaseLabels) -> Tex
     )
 }
 
+/// What the paths of all hosts carry together at most, of the case that gets most of it. If that is
+/// known of no case, the hosts whose limit is missing.
+pub(crate) fn paths(run: &Together, names: &CaseLabels) -> Option<Text> {
+    let known = run.cases.iter().filter(|joint| joint.verdict.stands());
+    let known: Vec<(&Joint, &JointPaths)> =
+        known.filter_map(|joint| Some((joint, joint.paths.as_ref()?))).collect();
+    let whole = known
+        .iter()
+        .filter_map(|(joint, paths)| Some((*joint, paths.bytes_per_second?, paths.share?)));
+    let hosts = |joint: &Joint| count(joint.hosts.len(), "host");
+    let name = |joint: &Joint| case(&joint.id, &|id| names.name(id));
+    if let Some((joint, most, share)) = whole.max_by(|a, b| a.2.total_cmp(&b.2)) {
+        let mark = if is_doubtful(joint) { DOUBTFUL.to_string() } else { String::new() };
+        return Some(text!(
+            "{}, {}: their paths get at most {} together; it gets {} of that.",
+            name(joint),
+            hosts(joint),
+            units::rate(most),
+            figure(format!("{}{mark}", percent(100.0 * share))),
+        ));
+    }
+    let (joint, paths) = known.first()?;
+    Some(text!(
+        "{}, {}: what their paths get at most together is unknown, because {} {} no known limit.",
+        name(joint),
+        hosts(joint),
+        short(&paths.unknown),
+        if paths.unknown.len() == 1 { "has" } else { "have" }
+    ))
+}
+
 /// How many cases of so many hosts have no valid figure.
 fn left_out(run: &Together, hosts: Option<u32>) -> Option<Text> {
     let hosts = hosts?;
@@ -158,14 +191,19 @@ mod tests {
     use model::zoo;
     use std::convert::Infallible;
 
-    /// A case of three hosts with this efficiency and verdict.
-    fn said(efficiency: Option<f64>, verdict: Verdict) -> String {
+    /// A run of three hosts with one case.
+    fn three() -> Together {
         let read = |host: usize| {
             let mut record = zoo::record();
             record.header.called = Some(format!("host-{host}"));
             Ok::<_, Infallible>(record)
         };
-        let mut run = assess::together(3, read).expect("memory is read").expect("there are hosts");
+        assess::together(3, read).expect("memory is read").expect("there are hosts")
+    }
+
+    /// What is said of a case of three hosts with this efficiency and verdict.
+    fn said(efficiency: Option<f64>, verdict: Verdict) -> String {
+        let mut run = three();
         let rate = run.first.cases[0].throughput.expect("it was measured");
         let joint = &mut run.cases[0];
         let estimate = |median| assess::stats::Estimate { median, ..rate };
@@ -188,5 +226,34 @@ mod tests {
         );
         assert_eq!(said(Some(0.75), Verdict::Void), "");
         assert_eq!(said(None, Verdict::Sound), "");
+    }
+
+    #[test]
+    fn what_the_paths_of_hosts_carry_together_is_told_or_which_is_unknown() {
+        let said = |verdict: Verdict, told: Option<JointPaths>| {
+            let mut run = three();
+            let joint = &mut run.cases[0];
+            joint.hosts = ["a", "b", "c"].map(str::to_string).to_vec();
+            (joint.verdict, joint.paths) = (verdict, told);
+            paths(&run, &CaseLabels::of(&run.first)).map(|said| said.to_string())
+        };
+        let (bytes_per_second, unknown) = (Some(3.75e9), Vec::new());
+        let known = || JointPaths { bytes_per_second, share: Some(0.42), unknown: unknown.clone() };
+        let sound = said(Verdict::Sound, Some(known())).expect("it is known");
+        let end = ", 3 hosts: their paths get at most 3.75 GB/s together; it gets 42.0 % of that.";
+        assert!(sound.starts_with("cold pread") && sound.ends_with(end), "{sound}");
+        let doubtful = said(Verdict::Doubtful, Some(known())).expect("it is known");
+        assert!(doubtful.ends_with("it gets 42.0 %? of that."), "{doubtful}");
+        let without = |hosts: &[&str]| {
+            let unknown = hosts.iter().map(|host| (*host).to_string()).collect();
+            let told = JointPaths { bytes_per_second: None, share: None, unknown };
+            said(Verdict::Sound, Some(told)).expect("a part is known")
+        };
+        let one = without(&["b"]);
+        assert!(one.ends_with("is unknown, because b has no known limit."), "{one}");
+        let two = without(&["a", "b"]);
+        assert!(two.ends_with("because a and b have no known limit."), "{two}");
+        assert_eq!(said(Verdict::Void, Some(known())), None);
+        assert_eq!(said(Verdict::Sound, None), None);
     }
 }

@@ -6,7 +6,7 @@ use crate::findings::{campaign, note, skips};
 use crate::frame::title;
 use crate::grid::{Grid, GridCell, left, right};
 use crate::group::{distinct, grouped};
-use crate::joint::{called, finding, rate_of, scaling};
+use crate::joint::{called, finding, paths, rate_of, scaling};
 use crate::labels::CaseLabels;
 use crate::on_hosts;
 use crate::picture::hosts as pictured;
@@ -210,7 +210,8 @@ fn efficiency(estimate: &Estimate) -> String {
 
 /// What all get together, the stragglers, and the reasons to doubt what is said of all.
 fn conclusions(run: &Together, names: &CaseLabels) -> Vec<Text> {
-    let lines = scaling(run, names).into_iter().chain(stragglers(run, names));
+    let lines = scaling(run, names).into_iter().chain(paths(run, names));
+    let lines = lines.chain(stragglers(run, names));
     lines.chain(ends(run, names)).chain(doubts(run, names)).collect()
 }
 

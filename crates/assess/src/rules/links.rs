@@ -57,8 +57,11 @@ fn faster_than_link(context: &Context) -> Option<Draft> {
 }
 
 /// The share of the bytes that the devices moved at most: for anyone, and each byte counted once.
-/// `None` if that was not counted.
+/// `None` if that was not counted. Those of a command are what the devices counted.
 fn moved_share(context: &Context) -> Option<f64> {
+    if context.measured.case.command().is_some() {
+        return Some(1.0);
+    }
     let counts = |storage: &&Storage| storage.medium == Medium::Block && storage.counts_bytes();
     context.measured.storage.filter(counts)?;
     context.total_share(|trial| match context.write() {

@@ -18,7 +18,7 @@ const MIB: u64 = 1 << 20;
 pub(super) const READS_WARM: usize = 0;
 pub(super) const READS_COLD: usize = 1;
 pub(super) const WRITES_WARM: usize = 2;
-const WRITES_COLD: usize = 3;
+pub(super) const WRITES_COLD: usize = 3;
 
 /// The zoo's record, with this case first, so that [`check`] judges it.
 pub(super) fn first(case: usize) -> Record {
@@ -901,7 +901,7 @@ fn a_number_that_counters_contradict() {
 }
 
 /// The zoo's record with a second storage for files on device 2, whose devices did this.
-fn on_two(case: usize, further: StorageTraffic) -> Record {
+pub(super) fn on_two(case: usize, further: StorageTraffic) -> Record {
     let mut record = first(case);
     let mut other = record.header.storage.clone().expect("the zoo has a storage");
     other.devices.iter_mut().for_each(|device| device.name = "other".to_string());

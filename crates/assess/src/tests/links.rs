@@ -1,15 +1,18 @@
 //! Rows against what the links on the path to their device carry. Each fault has its silent twin.
 
+use super::commands::{self, READS_COLD, READS_WARM, WRITES_COLD, WRITES_WARM, first, on_two};
 use super::mixed::{mix, mixed};
 use super::writing::{direct as direct_write, flawless_write};
 use super::*;
 use crate::finding::{Code, Severity};
 use model::case::Sync;
+use model::evidence::StorageTraffic;
 use model::host::{Medium, Storage};
 use model::path::{ArrayHop, Bus, Hop, HopKind, InterfaceHop, LinkHop, LinkSpeed};
+use model::zoo::commands::INPUT;
 
 /// A disk behind a network of so many Mb/s: the flawless rows get about 1.07 GB/s.
-fn behind(megabits: u64) -> Hop {
+pub(super) fn behind(megabits: u64) -> Hop {
     let speed = Some(megabits);
     let interface = HopKind::Interface(InterfaceHop { speed, ..InterfaceHop::default() });
     disk(vec![Hop::new("eth0", interface, Vec::new())])
@@ -28,7 +31,7 @@ fn on(mut record: Record, path: Hop) -> Record {
     record
 }
 
-fn reads(path: Hop) -> Record {
+pub(super) fn reads(path: Hop) -> Record {
     on(flawless(work(Cache::Direct)), path)
 }
 
@@ -129,6 +132,68 @@ fn no_counter_shows_a_server_but_its_network_bounds_it() {
     let mut server = reads(behind(10_000));
     unseen(&mut server);
     assert_eq!(share(&server), Some(86));
+}
+
+/// What devices read or wrote for a command is held against their links, over the whole of its
+/// time: it takes 140 ms for 64 MiB, and 210 ms for 32 MiB that are durable then.
+#[test]
+fn a_command_has_its_share_of_the_links_that_all_its_bytes_passed() {
+    let on_link = |case| on(first(case), behind(10_000));
+    assert_eq!(share(&on_link(READS_COLD)), Some(38));
+    assert_eq!(share(&on_link(WRITES_WARM)), Some(13));
+    // What a cache served passed no link, and a limit is that of one direction.
+    assert_eq!(share(&on_link(READS_WARM)), None);
+    assert_eq!(share(&on_link(WRITES_COLD)), None);
+    // What was not durable may have passed later.
+    let mut late = on_link(WRITES_WARM);
+    commands::facts(&mut late, |facts| facts.syncs.fdatasync = 0);
+    assert_eq!(share(&late), None);
+    let array = |level: &str, case| {
+        let array = ArrayHop { level: Some(level.to_string()), ..ArrayHop::default() };
+        share(&on(first(case), Hop::new("md0", HopKind::Array(array), vec![behind(10_000)])))
+    };
+    assert_eq!(array("raid1", READS_COLD), Some(38));
+    assert_eq!((array("raid1", WRITES_WARM), array("raid0", WRITES_WARM)), (None, Some(13)));
+    // Others read, too, and of what it is not certain, nothing is said.
+    let planted = |plant: fn(&mut Record)| {
+        let mut record = on_link(READS_COLD);
+        plant(&mut record);
+        share(&record)
+    };
+    let with_others = |record: &mut Record| {
+        commands::evidence(record, |it| it.device_read_bytes = Some(3 * INPUT));
+    };
+    assert_eq!(planted(with_others), Some(38));
+    let unseen: [fn(&mut Record); 4] = [
+        |record| record.header.host.hypervisor = Some("KVM".to_string()),
+        |record| commands::evidence(record, |it| it.device_read_bytes = None),
+        |record| commands::facts(record, |facts| facts.sampled = true),
+        |record| record.header.rehearsals.clear(),
+    ];
+    assert_eq!(unseen.map(planted), [None; 4]);
+}
+
+#[test]
+fn a_command_is_held_against_the_links_of_the_storage_that_has_its_file() {
+    let traffic = StorageTraffic { read_bytes: Some(INPUT), ..StorageTraffic::default() };
+    let mut record = on(on_two(READS_COLD, traffic), behind(1_000));
+    record.header.further_storages[0].path = Some(Box::new(behind(10_000)));
+    commands::files(&mut record, |file| file.device += u64::from(file.inode < 9));
+    assert_eq!(share(&record), Some(38));
+    record.header.further_storages[0].path = None;
+    assert_eq!(share(&record), None);
+}
+
+#[test]
+fn a_command_above_its_links_is_in_doubt() {
+    let planted = |megabits, case| on(first(case), behind(megabits));
+    check(planted(10_000, READS_COLD), |_| {}, "sound device:");
+    check(planted(2_000, READS_COLD), |_| {}, "doubtful device: FasterThanLink doubt");
+    let found = assess(&planted(2_000, READS_COLD)).cases.remove(0).findings;
+    let told = &found[0].message;
+    assert!(told.contains("counters say that these bytes passed"), "{told}");
+    check(planted(1_000, WRITES_WARM), |_| {}, "doubtful page-cache: FasterThanLink doubt");
+    check(planted(2_000, READS_WARM), |_| {}, "sound page-cache:");
 }
 
 fn sata(below: Vec<Hop>) -> Vec<Hop> {

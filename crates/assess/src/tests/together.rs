@@ -1,19 +1,23 @@
 //! What several hosts did together.
 
+use super::links::{behind, reads};
 use super::sample;
 use super::writing::{direct, flawless_write, over, unsynced};
 use crate::finding::{Code, Verdict};
 use crate::gate::{CheckOutcome, Gate, gate};
 use crate::records::RecordComparison;
 use crate::together;
-use crate::together::{Clue, Doubt, Ending, HostsFinding, Joint, Together};
+use crate::together::{Clue, Doubt, Ending, HostsFinding, Joint, JointPaths, Together};
 use model::case::{Cache, WriteWork};
 use model::evidence::{Limit, Limited};
+use model::host::Storage;
+use model::path::{ArrayHop, Hop, HopKind};
 use model::plan::Role;
 use model::rank::Rank;
 use model::record::{Header, Record};
 use model::sample::PROGRESS_NS;
 use model::trial::{HostClock, Outcome, Trial};
+use model::vitals::{CapPage, CapTimes, DriveLog, PartVitals, SmartPage, Vitals};
 use model::zoo;
 use std::convert::Infallible;
 use std::time::Duration;
@@ -189,6 +193,108 @@ fn a_finding_of_several_hosts_is_told_as_the_worst_of_them_has_it() {
     assert_eq!(steal.hosts, ["b", "a", "c"]);
     let message = &steal.found.finding.message;
     assert!(message.contains("40.0 %"), "{message}");
+}
+
+/// What happened while the run went on is told of the host to which it happened.
+#[test]
+fn what_happens_to_one_host_in_the_run_is_told_of_it_alone() {
+    let capped = |iops_us| {
+        let volume = Some(CapTimes { iops_us, throughput_us: 0 });
+        DriveLog { capped: Some(CapPage { volume, instance: CapTimes::default() }), ..drive() }
+    };
+    let slow = |times| {
+        let smart = SmartPage { slowed_times: [times, 0], ..SmartPage::default() };
+        DriveLog { smart: Some(smart), ..drive() }
+    };
+    let bad = |media_errors| {
+        let smart = SmartPage { media_errors, ..SmartPage::default() };
+        DriveLog { smart: Some(smart), ..drive() }
+    };
+    let on = |log: DriveLog| Vitals { drives: vec![log], ..Vitals::default() };
+    let array = |action: &str| {
+        let array = ArrayHop { action: Some(action.to_string()), ..ArrayHop::default() };
+        let top = Hop::new("md0", HopKind::Array(array), Vec::new());
+        Vitals { paths: vec![top], ..Vitals::default() }
+    };
+    for (code, before, after) in [
+        (Code::Capped, on(capped(5)), on(capped(1_005))),
+        (Code::Hot, on(slow(2)), on(slow(4))),
+        (Code::HardwareErrors, on(bad(0)), on(bad(1))),
+        (Code::Rebuilding, array("idle"), array("check")),
+    ] {
+        let mut hosts = hosts();
+        let run = |ends: [[&Vitals; 2]; 3], hosts: &mut [(String, Record)]| {
+            for ((_, record), [before, after]) in hosts.iter_mut().zip(ends) {
+                let (before, after) = (before.clone(), Vitals { at_ms: 60_000, ..after.clone() });
+                record.vitals = vec![PartVitals { invocation: 0, before, after }];
+            }
+            let found = judge(hosts).expect("there are hosts").findings;
+            found.into_iter().find(|it| it.found.finding.code == code)
+        };
+        let quiet = [&before, &before];
+        assert_eq!(run([quiet; 3], &mut hosts), None);
+        let told = run([quiet, [&before, &after], quiet], &mut hosts).expect("it happened on b");
+        assert_eq!(told.hosts, ["b"], "{told:?}");
+        assert!(told.found.is_of_run());
+    }
+    // Two that say it otherwise are not taken for one.
+    let mut hosts = hosts();
+    let [a, b] = [1, 2].map(|times| [on(slow(0)), on(slow(times))]);
+    for (index, [before, after]) in [(0, a), (2, b)] {
+        hosts[index].1.vitals = vec![PartVitals { invocation: 0, before, after }];
+    }
+    let hot = judge(&hosts).expect("there are hosts").findings;
+    let hot = hot.iter().find(|it| it.found.finding.code == Code::Hot).expect("two are hot");
+    assert_eq!((&hot.hosts[..], hot.differs), (&["a", "c"].map(str::to_string)[..], true));
+}
+
+/// What the paths of three hosts on machines of their own carry, of which each is behind 10 Gb/s.
+fn paths(plant: impl Fn(usize, &mut Record)) -> Option<JointPaths> {
+    let mut hosts = hosts_of(&reads(behind(10_000)));
+    for (number, (name, record)) in hosts.iter_mut().enumerate() {
+        record.header.host.name.clone_from(name);
+        plant(number, record);
+    }
+    judge(&hosts).expect("there are hosts").cases.remove(0).paths
+}
+
+#[test]
+fn the_paths_of_hosts_carry_together_what_each_of_them_carries() {
+    let each = 1.25e9;
+    let all = paths(|_, _| ()).expect("all are known");
+    assert_eq!((all.bytes_per_second, &all.unknown[..]), (Some(3.0 * each), &[][..]));
+    let share = all.share.expect("all have a rate");
+    assert!((0.8..0.9).contains(&share), "{share}");
+    // One of them, or all, have no known limit.
+    let storage = |record: &mut Record| record.header.storage.take().expect("it has a file");
+    let without = |record: &mut Record| {
+        let storage = storage(record);
+        record.header.storage = Some(Storage { path: None, ..storage });
+    };
+    let one = paths(|number, record| {
+        if number == 1 {
+            without(record)
+        }
+    })
+    .expect("two are known");
+    assert_eq!((one.bytes_per_second, one.share, one.unknown), (None, None, vec!["b".to_string()]));
+    assert_eq!(paths(|_, record| without(record)), None);
+    // Two are on one machine, and on one device.
+    let together = |number: usize, record: &mut Record| {
+        let neighbor = [Some(1), Some(0), None][number];
+        let rank = Rank { number: number as u32, of: 3, seed: 1, shares: false, neighbor };
+        record.header.plan.rank = Some(rank);
+    };
+    assert_eq!(paths(together).expect("all are known").bytes_per_second, Some(2.0 * each));
+    // Names alone do not tell whether two hosts are one machine.
+    let alike = paths(|number, record| {
+        record.header.host.name = ["x", "x", "y"][number].to_string();
+    });
+    assert_eq!(alike.expect("two are known").unknown, ["b"]);
+}
+
+fn drive() -> DriveLog {
+    DriveLog { name: "nvme0n1".to_string(), ..DriveLog::default() }
 }
 
 #[test]

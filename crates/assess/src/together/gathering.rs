@@ -1,7 +1,8 @@
 //! Records of hosts, added one at a time, and judged together.
 
 use super::doubts::doubts;
-use super::judged::{CommandOnHost, kinds, late_ns};
+use super::judged::{CommandOnHost, commands, kinds, late_ns};
+use super::paths::{HostPaths, joint_paths};
 use super::{Doubt, HostsFinding, Joint, JointHost, JointRound, Together};
 use crate::assessment::{Assessment, assess};
 use crate::counted::rate;
@@ -34,6 +35,8 @@ pub(super) struct JointRecords {
     own: Vec<Vec<Option<HostEvidence>>>,
     /// Each command of the plan on each host.
     commands: Vec<Vec<Option<CommandOnHost>>>,
+    /// What the path of each host carries.
+    paths: Vec<HostPaths>,
     /// The commits that their programs were built from, if known.
     commits: Vec<Option<String>>,
     findings: Vec<HostsFinding>,
@@ -78,6 +81,7 @@ impl JointRecords {
             damage: record.damage.clone(),
         });
         self.given.extend(header.plan.rank.map(|rank| rank.number));
+        self.paths.push(HostPaths::of(header, &assessment));
         self.commits.push(header.tool.commit.clone());
         self.own.push(own(&header.plan, &assessment, record));
         for trial in &record.trials {
@@ -115,13 +119,16 @@ impl JointRecords {
             };
             match self.findings.iter_mut().find(is_same) {
                 Some(known) => {
+                    known.differs |= known.found.finding.message != found.finding.message;
                     // The host whose message it is comes first.
                     let at = if known.found.join(found) { 0 } else { known.hosts.len() };
                     known.hosts.insert(at, called.to_string());
                 }
-                None => self
-                    .findings
-                    .push(HostsFinding { found: found.clone(), hosts: vec![called.to_string()] }),
+                None => self.findings.push(HostsFinding {
+                    found: found.clone(),
+                    hosts: vec![called.to_string()],
+                    differs: false,
+                }),
             }
         }
     }
@@ -286,6 +293,9 @@ impl JointRecords {
         let called: Vec<String> =
             hosts.iter().map(|host| self.hosts[*host].called.clone()).collect();
         let span = |round: &&HostRound| round.value(round.timed_ns(case) as f64);
+        let paths = |host: &usize| (&*self.hosts[*host].called, &self.paths[*host]);
+        let paths: Vec<(&str, &HostPaths)> = hosts.iter().map(paths).collect();
+        let throughput = figures.and_then(|it| it.throughput);
         let skews: Vec<f64> = rounds.iter().map(|round| round.skew_ns() as f64).collect();
         Joint {
             id: case.id(),
@@ -293,7 +303,8 @@ impl JointRecords {
             n: rounds.len(),
             left_out,
             verdict,
-            throughput: figures.and_then(|it| it.throughput),
+            throughput,
+            paths: throughput.and_then(|it| joint_paths(case, &paths, it)),
             common: estimate(rounds.iter().filter_map(|it| Some(it.value(it.common_rate()?)))),
             iops: figures.and_then(|it| it.iops),
             time_ns: case.command().and_then(|_| estimate(rounds.iter().map(span))),
@@ -311,15 +322,6 @@ impl JointRecords {
             doubts,
         }
     }
-}
-
-/// The commands of a record's plan, by the number of their case.
-fn commands(called: &str, judged: &Assessment, record: &Record) -> Vec<Option<CommandOnHost>> {
-    let of = |(index, planned): (usize, &Planned)| {
-        let summary = judged.cases.iter().find(|summary| summary.case == planned.case)?;
-        CommandOnHost::of(called, summary, (record, index))
-    };
-    record.header.plan.cases.iter().enumerate().map(of).collect()
 }
 
 fn joint_round(case: &Case, round: &HostRound) -> JointRound {
@@ -343,6 +345,7 @@ fn name_of(header: &Header, number: u32) -> String {
 fn without_figures(joint: Joint, missing: usize) -> Joint {
     Joint {
         throughput: None,
+        paths: None,
         common: None,
         iops: None,
         time_ns: None,

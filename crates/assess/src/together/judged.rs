@@ -1,11 +1,13 @@
 //! A command on each of several hosts: which had its data cached, which read it from devices, and
 //! which was late.
 
+use crate::assessment::Assessment;
 use crate::finding::Verdict;
 use crate::host_round::HostRound;
 use crate::middle::median;
 use crate::stats::Estimate;
 use crate::summary::{ServedBy, Summary};
+use model::plan::Planned;
 use model::record::Record;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -56,6 +58,19 @@ impl CommandOnHost {
             verdict: summary.verdict,
         })
     }
+}
+
+/// The commands of a record's plan, by the number of their case.
+pub(super) fn commands(
+    called: &str,
+    judged: &Assessment,
+    record: &Record,
+) -> Vec<Option<CommandOnHost>> {
+    let of = |(index, planned): (usize, &Planned)| {
+        let summary = judged.cases.iter().find(|summary| summary.case == planned.case)?;
+        CommandOnHost::of(called, summary, (record, index))
+    };
+    record.header.plan.cases.iter().enumerate().map(of).collect()
 }
 
 /// How much later than the first host each of a case's `hosts` ended: median of the rounds.

@@ -187,7 +187,8 @@ impl Agent {
             Order::First { directory, prefix } => first(directory, prefix).map(Answer::First),
             Order::Alive => bail!("a sign of life is no order"),
             Order::Begin { .. } | Order::Anew | Order::Meet { .. } => no_plan(),
-            Order::Trial { .. } | Order::Rehearse { .. } | Order::CleanUp => no_plan(),
+            Order::Vitals | Order::Trial { .. } => no_plan(),
+            Order::Rehearse { .. } | Order::CleanUp => no_plan(),
             Order::Go { .. } | Order::Close | Order::Cancel { .. } | Order::End => no_plan(),
         }
     }

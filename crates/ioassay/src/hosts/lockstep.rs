@@ -6,6 +6,7 @@
 use super::interrupted::JointBefore;
 use super::late::{ExpectedWork, LateHosts, MAKE};
 use super::listening::{Waiting, hear_all};
+use super::looks::{LOOK, Looks, seen};
 use super::meeting::{Made, orders};
 use super::member::{Lacking, Member, clean_up, clocks, loss};
 use super::remote::{Offsets, Remote};
@@ -21,10 +22,11 @@ use crate::site::Turn;
 use crate::stop::Stop;
 use crate::store::Store;
 use anyhow::{Result, bail};
-use model::agent::{Answer, Order, shown};
+use model::agent::{Answer, Order};
 use model::plan::Plan;
 use model::record::{End, Invocation, RecordLine};
-use model::trial::{Outcome, Trial};
+use model::trial::Trial;
+use model::vitals::Vitals;
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -44,6 +46,8 @@ pub struct Lockstep<'a> {
     lost: Vec<String>,
     /// The agents of lost hosts, which are given time to end while the others go on.
     leaving: Vec<JoinHandle<()>>,
+    /// What hosts saw before the first trial of the part that goes on.
+    looks: Looks,
 }
 
 impl Drop for Lockstep<'_> {
@@ -68,7 +72,8 @@ impl Lockstep<'_> {
         (late, view): (&'a LateHosts<'a>, HostsView<'a>),
     ) -> Lockstep<'a> {
         let (lost, leaving, clock) = (Vec::new(), Vec::new(), RunClock::start(before.lasted));
-        Lockstep { plan, members, before, stop, late, view, clock, lost, leaving }
+        let looks = Looks::default();
+        Lockstep { plan, members, before, stop, late, view, clock, lost, leaving, looks }
     }
 
     /// Runs all trials that are left. A host that is lost during a trial ends it on the others,
@@ -182,12 +187,17 @@ impl Lockstep<'_> {
             [] => agenda.add_trials(&[&turn.failed("all of its hosts were lost".to_string())]),
             trials => agenda.add_trials(&trials.iter().map(|(_, it)| it).collect::<Vec<_>>()),
         }
+        let lines = trials.into_iter().map(|(index, trial)| (index, RecordLine::Trial(trial)));
+        self.append_each(lines)
+    }
+
+    /// Appends to the record of each host its line. One that cannot be written takes nothing from
+    /// the others, and that of a host which was lost meanwhile has ended.
+    fn append_each(&mut self, lines: impl Iterator<Item = (usize, RecordLine)>) -> Result<()> {
         let mut appended = Ok(());
-        for (index, trial) in trials {
-            // The record of a host that was lost meanwhile has ended. One that cannot be written
-            // takes nothing from the others.
+        for (index, line) in lines {
             if let Some((store, _)) = self.members[index].live() {
-                appended = appended.and(store.append(&RecordLine::Trial(trial)));
+                appended = appended.and(store.append(&line));
             }
         }
         appended
@@ -213,22 +223,11 @@ impl Lockstep<'_> {
         let prepared = self.prepare(turn)?;
         let ended = self.perform(turn.case, &before, &prepared)?;
         let after = self.clocks()?;
+        let is_failed = ended.reason.is_some();
         let mut trials = prepared.early;
-        for (index, answer) in ended.told {
-            let Answer::Trial(mut trial) = answer else {
-                bail!("an agent sent '{}' instead of a trial", shown(&answer))
-            };
-            let clocks = before.get(&index).zip(after.get(&index));
-            trial.clock =
-                clocks.and_then(|(before, after)| before.monotonic.until(after.monotonic));
-            if let Some(reason) = ended.reason.as_ref().filter(|_| ended.failed != Some(index)) {
-                // It was ended because of that, or ended beside fewer hosts.
-                trial.outcome = Outcome::Failed { reason: reason.clone() };
-            }
-            trials.push((index, *trial));
-        }
+        trials.extend(ended.trials((&before, &after))?);
         trials.iter_mut().for_each(|(_, trial)| claim(turn, trial));
-        if ended.reason.is_some() {
+        if is_failed {
             self.view.fail();
         }
         Ok(trials)
@@ -247,24 +246,7 @@ impl Lockstep<'_> {
         let patience = preparing(&self.plan.cases[case].case);
         let prepare = ExpectedWork { what: "prepare its trial", time: Duration::ZERO, patience };
         let answers = self.each(order, prepare, release)?;
-        let mut prepared =
-            Prepared { reason: answers.lost.first().cloned(), ..Prepared::default() };
-        for (index, answer) in answers.heard {
-            match answer {
-                Answer::Ready => drop(prepared.ready.insert(index)),
-                Answer::Trial(trial) => prepared.early.push((index, *trial)),
-                other => bail!("an agent sent '{}' instead of being ready", shown(&other)),
-            }
-        }
-        if let Some(reason) = &prepared.reason {
-            // They were ended while they prepared it.
-            let ended = || Outcome::Failed { reason: reason.clone() };
-            prepared.early.iter_mut().for_each(|(_, trial)| trial.outcome = ended());
-        } else if let Some((index, _)) = prepared.early.first() {
-            let called = &self.members[*index].called;
-            prepared.reason = Some(format!("it could not begin on the host {called}"));
-        }
-        Ok(prepared)
+        Prepared::of(answers, |index| self.members[index].called.clone())
     }
 
     /// Lets the hosts that are ready begin at the same moment, and waits for the end of all.
@@ -313,6 +295,22 @@ impl Lockstep<'_> {
         Ok(TrialEnd { told, reason, failed })
     }
 
+    /// Records what each host saw before and after the part whose last trial has just ended.
+    fn end_part(&mut self) -> Result<()> {
+        let looks = std::mem::take(&mut self.looks).until(self.look()?);
+        self.append_each(looks.into_iter().map(|(index, part)| (index, RecordLine::Vitals(part))))
+    }
+
+    /// What each host sees now. Nobody waits for the answers of a run that is stopped.
+    fn look(&mut self) -> Result<BTreeMap<usize, Vitals>> {
+        if self.stop.is_asked() {
+            return Ok(BTreeMap::new());
+        }
+        let at_ms = self.clock.at_ms();
+        let answers = self.each(|_| Some(Order::Vitals), LOOK, |_, _| None)?;
+        answers.heard.into_iter().map(|(index, answer)| Ok((index, seen(answer, at_ms)?))).collect()
+    }
+
     /// How far the clocks of all hosts are ahead. Hosts that do not answer are lost.
     fn clocks(&mut self) -> Result<BTreeMap<usize, Offsets>> {
         let mut all = BTreeMap::new();
@@ -332,8 +330,9 @@ impl Crew for Lockstep<'_> {
     }
 
     /// Where a run goes on is in its records already.
-    fn begin(&mut self, _: &RunState) -> Result<()> {
+    fn begin(&mut self, state: &RunState) -> Result<()> {
         self.view.rounds_begin();
+        self.looks = Looks { invocation: state.agenda.invocation(), before: self.look()? };
         Ok(())
     }
 
@@ -368,6 +367,7 @@ impl Crew for Lockstep<'_> {
             let anew = Invocation { number, at_ms, made_ms, fixtures, resumed, again };
             self.members[index].store.append(&RecordLine::Invocation(anew))?;
         }
+        self.looks = Looks { invocation: number, before: self.look()? };
         Ok(())
     }
 
@@ -386,9 +386,9 @@ impl Crew for Lockstep<'_> {
         Ok(!self.stop.is_asked())
     }
 
-    /// Agents do it when their files are made anew.
+    /// Agents do it when their files are made anew. Links and drives are still awake.
     fn dismiss(&mut self) -> Result<()> {
-        Ok(())
+        self.end_part()
     }
 
     /// Those of hosts that are lost have ended.

@@ -28,5 +28,6 @@ pub mod interrupted;
 pub mod late;
 pub mod member;
 mod turn;
+mod looks;
 pub mod view;
 pub mod lockstep;

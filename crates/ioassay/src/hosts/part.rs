@@ -148,6 +148,7 @@ fn run<W: Write>(
                 maker.meet(&mut files, meeting, (site.progress, link.stop()))?;
                 made(&files, &calibrated, Vec::new())
             }
+            Order::Vitals => Answer::Vitals(Box::new(site.vitals(0))),
             Order::Trial { case, invocation, round, at_ms } => {
                 let turn = Turn { case, invocation, round, at_ms };
                 Answer::Trial(Box::new(trial(&site, &mut left, (turn, &files))?))

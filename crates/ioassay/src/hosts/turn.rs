@@ -1,11 +1,13 @@
 //! One trial of a run on several hosts.
 
+use super::remote::Offsets;
 use crate::beside;
 use crate::site::Turn;
-use model::agent::{Answer, Order};
+use anyhow::{Result, bail};
+use model::agent::{Answer, Order, shown};
 use model::case::Case;
-use model::trial::Trial;
-use std::collections::BTreeSet;
+use model::trial::{Outcome, Trial};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// From giving the last host its order until all begin: more than the longest way takes.
@@ -54,6 +56,32 @@ pub(super) struct Prepared {
     pub(super) reason: Option<String>,
 }
 
+impl Prepared {
+    /// What the hosts, which are `called` so, answered.
+    ///
+    /// # Errors
+    /// If one sent something else.
+    pub(super) fn of(answers: HostAnswers, called: impl Fn(usize) -> String) -> Result<Prepared> {
+        let mut prepared =
+            Prepared { reason: answers.lost.first().cloned(), ..Prepared::default() };
+        for (index, answer) in answers.heard {
+            match answer {
+                Answer::Ready => drop(prepared.ready.insert(index)),
+                Answer::Trial(trial) => prepared.early.push((index, *trial)),
+                other => bail!("an agent sent '{}' instead of being ready", shown(&other)),
+            }
+        }
+        if let Some(reason) = &prepared.reason {
+            // They were ended while they prepared it.
+            let ended = || Outcome::Failed { reason: reason.clone() };
+            prepared.early.iter_mut().for_each(|(_, trial)| trial.outcome = ended());
+        } else if let Some((index, _)) = prepared.early.first() {
+            prepared.reason = Some(format!("it could not begin on the host {}", called(*index)));
+        }
+        Ok(prepared)
+    }
+}
+
 /// How a trial ended.
 #[derive(Debug)]
 pub(super) struct TrialEnd {
@@ -63,6 +91,33 @@ pub(super) struct TrialEnd {
     pub(super) reason: Option<String>,
     /// The first host on which it failed by itself, which says why.
     pub(super) failed: Option<usize>,
+}
+
+impl TrialEnd {
+    /// The trials of the hosts whose clocks were so far ahead before and after.
+    ///
+    /// # Errors
+    /// If one sent something else.
+    pub(super) fn trials(
+        self,
+        (before, after): (&BTreeMap<usize, Offsets>, &BTreeMap<usize, Offsets>),
+    ) -> Result<Vec<(usize, Trial)>> {
+        let TrialEnd { told, reason, failed } = self;
+        let of = |(index, answer)| {
+            let Answer::Trial(mut trial) = answer else {
+                bail!("an agent sent '{}' instead of a trial", shown(&answer))
+            };
+            let clocks = before.get(&index).zip(after.get(&index));
+            trial.clock =
+                clocks.and_then(|(before, after)| before.monotonic.until(after.monotonic));
+            if let Some(reason) = reason.as_ref().filter(|_| failed != Some(index)) {
+                // It was ended because of that, or ended beside fewer hosts.
+                trial.outcome = Outcome::Failed { reason: reason.clone() };
+            }
+            Ok((index, *trial))
+        };
+        told.into_iter().map(of).collect()
+    }
 }
 
 /// Whether a host answered with a trial that has no sample.

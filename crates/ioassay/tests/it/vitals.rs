@@ -1,7 +1,8 @@
 //! What a run looks at before its first trial and after its last.
 
 use crate::campaigns::SHORT;
-use crate::sandbox::{PROGRAM, Sandbox, argument, is_judged};
+use crate::hosts::{Desk, READS, is_possible};
+use crate::sandbox::{PROGRAM, Sandbox, argument, is_judged, text};
 use model::evidence::IdleState;
 use model::host::Storage;
 use model::path::{Hop, HopKind};
@@ -11,6 +12,8 @@ use model::trial::Trial;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 /// The record of a run with three invocations.
 fn run(sandbox: &Sandbox, more: &[&str]) -> Record {
@@ -131,4 +134,69 @@ fn state_names() -> BTreeSet<String> {
 fn idle_lists(record: &Record) -> usize {
     let looks = record.vitals.iter().flat_map(|part| [&part.before, &part.after]);
     looks.filter(|look| !look.idle_states.is_empty()).count()
+}
+
+/// Where a host sees its first CPU.
+const CPU: &str = "/sys/devices/system/cpu/cpu0";
+
+/// Two hosts, of which `b` sees another CPU than this machine's, whose counter grows in the run.
+#[test]
+fn each_host_of_a_run_in_lockstep_looks_for_itself() {
+    let test = "each_host_of_a_run_in_lockstep_looks_for_itself";
+    if !is_possible(test, &["--mount", "true"]) {
+        return;
+    }
+    let enter = format!("[ $0 = b ] && mount --bind \"$CPU_OF_B\" {CPU}; exec \"$@\"");
+    let prefix = ["unshare", "--mount", "sh", "-c", &enter, "{host}"];
+    let mut desk = Desk::with(&READS.replace("TIME", "150ms"), &prefix);
+    let cpu = desk.files.path("cpu");
+    let counter = cpu.join("thermal_throttle/core_throttle_count");
+    fs::create_dir_all(counter.parent().unwrap()).unwrap();
+    let count = |count: u64| {
+        // Renamed, so that it is never seen empty.
+        fs::write(cpu.join("new"), format!("{count}\n")).unwrap();
+        fs::rename(cpu.join("new"), &counter).unwrap();
+    };
+    count(0);
+    desk.set("CPU_OF_B", argument(&cpu));
+    let mut running = desk.start("a,b", 3);
+    for counted in 1.. {
+        if running.has_ended() {
+            break;
+        }
+        count(counted);
+        thread::sleep(Duration::from_millis(10));
+    }
+    let output = running.output();
+    assert!(is_judged(&output), "{output:?}");
+    let of = |name: &str| ioassay::store::read(&desk.record(name)).unwrap();
+    let (a, b) = (of("1-a.jsonl"), of("2-b.jsonl"));
+    for record in [&a, &b] {
+        assert_eq!(record.damage, [] as [String; 0]);
+        let [part] = &record.vitals[..] else { panic!("{:?}", record.vitals) };
+        assert_eq!(part.invocation, 0);
+        assert!(part.before.at_ms <= record.trials[0].at_ms, "{part:?}");
+        assert!(part.after.at_ms >= record.trials.last().unwrap().at_ms, "{part:?}");
+        let path = record.header.storage.as_ref().and_then(|it: &Storage| it.path.as_deref());
+        for look in [&part.before, &part.after] {
+            let names =
+                |hop: &Hop| hop.all().iter().map(|it| it.name.clone()).collect::<Vec<String>>();
+            let seen: Vec<Vec<String>> = look.paths.iter().map(names).collect();
+            assert_eq!(seen, path.map(names).into_iter().collect::<Vec<_>>());
+        }
+    }
+    let [before, after] = [&b.vitals[0].before, &b.vitals[0].after].map(|look| look.throttles);
+    let grown = after.unwrap().core - before.unwrap().core;
+    assert!(grown > 1, "{:?}", b.vitals);
+    let records = desk.files.path("records");
+    let said = text(&desk.sandbox.ioassay(&["report", argument(&records)]).stdout);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let hot = format!(
+        "Hot (on b): CPUs slowed themselves down because of heat or power in this run: the OS \
+         counted it {grown} times"
+    );
+    assert!(said.contains(&hot), "{said}");
+    let a = argument(&desk.record("1-a.jsonl")).to_string();
+    let quiet = text(&desk.sandbox.ioassay(&["report", &a]).stdout);
+    assert!(is_here(&format!("{CPU}/thermal_throttle")) || !quiet.contains("Hot"), "{quiet}");
 }
