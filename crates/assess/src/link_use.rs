@@ -99,7 +99,7 @@ fn of_command(measured: &Measured, by: ServedBy) -> Option<LinkUse> {
     };
     let of = |number: usize| {
         let storage = places.storage(number)?;
-        let sends_once = || storage.path.as_deref().is_some_and(|top| is_sent_once(top));
+        let sends_once = || storage.path.as_deref().is_some_and(is_sent_once);
         if !(is_read || sends_once()) {
             return None;
         }
