@@ -70,18 +70,21 @@ def fastest_of(device, memory, rows):
     row, _, alike = led
     word, share = is_faster(row, memory)
     grave = ("doubt", "void")
+    is_busy = "CpuBound" in row.findings
+    # A thread that polls is busy however slow the device is.
+    polls = row.case.submission in ("iopoll", "sqpoll")
     if row.findings.get("Throttled") in grave:
         bound = "limit"
     elif row.findings.get("OverheadBound") in grave:
         bound = "tool"
-    elif "CpuBound" in row.findings:
+    elif is_busy and not polls:
         bound = "cpu"
     elif is_limited_in_part(row):
         bound = "limit of a part"
     elif links.bound(row):
         bound = "link"
     else:
-        bound = "device" if has_plateau(rows, row) else "unknown"
+        bound = "device" if not is_busy and has_plateau(rows, row) else "unknown"
     return {"id": row.id, "throughput": row.rate, "of_memory": share["median"],
             "low": share["low"], "high": share["high"], "is_faster": word, "alike": alike,
             "bound": bound}

@@ -22,7 +22,11 @@ const START: &str = include_str!("start.sh");
 /// The recipe that covers everything: warm, cold, direct and durable.
 const SMALL: &str = include_str!("small.toml");
 
-/// A scenario that takes longer counts as hung.
+/// The survey: small, because an emulated machine is slow, but of as many rounds as an interval
+/// needs, without which nothing is known to bound the disk.
+const SURVEY: &str = "run survey . --size 8MiB --rounds 7 --invocations 1 --time 20ms";
+
+/// A scenario, or a survey in it, that takes longer counts as hung.
 const LONGEST: Duration = Duration::from_secs(300);
 /// A kernel prints something within seconds, even on a busy host.
 const SILENT: Duration = Duration::from_secs(120);
@@ -98,7 +102,8 @@ fn run_once(machine: &Machine, images: &Images, program: &Path, out: &Path) -> R
     let mut qemu = command(machine, images, work.path(), out)?;
     qemu.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
     let qemu = Running::start(qemu)?;
-    let longest = LONGEST * u32::try_from(machine.scenario.len())?;
+    let surveys = machine.scenario.iter().filter(|one| !one.bottleneck.is_empty()).count();
+    let longest = LONGEST * u32::try_from(machine.scenario.len() + surveys)?;
     let waited = wait(qemu, longest, &out.join("console.txt"));
     drop(helper);
     let seconds = began.elapsed().as_secs_f64();
@@ -123,6 +128,7 @@ fn judge(scenario: &Scenario, out: &Path) -> ScenarioResult {
     let mut checked = scenario.check(&report, &errors);
     let said: Vec<String> = (0..scenario.tools.len()).map(|index| read(&tool(index))).collect();
     scenario.check_tools(&report, &said, &mut checked);
+    scenario.check_survey(&read("survey"), &mut checked);
     let (status, expected) = (read("status"), scenario.status.to_string());
     checked.hold(status.trim() == expected, || {
         format!("the exit status is {}, not {expected}: {}", status.trim(), errors.trim())
@@ -184,6 +190,9 @@ fn pack(machine: &Machine, images: &Images, program: &Path, work: &Path) -> Resu
         fs::create_dir(&own)?;
         fs::write(own.join("prepare"), &scenario.prepare)?;
         fs::write(own.join("run"), &scenario.run)?;
+        if !scenario.bottleneck.is_empty() {
+            fs::write(own.join("survey"), SURVEY)?;
+        }
         fs::create_dir(own.join("tools"))?;
         for (index, command) in scenario.tools.values().enumerate() {
             fs::write(own.join("tools").join(tool(index)), command)?;

@@ -18,7 +18,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use guest::Booted;
 use image::Images;
-use scenario::Machine;
+use scenario::{Machine, Scenario};
 use std::path::PathBuf;
 use xshell::{Shell, cmd};
 
@@ -72,7 +72,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     };
     let done = options.boot(&chosen, &images)?;
     if options.writes() {
-        let version = programs::own_version(&programs::ioassay(Build::Release)?)?;
+        let version = programs::own_version(&programs::ioassay(Build::Tests)?)?;
         let fresh = page::Fresh::new(&chosen, &done, &programs::date()?, &version);
         let text = if options.is_written {
             let old = document::read(DOCUMENT)?;
@@ -115,7 +115,12 @@ impl Options {
 
     fn choose(&self, machines: &[Machine]) -> Vec<Machine> {
         let part = self.only.as_deref().unwrap_or_default();
-        scenario::choose(machines, |one| one.name.contains(part) && (one.quick || !self.is_quick))
+        let is_chosen = |one: &Scenario| one.name.contains(part) && (one.quick || !self.is_quick);
+        let mut chosen = scenario::choose(machines, is_chosen);
+        // A survey takes about a minute.
+        let all = chosen.iter_mut().flat_map(|machine| &mut machine.scenario);
+        all.filter(|one| self.is_quick && !one.quick_survey).for_each(|one| one.bottleneck.clear());
+        chosen
     }
 
     /// The images for these machines, building those that are missing.
@@ -131,10 +136,9 @@ impl Options {
             kernel::named(&machine.kernel).is_some_and(|kernel| kernel.arch == Arch::Arm64)
         };
         // The tests' debug build already exists, and an emulated machine runs it in the same time.
-        let build = if self.writes() { Build::Release } else { Build::Tests };
         let is_needed = machines.iter().any(is_arm);
-        let arm64 = is_needed.then(|| programs::ioassay_for_arm(build)).transpose()?;
-        let built = programs::ioassay(build)?;
+        let arm64 = is_needed.then(|| programs::ioassay_for_arm(Build::Tests)).transpose()?;
+        let built = programs::ioassay(Build::Tests)?;
         let amd64 = self.folder.join("ioassay");
         let shell = Shell::new()?;
         cmd!(shell, "strip -o {amd64} {built}").quiet().run()?;
@@ -190,12 +194,32 @@ mod tests {
     use super::*;
     use crate::{install, options};
 
+    fn usual() -> Options {
+        Options { only: None, is_written: false, is_quick: false, jobs: 2, folder: folder() }
+    }
+
     #[test]
     fn the_document_has_a_row_for_each_scenario() {
         let part = document::part(DOCUMENT, PART);
         let rows = document::rows(&part);
         let machines = scenario::machines().expect("it can be read");
         assert_eq!(rows, scenario::names(&machines), "cargo xtask lab --only NAME --write");
+    }
+
+    #[test]
+    fn the_test_command_runs_few_surveys() {
+        let machines = scenario::machines().expect("it can be read");
+        let surveys = |is_quick: bool| -> Vec<String> {
+            let chosen = Options { is_quick, ..usual() }.choose(&machines);
+            let all = chosen.into_iter().flat_map(|machine| machine.scenario);
+            all.filter(|one| !one.bottleneck.is_empty()).map(|one| one.name).collect()
+        };
+        let quick = surveys(true);
+        assert!((1..=2).contains(&quick.len()), "{quick:?}");
+        assert!(surveys(false).len() > quick.len());
+        let asked = machines.iter().flat_map(|machine| &machine.scenario);
+        let asked = asked.filter(|one| one.quick_survey).map(|one| one.name.as_str());
+        assert_eq!(asked.collect::<Vec<_>>(), quick, "each is quick, and expects an answer");
     }
 
     #[test]
@@ -206,13 +230,6 @@ mod tests {
 
     #[test]
     fn options_are_read() {
-        let usual = || Options {
-            only: None,
-            is_written: false,
-            is_quick: false,
-            jobs: 2,
-            folder: folder(),
-        };
         options::check("", &usual());
         let expected = Options { only: Some("md".into()), is_quick: true, jobs: 1, ..usual() };
         options::check("--jobs 1 --quick --only md", &expected);

@@ -90,6 +90,13 @@ pub(super) struct Scenario {
     /// Pointers to JSON values that must be missing or null.
     #[serde(default)]
     pub(super) unknown: Vec<String>,
+    /// What a survey must answer here after the usual run: each time one of these texts, in the
+    /// line that says what bounds the disk, or why that is unknown. None: no survey runs.
+    #[serde(default)]
+    pub(super) bottleneck: Vec<String>,
+    /// Whether the survey also runs in the test command.
+    #[serde(default)]
+    pub(super) quick_survey: bool,
     /// Texts that the program must print to standard error.
     #[serde(default)]
     pub(super) says: Vec<String>,
@@ -206,6 +213,19 @@ impl Scenario {
         checked
     }
 
+    /// Compares what a survey printed with the expectation.
+    pub(super) fn check_survey(&self, printed: &str, checked: &mut ScenarioResult) {
+        if self.bottleneck.is_empty() {
+            return;
+        }
+        let said = bottleneck(printed);
+        let is_right = said.is_some_and(|said| self.bottleneck.iter().any(|it| said.contains(it)));
+        checked.hold(is_right, || {
+            let said = said.unwrap_or("nothing about it");
+            format!("the survey says {said}, and none of {:?}", self.bottleneck)
+        });
+    }
+
     /// Compares a report with what other tools printed, in the order of their pointers.
     pub(super) fn check_tools(
         &self,
@@ -232,16 +252,25 @@ impl Scenario {
         let least = self.at_least.iter();
         let least = least.map(|(pointer, least)| format!("`{pointer}` is {least} at least"));
         let unknown = self.unknown.iter().map(|pointer| format!("`{pointer}` is unknown"));
+        let bottleneck = (!self.bottleneck.is_empty())
+            .then(|| format!("survey: '{}'", self.bottleneck.join("' or '")));
         let says = self.says.iter().map(|text| format!("says '{text}'"));
         let cases = self.cases.iter().map(Expected::words);
         let program = |command: &str| command.split(' ').next().unwrap_or_default().to_owned();
         let tools = self.tools.iter();
         let tools = tools.map(|(at, command)| format!("`{at}` as {} says", program(command)));
         let all = status.into_iter().chain(facts).chain(most).chain(least).chain(unknown);
-        let all = all.chain(tools);
+        let all = all.chain(tools).chain(bottleneck);
         let all = all.chain(says).chain(cases);
         all.collect::<Vec<String>>().join("; ")
     }
+}
+
+/// The line of a survey that says what bounds the disk or, if no device served a row, what is known
+/// of the disk.
+fn bottleneck(printed: &str) -> Option<&str> {
+    let with = |label: &str| printed.lines().find(|line| line.starts_with(label));
+    with("What bounds the disk: ").or_else(|| with("Disk: "))
 }
 
 impl Expected {
@@ -360,6 +389,28 @@ mod tests {
         assert_eq!(check(json!({ "host": { "memory": 101 } })).wrong.len(), 3);
         assert_eq!(check(json!({ "host": { "memory": 98 } })).wrong.len(), 3);
         assert_eq!(scenario.check(&report("device", &["A"]), "").wrong.len(), 1);
+    }
+
+    #[test]
+    fn a_survey_that_answers_something_else_is_told() {
+        let of = |texts: &str| -> Scenario {
+            let start = "name = \"x\"\nabout = \"y\"\nprepare = \"\"\nbottleneck = ";
+            toml::from_str(&format!("{start}{texts}")).expect("it is whole")
+        };
+        let check = |scenario: &Scenario, printed: &str| {
+            let mut checked = ScenarioResult::default();
+            scenario.check_survey(printed, &mut checked);
+            (checked.asserted, checked.wrong.len())
+        };
+        let scenario = of("[\"its link\", \"not visible\"]");
+        let bound = "Disk, random 4KiB: not visible\nWhat bounds the disk: its link, USB.\n";
+        assert_eq!(check(&scenario, bound), (1, 0));
+        assert_eq!(check(&scenario, "Disk: unknown, because it is not visible.\n"), (1, 0));
+        let other = "Disk: not visible\nWhat bounds the disk: the CPU; its links\n";
+        assert_eq!(check(&of("[\"not visible\"]"), other), (1, 1), "the first line answers");
+        assert_eq!(check(&scenario, ""), (1, 1), "a survey that fails answers nothing");
+        assert_eq!(check(&of("[]"), ""), (0, 0));
+        assert_eq!(scenario.asserts(), "survey: 'its link' or 'not visible'");
     }
 
     #[test]

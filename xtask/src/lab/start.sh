@@ -88,6 +88,9 @@ for name in $(cat /lab/scenarios); do
         [ "${arguments%% *}" = path ] && record=
         eval "ioassay $arguments --json $record" > "$out/report.json" 2> "$out/errors"
         echo $? > "$out/status"
+        # A line of the answer is one line here, and fits no terminal.
+        [ -e "/lab/$name/survey" ] && COLUMNS=1000 eval "ioassay $(cat "/lab/$name/survey")" \
+            --record "$out/survey.jsonl" > "$out/survey" 2> "$out/survey-errors"
         for tool in "/lab/$name"/tools/*; do
             [ -e "$tool" ] && (. "$tool") > "$out/${tool##*/}"
         done

@@ -79,7 +79,7 @@ pub enum Bottleneck {
     Device(Box<Decided>),
     /// Unknown: a control group limits devices that move an unknown share of the bytes.
     LimitOfPart,
-    /// Unknown: no sound row shows that more I/Os in flight are not faster.
+    /// Unknown: no sound row shows that more I/Os in flight are not faster, or the row polls.
     Unknown,
 }
 
@@ -145,7 +145,8 @@ struct FastestForm {
     /// Its bottleneck. `limit`: a limit of a control group; `link`: the narrowest link
     /// on the path to the device; `limit of a part`: unknown, because a
     /// control group limits devices that move an unknown share of the bytes; `unknown`: no sound
-    /// row shows that more I/Os in flight are not faster.
+    /// row shows that more I/Os in flight are not faster, or the row polls, which keeps its CPUs
+    /// busy in any case.
     #[schemars(extend("enum" = Bottleneck::NAMES))]
     bound: &'static str,
 }
@@ -258,7 +259,10 @@ fn bound(row: &Row, rows: &[Row]) -> Bottleneck {
     if found(Code::OverheadBound, Severity::Doubt) {
         return Bottleneck::Tool;
     }
-    if found(Code::CpuBound, Severity::Note) {
+    let is_busy = found(Code::CpuBound, Severity::Note);
+    // Whoever polls is always busy, also while the device is slow.
+    let polls = row.read().is_some_and(|work| work.submission.polls());
+    if is_busy && !polls {
         return Bottleneck::Cpu;
     }
     if is_limited_in_part(row) {
@@ -266,6 +270,9 @@ fn bound(row: &Row, rows: &[Row]) -> Bottleneck {
     }
     if let Some(link) = row.summary.link.as_ref().filter(|link| link.bounds()) {
         return Bottleneck::Link(link.clone());
+    }
+    if is_busy {
+        return Bottleneck::Unknown;
     }
     plateau(rows, row).map_or(Bottleneck::Unknown, |shown| Bottleneck::Device(Box::new(shown)))
 }

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::finding::{Code, Severity, Verdict};
 use crate::summary::CeilingKind;
 use model::axis;
-use model::case::{Advice, BufferPages, Io, Populated};
+use model::case::{Advice, BufferPages, Io, Populated, Submission};
 use model::evidence::{Limit, Limited};
 use model::path::{Hop, HopKind, InterfaceHop};
 use model::pattern::Pattern;
@@ -227,6 +227,21 @@ fn the_answer_tells_what_bounds_the_device() {
     assert_eq!(bound(&few), Some("unknown"));
     let busy = |record: &mut Record| evidence(record, |e| e.cpu_ns = Some(1_100_000_000));
     assert_eq!(bound(&busy), Some("cpu"));
+    // Whoever polls is busy in any case; one that polls and is not busy is like any other.
+    let polls = |record: &mut Record| {
+        with_depth(16, 2 * FILE - FILE / 10)(record);
+        for case in &mut record.header.plan.cases {
+            if let Work::Read(work) = &mut case.case.work {
+                work.submission = Submission::Iopoll;
+            }
+        }
+    };
+    assert_eq!(bound(&polls), Some("device"));
+    let busy_polls = |record: &mut Record| {
+        polls(record);
+        busy(record);
+    };
+    assert_eq!(bound(&busy_polls), Some("unknown"));
     let slow_tool = |record: &mut Record| {
         let slow =
             ReadWork { io: Io { pattern: Pattern::Random, ..null_work().io }, ..null_work() };

@@ -23,7 +23,7 @@ pub(super) fn answer(assessment: &Assessment, fastest: &FastestOfDevice) -> Sent
             "{} itself, whose overhead is large here; the disk may be faster",
             &assessment.header.tool.name
         ),
-        Bottleneck::Cpu => "the CPU (CpuBound); more processors may get more from the disk".into(),
+        Bottleneck::Cpu => cpu(assessment, fastest),
         Bottleneck::Link(link) => text!(
             "its link, {}, which carries at most {}: the disk got {} of that",
             &link.allows.hop_words,
@@ -49,6 +49,21 @@ pub(super) fn answer(assessment: &Assessment, fastest: &FastestOfDevice) -> Sent
         Bottleneck::Device(shown) => Sentence::figures(text, shown.rows()),
         _ => Sentence::plain(text),
     }
+}
+
+/// Which processors are used up, and what may get more.
+fn cpu(assessment: &Assessment, fastest: &FastestOfDevice) -> Text {
+    let threads = assessment.row(&fastest.lead.best().row.id).map_or(1, |best| best.case.threads());
+    let (read, uses) = match threads {
+        1 => ("one thread that reads".to_string(), "uses"),
+        _ => (format!("{threads} threads that read"), "use"),
+    };
+    let (all, more) = match threads < assessment.header.host.parallelism() {
+        true if threads == 1 => ("a whole processor", "more threads"),
+        true => ("whole processors", "more threads"),
+        false => ("all processors", "more or faster ones"),
+    };
+    text!("the CPU (CpuBound): the {} {} {}; {} may get more from the disk", read, uses, all, more)
 }
 
 /// What the links say of a server's files, of which no counter shows what served them.
@@ -113,6 +128,12 @@ fn unknown(assessment: &Assessment, fastest: &FastestOfDevice) -> Text {
     let Some(top) = assessment.row(&best.id) else {
         return "unknown".into();
     };
+    let polls = top.case.read().is_some_and(|work| work.submission.polls());
+    if polls && top.findings.iter().any(|found| found.code == Code::CpuBound) {
+        return "unknown; what polls keeps the CPU busy in any case (CpuBound), so reads with \
+                submission 'enter' would tell"
+            .into();
+    }
     let deeper = || assessment.cases.iter().filter(|summary| is_deeper(summary, top));
     let is_sound = |summary: &Summary| summary.verdict == Verdict::Sound;
     match (deeper().next(), deeper().any(is_sound) && !best.is_doubtful()) {

@@ -5,17 +5,20 @@ use super::{bottleneck, engines, operations, saturation};
 use crate::labels::CaseLabels;
 use crate::sentence::{Sentence, figure_in, figure_of, marked, ratio_of, said_ratio_of};
 use crate::text::{Text, text};
-use crate::words::{self, count};
+use crate::words::{self, count, listed};
 use crate::writes::said_median;
 use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
 use assess::conclusions::disk_or_memory::{DiskOrMemory, FastestOfDevice, RowLatency};
 use assess::decision::{Decided, Decision, Lead, Named};
+use assess::finding::{Code, Finding, Severity};
 use assess::ratio::Ratio;
 use assess::summary::{ServedBy, Summary};
 use model::case::{BufferPages, Cache, Io, Op, WriteWork};
 use model::host::Medium;
+use model::plan::Role;
 use model::units;
+use std::collections::BTreeSet;
 
 /// A line each for memory, the page cache, large and small reads of the disk, writes, a commit and
 /// what bounds the disk, as far as they were measured.
@@ -33,7 +36,7 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Senten
     match (known, device) {
         (_, Some(fastest)) => lines.extend(disk(assessment, fastest)),
         (Some(_), None) => lines.push(no_device(assessment)),
-        (None, None) => {}
+        (None, _) => lines.extend(without_memory(assessment)),
     }
     lines.extend(operations::answer(assessment));
     lines.extend(writes(assessment));
@@ -97,22 +100,69 @@ fn page_cache(
     line.into_iter().chain(others).chain(open).collect()
 }
 
+/// Why nothing is said of the disk's speed and bound, if files were read and memory's speed is
+/// unknown.
+fn without_memory(assessment: &Assessment) -> Option<Sentence> {
+    let is_read = |summary: &&Summary| {
+        summary.role == Role::Asked && summary.verdict.stands() && summary.case.read().is_some()
+    };
+    let mut reads = assessment.cases.iter().filter(is_read).peekable();
+    reads.peek()?;
+    Some(if reads.any(|summary| summary.served_by == Some(ServedBy::Device)) {
+        Sentence::plain(
+            "What bounds the disk: unknown; that needs a valid figure of one thread reading \
+             memory.",
+        )
+    } else {
+        no_device(assessment)
+    })
+}
+
 fn no_device(assessment: &Assessment) -> Sentence {
     Sentence::plain(match assessment.header.storage.as_ref() {
         Some(storage) if storage.medium == Medium::Ram && storage.is_raw() => {
             "Disk: not measured, because this device is memory.".to_string()
         }
-        Some(storage) if storage.medium == Medium::Ram => format!(
-            "Disk: not measured, because this directory is memory: {} keeps its files there.",
-            storage.file_system
-        ),
+        Some(storage) if storage.medium == Medium::Ram => match &storage.devices[..] {
+            [] => format!(
+                "Disk: not measured, because this directory is memory: {} keeps its files there.",
+                storage.file_system
+            ),
+            devices => {
+                let names: Vec<&str> = devices.iter().map(|device| &*device.name).collect();
+                let are = if names.len() == 1 { "is" } else { "are" };
+                let below = &storage.file_system;
+                format!(
+                    "Disk: not measured, because {}, below {below}, {are} memory.",
+                    listed(&names)
+                )
+            }
+        },
         Some(storage) if storage.medium == Medium::Unseen => format!(
             "Disk: unknown, because the storage below {} is not visible.{}",
             storage.noun(),
             bottleneck::of_unseen(assessment)
         ),
-        _ => "Disk: unknown, because no valid figure was served by a device.".to_string(),
+        _ => {
+            let codes = against_device(assessment);
+            let codes =
+                if codes.is_empty() { String::new() } else { format!(" ({})", listed(&codes)) };
+            format!("Disk: unknown, because no valid figure was served by a device{codes}.")
+        }
     })
+}
+
+/// The findings that deny a device's figures to reads that claim them.
+fn against_device(assessment: &Assessment) -> Vec<&'static str> {
+    let claims = |summary: &&Summary| {
+        let read = summary.case.read().filter(|_| summary.role == Role::Asked);
+        read.is_some_and(|work| matches!(work.io.cache, Cache::Cold | Cache::Direct))
+    };
+    let denies =
+        |found: &&Finding| found.severity == Severity::Void || found.code == Code::Unverified;
+    let found = assessment.cases.iter().filter(claims).flat_map(|summary| &summary.findings);
+    let codes: BTreeSet<&str> = found.filter(denies).map(|found| found.code.name()).collect();
+    codes.into_iter().collect()
 }
 
 /// `Disk, sequential 1MiB: 1.91 GB/s at depth 8, only 0.082× (0.069-0.098) of a thread's

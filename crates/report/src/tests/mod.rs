@@ -35,9 +35,10 @@ use assess::finding::{Code, Severity, Verdict};
 use assess::link_use::LinkUse;
 use assess::path::allowed;
 use assess::records::{Judged, RecordComparison};
+use assess::summary::ServedBy;
 use insta::assert_snapshot;
 use model::axis::Axis;
-use model::case::{BufferPages, Engine, Op, Sync, Work, WriteWork};
+use model::case::{BufferPages, Engine, Op, Submission, Sync, Work, WriteWork};
 use model::environment::Environment;
 use model::host::{Device, LoopFile, Medium};
 use model::layer::{Amplification, Counts, Layer};
@@ -819,6 +820,29 @@ fn the_closing_answer_names_the_bound() {
     ] {
         check_closing(|assessment| fastest(assessment).bound = bound.clone(), expected);
     }
+    let busy = |threads: u32, polls: bool, cores: u32| {
+        move |assessment: &mut Assessment| {
+            let is_unknown = polls;
+            fastest(assessment).bound =
+                if is_unknown { Bottleneck::Unknown } else { Bottleneck::Cpu };
+            assessment.header.host.cores = cores;
+            let top = &mut assessment.cases[9];
+            top.case.io_mut().expect("it reads").threads = threads;
+            let mut found = build::steal();
+            found.code = Code::CpuBound;
+            top.findings.push(found);
+            if let Work::Read(work) = &mut top.case.work {
+                work.submission = if polls { Submission::Iopoll } else { Submission::Enter };
+            }
+        }
+    };
+    let one = "the one thread that reads uses a whole processor; more threads may get more";
+    check_closing(busy(1, false, 8), one);
+    let two = "the 2 threads that read use whole processors; more threads may get more";
+    check_closing(busy(2, false, 8), two);
+    let all = "the 8 threads that read use all processors; more or faster ones may get more";
+    check_closing(busy(8, false, 8), all);
+    check_closing(busy(1, true, 8), "in any case (CpuBound), so reads with submission 'enter'");
     let capped = |bound: Bottleneck| {
         move |assessment: &mut Assessment| {
             fastest(assessment).bound = bound.clone();
@@ -933,9 +957,38 @@ fn the_closing_answer_says_what_is_missing() {
         |assessment| assessment.conclusions.disk_or_memory = None,
         "Memory and the disk are not compared",
     );
-    check_closing(medium(Medium::Ram), "because this directory is memory");
+    check_closing(
+        |assessment| assessment.conclusions.disk_or_memory = None,
+        "What bounds the disk: unknown; that needs a valid figure of one thread reading memory.",
+    );
+    let unseen = |assessment: &mut Assessment| {
+        medium(Medium::Unseen)(assessment);
+        assessment.conclusions.disk_or_memory = None;
+        let by = Some(ServedBy::Unverified);
+        assessment.cases.iter_mut().for_each(|summary| summary.served_by = by);
+    };
+    check_closing(unseen, "Disk: unknown, because the storage below ext4 is not visible.");
+    let ram = |assessment: &mut Assessment| {
+        medium(Medium::Ram)(assessment);
+        assessment.header.storage.as_mut().expect("it has storage").devices.clear();
+    };
+    check_closing(ram, "because this directory is memory");
+    let zram = |assessment: &mut Assessment| {
+        medium(Medium::Ram)(assessment);
+        let devices = &mut assessment.header.storage.as_mut().expect("it has storage").devices;
+        devices.truncate(1);
+        devices[0].name = "zram0".to_string();
+    };
+    check_closing(zram, "Disk: not measured, because zram0, below ext4, is memory.");
     check_closing(medium(Medium::Unseen), "the storage below ext4 is not visible");
-    check_closing(medium(Medium::Block), "no valid figure was served by a device");
+    check_closing(medium(Medium::Block), "no valid figure was served by a device.");
+    let cached = |assessment: &mut Assessment| {
+        medium(Medium::Block)(assessment);
+        let mut found = build::steal();
+        (found.code, found.severity) = (Code::LoopCached, Severity::Void);
+        assessment.cases[9].findings.push(found);
+    };
+    check_closing(cached, "no valid figure was served by a device (LoopCached).");
 }
 
 #[test]
