@@ -30,12 +30,13 @@ pub(super) struct InputKind {
 }
 
 /// All kinds.
-pub(super) const KINDS: [InputKind; 8] = [
+pub(super) const KINDS: [InputKind; 9] = [
     InputKind { name: "time", share: 1, seeds: times, check: time },
     InputKind { name: "size", share: 1, seeds: sizes, check: size },
     InputKind { name: "case", share: 1, seeds: cases, check: case },
     InputKind { name: "wire", share: 1, seeds: wires, check: wire },
     InputKind { name: "recipe", share: 2, seeds: recipes, check: recipe },
+    InputKind { name: "jobs", share: 1, seeds: jobs, check: job },
     InputKind { name: "peers", share: 1, seeds: tables, check: table },
     InputKind { name: "path", share: 2, seeds: machines, check: machine_path },
     InputKind { name: "record", share: 8, seeds: records, check: record },
@@ -128,6 +129,27 @@ fn recipe(text: &str) -> Result<(), String> {
     let Ok(plan) = recipe.plan(&changes, &environment) else { return Ok(()) };
     let asked = plan.cases.len() + plan.skips.len();
     ensure(asked <= 2 * model::plan::CASES_MAX, "more cases than can be planned")
+}
+
+fn jobs(_: &Path) -> Vec<String> {
+    [
+        "[global]\nioengine=libaio\ndirect=1\niodepth=32\n[a]\nrw=randread\nbs=4k\nsize=1g\n",
+        "[a]\nrw=write:8k\nbs=4k,8k\nfdatasync=1\nsize=10%\nbuffer_pattern=0xab\n[b]\nstonewall\n",
+        "; two at once\n[a]\nrw=randrw\nbssplit=4k/60:8k/40\n[b]\nrate_iops=50\nsize=$ncpus*4k\n",
+        "[a]\nioengine=filestat\nnrfiles=9\n[b]\nwait_for=a\nrandom_distribution=zipf:1.1\n",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+fn job(text: &str) -> Result<(), String> {
+    let Ok(imported) = ioassay::fio::import(text, "jobs.fio", &ioassay::fio::Here::nowhere())
+    else {
+        return Ok(());
+    };
+    ioassay::recipe::parse(&imported.text)
+        .map_err(|error| format!("a broken recipe: {error:#}"))?;
+    recipe(&imported.text)
 }
 
 fn tables(root: &Path) -> Vec<String> {
